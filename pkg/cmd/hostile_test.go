@@ -268,8 +268,9 @@ func serveHostile(t *testing.T, refuses bool) string {
 		case len(parts) > 2 && parts[1] == "raw":
 			_, _ = io.WriteString(w, oneLine) // line breaks are the server's
 		case len(parts) > 2 && r.URL.Query().Has("watch"):
-			answer(http.StatusOK, map[string]any{"type": "MODIFIED", "object": v1alpha1.ZoneChanges{Changes: []v1alpha1.ZoneChange{
-				{Added: []v1alpha1.Entry{{FQDN: hostile, RData: hostile}}}}}})
+			changes := v1alpha1.ZoneChanges{Changes: []v1alpha1.ZoneChange{{Added: []v1alpha1.Entry{{FQDN: hostile, RData: hostile}}}}}
+			changes.Kind, changes.APIVersion = "ZoneChanges", version
+			answer(http.StatusOK, map[string]any{"type": "MODIFIED", "object": changes})
 			answer(http.StatusOK, map[string]any{"type": "ERROR", "object": refusal})
 		case len(parts) > 2:
 			_, _ = io.WriteString(w, "example.org. 60 IN SOA ns.example.org. dns.example.org. 5 60 60 60 60\n")

@@ -48,39 +48,17 @@ func (i *inquiry) addDerived(ctx context.Context, fqdn name.Name, zone *v1alpha1
 	}
 	f.ExpectedData = canonicalData(fqdn, f.Type, dataOf(entries, fqdn, f.Type))
 
-	f.Origin = "is of the zone itself, or of Records that only the right to list records in all namespaces shows"
-	if !isHidden {
-		f.Origin, err = i.originOf(ctx, f, zone)
+	switch {
+	case isHidden:
+		f.Origin = "is of the zone itself, or of Records that only the right to list records in all namespaces shows"
+	case f.Type == rdata.DS:
+		f.Origin = fmt.Sprintf("is made from status.dnssec of the child zone %s, which its signer writes", fqdn)
+	case f.Type == rdata.SOA:
+		f.Origin = fmt.Sprintf("is made from the spec of Zone %s/%s", zone.Namespace, zone.Name)
+	default:
+		f.Origin = fmt.Sprintf("is made from spec.nameServers of Zone %s/%s, or from a child zone; no rule gives it to a namespace: edit "+
+			"spec.nameServers of that Zone, or the child zone's NS and address Records", zone.Namespace, zone.Name)
 	}
 	i.addPath(f, Subject{Kind: "Name", FQDN: fqdn.String(), Type: f.Type.String(), View: zone.Status.View})
 	return true, err
-}
-
-func (i *inquiry) originOf(ctx context.Context, f *Facts, zone *v1alpha1.Zone) (string, error) {
-	apex := f.Zone.FQDN
-	isServer := slices.ContainsFunc(zone.Spec.NameServers, func(s v1alpha1.NameServer) bool {
-		host, err := name.ParseIn(s.Name, apex)
-		return err == nil && host == f.AskedName && len(s.Addresses) > 0
-	})
-	switch {
-	case f.Type == rdata.DS:
-		return fmt.Sprintf("is made from status.dnssec of the child zone %s, which its signer writes", f.AskedName), nil
-	case f.Type == rdata.SOA:
-		return fmt.Sprintf("is made from the spec of Zone %s/%s", zone.Namespace, zone.Name), nil
-	case f.AskedName == apex || isServer:
-		return fmt.Sprintf("is made from spec.nameServers of Zone %s/%s; no rule gives it to a namespace: edit the Zone", zone.Namespace,
-			zone.Name), nil
-	}
-	for cut := f.AskedName; cut != apex; cut, _ = cut.Parent() {
-		var lacks string
-		entries, err := i.readEntries(ctx, zone.Namespace, zone.Name, cut, false, &lacks)
-		if err != nil {
-			return "", err
-		}
-		if len(dataOf(entries, cut, rdata.NS)) > 0 {
-			return fmt.Sprintf("is made from the child zone %s; no rule gives it to a namespace: edit spec.nameServers of that Zone, "+
-				"or its NS and address Records", cut), nil
-		}
-	}
-	return "is made by the zone", nil
 }

@@ -95,8 +95,8 @@ func TestAsk_namesTheSourceOfAName(t *testing.T) {
 		{"ns1.example.org.", "", "OK Record 192.0.2.53 is made from spec.nameServers of Zone dns/org"},
 		{"example.org. NS", "", "OK Record ns1.example.org. is made from spec.nameServers of Zone dns/org"},
 		{"example.org. SOA", "", "is made from the spec of Zone dns/org"},
-		{"ns.dev.example.org.", "", "OK Record 192.0.2.54 is made from the child zone dev.example.org.; no rule gives it"},
-		{"dev.example.org.", "", "OK Record ns.dev.example.org. is made from the child zone dev.example.org."},
+		{"ns.dev.example.org.", "", "OK Record 192.0.2.54 is made from spec.nameServers of Zone dns/org, or from a child zone; no rule"},
+		{"dev.example.org.", "", "edit spec.nameServers of that Zone, or the child zone's NS and address Records"},
 		{"signed.example.org. DS", "", "is made from status.dnssec of the child zone signed.example.org."},
 		{"web.example.org.", "sources=true", hidden},
 		{"web.example.org.", "/entries", "Unknown Rule namespace default may not write A: no rule Fails Record no Record has it " +

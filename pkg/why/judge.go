@@ -35,6 +35,7 @@ func Judge(f *Facts) []Link {
 		j.judgeSerial()
 		j.judgeClasses()
 		j.placeReady()
+		j.addFaultsOfClasses()
 		j.judgeServers()
 		j.judgeParents()
 	}
@@ -285,4 +286,18 @@ func (j *judgement) placeReady() {
 	}
 	cause.Of = j.links[at].Of
 	j.links[at] = cause
+}
+
+// addFaultsOfClasses adds the server's answer, which only those see who may read the DNSClass.
+func (j *judgement) addFaultsOfClasses() {
+	for i := range j.links {
+		l := &j.links[i]
+		of := j.Zone.Classes[l.Of]
+		if l.Kind != KindClass || !l.State.IsBad() || of == nil {
+			continue
+		}
+		if ready := meta.FindStatusCondition(of.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Reason == l.Reason {
+			l.Text += ": " + ready.Message
+		}
+	}
 }

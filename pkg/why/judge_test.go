@@ -140,6 +140,10 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 			delayRecord(f, "False", "AuthenticationFailed", "public: denied")
 			f.Zone.Deliveries[0].Status.Error = failed
 		}, "Class public Fails AuthenticationFailed Platform", "refuses the controller's key"},
+		{"access denied, and the class has the server's answer", func(f *Facts) {
+			delayRecord(f, "False", "AuthenticationFailed", "public: denied")
+			setCondition(&f.Zone.Classes["public"].Status.Conditions, "Ready", "False", "AuthenticationFailed", "error BADSIG")
+		}, "Class public Fails AuthenticationFailed Platform", "public: denied: error BADSIG"},
 		{"a class that is not there", func(f *Facts) {
 			delayRecord(f, "False", "DNSClassNotFound", "no class")
 			f.Zone.Deliveries = nil

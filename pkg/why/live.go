@@ -23,9 +23,8 @@ import (
 )
 
 const (
-	serverTime    = 2 * time.Second // of a question
-	maxQuestions  = 256
-	maxConcurrent = 32
+	serverTime   = 2 * time.Second // of a question
+	maxQuestions = 256
 	// maxHosts bounds the name servers found by the resolver.
 	maxHosts = 8
 )
@@ -62,7 +61,6 @@ var (
 
 type questions struct {
 	inquiry        *inquiry
-	slots          chan struct{}
 	mu             sync.Mutex
 	budget         int
 	answers        map[verify.Question]func() (*verify.Answer, error)
@@ -82,12 +80,6 @@ func (q *questions) sendOnce(ctx context.Context, one verify.Question) (*verify.
 	if !known {
 		q.budget--
 		answer = sync.OnceValues(func() (*verify.Answer, error) {
-			select {
-			case q.slots <- struct{}{}:
-			case <-ctx.Done():
-				return nil, context.Cause(ctx)
-			}
-			defer func() { <-q.slots }()
 			ctx, cancel := context.WithTimeout(ctx, serverTime)
 			defer cancel()
 			got, err := q.inquiry.Clients.Ask(ctx, one)
@@ -107,8 +99,8 @@ func (q *questions) resolve(ctx context.Context, at name.Name, of rdata.Type) (*
 }
 
 func (i *inquiry) askServers(ctx context.Context) {
-	q := &questions{inquiry: i, slots: make(chan struct{}, maxConcurrent), budget: maxQuestions,
-		answers: map[verify.Question]func() (*verify.Answer, error){}, classAddresses: map[string]bool{}}
+	q := &questions{inquiry: i, budget: maxQuestions, answers: map[verify.Question]func() (*verify.Answer, error){},
+		classAddresses: map[string]bool{}}
 	for _, z := range i.zones {
 		for n := range z.Servers {
 			if s := &z.Servers[n]; s.Listed {

@@ -174,48 +174,33 @@ type surroundings struct {
 
 // The closest encloser decides which wildcard answers (RFC 4592 §3.3.1).
 func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surroundings, err error) {
-	names := []name.Name{fqdn}
-	for at, more := fqdn.Parent(); more && at != name.Root; at, more = at.Parent() {
-		names = append(names, at)
-	}
-	zones, records, stars := make([][]v1alpha1.Zone, len(names)), make([][]v1alpha1.Record, len(names)), make([][]v1alpha1.Record,
-		len(names))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for n, at := range names {
-		searches := [2]find.Search{*i.search, *i.search} // each learns for itself what the user may list
-		group.Go(func() (err error) {
-			if zones[n], err = i.search.ZonesAt(ctx, at); apierrors.IsForbidden(err) {
-				return nil
-			}
-			return err
-		})
-		group.Go(func() (err error) { records[n], err = searches[0].RecordsAt(ctx, at.String()); return err })
-		if n > 0 {
-			group.Go(func() (err error) { stars[n], err = searches[1].RecordsAt(ctx, "*."+at.String()); return err })
-		}
-	}
-	if err := group.Wait(); err != nil {
+	zones, err := i.search.Enclosing(ctx, fqdn)
+	if err != nil {
 		return above, err
 	}
-	closed := false // the closest encloser is known
-	for n, at := range names {
-		if len(zones[n]) > 0 {
-			above.zone = &zones[n][0]
+	if len(zones) > 0 {
+		above.zone = &zones[0]
+	}
+	isClosed, isApex := false, false // the closest encloser is known
+	for at := fqdn; at != name.Root && !isApex; at, _ = at.Parent() {
+		isApex = above.zone != nil && above.zone.Status.FQDN == at.String()
+		records, err := i.search.RecordsAt(ctx, at.String())
+		if err != nil {
+			return above, err
 		}
-		for r := range records[n] {
-			kind := strings.ToUpper(records[n][r].Spec.Type)
-			if above.zone == nil && above.cut == "" && (kind == "NS" || kind == "DNAME" && n > 0) {
-				above.cut = fmt.Sprintf("the %s Record %s/%s at %s", kind, records[n][r].Namespace, records[n][r].Name, at)
+		for r := range records {
+			kind := strings.ToUpper(records[r].Spec.Type)
+			if !isApex && above.cut == "" && (kind == "NS" || kind == "DNAME" && at != fqdn) {
+				above.cut = fmt.Sprintf("the %s Record %s/%s at %s", kind, records[r].Namespace, records[r].Name, at)
 			}
 		}
-		if !closed {
-			above.wildcards = stars[n]
-			closed = n > 0 && (len(records[n]) > 0 || len(stars[n]) > 0 || above.zone != nil)
+		if at == fqdn || isClosed {
+			continue
 		}
-		if above.zone != nil {
-			break
+		if above.wildcards, err = i.search.RecordsAt(ctx, "*."+at.String()); err != nil {
+			return above, err
 		}
+		isClosed = len(records)+len(above.wildcards) > 0
 	}
 	return above, nil
 }

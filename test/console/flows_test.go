@@ -18,7 +18,7 @@ import (
 func TestOverview_isStatusAndFollows(t *testing.T) {
 	s := needStage(t)
 	b := s.newTab(t, true)
-	b.expectText("#main", "zones of all namespaces are not current", "Not current", "Paused", "net/paused", "example.org.", "Processes",
+	b.expectText("#main", "zones of all namespaces, ", "Not current", "Paused", "net/paused", "example.org.", "Processes",
 		"controller", "Certificates", "NoEnclosingZone")
 	b.expectText("#live-state", "live")
 	s.writeObject(t, http.MethodPost, "/namespaces/net/zones", `{"metadata":{"name":"fresh"},"spec":{"domainName":"fresh.example.net."}}`)

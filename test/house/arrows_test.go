@@ -24,7 +24,6 @@ var arrowsUp = map[string]int{
 	"pkg/bind9/agent":              6,
 	"pkg/bind9/fleet/render":       4,
 	"pkg/cmd/doctor":               3,
-	"pkg/cmd/names":                3,
 	"pkg/controller/transferclass": 4,
 	"pkg/delivery/rfc2136":         4,
 	"pkg/dns/name":                 3,

@@ -72,8 +72,8 @@ func TestApply_together_S10_1(t *testing.T) {
 			`-, record e: spec.rdata: Invalid value`},
 		"deletes nothing": {"", []string{"--delete", "gone"}, "--delete gone: records.kubi.zone \"gone\" not found"},
 		"nothing":         {"", nil, "no changes given"},
-		"many, and nobody to ask": {"", []string{"--delete", strings.Repeat("x,", 11) + "x"}, "12 Records would be deleted, and " +
-			"there is no terminal to ask at: --yes deletes them"},
+		"many, and nobody to ask": {"", []string{"--delete", strings.Repeat("x,", 11) + "x"}, "Delete 12 Records? " +
+			"There is no terminal to ask at: --yes does not ask"},
 		"empty": {"---\n", []string{"-f", "-"}, "no Record found"},
 		"too many": {strings.Repeat(makeManifest("d", "192.0.2.4"), 101), []string{"-f", "-"},
 			"101 Records, and one transaction takes at most 100"},

@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/status"
 	"kubi.zone/kubizone/pkg/cmd/updatekey"
 	"kubi.zone/kubizone/pkg/cmd/verify"
-	"kubi.zone/kubizone/pkg/cmd/why"
 )
 
 func New() *cobra.Command { return newProgram().Root }
@@ -55,7 +54,6 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 		doctor.NewCommand(),
 		status.NewCommand(),
 		console.NewCommand(),
-		why.NewCommand(),
 	}...)
 	p.Root.AddCommand(names.NewCommands()...)
 	p.Root.AddCommand(history.NewCommands()...)
@@ -66,7 +64,7 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 func Results() map[string]any {
 	all := map[string]any{}
 	for _, of := range []func() map[string]any{applier.Results, doctor.Results, explain.Results, history.Results,
-		importer.Results, lint.Results, names.Results, status.Results, updatekey.Results, verify.Results, why.Results} {
+		importer.Results, lint.Results, names.Results, status.Results, updatekey.Results, verify.Results} {
 		maps.Copy(all, of())
 	}
 	return all

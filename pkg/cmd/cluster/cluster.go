@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/client-go/discovery"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	discoveryv1 "k8s.io/client-go/kubernetes/typed/discovery/v1"
 	eventsv1 "k8s.io/client-go/kubernetes/typed/events/v1"
 	rbacv1 "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/rest"
@@ -18,7 +17,6 @@ import (
 type Interface interface {
 	Discovery() discovery.DiscoveryInterfaces
 	CoreV1() corev1.CoreV1Interface
-	DiscoveryV1() discoveryv1.DiscoveryV1Interface
 	EventsV1() eventsv1.EventsV1Interface
 	RbacV1() rbacv1.RbacV1Interface
 }
@@ -26,7 +24,6 @@ type Interface interface {
 type clientset struct {
 	discovery *discovery.DiscoveryClient
 	core      *corev1.CoreV1Client
-	endpoints *discoveryv1.DiscoveryV1Client
 	events    *eventsv1.EventsV1Client
 	rbac      *rbacv1.RbacV1Client
 }
@@ -43,12 +40,11 @@ func NewForConfig(config *rest.Config) (Interface, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	c := &clientset{}
-	var errs [5]error
+	var errs [4]error
 	c.discovery, errs[0] = discovery.NewDiscoveryClientForConfigAndClient(config, shared)
 	c.core, errs[1] = corev1.NewForConfigAndClient(config, shared)
-	c.endpoints, errs[2] = discoveryv1.NewForConfigAndClient(config, shared)
-	c.events, errs[3] = eventsv1.NewForConfigAndClient(config, shared)
-	c.rbac, errs[4] = rbacv1.NewForConfigAndClient(config, shared)
+	c.events, errs[2] = eventsv1.NewForConfigAndClient(config, shared)
+	c.rbac, errs[3] = rbacv1.NewForConfigAndClient(config, shared)
 	for _, err := range errs {
 		if err != nil {
 			return nil, fmt.Errorf("kubeconfig: %w", err)
@@ -57,8 +53,7 @@ func NewForConfig(config *rest.Config) (Interface, error) {
 	return c, nil
 }
 
-func (c *clientset) Discovery() discovery.DiscoveryInterfaces      { return c.discovery }
-func (c *clientset) CoreV1() corev1.CoreV1Interface                { return c.core }
-func (c *clientset) DiscoveryV1() discoveryv1.DiscoveryV1Interface { return c.endpoints }
-func (c *clientset) EventsV1() eventsv1.EventsV1Interface          { return c.events }
-func (c *clientset) RbacV1() rbacv1.RbacV1Interface                { return c.rbac }
+func (c *clientset) Discovery() discovery.DiscoveryInterfaces { return c.discovery }
+func (c *clientset) CoreV1() corev1.CoreV1Interface           { return c.core }
+func (c *clientset) EventsV1() eventsv1.EventsV1Interface     { return c.events }
+func (c *clientset) RbacV1() rbacv1.RbacV1Interface           { return c.rbac }

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	whycmd "kubi.zone/kubizone/pkg/cmd/why"
 	"kubi.zone/kubizone/pkg/history"
 	"kubi.zone/kubizone/pkg/reasons"
 	"kubi.zone/kubizone/pkg/verify"
@@ -46,7 +45,7 @@ func loadName(r *reading, request *http.Request) (any, error) {
 	if page.Text == "" {
 		return page, nil
 	}
-	resolver, err := whycmd.FindResolver("")
+	resolver, err := why.FindResolver("")
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ package console
 import (
 	"net/http"
 	"slices"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,8 +17,6 @@ const (
 	overviewZones = 50
 	// overviewMost bounds the objects of each list but that of zones: more take longer than a reader waits.
 	overviewMost = 200
-	endsSoon     = 14 * 24 * time.Hour
-	backupLate   = 48 * time.Hour
 )
 
 type overview struct {
@@ -82,14 +79,14 @@ func (o *overview) CertificateState(at metav1.Time) state {
 	switch left := at.Sub(o.Time.Time); {
 	case left <= 0:
 		return state{"fails", "ended"}
-	case left < endsSoon:
+	case left < status.EndsSoon:
 		return state{"waits", "ends soon"}
 	}
 	return state{"ok", "valid"}
 }
 
 func (o *overview) BackupState() state {
-	if o.Time.Sub(o.Installation.LastBackup.Time) > backupLate {
+	if o.Time.Sub(o.Installation.LastBackup.Time) > status.BackupLate {
 		return state{"waits", "late"}
 	}
 	return state{"ok", "taken"}

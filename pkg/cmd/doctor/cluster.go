@@ -12,7 +12,6 @@ import (
 	"time"
 
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
-	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/etcd/alarm"
@@ -40,10 +39,8 @@ func (f *facts) judgeInstallation(time.Time) Finding {
 			return fail(check, "APIService "+name+" does not exist", f.installAgain())
 		}
 	}
-	var names []string
 	for _, registered := range f.registrations {
 		name := registered.Name
-		names = append(names, name)
 		switch {
 		case registered.Spec.Service == nil, registered.Labels[automanaged] != "":
 			return fail(check, "APIService "+name+" serves a CustomResourceDefinition of an older kubizone",
@@ -54,29 +51,18 @@ func (f *facts) judgeInstallation(time.Time) Finding {
 		}
 	}
 	namespace, service, _ := f.serviceRef()
-	return ok(check, fmt.Sprintf("%s at service %s/%s", strings.Join(names, ", "), namespace, service))
+	return ok(check, fmt.Sprintf("%d APIServices at service %s/%s", len(f.registrations), namespace, service))
 }
 
 func (f *facts) installAgain() string {
 	namespace, _, _ := f.serviceRef()
-	annotated := []map[string]string{}
-	if f.service != nil {
-		annotated = append(annotated, f.service.Annotations)
-	}
 	for _, one := range f.registrations {
-		annotated = append(annotated, one.Annotations)
-	}
-	for _, annotations := range annotated {
-		if release := annotations[releaseAnnotation]; release != "" {
+		if release := one.Annotations[releaseAnnotation]; release != "" {
 			return fmt.Sprintf("helm rollback %s REVISION -n %s, with the revision of helm list -n %[2]s: it restores deleted objects",
 				release, namespace)
 		}
 	}
-	if f.service != nil || len(f.pods) > 0 {
-		return "kubectl apply -k with the form that was applied (docs/install.md)"
-	}
-	return fmt.Sprintf("install: helm install kubizone CHART -n %s --create-namespace, with the chart of a release, or charts/kubizone "+
-		"and --set image.repository=REGISTRY/kubizone, or kubectl apply -k (docs/install.md)", namespace)
+	return "kubectl apply -k, or helm install kubizone CHART -n " + namespace + " --create-namespace (docs/install.md)"
 }
 
 func (f *facts) judgeClocks(now time.Time) Finding {
@@ -85,21 +71,19 @@ func (f *facts) judgeClocks(now time.Time) Finding {
 		return warn(check, "no answer has a date", "see servers")
 	}
 	offsets := map[string]time.Duration{}
-	reference, known := f.clockSkews[kubeAPIServer]
+	reference := f.clockSkews[kubeAPIServer]
 	for from, ahead := range f.clockSkews {
 		offsets[from] = ahead - reference
 	}
 	worst := slices.MaxFunc(slices.Sorted(maps.Keys(offsets)), func(a, b string) int {
 		return cmp.Compare(offsets[a].Abs(), offsets[b].Abs())
 	})
-	of, side := "kube-apiserver's", "ahead of"
-	if !known {
-		of = "that of this machine"
-	}
+	side := "ahead of"
 	if offsets[worst] < 0 {
 		side = "behind"
 	}
-	message := fmt.Sprintf("the clock of %s is %s %s %s (%s)", worst, offsets[worst].Abs(), side, of, now.UTC().Format(time.RFC3339))
+	message := fmt.Sprintf("the clock of %s is %s %s kube-apiserver's (%s)", worst, offsets[worst].Abs(), side,
+		now.UTC().Format(time.RFC3339))
 	const next = "set the clock of its node: timedatectl and chronyc tracking show it there"
 	switch {
 	case offsets[worst].Abs() > clockFails:
@@ -185,15 +169,20 @@ func (f *facts) judgeEtcd(time.Time) Finding {
 func (f *facts) judgeServers(time.Time) Finding {
 	const check = "servers"
 	texts, _, passed := f.listFailing(false)
-	ready, all := f.countReady()
 	namespace, _, _ := f.serviceRef()
 	look := fmt.Sprintf("kubectl logs -n %s -l app.kubernetes.io/name=%s has the reason, such as a missing RBAC rule; "+
 		"after an upgrade, apply its manifests", namespace, serverName)
-	pods := "kubectl describe pods -n " + namespace + " has the reason: an image, a quota, Pod Security or a probe"
-	if i := f.overview.Installation; i != nil && len(i.MissingPermissions) > 0 {
-		return fail(check, i.MissingPermissions[0], "apply the RBAC rules of this version: "+f.installAgain())
+	pods := "kubectl get statefulsets,deployments,pods -n " + namespace + ", then kubectl describe: an image, a quota or a probe"
+	var silent []string
+	for _, a := range f.answers {
+		if a.err != nil && len(a.failedChecks) == 0 {
+			silent = append(silent, a.from+": "+a.err.Error())
+		}
 	}
+	i := f.overview.Installation
 	switch {
+	case i != nil && len(i.MissingPermissions) > 0:
+		return fail(check, i.MissingPermissions[0], "apply the RBAC rules of this version: "+f.installAgain())
 	case f.standalone():
 		return ok(check, "kubizone up answers")
 	case len(texts) > 0 && passed > 0:
@@ -201,36 +190,18 @@ func (f *facts) judgeServers(time.Time) Finding {
 			"run this again in a minute; then "+look)
 	case len(texts) > 0:
 		return fail(check, "failing checks: "+strings.Join(texts, "; "), look)
-	case passed > 0 && ready < all:
-		return warn(check, fmt.Sprintf("%d of %d are ready", ready, all), "see etcd; then "+pods)
+	case passed > 0 && len(silent) > 0:
+		return warn(check, fmt.Sprintf("%d pass every check, others do not answer: %s", passed, strings.Join(silent, "; ")), pods)
 	case passed > 0:
-		return ok(check, fmt.Sprintf("%d pass every check", max(ready, 1)))
-	case f.overview.Installation != nil:
-		return ok(check, fmt.Sprintf("%d answer kube-apiserver, though not this machine", max(ready, 1)))
+		return ok(check, fmt.Sprintf("%d pass every check", passed))
+	case i != nil:
+		return ok(check, "they answer kube-apiserver, though not this machine")
 	case f.podsErr != nil:
 		return notRead(check, "pods in namespace "+namespace, f.podsErr)
-	case f.hasExternalName():
-	case all == 0:
-		return fail(check, "the Service selects no pod", "kubectl get statefulsets,deployments -n "+namespace+" shows its workload")
-	case ready == 0:
-		return fail(check, fmt.Sprintf("no server is ready, of %d", all), pods)
+	case len(silent) == 0:
+		return fail(check, "there is no pod of "+serverName+" in namespace "+namespace, pods)
 	}
-	errs := "no address is known"
-	if len(f.answers) > 0 {
-		errs = f.answers[0].from + ": " + f.answers[0].err.Error()
-	}
-	return warn(check, "no server answers: "+errs, "run this where pods can be reached, or as a user who may get pods/proxy")
-}
-
-func (f *facts) countReady() (ready, all int) {
-	for _, slice := range f.slices {
-		for _, endpoint := range slice.Endpoints {
-			if all++; ptr.Deref(endpoint.Conditions.Ready, true) {
-				ready++
-			}
-		}
-	}
-	return ready, all
+	return warn(check, "no server answers: "+strings.Join(silent, "; "), pods+"; a user who may get pods/proxy learns more")
 }
 
 // judgeAvailability names earlier, if not nil, as the cause.
@@ -245,10 +216,7 @@ func (f *facts) judgeAvailability(earlier *Finding) Finding {
 			}
 			if away = append(away, registered.Name); reason == "" {
 				reason = string(condition.Reason) + ": " + condition.Message
-				next = f.nextForAPI(registered.Name, reason)
-				if earlier != nil && slices.Contains(requiredAPIs, registered.Name) {
-					next = "mend " + earlier.Check + " first, which explains it"
-				}
+				next = mendRegistration(registered.Name, reason, earlier)
 			}
 		}
 	}
@@ -259,6 +227,19 @@ func (f *facts) judgeAvailability(earlier *Finding) Finding {
 		return Finding{} // see installation
 	}
 	return ok(check, fmt.Sprintf("%d are available", len(f.registrations)))
+}
+
+func mendRegistration(name, reason string, earlier *Finding) string {
+	switch {
+	case !slices.Contains(requiredAPIs, name):
+		return "the servers may run without its flag, such as --acme: repeat the upgrade that adds it, or kubectl delete apiservice " + name
+	case earlier != nil:
+		return "mend " + earlier.Check + " first, which explains it"
+	case strings.Contains(reason, "x509") || strings.Contains(reason, "tls: "):
+		return "the certificate or caBundle is wrong: run this as a user who may read APIServices and Secrets, and follow trust"
+	}
+	return "no other check explains it: a firewall or NetworkPolicy may stand between control plane and pods. Open TCP 10250, or " +
+		"set another apiserver.securePort of the chart"
 }
 
 func (f *facts) judgeProcesses(now time.Time) Finding {
@@ -281,24 +262,22 @@ func (f *facts) judgeProcesses(now time.Time) Finding {
 			return warn(check, fault, next)
 		}
 	}
-	find := func(judge func(check, message, next string) Finding, name, message string) Finding {
-		fault, next := f.startProcess(name)
-		if fault != "" {
-			message += "; " + fault
-		}
-		return judge(check, message, next)
-	}
 	missing := func(name string) string { return "no " + name + " has a Lease: " + effects[name] }
+	start := func(name string) string {
+		namespace, _, _ := f.serviceRef()
+		return fmt.Sprintf("kubectl get deployments,statefulsets,pods -n %s: scale the %s up from 0, or see kubectl describe and "+
+			"kubectl logs of its pod", namespace, name)
+	}
 	switch {
 	case len(ended) > 0:
 		name, _, _ := strings.Cut(ended[0], " ")
-		return find(fail, name, "no replica works: "+strings.Join(ended, ", "))
+		return fail(check, "no replica works: "+strings.Join(ended, ", "), start(name))
 	case !slices.Contains(works, processController) && f.waitsForProcess():
-		return find(fail, processController, missing(processController))
+		return fail(check, missing(processController), start(processController))
 	case !slices.Contains(works, processController):
-		return find(warn, processController, missing(processController)+", unless it runs outside of the cluster")
+		return warn(check, missing(processController)+", unless it runs outside of the cluster", start(processController))
 	case len(f.instances) > 0 && !slices.Contains(works, processFleet):
-		return find(warn, processFleet, missing(processFleet))
+		return warn(check, missing(processFleet), start(processFleet))
 	}
 	return ok(check, strings.Join(works, ", "))
 }

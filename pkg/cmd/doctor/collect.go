@@ -6,25 +6,25 @@ package doctor
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/utils/ptr"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/client/clientset/versioned"
-	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	groups "kubi.zone/kubizone/pkg/cmd/cluster"
 	"kubi.zone/kubizone/pkg/cmd/status"
 	"kubi.zone/kubizone/pkg/version"
@@ -40,8 +40,6 @@ const (
 	servingSecret    = "kubizone-apiserver-serving"
 	peerSecret       = "kubizone-etcd-peer"
 	etcdClientSecret = "kubizone-etcd-client"
-	// authenticationConfig has kube-apiserver's authorities for client certificates.
-	authenticationConfig = "extension-apiserver-authentication"
 
 	groupName              = "kubi.zone"
 	partOfLabel, partOf    = "app.kubernetes.io/part-of", "kubizone"
@@ -50,7 +48,7 @@ const (
 	mainAPI, nameServerAPI = "v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"
 )
 
-// requiredAPIs are those of every installation. The first has Service and caBundle.
+// requiredAPIs are those of every installation. The first has the Service.
 var requiredAPIs = []string{mainAPI, nameServerAPI}
 
 type facts struct {
@@ -59,21 +57,15 @@ type facts struct {
 
 	registrations    []apiregistrationv1.APIService // mainAPI first
 	registrationsErr error
-	service          *corev1.Service
-	slices           []discoveryv1.EndpointSlice
-	pods             []corev1.Pod
 	podsErr          error
 	secrets          map[string]*corev1.Secret
 	secretErr        error // of servingSecret
-	authorities      *corev1.ConfigMap
 
 	instances    []bind9.Bind9Instance
 	instancesErr error
 	overview     *status.Overview
-	deliveries   []v1alpha1.Delivery // of the oldest zone of each reason
-	deployments  []deployment        // nil if unknown
 
-	answers    []answer
+	answers    []answer                 // of the servers
 	clockSkews map[string]time.Duration // clocks relative to this machine
 }
 
@@ -106,55 +98,64 @@ func (f *facts) standalone() bool {
 type collector struct {
 	core    groups.Interface
 	objects versioned.Interface
-	clocks  *clocks
-	within  time.Duration
+	http    *http.Client // of kube-apiserver
 }
 
 func newCollector(config *rest.Config) (c *collector, err error) {
-	c = &collector{clocks: newClocks(), within: answerTime}
-	config.Wrap(c.clocks.watch)
+	c = &collector{}
 	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
 	if c.core, err = groups.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	c.objects, err = versioned.NewForConfig(config)
+	if c.objects, err = versioned.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	c.http, err = rest.HTTPClientFor(config)
 	return c, err
 }
 
 func (c *collector) collectFacts(ctx context.Context) *facts {
-	ctx, cancel := context.WithTimeout(ctx, c.within)
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	f := &facts{}
+	f := &facts{clockSkews: map[string]time.Duration{}}
 	var all sync.WaitGroup
-	all.Go(func() {
-		f.overview = status.ReadAll(ctx, c.objects, c.core)
-		f.deliveries = c.readDeliveries(ctx, f.overview.NotCurrent)
-	})
+	all.Go(func() { f.overview = status.ReadAll(ctx, c.objects, c.core) })
 	all.Go(func() {
 		list, err := c.objects.Bind9V1alpha1().Bind9Instances(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 		if f.instancesErr = err; err == nil {
 			f.instances = list.Items
 		}
 	})
-	all.Go(func() {
-		found, err := c.core.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, authenticationConfig, metav1.GetOptions{})
-		if err == nil {
-			f.authorities = found
-		}
-	})
-	info, err := discovery.ToDiscoveryInterfaceWithContext(c.core.Discovery()).ServerVersionWithContext(ctx)
-	if f.versionErr = err; err != nil {
+	kube := c.readVersion(ctx, f)
+	if f.versionErr != nil {
 		cancel() // other requests would fail, too
 		all.Wait()
 		return f
 	}
-	f.version = info.GitVersion
 	if !f.standalone() {
 		c.collectServers(ctx, f)
 	}
 	all.Wait()
-	f.clockSkews = c.clocks.list()
+	for _, a := range append(f.answers, kube) {
+		if a.clockSkew != nil {
+			f.clockSkews[a.from] = *a.clockSkew
+		}
+	}
 	return f
+}
+
+func (c *collector) readVersion(ctx context.Context, f *facts) answer {
+	url := c.core.CoreV1().RESTClient().Get().AbsPath("/version").URL()
+	body, response, skew, err := getPage(ctx, c.http, url.String())
+	var info struct{ GitVersion string }
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("it answers %s", response.Status)
+	}
+	if err == nil {
+		err = json.Unmarshal(body, &info)
+	}
+	f.version, f.versionErr = info.GitVersion, err
+	return answer{from: kubeAPIServer, clockSkew: skew}
 }
 
 // listAPIServices does without kube-aggregator's clientset, half a megabyte of program.
@@ -180,17 +181,13 @@ func (c *collector) collectServers(ctx context.Context, f *facts) {
 		}
 	}
 	namespace, name, port := f.serviceRef()
-	probes := newProber(c.core, c.clocks)
 	var all sync.WaitGroup
 	all.Go(func() { c.collectSecrets(ctx, f, namespace) })
-	all.Go(func() { f.deployments = c.listDeployments(ctx, namespace) })
-	all.Go(func() {
+	var direct, proxied []answer
+	all.Go(func() { // a server outside of the cluster
 		service, err := c.core.CoreV1().Services(namespace).Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return
-		}
-		if f.service = service; f.hasExternalName() {
-			probes.askAddress(ctx, service.Spec.ExternalName, port)
+		if err == nil && service.Spec.Type == corev1.ServiceTypeExternalName {
+			direct = append(direct, askDirect(ctx, net.JoinHostPort(service.Spec.ExternalName, strconv.Itoa(int(port)))))
 		}
 	})
 	all.Go(func() {
@@ -199,89 +196,25 @@ func (c *collector) collectServers(ctx context.Context, f *facts) {
 		if f.podsErr = err; err != nil {
 			return
 		}
-		f.pods = list.Items
-		for i := range f.pods {
-			probes.askPod(ctx, &f.pods[i])
+		proxied = make([]answer, len(list.Items))
+		var asking sync.WaitGroup
+		for i := range list.Items {
+			asking.Go(func() { proxied[i] = c.askPod(ctx, &list.Items[i]) })
 		}
-	})
-	all.Go(func() {
-		list, err := c.core.DiscoveryV1().EndpointSlices(namespace).List(ctx,
-			metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + name})
-		if err != nil {
-			return
-		}
-		f.slices = list.Items
-		for _, slice := range f.slices {
-			for _, endpoint := range slice.Endpoints {
-				for _, at := range slice.Ports {
-					if len(endpoint.Addresses) > 0 && at.Port != nil {
-						probes.askAddress(ctx, endpoint.Addresses[0], *at.Port)
-					}
-				}
-			}
-		}
+		asking.Wait()
 	})
 	all.Wait()
-	f.answers = probes.wait()
+	f.answers = append(direct, proxied...)
 }
 
 func (c *collector) collectSecrets(ctx context.Context, f *facts, namespace string) {
 	f.secrets = map[string]*corev1.Secret{}
-	var mu sync.Mutex // of f.secrets
-	var all sync.WaitGroup
 	for _, name := range []string{servingSecret, peerSecret, etcdClientSecret} {
-		all.Go(func() {
-			secret, err := c.core.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
-			mu.Lock()
-			defer mu.Unlock()
-			if err == nil {
-				f.secrets[name] = secret
-			} else if name == servingSecret && !apierrors.IsNotFound(err) {
-				f.secretErr = err
-			}
-		})
-	}
-	all.Wait()
-}
-
-func (f *facts) hasExternalName() bool {
-	return f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName
-}
-
-func (c *collector) readDeliveries(ctx context.Context, notCurrent []status.Item) (all []v1alpha1.Delivery) {
-	read := map[string]bool{}
-	for i := range notCurrent {
-		one := &notCurrent[i]
-		if read[one.Reason] {
-			continue
-		}
-		read[one.Reason] = true
-		list, err := c.objects.KubizoneV1alpha1().Deliveries(one.Namespace).List(ctx, metav1.ListOptions{
-			FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldDeliveryZoneName, one.Name).String()})
-		if err == nil { // else the message of the Zone is all
-			all = append(all, list.Items...)
+		secret, err := c.core.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+		if err == nil {
+			f.secrets[name] = secret
+		} else if name == servingSecret && !apierrors.IsNotFound(err) {
+			f.secretErr = err
 		}
 	}
-	return all
-}
-
-// deployment keeps the API group apps out of the program.
-type deployment struct {
-	metav1.ObjectMeta `json:"metadata"`
-
-	Spec struct {
-		Replicas *int32 `json:"replicas"`
-	} `json:"spec"`
-}
-
-func (c *collector) listDeployments(ctx context.Context, namespace string) []deployment {
-	var list struct {
-		Items []deployment `json:"items"`
-	}
-	data, err := c.core.CoreV1().RESTClient().Get().AbsPath("/apis/apps/v1/namespaces/"+namespace+"/deployments").
-		SetHeader("Accept", "application/json").Do(ctx).Raw()
-	if err != nil || json.Unmarshal(data, &list) != nil {
-		return nil
-	}
-	return list.Items
 }

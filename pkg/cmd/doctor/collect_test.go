@@ -73,9 +73,7 @@ func startCluster(t *testing.T) (*cluster, *rest.Config) {
 		"/api/v1/namespaces/kubizone-system/services/kubizone-apiserver": corev1.Service{Spec: corev1.ServiceSpec{
 			Type: corev1.ServiceTypeExternalName, ExternalName: host}},
 		podsPath: list(running),
-		"/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication": corev1.ConfigMap{Data: map[string]string{"a": "b"}},
-		"/apis/discovery.k8s.io/v1/namespaces/kubizone-system/endpointslices":          list(),
-		"/api/v1/namespaces/kubizone-system/secrets/kubizone-apiserver-serving":        corev1.Secret{},
+		"/api/v1/namespaces/kubizone-system/secrets/kubizone-apiserver-serving": corev1.Secret{},
 		apisPath + "zones":                              list(zone),
 		apisPath + "records":                            list(),
 		apisPath + "updatekeys":                         list(),
@@ -84,7 +82,7 @@ func startCluster(t *testing.T) (*cluster, *rest.Config) {
 		"/apis/bind9.kubi.zone/v1alpha1/bind9instances": list(makeInstance("ns-0", "Ready", metav1.ConditionTrue)),
 		"/apis/events.k8s.io/v1/events":                 list(),
 	}
-	return c, &rest.Config{Host: at.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	return c, &rest.Config{Host: at.URL, BearerToken: "token", TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 }
 
 func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -102,7 +100,8 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch path := r.URL.Path; {
 	case strings.HasSuffix(path, "/readyz"), strings.HasSuffix(path, "/healthz"):
-		if r.URL.RawQuery != "exclude=etcd&verbose=" && (r.URL.RawQuery != "verbose&exclude=etcd" || r.Header.Get("Authorization") != "") {
+		isProxied, isAuthorized := strings.HasPrefix(path, podsPath), r.Header.Get("Authorization") != ""
+		if r.URL.RawQuery != "verbose&exclude=etcd" || isProxied != isAuthorized {
 			c.t.Errorf("%s, authorization %q", r.URL, r.Header.Get("Authorization"))
 		}
 		_, _ = w.Write([]byte(map[bool]string{true: readyz, false: healthz}[strings.HasSuffix(path, "/readyz")]))
@@ -150,9 +149,11 @@ func TestCollect_readsAll_D1(t *testing.T) {
 // listMissing names the facts without an answer.
 func listMissing(f *facts) (missing []string) {
 	for name, has := range map[string]bool{
-		"version": f.versionErr == nil, "apiservices": len(f.registrations) > 0, "service": f.service != nil,
-		"pods": len(f.pods) > 0, "secrets": len(f.secrets) > 0, "configmaps": f.authorities != nil, "bind9instances": len(f.instances) > 0,
-		"zones": f.overview.ZonesRead, "dnsclasses": len(f.overview.Paused) > 0, "installations": f.overview.Installation != nil,
+		"version": f.versionErr == nil, "apiservices": len(f.registrations) > 0, "secrets": len(f.secrets) > 0,
+		"service":        slices.ContainsFunc(f.answers, func(a answer) bool { return len(a.chain) > 0 }),
+		"pods":           slices.ContainsFunc(f.answers, func(a answer) bool { return a.from == "pod a" }),
+		"bind9instances": len(f.instances) > 0,
+		"zones":          f.overview.ZonesRead, "dnsclasses": len(f.overview.Paused) > 0, "installations": f.overview.Installation != nil,
 		"answers": slices.ContainsFunc(f.answers, func(a answer) bool { return a.err == nil }),
 	} {
 		if !has {
@@ -169,9 +170,8 @@ func TestCollect_keepsTheOtherAnswers_D5(t *testing.T) {
 	var all sync.WaitGroup
 	for fact, prefix := range map[string]string{
 		"zones": apisPath + "zones", "dnsclasses": apisPath + "dnsclasses", "installations": apisPath + "installations",
-		"bind9instances": "/apis/bind9",
-		"configmaps":     "/api/v1/namespaces/kube-system", "service": "/api/v1/namespaces/kubizone-system/services",
-		"secrets": "/api/v1/namespaces/kubizone-system/secrets", "": "/apis/discovery", "pods": podsPath,
+		"bind9instances": "/apis/bind9", "service": "/api/v1/namespaces/kubizone-system/services",
+		"secrets": "/api/v1/namespaces/kubizone-system/secrets", "pods": podsPath,
 	} {
 		c, config := startCluster(t)
 		c.hangs = []string{prefix}
@@ -267,24 +267,17 @@ func TestDoctor_standaloneNeedsNoInstallation_D3(t *testing.T) {
 }
 
 // The doctor compares clocks by the Date header of answers. A direct answer has the clock of kube-apiserver, and an
-// answer proxied to a pod has the pod's clock, so the two are told apart by the path.
-func TestClocks_distinguishPodsFromKubeAPIServer(t *testing.T) {
-	const pod = podsPath + "/https:kubizone-apiserver-0:https/proxy/readyz"
-	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ahead := map[string]time.Duration{"/version": -time.Hour, pod: time.Hour}
-		w.Header().Set("Date", time.Now().Add(ahead[r.URL.Path]).UTC().Format(http.TimeFormat))
-	}))
-	t.Cleanup(at.Close)
-	seen := newClocks()
-	client := &http.Client{Transport: seen.watch(http.DefaultTransport)}
-	for _, path := range []string{"/version", pod, "/apis/kubi.zone/v1alpha1/zones"} {
-		must.Get(client.Get(at.URL + path))(t).Body.Close()
+// answer proxied to a pod has the pod's clock.
+func TestCollect_distinguishesTheClocksOfPods(t *testing.T) {
+	c, config := startCluster(t)
+	for path, ahead := range map[string]time.Duration{"/version": -time.Hour, podsPath + "/https:a:https/proxy/readyz": time.Hour} {
+		c.answers[path] = func(w http.ResponseWriter) {
+			w.Header().Set("Date", time.Now().Add(ahead).UTC().Format(http.TimeFormat))
+			_, _ = w.Write([]byte(map[bool]string{true: `{"gitVersion":"v1"}`, false: readyz}[path == "/version"]))
+		}
 	}
-	got := seen.list()
-	if d := got[kubeAPIServer].Round(10 * time.Minute); d != -time.Hour || len(got) != 2 {
-		t.Errorf("%v", got)
-	}
-	if d := got["pod kubizone-apiserver-0"].Round(10 * time.Minute); d != time.Hour {
+	got := collectFrom(t, config).clockSkews
+	if len(got) != 3 || got[kubeAPIServer].Round(10*time.Minute) != -time.Hour || got["pod a"].Round(10*time.Minute) != time.Hour {
 		t.Errorf("%v", got)
 	}
 }

@@ -40,7 +40,7 @@ func NewCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "name the cause why zones are not current, and the next step",
 		Long: `Check all between kube-apiserver and the name servers: APIServices, clocks, certificates, etcd, the servers, controller,
-primary and the other processes, BIND servers, zones and backups. At the end stand the cause, which explains the other failures, and
+primary and the other processes, BIND servers and zones. At the end stand the cause, which explains the other failures, and
 the next step; -o wide has a next step for each line. The command ends within five seconds, and changes nothing. The exit code is 0
 if all zones are current and nothing fails, 1 if a check fails, 2 if kube-apiserver does not answer or you may not list zones.`,
 		Example: "  kubectl kubizone doctor",

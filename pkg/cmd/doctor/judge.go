@@ -46,7 +46,7 @@ func judgeFacts(f *facts, now time.Time) (findings []Finding) {
 	add(f.judgeInstallation, f.judgeClocks, f.judgeCertificates, f.judgeEtcd, f.judgeServers, f.judgeTrust,
 		func(time.Time) Finding { return f.judgeAvailability(findCause(findings)) }, f.judgeProcesses, f.judgeNameServers)
 	findings = append(findings, f.judgeZones(now)...)
-	add(f.judgePauses, f.judgeWithdrawals, f.judgeBackup, f.judgeNamespaces, f.judgeRights)
+	add(f.judgeNamespaces, f.judgeRights)
 	return findings
 }
 

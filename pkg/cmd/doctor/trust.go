@@ -10,16 +10,18 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	certutil "k8s.io/client-go/util/cert"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"kubi.zone/kubizone/pkg/cmd/status"
 )
 
-// expirySoon means a missed renewal: leaves are renewed when a third is left.
-const expirySoon = 14 * 24 * time.Hour
-
-// certificate is a leaf or a bundle, from the first begin (zero if unknown) to the last end.
+// certificate is a leaf or a bundle, from the first begin to the last end.
 type certificate struct {
 	name       string
 	begin, end time.Time
@@ -27,16 +29,7 @@ type certificate struct {
 }
 
 func (f *facts) listCertificates() (all []certificate) {
-	leaf := func(name string, chain []*x509.Certificate, next string) {
-		if len(chain) > 0 {
-			all = append(all, certificate{name, chain[0].NotBefore, chain[0].NotAfter, next})
-		}
-	}
-	bundle := func(name string, text []byte, next string) {
-		certs, err := certutil.ParseCertsPEM(text)
-		if err != nil {
-			return
-		}
+	add := func(name, next string, certs ...*x509.Certificate) {
 		one := certificate{name, certs[0].NotBefore, certs[0].NotAfter, next}
 		for _, c := range certs {
 			if c.NotBefore.Before(one.begin) {
@@ -50,32 +43,21 @@ func (f *facts) listCertificates() (all []certificate) {
 	}
 	renew := f.renewServing()
 	for _, registered := range f.registrations {
-		bundle("caBundle of "+registered.Name, registered.Spec.CABundle, renew)
+		if certs, err := certutil.ParseCertsPEM(registered.Spec.CABundle); err == nil {
+			add("caBundle of "+registered.Name, renew, certs...)
+		}
 	}
 	for _, a := range f.answers {
-		leaf("certificate of "+a.from, a.chain, renew)
+		if len(a.chain) > 0 {
+			add("certificate of "+a.from, renew, a.chain[0])
+		}
 	}
 	namespace, _, _ := f.serviceRef()
 	nexts := map[string]string{servingSecret: renew, etcdClientSecret: "renew it, and restart the servers", peerSecret: "kubectl delete " +
 		"secret -n " + namespace + " " + peerSecret + ", and restart the servers: the first makes a new one"}
 	for _, name := range slices.Sorted(maps.Keys(f.secrets)) {
-		chain, err := certutil.ParseCertsPEM(f.secrets[name].Data[corev1.TLSCertKey])
-		if err == nil {
-			leaf("Secret "+name, chain, nexts[name])
-		}
-	}
-	if f.authorities != nil {
-		for _, key := range []string{"client-ca-file", "requestheader-client-ca-file"} {
-			bundle(key+" of kube-apiserver", []byte(f.authorities.Data[key]), "renew it on the control plane (kubeadm certs, --"+key+")")
-		}
-	}
-	if i := f.overview.Installation; i != nil {
-		for _, one := range i.Certificates {
-			next := "renew its file, and restart the servers"
-			if one.Name == "serving" || one.Name == "serving-ca" {
-				next = renew
-			}
-			all = append(all, certificate{name: "certificate " + one.Name, end: one.NotAfter.Time, renewal: next})
+		if chain, err := certutil.ParseCertsPEM(f.secrets[name].Data[corev1.TLSCertKey]); err == nil {
+			add("Secret "+name, nexts[name], chain[0])
 		}
 	}
 	return all
@@ -108,7 +90,7 @@ func (f *facts) judgeCertificates(now time.Time) Finding {
 	switch {
 	case soon == nil:
 		return warn(check, "no certificate could be read", "see servers")
-	case now.Add(expirySoon).After(soon.end):
+	case now.Add(status.EndsSoon).After(soon.end):
 		return warn(check, soon.name+" expires on "+soon.end.UTC().Format(time.DateOnly), "it should have been renewed; "+soon.renewal)
 	}
 	return ok(check, fmt.Sprintf("%d, the first ends on %s", len(all), soon.end.UTC().Format(time.DateOnly)))
@@ -117,68 +99,99 @@ func (f *facts) judgeCertificates(now time.Time) Finding {
 // judgeTrust judges whether kube-apiserver trusts the certificate that a server presents, else the Secret's.
 func (f *facts) judgeTrust(now time.Time) Finding {
 	const check = "trust"
-	zones := f.registration(mainAPI)
-	if zones == nil {
+	if f.registration(mainAPI) == nil {
 		return Finding{} // see installation
 	}
 	namespace, service, _ := f.serviceRef()
-	host := service + "." + namespace + ".svc"
-	for _, other := range f.registrations {
-		unserved := len(other.Spec.CABundle) == 0 && !slices.Contains(requiredAPIs, other.Name) // see apiservices
-		if !unserved && !bytes.Equal(zones.Spec.CABundle, other.Spec.CABundle) {
-			first, _ := describeBundle(zones)
-			second, writer := describeBundle(&other)
-			next := mendBundle(writer, host)
-			if !slices.Contains(requiredAPIs, other.Name) {
-				next += "; then " + f.nextForAPI(other.Name, "")
-			}
-			return fail(check, "APIServices have different caBundles: "+first+"; "+second, next)
+	options := x509.VerifyOptions{DNSName: service + "." + namespace + ".svc", CurrentTime: now}
+	from, chain := f.findServed()
+	for i := range f.registrations {
+		one := &f.registrations[i]
+		if len(one.Spec.CABundle) == 0 && !slices.Contains(requiredAPIs, one.Name) {
+			continue // see apiservices
 		}
-	}
-	if len(zones.Spec.CABundle) == 0 {
-		next := "the server writes it when it starts with --serving-cert-secret: see its log"
-		if f.byCertManager() {
-			next = "look at the log of cert-manager's cainjector, which writes it, and at the Certificate"
+		bundle, writer := describeBundle(one)
+		if options.Roots = x509.NewCertPool(); !options.Roots.AppendCertsFromPEM(one.Spec.CABundle) {
+			return fail(check, bundle+": kube-apiserver trusts no certificate of the server", f.mendBundle(writer,
+				"the server writes it when it starts with --serving-cert-secret: see its log"))
 		}
-		return fail(check, "caBundle is empty: kube-apiserver trusts no certificate of the server", next)
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(zones.Spec.CABundle) {
-		return fail(check, "caBundle is not PEM", "remove caBundle from the manifest; the server writes it")
-	}
-	chains := map[string][]*x509.Certificate{}
-	for _, a := range f.answers {
-		if len(a.chain) > 0 {
-			chains[a.from] = a.chain
+		if len(chain) == 0 {
+			continue
 		}
-	}
-	if secret := f.secrets[servingSecret]; len(chains) == 0 && secret != nil {
-		chain, err := certutil.ParseCertsPEM(secret.Data[corev1.TLSCertKey])
-		if err != nil {
-			return fail(check, "Secret "+servingSecret+" has no certificate: "+err.Error(), f.renewServing())
-		}
-		chains["Secret "+servingSecret] = chain
-	}
-	for _, from := range slices.Sorted(maps.Keys(chains)) {
-		chain, between := chains[from], x509.NewCertPool()
+		options.Intermediates = x509.NewCertPool()
 		for _, cert := range chain[1:] {
-			between.AddCert(cert)
+			options.Intermediates.AddCert(cert)
 		}
-		options := x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: between, CurrentTime: now}
 		if _, err := chain[0].Verify(options); err != nil {
-			bundle, writer := describeBundle(zones)
 			if unknown, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 				err = x509.UnknownAuthorityError{Cert: unknown.Cert} // without the hint of another error
 			}
-			return fail(check, fmt.Sprintf("kube-apiserver does not trust the certificate of %s for %s: %v; %s", from, host, err, bundle),
-				mendBundle(writer, host))
+			return fail(check, fmt.Sprintf("kube-apiserver does not trust the certificate of %s for %s: %v; %s", from, options.DNSName, err,
+				bundle), f.mendBundle(writer, "look for another writer of caBundle, such as a GitOps tool (kubectl get apiservice -o yaml "+
+				"--show-managed-fields), "+bundleWait+"; without that flag, put the authority into caBundle, and "+options.DNSName+
+				" into the names of the certificate"))
 		}
 	}
-	if len(chains) == 0 {
-		if f.secretErr != nil {
-			return notRead(check, "Secret "+servingSecret, f.secretErr)
-		}
-		return warn(check, "no certificate of a server is seen from here", "see servers")
+	switch {
+	case len(chain) > 0:
+		return ok(check, "kube-apiserver trusts "+service)
+	case f.secretErr != nil:
+		return notRead(check, "Secret "+servingSecret, f.secretErr)
 	}
-	return ok(check, "kube-apiserver trusts "+service)
+	return warn(check, "no certificate of a server is seen from here", "see servers")
+}
+
+func (f *facts) findServed() (from string, chain []*x509.Certificate) {
+	for _, a := range f.answers {
+		if len(a.chain) > 0 {
+			return a.from, a.chain
+		}
+	}
+	if secret := f.secrets[servingSecret]; secret != nil {
+		chain, _ = certutil.ParseCertsPEM(secret.Data[corev1.TLSCertKey]) // empty before the first server starts
+	}
+	return "Secret " + servingSecret, chain
+}
+
+const (
+	ourManager = "kubizone-serving"
+	injector   = "cainjector"
+)
+
+// describeBundle returns the last writer of caBundle, too, unless it is a server or unknown.
+func describeBundle(of *apiregistrationv1.APIService) (text, writer string) {
+	certs, err := certutil.ParseCertsPEM(of.Spec.CABundle)
+	if err != nil {
+		text = "caBundle of " + of.Name + " is empty or not PEM"
+	} else {
+		text = "caBundle of " + of.Name + " is " + certs[0].Subject.String()
+	}
+	var last *metav1.ManagedFieldsEntry
+	for i := range of.ManagedFields {
+		one := &of.ManagedFields[i]
+		if one.FieldsV1 != nil && bytes.Contains(one.FieldsV1.Raw, []byte(`"f:caBundle"`)) && (last == nil || last.Time.Before(one.Time)) {
+			last = one
+		}
+	}
+	if last == nil {
+		return text, ""
+	}
+	text += ", last written by " + last.Manager
+	if last.Time != nil {
+		text += " at " + last.Time.UTC().Format("15:04:05Z on 2 January")
+	}
+	return text, strings.TrimPrefix(last.Manager, ourManager)
+}
+
+const bundleWait = "then wait half a minute, as servers with --serving-cert-secret write caBundle"
+
+func (f *facts) mendBundle(writer, otherwise string) string {
+	switch {
+	case strings.Contains(writer, injector), writer == "" && f.byCertManager():
+		return "look at the log of cert-manager's cainjector, which writes caBundle, and at the Certificate"
+	case writer != "":
+		return "stop " + writer + " from writing caBundle (a GitOps tool: docs/gitops.md, ignoreDifferences), " + bundleWait +
+			"; without that flag, put the servers' authority into caBundle"
+	}
+	return otherwise
 }

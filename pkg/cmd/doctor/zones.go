@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,25 +35,14 @@ var effects = map[string]string{
 	"external-dns":    "names of external-dns are not written",
 }
 
-const (
-	// lateAfter is an unconfirmed change's age for a WARN (alert KubizoneDeliveryLate).
-	lateAfter = 5 * time.Minute
-	// backupLate is the last backup's age for a WARN (alert KubizoneBackupLate).
-	backupLate = 48 * time.Hour
-)
+// lateAfter is an unconfirmed change's age for a WARN (alert KubizoneDeliveryLate).
+const lateAfter = 5 * time.Minute
 
 func describeAge(now time.Time, since *metav1.Time) string {
 	if since.IsZero() {
 		return "an unknown time"
 	}
 	return duration.HumanDuration(max(0, now.Sub(since.Time)))
-}
-
-func describeItem(one *status.Item) string {
-	if one.Namespace == "" {
-		return one.Kind + " " + one.Name
-	}
-	return one.Kind + " " + one.Namespace + "/" + one.Name
 }
 
 func (f *facts) waitsForProcess() bool {
@@ -68,26 +58,24 @@ func (f *facts) judgeNameServers(time.Time) Finding {
 		return notRead(check, "bind9instances.bind9.kubi.zone", f.instancesErr)
 	}
 	var bad []string
-	first, next := "", ""
+	fault, next := "", ""
 	for i := range f.instances {
 		one := &f.instances[i]
 		of := meta.FindStatusCondition(one.Status.Conditions, bind9.ConditionReady)
-		degraded := meta.FindStatusCondition(one.Status.Conditions, bind9.ConditionDegraded)
-		switch {
-		case of != nil && of.Status != metav1.ConditionTrue:
-		case degraded != nil && degraded.Status == metav1.ConditionTrue:
-			of = degraded
-		default:
+		if of == nil || of.Status == metav1.ConditionTrue {
+			of = meta.FindStatusCondition(one.Status.Conditions, bind9.ConditionDegraded)
+		}
+		if of == nil || (of.Status == metav1.ConditionTrue) == (of.Type == bind9.ConditionReady) {
 			continue
 		}
-		if bad = append(bad, one.Namespace+"/"+one.Name); first == "" {
-			first = of.Reason + ": " + of.Message
+		if bad = append(bad, one.Namespace+"/"+one.Name); fault == "" {
+			fault = of.Reason + ": " + of.Message
 			next = fmt.Sprintf("kubectl describe bind9instance %s -n %s, then its pod", one.Name, one.Namespace)
 		}
 	}
 	switch {
 	case len(bad) > 0:
-		return fail(check, fmt.Sprintf("%d of %d are not ready (%s): %s", len(bad), len(f.instances), shortenList(bad), first), next)
+		return fail(check, fmt.Sprintf("%d of %d are not ready (%s): %s", len(bad), len(f.instances), shortenList(bad), fault), next)
 	case len(f.instances) == 0:
 		return Finding{}
 	}
@@ -105,7 +93,7 @@ func (f *facts) judgeZones(now time.Time) (findings []Finding) {
 		return []Finding{f.judgeUnreadZones(check)}
 	case len(o.NotCurrent) > 0:
 	case late != nil && late.Since != nil && now.Sub(late.Since.Time) > lateAfter:
-		return []Finding{warn(check, fmt.Sprintf("all %d are current, but %s is unconfirmed for %s: %s", o.Zones, describeItem(late),
+		return []Finding{warn(check, fmt.Sprintf("all %d are current, but %s is unconfirmed for %s: %s", o.Zones, late,
 			describeAge(now, late.Since), cmp.Or(late.Message, late.Reason)), "kubectl kubizone why has the reason")}
 	default:
 		return []Finding{ok(check, fmt.Sprintf("all %d are current", o.Zones))}
@@ -125,12 +113,12 @@ func (f *facts) judgeZones(now time.Time) (findings []Finding) {
 	}) {
 		oldest := byReason[reason][0]
 		fault, next := splitNext(oldest.Message)
-		if more, step := f.explainDelivery(oldest); more != "" {
-			fault, next = fault+": "+more, step
+		if next != "" {
+			next += "; "
 		}
 		findings = append(findings, fail(check, fmt.Sprintf("%d of %d are not current, %s: %s for %s: %s", len(byReason[reason]), o.Zones,
-			reason, describeItem(oldest), describeAge(now, oldest.Since), fault),
-			cmp.Or(next, fmt.Sprintf("kubectl get zone %s -n %s -o yaml has its conditions", oldest.Name, oldest.Namespace))))
+			reason, oldest, describeAge(now, oldest.Since), fault),
+			fmt.Sprintf("%skubectl kubizone why -n %s zone/%s names class and server", next, oldest.Namespace, oldest.Name)))
 	}
 	return findings
 }
@@ -146,40 +134,6 @@ func (f *facts) judgeUnreadZones(check string) Finding {
 		return notRead(check, one.Resource, one.Err)
 	}
 	return warn(check, "not read", "run this again")
-}
-
-func (f *facts) judgePauses(time.Time) Finding {
-	if len(f.overview.Paused) == 0 {
-		return Finding{}
-	}
-	var names []string
-	for i := range f.overview.Paused {
-		names = append(names, describeItem(&f.overview.Paused[i]))
-	}
-	return warn("paused", shortenList(names), "remove the annotation "+v1alpha1.AnnotationPaused+" of a Zone, or spec.paused of a DNSClass")
-}
-
-func (f *facts) judgeWithdrawals(now time.Time) Finding {
-	all := f.overview.Withdrawn // the next to end first
-	if len(all) == 0 {
-		return Finding{}
-	}
-	return warn("withdrawn", fmt.Sprintf("no rule allows %d Records and zones any more: %s ends in %s", len(all), describeItem(&all[0]),
-		duration.HumanDuration(max(0, all[0].Until.Sub(now)))), "restore the rule, or let them end (docs/operations.md, Withdrawing rules)")
-}
-
-func (f *facts) judgeBackup(now time.Time) Finding {
-	const check, next = "backup", "run kubizone backup, which notes its time (docs/operations.md, Backup)"
-	switch i := f.overview.Installation; {
-	case i == nil:
-		return Finding{} // see rights, or the cause
-	case i.LastBackup == nil:
-		return warn(check, "no backup is noted", next)
-	case now.Sub(i.LastBackup.Time) > backupLate:
-		return warn(check, "the last backup is "+describeAge(now, i.LastBackup)+" old", next)
-	default:
-		return ok(check, "the last backup is "+describeAge(now, i.LastBackup)+" old")
-	}
 }
 
 // kube-controller-manager empties a namespace before its end, so such objects come from a backup or a forced
@@ -206,4 +160,16 @@ func (f *facts) judgeRights(time.Time) Finding {
 		return Finding{}
 	}
 	return warn("rights", "not read: "+shortenList(all)+": "+reason, "run this as a user with the ClusterRole kubizone-operator")
+}
+
+func shortenList(all []string) string {
+	if len(all) > 3 {
+		return fmt.Sprintf("%s and %d more", strings.Join(all[:3], ", "), len(all)-3)
+	}
+	return strings.Join(all, ", ")
+}
+
+func splitNext(message string) (fault, next string) {
+	fault, next, _ = strings.Cut(message, "; ")
+	return fault, next
 }

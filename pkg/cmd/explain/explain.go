@@ -57,15 +57,9 @@ type foundAlert struct {
 
 type foundRule struct {
 	Number string `json:"number"`
-	Text   string `json:"text"`
+	Text   string `json:"text"` // a line for each paragraph, item of a list and row of a table
 
-	rule    rule
 	inShort bool
-}
-
-type rule struct {
-	number string   // S4.8
-	lines  []string // Markdown, without the number
 }
 
 var (
@@ -83,19 +77,18 @@ func plain(text string) string {
 	return strings.Join(parts, "")
 }
 
-func listRules(page string) (rules []rule) {
+func listRules(page string) (rules []foundRule) {
 	inside := false
 	for line := range strings.Lines(page) {
-		line = strings.TrimRight(line, "\n")
+		line = strings.TrimSpace(line)
 		switch m := ruleLine.FindStringSubmatch(line); {
 		case m != nil:
 			inside = true
-			rules = append(rules, rule{m[1], []string{m[2]}})
+			rules = append(rules, foundRule{Number: m[1], Text: plain(part.ReplaceAllString(m[2], "\n$1"))})
 		case strings.HasPrefix(line, "#"):
 			inside = false
 		case inside && line != "":
-			last := &rules[len(rules)-1]
-			last.lines = append(last.lines, line)
+			rules[len(rules)-1].Text += "\n" + plain(line)
 		}
 	}
 	return rules
@@ -113,7 +106,7 @@ func listAlerts() (all []foundAlert) {
 func findAll(arguments []string) (*foundRules, error) {
 	rules, found := listRules(docs.Semantics), &foundRules{Rules: []foundRule{}}
 	if len(arguments) == 0 {
-		found.addRules(rules, true)
+		found.addRules(rules)
 	}
 	for _, number := range arguments {
 		if of := reasons.Find(number); len(of) > 0 {
@@ -132,41 +125,39 @@ func findAll(arguments []string) (*foundRules, error) {
 	return found, nil
 }
 
-func (f *foundRules) addRules(rules []rule, inShort bool) {
+// addRules adds the first words of rules.
+func (f *foundRules) addRules(rules []foundRule) {
 	for _, r := range rules {
-		text := make([]string, len(r.lines))
-		for i, line := range r.lines {
-			text[i] = plain(strings.TrimSpace(line))
-		}
-		f.Rules = append(f.Rules, foundRule{r.number, strings.Join(text, "\n"), r, inShort})
+		r.inShort = true
+		f.Rules = append(f.Rules, r)
 	}
 }
 
-func (f *foundRules) addNumber(rules []rule, number string) error {
+func (f *foundRules) addNumber(rules []foundRule, number string) error {
 	m := asked.FindStringSubmatch(number)
 	if m == nil {
 		return fmt.Errorf("%q is no number of a rule, such as S4.8, no section, such as S4, no reason, such as NameHeld, and no alert;%s "+
 			"kubectl kubizone explain lists the rules", number, program.DidYouMean(number, listNames()))
 	}
-	var section []rule
+	var section []foundRule
 	var near []string
 	for _, r := range rules {
 		switch {
-		case r.number == "S"+m[1]+m[2]:
-			f.addRules([]rule{r}, false)
+		case r.Number == "S"+m[1]+m[2]:
+			f.Rules = append(f.Rules, r)
 			return nil
-		case strings.HasPrefix(r.number, "S"+m[1]+"."):
-			section, near = append(section, r), append(near, r.number)
+		case strings.HasPrefix(r.Number, "S"+m[1]+"."):
+			section, near = append(section, r), append(near, r.Number)
 		}
 	}
 	switch {
 	case len(section) == 0:
 		return fmt.Errorf("no rule has the number %s: the first is %s, the last %s (kubectl kubizone explain lists all)", number,
-			rules[0].number, rules[len(rules)-1].number)
+			rules[0].Number, rules[len(rules)-1].Number)
 	case m[2] != "":
 		return fmt.Errorf("no rule has the number %s: this section has %s", number, strings.Join(near, ", "))
 	}
-	f.addRules(section, true)
+	f.addRules(section)
 	return nil
 }
 
@@ -184,79 +175,49 @@ func listNames() (names []string) {
 var mends = map[reasons.Role]string{reasons.None: "nobody has to", reasons.You: "you, who write the object",
 	reasons.ZoneOwner: "the zone's owner", reasons.Platform: "the platform"}
 
-func (f *foundRules) printReasons(text *output.Text) {
+func (f *foundRules) printText(text *output.Text) {
+	var pages []string
 	for i := range f.Reasons {
 		one := &f.Reasons[i]
+		page := fmt.Sprintf("%s (%s): %s\nWho mends it: %s\nNext step: %s", one.Reason, one.Of, one.Meaning, mends[one.Mends], one.Step)
+		if len(one.Rules) > 0 {
+			page += "\nRules: " + strings.Join(one.Rules, ", ")
+		}
+		pages = append(pages, page)
+	}
+	for _, one := range f.Alerts {
+		pages = append(pages, one.Alert+": "+one.Page+"\n"+one.Text)
+	}
+	for _, one := range f.Rules {
+		if !one.inShort {
+			pages = append(pages, one.Number+" "+one.Text)
+		}
+	}
+	for i, page := range pages {
 		if i > 0 {
 			text.Line("")
 		}
-		text.Paragraph(one.Reason+" ("+one.Of+"): "+one.Meaning, "  ")
-		text.Paragraph("  Who mends it: "+mends[one.Mends], "  ")
-		text.Paragraph("  Next step: "+one.Step, "  ")
-		if len(one.Rules) > 0 {
-			text.Paragraph("  Rules: "+strings.Join(one.Rules, ", "), "  ")
-		}
+		printPage(text, page)
 	}
-	for i := range f.Alerts {
-		one := &f.Alerts[i]
-		if i+len(f.Reasons) > 0 {
-			text.Line("")
-		}
-		text.Paragraph(one.Alert+": "+one.Page, "  ")
-		for line := range strings.Lines(one.Text) {
-			if line = strings.TrimSpace(line); line != "" {
-				text.Paragraph("  "+line, "  ")
-			}
-		}
-	}
-	if len(f.Reasons)+len(f.Alerts) > 0 && len(f.Rules) > 0 {
-		text.Line("")
-	}
-}
-
-func (f *foundRules) printText(text *output.Text) {
-	f.printReasons(text)
-	for i, r := range f.Rules {
-		if i > 0 && !r.inShort {
-			text.Line("")
-		}
-		if r.inShort {
-			text.Short(fmt.Sprintf("%-6s %s", r.Number, plain(r.rule.lines[0])))
-		} else {
-			r.rule.printRule(text)
+	for _, one := range f.Rules {
+		if first, _, _ := strings.Cut(one.Text, "\n"); one.inShort {
+			text.Short(fmt.Sprintf("%-6s %s", one.Number, first))
 		}
 	}
 }
 
-func (r *rule) printRule(text *output.Text) {
-	var rows [][]string
-	for i, line := range r.lines {
-		paragraph := plain(strings.TrimSpace(line))
-		cells, isRow := strings.CutPrefix(paragraph, "|")
-		if !isRow && rows != nil {
-			text.Table(nil, rows)
-			rows = nil
+func printPage(text *output.Text, page string) {
+	begin := ""
+	for line := range strings.SplitSeq(page, "\n") {
+		isPicture, isRule := strings.HasPrefix(line, "!"), strings.Trim(line, "|- ") == ""
+		if isPicture || isRule {
+			continue
 		}
-		switch {
-		case strings.HasPrefix(paragraph, "!"): // a picture
-		case isRow && strings.Trim(cells, "-| ") == "": // the separator line
-		case isRow:
-			row := strings.Split(strings.Trim(cells, "| "), "|")
-			for i := range row {
-				row[i] = strings.TrimSpace(row[i])
-			}
-			rows = append(rows, row)
-		case i == 0:
-			lines := strings.Split(part.ReplaceAllString(line, "\n$1"), "\n")
-			text.Paragraph(r.number+" "+plain(lines[0]), "  ")
-			for _, line := range lines[1:] {
-				text.Paragraph("  "+plain(line), "  ")
-			}
-		case strings.HasPrefix(paragraph, "- "):
-			text.Paragraph("  "+paragraph, "    ")
-		default:
-			text.Paragraph("  "+paragraph, "  ")
+		indent := "  "
+		if strings.HasPrefix(line, "- ") {
+			indent = "    "
 		}
+		text.Paragraph(begin+line, indent)
+		begin = "  "
 	}
-	text.Table(nil, rows)
 }

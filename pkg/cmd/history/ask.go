@@ -39,18 +39,7 @@ func (r *room) printValues(out io.Writer, v *values, text func(*output.Text)) er
 }
 
 func (r *room) blameValues(ctx context.Context, argument string, out io.Writer) error {
-	s, err := r.findSubject(ctx, argument)
-	if err == nil {
-		err = needZone(&s)
-	}
-	if err != nil {
-		return err
-	}
-	now, err := r.reader.ReadContent(ctx, s.Zone)
-	if err != nil {
-		return err
-	}
-	past, err := r.reader.Read(ctx, s, nil)
+	s, now, past, err := r.openZone(ctx, argument, nil)
 	if err != nil {
 		return err
 	}
@@ -107,18 +96,7 @@ func (r *room) diffValues(ctx context.Context, arguments []string, out io.Writer
 	if err != nil {
 		return err
 	}
-	s, err := r.findSubject(ctx, arguments[0])
-	if err == nil {
-		err = needZone(&s)
-	}
-	if err != nil {
-		return err
-	}
-	before, err := r.reader.ReadContent(ctx, s.Zone)
-	if err != nil {
-		return err
-	}
-	past, err := r.reader.Read(ctx, s, func(x *v1alpha1.HistoryStep) bool {
+	s, before, past, err := r.openZone(ctx, arguments[0], func(x *v1alpha1.HistoryStep) bool {
 		return !slices.ContainsFunc(moments, func(m history.Moment) bool { return m.IsBefore(x) })
 	})
 	if err != nil {
@@ -168,22 +146,11 @@ func (r *room) showContent(ctx context.Context, argument string, out io.Writer) 
 	if err != nil {
 		return err
 	}
-	s, err := r.findSubject(ctx, zone)
+	s, c, past, err := r.openZone(ctx, zone, until(moments[0]))
 	if err == nil {
-		err = needZone(&s)
+		err = contentAt(past, c, moments[0])
 	}
 	if err != nil {
-		return err
-	}
-	c, err := r.reader.ReadContent(ctx, s.Zone)
-	if err != nil {
-		return err
-	}
-	past, err := r.reader.Read(ctx, s, until(moments[0]))
-	if err != nil {
-		return err
-	}
-	if err := contentAt(past, c, moments[0]); err != nil {
 		return err
 	}
 	takes := func(yield func(dns.Entry) bool) {

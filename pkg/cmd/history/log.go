@@ -6,7 +6,6 @@ package history
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -164,19 +162,18 @@ func printStep(page *output.Text, x *v1alpha1.HistoryStep) {
 func (o *logOptions) followZone(ctx context.Context, s history.Subject, out io.Writer) error {
 	last := s.Zone.Status.Serial
 	for ctx.Err() == nil {
-		stream, err := o.api.KubizoneV1alpha1().RESTClient().Get().Namespace(s.Zone.Namespace).Resource("zones").Name(s.Zone.Name).
-			SubResource("changes").Param("since", strconv.FormatInt(last, 10)).Param("watch", "true").Stream(ctx)
+		events, err := o.api.KubizoneV1alpha1().RESTClient().Get().Namespace(s.Zone.Namespace).Resource("zones").Name(s.Zone.Name).
+			SubResource("changes").Param("since", strconv.FormatInt(last, 10)).Param("watch", "true").Watch(ctx)
 		if err == nil {
-			last, err = o.printEvents(ctx, s, last, stream, out)
-			stream.Close()
+			last, err = o.printEvents(ctx, s, last, events.ResultChan(), out)
+			events.Stop()
 		}
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
 			return fmt.Errorf("changes of zone %s/%s after serial %d: %w; --since %d --follow goes on there", s.Zone.Namespace,
-				s.Zone.Name,
-				last, err, last)
+				s.Zone.Name, last, err, last)
 		}
 		select {
 		case <-ctx.Done():
@@ -186,29 +183,15 @@ func (o *logOptions) followZone(ctx context.Context, s history.Subject, out io.W
 	return nil
 }
 
-// The end of the stream is no error: the next request shows whether the server answers.
-func (o *logOptions) printEvents(ctx context.Context, s history.Subject, last int64, stream io.Reader, out io.Writer) (int64, error) {
-	decoder := json.NewDecoder(stream)
-	for {
-		var event struct {
-			Type   watch.EventType `json:"type"`
-			Object json.RawMessage `json:"object"`
-		}
-		if decoder.Decode(&event) != nil {
-			return last, nil
-		}
+// The end of the events is no error: the next request shows whether the server answers.
+func (o *logOptions) printEvents(ctx context.Context, s history.Subject, last int64, events <-chan watch.Event, out io.Writer) (
+	int64, error) {
+	for event := range events {
 		if event.Type == watch.Error {
-			var status metav1.Status
-			if err := json.Unmarshal(event.Object, &status); err != nil {
-				return last, err
-			}
-			return last, apierrors.FromObject(&status)
+			return last, apierrors.FromObject(event.Object)
 		}
-		var changes v1alpha1.ZoneChanges
-		if err := json.Unmarshal(event.Object, &changes); err != nil {
-			return last, err
-		}
-		if !serial.Serial(changes.Until).Ahead(serial.Serial(last)) {
+		changes, ok := event.Object.(*v1alpha1.ZoneChanges)
+		if !ok || !serial.Serial(changes.Until).Ahead(serial.Serial(last)) {
 			continue // printed after an earlier event
 		}
 		moment := history.Moment{Serial: serial.Serial(last)}
@@ -228,6 +211,7 @@ func (o *logOptions) printEvents(ctx context.Context, s history.Subject, last in
 			return last, err
 		}
 	}
+	return last, nil
 }
 
 // NewLogCommand returns the sub-command log, whose older name is changes.

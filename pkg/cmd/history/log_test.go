@@ -54,13 +54,14 @@ func TestRun_followsAcrossTheEndOfAWatch(t *testing.T) {
 			",") + `]}`))
 	}
 	event := func(until int) []byte {
-		return fmt.Appendf(nil, `{"type":"MODIFIED","object":{"since":%d,"until":%d}}`+"\n", until-1, until)
+		return fmt.Appendf(nil, `{"type":"MODIFIED","object":{"kind":"ZoneChanges","apiVersion":"kubi.zone/v1alpha1",`+
+			`"since":%d,"until":%d}}`+"\n", until-1, until)
 	}
 	kubeconfig := serveAnswer(t, func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.Query().Get("form")+r.URL.Query().Get("since"))
+		w.Header().Set("Content-Type", "application/json")
 		switch len(asked) {
 		case 1:
-			w.Header().Set("Content-Type", "application/json")
 			w.Write([]byte(`{"kind":"Zone","apiVersion":"kubi.zone/v1alpha1","metadata":{"namespace":"team","name":"z"},"status":{"fqdn":"example.org.","serial":5}}`))
 		case 2: // ends before any change
 		case 3:
@@ -95,6 +96,7 @@ func TestRun_endsQuietlyWhenInterrupted(t *testing.T) {
 			w.Write([]byte(`{"kind":"Zone","apiVersion":"kubi.zone/v1alpha1","metadata":{"namespace":"team","name":"z"},"status":{"fqdn":"example.org.","serial":5}}`))
 			return
 		}
+		w.Header().Set("Content-Type", "application/json")
 		w.(http.Flusher).Flush()
 		interrupt()
 		<-r.Context().Done()

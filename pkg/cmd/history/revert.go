@@ -125,8 +125,7 @@ func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out,
 	}
 	switch {
 	case plan.Refused > 0:
-		return fmt.Errorf("%d of %d changes would be refused, and nothing was begun: %s: %w", plan.Refused, writes,
-			firstRefusal(plan), ErrRefused)
+		return fmt.Errorf("%d of %d changes would be refused, as above, and nothing was begun: %w", plan.Refused, writes, ErrRefused)
 	case o.plan && writes > 0:
 		return ErrChanges
 	case o.plan || writes == 0 && !document:
@@ -201,20 +200,6 @@ func describeRun(zone string, plan *history.Plan) string {
 }
 
 func countWrites(plan *history.Plan, n int) string { return output.Count(n, nounOf(plan)) }
-
-func firstRefusal(plan *history.Plan) string {
-	for i := range plan.Objects {
-		if x := &plan.Objects[i]; len(x.Refused) > 0 {
-			return fmt.Sprintf("%s %s/%s: %s", x.Kind, x.Namespace, x.Name, strings.Join(x.Refused, "; "))
-		}
-	}
-	for i := range plan.Changes {
-		if c := &plan.Changes[i]; len(c.Refused) > 0 {
-			return fmt.Sprintf("record %s/%s: %s", c.Namespace, c.Name, strings.Join(c.Refused, "; "))
-		}
-	}
-	return ""
-}
 
 func (o *revertOptions) printPlan(out io.Writer, plan *history.Plan) error {
 	return o.format.Print(out, "Revert", plan, func(page *output.Text) {

@@ -81,6 +81,21 @@ func (r *room) findSubject(ctx context.Context, text string) (s history.Subject,
 	return s, r.findZone(ctx, &s)
 }
 
+// openZone returns the present content of a zone, and its past back to the first step for which enough returns true.
+func (r *room) openZone(ctx context.Context, text string, enough func(*v1alpha1.HistoryStep) bool) (s history.Subject,
+	now *history.Content, past *history.Past, err error) {
+	if s, err = r.findSubject(ctx, text); err == nil {
+		err = needZone(&s)
+	}
+	if err == nil {
+		now, err = r.reader.ReadContent(ctx, s.Zone)
+	}
+	if err == nil {
+		past, err = r.reader.Read(ctx, s, enough)
+	}
+	return s, now, past, err
+}
+
 func isAbsent(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) }
 
 func (r *room) findPresent(ctx context.Context, s *history.Subject, kind string, at types.NamespacedName) (err error) {

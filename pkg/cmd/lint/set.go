@@ -390,7 +390,7 @@ func (s *set) judgeRecord(p *placedRecord) {
 func (s *set) isResolved(w law.Warning, z *law.Zone, fqdn name.Name) bool {
 	switch w.Reason {
 	case law.WarningUnnamedGlue: // NS elsewhere in the zone may name the host
-		return s.store.nsHosts[z.UID][fqdn] > 0
+		return s.store.isNSHost(z, fqdn)
 	case law.WarningOccludes: // the occluded Records have a warning each, zones have none
 		return !slices.ContainsFunc(s.store.listZones(), func(below *law.Zone) bool {
 			return below.View == z.View && below.FQDN() != fqdn && fqdn.Encloses(below.FQDN())

@@ -32,7 +32,6 @@ type store struct {
 	// follow it.
 	owners          map[string]*btree.BTreeG[name.Rel]
 	records         map[string]map[name.Rel]map[key]*law.Record
-	nsHosts         map[string]map[name.Name]int
 	delegationRules map[string][]rules.Rule
 	// lastUID is the number in the last uid, for example 7 in "uid-7".
 	lastUID int
@@ -42,8 +41,7 @@ type key struct{ namespace, name string }
 
 func newStore() *store {
 	return &store{now: time.Now(), facts: map[law.Key]any{}, zones: map[key]*law.Zone{}, owners: map[string]*btree.BTreeG[name.Rel]{},
-		records: map[string]map[name.Rel]map[key]*law.Record{}, delegationRules: map[string][]rules.Rule{},
-		nsHosts: map[string]map[name.Name]int{}}
+		records: map[string]map[name.Rel]map[key]*law.Record{}, delegationRules: map[string][]rules.Rule{}}
 }
 
 func (s *store) newUID() string {
@@ -229,7 +227,6 @@ func (s *store) makeRecord(r *law.Record) (*law.Plan, *law.Refusal) {
 			s.records[zone][owner] = map[key]*law.Record{}
 		}
 		s.records[zone][owner][key{r.Namespace, r.Name}] = r
-		s.countNSHosts(out.Plan, r, 1)
 		s.applyPlan(out.Plan)
 	}
 	return out.Plan, out.Refusal
@@ -244,21 +241,8 @@ func (s *store) ownerOf(plan *law.Plan) name.Rel {
 	return owner
 }
 
-func (s *store) countNSHosts(made *law.Plan, r *law.Record, n int) {
-	z := s.zoneOf(made)
-	if s.nsHosts[z.UID] == nil {
-		s.nsHosts[z.UID] = map[name.Name]int{}
-	}
-	for _, v := range r.Values {
-		if host, ok := v.Target(z.FQDN()); ok && r.Type == rdata.NS {
-			s.nsHosts[z.UID][host] += n
-		}
-	}
-}
-
 func (s *store) removeRecord(r *law.Record, made *law.Plan) {
 	delete(s.records[made.Record.Zone.UID][s.ownerOf(made)], key{r.Namespace, r.Name})
-	s.countNSHosts(made, r, -1)
 	before := &law.Adoption{Zone: *made.Record.Zone, FQDN: made.Record.FQDN, Admission: made.Record.Admission}
 	before.Owner, before.Type, before.TTL, before.Values = s.ownerOf(made), r.Type, r.TTL, r.Values
 	ask := records.RecordInput{Namespace: r.Namespace, Name: r.Name, UID: r.UID, Before: before, Now: s.now, By: r.Namespace,
@@ -266,6 +250,21 @@ func (s *store) removeRecord(r *law.Record, made *law.Plan) {
 	if out := s.decideWrite(func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) }); out.Plan != nil {
 		s.applyPlan(out.Plan)
 	}
+}
+
+// isNSHost reports whether NS Records of the zone name a host.
+func (s *store) isNSHost(z *law.Zone, host name.Name) bool {
+	for _, at := range s.records[z.UID] {
+		for _, r := range at {
+			if r.Type == rdata.NS && slices.ContainsFunc(r.Values, func(v rdata.Value) bool {
+				target, ok := v.Target(z.FQDN())
+				return ok && target == host
+			}) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (s *store) isZone(view string, n name.Name) bool { return s.facts[law.HoldingKey(view, n)] != nil }

@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package names has the commands of kubectl kubizone about names. "may create www A" asks whether your namespace may
-// have this Record, "names" lists the names that it may use, "who" finds the Records of a name or address, and "tree"
-// shows the zones.
+// have this Record, "names" lists the names that it may use, "who" finds the Records of a name or address, "tree"
+// shows the zones, and "why" follows a name from its rule to the name servers.
 //
 // Guarantees:
 //
 //	N1. Requests have the rights of the user. If objects are hidden, a line names the missing right.
-//	N2. The exit code is 1 if "may" answers no, or if "tree" or "who" finds nothing.
+//	N2. The exit code is 1 if "may" answers no, "tree" or "who" finds nothing, or a link of "why" fails or waits.
+//	N3. The first link of "why" that fails is printed first, with the role that can mend it and the next step.
 //
-// The API server decides (NameReview).
+// The API server decides (NameReview). Package pkg/why walks the links.
 //
-// Read names.go, then who.go and tree.go.
+// Read first: names.go, who.go, tree.go and why.go have the commands, question.go asks and completes.
 package names

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -19,76 +18,18 @@ import (
 	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
-	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/output"
-	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/find"
+	"kubi.zone/kubizone/pkg/why"
 )
 
-// ErrNo means the answer no.
-var ErrNo = program.No("the answer is no")
-
-const timeoutSeconds = 2
-
-type question struct {
-	cluster *kubeconfig.Options
-	view    string
-}
-
-type answer struct {
-	kind   string
-	result any
-	text   func(*output.Text)
-	isNo   bool
-}
-
-func (a *answer) printTo(out io.Writer, format *output.Format) error {
-	if err := format.Print(out, a.kind, a.result, a.text); err != nil {
-		return err
-	}
-	if a.isNo {
-		return ErrNo
-	}
-	return nil
-}
-
 func Results() map[string]any {
-	return map[string]any{"NameAnswer": nameAnswer{}, "Names": namesAnswer{}, "Records": foundRecords{}, "ZoneTree": zoneTree{}}
-}
-
-func newQuestion() *question { return &question{cluster: kubeconfig.NewOptions()} }
-
-func (q *question) makeCommand(command *cobra.Command, ofView bool,
-	ask func(context.Context, *find.Search, []string) (*answer, error)) *cobra.Command {
-	q.cluster.AddFlagsWithNamespace(command.Flags())
-	if ofView {
-		command.Flags().StringVar(&q.view, "view", "", "view of the zone; absent: the default view")
-	}
-	format := output.AddFormat(command)
-	command.RunE = func(command *cobra.Command, arguments []string) error {
-		s, err := q.connect()
-		if err != nil {
-			return err
-		}
-		found, err := ask(command.Context(), s, arguments)
-		if err != nil {
-			return err
-		}
-		return found.printTo(command.OutOrStdout(), format)
-	}
-	return command
-}
-
-func (q *question) connect() (*find.Search, error) {
-	api, namespace, err := q.cluster.Reader()
-	if err != nil {
-		return nil, err
-	}
-	return q.cluster.Search(api, namespace), nil
+	return map[string]any{"NameAnswer": nameAnswer{}, "Names": namesAnswer{}, "Records": foundRecords{}, "ZoneTree": zoneTree{},
+		"Chain": why.Chain{}}
 }
 
 func NewCommands() []*cobra.Command {
-	return []*cobra.Command{newMay(), newNames(), newTree(), newWho()}
+	return []*cobra.Command{newMay(), newNames(), newTree(), newWho(), newWhy()}
 }
 
 func newMay() *cobra.Command {
@@ -133,7 +74,7 @@ func (q *question) askMay(ctx context.Context, of *find.Search, arguments []stri
 	s := &review.Status
 	result := nameAnswer{namespace, name, strings.ToUpper(arguments[2]), s.Allowed, s.Zone, s.Rule, s.Reason, string(s.Claimed), s.Contact,
 		s.Warnings}
-	return &answer{kind: "NameAnswer", result: result, isNo: !s.Allowed, text: func(text *output.Text) {
+	return &answer{kind: "NameAnswer", result: result, no: noIf(!s.Allowed), text: func(text *output.Text) {
 		if s.Allowed {
 			text.Line("yes: zone %s gives %s to namespace %s by the rule %q", s.Zone, name, namespace, s.Rule)
 		} else {

@@ -154,7 +154,7 @@ func (t *tree) showZones(of string) *answer {
 		result.Namespace = t.Namespace
 	}
 	isNo, where := len(tops) == 0 && len(result.WithoutZone) == 0, t.Where()
-	return &answer{kind: "ZoneTree", result: result, isNo: isNo, text: func(page *output.Text) {
+	return &answer{kind: "ZoneTree", result: result, no: noIf(isNo), text: func(page *output.Text) {
 		if isNo {
 			page.Line("No zone %s.", strings.TrimSpace(of+" "+where))
 			return

@@ -121,7 +121,7 @@ func findRecords(ctx context.Context, s *find.Search, text string) (*answer, err
 	}
 	where := s.Where()
 	print := func(page *output.Text) { result.printText(page, where) }
-	return &answer{kind: "Records", result: result, isNo: len(found) == 0, text: print}, nil
+	return &answer{kind: "Records", result: result, no: noIf(len(found) == 0), text: print}, nil
 }
 
 func describeZone(ctx context.Context, s *find.Search, z *v1alpha1.Zone, fqdn name.Name) (out foundZone, err error) {

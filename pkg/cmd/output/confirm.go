@@ -5,7 +5,6 @@ package output
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -32,40 +31,23 @@ func (c *Consent) Ask(in io.Reader, stderr io.Writer, number int, what string) e
 	if c.yes || number <= maxUnasked {
 		return nil
 	}
-	if !canAsk(in, stderr) {
-		return fmt.Errorf("%d %s would be deleted, and there is no terminal to ask at: --yes deletes them", number, what)
-	}
-	yes, err := askPerson(in, stderr, fmt.Sprintf("Delete %d %s?", number, what))
-	if err == nil && !yes {
-		err = fmt.Errorf("%d %s were not deleted: the answer was not yes", number, what)
-	}
-	return err
+	return Confirm(in, stderr, fmt.Sprintf("Delete %d %s?", number, what))
 }
 
 // Confirm returns nil if a person at a terminal answers yes to a question.
 func Confirm(in io.Reader, stderr io.Writer, question string) error {
-	if !canAsk(in, stderr) {
-		return errors.New("there is no terminal to ask at, and nothing was written: --yes does not ask")
+	if file, ok := in.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) || !IsTerminal(stderr) {
+		return fmt.Errorf("%s There is no terminal to ask at: --yes does not ask", question)
 	}
-	yes, err := askPerson(in, stderr, question)
-	if err == nil && !yes {
-		err = errors.New("nothing was written: the answer was not yes")
-	}
-	return err
-}
-
-func canAsk(in io.Reader, stderr io.Writer) bool {
-	file, ok := in.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd())) && IsTerminal(stderr)
-}
-
-func askPerson(in io.Reader, stderr io.Writer, question string) (yes bool, err error) {
 	if _, err := terminal.Fprintf(stderr, "%s Type yes: ", question); err != nil {
-		return false, err
+		return err
 	}
 	answer, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil && err != io.EOF {
-		return false, err
+		return err
 	}
-	return strings.TrimSpace(answer) == "yes", nil
+	if strings.TrimSpace(answer) != "yes" {
+		return fmt.Errorf("%s The answer was not yes", question)
+	}
+	return nil
 }

@@ -153,7 +153,7 @@ func TestBar_appearsAfterTwoSeconds_T4(t *testing.T) {
 // Without a terminal many objects are deleted with --yes alone.
 func TestConsent_asksBeforeMany(t *testing.T) {
 	var c Consent
-	const refused = "11 Records would be deleted, and there is no terminal"
+	const refused = "Delete 11 Records? There is no terminal to ask at"
 	for number, want := range map[int]string{1: "", maxUnasked: "", maxUnasked + 1: refused} {
 		err := c.Ask(strings.NewReader("yes\n"), &bytes.Buffer{}, number, "Records")
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

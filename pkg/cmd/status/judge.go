@@ -13,8 +13,10 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/acme"
 	"kubi.zone/kubizone/pkg/cmd/output"
 )
 
@@ -32,43 +34,36 @@ func (o *Overview) addZone(zone *v1alpha1.Zone) {
 	o.Zones++
 	item := Item{Kind: "Zone", Namespace: zone.Namespace, Name: zone.Name, FQDN: cmp.Or(zone.Status.FQDN, zone.Spec.DomainName),
 		View: zone.Status.View}
-	with := func(of *metav1.Condition) Item {
+	with := func(reason, message string, since *metav1.Time) Item {
 		item := item
-		item.Reason, item.Message, item.Since = of.Reason, of.Message, knownTime(of.LastTransitionTime)
+		item.Reason, item.Message, item.Since = reason, message, since
 		return item
 	}
+	of := func(c *metav1.Condition) Item { return with(c.Reason, c.Message, knownTime(c.LastTransitionTime)) }
 	ready := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionReady)
 	switch {
 	case zone.DeletionTimestamp != nil:
-		gone := item
-		gone.Reason, gone.Message, gone.Since = v1alpha1.ReasonTerminating, "it is deleted when its servers no longer have it",
-			zone.DeletionTimestamp
-		o.NotCurrent = append(o.NotCurrent, gone)
+		o.NotCurrent = append(o.NotCurrent, with(v1alpha1.ReasonTerminating, "it is deleted when its servers no longer have it",
+			zone.DeletionTimestamp))
 	case ready == nil:
-		late := item
-		late.Reason, late.Message, late.Since = v1alpha1.ReasonPending, "no controller has judged it yet", knownTime(zone.CreationTimestamp)
-		o.NotCurrent = append(o.NotCurrent, late)
+		o.NotCurrent = append(o.NotCurrent, with(v1alpha1.ReasonPending, "no controller has judged it yet",
+			knownTime(zone.CreationTimestamp)))
 	case ready.Status != metav1.ConditionTrue:
-		late := with(ready)
-		o.NotCurrent = append(o.NotCurrent, late)
+		o.NotCurrent = append(o.NotCurrent, of(ready))
 		if zone.Status.SettledSerial != 0 && ready.Reason != v1alpha1.ReasonServerWentBack { // its last change was confirmed
-			o.addUnconfirmed(late)
+			o.addUnconfirmed(of(ready))
 		}
 	case ready.ObservedGeneration < zone.Generation:
-		late := with(ready)
-		late.Reason, late.Message, late.Since = v1alpha1.ReasonPending, "no controller has judged the last change yet", nil
-		o.NotCurrent = append(o.NotCurrent, late)
+		o.NotCurrent = append(o.NotCurrent, with(v1alpha1.ReasonPending, "no controller has judged the last change yet", nil))
 	case ready.Reason == v1alpha1.ReasonNoClass:
-		o.NoClass = append(o.NoClass, with(ready))
+		o.NoClass = append(o.NoClass, of(ready))
 	}
 	if settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); settled != nil &&
 		settled.Status != metav1.ConditionTrue && settled.Reason == v1alpha1.ReasonMassDeletion {
-		o.Held = append(o.Held, with(settled))
+		o.Held = append(o.Held, of(settled))
 	}
 	if zone.Annotations[v1alpha1.AnnotationPaused] == "true" {
-		paused := item
-		paused.Message = "the annotation " + v1alpha1.AnnotationPaused + " is true"
-		o.Paused = append(o.Paused, paused)
+		o.Paused = append(o.Paused, with("", "the annotation "+v1alpha1.AnnotationPaused+" is true", nil))
 	}
 	if zone.Status.EndsAt != nil {
 		ends := item
@@ -124,32 +119,25 @@ func (o *Overview) addEvent(event *eventsv1.Event) {
 		Reason: event.Reason, Message: event.Note, Since: &at})
 }
 
-// challenge is cert-manager's.
-type challenge struct {
-	metav1.ObjectMeta `json:"metadata"`
-
-	Spec struct {
-		DNSName string `json:"dnsName"`
-		Solver  struct {
-			DNS01 struct {
-				Webhook struct {
-					GroupName string `json:"groupName"`
-				} `json:"webhook"`
-			} `json:"dns01"`
-		} `json:"solver"`
-	} `json:"spec"`
-	Status struct {
-		Presented bool   `json:"presented"`
-		Reason    string `json:"reason"`
-	} `json:"status"`
+func (o *Overview) addWithdrawn(record *v1alpha1.Record) {
+	if ends := record.Status.EndsAt; ends != nil {
+		o.Withdrawn = append(o.Withdrawn, Item{Kind: "Record", Namespace: record.Namespace, Name: record.Name, FQDN: record.Status.FQDN,
+			Until: ends})
+	}
 }
 
-func (o *Overview) addChallenge(one *challenge) {
-	if one.Status.Presented || one.Status.Reason == "" {
+func (o *Overview) addChallenge(one *unstructured.Unstructured) {
+	text := func(path ...string) string {
+		found, _, _ := unstructured.NestedString(one.Object, path...)
+		return found
+	}
+	isPresented, _, _ := unstructured.NestedBool(one.Object, "status", "presented")
+	reason := text("status", "reason")
+	if isPresented || reason == "" || text("spec", "solver", "dns01", "webhook", "groupName") != acme.GroupName {
 		return
 	}
-	o.Refused = append(o.Refused, Item{Kind: "Challenge", Namespace: one.Namespace, Name: one.Name, FQDN: one.Spec.DNSName,
-		Message: one.Status.Reason, Since: knownTime(one.CreationTimestamp)})
+	o.Refused = append(o.Refused, Item{Kind: "Challenge", Namespace: one.GetNamespace(), Name: one.GetName(), FQDN: text("spec", "dnsName"),
+		Message: reason, Since: knownTime(one.GetCreationTimestamp())})
 }
 
 func (o *Overview) sortItems() {
@@ -191,22 +179,15 @@ func (o *Overview) Summary() string {
 	if len(o.Namespaces) > 0 {
 		scope = "namespace " + strings.Join(o.Namespaces, ", ")
 	}
-	undelivered := ""
+	zones, undelivered := output.Count(o.Zones, "zone")+" of "+scope, ""
 	if n := len(o.NoClass); n > 0 {
-		undelivered = "; " + output.Count(n, "zone") + map[bool]string{true: " has", false: " have"}[n == 1] + " no class"
+		undelivered = "; " + output.Count(n, "zone") + " without a class"
 	}
 	switch o.judgeZones() {
 	case nil:
-		if o.Zones == 1 {
-			return "the only zone of " + scope + " is current" + undelivered
-		}
-		return fmt.Sprintf("all %d zones of %s are current%s", o.Zones, scope, undelivered)
+		return zones + ", all current" + undelivered
 	case ErrBehind:
-		verb := "are"
-		if len(o.NotCurrent) == 1 {
-			verb = "is"
-		}
-		return fmt.Sprintf("%d of %s of %s %s not current%s", len(o.NotCurrent), output.Count(o.Zones, "zone"), scope, verb, undelivered)
+		return fmt.Sprintf("%s, %d not current%s", zones, len(o.NotCurrent), undelivered)
 	}
 	return fmt.Sprintf("no zone of %s could be read; kubectl kubizone doctor finds the cause", scope)
 }

@@ -42,9 +42,8 @@ type Overview struct {
 	// Installation is nil without the right to get it.
 	Installation *v1alpha1.InstallationStatus `json:"installation,omitempty"`
 	// Partial names the lists that have more than Reader.MaxObjects objects. Only the first objects were read.
-	Partial     []string `json:"partial,omitempty"`
-	Unread      []Unread `json:"unread,omitempty"`
-	ClassFaults []Item   `json:"-"`
+	Partial []string `json:"partial,omitempty"`
+	Unread  []Unread `json:"unread,omitempty"`
 	// ZonesRead is true if the zones of at least one namespace were read.
 	ZonesRead bool `json:"-"`
 }
@@ -88,3 +87,6 @@ func (i *Item) Object() string {
 	}
 	return i.Namespace + "/" + i.Name
 }
+
+// String returns kind and object.
+func (i *Item) String() string { return i.Kind + " " + i.Object() }

@@ -5,16 +5,16 @@ package status
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 	"sync"
 
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/apis/acme"
 	"kubi.zone/kubizone/pkg/cmd/cluster"
+	"kubi.zone/kubizone/pkg/find"
 	"kubi.zone/kubizone/pkg/history"
 	"kubi.zone/kubizone/pkg/load"
 )
@@ -91,7 +91,6 @@ func (r *Reader) Read(ctx context.Context, each func(*v1alpha1.Zone)) *Overview 
 	all.Go(func() { f.readEvents(ctx) })
 	all.Go(func() { f.readChallenges(ctx) })
 	all.Wait()
-	f.explainUnavailable(ctx)
 	f.sortItems()
 	f.readLastChanges(ctx, f.NotCurrent)
 	return f.Overview
@@ -105,35 +104,6 @@ func (f *reading) readLastChanges(ctx context.Context, zones []Item) {
 		if step, _ := past.LastOfZone(ctx, zones[i].Namespace, zones[i].Name); step != nil {
 			by := history.AuthorOf(step)
 			zones[i].LastChange = by.String()
-		}
-	}
-}
-
-const apiService = "/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.kubi.zone"
-
-func (f *reading) explainUnavailable(ctx context.Context) {
-	away := func(one *Unread) bool {
-		return apierrors.IsServiceUnavailable(one.Err) && strings.HasSuffix(one.Resource, ".kubi.zone")
-	}
-	if !slices.ContainsFunc(f.Unread, func(one Unread) bool { return away(&one) }) {
-		return
-	}
-	var of struct {
-		Status struct {
-			Conditions []metav1.Condition `json:"conditions"`
-		} `json:"status"`
-	}
-	data, err := f.core.Discovery().RESTClient().Get().AbsPath(apiService).DoRaw(ctx)
-	if err != nil || json.Unmarshal(data, &of) != nil {
-		return
-	}
-	available := meta.FindStatusCondition(of.Status.Conditions, "Available")
-	if available == nil || available.Status == metav1.ConditionTrue {
-		return
-	}
-	for i := range f.Unread {
-		if one := &f.Unread[i]; away(one) {
-			one.Reason += ": " + available.Message
 		}
 	}
 }
@@ -153,64 +123,47 @@ func (f *reading) addUnread(verb, resource, namespace string, err error) {
 	}
 }
 
+var errEnough = errors.New("enough objects")
+
+// eachObject calls do, one call at a time, for the objects of the namespaces, of each list the first most (0: all).
 func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces []string, resource string, selector fields.Selector,
-	most int64, list func(namespace string) func(context.Context, metav1.ListOptions) (L, error), do func(T)) (err error) {
-	options, read := metav1.ListOptions{FieldSelector: selector.String(), Limit: most}, false
-	each := func(o T) error {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		do(o)
-		return nil
+	most int64, list func(namespace string) find.Lister[L], do func(T)) (err error) {
+	options, isRead := metav1.ListOptions{FieldSelector: selector.String()}, false
+	if most > 0 {
+		options.Limit = most + 1
 	}
 	for _, namespace := range namespaces {
-		var failed error
-		if most > 0 {
-			failed = f.readFirst(resource, func() (runtime.Object, error) { return list(namespace)(ctx, options) },
-				func(o runtime.Object) error { return each(o.(T)) })
-		} else {
-			failed = load.EachItem(ctx, list(namespace), options, each)
-		}
+		n := int64(0)
+		failed := load.EachItem(ctx, list(namespace), options, func(o T) error {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if n++; most == 0 || n <= most {
+				do(o)
+				return nil
+			}
+			if !slices.Contains(f.Partial, resource) {
+				f.Partial = append(f.Partial, resource)
+			}
+			return errEnough
+		})
 		switch {
-		case failed == nil:
-			read = true
+		case failed == nil, errors.Is(failed, errEnough):
+			isRead = true
 		case !apierrors.IsNotFound(failed):
 			f.addUnread("list", resource, namespace, failed)
 			err = failed
 		}
 	}
-	if read {
+	if isRead {
 		return nil
 	}
 	return err
 }
 
-func (f *reading) readFirst(resource string, read func() (runtime.Object, error), do func(runtime.Object) error) error {
-	page, err := read()
-	if err != nil {
-		return err
-	}
-	list, err := meta.ListAccessor(page)
-	if err != nil {
-		return err
-	}
-	f.notePartial(resource, list.GetContinue())
-	return meta.EachListItem(page, do)
-}
-
-func (f *reading) notePartial(resource, next string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if next != "" && !slices.Contains(f.Partial, resource) {
-		f.Partial = append(f.Partial, resource)
-	}
-}
-
 func (f *reading) readZones(ctx context.Context) {
 	read := func() error {
 		return eachObject(ctx, f, f.namespaces, "zones.kubi.zone", fields.Everything(), 0,
-			func(namespace string) func(context.Context, metav1.ListOptions) (*v1alpha1.ZoneList, error) {
-				return f.api.Zones(namespace).List
-			}, func(zone *v1alpha1.Zone) {
+			func(namespace string) find.Lister[*v1alpha1.ZoneList] { return f.api.Zones(namespace).List }, func(zone *v1alpha1.Zone) {
 				f.addZone(zone)
 				if f.eachZone != nil {
 					f.eachZone(zone)
@@ -237,43 +190,27 @@ func (f *reading) readInstallation(ctx context.Context) {
 
 func (f *reading) readClasses(ctx context.Context) {
 	_ = eachObject(ctx, f, []string{metav1.NamespaceAll}, "dnsclasses.kubi.zone", fields.Everything(), f.MaxObjects,
-		func(string) func(context.Context, metav1.ListOptions) (*v1alpha1.DNSClassList, error) {
-			return f.api.DNSClasses().List
-		},
-		func(class *v1alpha1.DNSClass) {
+		func(string) find.Lister[*v1alpha1.DNSClassList] { return f.api.DNSClasses().List }, func(class *v1alpha1.DNSClass) {
 			if class.Spec.Paused {
 				f.Paused = append(f.Paused, Item{Kind: "DNSClass", Name: class.Name, Message: "spec.paused of the class is true"})
-			}
-			if ready := meta.FindStatusCondition(class.Status.Conditions, v1alpha1.ConditionReady); ready != nil &&
-				ready.Status == metav1.ConditionFalse {
-				f.ClassFaults = append(f.ClassFaults, Item{Kind: "DNSClass", Name: class.Name, Reason: ready.Reason,
-					Message: ready.Message})
 			}
 		})
 }
 
 func (f *reading) readRecords(ctx context.Context) {
-	list := func(namespace string) func(context.Context, metav1.ListOptions) (*v1alpha1.RecordList, error) {
-		return f.api.Records(namespace).List
-	}
 	byReason := map[string]*RecordCount{}
+	addOpen := func(record *v1alpha1.Record) { f.addOpenRecord(record, byReason) }
 	var all sync.WaitGroup
-	for _, open := range OpenRecords {
+	read := func(selector fields.Selector, add func(*v1alpha1.Record)) {
 		all.Go(func() {
-			_ = eachObject(ctx, f, f.namespaces, "records.kubi.zone", open, f.MaxObjects, list,
-				func(record *v1alpha1.Record) { f.addOpenRecord(record, byReason) })
+			_ = eachObject(ctx, f, f.namespaces, "records.kubi.zone", selector, f.MaxObjects,
+				func(namespace string) find.Lister[*v1alpha1.RecordList] { return f.api.Records(namespace).List }, add)
 		})
 	}
-	withdrawn := fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, string(metav1.ConditionTrue))
-	all.Go(func() {
-		_ = eachObject(ctx, f, f.namespaces, "records.kubi.zone", withdrawn,
-			f.MaxObjects, list, func(record *v1alpha1.Record) {
-				if ends := record.Status.EndsAt; ends != nil {
-					f.Withdrawn = append(f.Withdrawn, Item{Kind: "Record", Namespace: record.Namespace, Name: record.Name,
-						FQDN: record.Status.FQDN, Until: ends})
-				}
-			})
-	})
+	for _, open := range OpenRecords {
+		read(open, addOpen)
+	}
+	read(fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, string(metav1.ConditionTrue)), f.addWithdrawn)
 	all.Wait()
 	for _, count := range byReason {
 		f.Records = append(f.Records, *count)
@@ -282,58 +219,29 @@ func (f *reading) readRecords(ctx context.Context) {
 
 func (f *reading) readUpdateKeys(ctx context.Context) {
 	_ = eachObject(ctx, f, f.namespaces, "updatekeys.kubi.zone", fields.Everything(), f.MaxObjects,
-		func(namespace string) func(context.Context, metav1.ListOptions) (*v1alpha1.UpdateKeyList, error) {
-			return f.api.UpdateKeys(namespace).List
-		}, f.addUpdateKey)
+		func(namespace string) find.Lister[*v1alpha1.UpdateKeyList] { return f.api.UpdateKeys(namespace).List }, f.addUpdateKey)
 }
 
 func (f *reading) readEvents(ctx context.Context) {
 	_ = eachObject(ctx, f, f.namespaces, "events.events.k8s.io", fields.OneTermEqualSelector("reason", "NameRefused"), f.MaxObjects,
-		func(namespace string) func(context.Context, metav1.ListOptions) (*eventsv1.EventList, error) {
+		func(namespace string) find.Lister[*eventsv1.EventList] {
 			return f.core.EventsV1().Events(namespace).List
 		}, f.addEvent)
 }
 
 // The client lacks cert-manager's kinds.
 func (f *reading) readChallenges(ctx context.Context) {
-	for _, namespace := range f.namespaces {
-		if err := f.readChallengesIn(ctx, namespace); err != nil && !apierrors.IsNotFound(err) { // no cert-manager
-			f.addUnread("list", "challenges.acme.cert-manager.io", namespace, err)
-		}
-	}
-}
-
-func (f *reading) readChallengesIn(ctx context.Context, namespace string) error {
-	path := "/apis/acme.cert-manager.io/v1/challenges"
-	if namespace != metav1.NamespaceAll {
-		path = strings.Replace(path, "challenges", "namespaces/"+namespace+"/challenges", 1)
-	}
-	for next := ""; ; {
-		body, err := f.core.Discovery().RESTClient().Get().AbsPath(path).Param("limit", "500").Param("continue", next).DoRaw(ctx)
-		if err != nil {
-			return err
-		}
-		var page struct {
-			metav1.ListMeta `json:"metadata"`
-
-			Items []challenge `json:"items"`
-		}
-		if err := json.Unmarshal(body, &page); err != nil {
-			return err
-		}
-		for i := range page.Items {
-			if one := &page.Items[i]; one.Spec.Solver.DNS01.Webhook.GroupName == acme.GroupName {
-				f.mu.Lock()
-				f.addChallenge(one)
-				f.mu.Unlock()
+	_ = eachObject(ctx, f, f.namespaces, "challenges.acme.cert-manager.io", fields.Everything(), f.MaxObjects,
+		func(namespace string) find.Lister[*unstructured.UnstructuredList] {
+			return func(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+				list := &unstructured.UnstructuredList{}
+				body, err := f.core.Discovery().RESTClient().Get().AbsPath("/apis/acme.cert-manager.io/v1").
+					NamespaceIfScoped(namespace, namespace != metav1.NamespaceAll).Resource("challenges").
+					Param("limit", strconv.FormatInt(options.Limit, 10)).Param("continue", options.Continue).DoRaw(ctx)
+				if err == nil {
+					err = list.UnmarshalJSON(body)
+				}
+				return list, err
 			}
-		}
-		if next = page.Continue; next == "" {
-			return nil
-		}
-		if f.MaxObjects > 0 {
-			f.notePartial("challenges.acme.cert-manager.io", next)
-			return nil
-		}
-	}
+		}, f.addChallenge)
 }

@@ -17,9 +17,11 @@ import (
 )
 
 const (
-	maxRows    = 10
-	endsSoon   = 14 * 24 * time.Hour
-	backupLate = 48 * time.Hour
+	maxRows = 10
+	// EndsSoon means a missed renewal of a certificate: leaves are renewed when a third is left.
+	EndsSoon = 14 * 24 * time.Hour
+	// BackupLate is the age of the last backup for a warning (alert KubizoneBackupLate).
+	BackupLate = 48 * time.Hour
 )
 
 // AgeOf returns the time since at in a few characters, or "?".
@@ -140,7 +142,7 @@ func (o *Overview) printInstallation(text *output.Text) {
 		switch {
 		case left <= 0:
 			text.Line("error: certificate %s ended %s ago", one.Name, duration.HumanDuration(-left))
-		case left < endsSoon:
+		case left < EndsSoon:
 			text.Line("warning: certificate %s ends in %s", one.Name, duration.HumanDuration(left))
 		default:
 			text.Line("ok: certificate %s ends in %s", one.Name, duration.HumanDuration(left))
@@ -148,7 +150,7 @@ func (o *Overview) printInstallation(text *output.Text) {
 	}
 	if s.LastBackup != nil {
 		word := "ok"
-		if o.Time.Sub(s.LastBackup.Time) > backupLate {
+		if o.Time.Sub(s.LastBackup.Time) > BackupLate {
 			word = "warning"
 		}
 		text.Line("%s: the last backup is %s old", word, o.AgeOf(s.LastBackup))

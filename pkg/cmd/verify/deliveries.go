@@ -47,49 +47,35 @@ func (r *run) listDeliveries(ctx context.Context, zone *v1alpha1.Zone) ([]v1alph
 func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1alpha1.Delivery) (rows []verify.Report) {
 	of := r.readClass(ctx, object)
 	why := "this user may not read the class"
-	var servers []askedServer
 	if of != nil {
 		why = "the class names no server"
-		if of.Spec.Bind9 != nil && len(object.Status.Servers) > 0 {
-			return r.addInstances(ctx, of, object)
-		}
 		named, newProvider := apiclass.NameServersOf(&of.Spec), provider.Providers[apiclass.ProviderOf(&of.Spec)]
 		switch {
-		case len(named) > 0:
-			for _, server := range named {
-				if at, err := parseAddress(server.Address); err == nil {
-					servers = append(servers, askedServer{address: at, class: of.Name, key: r.keyOf(ctx, of.Name, server.Key),
-						guest: server.Guest, signed: server.Signed})
-				}
-			}
-		case newProvider != nil:
+		case of.Spec.Bind9 != nil && len(object.Status.Servers) > 0:
+			return r.addInstances(ctx, of, object)
+		case len(named) == 0 && newProvider != nil:
 			r.providers = append(r.providers, askedProvider{of, newProvider, object})
 			return nil
 		}
+		for _, server := range named {
+			if at, err := parseAddress(server.Address); err == nil {
+				r.addServer(askedServer{address: at, class: of.Name, key: r.keyOf(ctx, of.Name, server.Key), guest: server.Guest,
+					signed: server.Signed})
+			}
+		}
+		if len(named) > 0 {
+			return nil
+		}
 	}
-	known := map[string]askedServer{}
-	for _, one := range servers {
-		known[one.address] = one
-	}
-	for _, server := range object.Status.Servers {
+	for _, server := range object.Status.Servers { // a tenant may read Deliveries, but no classes
 		at, err := parseAddress(server.Name)
 		if host, _, wrong := net.SplitHostPort(at); err != nil || wrong != nil || net.ParseIP(host) == nil {
 			rows = append(rows, reportRow(object, server))
 			continue
 		}
-		one, ok := known[at]
-		if !ok { // a tenant may read Deliveries, but no classes
-			one = askedServer{address: at, class: object.Spec.ClassRef.Name, key: r.key}
-		}
-		r.addServer(one)
+		r.addServer(askedServer{address: at, class: object.Spec.ClassRef.Name, key: r.key})
 	}
-	if len(object.Status.Servers) > 0 {
-		return rows
-	}
-	for _, one := range servers { // not queried by the controller yet, or the provider is one service
-		r.addServer(one)
-	}
-	if len(servers) == 0 {
+	if len(object.Status.Servers) == 0 {
 		rows = append(rows, reportDelivery(object, zone, why))
 	}
 	return rows

@@ -1,43 +1,30 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package why
+package names
 
 import (
-	"bufio"
 	"cmp"
+	"context"
 	"fmt"
-	"net"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
+	"kubi.zone/kubizone/pkg/find"
 	"kubi.zone/kubizone/pkg/history"
 	"kubi.zone/kubizone/pkg/reasons"
-	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/verify"
 	"kubi.zone/kubizone/pkg/why"
 )
 
-const (
-	resolverFile      = "/etc/resolv.conf"
-	noResolver        = "none"
-	maxCompletions    = 500
-	completionSeconds = 2
-)
-
-func Results() map[string]any { return map[string]any{"Chain": why.Chain{}} }
-
-func NewCommand() *cobra.Command {
-	cluster := kubeconfig.NewOptions()
-	resolver := ""
-	command := &cobra.Command{
+func newWhy() *cobra.Command {
+	q, resolver := newQuestion(), ""
+	command := q.makeCommand(&cobra.Command{
 		Use:   "why NAME|ADDRESS|OBJECT [TYPE]",
 		Short: "say why a name does not resolve, and who can mend it",
 		Long: `Follow a DNS name, an address or an object from the rule that admits it, by Record, zone, serial and classes, to the
@@ -52,76 +39,28 @@ if you may get the DNSClass, else the zone's NS names.`,
 		Example: "  kubectl kubizone why www.example.org\n  kubectl kubizone why 192.0.2.1\n" +
 			"  kubectl kubizone why -n team-a record/www --resolver 192.0.2.53",
 		Args: cobra.RangeArgs(1, 2),
-	}
-	cluster.AddFlagsWithNamespace(command.Flags())
-	command.Flags().StringVar(&resolver, "resolver", resolver, "recursive server that finds the parent's servers and the zone's NS names, "+
-		"ADDRESS[:PORT]; none: only servers of classes are asked (default: the first of "+resolverFile+")")
-	format := output.AddFormat(command)
-	command.RunE = func(command *cobra.Command, arguments []string) error {
-		address, err := FindResolver(resolver)
+		ValidArgsFunction: q.complete(listRecords(func(r *v1alpha1.Record) []string {
+			return []string{r.Name, r.Status.FQDN}
+		})),
+	}, false, func(ctx context.Context, s *find.Search, arguments []string) (*answer, error) {
+		address, err := why.FindResolver(resolver)
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("--resolver: %w", err)
 		}
-		api, namespace, err := cluster.Reader()
-		if err != nil {
-			return err
-		}
-		question := why.Question{Text: arguments[0], Namespace: namespace, Resolver: address}
+		asked := why.Question{Text: arguments[0], Namespace: s.Namespace, Resolver: address}
 		if len(arguments) > 1 {
-			question.Type = arguments[1]
+			asked.Type = arguments[1]
 		}
-		clients := why.Clients{API: api, Ask: verify.Ask, History: &history.Reader{Client: api.KubizoneV1alpha1()}}
-		chain, err := why.Ask(command.Context(), clients, question)
+		chain, err := why.Ask(ctx, why.Clients{API: q.api, Ask: verify.Ask, History: &history.Reader{Client: s.API}}, asked)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := format.Print(command.OutOrStdout(), "Chain", &chain, func(text *output.Text) { printChain(text, &chain) }); err != nil {
-			return err
-		}
-		return judgeChain(&chain)
-	}
-	command.ValidArgsFunction = func(command *cobra.Command, arguments []string, _ string) (all []string, _ cobra.ShellCompDirective) {
-		api, namespace, err := cluster.Reader()
-		if len(arguments) == 0 && err == nil {
-			seconds := int64(completionSeconds)
-			options := metav1.ListOptions{Limit: maxCompletions, TimeoutSeconds: &seconds}
-			if list, err := api.KubizoneV1alpha1().Records(namespace).List(command.Context(), options); err == nil {
-				for i := range list.Items {
-					all = append(all, list.Items[i].Name, list.Items[i].Status.FQDN)
-				}
-			}
-		}
-		slices.Sort(all)
-		return slices.Compact(all), cobra.ShellCompDirectiveNoFileComp
-	}
+		print := func(text *output.Text) { printChain(text, &chain) }
+		return &answer{kind: "Chain", result: &chain, no: judgeChain(&chain), text: print}, nil
+	})
+	command.Flags().StringVar(&resolver, "resolver", resolver, "recursive server that finds the parent's servers and the zone's NS names, "+
+		"ADDRESS[:PORT]; none: only servers of classes are asked (default: the first of "+why.ResolverFile+")")
 	return command
-}
-
-// FindResolver returns the resolver's HOST:PORT: asked, the flag's, or else the first of resolv.conf. The result is ""
-// for the flag "none", or without a nameserver in resolv.conf.
-func FindResolver(asked string) (string, error) {
-	switch asked {
-	case noResolver:
-		return "", nil
-	case "":
-		file, err := os.Open(resolverFile)
-		if err != nil {
-			return "", nil // the link says that no resolver is known
-		}
-		defer file.Close()
-		lines := bufio.NewScanner(file)
-		for lines.Scan() {
-			if fields := strings.Fields(lines.Text()); len(fields) > 1 && fields[0] == "nameserver" {
-				return net.JoinHostPort(fields[1], "53"), nil
-			}
-		}
-		return "", nil
-	}
-	at, err := transfer.ParseAddress(asked)
-	if err != nil {
-		return "", fmt.Errorf("--resolver: %w, or %s", err, noResolver)
-	}
-	return at.String(), nil
 }
 
 var (
