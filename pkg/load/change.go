@@ -254,9 +254,11 @@ type manifest struct {
 	// owner is the Record's DNS name in the manifest, if known; created is the creation time on an earlier server.
 	owner   string
 	created time.Time
-	// answer is the server's to the write. after names an object of the plan to be written first.
+	// answer is the server's to the write. after names an object of the plan to be written first. refused is set by a
+	// dry run.
 	before, answer   *unstructured.Unstructured
 	after            string
+	refused          *Refusal
 	resolvedWarnings map[string]bool
 }
 
@@ -267,6 +269,10 @@ func newManifest(path string, o *unstructured.Unstructured) *manifest {
 	}
 	dropServerFields(m.object)
 	return m
+}
+
+func (m *manifest) isRecord() bool {
+	return m.object.GroupVersionKind() == v1alpha1.SchemeGroupVersion.WithKind("Record")
 }
 
 func (m *manifest) refusal(reason, fix string) Refusal {

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -219,15 +220,15 @@ func groupBy[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
 }
 
 func refusalReason(err error) (reason string, ok bool) {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
+	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !apierrors.IsBadRequest(err) &&
+		!apierrors.IsRequestEntityTooLargeError(err) && !apierrors.IsUnsupportedMediaType(err) {
 		return "", false
 	}
-	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
-		apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsUnsupportedMediaType(err) {
-		return status.Status().Message, true
+	var texts []string
+	for _, one := range refusal.Of(err) {
+		texts = append(texts, one.String())
 	}
-	return "", false
+	return strings.Join(texts, "; "), true
 }
 
 var waitReasons = []string{v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonNoEnclosingZone}

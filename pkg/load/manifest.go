@@ -281,16 +281,13 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	if !l.cfg.DryRun {
 		judged = l.withZone(ctx, m.resolvedWarnings)
 	}
-	as := l.applierOf(nil)
-	if before != nil {
-		as = l.applierOf(before)
-	}
+	manager, client := l.managerOf(before)
 	after, err := rrsets.Retry(ctx, func() (*unstructured.Unstructured, error) {
-		if as.client {
-			return l.mergeManifest(judged, resource, m, as)
+		if client {
+			return l.mergeManifest(judged, resource, m, manager)
 		}
-		return resource.Apply(judged, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: as.manager,
-			DryRun: l.dryRun(), Force: as.force})
+		return resource.Apply(judged, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: manager,
+			DryRun: l.dryRun(), Force: l.cfg.ForceConflicts})
 	})
 	if apierrors.IsConflict(err) {
 		l.reportLeftAsIs(m.refusal(err.Error(), ""))
@@ -315,7 +312,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	return Result{Written: 1}, nil, nil
 }
 
-func (l *Loader) mergeManifest(ctx context.Context, resource dynamic.ResourceInterface, m *manifest, as applier) (
+func (l *Loader) mergeManifest(ctx context.Context, resource dynamic.ResourceInterface, m *manifest, manager string) (
 	*unstructured.Unstructured, error) {
 	patch := m.object.DeepCopy()
 	if err := unstructured.SetNestedMap(patch.Object, clientPatch(m.object, m.before), "spec"); err != nil {
@@ -325,7 +322,7 @@ func (l *Loader) mergeManifest(ctx context.Context, resource dynamic.ResourceInt
 	if err != nil {
 		return nil, err
 	}
-	return resource.Patch(ctx, m.object.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: as.manager,
+	return resource.Patch(ctx, m.object.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: manager,
 		DryRun: l.dryRun(), FieldValidation: metav1.FieldValidationStrict})
 }
 

@@ -63,7 +63,7 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 		switch {
 		case len(c.OtherManagers) == 0:
 			left = append(left, c.Before)
-			writes = append(writes, &recordWrite{Change: c, zone: s.zone, applier: applier{manager: l.cfg.FieldManager}, location: at})
+			writes = append(writes, &recordWrite{Change: c, zone: s.zone, location: at})
 		case l.cfg.Prune:
 			result.Left++
 			at.Reason = fmt.Sprintf("no source has it any more, and %q changed it since", c.OtherManagers)

@@ -49,7 +49,7 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	phases := make([][]*recordWrite, numPhases)
 	for _, c := range changes {
 		s := byName[c.After.Name]
-		w := &recordWrite{Change: c, zone: to.zone, applier: applier{manager: l.cfg.FieldManager}, file: file, set: s,
+		w := &recordWrite{Change: c, zone: to.zone, file: file, set: s,
 			prior: file.prior.object, location: Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn)},
 			subject: subject{resolvedWarnings: answered(s)}}
 		if l.leaveToOthers(&c, w.location) {
