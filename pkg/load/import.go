@@ -105,7 +105,7 @@ func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1
 func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result,
 	error) {
 	p := &plan{view: target.View}
-	guess := l.guessOrigin(path)
+	guess := guessOrigin(path)
 	options := zonefile.ReadOptions{Origin: target.Origin, Guess: guess.answerReader}
 	if zone != nil && zone.Status.FQDN != "" {
 		fqdn, err := name.Parse(zone.Status.FQDN)
@@ -122,9 +122,12 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 	if err != nil {
 		return p, nil, Result{}, err
 	}
+	if guess.asked && !guess.missed() {
+		l.printf("%s: no $ORIGIN before its first relative name; %s is assumed, from the name of the file", path, guess.origin)
+	}
 	noSOA := func(what string) error {
 		next := "create the Zone, or ask its owner for the right to get it"
-		if guess.missed {
+		if guess.missed() {
 			next = howToSayOrigin
 		}
 		return fmt.Errorf("%s: %w; %s", what, p.noSOA(), next)
@@ -141,7 +144,11 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 		if err := p.takeSOA(path, all, soa, target.Namespace); err != nil {
 			return p, nil, Result{}, err
 		}
-		if result, err = l.putDroppingRefusedFields(p, func() (Result, error) { return l.makeZone(ctx, p, target) }); err != nil {
+		result, err = l.makeZone(ctx, p, target)
+		for p.dropRefused(err) {
+			result, err = l.makeZone(ctx, p, target)
+		}
+		if err != nil {
 			return p, nil, result, err
 		}
 		to.ttl = p.spec.TTL

@@ -364,10 +364,6 @@ func (l *Loader) createOptions() metav1.CreateOptions {
 	return metav1.CreateOptions{FieldManager: l.cfg.FieldManager, DryRun: l.dryRun()}
 }
 
-func (l *Loader) patchOptions() metav1.PatchOptions {
-	return metav1.PatchOptions{FieldManager: l.cfg.FieldManager, DryRun: l.dryRun()}
-}
-
 func (l *Loader) dryRun() []string {
 	if l.cfg.DryRun {
 		return []string{metav1.DryRunAll}

@@ -26,11 +26,11 @@ func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 		{"NAME.zone", "example.org.zone", "", bindForm, "example.org.", "example.org. is assumed, from the name of the file"},
 		{"NAME.db", "Example.ORG.db", "", bindForm, "example.org.", "from the name of the file"},
 		{"db.NAME", "db.2.0.192.in-addr.arpa", "", bindForm, "2.0.192.in-addr.arpa.", "from the name of the file"},
-		{"NAME=PATH", "zone.txt", "example.org=", bindForm, "example.org.", "is zone example.org."},
-		{"NAME=PATH before the name of the file", "example.net.zone", "example.org=", bindForm, "example.org.", "is zone example.org."},
-		{"VIEW=NAME=PATH", "zone.txt", "inside=example.org=", bindForm, "example.org.", "in view inside"},
-		{"$ORIGIN before all", "example.net.zone", "", "$ORIGIN example.org.\n" + bindForm, "example.org.", "is zone example.org."},
-		{"an absolute SOA before the name of the file", "zone.zone", "", strings.Replace(bindForm, "@", "example.org.", 1), "example.org.", "is zone example.org."},
+		{"NAME=PATH", "zone.txt", "example.org=", bindForm, "example.org.", "into zone example.org. (team/example.org)"},
+		{"NAME=PATH before the name of the file", "example.net.zone", "example.org=", bindForm, "example.org.", "into zone example.org. (team/example.org)"},
+		{"VIEW=NAME=PATH", "zone.txt", "inside=example.org=", bindForm, "example.org.", "into zone example.org. (team/example.org)"},
+		{"$ORIGIN before all", "example.net.zone", "", "$ORIGIN example.org.\n" + bindForm, "example.org.", "into zone example.org. (team/example.org)"},
+		{"an absolute SOA before the name of the file", "zone.zone", "", strings.Replace(bindForm, "@", "example.org.", 1), "example.org.", "into zone example.org. (team/example.org)"},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
 			path := writeFile(t, filepath.Join(t.TempDir(), tc.file), tc.text)
@@ -43,7 +43,7 @@ func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 			if err != nil || len(zones.Items) != 1 || zones.Items[0].Spec.DomainName != tc.zone {
 				t.Errorf("%+v, %v", zones, err)
 			}
-			if !l.hasReceived(tc.want) || strings.Contains(tc.want, "is zone") && l.hasReceived("is assumed") {
+			if !l.hasReceived(tc.want) || strings.Contains(tc.want, "into zone") && l.hasReceived("is assumed") {
 				t.Errorf("%q: said %q", tc.want, l.messages)
 			}
 		})

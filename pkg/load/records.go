@@ -242,17 +242,6 @@ func isSameRRset(have, want *v1alpha1.RecordSpec) bool {
 	return have.DomainName == want.DomainName && have.Type == want.Type && equality.Semantic.DeepEqual(have.ZoneRef, want.ZoneRef)
 }
 
-func (l *Loader) reportChanged(at Refusal, fields []metav1.ManagedFieldsEntry) (changed bool) {
-	var others []string
-	for _, entry := range fields {
-		if entry.Subresource == "" && entry.Manager != l.cfg.FieldManager && rrsets.TouchesSpec(entry.FieldsV1) &&
-			!slices.Contains(others, entry.Manager) {
-			others = append(others, entry.Manager)
-		}
-	}
-	return l.reportDiffers(at, others)
-}
-
 func (l *Loader) reportDiffers(at Refusal, others []string) (differs bool) {
 	if len(others) == 0 || l.cfg.ForceConflicts {
 		return false
