@@ -53,6 +53,8 @@ type source struct {
 	name     string
 	manifest bool
 	transfer *transfer.Source
+	// content is the text if it is at hand.
+	content []byte
 }
 
 type config struct {
@@ -245,6 +247,8 @@ func (c *config) importAll(ctx context.Context, loader *load.Loader, in io.Reade
 func (c *config) importOne(ctx context.Context, loader *load.Loader, s source, in io.Reader) (load.Result, error) {
 	text, err := loader.ReadText(ctx, s.name, func() ([]byte, error) {
 		switch {
+		case s.content != nil:
+			return s.content, nil
 		case s.transfer != nil:
 			return transfer.Receive(ctx, *s.transfer)
 		case s.name == standardInput:

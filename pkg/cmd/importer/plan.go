@@ -4,6 +4,7 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,29 +111,33 @@ func (o *planOptions) makePlan(ctx context.Context, arguments []string, in io.Re
 		report.addNote("warning", warning)
 	}
 	defer c.showProgress(progress)()
-	c.load.Plan, c.load.Note = report.addChange, report.addNote
-	c.load.PruneSelector = o.selector
-	if manifests {
-		c.load.FieldManager, c.load.AsLastApplied = o.fieldManager, o.fieldManager == ""
-		if o.fieldManager == "" {
-			c.load.FieldManager = "kubectl"
-		}
+	if !manifests {
+		return c.makePlan(ctx, in, report, nil)
 	}
+	c.load.PruneSelector = o.selector
+	c.load.FieldManager, c.load.AsLastApplied = cmp.Or(o.fieldManager, "kubectl"), o.fieldManager == ""
+	return c.makePlan(ctx, in, report, func(loader *load.Loader) ([]*unstructured.Unstructured, error) {
+		return o.readManifests(ctx, loader, in, report)
+	})
+}
+
+// makePlan plans the objects of read, or without it c's sources.
+func (c *config) makePlan(ctx context.Context, in io.Reader, report *Plan,
+	read func(*load.Loader) ([]*unstructured.Unstructured, error)) (*Plan, error) {
+	c.load.Plan, c.load.Note = report.addChange, report.addNote
 	loader, err := load.New(c.load)
 	if err != nil {
 		return nil, err
 	}
 	var failed []error
-	if manifests {
-		var objects []*unstructured.Unstructured
-		if objects, err = o.readManifests(ctx, loader, in, report); err == nil {
+	if read == nil {
+		report.Counts, failed = c.importAll(ctx, loader, in)
+	} else {
+		objects, err := read(loader)
+		if err == nil {
 			report.Counts, err = loader.Apply(ctx, "plan", objects)
 		}
-		if err != nil {
-			failed = append(failed, err)
-		}
-	} else {
-		report.Counts, failed = c.importAll(ctx, loader, in)
+		failed = append(failed, err)
 	}
 	report.Counts.Refused += report.unread
 	c.client.QPS = -1 // the server limits the rate
@@ -140,13 +145,10 @@ func (o *planOptions) makePlan(ctx context.Context, arguments []string, in io.Re
 	if err == nil {
 		err = report.completeReport(ctx, client)
 	}
-	if err != nil {
-		failed = append(failed, err)
-	}
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("interrupted: the plan is incomplete and not printed, and nothing was written (%w)", context.Cause(ctx))
 	}
-	return report, errors.Join(failed...)
+	return report, errors.Join(append(failed, err)...)
 }
 
 func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in io.Reader, report *Plan) ([]*unstructured.Unstructured,
