@@ -245,7 +245,7 @@ func TestObjectChange_ofALongRule(t *testing.T) {
 	}
 	for _, test := range []struct{ before, after, want string }{
 		{`"dev"`, `"dev","prod"`, `spec.delegations[].zones with "prod"`},
-		{`"dev"`, `"stage"`, `spec.delegations[].zones with "stage", without "dev"`},
+		{`"dev"`, `"stage"`, `spec.delegations[].zones[] "stage" instead of "dev"`},
 		{`"dev","stage"`, `"stage","dev"`, "spec.delegations[].zones in another order"},
 	} {
 		if got := objectChange(object(test.before), object(test.after)); got != test.want {
