@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/pkg/rrsets"
 )
@@ -53,15 +52,4 @@ func removeAbsent(patch, last map[string]any) {
 			patch[field] = nil
 		}
 	}
-}
-
-// AsWritten returns an object, given as a pointer, without status and creation time.
-func AsWritten(object any) (map[string]any, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		return nil, err
-	}
-	delete(content, "status")
-	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
-	return content, nil
 }

@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -174,22 +173,10 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 }
 
 func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, error) {
-	zone := &v1alpha1.Zone{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: target.Zone.Namespace, Name: target.Zone.Name}, Spec: p.spec,
-	}
 	if !target.CreateZone {
-		content, err := AsWritten(zone)
-		if err != nil {
-			return Result{}, err
-		}
-		manifest, err := yaml.Marshal(content)
-		if err != nil {
-			return Result{}, err
-		}
-		return Result{}, fmt.Errorf("zone %s does not exist; import with --create-zone, or apply this first (kubectl apply -f -):\n%s",
-			target.Zone, manifest)
+		return Result{}, fmt.Errorf("zone %s does not exist; --create-zone makes it of the SOA", target.Zone)
 	}
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: target.Zone.Namespace, Name: target.Zone.Name}, Spec: p.spec}
 	ctx = l.withZone(ctx, map[string]bool{v1alpha1.ReasonNoNameServers: p.hasNS})
 	made, err := rrsets.Retry(ctx, func() (*v1alpha1.Zone, error) {
 		return l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Create(ctx, zone, l.createOptions())

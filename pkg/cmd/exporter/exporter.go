@@ -106,10 +106,11 @@ type manifest struct {
 }
 
 func (m manifest) asWritten() (map[string]any, error) {
-	content, err := load.AsWritten(m.object)
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(m.object)
 	if err != nil {
 		return nil, err
 	}
+	delete(content, "status")
 	content["apiVersion"], content["kind"] = v1alpha1.SchemeGroupVersion.String(), m.kind
 	kept := metav1.ObjectMeta{Namespace: m.object.GetNamespace(), Name: m.object.GetName(), Labels: m.object.GetLabels(),
 		Annotations: m.object.GetAnnotations()}
