@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -138,29 +137,21 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 	for _, group := range slices.Concat(phases...) {
 		total += len(group)
 	}
-	var done atomic.Int64
-	began := time.Now()
-	pause := l.cfg.Interval
-	progress := time.NewTimer(pause)
-	defer progress.Stop()
-	quiet := make(chan struct{})
-	var progressing sync.WaitGroup
-	progressing.Go(func() {
-		for {
-			select {
-			case <-progress.C:
-				now := done.Load()
-				if l.cfg.Progress == nil {
-					l.printf("loading %s: %d of %d objects, %.0f/s", what, now, total, float64(now)/time.Since(began).Seconds())
-				}
-				pause = max(pause, min(2*pause, maxInterval))
-				progress.Reset(pause)
-			case <-quiet:
-				return
-			}
-		}
-	})
 	var mutex sync.Mutex
+	done, began, pause := 0, time.Now(), l.cfg.Interval
+	next := pause
+	report := func(finished int) {
+		done += finished
+		since := time.Since(began)
+		switch {
+		case l.cfg.Progress != nil:
+			l.cfg.Progress(what, done, total)
+		case since >= next:
+			l.printf("loading %s: %d of %d objects, %.0f/s", what, done, total, float64(done)/since.Seconds())
+			pause = max(pause, min(2*pause, maxInterval))
+			next = since + pause
+		}
+	}
 	for _, groups := range phases {
 		working, grouped := errgroup.WithContext(ctx)
 		working.SetLimit(workers)
@@ -177,10 +168,7 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 				defer mutex.Unlock()
 				result.Add(one)
 				if err == nil {
-					now := done.Add(int64(len(group)))
-					if l.cfg.Progress != nil {
-						l.cfg.Progress(what, int(now), total)
-					}
+					report(len(group))
 				}
 				return err
 			})
@@ -189,20 +177,7 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 			break
 		}
 	}
-	close(quiet)
-	progressing.Wait()
 	return result, cmp.Or(err, context.Cause(ctx))
-}
-
-func inPhases[T any](groups [][]T, phase func(group []T) int) (phases [][][]T) {
-	for _, group := range groups {
-		n := phase(group)
-		for len(phases) <= n {
-			phases = append(phases, nil)
-		}
-		phases[n] = append(phases[n], group)
-	}
-	return phases
 }
 
 func groupBy[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
