@@ -174,7 +174,7 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 
 func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, error) {
 	if !target.CreateZone {
-		return Result{}, fmt.Errorf("zone %s does not exist; --create-zone makes it of the SOA", target.Zone)
+		return Result{}, fmt.Errorf("zone %s does not exist; import with --create-zone, which makes it of the SOA", target.Zone)
 	}
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: target.Zone.Namespace, Name: target.Zone.Name}, Spec: p.spec}
 	ctx = l.withZone(ctx, map[string]bool{v1alpha1.ReasonNoNameServers: p.hasNS})

@@ -180,7 +180,7 @@ func TestImport_saysHowToMakeTheZone(t *testing.T) {
 	if missing.failed == nil {
 		t.Fatal("records of a zone that is not there were taken")
 	}
-	if !strings.Contains(missing.failed.Error(), "zone platform/example-org does not exist; --create-zone makes it of the SOA") {
+	if !strings.Contains(missing.failed.Error(), "zone platform/example-org does not exist; import with --create-zone") {
 		t.Fatal(missing.failed)
 	}
 	s.runImport("", path, "--zone", "platform/example-org", "--create-zone")
