@@ -318,21 +318,19 @@ func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, map
 }
 
 func (l *Loader) printf(format string, arguments ...any) {
-	if l.cfg.Report == nil {
-		return
+	if l.cfg.Report != nil {
+		l.report.Lock()
+		defer l.report.Unlock()
+		l.cfg.Report(fmt.Sprintf(format, arguments...))
 	}
-	l.report.Lock()
-	defer l.report.Unlock()
-	l.cfg.Report(fmt.Sprintf(format, arguments...))
 }
 
 func (l *Loader) showPlan(c Change) {
-	if l.cfg.Plan == nil {
-		return
+	if l.cfg.Plan != nil {
+		l.report.Lock()
+		defer l.report.Unlock()
+		l.cfg.Plan(c)
 	}
-	l.report.Lock()
-	defer l.report.Unlock()
-	l.cfg.Plan(c)
 }
 
 func (l *Loader) createOptions() metav1.CreateOptions {

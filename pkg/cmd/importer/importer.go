@@ -352,7 +352,7 @@ carried over is reported with the next step.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if o.plan {
-				plan := &planOptions{options: *o, format: format}
+				plan := &Planner{options: *o, format: format}
 				return plan.runPlan(command.Context(), arguments, command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
 			}
 			c, warnings, err := o.completeOptions(arguments)
