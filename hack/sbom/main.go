@@ -26,7 +26,6 @@ func main() {
 	}
 }
 
-// run writes the document. The arguments are NAMESPACE VERSION PROGRAM...
 func run(arguments []string, epoch string, out io.Writer) error {
 	if len(arguments) < 3 {
 		return fmt.Errorf("write sbom NAMESPACE VERSION PROGRAM..., and the time in SOURCE_DATE_EPOCH")

@@ -115,7 +115,6 @@ func closeSchema(value any) any {
 	return value
 }
 
-// describeKind includes the definitions that the kind needs.
 func describeKind(all map[string]map[string]any, of reflect.Type, kind schema.GroupVersionKind) ([]byte, error) {
 	named, ok := reflect.Zero(of).Interface().(interface{ OpenAPIModelName() string })
 	if !ok {
@@ -149,7 +148,6 @@ func describeKind(all map[string]map[string]any, of reflect.Type, kind schema.Gr
 	return text.Bytes(), err
 }
 
-// collectNeeded adds the definitions that a schema needs, directly or indirectly.
 func collectNeeded(all map[string]map[string]any, value any, needed map[string]any) {
 	switch value := value.(type) {
 	case map[string]any:

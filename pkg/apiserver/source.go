@@ -46,8 +46,7 @@ func objectCodec(etcd *genericoptions.EtcdOptions, encryption value.ResourceTran
 
 // Source is a store to open without a server.
 type Source struct {
-	Etcd storagebackend.TransportConfig
-	// EncryptionProviderConfigFile is upstream's --encryption-provider-config, or "".
+	Etcd                         storagebackend.TransportConfig
 	EncryptionProviderConfigFile string
 }
 

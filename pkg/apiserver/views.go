@@ -90,8 +90,8 @@ func (v views) SnapshotAt(ctx context.Context, object *v1alpha1.Zone, at serial.
 	return snapshot.UndoAll(steps)
 }
 
-// Oldest returns the earliest serial for Steps. After a restart memory has only the latest steps, so the stored journal
-// counts too.
+// Oldest returns the earliest serial that Steps accepts as since. After a restart memory has only the latest steps, so
+// the stored journal counts too, if its steps lead to the zone's content.
 func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial, error) {
 	uid := string(object.UID)
 	oldest, kept, err := v.zones.Oldest(uid)

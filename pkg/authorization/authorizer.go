@@ -61,7 +61,7 @@ func (c *Config) Validate() error {
 }
 
 // New returns an authorizer that allows AlwaysAllowGroups and AlwaysAllowPaths by itself, and asks kube-apiserver about
-// other requests.
+// other requests, changed by AskByName and InEveryNamespace.
 func New(config Config) (authorizer.Authorizer, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err

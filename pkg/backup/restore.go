@@ -151,7 +151,8 @@ func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished s
 	return &report, nil
 }
 
-// Check compares the ledger's derived data with the stored objects, for kubizone fsck. A server may run meanwhile.
+// Check reports, for kubizone fsck, where stored data derived from Zones and Records, such as counts, differ from them.
+// Check repairs nothing. A server may run meanwhile.
 func Check(ctx context.Context, source apiserver.Source) (fsck.Report, error) {
 	client, codecOf, err := source.Open(ctx)
 	if err != nil {

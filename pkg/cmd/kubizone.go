@@ -26,7 +26,6 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/up"
 )
 
-// New returns a new root command.
 func New() *cobra.Command { return newProgram().Root }
 
 func newProgram() *program.Program {

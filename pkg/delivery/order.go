@@ -58,8 +58,8 @@ func (o *WriteOrder) Forget(zone name.Name) {
 	delete(o.failures, zone)
 }
 
-// Divide separates the changes at names with failed RRsets (last, the oldest failure first), so that others are written
-// first.
+// Divide returns as last the changes at names with failed RRsets, the oldest failure first, and as first all others, so
+// that failures delay no other change.
 func (o *WriteOrder) Divide(zone name.Name, changes []Change) (first, last []Change) {
 	failed := map[name.Name]uint64{}
 	for key, at := range o.FailedRRsets(zone) {

@@ -57,7 +57,8 @@ const (
 
 func (s State) ServerNames() []string { return namesOf(s.Servers) }
 
-// LaggingServers returns the servers that failed, or whose serial precedes the latest confirmed, begun or asked for.
+// LaggingServers returns the servers that failed, or whose serial precedes the latest of Serial, Intent.Serial and
+// AskedSerial; all servers if there is none.
 func (s State) LaggingServers() (names []string) {
 	goal := s.Serial
 	if s.Intent != nil && (goal == 0 || s.Intent.Serial.Ahead(goal)) {
@@ -91,19 +92,20 @@ func (s State) Served() serial.Serial {
 	return least
 }
 
-// Intent announces in the store the next writes of a worker at a provider. After a crash, the next worker finds the
-// half-written RRsets here. lease.PassFence stores the Intent.
+// Intent lists in the store the RRsets that a worker is about to write at a provider (name servers), for the next
+// worker after a crash. lease.PassFence stores it before the first write.
 type Intent struct {
+	// Serial is written; State.Serial is the last confirmed.
 	Serial serial.Serial
 	// From is the earliest serial whose RRsets may be at the provider. If it is 0 although State.Serial is set, more
-	// RRsets were refused than the list RRsets can have, and the whole zone is written again.
+	// RRsets were refused than RRsets can list, and the whole zone is written again.
 	From serial.Serial
 	// Holder is the Config.Identity of the writing worker; "" if any worker may continue.
 	Holder string
 	Time   time.Time
-	// RRsets are half written, or were refused and are to be retried. All others are as at State.Serial, unless
-	// Unlisted is true. Then any RRset changed since From may be half written too.
-	RRsets   []RRsetKey
+	// RRsets are half written, or were refused and are to be retried. All others are as at State.Serial.
+	RRsets []RRsetKey
+	// Unlisted is true if any RRset changed since From may be half written too.
 	Unlisted bool
 }
 

@@ -29,7 +29,7 @@ func (e Entry) String() string {
 
 func (e Entry) AppendText(line []byte) []byte { return e.AppendLine(line, e.Type.String(), e.Data) }
 
-// AppendLine is AppendText with the caller's form of type and data.
+// AppendLine is like AppendText, with the caller's form of type and data.
 func (e Entry) AppendLine(line []byte, rtype, data string) []byte {
 	line = append(line, e.Name.String()...)
 	line = append(line, '\t')
@@ -46,6 +46,6 @@ type Change struct {
 	Removed, Added []Entry
 }
 
-// UnconfirmedTTL is the TTL of a zone's PTR in a fleet's catalog zone until all servers have loaded the zone once:
-// agents do not delay readiness for such zones. Consumers of catalogs ignore TTLs (RFC 9432 §4).
+// UnconfirmedTTL is the TTL of a zone's PTR in a fleet's catalog zone until all servers have loaded the zone once.
+// Agents do not delay readiness for such a zone. Consumers of catalogs ignore TTLs (RFC 9432 §4).
 const UnconfirmedTTL = 1

@@ -10,8 +10,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// An entry prints as a line of a zone file, with tabs between name, TTL, class, type and data (S6.1; RFC 1035 §5.1).
-// Printing into a given buffer allocates nothing.
+// An entry is printed as a line of a zone file, with tabs between name, TTL, class, type and data (RFC 1035 §5.1).
+// Printing into an existing buffer allocates nothing.
 func TestEntry_line(t *testing.T) {
 	for _, tc := range []struct {
 		entry Entry

@@ -19,30 +19,30 @@ import (
 	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
-// Candidate is an RRset that an object, such as an Ingress, wants in DNS. Several objects may want the same RRset:
+// Candidate is an RRset that an object, such as an Ingress, wants in DNS. If several objects want the same RRset,
 // Choose decides between them.
 type Candidate struct {
 	contract.Key
-	// Endpoint is external-dns's wish. If Asker is set, Endpoint is made of the existing Record and other objects'
-	// targets.
+	// Endpoint is the endpoint that external-dns sent. If Asker is set, it is built from the existing Record and other
+	// objects' targets.
 	Endpoint *contract.Endpoint
-	// Resource is the object; zero if unknown. Namespace is the Record's.
+	// Resource is the object, or zero if unknown. Namespace is the Record's namespace.
 	Resource  Resource
 	Namespace string
-	// Asker is set if external-dns leaves this object out, because external-dns names a single object for an RRset of
-	// several. Asker is the namespace of the named object, or else of this object. KeepTargets then finds the targets
-	// of this object.
+	// Asker is set if external-dns omits this object, because external-dns names a single object for an RRset of
+	// several objects. It is the namespace of the named object, or of this object if none is named. KeepTargets then
+	// finds the targets of this object.
 	Asker string
 	// Record is the Record to write. If nil, the endpoint is invalid (Err is set) or withdrawn (Err is nil).
 	Record *v1alpha1.Record
-	// Err says why there is no Record, or why the server refuses the Record. Admitted is true after an accepted dry
-	// run. With neither, the server has not been asked.
+	// Err is the reason why there is no Record, or why the server refuses the Record. Admitted is true after an
+	// accepted dry run. If neither is set, the server has not been asked.
 	Err        error
 	Admitted   bool
-	stayReason error // why an object keeps its Record that external-dns leaves out
+	stayReason error // why the object keeps its Record although external-dns omits it
 }
 
-// MakeCandidates returns the endpoints' candidates, sorted by RRset, object and targets.
+// MakeCandidates returns the candidates of endpoints, sorted by RRset, object and targets.
 func (m Mapping) MakeCandidates(s Existing, endpoints []*contract.Endpoint) (all []*Candidate) {
 	sources := m.findSources(s, endpoints)
 	for _, e := range endpoints {
@@ -125,8 +125,8 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 	return sources
 }
 
-// sharePointer splits a PTR endpoint of --create-ptr by the namespaces of its targets' objects, because external-dns
-// names none.
+// sharePointer splits a PTR endpoint, made by --create-ptr, by the namespaces of its targets' objects, because
+// external-dns names no object for it.
 func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contract.Endpoint {
 	key, _ := e.Key() // an invalid name has no hosts
 	if _, known := ReadResource(e); known || key.Type != rdata.PTR {
@@ -169,9 +169,10 @@ func reverseName(address netip.Addr) name.Name {
 	return fqdn
 }
 
-// KeepTargets removes values that the object itself does not have: external-dns joins the targets of several objects
-// (X5). texts are all texts of the object; if none has a value, all values are kept. With an Asker, Record becomes nil
-// if the texts lack the name, and Err errUnknown if they have the name without a value.
+// KeepTargets removes the values that the candidate's own object does not have, because external-dns joins the targets
+// of several objects. texts are all texts of the object. If they contain none of the values, all are kept. If Asker is
+// set, Record becomes nil if the texts do not contain the name, and Err becomes errUnknown if they contain the name
+// without a value.
 func (c *Candidate) KeepTargets(texts []string) {
 	kept, named := map[string]bool{}, false
 	for _, text := range texts {
@@ -205,7 +206,7 @@ func (c *Candidate) isNamed(word string) bool {
 	return err == nil && fqdn == c.Name
 }
 
-// Wanted has candidates by RRset.
+// Wanted contains the candidates for each RRset.
 type Wanted map[contract.Key][]*Candidate
 
 func Group(candidates []*Candidate) Wanted {
@@ -228,10 +229,10 @@ func (w Wanted) replaces(key contract.Key, namespace string) bool {
 	})
 }
 
-// AddHolders adds candidates for objects that wrote existing Records and that external-dns no longer names, because
-// joined endpoints name a single object. An object gets a candidate if only other namespaces want its RRset. A
-// DNSEndpoint gets a candidate even for an unwanted RRset, because external-dns drops all DNSEndpoints of a name for an
-// invalid target.
+// AddHolders adds candidates for objects that have existing Records but are no longer named by external-dns, because a
+// joined endpoint names a single object. An object gets a candidate if only other namespaces want its RRset. A
+// DNSEndpoint gets a candidate even for an unwanted RRset, because external-dns drops all DNSEndpoints of a name if a
+// target is invalid.
 func (m Mapping) AddHolders(s Existing, wanted Wanted) {
 	for key, current := range s {
 		others := wanted[key]
@@ -255,7 +256,7 @@ func (m Mapping) AddHolders(s Existing, wanted Wanted) {
 	}
 }
 
-// NeedsVerdict reports whether a candidate would change a Record, and the server has not been asked.
+// NeedsVerdict reports whether the server must still be asked about a candidate that would change a Record.
 func (s Existing) NeedsVerdict(c *Candidate) bool {
 	if c.Record == nil || c.Err != nil || c.Admitted {
 		return false
@@ -267,7 +268,7 @@ func (s Existing) NeedsVerdict(c *Candidate) bool {
 	return c.Asker != "" || !matches(current, c.Record)
 }
 
-// Replaced returns existing Records that a candidate excludes and its namespace does not want.
+// Replaced returns the existing Records that a candidate excludes and its namespace does not want.
 func (s Existing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Record) {
 	for _, other := range s.atName(c.Name) {
 		t, _ := rdata.ParseType(other.Spec.Type) // valid as key of s
@@ -282,7 +283,7 @@ func (s Existing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Re
 type choice struct {
 	answer   []*contract.Endpoint
 	reported []Candidate
-	// unadmitted is by namespace too: a candidate hides none of another namespace.
+	// unadmitted is keyed by namespace too, because a candidate keeps no Record of another namespace.
 	unadmitted map[place]bool
 	unclaimed  []*v1alpha1.Record
 }
@@ -302,8 +303,9 @@ var (
 		"another namespace with this name, or a filter of external-dns excludes this object; to withdraw the name, remove it here")
 )
 
-// Choose returns the answer to external-dns, and the candidates whose objects get Err as an Event: refused, or Admitted
-// although external-dns names another object. judged adds the server's verdict.
+// Choose returns the answer to external-dns, and the candidates to report to their objects by an Event with Err:
+// refused, or Admitted although external-dns names another object. judged returns a candidate with the server's
+// verdict.
 func (s Existing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, reported []Candidate) {
 	x := choice{answer: []*contract.Endpoint{}, unadmitted: map[place]bool{}}
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {
@@ -334,7 +336,7 @@ func (s Existing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (ans
 			x.unclaimed = append(x.unclaimed, current)
 		}
 	}
-	// A Record stays until its replacement is admitted (X4).
+	// A Record stays until its replacement is admitted.
 	for _, current := range x.unclaimed {
 		fqdn, _ := name.Parse(current.Spec.DomainName) // valid as key of s
 		if x.unadmitted[place{fqdn, current.Namespace}] {
@@ -373,7 +375,7 @@ func (x *choice) chooseNew(formed []*Candidate) {
 }
 
 // chooseExisting answers for a name with a Record. A Record without a zone gives way to an admitted candidate of
-// another namespace: external-dns deletes the Record first (X2).
+// another namespace, and external-dns deletes the Record first.
 func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
 	elsewhere := func(c *Candidate) bool { return c.Admitted && c.Namespace != current.Namespace }
 	if !isAdopted(current) && slices.ContainsFunc(formed, elsewhere) {

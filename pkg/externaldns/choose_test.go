@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
-// endpointOf parses RESOURCE NAME TYPE TARGET,TARGET.
+// endpointOf parses text of the form RESOURCE NAME TYPE TARGET,TARGET.
 func endpointOf(text string) *contract.Endpoint {
 	words := strings.Fields(text)
 	e := &contract.Endpoint{DNSName: words[1], RecordType: words[2], Targets: strings.Split(words[3], ",")}
@@ -48,7 +48,7 @@ func admitCandidate(c *Candidate) *Candidate {
 	return c
 }
 
-// X2, X3, X4: the answer to external-dns and the refused objects, in any order.
+// Choose returns the same answer and the same refused objects for any order of endpoints (X2, X3, X4).
 func TestChoose(t *testing.T) {
 	const inA, inB = "ingress/a/web", "ingress/b/web"
 	refusedIn := func(namespaces ...string) func(*Candidate) *Candidate {
@@ -62,8 +62,8 @@ func TestChoose(t *testing.T) {
 	undecided := func(c *Candidate) *Candidate { return c }
 	for _, c := range []struct {
 		name            string
-		current         string // NAMESPACE RESOURCE NAME TYPE VALUE; ! before it: no zone adopts it
-		want            string // texts of the Record's object, split by |; "": the object is gone; "?": unreadable
+		current         string // NAMESPACE RESOURCE NAME TYPE VALUE, with ! in front if no zone adopts it
+		want            string // texts of the Record's object, separated by |; "" if the object is gone, "?" if it is unreadable
 		wanted          []string
 		verdict         func(*Candidate) *Candidate
 		answer, refused []string
@@ -217,8 +217,8 @@ type object struct {
 	addresses      []string
 }
 
-// joinObjects joins endpoints of a kind and host as external-dns v0.22 does: Services sorted by name, others in any
-// order. A DNSEndpoint with an invalid target drops the host.
+// joinObjects joins the endpoints of each kind and host as external-dns v0.22 does: Services are sorted by name, and
+// others are in any order. A DNSEndpoint with an invalid target removes the host.
 func joinObjects(random *rand.Rand, objects []*object) (all []*contract.Endpoint) {
 	ordered := slices.Clone(objects)
 	random.Shuffle(len(ordered), func(i, j int) { ordered[i], ordered[j] = ordered[j], ordered[i] })
@@ -252,8 +252,8 @@ func joinObjects(random *rand.Rand, objects []*object) (all []*contract.Endpoint
 	return all
 }
 
-// While an object wants a name, no objects of other namespaces, with or without a rule, change the Record or
-// addresses. Another namespace gets the name after the withdrawal.
+// While an object wants a name, objects of other namespaces, allowed by a rule or not, change neither the Record nor
+// its addresses. After the object withdraws, another namespace gets the name.
 func TestChoose_noNamespaceTakesWhatAnotherHas(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 2))
@@ -330,7 +330,7 @@ func TestChoose_noNamespaceTakesWhatAnotherHas(t *testing.T) {
 	}
 }
 
-// external-dns makes PTR records for addresses without saying which object wants them. Each namespace therefore gets
+// external-dns makes PTR records for addresses without saying which object wants them. Therefore each namespace gets
 // PTR records to the hosts that its own objects have at the address.
 func TestMakeCandidates_ofPointers(t *testing.T) {
 	all := own.MakeCandidates(nil, []*contract.Endpoint{
@@ -354,9 +354,9 @@ func TestMakeCandidates_ofPointers(t *testing.T) {
 	}
 }
 
-// external-dns joins the addresses of several objects under one name and makes a PTR record for each. A namespace gets
-// PTR records only for addresses of its own Record. Otherwise the PTR record of an attacker's address could name
-// another namespace's host.
+// external-dns joins the addresses of several objects under one name, and makes a PTR record for each address. A
+// namespace gets PTR records only for the addresses of its own Record, because the PTR record of an attacker's address
+// could otherwise name another namespace's host.
 func TestMakeCandidates_ofJoinedPointers(t *testing.T) {
 	endpoints := []*contract.Endpoint{
 		endpointOf("service/a/x shop.org A 192.0.2.9,203.0.113.66"),
@@ -376,14 +376,14 @@ func TestMakeCandidates_ofJoinedPointers(t *testing.T) {
 	}
 }
 
-// external-dns joins the addresses of all objects that want a name under one object. Addresses that this object does
-// not contain are dropped, because a tenant could otherwise add an address to another's name.
+// external-dns joins the addresses of all objects that want a name, and names one of the objects. Addresses that this
+// object does not contain are dropped, because a tenant could otherwise add an address to another tenant's name.
 func TestKeepTargets(t *testing.T) {
 	for _, c := range []struct{ texts, targets, kept string }{
 		{"192.0.2.1", "192.0.2.1,203.0.113.6", "192.0.2.1."},
 		{"2001:DB8::1|x", "2001:db8:0::1,2001:db8::6", "2001:db8::1."},
 		{"192.0.2.1, 192.0.2.2", "192.0.2.1,192.0.2.2,203.0.113.6", "192.0.2.1,192.0.2.2."},
-		{"nothing", "192.0.2.1,203.0.113.6", "192.0.2.1,203.0.113.6."}, // a Gateway or a default: unknowable
+		{"nothing", "192.0.2.1,203.0.113.6", "192.0.2.1,203.0.113.6."}, // a Gateway or a default, whose addresses are unknown
 		{"203.0.113.61", "192.0.2.1,203.0.113.6", "192.0.2.1,203.0.113.6."},
 	} {
 		kind := "A"

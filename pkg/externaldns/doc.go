@@ -7,13 +7,15 @@
 //
 // Guarantees:
 //
-//	X1. A Record has all of an endpoint, or the endpoint is refused with field, rule and next step.
-//	X2. An RRset has one Record, in the namespace of the endpoint's object. The object of a Record that a zone has
-//	    adopted keeps the RRset. Otherwise the first object admitted by the server gets it, in any order of lists.
+//	X1. A Record represents a whole endpoint, or the endpoint is refused with field, rule and next step.
+//	X2. An RRset has one Record, in the namespace of the endpoint's object. The object keeps the RRset if a zone has
+//	    adopted its Record. Otherwise the first object that the server admits gets the RRset, in any order of
+//	    endpoints.
 //	X3. The endpoints that Choose returns equal the endpoints read from the Records later, so external-dns plans no
 //	    needless change.
 //	X4. A refused or undecided candidate (a wanted RRset) removes no Record.
-//	X5. Only its own object changes or removes a Record, although external-dns joins the endpoints of several objects.
+//	X5. A Record is changed or removed only by its own object, although external-dns joins the endpoints of several
+//	    objects.
 //
-// Read record.go first, then choose.go; package contract has the protocol.
+// Read record.go first, then choose.go. Package contract has the protocol.
 package externaldns

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// X2, X3: an RRset of any endpoints has one endpoint, expressible as a Record. With those Records the next cycle has
-// the same answer, in any order.
+// Choose returns at most one endpoint for an RRset, and each can be expressed as a Record (X2). After the Records are
+// written, the next answer is the same, in any order of endpoints (X3).
 func FuzzChoose(f *testing.F) {
 	f.Add([]byte(`[{"dnsName":"www.example.org","recordType":"A","targets":["192.0.2.1"],"labels":{"resource":"ingress/a/x"}},
 		{"dnsName":"WWW.example.org","recordType":"A","targets":["192.0.2.2","192.0.2.1"],"labels":{"resource":"crd/b/x"}}]`))
@@ -70,7 +70,7 @@ func FuzzChoose(f *testing.F) {
 	})
 }
 
-// An endpoint that becomes a Record returns from it as the same Record (X3).
+// An endpoint read from a Record becomes the same Record again (X3).
 func FuzzReadEndpoints(f *testing.F) {
 	f.Add([]byte(`[{"dnsName":"www.example.org","targets":["192.0.2.1"],"recordType":"A","recordTTL":60}]`))
 	f.Add([]byte(`[{"dnsName":"*.example.org","targets":["10 mail.example.org"],"recordType":"MX","labels":{"resource":"crd/a/b"}}]`))

@@ -23,27 +23,27 @@ import (
 )
 
 const (
-	// FieldManager of the Records.
+	// FieldManager is the field manager of the Records.
 	FieldManager = v1alpha1.ExternalDNSFieldManager
 	heritage     = "heritage=external-dns"
 )
 
 // Mapping maps the endpoints (wanted RRsets) of external-dns to Records.
 type Mapping struct {
-	// Owner is the value of the label kubi.zone/external-dns of the Records. Each external-dns of a cluster needs a
-	// value of its own.
+	// Owner is the value of the Records' label kubi.zone/external-dns. Each external-dns in a cluster needs its own
+	// value.
 	Owner string
-	// Cluster is the name of this cluster if the Records are in a central Kubizone of several clusters. "" means
-	// Records in the cluster and namespace of their objects.
+	// Cluster is the name of this cluster if the Records are in a central Kubizone for several clusters. If empty, they
+	// are in the cluster and namespace of their objects.
 	Cluster string
-	// Template makes the namespace of a Record at a central Kubizone, for example "{cluster}-{namespace}".
+	// Template is the template of a Record's namespace at a central Kubizone, for example "{cluster}-{namespace}".
 	Template string
-	// Default is the namespace for endpoints that come from no object of a namespace, such as a Node. With "" they are
-	// refused.
+	// Default is the namespace for endpoints whose object has no namespace, such as a Node. If empty, such endpoints
+	// are refused.
 	Default string
 }
 
-// MakeRecord returns the Record of an endpoint.
+// MakeRecord returns the Record for an endpoint, or an error if a Record cannot represent the endpoint.
 func (m Mapping) MakeRecord(e *contract.Endpoint) (*v1alpha1.Record, error) {
 	key, err := e.Key()
 	switch {
@@ -102,7 +102,7 @@ func makeValue(t rdata.Type, target string) string {
 
 func isHeritage(target string) bool { return strings.HasPrefix(strings.Trim(target, `" `), heritage) }
 
-// IsOwned requires this owner's labels, and fields of FieldManager.
+// IsOwned reports whether a Record has this owner's labels, and fields set by FieldManager.
 func (m Mapping) IsOwned(r *v1alpha1.Record) bool {
 	return r.Labels[v1alpha1.LabelExternalDNS] == m.Owner && r.Labels[v1alpha1.LabelCluster] == m.Cluster &&
 		slices.ContainsFunc(r.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {
@@ -110,10 +110,11 @@ func (m Mapping) IsOwned(r *v1alpha1.Record) bool {
 		})
 }
 
-// Existing has the owner's Record of each RRset: of several an adopted Record, else the oldest.
+// Existing contains the owner's Record for each RRset. If there are several, the adopted Record counts, or else the
+// oldest.
 type Existing map[contract.Key]*v1alpha1.Record
 
-// ReadExisting selects the owner's Records.
+// ReadExisting returns the owner's Records.
 func (m Mapping) ReadExisting(records []v1alpha1.Record) Existing {
 	existing := Existing{}
 	for i := range records {
@@ -131,7 +132,8 @@ func (m Mapping) ReadExisting(records []v1alpha1.Record) Existing {
 	return existing
 }
 
-// A tenant may create a Record before the zone: it must not block other namespaces.
+// isAdopted reports whether a zone has the Record. A tenant may create a Record before the zone, and must not block
+// other namespaces.
 func isAdopted(r *v1alpha1.Record) bool { return r.Status.ZoneRef != nil }
 
 func compareRanks(a, b *v1alpha1.Record) int {
@@ -153,7 +155,7 @@ func (s Existing) atName(fqdn name.Name) (all []*v1alpha1.Record) {
 	return all
 }
 
-// Endpoints returns an endpoint for each RRset, and the TXT registry's.
+// Endpoints returns an endpoint for each RRset, and the endpoints of the TXT registry.
 func (s Existing) Endpoints() []*contract.Endpoint {
 	endpoints, texts := make([]*contract.Endpoint, 0, len(s)), map[string]string{}
 	for _, r := range s {
@@ -171,7 +173,7 @@ func (s Existing) Endpoints() []*contract.Endpoint {
 	return endpoints
 }
 
-// readTexts returns registry texts only: a tenant's edit must not give external-dns another tenant's endpoint.
+// readTexts returns only registry texts, because a tenant's edit must not give external-dns another tenant's endpoint.
 func readTexts(r *v1alpha1.Record) map[string]string {
 	var texts map[string]string
 	if json.Unmarshal([]byte(r.Annotations[v1alpha1.AnnotationExternalDNSTexts]), &texts) != nil {
@@ -181,8 +183,8 @@ func readTexts(r *v1alpha1.Record) map[string]string {
 	return texts
 }
 
-// KeepTexts adds to the candidate's Record the name's registry texts of external-dns, old and new. Each Record has the
-// texts of all types, because external-dns does not write known texts again.
+// KeepTexts adds the registry texts of the name, old and fresh, to the candidate's Record. Each Record has the texts of
+// all types, because external-dns does not write known texts again.
 func (s Existing) KeepTexts(c *Candidate, fresh map[string]string) {
 	texts := map[string]string{}
 	for _, r := range s.atName(c.Name) {
@@ -195,8 +197,8 @@ func (s Existing) KeepTexts(c *Candidate, fresh map[string]string) {
 	}
 }
 
-// SplitTexts separates the TXT endpoints of external-dns' registry. texts has their targets by owned name and TXT name.
-// Encrypted texts are an error: a tenant's text looks the same.
+// SplitTexts separates the TXT endpoints of external-dns's registry from the rest. texts contains their targets by
+// owned name and TXT name. Encrypted texts are an error, because a tenant's text looks the same.
 func SplitTexts(endpoints []*contract.Endpoint) (rest []*contract.Endpoint, texts map[name.Name]map[string]string, err error) {
 	texts = map[name.Name]map[string]string{}
 	for _, e := range endpoints {
@@ -218,7 +220,6 @@ func SplitTexts(endpoints []*contract.Endpoint) (rest []*contract.Endpoint, text
 	return rest, texts, err
 }
 
-// ReadEndpoint returns the endpoint of a Record.
 func ReadEndpoint(r *v1alpha1.Record) *contract.Endpoint {
 	e := &contract.Endpoint{DNSName: strings.TrimSuffix(r.Spec.DomainName, "."), RecordType: strings.ToUpper(r.Spec.Type),
 		Labels: map[string]string{contract.LabelResource: r.Annotations[v1alpha1.AnnotationExternalDNSResource]}}
@@ -252,7 +253,7 @@ type Resource struct{ Kind, Namespace, Name string }
 
 func (r Resource) String() string { return r.Kind + "/" + r.Namespace + "/" + r.Name }
 
-// ReadResource returns false if the endpoint's label names no namespaced object.
+// ReadResource returns the object of an endpoint, or false if the endpoint's label names no namespaced object.
 func ReadResource(e *contract.Endpoint) (r Resource, ok bool) {
 	return parseResource(e.Labels[contract.LabelResource])
 }
@@ -276,7 +277,7 @@ func (m Mapping) ResourceOf(r *v1alpha1.Record) (resource Resource, ok bool) {
 	return resource, true
 }
 
-// NamespaceOf returns the namespace for Records of a local namespace's objects.
+// NamespaceOf returns the namespace for the Records of objects in a local namespace.
 func (m Mapping) NamespaceOf(local string) (string, error) {
 	if m.Cluster == "" {
 		return local, nil

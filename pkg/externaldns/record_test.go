@@ -62,7 +62,7 @@ func TestMakeRecord_andBack(t *testing.T) {
 	}
 }
 
-// X1: the refusal has the field and the next step.
+// The error for a refused endpoint names the field and the next step (X1).
 func TestMakeRecord_refuses(t *testing.T) {
 	for want, e := range map[string]*contract.Endpoint{
 		"dnsName":       {DNSName: "a..b", RecordType: "A", Targets: []string{"192.0.2.1"}},
@@ -95,9 +95,9 @@ func existingRecord(t *testing.T, namespace, resource, fqdn, kind string, values
 	return r
 }
 
-// The webhook changes and deletes only Records of external-dns, which have both the label and the field manager. A
-// tenant's copy by hand has the label but another field manager, and does not count (attack: a forged Record). Of
-// several Records for a name the oldest counts.
+// The webhook changes and deletes only the Records of external-dns, identified by label and field manager. A tenant may
+// forge a Record with the label, but not with the field manager, so it does not count. If there are several Records for
+// a name, the oldest counts.
 func TestReadExisting_isOursAlone(t *testing.T) {
 	mine := existingRecord(t, "team-a", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
 	older := existingRecord(t, "team-b", "ingress/team-b/web", "www.example.org", "A", "192.0.2.2")
@@ -129,9 +129,9 @@ func TestReadExisting_isOursAlone(t *testing.T) {
 	}
 }
 
-// The registry of external-dns keeps TXT texts with the owner of each name. The webhook stores them in annotations of
-// the Record and gives them back. A Record of a tenant with such a text is not given back, because the text could claim
-// another's name.
+// The TXT registry of external-dns contains a text with the owner of each name. The webhook stores the texts in an
+// annotation of the Record and returns them. It does not return a tenant's own Record with such a text, because the
+// text could claim another tenant's name.
 func TestEndpoints_giveTextsBack(t *testing.T) {
 	r := existingRecord(t, "team-a", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
 	text := `"heritage=external-dns,external-dns/owner=x,external-dns/resource=ingress/team-a/web"`

@@ -84,7 +84,6 @@ func ParseName(text string) (name.Name, error) {
 	return fqdn, nil
 }
 
-// DataOf returns a Record's values.
 func DataOf(r *v1alpha1.Record) []string {
 	if r.Spec.RData != "" {
 		return []string{r.Spec.RData}
@@ -92,8 +91,9 @@ func DataOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// Nearest returns the Records at a name, or else at the nearest wildcard or name above that claims it (S4.8), and that
-// name. zones are those of Enclosing: the nearest of them decide, and their apex claims nothing.
+// Nearest returns the Records at a name, or else at the nearest wildcard or name above with a claim (a right to all
+// names below), and that name. zones are those of Enclosing: only Records of the nearest zone name count, and its apex
+// claims nothing.
 func (s *Search) Nearest(ctx context.Context, fqdn name.Name, zones []v1alpha1.Zone) (found []v1alpha1.Record, nearest string, err error) {
 	found, err = s.RecordsAt(ctx, fqdn.String())
 	if err != nil || len(found) > 0 {
@@ -134,8 +134,8 @@ func (s *Search) RecordsAt(ctx context.Context, fqdn string) ([]v1alpha1.Record,
 	return s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordFQDN: fqdn}, nil)
 }
 
-// Enclosing returns the nearest zone of each view at or above a name: the longest names first, then by view. Nil
-// without the right to list zones.
+// Enclosing returns the nearest zone of each view at or above a name: the longest names first, then by view. The result
+// is nil if the user may not list zones.
 func (s *Search) Enclosing(ctx context.Context, fqdn name.Name) (nearest []v1alpha1.Zone, err error) {
 	for at, more := fqdn, true; more; at, more = at.Parent() {
 		zones, err := s.ZonesAt(ctx, at)

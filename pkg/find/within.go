@@ -30,8 +30,8 @@ const (
 	pageEntries = 1000
 )
 
-// ReverseName returns the name for PTR Records of a prefix's whole octets, or digits of IPv6 (RFC 1035 §3.5, RFC 3596
-// §2.5).
+// ReverseName returns the name for PTR Records of a prefix, cut to whole octets or IPv6 digits: 2.0.192.in-addr.arpa.
+// for 192.0.2.0/28 (RFC 1035 §3.5, RFC 3596 §2.5).
 func ReverseName(prefix netip.Prefix) name.Name {
 	var labels []string
 	end := "in-addr.arpa."
@@ -51,7 +51,8 @@ func ReverseName(prefix netip.Prefix) name.Name {
 
 var errManyZones = errors.New("too many zones to search one by one")
 
-// Within returns the Records with an address in a prefix, from zones/entries if the user may read all zones.
+// Within returns the Records with an address in a prefix: by zones/entries if the user may read all zones, up to
+// maxZones, else by a list of Records.
 func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Record, error) {
 	rrtype := "A"
 	if prefix.Addr().Is6() {

@@ -91,7 +91,6 @@ func NewWatcher(leases coordinationclient.LeaseInterface, changed func()) *Watch
 	return &Watcher{leases: leases, onChange: changed, sights: map[string]sight{}}
 }
 
-// LifeOf returns the Life of a process.
 func (w *Watcher) LifeOf(process string) Life {
 	w.mu.Lock()
 	defer w.mu.Unlock()

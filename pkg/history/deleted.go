@@ -107,8 +107,8 @@ func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 	return past, nil
 }
 
-// FindDeleted returns the object of a deleted zone, from any namespace or else the user's. Nil if none, or without the
-// right.
+// FindDeleted returns namespace and name of the deleted Zone that had a DNS name last: of the given namespace or, with
+// the right to all zones' changes, of any. Nil if none is found, or without the right.
 func (r *Reader) FindDeleted(ctx context.Context, namespace string, fqdn name.Name) (*v1alpha1.Zone, error) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.AnyZone}}
 	zone.Status.FQDN = fqdn.String()

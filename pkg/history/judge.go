@@ -84,8 +84,8 @@ func (r *Reader) Judge(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// Run writes a plan accepted by Judge, a change set after the other. The error is ErrStopped after a refusal; earlier
-// sets stay written.
+// Run writes a plan accepted by Judge, several change sets (transactions) at once. The error is ErrStopped after a
+// refusal; earlier sets stay written.
 func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	if p.Refused > 0 {
 		return ErrStopped{"the plan has refusals"}

@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// FieldManager is the field manager of reverts.
 const FieldManager = "kubizone-revert"
 
 const serverLabel = v1alpha1.GroupName + "/parent-zone"
@@ -208,7 +207,7 @@ func Namespaces(undone []v1alpha1.HistoryStep) map[string][]string {
 }
 
 // PlanRevert returns a plan that undoes the steps (changes of a zone) after a moment. now has the present Records;
-// unreadable has, by namespace, why some are missing there.
+// unreadable has the reasons, by namespace, to refuse changes of Records that could not be read.
 func PlanRevert(past *Past, s Subject, m Moment, now Present, unreadable map[string]string, options Options) (*Plan, error) {
 	undone, err := past.Since(m)
 	if err != nil {

@@ -72,8 +72,8 @@ type page struct {
 	view       string
 }
 
-// Read returns a zone's or a namespace's history, back to the first step for which enough returns true. If the server
-// hides Records, Read adds the user's own.
+// Read returns a zone's or a namespace's history, newest first, down to the first step for which enough returns true.
+// If the server hides the Records in steps, Read puts the user's own in their place.
 func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	if s.Zone == nil {
 		return r.readTenant(ctx, s, enough)

@@ -51,8 +51,8 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// ForeseeHold returns the excess if deliveries would stop (a hold) once the own namespace removes "taken" more RRsets
-// older than a period of ten minutes or, with nameServers, the last apex NS. Nil means no hold.
+// ForeseeHold predicts whether deliveries would stop (a hold) if the own namespace removed "taken" more RRsets older
+// than ten minutes or, with nameServers, the last apex NS. The result has the numbers for a message; nil means no hold.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
 	if after.Deletions.Own -= taken; nameServers {
@@ -79,8 +79,9 @@ func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungExcess returns the removals of the period if this change would begin a hold (a stop of deliveries) with RRsets
-// of any age counted. The result is nil otherwise, and if removals were let through beforehand (S7.9).
+// YoungExcess returns, for a warning, the period's removals if this change takes them above the limit of a hold (a stop
+// of deliveries) only by RRsets younger than ten minutes. The result is nil otherwise, and if removals were let through
+// beforehand (S7.9).
 func (z *Zone) YoungExcess(before *Zone) *Excess {
 	if z.Deletions.PeakStock == nil {
 		return nil
@@ -139,8 +140,8 @@ func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 }
 
-// PublishDeletions ends a hold (a stop of deliveries), and lets removals of the next ten minutes through, if the
-// annotation kubi.zone/publish-deletions changed to the delivered or a later serial (S7.9).
+// PublishDeletions ends a hold (a stop of deliveries), or without one lets removals of the next ten minutes through, if
+// the annotation kubi.zone/publish-deletions changed to a serial from the delivered one up to ToPublish (S7.9).
 func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	z, h := c.Zone, c.Holding
 	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil {

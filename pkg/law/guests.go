@@ -24,10 +24,10 @@ func (o *Owner) OfGuests() *Owner {
 	return out
 }
 
-// GuestsBelow counts names with data of guests, strictly below a name. A guest is a tenant whose rule names an
-// underscore label, such as "_acme-challenge.*", and so claims no name (S4.14). The names above a guest's record exist
-// in DNS, so no wildcard answers for them. From the counts a decision finds such names, to notify the wildcard's
-// namespace.
+// GuestsBelow counts the names below a name that exist only by data of guests. A guest is a tenant whose rule names an
+// underscore label, such as "_acme-challenge.*"; its records claim no name (S4.14). With a guest's record at
+// _acme-challenge.www, www exists in DNS, so no wildcard answers for it. A decision finds such names here, to notify
+// the wildcard's namespace.
 type GuestsBelow struct {
 	// CutNames counts the names with only NS, glue or DS of child zones, GuestNames the names with only guests'
 	// records.

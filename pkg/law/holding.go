@@ -12,18 +12,19 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Holding is the value stored in etcd under the name and view of a zone. It has the state of the zone that writes of
-// other zones read or change. Every write of the zone compares the revision of its Holding, and so misses no change.
+// Holding is the value in etcd under a zone's name and view: the zone's state that writes of other zones read or
+// change. Every write of the zone compares the Holding's revision.
 type Holding struct {
 	// Ref is the Zone with the name.
 	Ref
-	// Target is the zone of spec.zoneRef, or nil. When that zone is created or removed, this zone is decided again.
-	Target *Ref `json:"target,omitempty"`
-	Ancestry
+	// Target is the zone of spec.zoneRef, or nil. When that zone is created or removed, a background job decides this
+	// zone's name and parent again.
+	Target   *Ref `json:"target,omitempty"`
+	Ancestry      // parent and rights to the name
 	ApexNames
 	SerialMarks
-	Outstanding
-	Deliverable
+	Outstanding // unfinished background jobs
+	Deliverable // delays of delivery to name servers
 	// Delegations counts the Delegations (objects with rules) in force. At 0 decisions need not look for them.
 	Delegations int `json:"delegations,omitempty"`
 }
@@ -125,8 +126,8 @@ func (h *Holding) Origins() (from []Origin) {
 	return from
 }
 
-// WithOrigins adds marks of the cascade id that lock the names of the removed zones in "from", until their records have
-// moved. It returns h if id has no mark.
+// WithOrigins locks the names of the removed zones in "from" against writes, until the cascade id has moved their
+// records here. It returns h if h lacks the cascade's mark (WithMove).
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
 	if i < 0 || len(from) == 0 {
@@ -197,8 +198,9 @@ func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
 
-// WithMove adds the mark of a cascade that brings records at and below a name (locks) from a zone (losing); both may be
-// zero. If id is "" or has a mark, the result is h.
+// WithMove notes that a cascade, caused by namespace "by", brings records at and below a name (locks) from a zone
+// (losing); both may be zero. Delivery waits for the cascade; the first, or the first of the own namespace, starts the
+// time limit. If id is "" or has a mark, the result is h.
 func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
 	if id == "" || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id }) {
 		return h
@@ -251,8 +253,8 @@ const (
 // IsWaived reports whether foreign cascades delay no delivery. A time beyond Waiver is of a wrong clock.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
-// BecomesOverdue reports whether cascades have delayed delivery for too long at now (unix seconds). The result is false
-// if the zone is overdue already.
+// BecomesOverdue reports whether cascades have delayed delivery for timeoutOwn, or if all are foreign for
+// timeoutForeign (0 while waived), at now (unix seconds). The result is false if the zone is overdue already.
 func (h *Holding) BecomesOverdue(now int64) bool {
 	if h.Overdue || len(h.Works) == 0 {
 		return false
@@ -281,8 +283,8 @@ type Held struct {
 	NameServers bool `json:"nameServers,omitempty"`
 }
 
-// HostsNamedByApex returns the names of ApexHosts and ApexNS in the zone (S4.10), without the apex. Tenants' NS count,
-// since a rule must name this type (S4.5), tenants' MX do not.
+// HostsNamedByApex returns the hosts in the zone, without the apex, that apex records name, so that tenants keep off
+// (S4.10): own MX, SVCB and HTTPS, and NS, tenants' too, since a rule must name this type (S4.5).
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
 		return nil
@@ -298,7 +300,7 @@ func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	return out
 }
 
-// CountHosts adds n (1 or -1) for each host of c, the own namespace's MX, SVCB or HTTPS record at the apex.
+// CountHosts adds n (1 or -1) to ApexHosts for each host of c, an own record at the apex, if c is MX, SVCB or HTTPS.
 func (h *Holding) CountHosts(c *Contribution, n int) {
 	if c.Type != rdata.MX && c.Type != rdata.SVCB && c.Type != rdata.HTTPS {
 		return

@@ -81,8 +81,8 @@ func (o *Owner) IsReservedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
-// CountNaming adds n (1 or -1) to the Delegations that reserve the name for a namespace, or returns false if the count
-// would be negative.
+// CountNaming adds n (1 or -1) to the Delegations that reserve o's name for a namespace. The result is false if the
+// count, then removed, is negative.
 func (o *Owner) CountNaming(namespace string, n int) bool {
 	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
 	if !found {
@@ -104,15 +104,16 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim counts a namespace's records that claim a name, so that other tenants stay out. The kind of the allowing rule
-// limits the claims above, at and below (S4.8, S4.17). A tenant's records by underscore rules claim nothing, and are
-// not counted.
+// Claim counts a namespace's records that keep other tenants from a name and the names above and below (S4.8). The
+// kinds of allowing rules differ in exceptions. A tenant's records by underscore rules do not count.
 type Claim struct {
 	Namespace string `json:"n"`
-	// Literal counts records by a pattern without "*", Shared by a rule with shared: true, Plain by any other rule.
-	Plain   int `json:"p,omitempty"`
+	// Plain counts records by a rule without the exceptions below.
+	Plain int `json:"p,omitempty"`
+	// Literal counts records by a pattern without "*", allowed below and above other claims (S4.12).
 	Literal int `json:"l,omitempty"`
-	Shared  int `json:"s,omitempty"`
+	// Shared counts records by a rule with shared: true, whose namespaces share the name (S4.13).
+	Shared int `json:"s,omitempty"`
 	// Underscore counts records of the zone's own namespace at underscore names.
 	Underscore int `json:"u,omitempty"`
 }
@@ -236,8 +237,8 @@ func (o *Owner) HasType(t rdata.Type) bool {
 
 func (o *Owner) HasCut() bool { return o != nil && len(o.Cut) > 0 }
 
-// AddContribution adds a record's values to the owner's counts. sizes are on the wire; guests is 1 for a guest's
-// record, else 0.
+// AddContribution adds a record's values to the owner's counts. sizes are theirs on the wire; guests is 1 for a
+// tenant's record by an underscore rule, else 0.
 func (o *Owner) AddContribution(c *Contribution, sizes []int, guests int) {
 	for i, v := range c.Values {
 		d := DigestOf(v.Text)
@@ -398,9 +399,9 @@ func (c *Claim) counted(a rules.Admission) *int {
 // Holds reports whether the claim keeps its name from others: own underscore records alone do not.
 func (c *Claim) Holds() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n (1 or -1) to the namespace's claim on the owner; a is the kind of rule that admits the record. A
-// tenant's underscore rule claims nothing. The result is false if a count becomes negative. own means the zone's own
-// namespace.
+// CountClaim adds n (1 or -1) to the namespace's claim on the owner, against other tenants; own means the zone's own
+// namespace, a the kind of rule that admits the record. A tenant's underscore rule claims nothing. The result is false
+// if a count becomes negative.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {
 		return true

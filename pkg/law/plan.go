@@ -19,20 +19,22 @@ type Outcome struct {
 	Need    []Key
 }
 
-// Plan lists the writes that store an accepted request, all in one transaction. A nil field writes nothing, except that
-// a nil Record or Delegation deletes the object of the request.
+// Plan lists the writes that store an accepted request, all in one transaction. A nil field writes nothing, but see
+// Record and Delegation.
 type Plan struct {
+	// Record is the status of the Record in the request; nil deletes the Record.
 	Record *Placement
 	Zone   *ZoneChange
 	// Writes are internal keys.
 	Writes []Write
-	// Work is a cascade: later steps for other records and zones.
+	// Work is a background job (cascade) for other records and zones.
 	Work *Work
 	// PendingCuts are changed child zones, with NS, glue and DS for the parent to list.
 	PendingCuts []PendingCut
-	// Waiting has the index keys to add for an object in no zone, WaitingBefore the keys to delete.
+	// Waiting has index keys to add, so that a later zone finds an object in no zone; WaitingBefore has keys to delete.
 	Waiting, WaitingBefore *Waiting
-	Delegation             *DelegationPlacement
+	// Delegation is like Record, for a Delegation.
+	Delegation *DelegationPlacement
 	// Rule is the pattern that allowed the record, such as "*.dev", for the audit log.
 	Rule     string
 	Warnings []Warning

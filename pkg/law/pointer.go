@@ -14,8 +14,8 @@ import (
 // PointerTypes lead clients to a host, which claims count (S4.26) and warnings of a missing dot check (S5.14).
 var PointerTypes = []rdata.Type{rdata.CNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.SVCB, rdata.HTTPS}
 
-// ListPointerHosts returns the base names of the first MaxPointerHosts hosts in a zone to which c leads, without the
-// apex. c may be nil.
+// ListPointerHosts returns the first MaxPointerHosts hosts in a zone that c, such as an MX record, names, without the
+// apex: of each its base (without labels up to the last "*" or "_" label), where claims are stored. c may be nil.
 func (c *Contribution) ListPointerHosts(zone name.Name) (bases []name.Rel) {
 	if c == nil || !slices.Contains(PointerTypes, c.Type) {
 		return nil

@@ -19,7 +19,7 @@ type Reading struct {
 type missingFacts struct{}
 
 // Decide runs the decision "by" on the facts in seen, and marks the used facts. If "by" needs others, the outcome has
-// their keys in Need.
+// their keys in Need: read them, and call Decide again.
 func Decide(seen *Facts, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false
@@ -98,7 +98,8 @@ func (r *Reading) ZoneAt(p Place) (*Zone, *Holding) {
 	return z, r.HoldingOf(z)
 }
 
-// FindEnclosing returns the longest zone name at or above n, and its holding, or nil (S2.1).
+// FindEnclosing returns the longest zone name at or above n, and its Holding (that zone's stored state); zero and nil
+// without such a zone (S2.1).
 func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) {
 	ks := make([]Key, 0, n.NumLabels()+1)
 	for at, ok := n, true; ok; at, ok = at.Parent() {

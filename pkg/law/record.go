@@ -28,11 +28,11 @@ type Record struct {
 
 func (r *Record) Absolute() bool { return name.IsAbsolute(r.DomainName) }
 
-// Adoption is the part of a zone's content that a Record in the zone makes. It is read from the Record's status and
-// spec.
+// Adoption is the part of a zone's content made by a Record that the zone has adopted (taken in), from status and spec.
 type Adoption struct {
 	Zone Ref
-	// FQDN is set, and Owner zero, if the Record has an absolute name such as "www.example.org.".
+	// FQDN is status.fqdn. For an absolute spec.domainName, Contribution.Owner is zero, and callers derive it from
+	// FQDN.
 	FQDN name.Name
 	// EndsAt is status.endsAt in Unix seconds, or 0.
 	EndsAt int64

@@ -38,13 +38,15 @@ func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (n
 // ignore a lower serial. It is kept while secondaries may serve the old zone: for the SOA expire, at most 60 days
 // (S6.10).
 type LastSerial struct {
+	// Serial, at FloorKey, is for all other names after a restore.
 	Serial serial.Serial `json:"serial"`
 	// Left is the rest of the time in seconds. Time passes only while a server runs.
 	Left int64 `json:"left,omitempty"`
-	// Jump, only in FloorKey (the least serial after a restore), is the least increase of serials by restores.
+	// Jump, only at FloorKey, is how far at least a new zone begins beyond its minimumSerial, because the backup may
+	// lack zones.
 	Jump uint32 `json:"jump,omitempty"`
 	// By is the namespace of the removed zone.
 	By string `json:"by,omitempty"`
-	// From has the removed or ended zones whose records move to a new zone of the name.
+	// From has the removed and ended (no longer delegated) zones whose records move to a new zone of the name.
 	From []Origin `json:"from,omitempty"`
 }

@@ -6,7 +6,7 @@ package law
 // Withdrawal is a grace period: a namespace keeps its records and child zones in a zone for a time after the rules
 // stopped allowing them.
 type Withdrawal struct {
-	// Since is the time of the last change that withdrew rules, in Unix seconds. It only serves EndsAt.
+	// Since is the time of the last change that withdrew rules, in Unix seconds.
 	Since int64 `json:"since"`
 	// Grace is the length in seconds. Passed is the time in seconds that servers ran since: a clock that jumps ends no
 	// period (S3.6).

@@ -122,8 +122,8 @@ func (z *Zone) visibleTo(namespace string) bool {
 	return false
 }
 
-// ChangedRules returns the namespaces whose Records a change of rules may affect. If changed without namespaces, all
-// are, as by a shared rule.
+// ChangedRules returns the namespaces whose Records a change of rules may affect. If changed is true and namespaces
+// nil, Records of all namespaces are affected, as by a shared or open rule, or RecordsPerNamespace.
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
@@ -214,10 +214,9 @@ func (o *Owner) HasTenantClaim(z *Zone) bool {
 // Deletions counts RRsets over time to detect a mass deletion by the zone's own namespace: deliveries then stop (S7.5).
 // Only writes of the Zone object change it. Periods last ten minutes.
 type Deletions struct {
-	// Own is the number of RRsets added by the own namespace, less the removed. It may be negative: only differences
-	// matter.
+	// Own is the number of RRsets added by the own namespace, less the removed. It may be negative.
 	Own int
-	// PeriodStart is the start of the present period in Unix seconds.
+	// PeriodStart is in Unix seconds.
 	PeriodStart int64
 	// LeastStocks has the least stock (RRsets and Own at a time) in the present period and in the two before. The stock
 	// after the last write is not included until the next write.

@@ -179,7 +179,6 @@ func (s *store) warnPlaintext(ctx context.Context, key encryption.Key, encrypts 
 	}
 }
 
-// ErrEncrypted means that the encryption configuration does not decrypt the store's key.
 var ErrEncrypted = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
 
 // FollowFormat stops this ledger's writes and returns ErrFormat once a newer version takes over the store, or another

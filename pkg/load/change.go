@@ -244,7 +244,6 @@ func describeObject(o *unstructured.Unstructured) string {
 	return kind + " " + o.GetName()
 }
 
-// ObjectRefusal returns the refusal of an object.
 func ObjectRefusal(path string, o *unstructured.Unstructured, reason, fix string) Refusal {
 	return Refusal{Path: path, Text: describeObject(o), Reason: reason, Fix: fix}
 }

@@ -246,7 +246,8 @@ type warnings struct {
 
 var _ rest.WarningHandlerWithContext = (*warnings)(nil)
 
-// HandleWarningHeaderWithContext collects an API server's Warning. Those of Kubizone have the reason as agent.
+// HandleWarningHeaderWithContext collects an API server's Warning, after the title of the object in ctx. agent is a
+// Kubizone Warning's reason. Reasons in resolvedWarnings are dropped, because other writes of this load resolve them.
 func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, agent string, text string) {
 	if code != 299 || text == "" {
 		return

@@ -234,8 +234,7 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 }
 
 // zoneSpec returns the spec of a new Zone from the SOA of a zone file, with a rule for Records of namespace at every
-// name. It replaces values that the API would refuse, such as a refresh time above 2147483647, and reports them to
-// refuse. An error means that the SOA is malformed.
+// name. It replaces values that the API would refuse, and reports them to refuse.
 func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1.ZoneSpec, error) {
 	fields := strings.Fields(soa.Data)
 	if len(fields) != 7 {
@@ -262,7 +261,6 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		}
 	}
 
-	// The rule admits every type except types written by number.
 	serial, refresh, retry, expire, minimum := numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
 	spec := v1alpha1.ZoneSpec{
 		DomainName:            soa.Name.String(),

@@ -49,7 +49,6 @@ func (p *reports) takeHidden() (lines []string) {
 	return lines
 }
 
-// String returns the counts written and unchanged, and others except 0.
 func (r Result) String() string {
 	parts := []string{fmt.Sprintf("%d written, %d unchanged", r.Written, r.Present)}
 	parts = append(parts, counted(r.Removed, "removed", "removed")...)

@@ -28,7 +28,8 @@ type Source struct {
 	Origin name.Name
 }
 
-// ParseSource parses [VIEW=][NAME=]PATH. VIEW is "" or an RFC 1123 label; NAME has a dot.
+// ParseSource parses [VIEW=][NAME=]PATH. VIEW is "" or an RFC 1123 label. NAME, a zone's, has a dot. PATH is a file or
+// directory.
 func ParseSource(text string) (Source, error) {
 	var s Source
 	rest := text

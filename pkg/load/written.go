@@ -11,8 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// WrittenNames has names as written: absolute, or relative to zones that may be unknown. A relative name matches any
-// absolute name that begins with its labels.
+// WrittenNames has the names that a load writes: absolute, or relative to zones that may be unknown.
 type WrittenNames struct {
 	texts      map[string]bool
 	beginnings map[string]bool
@@ -36,7 +35,8 @@ func (w *WrittenNames) AddObject(object *unstructured.Unstructured) {
 	}
 }
 
-// Have reports whether a host may be among the names, or covered by a wildcard.
+// Have reports whether an added name may be host, or a wildcard that covers it. "May", since a relative name matches
+// every absolute name that begins with its labels.
 func (w *WrittenNames) Have(host string) bool {
 	for text, up := strings.ToLower(host), strings.ToLower(host); ; text = "*." + up {
 		if w.texts[text] || w.beginnings[text] {

@@ -71,7 +71,6 @@ type placeOfBindy struct {
 	ZoneRef referenceOfBindy `json:"zoneRef"`
 }
 
-// referenceOfBindy is a DNSZone's name as a string, or an object.
 type referenceOfBindy struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`

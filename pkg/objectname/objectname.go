@@ -36,8 +36,8 @@ func OfZone(fqdn name.Name, view string) [2]string {
 	return [2]string{nice, long}
 }
 
-// OfRecord returns two names for a Record object: "www-a.example.org" and, if that is taken, a name with a digest. An
-// ambiguous or long first name gets the digest, too.
+// OfRecord returns two names for a Record object: "www-a.example.org" and, if that is taken, a name with a digest. If
+// the first is too long, or may be another RRset's, both are the second.
 func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	kind := strings.ToLower(t.String())
 	labels := owner.Labels()

@@ -21,7 +21,6 @@ import (
 // For clients with a slow clock.
 const clockSkew = time.Hour
 
-// ErrForeignKey reports a certificate of another key.
 var ErrForeignKey = errors.New("the key is not the certificate's")
 
 // Pair is a certificate and key. CertPEM has one certificate, KeyPEM is PKCS #8.
@@ -31,7 +30,8 @@ type Pair struct {
 	CertPEM, KeyPEM []byte
 }
 
-// ParsePair parses the first certificate of certPEM, and the key. ErrForeignKey means another's key, or not ECDSA.
+// ParsePair parses the first certificate of certPEM, and its key. ErrForeignKey means that the key is not the
+// certificate's, or not ECDSA.
 func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 	certBlock, _ := pem.Decode(certPEM)
 	if certBlock == nil {
@@ -86,7 +86,8 @@ func Serving(commonName string, hosts []string) x509.Certificate {
 	return template
 }
 
-// Issue returns a new key and certificate, self-signed without authority. It does not outlive the authority.
+// Issue returns a new key and certificate, signed by authority or, if nil, by the key itself. Serial number and
+// validity of template are set. The certificate does not outlive the authority.
 func Issue(authority *Pair, template x509.Certificate, now time.Time, validity time.Duration) (*Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -123,7 +124,6 @@ func Issue(authority *Pair, template x509.Certificate, now time.Time, validity t
 	return &Pair{Cert: cert, Key: key, CertPEM: encodePEM("CERTIFICATE", der), KeyPEM: encodePEM("PRIVATE KEY", keyDER)}, nil
 }
 
-// SignedBy reports whether authority signed the certificate.
 func (p *Pair) SignedBy(authority *Pair) bool {
 	return p.Cert.CheckSignatureFrom(authority.Cert) == nil
 }

@@ -91,8 +91,8 @@ func (b *Bundle) Kubeconfig(server string) ([]byte, error) {
 	return clientcmd.Write(*config)
 }
 
-// Hosts returns the names and addresses of a server for its certificate: loopback, and host or, for "", 0.0.0.0 and ::,
-// this machine's.
+// Hosts returns the names and addresses of a server for its certificate: loopback and host. For "", 0.0.0.0 or ::, this
+// machine's name and addresses replace host.
 func Hosts(host string) []string {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	add := func(h string) {

@@ -12,20 +12,20 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Rule admits peers to queries and transfers by source address, by TSIG key, or by both. A Rule without both is an
+// Rule admits peers to queries and transfers by source address, by TSIG key, or by both. A Rule with neither is an
 // error.
 type Rule struct {
-	// Prefixes are the admitted sources; empty admits any.
+	// Prefixes are the admitted sources. If empty, every source is admitted.
 	Prefixes []netip.Prefix
-	// Key is the name of the key that must sign, with or without trailing dot, in any case. "" also admits unsigned
-	// requests.
+	// Key is the name of the key that must sign, with or without a trailing dot, in any case. If empty, unsigned
+	// requests are admitted too.
 	Key string
 	// Signs is true for a secondary that signs zones (DNSSEC). Only such peers get the unsigned zones in
 	// Membership.Signed.
 	Signs bool
 }
 
-// Rules returns rules that require an address in prefixes and, if there are keys, a signature by any.
+// Rules returns a Rule for each key, with the same prefixes, or a single Rule without a key if there are none.
 func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 	if len(keys) == 0 {
 		return []Rule{{Prefixes: prefixes}}
@@ -37,14 +37,15 @@ func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 	return rules
 }
 
+// Target is a server that gets NOTIFYs.
 type Target struct {
 	Addr      netip.AddrPort
-	Key       string // of the key for NOTIFY; "" means unsigned
+	Key       string // name of the key that signs NOTIFYs; "" means unsigned
 	NoCatalog bool
-	// NoZones suppresses NOTIFY of zones: the target transfers them from another server.
+	// NoZones suppresses NOTIFYs for zones, because the target transfers them from another server.
 	NoZones bool
-	// Signs is true for a target that signs zones (DNSSEC). It gets NOTIFYs of the zones in Membership.Signed and
-	// Signing; others get NOTIFYs of all zones not in Signed.
+	// Signs is true for a target that signs zones (DNSSEC). It gets NOTIFYs for the zones in Membership.Signed and
+	// Signing; other targets get NOTIFYs for all zones not in Signed.
 	Signs bool
 }
 

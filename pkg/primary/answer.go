@@ -12,7 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Zones are looked up last: sources without access must learn no zone names.
+// answerMessage returns the answer to a DNS message. The zone is looked up last, so that a source without access cannot
+// find out whether it exists.
 func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) answer {
 	req, state := readRequest(msg)
 	switch state {
@@ -99,7 +100,7 @@ func (r *responder) answerPeer(req request, key *tsig.SigningKey, open []admitti
 	if has := serial.Serial(req.serial); has == zone.Serial() || has.Ahead(zone.Serial()) {
 		return r.replySOA(req, key, zone, overTCP)
 	}
-	// A serial 2^31 away has no order in RFC 1982, and counts as older.
+	// RFC 1982 does not order serials 2^31 apart. The client's counts as older.
 	return r.answerDifference(req, key, zone, overTCP)
 }
 
@@ -148,8 +149,8 @@ func (r *responder) findEnclosing(open []admittingClass, q qname, qtype rdata.Ty
 	return own, own != nil
 }
 
-// Over UDP an IXFR gets the difference if that fits, else a lone SOA, so that the peer retries over TCP (RFC 1995 §2,
-// §4).
+// answerDifference answers an IXFR. Over UDP, the answer is the difference if there is room, and otherwise the SOA
+// alone, so that the peer retries over TCP (RFC 1995 §2, §4).
 func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	t := &transfer{zone: zone, request: req.clone(), key: key, incremental: true}
 	if overTCP {

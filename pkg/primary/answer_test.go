@@ -48,8 +48,8 @@ func TestRespond_toAllowedPeer(t *testing.T) {
 	tests := []struct {
 		what string
 		msg  *mdns.Msg
-		// rcode or transfer. soa: NOERROR with only the SOA. data: an answer. none: NOERROR without data, nx:
-		// NXDOMAIN, both with the SOA in the authority section.
+		// The wanted answer is an RCODE, or transfer, or soa: NOERROR with only the SOA, or data: NOERROR with an
+		// answer, or none: NOERROR without data, or nx: NXDOMAIN. The last two have the SOA in the authority section.
 		udp, tcp int
 	}{
 		{"SOA", makeQuery("example.org.", mdns.TypeSOA), soa, soa},
@@ -128,8 +128,8 @@ func TestRespond_toAllowedPeer(t *testing.T) {
 	}
 }
 
-// A client without permission cannot find out which zones exist. The refusals for an existing and a missing zone differ
-// in the question only, and none is longer than the query, so it is of no use for amplification.
+// A client without permission cannot find out whether a zone exists. The refusals for an existing and a missing zone
+// differ only in the question. No refusal is longer than the query, so it is of no use for amplification.
 func TestRespond_outsiderLearnsNothing(t *testing.T) {
 	k := testKey(t, "transfer.example.", tsig.HMACSHA256)
 	stranger := testKey(t, "stranger.example.", tsig.HMACSHA256)
@@ -215,7 +215,7 @@ func TestRespond_firstNamedViewServes(t *testing.T) {
 	}
 }
 
-// steppedZones returns fixed steps, and counts the differences made.
+// steppedZones returns fixed steps from Changes, and counts the calls of Difference.
 type steppedZones struct {
 	*zoneview.Set
 	steps []content.Step
@@ -231,8 +231,8 @@ func (z *steppedZones) Difference(*zoneview.Snapshot, serial.Serial) (zoneview.D
 	return zoneview.Difference{}, errors.New("not known")
 }
 
-// An IXFR difference longer than a UDP message is not even computed for a query over UDP, and over TCP only when the
-// query has a transfer slot. So no query costs more than its answer (attack 112).
+// An IXFR difference longer than a UDP message is not even computed for a query over UDP. Over TCP the query first
+// needs a transfer slot. So no query costs more than the answer.
 func TestRespond_makesNoLongDifferenceBeforeItsPlace(t *testing.T) {
 	var values []string
 	for i := range 100 {
@@ -249,7 +249,7 @@ func TestRespond_makesNoLongDifferenceBeforeItsPlace(t *testing.T) {
 		"short, over UDP": {short, false, 1, 0}, "long, over UDP": {long, false, 0, 0},
 		"two TTLs of 100 values, over UDP": {[]content.Step{ttl, ttl}, false, 0, 0},
 		"short, over TCP":                  {short, true, 0, 1}, "long, over TCP": {long, true, 0, 1},
-		// S6.11: the zone is sent whole.
+		// A step that changes only the serial makes the whole zone necessary (S6.11).
 		"over a serial without change, over TCP": {append(short, content.Step{}), true, 0, 0},
 		"over a serial without change, over UDP": {append(short, content.Step{}), false, 0, 0},
 	} {
@@ -271,8 +271,8 @@ func TestRespond_makesNoLongDifferenceBeforeItsPlace(t *testing.T) {
 	}
 }
 
-// A query of type ANY at a name with many large RRsets is answered with the smallest, and the others are not even read,
-// so such a query costs no more than one for a type (attack 112).
+// A query of type ANY at a name with many large RRsets is answered with the smallest. The others are not even read, so
+// such a query costs no more than a query for one type.
 func TestRespond_readsOneRRsetOfANY(t *testing.T) {
 	rows := []string{"big A 192.0.2.1"}
 	for _, rtype := range []string{"TXT", "SPF"} {
@@ -295,8 +295,8 @@ func TestRespond_readsOneRRsetOfANY(t *testing.T) {
 	}
 }
 
-// An answer longer than the UDP size of the client is empty with the TC bit, so that the client asks again over TCP,
-// where the answer is whole (RFC 1035 §4.2.1).
+// An answer longer than the client's UDP size is empty and has the TC bit, so that the client retries over TCP and gets
+// the whole answer (RFC 1035 §4.2.1).
 func TestRespond_longSOAIsTruncatedOverUDP(t *testing.T) {
 	label := strings.Repeat("l", 60) + "."
 	fqdn := label + label + label + "example."
@@ -316,7 +316,7 @@ func TestRespond_longSOAIsTruncatedOverUDP(t *testing.T) {
 	}
 }
 
-// A malformed message gets FORMERR in twelve octets or nothing, quickly.
+// A malformed message gets a FORMERR of twelve octets, or no answer, and takes little time.
 func TestRespond_malformed(t *testing.T) {
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	head := func(qd, an, ns, ar uint16) []byte {
@@ -329,7 +329,7 @@ func TestRespond_malformed(t *testing.T) {
 	question := []byte("\x07example\x03org\x00\x00\x06\x00\x01")
 	chain := head(1, 0, 0, 1)
 	chain = append(chain, question...)
-	for i := 0; i < 8000; i++ { // each points at the one before
+	for i := 0; i < 8000; i++ { // each points to the previous one
 		chain = binary.BigEndian.AppendUint16(chain, 0xC000|uint16(min(len(chain)-2, 0x3FFF)))
 	}
 	tests := map[string][]byte{
@@ -369,7 +369,8 @@ func TestRespond_malformed(t *testing.T) {
 	}
 }
 
-// A compressed key name makes no refusal longer than its request.
+// An answer to a request with an unknown key is no longer than the request, even if the request compresses the key's
+// name.
 func TestRespond_refusedSignatureIsNoAmplifier(t *testing.T) {
 	r := testResponder(t, serveZones(), nil)
 	label := strings.Repeat("k", 60) + "."
@@ -448,7 +449,7 @@ func FuzzRespond(f *testing.F) {
 	})
 }
 
-// REFUSED for every name outside the zones and every type.
+// Queries of any type for names outside all zones are refused.
 func TestRespond_outsideOfEveryZone(t *testing.T) {
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	for _, qname := range []string{".", "org.", "example.net.", "www.example.net.", `a\.b.example.`} {

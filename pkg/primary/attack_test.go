@@ -20,7 +20,7 @@ import (
 // TestRespond_malformed and FuzzRespond, 38 TestTCP_connectionsAreBounded, TestTCP_slowSendersAreCut and
 // TestTCP_readerThatNeverReadsIsCut.
 
-// withCookie adds a cookie (RFC 7873), unknown to the primary.
+// withCookie returns a query with a cookie (RFC 7873), an EDNS option that the primary does not know.
 func withCookie(qname string, qtype uint16) *mdns.Msg {
 	m := makeQuery(qname, qtype)
 	m.SetEdns0(4096, false)
@@ -37,8 +37,8 @@ func TestOptions_malformed(t *testing.T) {
 	}
 }
 
-// Attack 35: a forged outsider's address gets no more octets than the query, an allowed peer's at most 512 without
-// TSIG, and ANY a single RRset (RFC 8482).
+// A query with the forged address of an outsider gets no more octets than it has. Without TSIG, the answer to an
+// allowed peer's address has at most 512 octets. An answer to ANY has a single RRset (RFC 8482).
 func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 	rows := makeHosts(0)
 	for i := range 30 {
@@ -79,7 +79,7 @@ func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 		t.Errorf("ANY over TCP: %d records, want all 32", len(any.Answer))
 	}
 
-	// A signed query gets the client's UDP size.
+	// The answer to a signed query may be as long as the client's UDP size.
 	question := withCookie("any.example.org.", mdns.TypeA)
 	if first := unpackMessage(t, r.answerMessage(packMessage(t, question), loopback, false).msg); !first.Truncated ||
 		len(first.Answer) > 0 {
@@ -92,8 +92,8 @@ func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 	}
 }
 
-// Attacks 32, 34 and 36: neither a forged nor a replayed NOTIFY or UPDATE, even signed with a transfer key, changes a
-// zone. The answer to an unsigned message is no longer than the message.
+// Neither a forged nor a replayed NOTIFY or UPDATE changes a zone, even if a transfer key signed it. The answer to an
+// unsigned message is no longer than the message.
 func TestAttack32_34_36_nobodyWritesToAPrimary(t *testing.T) {
 	k := testKey(t, "transfer.example.", tsig.HMACSHA256)
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 7))
@@ -129,7 +129,8 @@ func TestAttack32_34_36_nobodyWritesToAPrimary(t *testing.T) {
 	}
 }
 
-// A query with an unknown EDNS version gets BADVERS with our version, 0, and no data of the zone (RFC 6891 §6.1.3).
+// A query with an unknown EDNS version gets BADVERS with the primary's version, 0, and no data of the zone (RFC 6891
+// §6.1.3).
 func TestBadVersion_saysOurs(t *testing.T) {
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	q := withCookie("example.org.", mdns.TypeSOA)

@@ -22,15 +22,15 @@ import (
 
 const catalogInterval = 250 * time.Millisecond
 
-// catalog is the catalog zone of a class (RFC 9432), the list of zones for secondaries. All primaries give the same
-// list the same serial (Membership.Serial), but each merges changes within catalogInterval, and so skips serials. A
-// secondary that asks another primary for the changes since a skipped serial gets the whole catalog. The class's mutex
-// guards all fields.
+// catalog is a class's catalog zone (RFC 9432). Its serial is Membership.Serial, so all primaries publish the same list
+// under the same serial. Each primary merges the changes within catalogInterval, and so skips serials. A secondary that
+// asks another primary for the changes since a skipped serial gets the whole catalog. The class's mutex guards all
+// fields.
 type catalog struct {
 	class string
 	fqdn  name.Name
-	// pending has the changes to publish, published the present members, both by the member's name in the catalog. The
-	// empty listing{} in pending removes the member.
+	// pending holds the changes to publish, and published the members in the current catalog, both by the owner name of
+	// the member's PTR record. A zero listing in pending removes the member.
 	pending              map[name.Rel]listing
 	published            map[name.Rel]listing
 	serial, targetSerial serial.Serial
@@ -61,7 +61,8 @@ func isCatalog(s *zoneview.Snapshot) bool { return strings.HasPrefix(s.Zone().UI
 
 var memberID = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// A member's label changes with UID and name, so that consumers reset the member's state (RFC 9432 §5.3, §5.4).
+// memberRow depends on UID and zone name, so that consumers reset a member's state when either changes (RFC 9432 §5.3,
+// §5.4).
 func memberRow(uid string, zone name.Name) name.Rel {
 	sum := sha256.Sum256([]byte(uid + "\n" + zone.String()))
 	return name.MustRel(strings.ToLower(memberID.EncodeToString(sum[:20])) + ".zones")
@@ -79,7 +80,7 @@ func (c *catalog) removeMember(uid string, zone name.Name) {
 	}
 }
 
-// SOA and NS are as in RFC 9432 §4.1; no resolver follows them.
+// makeHeader returns the SOA and NS recommended by RFC 9432 §4.1.
 func (c *catalog) makeHeader() content.Header {
 	return content.Header{
 		FQDN: c.fqdn, Refresh: 3600, Retry: 600, Expire: 3600000,
@@ -139,7 +140,7 @@ func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) 
 		}
 		step.TTLs = append(step.TTLs, change)
 
-		// The label depends on the zone's name: before and after have the same name.
+		// The row depends on the zone's name, so before and after have the same zone.
 		switch {
 		case change.Before == nil:
 			step.Added = append(step.Added, memberPointer(row, after.zone))

@@ -20,19 +20,17 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// ClassConfig configures a Class: secondaries that transfer the same zones. primary.Config has a further class, without
-// name and catalog.
+// ClassConfig configures a Class. The peers in Config form another class, without a name and a catalog.
 type ClassConfig struct {
 	Name string
 	// Tenant is the namespace that owns the class and can read its keys; "" means the platform. Update ignores it.
 	Tenant string
-	// Catalog names the catalog zone (RFC 9432), the list of zones for secondaries; zero means none.
+	// Catalog is the name of the catalog zone (RFC 9432). The zero name means none.
 	Catalog name.Name
-	// Keys of the same name must be equal in all classes, because a request names only the key.
+	// Keys with the same name must be equal in all classes, because a request identifies its key only by name.
 	Keys []tsig.Key
-	// Allow admits no peer if empty.
-	Allow []Rule
-	// Notify has the servers that get NOTIFYs.
+	// Allow contains the rules that admit peers.
+	Allow  []Rule
 	Notify []Target
 }
 
@@ -42,27 +40,31 @@ type Member struct {
 	Zone name.Name
 }
 
+// Membership is the list of zones of a class. The maps are keyed by UID.
 type Membership struct {
-	// Members are in order of precedence: of a name only the first is served, and none of the catalog's name.
+	// Members are in order of precedence. Only the first member with a name is served, and none with the catalog's
+	// name.
 	Members []Member
-	// Serial numbers the Members, alike in all primaries. With a catalog it is the catalog's, and not 0.
+	// Serial is the version of Members, equal in all primaries. With a catalog, Serial is also the catalog's, and must
+	// not be 0.
 	Serial serial.Serial
-	// Paused members (by UID) are listed but not transferred: secondaries keep their data.
+	// Paused members are in the catalog but are not transferred, so that secondaries keep their data.
 	Paused map[string]bool
-	// Unconfirmed members (by UID) have dns.UnconfirmedTTL in the catalog.
+	// Unconfirmed members have the TTL dns.UnconfirmedTTL in the catalog.
 	Unconfirmed map[string]bool
-	// Signed members (by UID) are served only to peers that sign zones: others would answer without signatures.
+	// Signed members are served only to peers that sign zones, because others would answer without signatures.
 	Signed map[string]bool
-	// Signing members (by UID) are also announced to peers that sign, to begin signing.
+	// Signing members are also announced to peers that sign, so that they begin to sign.
 	Signing map[string]bool
 }
 
+// Class is a group of secondaries that transfer the same zones.
 type Class struct {
 	parent *classes
 	name   string
 	tenant string
 	peers  peerIndex // guarded by classes.registryMu
-	// views is set in the nameless class and in classes of update keys, which serve views instead of members.
+	// views is set in the nameless class and in the classes of update keys. They serve views instead of members.
 	views []string
 
 	mu         sync.RWMutex
@@ -84,7 +86,7 @@ func nameMembers(members []Member, catalog name.Name) (map[string]name.Name, map
 	return named, byName
 }
 
-// Update replaces peers, keys and catalog, not members.
+// Update replaces peers, keys and catalog, but not members. After an error the class is unchanged.
 func (c *Class) Update(config ClassConfig) error {
 	config.Name = c.name
 	return c.configureClass(config, false)
@@ -144,7 +146,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	return nil
 }
 
-// A zero name ends the catalog. c.mu is held.
+// replaceCatalog removes the catalog if fqdn is zero. The caller must hold c.mu.
 func (c *Class) replaceCatalog(fqdn name.Name) {
 	if c.catalog != nil && c.catalog.fqdn != fqdn {
 		c.parent.catalogs.Remove(c.catalog.uid())
@@ -156,6 +158,7 @@ func (c *Class) replaceCatalog(fqdn name.Name) {
 	}
 }
 
+// Close removes the class from the Primary.
 func (c *Class) Close() {
 	s := c.parent
 	s.registryMu.Lock()
@@ -165,7 +168,7 @@ func (c *Class) Close() {
 	if at < 0 {
 		return
 	}
-	// Fewer keys cannot conflict.
+	// Removing keys causes no conflict.
 	after, _ := newRegistry(slices.Delete(slices.Clone(before.classes), at, at+1), before.updaters)
 	s.registry.Store(after)
 	c.mu.Lock()
@@ -177,7 +180,8 @@ func (c *Class) Close() {
 	s.changes.add(classUID{class: c}, false)
 }
 
-// SetMembers replaces the members, and announces changes. The catalog follows within catalogInterval.
+// SetMembers replaces the members and sends NOTIFYs for the zones that changed. The catalog is updated within
+// catalogInterval.
 func (c *Class) SetMembers(to Membership) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -222,7 +226,8 @@ func (c *Class) SetMembers(to Membership) {
 	wake(c.parent.changes.wakeCatalogs)
 }
 
-// Announce repeats the NOTIFYs of a zone and of the catalog: a target without the zone may have missed the catalog's.
+// Announce repeats the NOTIFYs for a zone and the catalog, because a target without the zone may have missed the
+// catalog's NOTIFY.
 func (c *Class) Announce(uid string) {
 	c.parent.changes.add(classUID{c, uid}, true)
 	c.AnnounceCatalog()
@@ -358,7 +363,7 @@ func (c *Class) publishCatalog(now time.Time) time.Duration {
 	}
 
 	if err != nil {
-		// Secondaries delete zones missing in the catalog, so rebuild it from the known members.
+		// Secondaries delete zones that are missing in the catalog, so rebuild it from the current members.
 		c.parent.log.Error(err, "Catalog zone is rebuilt, since its journal did not fit. Secondaries transfer it when its serial is ahead "+
 			"of theirs", "class", c.name, "zone", c.catalog.fqdn.String())
 		c.catalog = newCatalog(c.name, c.catalog.fqdn)

@@ -26,8 +26,8 @@ import (
 
 var elsewhere = netip.MustParseAddr("192.0.2.53")
 
-// twoClasses: "red" has a key, "blue" foreign addresses. example.org is red, example.net blue, example.com both,
-// example.edu neither.
+// twoClasses returns a primary with two classes. The class red admits a key, and blue an address and a key. The zone
+// example.org is in red, example.net in blue, example.com in both, and example.edu in neither.
 func twoClasses(t *testing.T) (p *Primary, red, blue *Class, key, blueKey tsig.Key) {
 	t.Helper()
 	key, blueKey = testKey(t, "red.example.", tsig.HMACSHA256), testKey(t, "blue.example.", tsig.HMACSHA256)
@@ -50,7 +50,7 @@ func twoClasses(t *testing.T) (p *Primary, red, blue *Class, key, blueKey tsig.K
 	return p, red, blue, key, blueKey
 }
 
-// Promise 2: a class's peer cannot tell another class's zone or catalog from a missing zone.
+// A peer of a class cannot distinguish a zone or catalog of another class from a zone that does not exist.
 func TestClass_peersSeeTheirOwnZonesAlone(t *testing.T) {
 	p, _, _, key, blueKey := twoClasses(t)
 	r := p.tcp.responder
@@ -91,7 +91,7 @@ func TestClass_peersSeeTheirOwnZonesAlone(t *testing.T) {
 			if own {
 				continue
 			}
-			// Equal length makes the rest comparable.
+			// The names have equal length, so that the answers are comparable.
 			absent := strings.Repeat("x", len(zone)-len(".invalid.")+1) + "invalid."
 			absent = absent[:len(zone)-len("invalid.")-1] + ".invalid."
 			for _, qtype := range []uint16{mdns.TypeSOA, mdns.TypeAXFR, mdns.TypeIXFR, mdns.TypeA, mdns.TypeTXT} {
@@ -99,7 +99,8 @@ func TestClass_peersSeeTheirOwnZonesAlone(t *testing.T) {
 				if there == nil || not == nil || len(there) != len(not) {
 					t.Fatalf("%s: type %d of %s: %x, of %s: %x", peer.what, qtype, zone, there, absent, not)
 				}
-				// Header and counts; the MAC covers the question.
+				// Compare the header, with its counts, and the question's type and class. The MACs differ, because they
+				// cover the question.
 				if !bytes.Equal(there[:headerLen], not[:headerLen]) || !bytes.Equal(there[headerLen+len(zone)+1:headerLen+len(zone)+5], not[headerLen+len(zone)+1:headerLen+len(zone)+5]) {
 					t.Errorf("%s: type %d of %s and of %s differ:\n%x\n%x", peer.what, qtype, zone, absent, there, not)
 				}
@@ -120,7 +121,7 @@ func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 			t.Errorf("a zone whose name is another's: %v", zone)
 		}
 	}
-	// The former holder leaves the name to the next.
+	// When the zone that has the name leaves, the next zone gets the name.
 	red.SetMembers(Membership{Members: []Member{{"other", org.Zone}}, Serial: 1002})
 	if zone := red.nameOf("other"); zone != org.Zone {
 		t.Errorf("the next: %v", zone)
@@ -193,7 +194,7 @@ func catalogOf(t *testing.T, p *Primary, c *Class) (at serial.Serial, members ma
 	return s.Serial(), members
 }
 
-// Before and after its first confirmation a member has the same label, and another TTL.
+// A member's first confirmation changes the TTL of its record in the catalog, but not the label.
 func TestCatalog_marksUnconfirmedMembersByTTL(t *testing.T) {
 	p, red, _, _, _ := twoClasses(t)
 	ttls := func() map[string]uint32 {
@@ -233,7 +234,7 @@ func TestCatalog_marksUnconfirmedMembersByTTL(t *testing.T) {
 	if err != nil || len(d.Removed) != 1 || len(d.Added) != 1 {
 		t.Errorf("IXFR: %+v, %v", d, err)
 	}
-	// A new catalog has the same TTLs.
+	// A new catalog marks the same members.
 	set(1012, dns.UnconfirmedTTL, map[string]bool{"org": true})
 	must.Succeed(t, red.Update(ClassConfig{Catalog: name.MustParse("other.catalog.example.")}))
 	if got := slices.Sorted(maps.Values(ttls())); !slices.Equal(got, []uint32{0, dns.UnconfirmedTTL}) {
@@ -241,7 +242,8 @@ func TestCatalog_marksUnconfirmedMembersByTTL(t *testing.T) {
 	}
 }
 
-// RFC 9432 §4, §5: the catalog lists the class under labels by object, with the serial of its members.
+// The catalog lists the members of the class under labels that depend on the Zone object, and has the serial of the
+// membership (RFC 9432 §4, §5).
 func TestCatalog_listsTheClass(t *testing.T) {
 	p, red, _, _, _ := twoClasses(t)
 	now := time.Unix(1800000000, 0)
@@ -262,7 +264,7 @@ func TestCatalog_listsTheClass(t *testing.T) {
 	if !strings.HasSuffix(before, ".zones.red.catalog.example.") || strings.Count(before, ".") != 5 {
 		t.Errorf("label %q", before)
 	}
-	// Created again, and renamed.
+	// One zone is created again under its name, and the other is renamed.
 	again, renamed := Member{"org-2", name.MustParse("example.org.")}, Member{"com", name.MustParse("renamed.example.")}
 	red.SetMembers(Membership{Members: []Member{again, renamed}, Serial: 1010})
 	if wait := red.publishCatalog(now); wait != 0 {
@@ -308,8 +310,8 @@ func TestCatalog_listsTheClass(t *testing.T) {
 	}
 }
 
-// Primaries with equal members of a class publish equal catalogs with the same serial, whatever they published before.
-// A secondary that asks for the difference from a serial of another primary gets the whole catalog.
+// Primaries with the same members of a class publish the same catalog under the same serial, regardless of their
+// earlier catalogs. A secondary that asks for the difference from another primary's serial gets the whole catalog.
 func TestCatalog_isTheSameAtEveryPrimary(t *testing.T) {
 	make := func(memberships ...Membership) (*Primary, *Class) {
 		p := must.Get(New(Config{Zones: serveZones(), Listen: netip.MustParseAddrPort("127.0.0.1:0")}))(t)
@@ -357,8 +359,8 @@ func TestClass_pausedZonesAreListedAndNotHandedOut(t *testing.T) {
 	}
 }
 
-// A signed zone is transferred from here only to its signer. Every other secondary gets REFUSED, because it would serve
-// the unsigned zone instead of the signer's.
+// A signed zone is transferred only to its signer. Every other secondary gets REFUSED, because it would serve the
+// unsigned zone.
 func TestClass_signedZonesAreForTheSignerAlone(t *testing.T) {
 	p, red, _, follower, signer := twoClasses(t)
 	must.Succeed(t, red.Update(ClassConfig{Catalog: name.MustParse("red.catalog.example."), Keys: []tsig.Key{follower, signer},
@@ -444,7 +446,7 @@ func TestClass_notifiesItsOwnTargets(t *testing.T) {
 	set.Put(makeSnapshot(t, "net", "", "example.net.", 21), true)
 	received(red, "catalog.example.", "example.org.10", "example.org.11")
 	received(blue, "example.net.20", "example.net.21")
-	// A new target is notified of everything.
+	// A new target gets a NOTIFY for every zone.
 	late := newSecondary(t, confirmNotify)
 	must.Succeed(t, class.Update(ClassConfig{Catalog: name.MustParse("catalog.example."), Notify: []Target{{Addr: late.addressOf()}}}))
 	received(late, "catalog.example.", "example.org.11")
@@ -452,7 +454,7 @@ func TestClass_notifiesItsOwnTargets(t *testing.T) {
 	before := count(blue)
 	other.Announce("net")
 	blue.waitForNotifies(t, before+1)
-	// A target without the zone may have missed the catalog: BIND drops a NOTIFY during a failing query.
+	// A target without the zone may have missed the catalog's NOTIFY, because BIND drops a NOTIFY while a query fails.
 	before = count(late)
 	class.Announce("org")
 	late.waitForNotifies(t, before+2)

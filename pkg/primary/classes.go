@@ -36,11 +36,11 @@ type classes struct {
 	registryMu sync.Mutex // guards the replacement of registry
 }
 
-// peerIndex sums up the keys and rules of a class, to find quickly the classes that may admit a message.
+// peerIndex summarizes the keys and rules of a class, to find quickly the classes that may admit a message.
 type peerIndex struct {
 	keys tsig.Keyring
-	// byAddress is true if a rule has source prefixes, anyAddress if a rule has none, and so admits its key from every
-	// source.
+	// byAddress is true if a rule has source prefixes. anyAddress is true if a rule has none and so admits its key from
+	// every source.
 	byAddress, anyAddress bool
 }
 
@@ -53,10 +53,11 @@ func newPeerIndex(keys tsig.Keyring, rules []Rule) peerIndex {
 	return by
 }
 
+// registry is an immutable list of all classes and update keys.
 type registry struct {
 	keys    tsig.Keyring
 	classes []*Class
-	// byKey has the classes with a key, byAddress the classes with source prefixes, sorted by name.
+	// byKey contains the classes with a key, and byAddress the classes with source prefixes, both sorted by name.
 	byKey      map[string][]*Class
 	byAddress  []*Class
 	updaters   map[string]*updater
@@ -109,7 +110,7 @@ func newRegistry(classes []*Class, updaters map[string]*updater) (*registry, err
 	return after, nil
 }
 
-// admittingClass admits a message. signs is true for a peer that signs zones.
+// admittingClass is a class that admits a message. signs is true if the sender signs zones.
 type admittingClass struct {
 	*Class
 	signs bool
@@ -210,14 +211,14 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 	}
 }
 
-// changeQueue has the zones whose secondaries have to get a NOTIFY.
+// changeQueue collects the zones for which secondaries must get a NOTIFY.
 type changeQueue struct {
 	mu sync.Mutex
-	// pending has a zone by its class and UID. A nil class means all classes of the zone, and the UID "" all zones of
-	// the class. The value is true to send the NOTIFY even to secondaries that have confirmed it.
+	// A nil class means all classes of the zone, and an empty UID all zones of the class. The value is true if the
+	// NOTIFY also goes to secondaries that have confirmed the serial.
 	pending      map[classUID]bool
 	wakeNotifier chan struct{}
-	wakeCatalogs chan struct{} // to publish changed catalogs
+	wakeCatalogs chan struct{}
 }
 
 type classUID struct {
@@ -255,7 +256,7 @@ type updater struct {
 	*updates.Key
 	signing *tsig.SigningKey
 	advised atomic.Int64 // unix seconds
-	// classes has one class, with the zones of the key's view.
+	// classes contains a single class, with the zones in the key's view.
 	classes []admittingClass
 }
 
@@ -293,7 +294,7 @@ func (r *registry) updaterOf(key *tsig.SigningKey) *updater {
 	return r.updaters[key.Name]
 }
 
-// adviseInterval bounds log lines, which any source can cause.
+// adviseInterval limits the log lines for an update key, because any source can cause them.
 const adviseInterval = time.Minute
 
 func (r *registry) adviseAlgorithm(known *tsig.SigningKey, asked string, now time.Time) string {

@@ -14,32 +14,32 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// compressor compresses names in a DNS message (RFC 1035 §4.1.4): if the message already has a name, or the last labels
-// of a name, a pointer replaces them. Names are in lower case. A hash table remembers some names. All others are
-// written in full. Each pointer is verified against the message.
+// compressor compresses names in a DNS message (RFC 1035 §4.1.4): it replaces a name, or a suffix of a name, by a
+// pointer if the message already contains it. Names must be in lower case. A hash table remembers some of the names,
+// and each match is verified against the message.
 type compressor struct {
-	// zone is the zone's name in wire form, empty without a zone.
+	// zone is the zone's name in wire form, or empty if there is none.
 	zone []byte
-	// zoneAt is the offset of the zone's name in the message, 0 before it was written. A name in the zone is hashed
-	// without this suffix, every other name down to the root.
+	// zoneAt is the offset of the zone's name in the message, or 0 if it is not written yet. The hash of a name in the
+	// zone excludes the zone's name.
 	zoneAt uint16
-	// slots is the hash table. Its length is a power of two. used counts the slots in use.
+	// slots is the hash table, and used the number of slots in use. The length of slots is a power of two.
 	slots []slot
 	used  int
 
-	// owner is the last record's owner, ownerAt its offset, 0 if a pointer cannot reach it. The RRset's next record has
-	// the same owner.
+	// owner is the last record's owner, and ownerAt its offset, or 0 if a pointer cannot reach it. The next record of
+	// the RRset has the same owner.
 	owner   name.Rel
 	ownerAt uint16
 
-	// Space for a name in wire form, the beginning of each label, and the hash of each suffix.
+	// Scratch space for the name being written: its wire form, and the start and the hash of each suffix.
 
 	labels []byte
 	starts [128]uint8
 	hashes [128]uint64
 }
 
-// slot has a name's offset and a part of its hash. Offset 0, the message's ID, marks a free slot.
+// slot holds a name's offset and part of its hash. Offset 0, in the header, marks a free slot.
 type slot struct{ at, tag uint16 }
 
 const lengthOctets = 2
@@ -47,7 +47,7 @@ const lengthOctets = 2
 const (
 	pointerReach = 1 << 14
 
-	transferSlots = 4096 // 16 KiB of names of eight octets or more
+	transferSlots = 4096 // half of them suffice for 16 KiB of names with eight octets
 	answerSlots   = 16
 )
 
@@ -55,7 +55,7 @@ func newCompressor(slots int) compressor {
 	return compressor{slots: make([]slot, slots), labels: make([]byte, 0, 256)}
 }
 
-// hashSeed is random: zone owners must not choose colliding names.
+// hashSeed is random, so that zone owners cannot choose names that collide.
 var hashSeed = maphash.MakeSeed()
 
 const (
@@ -140,7 +140,7 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 		rest = hashOfZone
 	}
 
-	// Search from the right: all suffixes of a remembered name are remembered.
+	// Search from the right. The first suffix that is not found ends the search.
 	known, target := n, uint16(0)
 	if inZone {
 		target = c.zoneAt
@@ -209,7 +209,7 @@ func follows(b []byte, at int, rest uint16) bool {
 	return at == lengthOctets+int(rest)
 }
 
-// rememberName fills at most half of the slots, to keep probing short.
+// rememberName adds a suffix to the hash table, but uses at most half of the slots, to keep probing short.
 func (c *compressor) rememberName(hash uint64, at int) {
 	if at >= pointerReach || c.used >= len(c.slots)/2 {
 		return

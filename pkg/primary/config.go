@@ -23,90 +23,93 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Zones provides the content of zones that the primary may serve. Snapshots are immutable and settled: complete, and
-// released to name servers (S7.2).
+// Zones provides the content of the zones that the primary may serve. Snapshots are immutable, and they are settled:
+// complete and released to name servers.
 type Zones interface {
-	// Find returns the zone with a name in a view, or false.
+	// Find returns the zone with the given name in a view, or false if there is none.
 	Find(view string, fqdn name.Name) (*zoneview.Snapshot, bool)
-	// Settled returns the zone with a UID, or false.
+	// Settled returns the zone with the given UID, or false if there is none.
 	Settled(uid string) (*zoneview.Snapshot, bool)
 
-	// Difference returns the net change from the serial since to a snapshot, for an incremental transfer. It fails if
-	// steps (changes of serial) between the two are no longer kept.
+	// Difference returns the net change from the serial since to a snapshot, for an incremental transfer. It returns an
+	// error if some change between the two is no longer kept.
 	Difference(after *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error)
-	// Changes returns the steps after since, up to until, oldest first. It fails if some are no longer kept.
+	// Changes returns the changes after the serial since, up to and including until, oldest first. It returns an error
+	// if some are no longer kept.
 	Changes(uid string, since, until serial.Serial) ([]content.Step, error)
-	// All iterates over the zones in no order.
+	// All iterates over the zones in no particular order.
 	All() iter.Seq[*zoneview.Snapshot]
-	// Traces returns the W3C traceparents of the sampled writes after since, up to until.
+	// Traces returns the W3C traceparents of the sampled writes after the serial since, up to until.
 	Traces(uid string, since, until serial.Serial) []string
-	// Subscribe returns a channel of changes, and a function that closes it. Events of a zone that wait are merged, so
-	// a slow receiver delays no other receiver.
+	// Subscribe returns a channel of changes, and a function that closes the channel. Pending events for a zone are
+	// merged, so a slow receiver does not delay others.
 	Subscribe() (<-chan zoneview.Event, func())
 }
 
 var _ Zones = (*zoneview.Set)(nil)
 
-// Config requires Zones and Listen. For other fields, "0: x" gives the default.
+// Config configures a Primary. Zones and Listen are required.
 type Config struct {
 	Zones Zones
 
-	// Views are served to the peers of Allow; of zones of the same name the first view's. Without Views, only classes
-	// have zones and peers.
+	// Views are served to the peers in Allow. If several views have a zone with the same name, the first view's zone is
+	// served. Without Views, only classes serve zones.
 	Views []string
-	// Listen is for UDP and TCP. Port 0 selects a free port for both (Addr).
+	// Listen is the address for UDP and TCP. Port 0 means that New chooses a free port, returned by Addr.
 	Listen netip.AddrPort
 	Keys   []tsig.Key
 	Allow  []Rule
 	Notify []Target
 
-	// Updates gets the messages of update keys. Required for SetUpdateKeys.
+	// Updates handles messages signed by update keys, and is required for SetUpdateKeys.
 	Updates updates.Handler
 
-	// MaxConns bounds TCP connections of peers; 0 means 512. As many further connections wait briefly for a slot.
-	// Others have slots of their own:
+	// MaxConns limits the TCP connections of peers. Zero means 512. As many further connections wait briefly for a
+	// slot. Other sources have separate slots:
 	//
-	//   - as many for sources that only a key or a tenant's class can admit, until their first admitted message. A
-	//     connection is closed after 2 s without a message, and the oldest if all slots are taken;
-	//   - as many for peers that only classes with a tenant admit;
-	//   - a sixteenth of MaxConns, at least 4, for sources that cannot be admitted.
+	//   - MaxConns for sources that only a key or a tenant's class can admit, until their first admitted message. A
+	//     connection is closed after 2 s without a message, and the oldest is closed if all slots are taken.
+	//   - MaxConns for peers that only tenants' classes admit.
+	//   - A sixteenth of MaxConns, but at least 4, for sources that no rule can admit.
 	MaxConns int
-	// MaxConnsPerClient bounds connections of an IPv4 address or IPv6 /64, and of a tenant. 0: a quarter of MaxConns.
-	// BIND opens a connection for each transfer, often up to 100 (transfers-per-ns).
+	// MaxConnsPerClient limits the connections of an IPv4 address, an IPv6 /64 or a tenant. Zero means a quarter of
+	// MaxConns. BIND opens a connection for each transfer, often up to 100 (transfers-per-ns).
 	MaxConnsPerClient int
-	// MaxTransfers bounds concurrent transfers; others wait. Tenants' peers have as many separate slots, each tenant a
-	// quarter. 0: 16.
+	// MaxTransfers limits concurrent transfers; others wait. The peers of tenants have as many separate slots, and each
+	// tenant has a quarter of them. Zero means 16.
 	MaxTransfers int
-	// MaxTransfersPerClient of 0 means half of MaxTransfers.
+	// MaxTransfersPerClient limits the concurrent transfers of a client. Zero means half of MaxTransfers.
 	MaxTransfersPerClient int
-	// TransferWait bounds the wait for a slot; then the answer is SERVFAIL. 0: 30 s.
+	// TransferWait limits the wait for a transfer slot; then the answer is SERVFAIL. Zero means 30 s.
 	TransferWait time.Duration
-	// LeastRate is in octets per second: slower transfers are cut after WriteTimeout. 0: 16 KiB.
+	// LeastRate is the minimum rate of a transfer in octets per second. Slower transfers are cut after WriteTimeout.
+	// Zero means 16 KiB.
 	LeastRate int
-	// IdleTimeout bounds the time between messages. 0: 30 s.
+	// IdleTimeout limits the time between two messages of a connection. Zero means 30 s.
 	IdleTimeout time.Duration
-	// ReadTimeout bounds the arrival of a message. 0: 5 s.
+	// ReadTimeout limits the time for a message to arrive. Zero means 5 s.
 	ReadTimeout time.Duration
-	// WriteTimeout bounds the write of a message of at most 64 KiB. 0: 30 s.
+	// WriteTimeout limits the time to write a message. Zero means 30 s.
 	WriteTimeout time.Duration
-	// StopTimeout is for transfers and updates at shutdown. 0: 5 s.
+	// StopTimeout is the time that transfers and updates have to finish at shutdown. Zero means 5 s.
 	StopTimeout time.Duration
 
-	// Reachable, if not nil, returns when secondaries can reach Listen. No NOTIFY is sent before: BIND would query at
-	// once and, after a lost query, delay NOTIFYs of the zone for 15 s.
+	// Reachable, if not nil, blocks until secondaries can reach Listen. NOTIFYs are sent only after it returns, because
+	// BIND queries the primary at once and, if the query is lost, delays NOTIFYs for the zone for 15 s.
 	Reachable func(ctx context.Context)
-	// NotifyTimeout bounds the wait for an answer. 0: 2 s.
+	// NotifyTimeout limits the wait for an answer to a NOTIFY. Zero means 2 s.
 	NotifyTimeout time.Duration
-	// NotifyInterval separates NOTIFYs of a zone to a target. 0: 200 ms.
+	// NotifyInterval is the minimum time between two NOTIFYs for a zone to a target. Zero means 200 ms.
 	NotifyInterval time.Duration
-	// NotifyBackoff precedes the first retry, and doubles up to a minute. 0: 1 s.
+	// NotifyBackoff is the delay before the first retry. It doubles up to a minute. Zero means 1 s.
 	NotifyBackoff time.Duration
-	// NotifyAttempts bounds the NOTIFYs of a serial; then the secondary relies on its refresh timer. 0: 8.
+	// NotifyAttempts limits the NOTIFYs for a serial. After the last, the secondary relies on its refresh timer. Zero
+	// means 8.
 	NotifyAttempts int
 
-	// Traces records NOTIFYs and transfers of sampled writes; nil: none.
+	// Traces, if not nil, records the NOTIFYs and transfers of sampled writes.
 	Traces trace.TracerProvider
-	// Clock is for TSIG; nil means time.Now.
+	// Clock returns the current time. Nil means time.Now.
 	Clock  func() time.Time
 	Logger klog.Logger
 }

@@ -44,7 +44,8 @@ func makeHeader(fqdn string) content.Header {
 	}
 }
 
-// makeSnapshot parses "owner type value"; equal owners and types form an RRset.
+// makeSnapshot returns a snapshot with records of the form "owner type value". Records with the same owner and type
+// form an RRset.
 func makeSnapshot(t testing.TB, uid, view, fqdn string, s serial.Serial, records ...string) *zoneview.Snapshot {
 	t.Helper()
 	var sets []content.RRset
@@ -72,7 +73,7 @@ func makeSnapshot(t testing.TB, uid, view, fqdn string, s serial.Serial, records
 	return zoneview.NewSnapshot(z, makeHeader(fqdn), s, 1, sethash.State{}, slices.Values(sets))
 }
 
-// makeHosts returns n A records with owners of varied length, which shift message edges.
+// makeHosts returns n A records. The lengths of their owners vary, so that messages end at different offsets.
 func makeHosts(n int) []string {
 	out := make([]string, n)
 	for i := range out {
@@ -125,7 +126,7 @@ func unpackMessage(t testing.TB, b []byte) *mdns.Msg {
 	return m
 }
 
-// macBy lets miekg/dns compute the digest, and the key only the MAC.
+// macBy makes miekg/dns compute the digest of a message, and the key only the MAC.
 type macBy struct{ tsig.Key }
 
 func (k macBy) Generate(digest []byte, _ *mdns.TSIG) ([]byte, error) { return k.MAC(digest), nil }

@@ -15,18 +15,18 @@ import (
 
 const maxMessage = 65535 // RFC 1035 §4.2.2: two length octets over TCP
 
-// udpLimit, in octets, fits every link unfragmented.
+// udpLimit is the maximum size of a UDP message in octets. Such a message is not fragmented on any link.
 const udpLimit = 1232
 
-// message builds a DNS message in buf. The first two octets are the length that TCP needs (RFC 1035 §4.2.2), so that
-// length and message take a single write.
+// message builds a DNS message in buf. The first two octets of buf are the length prefix for TCP (RFC 1035 §4.2.2), so
+// that both take a single write.
 type message struct {
 	buf []byte
-	// limit is the size of the message in octets, without OPT and TSIG.
+	// limit is the maximum size of the message in octets, without OPT and TSIG.
 	limit int
-	// counts has the number of records in answer, authority and additional section.
+	// counts holds the number of records in the answer, authority and additional sections.
 	counts [3]uint16
-	// full is true if a record did not fit. The caller sends the message, and begins the next with the record.
+	// full is true if a record did not fit. The caller then sends the message and begins the next with the record.
 	full  bool
 	names compressor
 }
@@ -39,7 +39,7 @@ func newSmallMessage() *message {
 	return &message{buf: make([]byte, lengthOctets, 512), names: newCompressor(answerSlots)}
 }
 
-// overshoot is room for a record beyond the limit, until addRecord removes it.
+// overshoot is the room for a record that exceeds the limit, until addRecord removes it.
 const overshoot = 8 << 10
 
 func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name, limit int) {
@@ -58,8 +58,8 @@ func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name
 	m.limit, m.counts, m.full = limit, [3]uint16{}, false
 
 	if len(question) > 0 {
-		// Answers point to the name in the question only if it is in lower case, because a pointer to EXAMPLE.org would
-		// copy the client's spelling into owners.
+		// Answers point to the question's name only if it is in lower case, because a pointer to EXAMPLE.org would copy
+		// the client's spelling into owners.
 		if named := question[:len(question)-4]; len(named) > 1 && bytes.Equal(named, m.names.zone) {
 			b = m.names.appendZone(b)
 			question = question[len(named):]
@@ -84,7 +84,8 @@ func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byt
 	return fits, err
 }
 
-// mark is the place where the owner begins.
+// addRecord adds a record whose owner is already in the buffer, from mark on. If the record does not fit, it removes
+// the owner too and returns false.
 func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []byte) bool {
 	b := append(m.buf, byte(t>>8), byte(t), 0, classIN, byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl), 0, 0)
 	at := len(b)
@@ -101,7 +102,7 @@ func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []
 	return true
 }
 
-// appendData compresses names only in rdata of RFC 1035 types (RFC 3597 §4).
+// appendData appends rdata to b, with names compressed only in RFC 1035 types (RFC 3597 §4).
 func (m *message) appendData(b []byte, t rdata.Type, data []byte) []byte {
 	switch t {
 	case rdata.NS, rdata.CNAME, rdata.PTR:

@@ -84,8 +84,9 @@ func expectSame(t testing.TB, what string, got, want []string) {
 	}
 }
 
-// RFC 5936 §2.2, coredns/coredns#7859: no message edge loses, doubles or moves a record, and no message exceeds
-// 65,535 octets. One record grows octet by octet to meet every edge.
+// No record is lost, duplicated or moved where one message of a transfer ends and the next begins, and no message
+// exceeds 65,535 octets (RFC 5936 §2.2, coredns/coredns#7859). The length of a record grows from transfer to transfer,
+// so that messages end at different offsets.
 func TestTransfer_messageEdgesLoseNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: messages are made by one goroutine, of which the race detector learns nothing")
@@ -185,8 +186,8 @@ func TestTransfer_everyMessageSigned(t *testing.T) {
 	expectSame(t, "signed", readTransfer(t, messages), listWanted(t, s))
 }
 
-// A record too large for any message ends the transfer before its closing SOA, so the secondary discards the transfer
-// instead of serving an incomplete zone. Data that the zone's listing leaves out are not sent, and end no transfer.
+// A record that cannot be sent ends the transfer before its final SOA, so that the secondary discards the transfer
+// instead of serving an incomplete zone. Data that the zone's listing omits are not sent, and end no transfer.
 func TestTransfer_endsVisiblyWhenARecordCannotBeSent(t *testing.T) {
 	listed := func(s *zoneview.Snapshot) (n int) {
 		for range s.Entries() {
@@ -226,8 +227,8 @@ func TestTransfer_endsVisiblyWhenARecordCannotBeSent(t *testing.T) {
 	}
 }
 
-// Names in transfers are compressed, with pointers only to offsets that fit (RFC 1035 §4.1.4). The echoed question
-// keeps the client's case, and the owners of the records do not take it over.
+// Names in transfers are compressed by pointers whose offsets fit (RFC 1035 §4.1.4). The question in the answer keeps
+// the client's case, and the owners of the records are in lower case.
 func TestMessage_compression(t *testing.T) {
 	s := makeSnapshot(t, "u", "", "example.org.", 9, makeHosts(3000)...)
 	r := testResponder(t, serveZones(s), Rules(local, nil))
@@ -258,7 +259,7 @@ func TestMessage_compression(t *testing.T) {
 	}
 }
 
-// Names survive compression, with any common parts.
+// Names with any suffixes in common are the same after compression and parsing.
 func TestCompressor_namesSurvive(t *testing.T) {
 	labels := []string{"a", "b", "c", "example", "org", "www", "*", "_tcp", strings.Repeat("x", 63)}
 	rapid.Check(t, func(t *rapid.T) {
@@ -295,7 +296,7 @@ func TestCompressor_namesSurvive(t *testing.T) {
 				value.Text = "1 2 3 " + host()
 			case rdata.SOA:
 				value.Text = host() + " " + host() + " 1 2 3 4 5"
-			case rdata.TXT: // moves the rest out of pointers' range
+			case rdata.TXT: // moves later names out of the reach of pointers
 				value.Text = `"` + strings.Repeat("t", rapid.IntRange(0, 4000).Draw(t, "length")) + `"`
 			default:
 				value.Text = host()
@@ -332,8 +333,8 @@ func TestCompressor_namesSurvive(t *testing.T) {
 	})
 }
 
-// Only names in data of the types of RFC 1035 are compressed, because receivers need not expand pointers in other types
-// (RFC 3597 §4).
+// Names in rdata are compressed only for the types of RFC 1035, because receivers need not expand pointers in other
+// types (RFC 3597 §4).
 func TestMessage_compressesOnlyWhereEverybodyReads(t *testing.T) {
 	zone := name.MustParse("example.org.")
 	host := rdata.AppendName(nil, zone)
@@ -356,8 +357,8 @@ func TestMessage_compressesOnlyWhereEverybodyReads(t *testing.T) {
 	}
 }
 
-// A transfer needs no more memory for a large zone: all its messages are built in the same buffer, and the table of
-// compressed names is bounded.
+// The memory for a transfer does not grow with the zone, because all messages are built in the same buffer and the
+// table of compressed names is bounded.
 func TestTransfer_flatMemory(t *testing.T) {
 	m := newMessage()
 	first := &m.buf[:1][0]

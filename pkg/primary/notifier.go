@@ -21,10 +21,11 @@ import (
 
 const (
 	maxNotifyBackoff = time.Minute // RFC 1996 §3.6
-	// notifiesPerTarget bounds the sockets that an unreachable target takes.
+	// notifiesPerTarget limits the sockets that NOTIFYs to an unreachable target keep open.
 	notifiesPerTarget = 32
 )
 
+// notifier sends NOTIFYs to the targets of all classes.
 type notifier struct {
 	config     *Config
 	classes    *classes
@@ -51,7 +52,7 @@ func newNotifier(c *Config, of *classes, counters *counters, log klog.Logger, se
 	}
 }
 
-// servedName identifies a zone: classes may have different zones of a name.
+// servedName identifies a zone by class and name, because the zones of a name may differ between classes.
 type servedName struct {
 	class *Class
 	fqdn  name.Name
@@ -67,7 +68,8 @@ type pendingKey struct {
 	target Target
 }
 
-// limitGroup has NOTIFYs with a common limit. A catalog must not wait behind its zones.
+// limitGroup identifies the NOTIFYs that share a limit. A catalog has a separate limit, so as not to wait behind its
+// zones.
 type limitGroup struct {
 	Target
 	catalog bool
@@ -78,7 +80,7 @@ type pendingNotify struct {
 	wake         chan struct{}
 }
 
-// runNotifier first announces every zone: a secondary may have missed changes.
+// runNotifier sends NOTIFYs until ctx ends. It begins with every zone, because a secondary may have missed changes.
 func (n *notifier) runNotifier(ctx context.Context) {
 	defer n.done.Wait()
 
@@ -161,7 +163,7 @@ func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string
 		n.names[at] = now
 	}
 
-	// Another view's zone may have the former name now.
+	// A zone of another view may have the former name now.
 	if known && before != now {
 		n.announceName(ctx, servedName{class, before})
 	}

@@ -47,7 +47,7 @@ func (n *notification) sendTo(ctx context.Context, config *Config, served netip.
 	}
 
 	buf := make([]byte, 4096)
-	doubt := errors.New("no answer") // why no answer counted so far
+	doubt := errors.New("no answer") // why no answer has counted so far
 
 	for {
 		size, err := conn.Read(buf)
@@ -68,7 +68,8 @@ func (n *notification) sendTo(ctx context.Context, config *Config, served netip.
 	}
 }
 
-// Secondaries compare a NOTIFY's source with their primaries, so it is the listener's address, if possible.
+// dialFrom returns a UDP socket for a NOTIFY, from the listener's address if possible, because secondaries accept
+// NOTIFYs only from their primaries.
 func dialFrom(served netip.Addr, to netip.AddrPort) (*net.UDPConn, error) {
 	if a := served; !a.IsUnspecified() && a.Is4() == to.Addr().Is4() && a.IsLoopback() == to.Addr().IsLoopback() {
 		if conn, err := net.DialUDP("udp", &net.UDPAddr{IP: a.AsSlice(), Zone: a.Zone()}, net.UDPAddrFromAddrPort(to)); err == nil {
@@ -102,7 +103,8 @@ func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac
 	return msg, mac, nil
 }
 
-// With a key, an answer without a valid signature does not count.
+// readNotifyAnswer reports whether msg answers the NOTIFY with the given ID. The error is not nil if the target refused
+// the NOTIFY. If key is not nil, an answer without a valid signature does not count, and the error describes it.
 func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, now time.Time) (answered bool, err error) {
 	if len(msg) < headerLen || msg[2]&0x80 == 0 {
 		return false, nil

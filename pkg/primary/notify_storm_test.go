@@ -15,15 +15,15 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// badLine is a secondary behind a line that deterministically loses, doubles and delays messages.
+// badLine is a secondary on a network that deterministically loses, duplicates and delays messages.
 type badLine struct {
 	conn *net.UDPConn
 
 	mu       sync.Mutex
 	received map[string]int    // NOTIFYs of a zone
 	latest   map[string]uint32 // serial
-	flying   map[string]int    // NOTIFYs of a zone without an answer yet
-	most     int               // maximum for one zone
+	flying   map[string]int    // unanswered NOTIFYs of a zone
+	most     int               // maximum of flying for any zone
 	total    int
 }
 
@@ -81,8 +81,9 @@ func (b *badLine) takeNotify(m *mdns.Msg, from *net.UDPAddr) {
 	}
 }
 
-// F21: a thousand zones get new serials at once, three times, over a bad line. Each target gets each zone's last
-// serial, with a NOTIFY in flight a zone and a bounded total. A target with a good line does not wait.
+// A thousand zones get new serials at the same time, three times, over a bad network. Each target gets the last serial
+// of each zone. At most one NOTIFY is in flight for a zone, and their total is bounded. A target on a good network does
+// not wait.
 func TestNotify_thousandZonesOverABadLine_F21(t *testing.T) {
 	const rounds = 3
 	zones := 1000

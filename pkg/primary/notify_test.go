@@ -96,13 +96,13 @@ func (s *secondary) waitForNotifies(t testing.TB, n int) {
 
 func confirmNotify(_ int, m *mdns.Msg) *mdns.Msg { return new(mdns.Msg).SetReply(m) }
 
-// At start every zone is announced, and a new serial of a zone at once (RFC 1996).
+// At startup a NOTIFY is sent for every zone, and then at once for each new serial (RFC 1996).
 func TestNotify_newSerialIsAnnouncedAtOnce(t *testing.T) {
 	target := newSecondary(t, confirmNotify)
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1))
 	startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: target.addressOf()}}, NotifyInterval: time.Millisecond})
 	target.waitForNotifies(t, 1)
-	least := time.Hour // of several: a busy machine delays some
+	least := time.Hour // the minimum, because a busy machine delays some
 	for serial := uint32(2); serial < 5; serial++ {
 		begin := time.Now()
 		set.Put(makeSnapshot(t, "u", "", "example.org.", serialOf(serial)), true)
@@ -117,7 +117,7 @@ func TestNotify_newSerialIsAnnouncedAtOnce(t *testing.T) {
 	}
 }
 
-// An unchanged serial is not repeated (P11: nothing changed, nothing done).
+// A zone that is put again with the same serial causes no NOTIFY.
 func TestNotify_sameSerialIsNotRepeated(t *testing.T) {
 	target := newSecondary(t, confirmNotify)
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1))
@@ -133,8 +133,8 @@ func TestNotify_sameSerialIsNotRepeated(t *testing.T) {
 	}
 }
 
-// Hundreds of changes of a zone cause at most one NOTIFY per interval. No two are in flight to a target at once,
-// serials only grow, and the newest is announced.
+// Hundreds of changes of a zone cause at most one NOTIFY per interval. No two NOTIFYs are in flight to a target at
+// once, their serials increase, and the last has the newest serial.
 func TestNotify_coalescesAndSendsOneAtATime(t *testing.T) {
 	var sending sync.Mutex
 	target := newSecondary(t, func(n int, m *mdns.Msg) *mdns.Msg {
@@ -176,8 +176,8 @@ func TestNotify_coalescesAndSendsOneAtATime(t *testing.T) {
 	}
 }
 
-// A NOTIFY is repeated with backoff until the target confirms it. Neither a refusal nor an answer with another message
-// id confirms (RFC 1996 §3.6).
+// A NOTIFY is repeated with backoff until the target confirms it. A refusal is no confirmation, and neither is an
+// answer with another message ID (RFC 1996 §3.6).
 func TestNotify_repeatsUntilConfirmed(t *testing.T) {
 	target := newSecondary(t, func(n int, m *mdns.Msg) *mdns.Msg {
 		switch n {
@@ -233,7 +233,7 @@ func TestNotify_targetsAreIndependent(t *testing.T) {
 	}
 }
 
-// RFC 8945 §5.3: only a signed answer confirms a signed NOTIFY.
+// Only a signed answer confirms a signed NOTIFY (RFC 8945 §5.3).
 func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 	k := testKey(t, "transfer.example.", tsig.HMACSHA256)
 	other := must.Get(tsig.NewKey("transfer.example.", tsig.HMACSHA256, []byte("another secret, as long as this")))(t)
@@ -269,7 +269,7 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Error("not repeated after an unsigned answer")
 	}
-	// An answer with another secret does not count.
+	// An answer signed with another secret does not count.
 	sk := must.Get(tsig.NewSigningKey(other))(t)
 	soa := must.Get(makeSnapshot(t, "u", "", "example.org.", 5).PackedSOA())(t)
 	msg, mac, err := (&notification{fqdn: name.MustParse("example.org."), serial: 5, soa: soa}).packNotify(p.classes.registry.Load().keys[k.Name], time.Now())
@@ -284,8 +284,8 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 	}
 }
 
-// Two views have a zone of the same name, and the first view hides the other's. Changes of the hidden zone are
-// announced only when the hiding zone is removed.
+// Two views have a zone with the same name, and only the first view's zone is served. Changes of the other zone cause a
+// NOTIFY only after the first is removed.
 func TestNotify_followsWhatIsServed(t *testing.T) {
 	target := newSecondary(t, confirmNotify)
 	set := serveZones(makeSnapshot(t, "inner", "internal", "example.org.", 50), makeSnapshot(t, "outer", "", "example.org.", 10))
@@ -309,8 +309,8 @@ func TestNotify_followsWhatIsServed(t *testing.T) {
 	}
 }
 
-// A target fails, and the next attempt for the old serial waits out a long backoff. A new serial is announced at once
-// nevertheless.
+// A new serial is announced at once, even if the target failed and the next attempt for the old serial waits for a long
+// backoff.
 func TestNotify_aNewSerialDoesNotWaitOutTheBackoff(t *testing.T) {
 	target := newSecondary(t, func(n int, m *mdns.Msg) *mdns.Msg {
 		if n == 1 {
@@ -329,8 +329,8 @@ func TestNotify_aNewSerialDoesNotWaitOutTheBackoff(t *testing.T) {
 	}
 }
 
-// A catalog's NOTIFY does not wait behind those of its members: a secondary that has no catalog yet does not know the
-// members, and does not answer.
+// A catalog's NOTIFY does not wait behind those of the members, because a secondary without the catalog does not know
+// the members and does not answer.
 func TestNotify_aCatalogDoesNotWaitForItsMembers(t *testing.T) {
 	var members []Member
 	var zones []*zoneview.Snapshot
@@ -360,8 +360,8 @@ func TestNotify_aCatalogDoesNotWaitForItsMembers(t *testing.T) {
 	}
 }
 
-// NOTIFY is sent only for zones that a target transfers from here: to a secondary that ignores catalogs for zones only,
-// to a secondary behind another server for the catalog only.
+// A target gets NOTIFYs only for zones that it transfers from this server. A secondary that ignores catalogs gets them
+// only for zones, and a secondary behind another server only for the catalog.
 func TestNotify_ofWhatIsTransferred(t *testing.T) {
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 7))
 	answers := func(_ int, m *mdns.Msg) *mdns.Msg { return new(mdns.Msg).SetReply(m) }
@@ -388,8 +388,8 @@ func TestNotify_ofWhatIsTransferred(t *testing.T) {
 	}
 }
 
-// NOTIFY follows the signing of a zone. While signing begins, the signer and the other secondaries are told; while the
-// zone is signed, the signer alone; after the end, all others again.
+// NOTIFYs follow the signing of a zone. When signing begins, the signer gets them too. While the zone is signed, only
+// the signer gets them, and after signing ends, only the others.
 func TestNotify_theSignerOfWhatItSigns(t *testing.T) {
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 7))
 	answers := func(_ int, m *mdns.Msg) *mdns.Msg { return new(mdns.Msg).SetReply(m) }
@@ -422,8 +422,8 @@ func TestNotify_theSignerOfWhatItSigns(t *testing.T) {
 	}
 }
 
-// No NOTIFY is sent until Reachable returns, because targets could not yet connect for the transfer. Then every zone is
-// announced once, at its current serial.
+// No NOTIFY is sent until Reachable returns, because targets cannot connect yet for the transfer. Then a NOTIFY is sent
+// for every zone, with its current serial.
 func TestNotify_waitsUntilTargetsReachUs(t *testing.T) {
 	target := newSecondary(t, confirmNotify)
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1), makeSnapshot(t, "v", "", "example.net.", 1))

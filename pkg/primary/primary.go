@@ -15,6 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/primary/updates"
 )
 
+// Primary is a hidden primary server.
 type Primary struct {
 	config   Config
 	classes  *classes
@@ -28,7 +29,8 @@ type Primary struct {
 	stop     func()
 }
 
-// New opens the listeners, or returns all faults of config. The caller must call Run or Close.
+// New returns a Primary with open listeners. If config is invalid, the error contains all faults. The caller must call
+// Run or Close.
 func New(config Config) (*Primary, error) {
 	c, keys, err := config.completeConfig()
 	if err != nil {
@@ -47,13 +49,14 @@ func New(config Config) (*Primary, error) {
 	return p, nil
 }
 
-// AddClass needs a complete Membership: secondaries remove zones missing in the catalog.
+// AddClass adds a class. The Membership must be complete, because secondaries delete zones that are missing in the
+// catalog.
 func (p *Primary) AddClass(c ClassConfig, of Membership) (*Class, error) {
 	return p.classes.addClass(c, of)
 }
 
-// SetUpdateKeys replaces the update keys, whose names must differ. The first call sleeps up to a second: a message
-// signed in the second of startup may be a replay.
+// SetUpdateKeys replaces the update keys. Their names must differ. The first call sleeps up to a second, because a
+// message signed in the second of startup may be a replay.
 func (p *Primary) SetUpdateKeys(keys []*updates.Key) error {
 	time.Sleep(min(time.Second, p.tcp.updates.AcceptsFrom().Sub(p.config.Clock())))
 	return p.classes.setUpdaters(keys)
@@ -78,8 +81,8 @@ func (p *Primary) Close() error {
 	return nil
 }
 
-// Run serves until ctx ends, gives transfers and updates StopTimeout to finish, and waits for all goroutines. The error
-// is a failed listener's. Call Run once.
+// Run serves until ctx ends or a listener fails, gives transfers and updates StopTimeout to finish, and waits for all
+// goroutines. It returns the listener's error, or nil if ctx ended. Call Run only once.
 func (p *Primary) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -112,7 +115,7 @@ func (p *Primary) Run(ctx context.Context) error {
 	<-ctx.Done()
 	p.stop()
 	p.pair.tcp.Close()
-	p.pair.udp.SetReadDeadline(time.Unix(1, 0)) // updates in progress are still answered
+	p.pair.udp.SetReadDeadline(time.Unix(1, 0)) // the socket stays open to answer updates in progress
 	p.tcp.wakeConns()
 	listeners.Wait()
 	ended := make(chan struct{})

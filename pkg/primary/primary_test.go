@@ -68,8 +68,8 @@ func isTimeout(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
-// UDP and TCP are served at the same port. Several queries sent over a TCP connection without waiting (RFC 7766
-// §6.2.1.1) get whole answers, in order.
+// The primary serves UDP and TCP on the same port. Queries that are sent over a TCP connection without waiting for
+// answers (RFC 7766 §6.2.1.1) get complete answers, in order.
 func TestPrimary_servesBothTransports(t *testing.T) {
 	s := makeSnapshot(t, "u", "", "example.org.", 7, makeHosts(5000)...)
 	p := startPrimary(t, Config{Zones: serveZones(s)})
@@ -142,7 +142,7 @@ func TestNew_reportsAllFaults(t *testing.T) {
 	}
 }
 
-// Connections beyond a client's share are closed, without effect on other clients; outsiders have separate slots.
+// Connections beyond a client's limit are closed, without effect on other clients. Outsiders have separate slots.
 func TestTCP_connectionsAreBounded(t *testing.T) {
 	p := startPrimary(t, Config{
 		Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), MaxConns: 4, MaxConnsPerClient: 2,
@@ -178,7 +178,7 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 	if works(from(peer), mdns.RcodeSuccess) {
 		t.Error("a third connection of a client whose share is two")
 	}
-	// As many again wait for a slot, without being closed.
+	// As many more connections wait for a slot and stay open.
 	last, waits := from(peer), make(chan bool)
 	if !works(from(other), mdns.RcodeSuccess) {
 		t.Error("another client is not served while one waits")
@@ -211,7 +211,7 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 	}
 }
 
-// Attack 78: if a key is required from any address, unsigned connections take no slot from signed ones.
+// If every rule requires a key, unsigned connections take no slot from signed connections.
 func TestTCP_idleConnectionsTakeNoPeersPlaces(t *testing.T) {
 	everywhere := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 	key := testKey(t, "transfer.example.", tsig.HMACSHA256)
@@ -252,7 +252,7 @@ func TestTCP_idleConnectionsTakeNoPeersPlaces(t *testing.T) {
 	if !closedBy(idle[0], time.Minute) {
 		t.Error("the oldest that did not sign is not cut")
 	}
-	// A connection that has signed stays for IdleTimeout.
+	// A connection with a signed message stays open for IdleTimeout.
 	for range 200 {
 		sendMessage(t, from("127.0.0.6"), unsigned)
 	}
@@ -262,7 +262,7 @@ func TestTCP_idleConnectionsTakeNoPeersPlaces(t *testing.T) {
 	}
 }
 
-// A client cannot hold a connection without sending (slow-loris): a silent connection ends after IdleTimeout, an
+// A client cannot hold a connection without sending (slow loris). A silent connection ends after IdleTimeout, and an
 // unfinished message after ReadTimeout, even if single octets arrive.
 func TestTCP_slowSendersAreCut(t *testing.T) {
 	silent := dialTCP(t, startPrimary(t, Config{Zones: serveZones(), IdleTimeout: 150 * time.Millisecond, ReadTimeout: time.Hour}))
@@ -284,7 +284,7 @@ func TestTCP_slowSendersAreCut(t *testing.T) {
 	}
 }
 
-// A client that never reads its transfer is cut after WriteTimeout. The next transfer then gets the slot.
+// A client that never reads its transfer is cut after WriteTimeout, and the next transfer gets the slot.
 func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
 	s := makeSnapshot(t, "u", "", "example.org.", 7, makeHosts(200000)...)
 	p := startPrimary(t, Config{Zones: serveZones(s), MaxTransfers: 1, WriteTimeout: 300 * time.Millisecond})
@@ -328,7 +328,7 @@ func TestTCP_transferThatWaitsTooLongIsServfail(t *testing.T) {
 	}
 }
 
-// Garbage on a socket stops neither process nor service.
+// The primary still serves after random octets on its sockets.
 func TestPrimary_survivesGarbage(t *testing.T) {
 	p := startPrimary(t, Config{Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7))})
 	at := p.Addr().String()
@@ -357,7 +357,7 @@ func TestPrimary_survivesGarbage(t *testing.T) {
 // transfer that makes no progress after StopTimeout.
 func TestRun_stopsGracefully(t *testing.T) {
 	s := makeSnapshot(t, "u", "", "example.org.", 7, makeHosts(20000)...)
-	huge := makeSnapshot(t, "v", "", "huge.example.", 7, makeHosts(150000)...) // more than sockets buffer
+	huge := makeSnapshot(t, "v", "", "huge.example.", 7, makeHosts(150000)...) // larger than socket buffers
 	p, err := New(Config{Zones: serveZones(s, huge), Views: []string{""}, Listen: netip.MustParseAddrPort("127.0.0.1:0"),
 		Allow: Rules(local, nil), StopTimeout: 4 * time.Second})
 	if err != nil {

@@ -87,8 +87,8 @@ func readRequest(msg []byte) (request, reading) {
 	return readMessage(msg)
 }
 
-// msg has at least a header. Only the names of question and TSIG are decoded, so that the time is linear in the
-// message. If malformed, only id, flags and opcode are valid.
+// readMessage parses a message of at least headerLen octets. It decodes only the names of the question and the TSIG, so
+// that its time is linear in the size. If the message is malformed, only id, flags and opcode are valid.
 func readMessage(msg []byte) (request, reading) {
 	r := request{
 		id:      binary.BigEndian.Uint16(msg),
@@ -246,7 +246,7 @@ func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 	return 0, false, false
 }
 
-// The EDNS options, ignored otherwise, must exactly fill the OPT record.
+// optionsAddUp reports whether the EDNS options exactly fill the OPT record. They are otherwise ignored.
 func optionsAddUp(data []byte) bool {
 	for len(data) > 0 {
 		if len(data) < 4 {

@@ -33,11 +33,11 @@ type answer struct {
 	// For logs and statistics:
 
 	zone name.Name
-	// refusal says why msg has no data; "" otherwise. advice tells the client's owner the remedy.
+	// refusal is the reason why msg has no data, or "". advice is the remedy to log for the client's owner.
 	refusal string
 	advice  string
 	fault   error
-	// extended is the upper bits of the response code, sent in OPT.
+	// extended holds the upper bits of the response code, sent in OPT.
 	extended uint16
 	// difference is true if msg is a complete IXFR.
 	difference bool
@@ -73,8 +73,8 @@ func (r *responder) finishReply(m *message, q request, key *tsig.SigningKey, rco
 	return b
 }
 
-// replyBadSignature answers a request with a bad TSIG. An unsigned answer is never longer than the request of asked
-// octets (RFC 8945 §5.2, §5.3.2).
+// replyBadSignature answers a request with a bad TSIG. An unsigned answer is never longer than the request, whose
+// length is asked (RFC 8945 §5.2, §5.3.2).
 func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)
@@ -131,7 +131,7 @@ func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Sna
 	return answer{msg: r.finishReply(m, q, key, rcodeSuccess), fault: fault}
 }
 
-// unsignedLimit bounds unsigned answers over UDP: forged sources amplify no more than before EDNS (attack 35).
+// unsignedLimit limits unsigned answers over UDP, so that forged sources gain no more amplification than before EDNS.
 const unsignedLimit = 512
 
 func roomFor(req request, key *tsig.SigningKey, overTCP bool) int {

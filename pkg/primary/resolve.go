@@ -20,10 +20,10 @@ const maxChain = 16
 
 type sectionRRset struct {
 	content.Packed
-	// ownerIsQname makes the owner a pointer to the question, in its spelling.
+	// ownerIsQname is true if the owner is written as a pointer to the question, to keep the question's spelling.
 	ownerIsQname bool
-	// ownerWire is an owner in neither zone nor question, such as a CNAME's target that a wildcard answers; nil
-	// otherwise.
+	// ownerWire is the owner in wire form if neither the zone nor the question contains it, such as a CNAME's target
+	// that a wildcard matches. It is nil otherwise.
 	ownerWire []byte
 }
 
@@ -31,17 +31,17 @@ type result struct {
 	rcode                         uint16
 	authoritative                 bool
 	answer, authority, additional []sectionRRset
-	// glue counts the additional RRsets, the first, that a referral requires (RFC 9471 §3).
+	// glue is the number of leading RRsets in additional that a referral requires (RFC 9471 §3).
 	glue int
 }
 
-// qname is the name that is looked up: the name of the question, or later the target of a CNAME or DNAME.
+// qname is the name being looked up: the question's name, or later the target of a CNAME or DNAME.
 type qname struct {
-	// wire is the name as asked, or a target in lower case.
+	// wire is the name in the question's spelling, or a target in lower case.
 	wire []byte
-	// zoneSuffix is the longest suffix that name.Parse accepts, since labels on the wire may have octets that are not
-	// allowed in the name of a Record. extraLabels counts the labels before it. If there are any, the name itself does
-	// not exist.
+	// zoneSuffix is the longest suffix that name.Parse accepts, because labels in a message may contain octets that are
+	// not allowed in a Record's name. extraLabels is the number of labels before the suffix. If it is not 0, the name
+	// does not exist.
 	zoneSuffix  name.Name
 	extraLabels int
 	isQuestion  bool
@@ -99,7 +99,7 @@ func (s *resolution) resolveAt(q qname) (*qname, error) {
 		return nil, nil // the chain leaves the zone
 	}
 
-	// Walk down from the apex: a delegation or DNAME on the way decides.
+	// Walk down from the apex. A delegation or DNAME on the way decides the answer.
 	var owners []name.Rel
 	for owner, ok := rel, true; ok; owner, ok = owner.Parent() {
 		owners = append(owners, owner)
@@ -207,7 +207,7 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 	return nil, nil
 }
 
-// The shortest answer is the least useful for amplification.
+// findSmallest returns the type with the shortest RRset, the least useful for amplification.
 func (s *resolution) findSmallest(owner name.Rel, types []rdata.Type) rdata.Type {
 	return slices.MinFunc(types, func(one, other rdata.Type) int {
 		return cmp.Compare(s.countText(owner, one), s.countText(owner, other))
@@ -354,7 +354,7 @@ func (r *responder) writeResult(req request, key *tsig.SigningKey, zone *zonevie
 	if whole {
 		m.addSets(res.additional[res.glue:], sectionAdditional)
 	} else {
-		// Resolvers would take a partial RRset for the whole. After TC they ask over TCP.
+		// Send no partial RRset, because resolvers would take it for the whole. The TC flag makes them retry over TCP.
 		m.beginMessage(req.id, req.replyFlags(flags|flagTC, res.rcode), req.question, zone.FQDN(), limit)
 		if overTCP {
 			return answer{msg: r.replyStatus(req, key, rcodeServFail), zone: req.qname, fault: errTooLarge}

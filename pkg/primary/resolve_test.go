@@ -12,7 +12,7 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Answers by the RFCs. test/interop/plain_answers compares far more with BIND and Knot.
+// Answers follow the RFCs. test/interop/plain_answers compares many more with BIND and Knot.
 func TestLookup(t *testing.T) {
 	zone := makeSnapshot(t, "u", "", "example.org.", 7,
 		"www A 192.0.2.1", "www A 192.0.2.2", "a.b.c A 192.0.2.3",
@@ -24,7 +24,7 @@ func TestLookup(t *testing.T) {
 	r := testResponder(t, serveZones(zone, child), Rules(local, nil))
 	for _, test := range []struct {
 		question string // name and type
-		want     string // rcode, aa, then each section's records: short owner, type, data
+		want     string // rcode, aa, then the records of each section: short owner, type, data
 	}{
 		{"www A", "NOERROR aa | www A 192.0.2.1, www A 192.0.2.2 | |"},
 		{"WwW A", "NOERROR aa | WwW A 192.0.2.1, WwW A 192.0.2.2 | |"}, // the query's spelling
@@ -36,7 +36,7 @@ func TestLookup(t *testing.T) {
 		{"any.wild A", "NOERROR aa | | @ SOA |"},
 		{"host.wild TXT", "NOERROR aa | | @ SOA |"}, // exists, so the closest encloser differs
 		{"x.host.wild TXT", "NXDOMAIN aa | | @ SOA |"},
-		{`odd\.one.wild TXT`, `NOERROR aa | odd\.one.wild TXT "x" | |`}, // not expressible in a Record, but by a wildcard
+		{`odd\.one.wild TXT`, `NOERROR aa | odd\.one.wild TXT "x" | |`}, // impossible in a Record, but matched by a wildcard
 		{"alias A", "NOERROR aa | alias CNAME www.example.org., www A 192.0.2.1, www A 192.0.2.2 | |"},
 		{"alias CNAME", "NOERROR aa | alias CNAME www.example.org. | |"},
 		{"alias MX", "NOERROR aa | alias CNAME www.example.org. | @ SOA |"},
@@ -89,8 +89,8 @@ func summarizeMessage(m *mdns.Msg) string {
 	return strings.TrimSuffix(strings.ReplaceAll(out, "|  |", "| |"), " ")
 }
 
-// A resolver would take a partial RRset for the whole. So an answer that does not fit into UDP has no records and the
-// TC bit, and is whole over TCP (RFC 2181 §9). A referral without its glue is truncated too (RFC 9471 §3).
+// A resolver would take a partial RRset for the whole. Therefore an answer that does not fit into UDP has no records
+// and the TC bit, and is complete over TCP (RFC 2181 §9). A referral without its glue is truncated too (RFC 9471 §3).
 func TestLookup_truncates(t *testing.T) {
 	rows := makeHosts(0)
 	for i := range 60 {

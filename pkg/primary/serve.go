@@ -73,7 +73,7 @@ func (s *server) serveUDP(ctx, workCtx context.Context, conn *net.UDPConn) error
 			if errors.Is(err, net.ErrClosed) {
 				return fmt.Errorf("UDP socket %s was closed while it served", conn.LocalAddr())
 			}
-			// Probably an ICMP error of an earlier answer; the socket is fine.
+			// This is probably an ICMP error caused by an earlier answer. The socket still works.
 			s.log.V(2).Info("UDP read failed", "err", err)
 			if !sleep(ctx, 10*time.Millisecond) {
 				return nil
@@ -150,8 +150,8 @@ type pair struct {
 	at  netip.AddrPort
 }
 
-// udpBuffer is the kernel's receive buffer, in octets: some thousand questions. Peers repeat a lost question only after
-// seconds.
+// udpBuffer is the size of the kernel's receive buffer in octets, enough for some thousand questions. Peers repeat a
+// lost question only after seconds.
 const udpBuffer = 2 << 20
 
 func listenPair(at netip.AddrPort) (pair, error) {

@@ -12,14 +12,15 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// KindWholeIXFR is an IXFR with the whole zone (RFC 1995 §4).
+// Kinds of transfers. KindWholeIXFR is an IXFR that sends the whole zone (RFC 1995 §4).
 const (
 	KindAXFR      = "axfr"
 	KindIXFR      = "ixfr"
 	KindWholeIXFR = "ixfr_whole"
 )
 
-// Results of transfers: complete, peer gone or too slow, a record cannot be sent, no slot in time.
+// Results of transfers: complete; cut, because the peer left or is too slow; failed, because a record cannot be sent;
+// not begun, because no slot became free in time.
 const (
 	ResultSent    = "sent"
 	ResultCut     = "cut"
@@ -27,13 +28,14 @@ const (
 	ResultNoPlace = "no_place"
 )
 
-// Stats counts the work of a Server since startup, for metrics. Only Zones is the current number.
+// Stats counts the work of a Primary since startup, for metrics. Only Zones is a current number.
 type Stats struct {
 	// Questions counts answers by RCODE, such as "NOERROR". Unanswered questions count as "dropped".
 	Questions map[string]int64
 	// Updates counts DNS UPDATE messages by RCODE.
 	Updates map[string]int64
-	// Transfers counts by kind and result, TransferOctets sums octets by kind, differences over UDP included.
+	// Transfers counts transfers by kind and result, and TransferOctets their octets by kind. Both include differences
+	// sent over UDP.
 	Transfers      map[TransferKind]int64
 	TransferOctets map[string]int64
 	// NotifiesSent includes retries.

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// slotWait bounds the wait for a connection slot, below the timeouts of peers.
+	// slotWait limits the wait for a connection slot, and is shorter than the timeouts of peers.
 	slotWait     = 4 * time.Second
 	unprovenIdle = 2 * time.Second
 )
@@ -30,10 +30,10 @@ type tcpServer struct {
 	config *Config
 
 	peers, outsiders *slots.Slots
-	// A tenant controls the number and speed of its peers.
+	// tenants has slots for the peers of tenants, because a tenant controls the number and speed of its peers.
 	tenants struct{ conns, waiting, transfers *slots.Slots }
-	// newcomers are connections of unproven sources (attack 78). For a new one the oldest is closed: peers sign their
-	// first message at once.
+	// newcomers has slots for sources that must sign a message to be admitted. If all are taken, a new connection
+	// closes the oldest, because peers sign their first message at once.
 	newcomers *slots.Slots
 	waiting   *slots.Slots // for connections without a slot, except outsiders'
 	transfers *slots.Slots
@@ -56,8 +56,8 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 	return s
 }
 
-// acceptConnections lets a connection without a slot wait briefly, unread: for minutes BIND takes a primary that closes
-// connections for dead.
+// acceptConnections serves new connections until ctx ends. A connection without a slot waits briefly, unread, because
+// BIND treats a primary that closes connections as dead for minutes.
 func (s *tcpServer) acceptConnections(ctx, workCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
@@ -117,7 +117,7 @@ type connection struct {
 	idle   time.Duration
 }
 
-// A /64 is the smallest network of an IPv6 host.
+// clientOf groups IPv6 addresses by /64, the smallest network of a host.
 func clientOf(a netip.Addr, tenant string) slots.Client {
 	if tenant != "" {
 		return slots.Client{Tenant: tenant}
@@ -185,7 +185,7 @@ func (s *tcpServer) refuseConnection(c *connection) {
 	c.conn.Close()
 }
 
-// Messages are answered in order, as clients may pipeline (RFC 7766 §6.2.1.1).
+// serveConnection answers messages in order, because clients may pipeline them (RFC 7766 §6.2.1.1).
 func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 	defer func() {
 		if c.slot != nil {
@@ -229,7 +229,7 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 
 func (s *tcpServer) readMessage(c *connection) ([]byte, error) {
 	c.conn.SetReadDeadline(time.Now().Add(c.idle))
-	// wakeConns sets a past deadline after stopping is closed, so the read ends even if wakeConns came first.
+	// If wakeConns set its deadline before the line above, stopping is already closed.
 	select {
 	case <-s.stopping:
 		return nil, net.ErrClosed
@@ -259,7 +259,8 @@ func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) err
 	return err
 }
 
-// After an error the caller must close the connection, so that the peer sees an incomplete transfer.
+// serveTransfer waits for a slot and sends the transfer. After an error the caller must close the connection, so that
+// the peer sees an incomplete transfer.
 func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfer, tenant string) error {
 	transfers := s.transfers
 	if tenant != "" {

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// tenants is a primary with a class of the platform and of two tenants, all with the same zone, larger than socket
+// tenants is a primary with one class of the platform and two of tenants. All have the same zone, larger than socket
 // buffers.
 type tenants struct {
 	t *testing.T
@@ -34,7 +34,7 @@ func newTenants(t *testing.T, c Config) tenants {
 	for _, tenant := range []string{"", "team", "other"} {
 		key := testKey(t, tenant+"key.example.", tsig.HMACSHA256)
 		rules := []Rule{{Key: key.Name}}
-		if tenant == "team" { // also allowed by address, as a server without a key
+		if tenant == "team" { // also allowed by address, like a server without a key
 			rules = append(rules, Rule{Prefixes: []netip.Prefix{netip.MustParsePrefix("127.0.7.0/24")}})
 		}
 		config := ClassConfig{Name: tenant + "/edge", Tenant: tenant, Keys: []tsig.Key{key}, Allow: rules}
@@ -44,7 +44,7 @@ func newTenants(t *testing.T, c Config) tenants {
 	return p
 }
 
-// sendQuery queries from an address with a tenant's key, or with "-" unsigned.
+// sendQuery sends a query from the address source, signed with the key of tenant, or unsigned if tenant is "-".
 func (p tenants) sendQuery(source, tenant string, qtype uint16) net.Conn {
 	p.t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: time.Minute}
@@ -60,8 +60,8 @@ func (p tenants) sendQuery(source, tenant string, qtype uint16) net.Conn {
 	return conn
 }
 
-// A tenant starts transfers from many addresses, signed and unsigned, and reads none of them. It gets at most a quarter
-// of the slots, so transfers of the platform and of another tenant still start (S11.30).
+// A tenant starts transfers from many addresses, signed and unsigned, and reads none of them. The tenant gets at most a
+// quarter of the slots, so transfers for the platform and another tenant still start (S11.30).
 func TestTenant_takesNoPlacesOfTransfers_S11_30(t *testing.T) {
 	p := newTenants(t, Config{MaxTransfers: 4, MaxTransfersPerClient: 1, TransferWait: 3 * time.Second})
 	var stuck []net.Conn
@@ -89,7 +89,8 @@ func TestTenant_takesNoPlacesOfTransfers_S11_30(t *testing.T) {
 	}
 }
 
-// The same for connections kept by key or by address.
+// A tenant opens many connections, admitted by key or by address. The tenant keeps only its share of them, so the
+// platform and another tenant still connect.
 func TestTenant_takesNoPlacesOfConnections_S11_30(t *testing.T) {
 	p := newTenants(t, Config{MaxConns: 8, MaxConnsPerClient: 2})
 	var asked []net.Conn
@@ -120,13 +121,13 @@ func TestTenant_takesNoPlacesOfConnections_S11_30(t *testing.T) {
 }
 
 // A client that reads each message within WriteTimeout, but would need far too long for the whole zone, is cut because
-// its transfer stays below LeastRate.
+// the transfer is slower than LeastRate.
 func TestTransfer_hasALeastRate_S11_30(t *testing.T) {
 	p := newTenants(t, Config{WriteTimeout: time.Second, LeastRate: 1 << 30})
 	conn := p.sendQuery("127.0.0.2", "team", mdns.TypeAXFR)
 	count := func(result string) int64 { return p.Stats().Transfers[TransferKind{KindAXFR, result}] }
 	for count(ResultCut) == 0 && count(ResultSent) == 0 {
-		// The reader's pace: the whole takes longer than a second.
+		// At the rate of this reader, the whole zone takes longer than a second.
 		if _, err := io.ReadFull(conn, make([]byte, 64<<10)); err != nil {
 			break
 		}
@@ -137,8 +138,8 @@ func TestTransfer_hasALeastRate_S11_30(t *testing.T) {
 	}
 }
 
-// A tenant may create thousands of classes. They are found by the key of a query, so a query with one key looks at the
-// classes of that key only.
+// A tenant may create thousands of classes. The primary finds classes by the key of a query, so a query is compared
+// only with the classes that have its key.
 func TestTenant_manyClassesCostNoQuestion_S11_30(t *testing.T) {
 	p, err := New(Config{Zones: serveZones(makeSnapshot(t, "org", "", "example.org.", 7)),
 		Listen: netip.MustParseAddrPort("127.0.0.1:0")})
@@ -149,7 +150,7 @@ func TestTenant_manyClassesCostNoQuestion_S11_30(t *testing.T) {
 	members := Membership{Members: []Member{{"org", name.MustParse("example.org.")}}, Serial: 1}
 	var classes []*Class
 	for i := range 1000 {
-		key := testKey(t, fmt.Sprintf("key-%d.example.", i%999), tsig.HMACSHA256) // two classes share the first key
+		key := testKey(t, fmt.Sprintf("key-%d.example.", i%999), tsig.HMACSHA256) // two classes share key 0
 		class, err := p.AddClass(ClassConfig{Name: fmt.Sprintf("team/c-%04d", i), Tenant: "team", Keys: []tsig.Key{key}, Allow: []Rule{{Key: key.Name}}}, members)
 		if err != nil {
 			t.Fatal(err)

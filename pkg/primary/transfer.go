@@ -21,7 +21,7 @@ import (
 )
 
 type transfer struct {
-	// zone has the content at a single serial, so a change during the transfer has no effect on it.
+	// zone is immutable, so changes during the transfer have no effect on it.
 	zone    *zoneview.Snapshot
 	request request
 	// key signs the messages; nil means unsigned.
@@ -29,7 +29,7 @@ type transfer struct {
 	// shareKey, if not nil, limits the transfer to the records that DNS updates made for the key's tenant.
 	shareKey    *updates.Key
 	incremental bool
-	// records are sent instead of the whole zone, unless nil.
+	// records, if not nil, are sent instead of the whole zone.
 	records []content.Packed
 }
 
@@ -38,8 +38,8 @@ type transferStats struct {
 	octets            int64
 }
 
-// An unpackable record ends the transfer before the final SOA, so that the peer discards the transfer
-// (coredns/coredns#7859).
+// sendTransfer writes the messages of the transfer. A record that cannot be packed ends it before the final SOA, so
+// that the peer discards it (coredns/coredns#7859).
 func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]byte) error) (transferStats, error) {
 	s := stream{transfer: t, message: m, now: now, write: write, priorMAC: t.request.priorMAC()}
 	s.openMessage()
@@ -113,7 +113,7 @@ func (s *stream) sendRecord(set content.Packed, data []byte) error {
 			return err
 		}
 		s.openMessage()
-		_, err = s.message.addAnswer(set.Owner, set.Type, set.TTL, data) // in an empty message, an error replaces false
+		_, err = s.message.addAnswer(set.Owner, set.Type, set.TTL, data) // in an empty message, a record that does not fit is an error
 	}
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (s *stream) flushMessage() error {
 	if len(b) > maxMessage {
 		return fmt.Errorf("message of %d octets: %w", len(b), errTooLarge)
 	}
-	s.buf = s.buf[:lengthOctets+len(b)] // Sign appends in place: a whole message's capacity
+	s.buf = s.buf[:lengthOctets+len(b)] // Sign appends in place, because buf has room for the largest message
 	binary.BigEndian.PutUint16(s.buf, uint16(len(b)))
 	if err := s.write(s.buf); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (s *stream) flushMessage() error {
 	return nil
 }
 
-// Each record takes at least 12 octets.
+// mostChangesOverUDP is the maximum number of records in a UDP message. Each takes at least 12 octets.
 const mostChangesOverUDP = udpLimit / 12
 
 func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
@@ -154,7 +154,7 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 		if changes += len(step.Added) + len(step.Removed) + len(step.TTLs); changes > mostChangesOverUDP {
 			return false
 		}
-		for _, ttl := range step.TTLs { // each value is removed and added
+		for _, ttl := range step.TTLs { // a new TTL removes and adds each value
 			set, _ := zone.RRset(ttl.Owner, ttl.Type)
 			changes += len(set.Data)
 		}

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// signQuery signs by miekg/dns, which shares only the MAC with package tsig.
+// signQuery signs a query with miekg/dns, whose only code in common with package tsig is the MAC.
 func signQuery(t testing.TB, m *mdns.Msg, k tsig.Key, at time.Time) (wire []byte, mac string) {
 	t.Helper()
 	m.SetTsig(k.Name, string(k.Algorithm), 300, at.Unix())
@@ -26,7 +26,7 @@ func signQuery(t testing.TB, m *mdns.Msg, k tsig.Key, at time.Time) (wire []byte
 	return wire, mac
 }
 
-// A signed query gets a signed answer, for each algorithm, also if the answer is a refusal (RFC 8945 §5.3). miekg/dns
+// The answer to a signed query is signed, for each algorithm, and even for a refusal (RFC 8945 §5.3). miekg/dns
 // verifies the signatures.
 func TestTSIG_signedAnswerVerifiesElsewhere(t *testing.T) {
 	for _, algorithm := range []tsig.Algorithm{tsig.HMACSHA256, tsig.HMACSHA384, tsig.HMACSHA512} {
@@ -50,7 +50,7 @@ func TestTSIG_signedAnswerVerifiesElsewhere(t *testing.T) {
 	}
 }
 
-// RFC 8945 §5.2: the answer to each fault, and whether it is signed (§5.3.2).
+// Each fault of a signature has its answer (RFC 8945 §5.2), signed or not (§5.3.2).
 func TestTSIG_errors(t *testing.T) {
 	now := time.Now()
 	k := testKey(t, "transfer.example.", tsig.HMACSHA256)
@@ -60,7 +60,7 @@ func TestTSIG_errors(t *testing.T) {
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, []tsig.Key{k}), k)
 	r.clock = func() time.Time { return now }
 
-	// truncated is a request with a MAC of this length.
+	// truncated returns a request whose MAC has the given length.
 	truncated := func(octets int) []byte {
 		wire, _ := signQuery(t, makeQuery("example.org.", mdns.TypeAXFR), k, now)
 		m := unpackMessage(t, wire)
@@ -166,8 +166,8 @@ func withArcount(wire []byte, n uint16) []byte {
 	return wire
 }
 
-// A rule allows one TSIG key. A query signed with another known key is refused, because a valid signature alone gives
-// no right to a zone.
+// A rule admits a single TSIG key. A query signed with another known key is refused, because a valid signature alone
+// gives no access to a zone.
 func TestTSIG_keyOfAnotherRuleIsRefused(t *testing.T) {
 	a, b := testKey(t, "a.example.", tsig.HMACSHA256), testKey(t, "b.example.", tsig.HMACSHA256)
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), []Rule{{Key: "A.example"}}, a, b)

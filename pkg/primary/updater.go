@@ -19,8 +19,8 @@ import (
 // updateTimeUDP is about the time after which clients repeat an update.
 const updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
 
-// The Handler also gets a client's question before an UPDATE, such as an ordinary SOA query, because the Handler probes
-// the key's rights first.
+// answerUpdater answers a message signed by an update key. Questions, such as the SOA query before an UPDATE, also go
+// to the Handler, to find out the key's rights.
 func (r *responder) answerUpdater(req request, msg []byte, key *updater, from netip.Addr, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	pending := &pendingUpdate{request: req.clone(), key: key, overTCP: overTCP}
@@ -38,7 +38,7 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 	}
 
 	atApex := req.qname == zone.FQDN()
-	// Only the Handler knows the zone's rules for the tenant: a message without updates asks it.
+	// Only the Handler knows the zone's rules for the tenant. The probe asks with a message without updates.
 	pending.Probe = &update.Message{Zone: zone.FQDN()}
 	switch {
 	case req.qtype == typeAXFR || req.qtype == typeIXFR:
@@ -93,7 +93,8 @@ func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapsh
 	return nil, false
 }
 
-// Update clients keep no serial, so no answer is a difference.
+// transferToUpdater answers an AXFR or IXFR signed by an update key, always with the whole zone, because update clients
+// keep no serial.
 func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.Snapshot, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	whole := &transfer{zone: zone, request: req.clone(), key: key.signing}
@@ -111,8 +112,8 @@ func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.
 	return reply(rcodeRefused, "the update key has no transfer of this zone")
 }
 
-// replySOABelow sends the zone's SOA in the authority section, whether or not the name exists: clients find the zone by
-// the SOA, and must learn nothing else.
+// replySOABelow sends the zone's SOA in the authority section, whether or not the name exists. Clients need the SOA to
+// find the zone, and must learn nothing else.
 func (r *responder) replySOABelow(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(req.id, req.replyFlags(flagAA, rcodeSuccess), req.question, zone.FQDN(), roomFor(req, key, overTCP))

@@ -63,7 +63,7 @@ func (u *recordedUpdates) countCalls() int {
 	return len(u.calls)
 }
 
-// makeUpdater returns a tenant's key for apps.example.org. and below.
+// makeUpdater returns a tenant's update key for apps.example.org. and the names below.
 func makeUpdater(t testing.TB, tenant string, transfer updates.Transfer) *updates.Key {
 	covered := name.MustParse("apps.example.org.")
 	return &updates.Key{Key: testKey(t, tenant+".update.", tsig.HMACSHA256), ID: tenant + "/key", Tenant: tenant, Transfer: transfer,
@@ -97,7 +97,7 @@ func newUpdated(t *testing.T, u *recordedUpdates, keys ...*updates.Key) *Primary
 		makeSnapshot(t, "inside", "inside", "example.org.", 9, "www.apps A 10.0.0.1"))
 	p := must.Get(New(Config{Zones: zones, Updates: u, Allow: []Rule{}, Views: []string{},
 		Listen: netip.MustParseAddrPort("127.0.0.1:0")}))(t)
-	// Started an hour ago: messages signed in the first second are no replay.
+	// The queue starts an hour ago, so that messages signed in the first second are not taken for replays.
 	p.tcp.updates = updates.NewQueue(u, func() time.Time { return time.Now().Add(-time.Hour) }, klog.Background())
 	must.Succeed(t, p.SetUpdateKeys(keys))
 	return p
@@ -140,8 +140,8 @@ func TestUpdate_isCarriedOutForItsKey(t *testing.T) {
 	}
 }
 
-// An UPDATE message is read by the format of updates, not of queries: an SOA among the updates is no serial of an IXFR,
-// and a message without a zone is malformed (RFC 2136 §3.1.1).
+// An UPDATE message is parsed by the format of updates, not of queries. An SOA among the updates is not the serial of
+// an IXFR, and a message without a zone is malformed (RFC 2136 §3.1.1).
 func TestUpdate_formIsThatOfUpdates(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeRefused }}
 	key := makeUpdater(t, "team", updates.TransferNone)
@@ -160,9 +160,9 @@ func TestUpdate_formIsThatOfUpdates(t *testing.T) {
 	}
 }
 
-// A repeated message gets the answer of the first, also from another port, and while the first is still being carried
-// out. It is not carried out again, because its prerequisites may no longer hold, and an attacker could send a recorded
-// message (attack 95).
+// A repeated message gets the answer to the first, also if it comes from another port or while the first is in
+// progress. It is not applied again, because its prerequisites may no longer hold, and an attacker could replay a
+// recorded message.
 func TestUpdate_repeatedMessagesAreCarriedOutOnce(t *testing.T) {
 	begun, release := make(chan struct{}, 8), make(chan struct{})
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 {
@@ -205,7 +205,7 @@ func TestUpdate_repeatedMessagesAreCarriedOutOnce(t *testing.T) {
 	}
 }
 
-// SERVFAIL asks for a retry, which is carried out.
+// A client retries after SERVFAIL, and the retry is applied.
 func TestUpdate_whatFailedIsCarriedOutAgain(t *testing.T) {
 	u := &recordedUpdates{}
 	u.answer = func(context.Context, *updates.Key) uint16 {
@@ -227,8 +227,8 @@ func TestUpdate_whatFailedIsCarriedOutAgain(t *testing.T) {
 	}
 }
 
-// Updates of a tenant hang. Queries over the same UDP socket are still answered, another tenant's updates are carried
-// out, and the hanging tenant gets SERVFAIL beyond its share of slots (attack 97).
+// While a tenant's updates hang, queries over the same UDP socket are answered, and another tenant's updates are
+// applied. The first tenant gets SERVFAIL for messages beyond its share of slots.
 func TestUDP_answersWhileUpdatesHang(t *testing.T) {
 	begun, release := make(chan struct{}, updates.MaxWaitingOfTenant), make(chan struct{})
 	u := &recordedUpdates{answer: func(_ context.Context, key *updates.Key) uint16 {
@@ -249,7 +249,7 @@ func TestUDP_answersWhileUpdatesHang(t *testing.T) {
 		must.Get(conn.Write(wire))(t)
 	}
 	buf := make([]byte, 512)
-	n := must.Get(conn.Read(buf))(t) // the message above the share
+	n := must.Get(conn.Read(buf))(t) // the answer to the message beyond the share
 	if m := unpackMessage(t, buf[:n]); m.Rcode != mdns.RcodeServerFailure {
 		t.Errorf("above the share: %v", m)
 	}
@@ -267,8 +267,7 @@ func TestUDP_answersWhileUpdatesHang(t *testing.T) {
 	}
 }
 
-// A key may query only its own names, as clients do before an update.
-// An UPDATE in progress at the stop is carried out and answered within StopTimeout, over UDP as over TCP.
+// An UPDATE that is in progress when the primary stops is applied and answered within StopTimeout, over UDP and TCP.
 func TestRun_answersUpdatesInProgress(t *testing.T) {
 	key := makeUpdater(t, "team", updates.TransferNone)
 	for _, over := range []string{"udp", "tcp"} {
@@ -320,6 +319,7 @@ func TestRun_answersUpdatesInProgress(t *testing.T) {
 	}
 }
 
+// The client of an update key can query only the key's own names, as clients do before an update.
 func TestUpdateKey_asksItsNamesAlone(t *testing.T) {
 	key := makeUpdater(t, "team", updates.TransferNone)
 	inside := makeUpdater(t, "inner", updates.TransferNone)
@@ -338,19 +338,19 @@ func TestUpdateKey_asksItsNamesAlone(t *testing.T) {
 		{key, "www.apps.example.org.", mdns.TypeA, "NOERROR 1 0"},
 		{key, "www.apps.example.org.", mdns.TypeAAAA, "NOERROR 0 1"},
 		{key, "new.apps.example.org.", mdns.TypeA, "NXDOMAIN 0 1"},
-		// A CNAME, a wildcard, a name below or a delegation discloses nothing of other names (F11b).
+		// A CNAME, a wildcard, a name below or a delegation discloses nothing about other names.
 		{key, "alias.apps.example.org.", mdns.TypeA, "NOERROR 1 0"},
 		{key, "alias.apps.example.org.", mdns.TypeCNAME, "NOERROR 1 0"},
 		{key, "new.wild.apps.example.org.", mdns.TypeA, "NXDOMAIN 0 1"},
 		{key, "empty.apps.example.org.", mdns.TypeA, "NXDOMAIN 0 1"},
 		{key, "child.apps.example.org.", mdns.TypeA, "NOERROR 0 1"},
 		{key, "new.child.apps.example.org.", mdns.TypeA, "NXDOMAIN 0 1"},
-		// Below the apex the existence of names is not disclosed.
+		// An SOA query below the apex does not disclose whether the name exists.
 		{key, "www.apps.example.org.", mdns.TypeSOA, "NOERROR 0 1"},
 		{key, "secret.example.org.", mdns.TypeSOA, "NOERROR 0 1"},
 		{key, "absent.example.org.", mdns.TypeSOA, "NOERROR 0 1"},
 		{key, "secret.example.org.", mdns.TypeA, "REFUSED 0 0"},
-		// Nor are names of the key without a rule for its tenant.
+		// Names of the key are not disclosed if no rule gives them to the tenant.
 		{key, "others.apps.example.org.", mdns.TypeA, "REFUSED 0 0"},
 		{wide, "example.net.", mdns.TypeSOA, "REFUSED 0 0"},
 		{wide, "www.example.net.", mdns.TypeSOA, "REFUSED 0 0"},
@@ -420,8 +420,8 @@ func TestUpdateKey_transfers(t *testing.T) {
 	}
 }
 
-// If a class and an UpdateKey have keys of the same name, the class's key is used, in whichever order they came.
-// Updates with the other are refused until the class is gone.
+// If a class and an UpdateKey have keys with the same name, the class's key is used, in any order of their creation.
+// Updates with the other key are refused until the class is removed.
 func TestUpdateKey_namesAreOneKeyEach(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
 	first, second := makeUpdater(t, "team", updates.TransferNone), makeUpdater(t, "late", updates.TransferNone)
@@ -455,8 +455,8 @@ func TestUpdateKey_namesAreOneKeyEach(t *testing.T) {
 	}
 }
 
-// A client that signs with another algorithm than its key has gets NOTAUTH, and the log names the remedy, but at most
-// once a minute, although the controller sets the keys anew every few seconds.
+// A client that signs with an algorithm other than its key's gets NOTAUTH. The log names the remedy, but at most once a
+// minute, although the controller sets the keys again every few seconds.
 func TestUpdateKey_otherAlgorithmIsSaid(t *testing.T) {
 	key := makeUpdater(t, "team", updates.TransferNone)
 	p := startUpdated(t, &recordedUpdates{}, key)
@@ -478,8 +478,8 @@ func TestUpdateKey_otherAlgorithmIsSaid(t *testing.T) {
 	}
 }
 
-// Each primary keeps its own list of carried-out messages. So a recorded message is carried out once more at another
-// primary, but only while its signature is valid, and never later (attack 95, docs/updates.md).
+// Each primary keeps its own list of applied messages. A recorded message is therefore applied once more by another
+// primary, but only while the signature is valid (docs/updates.md).
 func TestUpdate_anotherPrimaryKnowsNoMessageOfThisOne(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
 	key := makeUpdater(t, "team", updates.TransferNone)
@@ -506,8 +506,8 @@ func TestUpdate_anotherPrimaryKnowsNoMessageOfThisOne(t *testing.T) {
 	}
 }
 
-// A tenant opens ten thousand connections, each with a signed query and half a message. Updates of another tenant still
-// pass, over TCP and UDP (attack 97).
+// A tenant opens ten thousand connections, and sends on each a signed query and half a message. Updates of another
+// tenant still succeed, over TCP and UDP.
 func TestUpdate_slowConnectionsTakeNoPlacesOfOthers(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
 	slow, other := makeUpdater(t, "slow", updates.TransferNone), makeUpdater(t, "other", updates.TransferNone)
@@ -524,7 +524,7 @@ func TestUpdate_slowConnectionsTakeNoPlacesOfOthers(t *testing.T) {
 		conn := must.Get(d.Dial("tcp", p.Addr().String()))(t)
 		open = append(open, conn)
 		conn.SetDeadline(time.Now().Add(time.Minute))
-		// Closed connections do not count.
+		// The primary may have closed the connection already.
 		if _, err := conn.Write(append([]byte{0, byte(len(question))}, question...)); err == nil {
 			_, _ = conn.Write([]byte{1, 0, 0})
 		}
@@ -542,7 +542,7 @@ func TestUpdate_slowConnectionsTakeNoPlacesOfOthers(t *testing.T) {
 	}
 }
 
-// makeManyUpdates returns an update with n records in at most 64 KiB, 16 octets each.
+// makeManyUpdates returns an update message with n records of 16 octets each, in at most 64 KiB.
 func makeManyUpdates(n int) *mdns.Msg {
 	m := makeUpdate("h.apps.example.org.")
 	for len(m.Ns) < n {
@@ -552,8 +552,8 @@ func makeManyUpdates(n int) *mdns.Msg {
 	return m
 }
 
-// Before an update has a slot, the primary's work does not grow with the number of records in the message. A message
-// with too many records is refused by the counts in its header (attack 110).
+// Until an update has a slot, the work for it does not grow with the number of records in the message. A message with
+// too many records is refused by the counts in its header.
 func TestUpdate_isReadWhenItHasItsPlace(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
 	key := makeUpdater(t, "team", updates.TransferNone)
@@ -567,7 +567,7 @@ func TestUpdate_isReadWhenItHasItsPlace(t *testing.T) {
 			}
 		})
 	}
-	if one, all := allocations(few), allocations(many); all > one+100 { // other goroutines allocate, too
+	if one, all := allocations(few), allocations(many); all > one+100 { // other goroutines allocate too
 		t.Errorf("%.0f allocations for one record, %.0f for 4,000", one, all)
 	}
 	for n, want := range map[int]int{1: mdns.RcodeSuccess, update.MaxRecords: mdns.RcodeSuccess,
@@ -582,8 +582,7 @@ func TestUpdate_isReadWhenItHasItsPlace(t *testing.T) {
 	}
 }
 
-// No primary accepts a message signed before its start, and a signature is valid for five minutes at any fudge
-// (attack 95).
+// A primary accepts no message signed before its start. A signature is valid for five minutes, with any fudge.
 func TestUpdate_oldMessagesAreBADTIME(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
 	key := makeUpdater(t, "team", updates.TransferNone)
@@ -629,8 +628,8 @@ func TestUpdate_oldMessagesAreBADTIME(t *testing.T) {
 	}
 }
 
-// The primary gives each message an id, by which the API recognises its own earlier work. A message repeated after an
-// unknown outcome has the same id, and any other message has another, even with the same content.
+// The primary gives each message an ID, so that the API recognizes a repeated message. A message repeated after an
+// unknown outcome has the same ID. Any other message has another, even if the content is the same.
 func TestUpdate_messagesHaveAnID(t *testing.T) {
 	u := &recordedUpdates{}
 	u.answer = func(context.Context, *updates.Key) uint16 {

@@ -54,7 +54,7 @@ func (f *Facts) findCause(of *ClassFacts) Judgement {
 	return Judgement{}
 }
 
-// AwaitAfter is the age at which a Ready names the class that does not confirm. The end of a process is known sooner.
+// AwaitAfter is the age at which a Ready names the class that does not confirm.
 const AwaitAfter = 40 * time.Second
 
 // since is the last change by a class, or zero.

@@ -23,7 +23,6 @@ import (
 )
 
 const (
-	// byUID indexes Zones by UID, Deliveries by their zone's.
 	byUID = "uid"
 	// byClass indexes Deliveries by class, Zones by the Bind9Clusters in their spec.
 	byClass = "class"
@@ -258,8 +257,8 @@ func (x *Index) AllDeliveries() []*v1alpha1.Delivery {
 	return cast[*v1alpha1.Delivery](x.Deliveries.GetStore().List())
 }
 
-// ClassByName returns a DNSClass, or the class of a Bind9Cluster. Until clusters are listed, each counts as existing,
-// so zones keep their classes.
+// ClassByName returns a DNSClass, or nil. "NAMESPACE/NAME" is a Bind9Cluster named by a zone in place of a class, as a
+// DNSClass. Until clusters are listed, each counts as existing, so zones keep their classes.
 func (x *Index) ClassByName(name string) *v1alpha1.DNSClass {
 	namespace, cluster, ok := class.SplitCluster(name)
 	if !ok {
@@ -300,8 +299,9 @@ func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bo
 	return map[string]string{class.LabelNamespaceName: namespace}, false
 }
 
-// InForce returns a zone's classes in force. It excludes taken, the classes in force for the same name in the default
-// view.
+// InForce returns a zone's classes in force, the DNSClasses of its name servers. A class delivers a single zone of a
+// name. So for a zone of another view, taken has the classes in force for the default view's zone of this name, and
+// force excludes them.
 func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
 	of, _ := x.LabelsOf(zone.Namespace)
 	all := x.AllClasses()

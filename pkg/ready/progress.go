@@ -78,8 +78,7 @@ func (s *Progress) RevokesReady(before *Progress) bool {
 	return false
 }
 
-// NewlyMissing returns the names of newly missing RRsets: their Records may lose Ready even if RevokesReady returns
-// false.
+// NewlyMissing returns the names of newly missing RRsets, whose Records may lose Ready.
 func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 	for key := range s.missing {
 		if _, was := before.missing[key]; !was {

@@ -79,7 +79,7 @@ const fingerprinted = "sha256:"
 const (
 	// maxMessage is the limit of validation, and of an Event's note.
 	maxMessage = 1024
-	// MaxZoneMessage bounds a message in a Zone, which stays small (S6.13). A Delivery has the whole.
+	// MaxZoneMessage bounds a message in a Zone, which stays small.
 	MaxZoneMessage = 300
 )
 

@@ -45,7 +45,6 @@ func HasEvent(reason string) bool {
 	return false
 }
 
-// stallStart is the start of an object's wait for a reason at a generation.
 type stallStart struct {
 	reason     string
 	generation int64

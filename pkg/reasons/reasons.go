@@ -90,7 +90,8 @@ func Find(reason string) (found []Explanation) {
 	return found
 }
 
-// FindOf returns a reason's explanation under a heading, or else its first, or, if unknown, the reason alone.
+// FindOf returns a condition reason's explanation under a heading, such as OfRecord, since objects of several kinds may
+// have the reason; or else its first or, for an unknown reason, the reason alone.
 func FindOf(reason, of string) Explanation {
 	found := Find(reason)
 	for _, one := range found {

@@ -45,7 +45,7 @@ func Of(err error) []Refusal {
 	return OfStatus(answer.Status())
 }
 
-// OfStatus returns the refusals in an answer's status.
+// OfStatus returns a refusal for each cause in an answer's status or, without causes, the status as a refusal.
 func OfStatus(status metav1.Status) (all []Refusal) {
 	var causes []metav1.StatusCause
 	var paths []string
@@ -85,7 +85,6 @@ func Has(err error, reason metav1.StatusReason) bool {
 	})
 }
 
-// Messages joins the messages of refusals.
 func Messages(all []Refusal) string {
 	texts := make([]string, len(all))
 	for i, one := range all {
@@ -154,7 +153,6 @@ func AddCited(status *metav1.Status, errs field.ErrorList) {
 
 const items, prerequisites = "items", "prerequisites"
 
-// ItemPath returns the path of an item of a ChangeSet.
 func ItemPath(index int) *field.Path { return field.NewPath("spec", items).Index(index) }
 
 func cutIndex(path, list string) (index int, field string) {

@@ -13,17 +13,17 @@ import (
 
 // Change is a write of a Record by a client: a create, an update, an apply or a delete.
 type Change struct {
-	// Before is the Record as read, nil for a creation. After is the wanted Record, nil for a deletion.
+	// Before is the Record as read, or nil for a creation. After is the wanted Record, or nil for a deletion.
 	Before, After *v1alpha1.Record
-	// AppliedJSON is After as its author wrote it, sent by apply. Nil encodes After.
+	// AppliedJSON is After as its author wrote it, for an apply. If nil, After is encoded.
 	AppliedJSON []byte
 	// OtherManagers are other field managers that have set fields of Before's spec.
 	OtherManagers []string
-	// Separate is true if the change must not go into a change set, as for a Record without zone.
+	// Separate is true if the change must not go into a change set, as for a Record without a zone.
 	Separate bool
 }
 
-// Record returns After, or Before of a deletion.
+// Record returns After, or Before if the change is a deletion.
 func (c *Change) Record() *v1alpha1.Record {
 	if c.After != nil {
 		return c.After
@@ -45,7 +45,8 @@ func (c *Change) operation() string {
 	return v1alpha1.OperationUpdated
 }
 
-// Item returns the change as a change set's item. It requires Before's resourceVersion, and for a deletion the uid.
+// Item returns the change as an item of a change set. Before's resourceVersion is a precondition unless AppliedJSON is
+// set. A deletion also requires Before's UID.
 func (c *Change) Item() (item v1alpha1.ChangeSetItem, err error) {
 	item = c.objectItem()
 	for _, of := range []*runtime.RawExtension{item.Apply, item.Create} {
@@ -79,7 +80,7 @@ func (c *Change) objectItem() (item v1alpha1.ChangeSetItem) {
 	return item
 }
 
-// NewSet returns a change set without field manager.
+// NewSet returns a change set without a field manager.
 func NewSet(changes []Change) (*v1alpha1.ChangeSet, error) {
 	set := &v1alpha1.ChangeSet{}
 	for i := range changes {
@@ -92,7 +93,7 @@ func NewSet(changes []Change) (*v1alpha1.ChangeSet, error) {
 	return set, nil
 }
 
-// NewLocalSet is NewSet with Records as objects, for storage in this process.
+// NewLocalSet is like NewSet, but leaves Records as objects, for storage in this process.
 func NewLocalSet(changes []Change) *v1alpha1.ChangeSet {
 	set := &v1alpha1.ChangeSet{}
 	for i := range changes {

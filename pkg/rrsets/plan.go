@@ -15,15 +15,15 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Desired is an owner's wanted state.
+// Desired describes the Records that an owner wants.
 type Desired struct {
 	Manager string
 	Records []*v1alpha1.Record
-	// Complete reports whether Records is complete at a name; nil deletes nothing.
+	// Complete reports whether Records contains all wanted Records at the name of r. If nil, nothing is deleted.
 	Complete func(r *v1alpha1.Record) bool
 }
 
-// Plan returns the changes from existing to d: deletions by name and type, then writes in d's order.
+// Plan returns the changes from existing to d: deletions, sorted by name and type, and then writes, in d's order.
 func Plan(existing []*v1alpha1.Record, d Desired) []Change {
 	byName := make(map[string]*v1alpha1.Record, len(existing))
 	wanted := make(map[string]bool, len(d.Records))
@@ -67,8 +67,8 @@ func sameSpec(have, want *v1alpha1.RecordSpec) bool {
 	return equality.Semantic.DeepEqual(left, right)
 }
 
-// ownership reports whether the owner has created or patched the spec, and lists other managers. The owner's apply
-// counts as another manager, because its manifest decides.
+// ownership reports whether the owner has created or patched the spec, and returns the spec's other managers. If the
+// owner used apply, it counts as another manager, because its manifest decides.
 func (d Desired) ownership(r *v1alpha1.Record) (owns bool, others []string) {
 	for _, entry := range r.ManagedFields {
 		switch {
@@ -82,7 +82,7 @@ func (d Desired) ownership(r *v1alpha1.Record) (owns bool, others []string) {
 	return owns, others
 }
 
-// TouchesSpec reports whether a manager has fields of the spec; true if unreadable.
+// TouchesSpec reports whether a manager has fields of the spec. It returns true if the fields are unreadable.
 func TouchesSpec(fields *metav1.FieldsV1) bool {
 	var owned map[string]json.RawMessage
 	if fields == nil || json.Unmarshal(fields.GetRawBytes(), &owned) != nil {

@@ -86,8 +86,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A plan reaches the wanted RRsets, changes no Record of another manager or name, and leaves a second plan nothing
-// to do.
+// A plan reaches the wanted RRsets, deletes no Record of another manager or at another name, and leaves a second plan
+// nothing to do.
 func TestPlan_isIdempotentAndTouchesNothingOfOthers(t *testing.T) {
 	for seed := range uint64(2000) {
 		random := rand.New(rand.NewPCG(seed, 0))

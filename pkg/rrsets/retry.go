@@ -14,7 +14,7 @@ import (
 
 const maxAttempts = 6
 
-// Retry calls do, which must be idempotent, until success or a permanent error.
+// Retry calls do until success, a permanent error or the end of ctx, at most maxAttempts times. do must be idempotent.
 func Retry[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	pause := 200 * time.Millisecond
 	for attempt := 1; ; attempt++ {

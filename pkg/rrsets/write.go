@@ -21,11 +21,11 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// MaxSets of a namespace are served at once.
+// MaxSets is the number of a namespace's change sets that the server handles at once.
 const MaxSets = 4
 
-// Pages divides writes of a namespace and zone into pages, each for a change set, in order. Writes of a name share a
-// page if they fit. of returns a write's change.
+// Pages divides writes of a namespace and zone into pages, each for a change set. Writes of a name share a page if they
+// fit, and a separate write has its own page. of returns the change of a write.
 func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 	var page []T
 	octets := 0
@@ -70,7 +70,7 @@ func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 	return pages
 }
 
-// Writer sends changes of a namespace's Records to the API, as change sets where possible.
+// Writer sends changes of a namespace's Records to the API, as change sets if possible.
 type Writer struct {
 	Client    typed.KubizoneV1alpha1Interface
 	Namespace string
@@ -78,24 +78,25 @@ type Writer struct {
 	Manager string
 	Force   bool
 	DryRun  []string // {"All"}, or nil to write
-	// Context returns the context for a request. indices are those of the request's changes in Write's page. Nil
-	// changes no context.
+	// Context, if not nil, returns the context for a request. indices are the indices of the request's changes in the
+	// page.
 	Context func(ctx context.Context, indices []int) context.Context
-	// Replan plans the change at index of Write's page again, because others may have changed its Record since Before
-	// was read. now is the present Record, nil if deleted. Replan returns the new change, or nil if none is needed.
-	// Without Replan a change of a changed Record is refused.
+	// Replan plans the change at index of the page again, because others may have changed its Record since Before was
+	// read. now is the current Record, or nil if it was deleted. Replan returns the new change, or nil if none is
+	// needed. If Replan is nil, a change of a changed Record is refused.
 	Replan func(ctx context.Context, index int, now *v1alpha1.Record) (*Change, error)
 }
 
-// Outcome is the outcome of a change.
+// Outcome is the result of a change.
 type Outcome struct {
 	Change Change
-	// Operation as in v1alpha1.ChangeSetItemStatus, or "".
+	// Operation is the operation in v1alpha1.ChangeSetItemStatus, or "" if nothing was written.
 	Operation string
 	Refusals  []refusal.Refusal
 }
 
-// Write writes each change independently. The error means no answer, or no right to create change sets.
+// Write writes each change independently. It returns an error if the server does not answer, or does not let the client
+// create change sets.
 func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	outcomes, indices := make([]Outcome, len(page)), make([]int, len(page))
 	for i := range page {
@@ -104,7 +105,7 @@ func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	return outcomes, w.writeItems(ctx, outcomes, indices)
 }
 
-// WriteAll writes all changes or none in a request. made is the Record of a Separate change, except a deletion.
+// WriteAll writes all changes or none, in one request. made is the Record of a separate change, except a deletion.
 func (w *Writer) WriteAll(ctx context.Context, changes ...Change) (made *v1alpha1.Record, err error) {
 	if len(changes) == 1 && changes[0].isSeparate() {
 		return w.sendAlone(ctx, &changes[0])
@@ -136,9 +137,9 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 			}
 			return w.writeItems(ctx, outcomes, left[half:])
 		}
-		// If refused items only wait (429), Retry has repeated already.
+		// If all refusals are temporary (429), Retry has repeated already.
 		lasting := slices.ContainsFunc(slices.Collect(maps.Values(refused)), func(of []refusal.Refusal) bool { return !waits(of) })
-		// More Records may change soon: read all again after a pause.
+		// More Records may change soon, so read all again after a pause.
 		stale := attempt > 1 && slices.ContainsFunc(slices.Collect(maps.Values(refused)), isStale)
 		if stale && attempt < maxAttempts {
 			select {

@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// newWriter makes a Writer on a fake API. answer gets the items' object names, and returns a reason for each
-// refused item.
+// newWriter returns a Writer on a fake API, and the list of change sets sent. answer gets the object names of the items
+// in a change set, and returns a reason for each refused item.
 func newWriter(records []runtime.Object, answer func([]string) (map[int]metav1.StatusReason, error)) (w *Writer,
 	sets *[]string) {
 	client := fake.NewSimpleClientset(records...)
@@ -150,7 +150,7 @@ func TestWrite_replansIfTheRecordIsAnotherOne(t *testing.T) {
 	if want := []string{"a b gone", "a b2"}; !slices.Equal(*sets, want) {
 		t.Errorf("sent %q, want %q", *sets, want)
 	}
-	// A patch needs the whole object, so no change set contains it.
+	// A change set cannot contain a patch, because its items are whole objects.
 	w.Replan = func(_ context.Context, _ int, now *v1alpha1.Record) (*Change, error) {
 		return &Change{Before: now, After: makeRecord("b", nil, "192.0.2.1")}, nil
 	}
@@ -169,7 +169,7 @@ func TestWrite_replansIfTheRecordIsAnotherOne(t *testing.T) {
 	}
 }
 
-// Every change has the same number of attempts, even behind others that keep failing.
+// Every change gets the same number of attempts, even if changes before it keep failing.
 func TestWrite_ends(t *testing.T) { synctest.Test(t, testAttempts) }
 
 func testAttempts(t *testing.T) {
@@ -203,9 +203,8 @@ func testAttempts(t *testing.T) {
 	}
 }
 
-// The server writes the status of many Records one after the other, so each attempt of a change set meets a conflict at
-// another Record. The Writer reads every such Record again, and succeeds although there are more conflicts than
-// attempts.
+// The server updates the status of many Records in turn, so each attempt of a change set meets a conflict at another
+// Record. The Writer reads every such Record again, and succeeds although there are more conflicts than attempts.
 func TestWrite_readsAllRecordsAgainThatChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var objects []runtime.Object
@@ -236,8 +235,8 @@ func TestWrite_readsAllRecordsAgainThatChange(t *testing.T) {
 	})
 }
 
-// A change set is refused for two reasons at once: one item forbidden, another too early. The HTTP client then does not
-// retry, because the whole answer is no 429, so the Writer must write the other items again.
+// A change set is refused because one item is forbidden and another comes too early. The HTTP client does not retry,
+// because the answer as a whole is not a 429, so the Writer must send the other items again.
 func TestWrite_repeatsWhatWaits(t *testing.T) {
 	for _, later := range []metav1.StatusReason{metav1.StatusReasonTooManyRequests, metav1.StatusReason(v1alpha1.CauseWritesTooFast)} {
 		w, sets := newWriter(nil, func(objects []string) (map[int]metav1.StatusReason, error) {
@@ -250,7 +249,7 @@ func TestWrite_repeatsWhatWaits(t *testing.T) {
 		if want := []string{"a Created", "b Forbidden", "c Created"}; !slices.Equal(got, want) || len(*sets) != 2 {
 			t.Errorf("%s: %q, want %q, after %q", later, got, want, *sets)
 		}
-		// Only retryable refusals are left, and the client has retried them.
+		// All refusals are retryable, and the client has retried them already.
 		w, sets = newWriter(nil, func([]string) (map[int]metav1.StatusReason, error) {
 			return map[int]metav1.StatusReason{0: later}, nil
 		})

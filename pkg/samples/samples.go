@@ -24,7 +24,6 @@ func New(name, help string, labels ...string) Metric {
 	return m
 }
 
-// Send sends a value of a metric, with label values.
 type Send func(of Metric, value float64, labels ...string)
 
 // Register registers metrics. collect sends their values at each scrape.

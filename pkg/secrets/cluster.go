@@ -18,8 +18,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Cluster reads Secrets of a cluster by name: a watched Secret again after a change, any other every
-// unwatchedAge.
+// Cluster reads and caches Secrets of a cluster by name. A watched Secret is read again after a change, and any other
+// after unwatchedAge.
 type Cluster struct {
 	client coreclient.SecretsGetter
 	clock  clock.Clock
@@ -36,10 +36,10 @@ type clusterSecret struct {
 	data        map[string][]byte
 	err         error // nil, ErrNotFound or Forbidden
 	requestedAt time.Time
-	// readAt is zero if the Secret must be read.
+	// readAt is zero if the Secret must be read again.
 	readAt  time.Time
 	version string
-	// watched is true while each change has an event. changes counts changes, to detect an outdated read.
+	// watched is true while each change has an event. changes counts the changes, to detect an outdated read.
 	watched bool
 	changes int
 }
@@ -52,7 +52,7 @@ const (
 
 var _ Reader = (*Cluster)(nil)
 
-// NewCluster sends no request.
+// NewCluster returns a Cluster, and sends no request.
 func NewCluster(client coreclient.SecretsGetter) *Cluster {
 	return newCluster(client, clock.RealClock{})
 }
@@ -61,7 +61,7 @@ func newCluster(client coreclient.SecretsGetter, at clock.Clock) *Cluster {
 	return &Cluster{client: client, clock: at, secrets: map[types.NamespacedName]*clusterSecret{}}
 }
 
-// Get reads the Secret unless the cache is current.
+// Get returns the Secret's data. It reads the Secret unless the cache is current.
 func (s *Cluster) Get(ctx context.Context, namespace, name string) (map[string][]byte, error) {
 	at := types.NamespacedName{Namespace: namespace, Name: name}
 	one := s.findSecret(at)
@@ -124,7 +124,7 @@ func (s *Cluster) findSecret(at types.NamespacedName) *clusterSecret {
 func (s *Cluster) watchUntil(ctx context.Context, at types.NamespacedName, one *clusterSecret) {
 	for ctx.Err() == nil {
 		again := watchAgain
-		// The first event has the current Secret, as no resourceVersion is given.
+		// Without a resourceVersion, the first event has the current Secret.
 		events, err := s.client.Secrets(at.Namespace).Watch(ctx,
 			metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, at.Name).String()})
 		if err == nil {
@@ -159,7 +159,7 @@ func (o *clusterSecret) noteChanges(events watch.Interface) {
 	}
 }
 
-// setWatched marks the Secret outdated when a watch begins: earlier changes have no event.
+// setWatched sets watched. The cached Secret is outdated when a watch begins, because earlier changes have no event.
 func (o *clusterSecret) setWatched(is bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -73,7 +73,7 @@ func (r *secretsRig) getSecret() string {
 	return string(data["secret"])
 }
 
-// waitForSecret waits until an answer costs no read.
+// waitForSecret waits until Get returns the wanted secret without a read.
 func (r *secretsRig) waitForSecret(want string) {
 	r.Helper()
 	if err := wait.PollUntilContextTimeout(r.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
@@ -88,14 +88,14 @@ func keySecret(value, version string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "key", ResourceVersion: version}, Data: map[string][]byte{"secret": []byte(value)}}
 }
 
-// A Secret with a watch is read from the API only after an event of the watch, however often it is used.
+// A watched Secret is read from the API only after an event of the watch, however often Get is called.
 func TestClusterSecrets_readWhatHasChanged(t *testing.T) {
 	r := newSecretsRig(t, keySecret("one", "1"))
 	r.getSecret()
 	<-r.began
 	r.waitForSecret("one")
 	reads := r.reads.Load()
-	r.events.Add(keySecret("one", "1")) // a watch begins with the current state
+	r.events.Add(keySecret("one", "1")) // a watch begins with the current Secret
 	r.clock.Step(time.Hour)
 	for range 100 {
 		if got := r.getSecret(); got != "one" {
@@ -126,7 +126,7 @@ func TestClusterSecrets_readWhatHasChanged(t *testing.T) {
 	}
 }
 
-// A Secret changes while no watch of it is open. The read at the start of the next watch finds the change.
+// A Secret changes while there is no watch. The read at the start of the next watch finds the change.
 func TestClusterSecrets_readAfterAWatchEnded(t *testing.T) {
 	r := newSecretsRig(t, keySecret("one", "1"))
 	r.getSecret()
@@ -144,7 +144,8 @@ func TestClusterSecrets_readAfterAWatchEnded(t *testing.T) {
 	r.waitForSecret("two")
 }
 
-// Without the right to watch a Secret, all its users together read it at most once in five seconds.
+// If the client is not allowed to watch a Secret, the Secret is read at most once in five seconds for all callers
+// together.
 func TestClusterSecrets_unwatchedAreReadAgain(t *testing.T) {
 	r := newSecretsRig(t, keySecret("one", "1"))
 	r.refuse = true
@@ -163,7 +164,7 @@ func TestClusterSecrets_unwatchedAreReadAgain(t *testing.T) {
 	}
 }
 
-// A Secret that no class uses is not watched.
+// The watch of a Secret ends when no class has used the Secret for a while.
 func TestClusterSecrets_forgetWhatIsNotAskedFor(t *testing.T) {
 	r := newSecretsRig(t, keySecret("one", "1"))
 	r.getSecret()
@@ -180,7 +181,7 @@ func TestClusterSecrets_forgetWhatIsNotAskedFor(t *testing.T) {
 	}
 }
 
-// A forbidden Secret is read once in unwatchedAge for all zones.
+// A forbidden Secret is read at most once per unwatchedAge, for all zones together.
 func TestClusterSecrets_forbiddenAreReadAgain(t *testing.T) {
 	for title, refused := range map[string]bool{"watched": false, "no right to watch": true} {
 		t.Run(title, func(t *testing.T) {

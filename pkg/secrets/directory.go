@@ -12,12 +12,12 @@ import (
 	"path/filepath"
 )
 
-// Directory is a directory with files NAMESPACE/NAME/KEY; "" has no Secrets.
+// Directory is the path of a directory with files NAMESPACE/NAME/KEY. If empty, there are no Secrets.
 type Directory string
 
 var _ Reader = Directory("")
 
-// Get reads a Secret's files, except hidden files.
+// Get returns the contents of a Secret's files by key, without hidden files.
 func (s Directory) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
 	if s == "" {
 		return nil, fmt.Errorf("%w: --secrets-dir names none", ErrNotFound)
@@ -55,7 +55,7 @@ func (s Directory) Get(_ context.Context, namespace, name string) (map[string][]
 	return data, nil
 }
 
-// Create writes the files of a new Secret, readable by the owner only.
+// Create writes the files of a new Secret, readable only by their owner.
 func (s Directory) Create(namespace, name string, data map[string]string) error {
 	if err := os.Mkdir(string(s), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err

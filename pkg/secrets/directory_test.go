@@ -43,7 +43,7 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// Create neither replaces a Secret nor leaves the directory.
+// Create neither replaces an existing Secret nor writes outside the directory.
 func TestDirectory_create(t *testing.T) {
 	dir := t.TempDir()
 	secrets, data := Directory(filepath.Join(dir, "new")), map[string]string{"name": "acme.team-a.", "secret": "c2VjcmV0"}

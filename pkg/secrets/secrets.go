@@ -10,16 +10,16 @@ import (
 
 // Reader reads Secrets.
 type Reader interface {
-	// Get returns the data, or an error wrapping ErrNotFound.
+	// Get returns the data of a Secret. The error wraps ErrNotFound if there is none.
 	Get(ctx context.Context, namespace, name string) (map[string][]byte, error)
 }
 
-// GetFunc is Get of a Reader with a given context.
+// GetFunc is the method Get of a Reader with a given context.
 type GetFunc func(namespace, name string) (map[string][]byte, error)
 
 var ErrNotFound = errors.New("there is no such Secret")
 
-// MissingError is an ErrNotFound with the next step.
+// MissingError is an ErrNotFound that names the next step.
 type MissingError struct{ Next string }
 
 func (e *MissingError) Error() string { return ErrNotFound.Error() + "; " + e.Next }

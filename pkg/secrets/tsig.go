@@ -14,17 +14,18 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// During a rotation, keys with these prefixes are accepted, but do not sign.
+// rotating contains the prefixes of keys that are accepted during a rotation but do not sign.
 var rotating = []string{"next-", "former-"}
 
-// ReadTSIGKey reads the key that signs.
+// ReadTSIGKey returns the key that signs.
 func ReadTSIGKey(ref v1alpha1.SecretReference, secret GetFunc) (tsig.Key, error) {
 	key, _, err := ReadTSIGKeys(ref, secret)
 	return key, err
 }
 
-// ReadTSIGKeys reads TSIG keys from a Secret. key signs; others, under the prefixes next- and former-, are accepted
-// during a rotation. A missing or invalid value gives a *delivery.Error; errors of secret are returned unchanged.
+// ReadTSIGKeys returns the TSIG keys in a Secret. key signs. The others, under the prefixes next- and former-, are
+// accepted during a rotation. The error is a *delivery.Error if a value is missing or invalid. Errors of secret are
+// returned unchanged.
 func ReadTSIGKeys(ref v1alpha1.SecretReference, secret GetFunc) (key tsig.Key, others []tsig.Key, err error) {
 	data, err := secret(ref.Namespace, ref.Name)
 	if err != nil {

@@ -33,7 +33,6 @@ type Client struct {
 	Tenant  string
 }
 
-// Slot is a taken slot.
 type Slot struct {
 	slots  *Slots
 	client Client
@@ -54,7 +53,9 @@ func (s *Slots) WithSpare(spare int) *Slots {
 	return s
 }
 
-// Take returns a slot, or nil and a channel closed when the next is freed. If all are taken, it cuts the oldest.
+// Take returns a slot, or nil and a channel closed when the next is freed. A client with a full share gets only spare
+// slots. For others, if all are taken, Take frees the oldest slot and calls its cut, for example to close a connection;
+// nil if that slot has no cut.
 func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

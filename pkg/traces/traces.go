@@ -17,7 +17,6 @@ import (
 )
 
 const (
-	// Scope is the instrumentation scope of Kubizone's spans.
 	Scope = "kubi.zone/kubizone"
 	// MaxCauses bounds the links of a span.
 	MaxCauses = 32

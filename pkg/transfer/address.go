@@ -23,7 +23,7 @@ func ParseAddress(text string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(addr, 53), nil
 }
 
-// AddPort adds the port 53 if the server has none.
+// AddPort returns server with the port 53 if it has no port.
 func AddPort(server string) string {
 	if _, _, err := net.SplitHostPort(server); err == nil {
 		return server

@@ -16,12 +16,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Refusal is an error answer of a server, or any answer that the TSIG key does not verify.
+// Refusal is the error for a server's error answer, and for an answer whose TSIG signature is not valid.
 type Refusal struct {
 	// Rcode is the RCODE of the answer, for example 5 for REFUSED. TSIG is the error in its signature (RFC 8945 §3),
-	// for example 17 for BADKEY; 0 for none.
+	// for example 17 for BADKEY, or 0 for none.
 	Rcode, TSIG int
-	// Signed is true if the key verifies the answer. Any host on the path may forge an unsigned answer.
+	// Signed is true if the answer's signature is valid. Any host on the path can forge an unsigned answer.
 	Signed    bool
 	verifyErr error
 	hint      string
@@ -53,7 +53,7 @@ func explainTSIG(code int) string {
 	return "the server does not take the key; compare name, algorithm and secret"
 }
 
-// Unwrap returns the verification's error; nil after success.
+// Unwrap returns the error of the signature's verification, if any.
 func (r *Refusal) Unwrap() error { return r.verifyErr }
 
 func newRefusal(m *mdns.Msg, key *Key, judged error) *Refusal {
@@ -75,8 +75,9 @@ func refusalOfZone(m *mdns.Msg, key *Key, judged error) error {
 	return r
 }
 
-// Exchange sends question over conn and returns the answer, of any RCODE. With a key, it signs question in place, and
-// an answer without a valid signature is a *Refusal. The caller sets the deadline; the end of ctx closes conn.
+// Exchange sends question over conn and returns the answer, with any RCODE. If key is not nil, it signs question in
+// place, and an answer without a valid signature is a *Refusal. The caller sets the deadline. The end of ctx closes
+// conn.
 func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
@@ -87,6 +88,7 @@ func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) 
 	return answer, err
 }
 
+// ReadSerial asks the server for the zone's serial.
 func ReadSerial(ctx context.Context, source Source) (serial.Serial, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(source.Wait, defaultWait))
 	defer cancel()
@@ -127,7 +129,8 @@ func SerialIn(answer *mdns.Msg, zone name.Name) (serial.Serial, bool) {
 	return 0, false
 }
 
-// leastPacket is in octets: an answer over UDP may be longer than requested.
+// leastPacket is the minimum size of the receive buffer in octets, because an answer over UDP may be longer than
+// requested.
 const leastPacket = 4096
 
 func packetSize(question *mdns.Msg) uint16 {

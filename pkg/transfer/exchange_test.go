@@ -16,7 +16,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// Promise 2, for single answers: over UDP and TCP, from BIND.
+// Exchange returns an answer of BIND, over UDP and TCP, without a key or with a key that BIND knows. If BIND does not
+// know the key, the error is a Refusal.
 func TestExchange_returnsWhatTheKeyVouchesFor(t *testing.T) {
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: zoneName.String(), Text: soa + "\nexample.org. 60 IN NS ns.example.net.\n"}}})
 	rig.SkipMissing(t, err)
@@ -45,8 +46,8 @@ func TestExchange_returnsWhatTheKeyVouchesFor(t *testing.T) {
 	}
 }
 
-// A signed question is answered neither by an unsigned message, nor by a message with another id, nor by noise, all of
-// which an attacker can send to the client's port (promise 2).
+// Exchange accepts as answer to a signed question neither an unsigned message, nor a message with another ID, nor
+// noise, because an attacker can send all of them to the client's port.
 func TestExchange_takesNoAnswerOfOthers(t *testing.T) {
 	conn := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	defer conn.Close()
@@ -83,8 +84,8 @@ func TestExchange_takesNoAnswerOfOthers(t *testing.T) {
 	}
 }
 
-// The buffer for an answer has the size of a packet, or of the announced EDNS size, but not 64 KiB, because thousands
-// of questions wait at once.
+// The buffer for an answer has the default size, or the announced EDNS size if that is larger. It is not 64 KiB,
+// because thousands of questions may be waiting at the same time.
 func TestPacketSize_isWhatMayCome(t *testing.T) {
 	for size, want := range map[uint16]uint16{0: leastPacket, 1232: leastPacket, 8192: 8192} {
 		question := new(mdns.Msg).SetQuestion("example.org.", mdns.TypeSOA)

@@ -26,18 +26,18 @@ const (
 	maxOctets   = 1 << 30
 )
 
-// Source is a server and a zone to transfer from it (AXFR).
+// Source is a zone on a server, to be transferred (AXFR).
 type Source struct {
 	// Server is HOST:PORT.
 	Server string
 	Zone   name.Name
-	// Key is the TSIG key that signs request and answer; nil for none.
+	// Key is the TSIG key for the request and the answer, or nil for none.
 	Key *Key
-	// Dial connects to Server; nil connects to any of its addresses.
+	// Dial connects to Server. Nil means net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Wait bounds the time to connect, and the time for each message; 0 means 30 s.
+	// Wait limits the time to connect, and the time for each message. Zero means 30 s.
 	Wait time.Duration
-	// Limit bounds the transfer, in octets on the wire; 0 means 1 GiB.
+	// Limit is the maximum size of the transfer in octets. Zero means 1 GiB.
 	Limit int
 }
 
@@ -58,7 +58,8 @@ func ParseSource(text string) (Source, error) {
 	return Source{Server: AddPort(server), Zone: fqdn}, nil
 }
 
-// Receive returns the zone as a master file, a record per line, the SOA first and once.
+// Receive transfers a zone and returns it as a master file with a record per line. The SOA is the first record and is
+// not repeated.
 func Receive(ctx context.Context, source Source) ([]byte, error) {
 	var text bytes.Buffer
 	if _, err := Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {
@@ -73,15 +74,15 @@ func Receive(ctx context.Context, source Source) ([]byte, error) {
 // Fetched describes a finished or failed transfer.
 type Fetched struct {
 	Serial serial.Serial
-	// Whole is true for the whole zone, not differences.
+	// Whole is true if the server sent the whole zone instead of differences.
 	Whole bool
-	// Octets counts received octets, after a failure too.
+	// Octets is the number of octets received, also after a failure.
 	Octets int
 }
 
 // Fetch transfers a zone or, if since is not nil, the changes after that serial (IXFR). It calls take for each record
-// on arrival, but of the SOAs only the newest. An older server serial is an error. After an error the records may be
-// incomplete or forged.
+// as it arrives, but for no SOA except the newest. It returns an error if the server's serial is older than since.
+// After an error the records may be incomplete or forged.
 func Fetch(ctx context.Context, source Source, since *serial.Serial, take func(rr mdns.RR, removed bool)) (Fetched, error) {
 	z := &receiver{source: source, since: since, handle: take}
 	err := z.receiveZone(ctx)
@@ -178,7 +179,8 @@ type receiver struct {
 	handle  func(rr mdns.RR, removed bool)
 	begun   bool
 	records int
-	// step is the position in a transfer of differences, reachedSerial the serial after the received part.
+	// step is the position in a transfer of differences. reachedSerial is the serial after the differences received so
+	// far.
 	step          step
 	reachedSerial serial.Serial
 }
@@ -201,7 +203,7 @@ func (z *receiver) handleMessage(raw []byte, id uint16, judge *verifier) (done b
 		return false, errors.New("a message that answers another question")
 	}
 
-	// Verify before all use, error answers included.
+	// Verify the message before any use, even of an error answer.
 	judged := judge.verifyMessage(raw, m)
 	if m.Rcode != mdns.RcodeSuccess {
 		return false, refusalOfZone(m, z.source.Key, judged)

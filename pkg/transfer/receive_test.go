@@ -26,7 +26,7 @@ import (
 
 var zoneName = name.MustParse("example.org.")
 
-// makeBigZone exceeds one message of any server.
+// makeBigZone returns a zone file that needs several messages on any server.
 func makeBigZone() string {
 	var text strings.Builder
 	text.WriteString("$TTL 3600\n@ IN SOA ns1.example.org. hostmaster.example.org. 7 1800 900 604800 300\n@ IN NS ns1.example.org.\nns1 IN A 192.0.2.53\n")
@@ -44,7 +44,8 @@ func keyOf(t *testing.T, statement string) *Key {
 	return &Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 }
 
-// Promises 1 and 2 with BIND and Knot: whole with the key, nothing without or with another key.
+// BIND and Knot transfer the whole zone to a client with the key, and nothing to a client without a key or with another
+// key.
 func TestReceive_takesAWholeZoneFromRealServers(t *testing.T) {
 	servers := map[string]func() (netip.AddrPort, func() error, error){
 		"BIND": func() (netip.AddrPort, func() error, error) {
@@ -96,7 +97,7 @@ func TestReceive_takesAWholeZoneFromRealServers(t *testing.T) {
 	}
 }
 
-// script is a server that answers one question with these messages.
+// script is a server that answers one question with the given messages.
 type script struct {
 	key *Key
 	// signed selects the signed messages.
@@ -142,7 +143,7 @@ func (s script) startServer(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// answerQuestion signs by RFC 8945 §5.3.1, independent of the client's code.
+// answerQuestion returns the signed messages. It follows RFC 8945 §5.3.1 and shares no code with the client.
 func (s script) answerQuestion(t *testing.T, question *mdns.Msg) [][]byte {
 	var all [][]byte
 	var mac, since []byte
@@ -212,7 +213,7 @@ func packName(text string) []byte {
 
 const soa = "example.org. 60 IN SOA ns. host. 7 1800 900 604800 300"
 
-// makeBody has n messages between two SOAs.
+// makeBody returns n messages between two SOAs.
 func makeBody(n int) [][]string {
 	messages := [][]string{{soa}}
 	for i := range n {
@@ -221,9 +222,9 @@ func makeBody(n int) [][]string {
 	return append(messages, []string{soa})
 }
 
-// Unsigned messages within a signed transfer are accepted only if the next signed message, at most the hundredth,
-// covers them, and the first and last message are signed. A changed octet in any of them is found (promise 2, attack
-// 33). A script serves the transfer, because BIND 9.18, Knot 3.2 and NSD 4.6 sign every message.
+// Unsigned messages within a signed transfer are accepted only if the first and last messages are signed, and at most
+// 99 unsigned messages come before the next signature, because it covers them. A changed octet in any message is
+// detected. A script serves the transfer, because BIND 9.18, Knot 3.2 and NSD 4.6 sign every message.
 func TestReceive_takesUnsignedMessagesBetweenSignedOnes(t *testing.T) {
 	key := keyOf(t, rigKey.Statement())
 	every := func(n int) func(int) bool { return func(i int) bool { return i%n == 0 } }
@@ -264,7 +265,7 @@ func TestReceive_takesUnsignedMessagesBetweenSignedOnes(t *testing.T) {
 	}
 }
 
-// Attack 39: an endless transfer is ended without a result.
+// A transfer that exceeds the limit is ended with an error and no result.
 func TestReceive_isBounded(t *testing.T) {
 	text, err := Receive(t.Context(), Source{Server: script{messages: makeBody(200)}.startServer(t), Zone: zoneName, Limit: 5000})
 	if err == nil || text != nil || !strings.Contains(err.Error(), "more than 5000 octets") {
@@ -272,7 +273,7 @@ func TestReceive_isBounded(t *testing.T) {
 	}
 }
 
-// Promise 1, attack 39
+// A transfer that is incomplete or malformed returns an error and no records.
 func TestReceive_takesNoPartOfAZone(t *testing.T) {
 	for what, c := range map[string]struct {
 		script
@@ -297,7 +298,8 @@ func TestReceive_takesNoPartOfAZone(t *testing.T) {
 	}
 }
 
-// Promise 1, for differences (RFC 1995 §4): in one message or many, in several steps, or as the whole zone.
+// A transfer of differences (RFC 1995 §4) may come in one message or many, in several steps, or as the whole zone, and
+// is always complete or an error.
 func TestFetch_takesDifferences(t *testing.T) {
 	at := func(serial int) string { return strings.Replace(soa, " 7 ", fmt.Sprintf(" %d ", serial), 1) }
 	a := func(n int) string { return fmt.Sprintf("a%d.example.org. 60 IN A 192.0.2.%d", n, n) }
@@ -376,7 +378,7 @@ func TestParseSource_readsURLs(t *testing.T) {
 	}
 }
 
-// The error for a refused signature names what to compare: another step for each TSIG error (RFC 8945 §5.2).
+// The error for a refused signature says what to compare, for each TSIG error (RFC 8945 §5.2).
 func TestRefusal_saysWhatToCompare(t *testing.T) {
 	for code, want := range map[int]string{mdns.RcodeBadKey: "no key of this name", mdns.RcodeBadSig: "another secret",
 		mdns.RcodeBadTime: "set the wrong clock", mdns.RcodeBadTrunc: "compare name, algorithm and secret"} {

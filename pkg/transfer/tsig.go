@@ -14,31 +14,31 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Key signs requests. The caller keeps the secret.
+// Key is a TSIG key. The caller keeps the secret.
 type Key struct {
 	Name      string // canonical: lower case, ending in a dot
 	Algorithm string // canonical: "hmac-sha256."
-	// MAC authenticates the concatenated parts, untruncated.
+	// MAC returns the MAC of the concatenated parts, untruncated.
 	MAC func(parts ...[]byte) []byte
 }
 
 const (
 	// fudge is the permitted clock difference in seconds (RFC 8945 §10).
 	fudge = 300
-	// maxUnsigned bounds the unsigned messages in a row (RFC 8945 §5.3.1).
+	// maxUnsigned limits the unsigned messages in a row (RFC 8945 §5.3.1).
 	maxUnsigned = 99
 )
 
 // verifier verifies the TSIG of an answer with several messages, such as a zone transfer. The server need not sign
-// every message. A signature covers the message, the unsigned messages before it, and the MAC of the last signed
-// message. A nil verifier accepts all.
+// every message. A signature covers its message, the unsigned messages before it, and the MAC of the last signed
+// message. A nil verifier accepts every message.
 type verifier struct {
 	key Key
-	// mac is the MAC of the last signed message, at first of the request.
+	// mac is the MAC of the last signed message, or at first of the request.
 	mac string
 	// first is true until the first message is verified.
 	first bool
-	// pending has the unsigned messages since the last signed message, unsigned counts them.
+	// pending contains the unsigned messages since the last signed message, and unsigned is their number.
 	pending  []byte
 	unsigned int
 }
@@ -57,8 +57,8 @@ func (j *verifier) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
 	return j.key.MAC(digested), nil
 }
 
-// Verify checks the MAC of a message and the unsigned messages before it. miekg/dns omits the latter, so Verify inserts
-// them behind the previous MAC.
+// Verify checks the MAC of a message and the unsigned messages before it. miekg/dns omits them, so Verify inserts them
+// after the previous MAC.
 func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
 	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != j.key.Algorithm {
 		return fmt.Errorf("it is signed with key %s (%s), not with %s (%s)", t.Hdr.Name, t.Algorithm, j.key.Name, j.key.Algorithm)

@@ -10,15 +10,15 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Present has the RRsets of a namespace at a name before a DNS UPDATE message.
+// Present contains the RRsets of a namespace at a name before a DNS UPDATE message.
 type Present struct {
-	// Share has the RRsets that earlier updates made, the dynamic share of the name. Only these may be changed.
+	// Share contains the RRsets made by earlier updates, the dynamic share of the name. Updates may change no others.
 	Share []RRset
-	// Records has the RRsets of other Records: updates may not change them.
+	// Records contains the RRsets of other Records. Updates may not change them.
 	Records []RRset
-	// Derived has the RRsets of the Zone's spec.nameServers, if the namespace owns the zone.
+	// Derived contains the RRsets of the Zone's spec.nameServers, if the namespace owns the zone.
 	Derived []RRset
-	// ForeignNS is true if another namespace has NS at the apex: an update may then delete this namespace's last NS.
+	// ForeignNS is true if another namespace has NS at the apex. An update may then delete this namespace's last NS.
 	ForeignNS bool
 }
 
@@ -28,14 +28,14 @@ func (p *Present) HasValue(t rdata.Type, value string) bool {
 	})
 }
 
-// Change is an RRset of the dynamic share; without values it is deleted.
+// Change is a changed RRset of the dynamic share. It is deleted if it has no values.
 type Change struct {
 	Name name.Name
 	RRset
 }
 
-// Fold computes the RRsets changed by a checked message's updates in order (RFC 2136 §3.4.2). present has the data at
-// UpdatedNames.
+// Fold applies a checked message's updates in order (RFC 2136 §3.4.2), and returns the changed RRsets or the first
+// failure. present contains the data at UpdatedNames.
 func (m *Message) Fold(present map[name.Name]Present) ([]Change, *Failure) {
 	f := folding{zone: m.Zone, names: map[name.Name]*foldedName{}}
 	for i := range m.Updates {

@@ -49,7 +49,7 @@ func ParseRCode(text string) (RCode, bool) {
 	return 0, false
 }
 
-// Class determines the meaning of a record.
+// Class determines the meaning of a record in an UPDATE.
 type Class string
 
 const (
@@ -61,12 +61,13 @@ const (
 	ClassNONE Class = "NONE"
 )
 
+// RR is a record of an UPDATE.
 type RR struct {
 	Name  name.Name
 	Type  rdata.Type
 	Class Class
 	TTL   uint32
-	// Data is the canonical text with absolute names; empty for none.
+	// Data is the canonical text with absolute names, or "" if the record has no data.
 	Data string
 }
 
@@ -74,7 +75,7 @@ type RR struct {
 type Message struct {
 	Zone                   name.Name
 	Prerequisites, Updates []RR
-	// ID identifies the signed octets; empty if unsigned.
+	// ID identifies the signed octets. It is empty if the message is unsigned.
 	ID string
 }
 
@@ -88,10 +89,10 @@ func (m *Message) UpdatedNames() (names []name.Name) {
 	return names
 }
 
-// Failure is why a message changes nothing.
+// Failure is the reason why a message changes nothing.
 type Failure struct {
 	RCode RCode
-	// Name and Type are the record's; may be zero.
+	// Name and Type identify the record at fault. They may be zero.
 	Name   name.Name
 	Type   rdata.Type
 	Reason string
@@ -105,12 +106,12 @@ func (rr *RR) Fail(rcode RCode, format string, args ...any) *Failure {
 }
 
 const (
-	// MaxRRsets bounds the RRsets of each section, MaxRecords the records of both.
+	// MaxRRsets limits the RRsets of each section, and MaxRecords the records of both.
 	MaxRRsets  = 100
 	MaxRecords = 500
 )
 
-// CheckCount limits the records before they are read.
+// CheckCount returns a failure if there are more than MaxRecords records.
 func CheckCount(prerequisites, updates int) *Failure {
 	if prerequisites+updates > MaxRecords {
 		return &Failure{RCode: Refused, Reason: fmt.Sprintf("the message has more than %d records; send several messages", MaxRecords)}
@@ -118,7 +119,7 @@ func CheckCount(prerequisites, updates int) *Failure {
 	return nil
 }
 
-// Check checks the form of a message (RFC 2136 §3.2, §3.4.1).
+// Check returns a failure if the form of the message is wrong (RFC 2136 §3.2, §3.4.1), or a limit is exceeded.
 func (m *Message) Check() *Failure {
 	if f := CheckCount(len(m.Prerequisites), len(m.Updates)); f != nil {
 		return f

@@ -10,19 +10,19 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Prerequisite is a condition of a DNS UPDATE message: an RRset or a name must exist, or must not (RFC 2136 §2.4). If
-// one is not met, the message changes nothing.
+// Prerequisite is a condition of a DNS UPDATE message: an RRset or a name must exist, or must not (RFC 2136 §2.4). If a
+// prerequisite is not met, the message changes nothing.
 type Prerequisite struct {
 	Name name.Name
 	// Type ANY means any RRset at the name.
 	Type rdata.Type
 	// Exists is false if the RRset must be absent.
 	Exists bool
-	// Values are all values that the RRset must have, such as "192.0.2.1"; nil allows any.
+	// Values are all values that the RRset must have, such as "192.0.2.1". Nil allows any.
 	Values []string
 }
 
-// ListPrerequisites returns a checked message's requirements in order of evaluation (RFC 2136 §3.2.5).
+// ListPrerequisites returns the prerequisites of a checked message in order of evaluation (RFC 2136 §3.2.5).
 func (m *Message) ListPrerequisites() []Prerequisite {
 	var all, valued []Prerequisite
 	at := map[setKey]int{}

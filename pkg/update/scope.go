@@ -18,7 +18,7 @@ type ScopeRecords struct {
 	Types   []string
 }
 
-// Scope has the names and types that a key may write, if a zone's rules allow them too (S13.1).
+// Scope contains the names and types that a key may write if a zone's rules allow them too.
 type Scope []scopeEntry
 
 type scopeEntry struct {
@@ -46,7 +46,7 @@ func NewScope(records []ScopeRecords) (Scope, error) {
 	return scope, nil
 }
 
-// CoversName reports whether the key may write some type at a name.
+// CoversName reports whether the key may write some type at fqdn.
 func (s Scope) CoversName(fqdn name.Name) bool {
 	return slices.ContainsFunc(s, func(of scopeEntry) bool { return of.pattern.Match(fqdn, name.Root) })
 }
@@ -58,7 +58,7 @@ func (s Scope) Covers(fqdn name.Name, t rdata.Type) bool {
 	})
 }
 
-// Reaches reports whether the key may write any name in a zone.
+// Reaches reports whether the key may write some name in a zone.
 func (s Scope) Reaches(zone name.Name) bool {
 	return slices.ContainsFunc(s, func(of scopeEntry) bool { return of.pattern.CanMatch(zone) })
 }

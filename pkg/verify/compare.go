@@ -134,7 +134,7 @@ func (z *Zone) add(row zonefile.RR) {
 	z.sets[k] = s
 }
 
-// Undo returns the zone at an earlier serial. changes since are oldest first, without the SOA.
+// Undo returns a copy of the zone at an earlier serial. changes are all since, oldest first, without the SOA.
 func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
 	was := &Zone{FQDN: z.FQDN, Serial: at, sets: maps.Clone(z.sets), guest: z.guest, signed: z.signed, undone: true}
 	for _, change := range slices.Backward(changes) {

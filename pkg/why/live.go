@@ -60,7 +60,6 @@ var (
 		netip.MustParsePrefix("2001::/32"), netip.MustParsePrefix("2002::/16")}
 )
 
-// questions sends each question once.
 type questions struct {
 	inquiry        *inquiry
 	slots          chan struct{}

@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// StepChange returns the resource records that step changed, without the SOA. The cost grows with the step, or the zone
-// if the name or TTL changed.
+// StepChange returns the resource records that step removed and added, without the SOA. The cost grows with the size of
+// the step, or of the zone if its name or TTL changed.
 func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	change := dns.Change{From: before.serial, To: after.serial}
 	if before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL {

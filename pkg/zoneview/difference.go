@@ -15,14 +15,15 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Difference is the net change between two serials, in canonical order, without SOA (RFC 1995 §5, condensed).
+// Difference is the net change between two serials, condensed as in RFC 1995 §5. Removed and Added are in canonical
+// order and contain no SOA.
 type Difference struct {
 	OldSOA, NewSOA dns.Entry
 	dns.Change
 }
 
-// Difference returns the net change from since to after. ErrTrimmed means that steps between are gone, or changed the
-// zone's name or TTL.
+// Difference returns the net change from the serial since to after, or ErrTrimmed if a change between the two is no
+// longer kept, or changed the zone's name or TTL.
 func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, error) {
 	steps, err := v.Changes(after.zone.UID, since, after.serial)
 	if err != nil {
@@ -40,12 +41,12 @@ func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, erro
 	return undone.makeDifference(since), nil
 }
 
-// undoState computes the RRsets of a zone at an earlier serial: it begins with the snapshot after, and undoes the steps
-// (changes of serial), the newest first. It checks no hashes, because all content in the Set agrees with the Zone's.
+// undoState computes the RRsets of a zone at an earlier serial by undoing steps, the changes between two serials,
+// newest first. No hash is verified, because all content in the Set has the hash of the Zone.
 type undoState struct {
 	after  *Snapshot
 	header content.Header
-	// sets has the RRsets that the undone steps changed, as they were before. An absent RRset has no Data.
+	// sets contains the RRsets that the undone steps changed, in their earlier state. An absent RRset has no Data.
 	sets map[rrsetKey]*content.RRset
 }
 

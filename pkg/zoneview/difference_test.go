@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Applied to the first entries, the difference makes the second, and names no common entry.
+// The difference turns the entries at the first serial into those at the second, and contains no entry of both.
 func TestDifference_leadsFromOneSerialToTheOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, set := newTwin(), NewSet(Config{})
@@ -28,7 +28,7 @@ func TestDifference_leadsFromOneSerialToTheOther(t *testing.T) {
 			}
 			snapshots = append(snapshots, w.makeSnapshot())
 		}
-		// A snapshot stays a valid start after later steps.
+		// A snapshot may still be the start after later steps.
 		snapshots = snapshots[:rapid.IntRange(1, len(snapshots)).Draw(t, "taken")]
 		after := snapshots[len(snapshots)-1]
 		for i, before := range snapshots {
@@ -84,7 +84,7 @@ func TestDifference_refusals(t *testing.T) {
 	if _, err := NewSet(Config{}).Difference(at[4], 3); !errors.Is(err, ErrUnknown) {
 		t.Errorf("an unknown zone: %v", err)
 	}
-	// Serials 1 to 5; the Set keeps the steps to 4 and 5.
+	// The zone has the serials 1 to 5, and the Set keeps the steps to 4 and 5.
 	if d, err := set.Difference(at[4], 3); err != nil || len(d.Added) != 1 || len(d.Removed) != 0 {
 		t.Errorf("the last settled step: %+v, %v", d, err)
 	}

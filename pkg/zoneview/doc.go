@@ -1,18 +1,18 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package zoneview has the zones of a process: a Snapshot is a zone's definition at a serial, and a Set has all zones
-// with their recent steps (changes between serials).
+// Package zoneview keeps the content of zones in memory. A Snapshot is a zone's content at a serial. A Set contains all
+// zones of a process, with their recent steps, the changes between two serials.
 //
 // Guarantees:
 //  1. A Snapshot never changes. Snapshots share data, so a step costs its own size, not the zone's.
-//  2. A step is applied only if it fits: number and serial follow, replaced headers, TTLs and rows are present, added
-//     rows absent, and the content state (the hash of rows and TTLs) becomes the step's. Otherwise nothing changes, and
-//     ErrMisfit names zone, step and difference.
+//  2. A step is applied only if it fits: number and serial follow the zone's, replaced headers, TTLs and rows are
+//     present, added rows are absent, and the resulting content state (the hash of rows and TTLs) is the step's.
+//     Otherwise nothing changes, and the error, ErrMisfit, names zone, step and difference.
 //  3. Undo is the inverse of Apply.
-//  4. A Set shows a whole transaction or nothing of it. A feed may repeat applied steps. Only a settled (deliverable)
-//     snapshot replaces a settled snapshot (S7.2).
-//  5. Config bounds steps, and the number of zones bounds events.
+//  4. Readers of a Set see a transaction entirely or not at all. A feed may repeat applied steps. A settled snapshot,
+//     meant for name servers, is replaced only by another settled snapshot.
+//  5. Config limits the memory for steps. The number of pending events is at most that of the zones.
 //
 // Read snapshot.go, then apply.go and set.go.
 package zoneview

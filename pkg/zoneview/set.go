@@ -19,25 +19,26 @@ import (
 )
 
 var (
-	// ErrTrimmed means that steps since a serial are no longer kept.
+	// ErrTrimmed means that the steps since a serial are no longer kept.
 	ErrTrimmed = errors.New("the steps kept do not reach this serial")
 	ErrUnknown = errors.New("no such zone in this view")
 	ErrGone    = errors.New("the zone was removed")
 )
 
-// Config bounds the memory for steps: past changes of zones, for incremental transfers.
+// Config limits the memory for steps, the past changes of zones, kept for incremental transfers.
 type Config struct {
-	// MaxSteps bounds the number of a zone's steps; 0 means 1000.
+	// MaxSteps limits the number of steps of a zone. Zero means 1000.
 	MaxSteps int
-	// MaxOctets bounds the size of a zone's steps in octets; 0 means 8 MiB.
+	// MaxOctets limits the size of a zone's steps in octets. Zero means 8 MiB.
 	MaxOctets int
-	// MaxTotal bounds the size of all steps in octets; 0 means 256 MiB.
+	// MaxTotal limits the size of all steps in octets. Zero means 256 MiB.
 	MaxTotal int
-	// MaxAge bounds the age of a step in seconds before the newest step; 0 means seven days.
+	// MaxAge limits the age of a step, in seconds before the newest step. Zero means seven days.
 	MaxAge int64
 }
 
-// ConfigForMemory bounds all steps to an eighth of the process's memory (octets; 0 if unknown), from 64 MiB to 1 GiB.
+// ConfigForMemory limits all steps to an eighth of the process's memory in octets, from 64 MiB to 1 GiB. The memory is
+// 0 if unknown.
 func ConfigForMemory(memory uint64) Config {
 	if memory == 0 {
 		return Config{}
@@ -45,34 +46,36 @@ func ConfigForMemory(memory uint64) Config {
 	return Config{MaxTotal: int(min(max(memory/8, 64<<20), 1<<30))}
 }
 
-// Set has the content of all zones in a process's memory, for concurrent use. Readers get immutable snapshots, and
+// Set holds the content of all zones of a process, and is safe for concurrent use. Readers get immutable snapshots and
 // never wait while a change is computed.
 type Set struct {
 	config Config
 
-	// updateMu is held during Put, Apply and Remove; lock it before mu. mu guards the fields below, briefly.
+	// updateMu is held while a zone changes, and is locked before mu. mu guards the fields below, and is held only
+	// briefly.
 	updateMu sync.Mutex
 	mu       sync.RWMutex
 	zones    map[string]*zoneState // by UID
-	// sum is the size of all steps in octets. swept is the newest step's time (Unix seconds) at the last check of ages.
+	// sum is the size of all steps in octets. swept is the time of the newest step, in Unix seconds, at the last check
+	// of ages.
 	sum   int
 	swept int64
-	// names has UIDs by the zone name at name servers. Further zones of a name are in shadowedUIDs; if the zone in
-	// names leaves, the last of them follows.
+	// names contains the UIDs of zones by settled name. If several zones have a name, the others are in shadowedUIDs,
+	// and the last of them follows when the zone in names is removed or renamed.
 	names        map[viewName]string
 	shadowedUIDs map[viewName][]string
 	waiting      map[string]*waiters
 	subs         map[*subscriber]struct{}
 }
 
-// zoneState is a zone in the Set. It is never modified, only replaced, so readers need no lock for it.
+// zoneState is the state of a zone in the Set. States are replaced, never modified, so readers need no lock.
 type zoneState struct {
-	// newest is the last content that agrees with the hash of the Zone.
+	// newest is the last content whose hash agrees with the Zone's.
 	newest *Snapshot
-	// settled is the content for name servers. It is older while a change of many records is half done (a cascade), or
-	// a mass deletion waits for consent (S7.2). It is nil until the zone is first without such a delay.
+	// settled is the content for name servers, older than newest while a change of many records is incomplete, or while
+	// a mass deletion waits for consent. It is nil until the zone first settles.
 	settled *Snapshot
-	// steps lead to newest without a gap, oldest first. octets is their size.
+	// steps lead to newest without a gap, oldest first. octets is their total size.
 	steps  []content.Step
 	octets int
 }
@@ -96,7 +99,8 @@ func NewSet(config Config) *Set {
 	}
 }
 
-// Put replaces a zone by a snapshot read as a whole. Unless settled, name servers keep the former settled snapshot.
+// Put adds or replaces a zone, whose snapshot was read as a whole. If settled is false, name servers keep the former
+// settled snapshot.
 func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()
@@ -113,7 +117,7 @@ func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// PutUnsettled adds a zone with an earlier settled snapshot (S7.2, S7.5), and the steps since.
+// PutUnsettled adds a zone with an earlier settled snapshot, and the steps from settled to the newest.
 func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()
@@ -122,9 +126,10 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// Apply applies a transaction of the journal to a zone: the steps that the zone lacks, or the zone's removal (tx.Gone).
-// first identifies a zone that tx creates. If a step does not follow the content (ErrMisfit), or the Set lacks the zone
-// (ErrUnknown), nothing has changed: read the whole zone again (Put).
+// Apply applies a transaction of the journal to a zone: the steps that the zone lacks, or the removal of the zone
+// (tx.Gone). first is the identity of the zone, used only if tx creates it. Apply returns ErrMisfit if a step does not
+// fit the content, and ErrUnknown if the Set does not have the zone. After an error nothing has changed, and the caller
+// must read the whole zone again (Put).
 func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()
@@ -133,7 +138,7 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 		return nil
 	}
 
-	// Apply the steps to a copy, as readers may have the zone's state.
+	// Apply the steps to a copy, because readers may have the current state.
 	next := &zoneState{}
 	if known := v.lookUp(uid); known != nil {
 		*next = *known
@@ -154,7 +159,7 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 		return next.newest.misfitError(last, "the zone is at step %d, those between are missing", next.newest.n)
 	}
 
-	// Name servers get the newest content only if the transaction settles it, not an earlier step (S7.2).
+	// Name servers get the newest content only if the transaction settles the newest step.
 	settles := tx.Settled && (last == 0 || last == next.newest.n)
 	if settles {
 		next.settled = next.newest
@@ -195,7 +200,7 @@ func (h *zoneState) applySteps(uid string, steps []content.Step, first Zone) (ap
 }
 
 // keepSteps appends applied steps, and drops the oldest beyond MaxSteps and MaxOctets. Beyond MaxOctets, an eighth more
-// goes, so that copies, which free the memory, are rare. Slices of readers stay valid.
+// is dropped, so that copying the others, to free memory, is rare. Slices held by readers stay valid.
 func (v *Set) keepSteps(h *zoneState, applied []content.Step) {
 	for i := range applied {
 		h.octets += countOctets(&applied[i])
@@ -222,13 +227,13 @@ func (v *Set) keepSteps(h *zoneState, applied []content.Step) {
 
 const ageEvery = 3600
 
-// boundSteps drops the oldest steps in memory. It drops the steps older than MaxAge, and, while all steps together are
-// larger than MaxTotal, the oldest step of any zone. now is the time of the newest step in Unix seconds.
+// boundSteps drops the steps older than MaxAge and, if all steps together exceed MaxTotal, the oldest steps of all
+// zones. now is the time of the newest step in Unix seconds.
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 
-	// Ages are checked only once an hour, since each check reads all zones.
+	// Ages are checked only once an hour, because each check reads all zones.
 	full := v.sum > v.config.MaxTotal
 	if !full && (now < v.swept+ageEvery && now >= v.swept-ageEvery) {
 		return
@@ -248,7 +253,7 @@ func (v *Set) boundSteps(now int64) {
 		}
 	}
 
-	// Drop an eighth more than needed, so that the search is rare.
+	// Drop an eighth more than necessary, so that this search is rare.
 	if full {
 		heap.Init(&zones)
 	}
@@ -378,7 +383,8 @@ func (v *Set) publishZone(zone Zone, next *zoneState) {
 			v.removeName(zone.UID, known.settled)
 		}
 		if next.settled != nil {
-			// The last zone to settle under a name gets the name: the other gives it up in an unsettled step.
+			// The last zone to settle under a name gets the name. The other zone gives it up in a step that is not
+			// settled yet.
 			at := viewName{zone.View, next.settled.header.FQDN}
 			if before, ok := v.names[at]; ok {
 				v.shadowedUIDs[at] = append(v.shadowedUIDs[at], before)
@@ -413,7 +419,7 @@ func (v *Set) removeName(uid string, settled *Snapshot) {
 	}
 }
 
-// ByUID returns a zone's newest snapshot, settled or not; false if unknown.
+// ByUID returns a zone's newest snapshot, settled or not, or false if the zone is unknown.
 func (v *Set) ByUID(uid string) (*Snapshot, bool) {
 	known := v.lookUp(uid)
 	if known == nil {
@@ -422,7 +428,7 @@ func (v *Set) ByUID(uid string) (*Snapshot, bool) {
 	return known.newest, true
 }
 
-// Settled returns the newest deliverable snapshot (S7.2); false if the zone never settled.
+// Settled returns a zone's snapshot for name servers, or false if the zone never settled.
 func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	known := v.lookUp(uid)
 	if known == nil || known.settled == nil {
@@ -431,7 +437,8 @@ func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Find returns the zone settled under a name, or false. A renamed zone keeps its former name until it settles.
+// Find returns the zone settled under a name, or false if there is none. A renamed zone keeps its former name until it
+// settles.
 func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -442,7 +449,7 @@ func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Journal counts all zones' steps. oldest is the oldest step's time in Unix seconds; 0 if unknown.
+// Journal returns the number of steps of all zones, and the time of the oldest step in Unix seconds, or 0 if unknown.
 func (v *Set) Journal() (steps int, oldest int64) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -456,7 +463,7 @@ func (v *Set) Journal() (steps int, oldest int64) {
 	return steps, oldest
 }
 
-// All yields the settled snapshots as of the call, without a lock.
+// All iterates over the settled snapshots of all zones, without holding a lock.
 func (v *Set) All() iter.Seq[*Snapshot] {
 	return func(yield func(*Snapshot) bool) {
 		v.mu.RLock()
@@ -475,15 +482,15 @@ func (v *Set) All() iter.Seq[*Snapshot] {
 	}
 }
 
-// Changes returns the steps after the serial since, up to until (0 for the newest), oldest first, or ErrTrimmed or
-// ErrUnknown.
+// Changes returns the steps after the serial since, up to until (0 means the newest), oldest first. The error is
+// ErrTrimmed if some are no longer kept, or ErrUnknown.
 func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, error) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	return steps, err
 }
 
-// RaisesSerial reports whether a step after since, up to until, changes the serial alone (S6.11), or is gone. A server
-// at since must then transfer the whole zone, as the content may differ.
+// RaisesSerial reports whether a step after since, up to until, changes only the serial, or is no longer kept. A server
+// with the serial since must then transfer the whole zone, because its content may differ.
 func (v *Set) RaisesSerial(uid string, since, until serial.Serial) bool {
 	steps, err := v.Changes(uid, since, until)
 	return err != nil || slices.ContainsFunc(steps, content.Step.Raises)
@@ -496,7 +503,8 @@ func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*zoneState, 
 	}
 
 	until = cmp.Or(until, h.newest.serial)
-	// position returns the number of steps that lead to a serial, or -1. Serials do not repeat (S6.8), but wrap.
+	// position returns the number of steps that lead to a serial, or -1 if the serial is unknown. Serials wrap, so they
+	// are compared only for equality.
 	position := func(sn serial.Serial) int {
 		if sn == h.newest.serial {
 			return len(h.steps)
@@ -513,7 +521,7 @@ func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*zoneState, 
 	return h, slices.Clip(h.steps[from:to]), nil
 }
 
-// Oldest returns the first serial for Changes, and the number of steps since.
+// Oldest returns the first serial that Changes accepts as since, and the number of steps after it.
 func (v *Set) Oldest(uid string) (since serial.Serial, steps int, err error) {
 	known := v.lookUp(uid)
 	if known == nil {
@@ -529,13 +537,13 @@ func (v *Set) Oldest(uid string) (since serial.Serial, steps int, err error) {
 	return since, steps, nil
 }
 
-// EntryChanges returns Changes as entries, a change per step.
+// EntryChanges is like Changes, but returns each step as a change of resource records.
 func (v *Set) EntryChanges(uid string, since, until serial.Serial) ([]dns.Change, error) {
 	_, changes, err := v.ResolvedSteps(uid, since, until)
 	return changes, err
 }
 
-// ResolvedSteps returns Changes and EntryChanges of the same state.
+// ResolvedSteps returns the results of Changes and EntryChanges for the same state of the zone.
 func (v *Set) ResolvedSteps(uid string, since, until serial.Serial) (steps []content.Step, changes []dns.Change, err error) {
 	known, steps, err := v.stepsBetween(uid, since, until)
 	if err != nil || len(steps) == 0 {
@@ -554,7 +562,7 @@ func (v *Set) ResolvedSteps(uid string, since, until serial.Serial) (steps []con
 	return steps, changes, err
 }
 
-// Resolve returns each step as a change of resource records. after is the last step's snapshot.
+// Resolve returns each step as a change of resource records. after is the snapshot after the last step.
 func Resolve(after *Snapshot, steps []content.Step) ([]dns.Change, error) {
 	changes := make([]dns.Change, len(steps))
 	for i, step := range slices.Backward(steps) {

@@ -42,7 +42,8 @@ func readCounters(t testing.TB, v *Set) (newest, settled uint64) {
 	return newest, settled
 }
 
-// S7.2.
+// A transaction changes the newest snapshot, but name servers get the newest only after a transaction settles it
+// (S7.2).
 func TestSet_settled_S7_2(t *testing.T) {
 	steps := makeHistory(t, 6)
 	v := NewSet(Config{})
@@ -118,8 +119,8 @@ func TestSet_applyIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// A renamed zone is found under its old name until it is settled, then under the new name only. Another zone that took
-// the old name meanwhile keeps it (S8.4).
+// A renamed zone is found under its old name until it settles, and then only under the new name. If another zone took
+// the old name meanwhile, that zone keeps it (S8.4).
 func TestSet_rename_S8_4(t *testing.T) {
 	w := newTwin()
 	first := w.makeStep(t, testHeader(), nil, nil)
@@ -157,8 +158,8 @@ func TestSet_rename_S8_4(t *testing.T) {
 	}
 }
 
-// If several zones have the same name for a while, the zone that settled last is found. When it is removed, the name
-// returns to the zone before.
+// If several zones have the same name for a while, the zone that settled last is found. When it is removed, the
+// previous zone gets the name again.
 func TestSet_aNameGoesBackToTheZoneThatHadIt(t *testing.T) {
 	steps := makeHistory(t, 2)
 	v := NewSet(Config{})
@@ -231,7 +232,7 @@ func TestSet_changes(t *testing.T) {
 	if _, err := v.EntryChanges("other", 1, 0); !errors.Is(err, ErrUnknown) {
 		t.Errorf("another zone: %v", err)
 	}
-	// Later steps must not overwrite a slice in a reader's hands.
+	// Later steps must not overwrite a slice that a reader holds.
 	held := must.Get(v.Changes(testZone.UID, 15, 20))(t)
 	more := makeHistory(t, 40)
 	for _, step := range more[20:] {
@@ -259,8 +260,8 @@ func TestSet_changesFromTheFirstStep(t *testing.T) {
 	}
 }
 
-// A reader of the steps since a serial gets their trace ids. A reader of the whole zone, or from an unknown serial,
-// gets those of the last ten minutes before the newest step.
+// A reader of the steps since a serial gets their traceparents. A reader of the whole zone, or of the steps since an
+// unknown serial, gets the traceparents of the last ten minutes before the newest step.
 func TestSet_traces(t *testing.T) {
 	steps, v := makeHistory(t, 5), NewSet(Config{})
 	for i := range steps {
@@ -293,8 +294,8 @@ func TestSet_traces(t *testing.T) {
 	}
 }
 
-// Journal returns the number of steps that the Set keeps for all zones, and the time of the oldest. A first step
-// without a time is ignored for the time.
+// Journal returns the number of steps that the Set keeps for all zones, and the time of the oldest, except a first step
+// without a time.
 func TestSet_journal(t *testing.T) {
 	v := NewSet(Config{MaxSteps: 3})
 	if n, oldest := v.Journal(); n != 0 || oldest != 0 {
@@ -315,7 +316,8 @@ func TestSet_journal(t *testing.T) {
 	}
 }
 
-// fatHistory returns count steps of an RRset; each replaces a value of about octets octets.
+// fatHistory returns a history of count steps. Each replaces a value of an RRset by another of about the given size in
+// octets.
 func fatHistory(t *testing.T, count, octets int) []content.Step {
 	w := newTwin()
 	steps := []content.Step{w.makeStep(t, testHeader(), nil, nil)}
@@ -328,7 +330,8 @@ func fatHistory(t *testing.T, count, octets int) []content.Step {
 	return steps
 }
 
-// Readers of older serials get an error, and the kept steps lead to the newest serial.
+// If the steps of a zone become too large, the oldest are dropped. Readers of older serials get an error, and the
+// remaining steps lead to the newest serial.
 func TestSet_keepsSoManyOctets(t *testing.T) {
 	const each, bound = 10_000, 100_000
 	steps := fatHistory(t, 200, each)
@@ -377,7 +380,7 @@ func TestSet_keepsSoManyOctets(t *testing.T) {
 	}
 }
 
-// The oldest steps of all zones go first.
+// If the steps of all zones together become too large, the oldest of any zone are dropped.
 func TestSet_keepsSoManyOctetsOfAllZones(t *testing.T) {
 	const zones, bound = 50, 400_000
 	steps := fatHistory(t, 20, 1000)
@@ -417,7 +420,7 @@ func TestSet_keepsSoManyOctetsOfAllZones(t *testing.T) {
 	}
 }
 
-// Steps older than a week go, also in zones without changes.
+// Steps older than a week are dropped, also in zones without changes.
 func TestSet_keepsStepsForSoLong(t *testing.T) {
 	v := NewSet(Config{})
 	at := func(uid string, steps []content.Step, first int64) {
@@ -461,7 +464,7 @@ func TestSet_put(t *testing.T) {
 	}
 }
 
-// A feed may repeat steps in overlapping transactions.
+// A feed may repeat steps in overlapping transactions without any effect.
 func TestSet_overlappingFeed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newTwin()
@@ -566,7 +569,7 @@ func TestSet_subscribe(t *testing.T) {
 		v.Remove(other.UID)
 		synctest.Wait()
 
-		// The first event may be in the channel before the others merge.
+		// The channel may already contain the first event before the others are merged.
 		var got []Event
 		for range 3 {
 			select {
@@ -658,6 +661,6 @@ func TestSet_concurrentUse(t *testing.T) {
 			t.Errorf("zone %d is not where its steps lead", z)
 		}
 	}
-	<-sawAll // no merge swallows the last event of a zone
+	<-sawAll // merging drops no last event of a zone
 	end()
 }

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Zone identifies a Zone object, and never changes for a UID.
+// Zone identifies a Zone object. Its fields never change for a UID.
 type Zone struct {
 	UID       string
 	View      string
@@ -29,40 +29,42 @@ type Zone struct {
 	Name      string
 }
 
-// Snapshot is the content of a zone at a serial. It never changes: Apply makes the next Snapshot, and shares unchanged
-// RRsets with it. Goroutines may share a Snapshot.
+// Snapshot is the content of a zone at a serial, immutable and safe for concurrent use. Apply returns the next
+// Snapshot, and shares the unchanged RRsets with it.
 type Snapshot struct {
 	zone   Zone
 	header content.Header
 	serial serial.Serial
-	// n is the number of the last step (change of serial), state the multiset hash of the rows (values).
+	// n is the number of the last step (change of serial). state is the multiset hash of the rows (values) and explicit
+	// TTLs.
 	n        uint64
 	state    sethash.State
-	nsRRsets []content.RRset // of spec.nameServers
+	nsRRsets []content.RRset // derived from spec.nameServers
 	rows     int
 
-	// cloning guards sets.Clone against another Clone. Readers need no lock: Clone writes nothing that they read.
+	// cloning serializes sets.Clone. Readers need no lock, because Clone writes nothing that they read.
 	cloning sync.Mutex
 	sets    *btree.BTreeG[*content.RRset]
 }
 
-// degree bounds the copies of a step: up to 31 pointers for each level.
+// degree is the degree of the B-tree. To change an RRset, a step copies up to 31 pointers at each level.
 const degree = 16
 
 func newTree() *btree.BTreeG[*content.RRset] {
-	// A free list would waste 256 octets a zone.
+	// A free list would waste 256 octets per zone.
 	return btree.NewWithFreeListG(degree, func(one, other *content.RRset) bool { return one.Compare(*other) < 0 },
 		btree.NewFreeListG[*content.RRset](0))
 }
 
-// ErrMisfit means that a step does not fit a snapshot, or a snapshot its state.
+// ErrMisfit means that a step does not fit a snapshot, or a snapshot's content does not match its state.
 var ErrMisfit = errors.New("the step does not fit the zone")
 
 func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
 	return fmt.Errorf("%s, step %d: %w: %s", s, n, ErrMisfit, fmt.Sprintf(format, args...))
 }
 
-// NewSnapshot returns a zone read as a whole. sets have any order, each owner and type once. Prove checks state.
+// NewSnapshot returns a snapshot of a zone that was read as a whole. sets may be in any order, but must not repeat an
+// owner and type. Only Prove verifies state.
 func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
 	snapshot := &Snapshot{zone: z, header: h, serial: s, n: n, state: state, nsRRsets: h.NameServerRRsets(), sets: newTree()}
 	for set := range sets {
@@ -79,29 +81,29 @@ func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state seth
 
 func (s *Snapshot) Zone() Zone { return s.zone }
 
-// Header must not be modified.
+// Header returns the zone's header. Callers must not modify the result.
 func (s *Snapshot) Header() content.Header { return s.header }
 
 func (s *Snapshot) FQDN() name.Name { return s.header.FQDN }
 
 func (s *Snapshot) Serial() serial.Serial { return s.serial }
 
-// N is the number of the zone's last step.
+// N returns the number of the zone's last step.
 func (s *Snapshot) N() uint64 { return s.n }
 
-// State returns the claimed content state (S6.7), checked by each step and Prove.
+// State returns the content state, a multiset hash. Apply and Prove verify it.
 func (s *Snapshot) State() sethash.State { return s.state }
 
 func (s *Snapshot) Hash() string { return s.header.Hash(s.state) }
 
-// Len counts the rows.
+// Len returns the number of rows.
 func (s *Snapshot) Len() int { return s.rows }
 
 func (s *Snapshot) EntryCount() int { return content.EntryCount(s.nsRRsets, s.rows) }
 
 const proveChunk = 1024
 
-// Prove fails unless all rows and explicit TTLs have the content state State.
+// Prove returns an error unless the hash of all rows and explicit TTLs is State.
 func (s *Snapshot) Prove() error {
 	chunks := make(chan []sethash.Element)
 	states := make([]sethash.State, min(runtime.GOMAXPROCS(0), 1+s.rows/proveChunk))
@@ -140,14 +142,15 @@ func (s *Snapshot) Prove() error {
 	return nil
 }
 
-// RRsets yields read-only RRsets in canonical order, without those of the header's name servers.
+// RRsets iterates over the RRsets in canonical order, without those derived from the header's name servers. The caller
+// must not modify them.
 func (s *Snapshot) RRsets() iter.Seq[content.RRset] { return s.rrsetsFrom(name.Apex) }
 
 const maxPrefetch = 32
 
 func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	return func(yield func(content.RRset) bool) {
-		// A reader of a single name must not pay for more.
+		// Begin with a single RRset, because a reader of a single name must not pay for more.
 		var stretch [maxPrefetch]*content.RRset
 		n, most, going := 0, 1, true
 
@@ -173,7 +176,7 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	}
 }
 
-// prefetchRRsets reads RRsets scattered in memory before they are needed, so that the processor waits for all at once.
+// prefetchRRsets reads RRsets before they are needed, because the processor loads scattered memory faster at once.
 func prefetchRRsets(stretch []*content.RRset) {
 	var octets byte
 	for _, set := range stretch {
@@ -220,7 +223,7 @@ func (s *Snapshot) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(s.header, s.serial, s.RRsets())
 }
 
-// EntriesFrom yields the entries at and after n, to continue a listing.
+// EntriesFrom iterates over the entries at n and after it, to continue a listing.
 func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	if n.IsZero() || n.Compare(s.header.FQDN) <= 0 {
 		return s.Entries()
@@ -233,7 +236,7 @@ func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	return content.EntriesFrom(s.header, from, s.rrsetsFrom(from))
 }
 
-// PackedRRsets yields Entries in wire format, the SOA first. See content.Pack for their lifetime.
+// PackedRRsets iterates over all RRsets in wire format, the SOA first. See content.Pack for their lifetime.
 func (s *Snapshot) PackedRRsets() iter.Seq2[content.Packed, error] {
 	return content.Pack(s.header, s.serial, s.RRsets())
 }
@@ -245,7 +248,8 @@ func (s *Snapshot) PackedSOA() (content.Packed, error) {
 	return s.header.PackSOA(s.serial, s.firstServer())
 }
 
-// PackedRRset returns a published RRset or the SOA. The caller owns its Rdata.
+// PackedRRset returns a published RRset or the SOA in wire format, or false if there is none. The caller owns its
+// Rdata.
 func (s *Snapshot) PackedRRset(owner name.Rel, t rdata.Type) (content.Packed, bool, error) {
 	if t == rdata.SOA && owner.IsApex() {
 		soa, err := s.PackedSOA()
@@ -259,7 +263,8 @@ func (s *Snapshot) PackedRRset(owner name.Rel, t rdata.Type) (content.Packed, bo
 	return packed, err == nil && len(packed.Rdata) > 0, err
 }
 
-// Exists reports whether an RRset is at or below owner (RFC 8499, empty non-terminals).
+// Exists reports whether there is an RRset at or below owner. An owner with RRsets only below is an empty non-terminal
+// (RFC 8499).
 func (s *Snapshot) Exists(owner name.Rel) bool {
 	if owner.IsApex() {
 		return true

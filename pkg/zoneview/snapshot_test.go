@@ -37,8 +37,8 @@ func makeFixture(t testing.TB) (*Snapshot, content.Step) {
 	return snapshot, step
 }
 
-// A misfit changes nothing, and the error names zone, step and difference. Any change to a fitting step makes a
-// misfit.
+// A step that does not fit changes nothing, and the error names zone, step and difference. Any modification of a
+// fitting step makes it unfit.
 func TestApply_misfits(t *testing.T) {
 	row := func(owner, data string) content.Row {
 		return content.Row{Owner: name.MustRel(owner), Type: rdata.A, Data: data}
@@ -122,7 +122,7 @@ func TestUndo_misfits(t *testing.T) {
 	}
 }
 
-// A restart must not begin from a wrong listing.
+// After a restart, a server must not serve a listing that differs from the zone.
 func TestProve_noticesEveryDifference(t *testing.T) {
 	snapshot, _ := makeFixture(t)
 	sets := slices.Collect(snapshot.RRsets())
@@ -192,8 +192,8 @@ func TestEntriesFrom_anyName(t *testing.T) {
 	}
 }
 
-// Snapshots share a copy-on-write tree, whose Clone must not run twice at once. Goroutines step from the same snapshot
-// while others read it, for the race detector.
+// Goroutines apply steps to the same snapshot while others read it. Snapshots share a copy-on-write tree whose method
+// Clone must not run concurrently, so this test is for the race detector.
 func TestSnapshot_concurrentUse(t *testing.T) {
 	snapshot, step := makeFixture(t)
 	want := zoneText(snapshot)
@@ -223,7 +223,7 @@ func TestSnapshot_concurrentUse(t *testing.T) {
 func bigZone(count int) iter.Seq[content.RRset] {
 	return func(yield func(content.RRset) bool) {
 		for i := range count {
-			// Separate strings, as from a decoder.
+			// Use separate strings, as a decoder does.
 			set := content.RRset{Owner: name.MustRel(fmt.Sprintf("host-%06d", i)), Type: rdata.A, TTL: content.InheritTTL(), Data: []string{fmt.Sprintf("10.%d.%d.%d", i>>16&255, i>>8&255, i&255)}}
 			if !yield(set) {
 				return
@@ -240,7 +240,7 @@ func heapOf() uint64 {
 	return stats.HeapAlloc
 }
 
-// At most 200 bytes per record in a view (design, Views).
+// A record takes at most 200 bytes of memory in a snapshot.
 func TestSnapshot_bytesPerRecord(t *testing.T) {
 	const count = 50_000
 	before := heapOf()

@@ -8,11 +8,11 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// traceAge bounds a traced step's age, in seconds before the newest: a later delivery is not part of the trace.
+// traceAge limits the age of a traced step, in seconds before the newest. A later delivery is not part of the trace.
 const traceAge = 600
 
-// Traces returns the traceparents of sampled steps after since up to until, oldest first; of all steps if since is 0 or
-// gone.
+// Traces returns the traceparents of the sampled steps after since, up to until, oldest first, or of all steps up to
+// until if since is 0 or no longer kept.
 func (v *Set) Traces(uid string, since, until serial.Serial) (all []string) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	if since == 0 || err != nil {

@@ -27,7 +27,8 @@ func testHeader() content.Header {
 	return content.Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 }
 
-// twin is the simplest view: a map of rows, rebuilt from scratch. Like a ledger, twin makes the steps.
+// twin is the simplest implementation of a view: a map of rows, rebuilt from scratch. Like a ledger, a twin also makes
+// the steps.
 type twin struct {
 	header content.Header
 	serial serial.Serial
@@ -161,7 +162,8 @@ func zoneText(s *Snapshot) string {
 	return text.String()
 }
 
-// A replayed history equals the zone rebuilt from rows, Undo restores the state before, and snapshots never change.
+// A snapshot with a history of steps applied equals the zone rebuilt from its rows. Undo restores the previous state,
+// and no step changes an existing snapshot.
 func TestApplyUndo_agreeWithRebuilding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newTwin()
@@ -212,7 +214,7 @@ func TestApplyUndo_agreeWithRebuilding(t *testing.T) {
 	})
 }
 
-// checkChange requires entries before - Removed + Added = entries after.
+// checkChange fails the test unless the change turns the entries before the step into the entries after it.
 func checkChange(t rapid.TB, before, after *Snapshot, step content.Step) {
 	change := StepChange(before, after, step)
 	if change.From != before.Serial() || change.To != after.Serial() {
@@ -257,7 +259,7 @@ func checkChange(t rapid.TB, before, after *Snapshot, step content.Step) {
 	}
 }
 
-// checkReading requires all read methods to agree with Entries.
+// checkReading fails the test unless all read methods agree with Entries.
 func checkReading(t rapid.TB, s *Snapshot) {
 	entries := slices.Collect(s.Entries())
 	at := 0
@@ -314,7 +316,7 @@ func checkReading(t rapid.TB, s *Snapshot) {
 	}
 }
 
-// makeHistory returns count steps; each adds an address at a new name.
+// makeHistory returns a history of count steps. Each adds an address at a new name.
 func makeHistory(t testing.TB, count int) []content.Step {
 	w := newTwin()
 	steps := []content.Step{w.makeStep(t, testHeader(), nil, nil)}

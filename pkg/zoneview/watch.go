@@ -15,7 +15,7 @@ type waiters struct {
 	gone  bool
 }
 
-// mu is held.
+// The caller must hold v.mu.
 func (v *Set) wakeWaiters(uid string) {
 	if waiting := v.waiting[uid]; waiting != nil {
 		close(waiting.wake)
@@ -23,8 +23,8 @@ func (v *Set) wakeWaiters(uid string) {
 	}
 }
 
-// Wait blocks until a zone, perhaps missing yet, has step atLeast, and returns its newest snapshot. After a removal the
-// error is ErrGone.
+// Wait blocks until a zone has reached the step with the number atLeast, and returns its newest snapshot. The Set need
+// not have the zone yet. If the zone is removed, Wait returns ErrGone.
 func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, error) {
 	for {
 		v.mu.Lock()
@@ -58,15 +58,16 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 	}
 }
 
-// Event reports a changed or gone zone. LastSettled is a gone zone's; nil if never settled.
+// Event reports that a zone changed or was removed. LastSettled is the last settled snapshot of a removed zone, or nil
+// if it never settled.
 type Event struct {
 	Zone        Zone
 	Gone        bool
 	LastSettled *Snapshot
 }
 
-// Subscribe returns a channel of events, and a function that closes it. A zone's waiting events are merged, so a slow
-// receiver delays no other. Subscribe before iterating over All.
+// Subscribe returns a channel of events, and a function that closes the channel. Pending events for a zone are merged,
+// so a slow receiver does not delay others. Subscribe before iterating over All, to miss no change.
 func (v *Set) Subscribe() (<-chan Event, func()) {
 	sub := &subscriber{pending: map[string]Event{}, wake: make(chan struct{}, 1), end: make(chan struct{})}
 	events := make(chan Event)
@@ -85,7 +86,7 @@ func (v *Set) Subscribe() (<-chan Event, func()) {
 	}
 }
 
-// mu is held.
+// The caller must hold v.mu.
 func (v *Set) notifySubscribers(event Event) {
 	for sub := range v.subs {
 		sub.addEvent(event)

@@ -44,7 +44,6 @@ type Backend struct {
 	forms    map[contract.Key]storedForm
 }
 
-// storedForm is an RRset in another form than requested.
 type storedForm struct {
 	requested protocol.RRset
 	listed    listedRRset

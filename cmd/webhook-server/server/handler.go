@@ -163,7 +163,6 @@ func (h *handler) readBody(w http.ResponseWriter, request *http.Request) ([]byte
 	return body, err
 }
 
-// findClient returns a client's address, the /64 for IPv6, or the zero address.
 func findClient(remote string) slots.Client {
 	at, _ := netip.ParseAddrPort(remote)
 	address := at.Addr().Unmap().WithZone("")

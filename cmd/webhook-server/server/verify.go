@@ -79,7 +79,6 @@ func (h *handler) verifySeal(request *http.Request, of seal, body []byte) error 
 	return h.nonces.useNonce(of.nonce, of.timestamp.Add(protocol.Window), h.config.Now())
 }
 
-// nonces are hashes, kept until their timestamps are stale.
 type nonces struct {
 	maxEntries int
 

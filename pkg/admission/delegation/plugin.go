@@ -38,7 +38,6 @@ type WantsDecider interface {
 	admission.InitializationValidator
 }
 
-// Register registers the plugin.
 func Register(plugins *admission.Plugins) {
 	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
 }
@@ -79,8 +78,8 @@ func (p *Plugin) ValidateInitialization() error {
 	return nil
 }
 
-// Validate refuses a Record early if no rule of the zone allows the write. Otherwise the audit event gets the allowing
-// rule, as the annotation AnnotationRule.
+// Validate refuses a Record early, before the ledger's decision at the commit, if no rule of the zone allows the write.
+// Otherwise the audit event gets the allowing rule, as the annotation AnnotationRule.
 func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetResource().GroupResource() != v1alpha1.Resource("records") || a.GetSubresource() != "" {
 		return nil

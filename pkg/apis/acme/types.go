@@ -12,8 +12,7 @@ import (
 
 const (
 	GroupName = "acme.kubi.zone"
-	// Resource names the solver.
-	Resource = "kubizone"
+	Resource  = "kubizone"
 )
 
 // SchemeGroupVersion is the version that cert-manager posts.

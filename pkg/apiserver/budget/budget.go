@@ -44,7 +44,6 @@ type Config struct {
 	Registry metrics.KubeRegistry
 }
 
-// Budgets are the budgets of all namespaces.
 type Budgets struct {
 	config  Config
 	metrics *Metrics
@@ -155,7 +154,6 @@ func (b *Budgets) Add(namespace string, octets int64) {
 	b.currentAccount(namespace).storedOctets += octets
 }
 
-// EndCount ends a count.
 func (b *Budgets) EndCount() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

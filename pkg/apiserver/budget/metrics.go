@@ -10,7 +10,6 @@ import (
 	"kubi.zone/kubizone/pkg/topten"
 )
 
-// Metrics are the metrics of Budgets.
 type Metrics struct{ refused *metrics.CounterVec }
 
 // NewMetrics registers and returns the metrics.

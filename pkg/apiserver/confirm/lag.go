@@ -19,8 +19,9 @@ type LagMetrics struct {
 	index atomic.Pointer[ready.Index]
 }
 
-// NewLagMetrics registers the controller's metrics of unconfirmed changes, with samples only after the controller has
-// ended. The controller needs another registry, because the names are the same.
+// NewLagMetrics registers the controller's metrics of unconfirmed changes, so that alerts keep firing after the
+// controller has ended; until then there are no samples. The controller needs another registry, because the names are
+// the same.
 func NewLagMetrics(registry metrics.KubeRegistry) *LagMetrics {
 	oldest := samples.New("kubizone_delivery_oldest_change_seconds", ready.HelpOldestChange, "class")
 	behind := samples.New("kubizone_delivery_secondaries_behind", ready.HelpSecondariesBehind, "class")

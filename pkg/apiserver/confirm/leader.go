@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// pageRecords bounds a page, the Records of a namespace that are written together.
 const pageRecords = 128
 
 const (
@@ -95,7 +94,6 @@ type Confirmer struct {
 	lags *LagMetrics // nil without Leases
 }
 
-// Metrics are the metrics of a Confirmer.
 type Metrics struct {
 	unconfirmed *metrics.Gauge
 	tally       *tally

@@ -77,7 +77,6 @@ func (l *leader) resetTracker() {
 	}
 }
 
-// change is an event of the watch; reset means that all Records follow.
 type change struct {
 	record         *v1alpha1.Record
 	deleted, reset bool

@@ -41,7 +41,7 @@ func (p *pace) end(octets int) {
 
 // EndSlowClients adds a deadline to each read of a request and each write of a response to end stalled clients, because
 // each request occupies a seat of Kubernetes' priority and fairness. Long-running requests, such as watches, get none
-// for writes. Filters that respond themselves belong inside handler, or get no deadline.
+// for writes. Responses of filters outside handler have no deadline.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)

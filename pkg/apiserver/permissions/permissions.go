@@ -116,7 +116,6 @@ var admissionRules = map[string][]Rule{
 	},
 }
 
-// Checker checks the rules of Needs.
 type Checker struct {
 	Needs []Need
 
@@ -234,7 +233,6 @@ func askPermission(ctx context.Context, client kubernetes.Interface, one Rule, v
 	return answer.Status.Allowed, nil
 }
 
-// OfAdmission returns the rules of admission plugins.
 func OfAdmission(plugins []string) []Rule {
 	var rules []Rule
 	for _, plugin := range plugins {

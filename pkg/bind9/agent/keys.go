@@ -133,7 +133,7 @@ const (
 )
 
 // SweepKeys deletes DNSSEC keys of removed zones at once and at each tick, until ctx ends. Keys stay for keyTime, and
-// for at most maxOrphanedKeys zones of an owner.
+// of an owner (a request's keyOwner) only those of the last maxOrphanedKeys zones.
 func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
 	for {
 		if err := a.removeOldKeys(ctx); err != nil && ctx.Err() == nil {

@@ -243,7 +243,6 @@ func (c *children) getLive(ctx context.Context, resource schema.GroupVersionReso
 	return object, err
 }
 
-// foreign is the error for an object of another manager, or of another server of ours.
 type foreign struct{ resource, name, manager, owner string }
 
 func (e *foreign) Error() string {

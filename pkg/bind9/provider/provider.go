@@ -370,8 +370,8 @@ func explainAgent(instance Instance, failure *client.Error) *delivery.Error {
 	return e
 }
 
-// Remove ends a zone's delivery. In mode Catalog no agent is called, because the signer's zone of this name may belong
-// to another Zone.
+// Remove deletes a zone at the BIND instances, through their agents, unless another Zone has the name by now. In mode
+// Catalog instances follow the catalog instead, because the signer's zone of this name may belong to another Zone.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	f, err := p.readFleet(plan.ServerNames(), p.config.Signed(plan.UID), p.config.Signing(plan.UID))
 	if err != nil {

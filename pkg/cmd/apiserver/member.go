@@ -24,7 +24,7 @@ type MemberOptions struct {
 	Cluster    embed.Cluster
 }
 
-// AddFlags adds the flags.
+// AddFlags adds the flags of an etcd in this process, and of its cluster.
 func (o *MemberOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.DataDir, "etcd-data-dir", o.DataDir, "Directory of an etcd that runs in this process, instead of --etcd-servers; "+
 		"created if missing.")

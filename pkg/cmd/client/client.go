@@ -30,7 +30,6 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/why"
 )
 
-// New returns a new root command.
 func New() *cobra.Command { return newProgram().Root }
 
 func newProgram() *program.Program {
@@ -73,7 +72,6 @@ func Results() map[string]any {
 	return all
 }
 
-// completionName is the plugin's name for kubectl's completions.
 const completionName = "kubectl_complete-kubizone"
 
 func complete(started string, arguments []string) []string {

@@ -20,7 +20,6 @@ type deliveryPart struct {
 	Lack *lack
 }
 
-// deliveryRow is a class, or a server of the class above.
 type deliveryRow struct {
 	Name, Series, Behind string
 	State                state

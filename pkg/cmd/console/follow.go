@@ -18,7 +18,6 @@ import (
 
 const rewatch = time.Second
 
-// source is a list whose changes concern a page.
 type source struct {
 	resource, namespace string
 	selector            fields.Selector

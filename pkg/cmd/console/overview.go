@@ -33,7 +33,6 @@ func (o *overview) More() int64 { return o.Zones - int64(len(o.First)) }
 // Most is the number of objects of a Partial list.
 func (o *overview) Most() int { return overviewMost }
 
-// overviewPart is a list of objects in need of a person, with the command for the next step.
 type overviewPart struct {
 	Title, When, Hint string
 	Items             []status.Item

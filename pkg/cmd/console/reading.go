@@ -126,7 +126,6 @@ func (r *reading) readSourced(ctx context.Context, zone types.NamespacedName, mo
 
 var errAbsent = errors.New("not found")
 
-// lack is a missing right of the user, or another failure to read.
 type lack struct{ Verb, Resource, Namespace, Reason string }
 
 // Error tells nothing of objects if a right is missing (C5).

@@ -41,7 +41,6 @@ func NewOptions() *Options {
 	}
 }
 
-// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
 	o.Traces.AddFlags(flags)

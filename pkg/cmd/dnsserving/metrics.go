@@ -26,7 +26,6 @@ var (
 	zones    = newMetric("zones", "Zones that are served at this moment, catalogs not among them.")
 )
 
-// NewMetrics registers the metrics.
 func NewMetrics(registry metrics.KubeRegistry, p *primary.Primary) {
 	samples.Register(registry, func(send samples.Send) {
 		stats := p.Stats()

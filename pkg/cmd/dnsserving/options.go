@@ -39,7 +39,6 @@ func NewOptions() Options {
 	}
 }
 
-// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.DNSListen, "dns-listen", o.DNSListen, "address and port of the hidden primary, UDP and TCP; port 0 takes a free one")
 	flags.StringArrayVar(&o.DNSViews, "dns-view", o.DNSViews, `view served by DNS, "" for the default view; repeatable: `+

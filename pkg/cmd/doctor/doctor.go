@@ -19,7 +19,6 @@ import (
 )
 
 var (
-	// ErrFailed means that a check failed.
 	ErrFailed = program.No("something is wrong: see CAUSE above")
 	// ErrUnanswered means that kube-apiserver did not answer.
 	ErrUnanswered = errors.New("nothing could be checked: see CAUSE above")
@@ -27,7 +26,6 @@ var (
 	ErrUnread = errors.New("whether zones are current could not be read: see zones above")
 )
 
-// Diagnosis is the result of the command.
 type Diagnosis struct {
 	// Cause is the check that explains the other failures, or "".
 	Cause  string    `json:"cause,omitempty"`

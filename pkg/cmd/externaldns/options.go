@@ -49,7 +49,6 @@ func NewOptions() *Options {
 
 const usualTemplate = "{cluster}-{namespace}"
 
-// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlagsWithoutCluster(flags)
 	flags.StringVar(&o.Listen, "listen", o.Listen, "loopback address and port for external-dns, its --webhook-provider-url; "+

@@ -24,7 +24,6 @@ var (
 		"of the ten namespaces with the longest.", "namespace")
 )
 
-// NewMetrics registers the metrics.
 func NewMetrics(registry metrics.KubeRegistry, servers listers.Bind9InstanceLister) {
 	samples.Register(registry, func(send samples.Send) {
 		all, _ := servers.List(labels.Everything()) // a lister cannot fail

@@ -40,7 +40,6 @@ func NewOptions() *Options {
 	}
 }
 
-// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
 	flags.StringVar(&o.HealthListen, "health-listen", o.HealthListen, "address and port of /livez, /readyz and /metrics, over HTTP; "+

@@ -29,7 +29,6 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// FieldManager is the field manager of an import.
 const FieldManager = "kubizone-import"
 
 // ErrRefused is returned if the report has refused lines.

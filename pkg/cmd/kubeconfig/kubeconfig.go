@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// Options are the flags.
 type Options struct {
 	rules     *clientcmd.ClientConfigLoadingRules
 	overrides clientcmd.ConfigOverrides
@@ -149,8 +148,8 @@ func (o *Options) Reader() (versioned.Interface, string, error) {
 	return client, namespace, nil
 }
 
-// Client returns a command's configuration and namespace. Reads fail after seconds without an answer, because a person
-// waits; --request-timeout bounds all requests instead.
+// Client returns a command's configuration and namespace. Reads, but not writes, fail after 15 seconds without an
+// answer, because a person waits; --request-timeout bounds all requests instead.
 func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	if config, namespace, err = o.ProcessClient(); err == nil {
 		waits := commandTimeouts

@@ -52,7 +52,6 @@ func (f *Format) check() error {
 	return nil
 }
 
-// Is reports whether the user asked for form.
 func (f *Format) Is(form string) bool { return f.form == form }
 
 // IsDocument reports whether the user asked for JSON or YAML.

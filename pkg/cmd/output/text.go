@@ -26,7 +26,6 @@ func (t *Text) IsWide() bool { return t.wide }
 // NewText returns an empty text for a writer's screen.
 func NewText(to io.Writer) *Text { return &Text{screen: screenOf(to)} }
 
-// WriteTo writes the text.
 func (t *Text) WriteTo(to io.Writer) (int64, error) {
 	if screened, ok := to.(*Writer); ok && t.screen.Color {
 		to = screened.raw // every part is escaped

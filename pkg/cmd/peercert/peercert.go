@@ -37,7 +37,6 @@ const (
 	requestTimeout = time.Minute
 )
 
-// Options are the flags.
 type Options struct {
 	Kubeconfig string
 	// Secret is NAMESPACE/NAME.
@@ -46,7 +45,6 @@ type Options struct {
 	Dir    string
 }
 
-// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "cluster that keeps the Secret; without it the one this pod runs in")
 	flags.StringVar(&o.Secret, "secret", o.Secret, "NAMESPACE/NAME of the Secret that keeps the certificate for all members; "+

@@ -37,7 +37,6 @@ func NewOptions() *Options {
 	return &Options{Options: dnsserving.NewOptions(), Client: kubeconfig.NewOptions(), HealthListen: ":8080"}
 }
 
-// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Options.AddFlags(flags)
 	o.Client.AddFlags(flags)

@@ -69,7 +69,6 @@ func Open(health netip.AddrPort, out io.Writer) (*Process, error) {
 	return p, nil
 }
 
-// BindPort binds the port of a flag.
 func BindPort(flag, at string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", at)
 	if err != nil {

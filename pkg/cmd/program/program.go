@@ -40,8 +40,8 @@ type Program struct {
 	json      *jsonFormat
 }
 
-// New returns a program with root's commands and a command version. version prints the versions of the Go modules too.
-// Programs in a process share only the log.
+// New returns a program with root's commands and a command version. version prints the versions of modules (Go module
+// paths) too. Programs in a process share only the log.
 func New(root *cobra.Command, modules ...string) *Program {
 	p := &Program{Name: root.Use, Root: root, format: logText}
 	text := describeBuild(root.Use, modules)

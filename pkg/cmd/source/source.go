@@ -25,7 +25,6 @@ type Options struct {
 	CAFile, CertFile, KeyFile string
 }
 
-// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "data directory of kubizone up or of kubizone apiserver --etcd-data-dir, "+
 		"in use or not")
@@ -73,7 +72,8 @@ func isEndpoint(text string) bool {
 	return err == nil && (at.Host != "" || at.Scheme == "unix")
 }
 
-// Reach returns etcd's endpoints, and may start the etcd of --data-dir until release. Close connections before release.
+// Reach returns etcd's endpoints. With --data-dir it starts the etcd there, until release, unless a process runs it.
+// Close connections before release (nil after an error).
 func (o *Options) Reach(ctx context.Context) (where storagebackend.TransportConfig, release func(), err error) {
 	if err := o.Validate(); err != nil {
 		return where, nil, err

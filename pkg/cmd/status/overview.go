@@ -13,9 +13,7 @@ import (
 )
 
 var (
-	// ErrBehind means that a zone is not current.
 	ErrBehind = program.No("not all zones are current; kubectl kubizone why ZONE names the cause")
-	// ErrUnread means that no zone could be read.
 	ErrUnread = errors.New("no zone could be read; kubectl kubizone doctor finds the cause")
 )
 

@@ -45,7 +45,6 @@ var OpenRecords = []fields.Selector{
 	fields.OneTermEqualSelector(v1alpha1.FieldRecordReady, string(metav1.ConditionUnknown)),
 }
 
-// reading is a Reader with its result, guarded by mu.
 type reading struct {
 	*Reader
 	*Overview
@@ -59,8 +58,9 @@ func ReadAll(ctx context.Context, objects versioned.Interface, core cluster.Inte
 	return (&Reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: []string{metav1.NamespaceAll}}).Read(ctx, nil)
 }
 
-// NewReader returns a Reader of the namespaces. For all namespaces, the list is NamespaceAll alone; if the user may not
-// list zones there, the Reader reads only the namespace fallback, unless fallback is "".
+// NewReader returns a Reader of the state of zones in the namespaces, at least one. For all namespaces, the list is
+// NamespaceAll alone; if the user may not list zones there, the Reader reads only the namespace fallback, unless
+// fallback is "".
 func NewReader(config *rest.Config, namespaces []string, fallback string) (*Reader, error) {
 	objects, err := versioned.NewForConfig(config)
 	if err != nil {
@@ -76,7 +76,8 @@ func NewReader(config *rest.Config, namespaces []string, fallback string) (*Read
 	return &Reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: namespaces, fallback: fallback}, nil
 }
 
-// Read returns the present state, and calls each for every zone unless each is nil. The Overview lists failed reads.
+// Read returns the present state of zones, Records and classes, and calls each for every zone unless each is nil. The
+// Overview lists failed reads.
 func (r *Reader) Read(ctx context.Context, each func(*v1alpha1.Zone)) *Overview {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()

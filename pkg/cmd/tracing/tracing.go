@@ -22,7 +22,6 @@ import (
 
 const flushTime = 5 * time.Second
 
-// Options is the flag.
 type Options struct{ ConfigFile string }
 
 // AddFlags binds the flag.
@@ -34,7 +33,6 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 // Config is a file's content, nil without the flag.
 type Config = tracingapi.TracingConfiguration
 
-// Complete reads the file.
 func (o *Options) Complete() (*Config, error) {
 	if o.ConfigFile == "" {
 		return nil, nil
@@ -85,7 +83,6 @@ func Close(provider tracing.TracerProvider) {
 	}
 }
 
-// bounded bounds the wait for a silent collector.
 type bounded struct{ tracing.TracerProvider }
 
 func (b bounded) Shutdown(ctx context.Context) error {

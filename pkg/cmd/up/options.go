@@ -51,7 +51,6 @@ func NewOptions() *Options {
 	}
 }
 
-// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Options.AddFlags(flags)
 	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory of all data: etcd, certificates, the kubeconfig; created if missing")

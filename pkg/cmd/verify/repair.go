@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// FieldManager is the field manager of the request.
 const FieldManager = "kubizone-verify"
 
 // ErrNotRepaired means that a class has not repaired the zone.

@@ -36,7 +36,6 @@ import (
 )
 
 var (
-	// ErrDifferent is returned if a server differs.
 	ErrDifferent = program.No("not every server has what the zone contains")
 	// ErrUnanswered is returned if no server differs, but some did not answer.
 	ErrUnanswered = errors.New("not every server could be compared: see Failed and ? above")
@@ -59,7 +58,6 @@ func NewOptions() *Options {
 	return &Options{Client: kubeconfig.NewOptions(), format: &output.Format{}}
 }
 
-// AddFlags adds the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlagsWithNamespace(flags)
 	// kubectl's flag --server is the API server.

@@ -97,8 +97,8 @@ if you may get the DNSClass, else the zone's NS names.`,
 	return command
 }
 
-// FindResolver returns the resolver's HOST:PORT: the flag's (asked), or else the first of resolv.conf. The result is ""
-// for the flag "none", or without such a server.
+// FindResolver returns the resolver's HOST:PORT: asked, the flag's, or else the first of resolv.conf. The result is ""
+// for the flag "none", or without a nameserver in resolv.conf.
 func FindResolver(asked string) (string, error) {
 	switch asked {
 	case noResolver:

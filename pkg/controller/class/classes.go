@@ -51,7 +51,6 @@ type classSync struct {
 // primary.
 const farewellTime = 5 * time.Second
 
-// knownClass is a class as last passed to the Loop.
 type knownClass struct {
 	uid        types.UID
 	generation int64

@@ -84,8 +84,8 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 }
 
 // Membership returns the zones and the serial of a class's catalog zone; created is the time of the class's creation.
-// With ofServers (block bind9), Unconfirmed lists zones never confirmed by some server, and a change there raises the
-// serial too.
+// With ofServers (block bind9), Unconfirmed has the zones that not all servers have ever confirmed; a change there
+// raises the serial too, so that servers fetch the catalog.
 func (m *Members) Membership(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -177,8 +177,8 @@ func (c ofClass) Name(uid string) name.Name {
 
 func (c ofClass) Holder(zone name.Name) string { return c.HolderAmong([]string{c.class}, zone) }
 
-// HolderAmong returns the UID of the Zone that holds a zone name in the classes: of several, the Zone with the oldest
-// Delivery. It returns "" if none has the name.
+// HolderAmong returns the UID of the Zone that servers have under a zone name in the classes, or "". Among several
+// Zones of the name, that is the Zone with the oldest Delivery.
 func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

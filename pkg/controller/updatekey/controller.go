@@ -128,7 +128,6 @@ func refuseName(format string, arguments ...any) verdict {
 	return verdict{v1alpha1.ReasonKeyNameTaken, fmt.Sprintf(format, arguments...)}
 }
 
-// candidate is an UpdateKey whose key may be served.
 type candidate struct {
 	object *v1alpha1.UpdateKey
 	key    *updates.Key // nil if verdict has the reason

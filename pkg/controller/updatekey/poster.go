@@ -35,7 +35,6 @@ type Poster struct {
 	outcomes map[string]outcome // by ID, since they were taken last
 }
 
-// outcome has a key's last executed and refused message, last error, and numbers of refused and failed messages.
 type outcome struct {
 	update          *v1alpha1.UpdateKeyUpdate
 	refusal         *v1alpha1.UpdateKeyRefusal

@@ -18,8 +18,9 @@ const compareWithin = 10 * time.Second // after a change of the class's servers
 
 const viewWait = 5 * time.Minute // bounds a removal's wait for its zone's view
 
-// BeginAttempt updates m before an attempt to deliver. The delay after a failure ends if the class changed, the zone
-// joined or left the class, a user requests a retry, or f.Woken is set.
+// BeginAttempt updates m by f before an attempt to deliver; Leaving becomes true for a zone to withdraw. The delay
+// after a failure ends if the class changed, the zone joined or left the class, a user requests a retry, or f.Woken is
+// set.
 func (m *Memory) BeginAttempt(f *Facts) {
 	if f.Revision != m.revision {
 		m.revision = f.Revision

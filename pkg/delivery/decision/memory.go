@@ -96,7 +96,7 @@ func (t *times) isFuture(c cause, now time.Time) bool { return t[c].After(now) }
 func (m *Memory) IsFailing() bool { return m.failures > 0 || m.refusals.rounds > 0 || m.blocked }
 
 // LoadState replaces m.State by the stored state. An intent (the serial noted before an outside write) that this
-// process could not save is kept, unless another worker has begun since.
+// process could not save is kept, unless the stored Intent or Holder is another worker's.
 func (m *Memory) LoadState(state delivery.State, me string) {
 	m.Loaded, m.LoadedOnce, m.Stored, m.State = true, true, state, state
 	m.refusals.byRRset, m.refusals.remaining = nil, nil
@@ -130,8 +130,8 @@ func (m *Memory) withoutHolder(intent *delivery.Intent, me string) *delivery.Int
 	return &free
 }
 
-// NextWake returns the time of the next attempt if nothing changes; zero means none. A retry precedes other causes,
-// which count only if due after began.
+// NextWake returns the time of the next attempt if nothing changes; zero means none. A due retry alone counts, even if
+// later, because Next waits for it. Other causes count only if due after began.
 func (m *Memory) NextWake(began time.Time) (wake time.Time) {
 	if m.due.isSet(dueRetry) {
 		return m.due[dueRetry]

@@ -51,8 +51,8 @@ const (
 const remains = "; RRsets removed from the zone may still be there, since the journal no longer has the changes after the last " +
 	"confirmed serial: compare the provider's data with zones/entries, and remove the rest there"
 
-// RecordAnswer updates m after the provider's answer to a write, and returns the attempt's result. If the provider
-// refuses all RRsets because it lacks the zone, the attempt fails.
+// RecordAnswer updates m after the provider's answer to a write, and returns the attempt's result. Single refused
+// RRsets are noted for retries; if all are refused because the provider lacks the zone, the attempt fails.
 func (m *Memory) RecordAnswer(f *Facts, planned PlannedWrite, report delivery.Report, err error) Result {
 	if planned.Repeat && err == nil {
 		m.due.clear(dueRepeat)

@@ -63,8 +63,8 @@ func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 }
 
 // PassFence returns an error if another worker has taken over the delivery. An attempt calls PassFence before each
-// write to the provider. The first call stores the intent (the serial to write), later calls check the intent. A
-// covered worker checks instead that it still is State.Holder.
+// write to the provider. The first call stores the intent (the serial to write), later calls check the intent. A worker
+// that needs no intent (covered) checks that it still is State.Holder.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -26,8 +26,9 @@ type Source struct {
 	EndedRRsets func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
 }
 
-// FindDeliverable returns the content of a zone for name servers: settled (no cascade or hold) or, while a terminating
-// namespace deletes its Records, at zone.FrozenSerial. The result is nil if the content is unknown.
+// FindDeliverable returns the content of a zone for name servers: the newest without unfinished cascades (changes in
+// many steps) or a mass deletion's hold; while a terminating namespace deletes its Records, the content before, at
+// zone.FrozenSerial. The result is nil if the content is unknown.
 func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	settled, ok := s.Views.Settled(zone.UID)
 	if !ok {

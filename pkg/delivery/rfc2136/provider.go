@@ -176,7 +176,7 @@ func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Seria
 }
 
 // Health asks the server for the last delivered zone's SOA, before the first delivery for the root's. A signed answer
-// proves that the server accepts the key. An unsigned refusal may precede the check of the key: ErrNotProven.
+// proves that the server accepts the key. An unsigned refusal for the root does not: the error wraps ErrNotProven.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.lastZone

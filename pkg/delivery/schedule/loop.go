@@ -335,8 +335,9 @@ func (o *losses) beginRound(lost []string, now time.Time) []string {
 	return nil
 }
 
-// AskLast asks each server of a class for its zone that changed last. If a server lacks the serial, all zones of the
-// class are compared at once, because the server may have lost others too.
+// AskLast asks each server of a class for its zone that changed last. If a server has an earlier serial than confirmed,
+// or no zone, all zones of the class are compared with the servers at once, because the server may have lost others
+// too.
 func (l *Loop) AskLast(ctx context.Context, class string) {
 	l.mu.Lock()
 	c := l.classes[class]

@@ -15,7 +15,7 @@ import (
 
 // Hold reserves the zone name of a stored delivery in its class, so that a later delivery of the name waits; a zero
 // State frees the name. Call Hold before Run for each stored delivery, and after each write of another worker. Hold
-// ignores deliveries that the Loop works on. The earlier delivery (since, then id) has precedence.
+// ignores the Loop's own deliveries. The earlier delivery (since, then id) has precedence.
 func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,7 +54,6 @@ func (l *Loop) updateNames(i *item) {
 	l.wakeAll(l.names.updateNames(i.key, []delivery.State{i.State, i.Stored}, i.Leaving && i.Loaded, over))
 }
 
-// siblings is an attempt's access to other deliveries of its class and zone.
 type siblings struct {
 	loop *Loop
 	item *item

@@ -35,7 +35,8 @@ func (s *ServedKeys) noteSignature(record mdns.RR) {
 	}
 }
 
-// AskKeys asks a secondary for a zone's DNSKEY and SOA records, and returns the keys, the serial and both signatures.
+// AskKeys asks a secondary for a zone's DNSKEY and SOA records, and returns the keys as text, the serial and the
+// earliest expiry of their signatures.
 func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name) (ServedKeys, error) {
 	got := ServedKeys{Keys: map[string]bool{}}
 	keys, err := askRRset(ctx, connect, server.Addr, server.Key, zone, mdns.TypeDNSKEY)

@@ -154,7 +154,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, nil
 }
 
-// Remove passes the fence and forgets the zone's answers. The zone leaves the class when its Delivery is deleted.
+// Remove drops the zone's cached answers, if the fence finds no other worker with a later plan. Secondaries remove the
+// zone by themselves when it leaves the catalog, after the deletion of its Delivery.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		return delivery.Report{}, ctx.Err()
@@ -177,7 +178,8 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, ctx.Err()
 }
 
-// Health asks each secondary for the SOA of its catalog, or of the root. Without that zone the result is ErrNotProven.
+// Health asks each secondary for the SOA of its catalog, or of the root. A secondary that answers without that zone
+// proves nothing: ErrNotProven, if no secondary has another error.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
 		return fmt.Errorf("the class names no secondary to ask; any server with its key may transfer its zones: %w",

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// OfValue returns the mistake in a value of a type at owner, as written.
+// OfValue returns the mistake in a value of a record at owner, both as written.
 func OfValue(rrtype rdata.Type, owner, text string) string {
 	if fault := repeatFault(rdata.Value{Type: rrtype, Text: text}.Host()); fault != "" {
 		return fault
@@ -30,8 +30,8 @@ var valueFaults = map[rdata.Type]func(owner, text string) string{
 	rdata.MX: exchangeFault, rdata.SRV: serviceFault,
 }
 
-// OfValues returns a mistake of several values of an RRset together, such as two SPF policies, and the index of the
-// faulty value. fault is "" without a mistake.
+// OfValues returns a mistake that several values of an RRset make together, such as two SPF policies, and the index of
+// the faulty value. fault is "" if there is no mistake.
 func OfValues(rrtype rdata.Type, owner string, texts []string) (at int, fault string) {
 	if rrtype == rdata.MX && len(texts) > 1 {
 		at = slices.IndexFunc(texts, func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." })
@@ -187,7 +187,7 @@ func OfZone(text string) string {
 
 var publicTops = []string{"com", "net", "org", "edu", "gov", "mil", "int", "info", "biz", "app", "dev"}
 
-// written are networks whose reverse zones are often written in the order of an address.
+// written contains networks whose reverse zones are often written in the order of an address.
 var written = []netip.Prefix{netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("172.16.0.0/12"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24")}
 

@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// maxLookups bounds a receiver's queries for an SPF policy (RFC 7208 §4.6.4).
+// maxLookups is the maximum number of a receiver's queries for an SPF policy (RFC 7208 §4.6.4).
 const maxLookups = 10
 
 func authorityFault(_, text string) string {
@@ -89,7 +89,7 @@ func senderFault(terms []string) string {
 	return ""
 }
 
-// spfLookups are the terms of SPF for which a receiver queries.
+// spfLookups contains the terms of SPF that make a receiver query.
 var spfLookups = []string{"include", "a", "mx", "ptr", "exists", "redirect"}
 
 // isDMARCOwner is false for NAME._report._dmarc, which only permits reports.
@@ -98,7 +98,8 @@ func isDMARCOwner(owner string) bool {
 	return first == "_dmarc"
 }
 
-// At a name below such a label, a provider keeps policies of customers, whose CNAMEs lead there.
+// hasLabel reports whether owner is below one of the labels. A provider keeps policies of customers there, whose CNAMEs
+// point to them.
 func hasLabel(owner string, labels ...string) bool {
 	all := strings.Split(strings.ToLower(owner), ".")
 	return slices.ContainsFunc(all[1:], func(label string) bool { return slices.Contains(labels, label) })
@@ -127,7 +128,6 @@ func reportFault(owner, text string) string {
 
 var dmarcPolicies = []string{"none", "quarantine", "reject"}
 
-// Lower case keeps base64 valid.
 func keyFault(owner, text string) string {
 	first, _, _ := strings.Cut(strings.ToLower(owner), ".")
 	if first != "*" && !hasLabel(owner, "_domainkey", "domainkey", "dkim") {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Name is an absolute owner name in canonical form (S1.2, S1.3), "www.example.org.". The zero value is no name.
+// Name is an absolute owner name in canonical form, such as "www.example.org.". The zero value is not a name.
 type Name struct{ s string }
 
 var Root = Name{"."}
 
 func (n Name) String() string { return n.s }
 
-// IsZero reports whether n is no name.
+// IsZero reports whether n is the zero value.
 func (n Name) IsZero() bool { return n.s == "" }
 
 func (n Name) relText() string {
@@ -25,10 +25,10 @@ func (n Name) relText() string {
 	return n.s[:len(n.s)-1]
 }
 
-// Labels returns the labels left to right; none for the root.
+// Labels returns the labels from left to right. The root has none.
 func (n Name) Labels() []string { return splitLabels(n.relText()) }
 
-// NumLabels counts the labels.
+// NumLabels returns the number of labels.
 func (n Name) NumLabels() int {
 	if n.s == "" || n.s == "." {
 		return 0
@@ -36,7 +36,7 @@ func (n Name) NumLabels() int {
 	return strings.Count(n.s, ".")
 }
 
-// WireLen returns the uncompressed length with the root's octet (RFC 1035 §3.1), at most 255.
+// WireLen returns the length of the uncompressed wire form, at most 255 octets (RFC 1035 §3.1).
 func (n Name) WireLen() int {
 	switch n.s {
 	case "":
@@ -50,7 +50,7 @@ func (n Name) WireLen() int {
 // IsWildcard reports whether the leftmost label is "*".
 func (n Name) IsWildcard() bool { return strings.HasPrefix(n.s, "*.") }
 
-// Parent drops the leftmost label, and returns false at the root.
+// Parent returns n without the leftmost label, or false if n is the root.
 func (n Name) Parent() (Name, bool) {
 	if n.s == "" || n.s == "." {
 		return Name{}, false
@@ -62,7 +62,7 @@ func (n Name) Parent() (Name, bool) {
 	return Name{rest}, true
 }
 
-// Encloses reports whether sub is n or below; false if either is zero.
+// Encloses reports whether sub is n or below. It returns false if either is zero.
 func (n Name) Encloses(sub Name) bool {
 	_, ok := n.labelsBelow(sub)
 	return ok
@@ -84,7 +84,7 @@ func (n Name) labelsBelow(sub Name) (string, bool) {
 	return sub.s[:cut-1], true
 }
 
-// Rel returns n relative to origin, or false outside.
+// Rel returns n relative to origin, or false if origin does not enclose n.
 func (n Name) Rel(origin Name) (Rel, bool) {
 	left, ok := origin.labelsBelow(n)
 	switch {
@@ -96,14 +96,16 @@ func (n Name) Rel(origin Name) (Rel, bool) {
 	return Rel{left}, true
 }
 
-// Compare compares in canonical order (RFC 4034 §6.1). Zero equals the root.
+// Compare compares two names in canonical order (RFC 4034 §6.1). The zero value equals the root.
 func (n Name) Compare(m Name) int { return compareLabels(n.relText(), m.relText()) }
 
-// Key returns n with reversed labels, each ended by a dot, and "/" written "~": "org.example.www.", "" for the root. It
-// is a prefix of the keys below, and safe in a slash-separated path. Keys do not sort canonically.
+// Key returns the labels in reverse order, each followed by a dot, such as "org.example.www.", or "" for the root. A
+// slash becomes "~", so a key is safe in a slash-separated path. The key is a prefix of the keys of all names below.
+// Keys do not sort in canonical order.
 func (n Name) Key() string { return labelsToKey(n.relText()) }
 
-// FromKey is the inverse of Key. It rejects other texts, but does not check A-labels again, as Unicode tables change.
+// FromKey is the inverse of Key. It returns an error for any other text, but does not check A-labels again, because
+// Unicode tables change.
 func FromKey(key string) (Name, error) {
 	text, err := keyToLabels(key)
 	if err != nil {
@@ -114,7 +116,7 @@ func FromKey(key string) (Name, error) {
 
 func (n Name) MarshalText() ([]byte, error) { return []byte(n.s), nil }
 
-// UnmarshalText reads MarshalText's result like FromKey, other text like Parse.
+// UnmarshalText parses the result of MarshalText like FromKey, and any other text like Parse.
 func (n *Name) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {
@@ -133,7 +135,7 @@ func (n *Name) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MustParse panics on an error.
+// MustParse is like Parse, but panics on an error.
 func MustParse(text string) Name {
 	n, err := Parse(text)
 	if err != nil {

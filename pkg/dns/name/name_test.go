@@ -16,7 +16,8 @@ const (
 	label61 = "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxy"
 )
 
-// S1.2: lower case, A-labels, trailing dot. The whole text is mapped before the split into labels.
+// Parse returns lower case, A-labels and a trailing dot. IDNA maps the whole text before it is split into labels
+// (S1.2).
 func TestParse_canonical(t *testing.T) {
 	longest := strings.Join([]string{label63, label63, label63, label61}, ".") + "." // 255 octets
 	for _, tc := range []struct{ text, want string }{
@@ -67,7 +68,7 @@ func TestParse_canonical(t *testing.T) {
 	}
 }
 
-// S1.3. Every message names the remedy.
+// Parse rejects invalid names (S1.3), and every message names the remedy.
 func TestParse_refusals(t *testing.T) {
 	tooLong := strings.Join([]string{label63, label63, label63, label63}, ".") + "."
 	for _, tc := range []struct{ text, want string }{
@@ -131,7 +132,7 @@ func TestParse_refusals(t *testing.T) {
 	}
 }
 
-// S1.1.
+// ParseIn resolves relative names and "@" against the origin (S1.1).
 func TestParseIn_origin(t *testing.T) {
 	origin := MustParse("example.org.")
 	for _, tc := range []struct{ text, want string }{
@@ -178,7 +179,7 @@ func TestParseRel_forms(t *testing.T) {
 	}
 }
 
-// A relative name is valid only if it has at most 255 octets together with its zone (S1.3).
+// A relative name is valid only if it and its zone together have at most 255 octets (S1.3).
 func TestRelIn_length(t *testing.T) {
 	origin := MustParse(strings.Join([]string{label63, label63, label63}, ".") + ".") // 193 octets
 	fits, long := MustRel(label61), MustRel(label61+"0")
@@ -191,7 +192,7 @@ func TestRelIn_length(t *testing.T) {
 	}
 }
 
-// RFC 4034 §6.1, without the octets outside owner names.
+// Names sort as in the example of RFC 4034 §6.1.
 func TestCompare_RFC4034(t *testing.T) {
 	sorted := []string{
 		"example", "a.example", "yljkjljk.a.example", "z.a.example", "zabc.a.example",
@@ -270,8 +271,8 @@ func TestName_parts(t *testing.T) {
 	}
 }
 
-// Key turns a name into the part of a storage key (`www.example.org.` becomes `org.example.www.`), and FromKey turns it
-// back. Stores contain these keys, so their form must never change, and FromKey accepts only what Key writes.
+// Key converts a name to a part of a storage key (`www.example.org.` becomes `org.example.www.`), and FromKey converts
+// it back. Keys are stored, so their form must never change, and FromKey accepts only the output of Key.
 func TestKey_form(t *testing.T) {
 	for _, tc := range []struct{ name, key string }{
 		{".", ""},
@@ -299,7 +300,7 @@ func TestKey_form(t *testing.T) {
 			t.Errorf("RelFromKey(%q) = %q; Key never writes it", key, r)
 		}
 	}
-	// Stored A-labels survive newer IDNA tables.
+	// Stored A-labels remain valid under newer IDNA tables.
 	if n, err := FromKey("org.xn--zzzzzz."); err != nil {
 		t.Errorf("FromKey of a stored A-label: %q, %v", n, err)
 	}
@@ -352,7 +353,7 @@ func TestParse_allocatesNothing(t *testing.T) {
 	}
 }
 
-// S1.2: a policy sees the characters of the name, unescaped.
+// A policy sees the characters of a name that passes CheckSpelling, and no Unicode characters mapped to them (S1.2).
 func TestCheckSpelling_policies(t *testing.T) {
 	for _, tc := range []struct{ text, mapped string }{
 		{"＊.x.example.org.", `"*.x.example.org."`},

@@ -16,13 +16,13 @@ import (
 const (
 	maxLabel = 63  // octets, RFC 1035 §2.3.4
 	maxWire  = 255 // octets, RFC 1035 §2.3.4
-	// maxText bounds the input of IDNA, whose decoder is quadratic. A code point takes at least one octet of an
+	// maxText limits the input of IDNA, whose decoder takes quadratic time. A code point takes at least one octet of an
 	// A-label, and at most four of UTF-8.
 	maxText = 4 * maxWire
 )
 
-// profile maps as for lookups, but without rules for ASCII, which reject "_", "*", "/" and "r3---x", all valid in owner
-// names (S1.2).
+// profile maps names as for lookups, but without the rules for ASCII. They reject "_", "*", "/" and "r3---x", all valid
+// in owner names.
 var profile = idna.New(
 	idna.MapForLookup(),
 	idna.Transitional(false),
@@ -30,7 +30,7 @@ var profile = idna.New(
 	idna.CheckHyphens(false),
 )
 
-// IsAbsolute reports whether text, valid or not, ends in a dot after IDNA mapping (S1.1, S1.2).
+// IsAbsolute reports whether text, valid or not, ends in a dot after IDNA mapping.
 func IsAbsolute(text string) bool {
 	if text == "" || len(text) > maxText {
 		return strings.HasSuffix(text, ".")
@@ -46,7 +46,7 @@ func IsAbsolute(text string) bool {
 	return strings.ContainsRune(".\u3002\uff0e\uff61", last)
 }
 
-// Parse reads an absolute owner name in any case, with U-labels or A-labels (S1.2, S1.3).
+// Parse parses an absolute owner name in any case, with U-labels or A-labels.
 func Parse(text string) (Name, error) {
 	s, absolute, err := canonicalLabels(text)
 	switch {
@@ -58,7 +58,8 @@ func Parse(text string) (Name, error) {
 	return Name{s}, nil
 }
 
-// ParseIn reads an absolute name, a name relative to origin, or "@" (S1.1). origin need not enclose an absolute name.
+// ParseIn parses an absolute name, a name relative to origin, or "@" for origin. An absolute name need not be in
+// origin.
 func ParseIn(text string, origin Name) (Name, error) {
 	s, absolute, err := canonicalLabels(text)
 	switch {
@@ -74,10 +75,10 @@ func ParseIn(text string, origin Name) (Name, error) {
 	return Rel{s}.In(origin)
 }
 
-// ErrNoOrigin is in the error about a relative name without an origin.
+// ErrNoOrigin is wrapped by the error for a relative name without an origin.
 var ErrNoOrigin = errors.New("there is no zone it could be relative to")
 
-// ParseRel reads a relative name or "@".
+// ParseRel parses a relative name or "@".
 func ParseRel(text string) (Rel, error) {
 	s, absolute, err := canonicalLabels(text)
 	switch {
@@ -108,7 +109,7 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 		text, scan = mapped, scanASCII(mapped)
 	}
 	if scan.upper {
-		// Pure ASCII; the mapping lowers other text.
+		// The text is ASCII, because the IDNA mapping returns lower case.
 		text = strings.ToLower(text)
 	}
 	if scan.fault != nil {
@@ -117,8 +118,8 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 	return text, scan.absolute, nil
 }
 
-// CheckSpelling refuses a name with Unicode characters for "*", "_", "/", "@" or "." (IDNA maps them), because policies
-// would see another text than the server (S1.2).
+// CheckSpelling returns an error if IDNA maps a Unicode character in text to "*", "_", "/", "@" or ".", because
+// policies would see another text than the server.
 func CheckSpelling(text string) error {
 	switch {
 	case !scanASCII(text).needsIDNA:
@@ -138,7 +139,8 @@ func CheckSpelling(text string) error {
 	return nil
 }
 
-// No label may become empty: "www.xn--" would become absolute.
+// mapIDNA returns text in ASCII. It returns an error if a label becomes empty, because "www.xn--" would become
+// absolute.
 func mapIDNA(text string) (string, error) {
 	if !utf8.ValidString(text) {
 		return "", errors.New("not valid UTF-8")
@@ -170,7 +172,7 @@ type asciiScan struct {
 	needsIDNA bool // beyond ASCII, or with xn--
 	upper     bool
 	absolute  bool
-	fault     func(text string) error // the first broken rule of S1.3, or nil
+	fault     func(text string) error // error for the first broken rule, or nil
 	beyond    bool                    // a byte beyond ASCII
 }
 

@@ -25,7 +25,7 @@ var (
 		}
 		return n
 	})
-	// texts are names, near misses and noise.
+	// texts generates names, almost valid names and noise.
 	texts = rapid.OneOf(
 		rapid.String(),
 		rapid.StringOfN(rapid.RuneFrom([]rune("aAzZ09-_/*.@。．ü\u00adß例xn-\u0308\u200d ")), 0, 40, -1),
@@ -33,7 +33,7 @@ var (
 	)
 )
 
-// S1.2 for any text: an accepted name is canonical, within S1.3, and parses to itself.
+// An accepted name is canonical (S1.2), within the limits (S1.3), and parses to itself.
 func TestParse_idempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { checkText(t, texts.Draw(t, "text")) })
 }
@@ -92,7 +92,7 @@ func FuzzParseName(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkText(t, text) })
 }
 
-// Names sort as RFC 4034 §6.1 says: label by label, beginning at the rightmost. The test compares this with a plain
+// Names sort label by label, beginning at the rightmost (RFC 4034 §6.1). The test compares the result with a plain
 // implementation.
 func TestCompare_twin(t *testing.T) {
 	twin := func(a, b Name) int {
@@ -112,8 +112,8 @@ func TestCompare_twin(t *testing.T) {
 	})
 }
 
-// The key of a zone is a prefix of the keys of all names below it, and of no other key. So a zone with all names below
-// is one range in etcd. Two names never have the same key.
+// The key of a zone is a prefix of the keys of all names in the zone, and of no other key, so a zone is a single range
+// in etcd. No two names have the same key.
 func TestKey_prefix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := names.Draw(t, "a"), names.Draw(t, "b")

@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// Rel is a canonical owner name relative to a zone, "www", or "@" for the apex. The zero value is no name.
+// Rel is a canonical owner name relative to a zone, such as "www", or "@" for the apex. The zero value is not a name.
 type Rel struct{ s string }
 
 var Apex = Rel{"@"}
 
 func (r Rel) String() string { return r.s }
 
-// IsZero reports whether r is no name.
+// IsZero reports whether r is the zero value.
 func (r Rel) IsZero() bool { return r.s == "" }
 
-// IsApex reports whether r is "@".
 func (r Rel) IsApex() bool { return r.s == "@" }
 
 // IsWildcard reports whether the leftmost label is "*".
@@ -31,10 +30,10 @@ func (r Rel) labelText() string {
 	return r.s
 }
 
-// Labels returns the labels left to right; none for the apex.
+// Labels returns the labels from left to right. The apex has none.
 func (r Rel) Labels() []string { return splitLabels(r.labelText()) }
 
-// NumLabels counts the labels.
+// NumLabels returns the number of labels.
 func (r Rel) NumLabels() int {
 	if r.s == "" || r.s == "@" {
 		return 0
@@ -42,7 +41,8 @@ func (r Rel) NumLabels() int {
 	return strings.Count(r.s, ".") + 1
 }
 
-// In returns r's absolute name in the zone origin. It fails beyond 255 octets (S1.3), or if origin is a wildcard.
+// In returns the absolute name of r in the zone origin. It returns an error if the name exceeds 255 octets, or if
+// origin is a wildcard.
 func (r Rel) In(origin Name) (Name, error) {
 	switch {
 	case r.s == "" || origin.s == "":
@@ -62,13 +62,13 @@ func (r Rel) In(origin Name) (Name, error) {
 	return Name{r.s + "." + origin.s}, nil
 }
 
-// Compare compares in canonical order (RFC 4034 §6.1), the apex first.
+// Compare compares two names in canonical order (RFC 4034 §6.1), the apex first.
 func (r Rel) Compare(other Rel) int { return compareLabels(r.labelText(), other.labelText()) }
 
 // Key is like Name.Key.
 func (r Rel) Key() string { return labelsToKey(r.labelText()) }
 
-// Parent drops the leftmost label, and returns false at the apex.
+// Parent returns r without the leftmost label, or false if r is the apex.
 func (r Rel) Parent() (Rel, bool) {
 	if r.s == "" || r.s == "@" {
 		return Rel{}, false
@@ -98,7 +98,7 @@ func RelFromKey(key string) (Rel, error) {
 
 func (r Rel) MarshalText() ([]byte, error) { return []byte(r.s), nil }
 
-// UnmarshalText reads MarshalText's result like RelFromKey, other text like ParseRel.
+// UnmarshalText parses the result of MarshalText like RelFromKey, and any other text like ParseRel.
 func (r *Rel) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {
@@ -117,7 +117,7 @@ func (r *Rel) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MustRel panics on an error.
+// MustRel is like ParseRel, but panics on an error.
 func MustRel(text string) Rel {
 	r, err := ParseRel(text)
 	if err != nil {

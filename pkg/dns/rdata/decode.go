@@ -12,8 +12,8 @@ import (
 // decoder reads the fields of record data (RDATA) from their wire form. After an error it returns zeros, so a caller
 // needs to check err only once, after a field or a loop.
 type decoder struct {
-	// rest has the octets that are still to be read. mark, if not noMark, is the last label of names that are relative
-	// in the text of the record (chooseMark).
+	// rest contains the octets still to be read. mark, if not noMark, is the last label of names that are relative in
+	// the record's text (chooseMark).
 	rest []byte
 	mark byte
 	// err is a pointer because otherwise an escaping error would move the octets to the heap.
@@ -62,7 +62,8 @@ func appendGroups(text, octets []byte, size int, separator byte) []byte {
 
 func (d *decoder) readString() []byte { return d.readOctets(int(d.readOctets(1)[0])) }
 
-// readName reads an uncompressed name. The text is relative if the name ends in the mark (chooseMark).
+// readName reads an uncompressed name and appends its text. The text is relative if the name ends in the mark
+// (chooseMark).
 func (d *decoder) readName(text []byte) []byte {
 	start, total := len(text), 0
 	for {

@@ -21,8 +21,8 @@ import (
 // noMark is the mark of a wire form without relative names.
 const noMark = 0
 
-// chooseMark returns a character (the mark) that is not in the text. As a top label it marks the relative names in the
-// wire form.
+// chooseMark returns a control character, the mark, that does not occur in text, and the wire form of a top label of
+// it. In the record's wire form, the label ends each relative name.
 func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	if !f.hasNames() {
 		return top, noMark, nil
@@ -98,7 +98,7 @@ func parseMnemonic(field token, names map[string]uint16, bits int) (uint64, erro
 	return value, err
 }
 
-// Mnemonics of IANA, and BIND's own.
+// Mnemonics of IANA and BIND.
 var (
 	algorithmNames = map[string]uint16{
 		"RSAMD5": 1, "DH": 2, "DSA": 3, "RSASHA1": 5, "DSA-NSEC3-SHA1": 6, "NSEC3DSA": 6, "RSASHA1-NSEC3-SHA1": 7, "NSEC3RSASHA1": 7,
@@ -110,7 +110,7 @@ var (
 	}
 )
 
-// ParseSeconds parses seconds, or numbers with the units w, d, h, m, s.
+// ParseSeconds parses a number of seconds, or numbers with the units w, d, h, m and s, such as "1h30m".
 func ParseSeconds(text string) (uint32, error) {
 	var total, number uint64
 	digits := 0
@@ -209,7 +209,7 @@ func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	} else {
 		wire = append(wire, 0)
 	}
-	// With a mark, the length is checked as in the root, the shortest zone.
+	// With a mark, check the length as in the root, the shortest zone.
 	if n++; relative && !isMark(top) {
 		n += len(top) - 1
 	}

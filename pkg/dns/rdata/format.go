@@ -68,7 +68,7 @@ type field struct {
 
 func one(k kind) []field { return []field{{kind: k}} }
 
-// format describes the record data (RDATA) of a type by its fields. Wire form and text have them in the same order.
+// format describes the record data (RDATA) of a type by its fields. Their order is the same in wire form and text.
 type format struct {
 	of     Type
 	name   string
@@ -78,15 +78,15 @@ type format struct {
 
 	// The fields below are derived from the others.
 
-	// names has a bit for each field that is a domain name: bit 0 is the first field.
+	// names has a bit for each field that is a domain name. Bit 0 is the first field.
 	names uint64
 	// gateway is true for IPSECKEY, whose gateway is a domain name if the gateway type is 3.
 	gateway bool
 	syntax  syntax // of quotes
 }
 
-// formats has the types allowed in Records (S5.4) and the SOA, which BIND, Knot, NSD and PowerDNS read alike, by
-// number.
+// formats contains the SOA and the types allowed in Records, sorted by number. BIND, Knot, NSD and PowerDNS read them
+// in the same way.
 var formats = []format{
 	{of: A, name: "A", fields: one(kindIPv4)},
 	{of: NS, name: "NS", fields: one(kindName)},
@@ -186,7 +186,6 @@ var byNumber = func() []*format {
 	return at
 }()
 
-// An unlisted type has nil: its data is octets (RFC 3597).
 func formatOf(t Type) *format {
 	if int(t) < len(byNumber) {
 		return byNumber[t]
@@ -209,7 +208,7 @@ func (f *format) hasRelativeName(tokens []token) bool {
 	return false
 }
 
-// Fields describes the type's fields; empty for octets.
+// Fields returns a description of each field of the type, or nil if the data is octets.
 func (t Type) Fields() []string {
 	f := formatOf(t)
 	if f == nil {
@@ -265,11 +264,10 @@ func (f *format) checkCount(fields []token) error {
 	return fmt.Errorf("%d field%s; %s", len(fields), plural, f.describeFields())
 }
 
-// ByNumber reports whether the type has no format here: the data is octets (RFC 3597), for rules that name the type
-// (S4.5).
+// ByNumber reports whether the type has no format here, so the data is octets (RFC 3597). A rule must name such a type.
 func (t Type) ByNumber() bool { return formatOf(t) == nil }
 
-// CheckRecord returns an error if the type cannot be a Record (S5.4).
+// CheckRecord returns an error if the type cannot be a Record.
 func (t Type) CheckRecord() error {
 	switch {
 	case t == SOA:

@@ -39,7 +39,7 @@ func TestParse_namesTheField_S5_3(t *testing.T) {
 	}
 }
 
-// Each example parses, and each of several fields has a name.
+// The example of each format parses. If a format has several fields, each has a name.
 func TestFormats(t *testing.T) {
 	digits := regexp.MustCompile(`<(\d\d) hexadecimal digits>`)
 	for _, f := range formats {

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Accepted values keep the promises of the package.
+// Every value that Parse accepts keeps the guarantees of the package.
 func FuzzParseValue(f *testing.F) {
 	for _, mnemonic := range slices.Sorted(maps.Keys(samples)) {
 		for _, text := range samples[mnemonic] {
@@ -77,8 +77,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// checkWire parses octets in the generic form. Accepted octets return unchanged, apart from the case of names, and
-// ParseWire accepts the same.
+// checkWire parses octets in the generic form. Accepted octets are unchanged in wire form, except for the case of
+// names, and ParseWire accepts the same octets.
 func checkWire(t interface{ Fatalf(string, ...any) }, rt Type, wire []byte) {
 	generic := string(appendUpperHex([]byte(`\# `+strconv.Itoa(len(wire))+" "), wire))
 	v, err := Parse(rt, generic)
@@ -98,7 +98,7 @@ func checkWire(t interface{ Fatalf(string, ...any) }, rt Type, wire []byte) {
 	}
 }
 
-// fieldTexts draws valid and some invalid texts of a field.
+// fieldTexts generates valid and some invalid texts for a field.
 func fieldTexts(k kind) *rapid.Generator[string] {
 	number := rapid.SampledFrom([]string{"0", "1", "255", "256", "65535", "65536", "4294967295", "4294967296", "007", "-1", "+1", "1x", "RSASHA256", "PKIX"})
 	switch k {
@@ -119,7 +119,7 @@ func fieldTexts(k kind) *rapid.Generator[string] {
 	return rapid.StringMatching(`(A )?(NS )?(AAAA )?(AAAA )?(HTTPS )?(TYPE65280)?`) // type numbers ascend, as in the library
 }
 
-// The reader of plain fields accepts a subset of miekg/dns, and reads the same data.
+// A text that is accepted here is also accepted by miekg/dns, with the same wire form.
 func TestEncode_twin(t *testing.T) {
 	plain := []kind{kindUint8, kindUint16, kindUint32, kindAlgorithm, kindCertificateType, kindName, kindIPv4, kindIPv6, kindHex, kindBase64, kindTypes}
 	for _, f := range formats {
@@ -159,7 +159,7 @@ func TestDecode_mutated(t *testing.T) {
 	})
 }
 
-// Common types allocate at most the returned text.
+// Parsing a value of a common type allocates at most the returned text.
 func TestParse_allocations(t *testing.T) {
 	for _, tc := range []struct {
 		rt   Type

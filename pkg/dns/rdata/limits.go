@@ -5,9 +5,9 @@ package rdata
 
 // Limits of an RRset (S5.8).
 const (
-	// MaxValues bounds an RRset: beyond, BIND 9.18 rejects the zone (max-records-per-type).
+	// MaxValues limits the number of values. BIND 9.18 rejects a zone with more (max-records-per-type).
 	MaxValues = 100
-	// MaxOctets bounds rdata on the wire, as an RRset must fit a DNS message.
+	// MaxOctets limits the rdata of an RRset on the wire, because it must fit a DNS message.
 	MaxOctets = 60_000
 	// MaxTTL is in seconds (RFC 2181 §8).
 	MaxTTL = 1<<31 - 1

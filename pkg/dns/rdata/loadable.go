@@ -10,10 +10,8 @@ import (
 	"fmt"
 )
 
-// Servers reject a whole zone for such a record, so a tenant could block all others (S5.11).
-
-// CheckLoadable checks that BIND, Knot, NSD and PowerDNS load a zone with wire rdata that Parse or ParseStored accepts
-// (S5.11).
+// CheckLoadable returns an error if BIND, Knot, NSD or PowerDNS would reject a zone with the rdata in wire, although
+// Parse or ParseStored accepts it. With such a record, a tenant could block all others.
 func CheckLoadable(t Type, wire []byte) error {
 	switch t {
 	case DS, CDS:
@@ -28,7 +26,7 @@ func CheckLoadable(t Type, wire []byte) error {
 		}
 		return checkPrivateAlgorithm(wire[4], wire[5:])
 	case CAA:
-		// RFC 8659 has no such bound, but NSD rejects the file.
+		// RFC 8659 has no such limit, but NSD rejects the file.
 		if n := int(wire[1]); n > maxTag {
 			return fmt.Errorf("the tag has %d characters, and more than %d are read by not every server (RFC 6844 §5.1); "+
 				"write one as IANA registers them, as in \"0 issue ca.example.net\"", n, maxTag)
@@ -83,7 +81,7 @@ func CheckLoadable(t Type, wire []byte) error {
 	return nil
 }
 
-// maxFields bounds a value's fields that NSD reads from a file.
+// maxFields is the maximum number of fields in a value that NSD reads from a file.
 const maxFields = 64
 
 const maxTag = 15

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The library for DNS messages computes LOC in floating point, which may give other octets.
+// LOC is computed in integers, because miekg/dns uses floating point and may return other octets.
 
 const (
 	locEquator  = 1 << 31 // in 1/1000 arc seconds, RFC 1876 §2

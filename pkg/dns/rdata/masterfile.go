@@ -11,8 +11,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// MasterFile returns type and data, with absolute names, for a master file that BIND, Knot, NSD and PowerDNS read
-// (S5.11). PowerDNS does not read the generic form (RFC 3597) of a type with its own form.
+// MasterFile returns the type and data of v for a master file that BIND, Knot, NSD and PowerDNS read. The names in v
+// must be absolute. A type with its own form is not written in the generic form (RFC 3597), because PowerDNS does not
+// read it.
 func (v Value) MasterFile() (rtype, data string, err error) {
 	f := formatOf(v.Type)
 	if f == nil {

@@ -9,8 +9,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// BIND 9.18, Knot 3.2, NSD 4.6 and PowerDNS 4.7 must all read the zone file in the same way (S5.11). Each line here
-// failed in one of them in another form, and is written in the form that all of them read.
+// BIND 9.18, Knot 3.2, NSD 4.6 and PowerDNS 4.7 must read the zone file in the same way (S5.11). Each line here failed
+// in one of the servers in another form, and is written in the form that all of them read.
 func TestMasterFile_isReadByAll(t *testing.T) {
 	for _, tc := range []struct{ typ, text, rtype, data string }{
 		{"MX", "10 mail.example.", "MX", "10 mail.example."},

@@ -109,7 +109,7 @@ func (e *expression) readSequence(depth int) error {
 		case ']':
 			return errors.New("a closing bracket without an opening one; write \\]")
 		case '\\':
-			// A character follows, by checkSubstitution.
+			// splitSubstitution has checked that a character follows.
 			if isDigit(e.rest[0]) {
 				return errors.New("a reference inside the expression; references belong to the replacement")
 			}

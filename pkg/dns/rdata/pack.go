@@ -11,12 +11,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Packer packs many values of a zone. It is immutable.
+// Packer converts the values of a zone to wire form. It is immutable.
 type Packer struct {
 	top []byte // empty for the zero Name
 }
 
-// NewPacker returns a packer for the zone origin, which may be zero if no name is relative.
+// NewPacker returns a Packer for the zone origin. origin may be zero if no name is relative.
 func NewPacker(origin name.Name) *Packer {
 	p := &Packer{}
 	if !origin.IsZero() {
@@ -25,7 +25,7 @@ func NewPacker(origin name.Name) *Packer {
 	return p
 }
 
-// AppendName appends n's uncompressed wire form (RFC 1035 §3.1). n must not be zero.
+// AppendName appends the uncompressed wire form of n (RFC 1035 §3.1). n must not be zero.
 func AppendName(wire []byte, n name.Name) []byte {
 	text := n.String()
 	if text != "." {
@@ -34,7 +34,7 @@ func AppendName(wire []byte, n name.Name) []byte {
 	return append(wire, 0)
 }
 
-// AppendLabels appends owner's labels, without the zone's name.
+// AppendLabels appends the labels of owner, without the zone's name.
 func AppendLabels(wire []byte, owner name.Rel) []byte {
 	if owner.IsApex() {
 		return wire
@@ -53,7 +53,7 @@ func appendLabels(wire []byte, text string) []byte {
 	}
 }
 
-// Append appends v's canonical, uncompressed wire form (RFC 4034 §6.2). After an error wire is unchanged.
+// Append appends the canonical, uncompressed wire form of v (RFC 4034 §6.2). After an error wire is unchanged.
 func (p *Packer) Append(wire []byte, v Value) ([]byte, error) {
 	if v.Type == A {
 		if addr, err := netip.ParseAddr(v.Text); err == nil && addr.Is4() {

@@ -17,7 +17,7 @@ import (
 
 type paramKey uint16
 
-// Others are octets.
+// Keys whose values have a format. All other values are octets.
 const (
 	paramMandatory     paramKey = 0
 	paramALPN          paramKey = 1
@@ -226,7 +226,7 @@ func appendHints(wire []byte, key paramKey, list string) ([]byte, error) {
 	return wire, nil
 }
 
-// readParams quotes all values, as some need quotes (RFC 9460 §2.2).
+// readParams appends the text of service parameters. It quotes all values, because some need quotes (RFC 9460 §2.2).
 func (d *decoder) readParams(text []byte) []byte {
 	last := -1
 	for len(d.rest) > 0 {
@@ -358,7 +358,8 @@ func appendHintsText(text []byte, key paramKey, value []byte, size int) ([]byte,
 	return text, nil
 }
 
-// checkParams checks required parameters (RFC 9460 §2.4.3, §8), and that every server loads them.
+// checkParams returns an error if a required parameter is missing (RFC 9460 §2.4.3, §8), or if some server would not
+// load the parameters.
 func checkParams(wire []byte) error {
 	d := newDecoder(wire[2:], noMark)
 	d.readName(nil)
@@ -367,7 +368,8 @@ func checkParams(wire []byte) error {
 	params := 0
 	has := func(key paramKey) bool { return present[key/64]&(1<<(key%64)) != 0 }
 	if wire[0]|wire[1] == 0 && len(d.rest) > 0 {
-		// PowerDNS reads the parameters as the next records of the transfer: a tenant could write others' names.
+		// PowerDNS would read the parameters as the next records of the transfer, so a tenant could write others'
+		// names.
 		return errors.New("priority 0 is the alias form, which has no parameters (RFC 9460 §2.4.2); take them away, " +
 			"or write a priority from 1")
 	}

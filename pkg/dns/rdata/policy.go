@@ -5,7 +5,7 @@ package rdata
 
 import "strings"
 
-// IsSPF reports whether a TXT's text, quoted or not, is an SPF policy. A name has one at most (RFC 7208 §4.5).
+// IsSPF reports whether a TXT's text, quoted or not, is an SPF policy. A name may have only one (RFC 7208 §4.5).
 func IsSPF(text string) bool {
 	policy, _, _ := strings.Cut(beginning(text), " ")
 	return policy == "v=spf1"

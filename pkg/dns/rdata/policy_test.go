@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A text is an SPF policy if `v=spf1` is its first word, in any case. The strings of the value are joined first (RFC
+// A text is an SPF policy if its first word is `v=spf1`, in any case, after the strings of the value are joined (RFC
 // 7208 §4.5).
 func TestIsSPF(t *testing.T) {
 	long := " " + strings.Repeat("a", 4000)

@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// maxValue is in octets on the wire (S5.8).
+// maxValue is the maximum size of a value in octets on the wire.
 const maxValue = 4096
 
 type token struct {
@@ -75,7 +75,7 @@ func splitFields(f *format, text string, from source, space []token) ([]token, e
 	return fields, f.checkCount(fields)
 }
 
-// Backslash, quote and semicolon are served as written (S5.3).
+// encodeBareText encodes text that has no quotes around it. Backslash, quote and semicolon have no special meaning.
 func encodeBareText(text string, wire []byte) ([]byte, error) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -190,7 +190,7 @@ func checkEscape(s string) (int, error) {
 	return 4, nil
 }
 
-// A malformed escape is read literally.
+// unescape takes a malformed escape literally.
 func unescape(s string) (byte, int) {
 	if s[0] != '\\' || len(s) < 2 {
 		return s[0], 1

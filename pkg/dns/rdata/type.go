@@ -80,11 +80,11 @@ const otherNames = `MD 3 MF 4 MB 7 MG 8 MR 9 NULL 10 MINFO 14 X25 19 ISDN 20 RT 
 	UINFO 100 UID 101 GID 102 UNSPEC 103 NXNAME 128 TKEY 249 TSIG 250 IXFR 251 AXFR 252 MAILB 253 MAILA 254 ANY 255 AVC 258
 	AMTRELAY 260 RESINFO 261 TA 32768 DLV 32769`
 
-// namesRead are BIND's mnemonics, parsed but not written: every server reads TYPE123.
+// namesRead contains mnemonics of BIND that are parsed but not written, because every server reads TYPE123.
 const namesRead = `WKS 11 NSAP 22 A6 38 SINK 40 DSYNC 66 HHIT 67 BRID 68 DOA 259 WALLET 262`
 
-// judgeTable has the types known to BIND, Knot, NSD or PowerDNS, each with those servers. test/interop/known_types
-// writes the table, and fails if the installed servers know others.
+// judgeTable contains the types known to BIND, Knot, NSD or PowerDNS, each with the servers that know it.
+// test/interop/known_types writes the table, and fails if the installed servers know others.
 //
 //go:embed judges.txt
 var judgeTable string
@@ -100,7 +100,7 @@ var judged = func() map[Type]bool {
 	return types
 }()
 
-// Read only.
+// mnemonics and numbers are read-only.
 var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 	toText, toType := map[Type]string{}, map[string]Type{}
 	words := strings.Fields(otherNames + " " + namesRead)
@@ -118,7 +118,7 @@ var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 	return toText, toType
 }()
 
-// ParseType parses a mnemonic in any case, or TYPE123 (RFC 3597 §5); TYPE1 is A (S4.5).
+// ParseType parses a mnemonic in any case, or a number such as TYPE123 (RFC 3597 §5). TYPE1 is A.
 func ParseType(text string) (Type, error) {
 	if t, ok := numbers[text]; ok {
 		return t, nil
@@ -143,7 +143,7 @@ func ParseType(text string) (Type, error) {
 	return 0, fmt.Errorf("type %s is not known; %s", quote(text), remedy)
 }
 
-// Single reports whether a name may have only one value (S5.6).
+// Single reports whether a name may have only one value of the type.
 func (t Type) Single() bool { return t == CNAME || t == DNAME }
 
 // BySigner reports whether a signing server makes such records itself. All other types, DS included, are equal in the
@@ -156,7 +156,7 @@ func (t Type) BySigner() bool {
 	return false
 }
 
-// upperASCII keeps other text: strings.ToUpper maps "ſrv" to "SRV".
+// upperASCII maps only ASCII letters to upper case. strings.ToUpper would map "ſrv" to "SRV".
 func upperASCII(text string) string {
 	return strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' {

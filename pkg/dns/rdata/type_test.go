@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// S4.5.
+// ParseType accepts mnemonics in any case and TYPE with a number, and String returns one spelling of each type (S4.5).
 func TestParseType_normalised(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
 		{"A", "A"}, {"a", "A"}, {"aaaa", "AAAA"}, {"TYPE1", "A"}, {"type28", "AAAA"}, {"Type65280", "TYPE65280"},
@@ -44,7 +44,7 @@ func TestParseType_normalised(t *testing.T) {
 	}
 }
 
-// Of all 65,536 type numbers, a Record may have those on the list and those that no name server treats specially. All
+// Of all 65,536 type numbers, a Record may have the listed types, and types that no name server treats specially. All
 // others are refused, with the type in the message (S5.4).
 func TestCheckRecord_everyNumber(t *testing.T) {
 	list := "A AAAA AFSDB CAA CDNSKEY CDS CERT CNAME CSYNC DHCID DNAME DNSKEY DS EUI48 EUI64 HINFO HTTPS IPSECKEY KX L32 L64 LOC LP MX NAPTR NID NS OPENPGPKEY PTR RP SMIMEA SPF SRV SSHFP SVCB TLSA TXT URI"
@@ -80,7 +80,8 @@ func TestCheckRecord_everyNumber(t *testing.T) {
 	}
 }
 
-// Callers refuse, skip or report such lines.
+// FromRR returns the data of other types with single blanks, but does not parse it. Callers refuse, skip or report such
+// lines.
 func TestFromRR_otherTypes(t *testing.T) {
 	for _, tc := range []struct{ typ, text, want string }{
 		{"HIP", "2  2001 AwEAAbdx\trvs", "2 2001 AwEAAbdx rvs"},

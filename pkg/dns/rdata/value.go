@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Value is rdata as defined by its author, in canonical spelling: single spaces, names in lower case, relative names
-// still relative, "@" for the zone. Only the Parse functions make Values: with another Text the methods fail.
+// Value is rdata as its author wrote it, in canonical spelling: single spaces, names in lower case, relative names
+// still relative, and "@" for the zone. Text must come from a Parse function or Resolve, or methods may fail.
 type Value struct {
 	Type Type
 	Text string
@@ -20,11 +20,11 @@ type Value struct {
 
 func (v Value) String() string { return v.Text }
 
-// Parse parses a value in presentation format (S5.1–S5.4), or in the generic form "\# length hex" (RFC 3597 §5), which
-// becomes the type's own form. A value has at most 4 KiB on the wire (S5.8).
+// Parse parses a value in presentation format, or in the generic form "\# length hex" (RFC 3597 §5). The generic form
+// becomes the type's own form. A value has at most 4 KiB on the wire.
 //
-// For text types (TXT, SPF), a value without a leading quote is the text itself, without blanks at its ends: "it's (a)
-// \"test\"" and `C:\temp` need no quotes or escapes (S5.3). A value with a leading quote has only quoted strings, with
+// If the type is TXT or SPF, a value without a leading quote is the text itself, without blanks at its ends: "it's (a)
+// \"test\"" and `C:\temp` need no quotes or escapes. A value with a leading quote consists only of quoted strings, with
 // the escapes of RFC 1035 §5.1.
 func Parse(t Type, text string) (Value, error) {
 	v, err := parseValue(t, text, oneValue)
@@ -34,8 +34,8 @@ func Parse(t Type, text string) (Value, error) {
 	return v, nil
 }
 
-// ParseStored parses a stored value without CheckLoadable: the removal of a value that an earlier version admitted must
-// find the entries.
+// ParseStored parses a stored value without CheckLoadable, so that a value admitted by an earlier version can be
+// removed.
 func ParseStored(t Type, text string) (Value, error) {
 	v, err := parseValue(t, text, stored)
 	if err != nil {
@@ -46,7 +46,7 @@ func ParseStored(t Type, text string) (Value, error) {
 
 // FromRR parses a zone file's rdata with names relative to origin, and returns it with absolute names. Unlike Parse, it
 // accepts several bare strings as TXT data (RFC 1035 §5.1), and 65,535 octets. Data of a type that CheckRecord rejects
-// stays as written.
+// is not parsed.
 func FromRR(t Type, text string, origin name.Name) (string, error) {
 	if t != SOA && t.CheckRecord() != nil && !isGeneric(trimBlanks(text)) {
 		return formatUnparsed(t, text)
@@ -79,7 +79,7 @@ func formatUnparsed(t Type, text string) (string, error) {
 
 func parseValue(t Type, text string, from source) (Value, error) {
 	limit := from.limit()
-	// The longest text is every octet as \DDD, with the quotes and blanks of the shortest strings.
+	// The longest text has every octet as \DDD, with the quotes and blanks of the shortest strings.
 	if len(text) > 5*limit {
 		return Value{}, fmt.Errorf("%d bytes of text; a value has at most %d octets on the wire", len(text), limit)
 	}
@@ -108,7 +108,7 @@ func parseValue(t Type, text string, from source) (Value, error) {
 	return v, nil
 }
 
-// ParseWire parses uncompressed wire rdata, as Parse does the generic form.
+// ParseWire parses rdata in uncompressed wire form, as Parse does the generic form.
 func ParseWire(t Type, wire []byte) (Value, error) {
 	var textSpace [512]byte
 	canonical, err := readWire(t, wire, noMark, oneValue, textSpace[:0])
@@ -129,7 +129,7 @@ func readWire(t Type, wire []byte, mark byte, from source, text []byte) ([]byte,
 	return text, err
 }
 
-// Resolve returns the text with names absolute in the zone origin. It fails if a name exceeds 255 octets.
+// Resolve returns the text with absolute names, in the zone origin. It returns an error if a name exceeds 255 octets.
 func (v Value) Resolve(origin name.Name) (string, error) {
 	text, err := v.resolveNames(origin)
 	if err != nil {
@@ -186,8 +186,8 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 	return string(out), nil
 }
 
-// Absolute returns another tool's value with absolute names: every name in text is complete, even without the last dot.
-// It returns text unchanged if the type has no names, text is invalid, or a name is "@".
+// Absolute returns another tool's value with absolute names. It takes every name in text as complete, even without the
+// last dot. It returns text unchanged if the type has no names, text is invalid, or a name is "@".
 func Absolute(t Type, text string) string {
 	f := formatOf(t)
 	if !f.hasNames() {
@@ -210,7 +210,8 @@ func Absolute(t Type, text string) string {
 	return full
 }
 
-// Spellings returns the texts of all Values equal to v in the zone origin: each name may be relative or absolute.
+// Spellings returns the texts of all Values that equal v in the zone origin, because each name may be relative or
+// absolute.
 func (v Value) Spellings(origin name.Name) ([]string, error) {
 	resolved, err := v.Resolve(origin)
 	if err != nil {
@@ -245,7 +246,7 @@ func (v Value) Spellings(origin name.Name) ([]string, error) {
 	return all, nil
 }
 
-// Host returns the value's last name as defined, such as an SRV's target; "" for a type without names.
+// Host returns the last name in the value as written, such as the target of an SRV, or "" if the type has no names.
 func (v Value) Host() string {
 	f := formatOf(v.Type)
 	if f == nil || f.names == 0 {
@@ -263,7 +264,8 @@ func (v Value) Host() string {
 	return host
 }
 
-// Target returns the Host, absolute in the zone origin; false without Host, or if no entry can have its name (S1.3).
+// Target returns Host as an absolute name in the zone origin, or false if there is no Host, or no entry can have the
+// name.
 func (v Value) Target(origin name.Name) (name.Name, bool) {
 	host := v.Host()
 	if host == "" {

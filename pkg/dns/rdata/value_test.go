@@ -46,8 +46,8 @@ func TestSamples_everyType(t *testing.T) {
 	}
 }
 
-// Every sample value goes from text to Value to wire format and back. There is a single spelling, relative names stay
-// as they are, and miekg/dns reads the same value.
+// Every sample value is converted from text to Value to wire form and back. There is a single spelling, relative names
+// stay relative, and miekg/dns reads the same value.
 func TestParse_everyType(t *testing.T) {
 	eachSample(t, func(t *testing.T, rt Type, text string) {
 		v, err := Parse(rt, text)
@@ -116,7 +116,7 @@ func checkValue(t interface{ Fatalf(string, ...any) }, v Value) {
 		if len(wire) > maxValue {
 			continue
 		}
-		// Text and octets are the same in any zone.
+		// Text and octets must be the same in any zone.
 		absolute, err := Parse(v.Type, resolved)
 		if err != nil || absolute.Text != resolved {
 			t.Fatalf("%s %q in %s is %q, which parses to %q, %v", v.Type, v.Text, zone, resolved, absolute.Text, err)
@@ -137,7 +137,7 @@ func checkValue(t interface{ Fatalf(string, ...any) }, v Value) {
 	}
 }
 
-// Canonical texts are part of hashes and of stored objects.
+// The canonical text of a value must never change, because hashes and stored objects contain it.
 func TestParse_spelling(t *testing.T) {
 	for _, tc := range []struct{ typ, text, want, resolved string }{
 		{"MX", "10\t Mail ", "10 mail", "10 mail.zone.example."},
@@ -189,7 +189,7 @@ func TestParse_spelling(t *testing.T) {
 	}
 }
 
-// S5.3: bare text is a single string, quoted strings stay, text over 255 octets is split.
+// Bare text is a single string, quoted strings are kept, and text over 255 octets is split (S5.3).
 func TestParse_TXT(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	for _, tc := range []struct{ text, want string }{
@@ -246,7 +246,7 @@ func TestParse_TXTOctets(t *testing.T) {
 		rapid.SliceOfN(rapid.SampledFrom([]byte("\"\\;()$@ \t\x00\n\r\x1b\x7f\xff.019a")), 0, 80))
 	rapid.Check(t, func(t *rapid.T) {
 		data := octets.Draw(t, "data")
-		// Users escape all octets, or only special octets.
+		// Users escape either all octets or only special octets.
 		all, some := []byte{'"'}, []byte{'"'}
 		for _, c := range data {
 			all = appendDDD(all, c)
@@ -281,7 +281,7 @@ func TestParse_TXTOctets(t *testing.T) {
 	})
 }
 
-// bareIsLiteral states the rule of S5.3 for unquoted text again.
+// bareIsLiteral is a second implementation of the rule for unquoted text (S5.3).
 func bareIsLiteral(text string) bool {
 	if text == "" || strings.Trim(text, " \t") != text || text[0] == '"' || text == `\#` || strings.HasPrefix(text, `\# `) ||
 		strings.HasPrefix(text, "\\#\t") {
@@ -290,7 +290,8 @@ func bareIsLiteral(text string) bool {
 	return !slices.ContainsFunc([]byte(text), func(c byte) bool { return c < ' ' && c != '\t' || c == 0x7f })
 }
 
-// Refusals of S5.3, S5.4 and S5.8. Every message names the remedy.
+// Parse refuses malformed values, types that are not allowed and values that are too large (S5.3, S5.4, S5.8). Every
+// message names the remedy.
 func TestParse_refusals(t *testing.T) {
 	for _, tc := range []struct{ typ, text, want string }{
 		{"A", "", "empty"},
@@ -445,7 +446,7 @@ func TestParse_refusals(t *testing.T) {
 		{"NAPTR", `1 1 u s "!a|!b!" .`, "empty alternative"},
 		{"NAPTR", `1 1 u s "!a**!b!" .`, "nothing to repeat"},
 		{"NAPTR", `1 1 u s "![z-a]!b!" .`, "bracket"},
-		{"NAPTR", `1 1 u s "![[:word:]]!b!" .`, ""}, // named refuses a zone with any of the next seven
+		{"NAPTR", `1 1 u s "![[:word:]]!b!" .`, ""}, // named refuses a zone with any of the next seven values
 		{"NAPTR", `1 1 u s "![[:ascii:]]!b!" .`, ""},
 		{"NAPTR", `1 1 u s "![a-z-]!b!" .`, ""},
 		{"NAPTR", `1 1 u s "![A-[:alpha:]]!b!" .`, ""},
@@ -481,7 +482,7 @@ func numberParameters(n int) string {
 	return strings.Join(keys, " ")
 }
 
-// Accept as many fields as every server reads (S5.11).
+// Parse accepts as many fields as every server reads (S5.11).
 func TestParse_mostFields(t *testing.T) {
 	for _, tc := range []struct{ typ, text string }{
 		{"SVCB", "1 . " + numberParameters(62)},
@@ -493,8 +494,8 @@ func TestParse_mostFields(t *testing.T) {
 	}
 }
 
-// Values in generic form (`\# 1 FF`) whose name ends too early are refused. Knot 3.2 reads such names beyond the end of
-// the data: knotd and knotc hang or crash at "TYPE5 \# 1 FF" (S5.11).
+// A value in generic form (`\# 1 FF`) whose name ends too early is refused. Knot 3.2 reads such a name beyond the end
+// of the data: knotd and knotc hang or crash at "TYPE5 \# 1 FF" (S5.11).
 func TestParse_cutNames(t *testing.T) {
 	for _, f := range formats {
 		if !f.hasNames() {
@@ -508,7 +509,7 @@ func TestParse_cutNames(t *testing.T) {
 	}
 }
 
-// S1.3 for names in rdata.
+// Resolve refuses a value if a name has more than 255 octets in the zone (S1.3).
 func TestResolve_length(t *testing.T) {
 	v := must.Get(Parse(MX, "10 mail"))(t)
 	long := name.MustParse(strings.Repeat("a.", 125)) // 251 octets
@@ -565,7 +566,7 @@ func TestTarget_types(t *testing.T) {
 	}
 }
 
-// Other tools omit the final dot of names. Absolute adds it, for every type that contains names, so a new type must be
+// Other tools omit the final dot of names. Absolute adds it for every type that contains names, so a new type must be
 // added to this table.
 func TestAbsolute_everyName(t *testing.T) {
 	want := map[string][2]string{
@@ -604,7 +605,7 @@ func TestAbsolute_everyName(t *testing.T) {
 	}
 }
 
-// RFC 4034 §6.2: names in lower case, uncompressed.
+// Names in the wire form are in lower case and not compressed (RFC 4034 §6.2).
 func TestPack_canonical(t *testing.T) {
 	v := must.Get(Parse(MX, "10 Mail.Zone.EXAMPLE."))(t)
 	wire, err := v.Pack(origin)
@@ -613,8 +614,8 @@ func TestPack_canonical(t *testing.T) {
 	}
 }
 
-// Packer writes a value into wire format without first resolving its relative names into text, which is faster. For
-// every sample value, and for zones whose names reach the limits, the result is the same as by that detour (S1.3).
+// Packer converts a value to wire form without first resolving relative names in the text, because this is faster. The
+// result must equal that of the slower way, for every sample value and for zones whose names reach the limits (S1.3).
 func TestPacker_twin(t *testing.T) {
 	eachSample(t, func(t *testing.T, rt Type, text string) {
 		v := must.Get(Parse(rt, text))(t)
@@ -662,8 +663,8 @@ func TestAppendName_wire(t *testing.T) {
 	}
 }
 
-// Service parameters of SVCB and HTTPS may be quoted or not and come in any order. Whatever Parse accepts has the same
-// wire format as in the library miekg/dns.
+// Service parameters of SVCB and HTTPS may be quoted or not, and may be in any order. If Parse accepts them, their wire
+// form is the same as in miekg/dns.
 func TestParams_twin(t *testing.T) {
 	params := []string{
 		`mandatory=port`, `alpn="h2,h3"`, `alpn=h\050`, `alpn="a\\,b"`, `no-default-alpn`, `no-default-alpn=""`, `port=8443`, `port="53"`,
@@ -708,7 +709,7 @@ func packByLibrary(rt Type, text string, origin name.Name) ([]byte, error) {
 	return buffer[header:max(header, end)], err
 }
 
-// equalButCase ignores ASCII case: names become lower case.
+// equalButCase compares octets without regard to ASCII case, because names become lower case.
 func equalButCase(a, b []byte) bool {
 	lower := func(octets []byte) []byte {
 		octets = bytes.Clone(octets)
@@ -722,8 +723,8 @@ func equalButCase(a, b []byte) bool {
 	return bytes.Equal(lower(a), lower(b))
 }
 
-// A name of 255 octets, the longest that is allowed, parses in a value with the final dot. Without the dot it is
-// relative, and fits only in the root zone (S1.3).
+// A name of 255 octets, the maximum, parses in a value with the final dot. Without the dot it is relative, and fits
+// only in the root zone (S1.3).
 func TestParse_longestName(t *testing.T) {
 	long := strings.Repeat("a", 63) + "." + strings.Repeat("b", 63) + "." + strings.Repeat("c", 63) + "." + strings.Repeat("d", 61)
 	for _, rt := range []Type{NS, MX, SRV} {
@@ -752,7 +753,7 @@ func TestParse_longestName(t *testing.T) {
 	}
 }
 
-// Stored values keep their spelling under stricter rules.
+// ParseStored parses stored values even if stricter rules now refuse them, and returns a canonical text.
 func TestParseStored_released(t *testing.T) {
 	for _, tc := range []struct{ typ, text, want string }{
 		{"SVCB", "0 . alpn=h2", `0 . alpn="h2"`},

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// top is the wire form that completes relative names; without top they are rejected.
+// encodeText appends the wire form of text to wire. top completes relative names. If it is empty, they are errors.
 func encodeText(t Type, text string, from source, top, wire []byte) ([]byte, error) {
 	text = trimBlanks(text)
 	if isGeneric(text) {
@@ -183,7 +183,7 @@ func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	if len(d.rest) > 0 {
 		return nil, fmt.Errorf("%d octets too many; %s", len(d.rest), f.describeFields())
 	}
-	// An absent last field leaves a blank.
+	// Remove the blank before an absent last field.
 	if n := len(text); n > 0 && text[n-1] == ' ' {
 		text = text[:n-1]
 	}

@@ -5,24 +5,24 @@ package serial
 
 import "strconv"
 
-// Serial is a point on a circle of 2^32. Use Ahead: < and > ignore the wrap.
+// Serial is the serial of an SOA, a point on a circle of 2^32. Use Ahead, because < and > ignore the wrap.
 type Serial uint32
 
-// KeptSeconds is how long a name's last serial is kept without a zone (S6.10).
+// KeptSeconds is the time that a name's last serial is kept without a zone.
 const KeptSeconds = 60 * 24 * 60 * 60
 
-// RestoreStep is the unit of differences between zones' first serials in a restored store (S6.8). It divides 2^32.
+// RestoreStep is the unit of differences between zones' first serials in a restored store. It divides 2^32.
 const RestoreStep = 1 << 28
 
-// MaxRepair is the largest distance for a zone's serial to follow a secondary without annotation (S6.11): a wrong
-// repair costs a year of serials.
+// MaxRepair limits how far a zone's serial follows a secondary's without an annotation. A wrong repair costs a year of
+// serials.
 const MaxRepair = 1 << 24
 
-// Ahead reports whether s comes after the serial "of" (RFC 1982 §3.2, SERIAL_BITS = 32; S6.8). Never sort by Ahead: the
-// order is not transitive.
+// Ahead reports whether s comes after the serial "of" (RFC 1982 §3.2, SERIAL_BITS = 32). Never sort by Ahead, because
+// the order is not transitive.
 func (s Serial) Ahead(of Serial) bool { return s != of && uint32(s-of) < 1<<31 }
 
-// Next returns the next serial, never 0 (S6.8).
+// Next returns the next serial. It is never 0.
 func (s Serial) Next() Serial {
 	if s++; s == 0 {
 		return 1

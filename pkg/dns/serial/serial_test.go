@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Ahead follows the sentence of RFC 1982 §3.2.
+// Ahead agrees with the definition in RFC 1982 §3.2.
 func TestAhead_definition(t *testing.T) {
 	near := rapid.OneOf(rapid.Uint32(), rapid.SampledFrom([]uint32{0, 1, 1<<31 - 1, 1 << 31, 1<<31 + 1, math.MaxUint32}))
 	rapid.Check(t, func(t *rapid.T) {
@@ -23,7 +23,7 @@ func TestAhead_definition(t *testing.T) {
 	})
 }
 
-// S6.8: the next serial is always ahead, past 0.
+// The next serial is ahead of every serial, and is never 0 (S6.8).
 func TestNext_skipsZero(t *testing.T) {
 	if got := Serial(math.MaxUint32).Next(); got != 1 {
 		t.Errorf("S6.8: after 2^32-1 comes %d, want 1", got)

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxLine bounds a record with its continuation lines, in bytes: the largest rdata as \DDD, and the rest.
+	// maxLine limits a record with its continuation lines, in bytes. The largest rdata fits as \DDD, with the rest.
 	maxLine   = 300 << 10
 	maxReread = 100
 )
@@ -24,13 +24,13 @@ type lines struct {
 	reader *bufio.Reader
 	// number is the number of the last physical line, from 1.
 	number int
-	// pending has physical lines to read again, in order. After an error, such as a parenthesis that is not closed, the
-	// lines behind the first are read again. rereads counts such errors.
+	// pending contains physical lines to read again, in order: after an error, such as an unclosed parenthesis, the
+	// lines behind the first. rereads counts such errors.
 	pending []string
 	rereads int
 	// err is the last error of reader, io.EOF at the end.
 	err error
-	// logical has the logical line so far.
+	// logical is the logical line so far.
 	logical []byte
 }
 
@@ -123,7 +123,7 @@ func (l *lines) readLogical(first string) (string, error) {
 	}
 }
 
-// reread lets the lines after a bad line be read again: a superfluous parenthesis must not swallow them.
+// reread queues the lines after a bad line to be read again, because a superfluous parenthesis must not swallow them.
 func (l *lines) reread(again []string, err error) error {
 	if l.rereads++; len(again) == 0 || l.rereads > maxReread {
 		return err
@@ -133,7 +133,8 @@ func (l *lines) reread(again []string, err error) error {
 	return err
 }
 
-// stripComment returns the number of open parentheses. BIND nests them, unlike RFC 1035.
+// stripComment appends text to the logical line without its comment, and returns the number of open parentheses. They
+// nest as in BIND, unlike in RFC 1035.
 func (l *lines) stripComment(text string, depth int) (int, error) {
 	quoted := false
 	for i := 0; i < len(text); i++ {

@@ -27,22 +27,23 @@ type RR struct {
 }
 
 type ReadOptions struct {
-	// Origin is for relative names before the first $ORIGIN; by default the SOA's owner, and earlier names must be
-	// absolute.
+	// Origin completes relative names before the first $ORIGIN. The default is the SOA's owner, and earlier names must
+	// be absolute.
 	Origin name.Name
-	// Guess, called once at most, returns the origin of a relative name before any Origin, $ORIGIN, or SOA with an
-	// absolute owner. If nil or zero, the name is rejected.
+	// Guess returns the origin of a relative name before any Origin, $ORIGIN, or SOA with an absolute owner. It is
+	// called at most once. If it is nil or returns zero, the name is rejected.
 	Guess func() name.Name
-	// TTL, in seconds, is for records before any TTL in the file; nil rejects them.
+	// TTL, in seconds, is for records before any TTL in the file. If nil, they are rejected.
 	TTL *uint32
 }
 
-// LineError says why a line of a zone file is no record. Read yields it and continues with the next line.
+// LineError describes a line of a zone file that is not a valid record. Read yields it and continues with the next
+// line.
 type LineError struct {
 	Line int // from 1
 	// Text is the line, truncated for display.
 	Text string
-	// Reason is the rule that the line breaks. Fix is a correction; "" if Reason has one.
+	// Reason is the rule that the line breaks. Fix is a correction, or "" if Reason contains it.
 	Reason, Fix string
 }
 
@@ -54,8 +55,8 @@ func (e *LineError) Error() string {
 	return text + ": " + strconv.QuoteToASCII(e.Text)
 }
 
-// Read yields a master file's records in order. A bad line yields a *LineError, and Read continues; any other error is
-// the reader's, and the last.
+// Read iterates over the records of a master file. It yields a *LineError for a bad line, and continues. Any other
+// error comes from the reader, and is the last.
 func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 	return func(yield func(RR, error) bool) {
 		f := file{origin: opts.Origin, guess: opts.Guess, fallback: opts.TTL}
@@ -119,7 +120,7 @@ type file struct {
 	directive bool // ttl is from $TTL, which explicit TTLs do not change
 	fallback  *uint32
 
-	// owner is the last record's, for lines that begin with a blank; zero if rejected (guarantee 4). ownerText is its
+	// owner is the last record's owner, for lines that begin with a blank, or zero if it was rejected. ownerText is its
 	// text, relative to ownerOrigin.
 	owner       name.Name
 	ownerText   string
@@ -288,7 +289,7 @@ func unescapeOwner(text string) (string, bool) {
 				}
 				c, i = byte(n), i+2
 			}
-			// An escaped dot is part of a label, an escaped @ no origin.
+			// An escaped dot is part of a label, and an escaped @ is not the origin.
 			if c == '.' || c == '@' || c >= 0x80 {
 				return "", false
 			}

@@ -31,7 +31,7 @@ func renderFile(text string, opts ReadOptions) []string {
 	return out
 }
 
-// RFC 1035 §5.1, sentence by sentence.
+// Read follows each sentence of RFC 1035 §5.1.
 func TestRead_syntax(t *testing.T) {
 	org := ReadOptions{Origin: name.MustParse("example.org.")}
 	guess := ReadOptions{Guess: func() name.Name { return name.MustParse("guess.example.") }}
@@ -149,7 +149,7 @@ func TestRead_longLine(t *testing.T) {
 	}
 }
 
-// Without a bound on rescans, a small file takes forever.
+// The number of lines that are read again is limited, because a small file would otherwise take forever.
 func TestRead_openParentheses(t *testing.T) {
 	got := renderFile(strings.Repeat("a. 5 TXT ( x\n\n;\n", 2000), ReadOptions{})
 	if len(got) == 0 {

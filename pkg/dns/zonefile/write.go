@@ -13,7 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Write writes entries as a master file, a line each, and returns their number. Some readers require the SOA first.
+// Write writes entries as a master file, each on its own line, and returns their number. Some readers require the SOA
+// first.
 func Write(w io.Writer, entries iter.Seq[dns.Entry]) (n int, err error) {
 	out := bufio.NewWriterSize(w, 64<<10)
 	line := make([]byte, 0, 1024)

@@ -26,7 +26,7 @@ import (
 
 var zone = name.MustParse("zone.example.")
 
-// makeApex returns SOA and NS.
+// makeApex returns the SOA and NS of a zone.
 func makeApex() []dns.Entry {
 	return []dns.Entry{
 		{Name: zone, Type: rdata.SOA, TTL: 360, Data: "ns.zone.example. hostmaster.zone.example. 2026112000 86400 7200 3600000 360"},
@@ -55,7 +55,7 @@ func sampleValues(t *testing.T) iter.Seq[rdata.Value] {
 	}
 }
 
-// entryOf gives each value a separate owner, so that values do not conflict.
+// entryOf returns an entry for a value. Each value has its own owner, so that values do not conflict.
 func entryOf(t *testing.T, n int, v rdata.Value) dns.Entry {
 	data := must.Get(v.Resolve(zone))(t)
 	return dns.Entry{Name: name.MustParse(fmt.Sprintf("n%d.zone.example.", n)), Type: v.Type, TTL: uint32(n), Data: data}
@@ -141,23 +141,23 @@ func TestWrite_fails(t *testing.T) {
 	if err == nil || n == 0 || n >= len(many) {
 		t.Errorf("a writer that fails underway: %d entries, %v", n, err)
 	}
-	// Invalid data of a generic type must not become a line.
+	// Invalid data of a generic type must not be written as a line.
 	if _, err := Write(&bytes.Buffer{}, slices.Values([]dns.Entry{{Name: zone, Type: 65280, Data: "x\ny"}})); err == nil || !strings.Contains(err.Error(), "zone.example.") {
 		t.Errorf("data that does not parse: %v", err)
 	}
 }
 
-// compileZone loads and rewrites a file with BIND.
+// compileZone loads a zone file with BIND and returns it as BIND writes it.
 func compileZone(t *testing.T, text []byte) []byte {
 	t.Helper()
 	tool := rig.Need(rig.Find("named-compilezone", "hack/install-peers.sh"))(t)
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "in.zone"), filepath.Join(dir, "out.zone")
 	must.Succeed(t, os.WriteFile(in, text, 0o600))
-	// Kubizone has its own checks of names and conflicts.
+	// Disable BIND's checks of names and conflicts, because Kubizone has its own.
 	report, err := exec.Command(tool, "-i", "none", "-k", "ignore", "-n", "ignore", "-m", "ignore", "-r", "ignore", "-s", "full", "-o", out, zone.String(), in).CombinedOutput()
 	if err != nil {
-		// The file of the line numbers is gone: report the entries.
+		// The file with the line numbers is gone, so report the entries.
 		var refused []string
 		for line := range bytes.Lines(report) {
 			if _, after, ok := bytes.Cut(line, []byte(in+":")); ok {
@@ -197,8 +197,8 @@ func checkBIND(t *testing.T, entries []dns.Entry) {
 	}
 }
 
-// BIND loads a zone file with values of every type, with the same data (S5.11). Values in which random octets were
-// damaged are included if rdata accepts them.
+// BIND loads a zone file with values of every type, and returns the same data (S5.11). The values include some with
+// random damage in their octets, if rdata accepts them.
 func TestWrite_BIND(t *testing.T) {
 	random := rand.New(rand.NewPCG(1035, 3597))
 	entries := makeApex()

@@ -73,7 +73,6 @@ type State struct {
 	LastBackup time.Time
 }
 
-// Member is a member of etcd.
 type Member struct {
 	Endpoint, Version  string
 	IsLeader           bool

@@ -5,7 +5,6 @@ package maintenance
 
 import "k8s.io/component-base/metrics"
 
-// Metrics are a Keeper's metrics.
 type Metrics struct {
 	size, inUse, quota *metrics.GaugeVec
 	full, corrupt      *metrics.Gauge

@@ -17,7 +17,8 @@ import (
 )
 
 // Probe returns an error if Kubizone cannot use the etcd: because transactions of several compares and operations are
-// unsupported, as in kine (M3), or because the store was restored with its old revision (M6).
+// unsupported, as in kine (M3), or because the store was restored with its old revision, so that clients would see
+// revisions twice (M6).
 func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 	one, other := prefix+"/probe/one", prefix+"/probe/other"
 	_, err := client.Txn(ctx).

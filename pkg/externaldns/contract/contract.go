@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// MediaType of all bodies. external-dns compares octets.
+	// MediaType is the type of all bodies. external-dns compares octets.
 	MediaType = "application/external.dns.webhook+json;version=1"
-	// MaxBody is in octets, as in external-dns.
+	// MaxBody is the maximum size in octets, as in external-dns.
 	MaxBody = 32 << 20
 
-	// LabelResource has the object of an endpoint, as KIND/NAMESPACE/NAME.
+	// LabelResource is the label with the object of an endpoint, as KIND/NAMESPACE/NAME.
 	LabelResource = "resource"
-	// labelOwned has the RRset's name, in a registry's TXT endpoint.
+	// labelOwned is the label of a registry's TXT endpoint with the name of the RRset.
 	labelOwned = "ownedRecord"
 )
 
 // Types are the types that external-dns knows.
 var Types = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NAPTR, rdata.NS, rdata.PTR, rdata.SRV, rdata.TXT}
 
-// Endpoint is an RRset in external-dns. A provider's additions come back unchanged.
+// Endpoint is an RRset in external-dns. external-dns sends the additions of a provider back unchanged.
 type Endpoint struct {
 	DNSName          string            `json:"dnsName,omitempty"`
 	Targets          []string          `json:"targets,omitempty"`
@@ -47,7 +47,7 @@ type Property struct {
 	Value string `json:"value,omitempty"`
 }
 
-// Changes are requested by external-dns. Old and new of an update have the same index.
+// Changes are the changes that external-dns requests. The old and the new endpoint of an update have the same index.
 type Changes struct {
 	Create    []*Endpoint `json:"create,omitempty"`
 	UpdateOld []*Endpoint `json:"updateOld,omitempty"`
@@ -61,7 +61,7 @@ type Key struct {
 	Type rdata.Type
 }
 
-// Key returns the RRset of the endpoint. Even with an invalid type the key has the name.
+// Key returns the key of the endpoint's RRset. If only the type is invalid, the key still has the name.
 func (e *Endpoint) Key() (key Key, err error) {
 	if key.Name, err = ParseName(e.DNSName); err != nil {
 		return key, fmt.Errorf("dnsName %q: %w", e.DNSName, err)
@@ -74,12 +74,12 @@ func (e *Endpoint) Key() (key Key, err error) {
 
 func (k Key) String() string { return k.Name.String() + " " + k.Type.String() }
 
-// ParseName parses an absolute name, also without the trailing dot.
+// ParseName parses an absolute name, with or without the trailing dot.
 func ParseName(text string) (name.Name, error) {
 	return name.Parse(strings.TrimSuffix(text, ".") + ".")
 }
 
-// OwnedName returns the name in a registry's TXT endpoint; zero for other endpoints.
+// OwnedName returns the name in a registry's TXT endpoint, or zero for other endpoints.
 func (e *Endpoint) OwnedName() (owned name.Name) {
 	if strings.EqualFold(e.RecordType, "TXT") && e.Labels[labelOwned] != "" && len(e.Targets) == 1 {
 		owned, _ = ParseName(e.Labels[labelOwned]) // zero if invalid
@@ -87,7 +87,8 @@ func (e *Endpoint) OwnedName() (owned name.Name) {
 	return owned
 }
 
-// FormatTarget returns rdata as NewEndpointWithTTL does: without trailing dot, except for TXT, NAPTR, SRV and the root.
+// FormatTarget formats rdata as external-dns's NewEndpointWithTTL does: without a trailing dot, except for TXT, NAPTR,
+// SRV and the root.
 func FormatTarget(t rdata.Type, data string) string {
 	if t == rdata.TXT || t == rdata.NAPTR || t == rdata.SRV || strings.HasSuffix(" "+data, " .") {
 		return data
@@ -95,7 +96,6 @@ func FormatTarget(t rdata.Type, data string) string {
 	return strings.TrimSuffix(data, ".")
 }
 
-// ReadEndpoints decodes endpoints.
 func ReadEndpoints(body io.Reader) (all []*Endpoint, err error) {
 	err = readBody(body, &all)
 	return dropNil(all), err

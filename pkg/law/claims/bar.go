@@ -77,8 +77,9 @@ func (c *Claimant) FindReservedName(base name.Rel) (at name.Rel, ok bool) {
 	return name.Rel{}, false
 }
 
-// FindBar returns the bar that a tenant's rule must pass for a new record or zone at base: the deeper of
-// FindReservedBar and the own name above (S4.9). The zone's own namespace has none.
+// FindBar returns the bar against a tenant's new record or zone at base, whose "*" pattern must end in the bar's name:
+// the deepest name at or above reserved for others, or a deeper own name above (S4.9). The zone's own namespace has
+// none.
 func (c *Claimant) FindBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
@@ -126,8 +127,8 @@ func (c *Claimant) isService(n name.Rel) bool {
 	return !given
 }
 
-// GivesTenants reports whether rules may give a free name to a tenant, so that own records pointing there end up at the
-// tenant. In a zone with Delegations, any name without a bar counts.
+// GivesTenants reports whether rules let a tenant take a free name, so that own records pointing there would lead
+// clients to the tenant. Rules of Delegations are not read here: with any, each name without a bar counts.
 func (c *Claimant) GivesTenants(n name.Rel) bool {
 	base, set := rules.Base(n), c.Zone.RuleSet()
 	isTenants := func(namespaces []string) bool { return !slices.Equal(namespaces, []string{c.Zone.Namespace}) }
@@ -143,8 +144,8 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 	return c.Holding.Delegations > 0 && bar.MinTail == 0 || set.WithMinTail(bar.MinTail).GivesTenants(c.NameOf(n))
 }
 
-// Refuse returns the refusal of a record or zone at base by the bar. reason is for reserved names (own names have
-// NameHeld); needs describes an allowing rule.
+// Refuse returns the refusal of a record or zone at base that does not pass the bar. reason is for reserved names (own
+// names have NameHeld); needs describes an allowing rule.
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
 	if b.Undecided {
 		return law.NewLater(reason, "Delegations of zone %s are coming into force, and may give the name to another namespace (S4.22; "+

@@ -117,7 +117,8 @@ func (c *Claimant) WidensClaim(base name.Rel) bool {
 	return !c.Literal && c.Zone.RuleSet().HasSharedLiteralFor(base, c.Namespace)
 }
 
-// RefuseOwnData refuses an owner at or below an underscore name with own data (S4.14).
+// RefuseOwnData refuses a tenant at or below an underscore name, such as _dmarc.news, with data of the zone's own
+// namespace (S4.14).
 func (c *Claimant) RefuseOwnData(owner name.Rel) *law.Refusal {
 	for up, ok, base := owner, true, rules.Base(owner); ok && up != base; up, ok = up.Parent() {
 		if o := c.OwnerAt(up); o == nil || o.Own == 0 {
@@ -162,8 +163,8 @@ func (c *Claimant) NameOf(n name.Rel) name.Name {
 	return at
 }
 
-// RefuseGlue refuses a name at or below NS records that are not the tenant's alone, because an address there would
-// answer for all names below (S4.11).
+// RefuseGlue refuses a name at or below NS records of others that no rule shares with the tenant, because an address
+// there is glue, and would answer for all names below (S4.11).
 func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() {
 		o := c.OwnerAt(up)
@@ -211,8 +212,9 @@ func (c *Claimant) hasOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. It passes names whose
-// claims the Claimant shares by rules with "*"; above these, others' claims by literal rules do not count.
+// FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. The search skips names
+// whose claims the Claimant shares (shared: true) by a pattern with "*"; above these, only others' claims by such
+// patterns, not by literal ones, refuse n.
 func (c *Claimant) FindClaimAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
@@ -292,9 +294,10 @@ func (c *Claimant) hasOthersZone(at name.Name, which func(*law.ZoneBelow) bool) 
 }
 
 // CutsOff reports whether a tenant's zone, DNAME or NS at owner would cut off data of others (S4.15):
+//
 //   - a record, unless admitted by an underscore rule
 //   - a zone or an own name
-//   - a reserved name, if literal is false
+//   - a name reserved for others, unless the tenant's rule names owner (literal)
 //
 // A claim at the base of an underscore name counts only with data at or below owner.
 func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {

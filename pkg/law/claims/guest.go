@@ -18,11 +18,12 @@ import (
 // WildcardAnswer describes the wildcard that answers for a name without data.
 type WildcardAnswer struct {
 	Wildcard name.Rel
-	// Top is the name or its ancestor right below the wildcard's parent.
+	// Top is the name or its ancestor right below the wildcard's parent. Once Top exists, the wildcard does not answer.
 	Top name.Rel
 }
 
-// FindWildcard returns the wildcard that answers for n while Top and all names below have no records (RFC 4592 §3.3.1).
+// FindWildcard returns the wildcard that answers for n while Top does not exist (RFC 4592 §3.3.1): the caller checks
+// that no record is there or below. ok is false if no wildcard can answer.
 func (c *Claimant) FindWildcard(n name.Rel) (a WildcardAnswer, ok bool) {
 	var keys []law.Key
 	for at := n; !at.IsApex() && !c.hasData(at); {
@@ -56,7 +57,7 @@ func (c *Claimant) FindHidden(n name.Rel) (a WildcardAnswer, ok bool) {
 }
 
 // FindHolder reports whether the nearest claimed, own or reserved name at or above n is the namespace's (mine) or
-// another's. The apex holds no name below.
+// another's; the apex counts for n itself alone. Both are false if none is found.
 func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	found := c.findReserved(n)
 	for up, ok := n, true; ok && (!up.IsApex() || n.IsApex()); up, ok = up.Parent() {
@@ -85,7 +86,8 @@ func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *l
 		what, c.NameOf(owner), c.NameOf(base), needs)
 }
 
-// RefuseHiding refuses a guest's data or zone that hides the base from another's wildcard (S4.23).
+// RefuseHiding refuses a guest's data or zone if its base (without underscore labels) would then exist, so that another
+// namespace's wildcard no longer answers there (S4.23).
 func (c *Claimant) RefuseHiding(what string, owner name.Rel) *law.Refusal {
 	base := rules.Base(owner)
 	a, hides := c.FindHidden(base)

@@ -84,12 +84,13 @@ type RecordRef struct {
 	Left bool `json:"l,omitempty"`
 }
 
-// Origin is the cause of a step (a change of a zone), for the history. (law.Origin is another type: a removed zone.)
+// Origin is the cause of a step (a change of a zone), for the history: a request, or a background job.
 type Origin struct {
-	// Manager is the field manager of the request. Audit is the ID of the request in the audit log.
+	// Manager is the request's field manager, Audit the request's ID in the audit log.
 	Manager string `json:"fm,omitempty"`
 	Audit   string `json:"id,omitempty"`
-	// Cause is the reason of a step without a request, CausedBy the namespace behind it.
+	// Cause is the reason of a background job's step as text, "" for a request. CausedBy is the namespace whose change
+	// led to it.
 	Cause    string `json:"why,omitempty"`
 	CausedBy string `json:"wns,omitempty"`
 }
@@ -127,7 +128,7 @@ type Step struct {
 	Others []RecordRef `json:"recs,omitempty"`
 	By     string      `json:"by,omitempty"`
 	Origin
-	// Trace is the W3C traceparent of the request; "" without a trace.
+	// Trace is the request's W3C traceparent.
 	Trace string `json:"tp,omitempty"`
 	// Time is in Unix seconds.
 	Time int64 `json:"at,omitempty"`

@@ -13,19 +13,20 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CutInput is the input of DecideCut. DecideCut updates the name servers, glue and DS of a child zone in the content of
-// its parent.
+// CutInput is the input of DecideCut, which updates a child zone's cut in its parent's content: name servers, glue and
+// DS.
 type CutInput struct {
 	Parent  *law.Zone
 	Pending law.PendingCut
-	// Holding, Cut and DS are the child's present state; nil if the parent lists no such child any more.
+	// Holding, Cut (NS and glue) and DS are the child's present state; nil if the parent lists no such child any more.
 	Holding *law.Holding
 	Cut     *law.CountedCut
 	DS      []string
 	Now     time.Time
 	By      string // user
-	// MarkID is the ID of a cascade that moves records from the parent to the child, "" for none. Until it ends, name
-	// servers do not get the parent's new content. CausedBy is the namespace that caused the cascade.
+	// MarkID is the ID of a background job (cascade) that moves records from the parent to the child, "" for none.
+	// Until the job ends, name servers do not get the parent's content with half of the move. CausedBy is the namespace
+	// that caused the job.
 	MarkID, CausedBy string
 	// Own is true for an act of the parent's own namespace: removed RRsets count towards a mass deletion (S7.7).
 	Own bool

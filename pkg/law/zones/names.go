@@ -177,7 +177,6 @@ func warnOfPatterns(plan *law.Plan, z *law.Zone, rules ...rules.Rule) {
 
 const maxNames = 8
 
-// literalGrant is a name that a rule gives by a pattern without "*", for example "www".
 type literalGrant struct {
 	pattern string
 	owner   name.Rel

@@ -19,8 +19,8 @@ import (
 )
 
 // decideGroups decides the groups in order, until the batch is full or a group has to begin the next batch, and returns
-// the rest. Decisions read values from memory (facts). After the first missing fact, the pass only lists the missing
-// facts of the further groups. They are read at once, and the next pass begins at the first undecided group.
+// the rest. After the first missing fact, the pass only lists the missing facts of the further groups. They are read at
+// once, and the next pass begins at the first undecided group.
 func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*group, err error) {
 	err = b.loadZone(ctx)
 	for pass := 0; err == nil; pass++ {
@@ -52,7 +52,6 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 			return groups, nil
 		}
 
-		// If the zone has changed since loadZone, all groups are decided again.
 		if !moved {
 			err = b.prefetchFacts(ctx, facts.Dedupe(cold))
 			b.com.mem.Mu.Lock()

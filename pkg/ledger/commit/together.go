@@ -28,8 +28,7 @@ const (
 
 var errLeftBehind = errors.New("the batch of this write ended in a panic")
 
-// mayShare returns true for clients' writes to Records, in a zone without recent conflicts. A cascade's batches may put
-// the same outbox item, so they never share.
+// A cascade's batches may put the same outbox item, so they never share.
 func (b *batch) mayShare() bool {
 	return b.head != nil && b.Zone != nil && b.retries == 0 && !b.closed && len(b.locks) == 1 &&
 		time.Now().After(b.head.noSharingUntil) && !b.com.isContended(b.head) &&

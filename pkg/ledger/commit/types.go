@@ -35,20 +35,22 @@ type Committer struct {
 	slowCommit time.Duration
 	latency    latencies
 	// OnCommit and OnRemoval are those of ledger.Config.
-	OnCommit    func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
-	OnRemoval   func(uid string, last uint64, x *content.Removal)
-	Retention   time.Duration
-	Clients     atomic.Int64 // time of the last client write of content, in Unix nanoseconds
-	Usage       usage
-	wake        chan struct{}
+	OnCommit  func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
+	OnRemoval func(uid string, last uint64, x *content.Removal)
+	Retention time.Duration
+	Clients   atomic.Int64 // time of the last client write of content, in Unix nanoseconds
+	// Usage has the changed counts of records.
+	Usage usage
+	wake  chan struct{}
+	// freedNames lost a value: Records that wait there are tried.
 	freedNames  chan FreedName
 	queuedNames map[FreedName]bool // in freedNames; guarded by Memory.Mu
 
-	gate gate
+	gate gate // bounds the shared transactions in flight
 
 	// Memory.Mu guards the rest.
 	queues map[string]*queue // by zone key
-	works  map[string]bool   // this process's items, by ID
+	works  map[string]bool   // outbox items (background jobs) of this process, by ID
 }
 
 // New returns a Committer. held and notify may be nil. slowCommit is SlowCommit, except in tests.
@@ -109,7 +111,6 @@ type batch struct {
 	span     trace.Span // nil before the groups are decided
 }
 
-// attempt has the parameters of a try to commit a batch as an etcd transaction.
 type attempt struct {
 	locks   []*queue // of the locked zones
 	head    *queue   // of the batch's zone; nil if no zone is locked
@@ -243,7 +244,6 @@ type latencies struct {
 	n    int
 }
 
-// manyLatencies covers a second or two of a busy zone. Fewer transactions may all have waited for a CPU.
 const manyLatencies = 256
 
 func (t *latencies) note(trip time.Duration) {
@@ -253,7 +253,7 @@ func (t *latencies) note(trip time.Duration) {
 	t.n++
 }
 
-// least returns the shortest recent latency, 0 if unknown. Longer ones include CPU time, which pauses do not reduce.
+// least returns the shortest recent latency, 0 if unknown.
 func (t *latencies) least() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -217,8 +217,7 @@ func (g *group) renew() *group {
 
 func (g *group) firstWrite() *Write { return g.members[0].Write }
 
-// goesAlone reports whether the group needs its own batch. Writes of other resources than Records do: they are decided
-// on the stored zone, not the draft.
+// Writes of other resources than Records go alone: they are decided on the stored zone, not the draft.
 func (g *group) goesAlone() bool {
 	return g.alone || g.set != nil && len(g.members) > maxJoined || g.firstWrite().Resource != "records" || g.firstWrite().KeepLocks
 }

@@ -36,12 +36,14 @@ type Archive struct {
 	Now   func() time.Time
 	Fault func(point string) // for tests
 
-	level   atomic.Int64 // octets; share.go
+	// level bounds each namespace's octets while all together exceed the limit; 0 for none (share.go).
+	level atomic.Int64
+	// charges has, by namespace, others' steps that it caused.
 	charges atomic.Pointer[map[string]charge]
-	// addedOctets were archived since the level was set, at levelledAt in Unix seconds.
+	// addedOctets were archived since level was computed, at levelledAt in Unix seconds.
 	addedOctets, levelledAt atomic.Int64
 	levelMutex              sync.Mutex
-	recent                  recent
+	recent                  recent // cache of values
 }
 
 const (
@@ -61,8 +63,8 @@ const DefaultRetention = 168 * time.Hour
 // Archived records up to which step a zone is archived: moved from the journal into history segments. Its key is
 // archived/<uid>/.
 type Archived struct {
-	// Last is the last archived step's number: Offset plus its N in the journal. A recreated zone counts N from 1
-	// again, and Offset is the last number before.
+	// Last is the last archived step's number: Offset plus its N in the journal. A zone that ended and came back has
+	// the same UID, but counts N from 1 again, and Offset is the last number before.
 	Last   uint64 `json:"n"`
 	Offset uint64 `json:"o,omitempty"`
 	// Whole is a Unix time. Since then, no step is missing.

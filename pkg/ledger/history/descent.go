@@ -64,7 +64,6 @@ func (d *descent) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
 	return &k, nil
 }
 
-// descents merges keys of accounts, newest first.
 type descents struct {
 	byAccount []*descent
 	nextKeys  []*layout.SegmentKey // by account; nil at the end

@@ -18,13 +18,13 @@ import (
 
 const maxStates = 2000
 
-// StepSelector selects steps made by a namespace's Records, in any zone.
+// StepSelector selects steps (changes of zones) made by a namespace's Records, in any zone.
 type StepSelector struct {
 	Namespace string
-	// Zones are the UIDs of zones whose journals may have such steps. Zones with former Records under before/ need not
-	// be listed.
+	// Zones are UIDs of zones to search for steps not archived yet. Zones that store a former Record of the namespace
+	// (before/) are found without.
 	Zones []string
-	// SelectsZone selects the zones to read, Selects the steps to return.
+	// SelectsZone selects zones by name and namespace, Selects single steps.
 	SelectsZone func(*Header) bool
 	Selects     func(*Item) bool
 	// HeaderOf returns the header of a present zone, false if none.
@@ -175,7 +175,7 @@ func (a *Archive) wholeOfZones(ctx context.Context, out *namespaceAnswer) error 
 	return nil
 }
 
-// segmentsAtOnce bounds an answer's segments; few steps may be the wanted Record's.
+// segmentsAtOnce bounds an answer's segments.
 const segmentsAtOnce = 500
 
 const maxZones = 256

@@ -231,7 +231,6 @@ func (x *Item) octets() int {
 	return n + 64*(len(x.Step.TTLs)+len(x.Step.Others))
 }
 
-// segments merges a zone's segments, newest step first.
 type segments struct {
 	a           *Archive
 	out         *Answer
@@ -333,7 +332,6 @@ func (a *Archive) readSegment(ctx context.Context, k layout.SegmentKey, out *Ans
 	return items, nil
 }
 
-// maxTime is beyond times of segments (ten hexadecimal digits).
 const maxTime = 1<<40 - 1
 
 // A place in an answer is a step's number for a zone, a segment for a namespace.

@@ -19,8 +19,7 @@ import (
 const (
 	segmentVersion = 1
 	// maxSegment bounds a segment's text: maxPage and a further step.
-	maxSegment = 16 << 20
-	// fullSegment is the text after which a segment is closed.
+	maxSegment  = 16 << 20
 	fullSegment = 512 << 10
 )
 

@@ -34,9 +34,8 @@ const (
 	condensedAtOnce = 8
 )
 
-// Share is the size of an account's history. An account is a namespace, or "NAMESPACE@PAYER" for steps that another
-// namespace has caused. Beyond its limit, the account's oldest segments are condensed: they lose values and former
-// Records.
+// Share is the size of an account's history. An account is a namespace, or "NAMESPACE@PAYER" for steps caused by the
+// namespace PAYER. Beyond its limit, the account's oldest segments are condensed: they lose values and former Records.
 type Share struct {
 	Octets int64 `json:"o"` // keys and values of its segments
 	// Whole is a Unix time. Since then, no step of the account is condensed.
@@ -57,7 +56,6 @@ func (a *Archive) limit() int64 {
 	return quota / quotaDivisor
 }
 
-// charge counts accounts and octets of others' steps caused by a namespace.
 type charge struct{ accounts, octets int64 }
 
 func (a *Archive) shareOf(account string) int64 {
@@ -303,8 +301,8 @@ func bareStep(step *content.Step) content.Step {
 		Origin: step.Origin, Time: step.Time}
 }
 
-// recent caches up to maxRecent values of the history that this process has written, to save reads. Another process may
-// have changed a value, so each transaction compares its revision: an outdated value only fails the transaction.
+// recent caches up to maxRecent values that this process has written. Each transaction compares revisions, so an
+// outdated value only makes the transaction fail.
 type recent struct {
 	mu     sync.Mutex
 	values map[string]written

@@ -56,7 +56,6 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 // newZoneAge is the age in seconds up to which segments of an unknown zone stay.
 const newZoneAge = 3600
 
-// removedZones are the deleted zones whose history still exists, by uid.
 type removedZones struct {
 	// retentions has each zone's retention of steps, in seconds.
 	retentions map[string]int64

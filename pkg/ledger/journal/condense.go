@@ -20,22 +20,21 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// While a zone is unsettled, after a mass deletion for days (S7.5), name servers have earlier content. A server that
-// starts must undo the steps since, but the journal is bounded. So before a trim, the oldest steps are merged into the
-// condensed step. The last merged step also stays in the journal, as the link to the next. Writes compare the header's
-// key, so the second of two servers fails. All servers make the same parts up to the same step.
+// The journal is bounded. So before a trim, the oldest steps of an unsettled zone are merged into the condensed step.
+// The last merged step also stays in the journal, as the link to the next. Writes compare the header's key, so the
+// second of two servers fails. All servers make the same parts up to the same step.
 
 const condensedPart = 256 << 10 // octets, estimated
 
 // Condensed is the header of a condensed step: all changes of a zone since the serial that name servers have, merged.
-// After a mass deletion they may keep that serial for days. A server that starts undoes the step to serve the old
+// After a mass deletion name servers keep that serial for days. A server that starts undoes this step to serve the old
 // content.
 type Condensed struct {
 	// From is the serial that name servers have, State the multiset hash of its content.
 	From  serial.Serial `json:"f"`
 	State sethash.State `json:"h"`
-	// Step has no values and TTLs, since they may be too large for an etcd value. Parts further keys have them, with
-	// Octets in sum.
+	// Step lacks values and TTLs, which may be too large for an etcd value: Parts further keys have them, with Octets
+	// in sum.
 	Step   content.Step `json:"s"`
 	Parts  int          `json:"p"`
 	Octets int          `json:"o"`

@@ -83,12 +83,13 @@ type Trimming struct {
 	zone            *v1alpha1.Zone
 	rev             int64
 	condensedOctets int
-	// writtenSteps counts steps since the last trim, stateOctets the octets of former Records (before/). Since a trim
-	// last measured the journal, octets is the size of all new steps, long of long steps alone.
+	// writtenSteps counts steps since the last trim. Since a trim last measured the journal, octets is the size of all
+	// new steps, long that of writes with steps above longStep.
 	writtenSteps, octets, long int
-	stateOctets                int
-	// done is true after the first trim. The keys before deletedBefore are then deleted, while the zone's name has the
-	// create revision nameRev: a recreated zone has the same UID, but counts steps from 1.
+	stateOctets                int // of former Records (before/) since the last trim
+	// done is true after the first trim. The keys before deletedBefore are then deleted. This holds while the key of
+	// the zone's name has the create revision nameRev: a zone that ended and came back has the same UID, but counts
+	// steps from 1.
 	done          bool
 	deletedBefore string
 	nameRev       int64
@@ -270,7 +271,6 @@ func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) e
 	return err
 }
 
-// errArchived means that steps must stay: other servers archive them, or the zone has lost its name.
 var errArchived = errors.New("other servers archive its steps")
 
 // archiveSteps moves steps into the history before a trim. An error, such as errArchived, means that the steps must

@@ -394,7 +394,6 @@ func (pl *Placer) IsServableStale(o *v1alpha1.Zone) bool {
 	return servable != nil && (servable.Reason == v1alpha1.ReasonClassNameServers) != pl.hasClassNameServers(o)
 }
 
-// ReadPrerequisites parses the prerequisites of a validated change set.
 func ReadPrerequisites(list []v1alpha1.ChangeSetPrerequisite) (all []records.Requirement, err error) {
 	for i := range list {
 		p := &list[i]

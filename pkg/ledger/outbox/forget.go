@@ -86,7 +86,8 @@ func SubtractElapsed(last law.LastSerial, d time.Duration) (next *law.LastSerial
 	return &last, d >= RecordKeptEvery
 }
 
-// SweepCondensed deletes the merged journal steps of zones that are settled again.
+// SweepCondensed deletes the condensed steps (changes merged since the content that name servers have) of zones whose
+// newest content is delivered again. A removed zone's are deleted with its other keys.
 func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{}
 	room := ob.mem.Layout.Room("condensed")

@@ -58,7 +58,8 @@ type Mapping struct {
 	allIndexes []int
 }
 
-// New returns a Mapping of resources by key prefixes. They end in "/" and do not contain each other.
+// New returns a Mapping between etcd's revisions and the versions of Kubernetes objects. resources are key prefixes
+// that end in "/", none in another.
 func New(resources ...string) (*Mapping, error) {
 	for i, r := range resources {
 		if !strings.HasSuffix(r, "/") {

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// maxAnswers is divided equally among the tenants of the last hour. leastShare exceeds a tenant's messages in
-	// progress.
+	// maxAnswers is divided equally among the tenants of the last hour. leastShare exceeds the number of a tenant's
+	// messages in progress.
 	maxAnswers, leastShare = 1 << 16, 256
-	// A tenant without messages for idle is forgotten. The clock may be set back by less.
+	// idle is the time after the last message until a tenant is forgotten. The clock may be set back by less.
 	idle = time.Hour
 )
 
-// Memory is safe for concurrent use.
+// Memory remembers the answers to messages. It is safe for concurrent use.
 type Memory struct {
 	clock func() time.Time
 	valid time.Duration
@@ -33,7 +33,7 @@ type Memory struct {
 type tenant struct {
 	bySecond map[int64]map[string]*Answer
 	size     int
-	// floor is the latest evicted second. Messages signed until then may be replays.
+	// floor is the latest evicted second. Messages signed in it or before may be replays.
 	floor int64
 }
 
@@ -53,8 +53,9 @@ type Answer struct {
 	rcode    uint16
 }
 
-// Begin detects repeated messages. If first is true, the caller applies the message and calls End; otherwise Wait. a is
-// nil if signed (Unix seconds) is too old to tell.
+// Begin returns the answer of a message. If first is true, the caller must apply the message and call End, and
+// otherwise Wait. The answer is nil if the message was signed (Unix seconds) too long ago to know whether it was
+// applied.
 func (m *Memory) Begin(tenantName, id string, signed int64) (a *Answer, first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,7 +116,7 @@ func (t *tenant) forgetSecond(signed int64) {
 	delete(t.bySecond, signed)
 }
 
-// End wakes Wait. If known is false, the next copy of the message is applied.
+// End sets the answer and wakes Wait. If known is false, the next copy of the message is applied.
 func (a *Answer) End(rcode uint16, known bool) {
 	a.memory.mu.Lock()
 	defer a.memory.mu.Unlock()
@@ -127,7 +128,7 @@ func (a *Answer) End(rcode uint16, known bool) {
 	close(a.done)
 }
 
-// Wait returns the rcode given to End; false when ctx ends.
+// Wait returns the rcode given to End, or false if ctx ends before.
 func (a *Answer) Wait(ctx context.Context) (rcode uint16, ok bool) {
 	select {
 	case <-a.done:

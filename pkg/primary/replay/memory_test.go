@@ -26,7 +26,7 @@ func newClock() *clock {
 
 func (c *clock) readTime() time.Time { return time.Unix(c.seconds.Load(), 0) }
 
-// beginMessage begins a message signed now, and ends the first.
+// beginMessage begins a message signed now, and ends it if it is the first.
 func beginMessage(t *testing.T, m *Memory, tenant, id string, signed int64) (first bool) {
 	t.Helper()
 	a, first := m.Begin(tenant, id, signed)
@@ -68,8 +68,8 @@ func TestMemory_equalMessagesHaveOneAnswer(t *testing.T) {
 	}
 }
 
-// If the outcome of a message is unknown, waiting duplicates get the error, and a further copy is carried out, because
-// the first may have changed nothing.
+// If the outcome of a message is unknown, the duplicates that wait get the error. A later copy is applied, because the
+// first may have changed nothing.
 func TestMemory_unknownOutcomesAreTriedAgain(t *testing.T) {
 	c := newClock()
 	m := New(c.readTime, valid)
@@ -85,7 +85,7 @@ func TestMemory_unknownOutcomesAreTriedAgain(t *testing.T) {
 	}
 }
 
-// Another Memory may have seen older messages.
+// Messages signed before the start are refused, because another Memory may have seen them.
 func TestMemory_refusesWhatWasSignedBeforeIt(t *testing.T) {
 	c := newClock()
 	m := New(c.readTime, valid)
@@ -96,8 +96,8 @@ func TestMemory_refusesWhatWasSignedBeforeIt(t *testing.T) {
 	}
 }
 
-// The memory of carried-out messages is shared between tenants. A tenant that fills more than its share evicts its own
-// oldest entries only, and messages as old as those are then refused, because they might be repetitions (attack 111).
+// Tenants share the memory for answers. A tenant that fills more than its share evicts only its own oldest answers.
+// Messages as old as the evicted are then refused, because they may be repetitions.
 func TestMemory_tenantsEvictTheirOwnAnswers(t *testing.T) {
 	c := newClock()
 	m := New(c.readTime, valid)
@@ -118,7 +118,7 @@ func TestMemory_tenantsEvictTheirOwnAnswers(t *testing.T) {
 	if a, _ := m.Begin("noisy", "0", victim+1); a != nil {
 		t.Error("a message that was forgotten is accepted")
 	}
-	// A flood within a second is refused until the next second.
+	// If a tenant floods the Memory within a second, it is refused until the next second.
 	c.seconds.Add(1)
 	refused := false
 	for i := range maxAnswers {
@@ -132,7 +132,7 @@ func TestMemory_tenantsEvictTheirOwnAnswers(t *testing.T) {
 	beginMessage(t, m, "victim", "next", c.seconds.Load())
 }
 
-// Answers expire with their signatures, tenants after long silence.
+// Answers are forgotten when their signatures expire, and tenants after a long time without messages.
 func TestMemory_forgetsInTime(t *testing.T) {
 	c := newClock()
 	m := New(c.readTime, valid)
@@ -151,8 +151,8 @@ func TestMemory_forgetsInTime(t *testing.T) {
 	}
 }
 
-// For random messages, repetitions and jumps of the clock, no message with a valid time is carried out twice after a
-// known outcome.
+// No message with a valid time is applied twice after a known outcome, for random messages, repetitions and jumps of
+// the clock.
 func TestMemory_carriesNothingOutTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newClock()

@@ -38,17 +38,17 @@ func (a Algorithm) hash() func() hash.Hash {
 	return nil
 }
 
-// Key never prints its secret.
+// Key is a TSIG key. Formatting a Key never prints its secret.
 type Key struct {
 	Name      string // canonical: lower case, with trailing dot
 	Algorithm Algorithm
 	secret    []byte
 }
 
-// minSecret is in octets: shorter secrets can be guessed offline from a signed message.
+// minSecret is in octets. A shorter secret can be guessed offline from a signed message.
 const minSecret = 16
 
-// NewKey requires a decoded secret of at least minSecret octets.
+// NewKey returns a Key with a decoded secret, or an error if the secret has fewer than minSecret octets.
 func NewKey(keyName string, algorithm Algorithm, secret []byte) (Key, error) {
 	if _, ok := mdns.IsDomainName(keyName); !ok || keyName == "" || keyName == "." {
 		return Key{}, fmt.Errorf("key %q: the name is no domain name; write one like \"transfer.example.org.\"", keyName)
@@ -74,7 +74,7 @@ func (k Key) GoString() string { return fmt.Sprintf("tsig.Key(%q)", k.Name) }
 
 const maxKeyFile = 1 << 20
 
-// ReadKeyFile warns of a file that others can read or the group can write.
+// ReadKeyFile reads the keys in a file, and warns if others can read the file or the group can write it.
 func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {

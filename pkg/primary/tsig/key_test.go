@@ -78,8 +78,8 @@ func TestKey_neverPrintsItsSecret(t *testing.T) {
 	}
 }
 
-// A key file that other users can read or write gives a warning. Group-readable modes do not: Kubernetes mounts a
-// Secret with 0440, and BIND's rndc.key has 0640.
+// ReadKeyFile warns if other users can read or write the file. It does not warn if the group can read it, because
+// Kubernetes mounts a Secret with mode 0440, and BIND's rndc.key has 0640.
 func TestReadKeyFile_namesAFileThatOthersMayRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	text := "key k { algorithm hmac-sha256; secret \"" + secret32 + "\"; };"

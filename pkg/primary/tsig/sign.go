@@ -12,7 +12,7 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Fudge is the clock difference that signatures permit here, and the largest accepted (RFC 8945 §10).
+// Fudge is the permitted clock difference of signatures made here, and the largest accepted (RFC 8945 §10).
 const Fudge = 300 * time.Second
 
 const (
@@ -51,7 +51,7 @@ func (k Key) newMAC() hash.Hash { return hmac.New(k.Algorithm.hash(), k.secret) 
 
 func (k *SigningKey) macLen() int { return k.Algorithm.hash()().Size() }
 
-// RecordLen returns the octets of a TSIG record with the full MAC and no other data.
+// RecordLen returns the length in octets of a TSIG record with the full MAC and no other data.
 func (k *SigningKey) RecordLen() int {
 	return len(k.nameWire) + 10 + len(k.algorithmWire) + 16 + k.macLen()
 }
@@ -74,7 +74,7 @@ func StampAt(now time.Time) Stamp {
 }
 
 // computeMAC returns the HMAC of prior (the previous MAC, or nil), msg and the TSIG variables. id and arcount replace
-// the values in msg (RFC 8945 §4.3, §5.3.1).
+// the values in the header of msg (RFC 8945 §4.3, §5.3.1).
 func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p Stamp, timersOnly bool) []byte {
 	h := k.newMAC()
 	var scratch [64]byte
@@ -105,7 +105,8 @@ func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p 
 	return h.Sum(nil)
 }
 
-// Sign appends a TSIG record. prior is the MAC of the request or of the stream's previous message; nil for a request.
+// Sign appends a TSIG record to msg. prior is the MAC of the request or of the stream's previous message, or nil for a
+// request.
 func (k *SigningKey) Sign(msg, prior []byte, p Stamp, timersOnly bool) (signed, mac []byte) {
 	id := binary.BigEndian.Uint16(msg)
 	arcount := binary.BigEndian.Uint16(msg[10:])
@@ -113,8 +114,8 @@ func (k *SigningKey) Sign(msg, prior []byte, p Stamp, timersOnly bool) (signed, 
 	return appendRecord(msg, k.nameWire, k.algorithmWire, mac, p), mac
 }
 
-// AppendUnsigned appends a TSIG record without MAC, for errors that forbid signing (RFC 8945 §5.3.2). It returns false
-// if a name cannot be packed.
+// AppendUnsigned appends a TSIG record without a MAC, for errors that forbid signing (RFC 8945 §5.3.2). It returns
+// false if a name cannot be packed.
 func AppendUnsigned(msg []byte, s *Signature, err uint16) ([]byte, bool) {
 	nameWire, nameErr := packName(s.Key)
 	algorithmWire, algorithmErr := packName(s.Algorithm)
@@ -140,7 +141,7 @@ func appendRecord(msg, nameWire, algorithmWire, mac []byte, p Stamp) []byte {
 	return append(msg, p.OtherData...)
 }
 
-// MAC is over the concatenated parts, for other protocols.
+// MAC returns the MAC of the concatenated parts, for other protocols.
 func (k Key) MAC(parts ...[]byte) []byte {
 	mac := k.newMAC()
 	for _, part := range parts {

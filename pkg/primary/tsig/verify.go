@@ -34,7 +34,7 @@ type Signature struct {
 type Verdict struct {
 	Key       *SigningKey // nil if unknown
 	Malformed bool        // the MAC has an impossible length (RFC 8945 §5.2.2.1): FORMERR
-	// OtherAlgorithm is the key of the signature's name, if its algorithm differs.
+	// OtherAlgorithm is the key with the signature's name, if the key has another algorithm.
 	OtherAlgorithm *SigningKey
 	Err            uint16 // zero means valid
 }
@@ -63,7 +63,8 @@ func NewKeyring(list []Key) (Keyring, error) {
 	return keys, errors.Join(faults...)
 }
 
-// Verify checks in the order of RFC 8945 §5.2: key, MAC, time, truncation. For a response, prior is the request's MAC.
+// Verify checks key, MAC, time and truncation, in the order of RFC 8945 §5.2. prior is the request's MAC if msg is a
+// response.
 func (r Keyring) Verify(msg []byte, s *Signature, prior []byte, now time.Time) Verdict {
 	k, ok := r[s.Key]
 	if !ok {

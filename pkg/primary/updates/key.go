@@ -13,12 +13,12 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Handler carries out DNS UPDATE messages (RFC 2136); controller/updatekey.Poster posts them to the API server. Methods
-// may be called concurrently.
+// Handler applies DNS UPDATE messages (RFC 2136); controller/updatekey.Poster posts them to the API server. Methods may
+// be called concurrently.
 type Handler interface {
-	// Update stores the changes of a message that key has signed, and returns the RCODE for the answer. 0 means that
-	// all changes are stored. A message without updates, as RFC 2136 allows, tests rights. The answer is then NOTAUTH
-	// if the zone is absent or has no rules for the key's tenant, and REFUSED if the key does not cover the name of a
+	// Update stores the changes of a message signed by key, and returns the RCODE for the answer. 0 means that all
+	// changes are stored. A message without updates, as RFC 2136 allows, tests rights. The answer is then NOTAUTH if
+	// the zone is absent or has no rules for the key's tenant, and REFUSED if the key does not cover the name of a
 	// prerequisite.
 	Update(ctx context.Context, key *Key, m *update.Message, from netip.Addr) (rcode uint16)
 	// Share returns the RRsets in a zone that updates made for the key's tenant, at names covered by the key.
@@ -29,7 +29,7 @@ type Transfer int
 
 const (
 	TransferNone Transfer = iota
-	// TransferOwn allows the RRsets of Handler.Share, TransferZone the whole zone.
+	// TransferOwn allows a transfer of the RRsets of Handler.Share, and TransferZone of the whole zone.
 	TransferOwn
 	TransferZone
 )
@@ -37,9 +37,9 @@ const (
 type Key struct {
 	tsig.Key
 	ID string
-	// Tenant is the namespace that writes with the key, View the view of its zones.
+	// Tenant is the namespace that writes with the key, and View the view of its zones.
 	Tenant, View string
-	// Covers reports whether the key may write at a name, Reaches whether at any name of a zone.
+	// Covers reports whether the key may write at a name, and Reaches whether it may write at some name in a zone.
 	Covers   func(fqdn name.Name) bool
 	Reaches  func(zone name.Name) bool
 	Transfer Transfer

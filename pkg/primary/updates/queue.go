@@ -30,11 +30,11 @@ type Message struct {
 	Key  *Key
 	From netip.Addr
 	Zone name.Name
-	// MAC and SignedAt (Unix seconds) are the signature's.
+	// MAC is the signature, made at SignedAt in Unix seconds.
 	MAC      []byte
 	SignedAt int64
-	// Octets is an UPDATE as received. Nil means a question, such as a client's ordinary SOA query: the Handler gets
-	// Probe, without updates, to check the key's rights.
+	// Octets is an UPDATE as received. If nil, the message is a question, such as a client's SOA query, and the Handler
+	// gets Probe, a message without updates, to check the key's rights.
 	Octets []byte
 	Probe  *update.Message
 
@@ -47,15 +47,15 @@ func (m *Message) id() string {
 }
 
 const (
-	// maxRunning bounds messages in progress. Spare is for tenants with a full share: concurrent messages for a zone
-	// share transactions.
+	// maxRunning limits messages in progress. Spare is for tenants with a full share, because concurrent messages for a
+	// zone share transactions.
 	maxRunning, MaxRunningOfTenant, Spare = 64, 8, 24
 	maxWaiting, MaxWaitingOfTenant        = 512, 64
 	maxOctets, maxOctetsOfTenant          = 4 << 20, 512 << 10
 )
 
-// Queue passes DNS UPDATE messages to a Handler, a bounded number at once and for each tenant. It answers a repeated
-// message with the first answer. Otherwise a client's retry could fail, because the first copy has made the
+// Queue passes DNS UPDATE messages to a Handler, a limited number at a time, in total and for each tenant. It answers a
+// repeated message with the first answer. Otherwise a client's retry could fail, because the first copy has made the
 // prerequisites false, and an attacker could replay a message.
 type Queue struct {
 	handler          Handler
@@ -64,7 +64,7 @@ type Queue struct {
 	answers          *replay.Memory
 
 	mu sync.Mutex
-	// octets is the size of all messages in the Queue, octetsOf by tenant.
+	// octets is the size of all messages in the Queue, and octetsOf their size by tenant.
 	octets   int
 	octetsOf map[string]int
 }
@@ -78,11 +78,11 @@ func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.
 	return q.handler.Share(ctx, key, zone)
 }
 
-// AcceptsFrom is that of the replay.Memory.
+// AcceptsFrom returns the first second whose signatures are accepted.
 func (q *Queue) AcceptsFrom() time.Time { return q.answers.AcceptsFrom() }
 
-// Enter copies the message's octets, and reserves a place unless the queue is full. After true, the caller must call
-// Apply.
+// Enter copies the message's octets and reserves a slot. It returns false if the queue is full. After true, the caller
+// must call Apply.
 func (q *Queue) Enter(m *Message) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -112,8 +112,8 @@ func (q *Queue) countOctets(tenant string, octets int) {
 	}
 }
 
-// Apply returns the Handler's RCODE, SERVFAIL after the time within, or BADTIME for a possible replay. A repeated
-// message gets its first RCODE again.
+// Apply waits for its turn and calls the Handler. It returns the Handler's RCODE, SERVFAIL after the time within, or
+// BADTIME for a possible replay. A repeated message gets its first RCODE again.
 func (q *Queue) Apply(ctx context.Context, m *Message, within time.Duration) (rcode uint16) {
 	defer q.release(m)
 	ctx, cancel := context.WithTimeout(ctx, within)
@@ -153,7 +153,7 @@ func (q *Queue) callWhenFree(ctx context.Context, m *Message) uint16 {
 	return q.callHandler(ctx, m)
 }
 
-// A panic becomes SERVFAIL.
+// callHandler parses the message and calls the Handler. A panic becomes SERVFAIL.
 func (q *Queue) callHandler(ctx context.Context, m *Message) (rcode uint16) {
 	defer func() {
 		if why := recover(); why != nil {

@@ -10,8 +10,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Messages of a tenant that wait for a slot occupy at most the tenant's share of memory, and leave room for another
-// tenant's messages (attack 110).
+// A tenant's messages that wait for a slot occupy at most the tenant's share of memory, so there is room for another
+// tenant's messages.
 func TestQueue_octetsAreSharedOut(t *testing.T) {
 	q := NewQueue(nil, time.Now, klog.Background())
 	const octets = 1<<16 - 1

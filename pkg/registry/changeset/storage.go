@@ -36,11 +36,9 @@ type Set interface {
 	// HasArrived reports whether write i has reached the commit, IsUnchanged whether the write changes nothing.
 	HasArrived(i int) bool
 	IsUnchanged(i int) bool
-	// CountCreations counts the creations that have arrived.
 	CountCreations() int
 	// Abandon has waiting and later writes return cause, unless the set is being decided.
 	Abandon(cause error)
-	// Err returns the error of the whole set, or nil.
 	Err() error
 	// NothingWritten, after all requests have ended, is false if a transaction was sent.
 	NothingWritten() bool
@@ -67,7 +65,6 @@ const (
 	maxItemsOfNamespace = 4 * v1alpha1.MaxChangeSetItems
 )
 
-// REST is the storage of change sets.
 type REST struct {
 	kind.Resource
 	config  Config

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Kind is the kind of Delegations.
 var Kind = kind.Kind[*v1alpha1.Delegation]{
 	GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "delegations", Singular: "delegation",
 	ShortNames: []string{"zdel"}, Categories: []string{"kubizone"},

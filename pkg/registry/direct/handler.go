@@ -68,7 +68,6 @@ type Handler struct {
 	decoder        runtime.Decoder
 }
 
-// New returns a Handler.
 func New(config Config) (*Handler, error) {
 	h := &Handler{Config: config, kind: config.Resource.GroupVersion().WithKind(config.Kind),
 		interfaces: &admission.RuntimeObjectInterfaces{ObjectCreater: config.Scheme, ObjectTyper: config.Scheme,

@@ -53,7 +53,8 @@ func (l *Lister) Check() error {
 	return nil
 }
 
-// Admits reports whether a class may deliver zones of a namespace and view. An absent class may, with a Warning.
+// Admits reports whether a DNSClass may deliver zones of a namespace, and zones of a view. For an absent class, both
+// are true, and the client gets a Warning.
 func (l *Lister) Admits(ctx context.Context, name, namespace, view string) (ofNamespace, ofView bool, err error) {
 	named, err := l.get(ctx, name)
 	if apierrors.IsNotFound(err) {

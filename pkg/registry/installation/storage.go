@@ -15,7 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// REST is the storage.
 type REST struct {
 	kind.Resource
 	rest.TableConvertor

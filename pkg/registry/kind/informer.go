@@ -13,7 +13,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// NewInformer returns an informer that reads the server's own watch cache.
+// NewInformer returns an informer that reads the server's own watch cache, in place of a connection. Objects are
+// copies.
 func (r *REST[T]) NewInformer(indexers cache.Indexers) cache.SharedIndexInformer {
 	return cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Conditions merges a status write: types in server, and if stale also Ready and Stalled, stay as before; others are as
-// written.
+// Conditions merges a client's status write into the conditions. Types in server stay as before, since only the API
+// server sets them; others are as written. If stale (written for an earlier serial), Ready and Stalled stay too.
 func Conditions(before, written []metav1.Condition, stale bool, server ...string) []metav1.Condition {
 	kept := slices.Clone(server)
 	if stale {
@@ -33,8 +33,8 @@ func Conditions(before, written []metav1.Condition, stale bool, server ...string
 	return out
 }
 
-// Stale reports whether the serial written is older than now (S6.13); 0 is not. Serials without order (RFC 1982 §3.2)
-// count as older: a late True is better than a wrong True.
+// Stale reports whether the serial written is older than now; 0 is not. Serials without order (RFC 1982 §3.2) count as
+// older: a late True is better than a wrong True.
 func Stale(written, now int64) bool {
 	if written == 0 || written == now {
 		return false

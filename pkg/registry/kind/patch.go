@@ -53,8 +53,7 @@ func WithApplied(ctx context.Context, text []byte) context.Context {
 	return context.WithValue(ctx, patchKey{}, &patch{media: types.ApplyYAMLPatchType, strict: true, text: *bytes.NewBuffer(text)})
 }
 
-// explained explains why an update does not decode (S5.13). The generic server may answer 500, quote the object, or
-// truncate numbers.
+// explained explains why an update does not decode (S5.13). The generic server may answer 500.
 type explained struct{ rest.UpdatedObjectInfo }
 
 func (e explained) UpdatedObject(ctx context.Context, existing runtime.Object) (runtime.Object, error) {

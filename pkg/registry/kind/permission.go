@@ -32,7 +32,6 @@ type Resource struct {
 	namespaced bool
 }
 
-// NewResource returns a Resource of empty objects.
 func NewResource(empty runtime.Object, singular string, namespaced bool) Resource {
 	return Resource{Endpoint{empty}, singular, namespaced}
 }
@@ -49,7 +48,6 @@ type Permission struct {
 
 var _ rest.Connecter = Permission{}
 
-// NewPermission returns a Permission with an empty object.
 func NewPermission(empty runtime.Object, of schema.GroupResource) Permission {
 	return Permission{Endpoint{empty}, of}
 }

@@ -61,7 +61,6 @@ func Finalizers[T Object]() Subresource[T] {
 	}
 }
 
-// Sub returns the strategy of a subresource.
 func (s Strategy[T]) Sub(name string) SubStrategy[T] {
 	return SubStrategy[T]{s, s.Kind.Subresources[name]}
 }

@@ -33,8 +33,8 @@ func Ready(conditions []metav1.Condition) string {
 	return string(metav1.ConditionUnknown)
 }
 
-// Message returns reason and message of the first of types whose condition is not True or has the reason
-// DelegationWithdrawn, or None.
+// Message returns reason and message of the first of types that is not True, for a column of kubectl get, or None.
+// DelegationWithdrawn counts as not True, since the object is about to leave its zone. Absent conditions are skipped.
 func Message(conditions []metav1.Condition, types ...string) string {
 	for _, kind := range types {
 		condition := meta.FindStatusCondition(conditions, kind)

@@ -30,7 +30,6 @@ type Config struct {
 	Zones, Delegations rest.Lister
 }
 
-// REST is the storage of NameReviews.
 type REST struct {
 	kind.Resource
 	config Config

@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Kind is the kind of Records.
 var Kind = kind.Kind[*v1alpha1.Record]{
 	GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "records", Singular: "record",
 	ShortNames: []string{"rec"}, Categories: []string{"kubizone"},

@@ -30,7 +30,6 @@ type ShareREST struct {
 
 var _ rest.NamedCreater = (*ShareREST)(nil)
 
-// NewShareREST returns a ShareREST.
 func NewShareREST(keys rest.Getter, records rest.Lister, zones Zones) *ShareREST {
 	return &ShareREST{kind.Endpoint{Object: &v1alpha1.UpdateRequest{}}, keys, records, zones}
 }

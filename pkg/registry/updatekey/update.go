@@ -61,7 +61,6 @@ type Zones interface {
 	Judge(ctx context.Context, at v1alpha1.AdoptingZone, namespace string, prerequisites []v1alpha1.ChangeSetPrerequisite) error
 }
 
-// ErrTooManyRecords is about the Records at the names of a message.
 var ErrTooManyRecords = errors.New("the namespace has more Records at the names of the message than one message may be about; send " +
 	"several messages")
 
@@ -73,12 +72,10 @@ type UpdateREST struct {
 	report ReportRefused
 }
 
-// ReportRefused reports a refused update to the UpdateKey's owner.
 type ReportRefused func(key *v1alpha1.UpdateKey, rcode, message string)
 
 var _ rest.NamedCreater = (*UpdateREST)(nil)
 
-// NewUpdateREST returns an UpdateREST.
 func NewUpdateREST(keys rest.Getter, writer *Writer, report ReportRefused) *UpdateREST {
 	return &UpdateREST{kind.Endpoint{Object: &v1alpha1.UpdateRequest{}}, keys, writer, report}
 }
@@ -128,7 +125,6 @@ type Writer struct {
 	zones Zones
 }
 
-// NewWriter returns a Writer.
 func NewWriter(sets rest.Creater, zones Zones) *Writer { return &Writer{sets, zones} }
 
 // FindZone returns the apex of the nearest zone at or above a name.

@@ -28,7 +28,6 @@ import (
 // zone's serial; the newest step comes first. Recent steps are in a zone's journal in etcd, older steps and deleted
 // zones in the archive.
 type History interface {
-	// ReadZone returns the steps of an existing zone.
 	ReadZone(ctx context.Context, zone *v1alpha1.Zone, ask HistoryQuery) (*HistoryPage, error)
 	// ReadRemoved returns the steps of a deleted Zone by the name of the object. Of several such Zones, it takes the
 	// last deleted. The returned zone has only the names, UID, FQDN, view and serial. Without such a Zone the error is

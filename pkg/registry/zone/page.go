@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// continuation is a continue token: zone, serial, owner, and the number of the owner's entries already listed.
+// continuation is a continue token. Skip counts the listed entries at Name.
 type continuation struct {
 	UID    string        `json:"u"`
 	Serial serial.Serial `json:"s"`

@@ -44,7 +44,6 @@ type Config struct {
 	Stopping context.Context
 }
 
-// REST is the storage of Zones.
 type REST struct {
 	*kind.REST[*v1alpha1.Zone]
 	config Config

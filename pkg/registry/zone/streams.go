@@ -42,7 +42,6 @@ func newStreams(config Config, zone func(ctx context.Context, name string) (*v1a
 		watchSlots: newSlots(maxWatches, maxWatches), historySlots: newSlots(maxHistories, maxHistoriesEach), stall: stall}
 }
 
-// view is a subresource that is read as a stream, with query parameters O.
 type view[O runtime.Object] struct {
 	*streams
 	answer, options runtime.Object
@@ -94,7 +93,8 @@ func (*view[O]) ProducesMIMETypes(string) []string { return []string{mediaJSON, 
 
 func (v *view[O]) ProducesObject(string) any { return v.New() }
 
-// Connect streams the answer to a GET if a slot is free.
+// Connect returns the handler of a GET of the subresource, such as zones/entries. It streams the answer, or answers 429
+// without a free slot. Readers of every zone have reserved slots.
 func (v *view[O]) Connect(ctx context.Context, id string, options runtime.Object, _ rest.Responder) (http.Handler, error) {
 	query := options.(O)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

@@ -55,7 +55,6 @@ func zoneRow(zone *v1alpha1.Zone) []any {
 	}
 }
 
-// notReadyMessage prefers a mass deletion, since its message has the next step.
 func notReadyMessage(zone *v1alpha1.Zone) string {
 	types := []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled, v1alpha1.ConditionReady}
 	if settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); settled != nil &&

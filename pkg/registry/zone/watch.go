@@ -151,7 +151,6 @@ func (w *watcher) writeEvent(kind apiwatch.EventType, object any) error {
 	return nil
 }
 
-// writeEnd writes the reason into the stream, since the status line is sent.
 func (w *watcher) writeEnd(err error) error {
 	if cut := (writeFailed{}); errors.As(err, &cut) {
 		return err

@@ -60,7 +60,7 @@ func Parse(msg []byte) (*update.Message, *update.Failure) {
 type reader struct {
 	msg []byte
 	off int
-	// names is by text, values by type and octets as sent.
+	// names is keyed by text, and values by type and octets as sent.
 	names  map[string]name.Name
 	values map[sentData]string
 	space  []byte // reused, for expanded data
@@ -130,7 +130,7 @@ func (r *reader) readRR() (rr update.RR, failure *update.Failure) {
 	return rr, failure
 }
 
-// expansion bounds decompression: types of Records have at most two names.
+// expansion limits decompression. Types of Records have at most two names.
 const expansion = 2 * 255
 
 func (r *reader) readData(rr *update.RR, length int) *update.Failure {

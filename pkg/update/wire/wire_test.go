@@ -22,7 +22,7 @@ import (
 
 const zone = "example.org."
 
-// buildMessage packs lines "prereq|update NAME TTL CLASS TYPE [DATA]", with compression.
+// buildMessage packs lines of the form "prereq|update NAME TTL CLASS TYPE [DATA]" into a message with compression.
 func buildMessage(t testing.TB, lines ...string) []byte {
 	t.Helper()
 	m := new(mdns.Msg)
@@ -47,7 +47,7 @@ func buildMessage(t testing.TB, lines ...string) []byte {
 	return must.Get(m.Pack())(t)
 }
 
-// RFC 2136 §3.2 and §3.4.1, form by form.
+// Parse accepts or refuses each form of a record by RFC 2136 §3.2 and §3.4.1.
 func TestParse_judgesForms(t *testing.T) {
 	for _, test := range []struct{ line, want string }{
 		{"prereq www.example.org. 0 ANY ANY", ""},
@@ -115,8 +115,8 @@ func TestParse_judgesCountsFirst(t *testing.T) {
 	}
 }
 
-// makeLargest returns n MX records of the same owner, with as many labels as fit. Owner and target take a compression
-// pointer each, so 64 KiB hold 4,000 records. differ gives each record another target.
+// makeLargest returns n MX records with the same owner, whose name has as many labels as fit. Owner and target are a
+// compression pointer each, so 64 KiB contain 4,000 records. If differ is true, each record has another target.
 func makeLargest(n int, differ bool) []byte {
 	msg := append([]byte{0, 1, 5 << 3, 0, 0, 1, 0, 0, byte(n >> 8), byte(n), 0, 0}, "\x07example\x03org\x00\x00\x06\x00\x01"...)
 	long := strings.Repeat("\x01a", 118) + "\xc0\x0c"
@@ -149,7 +149,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// Types may be unknown, and names compressed in any way.
+// Parse accepts unknown types, and names compressed in any way.
 func TestParse_readsData(t *testing.T) {
 	for in, want := range map[string]string{
 		"A 192.0.2.1":                                            "192.0.2.1",
@@ -168,7 +168,7 @@ func TestParse_readsData(t *testing.T) {
 	}
 }
 
-// RFC 2136 §3.2.5.
+// Prerequisites are evaluated by RFC 2136 §3.2.5.
 func TestPrerequisite_Judge(t *testing.T) {
 	sets := map[string][]update.RRset{"www.example.org.": {makeSet(rdata.A, 60, "192.0.2.1", "192.0.2.2")}}
 	for _, test := range []struct {
@@ -210,7 +210,7 @@ func TestPrerequisite_Judge(t *testing.T) {
 	}
 }
 
-// RFC 2136 §3.4.2 folds the dynamic RRsets, and other Records of the namespace stay.
+// Fold changes the RRsets of the dynamic share by RFC 2136 §3.4.2, and leaves other Records of the namespace unchanged.
 func TestFold(t *testing.T) {
 	present := map[name.Name]update.Present{}
 	for owner, p := range map[string]update.Present{
@@ -259,14 +259,14 @@ func TestFold(t *testing.T) {
 		{"two 0 NONE A 192.0.2.2", "REFUSED: two.example.org. A"},
 		{"two 60 IN A 192.0.2.1|two 60 IN A 192.0.2.2", ""},
 		{"@ 0 ANY ANY", "@ TXT 60 []"},
-		// RFC 2136 §3.4.2.3 and §3.4.2.4 have the server ignore deletions of the apex SOA and NS.
+		// By RFC 2136 §3.4.2.3 and §3.4.2.4, the server ignores deletions of the SOA and NS at the apex.
 		{"@ 0 ANY NS", "REFUSED: example.org. NS: the NS of a zone are deleted value by value"},
 		{"@ 0 NONE NS ns.example.net.", "REFUSED: example.org. NS: it is the last NS of the zone"},
 		{"@ 0 NONE NS ns.example.net.|@ 60 IN NS ns2.example.net.", "REFUSED: example.org. NS: it is the last NS of the zone"},
 		{"@ 60 IN NS ns2.example.net.|@ 0 NONE NS ns.example.net.", "@ NS 60 [ns2.example.net.]"},
 		{"@ 60 IN NS ns2.example.net.|@ 0 NONE NS ns.example.net.|@ 0 NONE NS ns2.example.net.", "REFUSED: example.org. NS"},
 		{"@ 0 NONE NS absent.example.net.", ""},
-		// RRsets from the Zone's spec stay. A deletion that changes nothing is no error.
+		// RRsets derived from the Zone's spec are kept. A deletion that changes nothing is no error.
 		{"ns1 0 NONE A 192.0.2.53", "REFUSED: ns1.example.org. A: it is derived from spec.nameServers of the Zone"},
 		{"ns1 0 NONE A 192.0.2.54", ""},
 		{"ns1 0 ANY A", "REFUSED: ns1.example.org. A: it is derived from spec.nameServers of the Zone"},
@@ -309,7 +309,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// Updates never delete the last NS, nor NS from spec.nameServers.
+// Updates never delete the last NS of a zone, nor an NS from spec.nameServers.
 func TestFold_leavesAZoneItsNS(t *testing.T) {
 	ns := func(hosts ...string) []update.RRset { return []update.RRset{makeSet(rdata.NS, 60, hosts...)} }
 	for what, test := range map[string]struct {
@@ -345,7 +345,7 @@ func cmpOwner(n name.Name) string {
 	return strings.TrimSuffix(n.String(), "."+zone)
 }
 
-// The twin follows the pseudocode of RFC 2136 §3.4.2.7 on a set of records.
+// Fold has the same result as a twin that follows the pseudocode of RFC 2136 §3.4.2.7 on a set of records.
 func TestFold_isAsTheTwinSays(t *testing.T) {
 	type row struct {
 		owner, rtype, data string
@@ -441,7 +441,7 @@ func TestFold_isAsTheTwinSays(t *testing.T) {
 	})
 }
 
-// Nor may the methods of a parsed message panic.
+// Neither Parse nor the methods of a parsed message may panic.
 func FuzzParse(f *testing.F) {
 	f.Add(buildMessage(f, "prereq www.example.org. 0 NONE ANY", "update www.example.org. 60 IN A 192.0.2.1"))
 	f.Add(buildMessage(f, "update www.example.org. 0 ANY ANY", "update x.www.example.org. 60 IN MX 10 www.example.org."))
@@ -481,7 +481,7 @@ func makeSet(t rdata.Type, ttl uint32, values ...string) update.RRset {
 	return update.RRset{Type: t, TTL: ttl, Values: values}
 }
 
-// judge returns NoError if sets meet the requirement, else the RCODE (RFC 2136 §3.2.5).
+// judge returns NoError if sets meet the prerequisite, or else the RCODE by RFC 2136 §3.2.5.
 func judge(p update.Prerequisite, sets []update.RRset) update.RCode {
 	var there *update.RRset
 	for i := range sets {

@@ -20,10 +20,10 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// errAnother ends a read of another Zone of the name, which the watch reports, too.
+// errAnother ends a read if another Zone has the name now. The watch reports the other Zone, too.
 var errAnother = errors.New("another Zone has the name now")
 
-// Parsed types such as name.Rel need no further check.
+// The types decode JSON into parsed values, such as name.Rel, so the values need no further check.
 type (
 	rrset struct {
 		Owner name.Rel    `json:"owner"`

@@ -22,7 +22,7 @@ func jsonFields(t reflect.Type) (fields []string) {
 	return fields
 }
 
-// Package definition decodes a zone's content into structs of its own. They must have every field of the API, because a
+// Package definition decodes a zone's content into its own structs. They must have every field of the API, because a
 // missing field would be lost without an error.
 func TestDefinition_readsEveryFieldOfTheAPI(t *testing.T) {
 	for api, read := range map[reflect.Type]reflect.Type{

@@ -19,7 +19,7 @@ import (
 
 const (
 	maxFailures = 3
-	// maxMisfits in a row freeze a zone.
+	// maxMisfits is the number of unfitting steps in a row that freeze a zone.
 	maxMisfits = 3
 )
 
@@ -28,16 +28,16 @@ var (
 	errNotProven = errors.New("not proven yet")
 )
 
-// Feed keeps a Set, the zones in a process's memory, in step with a source. It puts a zone into the Set only with
-// proof: the content matches the hash in the Zone's status. The source chooses the keys of zones.
+// Feed keeps a Set, the zones in a process's memory, in sync with a source. It puts a zone into the Set only after a
+// proof, a check that the content matches the hash in the Zone's status. The source chooses the keys of zones.
 type Feed struct {
 	set   *zoneview.Set
 	slots chan struct{} // for concurrent proofs
 
-	// mutex guards the fields below. Writes to the Set hold mutex, proofs do not.
+	// mutex guards the fields below. It is held for writes to the Set, but not for proofs.
 	mutex sync.Mutex
 	zones map[string]*zone
-	// listing numbers the source's listings; listed is true after EndListing.
+	// listing is the number of the source's current listing. listed is true after EndListing.
 	listing                   int
 	listed                    bool
 	pendingCount, frozenCount int
@@ -51,7 +51,7 @@ type Feed struct {
 }
 
 type zone struct {
-	// identity has only the name until the zone is read, then a UID.
+	// identity has only the name until the zone is read, and then also a UID.
 	identity zoneview.Zone
 	listing  int
 	// pendingReason is set until the zone is in the Set or frozen.
@@ -64,8 +64,8 @@ func New(set *zoneview.Set, proofs int) *Feed {
 	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), syncChanged: make(chan struct{})}
 }
 
-// BeginListing starts a listing of the source: BeginProof for each zone, then EndListing. With stay, a feed with frozen
-// zones stays in sync, since only their proofs are retried.
+// BeginListing starts a listing of the source. The caller then calls BeginProof for each zone, and EndListing. If stay
+// is true, a feed with frozen zones stays in sync, because only their proofs are retried.
 func (f *Feed) BeginListing(stay bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -78,7 +78,7 @@ func (f *Feed) BeginListing(stay bool) {
 	f.setSynced(f.synced && stay && f.frozenCount > 0)
 }
 
-// EndListing freezes unreadable zones, by namespace/name, and removes zones not listed.
+// EndListing freezes the zones in unreadable, keyed by namespace/name, and removes all zones that were not listed.
 func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -100,8 +100,8 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.checkSync()
 }
 
-// Apply applies a journal transaction, or queues it during the zone's proof (hash check). A frozen zone, whose proof
-// failed, takes only a removal. After an error the zone is frozen or must be read again.
+// Apply applies a journal transaction, or queues it until the zone's proof (hash check) ends. A frozen zone, whose
+// proof failed, accepts only its removal. After an error the zone is frozen, or the caller must read it again.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -140,7 +140,7 @@ func (f *Feed) applyToSet(ctx context.Context, key string, z *zone, tx content.T
 	return err
 }
 
-// RemoveUnless removes the key's zone unless the UID is uid. A pending zone stays pending until Report.
+// RemoveUnless removes the key's zone unless it has the given UID. A pending zone stays pending until Report.
 func (f *Feed) RemoveUnless(key, uid string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -157,7 +157,7 @@ func (f *Feed) removeZone(key string, z *zone) {
 	}
 }
 
-// Expect adds an unread zone: the feed is not in sync before Report or a proof.
+// Expect adds a zone that is not read yet. The feed is not in sync until Report or a proof.
 func (f *Feed) Expect(key string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -166,7 +166,8 @@ func (f *Feed) Expect(key string) {
 	}
 }
 
-// Report ends a read of a zone. Without an error, the Set matches the source. With freeze, an error freezes the zone.
+// Report ends a read of a zone. If err is nil, the Set matches the source. If freeze is true, the error freezes the
+// zone.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -181,7 +182,7 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	}
 }
 
-// A proof in progress would unfreeze the zone.
+// freezeZone also drops a proof in progress, because the proof would unfreeze the zone.
 func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
 	if z.frozenReason == nil {
@@ -248,7 +249,8 @@ func (f *Feed) setSynced(synced bool) {
 	f.syncChanged = make(chan struct{})
 }
 
-// Fail records a failure of the source, which then lists all zones again, and returns the failures in a row.
+// Fail records a failure of the source, and returns the number of failures in a row. The source then lists all zones
+// again.
 func (f *Feed) Fail(err error) (times int) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -258,7 +260,7 @@ func (f *Feed) Fail(err error) (times int) {
 	return f.failures
 }
 
-// Check returns why the feed is not in sync, or nil. Frozen zones count as in sync.
+// Check returns the reason why the feed is not in sync, or nil. Frozen zones count as in sync.
 func (f *Feed) Check() error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -278,7 +280,7 @@ func (f *Feed) Check() error {
 	return nil
 }
 
-// Wait blocks until the feed is in sync. It returns the source's error after maxFailures, or ctx's cause.
+// Wait blocks until the feed is in sync. It returns the source's error after maxFailures, or the cause of ctx.
 func (f *Feed) Wait(ctx context.Context) error {
 	for {
 		f.mutex.Lock()
@@ -299,7 +301,7 @@ func (f *Feed) Wait(ctx context.Context) error {
 	}
 }
 
-// FrozenReason returns the failed proof of a frozen zone; otherwise nil.
+// FrozenReason returns the error of a frozen zone's proof, or nil if the zone is not frozen.
 func (f *Feed) FrozenReason(key string) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

@@ -69,7 +69,7 @@ func (f *fed) applyStep(uid string, n int) error {
 	return f.Feed.Apply(f.t.Context(), uid, content.Transaction{Steps: f.steps[n : n+1], Settled: true}, zoneview.Zone{})
 }
 
-// readSerial returns the settled serial of a zone in the Set, less 100, or -1.
+// readSerial returns the settled serial of a zone in the Set, less 100, or -1 if there is none.
 func (f *fed) readSerial(uid string) int {
 	if snapshot, ok := f.set.Settled(uid); ok {
 		return int(snapshot.Serial()) - 100
@@ -151,7 +151,7 @@ func TestFeed_changesDuringAProofWaitForIt(t *testing.T) {
 	if err := proof.Run(t.Context()); err != nil || f.readSerial("a") != 3 {
 		t.Errorf("%v, the zone is at %d", err, f.readSerial("a"))
 	}
-	// A second proof of the zone in the Set delays no step.
+	// A second proof of a zone that is in the Set delays no step.
 	again := f.BeginProof("a", f.makeBase("a", 3))
 	if err := f.applyStep("a", 4); err != nil || f.readSerial("a") != 4 {
 		t.Errorf("%v, the zone is at %d", err, f.readSerial("a"))
@@ -201,7 +201,7 @@ func TestFeed_aFrozenZoneStaysAsItWasProvenUntilItIsProvenAgain(t *testing.T) {
 			t.Errorf("step %d of a frozen zone: %v, it is at %d", n, err, f.readSerial("a"))
 		}
 	}
-	// The repair may restore an earlier state, and steps arrive during the proof.
+	// The repair may restore an earlier state, and steps may arrive during the proof.
 	proof := f.BeginProof("a", f.makeBase("a", 2))
 	if err := f.applyStep("a", 3); err != nil || f.readSerial("a") != 2 || f.FrozenReason("a") == nil {
 		t.Errorf("%v, the zone is at %d, frozen by %v", err, f.readSerial("a"), f.FrozenReason("a"))
@@ -253,7 +253,7 @@ func TestFeed_whatIsNotFinalIsReadAgainBeforeItIsFrozen(t *testing.T) {
 	}
 }
 
-// A misfit right after a proof restarts the source only.
+// A step that does not fit right after a proof restarts the source, but does not freeze the zone.
 func TestFeed_aZoneThatIsProvenIsNotFrozenByWhatItWas(t *testing.T) {
 	f := newFed(t)
 	f.BeginListing(true)
@@ -270,8 +270,8 @@ func TestFeed_aZoneThatIsProvenIsNotFrozenByWhatItWas(t *testing.T) {
 	}
 }
 
-// A feed is ready when all zones of the first listing are loaded. A zone already loaded, a frozen zone, or a zone
-// created after the listing does not delay this, even if it fails.
+// A feed is in sync when all zones of the first listing are loaded. It does not wait for a zone that is already loaded,
+// is frozen, or was created after the listing, even if that zone fails.
 func TestFeed_onlyWhatTheListingHasIsWaitedFor(t *testing.T) {
 	away := errors.New("the server is away")
 	for what, fail := range map[string]func(f *fed){

@@ -18,14 +18,14 @@ import (
 
 type stored struct {
 	n int
-	// damaged: proofs fail. unreadable: reads fail.
+	// If damaged, proofs fail. If unreadable, reads fail.
 	damaged, unreadable bool
-	// proof is from the last listing, nil after the run.
+	// proof is the proof from the last listing, or nil after its run.
 	proof *Proof
 }
 
-// In any order of events the Set equals the store, except for frozen zones and pending proofs, and the feed is in
-// sync only if each zone is in the Set or frozen.
+// The Set equals the store after any order of events, except for frozen zones and pending proofs. The feed is in sync
+// only if each zone is in the Set or frozen.
 func TestFeed_hasWhatTheStoreHas(t *testing.T) {
 	rapid.Check(t, func(draw *rapid.T) {
 		f := newFed(t)

@@ -16,13 +16,14 @@ import (
 // UnprovenZone is a zone as read from the source, before its content is compared with its hash.
 type UnprovenZone struct {
 	Snapshot *zoneview.Snapshot
-	// Hash is the status.hash that the content must have; "" if the source has compared it already.
+	// Hash is the status.hash that the content must have, or "" if the source has compared it already.
 	Hash string
-	// Settled is true if name servers may get the snapshot. If not, UnsettledSteps lead from the content that they have
-	// to the snapshot; nil if unknown.
+	// Settled is true if name servers may get the snapshot. Otherwise UnsettledSteps lead to the snapshot from the
+	// content that they have, or are nil if unknown.
 	Settled        bool
 	UnsettledSteps []content.Step
-	// FreezeOnFailure is true if another read would return the same content, so that a retry is useless.
+	// FreezeOnFailure is true if a retry is useless, as another read would return the same content. After a failure the
+	// zone then keeps its last proven content.
 	FreezeOnFailure bool
 }
 
@@ -31,12 +32,12 @@ type Proof struct {
 	key      string
 	zone     *zone
 	unproven UnprovenZone
-	// inSet is true if the Set has this state already: transactions need not queue.
+	// inSet is true if the Set has this state already, so that transactions need not queue.
 	inSet bool
 	queue []content.Transaction
 }
 
-// BeginProof prepares the check of a zone's content against its hash, in place of an earlier proof. The caller calls
+// BeginProof prepares the check of a zone's content against its hash, and replaces an earlier proof. The caller calls
 // Run.
 func (f *Feed) BeginProof(key string, base UnprovenZone) *Proof {
 	f.mutex.Lock()
@@ -58,8 +59,8 @@ func (f *Feed) BeginProof(key string, base UnprovenZone) *Proof {
 	return z.proof
 }
 
-// Run compares the zone's content with its hash, and puts it into the Set with the queued transactions. A removed or
-// reread zone is no error.
+// Run compares the zone's content with its hash, and puts it into the Set with the queued transactions. It returns no
+// error if the zone was removed or read again meanwhile.
 func (p *Proof) Run(ctx context.Context) error {
 	select {
 	case p.feed.slots <- struct{}{}:
@@ -94,7 +95,7 @@ func (p *Proof) Run(ctx context.Context) error {
 	return p.finishProof(ctx, delivered, err)
 }
 
-// isOvertaken reports whether the zone was removed or read again: old proofs must not delay new ones.
+// isOvertaken reports whether the zone was removed or read again. An old proof must not delay a new proof.
 func (p *Proof) isOvertaken() bool {
 	p.feed.mutex.Lock()
 	defer p.feed.mutex.Unlock()
@@ -109,7 +110,7 @@ func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, e
 		return context.Cause(ctx)
 	}
 
-	z.proof = nil // even at the end of ctx: content must not stay without its source
+	z.proof = nil // also when ctx ends, because content must not stay without its source
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -69,7 +69,6 @@ func (s *solver) Initialize(_ *rest.Config, stop <-chan struct{}) error {
 	return s.client.Initialize(config, stop)
 }
 
-// complete adds the fields that cert-manager sets and the suite omits.
 func (s *solver) complete(ch *whapi.ChallengeRequest) *whapi.ChallengeRequest {
 	s.asked++
 	with := ch.DeepCopy()

@@ -30,7 +30,6 @@ func main() {
 	}
 }
 
-// scripts has the resource.customizations by GROUP/KIND, which may have wildcards.
 type scripts map[string]struct {
 	Health string `yaml:"health.lua"`
 }
@@ -72,7 +71,6 @@ func run(file string) error {
 	return nil
 }
 
-// judge returns "none" if no script matches. A deleted object needs no script.
 func (s scripts) judge(object *unstructured.Unstructured) (string, error) {
 	if object.GetDeletionTimestamp() != nil {
 		return "Progressing: Pending deletion", nil

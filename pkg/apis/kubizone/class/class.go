@@ -150,7 +150,8 @@ const catalogSuffix = "bind9clusters.kubizone.invalid."
 func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 	return &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{
-			// Generation stays 1, because another generation would replace the class's provider.
+			// Generation stays 1, because this spec never changes, and another generation would replace the class's
+			// provider.
 			Name: cluster.Namespace + "/" + cluster.Name, UID: cluster.UID, Generation: 1, ResourceVersion: cluster.ResourceVersion,
 			CreationTimestamp: cluster.CreationTimestamp, DeletionTimestamp: cluster.DeletionTimestamp,
 			Finalizers: slices.Clone(cluster.Finalizers),

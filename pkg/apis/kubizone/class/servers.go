@@ -119,7 +119,8 @@ func ServerNamespaces(of *v1alpha1.DNSClass) []string {
 	return slices.Compact(all)
 }
 
-// ServerOf converts a Bind9Instance. runs is false if the instance is deleted or has zero replicas.
+// ServerOf returns a Bind9Instance's address, agent and TSIG Secret (its own or its cluster's). runs is false if the
+// instance is deleted or has zero replicas.
 func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 	stopped := instance.Spec.Replicas != nil && *instance.Spec.Replicas == 0
 	if stopped || instance.DeletionTimestamp != nil {

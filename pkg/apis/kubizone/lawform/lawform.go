@@ -248,7 +248,6 @@ func Served(o *v1alpha1.Zone) bool {
 		!slices.Contains(o.Finalizers, v1alpha1.FinalizerDelivery)
 }
 
-// DelegationRule returns the rule of a Delegation for the law.
 func DelegationRule(o *v1alpha1.Delegation) (rules.Rule, error) {
 	rule, err := lawRule("spec", o.Spec.Records, o.Spec.Zones)
 	rule.Namespaces, rule.DS = slices.Clone(o.Spec.Namespaces), o.Spec.DS

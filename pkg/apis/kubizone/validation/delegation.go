@@ -29,7 +29,6 @@ func Delegation(delegation *v1alpha1.Delegation) field.ErrorList {
 	return append(errs, validateDelegationSpec(delegation)...)
 }
 
-// DelegationUpdate validates an update.
 func DelegationUpdate(after, before *v1alpha1.Delegation) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	if after.Spec.ZoneRef != before.Spec.ZoneRef {

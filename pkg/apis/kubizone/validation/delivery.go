@@ -54,7 +54,6 @@ func Delivery(delivery *v1alpha1.Delivery) field.ErrorList {
 	return errs
 }
 
-// DeliveryUpdate validates an update.
 func DeliveryUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	if after.Spec != before.Spec {
@@ -64,7 +63,6 @@ func DeliveryUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	return errs
 }
 
-// DeliveryStatusUpdate validates a status.
 func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	path, status := field.NewPath("status"), &after.Status

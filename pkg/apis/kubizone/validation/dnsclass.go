@@ -51,7 +51,6 @@ func DNSClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	return append(errs, validateDNSClass(class, inlineSecrets)...)
 }
 
-// DNSClassUpdate validates an update.
 func DNSClassUpdate(after, before *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	if was, is := before.Spec.Bind9, after.Spec.Bind9; was != nil && is != nil && class.ModeOf(was) != class.ModeOf(is) {
@@ -63,7 +62,6 @@ func DNSClassUpdate(after, before *v1alpha1.DNSClass, inlineSecrets bool) field.
 		func() field.ErrorList { return validateDNSClass(before, inlineSecrets) })...)
 }
 
-// DNSClassStatusUpdate validates a status.
 func DNSClassStatusUpdate(after, before *v1alpha1.DNSClass) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	status := field.NewPath("status")

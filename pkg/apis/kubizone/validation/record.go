@@ -50,7 +50,6 @@ func validateOnConflict(after, before *v1alpha1.Record) field.ErrorList {
 	return field.ErrorList{field.NotSupported(path, value, []string{v1alpha1.OnConflictWait})}
 }
 
-// RecordStatusUpdate validates a status.
 func RecordStatusUpdate(after, before *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	status := field.NewPath("status")

@@ -32,7 +32,6 @@ func UpdateKey(key *v1alpha1.UpdateKey) field.ErrorList {
 	return append(errs, validateUpdateKeySpec(key)...)
 }
 
-// UpdateKeyUpdate validates an update.
 func UpdateKeyUpdate(after, before *v1alpha1.UpdateKey) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	if after.Spec.View != before.Spec.View {

@@ -123,7 +123,8 @@ func RetentionWarnings(after, before *v1alpha1.Zone) []string {
 		"-o json", of(after), of(before)))}
 }
 
-// OpenRuleWarnings warns of rules newly open to every namespace, and of risky patterns in a tenant's new rules.
+// OpenRuleWarnings warns of rules newly open to every namespace, as they name none. In new rules for tenants it warns
+// of "@" (gives nothing), and of patterns such as "_acme-challenge.*" that match below names of all namespaces.
 func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	open := func(all []v1alpha1.DelegationRule, i int) bool {
 		return i < len(all) && all[i].Namespace == "" && len(all[i].Namespaces) == 0

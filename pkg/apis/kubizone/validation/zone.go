@@ -47,7 +47,6 @@ func Zone(zone *v1alpha1.Zone) field.ErrorList {
 	return append(errs, validateZoneSpec(zone)...)
 }
 
-// ZoneUpdate validates an update.
 func ZoneUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateViewUnchanged(after.Spec.View, before.Spec.View)...)
@@ -55,7 +54,6 @@ func ZoneUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	return append(errs, onlyNewErrors(validateZoneSpec(after), func() field.ErrorList { return validateZoneSpec(before) })...)
 }
 
-// ZoneStatusUpdate validates a status.
 func ZoneStatusUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateStatusSize(zoneSizes(after), zoneSizes(before))...)

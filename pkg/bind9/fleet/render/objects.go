@@ -91,7 +91,8 @@ func AgentSecretName(instance string) string { return instance + "-agent" }
 
 func TransferSecretName(group string) string { return group + "-tsig" }
 
-// Objects returns a BIND server's Kubernetes objects, without the Secret of the server's group. The workload is last.
+// Objects returns a BIND server's Kubernetes objects, without the TSIG Secret shared in a cluster (TransferObjects).
+// The workload is last, because its pods use the others.
 func (s *Server) Objects() ([]Object, error) {
 	files, err := s.Files()
 	if err != nil {

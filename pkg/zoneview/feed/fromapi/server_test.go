@@ -34,7 +34,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// server is an API server with etcd in this process. Tests restart both.
+// server is an API server with etcd in this process. Tests can restart both.
 type server struct {
 	t    *testing.T
 	dir  string
@@ -116,7 +116,7 @@ type fed struct {
 	stop     func()
 }
 
-// trimZone keeps the fields that Config.Zones promises.
+// trimZone keeps only the fields that Config.Zones requires.
 func trimZone(object any) (any, error) {
 	if zone, ok := object.(*v1alpha1.Zone); ok {
 		zone.ManagedFields, zone.Annotations, zone.Spec = nil, nil, v1alpha1.ZoneSpec{}
@@ -234,7 +234,7 @@ func (s *server) makeZone(namespace, name string, spec v1alpha1.ZoneSpec) *v1alp
 	if spec.NameServers == nil {
 		spec.NameServers = []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}
 	}
-	if spec.Limits == nil { // S7.5: tests withdraw rules and wait for the result
+	if spec.Limits == nil { // Tests withdraw rules and wait for the result (S7.5).
 		spec.Limits = &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}
 	}
 	zone, err := s.KubizoneV1alpha1().Zones(namespace).Create(s.t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})

@@ -26,32 +26,33 @@ import (
 )
 
 const (
-	// parallel bounds concurrent reads, well below half a user's seats of API priority and fairness.
+	// parallel limits concurrent reads, well below half a user's seats of API priority and fairness.
 	parallel = 8
-	// firstPause precedes the first retry of a zone. It doubles up to longestPause, plus up to 50 % at random.
+	// firstPause is the delay before the first retry of a zone. It doubles up to longestPause, plus up to 50 % at
+	// random.
 	firstPause   = 200 * time.Millisecond
 	longestPause = time.Minute
-	// After quietFailures in a row, more than a restart causes, a zone's failures are logged, and a failed proof
-	// freezes the zone.
+	// quietFailures is the number of failures in a row, more than a restart causes, until a zone's failures are
+	// logged and a failed proof freezes the zone.
 	quietFailures = 3
 )
 
 // Config configures a Source. Client, Zones and Set are required.
 type Config struct {
-	// Client reaches kubi.zone/v1alpha1, and must have no limit of queries per second.
+	// Client is a client for kubi.zone/v1alpha1, without a limit of queries per second.
 	Client rest.Interface
-	// Zones is the informer, started by the caller. A transform may drop all but names, labels and status.
+	// Zones is the informer, started by the caller. A transform may drop all fields but names, labels and status.
 	Zones informers.ZoneInformer
 	Set   *zoneview.Set
-	// Interest reports whether a zone, after the transform, belongs in the Set. Nil means every zone.
+	// Interest reports whether a zone, after the transform, belongs in the Set. If nil, every zone does.
 	Interest func(*v1alpha1.Zone) bool
-	// Traced asks the API for the W3C traceparents of changes. This needs the right to list Records.
+	// Traced requests the W3C traceparents of changes. This requires the right to list Records.
 	Traced   bool
 	Registry metrics.KubeRegistry
 }
 
-// Source keeps a Set in step with the API: an informer reports changed Zones, and a request for each reads the changes.
-// Keys of zones are "namespace/name".
+// Source keeps a Set up to date with the API. An informer reports changed Zones, and a request for each reads the
+// changes. The keys of zones are "namespace/name".
 type Source struct {
 	Config
 	*feed.Feed
@@ -59,11 +60,11 @@ type Source struct {
 	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	metrics      *Metrics
 	traced       atomic.Bool
-	// catchUpInterval is short, since the server keeps a busy zone's changes only for seconds.
+	// catchUpInterval is short, because the server keeps a busy zone's changes only for seconds.
 	catchUpInterval time.Duration
 }
 
-// New returns a source for events of Zones. It fails if the informer has stopped.
+// New returns a Source that handles events of Zones. It returns an error if the informer has stopped.
 func New(config Config) (*Source, error) {
 	if config.Registry == nil {
 		config.Registry = metrics.NewKubeRegistry()
@@ -104,7 +105,7 @@ func (j jittered) When(zone cache.ObjectName) time.Duration {
 	return wait.Jitter(j.TypedRateLimiter.When(zone), 0.5)
 }
 
-// Recheck enqueues a zone after a change of Interest.
+// Recheck reads a zone again after a change of Interest.
 func (s *Source) Recheck(zone cache.ObjectName) { s.queue.Add(zone) }
 
 func (s *Source) enqueue(object any, first bool) {
@@ -119,7 +120,7 @@ func (s *Source) enqueue(object any, first bool) {
 	s.queue.Add(zone)
 }
 
-// Run reads zones and their changes until ctx ends. Call Run once.
+// Run reads zones and their changes until ctx ends. It must be called only once.
 func (s *Source) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()

@@ -36,7 +36,7 @@ func countRestarts(t *testing.T, registry metrics.KubeRegistry, reason string) i
 	return 0
 }
 
-// history is every reported state of zones.
+// history contains every reported state of zones.
 type history struct {
 	mutex   sync.Mutex
 	hash    map[string]string // uid and serial
@@ -68,7 +68,7 @@ func (h *history) recordHistory(t *testing.T, s *server) {
 	}()
 }
 
-// writeAgain retries writes refused during background work. A refused write changes nothing.
+// writeAgain retries a write that is refused during background work. A refused write changes nothing.
 func writeAgain(t *testing.T, one func() error) {
 	t.Helper()
 	err := one()
@@ -80,7 +80,7 @@ func writeAgain(t *testing.T, one func() error) {
 	}
 }
 
-// S7.2: each state of the Set was settled, with the server's hash, and the last state is the server's.
+// Each state of the Set was settled and had the server's hash, and the last state is the server's (S7.2).
 func TestFeed_isAlwaysAtASettledState_S7_2(t *testing.T) {
 	s := newServer(t)
 	s.makeZone("a", "org", v1alpha1.ZoneSpec{DomainName: "example.org."})
@@ -178,7 +178,7 @@ func TestFeed_isAlwaysAtASettledState_S7_2(t *testing.T) {
 	}
 }
 
-// While the API server is away, the primary keeps serving the zones that it has. If meanwhile more changed than the
+// While the API server is away, the primary continues to serve its zones. If a zone meanwhile has more changes than the
 // server's journal keeps (410), only that zone is read again.
 func TestFeed_outlivesTheServerAndStartsAgainWhereItHasForgotten(t *testing.T) {
 	s := newServer(t)
@@ -218,8 +218,8 @@ func TestFeed_outlivesTheServerAndStartsAgainWhereItHasForgotten(t *testing.T) {
 	s.waitEqual(f, nil)
 }
 
-// A zone deleted and created again under the same object name is another zone, with another uid, and the former is gone
-// from the Set. A deleted zone leaves the Set.
+// A zone that is deleted and created again under the same object name is another zone with another UID, and replaces
+// the former in the Set. A deleted zone leaves the Set.
 func TestFeed_zonesComeGoAndAreRenamed_S8_4(t *testing.T) {
 	s := newServer(t)
 	f := s.startFeed(s.readAddress().String(), nil)
@@ -256,7 +256,7 @@ func TestFeed_holdsWhatIsOfInterest(t *testing.T) {
 	}
 }
 
-// An absent server is named in the error.
+// The error names a server that is absent.
 func TestFeed_isInSyncWhenAllIsIn(t *testing.T) {
 	s := newServer(t)
 	b := behindBalancer(t, s)

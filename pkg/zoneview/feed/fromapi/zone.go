@@ -54,7 +54,7 @@ func (s *Source) updateZone(ctx context.Context, object cache.ObjectName) error 
 	s.RemoveUnless(key, uid)
 
 	if zone == nil || zone.Status.SettledSerial == 0 {
-		return nil // nothing to deliver until an event (S7.2)
+		return nil // nothing to deliver until an event
 	}
 
 	if snapshot, ok := s.Set.Settled(string(zone.UID)); ok {
@@ -82,7 +82,7 @@ func (s *Source) countRestart(err error) error {
 func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *zoneview.Snapshot) error {
 	settled := serial.Serial(zone.Status.SettledSerial)
 	if snapshot.Serial() == settled {
-		// A restored store may have other content at this serial.
+		// A restored store may have other content with the same serial.
 		if zone.Status.Serial == zone.Status.SettledSerial && zone.Status.Hash != snapshot.Hash() {
 			return fmt.Errorf("%s, serial %d: %w: its hash is %s, the Zone says %s", snapshot, settled, zoneview.ErrMisfit, snapshot.Hash(),
 				zone.Status.Hash)
@@ -104,7 +104,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 
 	var proving sync.WaitGroup
 	defer proving.Wait()
-	// The proof of a removed or replaced zone must not enter the Set.
+	// Cancel the proof of a removed or replaced zone, so that it does not enter the Set.
 	proofContext, cancel := context.WithCancel(ctx)
 	defer cancel()
 

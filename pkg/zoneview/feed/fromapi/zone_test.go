@@ -26,7 +26,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// largeZone returns an answer of zones/entries with a proof of tenths of a second.
+// largeZone returns an answer of zones/entries whose proof takes tenths of a second.
 func largeZone(t *testing.T, uid string) (answer []byte, zone *v1alpha1.Zone) {
 	t.Helper()
 	set := content.RRset{Owner: name.MustRel("www"), Type: rdata.TXT, TTL: content.InheritTTL()}
@@ -51,8 +51,8 @@ func largeZone(t *testing.T, uid string) (answer []byte, zone *v1alpha1.Zone) {
 	return answer, zone
 }
 
-// A zone that is deleted while its content is read and verified must not be put into the Set, because another zone may
-// have its name by then.
+// A zone that is deleted while its content is read and verified must not enter the Set, because another zone may have
+// its name by then.
 func TestSource_aZoneThatGoesWhileItIsProvenIsNotPutIn(t *testing.T) {
 	answer, zone := largeZone(t, "1")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(answer) }))
@@ -62,7 +62,7 @@ func TestSource_aZoneThatGoesWhileItIsProvenIsNotPutIn(t *testing.T) {
 	must.Succeed(t, zones.Informer().GetIndexer().Add(zone))
 	asked, goes := 0, true
 	source, err := New(Config{Client: client.KubizoneV1alpha1().RESTClient(), Zones: zones, Set: zoneview.NewSet(zoneview.Config{}),
-		// Interest is asked before the read, and before the proof.
+		// Interest is called before the read and before the proof.
 		Interest: func(*v1alpha1.Zone) bool { asked++; return asked < 3 || !goes }})
 	if err != nil {
 		t.Fatal(err)

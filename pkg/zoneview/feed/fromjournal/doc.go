@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fromjournal keeps the API server's copies of all zones (a zoneview.Set) up to date. First it reads every zone
-// from etcd at a single revision. Then it follows the journal: each transaction has steps (changes of a zone) for the
-// copy.
+// Package fromjournal keeps the API server's copies of all zones (a zoneview.Set) up to date. It first reads every zone
+// from etcd at a single revision, and then follows the journal, whose transactions contain steps (changes of a zone)
+// for the copy.
 //
 // Guarantees:
 //

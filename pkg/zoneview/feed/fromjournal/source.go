@@ -21,14 +21,15 @@ import (
 
 const (
 	failurePause = time.Second
-	// Frozen zones are read again after firstRetry, doubled up to longestRetry: a repaired zone needs no restart.
+	// Frozen zones are read again after firstRetry, doubled up to longestRetry, so that a repaired zone needs no
+	// restart.
 	firstRetry   = time.Minute
 	longestRetry = time.Hour
 )
 
 var errRetry = errors.New("frozen zones are read again")
 
-// Source keeps a feed up to date with the store. Keys are UIDs.
+// Source keeps a feed up to date with the store. The keys of zones are UIDs.
 type Source struct {
 	*feed.Feed
 	follow       func(ctx context.Context, sink ledger.Sink) error
@@ -91,7 +92,7 @@ type pass struct {
 
 var _ ledger.Sink = (*pass)(nil)
 
-// Reset begins a listing. In a pass's first listing, the feed may stay in sync.
+// Reset begins a listing. The feed may stay in sync during the first listing of a pass.
 func (p *pass) Reset() {
 	p.listings++
 	p.unreadable = make(map[string]error)

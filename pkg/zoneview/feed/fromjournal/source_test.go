@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// scriptedLedger plays the ledger: each start calls the next function.
+// scriptedLedger is a fake ledger. Each start calls the next function.
 type scriptedLedger struct {
 	starts   []func(ledger.Sink)
 	reported chan int
@@ -86,7 +86,7 @@ func waitForFeed(t *testing.T, f *fed) {
 	must.Succeed(t, f.Wait(ctx))
 }
 
-// The Set follows the store from the listing on: a changed zone, a new zone, and a zone that is created and deleted.
+// The Set follows the store after the listing: a changed zone, a new zone, and a zone that is created and deleted.
 func TestSource_followsTheStore(t *testing.T) {
 	f := startFeed(t, func(sink ledger.Sink) {
 		sink.Reset()
@@ -115,8 +115,8 @@ func TestSource_followsTheStore(t *testing.T) {
 	}
 }
 
-// If a step does not fit, the source lists all zones again. Zones deleted meanwhile leave the Set, and readers that
-// wait for a serial get it.
+// If a step does not fit, the source lists all zones again. Zones that were deleted meanwhile leave the Set, and
+// readers that wait for a serial get it.
 func TestSource_startsOverWhenAStepDoesNotFit(t *testing.T) {
 	f := startFeed(t,
 		func(sink ledger.Sink) {
@@ -142,7 +142,7 @@ func TestSource_startsOverWhenAStepDoesNotFit(t *testing.T) {
 	}
 }
 
-// notifyWrong reports a zone with a value missing, and a correct zone.
+// notifyWrong reports a zone that lacks a value, and a correct zone.
 func notifyWrong(t *testing.T, n int) func(ledger.Sink) {
 	return func(sink ledger.Sink) {
 		wrong := makeBase(t, n)
@@ -156,9 +156,9 @@ func notifyWrong(t *testing.T, n int) func(ledger.Sink) {
 	}
 }
 
-// A server starts while a zone is unsettled. It undoes the undelivered steps of the journal and serves the last settled
-// content. If steps are missing, it serves nothing of the zone until the next settled state, but the newest content is
-// in the Set (S7.2, S7.5).
+// If a server starts while a zone is unsettled, it undoes the undelivered steps of the journal and serves the last
+// settled content. If steps are missing, it serves nothing of the zone until the next settled state, but the Set has
+// the newest content (S7.2, S7.5).
 func TestSource_startsAtWhatIsDelivered_S7_8(t *testing.T) {
 	for what, damage := range map[string]func(*ledger.Base){
 		"whole": func(*ledger.Base) {}, "trimmed": func(b *ledger.Base) { b.UndeliveredSteps = nil }, "damaged": func(b *ledger.Base) { b.UndeliveredSteps = b.UndeliveredSteps[:1] },
@@ -189,7 +189,7 @@ func TestSource_startsAtWhatIsDelivered_S7_8(t *testing.T) {
 	}
 }
 
-// F30: a wrong hash delays no other zone.
+// A zone with a wrong hash delays no other zone.
 func TestSource_freezesWhatItCannotProve(t *testing.T) {
 	f := startFeed(t, notifyWrong(t, 2))
 	waitForFeed(t, f)
@@ -238,7 +238,8 @@ func TestSource_servesWhatWasProvenLastUntilRepaired(t *testing.T) {
 	}
 }
 
-// A Zone whose hash does not match its content is frozen under its uid, and an undecodable Zone under its object name.
+// A Zone whose hash does not match its content is frozen under its UID. A Zone that cannot be decoded is frozen under
+// its object name.
 func TestSource_freezesADamagedHeaderAndAnUnreadableZone(t *testing.T) {
 	f := startFeed(t, func(sink ledger.Sink) {
 		sink.Reset()
@@ -254,15 +255,15 @@ func TestSource_freezesADamagedHeaderAndAnUnreadableZone(t *testing.T) {
 	}
 }
 
-// Steps that never fit the content freeze their zone after a few restarts: its last good content stays served, and the
-// feed of all other zones continues.
+// If the steps of a zone never fit, the zone is frozen after a few restarts. Its last good content is still served, and
+// the feed of all other zones continues.
 func TestSource_freezesAZoneWhoseStepsNeverFit(t *testing.T) {
 	var proven sync.Once
 	misfit := func(sink ledger.Sink) {
 		sink.Reset()
 		sink.Base(makeBase(t, 1))
 		sink.Ready()
-		// A proof in flight of an earlier state must not end the restart after the last misfit.
+		// A proof of an earlier state, still in progress, must not end the restart after the last misfit.
 		proven.Do(func() { waitFor(t, func() bool { return sink.(*pass).Check() == nil }) })
 		sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[5:], Settled: true})
 	}
@@ -284,8 +285,8 @@ func waitFor(t *testing.T, true func() bool) {
 	}
 }
 
-// RRsets of the same owner and type become a single RRset, such as a zone's own Records and the glue of a child, and
-// the input is not changed.
+// RRsets with the same owner and type are merged, such as a zone's own Records and the glue of a child. The input is
+// not changed.
 func TestMergeRRsets_joinsNeighbours(t *testing.T) {
 	a := content.RRset{Owner: name.MustRel("ns"), Type: rdata.A, TTL: content.InheritTTL(), Data: []string{"192.0.2.1"}}
 	b := content.RRset{Owner: name.MustRel("ns"), Type: rdata.A, TTL: content.ExplicitTTL(60), Data: []string{"192.0.2.2"}}
@@ -301,7 +302,8 @@ func TestMergeRRsets_joinsNeighbours(t *testing.T) {
 
 const uid = "u"
 
-// makeSteps creates a zone and adds an address of www in each of n steps; step i has serial 100+i.
+// makeSteps returns steps that create a zone, and add an address of www in each of n steps. Step i has the serial
+// 100+i.
 func makeSteps(t *testing.T, n int) []content.Step {
 	t.Helper()
 	header := content.Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
