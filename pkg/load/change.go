@@ -301,3 +301,24 @@ func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok boo
 	}
 	return ttl, true
 }
+
+func zoneRefOf(o *unstructured.Unstructured) (zone types.NamespacedName, found bool) {
+	zone.Name, found, _ = unstructured.NestedString(o.Object, "spec", "zoneRef", "name")
+	namespace, _, _ := unstructured.NestedString(o.Object, "spec", "zoneRef", "namespace")
+	zone.Namespace = cmp.Or(namespace, o.GetNamespace())
+	return zone, found
+}
+
+// zoneIDOf returns the Zone itself, or the Zone of a Delegation.
+func zoneIDOf(o *unstructured.Unstructured) types.NamespacedName {
+	if o.GetKind() == "Zone" {
+		return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+	}
+	zone, _ := zoneRefOf(o)
+	return zone
+}
+
+func namesIn(o *unstructured.Unstructured) []string {
+	names, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "namespaces")
+	return names
+}

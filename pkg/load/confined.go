@@ -19,7 +19,8 @@ type Confined struct{ octets int64 }
 
 // EachManifest passes the manifests of a file or directory to do, with a function that reads each; - is in. zones is
 // the number of zone files, which are not read.
-func (c *Confined) EachManifest(given string, in io.Reader, do func(path string, read func() ([]byte, error)) error) (zones int, err error) {
+func (c *Confined) EachManifest(given string, in io.Reader, do func(path string, read func() ([]byte, error)) error) (zones int,
+	err error) {
 	if given == "-" {
 		return 0, do(given, func() ([]byte, error) { return c.ReadAll(given, in) })
 	}

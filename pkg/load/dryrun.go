@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// dryRunManifests asks the server about each object, as clients apply it. It needs zones sorted, parents first.
+// dryRunManifests asks the server about each object, as clients do. zones are sorted, parents first.
 func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delegations, rest []*manifest) (Result, error) {
 	var result Result
 	left, err := l.listLeft(ctx, slices.Concat(zones, delegations, rest))
@@ -139,13 +139,6 @@ func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
 	return nil
 }
 
-func zoneRefOf(o *unstructured.Unstructured) (zone types.NamespacedName, found bool) {
-	zone.Name, found, _ = unstructured.NestedString(o.Object, "spec", "zoneRef", "name")
-	namespace, _, _ := unstructured.NestedString(o.Object, "spec", "zoneRef", "namespace")
-	zone.Namespace = cmp.Or(namespace, o.GetNamespace())
-	return zone, found
-}
-
 func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName, fqdn name.Name) {
 	domainName, _, _ := unstructured.NestedString(o.Object, "spec", "domainName")
 	if zone, found := zoneRefOf(o); found {
@@ -211,7 +204,7 @@ func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (one Result, err
 	return one, nil
 }
 
-// refuseOrDefer shows a refused object as written after the object of the plan that it depends on, if there is one.
+// refuseOrDefer shows a refused object as written after another object of the plan, if there is one to wait for.
 func (l *Loader) refuseOrDefer(m *manifest) Result {
 	if m.refused == nil {
 		return Result{}
@@ -226,11 +219,6 @@ func (l *Loader) refuseOrDefer(m *manifest) Result {
 	}
 	l.showManifest(m, m.before, m.object)
 	return Result{Written: 1}
-}
-
-func namesIn(o *unstructured.Unstructured) []string {
-	names, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "namespaces")
-	return names
 }
 
 func specField(o *unstructured.Unstructured, field string) any {
@@ -321,13 +309,4 @@ func (l *Loader) dryRunRemoval(ctx context.Context, m *manifest) (Result, error)
 	}
 	l.showPlan(shown)
 	return Result{Removed: 1}, nil
-}
-
-// zoneIDOf returns the Zone itself, or the Zone of a Delegation.
-func zoneIDOf(o *unstructured.Unstructured) types.NamespacedName {
-	if o.GetKind() == "Zone" {
-		return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
-	}
-	zone, _ := zoneRefOf(o)
-	return zone
 }

@@ -542,7 +542,8 @@ func TestByOwner_appliesNSBeforeDS(t *testing.T) {
 	var text strings.Builder
 	for i, record := range []string{"sub DS", "sub NS", "ns.sub A", "www A"} {
 		owner, rrtype, _ := strings.Cut(record, " ")
-		fmt.Fprintf(&text, "---\n{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: r%d}, spec: {domainName: %s, type: %s, rdata: ns.sub}}\n",
+		fmt.Fprintf(&text, "---\n{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: r%d}, "+
+			"spec: {domainName: %s, type: %s, rdata: ns.sub}}\n",
 			i, owner, rrtype)
 	}
 	read, _ := ReadObjects("all.yaml", []byte(text.String()))

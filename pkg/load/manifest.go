@@ -106,8 +106,8 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	return result, nil
 }
 
-// byOwner groups manifests by name. The oldest comes first, because it keeps the name (S4.8), and DS last, because it
-// needs the NS at its name.
+// byOwner groups manifests by name. The oldest comes first and keeps the name (S4.8), and DS last, after the NS that
+// DS needs.
 func byOwner(manifests []*manifest) [][]*manifest {
 	groups := groupBy(manifests, func(m *manifest) string { return m.owner })
 	for _, group := range groups {
@@ -193,7 +193,7 @@ func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest
 		for _, group := range groups {
 			tried += len(group)
 		}
-		one, err := runWorkers(ctx, l, what, workers, [][][]*manifest{groups}, func(ctx context.Context, group []*manifest) (result Result, err error) {
+		apply := func(ctx context.Context, group []*manifest) (result Result, err error) {
 			var left []*manifest
 			for _, m := range group {
 				one, refused, err := l.applyManifest(ctx, m)
@@ -214,7 +214,8 @@ func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest
 				mutex.Unlock()
 			}
 			return result, nil
-		})
+		}
+		one, err := runWorkers(ctx, l, what, workers, [][][]*manifest{groups}, apply)
 		result.Add(one)
 		if err != nil {
 			return result, err

@@ -19,6 +19,8 @@ import (
 // bindForm is a common zone file: named.conf has the zone's name.
 const bindForm = "$TTL 300\n@ IN SOA ns host 1 7200 3600 1209600 300\n@ NS ns\nns A 192.0.2.1\n"
 
+const intoZone = "into zone example.org. (team/example.org)"
+
 func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 	for _, tc := range []struct {
 		what, file, before, text, zone, want string
@@ -26,11 +28,11 @@ func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 		{"NAME.zone", "example.org.zone", "", bindForm, "example.org.", "example.org. is assumed, from the name of the file"},
 		{"NAME.db", "Example.ORG.db", "", bindForm, "example.org.", "from the name of the file"},
 		{"db.NAME", "db.2.0.192.in-addr.arpa", "", bindForm, "2.0.192.in-addr.arpa.", "from the name of the file"},
-		{"NAME=PATH", "zone.txt", "example.org=", bindForm, "example.org.", "into zone example.org. (team/example.org)"},
-		{"NAME=PATH before the name of the file", "example.net.zone", "example.org=", bindForm, "example.org.", "into zone example.org. (team/example.org)"},
-		{"VIEW=NAME=PATH", "zone.txt", "inside=example.org=", bindForm, "example.org.", "into zone example.org. (team/example.org)"},
-		{"$ORIGIN before all", "example.net.zone", "", "$ORIGIN example.org.\n" + bindForm, "example.org.", "into zone example.org. (team/example.org)"},
-		{"an absolute SOA before the name of the file", "zone.zone", "", strings.Replace(bindForm, "@", "example.org.", 1), "example.org.", "into zone example.org. (team/example.org)"},
+		{"NAME=PATH", "zone.txt", "example.org=", bindForm, "example.org.", intoZone},
+		{"NAME=PATH before the name of the file", "example.net.zone", "example.org=", bindForm, "example.org.", intoZone},
+		{"VIEW=NAME=PATH", "zone.txt", "inside=example.org=", bindForm, "example.org.", intoZone},
+		{"$ORIGIN before all", "example.net.zone", "", "$ORIGIN example.org.\n" + bindForm, "example.org.", intoZone},
+		{"an absolute SOA before the name of the file", "zone.zone", "", strings.Replace(bindForm, "@", "example.org.", 1), "example.org.", intoZone},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
 			path := writeFile(t, filepath.Join(t.TempDir(), tc.file), tc.text)

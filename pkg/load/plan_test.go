@@ -106,7 +106,8 @@ WWW	300	IN	A	192.0.2.2
 	}
 	got := make(map[string]v1alpha1.RecordSpec)
 	for _, s := range p.sets {
-		r := (&destination{zone: types.NamespacedName{Namespace: "team", Name: "z"}, fqdn: p.fqdn, ttl: p.spec.TTL, namespace: "team"}).newRecord(s)
+		to := &destination{zone: types.NamespacedName{Namespace: "team", Name: "z"}, fqdn: p.fqdn, ttl: p.spec.TTL, namespace: "team"}
+		r := to.newRecord(s)
 		got[r.Spec.DomainName+" "+r.Spec.Type] = r.Spec
 	}
 	ref := &v1alpha1.ZoneReference{Name: "z"}

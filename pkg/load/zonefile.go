@@ -34,7 +34,7 @@ const (
 	planVersion = 2
 )
 
-// loadZoneFile imports a file into the Zone of its SOA, which it creates if there is none.
+// loadZoneFile imports a file into the Zone of its SOA, and creates a missing Zone.
 func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (Result, error) {
 	text, err := l.ReadText(ctx, path, func() ([]byte, error) { return os.ReadFile(path) })
 	if err != nil {
@@ -62,7 +62,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	return result, err
 }
 
-// findZoneOfFile returns the Zone with the name in the file's SOA, or a free object name for it.
+// findZoneOfFile returns the Zone with the name in the file's SOA, or a free object name.
 func (l *Loader) findZoneOfFile(ctx context.Context, path string, text []byte, source Source) (id types.NamespacedName, err error) {
 	p, guess := &plan{}, guessOrigin(path)
 	all, soa, err := p.readRows(path, untilSOA(zonefile.Read(bytes.NewReader(text),
@@ -148,15 +148,4 @@ func (l *Loader) setMark(ctx context.Context, zone types.NamespacedName, mark st
 		return fmt.Errorf("zone %s: %w", zone, err)
 	}
 	return nil
-}
-
-func (l *Loader) zoneScope(zone types.NamespacedName, namespace string) *scope {
-	key := zone.String() + " " + namespace
-	s := l.scopes[key]
-	if s == nil {
-		s = &scope{zone: zone, wantedRRsets: make(map[rrset]bool)}
-		l.scopes[key] = s
-		l.scopeOrder = append(l.scopeOrder, s)
-	}
-	return s
 }

@@ -191,8 +191,8 @@ func (c *conversion) readBindyZone(o *unstructured.Unstructured, zones *zonesOfB
 	}
 	z.fqdn = fqdn
 	if older := zones.serving[fqdn]; older != nil {
-		return refuse(fmt.Sprintf("spec.zoneName: DNSZone %s, which is older, has the name %s, and bindy serves that one", id(older.object), fqdn),
-			"delete one of the two")
+		return refuse(fmt.Sprintf("spec.zoneName: DNSZone %s, which is older, has the name %s, and bindy serves that one",
+			id(older.object), fqdn), "delete one of the two")
 	}
 	zones.serving[fqdn] = z
 	if unread != nil {

@@ -57,7 +57,8 @@ func (c *conversion) convertGardener(all []*unstructured.Unstructured) {
 	}
 }
 
-func (c *conversion) convertEntry(o *unstructured.Unstructured, having map[name.Name]*unstructured.Unstructured, entries map[string]bool) error {
+func (c *conversion) convertEntry(o *unstructured.Unstructured, having map[name.Name]*unstructured.Unstructured,
+	entries map[string]bool) error {
 	if ignored := o.GetAnnotations()[gardenerIgnore]; ignored != "" && ignored != "false" {
 		return refuse(fmt.Sprintf("metadata.annotations: %s is %q, so its present data is not known", gardenerIgnore, ignored),
 			"remove the annotation, or write the Record")

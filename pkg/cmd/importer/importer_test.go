@@ -272,7 +272,8 @@ func TestImport_takesAFileWhoseSOANamesNoHost(t *testing.T) {
 		t.Errorf("%v, %s", first.failed, first.out)
 	}
 	zone := s.getZone("a", "t-test")
-	if zone.Spec.PrimaryNameServer != "" || zone.Spec.Contact != "" || *zone.Spec.Refresh != v1alpha1.DefaultRefresh || *zone.Spec.Retry != v1alpha1.DefaultRetry {
+	if zone.Spec.PrimaryNameServer != "" || zone.Spec.Contact != "" || *zone.Spec.Refresh != v1alpha1.DefaultRefresh ||
+		*zone.Spec.Retry != v1alpha1.DefaultRetry {
 		t.Errorf("%+v", zone.Spec)
 	}
 	if second := s.runImport("", path, "--zone", "a/t-test", "--create-zone"); !strings.HasPrefix(second.out, "0 written, 3 unchanged") {

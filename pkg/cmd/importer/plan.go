@@ -220,7 +220,8 @@ func NewPlanCommand() *cobra.Command {
 zone by zone what is added (+), changed (~) and removed (-), by Records and by Zones (SOA, NS, glue), whether that would hold the
 zone (S7.5) and which classes are told; then what is refused, what other namespaces lose, and the server's warnings.
 
-Everything is decided against what is there now: objects of manifests one by one, zone files by change sets. What rests on another object of the same plan, as a Record in a Zone that it makes, is marked "after:" with
+Everything is decided against what is there now: objects of manifests one by one, zone files by change
+sets. What rests on another object of the same plan, as a Record in a Zone that it makes, is marked "after:" with
 that, and not guessed.
 
 Manifests are applied as by the client that applied each object last (--field-manager: as by another one). With --prune -l they

@@ -160,7 +160,8 @@ func (r *Plan) completeZone(ctx context.Context, client versioned.Interface, z *
 }
 
 // listClasses returns the reason in unknown if default classes are unreadable.
-func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (names []string, unknown string, err error) {
+func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (names []string, unknown string,
+	err error) {
 	names = []string{}
 	for _, ref := range zone.Spec.DNSClassRefs {
 		names = append(names, class.NameOf(zone.Namespace, ref))
@@ -373,7 +374,8 @@ func (r *Plan) Markdown() string {
 		for _, line := range s.Lines {
 			terminal.Fprintf(&lines, "%s\n", line)
 		}
-		b.WriteString("### " + output.Code(s.Title) + "\n\n" + output.CodeBlock(map[bool]string{true: "diff", false: "text"}[s.IsDiff], lines.String()))
+		language := map[bool]string{true: "diff", false: "text"}[s.IsDiff]
+		b.WriteString("### " + output.Code(s.Title) + "\n\n" + output.CodeBlock(language, lines.String()))
 		for _, fact := range [][2]string{{"Told", s.Classes}, {"**Held**", s.Held}, {"**Leaves**", s.Left}} {
 			if fact[1] != "" {
 				b.WriteString(fact[0] + ": " + output.Code(fact[1]) + "\n\n")
