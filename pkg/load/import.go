@@ -5,6 +5,7 @@ package load
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -193,33 +195,24 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 }
 
 func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) int {
-	text := soa.Name.String() + " SOA " + soa.Data
+	at := Refusal{Path: path, Lines: []int{soa.Line}, Text: soa.Name.String() + " SOA " + soa.Data}
 	var wrong []string
 	parts, err := zoneSpec(soa, "", func(r Refusal) { wrong = append(wrong, r.Reason) })
-	if err != nil {
+	file, failed := runtime.DefaultUnstructuredConverter.ToUnstructured(&parts)
+	present, unread := runtime.DefaultUnstructuredConverter.ToUnstructured(&zone.Spec)
+	if err := cmp.Or(err, failed, unread); err != nil {
 		wrong = append(wrong, err.Error())
 	}
 	if len(wrong) > 0 {
-		l.note("not taken over", Refusal{Path: path, Lines: []int{soa.Line}, Text: text, Reason: strings.Join(wrong, ", ")}.String())
+		at.Reason = strings.Join(wrong, ", ")
+		l.note("not taken over", at.String())
 		return 1
 	}
 	patch := make(map[string]any)
-	for _, field := range []struct {
-		name       string
-		file, zone *int32
-	}{
-		{"ttl", parts.TTL, zone.Spec.TTL}, {"refresh", parts.Refresh, zone.Spec.Refresh}, {"retry", parts.Retry, zone.Spec.Retry},
-		{"expire", parts.Expire, zone.Spec.Expire}, {"negativeResponseCache", parts.NegativeResponseCache, zone.Spec.NegativeResponseCache},
-	} {
-		if field.file != nil && (field.zone == nil || *field.file != *field.zone) {
-			patch[field.name] = *field.file
+	for _, field := range []string{"ttl", "refresh", "retry", "expire", "negativeResponseCache", "primaryNameServer", "contact"} {
+		if value, set := file[field]; set && value != present[field] {
+			patch[field] = value
 		}
-	}
-	if parts.PrimaryNameServer != "" && parts.PrimaryNameServer != zone.Spec.PrimaryNameServer {
-		patch["primaryNameServer"] = parts.PrimaryNameServer
-	}
-	if parts.Contact != "" && parts.Contact != zone.Spec.Contact {
-		patch["contact"] = parts.Contact
 	}
 	if parts.MinimumSerial != nil && serial.Serial(*parts.MinimumSerial).Ahead(serial.Serial(zone.Status.Serial)) {
 		patch["minimumSerial"] = *parts.MinimumSerial
@@ -227,8 +220,8 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 	if len(patch) == 0 {
 		return 0
 	}
-	l.note("not taken over", Refusal{Path: path, Lines: []int{soa.Line}, Text: text,
-		Reason: "the SOA is made from the Zone, and the file differs", Fix: "to take it over: " + patchCommand(zone, patch)}.String())
+	at.Reason, at.Fix = "the SOA is made from the Zone, and the file differs", "to take it over: "+patchCommand(zone, patch)
+	l.note("not taken over", at.String())
 	return 1
 }
 
