@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -79,7 +80,7 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	if err != nil {
 		return result, err
 	}
-	l.printf("%s into zone %s (%s): %d RRsets; %s, in %.1f s", path, to.fqdn, target.Zone, len(p.sets), result,
+	l.printf("%s into zone %s (%s): %d RRsets; %s, in %.1f s", filepath.Base(path), to.fqdn, target.Zone, len(p.sets), result,
 		time.Since(began).Seconds())
 	into.readable = into.readable || to.ttl != nil
 	return result, nil
