@@ -276,6 +276,11 @@ func serveHostile(t *testing.T, refuses bool) string {
 			_, _ = io.WriteString(w, "example.org. 60 IN SOA ns.example.org. dns.example.org. 5 60 60 60 60\n")
 		case len(parts) == 1 && r.Method == http.MethodGet:
 			answer(http.StatusOK, hostileObject{"items": []any{object}}.asKind(version, fmt.Sprint(object["kind"])+"List"))
+		case r.Method == http.MethodPatch && parts[0] == "records": // of a plan, which shows the change
+			changed := object.asKind(version, "Record")
+			spec := maps.Clone(changed["spec"].(map[string]any))
+			spec["rdata"], changed["spec"] = hostile+hostile, spec
+			answer(http.StatusOK, changed)
 		default:
 			answer(http.StatusOK, object.asKind(version, fmt.Sprint(object["kind"])))
 		}

@@ -138,76 +138,44 @@ func objectLine(what string, o *unstructured.Unstructured) string {
 	return strings.TrimSuffix(line, ":")
 }
 
+// objectChange describes the differences of two versions of an object, "" without any.
 func objectChange(before, after *unstructured.Unstructured) string {
 	before, after = before.DeepCopy(), after.DeepCopy()
-	fields := make(map[string][2]any)
-	for i, o := range []*unstructured.Unstructured{before, after} {
-		set := func(field string, value any) {
-			pair := fields[field]
-			pair[i] = value
-			fields[field] = pair
-		}
-		dropServerFields(o)
-		for part, content := range o.Object {
-			inner, ok := content.(map[string]any)
-			if !ok {
-				set(part, content)
-			}
-			for key, value := range inner {
-				set(part+"."+key, value)
-			}
-		}
-	}
-	var parts []string
-	for _, field := range slices.Sorted(maps.Keys(fields)) {
-		pair := fields[field]
-		if equality.Semantic.DeepEqual(pair[0], pair[1]) {
-			continue
-		}
-		parts = append(parts, valueChange(field, pair[0], pair[1]))
-	}
-	return strings.Join(parts, ", ")
+	dropServerFields(before)
+	dropServerFields(after)
+	return strings.Join(changesOf("", before.Object, after.Object), ", ")
 }
 
-func valueChange(field string, had, has any) string {
-	hadList, isList := had.([]any)
-	if hasList, ok := has.([]any); ok && isList {
-		return listChange(field, hadList, hasList)
+func changesOf(field string, had, has any) (parts []string) {
+	if equality.Semantic.DeepEqual(had, has) {
+		return nil
 	}
-	return fmt.Sprintf("%s %s instead of %s", field, asJSON(has), asJSON(had))
-}
-
-func listChange(field string, had, has []any) string {
-	come, gone := elementsBeyond(has, had), elementsBeyond(had, has)
-	var parts []string
-	for i := 0; i < len(come) && len(come) == len(gone); i++ {
-		before, isMap := gone[i].(map[string]any)
-		after, ok := come[i].(map[string]any)
-		if !isMap || !ok || !isShortened(before) && !isShortened(after) {
-			continue
+	hadMap, wasMap := had.(map[string]any)
+	hasMap, isMap := has.(map[string]any)
+	if wasMap && isMap {
+		both := maps.Clone(hadMap)
+		maps.Copy(both, hasMap)
+		for _, key := range slices.Sorted(maps.Keys(both)) {
+			parts = append(parts, changesOf(strings.TrimPrefix(field+"."+key, "."), hadMap[key], hasMap[key])...)
 		}
-		for _, key := range slices.Sorted(maps.Keys(mergeKeys(before, after))) {
-			if !equality.Semantic.DeepEqual(before[key], after[key]) {
-				parts = append(parts, valueChange(field+"[]."+key, before[key], after[key]))
-			}
-		}
-		come[i], gone[i] = nil, nil
+		return parts
 	}
-	var whole []string
-	for _, one := range []struct {
-		word string
-		of   []any
-	}{{"with ", come}, {"without ", gone}} {
-		for _, element := range one.of {
-			if element != nil {
-				whole = append(whole, one.word+asJSON(element))
-			}
-		}
+	hadList, wasList := had.([]any)
+	hasList, isList := has.([]any)
+	if !wasList || !isList {
+		return []string{fmt.Sprintf("%s %s instead of %s", field, asJSON(has), asJSON(had))}
 	}
-	if len(whole) > 0 {
-		parts = append(parts, field+" "+strings.Join(whole, ", "))
+	come, gone := elementsBeyond(hasList, hadList), elementsBeyond(hadList, hasList)
+	if len(come) == 1 && len(gone) == 1 {
+		return changesOf(field+"[]", gone[0], come[0])
 	}
-	return cmp.Or(strings.Join(parts, ", "), field+" in another order")
+	for _, element := range come {
+		parts = append(parts, "with "+asJSON(element))
+	}
+	for _, element := range gone {
+		parts = append(parts, "without "+asJSON(element))
+	}
+	return []string{field + " " + cmp.Or(strings.Join(parts, ", "), "in another order")}
 }
 
 func elementsBeyond(list, other []any) (all []any) {
@@ -217,17 +185,6 @@ func elementsBeyond(list, other []any) (all []any) {
 		}
 	}
 	return all
-}
-
-func mergeKeys(x, y map[string]any) map[string]any {
-	both := maps.Clone(x)
-	maps.Copy(both, y)
-	return both
-}
-
-func isShortened(value any) bool {
-	text, err := json.Marshal(value)
-	return err == nil && shorten(string(text)) != string(text)
 }
 
 func asJSON(value any) string {
@@ -254,9 +211,11 @@ type manifest struct {
 	// owner is the Record's DNS name in the manifest, if known; created is the creation time on an earlier server.
 	owner   string
 	created time.Time
-	// answer is the server's to the write. after names an object of the plan to be written first.
+	// answer is the server's to the write. after names an object of the plan to be written first. refused is set by a
+	// dry run.
 	before, answer   *unstructured.Unstructured
 	after            string
+	refused          *Refusal
 	resolvedWarnings map[string]bool
 }
 
@@ -267,6 +226,10 @@ func newManifest(path string, o *unstructured.Unstructured) *manifest {
 	}
 	dropServerFields(m.object)
 	return m
+}
+
+func (m *manifest) isRecord() bool {
+	return m.object.GroupVersionKind() == v1alpha1.SchemeGroupVersion.WithKind("Record")
 }
 
 func (m *manifest) refusal(reason, fix string) Refusal {
@@ -337,4 +300,25 @@ func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok boo
 		}
 	}
 	return ttl, true
+}
+
+func zoneRefOf(o *unstructured.Unstructured) (zone types.NamespacedName, found bool) {
+	zone.Name, found, _ = unstructured.NestedString(o.Object, "spec", "zoneRef", "name")
+	namespace, _, _ := unstructured.NestedString(o.Object, "spec", "zoneRef", "namespace")
+	zone.Namespace = cmp.Or(namespace, o.GetNamespace())
+	return zone, found
+}
+
+// zoneIDOf returns the Zone itself, or the Zone of a Delegation.
+func zoneIDOf(o *unstructured.Unstructured) types.NamespacedName {
+	if o.GetKind() == "Zone" {
+		return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+	}
+	zone, _ := zoneRefOf(o)
+	return zone
+}
+
+func namesIn(o *unstructured.Unstructured) []string {
+	names, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "namespaces")
+	return names
 }

@@ -17,16 +17,33 @@ const maxText = 256 << 20
 // Confined reads manifests of strangers, as in a pull request, within the bounds of L10.
 type Confined struct{ octets int64 }
 
-// ListFiles lists the files of a path.
-func (*Confined) ListFiles(path string) (Files, error) {
-	if err := CheckLinks(path); err != nil {
-		return Files{}, err
+// EachManifest passes the manifests of a file or directory to do, with a function that reads each; - is in. zones is
+// the number of zone files, which are not read.
+func (c *Confined) EachManifest(given string, in io.Reader, do func(path string, read func() ([]byte, error)) error) (zones int,
+	err error) {
+	if given == "-" {
+		return 0, do(given, func() ([]byte, error) { return c.ReadAll(given, in) })
 	}
-	return Source{Path: path}.Files()
+	if err := CheckLinks(given); err != nil {
+		return 0, err
+	}
+	files, err := Source{Path: given}.Files()
+	if err == nil && len(files.Manifests) == 0 {
+		err = fmt.Errorf("%s: no manifest (.yaml, .yml, .json); plan a zone file by kubectl kubizone plan %s --zone NAMESPACE/NAME",
+			given, given)
+	}
+	if err != nil {
+		return 0, err
+	}
+	for _, path := range files.Manifests {
+		if err := do(path, func() ([]byte, error) { return c.readFile(given, path) }); err != nil {
+			return 0, err
+		}
+	}
+	return len(files.Zones), nil
 }
 
-// ReadFile reads a file that ListFiles has found for the path given.
-func (c *Confined) ReadFile(given, path string) ([]byte, error) {
+func (c *Confined) readFile(given, path string) ([]byte, error) {
 	file, err := openBelow(given, path)
 	if err != nil {
 		return nil, err

@@ -25,12 +25,12 @@ func TestConfined_followsNoLinkOut_L10(t *testing.T) {
 		os.Symlink("dns", "near"), os.WriteFile("beside.yaml", []byte("beside"), 0o600)))
 	read := func(given string) (string, error) {
 		c := &Confined{}
-		files, err := c.ListFiles(given)
 		var all []string
-		for _, path := range files.Manifests {
-			text, wrong := c.ReadFile(given, path)
-			all, err = append(all, string(text)), errors.Join(err, wrong)
-		}
+		_, err := c.EachManifest(given, nil, func(_ string, read func() ([]byte, error)) error {
+			text, err := read()
+			all = append(all, string(text))
+			return err
+		})
 		return strings.Join(all, " "), err
 	}
 	for given, want := range map[string]string{"dns": "real real", "dns/": "real real", "./dns": "real real", "near/": "real real",

@@ -22,6 +22,6 @@
 //
 // Zone files are the only foreign format.
 //
-// Read first: run.go, import.go, manifest.go, dryrun.go, dryrunrecords.go, zonefile.go, prune.go, scope.go, records.go,
-// recordwrite.go, applier.go, source.go, confined.go, report.go, load.go, prior.go, change.go, plan.go.
+// Read first: run.go, zonefile.go, import.go, manifest.go, dryrun.go, prune.go, scope.go, records.go,
+// recordwrite.go, applier.go, confined.go, source.go, report.go, load.go, prior.go, change.go, plan.go.
 package load

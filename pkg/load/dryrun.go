@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// dryRunManifests needs zones sorted, parents first.
+// dryRunManifests asks the server about each object, as clients do. zones are sorted, parents first.
 func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delegations, rest []*manifest) (Result, error) {
 	var result Result
 	left, err := l.listLeft(ctx, slices.Concat(zones, delegations, rest))
@@ -30,7 +30,7 @@ func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delega
 	}
 	var records, others []*manifest
 	for _, m := range rest {
-		if m.object.GroupVersionKind() == v1alpha1.SchemeGroupVersion.WithKind("Record") {
+		if m.isRecord() {
 			records = append(records, m)
 		} else {
 			others = append(others, m)
@@ -41,27 +41,37 @@ func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delega
 	}
 	for _, m := range slices.Concat(zones, delegations, others) {
 		one, err := l.dryRunObject(ctx, m)
+		if err != nil {
+			return result, err
+		}
+		result.Add(one)
+		result.Add(l.refuseOrDefer(m))
+	}
+	for _, step := range []struct {
+		of []*manifest
+		do func(context.Context, *manifest) (Result, error)
+	}{{left, l.dryRunRemoval}, {records, l.dryRunObject}} {
+		one, err := runWorkers(ctx, l, what, l.workers, [][][]*manifest{slices.Collect(slices.Chunk(step.of, 1))},
+			func(ctx context.Context, one []*manifest) (Result, error) { return step.do(ctx, one[0]) })
 		if result.Add(one); err != nil {
 			return result, err
 		}
 	}
-	one, err := l.dryRunRemovals(ctx, left)
-	if result.Add(one); err != nil {
-		return result, err
+	for _, m := range records {
+		if m.before != nil && specField(m.before, "type") != specField(m.object, "type") {
+			l.priors.addRemoval(m.before, "")
+		}
 	}
-	one, err = l.dryRunRecords(ctx, what, records, left.records)
-	result.Add(one)
-	return result, err
+	for _, m := range records {
+		result.Add(l.refuseOrDefer(m))
+	}
+	return result, nil
 }
 
-type leftObjects struct {
-	records []*v1alpha1.Record
-	others  []*manifest
-}
-
-func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left leftObjects, err error) {
+// listLeft lists objects that match PruneSelector and have no manifest.
+func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left []*manifest, err error) {
 	if l.cfg.PruneSelector == "" {
-		return left, nil
+		return nil, nil
 	}
 	has, in := make(map[string]bool), map[string]bool{l.cfg.Namespace: true}
 	for _, m := range wanted {
@@ -73,21 +83,14 @@ func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left leftObj
 		gvk := v1alpha1.SchemeGroupVersion.WithKind(kind)
 		mapping, err := l.mapping.RESTMapping(gvk.GroupKind(), gvk.Version)
 		if err != nil {
-			return left, err
+			return nil, err
 		}
 		list := func(namespace string) error {
 			return EachItem(ctx, l.dynamic.Resource(mapping.Resource).Namespace(namespace).List,
 				metav1.ListOptions{LabelSelector: l.cfg.PruneSelector}, func(o *unstructured.Unstructured) error {
-					if has[describeObject(o)] || o.GetDeletionTimestamp() != nil {
-						return nil
-					}
-					if kind != "Record" {
-						left.others = append(left.others, &manifest{object: o, path: "--prune"})
-						return nil
-					}
-					if r := decodeObject[v1alpha1.Record](o); r != nil {
-						left.records = append(left.records, r)
-						l.priors.addRemoval(r, "removal of ")
+					if !has[describeObject(o)] && o.GetDeletionTimestamp() == nil {
+						left = append(left, &manifest{object: o, path: "--prune"})
+						l.priors.addLeft(o)
 					}
 					return nil
 				})
@@ -101,37 +104,44 @@ func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left leftObj
 			}
 		}
 		if err != nil {
-			return left, fmt.Errorf("--prune: %s objects with %s: %w", kind, l.cfg.PruneSelector, err)
+			return nil, fmt.Errorf("--prune: %s objects with %s: %w", kind, l.cfg.PruneSelector, err)
 		}
 	}
 	return left, nil
 }
 
+// listZones reads the zones that objects refer to, or all if an object leaves its zone to the server. Unreadable zones
+// stay unknown: the server's answers name them.
 func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
-	if !slices.ContainsFunc(wanted, func(m *manifest) bool {
-		_, found, _ := unstructured.NestedMap(m.object.Object, "spec", "zoneRef")
-		return !found
-	}) {
-		return nil
-	}
 	l.priors.liveZones = make(map[types.NamespacedName]prior)
-	err := EachItem(ctx, l.typed.KubizoneV1alpha1().Zones(metav1.NamespaceAll).List, metav1.ListOptions{}, func(z *v1alpha1.Zone) error {
+	add := func(z *v1alpha1.Zone) error {
 		if fqdn, err := name.Parse(z.Status.FQDN); err == nil {
 			l.priors.liveZones[types.NamespacedName{Namespace: z.Namespace, Name: z.Name}] = prior{fqdn: fqdn, view: z.Status.View}
 		}
 		return nil
-	})
-	if apierrors.IsForbidden(err) {
-		return nil // the answers to writes name their zones
 	}
-	return err
+	refs, all := make(map[types.NamespacedName]bool), false
+	for _, m := range wanted {
+		ref, found := zoneRefOf(m.object)
+		refs[ref], all = true, all || !found
+	}
+	if all {
+		err := EachItem(ctx, l.typed.KubizoneV1alpha1().Zones(metav1.NamespaceAll).List, metav1.ListOptions{}, add)
+		if !apierrors.IsForbidden(err) {
+			return err
+		}
+	}
+	for ref := range refs {
+		if z, err := l.typed.KubizoneV1alpha1().Zones(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{}); err == nil {
+			_ = add(z)
+		}
+	}
+	return nil
 }
 
 func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName, fqdn name.Name) {
 	domainName, _, _ := unstructured.NestedString(o.Object, "spec", "domainName")
-	if target, _, _ := unstructured.NestedString(o.Object, "spec", "zoneRef", "name"); target != "" {
-		namespace, _, _ := unstructured.NestedString(o.Object, "spec", "zoneRef", "namespace")
-		zone = types.NamespacedName{Namespace: cmp.Or(namespace, o.GetNamespace()), Name: target}
+	if zone, found := zoneRefOf(o); found {
 		if of := cmp.Or(l.priors.liveZones[zone].fqdn, l.priors.firstFor(zone, "").fqdn); !of.IsZero() {
 			fqdn, _ = name.ParseIn(domainName, of)
 		}
@@ -139,7 +149,7 @@ func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName
 	}
 	fqdn, err := name.Parse(domainName)
 	if err != nil {
-		return zone, name.Name{}
+		return types.NamespacedName{}, name.Name{}
 	}
 	view, _, _ := unstructured.NestedString(o.Object, "spec", "view")
 	above := fqdn
@@ -153,7 +163,8 @@ func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName
 	return l.priors.findZone(above, view), fqdn
 }
 
-func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (Result, error) {
+// dryRunObject leaves a refusal in the manifest.
+func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (one Result, err error) {
 	kind := m.object.GetKind()
 	id := types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}
 	var fqdn name.Name
@@ -162,8 +173,7 @@ func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (Result, error) 
 	case "Zone", "Record":
 		of, fqdn = l.zoneOf(m.object)
 	case "Delegation":
-		target, _, _ := unstructured.NestedString(m.object.Object, "spec", "zoneRef", "name")
-		of = types.NamespacedName{Namespace: id.Namespace, Name: target}
+		of, _ = zoneRefOf(m.object)
 	}
 	above := l.priors.firstFor(of, id.Namespace)
 	if kind != "Delegation" || above.isNew {
@@ -174,15 +184,8 @@ func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (Result, error) 
 		written.resolvedWarnings = withReasons(m.resolvedWarnings, waitReasons...)
 	}
 	ctx = withSubject(ctx, written)
-	one, refused, err := l.applyManifest(ctx, m)
-	if err != nil {
+	if one, m.refused, err = l.applyManifest(ctx, m); err != nil || one.Left > 0 || m.refused != nil && (m.refused.final || m.after == "") {
 		return one, err
-	}
-	if refused != nil {
-		one = l.refuseOrDefer(m, *refused, fqdn)
-	}
-	if one.Refused+one.Left > 0 {
-		return one, nil
 	}
 	switch {
 	case kind == "Zone" && m.before == nil:
@@ -190,32 +193,32 @@ func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (Result, error) 
 		l.priors.addNewZone(id, fqdn, cmp.Or(view, above.view))
 	case kind == "Zone" && (m.answer == nil || !equality.Semantic.DeepEqual(specField(m.before, "delegations"),
 		specField(m.answer, "delegations"))):
-		l.priors.add(id, prior{object: titleOf(kind, m.object)})
-	case kind == "Delegation" && one.Written > 0:
+		l.priors.add(id, prior{object: titleOf(m.object)})
+	case kind == "Delegation" && (one.Written > 0 || m.refused != nil):
 		concerned := namesIn(m.object)
 		if m.before != nil {
 			concerned = append(concerned, namesIn(m.before)...)
 		}
-		l.priors.add(of, prior{object: titleOf(kind, m.object), namespaces: concerned})
+		l.priors.add(of, prior{object: titleOf(m.object), namespaces: concerned})
 	}
 	return one, nil
 }
 
-func (l *Loader) refuseOrDefer(m *manifest, refused Refusal, fqdn name.Name) Result {
-	if !refused.final && m.after == "" && m.object.GetKind() == "Record" {
+// refuseOrDefer shows a refused object as written after another object of the plan, if there is one to wait for.
+func (l *Loader) refuseOrDefer(m *manifest) Result {
+	if m.refused == nil {
+		return Result{}
+	}
+	if m.isRecord() && m.after == "" {
+		_, fqdn := l.zoneOf(m.object)
 		m.after = l.priors.removalNear(fqdn, m.object)
 	}
-	if refused.final || m.after == "" {
-		l.reportRefused(refused)
+	if m.refused.final || m.after == "" {
+		l.reportRefused(*m.refused)
 		return Result{Refused: 1}
 	}
 	l.showManifest(m, m.before, m.object)
 	return Result{Written: 1}
-}
-
-func namesIn(o *unstructured.Unstructured) []string {
-	names, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "namespaces")
-	return names
 }
 
 func specField(o *unstructured.Unstructured, field string) any {
@@ -224,7 +227,7 @@ func specField(o *unstructured.Unstructured, field string) any {
 }
 
 func (l *Loader) showManifest(m *manifest, before, after *unstructured.Unstructured) (changed bool) {
-	if m.object.GroupVersionKind() == v1alpha1.SchemeGroupVersion.WithKind("Record") {
+	if m.isRecord() {
 		had, has := decodeObject[v1alpha1.Record](before), decodeObject[v1alpha1.Record](after)
 		if has != nil && (had != nil || before == nil) {
 			zone, fqdn := l.zoneOf(m.object)
@@ -234,7 +237,7 @@ func (l *Loader) showManifest(m *manifest, before, after *unstructured.Unstructu
 			if by := has.Status.ZoneRef; by != nil {
 				zone = types.NamespacedName{Namespace: by.Namespace, Name: by.Name}
 			}
-			return l.showRecord(m, had, has, zone, m.after)
+			return l.showRecord(true, had, has, zone, m.after)
 		}
 	}
 	shown := Change{Op: "+", Text: objectLine(describeObject(m.object), after), After: m.after}
@@ -243,8 +246,8 @@ func (l *Loader) showManifest(m *manifest, before, after *unstructured.Unstructu
 		shown.Zone = m.object.GetNamespace() + "/" + m.object.GetName()
 		shown.ZoneBefore, shown.ZoneAfter = decodeObject[v1alpha1.Zone](before), l.decodeZone(m, after)
 	case "Delegation":
-		target, _, _ := unstructured.NestedString(m.object.Object, "spec", "zoneRef", "name")
-		shown.Zone = m.object.GetNamespace() + "/" + target
+		of, _ := zoneRefOf(m.object)
+		shown.Zone = of.String()
 	}
 	if before != nil {
 		change := objectChange(before, after)
@@ -273,36 +276,37 @@ func (l *Loader) decodeZone(m *manifest, o *unstructured.Unstructured) *v1alpha1
 	return zone
 }
 
-func (l *Loader) dryRunRemovals(ctx context.Context, left leftObjects) (Result, error) {
-	var result Result
-	for _, m := range left.others {
-		kind := m.object.GroupVersionKind()
-		mapping, err := l.mapping.RESTMapping(kind.GroupKind(), kind.Version)
-		if err != nil {
-			return result, err
-		}
-		warned := withSubject(ctx, subject{title: "removal of " + describeObject(m.object)})
-		_, err = rrsets.Retry(warned, func() (struct{}, error) {
-			objects := l.dynamic.Resource(mapping.Resource).Namespace(m.object.GetNamespace())
-			return struct{}{}, objects.Delete(warned, m.object.GetName(), metav1.DeleteOptions{DryRun: l.dryRun()})
-		})
-		zone := types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}
-		var before *v1alpha1.Zone
-		if kind.Kind == "Delegation" {
-			zone.Name, _, _ = unstructured.NestedString(m.object.Object, "spec", "zoneRef", "name")
-		} else {
-			before = decodeObject[v1alpha1.Zone](m.object)
-		}
-		if reason, refused := refusalReason(err); refused {
-			l.reportRefused(m.refusal("removal: "+reason, ""))
-			result.Refused++
-			continue
-		} else if err != nil && !apierrors.IsNotFound(err) {
-			return result, fmt.Errorf("--prune: %s: %w", describeObject(m.object), err)
-		}
-		l.showPlan(Change{Op: "-", Zone: zone.String(), Text: objectLine(describeObject(m.object), m.object), ZoneBefore: before})
-		l.priors.add(zone, prior{object: "removal of " + titleOf(kind.Kind, m.object), namespaces: namesIn(m.object)})
-		result.Removed++
+func (l *Loader) dryRunRemoval(ctx context.Context, m *manifest) (Result, error) {
+	kind := m.object.GroupVersionKind()
+	mapping, err := l.mapping.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return Result{}, err
 	}
-	return result, nil
+	warned := withSubject(ctx, subject{title: "removal of " + describeObject(m.object)})
+	_, err = rrsets.Retry(warned, func() (struct{}, error) {
+		objects := l.dynamic.Resource(mapping.Resource).Namespace(m.object.GetNamespace())
+		return struct{}{}, objects.Delete(warned, m.object.GetName(), metav1.DeleteOptions{DryRun: l.dryRun()})
+	})
+	if reason, refused := refusalReason(err); refused {
+		l.reportRefused(m.refusal("removal: "+reason, ""))
+		return Result{Refused: 1}, nil
+	} else if err != nil && !apierrors.IsNotFound(err) {
+		return Result{}, fmt.Errorf("--prune: %s: %w", describeObject(m.object), err)
+	}
+	shown := Change{Op: "-", Zone: zoneIDOf(m.object).String(), Text: objectLine(describeObject(m.object), m.object)}
+	switch kind.Kind {
+	case "Record":
+		if r := decodeObject[v1alpha1.Record](m.object); r != nil {
+			var zone types.NamespacedName
+			if by := r.Status.ZoneRef; by != nil {
+				zone = types.NamespacedName{Namespace: by.Namespace, Name: by.Name}
+			}
+			l.showRecord(true, r, nil, zone, "")
+		}
+		return Result{Removed: 1}, nil
+	case "Zone":
+		shown.ZoneBefore = decodeObject[v1alpha1.Zone](m.object)
+	}
+	l.showPlan(shown)
+	return Result{Removed: 1}, nil
 }

@@ -5,17 +5,19 @@ package load
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -78,7 +80,7 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	if err != nil {
 		return result, err
 	}
-	l.printf("%s into zone %s (%s): %d RRsets; %s, in %.1f s", path, to.fqdn, target.Zone, len(p.sets), result,
+	l.printf("%s into zone %s (%s): %d RRsets; %s, in %.1f s", filepath.Base(path), to.fqdn, target.Zone, len(p.sets), result,
 		time.Since(began).Seconds())
 	into.readable = into.readable || to.ttl != nil
 	return result, nil
@@ -105,7 +107,7 @@ func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1
 func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result,
 	error) {
 	p := &plan{view: target.View}
-	guess := l.guessOrigin(path)
+	guess := guessOrigin(path)
 	options := zonefile.ReadOptions{Origin: target.Origin, Guess: guess.answerReader}
 	if zone != nil && zone.Status.FQDN != "" {
 		fqdn, err := name.Parse(zone.Status.FQDN)
@@ -122,9 +124,12 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 	if err != nil {
 		return p, nil, Result{}, err
 	}
+	if guess.asked && !guess.missed() {
+		l.printf("%s: no $ORIGIN before its first relative name; %s is assumed, from the name of the file", path, guess.origin)
+	}
 	noSOA := func(what string) error {
 		next := "create the Zone, or ask its owner for the right to get it"
-		if guess.missed {
+		if guess.missed() {
 			next = howToSayOrigin
 		}
 		return fmt.Errorf("%s: %w; %s", what, p.noSOA(), next)
@@ -141,7 +146,11 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 		if err := p.takeSOA(path, all, soa, target.Namespace); err != nil {
 			return p, nil, Result{}, err
 		}
-		if result, err = l.putDroppingRefusedFields(p, func() (Result, error) { return l.makeZone(ctx, p, target) }); err != nil {
+		result, err = l.makeZone(ctx, p, target)
+		for p.dropRefused(err) {
+			result, err = l.makeZone(ctx, p, target)
+		}
+		if err != nil {
 			return p, nil, result, err
 		}
 		to.ttl = p.spec.TTL
@@ -167,22 +176,10 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 }
 
 func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, error) {
-	zone := &v1alpha1.Zone{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: target.Zone.Namespace, Name: target.Zone.Name}, Spec: p.spec,
-	}
 	if !target.CreateZone {
-		content, err := AsWritten(zone)
-		if err != nil {
-			return Result{}, err
-		}
-		manifest, err := yaml.Marshal(content)
-		if err != nil {
-			return Result{}, err
-		}
-		return Result{}, fmt.Errorf("zone %s does not exist; import with --create-zone, or apply this first (kubectl apply -f -):\n%s",
-			target.Zone, manifest)
+		return Result{}, fmt.Errorf("zone %s does not exist; import with --create-zone, which makes it of the SOA", target.Zone)
 	}
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: target.Zone.Namespace, Name: target.Zone.Name}, Spec: p.spec}
 	ctx = l.withZone(ctx, map[string]bool{v1alpha1.ReasonNoNameServers: p.hasNS})
 	made, err := rrsets.Retry(ctx, func() (*v1alpha1.Zone, error) {
 		return l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Create(ctx, zone, l.createOptions())
@@ -199,33 +196,24 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 }
 
 func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) int {
-	text := soa.Name.String() + " SOA " + soa.Data
+	at := Refusal{Path: path, Lines: []int{soa.Line}, Text: soa.Name.String() + " SOA " + soa.Data}
 	var wrong []string
 	parts, err := zoneSpec(soa, "", func(r Refusal) { wrong = append(wrong, r.Reason) })
-	if err != nil {
+	file, failed := runtime.DefaultUnstructuredConverter.ToUnstructured(&parts)
+	present, unread := runtime.DefaultUnstructuredConverter.ToUnstructured(&zone.Spec)
+	if err := cmp.Or(err, failed, unread); err != nil {
 		wrong = append(wrong, err.Error())
 	}
 	if len(wrong) > 0 {
-		l.note("not taken over", Refusal{Path: path, Lines: []int{soa.Line}, Text: text, Reason: strings.Join(wrong, ", ")}.String())
+		at.Reason = strings.Join(wrong, ", ")
+		l.note("not taken over", at.String())
 		return 1
 	}
 	patch := make(map[string]any)
-	for _, field := range []struct {
-		name       string
-		file, zone *int32
-	}{
-		{"ttl", parts.TTL, zone.Spec.TTL}, {"refresh", parts.Refresh, zone.Spec.Refresh}, {"retry", parts.Retry, zone.Spec.Retry},
-		{"expire", parts.Expire, zone.Spec.Expire}, {"negativeResponseCache", parts.NegativeResponseCache, zone.Spec.NegativeResponseCache},
-	} {
-		if field.file != nil && (field.zone == nil || *field.file != *field.zone) {
-			patch[field.name] = *field.file
+	for _, field := range []string{"ttl", "refresh", "retry", "expire", "negativeResponseCache", "primaryNameServer", "contact"} {
+		if value, set := file[field]; set && value != present[field] {
+			patch[field] = value
 		}
-	}
-	if parts.PrimaryNameServer != "" && parts.PrimaryNameServer != zone.Spec.PrimaryNameServer {
-		patch["primaryNameServer"] = parts.PrimaryNameServer
-	}
-	if parts.Contact != "" && parts.Contact != zone.Spec.Contact {
-		patch["contact"] = parts.Contact
 	}
 	if parts.MinimumSerial != nil && serial.Serial(*parts.MinimumSerial).Ahead(serial.Serial(zone.Status.Serial)) {
 		patch["minimumSerial"] = *parts.MinimumSerial
@@ -233,8 +221,8 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 	if len(patch) == 0 {
 		return 0
 	}
-	l.note("not taken over", Refusal{Path: path, Lines: []int{soa.Line}, Text: text,
-		Reason: "the SOA is made from the Zone, and the file differs", Fix: "to take it over: " + patchCommand(zone, patch)}.String())
+	at.Reason, at.Fix = "the SOA is made from the Zone, and the file differs", "to take it over: "+patchCommand(zone, patch)
+	l.note("not taken over", at.String())
 	return 1
 }
 

@@ -12,8 +12,8 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -137,29 +137,21 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 	for _, group := range slices.Concat(phases...) {
 		total += len(group)
 	}
-	var done atomic.Int64
-	began := time.Now()
-	pause := l.cfg.Interval
-	progress := time.NewTimer(pause)
-	defer progress.Stop()
-	quiet := make(chan struct{})
-	var progressing sync.WaitGroup
-	progressing.Go(func() {
-		for {
-			select {
-			case <-progress.C:
-				now := done.Load()
-				if l.cfg.Progress == nil {
-					l.printf("loading %s: %d of %d objects, %.0f/s", what, now, total, float64(now)/time.Since(began).Seconds())
-				}
-				pause = max(pause, min(2*pause, maxInterval))
-				progress.Reset(pause)
-			case <-quiet:
-				return
-			}
-		}
-	})
 	var mutex sync.Mutex
+	done, began, pause := 0, time.Now(), l.cfg.Interval
+	next := pause
+	report := func(finished int) {
+		done += finished
+		since := time.Since(began)
+		switch {
+		case l.cfg.Progress != nil:
+			l.cfg.Progress(what, done, total)
+		case since >= next:
+			l.printf("loading %s: %d of %d objects, %.0f/s", what, done, total, float64(done)/since.Seconds())
+			pause = max(pause, min(2*pause, maxInterval))
+			next = since + pause
+		}
+	}
 	for _, groups := range phases {
 		working, grouped := errgroup.WithContext(ctx)
 		working.SetLimit(workers)
@@ -176,10 +168,7 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 				defer mutex.Unlock()
 				result.Add(one)
 				if err == nil {
-					now := done.Add(int64(len(group)))
-					if l.cfg.Progress != nil {
-						l.cfg.Progress(what, int(now), total)
-					}
+					report(len(group))
 				}
 				return err
 			})
@@ -188,20 +177,7 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 			break
 		}
 	}
-	close(quiet)
-	progressing.Wait()
 	return result, cmp.Or(err, context.Cause(ctx))
-}
-
-func inPhases[T any](groups [][]T, phase func(group []T) int) (phases [][][]T) {
-	for _, group := range groups {
-		n := phase(group)
-		for len(phases) <= n {
-			phases = append(phases, nil)
-		}
-		phases[n] = append(phases[n], group)
-	}
-	return phases
 }
 
 func groupBy[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
@@ -219,15 +195,15 @@ func groupBy[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
 }
 
 func refusalReason(err error) (reason string, ok bool) {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
+	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !apierrors.IsBadRequest(err) &&
+		!apierrors.IsRequestEntityTooLargeError(err) && !apierrors.IsUnsupportedMediaType(err) {
 		return "", false
 	}
-	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
-		apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsUnsupportedMediaType(err) {
-		return status.Status().Message, true
+	var texts []string
+	for _, one := range refusal.Of(err) {
+		texts = append(texts, one.String())
 	}
-	return "", false
+	return strings.Join(texts, "; "), true
 }
 
 var waitReasons = []string{v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonNoEnclosingZone}
@@ -343,29 +319,23 @@ func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, map
 }
 
 func (l *Loader) printf(format string, arguments ...any) {
-	if l.cfg.Report == nil {
-		return
+	if l.cfg.Report != nil {
+		l.report.Lock()
+		defer l.report.Unlock()
+		l.cfg.Report(fmt.Sprintf(format, arguments...))
 	}
-	l.report.Lock()
-	defer l.report.Unlock()
-	l.cfg.Report(fmt.Sprintf(format, arguments...))
 }
 
 func (l *Loader) showPlan(c Change) {
-	if l.cfg.Plan == nil {
-		return
+	if l.cfg.Plan != nil {
+		l.report.Lock()
+		defer l.report.Unlock()
+		l.cfg.Plan(c)
 	}
-	l.report.Lock()
-	defer l.report.Unlock()
-	l.cfg.Plan(c)
 }
 
 func (l *Loader) createOptions() metav1.CreateOptions {
 	return metav1.CreateOptions{FieldManager: l.cfg.FieldManager, DryRun: l.dryRun()}
-}
-
-func (l *Loader) patchOptions() metav1.PatchOptions {
-	return metav1.PatchOptions{FieldManager: l.cfg.FieldManager, DryRun: l.dryRun()}
 }
 
 func (l *Loader) dryRun() []string {

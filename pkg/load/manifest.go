@@ -12,7 +12,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -94,10 +93,10 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 		return result, nil
 	}
 	for _, batch := range []struct {
-		phases  [][][]*manifest
+		groups  [][]*manifest
 		workers int
-	}{{[][][]*manifest{{classes}}, 1}, {[][][]*manifest{{zones}}, 1}, {[][][]*manifest{{delegations}}, 1}, {byOwner(rest), l.workers}} {
-		one, err := l.applyAll(ctx, what, batch.phases, batch.workers)
+	}{{[][]*manifest{classes}, 1}, {[][]*manifest{zones}, 1}, {[][]*manifest{delegations}, 1}, {byOwner(rest), l.workers}} {
+		one, err := l.applyAll(ctx, what, batch.groups, batch.workers)
 		result.Add(one)
 		if err != nil {
 			return result, fmt.Errorf("load %s: %w", what, err)
@@ -107,44 +106,20 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	return result, nil
 }
 
-// byOwner groups manifests by name. The oldest comes first, because it keeps the name (S4.8). Addresses come before NS,
-// and NS before glue and DS, to avoid Warnings about records that come later.
-func byOwner(manifests []*manifest) [][][]*manifest {
+// byOwner groups manifests by name. The oldest comes first and keeps the name (S4.8), and DS last, after the NS that
+// DS needs.
+func byOwner(manifests []*manifest) [][]*manifest {
 	groups := groupBy(manifests, func(m *manifest) string { return m.owner })
-	cuts := make(map[string]bool)
-	for _, m := range manifests {
-		cuts[m.owner] = cuts[m.owner] || m.rrtype() == rdata.NS
-	}
-
-	isBelow := func(owner string) bool {
-		_, up, found := strings.Cut(owner, ".")
-		for found && !cuts[up] {
-			_, up, found = strings.Cut(up, ".")
-		}
-		return found
-	}
-
 	for _, group := range groups {
 		slices.SortStableFunc(group, func(one, other *manifest) int {
-			return cmp.Or(one.created.Compare(other.created), lastDS(one.rrtype())-lastDS(other.rrtype()))
+			return cmp.Or(one.created.Compare(other.created), lastDS(one)-lastDS(other))
 		})
 	}
-
-	return inPhases(groups, func(group []*manifest) int {
-		typ := group[0].rrtype()
-		switch {
-		case cuts[group[0].owner]:
-			return 1
-		case (typ == rdata.A || typ == rdata.AAAA) && !isBelow(group[0].owner):
-			return 0
-		}
-		return 2
-	})
+	return groups
 }
 
-// A DS needs the NS at its name.
-func lastDS(t rdata.Type) int {
-	if t == rdata.DS {
+func lastDS(m *manifest) int {
+	if m.rrtype() == rdata.DS {
 		return 1
 	}
 	return 0
@@ -159,9 +134,13 @@ func (m *manifest) rrtype() rdata.Type {
 }
 
 func noteResolvedWarnings(all []*manifest) {
-	var written WrittenNames
+	var written, named WrittenNames
 	for _, m := range all {
-		written.AddObject(m.object)
+		if written.AddObject(m.object); m.rrtype() == rdata.NS {
+			for _, host := range HostsOf(m.object) {
+				named.Add(host)
+			}
+		}
 	}
 	answers := make(map[string]bool)
 	idOf := func(m *manifest) string { return "zone " + m.object.GetNamespace() + "/" + m.object.GetName() }
@@ -184,7 +163,8 @@ func noteResolvedWarnings(all []*manifest) {
 	for _, m := range all {
 		if m.rrtype() != 0 {
 			has := !slices.ContainsFunc(HostsOf(m.object), func(host string) bool { return !written.Have(host) })
-			m.resolvedWarnings = map[string]bool{v1alpha1.WarningAbsentHost: has, v1alpha1.WarningUnclaimedHost: has}
+			m.resolvedWarnings = map[string]bool{v1alpha1.WarningAbsentHost: has, v1alpha1.WarningUnclaimedHost: has,
+				v1alpha1.WarningUnnamedGlue: named.Have(m.owner)}
 		}
 		if m.object.GetKind() != "Zone" {
 			continue
@@ -203,17 +183,17 @@ func noteResolvedWarnings(all []*manifest) {
 }
 
 // applyAll repeats refused manifests while any succeeds: they may depend on each other.
-func (l *Loader) applyAll(ctx context.Context, what string, phases [][][]*manifest, workers int) (Result, error) {
+func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest, workers int) (Result, error) {
 	var result Result
-	for len(phases) > 0 {
+	for len(groups) > 0 {
 		var mutex sync.Mutex
 		var again [][]*manifest
 		var reasons []Refusal
 		tried := 0
-		for _, group := range slices.Concat(phases...) {
+		for _, group := range groups {
 			tried += len(group)
 		}
-		one, err := runWorkers(ctx, l, what, workers, phases, func(ctx context.Context, group []*manifest) (result Result, err error) {
+		apply := func(ctx context.Context, group []*manifest) (result Result, err error) {
 			var left []*manifest
 			for _, m := range group {
 				one, refused, err := l.applyManifest(ctx, m)
@@ -234,7 +214,8 @@ func (l *Loader) applyAll(ctx context.Context, what string, phases [][][]*manife
 				mutex.Unlock()
 			}
 			return result, nil
-		})
+		}
+		one, err := runWorkers(ctx, l, what, workers, [][][]*manifest{groups}, apply)
 		result.Add(one)
 		if err != nil {
 			return result, err
@@ -246,7 +227,7 @@ func (l *Loader) applyAll(ctx context.Context, what string, phases [][][]*manife
 			result.Refused += len(reasons)
 			return result, nil
 		}
-		phases = [][][]*manifest{again}
+		groups = again
 	}
 	return result, nil
 }
@@ -281,16 +262,13 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	if !l.cfg.DryRun {
 		judged = l.withZone(ctx, m.resolvedWarnings)
 	}
-	as := l.applierOf(nil)
-	if before != nil {
-		as = l.applierOf(before)
-	}
+	manager, client := l.managerOf(before)
 	after, err := rrsets.Retry(ctx, func() (*unstructured.Unstructured, error) {
-		if as.client {
-			return l.mergeManifest(judged, resource, m, as)
+		if client {
+			return l.mergeManifest(judged, resource, m, manager)
 		}
-		return resource.Apply(judged, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: as.manager,
-			DryRun: l.dryRun(), Force: as.force})
+		return resource.Apply(judged, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: manager,
+			DryRun: l.dryRun(), Force: l.cfg.ForceConflicts})
 	})
 	if apierrors.IsConflict(err) {
 		l.reportLeftAsIs(m.refusal(err.Error(), ""))
@@ -315,7 +293,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	return Result{Written: 1}, nil, nil
 }
 
-func (l *Loader) mergeManifest(ctx context.Context, resource dynamic.ResourceInterface, m *manifest, as applier) (
+func (l *Loader) mergeManifest(ctx context.Context, resource dynamic.ResourceInterface, m *manifest, manager string) (
 	*unstructured.Unstructured, error) {
 	patch := m.object.DeepCopy()
 	if err := unstructured.SetNestedMap(patch.Object, clientPatch(m.object, m.before), "spec"); err != nil {
@@ -325,7 +303,7 @@ func (l *Loader) mergeManifest(ctx context.Context, resource dynamic.ResourceInt
 	if err != nil {
 		return nil, err
 	}
-	return resource.Patch(ctx, m.object.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: as.manager,
+	return resource.Patch(ctx, m.object.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: manager,
 		DryRun: l.dryRun(), FieldValidation: metav1.FieldValidationStrict})
 }
 

@@ -19,6 +19,8 @@ import (
 // bindForm is a common zone file: named.conf has the zone's name.
 const bindForm = "$TTL 300\n@ IN SOA ns host 1 7200 3600 1209600 300\n@ NS ns\nns A 192.0.2.1\n"
 
+const intoZone = "into zone example.org. (team/example.org)"
+
 func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 	for _, tc := range []struct {
 		what, file, before, text, zone, want string
@@ -26,11 +28,11 @@ func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 		{"NAME.zone", "example.org.zone", "", bindForm, "example.org.", "example.org. is assumed, from the name of the file"},
 		{"NAME.db", "Example.ORG.db", "", bindForm, "example.org.", "from the name of the file"},
 		{"db.NAME", "db.2.0.192.in-addr.arpa", "", bindForm, "2.0.192.in-addr.arpa.", "from the name of the file"},
-		{"NAME=PATH", "zone.txt", "example.org=", bindForm, "example.org.", "is zone example.org."},
-		{"NAME=PATH before the name of the file", "example.net.zone", "example.org=", bindForm, "example.org.", "is zone example.org."},
-		{"VIEW=NAME=PATH", "zone.txt", "inside=example.org=", bindForm, "example.org.", "in view inside"},
-		{"$ORIGIN before all", "example.net.zone", "", "$ORIGIN example.org.\n" + bindForm, "example.org.", "is zone example.org."},
-		{"an absolute SOA before the name of the file", "zone.zone", "", strings.Replace(bindForm, "@", "example.org.", 1), "example.org.", "is zone example.org."},
+		{"NAME=PATH", "zone.txt", "example.org=", bindForm, "example.org.", intoZone},
+		{"NAME=PATH before the name of the file", "example.net.zone", "example.org=", bindForm, "example.org.", intoZone},
+		{"VIEW=NAME=PATH", "zone.txt", "inside=example.org=", bindForm, "example.org.", intoZone},
+		{"$ORIGIN before all", "example.net.zone", "", "$ORIGIN example.org.\n" + bindForm, "example.org.", intoZone},
+		{"an absolute SOA before the name of the file", "zone.zone", "", strings.Replace(bindForm, "@", "example.org.", 1), "example.org.", intoZone},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
 			path := writeFile(t, filepath.Join(t.TempDir(), tc.file), tc.text)
@@ -43,7 +45,7 @@ func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 			if err != nil || len(zones.Items) != 1 || zones.Items[0].Spec.DomainName != tc.zone {
 				t.Errorf("%+v, %v", zones, err)
 			}
-			if !l.hasReceived(tc.want) || strings.Contains(tc.want, "is zone") && l.hasReceived("is assumed") {
+			if !l.hasReceived(tc.want) || strings.Contains(tc.want, "into zone") && l.hasReceived("is assumed") {
 				t.Errorf("%q: said %q", tc.want, l.messages)
 			}
 		})

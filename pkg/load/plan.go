@@ -91,22 +91,6 @@ func shorten(text string) string {
 
 var errNoSOA = errors.New("no SOA could be read, with which a zone file begins; is this a zone file?")
 
-func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace string) (*plan, error) {
-	p := &plan{view: view}
-	all, soa, err := p.readRows(path, rows)
-	if err != nil {
-		return nil, err
-	}
-	if soa < 0 {
-		return nil, p.noSOA()
-	}
-	if err := p.takeSOA(path, all, soa, namespace); err != nil {
-		return nil, err
-	}
-	p.groupRRsets(path, all, soa)
-	return p, nil
-}
-
 // A rule allows types by number only if the rule names them (S4.5).
 func (p *plan) delegateNumbers(all []zonefile.RR) {
 	var types []rdata.Type
@@ -173,48 +157,30 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 	return nil
 }
 
-// dropRefused drops or replaces refused SOA fields, because a bad field must not block the records (L2).
-func (p *plan) dropRefused(err error) (dropped []Refusal) {
+// dropRefused leaves refused fields of the SOA to the server, because a bad field must not block the records (L2). The
+// timers depend on each other, and go together.
+func (p *plan) dropRefused(err error) (dropped bool) {
 	if !apierrors.IsInvalid(err) {
-		return nil
+		return false
 	}
-	spec, timed := &p.spec, false
+	spec := &p.spec
 	for _, cause := range refusal.Of(err) {
-		fix := "loaded with what the server makes"
 		switch {
 		case cause.Field == "spec.primaryNameServer" && spec.PrimaryNameServer != "":
 			spec.PrimaryNameServer = ""
 		case cause.Field == "spec.contact" && spec.Contact != "":
 			spec.Contact = ""
-		case timed: // timers depend on each other: the server judges the others by the new value
-			continue
+		case slices.Contains([]string{"spec.refresh", "spec.retry", "spec.expire"}, cause.Field) && spec.Refresh != nil:
+			spec.Refresh, spec.Retry, spec.Expire = nil, nil, nil
 		default:
-			if fix, timed = replaceTimer(spec, cause.Field); !timed {
-				continue
-			}
+			continue
 		}
 		at := p.soa
-		at.Reason, at.Fix = cause.Field+": "+cause.Message, fix
-		dropped = append(dropped, at)
+		at.Reason, at.Fix = cause.String(), "loaded with what the server makes"
+		p.refuse(at)
+		dropped = true
 	}
 	return dropped
-}
-
-func replaceTimer(spec *v1alpha1.ZoneSpec, field string) (fix string, ok bool) {
-	timer, to := spec.Refresh, int32(v1alpha1.DefaultRefresh)
-	switch {
-	case field == "spec.retry" && *spec.Refresh > 1:
-		timer, to = spec.Retry, min(v1alpha1.DefaultRetry, *spec.Refresh/2)
-	case field == "spec.expire" && *spec.Expire != v1alpha1.DefaultExpire:
-		timer, to = spec.Expire, v1alpha1.DefaultExpire
-	case !slices.Contains([]string{"spec.refresh", "spec.retry", "spec.expire"}, field):
-		return "", false
-	}
-	if *timer == to {
-		return "", false
-	}
-	*timer = to
-	return fmt.Sprintf("loaded with %d, the other timers as in the file", to), true
 }
 
 func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
@@ -348,10 +314,6 @@ type destination struct {
 	// ttl is the zone's TTL. If nil, every record gets its own.
 	ttl       *int32
 	namespace string
-}
-
-func (p *plan) destination(zone types.NamespacedName) *destination {
-	return &destination{zone: zone, fqdn: p.fqdn, ttl: p.spec.TTL, namespace: zone.Namespace}
 }
 
 func (d *destination) zoneRef() *v1alpha1.ZoneReference {

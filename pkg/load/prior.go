@@ -6,12 +6,10 @@ package load
 import (
 	"maps"
 	"slices"
-	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
@@ -71,31 +69,37 @@ func (p *priors) findZone(fqdn name.Name, view string) (zone types.NamespacedNam
 	return zone
 }
 
-func (p *priors) addRemoval(r *v1alpha1.Record, how string) {
+// addLeft adds the removal of an object.
+func (p *priors) addLeft(o *unstructured.Unstructured) {
+	if o.GetKind() == "Record" {
+		p.addRemoval(o, "removal of ")
+		return
+	}
+	p.add(zoneIDOf(o), prior{object: "removal of " + titleOf(o), namespaces: namesIn(o)})
+}
+
+func (p *priors) addRemoval(record *unstructured.Unstructured, how string) {
 	if p.removals == nil {
 		p.removals = make(map[name.Name]string)
 	}
-	if n, err := name.Parse(r.Status.FQDN); err == nil {
-		p.removals[n] = how + titleOf("Record", r)
+	fqdn, _, _ := unstructured.NestedString(record.Object, "status", "fqdn")
+	if n, err := name.Parse(fqdn); err == nil {
+		p.removals[n] = how + titleOf(record)
 	}
 }
 
-func (p *priors) removalNear(n name.Name, asks metav1.Object) string {
+func (p *priors) removalNear(n name.Name, asks *unstructured.Unstructured) string {
 	for _, of := range slices.SortedFunc(maps.Keys(p.removals), name.Name.Compare) {
-		if !n.IsZero() && p.removals[of] != titleOf("Record", asks) && (of.Encloses(n) || n.Encloses(of)) {
+		if !n.IsZero() && p.removals[of] != titleOf(asks) && (of.Encloses(n) || n.Encloses(of)) {
 			return p.removals[of]
 		}
 	}
 	return ""
 }
 
-func titleOf(kind string, o metav1.Object) string {
+func titleOf(o *unstructured.Unstructured) string {
 	if o.GetNamespace() == "" {
-		return kind + " " + o.GetName()
+		return o.GetKind() + " " + o.GetName()
 	}
-	return kind + " " + o.GetNamespace() + "/" + o.GetName()
-}
-
-func describeName(kind string, o metav1.Object) string {
-	return strings.ToLower(kind) + " " + o.GetNamespace() + "/" + o.GetName()
+	return o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
 }

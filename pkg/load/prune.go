@@ -63,7 +63,7 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 		switch {
 		case len(c.OtherManagers) == 0:
 			left = append(left, c.Before)
-			writes = append(writes, &recordWrite{Change: c, zone: s.zone, applier: applier{manager: l.cfg.FieldManager}, location: at})
+			writes = append(writes, &recordWrite{Change: c, zone: s.zone, location: at})
 		case l.cfg.Prune:
 			result.Left++
 			at.Reason = fmt.Sprintf("no source has it any more, and %q changed it since", c.OtherManagers)
@@ -93,22 +93,20 @@ func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 	if l.cfg.DryRun {
 		return result, nil
 	}
-	files, whole := make(map[types.NamespacedName]bool), make(map[types.NamespacedName]bool)
-	for _, s := range l.scopeOrder {
-		files[s.zone] = files[s.zone] || s.readable
-		whole[s.zone] = whole[s.zone] || s.doubt == ""
+	type judged struct{ file, whole bool }
+	zones := make(map[types.NamespacedName]judged)
+	for id := range l.appliedZones {
+		zones[id] = judged{}
 	}
-	zones := maps.Clone(files)
-	maps.Copy(zones, whole)
-	maps.Copy(zones, l.appliedZones)
-	for _, id := range slices.SortedFunc(maps.Keys(zones), func(a, b types.NamespacedName) int {
-		return strings.Compare(a.String(),
-			b.String())
-	}) {
-		servable, held := files[id] || l.appliedZones[id], whole[id] && l.cfg.Prune
-		if !servable && !held {
-			continue
+	for _, s := range l.scopeOrder {
+		of, applied := zones[s.zone]
+		of.file, of.whole = of.file || s.readable, of.whole || s.doubt == "" && l.cfg.Prune
+		if applied || of.file || of.whole {
+			zones[s.zone] = of
 		}
+	}
+	order := func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }
+	for _, id := range slices.SortedFunc(maps.Keys(zones), order) {
 		zone, err := rrsets.Retry(ctx, func() (*v1alpha1.Zone, error) {
 			return l.typed.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
 		})
@@ -118,10 +116,10 @@ func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 			return result, fmt.Errorf("zone %s: %w", id, err)
 		}
 		// A Zone of a manifest may lack name servers by intent; a zone file implies them.
-		if servable && l.reportServable(id, zone) && files[id] {
+		if (zones[id].file || l.appliedZones[id]) && l.reportServable(id, zone) && zones[id].file {
 			result.NotServable++
 		}
-		if held && l.reportHeld(id, zone) {
+		if zones[id].whole && l.reportHeld(id, zone) {
 			result.Held++
 		}
 	}

@@ -49,7 +49,7 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	phases := make([][]*recordWrite, numPhases)
 	for _, c := range changes {
 		s := byName[c.After.Name]
-		w := &recordWrite{Change: c, zone: to.zone, applier: applier{manager: l.cfg.FieldManager}, file: file, set: s,
+		w := &recordWrite{Change: c, zone: to.zone, file: file, set: s,
 			prior: file.prior.object, location: Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn)},
 			subject: subject{resolvedWarnings: answered(s)}}
 		if l.leaveToOthers(&c, w.location) {
@@ -240,17 +240,6 @@ func (l *Loader) replanWrite(w *recordWrite, now *v1alpha1.Record) (*rrsets.Chan
 
 func isSameRRset(have, want *v1alpha1.RecordSpec) bool {
 	return have.DomainName == want.DomainName && have.Type == want.Type && equality.Semantic.DeepEqual(have.ZoneRef, want.ZoneRef)
-}
-
-func (l *Loader) reportChanged(at Refusal, fields []metav1.ManagedFieldsEntry) (changed bool) {
-	var others []string
-	for _, entry := range fields {
-		if entry.Subresource == "" && entry.Manager != l.cfg.FieldManager && rrsets.TouchesSpec(entry.FieldsV1) &&
-			!slices.Contains(others, entry.Manager) {
-			others = append(others, entry.Manager)
-		}
-	}
-	return l.reportDiffers(at, others)
 }
 
 func (l *Loader) reportDiffers(at Refusal, others []string) (differs bool) {

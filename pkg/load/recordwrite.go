@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/rrsets"
 )
@@ -29,34 +28,25 @@ type recordsOfFile struct {
 
 type recordWrite struct {
 	rrsets.Change
-	manifest *manifest
 	file     *recordsOfFile
 	set      *set
 	zone     types.NamespacedName
-	applier  applier
 	prior    string
 	location Refusal
 	subject  subject
 	refusals []refusal.Refusal
 }
 
-type place struct {
-	namespace string
-	zone      types.NamespacedName
-}
-
-func (w *recordWrite) place() place { return place{w.Record().Namespace, w.zone} }
-
 func (l *Loader) writeRecords(ctx context.Context, what string, phases [][]*recordWrite) (result Result, refused []*recordWrite,
 	err error) {
-	type key struct {
-		place
-		as applier
+	type place struct {
+		namespace string
+		zone      types.NamespacedName
 	}
 	var pages [][][]*recordWrite
 	for _, writes := range phases {
 		var phase [][]*recordWrite
-		for _, group := range groupBy(writes, func(w *recordWrite) key { return key{w.place(), w.applier} }) {
+		for _, group := range groupBy(writes, func(w *recordWrite) place { return place{w.Record().Namespace, w.zone} }) {
 			phase = append(phase, rrsets.Pages(group, func(w *recordWrite) *rrsets.Change { return &w.Change })...)
 		}
 		pages = append(pages, phase)
@@ -76,8 +66,8 @@ func (l *Loader) writePage(ctx context.Context, page []*recordWrite) (result Res
 		defer func() { <-l.setSlots }()
 	}
 	first := page[0]
-	writer := rrsets.Writer{Client: l.typed.KubizoneV1alpha1(), Namespace: first.Record().Namespace, Manager: first.applier.manager,
-		Force: first.applier.force, DryRun: l.dryRun(),
+	writer := rrsets.Writer{Client: l.typed.KubizoneV1alpha1(), Namespace: first.Record().Namespace, Manager: l.cfg.FieldManager,
+		DryRun: l.dryRun(),
 		Context: func(ctx context.Context, indices []int) context.Context {
 			of := subject{}
 			for _, i := range indices {
@@ -86,9 +76,6 @@ func (l *Loader) writePage(ctx context.Context, page []*recordWrite) (result Res
 			return withSubject(ctx, of)
 		},
 		Replan: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {
-			if page[i].manifest != nil { // applied over any Record
-				return &page[i].Change, nil
-			}
 			next, done, err := l.replanWrite(page[i], now)
 			if result.Add(done); next != nil {
 				page[i].Change = *next // a further conflict is about the object of this plan
@@ -113,11 +100,11 @@ func (l *Loader) writePage(ctx context.Context, page []*recordWrite) (result Res
 }
 
 func (l *Loader) showWrite(w *recordWrite, operation string) Result {
-	shown := l.showRecord(w.manifest, w.Before, w.After, w.zone, w.prior)
+	l.showRecord(false, w.Before, w.After, w.zone, w.prior)
 	switch {
 	case operation == v1alpha1.OperationDeleted:
 		return Result{Removed: 1}
-	case operation == v1alpha1.OperationUnchanged || w.manifest != nil && !shown:
+	case operation == v1alpha1.OperationUnchanged:
 		return Result{Present: 1}
 	}
 	return Result{Written: 1}
@@ -135,38 +122,22 @@ func (l *Loader) refuseWrites(writes []*recordWrite) (result Result) {
 }
 
 func (l *Loader) refuseWrite(w *recordWrite) Result {
-	conflict, final := false, false
-	for _, one := range w.refusals {
-		conflict = conflict || one.Reason == metav1.CauseTypeFieldManagerConflict
-		final = final || isFinal(one)
+	if w.prior != "" && !slices.ContainsFunc(w.refusals, isFinal) {
+		l.showRecord(false, w.Before, w.After, w.zone, w.prior)
+		return Result{Written: 1}
 	}
 	at := w.location
 	at.Reason = refusal.Messages(w.refusals)
-	switch {
-	case w.After == nil:
-		l.reportRefused(at)
-		return Result{Refused: 1}
-	case conflict:
-		l.reportLeftAsIs(at)
-		return Result{Left: 1}
-	}
-	after := w.prior
-	if fqdn, err := name.Parse(w.After.Status.FQDN); after == "" && err == nil {
-		after = l.priors.removalNear(fqdn, w.After)
-	}
-	if final || after == "" {
-		l.reportRefused(at)
-		return Result{Refused: max(len(at.Lines), 1)}
-	}
-	l.showRecord(w.manifest, w.Before, w.After, w.zone, after)
-	return Result{Written: 1}
+	l.reportRefused(at)
+	return Result{Refused: max(len(at.Lines), 1)}
 }
 
-func (l *Loader) showRecord(of *manifest, before, after *v1alpha1.Record, zone types.NamespacedName, prior string) (changed bool) {
+func (l *Loader) showRecord(named bool, before, after *v1alpha1.Record, zone types.NamespacedName, prior string) (changed bool) {
 	changes := ChangesOfRecord(before, after, zone)
 	for _, c := range changes {
-		if c.After = prior; of != nil || l.cfg.PruneSelector != "" {
-			c.Object = describeName("record", cmp.Or(after, before))
+		if c.After = prior; named {
+			of := cmp.Or(after, before)
+			c.Object = "record " + of.Namespace + "/" + of.Name
 		}
 		l.showPlan(c)
 	}

@@ -5,7 +5,7 @@ package load
 
 import (
 	"fmt"
-	"regexp"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -17,61 +17,35 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-const (
-	// maxAlike bounds the lines shown of a reason in a file, maxKinds the reasons: a wrong format makes every line
-	// wrong.
-	maxAlike = 5
-	maxKinds = 20
-)
+// maxShown bounds the lines of a kind for a file: a wrong format makes every line wrong.
+const maxShown = 20
 
-type similarLines struct {
-	verb  string
-	first Refusal
-	count int
-}
-
+// reports counts lines by kind and file.
 type reports struct {
-	mutex       sync.Mutex
-	kinds       map[string]*similarLines
-	order       []string
-	hiddenKinds int
+	mutex  sync.Mutex
+	counts map[string]int
 }
 
-var particular = regexp.MustCompile(`"[^"]*"|\S*[./0-9\\]\S*`)
-
-func (p *reports) shouldShow(verb string, r Refusal) bool {
+func (p *reports) shouldShow(kind, path string) bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	if p.kinds == nil {
-		p.kinds = make(map[string]*similarLines)
+	if p.counts == nil {
+		p.counts = make(map[string]int)
 	}
-	key := verb + " " + r.Path + " " + particular.ReplaceAllString(r.Reason, "…")
-	kind := p.kinds[key]
-	if kind == nil {
-		if len(p.kinds) == maxKinds {
-			p.hiddenKinds++
-			return false
-		}
-		kind = &similarLines{verb: verb, first: r}
-		p.kinds[key], p.order = kind, append(p.order, key)
-	}
-	kind.count++
-	return kind.count <= maxAlike
+	key := kind + ": " + path
+	p.counts[key]++
+	return p.counts[key] <= maxShown
 }
 
-func (p *reports) takeHidden() []string {
+func (p *reports) takeHidden() (lines []string) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	var lines []string
-	for _, key := range p.order {
-		if kind := p.kinds[key]; kind.count > maxAlike {
-			lines = append(lines, fmt.Sprintf("%s: %d more like %s", kind.verb, kind.count-maxAlike, kind.first))
+	for _, key := range slices.Sorted(maps.Keys(p.counts)) {
+		if more := p.counts[key] - maxShown; more > 0 {
+			lines = append(lines, fmt.Sprintf("%s: %d more; mend those above and try again", key, more))
 		}
 	}
-	if p.hiddenKinds > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more for other reasons; mend those above and try again", p.hiddenKinds))
-	}
-	p.kinds, p.order, p.hiddenKinds = nil, nil, 0
+	p.counts = nil
 	return lines
 }
 
@@ -128,7 +102,7 @@ func (l *Loader) reportPlan(p *plan) {
 func (l *Loader) reportLeftAsIs(r Refusal) { l.reportGrouped("left as it is", r) }
 
 func (l *Loader) reportGrouped(verb string, r Refusal) {
-	if l.reports.shouldShow(verb, r) {
+	if l.reports.shouldShow(verb, r.Path) {
 		l.note(verb, r.String())
 	}
 }

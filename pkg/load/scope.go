@@ -67,3 +67,14 @@ func (s *scope) hasRecord(r *v1alpha1.Record) bool {
 	typ, typErr := rdata.ParseType(r.Spec.Type)
 	return err != nil || typErr != nil || s.wantedRRsets[rrset{fqdn.String(), typ}]
 }
+
+func (l *Loader) zoneScope(zone types.NamespacedName, namespace string) *scope {
+	key := zone.String() + " " + namespace
+	s := l.scopes[key]
+	if s == nil {
+		s = &scope{zone: zone, wantedRRsets: make(map[rrset]bool)}
+		l.scopes[key] = s
+		l.scopeOrder = append(l.scopeOrder, s)
+	}
+	return s
+}

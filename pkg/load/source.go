@@ -152,15 +152,12 @@ func ParseOrigin(text string) (name.Name, error) {
 // originGuess guesses the name of the zone in a zone file from the file's name: example.org for example.org.zone,
 // example.org.db or db.example.org. The guess serves only a file that gives no $ORIGIN before its first relative name.
 type originGuess struct {
-	loader *Loader
-	path   string
 	// origin is zero without a guess.
 	origin name.Name
-	// missed is true if the file needed a guess and there was none.
-	missed bool
+	asked  bool
 }
 
-func (l *Loader) guessOrigin(path string) *originGuess {
+func guessOrigin(path string) *originGuess {
 	text := filepath.Base(path)
 	switch before, after, _ := strings.Cut(text, "."); {
 	case strings.EqualFold(before, "db"):
@@ -170,7 +167,7 @@ func (l *Loader) guessOrigin(path string) *originGuess {
 	default:
 		text = ""
 	}
-	g := &originGuess{loader: l, path: path}
+	g := &originGuess{}
 	// "db.127" and "1.168.192.db" are incomplete names of reverse zones: no top-level domain is a number.
 	last := text[strings.LastIndexByte(text, '.')+1:]
 	if origin, err := ParseOrigin(text); err == nil && strings.Trim(last, "0123456789") != "" {
@@ -180,11 +177,11 @@ func (l *Loader) guessOrigin(path string) *originGuess {
 }
 
 func (g *originGuess) answerReader() name.Name {
-	if g.missed = g.origin.IsZero(); !g.missed {
-		g.loader.printf("%s: no $ORIGIN before its first relative name; %s is assumed, from the name of the file", g.path, g.origin)
-	}
+	g.asked = true
 	return g.origin
 }
+
+func (g *originGuess) missed() bool { return g.asked && g.origin.IsZero() }
 
 const howToSayOrigin = `name the zone of the file: "$ORIGIN NAME." as its first line, NAME.zone or db.NAME as its name, ` +
 	`--origin NAME with import, or NAME=PATH with up --load`

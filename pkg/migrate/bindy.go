@@ -154,7 +154,7 @@ func (c *conversion) convertBindy(all []*unstructured.Unstructured) {
 	zones := &zonesOfBindy{serving: make(map[name.Name]*zoneOfBindy)}
 	for _, o := range all {
 		if o.GetKind() == bindyZone {
-			c.readBindyZone(o, zones)
+			c.noteRefusal(o, c.readBindyZone(o, zones))
 		}
 	}
 	records := &conversion{}
@@ -163,7 +163,7 @@ func (c *conversion) convertBindy(all []*unstructured.Unstructured) {
 		switch _, known := bindyRecords[kind]; {
 		case kind == bindyZone:
 		case known:
-			records.convertBindyRecord(o, zones)
+			records.noteRefusal(o, records.convertBindyRecord(o, zones))
 		case strings.HasSuffix(kind, "Record"):
 			c.refuse(o, kind+" is a kind of record that this version does not know",
 				"write a Record for it, or import with a later version")
@@ -180,36 +180,28 @@ func (c *conversion) convertBindy(all []*unstructured.Unstructured) {
 	c.converted, c.found = append(c.converted, records.converted...), append(c.found, records.found...)
 }
 
-func (c *conversion) readBindyZone(o *unstructured.Unstructured, zones *zonesOfBindy) {
-	z := &zoneOfBindy{object: o, uses: make(map[string]map[string][]string), cuts: make(map[name.Name]bool)}
+func (c *conversion) readBindyZone(o *unstructured.Unstructured, zones *zonesOfBindy) error {
+	z := &zoneOfBindy{object: o, refused: true, uses: make(map[string]map[string][]string), cuts: make(map[name.Name]bool)}
 	zones.all = append(zones.all, z)
-	refuse := func(reason, fix string) {
-		z.refused = true
-		c.refuse(o, reason, fix)
-	}
 	var spec zoneSpecOfBindy
-	if err := readSpec(o.Object["spec"], &spec); err != nil {
-		refuse(err.Error(), fixFields)
-	}
+	unread := readSpec(o.Object["spec"], &spec)
 	fqdn, err := name.Parse(absoluteHost(spec.ZoneName))
 	if err != nil {
-		refuse(fmt.Sprintf("spec.zoneName: %v", err), fixFields)
-		return
+		return cmp.Or(unread, fmt.Errorf("spec.zoneName: %w", err))
 	}
 	z.fqdn = fqdn
 	if older := zones.serving[fqdn]; older != nil {
-		refuse(fmt.Sprintf("spec.zoneName: DNSZone %s, which is older, has the name %s, and bindy serves that one", id(older.object), fqdn),
-			"delete one of the two")
-		return
+		return refuse(fmt.Sprintf("spec.zoneName: DNSZone %s, which is older, has the name %s, and bindy serves that one",
+			id(older.object), fqdn), "delete one of the two")
 	}
 	zones.serving[fqdn] = z
-	if z.refused {
-		return
+	if unread != nil {
+		return unread
 	}
 	if err := z.takeSpec(&spec); err != nil {
-		refuse(err.Error(), fixFields)
-		return
+		return err
 	}
+	z.refused = false
 	var delivered []string
 	for _, field := range []struct {
 		name  string
@@ -231,6 +223,7 @@ func (c *conversion) readBindyZone(o *unstructured.Unstructured, zones *zonesOfB
 		c.omit(o, fmt.Sprintf("spec.dnssecPolicy: %q signs at the servers of bindy; the Zone is transferred unsigned", policy),
 			"before the parent names other servers, have these sign the zone with the same keys, or remove its DS: docs/dnssec.md")
 	}
+	return nil
 }
 
 func (z *zoneOfBindy) takeSpec(spec *zoneSpecOfBindy) error {
@@ -303,47 +296,40 @@ func (z *zoneOfBindy) takeNameServers(primary string, spec *zoneSpecOfBindy) err
 	return nil
 }
 
-func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zonesOfBindy) {
+func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zonesOfBindy) error {
 	kind := bindyRecords[o.GetKind()]
 	place, values, err := kind.readRecord(o)
 	if err != nil {
-		c.refuse(o, err.Error(), fixFields)
-		return
+		return err
 	}
 	owner, err := name.ParseRel(cmp.Or(place.Name, "@"))
 	if err != nil {
-		c.refuse(o, fmt.Sprintf("spec.name: %v", err), fixFields)
-		return
+		return fmt.Errorf("spec.name: %w", err)
 	}
 	z, reason, fix := zones.findZone(o, &place)
 	switch {
 	case z == nil:
-		c.refuse(o, reason, fix)
-		return
+		return refuse(reason, fix)
 	case z.refused:
-		c.refuse(o, fmt.Sprintf("its DNSZone %s is not imported", id(z.object)), "see the report of the DNSZone")
-		return
+		return refuse(fmt.Sprintf("its DNSZone %s is not imported", id(z.object)), "see the report of the DNSZone")
 	}
 	fqdn, err := owner.In(z.fqdn)
 	if err != nil {
-		c.refuse(o, fmt.Sprintf("spec.name: %v", err), fixFields)
-		return
+		return fmt.Errorf("spec.name: %w", err)
 	}
 	namespace, zoneNamespace := o.GetNamespace(), z.object.GetNamespace()
 	if namespace != zoneNamespace && !isServedByBindy(o) {
-		c.refuse(o, fmt.Sprintf("it is not Ready, and would get a rule in DNSZone %s, which is of another namespace", id(z.object)),
+		return refuse(fmt.Sprintf("it is not Ready, and would get a rule in DNSZone %s, which is of another namespace", id(z.object)),
 			"write the rule and the Record, if the owner of the zone wants them")
-		return
 	}
 	if longest := zones.enclosing(fqdn); longest != z {
 		if kind.rrType == "NS" && fqdn == longest.fqdn {
 			z.cuts[fqdn] = true
 			c.omit(o, fmt.Sprintf("zone %s takes NS of its child %s from the Zone of that (S6.3)", z.fqdn, fqdn), "")
-			return
+			return nil
 		}
-		c.refuse(o, fmt.Sprintf("spec.name: %s lies in DNSZone %s, and resolvers ask no other zone (S2.1)", fqdn, id(longest.object)),
+		return refuse(fmt.Sprintf("spec.name: %s lies in DNSZone %s, and resolvers ask no other zone (S2.1)", fqdn, id(longest.object)),
 			"write it into that zone, and the address of a name server into its nameServers")
-		return
 	}
 	record := v1alpha1.RecordSpec{
 		DomainName: owner.String(),
@@ -363,6 +349,7 @@ func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zon
 	if types := z.uses[namespace][owner.String()]; !slices.Contains(types, kind.rrType) {
 		z.uses[namespace][owner.String()] = append(types, kind.rrType)
 	}
+	return nil
 }
 
 // isServedByBindy reads the status, which authors of records cannot write. Rules for other namespaces cover only names

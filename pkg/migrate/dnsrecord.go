@@ -54,25 +54,24 @@ func (c *conversion) convertWebhook(all []*unstructured.Unstructured) {
 	using, having := make(map[string][]string), make(map[string]*unstructured.Unstructured)
 	for _, o := range all {
 		if o.GetKind() == "DNSRecord" {
-			c.convertDNSRecord(o, using, having)
+			c.noteRefusal(o, c.convertDNSRecord(o, using, having))
 		}
 	}
 	for _, o := range all {
 		switch kind := o.GetKind(); kind {
 		case "DNSRecord":
 		case "DNSClass":
-			c.convertDNSClass(o, using[o.GetName()])
+			c.noteRefusal(o, c.convertDNSClass(o, using[o.GetName()]))
 		default:
 			c.omit(o, kind+" has no zone data", "")
 		}
 	}
 }
 
-func (c *conversion) convertDNSClass(o *unstructured.Unstructured, namespaces []string) {
+func (c *conversion) convertDNSClass(o *unstructured.Unstructured, namespaces []string) error {
 	var spec classSpec
 	if err := readSpec(o.Object["spec"], &spec); err != nil {
-		c.refuse(o, err.Error(), fixFields)
-		return
+		return err
 	}
 	class := v1alpha1.DNSClassSpec{
 		DefaultTTL: cmp.Or(spec.DefaultTTL, ptr.To[int32](webhookTTL)),
@@ -85,31 +84,28 @@ func (c *conversion) convertDNSClass(o *unstructured.Unstructured, namespaces []
 		class.Namespaces = &v1alpha1.NamespaceSelection{Names: slices.Compact(namespaces)}
 	}
 	c.addReplacement(o, "DNSClass", o.GetName(), &class)
+	return nil
 }
 
 func (c *conversion) convertDNSRecord(o *unstructured.Unstructured, using map[string][]string,
-	having map[string]*unstructured.Unstructured) {
+	having map[string]*unstructured.Unstructured) error {
 	var spec recordSpec
 	if err := readSpec(o.Object["spec"], &spec); err != nil {
-		c.refuse(o, err.Error(), fixFields)
-		return
+		return err
 	}
 	owner, err := name.Parse(absoluteHost(strings.TrimPrefix(spec.Subdomain+"."+spec.Domain, "@.")))
 	if err != nil {
-		c.refuse(o, fmt.Sprintf("spec.subdomain, spec.domain: %v", err), fixFields)
-		return
+		return fmt.Errorf("spec.subdomain, spec.domain: %w", err)
 	}
 	record := v1alpha1.RecordSpec{DomainName: owner.String(), Type: strings.ToUpper(spec.Type), TTL: spec.TTL,
 		Description: spec.Description}
 	values, err := spec.makeValues(record.Type)
 	if err != nil {
-		c.refuse(o, err.Error(), fixFields)
-		return
+		return err
 	}
 	rrset := owner.String() + " " + record.Type
 	if older := having[rrset]; older != nil {
-		c.refuse(o, fmt.Sprintf("spec.subdomain: DNSRecord %s, which is older, has %s", id(older), rrset), "delete one of the two")
-		return
+		return refuse(fmt.Sprintf("spec.subdomain: DNSRecord %s, which is older, has %s", id(older), rrset), "delete one of the two")
 	}
 	having[rrset] = o
 	if class := spec.DNSClassRef.Name; class != "" {
@@ -117,6 +113,7 @@ func (c *conversion) convertDNSRecord(o *unstructured.Unstructured, using map[st
 	}
 	setData(&record, values)
 	c.addReplacement(o, "Record", o.GetName(), &record)
+	return nil
 }
 
 func (s *recordSpec) makeValues(rrType string) ([]string, error) {

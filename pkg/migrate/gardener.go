@@ -47,7 +47,7 @@ func (c *conversion) convertGardener(all []*unstructured.Unstructured) {
 	for _, o := range all {
 		switch kind := o.GetKind(); kind {
 		case "DNSEntry":
-			c.convertEntry(o, having, entries)
+			c.noteRefusal(o, c.convertEntry(o, having, entries))
 		case "DNSAnnotation":
 			c.omit(o, "spec.annotations: the DNSEntries that it caused are imported; here no controller reads annotations of other objects",
 				"write Records for what is to come")
@@ -57,36 +57,31 @@ func (c *conversion) convertGardener(all []*unstructured.Unstructured) {
 	}
 }
 
-func (c *conversion) convertEntry(o *unstructured.Unstructured, having map[name.Name]*unstructured.Unstructured, entries map[string]bool) {
+func (c *conversion) convertEntry(o *unstructured.Unstructured, having map[name.Name]*unstructured.Unstructured,
+	entries map[string]bool) error {
 	if ignored := o.GetAnnotations()[gardenerIgnore]; ignored != "" && ignored != "false" {
-		c.refuse(o, fmt.Sprintf("metadata.annotations: %s is %q, so its present data is not known", gardenerIgnore, ignored),
+		return refuse(fmt.Sprintf("metadata.annotations: %s is %q, so its present data is not known", gardenerIgnore, ignored),
 			"remove the annotation, or write the Record")
-		return
 	}
 	var spec entrySpec
 	if err := readSpec(o.Object["spec"], &spec); err != nil {
-		c.refuse(o, err.Error(), fixFields)
-		return
+		return err
 	}
 	owner, err := name.Parse(absoluteHost(spec.DNSName))
 	if err != nil {
-		c.refuse(o, fmt.Sprintf("spec.dnsName: %v", err), fixFields)
-		return
+		return fmt.Errorf("spec.dnsName: %w", err)
 	}
 	data, err := spec.makeData()
 	if err != nil {
-		c.refuse(o, err.Error(), fixFields)
-		return
+		return err
 	}
 	if older := having[owner]; older != nil {
-		c.refuse(o, fmt.Sprintf("spec.dnsName: DNSEntry %s, which is older, has the name %s", id(older), owner), "delete one of the two")
-		return
+		return refuse(fmt.Sprintf("spec.dnsName: DNSEntry %s, which is older, has the name %s", id(older), owner), "delete one of the two")
 	}
 	second := o.GetName() + "-aaaa"
 	if len(data["A"]) > 0 && len(data["AAAA"]) > 0 && entries["DNSEntry "+o.GetNamespace()+"/"+second] {
-		c.refuse(o, fmt.Sprintf("metadata.name: its Record of type AAAA would have the name of DNSEntry %s", second),
+		return refuse(fmt.Sprintf("metadata.name: its Record of type AAAA would have the name of DNSEntry %s", second),
 			"rename one of the two")
-		return
 	}
 	having[owner] = o
 	// The provider's default TTL is in the status.
@@ -103,6 +98,7 @@ func (c *conversion) convertEntry(o *unstructured.Unstructured, having map[name.
 			object = second
 		}
 	}
+	return nil
 }
 
 func (s *entrySpec) makeData() (map[string][]string, error) {

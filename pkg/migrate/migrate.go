@@ -77,6 +77,23 @@ func (c *conversion) refuse(o *unstructured.Unstructured, reason, fix string) {
 	c.found = append(c.found, Finding{Of: o, Refused: true, Reason: reason, Fix: fix})
 }
 
+// refusal is an error with the next step. Any other error is about a field.
+type refusal struct{ reason, fix string }
+
+func (r *refusal) Error() string { return r.reason }
+
+func refuse(reason, fix string) error { return &refusal{reason, fix} }
+
+func (c *conversion) noteRefusal(o *unstructured.Unstructured, err error) {
+	var own *refusal
+	switch {
+	case errors.As(err, &own):
+		c.refuse(o, own.reason, own.fix)
+	case err != nil:
+		c.refuse(o, err.Error(), fixFields)
+	}
+}
+
 func (c *conversion) omit(o *unstructured.Unstructured, reason, fix string) {
 	c.found = append(c.found, Finding{Of: o, Reason: reason, Fix: fix})
 }

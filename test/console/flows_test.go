@@ -239,7 +239,7 @@ func TestPlan_isThatOfThePullRequest(t *testing.T) {
 	}
 	b.runActions(chromedp.SetUploadFiles("input[type=file]", []string{file}, chromedp.ByQuery),
 		chromedp.Click("form button", chromedp.ByQuery), chromedp.WaitVisible("pre", chromedp.ByQuery))
-	b.expectText("#main", "Zone example.net.", "198.51.100.99", "plan: nothing is kept", "Told: public")
+	b.expectText("#main", "zone example.net.", "198.51.100.99", "plan: nothing is kept", "Told: public")
 	b.visitPage("/plan")
 	b.runActions(chromedp.SendKeys("textarea", "new 60 IN A 192.0.2.50\n", chromedp.ByQuery),
 		chromedp.SendKeys("input[name=zone]", "net/example-net"+kb.Enter, chromedp.ByQuery), chromedp.WaitVisible("pre", chromedp.ByQuery))

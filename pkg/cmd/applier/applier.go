@@ -103,8 +103,6 @@ type place struct {
 	where, namespace string
 }
 
-const inParts = "apply them in parts, of which each is whole or not at all, or with kubectl apply, which writes one after the other"
-
 func (o *options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) {
 	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: FieldManager, Force: o.forceConflicts}}
 	var from []place
@@ -135,20 +133,8 @@ func (o *options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) 
 		set.Spec.Items = append(set.Spec.Items, v1alpha1.ChangeSetItem{Delete: &v1alpha1.ChangeSetDelete{Name: name}})
 		from = append(from, place{where: "--delete " + name})
 	}
-	octets := 0
-	for _, item := range set.Spec.Items {
-		if item.Apply != nil {
-			octets += len(item.Apply.Raw)
-		}
-	}
-	switch n := len(set.Spec.Items); {
-	case n == 0:
+	if len(set.Spec.Items) == 0 {
 		return nil, nil, fmt.Errorf("%s: no Record found", strings.Join(o.files, ", "))
-	case n > v1alpha1.MaxChangeSetItems:
-		return nil, nil, fmt.Errorf("%d Records, and one transaction takes at most %d (S10.4): %s", n, v1alpha1.MaxChangeSetItems, inParts)
-	case octets > v1alpha1.MaxChangeSetOctets:
-		return nil, nil, fmt.Errorf("%d octets of Records, and one transaction takes at most %d (S10.4): %s", octets,
-			v1alpha1.MaxChangeSetOctets, inParts)
 	}
 	return set, from, nil
 }

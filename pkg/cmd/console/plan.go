@@ -54,7 +54,7 @@ func loadPlan(r *reading, request *http.Request) (any, error) {
 		one := planSection{Section: section}
 		for _, line := range section.Lines {
 			kind := ""
-			if section.Language == "diff" {
+			if section.IsDiff {
 				kind = map[byte]string{'+': "plus", '-': "minus", '~': "tilde"}[line[0]]
 			}
 			one.Rows = append(one.Rows, diffLine{Kind: kind, Text: line})

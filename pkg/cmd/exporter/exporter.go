@@ -73,11 +73,7 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 	}
 	manifests = append(manifests, records...)
 	buffered := bufio.NewWriter(out)
-	write := writeFile
-	if format.Is(output.JSON) {
-		write = writeList
-	}
-	if err := write(buffered, manifests); err != nil {
+	if err := writeManifests(buffered, manifests, format.Is(output.JSON)); err != nil {
 		return err
 	}
 	if err := buffered.Flush(); err != nil {
@@ -106,10 +102,11 @@ type manifest struct {
 }
 
 func (m manifest) asWritten() (map[string]any, error) {
-	content, err := load.AsWritten(m.object)
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(m.object)
 	if err != nil {
 		return nil, err
 	}
+	delete(content, "status")
 	content["apiVersion"], content["kind"] = v1alpha1.SchemeGroupVersion.String(), m.kind
 	kept := metav1.ObjectMeta{Namespace: m.object.GetNamespace(), Name: m.object.GetName(), Labels: m.object.GetLabels(),
 		Annotations: m.object.GetAnnotations()}
@@ -121,12 +118,21 @@ func (m manifest) asWritten() (map[string]any, error) {
 	return content, err
 }
 
-func writeFile(out *bufio.Writer, manifests []manifest) error {
+// writeManifests writes documents of YAML, or a List as JSON.
+func writeManifests(out *bufio.Writer, manifests []manifest, asList bool) error {
+	items := make([]map[string]any, len(manifests))
 	for i, m := range manifests {
-		content, err := m.asWritten()
-		if err != nil {
+		var err error
+		if items[i], err = m.asWritten(); err != nil {
 			return err
 		}
+	}
+	if asList {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+	}
+	for i, content := range items {
 		if i > 0 {
 			_, _ = out.WriteString("---\n")
 		}
@@ -136,20 +142,6 @@ func writeFile(out *bufio.Writer, manifests []manifest) error {
 		}
 	}
 	return nil
-}
-
-func writeList(out *bufio.Writer, manifests []manifest) error {
-	items := make([]map[string]any, 0, len(manifests))
-	for _, m := range manifests {
-		content, err := m.asWritten()
-		if err != nil {
-			return err
-		}
-		items = append(items, content)
-	}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 }
 
 func NewCommand() *cobra.Command {

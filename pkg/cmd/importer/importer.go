@@ -52,6 +52,8 @@ type source struct {
 	name     string
 	manifest bool
 	transfer *transfer.Source
+	// content is the text if it is at hand.
+	content []byte
 }
 
 type config struct {
@@ -244,6 +246,8 @@ func (c *config) importAll(ctx context.Context, loader *load.Loader, in io.Reade
 func (c *config) importOne(ctx context.Context, loader *load.Loader, s source, in io.Reader) (load.Result, error) {
 	text, err := loader.ReadText(ctx, s.name, func() ([]byte, error) {
 		switch {
+		case s.content != nil:
+			return s.content, nil
 		case s.transfer != nil:
 			return transfer.Receive(ctx, *s.transfer)
 		case s.name == standardInput:
@@ -347,7 +351,7 @@ carried over is reported with the next step.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if o.plan {
-				plan := &planOptions{options: *o, format: format}
+				plan := &Planner{options: *o, format: format}
 				return plan.runPlan(command.Context(), arguments, command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
 			}
 			c, warnings, err := o.completeOptions(arguments)

@@ -4,6 +4,7 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,12 +28,15 @@ import (
 // ErrChanges is returned if an apply would change something.
 var ErrChanges = program.No("")
 
-type planOptions struct {
+// Planner makes plans, from the flags and arguments of the command plan.
+type Planner struct {
 	options
-	files, kustomizations []string
-	selector              string
-	fieldManager          string
-	format                *output.Format
+	// Files are those of -f.
+	Files          []string
+	kustomizations []string
+	selector       string
+	fieldManager   string
+	format         *output.Format
 }
 
 func Results() map[string]any { return map[string]any{"Plan": Plan{}, "Import": imported{}} }
@@ -40,8 +44,8 @@ func Results() map[string]any { return map[string]any{"Plan": Plan{}, "Import": 
 // Other kinds do not affect zones.
 var plannedKinds = []string{"Zone", "Delegation", "Record", "DNSClass", "UpdateKey"}
 
-func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Reader, out, progress io.Writer) error {
-	plan, failed := o.makePlan(ctx, arguments, in, progress)
+func (o *Planner) runPlan(ctx context.Context, arguments []string, in io.Reader, out, progress io.Writer) error {
+	plan, failed := o.Plan(ctx, arguments, in, progress)
 	if plan == nil {
 		return failed
 	}
@@ -60,34 +64,22 @@ func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Rea
 	return nil
 }
 
-// Planner makes plans of manifests.
-type Planner struct{ options planOptions }
-
 // NewPlanner returns a Planner without files.
-func NewPlanner() *Planner {
-	return &Planner{planOptions{options: options{client: kubeconfig.NewOptions()}}}
-}
+func NewPlanner() *Planner { return &Planner{options: options{client: kubeconfig.NewOptions()}} }
 
 // AddFlags adds the flags of the command plan for manifests.
-func (p *Planner) AddFlags(flags *pflag.FlagSet) {
-	p.options.client.AddFlagsWithNamespace(flags)
-	p.options.addManifestFlags(flags)
-	flags.BoolVar(&p.options.prune, "prune", false, "with -l: remove the Zones, Delegations and Records that the manifests lack")
+func (o *Planner) AddFlags(flags *pflag.FlagSet) {
+	o.client.AddFlagsWithNamespace(flags)
+	o.addManifestFlags(flags)
+	flags.BoolVar(&o.prune, "prune", false, "with -l: remove the Zones, Delegations and Records that the manifests lack")
 }
-
-// Files returns the files of -f.
-func (p *Planner) Files() []string { return p.options.files }
 
 // Prunes reports whether the plan removes objects that the manifests lack.
-func (p *Planner) Prunes() bool { return p.options.prune }
+func (o *Planner) Prunes() bool { return o.prune }
 
-// Plan dry-runs the manifests. With an error, the plan is incomplete or nil.
-func (p *Planner) Plan(ctx context.Context, in io.Reader, progress io.Writer) (*Plan, error) {
-	return p.options.makePlan(ctx, nil, in, progress)
-}
-
-func (o *planOptions) makePlan(ctx context.Context, arguments []string, in io.Reader, progress io.Writer) (*Plan, error) {
-	manifests := len(o.files)+len(o.kustomizations) > 0
+// Plan dry-runs manifests, or the sources of arguments. With an error, the plan is incomplete or nil.
+func (o *Planner) Plan(ctx context.Context, arguments []string, in io.Reader, progress io.Writer) (*Plan, error) {
+	manifests := len(o.Files)+len(o.kustomizations) > 0
 	switch {
 	case manifests == (len(arguments) > 0):
 		return nil, errors.New("name either manifests, by -f or -k, or zone files and transfers with their --zone")
@@ -110,29 +102,33 @@ func (o *planOptions) makePlan(ctx context.Context, arguments []string, in io.Re
 		report.addNote("warning", warning)
 	}
 	defer c.showProgress(progress)()
-	c.load.Plan, c.load.Note = report.addChange, report.addNote
-	c.load.PruneSelector = o.selector
-	if manifests {
-		c.load.FieldManager, c.load.AsLastApplied = o.fieldManager, o.fieldManager == ""
-		if o.fieldManager == "" {
-			c.load.FieldManager = "kubectl"
-		}
+	if !manifests {
+		return c.makePlan(ctx, in, report, nil)
 	}
+	c.load.PruneSelector = o.selector
+	c.load.FieldManager, c.load.AsLastApplied = cmp.Or(o.fieldManager, "kubectl"), o.fieldManager == ""
+	return c.makePlan(ctx, in, report, func(loader *load.Loader) ([]*unstructured.Unstructured, error) {
+		return o.readManifests(ctx, loader, in, report)
+	})
+}
+
+// makePlan plans the objects of read, or without it c's sources.
+func (c *config) makePlan(ctx context.Context, in io.Reader, report *Plan,
+	read func(*load.Loader) ([]*unstructured.Unstructured, error)) (*Plan, error) {
+	c.load.Plan, c.load.Note = report.addChange, report.addNote
 	loader, err := load.New(c.load)
 	if err != nil {
 		return nil, err
 	}
 	var failed []error
-	if manifests {
-		var objects []*unstructured.Unstructured
-		if objects, err = o.readManifests(ctx, loader, in, report); err == nil {
+	if read == nil {
+		report.Counts, failed = c.importAll(ctx, loader, in)
+	} else {
+		objects, err := read(loader)
+		if err == nil {
 			report.Counts, err = loader.Apply(ctx, "plan", objects)
 		}
-		if err != nil {
-			failed = append(failed, err)
-		}
-	} else {
-		report.Counts, failed = c.importAll(ctx, loader, in)
+		failed = append(failed, err)
 	}
 	report.Counts.Refused += report.unread
 	c.client.QPS = -1 // the server limits the rate
@@ -140,16 +136,13 @@ func (o *planOptions) makePlan(ctx context.Context, arguments []string, in io.Re
 	if err == nil {
 		err = report.completeReport(ctx, client)
 	}
-	if err != nil {
-		failed = append(failed, err)
-	}
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("interrupted: the plan is incomplete and not printed, and nothing was written (%w)", context.Cause(ctx))
 	}
-	return report, errors.Join(failed...)
+	return report, errors.Join(append(failed, err)...)
 }
 
-func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in io.Reader, report *Plan) ([]*unstructured.Unstructured,
+func (o *Planner) readManifests(ctx context.Context, loader *load.Loader, in io.Reader, report *Plan) ([]*unstructured.Unstructured,
 	error) {
 	var objects []*unstructured.Unstructured
 	reader := &load.Confined{}
@@ -161,27 +154,10 @@ func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in
 		objects = append(objects, report.pickObjects(loader, path, text)...)
 		return nil
 	}
-	for _, file := range o.files {
-		paths := []string{file}
-		if file != "-" {
-			found, err := reader.ListFiles(file)
-			if err != nil {
-				return nil, err
-			}
-			report.PassedOver += len(found.Zones)
-			if paths = found.Manifests; len(paths) == 0 {
-				return nil, fmt.Errorf("-f %s: no manifest (.yaml, .yml, .json); a zone file is an argument: kubectl kubizone plan %s "+
-					"--zone NAMESPACE/NAME", file, file)
-			}
-		}
-		for _, path := range paths {
-			from := func() ([]byte, error) { return reader.ReadFile(file, path) }
-			if path == "-" {
-				from = func() ([]byte, error) { return reader.ReadAll(path, in) }
-			}
-			if err := read(path, from); err != nil {
-				return nil, err
-			}
+	for _, file := range o.Files {
+		zones, err := reader.EachManifest(file, in, read)
+		if report.PassedOver += zones; err != nil {
+			return nil, err
 		}
 	}
 	for _, directory := range o.kustomizations {
@@ -236,7 +212,7 @@ func (r *Plan) pickObjects(loader *load.Loader, path string, text []byte) (objec
 
 // NewPlanCommand returns the sub-command plan.
 func NewPlanCommand() *cobra.Command {
-	o := &planOptions{options: options{client: kubeconfig.NewOptions()}}
+	o := NewPlanner()
 	command := &cobra.Command{
 		Use:   "plan -f FILE | -k DIRECTORY | ZONEFILE|-|axfr://SERVER[:PORT]/ZONE...",
 		Short: "print what an apply or an import would do to zones",
@@ -244,8 +220,8 @@ func NewPlanCommand() *cobra.Command {
 zone by zone what is added (+), changed (~) and removed (-), by Records and by Zones (SOA, NS, glue), whether that would hold the
 zone (S7.5) and which classes are told; then what is refused, what other namespaces lose, and the server's warnings.
 
-Everything is decided against what is there now: Zones, Delegations and other objects one by one, Records by change sets of one
-namespace and zone. What rests on another object of the same plan, as a Record in a Zone that it makes, is marked "after:" with
+Everything is decided against what is there now: objects of manifests one by one, zone files by change
+sets. What rests on another object of the same plan, as a Record in a Zone that it makes, is marked "after:" with
 that, and not guessed.
 
 Manifests are applied as by the client that applied each object last (--field-manager: as by another one). With --prune -l they
@@ -266,8 +242,8 @@ with its flags.`,
 	return command
 }
 
-func (o *planOptions) addManifestFlags(flags *pflag.FlagSet) {
-	flags.StringSliceVarP(&o.files, "filename", "f", nil, "files and directories of manifests (.yaml, .yml, .json); - is standard input")
+func (o *Planner) addManifestFlags(flags *pflag.FlagSet) {
+	flags.StringSliceVarP(&o.Files, "filename", "f", nil, "files and directories of manifests (.yaml, .yml, .json); - is standard input")
 	flags.StringSliceVarP(&o.kustomizations, "kustomize", "k", nil, "directories that kubectl kustomize builds manifests of")
 	flags.StringVarP(&o.selector, "selector", "l", "", "with --prune: the label of the objects that the manifests have")
 	flags.StringVar(&o.fieldManager, "field-manager", "", "apply manifests as this field manager does, by server-side apply; "+

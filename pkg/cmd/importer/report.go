@@ -143,68 +143,53 @@ func (r *Plan) completeZone(ctx context.Context, client versioned.Interface, z *
 		zone.Spec.DNSClassRefs, zone.Status.View = after.Spec.DNSClassRefs, cmp.Or(after.Status.View, after.Spec.View, zone.Status.View)
 		z.FQDN = cmp.Or(after.Status.FQDN, z.FQDN)
 	}
-	has, err := r.listClasses(ctx, client, zone)
-	if err != nil {
+	z.Classes, z.Unknown, err = r.listClasses(ctx, client, zone)
+	if err != nil || equality.Semantic.DeepEqual(before.Spec.DNSClassRefs, zone.Spec.DNSClassRefs) {
 		return err
 	}
-	z.Unknown = has.unknown
-	z.Classes = append(z.Classes, has.sure...)
-	for _, name := range has.perhaps {
-		z.Classes = append(z.Classes, name+" (where the labels of the namespace are those of its selector)")
-	}
-	if equality.Semantic.DeepEqual(before.Spec.DNSClassRefs, zone.Spec.DNSClassRefs) {
-		return nil
-	}
-	had, err := r.listClasses(ctx, client, before)
-	if err != nil {
-		return err
-	}
-	for _, name := range append(had.sure, had.perhaps...) {
-		if !slices.Contains(has.sure, name) {
+	had, unknown, err := r.listClasses(ctx, client, before)
+	for _, name := range had {
+		if !slices.Contains(z.Classes, name) {
 			z.Left = append(z.Left, name)
 		}
 	}
-	if had.unknown != "" {
-		z.Left = append(z.Left, had.unknown)
+	if unknown != "" {
+		z.Left = append(z.Left, unknown)
 	}
-	return nil
+	return err
 }
 
-// Classes in perhaps depend on the namespace's labels. unknown is the reason if default classes are unreadable.
-type classSet struct {
-	sure, perhaps []string
-	unknown       string
-}
-
-func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (of classSet, err error) {
+// listClasses returns the reason in unknown if default classes are unreadable.
+func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (names []string, unknown string,
+	err error) {
+	names = []string{}
 	for _, ref := range zone.Spec.DNSClassRefs {
-		of.sure = append(of.sure, class.NameOf(zone.Namespace, ref))
+		names = append(names, class.NameOf(zone.Namespace, ref))
 	}
-	if len(of.sure) > 0 {
-		return of, nil
+	if len(names) > 0 {
+		return names, "", nil
 	}
-	classes := r.classes
-	if classes == nil {
-		classes, err = client.KubizoneV1alpha1().DNSClasses().List(ctx, metav1.ListOptions{})
+	if r.classes == nil {
+		r.classes, err = client.KubizoneV1alpha1().DNSClasses().List(ctx, metav1.ListOptions{})
 	}
-	if apierrors.IsForbidden(err) {
-		of.unknown = "the default classes, which may not be read: a ClusterRoleBinding to kubizone-class-viewer shows them"
-		return of, nil
-	} else if err != nil {
-		return of, fmt.Errorf("DNSClasses: %w", err)
+	if err != nil {
+		r.classes = nil
+		if apierrors.IsForbidden(err) {
+			return names, "the default classes, which may not be read: a ClusterRoleBinding to kubizone-class-viewer shows them", nil
+		}
+		return names, "", fmt.Errorf("DNSClasses: %w", err)
 	}
-	r.classes = classes
-	for i := range classes.Items {
-		c := &classes.Items[i]
+	for i := range r.classes.Items {
+		c := &r.classes.Items[i]
 		switch {
 		case !class.IsDefault(c) || !class.Delivers(c, zone.Status.View):
 		case class.Admits(c, zone.Namespace, nil):
-			of.sure = append(of.sure, c.Name)
+			names = append(names, c.Name)
 		case c.Spec.Namespaces != nil && c.Spec.Namespaces.Selector != nil:
-			of.perhaps = append(of.perhaps, c.Name)
+			names = append(names, c.Name+" (where the labels of the namespace are those of its selector)")
 		}
 	}
-	return of, nil
+	return names, "", nil
 }
 
 // foreseeHold returns a warning if a mass deletion holds the zone, or would by this import. A name that other Records
@@ -291,7 +276,7 @@ func (z *ZonePlan) losesNameServers(ctx context.Context, client versioned.Interf
 	return err == nil && len(records.Items)+grown <= 0, err
 }
 
-func (z *ZonePlan) title(code func(string) string) string {
+func (z *ZonePlan) title() string {
 	counts := make(map[string]int)
 	for _, c := range z.Changes {
 		counts[c.Op]++
@@ -300,7 +285,7 @@ func (z *ZonePlan) title(code func(string) string) string {
 	if z.FQDN != "" {
 		name = z.FQDN + " (" + z.Zone + ")"
 	}
-	return fmt.Sprintf("%s: %d added, %d changed, %d removed", code(name), counts["+"], counts["~"], counts["-"])
+	return fmt.Sprintf("zone %s: %d added, %d changed, %d removed", name, counts["+"], counts["~"], counts["-"])
 }
 
 func (z *ZonePlan) describeClasses() string {
@@ -322,63 +307,80 @@ func (r *Plan) Summary() string {
 	return text + " (plan: nothing is kept)"
 }
 
+// Section is a part of a plan: the changes of a zone, those outside all zones, or the notes.
+type Section struct {
+	Title string
+	// IsDiff is true if the lines begin with +, ~ or -.
+	IsDiff bool
+	Lines  []string
+	// Classes, Held and Left are as in ZonePlan; "" without a zone.
+	Classes, Held, Left string
+}
+
+// Sections divides the plan for people.
+func (r *Plan) Sections() (sections []Section) {
+	for _, z := range r.Zones {
+		sections = append(sections, Section{z.title(), true, linesOf(z.Changes), z.describeClasses(), z.Held, strings.Join(z.Left, ", ")})
+	}
+	if len(r.Others) > 0 {
+		sections = append(sections, Section{Title: "in no zone", IsDiff: true, Lines: linesOf(r.Others)})
+	}
+	if len(r.Notes) > 0 {
+		sections = append(sections, Section{Title: "refusals and warnings", Lines: linesOf(r.Notes)})
+	}
+	return sections
+}
+
+func linesOf[T fmt.Stringer](all []T) (lines []string) {
+	for _, one := range all {
+		lines = append(lines, one.String())
+	}
+	return lines
+}
+
 func (r *Plan) printReport(out io.Writer, format *output.Format) error {
 	if format.Is(output.Markdown) {
 		_, err := io.WriteString(out, r.Markdown())
 		return err
 	}
 	return format.Print(out, "Plan", r, func(text *output.Text) {
-		for _, z := range r.Zones {
-			text.Line("zone %s; classes: %s", z.title(strings.Clone), z.describeClasses())
-			addLines(text, z.Changes)
-			if z.Held != "" {
-				text.Line("held: %s", z.Held)
+		for _, s := range r.Sections() {
+			title := s.Title
+			if s.Classes != "" {
+				title += "; classes: " + s.Classes
 			}
-			if len(z.Left) > 0 {
-				text.Line("leaves: %s", strings.Join(z.Left, ", "))
+			if s.IsDiff {
+				text.Line("%s", title)
+			}
+			for _, line := range s.Lines {
+				text.Line("%s", line)
+			}
+			if s.Held != "" {
+				text.Line("held: %s", s.Held)
+			}
+			if s.Left != "" {
+				text.Line("leaves: %s", s.Left)
 			}
 		}
-		if len(r.Others) > 0 {
-			text.Line("in no zone")
-			addLines(text, r.Others)
-		}
-		addLines(text, r.Notes)
 		text.Line("%s", r.Summary())
 	})
-}
-
-func addLines[T fmt.Stringer](text *output.Text, all []T) {
-	for _, one := range all {
-		text.Line("%s", one)
-	}
-}
-
-func listLines[T fmt.Stringer](all []T) string {
-	var b strings.Builder
-	for _, one := range all {
-		terminal.Fprintf(&b, "%s\n", one)
-	}
-	return b.String()
 }
 
 // Markdown shows texts of tenants as code: no mention, link, heading or HTML.
 func (r *Plan) Markdown() string {
 	var b strings.Builder
-	for _, z := range r.Zones {
-		b.WriteString("### Zone " + z.title(output.Code) + "\n\n" + output.CodeBlock("diff", listLines(z.Changes)))
-		b.WriteString("Told: " + output.Code(z.describeClasses()) + ".\n\n")
-		if z.Held != "" {
-			b.WriteString("**Held**: " + output.Code(z.Held) + "\n\n")
+	for _, s := range r.Sections() {
+		var lines strings.Builder
+		for _, line := range s.Lines {
+			terminal.Fprintf(&lines, "%s\n", line)
 		}
-		if len(z.Left) > 0 {
-			b.WriteString("**Leaves**: " + output.Code(strings.Join(z.Left, ", ")) + "\n\n")
+		language := map[bool]string{true: "diff", false: "text"}[s.IsDiff]
+		b.WriteString("### " + output.Code(s.Title) + "\n\n" + output.CodeBlock(language, lines.String()))
+		for _, fact := range [][2]string{{"Told", s.Classes}, {"**Held**", s.Held}, {"**Leaves**", s.Left}} {
+			if fact[1] != "" {
+				b.WriteString(fact[0] + ": " + output.Code(fact[1]) + "\n\n")
+			}
 		}
-	}
-	if len(r.Others) > 0 {
-		b.WriteString("### In no zone\n\n" + output.CodeBlock("diff", listLines(r.Others)))
-	}
-	if len(r.Notes) > 0 {
-		b.WriteString("### Refusals and warnings\n\n" + output.CodeBlock("text", listLines(r.Notes)))
 	}
 	b.WriteString(r.Summary() + "\n")
 	return b.String()

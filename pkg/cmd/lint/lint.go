@@ -123,26 +123,15 @@ func JudgeFiles(files []string, in io.Reader) (*Report, error) {
 	l := &linter{decoder: decoders.DecoderToVersion(info.StrictSerializer, install.InternalGroupVersion)}
 	reader := &load.Confined{}
 	for _, file := range files {
-		paths := []string{file}
-		if file != "-" {
-			found, err := reader.ListFiles(file)
-			if err != nil {
-				return nil, err
-			}
-			if paths = found.Manifests; len(paths) == 0 {
-				return nil, fmt.Errorf("%s: no manifest (.yaml, .yml, .json); kubectl kubizone plan judges zone files", file)
-			}
-		}
-		for _, path := range paths {
-			read := func() ([]byte, error) { return reader.ReadFile(file, path) }
-			if path == "-" {
-				read = func() ([]byte, error) { return reader.ReadAll(path, in) }
-			}
+		_, err := reader.EachManifest(file, in, func(path string, read func() ([]byte, error)) error {
 			text, err := read()
-			if err != nil {
-				return nil, err
+			if err == nil {
+				l.addObjects(path, text)
 			}
-			l.addObjects(path, text)
+			return err
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	judgeSet(l.objects)

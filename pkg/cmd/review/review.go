@@ -73,20 +73,18 @@ func (o *options) run(ctx context.Context, in io.Reader, out, progress io.Writer
 		return fmt.Errorf("--name %q: write letters, digits and hyphens, at most 63", o.name)
 	case o.gate.maxRemoved < 0 || o.gate.maxRemoved > 100:
 		return fmt.Errorf("--max-removed %d: write 0 to 100", o.gate.maxRemoved)
-	case o.withoutServer && len(o.planner.Files()) == 0:
+	case o.withoutServer && len(o.planner.Files) == 0:
 		return errors.New("--without-server judges the files of -f: name some")
 	}
 	r := &review{prunes: o.planner.Prunes()}
 	var err error
-	if files := o.planner.Files(); len(files) > 0 {
+	if files := o.planner.Files; len(files) > 0 {
 		if r.lint, err = lint.JudgeFiles(files, in); err != nil {
 			return err
 		}
 	}
-	var planned error
 	if !o.withoutServer {
-		r.plan, planned = o.planner.Plan(ctx, in, progress)
-		r.planErr = planned
+		r.plan, r.planErr = o.planner.Plan(ctx, nil, in, progress)
 	}
 	if r.plan != nil {
 		r.reasons = o.gate.judgePlan(r.plan)
@@ -95,11 +93,11 @@ func (o *options) run(ctx context.Context, in io.Reader, out, progress io.Writer
 		return err
 	}
 	if err := o.writeComment(ctx, r, progress); err != nil {
-		return errors.Join(planned, err)
+		return errors.Join(r.planErr, err)
 	}
 	switch {
-	case planned != nil:
-		return planned
+	case r.planErr != nil:
+		return r.planErr
 	case r.isRefused():
 		return program.No("the review refuses the branch: change it, or have a flag of kubectl kubizone review -h let it through")
 	}

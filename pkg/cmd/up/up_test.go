@@ -179,7 +179,7 @@ spec:
 	o := makeOptions(filepath.Join(dir, "data"))
 	o.Load, o.LoadNamespace = []string{manifest, file}, "net"
 	first := startServer(t, o)
-	for _, want := range []string{file + ":8: ", "example.net.zone is zone example.net. as net/example.net: 5 RRsets; 6 written, 0 unchanged, 1 refused"} {
+	for _, want := range []string{file + ":8: ", "example.net.zone into zone example.net. (net/example.net): 5 RRsets; 6 written, 0 unchanged, 1 refused"} {
 		if !strings.Contains(first.out.String(), want) {
 			t.Errorf("nothing says %q in\n%s", want, first.out)
 		}
@@ -343,7 +343,7 @@ func TestRun_saysWhatTheFilesNoLongerHave(t *testing.T) {
 	o.Load = []string{file, part}
 	second := startServer(t, o)
 	for _, want := range []string{
-		part + ": zone example.org. is in " + file + ", too: their records are merged",
+		part + ": zone default/example.org is in " + file + ", too: their records are merged",
 		"zone default/example.org: 1 Records that an earlier run made are not in " + file + ", " + part + ", and stay: old.example.org. A (default/old-a.example.org)",
 	} {
 		if !strings.Contains(second.out.String(), want) {
