@@ -40,7 +40,7 @@ type Plan struct {
 	// Objects are the deleted Zone and its Delegations, to be created again.
 	Objects []Restoral `json:"objects,omitempty"`
 	Changes []Reversal `json:"changes"`
-	// Left are changes that the revert does not undo.
+	// Left are changes beyond the revert.
 	Left []Left `json:"left"`
 	// Gaps describes names that have no values for a moment, between two change sets.
 	Gaps []string `json:"gaps,omitempty"`
@@ -61,7 +61,7 @@ type Reversal struct {
 	FQDN      string `json:"fqdn"`
 	Text      string `json:"text"`
 	Undoes    Author `json:"undoes"`
-	// Again names a controller, such as external-dns, that is likely to write the Record again; "" for none.
+	// Again names a controller, such as external-dns, likely to write the Record again; "" for none.
 	Again string `json:"again,omitempty"`
 	// After is another namespace whose Record must give up the name first; "" for none.
 	After   string   `json:"after,omitempty"`

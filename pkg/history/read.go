@@ -305,7 +305,7 @@ func (r *Reader) LastOfRecord(ctx context.Context, namespace, object string) (*v
 	return &answer.History[0], nil
 }
 
-// NameOfRecord returns the DNS name that a Record had at its step.
+// NameOfRecord returns a Record's DNS name at its step.
 func NameOfRecord(step *v1alpha1.HistoryStep, of types.NamespacedName) (name.Name, error) {
 	apex, err := name.Parse(step.FQDN)
 	if err != nil {

@@ -53,7 +53,7 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 			applies = true
 			object, errs = appendRecord(errs, item.Apply, set.Namespace, path.Child("apply"))
 		}
-		// a single request has it in the path
+		// a single request has the name in the path
 		if wrong := apivalidation.NameIsDNSSubdomain(object, false); object != "" && len(wrong) > 0 {
 			errs = append(errs, field.Invalid(path, cut(object), "cannot be the name of a Record: "+strings.Join(wrong, ", ")))
 		}
