@@ -51,8 +51,7 @@ type Config struct {
 	// Budgets limit each namespace; nil means no limits.
 	Budgets *budget.Limits
 	History history.Config
-	// Traces is optional.
-	Traces tracing.TracerProvider
+	Traces  tracing.TracerProvider
 
 	plain bool
 }

@@ -31,7 +31,6 @@ func NewOptions() *Options {
 	return &Options{DelegatingAuthorizationOptions: genericoptions.NewDelegatingAuthorizationOptions()}
 }
 
-// AddFlags adds the --authorization-* flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.DelegatingAuthorizationOptions.AddFlags(flags)
 	flags.BoolVar(&o.AskByName, flagAskByName, o.AskByName,

@@ -206,7 +206,6 @@ func (c *Candidate) isNamed(word string) bool {
 	return err == nil && fqdn == c.Name
 }
 
-// Wanted contains the candidates for each RRset.
 type Wanted map[contract.Key][]*Candidate
 
 func Group(candidates []*Candidate) Wanted {

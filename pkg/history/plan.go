@@ -89,7 +89,6 @@ type Left struct {
 	Reason    string `json:"reason"`
 }
 
-// Options of a plan.
 type Options struct {
 	// Name selects by DNS name. Zero selects all.
 	Name name.Name
@@ -97,7 +96,6 @@ type Options struct {
 	IncludeManaged bool
 }
 
-// Present Records, by namespace and name.
 type Present map[types.NamespacedName]*v1alpha1.Record
 
 // touch sums up what a revert has to undo at a Record: the steps (changes of the zone) that wrote it.

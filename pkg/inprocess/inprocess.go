@@ -55,7 +55,6 @@ func Detach(ctx context.Context) (detached context.Context, release func()) {
 	return detached, release
 }
 
-// Recorder keeps a response.
 type Recorder struct {
 	Code int // 0 before a response
 	Body bytes.Buffer

@@ -107,7 +107,6 @@ type ZoneBelow struct {
 
 type ZonesBelow struct{ Zones []ZoneBelow }
 
-// Origin is a removed zone.
 type Origin struct {
 	Zone string    `json:"zone"`
 	Name name.Name `json:"name"`

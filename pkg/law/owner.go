@@ -67,7 +67,6 @@ type Owner struct {
 	Pointers int `json:"r,omitempty"`
 }
 
-// Naming counts Delegations for a namespace.
 type Naming struct {
 	Namespace string `json:"n"`
 	Count     int    `json:"c"`

@@ -80,7 +80,6 @@ func (c *Config) historyRetention() time.Duration {
 	return history.DefaultRetention
 }
 
-// Validate returns all errors of the Config, joined.
 func (c *Config) Validate() error {
 	var errs []error
 	if c.Client == nil {

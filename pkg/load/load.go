@@ -45,7 +45,6 @@ const (
 	maxWarnings     = 20
 )
 
-// Config of a Loader.
 type Config struct {
 	Client *rest.Config
 	// Namespace is for zone files, and for manifests without a namespace.

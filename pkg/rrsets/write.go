@@ -87,7 +87,6 @@ type Writer struct {
 	Replan func(ctx context.Context, index int, now *v1alpha1.Record) (*Change, error)
 }
 
-// Outcome is the result of a change.
 type Outcome struct {
 	Change Change
 	// Operation is the operation in v1alpha1.ChangeSetItemStatus, or "" if nothing was written.

@@ -9,13 +9,11 @@ import (
 	"k8s.io/component-base/metrics"
 )
 
-// Metric is a metric of Register.
 type Metric struct {
 	desc *metrics.Desc
 	kind metrics.ValueType
 }
 
-// New returns a metric with labels.
 func New(name, help string, labels ...string) Metric {
 	m := Metric{metrics.NewDesc(name, help, labels, nil, metrics.BETA, ""), metrics.GaugeValue}
 	if strings.HasSuffix(name, "_total") {

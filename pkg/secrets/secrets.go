@@ -8,7 +8,6 @@ import (
 	"errors"
 )
 
-// Reader reads Secrets.
 type Reader interface {
 	// Get returns the data of a Secret. The error wraps ErrNotFound if there is none.
 	Get(ctx context.Context, namespace, name string) (map[string][]byte, error)

@@ -41,7 +41,6 @@ type Slot struct {
 	element *list.Element // nil after Release or cut
 }
 
-// New returns slots with a maximum in total and for each client.
 func New(total, perClient int) *Slots {
 	return &Slots{total: total, perClient: perClient, order: list.New(), takenBy: map[Client]int{}, freed: make(chan struct{}),
 		queues: map[Client]*queue{}}

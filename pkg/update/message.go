@@ -71,7 +71,6 @@ type RR struct {
 	Data string
 }
 
-// Message is an UPDATE of a zone of class IN.
 type Message struct {
 	Zone                   name.Name
 	Prerequisites, Updates []RR

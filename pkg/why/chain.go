@@ -38,7 +38,6 @@ const (
 	KindParent Kind = "Parent"
 )
 
-// Reading of a question.
 type Reading string
 
 const (
@@ -147,7 +146,6 @@ func (c *Chain) setState() {
 	}
 }
 
-// Describe returns a heading.
 func (s *Subject) Describe() string {
 	text := s.FQDN
 	if s.Name != "" {

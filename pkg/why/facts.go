@@ -39,8 +39,7 @@ func (l *Link) setStep(role reasons.Role, format string, args ...any) {
 // Facts is all that Judge must know to explain a Record, a zone or a name.
 type Facts struct {
 	// Record is nil for a zone or for a name without a Record.
-	Record *v1alpha1.Record
-	// AskedName and Type are asked at the name servers.
+	Record    *v1alpha1.Record
 	AskedName name.Name
 	Type      rdata.Type
 	// ExpectedData has values that servers must answer, in canonical form. If Exact is true, they must answer no
@@ -68,8 +67,7 @@ type AbsentFacts struct {
 	// incomplete.
 	Writers     []string
 	WritersLack string
-	// OtherTypes are the types of Records at the name.
-	OtherTypes []string
+	OtherTypes  []string
 	// Cut is an NS or DNAME Record above the name: the name is then not in the zone. "" for none.
 	Cut string
 }
@@ -94,7 +92,6 @@ type ZoneFacts struct {
 	Parents []ParentFacts
 }
 
-// Server is a name server to ask for a zone and a name.
 type Server struct {
 	// Of is shown to the user: the server's name, or its address with the class.
 	Of string

@@ -96,7 +96,6 @@ func (s *Snapshot) State() sethash.State { return s.state }
 
 func (s *Snapshot) Hash() string { return s.header.Hash(s.state) }
 
-// Len returns the number of rows.
 func (s *Snapshot) Len() int { return s.rows }
 
 func (s *Snapshot) EntryCount() int { return content.EntryCount(s.nsRRsets, s.rows) }

@@ -31,7 +31,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Options configure an actuator.
 type Options struct {
 	// Local configures the client of this cluster's Kubizone; may be nil.
 	Local *rest.Config

@@ -30,7 +30,6 @@ type Config struct {
 	Key    transfer.Key
 }
 
-// Backend implements server.Backend.
 type Backend struct {
 	config Config
 	// For knownZone the server signed an answer or rejected the key.

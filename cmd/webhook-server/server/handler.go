@@ -57,7 +57,6 @@ type handler struct {
 	bodySlots chan struct{}
 }
 
-// Validate returns all errors.
 func (config Config) Validate() error {
 	wrong := []error{config.Algorithm.Validate()}
 	if base := config.BasePath; base != "" {
@@ -69,7 +68,6 @@ func (config Config) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// New returns the handler.
 func New(config Config) (http.Handler, error) {
 	var missing error
 	if config.Backend == nil || config.Secrets == nil {

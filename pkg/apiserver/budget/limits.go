@@ -119,7 +119,6 @@ func (s Stock) octetsOf(quota int64) int64 {
 
 var Default = Limits{Stored: Stock{Percent: 25}, Written: 2 << 20, Clusters: DefaultClusters}
 
-// AddFlag adds --namespace-budget.
 func (l *Limits) AddFlag(flags *pflag.FlagSet) {
 	flags.Func("namespace-budget", "budget of each namespace, as "+form+": stored limits its records and zones in etcd (a share of "+
 		"etcd's quota, octets or unlimited), written the octets a second that its writes put into etcd, on each server, clusters its "+

@@ -37,7 +37,6 @@ const (
 	retryInterval       = time.Second
 )
 
-// New returns a Confirmer, and registers its metrics.
 func New(config Config) *Confirmer {
 	c := &Confirmer{config: config, Metrics: NewMetrics(config.Registry)}
 	if config.Leases != nil {

@@ -32,7 +32,6 @@ const (
 	flushFor    = 3 * time.Second
 )
 
-// Config configures the history of zones.
 type Config struct {
 	// Retention applies to zones without historyRetention. Nil means 168h.
 	Retention *time.Duration

@@ -37,7 +37,6 @@ type sharedFields struct {
 	values        []string
 }
 
-// New wraps a codec.
 func New(codec runtime.Codec) Codec {
 	return Codec{codec, lru.New(sharedObjects), &parts{lru.New(sharedParts), lru.New(sharedParts)}}
 }

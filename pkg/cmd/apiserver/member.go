@@ -24,7 +24,6 @@ type MemberOptions struct {
 	Cluster    embed.Cluster
 }
 
-// AddFlags adds the flags of an etcd in this process, and of its cluster.
 func (o *MemberOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.DataDir, "etcd-data-dir", o.DataDir, "Directory of an etcd that runs in this process, instead of --etcd-servers; "+
 		"created if missing.")
@@ -43,7 +42,6 @@ func (o *MemberOptions) AddFlags(flags *pflag.FlagSet) {
 		"others: a client with a certificate of it is a member.")
 }
 
-// Validate returns all errors.
 func (o *MemberOptions) Validate() []error {
 	if o.QuotaBytes < 0 {
 		return []error{fmt.Errorf("--etcd-quota-bytes %d: must not be negative; 0 means 8 GiB", o.QuotaBytes)}

@@ -49,7 +49,6 @@ const (
 	defaultWatchTermination = 5 * time.Second
 )
 
-// Options are the flags.
 type Options struct {
 	ServerRun     *genericoptions.ServerRunOptions
 	Etcd          *genericoptions.EtcdOptions
@@ -211,7 +210,6 @@ func (o *Options) Complete() error {
 	return nil
 }
 
-// Validate returns all errors (P1).
 func (o *Options) Validate() error {
 	var wrong []error
 	for _, faults := range [][]error{

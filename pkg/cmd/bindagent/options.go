@@ -67,7 +67,6 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 		"the agent then runs as a child process, which is started again when it ends or hangs; empty for none")
 }
 
-// NewCommand returns the command.
 func NewCommand() *cobra.Command {
 	o := newOptions()
 	command := &cobra.Command{

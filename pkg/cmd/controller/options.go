@@ -24,7 +24,6 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/tracing"
 )
 
-// Options are the flags.
 type Options struct {
 	Client        *kubeconfig.Options
 	HealthListen  string
@@ -64,7 +63,6 @@ type Config struct {
 	Out           io.Writer
 }
 
-// Complete returns all errors.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{LeaseDuration: o.LeaseDuration, Out: out}
 	var err error

@@ -51,7 +51,6 @@ func (s Sources) ListServers(of *v1alpha1.DNSClass) []string {
 	return names
 }
 
-// Constructors returns the constructor of each kind of provider by its block in a DNSClass.
 func (s Sources) Constructors() map[string]controller.NewProvider {
 	all := map[string]controller.NewProvider{"bind9": s.newBind9, "transfer": s.newTransfer}
 	for block, constructor := range provider.Providers {

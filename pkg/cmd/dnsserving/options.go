@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/primary/updates"
 )
 
-// Options are the flags.
 type Options struct {
 	DNSListen     string
 	DNSViews      []string
@@ -72,7 +71,6 @@ func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary
 	return dns, nil
 }
 
-// Complete returns all errors.
 func (o *Options) Complete() (c Config, warnings []string, err error) {
 	c.DNSViews = o.DNSViews
 	var wrong []error

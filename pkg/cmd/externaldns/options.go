@@ -32,7 +32,6 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// Options are the flags.
 type Options struct {
 	Client       *kubeconfig.Options
 	Local        string
@@ -41,7 +40,6 @@ type Options struct {
 	Mapping      externaldns.Mapping
 }
 
-// NewOptions returns the defaults.
 func NewOptions() *Options {
 	return &Options{Client: kubeconfig.NewOptions(), Listen: "127.0.0.1:8888", HealthListen: ":8080",
 		Mapping: externaldns.Mapping{Owner: "default", Template: usualTemplate}}
@@ -76,7 +74,6 @@ type Config struct {
 	Out            io.Writer
 }
 
-// Complete returns all errors.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Mapping: o.Mapping, Out: out}
 	var wrong []error

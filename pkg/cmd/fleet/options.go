@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/program"
 )
 
-// Options are the flags.
 type Options struct {
 	Client                     *kubeconfig.Options
 	HealthListen, Lease        string
@@ -70,7 +69,6 @@ type Config struct {
 	Out            io.Writer
 }
 
-// Complete returns all errors.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Out: out}
 	var wrong []error

@@ -28,7 +28,6 @@ type Options struct {
 	overrides clientcmd.ConfigOverrides
 }
 
-// NewOptions returns the defaults.
 func NewOptions() *Options {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.DefaultClientConfig = &clientcmd.DefaultClientConfig

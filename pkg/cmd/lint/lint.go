@@ -70,7 +70,6 @@ func (f Finding) String() string {
 	return f.Severity + ": " + f.Object + ": " + f.Text
 }
 
-// String returns the counts.
 func (r *Report) String() string {
 	return fmt.Sprintf("%d objects judged: %d refused, %d warnings; %d of other kinds passed over", r.Judged, r.Refused, r.Warnings,
 		r.PassedOver)

@@ -252,7 +252,6 @@ func (s *store) removeRecord(r *law.Record, made *law.Plan) {
 	}
 }
 
-// isNSHost reports whether NS Records of the zone name a host.
 func (s *store) isNSHost(z *law.Zone, host name.Name) bool {
 	for _, at := range s.records[z.UID] {
 		for _, r := range at {

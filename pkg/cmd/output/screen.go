@@ -62,5 +62,4 @@ func (w *Writer) refreshScreen() Screen {
 	return w.screen
 }
 
-// IsTerminal reports whether a writer is a terminal.
 func IsTerminal(to io.Writer) bool { return screenOf(to).Width > 0 }

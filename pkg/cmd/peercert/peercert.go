@@ -53,7 +53,6 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Dir, "dir", o.Dir, "directory to write ca.crt, tls.crt and tls.key to")
 }
 
-// Validate returns all errors.
 func (o *Options) Validate() error {
 	var wrong []error
 	if namespace, name, ok := strings.Cut(o.Secret, "/"); !ok || namespace == "" || name == "" {

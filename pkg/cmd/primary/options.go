@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/tracing"
 )
 
-// Options are the flags.
 type Options struct {
 	dnsserving.Options
 	Client       *kubeconfig.Options
@@ -67,7 +66,6 @@ type Config struct {
 	Out      io.Writer
 }
 
-// Complete returns all errors.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Out: out, SecretsDir: o.SecretsDir}
 	var dns, health, client, service, spans error

@@ -31,7 +31,6 @@ const (
 	readPause    = 30 * time.Second
 )
 
-// Informers is an informer factory.
 type Informers interface {
 	StartWithContext(ctx context.Context)
 	Shutdown()

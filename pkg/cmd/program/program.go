@@ -30,7 +30,6 @@ import (
 
 // Program is a command line.
 type Program struct {
-	// Name begins each error.
 	Name string
 	Root *cobra.Command
 	// Explain, if set, adds the next step to an error.

@@ -34,7 +34,6 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.KeyFile, "etcd-keyfile", o.KeyFile, "its key")
 }
 
-// Validate returns all errors.
 func (o *Options) Validate() error {
 	var wrong []error
 	if (o.DataDir == "") == (len(o.Servers) == 0) {

@@ -88,5 +88,4 @@ func (i *Item) Object() string {
 	return i.Namespace + "/" + i.Name
 }
 
-// String returns kind and object.
 func (i *Item) String() string { return i.Kind + " " + i.Object() }

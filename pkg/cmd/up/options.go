@@ -25,7 +25,6 @@ import (
 	"kubi.zone/kubizone/pkg/load"
 )
 
-// Options are the flags.
 type Options struct {
 	dnsserving.Options
 	DataDir       string
@@ -86,7 +85,6 @@ type Config struct {
 	Out                io.Writer
 }
 
-// Complete returns all errors (U1).
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, AllowInlineSecrets: o.AllowInlineSecrets, ACME: o.ACME,
 		SecretsDir: o.SecretsDir, Verbosity: o.Verbosity, Out: out, ParentServers: signing.LookupParentServers(

@@ -43,7 +43,6 @@ var (
 
 const shown = 20
 
-// Options are the flags.
 type Options struct {
 	Client      *kubeconfig.Options
 	Servers     []string

@@ -97,11 +97,10 @@ type Stats struct {
 // decision.
 type Memory struct {
 	Config
-	ID      string
-	workers etcd.Workers
-	Stats   Stats
-	Ops     atomic.Int64 // limit of operations in an etcd transaction
-	// Sessions is a pool for EarlyRecord.
+	ID        string
+	workers   etcd.Workers
+	Stats     Stats
+	Ops       atomic.Int64 // limit of operations in an etcd transaction
 	Sessions  sync.Pool
 	decisions atomic.Int64 // counted for CheckCovered
 

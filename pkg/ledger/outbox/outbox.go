@@ -72,7 +72,6 @@ func (ob *Outbox) isGaining(view string, n name.Name) bool {
 	return h != nil && h.MayGainRecords(n)
 }
 
-// Terminates reports whether a namespace is known to be terminating.
 func (ob *Outbox) Terminates(namespace string) bool {
 	return ob.terminating != nil && ob.terminating(namespace)
 }

@@ -30,7 +30,6 @@ func Version(revision, sub int64) int64 {
 	return revision*Objects + sub
 }
 
-// Split is the inverse of Version.
 func Split(version int64) (revision, sub int64) { return version / Objects, version % Objects }
 
 func wholeRevision(version int64) int64 { return (version+1)/Objects - 1 }

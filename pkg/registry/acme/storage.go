@@ -31,7 +31,6 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Writer is updatekey.Writer.
 type Writer interface {
 	Apply(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (v1alpha1.UpdateRequestStatus, error)
 	Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update.Message) (bool, error)

@@ -53,7 +53,6 @@ type Config struct {
 	ReturnQuota func(ctx context.Context, namespace string, records int)
 }
 
-// Handler serves the writes of items (direct.Handler).
 type Handler interface {
 	Decode(w *direct.Write, text []byte)
 	Serve(ctx context.Context, w *direct.Write) (code int, answer runtime.Object)

@@ -78,7 +78,6 @@ type Index[T Object] struct {
 	Get    func(T) string
 }
 
-// REST is the storage of a kind.
 type REST[T Object] struct {
 	*genericregistry.Store
 	of     *Kind[T]

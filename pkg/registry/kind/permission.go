@@ -25,7 +25,6 @@ func (e Endpoint) New() runtime.Object { return e.Object.DeepCopyObject() }
 
 func (Endpoint) Destroy() {}
 
-// Resource is the Endpoint of a resource.
 type Resource struct {
 	Endpoint
 	singular   string

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Subresource is a separately written part of an object.
 type Subresource[T Object] struct {
 	// Copy copies the part from written, the request's object, to after, the stored one.
 	Copy     func(after, written T)

@@ -80,7 +80,6 @@ func readRecord(r *v1alpha1.UpdateRequestRecord, path *field.Path) (rr update.RR
 
 const fieldManager = "dynamic-update"
 
-// share has the Records that updates made at a name.
 type share map[rdata.Type]*v1alpha1.Record
 
 func divideRecords(s update.Scope, in zone, fqdn name.Name, records []*v1alpha1.Record) (p update.Present, made share, err error) {

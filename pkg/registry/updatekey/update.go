@@ -30,7 +30,6 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Group has the users of all UpdateKeys.
 const Group = "kubi.zone:updatekeys"
 
 // User returns the user of an UpdateKey, without rights for requests from outside (changeset.ActFor).

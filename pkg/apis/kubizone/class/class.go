@@ -93,7 +93,6 @@ var providerBlocks = func() (blocks []reflect.StructField) {
 	return blocks
 }()
 
-// Providers returns the kinds of provider, the names of blocks of DNSClassSpec.
 func Providers() []string {
 	kinds := make([]string, len(providerBlocks))
 	for i, block := range providerBlocks {

@@ -45,8 +45,7 @@ type Agent struct {
 	// URL begins with https, or with http if PlainHTTP is true.
 	URL       string
 	PlainHTTP bool
-	// Token is the bearer token for the agent.
-	Token v1alpha1.SecretKeyReference
+	Token     v1alpha1.SecretKeyReference
 	// Authorities are PEM certificates of the authority that signed the agent's. If AuthoritiesKey is set, read them
 	// from this key of Token's Secret instead. If both are empty, the system's authorities count.
 	Authorities    []byte

@@ -28,7 +28,6 @@ func internalOf(version schema.GroupVersion) schema.GroupVersion {
 	return schema.GroupVersion{Group: version.Group, Version: runtime.APIVersionInternal}
 }
 
-// StoredVersions has a version of each stored group.
 var StoredVersions = schema.GroupVersions{v1alpha1.SchemeGroupVersion, bind9.SchemeGroupVersion}
 
 var servedVersions = append(StoredVersions[:len(StoredVersions):len(StoredVersions)], acme.SchemeGroupVersion)

@@ -22,7 +22,6 @@ const (
 
 const splitDelegation = "write several Delegations, or replace several patterns by one with *"
 
-// Delegation validates a new Delegation.
 func Delegation(delegation *v1alpha1.Delegation) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&delegation.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	errs = append(errs, DelegationSize(delegation, nil)...)

@@ -23,7 +23,6 @@ const MaxDescription = 1024
 
 var specPath = field.NewPath("spec")
 
-// Record validates a new Record.
 func Record(record *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&record.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	errs = append(errs, validateOnConflict(record, &v1alpha1.Record{})...)

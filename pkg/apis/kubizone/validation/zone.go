@@ -40,7 +40,6 @@ const (
 	maxContactBytes  = 1024
 )
 
-// Zone validates a new Zone.
 func Zone(zone *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&zone.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	errs = append(errs, ZoneSize(zone, nil)...)
