@@ -43,7 +43,6 @@ type Metrics struct {
 
 var countedPrefixes = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "orphans": "adoption"}
 
-// NewMetrics registers and returns the metrics.
 func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjournal.Source, set *zoneview.Set) *Metrics {
 	m := &Metrics{ledger: of, feed: feed, zones: set, certificates: inventory.Certificates{}, keyCounts: map[string]*atomic.Int64{}}
 	for room := range countedPrefixes {

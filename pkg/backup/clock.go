@@ -22,7 +22,6 @@ import (
 // A store restored earlier from an older backup can still be ahead. To exceed such a store too, set Since to the time
 // of the older backup.
 type Clock struct {
-	// Now is the start of the restore.
 	Now time.Time
 	// Since is the time of the backup, or of an older backup restored later.
 	Since time.Time

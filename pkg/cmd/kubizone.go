@@ -88,7 +88,6 @@ func quote(argument string) string {
 	return "'" + strings.ReplaceAll(argument, "'", `'\''`) + "'"
 }
 
-// Main returns the exit code.
 func Main(arguments []string, out, stderr io.Writer) int {
 	return newProgram().Main(arguments, out, stderr)
 }

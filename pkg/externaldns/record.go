@@ -23,7 +23,6 @@ import (
 )
 
 const (
-	// FieldManager is the field manager of the Records.
 	FieldManager = v1alpha1.ExternalDNSFieldManager
 	heritage     = "heritage=external-dns"
 )

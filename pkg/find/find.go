@@ -154,7 +154,6 @@ func (s *Search) Enclosing(ctx context.Context, fqdn name.Name) (nearest []v1alp
 	return nearest, nil
 }
 
-// ZonesAt returns the zones of a name, by view.
 func (s *Search) ZonesAt(ctx context.Context, fqdn name.Name) (zones []v1alpha1.Zone, err error) {
 	search := *s // rights to list Records may differ
 	err = Each(ctx, &search, "zones", func(in string) Lister[*v1alpha1.ZoneList] { return s.API.Zones(in).List }, metav1.ListOptions{
@@ -182,7 +181,6 @@ func (s *Search) ZoneAt(ctx context.Context, fqdn name.Name) (*v1alpha1.Zone, er
 
 func compareViews(a, b v1alpha1.Zone) int { return cmp.Compare(a.Status.View, b.Status.View) }
 
-// Lister is a List method of a client.
 type Lister[L runtime.Object] = func(context.Context, metav1.ListOptions) (L, error)
 
 // Each calls do for the objects of all namespaces, or if forbidden, of the user's. A refusal clears s.Everywhere.
@@ -201,7 +199,6 @@ func Each[L, T runtime.Object](ctx context.Context, s *Search, resource string, 
 	return nil
 }
 
-// EachRecord calls do for each Record.
 func (s *Search) EachRecord(ctx context.Context, options metav1.ListOptions, do func(*v1alpha1.Record) error) error {
 	return Each(ctx, s, "records", func(in string) Lister[*v1alpha1.RecordList] { return s.API.Records(in).List }, options, do)
 }

@@ -52,7 +52,6 @@ type Plan struct {
 	awaits bool // the Zone is not created yet
 }
 
-// Reversal is the write that restores a Record.
 type Reversal struct {
 	// Op is "+" to create the Record again, "~" to change it, "-" to delete it.
 	Op        string `json:"op"`
@@ -195,7 +194,6 @@ type planner struct {
 	zone    types.NamespacedName
 }
 
-// Namespaces returns the names of the Records in steps, by namespace.
 func Namespaces(undone []v1alpha1.HistoryStep) map[string][]string {
 	out := map[string][]string{}
 	for _, t := range touchesOf(undone, nil) {

@@ -11,7 +11,6 @@ import (
 	"net/http"
 )
 
-// Transport sends requests to a handler.
 type Transport struct{ Handler http.Handler }
 
 var _ http.RoundTripper = Transport{}

@@ -109,8 +109,7 @@ const (
 	// ScanReferring selects the objects waiting for the zone object Target, and zones elsewhere referring to it by
 	// (View, Name) (RefersFrom).
 	ScanReferring ScanKind = "referring"
-	// ScanPending selects the zones that wait for Target.
-	ScanPending ScanKind = "pending"
+	ScanPending   ScanKind = "pending"
 	// ScanNamespaces selects the records of Namespaces in the zone with the UID Zone, or waiting at or below (View,
 	// Name) or for Target.
 	ScanNamespaces ScanKind = "namespaces"

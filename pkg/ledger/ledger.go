@@ -48,8 +48,7 @@ type Config struct {
 	HasDefaultClass func(namespace, view string) bool
 	// HasNameServers reports whether every class of a zone has its own name servers.
 	HasNameServers func(*v1alpha1.Zone) bool
-	// IsTerminating reports whether a namespace is known to be terminating.
-	IsTerminating func(namespace string) bool
+	IsTerminating  func(namespace string) bool
 	// OnHold is called when this server's write holds back a zone by a mass deletion.
 	OnHold func(*v1alpha1.Zone)
 	// Notify is called with the effects of this server's writes on other namespaces.

@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// Target is the Zone that gets the records of a zone file.
 type Target struct {
 	Zone types.NamespacedName
 	// Namespace is for the Records.

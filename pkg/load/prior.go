@@ -69,7 +69,6 @@ func (p *priors) findZone(fqdn name.Name, view string) (zone types.NamespacedNam
 	return zone
 }
 
-// addLeft adds the removal of an object.
 func (p *priors) addLeft(o *unstructured.Unstructured) {
 	if o.GetKind() == "Record" {
 		p.addRemoval(o, "removal of ")

@@ -59,7 +59,6 @@ func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 		keyBlock.Bytes)}, nil
 }
 
-// Authority returns a certificate authority's template.
 func Authority(commonName string) x509.Certificate {
 	return x509.Certificate{
 		Subject:               pkix.Name{CommonName: commonName},
@@ -128,7 +127,6 @@ func (p *Pair) SignedBy(authority *Pair) bool {
 	return p.Cert.CheckSignatureFrom(authority.Cert) == nil
 }
 
-// Covers reports whether the certificate is valid for all hosts.
 func (p *Pair) Covers(hosts []string) bool {
 	for _, host := range hosts {
 		if p.Cert.VerifyHostname(host) != nil {

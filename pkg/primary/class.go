@@ -158,7 +158,6 @@ func (c *Class) replaceCatalog(fqdn name.Name) {
 	}
 }
 
-// Close removes the class from the Primary.
 func (c *Class) Close() {
 	s := c.parent
 	s.registryMu.Lock()

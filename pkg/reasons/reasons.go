@@ -54,7 +54,6 @@ var (
 	cites  = regexp.MustCompile(` \(S\d+\.\d+(, S\d+\.\d+| to S\d+\.\d+)*\)$`)
 )
 
-// All returns the explanations in the order of docs/reasons.md.
 var All = sync.OnceValue(func() (all []Explanation) {
 	of := ""
 	for line := range strings.Lines(docs.Reasons) {
@@ -80,7 +79,6 @@ var All = sync.OnceValue(func() (all []Explanation) {
 
 func plain(text string) string { return strings.ReplaceAll(link.ReplaceAllString(text, "$1"), "`", "") }
 
-// Find returns the explanations of a reason, regardless of case.
 func Find(reason string) (found []Explanation) {
 	for _, one := range All() {
 		if strings.EqualFold(one.Reason, reason) {

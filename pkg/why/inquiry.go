@@ -18,7 +18,6 @@ import (
 
 const atOnce = 8
 
-// Clients reads the API, and asks name servers, for an inquiry.
 type Clients struct {
 	API versioned.Interface
 	// Ask asks a name server, as verify.Ask does. Nil asks none. Tenants choose the addresses of NS names and of

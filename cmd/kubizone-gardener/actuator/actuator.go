@@ -43,7 +43,6 @@ type Options struct {
 	PollInterval  time.Duration
 }
 
-// NewOptions returns the defaults.
 func NewOptions() Options {
 	return Options{ReadyTimeout: 90 * time.Second, RetryInterval: 15 * time.Second, CallTimeout: 15 * time.Second,
 		PollInterval: 500 * time.Millisecond}

@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
-// Config configures a Backend.
 type Config struct {
 	URL string
 	// Types are written and listed by the provider; by default ListedTypes.
@@ -32,7 +31,6 @@ type Config struct {
 	Now    func() time.Time
 }
 
-// Backend implements server.Backend.
 type Backend struct {
 	config Config
 	base   *url.URL

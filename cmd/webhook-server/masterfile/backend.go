@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Config configures a Backend.
 type Config struct {
 	// Files are the existing files by zone; modes are kept.
 	Files map[name.Name]string
@@ -33,7 +32,6 @@ type Config struct {
 
 const commandTimeout = 30 * time.Second
 
-// Backend implements server.Backend.
 type Backend struct {
 	config Config
 	zones  map[name.Name]*zone

@@ -24,7 +24,6 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// Config configures a Backend.
 type Config struct {
 	Server string
 	Key    transfer.Key

@@ -24,7 +24,6 @@ import (
 	"kubi.zone/kubizone/pkg/slots"
 )
 
-// Config configures a server.
 type Config struct {
 	Backend Backend
 	// Secrets returns the valid secrets, two during a rotation. Empty secrets are ignored.

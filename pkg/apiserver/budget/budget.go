@@ -166,7 +166,6 @@ func (b *Budgets) EndCount() {
 	b.recount, b.hasCounted = nil, true
 }
 
-// Write is a client's write.
 type Write struct {
 	Resource        schema.GroupResource
 	Namespace, Name string

@@ -12,7 +12,6 @@ import (
 
 type Metrics struct{ refused *metrics.CounterVec }
 
-// NewMetrics registers and returns the metrics.
 func NewMetrics(registry metrics.KubeRegistry, budgets *Budgets) *Metrics {
 	m := &Metrics{metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "kubizone_namespace_budget_refusals_total", StabilityLevel: metrics.BETA,
@@ -67,7 +66,6 @@ func (b *Budgets) measureNamespaces() (stored, written map[string]sample) {
 	return stored, written
 }
 
-// Namespaces returns the namespaces with stored objects.
 func (b *Budgets) Namespaces() []string {
 	if b == nil {
 		return nil

@@ -45,7 +45,6 @@ func New(config Config) *Confirmer {
 	return c
 }
 
-// NewMetrics registers and returns metrics.
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	m := &Metrics{
 		tally: newTally(),

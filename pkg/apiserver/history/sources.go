@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger"
 )
 
-// Sources implements zone.Sources.
 type Sources struct {
 	Ledger  *ledger.Ledger
 	Records rest.Getter

@@ -12,7 +12,6 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// Certificates has a reader of certificates by name.
 type Certificates map[string]func() ([]*x509.Certificate, error)
 
 // AddFile adds a PEM file, unless path is "".

@@ -28,7 +28,6 @@ const (
 	checkPause = time.Minute
 )
 
-// Rule is an RBAC rule of a single resource.
 type Rule struct {
 	group, resource, subresource string
 	namespace, name              string

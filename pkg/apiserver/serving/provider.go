@@ -112,7 +112,6 @@ func New(config Config) (*Provider, error) {
 	return p, nil
 }
 
-// Name returns the Secret's name.
 func (p *Provider) Name() string { return p.name }
 
 // CurrentCertKeyContent returns the served leaf and key in PEM; nil before RunOnce.

@@ -155,7 +155,6 @@ func without(names []string, to *pflag.FlagSet, add func(*pflag.FlagSet)) {
 	})
 }
 
-// Flags binds the options to flags, in groups.
 func (o *Options) Flags() cliflag.NamedFlagSets {
 	var all cliflag.NamedFlagSets
 	without(notRunFlags, all.FlagSet("generic"), o.ServerRun.AddUniversalFlags)

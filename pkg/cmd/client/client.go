@@ -79,7 +79,6 @@ func complete(started string, arguments []string) []string {
 	return arguments
 }
 
-// Main returns the exit code.
 func Main(arguments []string, out, stderr io.Writer) int {
 	return newProgram().Main(complete(os.Args[0], arguments), out, stderr)
 }

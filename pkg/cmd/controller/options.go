@@ -32,7 +32,6 @@ type Options struct {
 	Traces        tracing.Options
 }
 
-// NewOptions returns the defaults.
 func NewOptions() *Options {
 	return &Options{
 		Client: kubeconfig.NewOptions(), HealthListen: ":8080",
@@ -50,7 +49,6 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"is not renewed; a controller that loses it ends its calls within half of this")
 }
 
-// Config is the result of Complete.
 type Config struct {
 	delivering.Retries
 	HealthListen netip.AddrPort

@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// Retries are the delays of retries and health checks.
 type Retries struct {
 	Backoff        delivery.Backoff
 	HealthInterval time.Duration

@@ -29,7 +29,6 @@ type Options struct {
 	TSIGKeyFile   string
 }
 
-// NewOptions returns the defaults.
 func NewOptions() Options {
 	return Options{
 		DNSListen:     "127.0.0.1:5300",
@@ -48,7 +47,6 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"transfers then need one of them, and the first signs what is sent to secondaries")
 }
 
-// Config is the result of Complete.
 type Config struct {
 	DNSListen netip.AddrPort
 	DNSViews  []string

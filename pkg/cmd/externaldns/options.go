@@ -65,7 +65,6 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"with --cluster that of the pod, else that of the Records")
 }
 
-// Config is the result of Complete.
 type Config struct {
 	externaldns.Mapping
 	Listen, HealthListen netip.AddrPort

@@ -31,7 +31,6 @@ type Options struct {
 	KeyReaders, AgentReaders   []string
 }
 
-// NewOptions returns the defaults.
 func NewOptions() *Options {
 	return &Options{
 		Client: kubeconfig.NewOptions(), HealthListen: ":8080", Lease: "kubizone-system/kubizone-fleet",
@@ -58,7 +57,6 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"from which servers transfer the zones of catalogs")
 }
 
-// Config is the result of Complete.
 type Config struct {
 	HealthListen   netip.AddrPort
 	Client         *rest.Config

@@ -210,7 +210,6 @@ func (r *Plan) pickObjects(loader *load.Loader, path string, text []byte) (objec
 	return objects
 }
 
-// NewPlanCommand returns the sub-command plan.
 func NewPlanCommand() *cobra.Command {
 	o := NewPlanner()
 	command := &cobra.Command{

@@ -47,8 +47,7 @@ type ZonePlan struct {
 	Zone    string        `json:"zone"`
 	FQDN    string        `json:"fqdn,omitempty"`
 	Changes []load.Change `json:"changes"`
-	// RRsets is the number of RRsets in the zone before.
-	RRsets int64 `json:"rrsets,omitempty"`
+	RRsets  int64         `json:"rrsets,omitempty"`
 	// Held is the reason why delivery of the zone is or would be on hold after a mass deletion; "" without a hold.
 	Held string `json:"held,omitempty"`
 	// Classes are the DNSClasses whose servers get the changes. Unknown says why they cannot be read.
@@ -63,7 +62,6 @@ type ZonePlan struct {
 	write *load.Change
 }
 
-// Note is a message of the server.
 type Note struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
@@ -298,7 +296,6 @@ func (z *ZonePlan) describeClasses() string {
 	return strings.Join(z.Classes, ", ")
 }
 
-// Summary returns the numbers of objects.
 func (r *Plan) Summary() string {
 	text := r.Counts.String()
 	if r.PassedOver > 0 {
@@ -317,7 +314,6 @@ type Section struct {
 	Classes, Held, Left string
 }
 
-// Sections divides the plan for people.
 func (r *Plan) Sections() (sections []Section) {
 	for _, z := range r.Zones {
 		sections = append(sections, Section{z.title(), true, linesOf(z.Changes), z.describeClasses(), z.Held, strings.Join(z.Left, ", ")})

@@ -30,7 +30,6 @@ const (
 // Version is the apiVersion of JSON and YAML documents. Programs read them: a field is removed only with a new version.
 const Version = "client.kubi.zone/v1alpha1"
 
-// Format is the flag -o.
 type Format struct {
 	form  string
 	forms []string

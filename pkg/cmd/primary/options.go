@@ -31,7 +31,6 @@ type Options struct {
 	Traces       tracing.Options
 }
 
-// NewOptions returns the defaults.
 func NewOptions() *Options {
 	return &Options{Options: dnsserving.NewOptions(), Client: kubeconfig.NewOptions(), HealthListen: ":8080"}
 }

@@ -28,7 +28,6 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// Program is a command line.
 type Program struct {
 	Name string
 	Root *cobra.Command
@@ -281,7 +280,6 @@ type noError struct{ text string }
 
 func (e *noError) Error() string { return e.text }
 
-// Main returns the exit code.
 func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -24,7 +24,6 @@ const flushTime = 5 * time.Second
 
 type Options struct{ ConfigFile string }
 
-// AddFlags binds the flag.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.ConfigFile, "tracing-config-file", o.ConfigFile, "file with a TracingConfiguration of "+
 		"apiserver.config.k8s.io, as kube-apiserver's; empty: no traces")

@@ -40,7 +40,6 @@ type Options struct {
 	Verbosity int
 }
 
-// NewOptions returns the defaults.
 func NewOptions() *Options {
 	return &Options{
 		Options:       dnsserving.NewOptions(),
@@ -67,7 +66,6 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"as files NAMESPACE/NAME/KEY; a change is seen within seconds (default: secrets in --data-dir, if it exists)")
 }
 
-// Config is the result of Complete.
 type Config struct {
 	dnsserving.Config
 	DataDir            string

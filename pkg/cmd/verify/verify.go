@@ -52,7 +52,6 @@ type Options struct {
 	format      *output.Format
 }
 
-// NewOptions returns the defaults.
 func NewOptions() *Options {
 	return &Options{Client: kubeconfig.NewOptions(), format: &output.Format{}}
 }
@@ -70,7 +69,6 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"most; needs the right to patch the Zone")
 }
 
-// Result is the output of -o json.
 type Result struct {
 	Zone   string `json:"zone"`
 	FQDN   string `json:"fqdn"`

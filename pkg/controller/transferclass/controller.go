@@ -57,7 +57,6 @@ type Config struct {
 	OnJoin func(zone cache.ObjectName)
 }
 
-// Controller runs once.
 type Controller struct {
 	Config
 	queue  workqueue.TypedRateLimitingInterface[task]

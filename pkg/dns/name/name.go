@@ -28,7 +28,6 @@ func (n Name) relText() string {
 // Labels returns the labels from left to right. The root has none.
 func (n Name) Labels() []string { return splitLabels(n.relText()) }
 
-// NumLabels returns the number of labels.
 func (n Name) NumLabels() int {
 	if n.s == "" || n.s == "." {
 		return 0

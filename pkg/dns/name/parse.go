@@ -257,7 +257,6 @@ func (a *asciiScan) judgeLabel(label string, start int) {
 	}
 }
 
-// Quote quotes and truncates text for a message.
 func Quote(text string) string {
 	const most = 100
 	if len(text) > most {

@@ -33,7 +33,6 @@ func (r Rel) labelText() string {
 // Labels returns the labels from left to right. The apex has none.
 func (r Rel) Labels() []string { return splitLabels(r.labelText()) }
 
-// NumLabels returns the number of labels.
 func (r Rel) NumLabels() int {
 	if r.s == "" || r.s == "@" {
 		return 0

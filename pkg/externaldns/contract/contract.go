@@ -101,7 +101,6 @@ func ReadEndpoints(body io.Reader) (all []*Endpoint, err error) {
 	return dropNil(all), err
 }
 
-// ReadChanges decodes changes.
 func ReadChanges(body io.Reader) (c Changes, err error) {
 	err = readBody(body, &c)
 	c.Create, c.Delete, c.UpdateNew = dropNil(c.Create), dropNil(c.Delete), dropNil(c.UpdateNew)

@@ -39,7 +39,6 @@ type Header struct {
 	NameServers []NameServer `json:"nameServers,omitempty"`
 }
 
-// Row is a value of an RRset.
 type Row struct {
 	Owner name.Rel   `json:"o"`
 	Type  rdata.Type `json:"t"`

@@ -111,8 +111,7 @@ type Step struct {
 	// From is the serial before the step, or 0 if the step creates the zone. Serial is the serial after.
 	From   serial.Serial `json:"f,omitzero"`
 	Serial serial.Serial `json:"s"`
-	// State is the hash of the content after the step.
-	State sethash.State `json:"h,omitzero"`
+	State  sethash.State `json:"h,omitzero"`
 	// HeaderBefore and HeaderAfter are nil unless the step changes the SOA, default TTL or name servers. Only
 	// HeaderAfter is set if the step creates the zone.
 	HeaderBefore *Header `json:"hb,omitempty"`

@@ -23,7 +23,6 @@ const (
 	AdmittedPlain Admission = "Plain"
 )
 
-// Set holds the rules of a zone for the data of a namespace.
 type Set struct {
 	Zone         name.Name
 	OwnNamespace string
@@ -131,7 +130,6 @@ func (s *Set) AllowsZone(n name.Name, namespace string) bool {
 	return ok && s.WithMinTail(s.MinTailFor(owner, namespace)).DelegatesZone(n, namespace)
 }
 
-// DelegatesDS reports whether a rule delegates the zone n with its DS.
 func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {

@@ -29,7 +29,6 @@ func (s *ZoneSpec) Waiting() *law.Waiting {
 	return w
 }
 
-// ZoneInput is the input of DecideZone.
 type ZoneInput struct {
 	// Before is the stored zone, or nil for a creation. WaitingBefore holds the index keys of a pending zone.
 	Before        *law.Zone

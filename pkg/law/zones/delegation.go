@@ -50,7 +50,6 @@ type DelegationInput struct {
 	WorkID           string
 }
 
-// DecideDelegation decides a write of a Delegation.
 func DecideDelegation(seen *law.Facts, ask DelegationInput) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		return (&delegationDecision{r, ask}).decideDelegation()

@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// ParentInput is the input of DecideParent.
 type ParentInput struct {
 	Zone *law.Zone
 	Spec *ZoneSpec

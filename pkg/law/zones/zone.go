@@ -15,7 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideZone decides a write of a Zone.
 func DecideZone(seen *law.Facts, ask ZoneInput) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		return (&zoneDecision{Reading: r, ask: ask}).decideZone()

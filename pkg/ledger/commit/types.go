@@ -39,9 +39,8 @@ type Committer struct {
 	OnRemoval func(uid string, last uint64, x *content.Removal)
 	Retention time.Duration
 	Clients   atomic.Int64 // time of the last client write of content, in Unix nanoseconds
-	// Usage has the changed counts of records.
-	Usage usage
-	wake  chan struct{}
+	Usage     usage
+	wake      chan struct{}
 	// freedNames lost a value: Records that wait there are tried.
 	freedNames  chan FreedName
 	queuedNames map[FreedName]bool // in freedNames; guarded by Memory.Mu

@@ -81,8 +81,7 @@ type Stats struct {
 	Transactions, Conflicts atomic.Int64
 	// Batches counts transactions with several writes.
 	Batches atomic.Int64
-	// Reads counts reads of etcd for decisions.
-	Reads atomic.Int64
+	Reads   atomic.Int64
 	// CascadeSteps counts objects decided again by cascades.
 	CascadeSteps atomic.Int64
 	// Trials counts attempts to adopt waiting records and zones.
@@ -116,7 +115,6 @@ type Memory struct {
 	staleNames map[law.Key]bool
 }
 
-// Config configures a Memory.
 type Config struct {
 	Client                      *clientv3.Client
 	Layout                      layout.Keys

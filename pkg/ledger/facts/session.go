@@ -752,7 +752,6 @@ func (s *Session) IsStored(x law.Write) bool {
 	return reflect.DeepEqual(seen, x.Value)
 }
 
-// Guards returns the compares of the session's facts.
 func (s *Session) Guards() []clientv3.Cmp {
 	mem := s.mem
 	drop := mem.DropGuards

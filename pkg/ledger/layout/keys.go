@@ -249,7 +249,6 @@ type Waiter struct {
 	KeptOut string `json:"k,omitempty"`
 }
 
-// MembersBelow returns the prefix of members at and below an owner.
 func (k Keys) MembersBelow(zone string, owner name.Rel) string {
 	return k.Room("members") + zone + "/" + owner.Key()
 }

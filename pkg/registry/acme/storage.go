@@ -37,7 +37,6 @@ type Writer interface {
 	FindZone(view string, fqdn name.Name) (name.Name, bool)
 }
 
-// Config configures the storage.
 type Config struct {
 	Writer     Writer
 	Authorizer authorizer.UnconditionalAuthorizer

@@ -72,7 +72,6 @@ func ActFor(ctx context.Context, namespace string) context.Context {
 	return context.WithValue(ctx, actingKey{}, namespace)
 }
 
-// ActsFor returns the namespace that ActFor has set.
 func ActsFor(ctx context.Context) (namespace string, ok bool) {
 	namespace, ok = ctx.Value(actingKey{}).(string)
 	return namespace, ok

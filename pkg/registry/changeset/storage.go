@@ -46,7 +46,6 @@ type Set interface {
 	CommittedZone() (*v1alpha1.AdoptingZone, int64)
 }
 
-// Config configures the storage.
 type Config struct {
 	NewSet func(n int) Set
 	// ReturnQuota returns a failed set's quota of Records. Optional.

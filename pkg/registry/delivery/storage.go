@@ -34,7 +34,6 @@ type Config struct {
 	Stale func() string
 }
 
-// NewKind returns the kind of Deliveries.
 func NewKind(config Config) *kind.Kind[*v1alpha1.Delivery] {
 	of := Kind
 	of.Row = func(delivery *v1alpha1.Delivery) []any { return row(delivery, config.Stale()) }

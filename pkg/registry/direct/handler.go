@@ -31,7 +31,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Storage is the storage of a namespaced resource.
 type Storage interface {
 	rest.Creater
 	rest.Patcher

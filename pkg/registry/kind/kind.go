@@ -148,7 +148,6 @@ func (k *Kind[T]) selectObjects(label labels.Selector, field fields.Selector) st
 	return selection
 }
 
-// AttributesOf returns labels and fields for selectors.
 func (k *Kind[T]) AttributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
 	of, ok := obj.(T)
 	if !ok {

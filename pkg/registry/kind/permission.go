@@ -59,7 +59,6 @@ func (p Permission) Connect(context.Context, string, runtime.Object, rest.Respon
 	return nil, apierrors.NewMethodNotSupported(p.Resource, "create")
 }
 
-// IsAllowed reports whether the user of ctx has the asked right.
 func IsAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, asked authorizer.AttributesRecord) (bool, error) {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

@@ -57,7 +57,6 @@ func Class(ref v1alpha1.DNSClassReference) string {
 	return string(ref.Kind) + "/" + ref.Name
 }
 
-// Age returns the time since a creation.
 func Age(created metav1.Time) string {
 	if created.IsZero() {
 		return "<unknown>"

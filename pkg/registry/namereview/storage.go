@@ -38,7 +38,6 @@ type REST struct {
 
 var _ rest.Creater = (*REST)(nil)
 
-// NewREST returns the storage.
 func NewREST(config Config) *REST {
 	return &REST{kind.NewResource(&v1alpha1.NameReview{}, "namereview", true), config,
 		&ruleReader{zones: config.Zones, delegations: config.Delegations}}

@@ -20,9 +20,8 @@ import (
 type Config struct {
 	Scheme      *runtime.Scheme
 	RESTOptions generic.RESTOptionsGetter
-	// Preview decides a dry run.
-	Preview    kind.Decide[*v1alpha1.Zone]
-	Authorizer authorizer.UnconditionalAuthorizer
+	Preview     kind.Decide[*v1alpha1.Zone]
+	Authorizer  authorizer.UnconditionalAuthorizer
 	// WithEstablish tells the commit, by the context, whether the user may create zones/establish, the permission to
 	// make a zone without a parent zone.
 	WithEstablish func(ctx context.Context, allowed bool) context.Context

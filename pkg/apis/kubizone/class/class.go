@@ -47,7 +47,6 @@ func Admits(class *v1alpha1.DNSClass, namespace string, of map[string]string) bo
 
 const EveryView = "*"
 
-// Delivers reports whether the class delivers zones of a view (S1.9).
 func Delivers(class *v1alpha1.DNSClass, view string) bool {
 	views := class.Spec.Views
 	if len(views) == 0 {

@@ -105,7 +105,6 @@ func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 	return slices.CompactFunc(servers, func(a, b Server) bool { return a.UID == b.UID && a.Namespace == b.Namespace && a.Name == b.Name })
 }
 
-// ServerNamespaces returns the namespaces of possible servers of a class.
 func ServerNamespaces(of *v1alpha1.DNSClass) []string {
 	var all []string
 	if ref := of.Spec.Bind9.ClusterRef; ref != nil {

@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Changes converts the changes of an answer of zones/changes.
 func Changes(listed []v1alpha1.ZoneChange) ([]dns.Change, error) {
 	changes := make([]dns.Change, len(listed))
 	for i, of := range listed {

@@ -25,7 +25,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// Zone converts a stored Zone for the law.
 func Zone(o *v1alpha1.Zone) (*law.Zone, error) {
 	spec, err := ZoneSpec(o)
 	if err != nil {
@@ -105,7 +104,6 @@ func secondsOr(v *int32, def uint32) uint32 {
 	return uint32(*v)
 }
 
-// ZoneSpec returns the spec of a Zone for the law.
 func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
 	s := &zones.ZoneSpec{
 		Ref:        law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)},

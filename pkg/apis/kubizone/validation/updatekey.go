@@ -25,7 +25,6 @@ const (
 	MaxUpdateKeyOctets = 32 << 10
 )
 
-// UpdateKey validates a new UpdateKey.
 func UpdateKey(key *v1alpha1.UpdateKey) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&key.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	errs = append(errs, updateKeySize(key, nil)...)
