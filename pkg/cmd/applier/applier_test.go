@@ -76,7 +76,7 @@ func TestApply_together_S10_1(t *testing.T) {
 			"There is no terminal to ask at: --yes does not ask"},
 		"empty": {"---\n", []string{"-f", "-"}, "no Record found"},
 		"too many": {strings.Repeat(makeManifest("d", "192.0.2.4"), 101), []string{"-f", "-"},
-			"spec.items: Too many: 101: must have at most 100 items"},
+			"spec.items: Too many: 101: must have at most 100 items: make several change sets"},
 		"too large": {makeManifest("d", strings.Repeat("x", 270000)), []string{"-f", "-"}, "a change set may have 262144: make several"},
 		"no Record": {"apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n", []string{"-f", "-"}, `-: v1 Secret "x" is no Record`},
 		"two namespaces": {strings.Replace(makeManifest("d", "192.0.2.4"), "{name: d}", "{name: d, namespace: other}", 1),

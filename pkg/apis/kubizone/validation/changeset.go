@@ -28,7 +28,9 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	case n == 0:
 		return nil, field.ErrorList{field.Required(items, fmt.Sprintf("1 to %d Records to apply or to delete", v1alpha1.MaxChangeSetItems))}
 	case n > v1alpha1.MaxChangeSetItems:
-		return nil, field.ErrorList{field.TooMany(items, n, v1alpha1.MaxChangeSetItems)}
+		tooMany := field.TooMany(items, n, v1alpha1.MaxChangeSetItems)
+		tooMany.Detail += ": make several change sets"
+		return nil, field.ErrorList{refusal.Cite("S10.4", tooMany)}
 	}
 	if octets := countOctets(set.Spec.Items); octets > v1alpha1.MaxChangeSetOctets {
 		return nil, field.ErrorList{refusal.Cite("S10.4", field.Invalid(items, field.OmitValueType{},
