@@ -20,6 +20,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -272,6 +273,14 @@ func TestJobs(t *testing.T) {
 			t.Errorf("without a kubeconfig: %d\n%s\n%v", code, out, s.comments)
 		}
 	})
+	o, flags := newOptions(), pflag.NewFlagSet("", pflag.ContinueOnError)
+	o.addFlags(flags)
+	must.Succeed(t, flags.Parse([]string{"-f", "-", "--kubeconfig", server.Kubeconfig}))
+	var out, progress bytes.Buffer
+	err := o.run(t.Context(), strings.NewReader(string(must.Get(os.ReadFile(added))(t))), &out, &progress)
+	if !strings.Contains(out.String(), "14 objects judged") || !strings.Contains(out.String(), "+ w13.example.org. A 192.0.2.13") {
+		t.Errorf("standard input: %v\n%s", err, out.String())
+	}
 	if _, err := os.Stat(touched); err == nil {
 		t.Error("the text of a setting was run")
 	}

@@ -4,6 +4,7 @@
 package review
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -78,13 +79,14 @@ func (o *options) run(ctx context.Context, in io.Reader, out, progress io.Writer
 	}
 	r := &review{prunes: o.planner.Prunes()}
 	var err error
+	var again bytes.Buffer // the standard input, which a file named - reads twice
 	if files := o.planner.Files; len(files) > 0 {
-		if r.lint, err = lint.JudgeFiles(files, in); err != nil {
+		if r.lint, err = lint.JudgeFiles(files, io.TeeReader(in, &again)); err != nil {
 			return err
 		}
 	}
 	if !o.withoutServer {
-		r.plan, r.planErr = o.planner.Plan(ctx, nil, in, progress)
+		r.plan, r.planErr = o.planner.Plan(ctx, nil, &again, progress)
 	}
 	if r.plan != nil {
 		r.reasons = o.gate.judgePlan(r.plan)
