@@ -186,6 +186,9 @@ func (k *Kube) StartControllerManager(ctx context.Context) error {
 		"--cluster-name", "rig", "--root-ca-file", file("ca.crt"),
 		"--service-account-private-key-file", file("accounts.key"), "--use-service-account-credentials=true",
 		"--controllers", strings.Join(append([]string{controllers}, k.further...), ","), "--concurrent-gc-syncs", "5", "--concurrent-namespace-syncs", "5",
+		// A quota that is counted while the controller discovers our kinds is right only after a full count, by default
+		// in five minutes.
+		"--resource-quota-sync-period", "20s",
 	}, k.flags...)...)
 	if err != nil {
 		return err
