@@ -344,7 +344,7 @@ func (s *siege) writeFoeZone(t *rapid.T) {
 
 // While an owner withdraws rules, the other namespaces do all they can to keep their objects. A period later no
 // withdrawn object is left, the period of no other namespace was shortened, and neither clocks nor stopped servers have
-// ended anything.
+// ended anything (attack 63).
 func TestWithdrawal_adversary_S3_8(t *testing.T) {
 	for i := range 8 { // a few seconds
 		t.Run(fmt.Sprint(i), func(t *testing.T) { rapid.Check(t, besiege) })

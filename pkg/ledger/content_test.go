@@ -17,7 +17,7 @@ import (
 )
 
 // RecordsAt reads a namespace's Records at any number of names of a zone in two transactions. The reads are charged to
-// this namespace, and include no Records of other namespaces.
+// this namespace, and include no Records of other namespaces (attack 110).
 func TestRecordsAt_readsThemTogether_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill

@@ -130,7 +130,7 @@ func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_6(t *te
 }
 
 // A record that is being deleted, but has a finalizer, stays in its zone as long as the rule does. Then its names are
-// free, and no other zone adopts the record.
+// free, and no other zone adopts the record (attack 62).
 func TestCascade_releasesWhatIsBeingDeleted_S2_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

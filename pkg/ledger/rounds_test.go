@@ -196,7 +196,7 @@ func replaceLater(t *testing.T, s *store.Server, namespace, name, domain string)
 }
 
 // A namespace deletes its Record while a replacement waits at the name, and while Records of other tenants wait at
-// underscore names below. The replacement of the former holder must get the name (S2.7).
+// underscore names below. The replacement of the former holder must get the name (S2.7, attack 93).
 func TestRound_leavesANameToTheHolderThatReplacesItsOwn_S2_15(t *testing.T) {
 	t.Parallel()
 	for range 4 {

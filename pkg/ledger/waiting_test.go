@@ -25,7 +25,7 @@ import (
 )
 
 // A squatter leaves many Records waiting at a name that another namespace replaces. None of them gets the name or
-// reveals its holder, and the holder neither waits nor pays for them.
+// reveals its holder, and the holder neither waits nor pays for them (attack 93).
 func TestWaiting_aSquatterGetsNothing_S2_15(t *testing.T) {
 	t.Parallel()
 	many := 300

@@ -330,7 +330,7 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 }
 
 // A grace period counts the time in which servers ran. A clock that is a year ahead therefore does not end the period,
-// and a tenant that writes constantly does not prolong it.
+// and a tenant that writes constantly does not prolong it (attack 63).
 func TestWithdrawal_countsTimeThatServersRan_S3_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

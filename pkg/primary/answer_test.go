@@ -232,7 +232,7 @@ func (z *steppedZones) Difference(*zoneview.Snapshot, serial.Serial) (zoneview.D
 }
 
 // An IXFR difference longer than a UDP message is not even computed for a query over UDP. Over TCP the query first
-// needs a transfer slot. So no query costs more than the answer.
+// needs a transfer slot. So no query costs more than the answer (attack 112).
 func TestRespond_makesNoLongDifferenceBeforeItsPlace(t *testing.T) {
 	var values []string
 	for i := range 100 {
@@ -272,7 +272,7 @@ func TestRespond_makesNoLongDifferenceBeforeItsPlace(t *testing.T) {
 }
 
 // A query of type ANY at a name with many large RRsets is answered with the smallest. The others are not even read, so
-// such a query costs no more than a query for one type.
+// such a query costs no more than a query for one type (attack 112).
 func TestRespond_readsOneRRsetOfANY(t *testing.T) {
 	rows := []string{"big A 192.0.2.1"}
 	for _, rtype := range []string{"TXT", "SPF"} {

@@ -553,7 +553,7 @@ func makeManyUpdates(n int) *mdns.Msg {
 }
 
 // Until an update has a slot, the work for it does not grow with the number of records in the message. A message with
-// too many records is refused by the counts in its header.
+// too many records is refused by the counts in its header (attack 110).
 func TestUpdate_isReadWhenItHasItsPlace(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
 	key := makeUpdater(t, "team", updates.TransferNone)

@@ -351,7 +351,7 @@ func TestEntries_ofAnEmptyZone(t *testing.T) {
 	equalLines(t, showEntries(entries), "example.org. 360 IN SOA ns.example.org. hostmaster.example.org. 3 86400 7200 3600000 360")
 }
 
-// A child's name server at or below the cut that has no address affects only the child.
+// A child's name server at or below the cut that has no address affects only the child (attack 70).
 func TestCut_S6_3(t *testing.T) {
 	parent := name.MustParse("example.org.")
 	child := makeHeader()

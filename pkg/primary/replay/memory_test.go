@@ -97,7 +97,7 @@ func TestMemory_refusesWhatWasSignedBeforeIt(t *testing.T) {
 }
 
 // Tenants share the memory for answers. A tenant that fills more than its share evicts only its own oldest answers.
-// Messages as old as the evicted are then refused, because they may be repetitions.
+// Messages as old as the evicted are then refused, because they may be repetitions (attack 111).
 func TestMemory_tenantsEvictTheirOwnAnswers(t *testing.T) {
 	c := newClock()
 	m := New(c.readTime, valid)

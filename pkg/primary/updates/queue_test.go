@@ -11,7 +11,7 @@ import (
 )
 
 // A tenant's messages that wait for a slot occupy at most the tenant's share of memory, so there is room for another
-// tenant's messages.
+// tenant's messages (attack 110).
 func TestQueue_octetsAreSharedOut(t *testing.T) {
 	q := NewQueue(nil, time.Now, klog.Background())
 	const octets = 1<<16 - 1
