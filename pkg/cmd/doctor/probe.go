@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -95,17 +96,39 @@ func listFailed(checks string) (names []string) {
 	return names
 }
 
-// askPod asks by kube-apiserver, whose certificate then is the one seen.
+// askPod asks the pod's address and, for machines without a route to pods, by kube-apiserver. The answer by
+// kube-apiserver has no certificate of the pod.
 func (c *collector) askPod(ctx context.Context, pod *corev1.Pod) answer {
 	from := "pod " + pod.Name
 	if pod.Status.Phase != corev1.PodRunning {
 		return answer{from: from, err: fmt.Errorf("its phase is %s", pod.Status.Phase)}
 	}
-	url := c.core.CoreV1().RESTClient().Get().Namespace(pod.Namespace).Resource("pods").Name("https:" + pod.Name + ":https").
-		SubResource("proxy").URL()
-	a := askServer(ctx, c.http, from, url.String())
-	a.chain = nil
-	return a
+	var direct, proxied answer
+	var both sync.WaitGroup
+	both.Go(func() { direct = askDirect(ctx, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(portOf(pod))))) })
+	both.Go(func() {
+		url := c.core.CoreV1().RESTClient().Get().Namespace(pod.Namespace).Resource("pods").Name("https:" + pod.Name + ":https").
+			SubResource("proxy").URL()
+		proxied = askServer(ctx, c.http, from, url.String())
+		proxied.chain = nil
+	})
+	both.Wait()
+	if direct.err == nil {
+		direct.from = from
+		return direct
+	}
+	return proxied
+}
+
+func portOf(pod *corev1.Pod) int32 {
+	for _, container := range pod.Spec.Containers {
+		for _, port := range container.Ports {
+			if port.Name == "https" {
+				return port.ContainerPort
+			}
+		}
+	}
+	return 0
 }
 
 // The certificate is under test: askDirect accepts any, and sends no secret.
