@@ -280,7 +280,8 @@ func TestLoad_goesOnAfterAFileThatCannotBeLoaded(t *testing.T) {
 	if got := l.loadPath(t, dir); got != (Result{Written: 5, Failed: 3}) {
 		t.Errorf("load: %+v", got)
 	}
-	for _, want := range []string{"not loaded: " + readme + ": no SOA", "not loaded: " + refused + ": zone team/example.com: ", "c.zone: no such file"} {
+	for _, want := range []string{"not loaded: " + readme + ": no SOA", "not loaded: " + refused + ": zone team/example.com: ",
+		"c.zone: no such file"} {
 		if !l.hasReceived(want) {
 			t.Errorf("no line says %q", want)
 		}

@@ -32,7 +32,8 @@ func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 		{"NAME=PATH before the name of the file", "example.net.zone", "example.org=", bindForm, "example.org.", intoZone},
 		{"VIEW=NAME=PATH", "zone.txt", "inside=example.org=", bindForm, "example.org.", intoZone},
 		{"$ORIGIN before all", "example.net.zone", "", "$ORIGIN example.org.\n" + bindForm, "example.org.", intoZone},
-		{"an absolute SOA before the name of the file", "zone.zone", "", strings.Replace(bindForm, "@", "example.org.", 1), "example.org.", intoZone},
+		{"an absolute SOA before the name of the file", "zone.zone", "", strings.Replace(bindForm, "@", "example.org.", 1), "example.org.",
+			intoZone},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
 			path := writeFile(t, filepath.Join(t.TempDir(), tc.file), tc.text)

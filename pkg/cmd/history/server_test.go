@@ -342,15 +342,22 @@ func TestRevert_isTheTwinOfThePast(t *testing.T) {
 	remember()
 	for range 60 {
 		ns, object := []string{"one", "two"}[random.IntN(2)], fmt.Sprint("r", random.IntN(4))
-		spec := v1alpha1.RecordSpec{DomainName: fmt.Sprintf("n%d.twin.test.", random.IntN(5)), Type: "A"}
-		// Each Record has values of its own: a write of values that another Record has too makes no step.
+		// A write that leaves its RRset as it was makes no step. So each Record has values of its own, and a ttl of its own
+		// at a name of its own alone: Records that share a name have the ttl of the name.
+		at, ttl := random.IntN(5), int32(60+random.IntN(3))
+		spec := v1alpha1.RecordSpec{DomainName: fmt.Sprintf("n%d.twin.test.", at), Type: "A"}
+		if object == "r3" {
+			spec.DomainName, at = fmt.Sprintf("%s-own.twin.test.", ns), random.IntN(2)
+		} else {
+			ttl = int32(60 + at)
+		}
 		value := func(net int) string { return fmt.Sprintf("192.%s.%d.%d", object[1:], net, random.IntN(3)) }
 		if random.IntN(2) == 0 {
 			spec.RData = value(1)
 		} else {
 			spec.Values = []string{value(1), value(2)}
 		}
-		if ttl := int32(60 + random.IntN(3)); random.IntN(3) == 0 {
+		if at > 0 {
 			spec.TTL = &ttl
 		}
 		records := api.Records(ns)

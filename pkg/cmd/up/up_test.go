@@ -179,7 +179,8 @@ spec:
 	o := makeOptions(filepath.Join(dir, "data"))
 	o.Load, o.LoadNamespace = []string{manifest, file}, "net"
 	first := startServer(t, o)
-	for _, want := range []string{file + ":8: ", "example.net.zone into zone example.net. (net/example.net): 5 RRsets; 6 written, 0 unchanged, 1 refused"} {
+	for _, want := range []string{file + ":8: ",
+		"example.net.zone into zone example.net. (net/example.net): 5 RRsets; 6 written, 0 unchanged, 1 refused"} {
 		if !strings.Contains(first.out.String(), want) {
 			t.Errorf("nothing says %q in\n%s", want, first.out)
 		}
