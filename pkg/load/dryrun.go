@@ -36,6 +36,9 @@ func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delega
 			others = append(others, m)
 		}
 	}
+	if records, result.Present = l.dropUnchanged(ctx, records); ctx.Err() != nil {
+		return result, context.Cause(ctx)
+	}
 	if err := l.listZones(ctx, slices.Concat(zones, records)); err != nil {
 		return result, err
 	}
@@ -108,6 +111,39 @@ func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left []*mani
 		}
 	}
 	return left, nil
+}
+
+// fewRecords of a namespace are dry-run without a list of the namespace, which may have many more.
+const fewRecords = 8
+
+// dropUnchanged returns the Records whose spec differs from the server's, and the number of the others. An apply of an
+// equal spec changes nothing in the zone, so the dry run is spared. Without the right to list, all differ.
+func (l *Loader) dropUnchanged(ctx context.Context, records []*manifest) (differ []*manifest, equal int) {
+	for _, group := range groupBy(records, func(m *manifest) string { return m.object.GetNamespace() }) {
+		live := make(map[string]any, len(group))
+		if len(group) > fewRecords {
+			for _, m := range group {
+				live[m.object.GetName()] = nil
+			}
+			_ = l.eachRecord(ctx, group[0].object.GetNamespace(), "", func(r *v1alpha1.Record) {
+				if _, wanted := live[r.Name]; wanted && r.DeletionTimestamp == nil {
+					live[r.Name], _ = runtime.DefaultUnstructuredConverter.ToUnstructured(&r.Spec)
+				}
+			})
+		}
+		for _, m := range group {
+			spec, _, _ := unstructured.NestedMap(m.object.Object, "spec")
+			if spec != nil && spec["class"] == nil {
+				spec["class"] = string(v1alpha1.ClassIN) // the server's default
+			}
+			if has, _ := live[m.object.GetName()].(map[string]any); has != nil && equality.Semantic.DeepEqual(has, spec) {
+				equal++
+			} else {
+				differ = append(differ, m)
+			}
+		}
+	}
+	return differ, equal
 }
 
 // listZones reads the zones that objects refer to, or all if an object leaves its zone to the server. Unreadable zones
