@@ -342,8 +342,8 @@ func TestRevert_isTheTwinOfThePast(t *testing.T) {
 	remember()
 	for range 60 {
 		ns, object := []string{"one", "two"}[random.IntN(2)], fmt.Sprint("r", random.IntN(4))
-		// A write that leaves its RRset as it was makes no step. So each Record has values of its own, and a ttl of its own
-		// at a name of its own alone: Records that share a name have the ttl of the name.
+		// A write that leaves its RRset as it was makes no step. So each Record has values of its own, and a ttl of its
+		// own only at a name of its own: Records that share a name have the ttl of the name.
 		at, ttl := random.IntN(5), int32(60+random.IntN(3))
 		spec := v1alpha1.RecordSpec{DomainName: fmt.Sprintf("n%d.twin.test.", at), Type: "A"}
 		if object == "r3" {

@@ -18,6 +18,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -303,7 +304,9 @@ func TestJobs_installTheClient(t *testing.T) {
 	must.Succeed(t, packed.Close())
 	must.Succeed(t, compressed.Close())
 	name := fmt.Sprintf("kubectl-kubizone-v0.5.0-linux-%s.tar.gz", runtime.GOARCH)
-	sum := fmt.Sprintf("%x", sha256.Sum256(archive.Bytes()))
+	right, wrong := fmt.Sprintf("%x", sha256.Sum256(archive.Bytes())), strings.Repeat("0", 64)
+	var published atomic.Value
+	published.Store(right)
 	releases := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/v0.5.0/" + name:
@@ -311,7 +314,7 @@ func TestJobs_installTheClient(t *testing.T) {
 		case "/v0.5.0/SHA256SUMS.sigstore.json":
 			_, _ = w.Write([]byte("{}"))
 		case "/v0.5.0/SHA256SUMS":
-			fmt.Fprintf(w, "%s  %s\n%s  other\n", sum, name, strings.Repeat("0", 64))
+			fmt.Fprintf(w, "%s  %s\n%s  other\n", published.Load(), name, wrong)
 		default:
 			http.NotFound(w, r)
 		}
@@ -325,8 +328,7 @@ func TestJobs_installTheClient(t *testing.T) {
 		if out, code := j.runJob(t, userToken, false, settings); code != 0 || len(s.comments) != 1 {
 			t.Errorf("%d\n%s", code, out)
 		}
-		right := sum
-		sum = strings.Repeat("0", 64)
+		published.Store(wrong)
 		if out, code := j.runJob(t, userToken, false, settings); code == 0 || len(s.writes) != 1 {
 			t.Errorf("a wrong checksum: %d\n%s", code, out)
 		}
@@ -334,7 +336,8 @@ func TestJobs_installTheClient(t *testing.T) {
 		if out, code := j.runJob(t, userToken, false, settings); code != 0 || strings.Contains(out, "signature") {
 			t.Errorf("the checksum of the job: %d\n%s", code, out)
 		}
-		sum, settings["SHA256"] = right, sum
+		published.Store(right)
+		settings["SHA256"] = wrong
 		if out, code := j.runJob(t, userToken, false, settings); code == 0 {
 			t.Errorf("another checksum than that of the job: %d\n%s", code, out)
 		}
