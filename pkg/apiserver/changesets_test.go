@@ -426,7 +426,7 @@ func TestChangeSets(t *testing.T) {
 			"twice": {makeChangeSet(applyItem("beside", "192.0.2.1"), deleteItem("beside")), "spec.items[1]: FieldValueDuplicate",
 				"beside"},
 			"nothing":   {makeChangeSet(), "spec.items: FieldValueRequired", "1 to 100"},
-			"too many":  {many, "spec.items: FieldValueTooMany", "at most 100"},
+			"too many":  {many, "spec.items: FieldValueTooMany spec.items: kubi.zone/S10.4", "at most 100"},
 			"too large": {large, "spec.items: FieldValueInvalid spec.items: kubi.zone/S10.4", "may have 262144"},
 			"both": {makeChangeSet(v1alpha1.ChangeSetItem{Apply: applyItem("x", "192.0.2.1").Apply, Delete: deleteItem("x").Delete}),
 				"spec.items[0]: FieldValueInvalid", "one of apply or create"},
