@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// After maxSilences health requests in a row without an answer, the server is Degraded. A supervisor restarts a
-	// crashed or hung agent within a minute.
+	// Agents get a health request every agentInterval. After maxSilences failures in a row the server is Degraded. A
+	// single failure may be a restart, which takes a supervisor at most a minute.
 	agentInterval, maxSilences = time.Minute, 2
 )
 

@@ -28,11 +28,12 @@ import (
 
 const (
 	askTimeout, maxAnswer = 5 * time.Second, 1 << 16
-	// A server whose pods take slowAnswer or longer gets no request for restFactor times that duration.
+	// After an answer that took slowAnswer or longer, the server gets no request for restFactor times that duration.
 	slowAnswer, restFactor = 250 * time.Millisecond, 20
 )
 
-// slowPods has the last results of resting servers: a tenant's slow pod must not block all workers.
+// slowPods caches the last result of each server that answered slowly. The server gets no request for a while, because
+// a tenant's slow pod must not block all workers.
 type slowPods struct {
 	clock    clock.Clock
 	mu       sync.Mutex
@@ -58,6 +59,7 @@ func (s *slowPods) find(server cache.ObjectName, question string, now time.Time)
 	return last.result, rests
 }
 
+// askPods returns the first error of the pods. A cached result counts for the same question and pods only.
 func (s *slowPods) askPods(ctx context.Context, server *render.Server, question string, pods []*corev1.Pod,
 	ask func(ctx context.Context, pod *corev1.Pod) error) error {
 	at, began := cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, s.clock.Now()
