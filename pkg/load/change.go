@@ -138,7 +138,6 @@ func objectLine(what string, o *unstructured.Unstructured) string {
 	return strings.TrimSuffix(line, ":")
 }
 
-// objectChange describes the differences of two versions of an object, "" without any.
 func objectChange(before, after *unstructured.Unstructured) string {
 	before, after = before.DeepCopy(), after.DeepCopy()
 	dropServerFields(before)
@@ -208,11 +207,12 @@ func dropServerFields(o *unstructured.Unstructured) {
 type manifest struct {
 	path   string
 	object *unstructured.Unstructured
-	// owner is the Record's DNS name in the manifest, if known; created is the creation time on an earlier server.
+	// owner is the Record's DNS name in the manifest, if known. created is the creation time on an earlier server, or
+	// zero.
 	owner   string
 	created time.Time
-	// answer is the server's to the write. after names an object of the plan to be written first. refused is set by a
-	// dry run.
+	// before is the object on the server, or nil. answer is the server's answer to the write. after names the object to
+	// write first. refused is set by a dry run.
 	before, answer   *unstructured.Unstructured
 	after            string
 	refused          *Refusal

@@ -17,7 +17,7 @@ import (
 // has is left over, and may be removed after the load if the same field manager wrote it.
 type scope struct {
 	zone types.NamespacedName
-	// readable is true if a file was written into the Zone and the user may read the Zone: then checkZones reports a
+	// readable is true if a file was written into the Zone and the user may read the Zone. Then checkZones reports a
 	// Zone without name servers.
 	readable     bool
 	wantedRRsets map[rrset]bool

@@ -24,12 +24,12 @@ type Source struct {
 	// View is for zones from zone files; viewGiven is true even for the view "" of "=PATH".
 	View      string
 	viewGiven bool
-	// Origin is the zone's name in a zone file. Zero means that the file, or the file's name, has it.
+	// Origin is the name of the zone. Zero means that the zone file, or its file name, gives the name.
 	Origin name.Name
 }
 
-// ParseSource parses [VIEW=][NAME=]PATH. VIEW is "" or an RFC 1123 label. NAME, a zone's, has a dot. PATH is a file or
-// directory.
+// ParseSource parses [VIEW=][NAME=]PATH. VIEW is "" or an RFC 1123 label. NAME is a zone's name and has a dot. PATH is
+// a file or directory.
 func ParseSource(text string) (Source, error) {
 	var s Source
 	rest := text
@@ -76,7 +76,7 @@ type Files struct {
 }
 
 // Files lists manifests and zone files. A file given directly is a zone file unless IsManifest. In a directory, zone
-// files end in .zone or .db, and other files are skipped unless IsManifest.
+// files end in .zone or .db, and other files are skipped.
 func (s Source) Files() (Files, error) {
 	info, err := os.Stat(s.Path)
 	if err != nil {
@@ -141,7 +141,7 @@ func isZoneFile(path string) bool {
 	return slices.Contains([]string{".zone", ".db"}, strings.ToLower(filepath.Ext(path)))
 }
 
-// ParseOrigin accepts a name without the trailing dot.
+// ParseOrigin parses a name with or without the trailing dot.
 func ParseOrigin(text string) (name.Name, error) {
 	if !name.IsAbsolute(text) {
 		text += "."
@@ -152,7 +152,7 @@ func ParseOrigin(text string) (name.Name, error) {
 // originGuess guesses the name of the zone in a zone file from the file's name: example.org for example.org.zone,
 // example.org.db or db.example.org. The guess serves only a file that gives no $ORIGIN before its first relative name.
 type originGuess struct {
-	// origin is zero without a guess.
+	// origin is zero without a guess. asked is true if the reader needed it.
 	origin name.Name
 	asked  bool
 }
@@ -168,7 +168,7 @@ func guessOrigin(path string) *originGuess {
 		text = ""
 	}
 	g := &originGuess{}
-	// "db.127" and "1.168.192.db" are incomplete names of reverse zones: no top-level domain is a number.
+	// "db.127" and "1.168.192.db" are incomplete names of reverse zones, because no top-level domain is a number.
 	last := text[strings.LastIndexByte(text, '.')+1:]
 	if origin, err := ParseOrigin(text); err == nil && strings.Trim(last, "0123456789") != "" {
 		g.origin = origin

@@ -26,11 +26,11 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// LabelLoaded on a Zone is the digest of file, view and namespace after a load without a refusal (L3).
+// LabelLoaded is a label of a Zone with the digest of file, view and namespace, set after a load without a refusal.
 const LabelLoaded = "kubi.zone/loaded"
 
 const (
-	// planVersion is raised with a program that makes other objects from the same files, to load them again.
+	// Raise planVersion when the program makes other objects of the same file, so that the file is loaded again.
 	planVersion = 2
 )
 
