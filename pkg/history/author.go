@@ -69,9 +69,9 @@ func (a *Author) String() string {
 	return fmt.Sprintf("%s at %s, serial %d", a.User(), a.Time, a.Serial)
 }
 
-// Value is a zone's entry with author.
+// Value is a resource record of a zone, with author.
 type Value struct {
-	// Op is + (added), - (removed) or absent (present).
+	// Op is "+" if added, "-" if removed, and "" if present.
 	Op     string `json:"op,omitempty"`
 	FQDN   string `json:"fqdn"`
 	TTL    uint32 `json:"ttl"`
@@ -180,7 +180,7 @@ func ownerOf(owner, fqdn string) string {
 	return owner
 }
 
-// Touches reports whether a step changed values or TTLs at a name, or the whole zone named so; zero means any.
+// Touches reports whether a step changed values or TTLs at a name, or the whole zone of this name; zero means any.
 func Touches(x *v1alpha1.HistoryStep, at name.Name) bool {
 	if at.IsZero() || x.FQDN == at.String() && len(x.Removed)+len(x.Added)+len(x.TTLs) == 0 {
 		return true

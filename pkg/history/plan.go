@@ -40,11 +40,11 @@ type Plan struct {
 	// Objects are the deleted Zone and its Delegations, to be created again.
 	Objects []Restoral `json:"objects,omitempty"`
 	Changes []Reversal `json:"changes"`
-	// Left are changes beyond the revert.
+	// Left lists the differences not undone.
 	Left []Left `json:"left"`
 	// Gaps describes names that have no values for a moment, between two change sets.
 	Gaps []string `json:"gaps,omitempty"`
-	// Held says why the zone is or would be no longer delivered, after a mass deletion; "" if it is delivered.
+	// Held is the reason why the zone is not or would not be delivered after a mass deletion, or "".
 	Held    string `json:"held,omitempty"`
 	Refused int    `json:"refused"`
 	Written int    `json:"written"`
@@ -52,6 +52,7 @@ type Plan struct {
 	awaits bool // the Zone is not created yet
 }
 
+// Reversal restores the former state of a Record.
 type Reversal struct {
 	// Op is "+" to create the Record again, "~" to change it, "-" to delete it.
 	Op        string `json:"op"`
@@ -89,15 +90,15 @@ type Left struct {
 }
 
 type Options struct {
-	// Name selects by DNS name. Zero selects all.
+	// Name selects Records by DNS name; zero selects all.
 	Name name.Name
-	// IncludeManaged includes Records renewed by another writer.
+	// IncludeManaged includes Records renewed by another client.
 	IncludeManaged bool
 }
 
 type Present map[types.NamespacedName]*v1alpha1.Record
 
-// touch sums up what a revert has to undo at a Record: the steps (changes of the zone) that wrote it.
+// touch is a Record to revert, with the steps (changes of the zone) that wrote it.
 type touch struct {
 	key            types.NamespacedName
 	uid            types.UID
@@ -122,7 +123,7 @@ func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 			key := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
 			t := touches[key]
 			if x.Way == v1alpha1.WayCascade {
-				// A cascade released the Record, then the newer step brought it back.
+				// A cascade released the Record before the newer step added it again.
 				if t != nil && !t.existed && r.Effect != v1alpha1.EffectAdded {
 					t.oldest, t.stateBefore, t.existed = x, r.Before, true
 				}
@@ -272,6 +273,7 @@ func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) {
 }
 
 func (p *planner) addRecord(t *touch) {
+	// 1. Decode the former state, nil if there was no Record.
 	now, by := p.present[t.key], AuthorOf(t.newest)
 	var want *v1alpha1.Record
 	if t.existed && t.stateBefore != nil && t.stateBefore.Spec != nil {
@@ -293,6 +295,7 @@ func (p *planner) addRecord(t *touch) {
 		delete(want.Labels, serverLabel)
 		want.Status.FQDN = p.fqdnOf(&want.Spec, now)
 	}
+	// 2. Leave Records as they are already, or must be.
 	shown := cmp.Or(want, now)
 	switch {
 	case shown != nil && !p.selects(want, now), shown == nil && !p.options.Name.IsZero() && t.owner(p.apex) != p.options.Name.String():
@@ -321,6 +324,7 @@ func (p *planner) addRecord(t *touch) {
 		p.addLeft(t, now, by.User(), "it existed already, and was in no zone")
 		return
 	}
+	// 3. Plan the change, unless another client would write the Record again.
 	renewer := t.renewer
 	if now != nil {
 		renewer = cmp.Or(renewer, renewerOf(now))
@@ -359,6 +363,7 @@ func (p *planner) addChange(t *touch, want, now *v1alpha1.Record, by Author, ren
 	p.Changes = append(p.Changes, r)
 }
 
+// applyOver returns an apply of want over now. A null removes a field.
 func applyOver(want, now *v1alpha1.Record) []byte {
 	clear := func(want, now map[string]string) map[string]any {
 		out := map[string]any{}
