@@ -71,7 +71,7 @@ func (a *Agent) checkReady(ctx context.Context) protocol.Ready {
 		}
 		if a.config.ConfigDir != "" {
 			a.ready.result.Checks = append(a.ready.result.Checks, "config: "+a.loaded.check())
-			// A new invalid configuration must not take all servers away.
+			// A new invalid configuration must not make all servers unready.
 			a.ready.result.Ready = a.ready.result.Ready && a.loaded.hash() != ""
 		}
 		a.ready.checkedAt = a.config.Now()
@@ -83,8 +83,8 @@ const (
 	// For loadTime after its start, named is ready only with every expected zone, then with loadShare percent.
 	loadTime  = 2 * time.Minute
 	loadShare = 99
-	// After waitTime, named is ready without zones withheld by the primary, such as paused zones: a tenant must not
-	// keep a server with others' zones unready.
+	// After waitTime, named is ready without zones withheld by the primary, such as paused zones. Otherwise a tenant
+	// could keep a server with others' zones unready.
 	waitTime                = 5 * time.Minute
 	askers                  = 16
 	answerTime              = time.Second
@@ -165,7 +165,7 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 		}
 	}
 
-	// named retries only after minutes or hours, and an unready pod gets no NOTIFY: no Service selects the pod.
+	// named retries only after minutes or hours, and an unready pod gets no NOTIFY, because no Service selects it.
 	for _, zone := range zones {
 		if _, err := a.runCommand(ctx, "refresh "+quoteZone(zone)); err != nil {
 			a.config.Logger.Debug("named did not ask for a zone", "zone", zone, "err", err)
