@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// Agents get a health request every agentInterval. After maxSilences failures in a row the server is Degraded. A
-	// single failure may be a restart, which takes a supervisor at most a minute.
+	// After maxSilences failed health requests in a row, the server is Degraded. A single failure may be a restart of
+	// the agent.
 	agentInterval, maxSilences = time.Minute, 2
 )
 

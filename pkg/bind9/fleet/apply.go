@@ -28,7 +28,7 @@ import (
 )
 
 // applyAll applies objects in order and stops at the first error, because the workload comes last and must not lack a
-// volume. A take-over that has to wait does not stop it, and is returned at the end.
+// volume. It does not stop at a take-over that has to wait.
 func (c *children) applyAll(ctx context.Context, namespace string, objects []render.Object, serving func() error) error {
 	var first error
 	for _, o := range objects {
@@ -91,7 +91,7 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 	if err := json.Unmarshal(asked, &wanted); err != nil {
 		return err
 	}
-	// Names may collide: server x's agent has a Service named x-agent, as has server x-agent.
+	// Server x's agent has a Service named x-agent, and so has server x-agent.
 	owner := have.GetAnnotations()[render.AnnotationOwner]
 	if owner == "" || owner == wanted.Metadata.Annotations[render.AnnotationOwner] || !c.isOwner(key.namespace, owner) {
 		return nil
@@ -99,8 +99,8 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 	return &foreign{resource: key.resource.Resource, name: key.name, owner: owner}
 }
 
-// mayTake reports whether an apply may overwrite the object at key. It returns false if there is no object, and an
-// error for a foreign object without the annotation TakeOver.
+// mayTake reports whether an apply may overwrite an object. It returns an error for a foreign object without the
+// annotation TakeOver.
 func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {
@@ -120,7 +120,7 @@ func (c *children) mayTake(ctx context.Context, key childKey, wanted any, servin
 	return false, &foreign{resource: key.resource.Resource, name: key.name, manager: manager}
 }
 
-// listSurplus returns the objects no longer wanted. A workload stays until its replacement is ready.
+// A workload stays until its replacement is ready.
 func listSurplus(made []childObject, wanted []render.Object, ready bool) []childObject {
 	var surplus []childObject
 	for _, one := range made {
@@ -160,8 +160,8 @@ const (
 
 var replicaSets = appsv1.SchemeGroupVersion.WithResource("replicasets")
 
-// takingOver is the error of applyObject while an object of another manager (for example Helm) cannot be taken over
-// yet, for example until the new server has all zones.
+// takingOver is the error of applyObject while an object of another manager cannot be taken over yet, for example until
+// the new server has all zones.
 type takingOver struct {
 	text string
 	// service is the other manager's Service, or nil for a Deployment. The Bind9Instance's status gets its addresses at

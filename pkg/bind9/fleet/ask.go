@@ -32,8 +32,8 @@ const (
 	slowAnswer, restFactor = 250 * time.Millisecond, 20
 )
 
-// slowPods caches the last result of each server that answered slowly. The server gets no request for a while, because
-// a tenant's slow pod must not block all workers.
+// slowPods caches the last result of each slow server for a while, because a tenant's slow pod must not block all
+// workers.
 type slowPods struct {
 	clock    clock.Clock
 	mu       sync.Mutex
@@ -59,7 +59,7 @@ func (s *slowPods) find(server cache.ObjectName, question string, now time.Time)
 	return last.result, rests
 }
 
-// askPods returns the first error of the pods. A cached result counts for the same question and pods only.
+// askPods returns a cached result only for the same question and pods.
 func (s *slowPods) askPods(ctx context.Context, server *render.Server, question string, pods []*corev1.Pod,
 	ask func(ctx context.Context, pod *corev1.Pod) error) error {
 	at, began := cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, s.clock.Now()
@@ -124,7 +124,7 @@ func AskAgentAt(ctx context.Context, address string, server *render.Server) (str
 	return health.ConfigHash, err
 }
 
-// AskMembersAt returns an error if BIND at an address has not loaded all zones of the catalogs.
+// AskMembersAt returns an error if BIND lacks zones of its catalogs.
 func AskMembersAt(ctx context.Context, address string, server *render.Server) error {
 	var members protocol.Members
 	if err := askJSON(ctx, address, "/server/members", server, &members); err != nil {

@@ -27,8 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Config configures a Fleet, the controller that runs BIND servers as pods. Answers, Ask, Members, Random and Clock are
-// optional.
+// Config configures a Fleet, the controller that runs BIND servers as pods.
 type Config struct {
 	Client    versioned.Interface
 	Informers externalversions.SharedInformerFactory

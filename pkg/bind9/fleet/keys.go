@@ -49,7 +49,6 @@ type keyFacts struct {
 	heldBy    *v1alpha1.DNSClass
 }
 
-// keyStep is a step of the TSIG key rotation.
 type keyStep string
 
 const (
@@ -130,12 +129,12 @@ func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotati
 	return of
 }
 
-// acceptedKeys records the Bind9Instances that accept both TSIG keys of a rotation. A rotation takes its next step, for
-// example to sign with the new key, when all servers that share the keys (a group) accept both.
+// acceptedKeys records the Bind9Instances that accept both TSIG keys of a rotation. A rotation takes its next step when
+// all servers that share the keys (a group) accept both.
 type acceptedKeys struct {
 	mu sync.Mutex
 	// byTaker has the names of the accepted keys. A signing server has two entries, for its own keys and for the
-	// cluster's. An instance that does not accept both keys has no entry.
+	// cluster's.
 	byTaker map[keyTaker]string
 }
 
@@ -175,8 +174,8 @@ func renewAccess(access render.Access, server *render.Server, now time.Time) (re
 	if err != nil {
 		return access, err
 	}
-	// Each certificate has its own CA, because the CA's key is dropped after one signature. Authority also keeps the
-	// former CA until the new certificate arrives.
+	// Each certificate has its own CA, because the CA's key is dropped after one signature. The former CA stays in
+	// Authority until the new certificate arrives.
 	serving, err := pki.Issue(authority, pki.Serving("bind9", hosts), now, certificateValidity)
 	if err != nil {
 		return access, err

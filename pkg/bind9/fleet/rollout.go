@@ -11,9 +11,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// replacements admits one server of a cluster at a time to replace its pod, until the new pod is ready. A pod with a
-// volume claim, or with a required spread over nodes, has to stop before the new pod starts. Without the limit, a
-// change of the cluster would stop all its servers at once.
+// replacements admits one server of a cluster at a time to replace its pod. A pod with a volume claim, or with a
+// required spread over nodes, has to stop before the new pod starts. Without the limit, a change of the cluster would
+// stop all its servers at once.
 type replacements struct {
 	mu sync.Mutex
 	// server maps a Bind9Cluster to the admitted server.

@@ -101,8 +101,8 @@ func (f *Fleet) listInformers() []cache.SharedIndexInformer {
 	return all
 }
 
-// followChange enqueues the objects to reconcile after a change. before is nil except for updates. A change of a
-// cluster's status enqueues no instances, because a thousand of them would enqueue each other that way.
+// followChange enqueues the objects to reconcile after a change. before is nil except for updates. A cluster's status
+// enqueues no instances, because a thousand instances would enqueue each other.
 func (f *Fleet) followChange(object, before metav1.Object) {
 	namespace, name := object.GetNamespace(), object.GetName()
 	switch o := object.(type) {

@@ -87,8 +87,7 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	return errors.Join(wrong...)
 }
 
-// nextSweep returns the owner to sweep, the longest missing first, or the zero orphan. It lets at most hourlyShare of
-// the owners pass per hour.
+// nextSweep returns the owner to sweep, the longest missing first, or the zero orphan.
 func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 	maps.DeleteFunc(s.missingSince, func(owner orphan, _ time.Time) bool { return !owners[owner] })
 
