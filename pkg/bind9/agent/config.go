@@ -86,7 +86,7 @@ func (a *Agent) reloadConfig(ctx context.Context) error {
 	return err
 }
 
-// Kubernetes itself uses names with two dots in front, in mounted volumes.
+// Names with two dots in front belong to Kubernetes.
 func hashFiles(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

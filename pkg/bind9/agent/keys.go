@@ -133,8 +133,8 @@ const (
 	keyTime, maxOrphanedKeys = 7 * 24 * time.Hour, 100
 )
 
-// SweepKeys deletes DNSSEC keys of removed zones at once and at each tick, until ctx ends. Keys stay for keyTime. An
-// owner (a request's keyOwner) keeps only those of the last maxOrphanedKeys zones.
+// SweepKeys deletes old DNSSEC keys of removed zones at once and at each tick, until ctx ends. An owner is a request's
+// keyOwner.
 func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
 	for {
 		if err := a.removeOldKeys(ctx); err != nil && ctx.Err() == nil {

@@ -72,7 +72,6 @@ func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 			continue
 		}
 		a.restoreMembers(ctx, &watch)
-		// A long check delays the next, so that checks stay below 1/20 of the time.
 		after = began.Add(memberShare * time.Since(began))
 	}
 }

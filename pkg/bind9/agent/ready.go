@@ -103,8 +103,7 @@ type loading struct {
 	// done is true once named was ready: with all zones, or later with fewer (loadTime, waitTime).
 	done   bool
 	loaded map[name.Name]bool
-	// lastLoadedAt is the time of the last check that found another zone loaded. At first it is the time of the first
-	// check.
+	// lastLoadedAt is the time of the last check that found another zone loaded, at first that of the first check.
 	lastLoadedAt time.Time
 }
 
@@ -220,8 +219,8 @@ type expectation struct {
 }
 
 // listExpected returns the zones that named should have: those with a file of the agent, and the members of catalogs.
-// lacking has the errors of catalogs that are left out. With unconfirmed, members not confirmed by all servers
-// (dns.UnconfirmedTTL) are included, and may never load.
+// lacking has the errors of catalogs that are left out. With unconfirmed, members not confirmed by all servers are
+// included, and may never load.
 func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
 	made, err := a.files.listZones(zoneKind)
 	if err != nil {

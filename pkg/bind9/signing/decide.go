@@ -23,8 +23,8 @@ const (
 	dsUnretentive = "unretentive"
 )
 
-// facts is the input of decideNext: the function that decides the next step of signing a zone, or of ending the
-// signing. The caller sets only the fields that the phase in status.dnssec needs.
+// facts is the input of decideNext, which decides the next step of a zone. The caller sets only the fields that the
+// phase in status.dnssec needs.
 type facts struct {
 	now    time.Time
 	status *v1alpha1.ZoneDNSSECStatus

@@ -16,7 +16,7 @@ const placesOfZones, placesOfSigners = 1, 4
 
 // places limits the zones whose signing is in progress: placesOfZones for each namespace with zones, and
 // placesOfSigners for each namespace with signers. So a tenant with slow agents or servers occupies only a few workers.
-// A zone needs a place of either kind, and waits until other zones have returned theirs.
+// A zone needs a place of either kind.
 type places struct {
 	// wake enqueues a zone after its wait. It must not block.
 	wake func(zone cache.ObjectName)
