@@ -24,7 +24,7 @@ type Author struct {
 	Serial int64  `json:"serial,omitempty"`
 	Time   string `json:"time,omitempty"` // RFC 3339
 	// Way is how the change was made: by a request, an UpdateKey, an ACME challenge, external-dns or a cascade (later
-	// writes by the server itself, after a zone or rule changed).
+	// writes by the server, after a zone or rule changed).
 	Way v1alpha1.Way `json:"way,omitempty"`
 	// By is the user. If By and Cause are "", the user is of another namespace and hidden.
 	By           string `json:"by,omitempty"`

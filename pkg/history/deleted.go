@@ -23,7 +23,7 @@ import (
 // Records deleted within deletionWindow before the zone count as deleted with the zone.
 const deletionWindow = 10 * time.Minute
 
-// Deleted selects the deleted Zone that MakeDeletedPlan restores, by its object or its DNS name.
+// Deleted selects the Zone that MakeDeletedPlan restores, by object or DNS name.
 type Deleted struct {
 	// FQDN is used if Object has no name.
 	FQDN   name.Name
@@ -107,8 +107,8 @@ func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 	return past, nil
 }
 
-// FindDeleted returns namespace and name of the deleted Zone last at a DNS name. It looks in the given namespace or,
-// with the right to all zones' changes, in all. It returns nil without a Zone or right.
+// FindDeleted returns namespace and name of the deleted Zone last at a DNS name, or nil. With the right to all zones'
+// changes it looks in all namespaces, else in the given.
 func (r *Reader) FindDeleted(ctx context.Context, namespace string, fqdn name.Name) (*v1alpha1.Zone, error) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.AnyZone}}
 	zone.Status.FQDN = fqdn.String()

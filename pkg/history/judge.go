@@ -137,9 +137,8 @@ func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, 
 	return group.Wait()
 }
 
-// write is the write of a Record by a revert. A Reversal, the restored state of a Record, has two writes if the revert
-// gives the Record's present DNS name back to another namespace: an early deletion to free the name, and a later
-// creation.
+// write is the write of a Record by a revert. A Reversal has two writes if the revert gives the Record's present DNS
+// name back to another namespace: an early deletion to free the name, and a later creation.
 type write struct {
 	*Reversal
 	change rrsets.Change
@@ -235,7 +234,7 @@ func (r *Reader) writeSet(ctx context.Context, set []write, awaits bool, dryRun 
 	return written, nil
 }
 
-// isFreed reports a refusal due to a name of another namespace.
+// isFreed reports a refusal that another namespace's write may lift.
 func isFreed(one refusal.Refusal) bool {
 	switch one.Reason {
 	case v1alpha1.ReasonNameHeld, v1alpha1.ReasonCNAMEConflict:

@@ -27,8 +27,7 @@ const FieldManager = "kubizone-revert"
 
 const serverLabel = v1alpha1.GroupName + "/parent-zone"
 
-// Plan is the output of kubectl kubizone revert: the writes of a revert, the changes left as they are, and the refusals
-// of the server.
+// Plan is the output of kubectl kubizone revert: the writes, the changes left, and the refusals of the server.
 type Plan struct {
 	FQDN   string `json:"fqdn"`
 	View   string `json:"view,omitempty"`
@@ -37,11 +36,10 @@ type Plan struct {
 	Time string `json:"time,omitempty"`
 	// Deleted is the user behind the deletion of the Zone, if the plan restores the Zone.
 	Deleted *Author `json:"deleted,omitempty"`
-	// Objects are the deleted Zone and its Delegations, to be created again.
+	// Objects are the deleted Zone and its Delegations, to create again.
 	Objects []Restoral `json:"objects,omitempty"`
 	Changes []Reversal `json:"changes"`
-	// Left lists the differences not undone.
-	Left []Left `json:"left"`
+	Left    []Left     `json:"left"`
 	// Gaps describes names that have no values for a moment, between two change sets.
 	Gaps []string `json:"gaps,omitempty"`
 	// Held is the reason why the zone is not or would not be delivered after a mass deletion, or "".
@@ -80,7 +78,7 @@ type Restoral struct {
 	create func(ctx context.Context, dryRun []string) error
 }
 
-// Left is a difference that the revert does not undo, with writer and reason.
+// Left is a difference that the revert does not undo.
 type Left struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
@@ -106,10 +104,8 @@ type touch struct {
 	// stateBefore is the Record before oldest. existed is false if oldest created the Record.
 	stateBefore *v1alpha1.HistoryState
 	existed     bool
-	// renewer is the client that would write the Record again, for example "external-dns", so that only
-	// Options.IncludeManaged includes the Record; "" for none.
-	renewer string
-	// challenge is true if an ACME client wrote the Record.
+	// renewer is the client that would write the Record again, for example "external-dns"; "" for none.
+	renewer   string
 	challenge bool
 }
 
@@ -203,8 +199,8 @@ func Namespaces(undone []v1alpha1.HistoryStep) map[string][]string {
 	return out
 }
 
-// PlanRevert returns a plan that undoes the steps (changes of a zone) after a moment. now has the present Records;
-// unreadable has the reasons, by namespace, to refuse changes of Records that could not be read.
+// PlanRevert returns a plan that undoes the steps (changes of a zone) after a moment. now has the present Records,
+// unreadable the refusals by namespace.
 func PlanRevert(past *Past, s Subject, m Moment, now Present, unreadable map[string]string, options Options) (*Plan, error) {
 	undone, err := past.Since(m)
 	if err != nil {
@@ -363,7 +359,6 @@ func (p *planner) addChange(t *touch, want, now *v1alpha1.Record, by Author, ren
 	p.Changes = append(p.Changes, r)
 }
 
-// applyOver returns an apply of want over now. A null removes a field.
 func applyOver(want, now *v1alpha1.Record) []byte {
 	clear := func(want, now map[string]string) map[string]any {
 		out := map[string]any{}

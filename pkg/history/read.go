@@ -354,7 +354,6 @@ func (r *Reader) askLast(namespace, resource, object string) *rest.Request {
 	return r.Client.RESTClient().Get().Namespace(namespace).Resource(resource).Name(object).SubResource("changes").Param("limit", "1")
 }
 
-// DescribeLast returns a step as the end of a sentence, "" for nil.
 func DescribeLast(step *v1alpha1.HistoryStep) string {
 	if step == nil {
 		return ""

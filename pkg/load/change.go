@@ -35,8 +35,7 @@ type Change struct {
 	// After names an object of the same plan that must be written first, or "".
 	After string `json:"after,omitempty"`
 	// Values is the number of added values of a Record, less the removed.
-	Values int `json:"-"`
-	// ZoneBefore and ZoneAfter are the states of a written Zone, or nil.
+	Values                int            `json:"-"`
 	ZoneBefore, ZoneAfter *v1alpha1.Zone `json:"-"`
 }
 
@@ -211,8 +210,7 @@ type manifest struct {
 	// zero.
 	owner   string
 	created time.Time
-	// before is the object on the server, or nil. answer is the server's answer to the write. after names the object to
-	// write first. refused is set by a dry run.
+	// answer is the server's answer to the write. after names the object to write first. refused is set by a dry run.
 	before, answer   *unstructured.Unstructured
 	after            string
 	refused          *Refusal
@@ -309,7 +307,6 @@ func zoneRefOf(o *unstructured.Unstructured) (zone types.NamespacedName, found b
 	return zone, found
 }
 
-// zoneIDOf returns the Zone itself, or the Zone of a Delegation.
 func zoneIDOf(o *unstructured.Unstructured) types.NamespacedName {
 	if o.GetKind() == "Zone" {
 		return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// dryRunManifests dry-runs each object, as clients do. zones are sorted, parents first.
+// dryRunManifests expects zones with parents first.
 func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delegations, rest []*manifest) (Result, error) {
 	var result Result
 	left, err := l.listLeft(ctx, slices.Concat(zones, delegations, rest))
@@ -115,11 +115,11 @@ func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left []*mani
 	return left, nil
 }
 
-// Up to fewRecords of a namespace are dry-run without a list of the namespace, which may have many more.
+// fewRecords of a namespace are dry-run without a list, because the namespace may have many more.
 const fewRecords = 8
 
-// dropUnchanged returns the Records that differ from the server's in their spec, and the number of the others, which an
-// apply would not change. Without the right to list, all differ.
+// dropUnchanged returns the Records whose spec differs from the server's, and the number of the others. Without the
+// right to list, all differ.
 func (l *Loader) dropUnchanged(ctx context.Context, records []*manifest) (differ []*manifest, equal int) {
 	for _, group := range groupBy(records, func(m *manifest) string { return m.object.GetNamespace() }) {
 		live := make(map[string]any, len(group))
@@ -148,8 +148,7 @@ func (l *Loader) dropUnchanged(ctx context.Context, records []*manifest) (differ
 	return differ, equal
 }
 
-// listZones reads the zones named by objects, or all if an object leaves its zone to the server. Unreadable zones stay
-// unknown, because the server's answers name them.
+// listZones reads the zones named by objects, or all if an object leaves its zone to the server.
 func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
 	l.priors.liveZones = make(map[types.NamespacedName]prior)
 	add := func(z *v1alpha1.Zone) error {

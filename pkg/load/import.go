@@ -29,7 +29,7 @@ import (
 
 type Target struct {
 	Zone types.NamespacedName
-	// Namespace is the namespace of the Records.
+	// Namespace is that of the Records.
 	Namespace string
 	// View is for a new Zone. An existing Zone must be in this view, unless View is "".
 	View string
@@ -41,8 +41,8 @@ type Target struct {
 	CreateZone bool
 }
 
-// Import writes a zone file's records into a Zone. For an SOA or name servers that differ from the Zone, it reports a
-// command. After an error, Finish removes no Record of the Zone.
+// Import writes a zone file's records into a Zone. For an SOA or name servers that differ, it reports a command. After
+// an error, Finish removes no Record of the Zone.
 func (l *Loader) Import(ctx context.Context, path string, text []byte, target Target) (Result, error) {
 	result, err := l.importFile(ctx, path, text, target)
 	if err != nil {

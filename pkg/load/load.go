@@ -65,7 +65,7 @@ type Config struct {
 	HowToRemove string
 	// ForceConflicts overwrites other managers' changes.
 	ForceConflicts bool
-	// Interval is the time before the first progress line; 0 means 2 s. It doubles with each line, up to maxInterval.
+	// Interval is the time before the first progress line; 0 means 2 s.
 	Interval time.Duration
 	// Progress replaces progress lines. Optional.
 	Progress func(what string, done, of int)
@@ -75,7 +75,6 @@ type Config struct {
 	Report func(line string)
 }
 
-// Result counts the objects of a load by their outcome.
 type Result struct {
 	Written int `json:"written"`
 	Present int `json:"present"` // already as wanted
@@ -128,7 +127,7 @@ func StopsAll(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || apierrors.IsUnauthorized(err) || !errors.As(err, &status) && errors.As(err, &unanswered)
 }
 
-// runWorkers calls do for the groups of a phase in parallel, one phase after another. It stops at the first error.
+// runWorkers works on the groups of a phase in parallel, one phase after another.
 func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int, phases [][][]T,
 	do func(ctx context.Context, group []T) (Result, error)) (result Result, err error) {
 	total := 0
@@ -290,7 +289,6 @@ type mapper interface {
 	RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error)
 }
 
-// Loader loads sources, one after another.
 type Loader struct {
 	cfg      Config
 	typed    versioned.Interface
@@ -370,7 +368,6 @@ func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte,
 
 const pageSize = 1000
 
-// EachItem calls do for every object of list, page by page.
 func EachItem[L, T runtime.Object](ctx context.Context, list func(context.Context, metav1.ListOptions) (L, error),
 	options metav1.ListOptions, do func(T) error) error {
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

@@ -23,7 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// plan is a parsed zone file: the spec of a new Zone, and the RRsets.
+// plan is a parsed zone file.
 type plan struct {
 	fqdn name.Name
 	view string
@@ -44,7 +44,7 @@ type set struct {
 	lines []int
 }
 
-// Refusal is a line of a zone file, or an object, that was not loaded, with the reason and the next step for the user.
+// Refusal is a line of a zone file, or an object, that was not loaded.
 type Refusal struct {
 	// Path is the file. Lines are line numbers from 1, nil if the format has none.
 	Path  string
@@ -159,7 +159,7 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 }
 
 // dropRefused clears the refused fields of the SOA for the server's defaults, because a bad field must not block the
-// records. The timers depend on each other, so they are cleared together.
+// records. The timers depend on each other, so they go together.
 func (p *plan) dropRefused(err error) (dropped bool) {
 	if !apierrors.IsInvalid(err) {
 		return false
@@ -235,7 +235,7 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 }
 
 // zoneSpec returns the spec of a new Zone from the SOA of a zone file, with a rule for Records of namespace at every
-// name. It replaces values that the API would refuse, and reports them to refuse.
+// name. It replaces values that the API would refuse, and reports them.
 func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1.ZoneSpec, error) {
 	fields := strings.Fields(soa.Data)
 	if len(fields) != 7 {

@@ -127,7 +127,6 @@ func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 	return result, nil
 }
 
-// The hold may be due to removals of an earlier run.
 func (l *Loader) reportHeld(id types.NamespacedName, zone *v1alpha1.Zone) (held bool) {
 	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {

@@ -197,7 +197,7 @@ func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record,
 	return nil, done, fmt.Errorf("the object names %q are taken in namespace %s; load into another namespace", objectNames, to.namespace)
 }
 
-// replanWrite plans a write anew after a conflict. now is the Record on the server, or nil.
+// replanWrite plans a write anew after a conflict.
 func (l *Loader) replanWrite(w *recordWrite, now *v1alpha1.Record) (*rrsets.Change, Result, error) {
 	desired := rrsets.Desired{Manager: l.cfg.FieldManager}
 	var records []*v1alpha1.Record

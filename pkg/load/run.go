@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 )
 
-// New returns a Loader. It does not connect yet.
 func New(cfg Config) (*Loader, error) {
 	received := &warnings{}
 	client := rest.CopyConfig(cfg.Client)

@@ -28,8 +28,7 @@ type Source struct {
 	Origin name.Name
 }
 
-// ParseSource parses [VIEW=][NAME=]PATH. VIEW is "" or an RFC 1123 label. NAME is a zone's name and has a dot. PATH is
-// a file or directory.
+// ParseSource parses [VIEW=][NAME=]PATH. VIEW is "" or an RFC 1123 label. NAME is a zone's name and has a dot.
 func ParseSource(text string) (Source, error) {
 	var s Source
 	rest := text
@@ -58,7 +57,6 @@ func ParseSource(text string) (Source, error) {
 	return s, nil
 }
 
-// String returns the form that ParseSource parses.
 func (s Source) String() string {
 	text := s.Path
 	if !s.Origin.IsZero() {
@@ -70,13 +68,12 @@ func (s Source) String() string {
 	return text
 }
 
-// Files are the files of a Source, each kind in lexical order.
 type Files struct {
 	Manifests, Zones []string
 }
 
-// Files lists manifests and zone files. A file given directly is a zone file unless IsManifest. In a directory, zone
-// files end in .zone or .db, and other files are skipped.
+// Files lists manifests and zone files, each kind in lexical order. A file given directly is a zone file unless
+// IsManifest. In a directory, zone files end in .zone or .db, and other files are skipped.
 func (s Source) Files() (Files, error) {
 	info, err := os.Stat(s.Path)
 	if err != nil {
@@ -132,7 +129,6 @@ func (s Source) findFiles() (Files, error) {
 var errEmptyDirectory = errors.New("the directory holds no manifest (.yaml, .yml, .json) and no zone file (.zone, .db); " +
 	"a zone file of another name is loaded when named itself")
 
-// IsManifest reports whether path ends in .yaml, .yml or .json.
 func IsManifest(path string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(path)))
 }
@@ -152,7 +148,7 @@ func ParseOrigin(text string) (name.Name, error) {
 // originGuess guesses the name of the zone in a zone file from the file's name: example.org for example.org.zone,
 // example.org.db or db.example.org. The guess serves only a file that gives no $ORIGIN before its first relative name.
 type originGuess struct {
-	// origin is zero without a guess. asked is true if the reader needed it.
+	// origin is zero without a guess.
 	origin name.Name
 	asked  bool
 }

@@ -66,7 +66,7 @@ func beginningsOf(text string) (all []string) {
 	return all
 }
 
-// HostsOf returns the host names in a Record's data, for example of NS and MX, as written.
+// HostsOf returns the host names in a Record's data, as written.
 func HostsOf(object *unstructured.Unstructured) (hosts []string) {
 	text, _, _ := unstructured.NestedString(object.Object, "spec", "type")
 	rrtype, err := rdata.ParseType(text)

@@ -34,7 +34,6 @@ const (
 	planVersion = 2
 )
 
-// loadZoneFile imports a file into the Zone of its SOA, and creates a missing Zone.
 func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (Result, error) {
 	text, err := l.ReadText(ctx, path, func() ([]byte, error) { return os.ReadFile(path) })
 	if err != nil {
