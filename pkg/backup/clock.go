@@ -19,11 +19,10 @@ import (
 // millisecond modulo a step (serial.RestoreStep, revisionStep). So two restores begin at different numbers, and no
 // number is used twice with different content.
 //
-// A store restored earlier from an older backup can still be ahead. To exceed such a store too, set Since to the time
-// of the older backup.
+// A store restored earlier from an older backup can still be ahead. Then Since is the time of that backup.
 type Clock struct {
 	Now time.Time
-	// Since is the time of the backup, or of an older backup restored later.
+	// Since is the time of the backup, or of an older backup.
 	Since time.Time
 }
 
@@ -76,9 +75,9 @@ func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
 	return begins, c.age(most) < c.age(1<<62)
 }
 
-// Revision returns the first revision of the restored store, given the backup's last. It exceeds the revisions of all
-// restores, of any backup, in earlier spans of 65 s. To exceed the level, only multiples of catalogSerials are added,
-// because catalog serials wrap with revisions.
+// Revision returns the first revision of the restored store, given the backup's last. The result exceeds the revisions
+// of all restores, of any backup, in earlier spans of 65 s. To exceed the level, only multiples of catalogSerials are
+// added, because catalog serials wrap with revisions.
 func (c Clock) Revision(last int64) int64 {
 	to := c.advance(uint64(last), mostAhead, revisionStep)
 	if level := c.level(); to < level {

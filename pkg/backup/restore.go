@@ -23,7 +23,7 @@ import (
 
 // Restore configures the restore of a backup into a new data directory of etcd.
 type Restore struct {
-	// Backup is the path of the file that Take wrote. Its manifest is beside it.
+	// Backup is the path of the file that Take wrote, beside the manifest.
 	Backup string
 	// DataDir is created if absent. A directory with data is an error.
 	DataDir string
@@ -151,8 +151,8 @@ func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished s
 	return &report, nil
 }
 
-// Check reports where stored data derived from Zones and Records, such as counts, differ from them. It repairs nothing.
-// A server may run meanwhile.
+// Check reports where stored data derived from Zones and Records, such as counts, differ from them. Nothing is
+// repaired. A server may run meanwhile.
 func Check(ctx context.Context, source apiserver.Source) (fsck.Report, error) {
 	client, codecOf, err := source.Open(ctx)
 	if err != nil {
