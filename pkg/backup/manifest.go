@@ -35,7 +35,8 @@ type Manifest struct {
 	// Kubizone and Etcd are the versions of the programs.
 	Kubizone string `json:"kubizone"`
 	Etcd     string `json:"etcd"`
-	// Format is the version of the stored data. LeastReader is the least version that a program must know to read them.
+	// Format is the version of the stored data. LeastReader is the least version that a program must know to read the
+	// data.
 	Format      int   `json:"format"`
 	LeastReader int   `json:"leastReader,omitempty"`
 	Revision    int64 `json:"revision"` // etcd's last

@@ -291,7 +291,7 @@ func (p *planner) addRecord(t *touch) {
 		delete(want.Labels, serverLabel)
 		want.Status.FQDN = p.fqdnOf(&want.Spec, now)
 	}
-	// 2. Leave Records as they are already, or must be.
+	// 2. Leave out Records that need or allow no change.
 	shown := cmp.Or(want, now)
 	switch {
 	case shown != nil && !p.selects(want, now), shown == nil && !p.options.Name.IsZero() && t.owner(p.apex) != p.options.Name.String():

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// ErrStopped is a revert's stop at a refusal. Written changes stay, and a repetition continues.
+// ErrStopped means that a revert stopped at a refusal. Written changes stay, and a repetition continues.
 type ErrStopped struct{ Reason string }
 
 func (e ErrStopped) Error() string { return e.Reason }

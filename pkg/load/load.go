@@ -48,7 +48,7 @@ type Config struct {
 	Client *rest.Config
 	// Namespace is for objects from zone files, and manifests without a namespace.
 	Namespace string
-	// FieldManager is the field manager of all writes, FieldManager by default.
+	// FieldManager makes all writes; "" means the constant of this name.
 	FieldManager string
 	DryRun       bool
 	// Prune makes Finish remove Records that no file has any more (L7).
@@ -84,7 +84,7 @@ type Result struct {
 	// NotTaken counts SOA and NS lines that differ from an existing Zone, and parts of custom resources without a
 	// counterpart.
 	NotTaken int `json:"notTaken"`
-	// Refused counts lines of zone files and objects of manifests that were not loaded.
+	// Refused counts lines of zone files and objects of manifests not loaded.
 	Refused     int `json:"refused"`
 	Failed      int `json:"failed"`
 	NotServable int `json:"notServable"`

@@ -73,7 +73,7 @@ type Files struct {
 }
 
 // Files lists manifests and zone files, each kind in lexical order. A file given directly is a zone file unless
-// IsManifest. In a directory, zone files end in .zone or .db, and other files are skipped.
+// IsManifest. In a directory, zone files end in .zone or .db, and files of neither kind are skipped.
 func (s Source) Files() (Files, error) {
 	info, err := os.Stat(s.Path)
 	if err != nil {

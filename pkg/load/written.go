@@ -13,8 +13,8 @@ import (
 
 // WrittenNames is the set of names that a load writes: absolute, or relative to zones that may be unknown.
 type WrittenNames struct {
+	texts map[string]bool
 	// beginnings are the absolute names made relative: www and www.example of www.example.org.
-	texts      map[string]bool
 	beginnings map[string]bool
 }
 

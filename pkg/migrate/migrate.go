@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Finding reports a custom resource that was not converted, or not as a whole.
+// Finding is a custom resource not converted, or not as a whole.
 type Finding struct {
 	Of *unstructured.Unstructured
 	// Refused is true if nothing was converted of the object, or of the list item named in Reason. Otherwise only the
@@ -31,8 +31,7 @@ type Finding struct {
 }
 
 // Convert converts custom resources of other projects to objects of this API. Pass all objects of bindy at once, since
-// its records and zones refer to each other. found has the objects and fields that were not converted, each with the
-// reason.
+// its records and zones refer to each other. found has the objects and fields not converted, each with the reason.
 func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstructured, found []Finding) {
 	c := &conversion{}
 	groups := make(map[string][]*unstructured.Unstructured)

@@ -23,7 +23,8 @@ var keyOwner = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9_./]{0,252}$`)
 
 var keyEnd = regexp.MustCompile(`^\+\d{3}\+\d{5}\.(?:key|private|state)$`)
 
-// keyOwnerName matches the file with the owner of a zone's keys. Its modification time is that of the zone's removal.
+// keyOwnerName matches the file with the owner of a zone's keys. Its modification time is the time of the zone's
+// removal.
 var keyOwnerName = regexp.MustCompile(`^K(.+)\.owner$`)
 
 func (f zoneFiles) keyOwnerPath(zone name.Name) string {
@@ -128,13 +129,12 @@ func (f zoneFiles) removeKeys(zone name.Name) error {
 }
 
 const (
-	// Keys of removed zones are kept for keyTime, of maxOrphanedKeys zones per owner, so that they do not fill the
-	// disk.
+	// Keys of removed zones are kept for keyTime, of maxOrphanedKeys zones per owner (a request's keyOwner), so that
+	// they do not fill the disk.
 	keyTime, maxOrphanedKeys = 7 * 24 * time.Hour, 100
 )
 
-// SweepKeys deletes old DNSSEC keys of removed zones at once and at each tick, until ctx ends. An owner is a request's
-// keyOwner.
+// SweepKeys deletes old DNSSEC keys of removed zones at once and at each tick, until ctx ends.
 func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
 	for {
 		if err := a.removeOldKeys(ctx); err != nil && ctx.Err() == nil {

@@ -103,7 +103,7 @@ type loading struct {
 	// done is true once named was ready: with all zones, or later with fewer (loadTime, waitTime).
 	done   bool
 	loaded map[name.Name]bool
-	// lastLoadedAt is the time of the last check that found another zone loaded, at first that of the first check.
+	// lastLoadedAt is the time of the last check that found another zone loaded, at first the time of the first check.
 	lastLoadedAt time.Time
 }
 

@@ -55,7 +55,7 @@ type children struct {
 	// Informers of our objects, and of ReplicaSets with labelSuperseded, by namespace; "" means all.
 	factories, superseded map[string]informers.SharedInformerFactory
 	mu                    sync.Mutex
-	// applied has the last apply of each object, because an unchanged object needs no request.
+	// applied has the last apply of each object, so that an unchanged object needs no request.
 	applied map[childKey]appliedObject
 }
 

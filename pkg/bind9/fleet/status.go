@@ -101,6 +101,7 @@ func (s *conditionSet) degrade(err error) {
 	s.set(bind9.ConditionDegraded, true, reason, err.Error())
 }
 
+// In octets.
 const maxStatus, maxRowMessage = 16 << 10, 128
 
 // fitProviderStatus shortens messages, then drops ready clusters, then others, until the status fits.

@@ -30,7 +30,7 @@ type site struct {
 	agent     *client.Client // nil if nothing signs the zone
 }
 
-// Each field is looked up by the field before. After a field without a unique value, all are zero.
+// Each field is looked up by the field before. After a field without a unique value, all further fields are zero.
 type candidates struct {
 	classes []string
 	class   *v1alpha1.DNSClass
