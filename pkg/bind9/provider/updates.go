@@ -40,7 +40,7 @@ type Updater struct {
 	// notifyLists has the secondaries that a primary is configured to notify about a zone.
 	notifyLists map[zoneAt]string
 	// provenPrimaries has the primary whose content a secondary was last seen to have. While this is its source, equal
-	// serials confirm the delivery. Otherwise the content is compared, too.
+	// serials confirm the delivery. Otherwise the content is compared.
 	provenPrimaries map[zoneAt]string
 	// behindSince is when a secondary began to lack its primary's content. After notifyTime the secondary is
 	// told to transfer the whole zone again.
