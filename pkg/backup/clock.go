@@ -12,29 +12,28 @@ import (
 )
 
 // Clock computes how far a restore raises the serials of zones and the revision of etcd. Both must exceed all numbers
-// of the old store: otherwise secondaries would keep the old zones, and watches would miss changes.
+// of the old store. Otherwise secondaries would keep the old zones, and watches would miss changes.
 //
 // The first new number is the backup's number plus the milliseconds since the backup. This suffices if the old store
 // made at most one number per millisecond on average. The sum is then raised to the next number equal to the present
 // millisecond modulo a step (serial.RestoreStep, revisionStep). So two restores begin at different numbers, and no
 // number is used twice with different content.
 //
-// A store restored earlier from an older backup can still be ahead. To exceed such a store too, set Since to the time
-// of the older backup.
+// A store restored earlier from an older backup can still be ahead. Then Since is the time of that backup.
 type Clock struct {
 	Now time.Time
-	// Since is the time of the backup, or of an older backup restored later.
+	// Since is the time of the backup, or of an older backup.
 	Since time.Time
 }
 
 const (
-	// mostAhead is half of the range that RFC 1982 counts as ahead: 12 days of milliseconds.
+	// mostAhead is half of the range that RFC 1982 counts as ahead, or 12 days of milliseconds.
 	mostAhead = 1 << 30
-	// A catalog's serial is the revision modulo catalogSerials (pkg/controller/transferclass). revisionStep divides it:
-	// three days of milliseconds, like serial.RestoreStep.
+	// A catalog's serial is the revision modulo catalogSerials (pkg/controller/transferclass). revisionStep is a
+	// divisor, of three days of milliseconds, like serial.RestoreStep.
 	catalogSerials = 1<<32 - 1
 	revisionStep   = catalogSerials / 15
-	// lastRevision leaves space for writes: a resourceVersion is 128 times a revision, in 63 bits.
+	// lastRevision leaves room for writes. A resourceVersion is 128 times a revision, in 63 bits.
 	lastRevision = 1<<56 - 1<<48
 )
 
@@ -76,9 +75,9 @@ func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
 	return begins, c.age(most) < c.age(1<<62)
 }
 
-// Revision returns the first revision of the restored store; last is the backup's last. The result exceeds the
-// revisions of all restores, of any backup, in earlier spans of 65 s. Catalog serials wrap with revisions, so only
-// multiples of catalogSerials are added to exceed the level.
+// Revision returns the first revision of the restored store, given the backup's last. The result exceeds the revisions
+// of all restores, of any backup, in earlier spans of 65 s. To exceed the level, only multiples of catalogSerials are
+// added, because catalog serials wrap with revisions.
 func (c Clock) Revision(last int64) int64 {
 	to := c.advance(uint64(last), mostAhead, revisionStep)
 	if level := c.level(); to < level {
@@ -87,8 +86,8 @@ func (c Clock) Revision(last int64) int64 {
 	return int64(to)
 }
 
-// level grows by more than catalogSerials from span to span, and by one per millisecond within a span, as advance does:
-// the later of two restores of a backup never gets the lower revision.
+// level is the least revision at a time. It grows by more than catalogSerials from span to span, and by one per
+// millisecond within a span, as advance does. So the later of two restores of a backup never gets the lower revision.
 func (c Clock) level() uint64 {
 	const bits = 16 // of the milliseconds of a span
 	at := uint64(max(0, c.Now.Sub(levelsBegin).Milliseconds()))

@@ -35,7 +35,8 @@ type Manifest struct {
 	// Kubizone and Etcd are the versions of the programs.
 	Kubizone string `json:"kubizone"`
 	Etcd     string `json:"etcd"`
-	// Format numbers the form of the stored data. LeastReader is the least format that a program must know to read it.
+	// Format is the version of the stored data. LeastReader is the least version that a program must know to read the
+	// data.
 	Format      int   `json:"format"`
 	LeastReader int   `json:"leastReader,omitempty"`
 	Revision    int64 `json:"revision"` // etcd's last
@@ -61,7 +62,7 @@ func (m Manifest) sum() string {
 
 func (m *Manifest) String() string { return fmt.Sprintf("%d zones and %d records", m.Zones, m.Records) }
 
-// ManifestFile is the path of a backup's manifest.
+// ManifestFile returns the path of a backup's manifest.
 func ManifestFile(backup string) string { return backup + ".manifest.json" }
 
 func readManifest(backup string) (*Manifest, error) {
@@ -112,7 +113,7 @@ func Verify(backup string) (*Manifest, error) {
 	return m, nil
 }
 
-// readContents counts the objects in the snapshot: a server would answer for another moment.
+// readContents counts the objects in the snapshot, because a server would count at another moment.
 func (m *Manifest) readContents(path string) error {
 	keys := layout.Keys{Prefix: apiserver.Prefix}
 	zones, records := map[string]bool{}, map[string]bool{}

@@ -23,7 +23,7 @@ import (
 
 // Restore configures the restore of a backup into a new data directory of etcd.
 type Restore struct {
-	// Backup is the path of the file that Take wrote. Its manifest is beside it.
+	// Backup is the path of the file that Take wrote, beside the manifest.
 	Backup string
 	// DataDir is created if absent. A directory with data is an error.
 	DataDir string
@@ -65,7 +65,7 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	r.Report(fmt.Sprintf("%s: %s at revision %d, taken %s", r.Backup, manifest, manifest.Revision,
 		manifest.Time.Format("2006-01-02 15:04:05 MST")))
 	_, before := os.Stat(r.DataDir)
-	// Two copies of the snapshot, and space to start.
+	// For two copies of the snapshot, and space to start.
 	dir, err := embed.OpenDir(r.DataDir, embed.DefaultMinFreeBytes+uint64(2*manifest.Bytes))
 	if err != nil {
 		return nil, err
@@ -151,8 +151,8 @@ func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished s
 	return &report, nil
 }
 
-// Check reports, for kubizone fsck, where stored data derived from Zones and Records, such as counts, differ from them.
-// Check repairs nothing. A server may run meanwhile.
+// Check reports where stored data derived from Zones and Records, such as counts, differ from them. Nothing is
+// repaired. A server may run meanwhile.
 func Check(ctx context.Context, source apiserver.Source) (fsck.Report, error) {
 	client, codecOf, err := source.Open(ctx)
 	if err != nil {

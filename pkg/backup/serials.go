@@ -26,12 +26,11 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// parallelRaises bounds concurrent writes: etcd merges disk writes.
+// parallelRaises limits concurrent writes, which etcd merges on disk.
 const parallelRaises = 32
 
-// raiseSerials advances every serial of a store: of zones by spec.minimumSerial (S6.11), of names without a zone, and
-// the floor, the first serial of unknown names (S6.8). No server may run. limited counts the zones whose Clock.serial
-// is limited.
+// raiseSerials advances the serials of zones (by spec.minimumSerial), of names without a zone, and the floor, the first
+// serial of unknown names. No server may run. limited counts the zones whose Clock.serial is limited.
 func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones, limited int, err error) {
 	client, codecOf, err := source.Open(ctx)
 	if err != nil {

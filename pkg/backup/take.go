@@ -52,7 +52,7 @@ func Take(ctx context.Context, where storagebackend.TransportConfig, out string)
 		return nil, err
 	}
 
-	// The manifest comes last: a snapshot without a manifest is no backup.
+	// The manifest comes last, because a snapshot without a manifest is no backup.
 	if err := os.Rename(partial, out); err != nil {
 		return nil, err
 	}

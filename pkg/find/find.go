@@ -23,8 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/load"
 )
 
-// Search finds Records and Zones by DNS name, in all namespaces or, without the right to list them, in a single
-// namespace.
+// Search finds Records and Zones by DNS name.
 type Search struct {
 	API client.KubizoneV1alpha1Interface
 	// Namespace is searched if the user may not list all namespaces.
@@ -33,7 +32,6 @@ type Search struct {
 	Everywhere bool
 }
 
-// Where describes the scope, as in "No Record ... in all namespaces".
 func (s *Search) Where() string {
 	if s.Everywhere {
 		return "in all namespaces"
@@ -49,7 +47,7 @@ const (
 var kinds = map[string]string{"record": KindRecord, "records": KindRecord, "rec": KindRecord, "zone": KindZone, "zones": KindZone,
 	"zn": KindZone}
 
-// CutKind splits KIND/NAME. The kind is "" for any other text; with a final dot it is a DNS name, as of RFC 2317.
+// CutKind splits KIND/NAME. The kind is "" for other text, and for text with a final dot, a DNS name as in RFC 2317.
 func CutKind(text string) (kind, object string) {
 	before, after, isObject := strings.Cut(text, "/")
 	if kind = kinds[before]; kind == "" || !isObject || strings.HasSuffix(text, ".") {
@@ -67,8 +65,8 @@ func ParsePrefix(text string) (netip.Prefix, bool) {
 	return netip.PrefixFrom(address, address.BitLen()), err == nil
 }
 
-// ParseName parses a DNS name, absolute also without trailing dot. No top-level domain is a number: 192.0.2.80-90 is an
-// error.
+// ParseName parses a DNS name, with or without the trailing dot. 192.0.2.80-90 is an error, because no top-level domain
+// is a number.
 func ParseName(text string) (name.Name, error) {
 	if !name.IsAbsolute(text) {
 		if last := text[strings.LastIndex(text, ".")+1:]; strings.Trim(last, "0123456789-/*") == "" {
@@ -91,9 +89,9 @@ func DataOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// Nearest returns the Records at a name, or else at the nearest wildcard or name above with a claim (a right to all
-// names below), and that name. zones are those of Enclosing: only Records of the nearest zone name count, and its apex
-// claims nothing.
+// Nearest returns the Records at a name. Without any, it returns those at the nearest wildcard or name above with a
+// claim (a right to all names below), and that name. zones is the result of Enclosing. Only Records of the nearest zone
+// name count, and its apex claims nothing.
 func (s *Search) Nearest(ctx context.Context, fqdn name.Name, zones []v1alpha1.Zone) (found []v1alpha1.Record, nearest string, err error) {
 	found, err = s.RecordsAt(ctx, fqdn.String())
 	if err != nil || len(found) > 0 {
@@ -134,7 +132,7 @@ func (s *Search) RecordsAt(ctx context.Context, fqdn string) ([]v1alpha1.Record,
 	return s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordFQDN: fqdn}, nil)
 }
 
-// Enclosing returns the nearest zone of each view at or above a name: the longest names first, then by view. The result
+// Enclosing returns the nearest zone of each view at or above a name, the longest names first, then by view. The result
 // is nil if the user may not list zones.
 func (s *Search) Enclosing(ctx context.Context, fqdn name.Name) (nearest []v1alpha1.Zone, err error) {
 	for at, more := fqdn, true; more; at, more = at.Parent() {

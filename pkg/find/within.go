@@ -51,8 +51,8 @@ func ReverseName(prefix netip.Prefix) name.Name {
 
 var errManyZones = errors.New("too many zones to search one by one")
 
-// Within returns the Records with an address in a prefix: by zones/entries if the user may read all zones, up to
-// maxZones, else by a list of Records.
+// Within returns the Records with an address in a prefix. It reads zones/entries if the user may read all zones, up to
+// maxZones, and otherwise lists Records.
 func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Record, error) {
 	rrtype := "A"
 	if prefix.Addr().Is6() {
@@ -79,7 +79,7 @@ func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Re
 	return s.listRecords(ctx, selected, has)
 }
 
-// has decides, since a server without the parameter search answers with all entries.
+// has decides, because a server without the parameter search answers with all entries.
 func (s *Search) withinZones(ctx context.Context, prefix netip.Prefix, has func(*v1alpha1.Record) bool) ([]v1alpha1.Record, error) {
 	var zones []*v1alpha1.Zone
 	err := load.EachItem(ctx, s.API.Zones(metav1.NamespaceAll).List, metav1.ListOptions{}, func(zone *v1alpha1.Zone) error {

@@ -23,7 +23,7 @@ import (
 const EveryNamespace = "*"
 
 // Writers returns the namespaces that a zone's rules allow to write Records of a type at a name; "" and zero mean any.
-// hidden is true if the user may not list Delegations: their namespaces are missing.
+// hidden is true if the user may not list Delegations, whose namespaces are then missing.
 func (s *Search) Writers(ctx context.Context, z *v1alpha1.Zone, at name.Name, rrtype string) (writers []string, hidden bool, err error) {
 	writers = []string{}
 	apex, _ := name.Parse(z.Status.FQDN)

@@ -24,7 +24,7 @@ type Author struct {
 	Serial int64  `json:"serial,omitempty"`
 	Time   string `json:"time,omitempty"` // RFC 3339
 	// Way is how the change was made: by a request, an UpdateKey, an ACME challenge, external-dns or a cascade (later
-	// writes by the server itself, after a zone or rule changed).
+	// writes by the server, after a zone or rule changed).
 	Way v1alpha1.Way `json:"way,omitempty"`
 	// By is the user. If By and Cause are "", the user is of another namespace and hidden.
 	By           string `json:"by,omitempty"`
@@ -69,9 +69,9 @@ func (a *Author) String() string {
 	return fmt.Sprintf("%s at %s, serial %d", a.User(), a.Time, a.Serial)
 }
 
-// Value is a zone's entry with author.
+// Value is a resource record of a zone, with author.
 type Value struct {
-	// Op is + (added), - (removed) or absent (present).
+	// Op is "+" if added, "-" if removed, and "" if present.
 	Op     string `json:"op,omitempty"`
 	FQDN   string `json:"fqdn"`
 	TTL    uint32 `json:"ttl"`
@@ -180,7 +180,7 @@ func ownerOf(owner, fqdn string) string {
 	return owner
 }
 
-// Touches reports whether a step changed values or TTLs at a name, or the whole zone named so; zero means any.
+// Touches reports whether a step changed values or TTLs at a name, or the whole zone of this name; zero means any.
 func Touches(x *v1alpha1.HistoryStep, at name.Name) bool {
 	if at.IsZero() || x.FQDN == at.String() && len(x.Removed)+len(x.Added)+len(x.TTLs) == 0 {
 		return true

@@ -23,18 +23,18 @@ import (
 // Records deleted within deletionWindow before the zone count as deleted with the zone.
 const deletionWindow = 10 * time.Minute
 
-// Deleted selects the deleted Zone that MakeDeletedPlan restores, by its object or its DNS name.
+// Deleted selects the Zone that MakeDeletedPlan restores, by object or DNS name.
 type Deleted struct {
 	// FQDN is used if Object has no name.
 	FQDN   name.Name
 	Object types.NamespacedName
-	// Namespace is the user's. A Zone named FQDN is searched there first.
+	// Namespace is the user's namespace. A Zone named FQDN is searched there first.
 	Namespace string
 	// TargetNamespace is where to create the Zone; "" means the former namespace.
 	TargetNamespace string
 }
 
-// MakeDeletedPlan plans to create a deleted Zone with Delegations and Records.
+// MakeDeletedPlan returns a plan to create a deleted Zone with its Delegations and Records.
 func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options) (*Plan, error) {
 	past, err := r.readDeleted(ctx, d)
 	if err != nil {
@@ -107,8 +107,8 @@ func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 	return past, nil
 }
 
-// FindDeleted returns namespace and name of the deleted Zone that had a DNS name last: of the given namespace or, with
-// the right to all zones' changes, of any. Nil if none is found, or without the right.
+// FindDeleted returns namespace and name of the deleted Zone last at a DNS name, or nil. With the right to all zones'
+// changes it looks in all namespaces, else in the given.
 func (r *Reader) FindDeleted(ctx context.Context, namespace string, fqdn name.Name) (*v1alpha1.Zone, error) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.AnyZone}}
 	zone.Status.FQDN = fqdn.String()

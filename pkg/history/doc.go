@@ -3,8 +3,7 @@
 
 // Package history lets users see and undo changes of a zone, by commands such as `kubectl kubizone revert`. From the
 // API it reads a zone's past steps (changes between two serials), rebuilds former content, reverts Records, and
-// restores deleted Zones. A revert first makes a Plan of changes, with the refusals of a dry run. Then Run writes the
-// plan.
+// restores deleted Zones. A revert makes a Plan, which Run writes.
 //
 // Guarantees:
 //

@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// foreseeHold sets p.Held if the plan may hold the zone (S7.5): RRsets of any age are counted, although young RRsets
-// begin no hold.
+// foreseeHold sets p.Held if the plan may hold the zone (stop deliveries after a mass deletion, S7.5). It counts RRsets
+// of any age, although young RRsets begin no hold.
 func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) error {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
@@ -77,7 +77,8 @@ func (r *Reader) losesNameServers(ctx context.Context, zone *v1alpha1.Zone, grow
 
 const maxShared = 200
 
-// foreseeShared adds a Left for each removed value that further Records have: they made no step (S5.2).
+// foreseeShared adds a Left for each removed value of further Records. They are in no step, because they did not change
+// the zone.
 func (r *Reader) foreseeShared(ctx context.Context, p *Plan, zone *v1alpha1.Zone, undone []v1alpha1.HistoryStep) error {
 	if r.masked || zone.Status.Serial == 0 {
 		return nil

@@ -25,7 +25,7 @@ import (
 
 const fewRecords = 20
 
-// ReadPresent reads the Records that steps wrote; unreadable has the refusals by namespace.
+// ReadPresent reads the Records that steps wrote. unreadable has the refusals by namespace.
 func (r *Reader) ReadPresent(ctx context.Context, undone []v1alpha1.HistoryStep) (now Present, unreadable map[string]string, err error) {
 	now, unreadable = Present{}, map[string]string{}
 	for namespace, names := range Namespaces(undone) {
@@ -84,8 +84,8 @@ func (r *Reader) Judge(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// Run writes a plan accepted by Judge, several change sets (transactions) at once. The error is ErrStopped after a
-// refusal; earlier sets stay written.
+// Run writes a plan accepted by Judge, several change sets (transactions) at once. After a refusal it returns
+// ErrStopped, and earlier sets stay written.
 func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	if p.Refused > 0 {
 		return ErrStopped{"the plan has refusals"}
@@ -137,9 +137,8 @@ func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, 
 	return group.Wait()
 }
 
-// write is the write of a Record by a revert. A Reversal, the restored state of a Record, has two writes if the revert
-// gives the Record's present DNS name back to another namespace: an early deletion to free the name, and a later
-// creation.
+// write is the write of a Record by a revert. A Reversal has two writes if the revert gives the Record's present DNS
+// name back to another namespace: an early deletion to free the name, and a later creation.
 type write struct {
 	*Reversal
 	change rrsets.Change
@@ -147,7 +146,8 @@ type write struct {
 	counts bool
 }
 
-// With split, the first phases delete the Records whose names pass to other namespaces.
+// orderSets returns change sets by phase. With split, the first phases delete the Records whose names pass to other
+// namespaces.
 func (p *Plan) orderSets(split bool) (out [][][]write) {
 	type phase struct {
 		last      bool
@@ -234,6 +234,7 @@ func (r *Reader) writeSet(ctx context.Context, set []write, awaits bool, dryRun 
 	return written, nil
 }
 
+// isFreed reports a refusal that another namespace's write may lift.
 func isFreed(one refusal.Refusal) bool {
 	switch one.Reason {
 	case v1alpha1.ReasonNameHeld, v1alpha1.ReasonCNAMEConflict:
@@ -244,6 +245,7 @@ func isFreed(one refusal.Refusal) bool {
 	return false
 }
 
+// isOfZone reports a refusal due to a missing Zone.
 func isOfZone(one refusal.Refusal) bool {
 	switch one.Reason {
 	case v1alpha1.ReasonDelegationWithdrawn, v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonBelowZoneCut:

@@ -69,7 +69,7 @@ func headerLines(before, after *v1alpha1.ZoneHeader) (lines []string) {
 
 type ttlKey struct{ owner, rrtype string }
 
-// Sum returns the net difference of steps; its other fields are the newest step's.
+// Sum returns the net difference of steps. Its other fields are those of the newest step, the first.
 func Sum(steps []v1alpha1.HistoryStep) v1alpha1.HistoryStep {
 	sum := v1alpha1.HistoryStep{}
 	net := map[v1alpha1.Row]int{}

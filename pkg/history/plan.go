@@ -27,8 +27,7 @@ const FieldManager = "kubizone-revert"
 
 const serverLabel = v1alpha1.GroupName + "/parent-zone"
 
-// Plan is the output of kubectl kubizone revert: the writes of a revert, the changes left as they are, and the refusals
-// of the server.
+// Plan is the output of kubectl kubizone revert: the writes, the changes left, and the refusals of the server.
 type Plan struct {
 	FQDN   string `json:"fqdn"`
 	View   string `json:"view,omitempty"`
@@ -37,14 +36,13 @@ type Plan struct {
 	Time string `json:"time,omitempty"`
 	// Deleted is the user behind the deletion of the Zone, if the plan restores the Zone.
 	Deleted *Author `json:"deleted,omitempty"`
-	// Objects are the deleted Zone and its Delegations, to be created again.
+	// Objects are the deleted Zone and its Delegations, to create again.
 	Objects []Restoral `json:"objects,omitempty"`
 	Changes []Reversal `json:"changes"`
-	// Left are changes beyond the revert.
-	Left []Left `json:"left"`
+	Left    []Left     `json:"left"`
 	// Gaps describes names that have no values for a moment, between two change sets.
 	Gaps []string `json:"gaps,omitempty"`
-	// Held says why the zone is or would be no longer delivered, after a mass deletion; "" if it is delivered.
+	// Held is the reason why the zone is not or would not be delivered after a mass deletion, or "".
 	Held    string `json:"held,omitempty"`
 	Refused int    `json:"refused"`
 	Written int    `json:"written"`
@@ -52,6 +50,7 @@ type Plan struct {
 	awaits bool // the Zone is not created yet
 }
 
+// Reversal restores the former state of a Record.
 type Reversal struct {
 	// Op is "+" to create the Record again, "~" to change it, "-" to delete it.
 	Op        string `json:"op"`
@@ -79,7 +78,7 @@ type Restoral struct {
 	create func(ctx context.Context, dryRun []string) error
 }
 
-// Left is a difference that the revert does not undo, with writer and reason.
+// Left is a difference that the revert does not undo.
 type Left struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
@@ -89,15 +88,15 @@ type Left struct {
 }
 
 type Options struct {
-	// Name selects by DNS name. Zero selects all.
+	// Name selects Records by DNS name; zero selects all.
 	Name name.Name
-	// IncludeManaged includes Records renewed by another writer.
+	// IncludeManaged includes Records renewed by another client.
 	IncludeManaged bool
 }
 
 type Present map[types.NamespacedName]*v1alpha1.Record
 
-// touch sums up what a revert has to undo at a Record: the steps (changes of the zone) that wrote it.
+// touch is a Record to revert, with the steps (changes of the zone) that wrote it.
 type touch struct {
 	key            types.NamespacedName
 	uid            types.UID
@@ -105,10 +104,8 @@ type touch struct {
 	// stateBefore is the Record before oldest. existed is false if oldest created the Record.
 	stateBefore *v1alpha1.HistoryState
 	existed     bool
-	// renewer is the client that would write the Record again, for example "external-dns", so that only
-	// Options.IncludeManaged includes the Record; "" for none.
-	renewer string
-	// challenge is true if an ACME client wrote the Record.
+	// renewer is the client that would write the Record again, for example "external-dns"; "" for none.
+	renewer   string
 	challenge bool
 }
 
@@ -122,7 +119,7 @@ func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 			key := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
 			t := touches[key]
 			if x.Way == v1alpha1.WayCascade {
-				// A cascade released the Record, then the newer step brought it back.
+				// A cascade released the Record before the newer step added it again.
 				if t != nil && !t.existed && r.Effect != v1alpha1.EffectAdded {
 					t.oldest, t.stateBefore, t.existed = x, r.Before, true
 				}
@@ -202,8 +199,8 @@ func Namespaces(undone []v1alpha1.HistoryStep) map[string][]string {
 	return out
 }
 
-// PlanRevert returns a plan that undoes the steps (changes of a zone) after a moment. now has the present Records;
-// unreadable has the reasons, by namespace, to refuse changes of Records that could not be read.
+// PlanRevert returns a plan that undoes the steps (changes of a zone) after a moment. now has the present Records,
+// unreadable the refusals by namespace.
 func PlanRevert(past *Past, s Subject, m Moment, now Present, unreadable map[string]string, options Options) (*Plan, error) {
 	undone, err := past.Since(m)
 	if err != nil {
@@ -272,6 +269,7 @@ func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) {
 }
 
 func (p *planner) addRecord(t *touch) {
+	// 1. Decode the former state, nil if there was no Record.
 	now, by := p.present[t.key], AuthorOf(t.newest)
 	var want *v1alpha1.Record
 	if t.existed && t.stateBefore != nil && t.stateBefore.Spec != nil {
@@ -293,6 +291,7 @@ func (p *planner) addRecord(t *touch) {
 		delete(want.Labels, serverLabel)
 		want.Status.FQDN = p.fqdnOf(&want.Spec, now)
 	}
+	// 2. Leave out Records that need or allow no change.
 	shown := cmp.Or(want, now)
 	switch {
 	case shown != nil && !p.selects(want, now), shown == nil && !p.options.Name.IsZero() && t.owner(p.apex) != p.options.Name.String():
@@ -321,6 +320,7 @@ func (p *planner) addRecord(t *touch) {
 		p.addLeft(t, now, by.User(), "it existed already, and was in no zone")
 		return
 	}
+	// 3. Plan the change, unless another client would write the Record again.
 	renewer := t.renewer
 	if now != nil {
 		renewer = cmp.Or(renewer, renewerOf(now))

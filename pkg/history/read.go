@@ -26,9 +26,9 @@ import (
 
 const maxSteps = 100_000
 
-// Subject is a zone or name.
+// Subject selects the history of a zone or name.
 type Subject struct {
-	// Zone is nil for a user who may not read the Zone: steps are then of Namespace's own Records.
+	// Zone is nil if the user may not read the Zone. The steps are then those of Namespace's own Records.
 	Zone      *v1alpha1.Zone
 	Name      name.Name
 	Namespace string
@@ -50,7 +50,7 @@ type Past struct {
 	WholeSince time.Time
 	// Newest is the zone's serial; 0 if the user may not read the Zone.
 	Newest serial.Serial
-	// Ended is true if no older step exists, Cut if reading stopped after maxSteps.
+	// Ended is true if no older step exists. Cut is true if reading stopped after maxSteps.
 	Ended, Cut bool
 	// Masked is true if steps of other namespaces lack their user and Records.
 	Masked bool
@@ -73,7 +73,7 @@ type page struct {
 }
 
 // Read returns a zone's or a namespace's history, newest first, down to the first step for which enough returns true.
-// If the server hides the Records in steps, Read puts the user's own in their place.
+// If the server hides the Records in steps, Read fills in the user's own.
 func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	if s.Zone == nil {
 		return r.readTenant(ctx, s, enough)
@@ -305,7 +305,7 @@ func (r *Reader) LastOfRecord(ctx context.Context, namespace, object string) (*v
 	return &answer.History[0], nil
 }
 
-// NameOfRecord returns a Record's DNS name at its step.
+// NameOfRecord returns the DNS name of a Record in a step.
 func NameOfRecord(step *v1alpha1.HistoryStep, of types.NamespacedName) (name.Name, error) {
 	apex, err := name.Parse(step.FQDN)
 	if err != nil {
@@ -326,7 +326,7 @@ func NameOfRecord(step *v1alpha1.HistoryStep, of types.NamespacedName) (name.Nam
 	return apex, fmt.Errorf("the history has no DNS name of record %s; kubectl kubizone log %s prints the changes of the zone", of, apex)
 }
 
-// LastOfZone returns the newest step of a zone, nil for none; a caller who may read users also gets the user.
+// LastOfZone returns the newest step of a zone, nil for none, with the user if the caller may read users.
 func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) (*v1alpha1.HistoryStep, error) {
 	step, err := r.lastOfZone(ctx, namespace, object, true)
 	if apierrors.IsForbidden(err) {
@@ -354,7 +354,6 @@ func (r *Reader) askLast(namespace, resource, object string) *rest.Request {
 	return r.Client.RESTClient().Get().Namespace(namespace).Resource(resource).Name(object).SubResource("changes").Param("limit", "1")
 }
 
-// DescribeLast returns a step as the end of a sentence, "" for nil.
 func DescribeLast(step *v1alpha1.HistoryStep) string {
 	if step == nil {
 		return ""

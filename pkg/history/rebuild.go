@@ -24,7 +24,7 @@ type rrset struct {
 	t     rdata.Type
 }
 
-// Content is the definition of a zone at a step.
+// Content is the definition of a zone at a serial.
 type Content struct {
 	Header     content.Header
 	Serial     serial.Serial
@@ -45,7 +45,7 @@ func (r *Reader) ReadContent(ctx context.Context, zone *v1alpha1.Zone) (*Content
 	return c, nil
 }
 
-// Undo reverts the content's newest step. A newer step is ignored.
+// Undo reverts the newest step of the content. It ignores steps newer than the content.
 func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 	if x.ContentGeneration > c.generation {
 		return nil
@@ -57,7 +57,7 @@ func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 	if x.ContentGeneration != c.generation {
 		return misfit("is not the one before", c.Serial)
 	}
-	for _, row := range x.Removed { // before Added: an RRset with other values keeps the TTL
+	for _, row := range x.Removed { // before Added, so that an RRset with other values keeps its TTL
 		k, data, err := parseRow(row)
 		if err != nil {
 			return misfit("has a row that cannot be read:", err)
@@ -152,7 +152,7 @@ func (p *Past) Blame(c *Content, at name.Name) []Value {
 	return out
 }
 
-// Diff returns the values removed and added between two contents, with their authors among p's steps.
+// Diff returns the values removed and added between two contents, with their authors.
 func (p *Past) Diff(before, after *Content, at name.Name) []Value {
 	had, has := before.entriesAt(at), after.entriesAt(at)
 	removed, added := p.findAuthors(true), p.findAuthors(false)

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// ErrStopped means that a revert stopped at a refusal. Written changes stay; a repetition continues.
+// ErrStopped means that a revert stopped at a refusal. Written changes stay, and a repetition continues.
 type ErrStopped struct{ Reason string }
 
 func (e ErrStopped) Error() string { return e.Reason }
@@ -45,7 +45,7 @@ const (
 )
 
 func (r *Reader) runObjects(ctx context.Context, p *Plan) error {
-	// A deleted zone's Delegations come before the Zone, because the first cascade of the Zone needs all rules (S4.22).
+	// Delegations come before the Zone, because its first cascade (the adoption of Records) needs all rules.
 	for i := range slices.Backward(p.Objects) {
 		x := &p.Objects[i]
 		refused, err := r.createObject(ctx, x, nil)

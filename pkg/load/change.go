@@ -35,8 +35,7 @@ type Change struct {
 	// After names an object of the same plan that must be written first, or "".
 	After string `json:"after,omitempty"`
 	// Values is the number of added values of a Record, less the removed.
-	Values int `json:"-"`
-	// ZoneBefore and ZoneAfter are the states of a written Zone, or nil.
+	Values                int            `json:"-"`
 	ZoneBefore, ZoneAfter *v1alpha1.Zone `json:"-"`
 }
 
@@ -138,7 +137,6 @@ func objectLine(what string, o *unstructured.Unstructured) string {
 	return strings.TrimSuffix(line, ":")
 }
 
-// objectChange describes the differences of two versions of an object, "" without any.
 func objectChange(before, after *unstructured.Unstructured) string {
 	before, after = before.DeepCopy(), after.DeepCopy()
 	dropServerFields(before)
@@ -208,11 +206,11 @@ func dropServerFields(o *unstructured.Unstructured) {
 type manifest struct {
 	path   string
 	object *unstructured.Unstructured
-	// owner is the Record's DNS name in the manifest, if known; created is the creation time on an earlier server.
+	// owner is the Record's DNS name in the manifest, if known. created is the creation time on an earlier server, or
+	// zero.
 	owner   string
 	created time.Time
-	// answer is the server's to the write. after names an object of the plan to be written first. refused is set by a
-	// dry run.
+	// answer is the server's answer to the write. after names the object to write first. refused is set by a dry run.
 	before, answer   *unstructured.Unstructured
 	after            string
 	refused          *Refusal
@@ -309,7 +307,6 @@ func zoneRefOf(o *unstructured.Unstructured) (zone types.NamespacedName, found b
 	return zone, found
 }
 
-// zoneIDOf returns the Zone itself, or the Zone of a Delegation.
 func zoneIDOf(o *unstructured.Unstructured) types.NamespacedName {
 	if o.GetKind() == "Zone" {
 		return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}

@@ -14,11 +14,11 @@ import (
 
 const maxText = 256 << 20
 
-// Confined reads manifests of strangers, as in a pull request, within the bounds of L10.
+// Confined reads manifests of unknown authors, for example of a pull request, within the limits of L10.
 type Confined struct{ octets int64 }
 
-// EachManifest passes the manifests of a file or directory to do, with a function that reads each; - is in. zones is
-// the number of zone files, which are not read.
+// EachManifest calls do for each manifest of a file or directory, with a function to read it. The path "-" means in.
+// zones is the number of zone files, which are not read.
 func (c *Confined) EachManifest(given string, in io.Reader, do func(path string, read func() ([]byte, error)) error) (zones int,
 	err error) {
 	if given == "-" {
@@ -52,7 +52,7 @@ func (c *Confined) readFile(given, path string) ([]byte, error) {
 	return c.ReadAll(path, file)
 }
 
-// ReadAll returns the text of a reader. name is its source in errors.
+// ReadAll reads a whole input. All inputs of a Confined share the limit.
 func (c *Confined) ReadAll(name string, in io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(in, maxText-c.octets+1))
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *Confined) ReadAll(name string, in io.Reader) ([]byte, error) {
 	return text, nil
 }
 
-// CheckLinks rejects a path below the working directory that leads out of it.
+// CheckLinks rejects a path below the working directory that a link leads out of it.
 func CheckLinks(path string) error {
 	at, err := os.Getwd()
 	if err != nil {

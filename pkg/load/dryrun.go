@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// dryRunManifests asks the server about each object, as clients do. zones are sorted, parents first.
+// dryRunManifests expects zones with parents first.
 func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delegations, rest []*manifest) (Result, error) {
 	var result Result
 	left, err := l.listLeft(ctx, slices.Concat(zones, delegations, rest))
@@ -42,6 +42,7 @@ func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delega
 	if err := l.listZones(ctx, slices.Concat(zones, records)); err != nil {
 		return result, err
 	}
+	// In order, because later objects depend on earlier ones.
 	for _, m := range slices.Concat(zones, delegations, others) {
 		one, err := l.dryRunObject(ctx, m)
 		if err != nil {
@@ -50,6 +51,7 @@ func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delega
 		result.Add(one)
 		result.Add(l.refuseOrDefer(m))
 	}
+	// Removals before Records, because they free names.
 	for _, step := range []struct {
 		of []*manifest
 		do func(context.Context, *manifest) (Result, error)
@@ -113,11 +115,11 @@ func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left []*mani
 	return left, nil
 }
 
-// fewRecords of a namespace are dry-run without a list of the namespace, which may have many more.
+// fewRecords of a namespace are dry-run without a list, because the namespace may have many more.
 const fewRecords = 8
 
-// dropUnchanged returns the Records whose spec differs from the server's, and the number of the others. An apply of an
-// equal spec changes nothing in the zone, so the dry run is spared. Without the right to list, all differ.
+// dropUnchanged returns the Records whose spec differs from the server's, and the number of the others. Without the
+// right to list, all differ.
 func (l *Loader) dropUnchanged(ctx context.Context, records []*manifest) (differ []*manifest, equal int) {
 	for _, group := range groupBy(records, func(m *manifest) string { return m.object.GetNamespace() }) {
 		live := make(map[string]any, len(group))
@@ -146,8 +148,7 @@ func (l *Loader) dropUnchanged(ctx context.Context, records []*manifest) (differ
 	return differ, equal
 }
 
-// listZones reads the zones that objects refer to, or all if an object leaves its zone to the server. Unreadable zones
-// stay unknown: the server's answers name them.
+// listZones reads the zones named by objects, or all if an object leaves its zone to the server.
 func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
 	l.priors.liveZones = make(map[types.NamespacedName]prior)
 	add := func(z *v1alpha1.Zone) error {
@@ -199,7 +200,7 @@ func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName
 	return l.priors.findZone(above, view), fqdn
 }
 
-// dryRunObject leaves a refusal in the manifest.
+// dryRunObject stores a refusal in the manifest, for refuseOrDefer.
 func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (one Result, err error) {
 	kind := m.object.GetKind()
 	id := types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}
@@ -213,7 +214,7 @@ func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (one Result, err
 	}
 	above := l.priors.firstFor(of, id.Namespace)
 	if kind != "Delegation" || above.isNew {
-		m.after = above.object // rules add up, so none depends on another
+		m.after = above.object // rules add up, so a Delegation depends only on a new Zone
 	}
 	written := subject{title: describeObject(m.object), resolvedWarnings: m.resolvedWarnings}
 	if above.isNew {
@@ -240,7 +241,7 @@ func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (one Result, err
 	return one, nil
 }
 
-// refuseOrDefer shows a refused object as written after another object of the plan, if there is one to wait for.
+// refuseOrDefer reports a refusal, or shows the object as written after another object of the plan that may lift it.
 func (l *Loader) refuseOrDefer(m *manifest) Result {
 	if m.refused == nil {
 		return Result{}

@@ -29,7 +29,7 @@ import (
 
 type Target struct {
 	Zone types.NamespacedName
-	// Namespace is for the Records.
+	// Namespace is that of the Records.
 	Namespace string
 	// View is for a new Zone. An existing Zone must be in this view, unless View is "".
 	View string
@@ -41,8 +41,8 @@ type Target struct {
 	CreateZone bool
 }
 
-// Import writes a zone file's records into a Zone, and reports a command for a differing SOA or name servers. After an
-// error, Finish prunes nothing there.
+// Import writes a zone file's records into a Zone. For an SOA or name servers that differ, it reports a command. After
+// an error, Finish removes no Record there.
 func (l *Loader) Import(ctx context.Context, path string, text []byte, target Target) (Result, error) {
 	result, err := l.importFile(ctx, path, text, target)
 	if err != nil {
@@ -105,6 +105,7 @@ func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1
 
 func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result,
 	error) {
+	// 1. Parse the file.
 	p := &plan{view: target.View}
 	guess := guessOrigin(path)
 	options := zonefile.ReadOptions{Origin: target.Origin, Guess: guess.answerReader}
@@ -133,6 +134,7 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 		}
 		return fmt.Errorf("%s: %w; %s", what, p.noSOA(), next)
 	}
+	// 2. Find the Zone, or create it from the SOA.
 	to := &destination{zone: target.Zone, namespace: target.Namespace}
 	var result Result
 	switch {
@@ -162,6 +164,7 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 		result.Present = 1
 		to.ttl = zone.Spec.TTL
 	}
+	// 3. Group the RRsets, and report fields that differ from the Zone.
 	to.fqdn = p.fqdn
 	p.groupRRsets(path, all, soa)
 	l.zoneScope(to.zone, to.namespace).addFile(path, p, to)

@@ -34,7 +34,6 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// FieldManager is the default field manager (L4).
 const FieldManager = "kubizone-load"
 
 const (
@@ -47,12 +46,12 @@ const (
 
 type Config struct {
 	Client *rest.Config
-	// Namespace is for zone files, and for manifests without a namespace.
+	// Namespace is for objects from zone files, and manifests without a namespace.
 	Namespace string
-	// FieldManager of all writes, by default the constant.
+	// FieldManager makes all writes; "" means the constant of this name.
 	FieldManager string
 	DryRun       bool
-	// Prune makes Finish remove left-over Records (L7).
+	// Prune makes Finish remove Records that no file has any more (L7).
 	Prune bool
 	// Plan receives the changes of each write. Note receives remarks with a kind such as "refused"; if nil, Report
 	// does.
@@ -60,40 +59,38 @@ type Config struct {
 	Note func(kind, text string)
 	// AsLastApplied makes a dry run apply each manifest as the object's last client.
 	AsLastApplied bool
-	// PruneSelector makes a dry run remove the Zones, Delegations and Records with these labels that the manifests
-	// lack.
+	// PruneSelector makes a dry run remove the Zones, Delegations and Records with these labels and without a manifest.
 	PruneSelector string
 	// HowToRemove is the next step for left-over Records, by default "delete them".
 	HowToRemove string
-	// ForceConflicts overwrites other managers' changes (L4).
+	// ForceConflicts overwrites other managers' changes.
 	ForceConflicts bool
-	// Interval precedes the first progress line, by default 2 s. It doubles with each line, up to maxInterval.
+	// Interval is the time before the first progress line; 0 means 2 s.
 	Interval time.Duration
 	// Progress replaces progress lines. Optional.
 	Progress func(what string, done, of int)
 	// Confirm gets the number of Records before Finish removes them. Its error ends the run. Optional.
 	Confirm func(removals int) error
-	// Report receives lines for people, which quote sources unescaped. Optional.
+	// Report receives lines for the user, with unescaped quotations. Optional.
 	Report func(line string)
 }
 
-// Result counts the objects of a load by their outcome.
 type Result struct {
 	Written int `json:"written"`
 	Present int `json:"present"` // already as wanted
 	Removed int `json:"removed"`
-	// Left counts objects not written, since other managers have changed them.
+	// Left counts objects not written, because other managers changed them.
 	Left int `json:"left"`
 	// NotTaken counts SOA and NS lines that differ from an existing Zone, and parts of custom resources without a
 	// counterpart.
 	NotTaken int `json:"notTaken"`
-	// Refused counts lines of zone files and objects of manifests that were not loaded.
+	// Refused counts lines of zone files and objects of manifests not loaded.
 	Refused     int `json:"refused"`
 	Failed      int `json:"failed"`
 	NotServable int `json:"notServable"`
-	// Changed counts entries that a zone's former custom resource served, and that now are missing or have another TTL.
+	// Changed counts entries of a zone's former custom resource now missing or with another TTL.
 	Changed int `json:"changed"`
-	// Held counts zones that name servers do not get, after a mass deletion.
+	// Held counts zones not delivered after a mass deletion.
 	Held int `json:"held"`
 }
 
@@ -122,14 +119,15 @@ func (l *Loader) reportFailed(ctx context.Context, result *Result, path string, 
 	return nil
 }
 
-// StopsAll reports whether every other file would fail too: ctx has ended, or the server does not answer or rejects the
-// user.
+// StopsAll reports whether every other file would fail too, because ctx has ended, or the server does not answer or
+// rejects the user.
 func StopsAll(ctx context.Context, err error) bool {
 	var status apierrors.APIStatus
 	var unanswered *url.Error
 	return ctx.Err() != nil || apierrors.IsUnauthorized(err) || !errors.As(err, &status) && errors.As(err, &unanswered)
 }
 
+// runWorkers works on the groups of a phase in parallel, one phase after another.
 func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int, phases [][][]T,
 	do func(ctx context.Context, group []T) (Result, error)) (result Result, err error) {
 	total := 0
@@ -207,7 +205,7 @@ func refusalReason(err error) (reason string, ok bool) {
 
 var waitReasons = []string{v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonNoEnclosingZone}
 
-// subject is the object of a request; a change set has items.
+// subject is the object of a request, for its Warnings; a change set has items.
 type subject struct {
 	title            string
 	resolvedWarnings map[string]bool
@@ -245,8 +243,8 @@ type warnings struct {
 
 var _ rest.WarningHandlerWithContext = (*warnings)(nil)
 
-// HandleWarningHeaderWithContext collects an API server's Warning, after the title of the object in ctx. agent is a
-// Kubizone Warning's reason. Reasons in resolvedWarnings are dropped, because other writes of this load resolve them.
+// HandleWarningHeaderWithContext collects a Warning, after the title of the object in ctx. agent is the reason of a
+// Kubizone Warning. Reasons in resolvedWarnings are dropped, because other writes of this load resolve them.
 func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, agent string, text string) {
 	if code != 299 || text == "" {
 		return
@@ -291,7 +289,6 @@ type mapper interface {
 	RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error)
 }
 
-// Loader loads sources, one after another.
 type Loader struct {
 	cfg      Config
 	typed    versioned.Interface
@@ -371,7 +368,6 @@ func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte,
 
 const pageSize = 1000
 
-// EachItem calls do for every object of list, page by page.
 func EachItem[L, T runtime.Object](ctx context.Context, list func(context.Context, metav1.ListOptions) (L, error),
 	options metav1.ListOptions, do func(T) error) error {
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

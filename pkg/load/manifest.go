@@ -52,7 +52,7 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 	return result, err
 }
 
-// Apply applies objects. path is the source in reports, except of objects that this Loader's ReadObjects has read.
+// Apply applies objects. Reports name path, or the file if ReadObjects of this Loader has read the object.
 func (l *Loader) Apply(ctx context.Context, path string, objects []*unstructured.Unstructured) (Result, error) {
 	var all []*manifest
 	for _, o := range objects {
@@ -81,8 +81,8 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 			rest = append(rest, m)
 		}
 	}
-	// A new zone does not capture the zones below (S3.4), and records wait for their zone. So classes and zones come
-	// first, parents before children, then Delegations.
+	// A zone made above existing zones may not become their parent (S3.4), and records wait for their zone. So classes
+	// and zones come first, parents before children, then Delegations.
 	sortParentsFirst(zones)
 	if l.cfg.DryRun {
 		one, err := l.dryRunManifests(ctx, what, zones, delegations, slices.Concat(classes, rest))
@@ -106,8 +106,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	return result, nil
 }
 
-// byOwner groups manifests by name. The oldest comes first and keeps the name (S4.8), and DS last, after the NS that
-// DS needs.
+// byOwner groups manifests by DNS name. The oldest comes first and keeps the name (S4.8). DS comes last, after its NS.
 func byOwner(manifests []*manifest) [][]*manifest {
 	groups := groupBy(manifests, func(m *manifest) string { return m.owner })
 	for _, group := range groups {
@@ -182,7 +181,7 @@ func noteResolvedWarnings(all []*manifest) {
 	}
 }
 
-// applyAll repeats refused manifests while any succeeds: they may depend on each other.
+// applyAll retries refused manifests while any succeeds, because they may depend on each other.
 func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest, workers int) (Result, error) {
 	var result Result
 	for len(groups) > 0 {
@@ -252,7 +251,6 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	} else {
 		m.object.SetNamespace("")
 	}
-	// Without ForceConflicts, fields set later by another manager stay (L4).
 	before, err := resource.Get(ctx, m.object.GetName(), metav1.GetOptions{})
 	if err != nil {
 		before = nil // absent or unreadable; the apply reports any error
@@ -263,6 +261,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 		judged = l.withZone(ctx, m.resolvedWarnings)
 	}
 	manager, client := l.managerOf(before)
+	// Without ForceConflicts, another manager's later change is a conflict.
 	after, err := rrsets.Retry(ctx, func() (*unstructured.Unstructured, error) {
 		if client {
 			return l.mergeManifest(judged, resource, m, manager)
@@ -283,7 +282,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 		return Result{}, nil, fmt.Errorf("%s: %s: %w", m.path, describeObject(m.object), err)
 	}
 	m.answer = after
-	// resourceVersions do not count: they are arbitrary in a dry run, and a status write changes them.
+	// The resourceVersion does not count, because it is arbitrary in a dry run, and changes with the status.
 	if before != nil && objectChange(before, after) == "" {
 		return Result{Present: 1}, nil, nil
 	}
@@ -325,14 +324,14 @@ func (l *Loader) ReadObjects(path string, text []byte) (objects []*unstructured.
 	return objects, len(wrong)
 }
 
-// ReadObjects reads the documents of a YAML or JSON file, and the items of lists. A Refusal has its document's first
-// line.
+// ReadObjects reads the documents of a YAML or JSON file, and the items of lists. A Refusal has the number of the
+// document's first line.
 func ReadObjects(path string, text []byte) (read []*unstructured.Unstructured, refused []Refusal) {
 	for first, document := range splitDocuments(text) {
 		refuse := func(reason, fix string) {
 			refused = append(refused, Refusal{Path: path, Lines: []int{first}, Reason: reason, Fix: fix})
 		}
-		// Strict: otherwise a value of a duplicate key would be lost.
+		// Strict, or a value of a duplicate key would be lost.
 		asJSON, err := yaml.YAMLToJSONStrict(document)
 		if err != nil {
 			refuse(err.Error(), "")

@@ -23,11 +23,12 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
+// plan is a parsed zone file.
 type plan struct {
 	fqdn name.Name
 	view string
 	spec v1alpha1.ZoneSpec
-	// soa is the SOA's line, for refusals of fields of the Zone; hasNS is true with NS at the apex.
+	// soa is the line of the SOA, for refusals of the Zone's fields. hasNS is true with NS at the apex.
 	soa      Refusal
 	hasNS    bool
 	sets     []*set
@@ -43,7 +44,7 @@ type set struct {
 	lines []int
 }
 
-// Refusal is a line of a zone file, or an object, that was not loaded. It tells the user the reason and the next step.
+// Refusal is a line of a zone file, or an object, that was not loaded.
 type Refusal struct {
 	// Path is the file. Lines are line numbers from 1, nil if the format has none.
 	Path  string
@@ -52,7 +53,7 @@ type Refusal struct {
 	Text string
 	// Fix is the next step, "" if Reason has it.
 	Reason, Fix string
-	// final is true if no rule or other object would help.
+	// final is true if no rule or other object can lift the refusal.
 	final bool
 }
 
@@ -91,7 +92,7 @@ func shorten(text string) string {
 
 var errNoSOA = errors.New("no SOA could be read, with which a zone file begins; is this a zone file?")
 
-// A rule allows types by number only if the rule names them (S4.5).
+// delegateNumbers adds the types without a mnemonic to the rule, because a rule allows them only if listed (S4.5).
 func (p *plan) delegateNumbers(all []zonefile.RR) {
 	var types []rdata.Type
 	for _, row := range all {
@@ -157,8 +158,8 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 	return nil
 }
 
-// dropRefused leaves refused fields of the SOA to the server, because a bad field must not block the records (L2). The
-// timers depend on each other, and go together.
+// dropRefused clears the refused fields of the SOA for the server's defaults, because a bad field must not block the
+// records. The timers depend on each other, so they go together.
 func (p *plan) dropRefused(err error) (dropped bool) {
 	if !apierrors.IsInvalid(err) {
 		return false
@@ -223,7 +224,7 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 			byKey[key{owner, row.Type}] = have
 			p.sets = append(p.sets, have)
 		}
-		// The smallest TTL of an RRset is served (S5.2, RFC 2181 §5.2), and an object has one TTL.
+		// An object has a single TTL, and the smallest of an RRset would be served (S5.2).
 		have.ttl = min(have.ttl, row.TTL)
 		if v := (value{key{owner, row.Type}, row.Data}); !seen[v] {
 			seen[v] = true
@@ -234,7 +235,7 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 }
 
 // zoneSpec returns the spec of a new Zone from the SOA of a zone file, with a rule for Records of namespace at every
-// name. It replaces values that the API would refuse, and reports them to refuse.
+// name. It replaces values that the API would refuse, and reports them.
 func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1.ZoneSpec, error) {
 	fields := strings.Fields(soa.Data)
 	if len(fields) != 7 {
@@ -250,7 +251,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		numbers[i] = uint32(n)
 	}
 
-	// The serial may have 32 bits.
+	// Only the serial may have 32 bits.
 	replaced := func(reason, fix string) {
 		refuse(Refusal{Lines: []int{soa.Line}, Text: soa.Name.String() + " SOA " + soa.Data, Reason: reason, Fix: fix})
 	}
@@ -278,7 +279,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		spec.MinimumSerial = ptr.To(int64(serial))
 	}
 
-	// The name "." means that there is no server or contact. Leave the field empty, for the server's default (S6.5).
+	// The name "." means that there is no server or contact. An empty field gets the server's default.
 	if spec.PrimaryNameServer = fields[0]; fields[0] == "." {
 		spec.PrimaryNameServer = ""
 		replaced("the primary name server . names none", "loaded with what the server makes: the first name server of the zone")
@@ -290,7 +291,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 	return spec, nil
 }
 
-// contactOf keeps an SOA's RNAME, unless its local part has a dot (RFC 1035 §8): `john\.doe.example.org.` becomes
+// contactOf changes an SOA's RNAME only if its local part has a dot: `john\.doe.example.org.` becomes
 // john.doe@example.org.
 func contactOf(rname string) string {
 	for i := 0; i < len(rname); i++ {
@@ -327,7 +328,7 @@ func (d *destination) newRecord(s *set) *v1alpha1.Record {
 	r := &v1alpha1.Record{}
 	r.Namespace = d.namespace
 	r.Spec = v1alpha1.RecordSpec{
-		// Relative: records then follow a zone recreated under another name.
+		// Relative, so that records follow a Zone recreated with another name.
 		DomainName: s.owner.String(),
 		ZoneRef:    d.zoneRef(),
 		Type:       s.typ.String(),

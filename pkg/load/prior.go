@@ -13,22 +13,21 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// prior is a change of a zone that a dry run of the load has shown, but not stored. So the server may refuse a later
-// object, for example a Record in a new zone. The dry run then shows the object with the change that must be written
-// first (L8).
+// prior is a change of a zone that a dry run has shown, but not stored. So the server may refuse a later object, for
+// example a Record in a new zone. The dry run then shows this object with the change to write first.
 type prior struct {
 	object string
 	// isNew is true if the change creates the zone, with this fqdn and view.
 	isNew bool
 	fqdn  name.Name
 	view  string
-	// namespaces have the Records that the change concerns; empty means all.
+	// namespaces are those with Records that the change concerns; empty means all.
 	namespaces []string
 }
 
 type priors struct {
 	zones map[types.NamespacedName][]prior
-	// removals has the change that frees each name. liveZones are on the server, zero if unreadable.
+	// removals maps a DNS name to the removal that frees it. liveZones has the readable zones of the server.
 	removals  map[name.Name]string
 	liveZones map[types.NamespacedName]prior
 }

@@ -22,8 +22,8 @@ import (
 
 const maxLeftNamed = 5
 
-// Finish ends a run: it reports, or with Config.Prune removes, Records that no source has any more. doubt, why sources
-// may be missing, prevents removals.
+// Finish ends a run. It reports the Records that no source has any more, and removes them with Config.Prune. doubt is
+// the reason why sources may be missing, which prevents removals, or "".
 func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 	var result Result
 	for _, s := range l.scopeOrder {
@@ -87,7 +87,7 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	return result, err
 }
 
-// checkZones needs all sources, which may depend on each other.
+// checkZones runs after all sources, because they may depend on each other.
 func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 	var result Result
 	if l.cfg.DryRun {
@@ -115,7 +115,7 @@ func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 		} else if err != nil {
 			return result, fmt.Errorf("zone %s: %w", id, err)
 		}
-		// A Zone of a manifest may lack name servers by intent; a zone file implies them.
+		// A Zone of a manifest may lack name servers by intent. A zone file implies them.
 		if (zones[id].file || l.appliedZones[id]) && l.reportServable(id, zone) && zones[id].file {
 			result.NotServable++
 		}
@@ -127,7 +127,6 @@ func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 	return result, nil
 }
 
-// The removals may be of an earlier run (S7.5).
 func (l *Loader) reportHeld(id types.NamespacedName, zone *v1alpha1.Zone) (held bool) {
 	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {

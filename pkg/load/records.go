@@ -79,8 +79,8 @@ func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {
 
 const numPhases = 4
 
-// newPhases orders RRsets by phase. The hosts of NS and MX come first, with the cuts above the zone's name servers,
-// because a zone is not Servable until its name servers have addresses (S6.15).
+// newPhases returns the phase of each RRset. The hosts of NS and MX come first, with the zone cuts above the zone's
+// name servers, because a zone is not Servable until its name servers have addresses.
 func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	hosts, cuts, above := namedHosts(sets, origin, rdata.NS, rdata.MX), map[name.Rel]bool{}, map[name.Rel]bool{}
 	for _, s := range sets {
@@ -171,6 +171,7 @@ func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do 
 	})
 }
 
+// nameRecord returns the Record to write for an RRset, or nil if other Records have the data.
 func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record, done Result, err error) {
 	to, existing := file.destination, file.existing
 	want = to.newRecord(s)
@@ -196,6 +197,7 @@ func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record,
 	return nil, done, fmt.Errorf("the object names %q are taken in namespace %s; load into another namespace", objectNames, to.namespace)
 }
 
+// replanWrite plans a write anew after a conflict.
 func (l *Loader) replanWrite(w *recordWrite, now *v1alpha1.Record) (*rrsets.Change, Result, error) {
 	desired := rrsets.Desired{Manager: l.cfg.FieldManager}
 	var records []*v1alpha1.Record

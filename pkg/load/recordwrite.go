@@ -78,7 +78,7 @@ func (l *Loader) writePage(ctx context.Context, page []*recordWrite) (result Res
 		Replan: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {
 			next, done, err := l.replanWrite(page[i], now)
 			if result.Add(done); next != nil {
-				page[i].Change = *next // a further conflict is about the object of this plan
+				page[i].Change = *next // a further conflict concerns the object of the new plan
 			}
 			return next, err
 		}}

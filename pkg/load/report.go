@@ -17,10 +17,9 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// maxShown bounds the lines of a kind for a file: a wrong format makes every line wrong.
+// maxShown limits the lines of a kind for a file, because a wrong format makes every line wrong.
 const maxShown = 20
 
-// reports counts lines by kind and file.
 type reports struct {
 	mutex  sync.Mutex
 	counts map[string]int
@@ -83,7 +82,7 @@ func counted(n int, one, more string) []string {
 
 func (l *Loader) reportRefused(r Refusal) { l.reportGrouped("refused", r) }
 
-// Report reports and counts a custom resource not imported, or only in part if refused is false.
+// Report reports a custom resource not imported, or only in part if refused is false.
 func (l *Loader) Report(r Refusal, refused bool) Result {
 	if refused {
 		l.reportRefused(r)

@@ -17,14 +17,13 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 )
 
-// New returns a Loader, without a connection yet.
 func New(cfg Config) (*Loader, error) {
 	received := &warnings{}
 	client := rest.CopyConfig(cfg.Client)
-	client.QPS = -1 // the bound is maxWorkers
+	client.QPS = -1 // maxWorkers is the limit
 	client.WarningHandlerWithContext = received
 	binary := rest.CopyConfig(client)
-	// JSON costs a tenth more time per Record.
+	// Protobuf, because JSON takes a tenth more time per Record.
 	binary.ContentType, binary.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	typed, err := versioned.NewForConfig(binary)
 	if err != nil {

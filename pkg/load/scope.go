@@ -14,11 +14,10 @@ import (
 )
 
 // scope is a Zone and a namespace whose Records the loaded zone files describe completely. A Record there that no file
-// has is left over, and may be removed after the load if the same field manager wrote it.
+// has is left over.
 type scope struct {
 	zone types.NamespacedName
-	// readable is true if a file was written into the Zone and the user may read the Zone: then checkZones reports a
-	// Zone without name servers.
+	// readable is true if a file was written into the Zone and the user may read the Zone.
 	readable     bool
 	wantedRRsets map[rrset]bool
 	existing     *existingRecords

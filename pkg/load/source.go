@@ -24,12 +24,11 @@ type Source struct {
 	// View is for zones from zone files; viewGiven is true even for the view "" of "=PATH".
 	View      string
 	viewGiven bool
-	// Origin is the zone's name in a zone file. Zero means that the file, or the file's name, has it.
+	// Origin is the name of the zone. Zero means that the zone file, or its file name, gives the name.
 	Origin name.Name
 }
 
-// ParseSource parses [VIEW=][NAME=]PATH. VIEW is "" or an RFC 1123 label. NAME, a zone's, has a dot. PATH is a file or
-// directory.
+// ParseSource parses [VIEW=][NAME=]PATH. VIEW is "" or an RFC 1123 label. NAME is a zone's name and has a dot.
 func ParseSource(text string) (Source, error) {
 	var s Source
 	rest := text
@@ -58,7 +57,6 @@ func ParseSource(text string) (Source, error) {
 	return s, nil
 }
 
-// String returns the form that ParseSource parses.
 func (s Source) String() string {
 	text := s.Path
 	if !s.Origin.IsZero() {
@@ -70,13 +68,12 @@ func (s Source) String() string {
 	return text
 }
 
-// Files are the files of a Source, each kind in lexical order.
 type Files struct {
 	Manifests, Zones []string
 }
 
-// Files lists manifests and zone files. A file given directly is a zone file unless IsManifest. In a directory, zone
-// files end in .zone or .db, and other files are skipped unless IsManifest.
+// Files lists manifests and zone files, each kind in lexical order. A file given directly is a zone file unless
+// IsManifest. In a directory, zone files end in .zone or .db, and files of neither kind are skipped.
 func (s Source) Files() (Files, error) {
 	info, err := os.Stat(s.Path)
 	if err != nil {
@@ -132,7 +129,6 @@ func (s Source) findFiles() (Files, error) {
 var errEmptyDirectory = errors.New("the directory holds no manifest (.yaml, .yml, .json) and no zone file (.zone, .db); " +
 	"a zone file of another name is loaded when named itself")
 
-// IsManifest reports whether path ends in .yaml, .yml or .json.
 func IsManifest(path string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(path)))
 }
@@ -141,7 +137,7 @@ func isZoneFile(path string) bool {
 	return slices.Contains([]string{".zone", ".db"}, strings.ToLower(filepath.Ext(path)))
 }
 
-// ParseOrigin accepts a name without the trailing dot.
+// ParseOrigin parses a name with or without the trailing dot.
 func ParseOrigin(text string) (name.Name, error) {
 	if !name.IsAbsolute(text) {
 		text += "."
@@ -168,7 +164,7 @@ func guessOrigin(path string) *originGuess {
 		text = ""
 	}
 	g := &originGuess{}
-	// "db.127" and "1.168.192.db" are incomplete names of reverse zones: no top-level domain is a number.
+	// "db.127" and "1.168.192.db" are incomplete names of reverse zones, because no top-level domain is a number.
 	last := text[strings.LastIndexByte(text, '.')+1:]
 	if origin, err := ParseOrigin(text); err == nil && strings.Trim(last, "0123456789") != "" {
 		g.origin = origin

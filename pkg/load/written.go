@@ -11,9 +11,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// WrittenNames has the names that a load writes: absolute, or relative to zones that may be unknown.
+// WrittenNames is the set of names that a load writes: absolute, or relative to zones that may be unknown.
 type WrittenNames struct {
-	texts      map[string]bool
+	texts map[string]bool
+	// beginnings are the absolute names made relative: www and www.example of www.example.org.
 	beginnings map[string]bool
 }
 
@@ -28,15 +29,14 @@ func (w *WrittenNames) Add(text string) {
 	}
 }
 
-// AddObject adds a Record's or Zone's name.
 func (w *WrittenNames) AddObject(object *unstructured.Unstructured) {
 	if text, _, _ := unstructured.NestedString(object.Object, "spec", "domainName"); text != "" {
 		w.Add(text)
 	}
 }
 
-// Have reports whether an added name may be host, or a wildcard that covers it. "May", since a relative name matches
-// every absolute name that begins with its labels.
+// Have reports whether host, or a wildcard that covers host, may be in the set. A relative name matches every absolute
+// name that begins with its labels.
 func (w *WrittenNames) Have(host string) bool {
 	for text, up := strings.ToLower(host), strings.ToLower(host); ; text = "*." + up {
 		if w.texts[text] || w.beginnings[text] {
@@ -66,7 +66,7 @@ func beginningsOf(text string) (all []string) {
 	return all
 }
 
-// HostsOf returns the hosts in a Record, as written.
+// HostsOf returns the host names in a Record's data, as written.
 func HostsOf(object *unstructured.Unstructured) (hosts []string) {
 	text, _, _ := unstructured.NestedString(object.Object, "spec", "type")
 	rrtype, err := rdata.ParseType(text)

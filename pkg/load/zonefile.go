@@ -26,15 +26,14 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// LabelLoaded on a Zone is the digest of file, view and namespace after a load without a refusal (L3).
+// LabelLoaded is a label of a Zone with the digest of file, view and namespace, set after a load without a refusal.
 const LabelLoaded = "kubi.zone/loaded"
 
 const (
-	// planVersion is raised with a program that makes other objects from the same files, to load them again.
+	// Raise planVersion when the program makes other objects of the same file, so that the file is loaded again.
 	planVersion = 2
 )
 
-// loadZoneFile imports a file into the Zone of its SOA, and creates a missing Zone.
 func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (Result, error) {
 	text, err := l.ReadText(ctx, path, func() ([]byte, error) { return os.ReadFile(path) })
 	if err != nil {

@@ -85,7 +85,8 @@ func (r *referenceOfBindy) UnmarshalJSON(text []byte) error {
 	return errors.Join(append(unknown, err)...)
 }
 
-// kindOfBindy has the data fields in the order of an RR's text. A renamed field has all its names: no release has two.
+// kindOfBindy has the data fields in the order of an RR's text. A renamed field has all its names, because no release
+// has two.
 type kindOfBindy struct {
 	rrType string
 	fields []string
@@ -341,7 +342,7 @@ func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zon
 		record.ZoneRef.Namespace = zoneNamespace
 	}
 	setData(&record, values)
-	// Two kinds may share a name.
+	// Objects of two kinds may share a name.
 	c.addReplacement(o, "Record", o.GetName()+"-"+strings.ToLower(kind.rrType), &record)
 	if z.uses[namespace] == nil {
 		z.uses[namespace] = make(map[string][]string)
@@ -373,8 +374,8 @@ func (zones *zonesOfBindy) byName(namespace, object string) *zoneOfBindy {
 	return nil
 }
 
-// findZone returns the DNSZone that a record names, or else one that selects its labels: of several the DNSZone in the
-// record's status, into which bindy writes.
+// findZone returns the DNSZone that a record names, or else selects by labels. Of several it returns the DNSZone in the
+// record's status, which bindy writes.
 func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOfBindy) (z *zoneOfBindy, reason, fix string) {
 	here := o.GetNamespace()
 	const importBoth = "import it in the same source, or name another one"

@@ -49,7 +49,7 @@ type classSpec struct {
 	HMACAuth       *v1alpha1.HMACAuth `json:"hmacAuth"`
 }
 
-// convertWebhook leaves Zones to the administrator: DNSRecords have no rules about namespaces and names.
+// convertWebhook leaves Zones to the administrator, because DNSRecords have no rules about namespaces and names.
 func (c *conversion) convertWebhook(all []*unstructured.Unstructured) {
 	using, having := make(map[string][]string), make(map[string]*unstructured.Unstructured)
 	for _, o := range all {

@@ -30,7 +30,7 @@ type entrySpec struct {
 	Targets texts  `json:"targets"`
 	Text    texts  `json:"text"`
 	Resolve bool   `json:"resolveTargetsToAddresses"`
-	// OwnerID marks data at the provider, and CNAMELookupInterval is for lookups: neither matters here.
+	// OwnerID marks data at the provider, and CNAMELookupInterval is for lookups. Neither matters here.
 	OwnerID             any `json:"ownerId"`
 	CNAMELookupInterval any `json:"cnameLookupInterval"`
 	RoutingPolicy       any `json:"routingPolicy"`

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Finding reports a custom resource that was not converted, or not as a whole.
+// Finding is a custom resource not converted, or not as a whole.
 type Finding struct {
 	Of *unstructured.Unstructured
 	// Refused is true if nothing was converted of the object, or of the list item named in Reason. Otherwise only the
@@ -30,10 +30,8 @@ type Finding struct {
 	Reason, Fix string
 }
 
-// Convert converts custom resources of other projects to objects of this API. The projects are bindy, Gardener,
-// external-dns, the operator of dns.homelab.mortenolsen.pro, and Kubizone v0. Pass all objects of bindy at once, since
-// its records and zones refer to each other. found has the objects and fields that were not converted, each with the
-// reason.
+// Convert converts custom resources of other projects to objects of this API. Pass all objects of bindy at once, since
+// its records and zones refer to each other. found has the objects and fields not converted, each with the reason.
 func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstructured, found []Finding) {
 	c := &conversion{}
 	groups := make(map[string][]*unstructured.Unstructured)
@@ -53,7 +51,7 @@ func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstru
 		}
 	}
 
-	// Older objects come first: in bindy and Gardener the older of two objects for a DNS name wins (M3).
+	// Older objects come first, because in bindy and Gardener the older of two objects with a DNS name wins.
 	for _, group := range groups {
 		slices.SortFunc(group, func(one, other *unstructured.Unstructured) int {
 			return cmp.Or(one.GetCreationTimestamp().Compare(other.GetCreationTimestamp().Time),
@@ -100,9 +98,9 @@ func (c *conversion) omit(o *unstructured.Unstructured, reason, fix string) {
 
 const fixFields = "change the custom resource, or import a file without what is named"
 
-// addReplacement adds a converted object. Users' labels and annotations stay (M2), and the time of creation, because
-// the older object keeps a name (S4.8). Owner references go, because the garbage collector would delete an object whose
-// owner is absent in its cluster.
+// addReplacement adds a converted object. Users' labels and annotations stay, and the time of creation, because the
+// older object keeps a name. Owner references go, because the garbage collector would delete an object whose owner is
+// absent in its cluster.
 func (c *conversion) addReplacement(was *unstructured.Unstructured, kind, object string, spec any) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
 	if err != nil {

@@ -25,8 +25,8 @@ const (
 )
 
 // convertV0 takes over an object of an earlier Kubizone, with the status, for ServedBefore. Kubizone's owner references
-// and all finalizers go (M2): the garbage collector would delete an object with an owner of another uid, and no
-// controller would remove the finalizers.
+// and all finalizers go. The garbage collector would delete an object with an owner of another uid, and no controller
+// would remove the finalizers.
 func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	kind := o.GroupVersionKind()
 	switch {
@@ -53,7 +53,7 @@ func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	dropEmpty(o.Object)
 
 	if spec, ok := o.Object["spec"].(map[string]any); ok {
-		// Secondaries must see a later serial (S6.8).
+		// Secondaries must see a later serial.
 		last, found, _ := unstructured.NestedInt64(o.Object, "status", "serial")
 		if kind.Kind == "Zone" && found && last > 0 && spec["minimumSerial"] == nil {
 			spec["minimumSerial"] = last

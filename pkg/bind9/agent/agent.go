@@ -60,7 +60,7 @@ type Agent struct {
 	mux     *http.ServeMux
 	slots   chan struct{}
 	waiting time.Duration
-	// openLimiter is for routes without authentication: clients with a token must not use up the probers' rate.
+	// openLimiter is for routes without authentication, so that clients with a token do not use up the probes' rate.
 	limiter, openLimiter *limiter
 	ready                readiness
 	loaded               loadedConfig

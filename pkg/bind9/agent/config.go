@@ -59,7 +59,7 @@ func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 }
 
 func (a *Agent) reloadConfig(ctx context.Context) error {
-	// Hash before the reload: the next tick notices a change in between.
+	// Hash before the reload, so that the next tick notices a change in between.
 	now, err := hashFiles(a.config.ConfigDir)
 	if err == nil && now == a.loaded.hash() {
 		a.loaded.mu.Lock()
@@ -86,7 +86,7 @@ func (a *Agent) reloadConfig(ctx context.Context) error {
 	return err
 }
 
-// Names with two dots in front are Kubernetes' own.
+// Names with two dots in front belong to Kubernetes.
 func hashFiles(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

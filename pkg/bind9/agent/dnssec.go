@@ -91,7 +91,7 @@ func (a *Agent) checkDS(job *work) (int, any, error) {
 		asked.KeyTag, showName(job.zone), asked.DS), Details: text}, nil
 }
 
-// maxKeyText is named 9.18's buffer for the key report, less one key. named drops lines that do not fit: a longer
+// maxKeyText is named 9.18's buffer for the key report, less a key. named drops lines that do not fit, so a longer
 // report could show another key's state, or lack keys in use.
 const maxKeyText = 4096 - 600
 

@@ -25,7 +25,7 @@ type zoneFiles struct{ dir string }
 // maxFileName is the file systems' limit, less named's suffixes.
 const maxFileName = 255 - len(".signed.jnl")
 
-// A secondary's file is empty: named writes the zone file beside it after the first transfer.
+// A secondary's file is empty. named writes the zone file beside it after the first transfer.
 const zoneKind, secondaryKind = "zone", "secondary"
 
 var zoneFileName = regexp.MustCompile(`^((.+)\.[0-9a-f]{8}\.)(zone|secondary)$`)

@@ -23,7 +23,8 @@ var keyOwner = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9_./]{0,252}$`)
 
 var keyEnd = regexp.MustCompile(`^\+\d{3}\+\d{5}\.(?:key|private|state)$`)
 
-// keyOwnerName matches the file with the owner of a zone's keys. Its modification time is the removal of the zone.
+// keyOwnerName matches the file with the owner of a zone's keys. Its modification time is the time of the zone's
+// removal.
 var keyOwnerName = regexp.MustCompile(`^K(.+)\.owner$`)
 
 func (f zoneFiles) keyOwnerPath(zone name.Name) string {
@@ -38,7 +39,8 @@ func (f zoneFiles) readKeyOwner(zone name.Name) (string, error) {
 	return string(owner), err
 }
 
-// writeKeyOwner stores atomically whose keys a zone has: keys without an owner would sign any owner's zone.
+// writeKeyOwner stores the owner of a zone's keys atomically, because keys without an owner would sign any owner's
+// zone.
 func (f zoneFiles) writeKeyOwner(zone name.Name, owner string) error {
 	path := f.keyOwnerPath(zone)
 	file, err := os.CreateTemp(f.dir, "key-owner-*")
@@ -127,13 +129,12 @@ func (f zoneFiles) removeKeys(zone name.Name) error {
 }
 
 const (
-	// Keys of removed zones are kept for keyTime, of maxOrphanedKeys zones per owner, so that they do not fill the
-	// disk.
+	// Keys of removed zones are kept for keyTime, of maxOrphanedKeys zones per owner (a request's keyOwner), so that
+	// they do not fill the disk.
 	keyTime, maxOrphanedKeys = 7 * 24 * time.Hour, 100
 )
 
-// SweepKeys deletes DNSSEC keys of removed zones at once and at each tick, until ctx ends. Keys stay for keyTime, and
-// of an owner (a request's keyOwner) only those of the last maxOrphanedKeys zones.
+// SweepKeys deletes old DNSSEC keys of removed zones at once and at each tick, until ctx ends.
 func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
 	for {
 		if err := a.removeOldKeys(ctx); err != nil && ctx.Err() == nil {

@@ -25,13 +25,14 @@ const (
 type memberWatch struct {
 	state     zonesState
 	checkedAt time.Time
-	// lost members had no zone at the last check. A new member has none for a moment, so a second check follows.
+	// lost has the members without a zone at the last check. A new member has none for a moment, so a second check
+	// follows.
 	lost           map[name.Name]bool
 	nextRetransfer time.Time
 	backoff        time.Duration
 }
 
-// zonesState is named's zone count and catalog serials; "" if unknown. A lost zone changes either.
+// zonesState is named's zone count and catalog serials, or "". A lost zone changes either.
 type zonesState string
 
 func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
@@ -52,8 +53,8 @@ func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
 	return zonesState(state), nil
 }
 
-// WatchMembers makes named create zones again that its catalogs list but that named has lost. By itself named compares
-// its zones with a catalog only after a transfer of the catalog.
+// WatchMembers makes named create lost zones of its catalogs again. By itself named compares its zones with a catalog
+// only after a transfer of the catalog.
 func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.CatalogsFile == "" {
 		return
@@ -71,7 +72,6 @@ func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 			continue
 		}
 		a.restoreMembers(ctx, &watch)
-		// A long check delays the next, so that checks stay below 1/20 of the time.
 		after = began.Add(memberShare * time.Since(began))
 	}
 }
@@ -91,7 +91,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 
 	members, missing, lacking := a.listMissing(ctx)
 	if ctx.Err() != nil {
-		return // without answers, nothing is lost
+		return // an unanswered query is no loss
 	}
 
 	if lacking == nil { // /ready reports a missing catalog
@@ -102,7 +102,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	watch.lost = map[name.Name]bool{}
 	again := false
 
-	// Random order: zones that never load must not displace others.
+	// Random order, so that zones that never load do not displace others.
 	rand.Shuffle(len(missing), func(i, j int) { missing[i], missing[j] = missing[j], missing[i] })
 	slices.SortStableFunc(missing, func(x, y expectedZone) int {
 		switch {

@@ -71,7 +71,7 @@ func (a *Agent) checkReady(ctx context.Context) protocol.Ready {
 		}
 		if a.config.ConfigDir != "" {
 			a.ready.result.Checks = append(a.ready.result.Checks, "config: "+a.loaded.check())
-			// A new invalid configuration must not take all servers away.
+			// A new invalid configuration must not make all servers unready.
 			a.ready.result.Ready = a.ready.result.Ready && a.loaded.hash() != ""
 		}
 		a.ready.checkedAt = a.config.Now()
@@ -83,8 +83,8 @@ const (
 	// For loadTime after its start, named is ready only with every expected zone, then with loadShare percent.
 	loadTime  = 2 * time.Minute
 	loadShare = 99
-	// After waitTime, named is ready without zones withheld by the primary, such as paused zones: a tenant must not
-	// keep a server with others' zones unready.
+	// After waitTime, named is ready without zones withheld by the primary, such as paused zones. Otherwise a tenant
+	// could keep a server with others' zones unready.
 	waitTime                = 5 * time.Minute
 	askers                  = 16
 	answerTime              = time.Second
@@ -103,8 +103,7 @@ type loading struct {
 	// done is true once named was ready: with all zones, or later with fewer (loadTime, waitTime).
 	done   bool
 	loaded map[name.Name]bool
-	// lastLoadedAt is the time of the last check that found another zone loaded. At first it is the time of the first
-	// check.
+	// lastLoadedAt is the time of the last check that found another zone loaded, at first the time of the first check.
 	lastLoadedAt time.Time
 }
 
@@ -165,7 +164,7 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 		}
 	}
 
-	// named retries only after minutes or hours, and an unready pod gets no NOTIFY: no Service selects the pod.
+	// named retries only after minutes or hours, and an unready pod gets no NOTIFY, because no Service selects it.
 	for _, zone := range zones {
 		if _, err := a.runCommand(ctx, "refresh "+quoteZone(zone)); err != nil {
 			a.config.Logger.Debug("named did not ask for a zone", "zone", zone, "err", err)
@@ -220,8 +219,8 @@ type expectation struct {
 }
 
 // listExpected returns the zones that named should have: those with a file of the agent, and the members of catalogs.
-// lacking has the errors of catalogs that are left out. With unconfirmed, members not confirmed by all servers
-// (dns.UnconfirmedTTL) are included, and may never load.
+// lacking has the errors of catalogs that are left out. With unconfirmed, members not confirmed by all servers are
+// included, and may never load.
 func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
 	made, err := a.files.listZones(zoneKind)
 	if err != nil {

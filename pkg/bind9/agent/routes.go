@@ -155,7 +155,7 @@ func sendJSON(w http.ResponseWriter, status int, value any) {
 
 const maxAddresses = 4096
 
-// limiter bounds the request rate of each address, of IPv6 by /64.
+// limiter limits the request rate of each address, of IPv6 by /64.
 type limiter struct {
 	rate, burst int
 

@@ -172,6 +172,7 @@ func zoneCommand(word, done string) func(*Agent, *work) (int, any, error) {
 }
 
 func (a *Agent) createZone(job *work) (int, any, error) {
+	// 1. Check the request.
 	var asked protocol.CreateZone
 	if err := job.decode(&asked); err != nil {
 		return 0, nil, err
@@ -198,6 +199,7 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 
 	ctx := job.request.Context()
 	defer a.lockZone(zone)()
+	// 2. Compare an existing zone.
 	owner, err := a.files.readKeyOwner(zone)
 	if err != nil {
 		return 0, nil, err
@@ -216,6 +218,7 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 		return status, answer, err
 	}
 
+	// 3. Write the owner of the keys and the zone file.
 	if otherKeys {
 		// Signatures kept by the former owner must not be valid for the new zone.
 		if err := a.files.removeKeys(zone); err != nil {
@@ -237,13 +240,14 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 		return 0, nil, err
 	}
 
+	// 4. Add the zone to named.
 	block.setClause("file", []string{strconv.Quote(path)})
 	text, err := a.runCommand(ctx, "addzone "+quoteZone(zone)+" "+block.text())
 	var failure *rndc.Failure
 	var unasked *problem
 	switch {
 	case errors.As(err, &failure):
-		// named refused the command, so it does not use the file; after other errors it may.
+		// named refused the command, so the file is not in use. After other errors it may be.
 		if err := a.files.remove(path); err != nil {
 			return 0, nil, err
 		}
@@ -389,8 +393,8 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 		}
 	}
 	if asked.DNSSECPolicy != nil {
-		// modzone stores the policy, and only reconfig applies it; also in a repeated request, since the first may have
-		// ended between.
+		// modzone only stores the policy, and reconfig applies it. A repeated request runs reconfig, too, because the
+		// first may have ended in between.
 		if _, err := a.runCommand(ctx, "reconfig"); err != nil {
 			return 0, nil, asConflict(err)
 		}
@@ -398,7 +402,7 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 	return http.StatusOK, protocol.ZoneResponse{Success: true, Message: message, Details: text}, nil
 }
 
-// judgeUnsigning refuses to end signing in one step: resolvers with the DS would see a bogus zone.
+// judgeUnsigning refuses to end signing in one step, because resolvers with the DS would see a bogus zone.
 func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted clauses) error {
 	if policy := wanted.word("dnssec-policy"); policy != "none" && policy != "" {
 		return nil

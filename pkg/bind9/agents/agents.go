@@ -37,7 +37,7 @@ const (
 	maxHeader          = 1 << 16
 )
 
-// Agents outlives the providers of classes.
+// Agents caches clients, and outlives the providers of classes.
 type Agents struct {
 	secrets secrets.Reader
 

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// After maxSilences health requests in a row without an answer, the server is Degraded. A supervisor restarts a
-	// crashed or hung agent within a minute.
+	// After maxSilences failed health requests in a row, the server is Degraded. A single failure may be a restart of
+	// the agent.
 	agentInterval, maxSilences = time.Minute, 2
 )
 

@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// applyAll applies objects in order. It stops at the first error, except of a waiting take-over: the workload comes
-// last and must not lack a volume.
+// applyAll applies objects in order and stops at the first error, because the workload comes last and must not lack a
+// volume. It does not stop at a take-over that has to wait.
 func (c *children) applyAll(ctx context.Context, namespace string, objects []render.Object, serving func() error) error {
 	var first error
 	for _, o := range objects {
@@ -41,8 +41,8 @@ func (c *children) applyAll(ctx context.Context, namespace string, objects []ren
 	return first
 }
 
-// A foreign object (of another manager) is an error, unless it has the annotation TakeOver. serving returns an error
-// until our pod can replace the pods behind a foreign Service.
+// applyObject returns an error for a foreign object (of another manager), unless annotated with TakeOver. serving
+// returns an error until our pod can replace the pods behind a foreign Service.
 func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() error) error {
 	text, err := json.Marshal(o.Config)
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 	if err := json.Unmarshal(asked, &wanted); err != nil {
 		return err
 	}
-	// Names may collide: server x's agent has a Service named x-agent, as has server x-agent.
+	// Server x's agent has a Service named x-agent, and so has server x-agent.
 	owner := have.GetAnnotations()[render.AnnotationOwner]
 	if owner == "" || owner == wanted.Metadata.Annotations[render.AnnotationOwner] || !c.isOwner(key.namespace, owner) {
 		return nil
@@ -99,8 +99,8 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 	return &foreign{resource: key.resource.Resource, name: key.name, owner: owner}
 }
 
-// mayTake reports whether an apply may overwrite the object at key. It returns false if there is no object, and an
-// error for a foreign object without the annotation TakeOver.
+// mayTake reports whether an apply may overwrite an object. It returns an error for a foreign object without the
+// annotation TakeOver.
 func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {
@@ -150,8 +150,8 @@ func (c *children) removeChildren(ctx context.Context, surplus []childObject) er
 //   - A Service keeps the selector until our pod is ready and has all zones. Then it selects our pod alone, at the
 //     former address.
 //   - Other objects are applied without the foreign labels, ownerReferences, data and ports. With the ownerReferences,
-//     the garbage collector would remove the object with the other manager's custom resources. The annotation is
-//     removed, too: an object that the other manager still writes stays with that manager.
+//     the garbage collector would remove the object with the other manager's custom resources. The annotation TakeOver
+//     goes, too, so that an object which the other manager still writes stays with that manager.
 
 const (
 	annotationIdle = bind9.GroupName + "/idle-since"
@@ -160,8 +160,8 @@ const (
 
 var replicaSets = appsv1.SchemeGroupVersion.WithResource("replicasets")
 
-// takingOver is the error of applyObject while an object of another manager (for example Helm) cannot be taken over
-// yet, for example until the new server has all zones.
+// takingOver is the error of applyObject while an object of another manager cannot be taken over yet, for example until
+// the new server has all zones.
 type takingOver struct {
 	text string
 	// service is the other manager's Service, or nil for a Deployment. The Bind9Instance's status gets its addresses at
@@ -270,7 +270,7 @@ func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployme
 		}
 	}
 
-	// A changed Deployment may have another ReplicaSet.
+	// A Deployment changed since the list may have another ReplicaSet, so the resourceVersion must match.
 	leavePods := metav1.DeletePropagationOrphan
 	err = c.cluster.AppsV1().Deployments(former.Namespace).Delete(ctx, former.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &former.UID, ResourceVersion: &former.ResourceVersion}, PropagationPolicy: &leavePods,
@@ -299,8 +299,8 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 	return errors.Join(wrong...)
 }
 
-// formerPods are the ReplicaSets left by another manager's Deployment that this server has replaced. Nodes may still
-// send queries to their pods. So a ReplicaSet is first marked as idle, and removed drainTime later.
+// formerPods are the ReplicaSets of another manager's Deployment that this server has replaced. Nodes may still send
+// queries to their pods. So a ReplicaSet is marked as idle first, and removed drainTime later.
 type formerPods struct {
 	idle, remove []*appsv1.ReplicaSet
 	// wait is the time until the next call of splitFormer; 0 means none.

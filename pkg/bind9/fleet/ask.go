@@ -28,11 +28,12 @@ import (
 
 const (
 	askTimeout, maxAnswer = 5 * time.Second, 1 << 16
-	// A server whose pods take slowAnswer or longer gets no request for restFactor times that duration.
+	// After an answer that took slowAnswer or longer, the server gets no request for restFactor times that duration.
 	slowAnswer, restFactor = 250 * time.Millisecond, 20
 )
 
-// slowPods has the last results of resting servers: a tenant's slow pod must not block all workers.
+// slowPods caches the last result of each slow server for a while, because a tenant's slow pod must not block all
+// workers.
 type slowPods struct {
 	clock    clock.Clock
 	mu       sync.Mutex
@@ -58,6 +59,7 @@ func (s *slowPods) find(server cache.ObjectName, question string, now time.Time)
 	return last.result, rests
 }
 
+// askPods returns a cached result only for the same question and pods.
 func (s *slowPods) askPods(ctx context.Context, server *render.Server, question string, pods []*corev1.Pod,
 	ask func(ctx context.Context, pod *corev1.Pod) error) error {
 	at, began := cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, s.clock.Now()
@@ -122,7 +124,7 @@ func AskAgentAt(ctx context.Context, address string, server *render.Server) (str
 	return health.ConfigHash, err
 }
 
-// AskMembersAt returns an error if BIND at an address has not loaded all zones of the catalogs.
+// AskMembersAt returns an error if BIND lacks zones of its catalogs.
 func AskMembersAt(ctx context.Context, address string, server *render.Server) error {
 	var members protocol.Members
 	if err := askJSON(ctx, address, "/server/members", server, &members); err != nil {

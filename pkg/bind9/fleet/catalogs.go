@@ -36,7 +36,8 @@ func (f *Fleet) classHas(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance) b
 	return len(apiclass.ServersOf(of, []*bind9.Bind9Instance{instance}, f.findCluster)) == 1
 }
 
-// Zones that agents create at the members name their transfer key, which then cannot be replaced.
+// findKeyNaming returns a class through which agents create zones at the members, or nil. Such zones name the transfer
+// key, which then cannot be replaced.
 func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass {
 	for _, class := range f.listClasses() {
 		if class.Spec.Bind9 != nil && apiclass.ModeOf(class.Spec.Bind9) != v1alpha1.Bind9ModeCatalog &&
@@ -113,8 +114,8 @@ func (f *Fleet) findSigner(of *v1alpha1.DNSClass, server *render.Server) netip.A
 	return netip.AddrPort{}
 }
 
-// listUnkeyed returns the primaries from which a server with a bindcar transfers without a TSIG key: a bindcar, another
-// project's agent, cannot name a key in a zone (S11.15).
+// listUnkeyed returns the primaries from which a server with a bindcar transfers without a TSIG key. A bindcar, another
+// project's agent, cannot name a key in a zone.
 func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	if server.Agent() != bind9.AgentBindcar || server.Role == bind9.RoleSigner {
 		return nil

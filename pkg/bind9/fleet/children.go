@@ -52,10 +52,11 @@ type children struct {
 	cluster      kubernetes.Interface
 	installation string
 	isOwner      func(namespace, owner string) bool
-	// By namespace, "" for all. superseded has ReplicaSets with labelSuperseded.
+	// Informers of our objects, and of ReplicaSets with labelSuperseded, by namespace; "" means all.
 	factories, superseded map[string]informers.SharedInformerFactory
 	mu                    sync.Mutex
-	applied               map[childKey]appliedObject
+	// applied has the last apply of each object, so that an unchanged object needs no request.
+	applied map[childKey]appliedObject
 }
 
 type childKey struct {
@@ -319,7 +320,7 @@ func (c *children) removeAll(ctx context.Context, namespace, owner string) (int,
 	return left, errors.Join(wrong...)
 }
 
-// A lagging informer must not cause a new key.
+// readSecret reads from the cache only the version applied last. Otherwise a lagging informer could cause a new key.
 func (c *children) readSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 	c.mu.Lock()
 	last, known := c.applied[childKey{render.Secrets, namespace, name}]

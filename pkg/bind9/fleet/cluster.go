@@ -130,7 +130,7 @@ func indexOf(name string) int {
 	return index
 }
 
-// Instances do not repeat the cluster's settings, so a change is a single write.
+// Instances do not repeat the cluster's settings, so that a change is a single write.
 func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, role bind9.Role, settings *bind9.RoleSettings,
 	name string) error {
 	labels := maps.Clone(settings.Labels)
@@ -170,7 +170,7 @@ func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, r
 	return nil
 }
 
-// ownerReference is only for objects of our own store, which is restored as a whole (R4 of package render).
+// ownerReference serves only owners in our own store, which is restored as a whole (R4 of package render).
 func ownerReference(kind, name string, uid types.UID) *metaac.OwnerReferenceApplyConfiguration {
 	return metaac.OwnerReference().WithAPIVersion(bind9.SchemeGroupVersion.String()).WithKind(kind).WithName(name).WithUID(
 		uid).WithController(true).WithBlockOwnerDeletion(true)

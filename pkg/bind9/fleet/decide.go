@@ -22,6 +22,7 @@ import (
 type action int
 
 const (
+	// In the order of a reconcile. decideNext compares them with lastAction.
 	actionNone action = iota
 	actionAddFinalizer
 	actionRead
@@ -38,15 +39,15 @@ const notCovered = "kubizone fleet runs no servers in this namespace: a cluster 
 type facts struct {
 	now      time.Time
 	instance *bind9.Bind9Instance
-	// cluster is nil if missing or not named.
+	// cluster is nil if missing, or if the instance names none.
 	cluster *bind9.Bind9Cluster
 	covered bool
 
 	lastAction action
 	err        error
 
-	// The desired state, set by actionRead. invalid is why objects cannot be rendered, blocked why the pod may not be
-	// replaced yet.
+	// The desired state, set by actionRead. invalid is the reason why objects cannot be rendered, blocked the reason
+	// why the pod may not be replaced yet.
 	server  *render.Server
 	keys    chosenKeys
 	objects []render.Object
@@ -54,7 +55,8 @@ type facts struct {
 	invalid error
 	blocked string
 
-	// The observed state. finished is true after a complete rollout. formerSets are left by a take-over.
+	// The observed state. finished is true after a complete rollout. formerSets are the ReplicaSets left by a
+	// take-over.
 	workload        metav1.Object
 	ready, finished bool
 	service         *corev1.Service
@@ -167,7 +169,7 @@ func judgeInstance(f *facts) (*conditionSet, bind9.Bind9InstanceStatus) {
 	case !f.covered:
 		s.set(bind9.ConditionReady, false, ReasonNotCovered, notCovered)
 	case f.lacksCluster():
-		// A cluster may be missing for a moment, as after a restore, so servers keep their objects.
+		// A cluster may be missing for a moment, for example after a restore, so servers keep their objects.
 		s.set(bind9.ConditionReady, false, ReasonClusterNotFound, fmt.Sprintf("there is no Bind9Cluster %q in the namespace; "+
 			"make it, or delete this object", f.instance.Spec.ClusterRef.Name))
 	case errors.Is(f.err, errNoTransferKey):

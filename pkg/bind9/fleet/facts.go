@@ -221,8 +221,8 @@ func podRuns(pod *corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// haveKeys reports whether every pod runs with the current configuration, keys included. A bindcar (another project's
-// agent) cannot report that, but a new key replaces its pods.
+// haveKeys reports whether every pod runs with the current configuration, keys included. A bindcar, another project's
+// agent, cannot report that, but a rollout with the new key replaces its pods.
 func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	if w.server.Agent() == bind9.AgentBindcar {
 		return w.finished && w.hasSameTemplate()
@@ -246,14 +246,14 @@ func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	case !f.haveKeys(ctx, w):
 		return errOtherConfig
 	}
-	// Readiness does not cover new zones.
+	// A ready pod may still lack new zones.
 	return f.slow.askPods(ctx, w.server, "members", selectPods(w.pods, podReady), func(ctx context.Context, pod *corev1.Pod) error {
 		return f.Members(ctx, pod, w.server)
 	})
 }
 
 // noteKeys records whether a server and its primaries accept both keys of a rotation. A signer records the cluster's
-// keys, too, because its followers must not sign with an unknown key.
+// keys, too, because servers that transfer from the signer must not sign with a key unknown there.
 func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 	at, changed := cache.MetaObjectToName(w.instance), false
 	note := func(group string, keys *render.TransferKeys) {
@@ -272,7 +272,7 @@ func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 	}
 }
 
-// An unreachable primary does not count, because it reads both keys at its start.
+// primariesTake skips an unreachable primary, because it reads both keys at its start.
 func (f *Fleet) primariesTake(ctx context.Context, server *render.Server) bool {
 	next := server.Transfer.Next
 	if next == nil || f.Answers == nil {

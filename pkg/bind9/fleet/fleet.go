@@ -27,17 +27,16 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Config configures a Fleet, the controller that runs BIND servers as pods. Answers, Ask, Members, Random and Clock are
-// optional.
+// Config configures a Fleet, the controller that runs BIND servers as pods.
 type Config struct {
 	Client    versioned.Interface
 	Informers externalversions.SharedInformerFactory
 	Cluster   kubernetes.Interface
-	// Namespaces are those in which the fleet may create objects; "" means all.
+	// The fleet may create objects in Namespaces; "" means all.
 	Namespaces []string
 	Platform   render.Platform
-	// Primaries returns the addresses of the hidden primary. Servers transfer catalog zones, their lists of zones, from
-	// there. Without an address they follow no catalog.
+	// Primaries returns the addresses of the hidden primary, from which servers transfer catalog zones (lists of
+	// zones). Without an address they follow no catalog.
 	Primaries func(ctx context.Context) ([]netip.AddrPort, error)
 	Events    events.EventRecorder
 	// Answers reports whether a primary answers a query for a catalog zone signed with key. Nil skips this check.

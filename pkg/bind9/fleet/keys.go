@@ -23,8 +23,8 @@ import (
 
 const (
 	askAgain = 5 * time.Second
-	// Within stepTime, the minimum between two steps of a TSIG key rotation, the hidden primary and the controller poll
-	// the Secret, and BIND retries a refused transfer.
+	// stepTime is the minimum time between two steps of a TSIG key rotation. Within it, the hidden primary and the
+	// controller poll the Secret, and BIND retries a refused transfer.
 	stepTime                         = time.Minute
 	heldInterval                     = time.Minute
 	certificateValidity, renewBefore = 5 * 365 * 24 * time.Hour, 365 * 24 * time.Hour
@@ -49,7 +49,6 @@ type keyFacts struct {
 	heldBy    *v1alpha1.DNSClass
 }
 
-// keyStep is a step of the rotation (S11.11).
 type keyStep string
 
 const (
@@ -130,12 +129,12 @@ func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotati
 	return of
 }
 
-// acceptedKeys records the Bind9Instances that accept both TSIG keys of a rotation. A rotation takes its next step, for
-// example to sign with the new key, when all servers that share the keys (a group) accept both.
+// acceptedKeys records the Bind9Instances that accept both TSIG keys of a rotation. A rotation takes its next step when
+// all servers that share the keys (a group) accept both.
 type acceptedKeys struct {
 	mu sync.Mutex
-	// byTaker has the names of the accepted keys. A signing server has two entries: for its own keys, and the
-	// cluster's. An instance that does not accept both keys has no entry.
+	// byTaker has the names of the accepted keys. A signing server has two entries, for its own keys and for the
+	// cluster's.
 	byTaker map[keyTaker]string
 }
 
@@ -175,8 +174,8 @@ func renewAccess(access render.Access, server *render.Server, now time.Time) (re
 	if err != nil {
 		return access, err
 	}
-	// The authority's key is dropped after one signature. Until the new certificate arrives, Authority keeps the
-	// former.
+	// Each certificate has its own CA, because the CA's key is dropped after one signature. The former CA stays in
+	// Authority until the new certificate arrives.
 	serving, err := pki.Issue(authority, pki.Serving("bind9", hosts), now, certificateValidity)
 	if err != nil {
 		return access, err

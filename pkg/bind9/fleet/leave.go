@@ -24,7 +24,7 @@ const (
 	deletionLimit = 10 * time.Minute
 )
 
-// An object outside our namespaces has the finalizer of another installation, which also writes the status.
+// Outside our namespaces, the finalizer is that of another installation, which also writes the status.
 func hasFinalizer(object metav1.Object) bool {
 	return slices.Contains(object.GetFinalizers(), Finalizer)
 }
@@ -32,7 +32,7 @@ func hasFinalizer(object metav1.Object) bool {
 type patcher[T any] = func(ctx context.Context, name string, of types.PatchType, patch []byte, options metav1.PatchOptions,
 	subresources ...string) (T, error)
 
-// An update of the status needs the new resourceVersion.
+// addFinalizer returns the patched object, because an update of the status needs the new resourceVersion.
 func addFinalizer[T metav1.Object](ctx context.Context, object T, patch patcher[T]) (T, error) {
 	if hasFinalizer(object) {
 		return object, nil
@@ -51,10 +51,11 @@ func setFinalizers[T metav1.Object](ctx context.Context, object T, finalizers []
 
 type deletionFacts struct {
 	finalizer, covered bool
-	// After timeout the finalizer is removed even if objects are left, not to block the namespace's deletion.
+	// After timeout the finalizer is removed even if objects are left, so that they do not block the namespace's
+	// deletion.
 	age, timeout time.Duration
-	// childCount counts objects of our API that must go first. childrenDeleted is true once their deletion was
-	// requested.
+	// childCount counts Kubizone objects to delete first, such as the instances of a cluster. childrenDeleted is true
+	// once their deletion was requested.
 	childCount      int
 	childrenDeleted bool
 	// removed is true if the Kubernetes objects were deleted, or there are none. leftCount is the number found.
@@ -125,7 +126,7 @@ type finisher[T apiObject] struct {
 	object     T
 	timeout    time.Duration
 	childCount int
-	// removeObjects returns the number found; nil if there are none.
+	// removeObjects returns the number found. Either function is nil if there are no such objects.
 	deleteChildren func() error
 	removeObjects  func() (int, error)
 	patch          patcher[T]

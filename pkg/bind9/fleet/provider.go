@@ -146,7 +146,7 @@ func (f *Fleet) namespacesOf(provider *bind9.ClusterBind9Provider) ([]string, er
 	return slices.Compact(names), nil
 }
 
-// noNamespace is not retried: a new namespace enqueues the provider.
+// noNamespace is not retried, because a new namespace enqueues the provider.
 type noNamespace struct{ name string }
 
 func (e *noNamespace) Error() string { return fmt.Sprintf("there is no namespace %q: make it", e.name) }
@@ -173,7 +173,7 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 			equality.Semantic.DeepEqual(have.Spec, provider.Spec.Bind9ClusterSpec):
 			return have, nil
 		case controlled:
-			// Server-side apply would keep the fields of others.
+			// Server-side apply would keep fields of other managers.
 			next := have.DeepCopy()
 			next.Spec = *provider.Spec.Bind9ClusterSpec.DeepCopy()
 			metav1.SetMetaDataLabel(&next.ObjectMeta, bind9.LabelManagedBy, kindProvider)

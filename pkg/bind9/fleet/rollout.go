@@ -11,12 +11,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// replacements admits one server of a cluster at a time to replace its pod, until the new pod is ready. A pod with a
-// volume claim, or with a required spread over nodes, has to stop before the new pod starts. Without the limit, a
-// change of the cluster would stop all its servers at once.
+// replacements admits one server of a cluster at a time to replace its pod. A pod with a volume claim, or with a
+// required spread over nodes, has to stop before the new pod starts. Without the limit, a change of the cluster would
+// stop all its servers at once.
 type replacements struct {
 	mu sync.Mutex
-	// server has, by Bind9Cluster, the name of the admitted server.
+	// server maps a Bind9Cluster to the admitted server.
 	server map[cache.ObjectName]string
 }
 
@@ -31,6 +31,7 @@ type otherServer struct {
 	late bool
 }
 
+// nextHolder returns the server that may replace its pod, and the reason why f.server waits, or "".
 func nextHolder(holder string, f *reservation) (next, waits string) {
 	late := slices.IndexFunc(f.others, func(one otherServer) bool { return one.late })
 	runs := slices.ContainsFunc(f.others, func(one otherServer) bool { return one.name == holder })

@@ -101,8 +101,8 @@ func (f *Fleet) listInformers() []cache.SharedIndexInformer {
 	return all
 }
 
-// followChange enqueues the objects to reconcile after a change. before is nil except for updates. A changed status of
-// a cluster enqueues no instances, because each of a thousand would enqueue all.
+// followChange enqueues the objects to reconcile after a change. before is nil except for updates. A cluster's status
+// enqueues no instances, because a thousand instances would enqueue each other.
 func (f *Fleet) followChange(object, before metav1.Object) {
 	namespace, name := object.GetNamespace(), object.GetName()
 	switch o := object.(type) {
@@ -143,7 +143,7 @@ func (f *Fleet) followInstance(o *bind9.Bind9Instance, before metav1.Object) {
 	f.enqueue("instance", o.Namespace, o.Name)
 	if ref := o.Spec.ClusterRef; ref != nil {
 		f.enqueue("cluster", o.Namespace, ref.Name)
-		// named.conf has the signer's address, and with a bindcar the primaries'.
+		// The named.conf of other servers has the signer's address and, with a bindcar, the primaries'.
 		if o.Spec.Role != bind9.RoleSecondary && addressOf(o) != addressOf(before) {
 			f.enqueueInstances(o.Namespace, ref.Name)
 		}
@@ -270,7 +270,7 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 		switch {
 		case ctx.Err() != nil:
 		case err != nil && isEach(err, isForeign):
-			// A foreign object has no events here.
+			// Informers do not see foreign objects.
 			l.queue.Forget(at)
 			l.queue.AddAfter(at, askAgain)
 		case err != nil && isEach(err, apierrors.IsConflict): // the informer lags behind our write

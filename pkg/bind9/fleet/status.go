@@ -82,7 +82,7 @@ func (s *conditionSet) setHeld(class *v1alpha1.DNSClass) {
 func (s *conditionSet) setStatus(condition string, status metav1.ConditionStatus, reason, message string) {
 	next := metav1.Condition{Type: condition, Status: status, Reason: reason, Message: cutMessage(message, maxMessage),
 		ObservedGeneration: s.generation}
-	// Compare with the written status: several calls are one transition.
+	// Compare with the stored status, because several calls are a single transition.
 	if had := meta.FindStatusCondition(s.before, condition); had != nil && had.Status == status {
 		next.LastTransitionTime = had.LastTransitionTime
 	} else {
@@ -101,9 +101,10 @@ func (s *conditionSet) degrade(err error) {
 	s.set(bind9.ConditionDegraded, true, reason, err.Error())
 }
 
-// maxStatus is in octets (S11.2).
+// In octets.
 const maxStatus, maxRowMessage = 16 << 10, 128
 
+// fitProviderStatus shortens messages, then drops ready clusters, then others, until the status fits.
 func fitProviderStatus(status *bind9.ClusterBind9ProviderStatus) {
 	octets := status.Size()
 	for i := range status.Clusters {

@@ -22,14 +22,14 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// The sweep is limited, because a mistake would remove running DNS.
+// Limits of the sweep. A mistake would remove running DNS servers.
 const (
 	confirmAfter  = 10 * time.Minute
 	hourlyShare   = 0.05
 	sweepInterval = 2 * time.Minute
 )
 
-// orphan names a missing owner, KIND/NAME.
+// orphan identifies an owner by namespace and KIND/NAME.
 type orphan struct{ namespace, owner string }
 
 type sweeper struct {
@@ -87,6 +87,7 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	return errors.Join(wrong...)
 }
 
+// nextSweep returns the owner to sweep, the longest missing first, or the zero orphan.
 func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 	maps.DeleteFunc(s.missingSince, func(owner orphan, _ time.Time) bool { return !owners[owner] })
 

@@ -14,7 +14,5 @@
 //  4. A slow instance delays no other instance. Its row has the error.
 //  5. In modes Transfer and Update, a zone is removed from every instance before it leaves the class.
 //
-// Package agent/client speaks HTTP, and delivery/transfer DNS.
-//
 // Read provider.go, then updates.go.
 package provider

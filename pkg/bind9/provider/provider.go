@@ -25,7 +25,7 @@ import (
 )
 
 type Instance struct {
-	// Name is the row's in a Delivery's status: "NAMESPACE/NAME".
+	// Name is that of the row in a Delivery's status, "NAMESPACE/NAME".
 	Name string
 	DNS  netip.AddrPort
 	// Key signs queries and answers; nil means unsigned.
@@ -35,9 +35,9 @@ type Instance struct {
 	Primary bool
 	// Leaving is true if the instance left the class, and may have the zone.
 	Leaving bool
-	// Signer is true if the instance signs the zones in Config.Signed, its only zones, for the others.
+	// Signer is true if the instance signs zones for the others. It has only the zones in Config.Signed.
 	Signer bool
-	// Err is why the instance cannot be queried yet; nil if only the address is missing.
+	// Err is the reason why the instance cannot be queried yet; nil if only the address is missing.
 	Err *delivery.Error
 }
 
@@ -57,7 +57,7 @@ func (i Instance) leavingRow() delivery.Server {
 
 type Config struct {
 	// Instances returns the servers of the class in the order of their rows. known names the rows of servers that may
-	// have the zone: such a server is Leaving if it runs, but the class no longer selects it.
+	// have the zone. Such a server is Leaving if it runs, but the class no longer selects it.
 	Instances func(known []string) ([]Instance, error)
 	Signed    func(uid string) bool
 	// Signing reports whether the signer begins to sign a zone, so that instances may have either version.
@@ -80,7 +80,7 @@ var _ delivery.Provider = (*Provider)(nil)
 
 const maxInstances = 1000
 
-// agentTime bounds a Deliver's wait for agents, which occupies a worker.
+// agentTime limits the wait of Deliver for agents, which occupies a worker.
 const agentTime = 5 * time.Second
 
 // New sends nothing. The error is a *delivery.Error.
@@ -217,7 +217,7 @@ func isWithoutZone(row delivery.Server) bool {
 	return row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound
 }
 
-// failed has agents' errors; err is of fence or ctx.
+// makeMissing returns the agents' errors as failed. err is that of fence or ctx.
 func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error,
 	made map[string]bool, err error) {
 	drift, err := f.Verify(ctx, plan)
@@ -319,7 +319,7 @@ func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence de
 	return failed, err
 }
 
-// The error is of fence or ctx. Calls of fence do not overlap.
+// workAtAll returns the error of fence or ctx. Calls of fence do not overlap.
 func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do func(T, delivery.Fence) R) ([]R, error) {
 	var mu sync.Mutex
 	var lost error
@@ -458,5 +458,4 @@ func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{Fetched: true, Claims: p.config.Transfer.Claims}
 }
 
-// Close does nothing.
 func (p *Provider) Close() error { return nil }

@@ -20,12 +20,12 @@ import (
 )
 
 // Primaries in mode Update count their own serials, so a secondary has a single primary, and is current if both serials
-// are equal. After a change of the primary the contents are compared once: equal serials may be a coincidence.
+// are equal. After a change of the primary the contents are compared once, because equal serials may be a coincidence.
 
 const (
 	secondaryTime  = 2 * time.Second
 	secondaryPause = 50 * time.Millisecond
-	// After a lag of notifyTime, a secondary's agent starts a transfer: BIND delays a NOTIFY by five seconds, or sends
+	// After a lag of notifyTime, a secondary's agent starts a transfer. BIND delays a NOTIFY by five seconds, or sends
 	// none if so configured.
 	notifyTime = 15 * time.Second
 )
@@ -83,7 +83,6 @@ func (u *Updater) forget(uid string) {
 	maps.DeleteFunc(u.behindSince, func(at zoneAt, _ time.Time) bool { return at.uid == uid })
 }
 
-// The error is of fence or ctx.
 func (u *Updater) followSources(ctx context.Context, targets []target, outcomes []outcome, from sources, plan delivery.Plan,
 	fence delivery.Fence) error {
 	written := map[string]bool{}
@@ -172,7 +171,7 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 	}
 }
 
-// An existing zone is transferred whole: the content may be another primary's.
+// An existing zone is transferred whole, because the content may be another primary's.
 func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan delivery.Plan, there bool, fence delivery.Fence) error {
 	asked := protocol.CreateZone{ZoneType: protocol.Secondary,
 		ZoneConfig: protocol.ZoneConfig{Primaries: withKey([]netip.AddrPort{primary.DNS}, primary.Key)}}
@@ -185,7 +184,7 @@ func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan del
 	})
 }
 
-// serials are a secondary's and its primary's. err is the secondary's error, else the primary's.
+// err is the secondary's error, else the primary's.
 type serials struct {
 	secondary, primary serial.Serial
 	err                error

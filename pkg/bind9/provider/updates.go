@@ -31,7 +31,7 @@ type UpdateConfig struct {
 }
 
 // Updater delivers zones to BIND servers by dynamic updates (mode Update of a DNSClass). It writes to each primary. All
-// other instances are secondaries, each with one of the primaries as its source.
+// other instances are secondaries, each of a single primary.
 type Updater struct {
 	config UpdateConfig
 
@@ -39,8 +39,8 @@ type Updater struct {
 	writers map[writerKey]*rfc2136.Provider
 	// notifyLists has the secondaries that a primary is configured to notify about a zone.
 	notifyLists map[zoneAt]string
-	// provenPrimaries has the primary whose content a secondary was last seen to have. While its source is this
-	// primary, equal serials confirm the delivery; otherwise the content is compared too.
+	// provenPrimaries has the primary whose content a secondary was last seen to have. While this is its source, equal
+	// serials confirm the delivery. Otherwise the content is compared.
 	provenPrimaries map[zoneAt]string
 	// behindSince is when a secondary began to lack its primary's content. After notifyTime the secondary is
 	// told to transfer the whole zone again.
@@ -132,7 +132,7 @@ func checkPrimary(targets []target) error {
 		"and the mode Update writes to these; make one, or change bind9.clusterRef or bind9.instancesFrom")
 }
 
-// A nil result would keep the former rows.
+// The result is never nil, because nil would keep the former rows.
 func listRows(targets []target) []delivery.Server {
 	rows := make([]delivery.Server, len(targets))
 	for i, t := range targets {
@@ -157,6 +157,7 @@ func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence deliver
 		return delivery.Report{Servers: listRows(targets)}, err
 	}
 
+	// 1. Write to the primaries.
 	from := chooseSources(targets)
 	outcomes, err := u.eachTarget(ctx, targets, fence, func(ctx context.Context, t target, fence delivery.Fence) outcome {
 		switch {
@@ -182,10 +183,12 @@ func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence deliver
 		return delivery.Report{}, err
 	}
 
+	// 2. Compare the secondaries with their primaries.
 	if err := u.followSources(ctx, targets, outcomes, from, plan, fence); err != nil {
 		return delivery.Report{}, err
 	}
 
+	// 3. Report a row for each instance.
 	report := delivery.Report{Confirmed: plan.Serial, Proven: true}
 	failures := map[delivery.RRsetKey]delivery.Failure{}
 	for i, t := range targets {

@@ -106,7 +106,8 @@ func parseDS(text string) (v1alpha1.DelegationSigner, bool) {
 		Digest: strings.ToUpper(strings.Join(fields[3:], ""))}, true
 }
 
-// The parent is no Zone here (S12.6). An address of each server must answer: many machines have no IPv6.
+// askElsewhere asks the servers of a parent that is no Zone here. An address of each is enough, because many machines
+// have no IPv6.
 func (w *work) askElsewhere(ctx context.Context) parent {
 	ctx, cancel := context.WithTimeout(ctx, 5*askTimeout)
 	defer cancel()
@@ -137,7 +138,7 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 			case one.err != nil:
 				lacking = fmt.Sprintf("no answer of %s since %s: %v", one.addr, since[one.addr].UTC().Format(time.RFC3339), one.err)
 			case one.noName && servers[i].Missing != name.Name{}:
-				// The resolver finds no zone in between: the server belongs to a zone further up.
+				// The resolver finds no zone in between, so the server belongs to a zone further up.
 				answered = true
 				p.readFailure = cmp.Or(p.readFailure, fmt.Sprintf("name server %s of the parent answers that %s is not there, "+
 					"and the resolver of the controller finds no name servers of %s: give the controller a resolver that finds them",

@@ -45,7 +45,7 @@ const (
 type ParentServer struct {
 	Name      string
 	Addresses []netip.AddrPort
-	// Missing is the name directly above the zone if that has no NS: the server then serves a name further up.
+	// Missing is the name directly above the zone if that has no NS. The server then serves a name further up.
 	Missing name.Name
 }
 
@@ -218,7 +218,7 @@ func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 	}
 }
 
-// checkUnchanged is the fence of requests to the signer: an error if the Zone has changed since the decision.
+// checkUnchanged precedes each write to the signer, and returns an error if the Zone has changed since the decision.
 func (w *work) checkUnchanged(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -241,7 +241,7 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 		if status.Phase != "" && w.signer.Name != "" {
 			status.Signer = &v1alpha1.ZoneSigner{Namespace: w.signer.Namespace, Name: w.signer.Name}
 		}
-		// Invalid UTF-8 would be read back changed, and written in each sync.
+		// Invalid UTF-8 would be stored changed, and written again in each sync.
 		status.Message = strings.ToValidUTF8(status.Message[:min(len(status.Message), maxMessage)], "")
 	}
 	if equality.Semantic.DeepEqual(status, w.zone.Status.DNSSEC) {
@@ -265,7 +265,7 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 	return ignoreChanged(err)
 }
 
-// writeProblem returns a refusal of the API, for the log: a zone's owner cannot give rights to this process.
+// writeProblem returns refusals of the API for the log, because a zone's owner cannot give rights to this process.
 func (w *work) writeProblem(ctx context.Context, problem error) error {
 	status := cmp.Or(w.zone.Status.DNSSEC.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{})
 	status.Message = problem.Error()
@@ -276,8 +276,8 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 	return err
 }
 
-// serialMargin is added to the servers' serials, as the signer's rises meanwhile: a server still ahead would wait a
-// day.
+// serialMargin is added to the servers' serials, because the signer's rises meanwhile. A server still ahead would wait
+// a day.
 const serialMargin = 100
 
 func (w *work) raiseSerial(ctx context.Context) error {
@@ -336,7 +336,7 @@ func (m *memory) remove(zone types.UID) {
 }
 
 type zoneMemory struct {
-	// A repetition would restart the signer's timer.
+	// sentReports prevents repetitions, which would restart the signer's timer.
 	sentReports map[dsReport]bool
 	targets     string
 	remindedAt  time.Time

@@ -23,8 +23,8 @@ const (
 	dsUnretentive = "unretentive"
 )
 
-// facts is the input of decideNext: the function that decides the next step of signing a zone, or of ending the
-// signing. The caller sets only the fields that the phase in status.dnssec needs.
+// facts is the input of decideNext, which decides the next step of a zone. The caller sets only the fields that the
+// phase in status.dnssec needs.
 type facts struct {
 	now    time.Time
 	status *v1alpha1.ZoneDNSSECStatus
@@ -59,10 +59,10 @@ type parent struct {
 	ttl, longestTTL time.Duration
 }
 
-// maxDSTTL bounds the TTL of a DS to wait for, unless the policy's is longer.
+// maxDSTTL limits the TTL of a DS to wait for, unless the policy's is longer.
 const maxDSTTL = 7 * 24 * time.Hour
 
-// refuseLongTTL sets readFailure if, with the DS's TTL, the phase Expiring would hardly end.
+// refuseLongTTL sets readFailure if the phase Expiring would hardly end with the DS's TTL.
 func (f *facts) refuseLongTTL() {
 	if most := max(maxDSTTL, f.times.parentDSTTL); f.ttl > most {
 		f.readFailure = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
@@ -92,8 +92,8 @@ const (
 	ensure             // create the zone at the signer, or change its policy
 	remove             // remove the zone and its keys
 	passServers        // raise the zone's serial past its servers'
-	// repeat the NOTIFY: a server that lacked the signed zone would query the signer only after the SOA's refresh, a
-	// day
+	// repeat the NOTIFY, because a server without the signed zone would query the signer only after the SOA's refresh,
+	// a day
 	remind
 )
 
@@ -253,7 +253,7 @@ func (d *decision) decideSigned(f *facts) {
 	d.watchParent(f, wanted)
 }
 
-// maxDS bounds the DS in the status (S12.3), maxWaiting the keys whose DS the parent lacks.
+// maxDS limits the DS in the status, maxWaiting the keys whose DS the parent lacks.
 const maxDS, maxWaiting = 16, 3
 
 // wantedDS returns the desired DS at the parent. The DS of a new key joins the old key's, which is dropped when no
@@ -309,7 +309,7 @@ func (f *facts) countWaiting() (n int) {
 	return n
 }
 
-// The whole DS counts: another signer's key may have the same tag.
+// The whole DS counts, because another signer's key may have the same tag.
 func (f *facts) isAtAll(wanted []v1alpha1.DelegationSigner, tag uint16) bool {
 	return f.readFailure == "" && !slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool {
 		return ds.KeyTag == int32(tag) && !slices.Contains(f.dsAtAll, ds)

@@ -23,8 +23,8 @@ type source struct {
 	now   func() time.Time
 }
 
-// expires is the first end of a served signature, dsSince when servers of the parent began to lack a change of the DS;
-// zero if none.
+// expires is the earliest expiry of a served signature. Since dsSince, servers of the parent lack a change of the DS.
+// Zero means none.
 type measured struct {
 	expires, dsSince time.Time
 }

@@ -14,16 +14,16 @@ import (
 
 const placesOfZones, placesOfSigners = 1, 4
 
-// places limits the zones whose signing is worked on at once: placesOfZones for each namespace with zones, and
+// places limits the zones whose signing is in progress: placesOfZones for each namespace with zones, and
 // placesOfSigners for each namespace with signers. So a tenant with slow agents or servers occupies only a few workers.
-// A zone needs a place of either kind, and waits until other zones have returned theirs (S12.11).
+// A zone needs a place of either kind.
 type places struct {
 	// wake enqueues a zone after its wait. It must not block.
 	wake func(zone cache.ObjectName)
 
 	mu    sync.Mutex
 	inUse map[place]int
-	// byZone has the places of each zone that is worked on, or was woken for it.
+	// byZone has the places of each zone in progress, or woken.
 	byZone map[cache.ObjectName][]place
 	// waiting has the zones without places, in order of arrival.
 	waiting []waitingZone

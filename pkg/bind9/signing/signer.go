@@ -30,7 +30,7 @@ type site struct {
 	agent     *client.Client // nil if nothing signs the zone
 }
 
-// After a field without a unique value, all further fields are zero.
+// Each field is looked up by the field before. After a field without a unique value, all further fields are zero.
 type candidates struct {
 	classes []string
 	class   *v1alpha1.DNSClass
@@ -185,7 +185,7 @@ func isSignedAt(zone *v1alpha1.Zone, signer apiclass.Server) bool {
 	return status != nil && status.Signer != nil && *status.Signer == v1alpha1.ZoneSigner{Namespace: signer.Namespace, Name: signer.Name}
 }
 
-// A zone is sent to a signer only after its status was read back.
+// listSignedAt is complete, because a zone is sent to a signer only after its status was read back.
 func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones []*v1alpha1.Zone, err error) {
 	sameName, err := c.Zones.Informer().GetIndexer().ByIndex(bySigned, fqdn.String())
 	for _, object := range sameName {

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// A zone is removed at the second sweep without a Zone: the informer may lag at the first.
+	// A zone is removed at the second sweep without a Zone, because the informer may lag at the first.
 	sweepInterval          = 10 * time.Minute
 	sweepTimeout, sweepers = time.Minute, 4
-	// maxOrphans bounds the zones recorded per signer: an agent can list any names.
+	// maxOrphans limits the zones recorded per signer, because an agent can list any names.
 	maxOrphans = 1000
 )
 
-// A renamed Zone leaves its old zone at the signers (S12.9). Without any signed Zone nothing is removed, because the
-// store may be lost.
+// sweepSigners removes zones left at the signers, for example by a renamed Zone. Without any signed Zone nothing is
+// removed, because the store may be lost.
 func (c *Controller) sweepSigners(ctx context.Context) {
 	if len(c.Zones.Informer().GetIndexer().ListIndexFuncValues(bySigned)) == 0 {
 		return

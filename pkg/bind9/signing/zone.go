@@ -84,7 +84,7 @@ func isUnsignedHere(status *v1alpha1.ZoneDNSSECStatus) bool {
 	return status == nil || status.Phase == "" && len(status.DS) > 0
 }
 
-// The status blocks the deletion until it is cleared (S12.9).
+// The status blocks the deletion until removeDeleted clears it.
 func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
 	status := zone.Status.DNSSEC
 	if status == nil || status.Phase == "" || status.Signer == nil {
@@ -119,7 +119,8 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 	return 0, w.writeStatus(ctx, nil)
 }
 
-// allowsLocal reports whether any class of the signer's namespace allows local addresses: the zone has none any more.
+// allowsLocal reports whether any class of the signer's namespace allows local addresses. The zone has no class any
+// more.
 func (c *Controller) allowsLocal(signer apiclass.Server) bool {
 	all, _ := c.Classes.Lister().List(labels.Everything()) // a lister cannot fail
 	return slices.ContainsFunc(all, func(of *v1alpha1.DNSClass) bool {
@@ -175,7 +176,7 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 	keys, err := w.askKeys(ctx, w.signerDNS)
 	if err != nil {
 		f.unsigned, f.signed = fmt.Sprintf("%s: %v", w.signerDNS.Name, err), fmt.Sprintf("%s: %v", w.signerDNS.Name, err)
-		f.ahead = true // the serial to exceed is unknown, and raising is allowed once a day (S6.11)
+		f.ahead = true // the serial to exceed is unknown, and raising is allowed once a day
 		return
 	}
 

@@ -39,13 +39,13 @@ type Client struct {
 
 const (
 	requestTime, maxAnswer = 30 * time.Second, 1 << 20
-	// maxList replaces maxAnswer for the list of zones: 250,000 usual names.
+	// maxList is the limit for the list of zones, 250,000 usual names.
 	maxList = 8 << 20
 	// maxWait bounds the waits for slot and rate, and exceeds the interval of the slowest dialect.
 	maxWait = 1500 * time.Millisecond
 	// pauseTime follows a 429 without Retry-After.
 	pauseTime = 2 * time.Second
-	// dialectAge is the lifetime of the known dialect: another server may get the address.
+	// dialectAge is the lifetime of the known dialect, because another server may get the address.
 	dialectAge = time.Minute
 )
 
@@ -77,7 +77,7 @@ func unsupported(format string, arguments ...any) *Error {
 	return &Error{Message: fmt.Sprintf(format, arguments...), Unsupported: true}
 }
 
-// Fence precedes each request with changes; its error prevents the request.
+// Fence is called before each request with changes. An error prevents the request.
 type Fence func(ctx context.Context) error
 
 // Ensure creates a missing zone, or updates an existing zone's addresses and policy. A bindcar keeps an existing zone.
@@ -335,7 +335,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 	return c.readRefusal(method, path, response)
 }
 
-// The server's text is untrusted.
+// readRefusal drops the server's text, which is untrusted.
 func (c *Client) readRefusal(method, path string, response *http.Response) error {
 	refusal := &Error{Status: response.StatusCode, Message: fmt.Sprintf("%s answers %s %s%s with %d; its log says why", c.url,
 		method, protocol.Base, path, response.StatusCode)}

@@ -17,7 +17,7 @@ import (
 )
 
 type dialect struct {
-	// agent is true for Kubizone's agent, whose requests may be repeated.
+	// agent is true for Kubizone's agent, which accepts repeated requests.
 	agent bool
 	rate  rate.Limit
 	burst int

@@ -65,7 +65,7 @@ func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, erro
 }
 
 // CheckDS tells named that all servers of the parent have the DS of a key (protocol.DSPublished), or none has
-// (DSWithdrawn). named's delays begin now.
+// (DSWithdrawn). named's delays begin then.
 func (c *Client) CheckDS(ctx context.Context, zone name.Name, keyTag uint16, state string) error {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {

@@ -76,7 +76,7 @@ type DNSSECStatus struct {
 	Policy string      `json:"policy"`
 	Signed bool        `json:"signed"`
 	Keys   []DNSSECKey `json:"keys"`
-	// UnsignedSerial is the loaded or transferred zone's. Agent only.
+	// UnsignedSerial is that of the loaded or transferred zone. Agent only.
 	UnsignedSerial *uint32 `json:"unsignedSerial,omitempty"`
 }
 

@@ -173,7 +173,7 @@ func (s *Server) namedConf() (string, error) {
 	c.line("\tversion none;")
 	c.line("\thostname none;")
 	c.line("\tserver-id none;")
-	// The primary, or the agent, notifies the servers; servers notify only servers named in a zone.
+	// The primary or the agent notifies the servers. A server notifies only servers named in a zone.
 	c.line("\tnotify explicit;")
 	// With BIND's default of five seconds, a server would answer with former signatures beside new keys.
 	c.line("\tnotify-delay 0;")

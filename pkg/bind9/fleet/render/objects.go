@@ -55,7 +55,7 @@ const (
 	AnnotationOwnerUID = labelPrefix + "owner-uid"
 	// A new control key replaces the pod.
 	annotationControl = labelPrefix + "control-key"
-	// annotationConfig has a hash of the configuration: without an agent that can reload BIND, a change replaces the
+	// annotationConfig has a hash of the configuration. Without an agent that can reload BIND, a change replaces the
 	// pods.
 	annotationConfig   = labelPrefix + "config-hash"
 	AnnotationTemplate = labelPrefix + "template-hash"
@@ -133,7 +133,7 @@ func (s *Server) controlSecret(files map[string]string) Object {
 	return Object{Secrets, RNDCSecretName(s.Name), secret}
 }
 
-// Readers also accept the keys with a prefix.
+// Readers of the Secret also accept the keys with a prefix.
 func transferSecret(namespace string, owner Owner, keys TransferKeys, platform *Platform) Object {
 	data := keys.data(dataTSIGName, "")
 	for prefix, other := range map[string]*Key{dataNext: keys.Next, dataFormer: keys.Former} {
@@ -156,7 +156,7 @@ func transferReaders(namespace string, owner Owner, platform *Platform) []Object
 	return renderReaders(namespace, TransferSecretName(owner.Name), owner.labels(platform), owner.annotations(), platform.KeyReaders)
 }
 
-// agentReaders is for signers alone: classes permit the use of other agents.
+// agentReaders is for signers alone, because classes permit the use of other agents.
 func (s *Server) agentReaders() []Object {
 	if s.Role != bind9.RoleSigner {
 		return nil

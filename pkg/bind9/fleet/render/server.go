@@ -29,11 +29,10 @@ type Server struct {
 	Control  Key
 	Transfer TransferKeys
 	// Peers are the TSIG keys of a signer's cluster; nil for other roles.
-	Peers  *TransferKeys
-	Access Access
-	// HiddenPrimaries are addresses of the hidden primary, for a signer.
+	Peers           *TransferKeys
+	Access          Access
 	HiddenPrimaries []netip.AddrPort
-	// UnkeyedPrimaries are of zones whose agent cannot name a key (bindcar), each once.
+	// UnkeyedPrimaries are the primaries of zones whose agent (bindcar) cannot name a key, each once.
 	UnkeyedPrimaries []netip.Addr
 	Policies         []bind9.DNSSECPolicy
 	Catalogs         []Catalog
@@ -125,7 +124,7 @@ func (s *Server) Agent() bind9.AgentKind {
 	return cmp.Or(s.Settings.Agent.Kind, bind9.AgentKubizone)
 }
 
-// Group names the servers with the same TSIG key: the cluster, or a single server. A signer has its own group: the
+// Group names the servers with the same TSIG key, a cluster or a single server. A signer has its own group, because the
 // hidden primary serves a signed zone's unsigned version only to this key.
 func (s *Server) Group() string {
 	if s.Role == bind9.RoleSigner {

@@ -49,8 +49,7 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 	selector := metaac.LabelSelector().WithMatchLabels(s.selector())
 
 	if s.Workload() == Deployments {
-		// Normally the new pod is ready before the old pod stops. If each pod requires a node of its own, there may be
-		// no node for both. Then the old pod stops first.
+		// If each pod requires a node of its own, there may be no node for a second pod, so the old pod stops first.
 		rolling := appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(1)).WithMaxUnavailable(intstr.FromInt32(0))
 		if s.GoesFirst() {
 			rolling = appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(0)).WithMaxUnavailable(intstr.FromInt32(1))
@@ -197,8 +196,8 @@ func (s *Server) bindContainer() *coreac.ContainerApplyConfiguration {
 }
 
 // The agent's container has no probe, since the pod is ready when BIND is. The startup probe asks the agent whether the
-// zones are loaded (S11.25), the readiness probe the supervisor, which survives a crash of the agent. A bindcar knows
-// no zones and has no supervisor.
+// zones are loaded. The readiness probe asks the supervisor, which survives a crash of the agent. A bindcar knows no
+// zones and has no supervisor.
 
 // BIND has an hour to load the zones.
 func (s *Server) startupProbe() *coreac.ProbeApplyConfiguration {
@@ -294,7 +293,7 @@ func (s *Server) listSpread(placement *bind9.Placement) []*coreac.TopologySpread
 	}
 	var constraints []*coreac.TopologySpreadConstraintApplyConfiguration
 	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelHostname} {
-		// Select by role: a Deployment's labels would select only its own pod.
+		// Select by role, because a Deployment's labels would select only its own pod.
 		constraints = append(constraints, coreac.TopologySpreadConstraint().WithMaxSkew(1).WithTopologyKey(key).WithWhenUnsatisfiable(when).
 			WithLabelSelector(metaac.LabelSelector().WithMatchLabels(roleSelector(s.Cluster, s.Role, &s.Platform))))
 	}
