@@ -7,7 +7,5 @@
 //
 // Guarantees: (1) The names never change, because users monitor them.
 //
-// Package maintenance makes the checks.
-//
 // Read alarm.go.
 package alarm

@@ -107,8 +107,7 @@ func memberNames(members types.URLsMap) []string { return slices.Sorted(maps.Key
 func (c *Cluster) tls() transport.TLSInfo {
 	return transport.TLSInfo{
 		CertFile: c.CertFile, KeyFile: c.KeyFile, TrustedCAFile: c.CAFile, ClientCertAuth: true,
-		// A check of the SAN would fail after a restart of a pod, while DNS returns the old address. The CA signs only
-		// members anyway.
+		// After a restart of a pod, DNS may still return the old address. The CA signs only members anyway.
 		SkipClientSANVerify: true,
 	}
 }

@@ -35,7 +35,7 @@ const (
 	window     = 4 << 20
 )
 
-// Config configures a Member, an etcd server within this process.
+// Config configures a Member.
 type Config struct {
 	// Dir is the data directory. Close Dir after Stop.
 	Dir *Dir
@@ -71,8 +71,7 @@ type Member struct {
 
 // Start starts the member and returns when etcd accepts writes. In a cluster, this needs a majority of the members.
 //
-// If ctx ends first, the error is its cause. A member without its data is a *LostMemberError. Other errors name a flag
-// or the directory, and the next step.
+// The error is the cause of ctx's end, a *LostMemberError, or names a flag or the directory, and the next step.
 func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	dir := filepath.Join(cfg.Dir.Path(), etcdDir)
 	if err := cfg.Dir.checkMember(cfg.memberName()); err != nil {

@@ -15,7 +15,6 @@ import (
 // backup, so a backup contains the time of the previous backup.
 func lastBackupKey(prefix string) string { return prefix + "/maintenance/last-backup" }
 
-// WriteBackupTime stores the time of a complete backup.
 func WriteBackupTime(ctx context.Context, client *clientv3.Client, prefix string, at time.Time) error {
 	_, err := client.Put(ctx, lastBackupKey(prefix), at.UTC().Format(time.RFC3339))
 	return err

@@ -37,8 +37,8 @@ const (
 	// usualQuota is etcd's default quota, assumed of members before 3.6, which report none.
 	usualQuota  = 2 << 30
 	keepHistory = time.Minute
-	// lockSeconds is the TTL of the lock, longer than defragmentTimeout. While etcd is full, each member has turns of
-	// turnSeconds to be defragmented.
+	// lockSeconds is longer than defragmentTimeout. While etcd is full, each member has turns of turnSeconds for its
+	// defragmentation.
 	lockSeconds = 240
 	turnSeconds = 15
 )
@@ -119,8 +119,8 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Checks returns the health checks "etcd-space" and "etcd-corrupt" for /healthz. They do not belong in /readyz, where a
-// failure would take the server out of service for reads as well (M2).
+// Checks returns the health checks "etcd-space" and "etcd-corrupt" for /healthz. In /readyz, a failure would take the
+// server out of service, for reads as well (M2).
 func (k *Keeper) Checks() []healthz.HealthChecker {
 	check := func(name string, state *error) healthz.HealthChecker {
 		return healthz.NamedCheck(name, func(*http.Request) error {
@@ -409,9 +409,8 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// freeSpace makes etcd accept writes again after the alarm NOSPACE, which a member raises when its database exceeds the
-// quota. freeSpace compacts etcd, defragments a member, and disarms the alarms of members below the quota. alarms are
-// the IDs of the members with the alarm.
+// freeSpace makes etcd accept writes again after the alarm NOSPACE. It compacts etcd, defragments a member, and disarms
+// the alarms of members below the quota. alarms are the IDs of the members with the alarm.
 func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()

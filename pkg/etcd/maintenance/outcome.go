@@ -26,8 +26,8 @@ import (
 // the revision has changed, and etcd rejects the second copy. Then the key's history shows the outcome.
 
 const (
-	// An unanswered write is sent a second time after resendAfter, and a third time after twice as long. More copies
-	// would burden an etcd that is only slow.
+	// An unanswered write is sent a second time after resendAfter, and a third time after twice that. More copies would
+	// burden a slow etcd.
 	resendAfter = time.Second
 	repeatPause = 50 * time.Millisecond
 	maxProbes   = 100
@@ -126,12 +126,12 @@ func (t *explainedTxn) isResendable() bool {
 	return slices.ContainsFunc(t.then, func(op clientv3.Op) bool { return t.comparedRevision(op.KeyBytes()) > 0 })
 }
 
-// findOutcome returns the outcome of a transaction if etcd has answered a later copy with refusal. It returns success
-// if an earlier copy was applied, and refusal if another transaction has changed a compared key. It returns the error
-// doubt if an earlier copy may still be applied, or if the revisions in question cannot be read.
+// findOutcome returns the outcome of a transaction if etcd has answered a later copy with refusal. The outcome is
+// success if an earlier copy was applied, or else refusal. The error is doubt if an earlier copy may still be applied,
+// or if the revisions in question cannot be read.
 //
-// The transaction compares the revision of a written key, so only the next change of this key can be the transaction.
-// Another transaction may write equal values to some of the keys, so all keys are compared at that revision.
+// Only the next change of a compared key can be the transaction. Another transaction may write equal values to some of
+// its keys, so all keys are compared at that revision.
 func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnResponse, doubt error) (*clientv3.TxnResponse, error) {
 	found, now, err := t.readWrittenKeys(ctx, 0)
 	if err != nil {

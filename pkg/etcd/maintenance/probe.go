@@ -48,8 +48,8 @@ const (
 func BeganKey(prefix string) string { return prefix + "/maintenance/began" }
 
 // refuseRestored returns an error if the store was restored with its old revision (M6). Each revision takes an entry of
-// the raft log, so revision minus raft index never grows. A restored store has a new log, and the difference is larger.
-// A copied data directory has the old log, and is not detected.
+// the raft log, so revision minus raft index never grows, except in a restored store, whose log is new. A copied data
+// directory has its log, and is not detected.
 func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string) error {
 	r, err := client.Get(ctx, BeganKey(prefix))
 	if err != nil {
@@ -94,7 +94,7 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 	}
 }
 
-// revisionAhead returns the least and greatest possible revision minus raft index, from two reads, because writes go on.
+// revisionAhead returns bounds of revision minus raft index, by two status requests, because writes go on meanwhile.
 func revisionAhead(ctx context.Context, client *clientv3.Client) (least, most int64, err error) {
 	var wrong []error
 	for _, endpoint := range client.Endpoints() {
