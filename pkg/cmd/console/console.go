@@ -57,7 +57,7 @@ read; Enter prints an address for another browser.`,
 	flags.StringVar(&o.file, "open-file", "", "file of mode 0600 that opens the console in a browser (default: one in a new directory)")
 	flags.BoolVar(&o.withParent, "with-parent", false, "end when standard input ends")
 	if err := flags.MarkHidden("with-parent"); err != nil {
-		panic(err) // the flag was defined above
+		panic(err)
 	}
 	return command
 }
@@ -137,8 +137,7 @@ func (o *options) printAddress(ctx context.Context, say func(format string, args
 	}
 }
 
-// openBrowser opens a file that refers to the address. The address itself would be an argument of the launcher, which
-// every user of the machine can read.
+// openBrowser passes the file, because every user of the machine could read the address as an argument.
 func openBrowser(ctx context.Context, file string) error {
 	var command *exec.Cmd
 	switch runtime.GOOS {

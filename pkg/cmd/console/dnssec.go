@@ -19,7 +19,7 @@ import (
 // keys, and the signatures.
 type dnssecPart struct {
 	Links []link
-	// Next describes the next step, with the user's action if the step needs an action.
+	// Next describes the next step, and the action that it needs.
 	Next string
 	// Date is the time of the next step; nil if unknown.
 	Date *time.Time

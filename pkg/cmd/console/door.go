@@ -32,7 +32,7 @@ type door struct {
 	// host is the console's address and port, for example "127.0.0.1:8053". base is the path of all pages, with a
 	// secret. The cookie has this path, because browsers send a cookie to every port of its host.
 	host, base string
-	// file is the path of a page, of mode 0600, that redirects to the address with the current token.
+	// file, of mode 0600, redirects a browser to the address with the current token.
 	file   string
 	report func(format string, args ...any)
 
@@ -40,8 +40,7 @@ type door struct {
 	// token is the SHA-256 of the current token, and began is the time of its creation.
 	token [sha256.Size]byte
 	began time.Time
-	// endedTokens holds the hashes of used and expired tokens. Their use is reported, because another user may have
-	// the token.
+	// endedTokens has used and expired tokens. Their use is reported, because another user may have the token.
 	endedTokens map[[sha256.Size]byte]bool
 	// sessions maps the SHA-256 of each cookie to the token in the forms of its session.
 	sessions map[[sha256.Size]byte]string
@@ -182,8 +181,8 @@ func (d *door) ofThisOrigin(r *http.Request) bool {
 		(origin == "" || origin == "http://"+d.host || origin == "null" && site == "same-origin")
 }
 
-// isOpening reports whether the user opens the address with a token. Such a request may be cross-site, for example from
-// the file. Requests of frames, scripts and prefetches do not count.
+// isOpening reports whether the user opens the address, perhaps cross-site, as from the file. Frames, scripts and
+// prefetches do not count.
 func (d *door) isOpening(r *http.Request) bool {
 	navigates := func(name, value string) bool { of := r.Header.Get(name); return of == "" || of == value }
 	return r.Method == http.MethodGet && r.URL.Path == d.base+"/open" && r.Host == d.host && r.Header.Get("Origin") == "" &&

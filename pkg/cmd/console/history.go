@@ -52,7 +52,7 @@ type step struct {
 	Written []v1alpha1.HistoryRecord
 	More    int
 	Lines   []diffLine
-	// Compare is the URL query that compares the serial before this step with the newest. Revert is the command that
+	// Compare is the URL query that compares the serial before the step with the newest, and Revert the command that
 	// restores the serial before. Both are "" for the first serial.
 	Compare, Revert string
 }

@@ -13,8 +13,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// state describes an object by a word, for example "stalled", and a kind, which is ok, waits, fails or off. Each kind
-// has a sign and a colour.
+// state is a word, for example "stalled", and a Kind (ok, waits, fails or off) with a sign and a colour.
 type state struct{ Kind, Word string }
 
 // Sign returns a symbol of the kind for readers without colours.

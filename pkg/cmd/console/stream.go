@@ -21,8 +21,7 @@ const (
 	writeLimit = 10 * time.Second
 )
 
-// streamPage sends the live part of a page as server-sent events, first when the page opens and then after changes. The
-// event "unfollowed" names a missing right to follow them.
+// streamPage sends the live part of a page after each change, or the event "unfollowed" with a missing right.
 func (s *site) streamPage(w http.ResponseWriter, r *http.Request, v *view, form string) {
 	select {
 	case s.followed <- struct{}{}:
