@@ -47,7 +47,6 @@ type zone struct {
 
 var _ server.Backend = (*Backend)(nil)
 
-// New returns a Backend for existing files.
 func New(config Config) (*Backend, error) {
 	b := &Backend{config: config, zones: map[name.Name]*zone{}}
 	var wrong []error

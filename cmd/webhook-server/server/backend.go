@@ -30,12 +30,10 @@ type Conditional interface {
 	ApplyWhere(ctx context.Context, zone name.Name, sets, present []protocol.RRset) []error
 }
 
-// ChangedError returns an error about a concurrent change by another client.
 func ChangedError(set protocol.RRset) *protocol.Error {
 	return CoexistError("%s %s: another client changed it at this moment; repeat the request", set.Name, set.Type)
 }
 
-// UnknownZoneError returns an error about a zone that the Backend does not have.
 func UnknownZoneError(zone name.Name) *protocol.Error {
 	return protocol.Refuse(protocol.CodeInvalidDomain, "the zone %s is not here", zone)
 }
