@@ -41,7 +41,7 @@ import (
 )
 
 const (
-	// DefaultPort is the kubelets', open from the control plane to nodes.
+	// DefaultPort is the kubelet's port, which is open from the control plane to nodes.
 	DefaultPort = 10250
 
 	// Services need time to remove the endpoint.
@@ -303,7 +303,7 @@ primary run in this process too, each with its flags, and with the rights of the
 			}
 			return nil
 		},
-		// Replaces the root command's hook: a server logs for operators.
+		// Replaces the root command's hook, because a server logs for operators.
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
 			flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 			klog.InitFlags(flags)

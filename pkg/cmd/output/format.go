@@ -27,7 +27,7 @@ const (
 	Markdown = "markdown"
 )
 
-// Version is the apiVersion of JSON and YAML documents. Programs read them: a field is removed only with a new version.
+// Version is the apiVersion of JSON and YAML documents. Programs read them, so only a new version may lack a field.
 const Version = "client.kubi.zone/v1alpha1"
 
 type Format struct {

@@ -188,7 +188,7 @@ func parse(data map[string][]byte) (authority, leaf *pki.Pair, err error) {
 	return authority, leaf, nil
 }
 
-// x509 does not verify a wildcard.
+// coversHosts compares texts, because x509 verifies no wildcard in hosts.
 func coversHosts(cert *x509.Certificate, hosts []string) bool {
 	has := slices.Clone(cert.DNSNames)
 	for _, address := range cert.IPAddresses {

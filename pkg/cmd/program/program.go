@@ -171,7 +171,7 @@ var exitCodes = [][]string{
 
 const optionsCommand = "options"
 
-// Shared marks flags for the command options: the help of each command leaves them out.
+// Shared marks flags that only the command options lists, and no help of another command.
 func Shared(flags *pflag.FlagSet) {
 	flags.VisitAll(Share)
 }

@@ -117,7 +117,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		running.Go(func() { classes.Run(ctx) })
 		running.Go(func() { keys.Run(ctx) })
 		running.Go(func() { signer.Run(ctx) })
-		// Until then the names in use are unknown.
+		// Before, the names in use are unknown.
 		if err := members.WaitForSync(ctx); err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func (p *parts) stop() error {
 	return errors.Join(wrong...)
 }
 
-// If a part fails or ctx ends first, the error comes after do.
+// runDuring returns do's error. If a part fails or ctx ends first, it returns that error when do has returned.
 func (p *parts) runDuring(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
