@@ -224,10 +224,12 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 		r.fail(tasks, err)
 		return
 	}
+	// 1. Write the differences from the listing.
 	pending, failed := b.writeChanges(ctx, r, list, b.findDifferences(r, list, tasks))
 	if len(pending) == 0 {
 		return
 	}
+	// 2. List again, to find the tasks without effect.
 	b.list = nil
 	if list, err = b.listRecords(ctx); err != nil {
 		r.fail(pending, err)
@@ -240,6 +242,7 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 			left = append(left, t)
 		}
 	}
+	// 3. Send these again in smaller parts.
 	switch {
 	case len(left) == 0:
 	case errors.As(failed, new(*protocol.Error)) || r.stopErr != nil:

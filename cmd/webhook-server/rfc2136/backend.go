@@ -72,6 +72,7 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	if err != nil {
 		return err
 	}
+	// 1. Require the present RRset.
 	update := updateOf(zone)
 	if present != nil {
 		stand, err := packRecords(*present)
@@ -84,6 +85,7 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 			update.Used(stand)
 		}
 	}
+	// 2. Replace the RRset.
 	switch {
 	case set.Type == rdata.NS && set.Name == zone && len(records) == 0:
 		return protocol.Refuse(protocol.CodeInvalidRecord, "the name servers of a zone can be replaced, not removed")
@@ -106,6 +108,7 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 		update.RemoveRRset([]mdns.RR{emptyOf(set)})
 		update.Insert(records)
 	}
+	// 3. Send, and explain a refusal.
 	switch code, err := b.sendUpdate(ctx, zone, update); {
 	case err == nil && code == mdns.RcodeSuccess:
 	case err == nil && present != nil && (code == mdns.RcodeNXRrset || code == mdns.RcodeYXRrset):
@@ -119,6 +122,7 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	if len(records) == 0 {
 		return nil
 	}
+	// 4. Test the result, because servers silently ignore records that cannot coexist with others.
 	there, err := b.hasRecords(ctx, zone, records)
 	if err == nil && !there {
 		return server.CoexistError("%s %s conflicts with other data at the name; remove that first", set.Name, set.Type)
