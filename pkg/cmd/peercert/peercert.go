@@ -120,6 +120,7 @@ func (o *Options) ensureSecret(ctx context.Context, getter corev1client.SecretsG
 	var lost error
 	for range attempts {
 		secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
+		// Create a missing Secret, unless another member is faster. Then read again.
 		if apierrors.IsNotFound(err) {
 			authority, err := pki.Issue(nil, pki.Authority("kubizone etcd peers"), now, authorityLife)
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// parts are the servers that run in the process of kubizone up, for example etcd and the API server.
+// parts are the servers of kubizone up, for example etcd and the API server.
 type parts struct {
 	// running is in the order of the start. Parts end in reverse order, since later parts use earlier parts (U4).
 	running []*part
