@@ -17,8 +17,7 @@ import (
 )
 
 const (
-	Scope = "kubi.zone/kubizone"
-	// MaxCauses bounds the links of a span.
+	Scope     = "kubi.zone/kubizone"
 	MaxCauses = 32
 	// Octets is the length of a traceparent of version 00 (W3C Trace Context).
 	Octets = 55

@@ -77,7 +77,7 @@ type Options struct {
 
 var addLogGates = sync.OnceValue(func() error { return logsapi.AddFeatureGates(utilfeature.DefaultMutableFeatureGate) })
 
-// NewOptions returns the options before flags are parsed: the defaults of k8s.io/apiserver, with the changes below.
+// NewOptions returns the defaults of k8s.io/apiserver, with the changes below.
 func NewOptions() *Options {
 	utilruntime.Must(addLogGates())
 

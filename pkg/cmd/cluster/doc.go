@@ -7,7 +7,5 @@
 //
 // Guarantees: (1) A clientset has only the API groups of Interface.
 //
-// Clients of the group kubi.zone are in the module api.
-//
 // Read cluster.go.
 package cluster

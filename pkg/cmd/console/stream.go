@@ -69,7 +69,7 @@ func (s *site) streamPage(w http.ResponseWriter, r *http.Request, v *view, form 
 				err = send(append([]byte("event: unfollowed\n"), eventOf([]byte(l.Error()))...))
 			}
 		case <-dirty:
-			wait(ctx, batchTime)
+			wait(ctx, batchTime) // for the other events of the change
 			select {
 			case <-dirty:
 			default:

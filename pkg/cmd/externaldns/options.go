@@ -115,7 +115,7 @@ write Records. What is refused is an Event of that object. docs/external-dns.md 
 
 const requestTimeout = 10 * time.Second
 
-// Run serves the webhook for external-dns until ctx ends, and then returns nil.
+// Run serves until ctx ends, and then returns nil.
 func (c *Config) Run(ctx context.Context) error {
 	shell, err := process.Open(c.HealthListen, c.Out)
 	if err != nil {

@@ -53,7 +53,6 @@ func (f *Format) check() error {
 
 func (f *Format) Is(form string) bool { return f.form == form }
 
-// IsDocument reports whether the user asked for JSON or YAML.
 func (f *Format) IsDocument() bool { return f.form == JSON || f.form == YAML }
 
 // Print writes a result as a document of a kind, or by the function text.

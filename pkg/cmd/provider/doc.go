@@ -7,7 +7,5 @@
 // Guarantees: (1) A class that names a missing or broken Secret has no provider, so nothing is sent unsigned. (2) No
 // error quotes a value of a Secret.
 //
-// Package delivering builds the other providers.
-//
 // Read providers.go first.
 package provider

@@ -17,8 +17,7 @@ var (
 	ErrUnread = errors.New("no zone could be read; kubectl kubizone doctor finds the cause")
 )
 
-// Overview is the result of kubectl kubizone status: the state of an installation, or of some namespaces. The lists
-// have objects for a person to look at.
+// Overview is the result of kubectl kubizone status. The lists have objects for a person to look at.
 type Overview struct {
 	Time metav1.Time `json:"time"`
 	// Namespaces are the namespaces read; empty means all.

@@ -28,7 +28,7 @@ import (
 	"kubi.zone/kubizone/pkg/load"
 )
 
-// Reader reads the objects of an Overview from the API, with the rights of the user.
+// Reader reads Overviews from the API, with the rights of the user.
 type Reader struct {
 	api        client.KubizoneV1alpha1Interface
 	core       cluster.Interface

@@ -45,7 +45,7 @@ type Property struct {
 	Value string `json:"value,omitempty"`
 }
 
-// Changes are the changes that external-dns requests. The old and the new endpoint of an update have the same index.
+// Changes are requested by external-dns. The old and the new endpoint of an update have the same index.
 type Changes struct {
 	Create    []*Endpoint `json:"create,omitempty"`
 	UpdateOld []*Endpoint `json:"updateOld,omitempty"`
