@@ -36,7 +36,7 @@ const catchUpEntries = 1000
 
 const memberFile = "member"
 
-// Cluster configures the etcd member of this process as part of a cluster of several members.
+// Cluster configures a Member of a cluster.
 type Cluster struct {
 	// MemberName is this member's name in InitialCluster.
 	MemberName string

@@ -18,7 +18,7 @@ const (
 	solePeer   = "http://127.0.0.1:2380"
 )
 
-// Snapshot names a snapshot file of etcd, with options for the data directory that Restore makes.
+// Snapshot is the input of Restore.
 type Snapshot struct {
 	// Path is a file written by etcdctl snapshot save or backup.Take, with a hash at the end.
 	Path string

@@ -89,7 +89,7 @@ func (k *Keeper) State() (state State, full, corrupt bool) {
 	return k.state, k.full != nil, k.corrupt != nil
 }
 
-// NewKeeper returns a Keeper that does nothing before Run. All keys of the server begin with prefix.
+// NewKeeper returns a Keeper for a server whose keys begin with prefix.
 func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegistry) *Keeper {
 	return &Keeper{
 		client: client, lockKey: prefix + "/maintenance/defragment", backupKey: lastBackupKey(prefix), metrics: NewMetrics(registry),
