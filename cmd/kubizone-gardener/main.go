@@ -128,12 +128,12 @@ func newCommand() *cobra.Command {
 
 func runManager(ctx context.Context, o *options) error {
 	config := o.rest.Completed().Config
-	// Five requests per reconciliation become thousands when a seed migrates.
+	// A migration of a seed takes thousands of requests.
 	config.QPS = -1
 	settings := o.manager.Completed().Options()
 	settings.Scheme = extensionscontroller.ExtensionsScheme
-	log.SetLogger(settings.Logger) // for code without a logger
-	// The cache for the heartbeat must not hold every Lease of the seed.
+	log.SetLogger(settings.Logger) // the default for libraries
+	// Cache only the Leases of the heartbeat's namespace.
 	settings.Cache.ByObject = map[client.Object]cache.ByObject{
 		&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{o.heartbeat.Completed().Namespace: {}}},
 	}

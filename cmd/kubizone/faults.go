@@ -5,4 +5,4 @@
 
 package main
 
-import _ "kubi.zone/kubizone/test/faults" // arms the points for tests of crashes
+import _ "kubi.zone/kubizone/test/faults" // arms the fault points of crash tests

@@ -24,7 +24,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the second signal ends the process
+	context.AfterFunc(ctx, stop) // a second signal ends the process
 	command, stderr := newCommand(), terminal.NewWriter(os.Stderr)
 	command.SetErr(stderr)
 	if err := command.ExecuteContext(ctx); err != nil {

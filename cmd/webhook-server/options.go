@@ -44,7 +44,7 @@ type options struct {
 	check, reload   []string
 }
 
-// newOptions checks files as strictly as named loads a primary zone, without resolving outside hosts.
+// newOptions checks files as strictly as named loads a primary zone, without resolving names outside of the zone.
 func newOptions() *options {
 	types := []string{}
 	for _, t := range externaldns.ListedTypes {

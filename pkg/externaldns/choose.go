@@ -125,8 +125,8 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 	return sources
 }
 
-// sharePointer splits a PTR endpoint, made by --create-ptr, by the namespaces of its targets' objects, because
-// external-dns names no object for it.
+// sharePointer splits a PTR endpoint of --create-ptr by the namespaces of its targets' objects, because external-dns
+// names no object for the endpoint.
 func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contract.Endpoint {
 	key, _ := e.Key() // an invalid name has no hosts
 	if _, known := ReadResource(e); known || key.Type != rdata.PTR {
@@ -282,7 +282,7 @@ func (s Existing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Re
 type choice struct {
 	answer   []*contract.Endpoint
 	reported []Candidate
-	// unadmitted is keyed by namespace too, because a candidate keeps no Record of another namespace.
+	// unadmitted has a namespace in its key, because a candidate keeps no Record of another namespace.
 	unadmitted map[place]bool
 	unclaimed  []*v1alpha1.Record
 }
@@ -302,8 +302,8 @@ var (
 		"another namespace with this name, or a filter of external-dns excludes this object; to withdraw the name, remove it here")
 )
 
-// Choose returns the answer to external-dns, and the candidates to report to their objects by an Event with Err:
-// refused, or Admitted although external-dns names another object. judged returns a candidate with the server's
+// Choose returns the answer to external-dns, and the candidates to report to their objects by an Event with Err. These
+// are refused, or Admitted although external-dns names another object. judged returns a candidate with the server's
 // verdict.
 func (s Existing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, reported []Candidate) {
 	x := choice{answer: []*contract.Endpoint{}, unadmitted: map[place]bool{}}
@@ -373,8 +373,8 @@ func (x *choice) chooseNew(formed []*Candidate) {
 	}
 }
 
-// chooseExisting answers for a name with a Record. A Record without a zone gives way to an admitted candidate of
-// another namespace, and external-dns deletes the Record first.
+// chooseExisting chooses the endpoint of an RRset with a Record. If the Record has no zone, and a candidate of another
+// namespace is admitted, external-dns first deletes the Record.
 func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
 	elsewhere := func(c *Candidate) bool { return c.Admitted && c.Namespace != current.Namespace }
 	if !isAdopted(current) && slices.ContainsFunc(formed, elsewhere) {

@@ -29,8 +29,7 @@ const (
 
 // Mapping maps the endpoints (wanted RRsets) of external-dns to Records.
 type Mapping struct {
-	// Owner is the value of the Records' label kubi.zone/external-dns. Each external-dns in a cluster needs its own
-	// value.
+	// Owner is the value of the label kubi.zone/external-dns, different for each external-dns in a cluster.
 	Owner string
 	// Cluster is the name of this cluster if the Records are in a central Kubizone for several clusters. If empty, they
 	// are in the cluster and namespace of their objects.
@@ -109,11 +108,9 @@ func (m Mapping) IsOwned(r *v1alpha1.Record) bool {
 		})
 }
 
-// Existing contains the owner's Record for each RRset. If there are several, the adopted Record counts, or else the
-// oldest.
+// Existing has the owner's Record of each RRset. Of several, the adopted Record counts, or else the oldest.
 type Existing map[contract.Key]*v1alpha1.Record
 
-// ReadExisting returns the owner's Records.
 func (m Mapping) ReadExisting(records []v1alpha1.Record) Existing {
 	existing := Existing{}
 	for i := range records {
@@ -182,8 +179,8 @@ func readTexts(r *v1alpha1.Record) map[string]string {
 	return texts
 }
 
-// KeepTexts adds the registry texts of the name, old and fresh, to the candidate's Record. Each Record has the texts of
-// all types, because external-dns does not write known texts again.
+// KeepTexts adds the registry texts of the name, old and fresh, to the candidate's Record. Each Record of a name has
+// all texts, because external-dns does not write known texts again.
 func (s Existing) KeepTexts(c *Candidate, fresh map[string]string) {
 	texts := map[string]string{}
 	for _, r := range s.atName(c.Name) {

@@ -61,7 +61,6 @@ type Recorder struct {
 	header http.Header
 }
 
-// NewRecorder returns an empty Recorder.
 func NewRecorder() *Recorder { return &Recorder{header: http.Header{}} }
 
 func (r *Recorder) Header() http.Header { return r.header }

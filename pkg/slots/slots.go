@@ -10,7 +10,6 @@ import (
 	"sync"
 )
 
-// Slots limits simultaneous work.
 type Slots struct {
 	total, perClient, spare int
 
@@ -66,7 +65,7 @@ func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct
 		s.spareTaken++
 	}
 
-	for within && s.order.Len()-s.spareTaken >= s.total { // cutting a spare slot makes no room, so cut on
+	for within && s.order.Len()-s.spareTaken >= s.total { // a cut spare slot makes no room, so continue
 		oldest := s.order.Front().Value.(*Slot)
 		if oldest.cut == nil {
 			return nil, s.freed
@@ -106,7 +105,7 @@ func (slot *Slot) removeSlot() {
 	s.freed = make(chan struct{})
 }
 
-// TakeWhenFreed calls take, again after each close of freed, until it returns a slot. The result is nil when ctx ends.
+// TakeWhenFreed calls take until it returns a slot, and waits for freed between calls. The result is nil when ctx ends.
 func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan struct{})) *Slot {
 	for {
 		slot, freed := take()

@@ -47,7 +47,7 @@ func appendEscaped(to []byte, text, keep string) []byte {
 
 // Fprintf is fmt.Fprintf with escaped arguments. The format must not have "*".
 func Fprintf(to io.Writer, format string, args ...any) (int, error) {
-	args = slices.Clone(args) // the caller's
+	args = slices.Clone(args) // the slice is the caller's
 	for i, arg := range args {
 		args[i] = escaped{arg}
 	}

@@ -17,5 +17,4 @@ func Keys[V any](values map[string]V, compare func(x, y V) int) []string {
 	return all[:min(len(all), 10)]
 }
 
-// Descending puts the largest value first.
 func Descending[V cmp.Ordered](x, y V) int { return cmp.Compare(y, x) }

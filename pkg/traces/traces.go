@@ -17,14 +17,12 @@ import (
 )
 
 const (
-	Scope = "kubi.zone/kubizone"
-	// MaxCauses bounds the links of a span.
+	Scope     = "kubi.zone/kubizone"
 	MaxCauses = 32
 	// Octets is the length of a traceparent of version 00 (W3C Trace Context).
 	Octets = 55
 )
 
-// None records nothing.
 var None = trace.SpanFromContext(context.Background())
 
 // Start starts a child of ctx's span, or returns ctx and None if not recorded.
@@ -36,7 +34,7 @@ func Start(ctx context.Context, name string) (context.Context, trace.Span) {
 	return parent.TracerProvider().Tracer(Scope).Start(ctx, name)
 }
 
-// Within returns ctx with span; or ctx if it has the span, or if neither is recorded.
+// Within returns ctx with a span, or ctx alone if it has the span or if neither is recorded.
 func Within(ctx context.Context, span trace.Span) context.Context {
 	if is := trace.SpanFromContext(ctx); is == span || !is.IsRecording() && !span.IsRecording() {
 		return ctx
@@ -122,7 +120,7 @@ func Join(causes []string, more ...string) []string {
 	return causes
 }
 
-// End ends a span with an error's reason: the message may have a tenant's data.
+// End ends a span, with the reason of a failure. A message could have a tenant's data.
 func End(span trace.Span, failed bool, reason string) {
 	if failed && span.IsRecording() {
 		span.SetStatus(codes.Error, reason)

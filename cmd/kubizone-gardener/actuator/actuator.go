@@ -34,13 +34,13 @@ import (
 type Options struct {
 	// Local configures the client of this cluster's Kubizone; may be nil.
 	Local *rest.Config
-	// LocalNamespaces may be named by a Secret without a kubeconfig.
+	// LocalNamespaces are allowed in a Secret without a kubeconfig.
 	LocalNamespaces []string
-	// ReadyTimeout bounds the wait for delivery, to less than gardenlet's two minutes.
+	// ReadyTimeout bounds the wait for delivery. It is less than gardenlet's two minutes.
 	ReadyTimeout  time.Duration
-	RetryInterval time.Duration
-	CallTimeout   time.Duration
-	PollInterval  time.Duration
+	RetryInterval time.Duration // after a failed reconciliation
+	CallTimeout   time.Duration // of a request
+	PollInterval  time.Duration // between reads of the Record
 }
 
 func NewOptions() Options {
@@ -65,13 +65,13 @@ func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, dns *extensio
 	return a.retryLater(a.reconcileRecord(ctx, log, dns))
 }
 
-// Restore continues the Record of another seed's DNSRecord.
+// Restore takes over the Record after a migration from another seed.
 func (a *actuator) Restore(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord,
 	cluster *extensionscontroller.Cluster) error {
 	return a.Reconcile(ctx, log, dns, cluster)
 }
 
-// Migrate keeps the Record for another seed.
+// Migrate leaves the Record to the next seed.
 func (a *actuator) Migrate(context.Context, logr.Logger, *extensionsv1alpha1.DNSRecord, *extensionscontroller.Cluster) error {
 	return nil
 }
@@ -81,7 +81,7 @@ func (a *actuator) Delete(ctx context.Context, log logr.Logger, dns *extensionsv
 	return a.retryLater(a.removeRecord(ctx, log, dns))
 }
 
-// ForceDelete tries once, and succeeds in any case.
+// ForceDelete tries to remove the Record, and returns nil even if this fails.
 func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord,
 	_ *extensionscontroller.Cluster) error {
 	ctx, cancel := context.WithTimeout(ctx, a.options.CallTimeout)
@@ -92,7 +92,7 @@ func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, dns *extens
 	return nil
 }
 
-// retryLater sets a fixed delay, since the reconciler's grows to 15 minutes.
+// retryLater sets a fixed delay, because the reconciler's backoff grows to 15 minutes.
 func (a *actuator) retryLater(err error) error {
 	if err == nil {
 		return nil
@@ -118,7 +118,7 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	if err := a.recordProgress(ctx, dns, record, written); err != nil {
 		return err
 	}
-	// After an error, later attempts check the Record once, unless they changed the Record.
+	// After an error, check an unchanged Record only once.
 	timeout := a.options.ReadyTimeout
 	if dns.Status.LastError != nil {
 		timeout = 0
@@ -126,7 +126,8 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	return a.waitReady(ctx, to.client.KubizoneV1alpha1().Records(record.Namespace), record, timeout)
 }
 
-// After a change of the Record, recordProgress clears the last error: gardenlet gives up on an object with an error.
+// recordProgress clears the last error after a change of the Record, because gardenlet gives up on an object with an
+// error.
 func (a *actuator) recordProgress(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record, written bool) error {
 	zone, lastError := zoneForStatus(dns, record), dns.Status.LastError
 	if written {
@@ -138,8 +139,8 @@ func (a *actuator) recordProgress(ctx context.Context, dns *extensionsv1alpha1.D
 	return a.patchStatus(ctx, dns, func() { dns.Status.Zone, dns.Status.LastError = zone, lastError })
 }
 
-// markBegun sets Created to Unknown: after a failed first reconciliation the library would set False, and request no
-// removal of a possibly written Record.
+// markBegun sets the condition Created to Unknown. Without this, the library would set False after a failure, and would
+// not delete a Record that may exist.
 func (a *actuator) markBegun(ctx context.Context, dns *extensionsv1alpha1.DNSRecord) error {
 	created := v1beta1helper.GetCondition(dns.Status.Conditions, extensionsv1alpha1.ConditionTypeCreated)
 	if created != nil && created.Status != gardencorev1beta1.ConditionFalse {
@@ -165,7 +166,7 @@ func (a *actuator) patchStatus(ctx context.Context, dns *extensionsv1alpha1.DNSR
 
 func (a *actuator) writeRecord(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, to target, want *v1alpha1.Record) (
 	record *v1alpha1.Record, written bool, err error) {
-	// Updates are guarded by resourceVersion.
+	// Retry after a concurrent change, which makes the update fail by resourceVersion.
 	err = retry.OnError(retry.DefaultRetry, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) },
 		func() error {
 			record, written, err = a.tryWrite(ctx, dns, to, want)
@@ -184,7 +185,7 @@ func (a *actuator) tryWrite(ctx context.Context, dns *extensionsv1alpha1.DNSReco
 			return nil, false, err
 		}
 		if record, err = records.Create(ctx, want, metav1.CreateOptions{}); err != nil && !isUncertain(err) {
-			// Without a Record, the deletion of the DNSRecord needs no credentials.
+			// No Record exists, so a deletion of the DNSRecord needs no credentials.
 			if err := a.patchStatus(ctx, dns, func() { dns.Status.Conditions = before }); err != nil {
 				return nil, false, err
 			}
@@ -289,7 +290,7 @@ func (a *actuator) removeRecord(ctx context.Context, log logr.Logger, dns *exten
 	name := RecordName(dns.Spec.Name, dns.Spec.RecordType)
 	record, err := records.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil // also if namespace or zone are gone
+		return nil // or the namespace is gone
 	}
 	if err != nil {
 		return err

@@ -48,10 +48,10 @@ var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 	v1alpha1.ReasonTerminating:     gardencorev1beta1.ErrorRetryableInfraDependencies,
 }
 
-// reasonNamespaceBudget is the cause in a 403 by S9.1.
+// reasonNamespaceBudget is the cause in a 403 if a namespace has too many Records (S9.1).
 const reasonNamespaceBudget = "NamespaceBudgetExceeded"
 
-// maxErrorText is in octets: the server is untrusted.
+// maxErrorText bounds the text in octets, because the server is untrusted.
 const maxErrorText = 2000
 
 func coded(err error) error {

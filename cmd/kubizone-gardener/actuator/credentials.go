@@ -35,7 +35,7 @@ type target struct {
 	view      string
 }
 
-// openTarget creates a client for each reconciliation, to use a rotated Secret at once.
+// openTarget creates a client for each reconciliation, so that a rotated Secret is used at once.
 func (a *actuator) openTarget(ctx context.Context, ref corev1.SecretReference) (target, error) {
 	var secret corev1.Secret
 	switch err := a.reader.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, &secret); {
@@ -54,7 +54,7 @@ func (a *actuator) openTarget(ctx context.Context, ref corev1.SecretReference) (
 	return to, nil
 }
 
-// newClient returns a client for an untrusted server (guarantee 4).
+// newClient returns a client for an untrusted server.
 func (a *actuator) newClient(config *rest.Config) (versioned.Interface, error) {
 	config.QPS, config.Timeout, config.UserAgent = -1, a.options.CallTimeout, managedBy
 	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return guard{to} })
@@ -66,10 +66,10 @@ func (a *actuator) newClient(config *rest.Config) (versioned.Interface, error) {
 	return versioned.NewForConfigAndClient(config, client)
 }
 
-// maxAnswer is in octets: ten Records.
+// maxAnswer bounds a response in octets, enough for ten Records.
 const maxAnswer = 1 << 20
 
-// guard bounds answers, and removes Retry-After, since the client would wait.
+// guard bounds responses, and removes Retry-After, for which client-go would wait.
 type guard struct{ to http.RoundTripper }
 
 func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -105,8 +105,8 @@ func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Co
 		}
 		return to, config, nil
 	}
-	// Without a kubeconfig the controller writes as itself, in the operator's namespaces: users of a project may bring
-	// Secrets.
+	// Without a kubeconfig the controller uses its own rights. Users of a project can create such a Secret, so only the
+	// operator's namespaces are allowed.
 	if a.options.Local == nil || !slices.Contains(a.options.LocalNamespaces, to.namespace) {
 		return to, nil, configurationProblem("Secret %s has no key %s, and namespace %s of this cluster is not one that "+
 			"--local-namespaces allows", at, strings.Join(kubeconfigKeys, " or "), to.namespace)
@@ -114,7 +114,7 @@ func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Co
 	return to, rest.CopyConfig(a.options.Local), nil
 }
 
-// pickKey returns the value of the keys. Different values are an error, since some are outdated.
+// pickKey returns the value of the keys. Different values are an error, because some are outdated.
 func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 	for _, key := range keys {
 		found := strings.TrimSpace(string(secret.Data[key]))
@@ -127,11 +127,11 @@ func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 	return value, nil
 }
 
-// Empty entries take a thousand times the octets in memory.
+// maxKubeconfig is in octets. A parsed empty entry takes a thousand times its size in memory.
 const maxKubeconfig = 64 << 10
 
-// readKubeconfig refuses fields that execute a program, read files or redirect requests. The error continues the words
-// "the kubeconfig".
+// readKubeconfig rejects fields that execute a program, read files or redirect requests. Errors continue the text "the
+// kubeconfig".
 func readKubeconfig(text []byte) (*rest.Config, error) {
 	if len(text) > maxKubeconfig {
 		return nil, fmt.Errorf("has more than %d octets: leave the clusters and users out that its current-context does not name",
@@ -139,7 +139,7 @@ func readKubeconfig(text []byte) (*rest.Config, error) {
 	}
 	config, err := clientcmd.Load(text)
 	if err != nil {
-		// The parser's error quotes a token.
+		// The parser's error may quote a token.
 		return nil, errors.New("is no kubeconfig")
 	}
 	context := config.Contexts[config.CurrentContext]
@@ -178,7 +178,7 @@ func readKubeconfig(text []byte) (*rest.Config, error) {
 	if err != nil {
 		return nil, errors.New("makes no client")
 	}
-	// Proxy stays nil: the environment may name a proxy of this cluster.
+	// Proxy stays nil, because the environment may name a proxy of this cluster.
 	return rest, nil
 }
 

@@ -21,12 +21,12 @@ import (
 const (
 	// DefaultTTL is in seconds.
 	DefaultTTL = 120
-	// OwnerAnnotation has NAMESPACE/NAME of the Record's DNSRecord.
+	// OwnerAnnotation is the NAMESPACE/NAME of the Record's DNSRecord.
 	OwnerAnnotation = "gardener.kubi.zone/owner"
-	// zonePrefix distinguishes status.zone from that of azure-dns and google-clouddns, also NAME/NAME.
+	// zonePrefix distinguishes status.zone from values of azure-dns and google-clouddns, also NAME/NAME.
 	zonePrefix = "kubi.zone/"
 	managedBy  = "kubizone-gardener"
-	// maxNameText leaves room for type and hash in 253 characters.
+	// maxNameText leaves room for type and hash in an object name of 253 characters.
 	maxNameText = 200
 	// maxString bounds a character-string of TXT in octets (RFC 1035 §3.3).
 	maxString = 255
@@ -34,7 +34,7 @@ const (
 
 func normalizeName(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// RecordName returns the Record's name for a domain name and a type. Its hash distinguishes equal readable parts.
+// RecordName returns the name of the Record for a domain name and type, for example "www-example-org-a-HASH".
 func RecordName(domainName string, of extensionsv1alpha1.DNSRecordType) string {
 	domainName = normalizeName(domainName)
 	text := strings.Map(func(c rune) rune {
@@ -88,11 +88,11 @@ func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record,
 	return record, nil
 }
 
-// zoneForStatus returns status.zone: the Record's Zone, once there is one, but without spec.zone the server's first
-// choice. A value without the prefix is another provider's.
+// zoneForStatus returns the Record's Zone for status.zone. Without spec.zone, the first Zone stays. A value without the
+// prefix is from another provider.
 //
-// status.zone does not bind the Record: the server takes only the longest enclosing Zone (S2.1), and a zoneRef would
-// refuse the name after a split of the Zone.
+// status.zone does not become a zoneRef. The server allows only the longest enclosing Zone (S2.1), so a zoneRef would
+// be invalid after a split of the Zone.
 func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *string {
 	zone, in := dns.Status.Zone, record.Status.ZoneRef
 	chosen := zone != nil && strings.HasPrefix(*zone, zonePrefix)
@@ -105,7 +105,7 @@ func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *
 	return zone
 }
 
-// parseZone parses [kubi.zone/][NAMESPACE/]NAME. The default namespace is the credentials'.
+// parseZone parses [kubi.zone/][NAMESPACE/]NAME. The default namespace is from the Secret.
 func parseZone(zone string, to target) (*v1alpha1.ZoneReference, error) {
 	zone = strings.TrimPrefix(zone, zonePrefix)
 	namespace, name, both := strings.Cut(zone, "/")

@@ -22,9 +22,9 @@ import (
 
 type Config struct {
 	URL string
-	// Types are written and listed by the provider; by default ListedTypes.
+	// Types are the types that the provider writes and lists; nil means ListedTypes.
 	Types []rdata.Type
-	// PlainText is true if TXT is not quoted, as for Azure.
+	// PlainText is true if the provider takes TXT without quotes, as for Azure.
 	PlainText bool
 	// Logger logs values that a provider changes; may be nil.
 	Logger *slog.Logger
@@ -35,7 +35,7 @@ type Backend struct {
 	config Config
 	base   *url.URL
 	client *http.Client
-	// slot serializes requests but Health, and guards the fields below.
+	// slot serializes requests except Health, and guards the fields below.
 	slot     chan struct{}
 	list     listing // nil if unknown
 	listedAt time.Time
@@ -51,11 +51,10 @@ var _ server.Backend = (*Backend)(nil)
 
 const (
 	listLife = 5 * time.Second
-	// maxLost bounds the RRsets sent singly while none succeeds.
+	// maxLost bounds the RRsets that are sent alone before the first success.
 	maxLost = 3
 )
 
-// New opens no connection.
 func New(config Config) (*Backend, error) {
 	base, err := url.Parse(config.URL)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
@@ -115,17 +114,16 @@ type task struct {
 }
 
 type round struct {
-	zone    name.Name
-	results []error
-	// lostTasks had no effect when sent singly.
+	zone      name.Name
+	results   []error
 	accepted  int
-	lostTasks []*task
-	// stopErr is set if the provider wants no more requests, or the client is gone.
+	lostTasks []*task // sent alone, and still missing in the listing
+	// stopErr is set if the provider rejects requests for now, or the client is gone.
 	stopErr error
 }
 
-// Apply writes the differences, checks the listing, and sends missing RRsets again in smaller parts, at last singly. Of
-// an RRset given twice the last counts. Removals at a name come first.
+// Apply writes the differences, and checks the provider's listing. Missing RRsets are sent again in smaller parts,
+// finally alone. If an RRset occurs twice, the last counts.
 func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	r := &round{zone: zone, results: make([]error, len(sets))}
 	last, written := map[contract.Key]int{}, map[name.Name]bool{}
@@ -133,6 +131,7 @@ func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRs
 		last[keyOf(set)] = at
 		written[set.Name] = written[set.Name] || len(set.Data) > 0
 	}
+	// Removals at a name come first, for example of a CNAME before an A.
 	var removed, rest []*task
 	for at, set := range sets {
 		if last[keyOf(set)] != at {
@@ -140,7 +139,7 @@ func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRs
 		}
 		t, err := b.makeTask(at, set)
 		switch removes := len(set.Data) == 0; {
-		case err != nil && removes: // it was never written
+		case err != nil && removes: // it could never be written
 		case err != nil:
 			r.results[at] = err
 		case removes && written[set.Name]:
@@ -225,10 +224,12 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 		r.fail(tasks, err)
 		return
 	}
+	// 1. Write the differences from the listing.
 	pending, failed := b.writeChanges(ctx, r, list, b.findDifferences(r, list, tasks))
 	if len(pending) == 0 {
 		return
 	}
+	// 2. List again, to find the tasks without effect.
 	b.list = nil
 	if list, err = b.listRecords(ctx); err != nil {
 		r.fail(pending, err)
@@ -236,11 +237,12 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	}
 	var left []*task
 	for _, t := range pending {
-		// After a success, a different TTL is the provider's choice.
+		// If the request succeeded, the provider has chosen a different TTL.
 		if !b.isThere(r, t, list[t.Key], failed != nil) {
 			left = append(left, t)
 		}
 	}
+	// 3. Send these again in smaller parts.
 	switch {
 	case len(left) == 0:
 	case errors.As(failed, new(*protocol.Error)) || r.stopErr != nil:
@@ -254,7 +256,7 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	default:
 		size := 1 // skipped by the provider
 		if failed != nil {
-			size = (len(left) + 1) / 2 // halves: a task may have failed the request
+			size = (len(left) + 1) / 2 // a single task may have failed the request
 		}
 		for part := range slices.Chunk(left, size) {
 			b.writeTasks(ctx, r, part)
@@ -262,7 +264,7 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	}
 }
 
-// findDifferences returns the tasks missing in the listing, and refuses tasks whose listing is foreign (no RRset).
+// findDifferences returns the tasks that differ from the listing, and rejects tasks whose listing is no RRset.
 func (b *Backend) findDifferences(r *round, list listing, tasks []*task) (pending []*task) {
 	for _, t := range tasks {
 		s := list[t.Key]
@@ -330,7 +332,7 @@ func (b *Backend) writeChanges(ctx context.Context, r *round, list listing, task
 	return tasks, err
 }
 
-// adjustWishes lets the provider adjust endpoints, and refuses tasks that the provider would write differently.
+// adjustWishes lets the provider adjust endpoints, and rejects tasks that the provider would write with other data.
 func (b *Backend) adjustWishes(ctx context.Context, r *round, tasks []*task) (kept []*task, err error) {
 	var wishes []*contract.Endpoint
 	for _, t := range tasks {
@@ -390,7 +392,7 @@ func findBeside(list listing, t *task) error {
 	return nil
 }
 
-// explainLoss blames a record only if the provider answers with success and takes others: other failures may be
+// explainLoss blames a record only if the provider reports success and has accepted others. Other failures may be
 // temporary.
 func (r *round) explainLoss(t *task) error {
 	switch {
@@ -406,7 +408,7 @@ func (r *round) explainLoss(t *task) error {
 		"--domain-filter allows it", t.Key, r.zone)
 }
 
-// Read answers from the listing, in the form that the last Apply requested.
+// Read returns the listed RRset, in the form that the last Apply requested.
 func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (protocol.RRset, error) {
 	set := protocol.RRset{Zone: zone, Name: owner, Type: t}
 	if !slices.Contains(b.config.Types, t) {

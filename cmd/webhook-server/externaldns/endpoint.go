@@ -20,10 +20,10 @@ import (
 	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
-// exchangeTime is above the 15 s that external-dns itself waits.
+// exchangeTime is longer than the 15 seconds that external-dns itself waits.
 const exchangeTime = 20 * time.Second
 
-// callProvider sends a request and decodes the answer. A nil into expects no content.
+// callProvider sends a request and decodes the response. A nil into expects no content.
 func (b *Backend) callProvider(ctx context.Context, method, path string, body, into any) (media string, err error) {
 	var content io.Reader
 	if body != nil {
@@ -33,7 +33,7 @@ func (b *Backend) callProvider(ctx context.Context, method, path string, body, i
 		}
 		content = bytes.NewReader(text)
 	}
-	// The provider works on without its client, and the next request must not overlap.
+	// The provider continues without its client, and the next request must not overlap.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), exchangeTime)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, b.base.JoinPath(path).String(), content)
@@ -73,7 +73,7 @@ func (b *Backend) callProvider(ctx context.Context, method, path string, body, i
 	return answer.Header.Get("Content-Type"), err
 }
 
-// ListedTypes are those of the large clouds' providers.
+// ListedTypes are the types that the providers of the large clouds list.
 var ListedTypes = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.TXT}
 
 type listedRRset struct {
@@ -96,7 +96,7 @@ func makeListing(endpoints []contract.Endpoint, plainText bool) listing {
 		}
 		s, there := all[key]
 		if there {
-			// Some providers list each value separately.
+			// Some providers list each value as an endpoint.
 			s.listed.Targets = slices.Concat(s.listed.Targets, e.Targets)
 		} else {
 			s.listed = e

@@ -22,11 +22,11 @@ import (
 )
 
 type Config struct {
-	// Files are the existing files by zone; modes are kept.
+	// Files are the existing files by zone. Their modes are kept.
 	Files map[name.Name]string
-	// Check is a command to which zone and file are added. Its failure rejects the file. Optional.
+	// Check is a command that fails for a bad file. Its last arguments are zone and file. Optional.
 	Check []string
-	// Reload is a command to which the zone is added; empty if the name server reloads by itself.
+	// Reload is a command with the zone as its last argument; nil if the name server reloads by itself.
 	Reload []string
 }
 
@@ -47,12 +47,11 @@ type zone struct {
 
 var _ server.Backend = (*Backend)(nil)
 
-// New returns a Backend for existing files.
 func New(config Config) (*Backend, error) {
 	b := &Backend{config: config, zones: map[name.Name]*zone{}}
 	var wrong []error
 	for zoneName, path := range config.Files {
-		// A rename would replace a link.
+		// A rename would replace a symbolic link.
 		real, err := filepath.EvalSymlinks(path)
 		if err == nil {
 			real, err = filepath.Abs(real)
@@ -84,7 +83,7 @@ func (z *zone) readFile() (content, error) {
 	return c, nil
 }
 
-// Apply writes the file once, after all sets pass the check together. A bad set keeps no other out.
+// Apply writes the file once, with all sets that pass the check together. A bad set does not stop the others.
 func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	z, ok := b.zones[zoneName]
@@ -106,7 +105,7 @@ func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol
 	return results
 }
 
-// applySets returns an error for all sets without an error in results.
+// applySets writes errors of single sets to results, and returns an error for all others.
 func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset, results []error) error {
 	was, err := z.readFile()
 	if err != nil {
@@ -163,8 +162,8 @@ type bisection struct {
 	file           string
 }
 
-// bisectSets takes the sets of the indices in which if they pass the check together, else tries both halves. It returns
-// the indices of sets that fail alone.
+// bisectSets accepts the sets at the given indices if they pass the check together, and otherwise tries both halves. It
+// returns the indices of the sets that fail alone.
 func (s *bisection) bisectSets(ctx context.Context, which []int) (refused []int, err error) {
 	c, changed := s.accepted, false
 	var good []int
@@ -211,7 +210,7 @@ func (s *bisection) replaceFile() error {
 		return err
 	}
 	s.file = ""
-	// A power failure must not restore the old file.
+	// Sync the directory, so that a power failure does not restore the old file.
 	dir, err := os.Open(filepath.Dir(s.z.path))
 	if err != nil {
 		return err
@@ -294,7 +293,6 @@ func runProgram(ctx context.Context, command []string, more ...string) error {
 	return nil
 }
 
-// Read returns an RRset from the file.
 func (b *Backend) Read(_ context.Context, zoneName, owner name.Name, t rdata.Type) (protocol.RRset, error) {
 	z, ok := b.zones[zoneName]
 	if !ok {

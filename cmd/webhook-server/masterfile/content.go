@@ -39,7 +39,7 @@ func parseContent(zone name.Name, text []byte) (content, error) {
 		case !zone.Encloses(entry.Name):
 			return c, fmt.Errorf("line %d: %s is not in the zone", rr.Line, entry.Name)
 		case entry.Type.CheckRecord() != nil:
-			// Signatures would become invalid, and unknown data be lost.
+			// Signatures would become invalid, and unknown data would be lost.
 			return c, fmt.Errorf("line %d: the file is not rewritten: %w", rr.Line, entry.Type.CheckRecord())
 		default:
 			c.entries = append(c.entries, entry)

@@ -31,7 +31,7 @@ type Config struct {
 
 type Backend struct {
 	config Config
-	// For knownZone the server signed an answer or rejected the key.
+	// knownZone is the last zone for which the server accepted an update or rejected the key; nil if none.
 	knownZone atomic.Pointer[name.Name]
 }
 
@@ -39,7 +39,6 @@ var _ server.Conditional = (*Backend)(nil)
 
 const exchangeTime = 10 * time.Second
 
-// New opens no connection.
 func New(config Config) (*Backend, error) {
 	var wrong []error
 	if _, port, err := net.SplitHostPort(config.Server); err != nil || port == "" {
@@ -51,12 +50,11 @@ func New(config Config) (*Backend, error) {
 	return &Backend{config: config}, errors.Join(wrong...)
 }
 
-// Apply sends an update for each RRset.
 func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	return b.ApplyWhere(ctx, zone, sets, nil)
 }
 
-// ApplyWhere adds present, if not nil, as prerequisites (RFC 2136 §2.4).
+// ApplyWhere sends an update for each RRset, with present, if not nil, as prerequisites (RFC 2136 §2.4).
 func (b *Backend) ApplyWhere(ctx context.Context, zone name.Name, sets, present []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	for i, set := range sets {
@@ -74,6 +72,7 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	if err != nil {
 		return err
 	}
+	// 1. Require the present RRset.
 	update := updateOf(zone)
 	if present != nil {
 		stand, err := packRecords(*present)
@@ -86,12 +85,12 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 			update.Used(stand)
 		}
 	}
+	// 2. Replace the RRset.
 	switch {
 	case set.Type == rdata.NS && set.Name == zone && len(records) == 0:
 		return protocol.Refuse(protocol.CodeInvalidRecord, "the name servers of a zone can be replaced, not removed")
 	case set.Type == rdata.NS && set.Name == zone:
-		// A server ignores the deletion of all apex NS (RFC 2136 §3.4.2.3): delete them singly, after adding the new
-		// NS.
+		// A server ignores the deletion of all apex NS (RFC 2136 §3.4.2.3), so add the new NS and then delete each old.
 		present, err := b.Read(ctx, zone, set.Name, set.Type)
 		if err != nil {
 			return err
@@ -109,6 +108,7 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 		update.RemoveRRset([]mdns.RR{emptyOf(set)})
 		update.Insert(records)
 	}
+	// 3. Send, and explain a refusal.
 	switch code, err := b.sendUpdate(ctx, zone, update); {
 	case err == nil && code == mdns.RcodeSuccess:
 	case err == nil && present != nil && (code == mdns.RcodeNXRrset || code == mdns.RcodeYXRrset):
@@ -122,6 +122,7 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	if len(records) == 0 {
 		return nil
 	}
+	// 4. Test the result, because servers silently ignore records that cannot coexist with others.
 	there, err := b.hasRecords(ctx, zone, records)
 	if err == nil && !there {
 		return server.CoexistError("%s %s conflicts with other data at the name; remove that first", set.Name, set.Type)
@@ -129,7 +130,7 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	return err
 }
 
-// blamesRecords reports whether the records caused a refusal: an empty update succeeds.
+// blamesRecords reports whether an empty update succeeds, so that the records caused the refusal.
 func (b *Backend) blamesRecords(ctx context.Context, zone name.Name, code int) bool {
 	switch code {
 	case mdns.RcodeRefused, mdns.RcodeFormatError, mdns.RcodeNotImplemented:
@@ -155,7 +156,6 @@ func (b *Backend) hasRecords(ctx context.Context, zone name.Name, records []mdns
 	}
 }
 
-// Read queries an RRset.
 func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (protocol.RRset, error) {
 	set := protocol.RRset{Zone: zone, Name: owner, Type: t}
 	exists := updateOf(zone)
@@ -173,7 +173,7 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 	if err != nil {
 		return set, err
 	}
-	// Referrals have NS and addresses in other sections.
+	// A referral has NS and addresses in the other sections.
 	for _, section := range [][]mdns.RR{answer.Answer, answer.Ns, answer.Extra} {
 		for _, rr := range section {
 			header := rr.Header()
@@ -196,8 +196,8 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 	return set, nil
 }
 
-// Health queries the SOA of knownZone, else of the root. Only a signed answer proves that the server has the key: Knot
-// does not sign for unknown zones.
+// Health queries the SOA of knownZone, or of the root. Knot does not sign refusals for unknown zones, so such a refusal
+// is no failure.
 func (b *Backend) Health(ctx context.Context) error {
 	zone := b.knownZone.Load()
 	query := new(mdns.Msg)
@@ -230,8 +230,7 @@ func (b *Backend) sendUpdate(ctx context.Context, zone name.Name, update *mdns.M
 	case refusal == nil || refusal.Rcode != mdns.RcodeNotAuth || refusal.TSIG != 0:
 		return 0, err
 	}
-	// The library does not verify a NOTAUTH's signature, and a rejected key stops clients for good: query whether the
-	// server has the zone.
+	// The library does not verify a NOTAUTH's signature, so query whether the server has the zone.
 	query := new(mdns.Msg)
 	query.SetQuestion(zone.String(), mdns.TypeSOA)
 	query.RecursionDesired = false
@@ -271,7 +270,7 @@ func (b *Backend) describeFailure(zone name.Name, code int, err error) error {
 	return fmt.Errorf("%s: %s for an update of zone %s", b.config.Server, mdns.RcodeToString[code], zone)
 }
 
-// packRecords converts data by wire format: no second parser reads a client's text.
+// packRecords converts data by the wire format, so that no second parser reads a client's text.
 func packRecords(set protocol.RRset) ([]mdns.RR, error) {
 	var records []mdns.RR
 	for _, data := range set.Data {

@@ -29,7 +29,7 @@ type Config struct {
 	// Secrets returns the valid secrets, two during a rotation. Empty secrets are ignored.
 	Secrets   func() ([][]byte, error)
 	Algorithm protocol.Algorithm
-	// BasePath begins the clients' paths, such as "/dns".
+	// BasePath is the prefix of all paths, for example "/dns".
 	BasePath string
 	// Logger logs failed requests; may be nil.
 	Logger *slog.Logger
@@ -37,9 +37,9 @@ type Config struct {
 }
 
 const (
-	// maxNonces bounds the nonces of ten minutes.
+	// maxNonces bounds the stored nonces, of ten minutes at most.
 	maxNonces = 200_000
-	// maxRequests bounds the memory: signed requests, and reads of bodies.
+	// maxRequests bounds the memory of signed requests, and of bodies being read.
 	maxRequests = 64
 	readShare   = 16
 	bodyTime    = 5 * time.Second
@@ -50,8 +50,8 @@ type handler struct {
 	config Config
 	since  time.Time
 	nonces nonces
-	// readers are slots for reads of bodies before the signature is checked. Without a free slot the oldest request is
-	// closed, as an honest body arrives at once.
+	// readers limits the bodies read before the signature is checked. If all slots are taken, the oldest request is
+	// closed, because an honest client sends the body at once.
 	readers   *slots.Slots
 	bodySlots chan struct{}
 }
@@ -92,7 +92,7 @@ func New(config Config) (http.Handler, error) {
 func (h *handler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	seal, err := h.readSeal(request)
 	if err != nil {
-		// A request without a seal (the signature headers) takes no slot.
+		// A request without valid signature headers takes no slot.
 		w.Header().Set("Connection", "close")
 		h.answerRefusal(w, request, err)
 		return
@@ -123,7 +123,7 @@ func (h *handler) routeRequest(w http.ResponseWriter, request *http.Request, bod
 	path, ok := strings.CutPrefix(request.URL.EscapedPath(), h.config.BasePath)
 	record, ofRecord := strings.CutPrefix(path, protocol.RecordsPath+"/")
 	switch {
-	// A path outside of the protocol gets a plain 404: the protocol's would mean a missing record.
+	// A path outside of the protocol gets a plain 404, because a 404 of the protocol means a missing record.
 	case !ok:
 		http.NotFound(w, request)
 	case path == protocol.HealthPath && allowMethod(w, request, http.MethodGet):
@@ -151,7 +151,7 @@ func (h *handler) readBody(w http.ResponseWriter, request *http.Request) ([]byte
 		return nil, request.Context().Err()
 	}
 	defer place.Release()
-	// A ResponseWriter may have no deadlines.
+	// A ResponseWriter may not support deadlines.
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
 	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, protocol.MaxBody))
 	if err == nil {
@@ -242,7 +242,7 @@ func (h *handler) serveRecord(w http.ResponseWriter, request *http.Request, path
 }
 
 func (h *handler) serveBatch(w http.ResponseWriter, request *http.Request, body []byte) {
-	// Count before decoding: an operation of three octets takes two hundred in memory.
+	// Count before decoding, because an operation of three octets takes two hundred in memory.
 	var batch struct {
 		Operations []json.RawMessage `json:"operations"`
 	}

@@ -20,9 +20,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Shared is a Backend for zones with other writers. A file notes our writes, before and after each. An RRset with other
-// data is another writer's: a write is a conflict (409), a removal leaves the data. A request with the same data makes
-// the RRset ours.
+// Shared is a Backend for zones with other writers. A file records the data that this server writes, before and after
+// each write. An RRset with other data is another writer's, so a write is a conflict (409), and a removal leaves the
+// data. A write of the same data makes this server the owner.
 type Shared struct {
 	Backend
 
@@ -39,7 +39,8 @@ type rrsetID struct {
 	t           rdata.Type
 }
 
-// note is a line of the file: the possible data of our RRset, several during a write. An RRset's last line counts.
+// note is a line of the file: the possible data of an RRset of this server, old and new during a write. An RRset's last
+// line counts.
 type note struct {
 	Zone string     `json:"zone"`
 	Name string     `json:"name"`
@@ -57,7 +58,7 @@ func NewShared(backend Backend, path string) (*Shared, error) {
 	notes := map[rrsetID][][]string{}
 	for n, line := range bytes.SplitAfter(text, []byte{'\n'}) {
 		if !bytes.HasSuffix(line, []byte{'\n'}) {
-			break // cut off before its write began
+			break // a crash before the write to the zone
 		}
 		var one note
 		if err := json.Unmarshal(line, &one); err != nil {
@@ -134,7 +135,6 @@ func (s *Shared) writeNotes(notes map[rrsetID][][]string) error {
 	return nil
 }
 
-// Apply does not change RRsets of other writers.
 func (s *Shared) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	s.mu.Lock()
 	lock := s.zoneLocks[zone]
@@ -146,7 +146,7 @@ func (s *Shared) Apply(ctx context.Context, zone name.Name, sets []protocol.RRse
 	lock.Lock()
 	defer lock.Unlock()
 	results := make([]error, len(sets))
-	// An RRset given twice is written twice, since a write depends on the present RRset.
+	// An RRset given twice is written twice, because a write depends on the present RRset.
 	for begin := 0; begin < len(sets); {
 		end, seen := begin, map[rrsetID]bool{}
 		for end < len(sets) && !seen[idOf(sets[end])] {
@@ -162,6 +162,7 @@ func (s *Shared) Apply(ctx context.Context, zone name.Name, sets []protocol.RRse
 func idOf(set protocol.RRset) rrsetID { return rrsetID{set.Zone, set.Name, set.Type} }
 
 func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.RRset, results []error) {
+	// 1. Read the present data, and drop the sets of other writers.
 	before, after := map[rrsetID][][]string{}, map[rrsetID][][]string{}
 	var allowed, former []protocol.RRset
 	var places []int
@@ -188,12 +189,14 @@ func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.
 		}
 		allowed, former, places = append(allowed, set), append(former, present), append(places, i)
 	}
+	// 2. Record the possible data before the write, for a restart after a crash.
 	if err := s.writeNotes(before); err != nil {
 		for _, i := range places {
 			results[i] = err
 		}
 		return
 	}
+	// 3. Write.
 	var applied []error
 	if conditional, is := s.Backend.(Conditional); is {
 		applied = conditional.ApplyWhere(ctx, zone, allowed, former)
@@ -205,14 +208,15 @@ func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.
 			delete(after, idOf(allowed[n]))
 		}
 	}
+	// 4. Record the successful writes.
 	if err := s.writeNotes(after); err != nil {
 		for _, i := range places {
-			results[i] = errors.Join(results[i], err) // the request will be repeated and noted
+			results[i] = errors.Join(results[i], err) // the client will repeat the request
 		}
 	}
 }
 
-// respell returns the data in the spelling of the first equal version: a Backend may split a text differently.
+// respell returns the data in the spelling of the first equal version, because a Backend may split a TXT differently.
 func respell(present protocol.RRset, versions ...[][]string) []string {
 	for _, data := range slices.Concat(versions...) {
 		if slices.Equal(Meaning(present.Type, data), Meaning(present.Type, present.Data)) {

@@ -26,7 +26,7 @@ type seal struct {
 	signature    []byte
 }
 
-// readSeal comes first: it needs neither body nor secret.
+// readSeal checks the signature headers before the body is read.
 func (h *handler) readSeal(request *http.Request) (seal, error) {
 	now := h.config.Now()
 	stamp, nonce, signature := request.Header.Get(protocol.HeaderTimestamp), request.Header.Get(protocol.HeaderNonce),
@@ -47,8 +47,8 @@ func (h *handler) readSeal(request *http.Request) (seal, error) {
 	if err != nil {
 		return seal{}, protocol.Refuse(protocol.CodeAuthFailed, "%s: must be RFC 3339", protocol.HeaderTimestamp)
 	}
-	// Signatures older than the start are stale, since a restart loses the nonces. Timestamps have whole seconds;
-	// requests of fast clocks may be replayed.
+	// A restart loses the nonces, so signatures older than the start are stale. Requests of fast clocks may be replayed
+	// after a restart.
 	if at.Before(now.Add(-protocol.Window)) || at.After(now.Add(protocol.Window)) || at.Before(h.since) {
 		return seal{}, protocol.Refuse(protocol.CodeTimestampStale, "the server's time is %s", protocol.Timestamp(now))
 	}
@@ -64,7 +64,7 @@ func (h *handler) verifySeal(request *http.Request, of seal, body []byte) error 
 	right, asked := false, false
 	for _, secret := range secrets {
 		if len(secret) == 0 {
-			continue // every client could sign with it
+			continue // any client could sign with an empty secret
 		}
 		asked = true
 		right = hmac.Equal(signed.MAC(h.config.Algorithm, secret), of.signature) || right
@@ -75,7 +75,7 @@ func (h *handler) verifySeal(request *http.Request, of seal, body []byte) error 
 	if !right {
 		return protocol.Refuse(protocol.CodeAuthFailed, "the signature does not match the request and the shared secret")
 	}
-	// Only clients with the secret take memory.
+	// Only now, so that only clients with the secret take memory.
 	return h.nonces.useNonce(of.nonce, of.timestamp.Add(protocol.Window), h.config.Now())
 }
 

@@ -140,7 +140,7 @@ func (p *linePrefix) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// The error is of a sub-command that does not stop (process.ErrUnfinished, P4).
+// runSubcommands returns an error only if a sub-command does not stop (process.ErrUnfinished).
 func (o *Options) runSubcommands(ctx context.Context, server *apiserver.Server, views *zoneview.Set) error {
 	if server.WaitForAPI(ctx) != nil {
 		return nil

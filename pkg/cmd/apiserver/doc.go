@@ -14,5 +14,5 @@
 //	P4. A sub-command in the process has the rights of its own user (--as) at both servers, and reads zones in the
 //	    server's memory.
 //
-// Read options.go first, then run.go, and beside.go for sub-commands in the server's process.
+// Read options.go first, then run.go, and beside.go for sub-commands.
 package apiserver

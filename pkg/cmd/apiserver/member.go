@@ -74,7 +74,7 @@ func (o *MemberOptions) startMember(ctx context.Context) (_ *embed.Member, relea
 	}
 	if o.hasPeers() {
 		config.Cluster = &o.Cluster
-		// No timeout: restarting members could miss each other forever.
+		// No timeout, because restarting members could miss each other forever.
 		klog.Infof("Waiting until more than half of the members of etcd run: %s", o.Cluster.InitialCluster)
 	} else {
 		var cancel context.CancelFunc

@@ -41,7 +41,7 @@ import (
 )
 
 const (
-	// DefaultPort is the kubelets', open from the control plane to nodes.
+	// DefaultPort is the kubelet's port, which is open from the control plane to nodes.
 	DefaultPort = 10250
 
 	// Services need time to remove the endpoint.
@@ -77,7 +77,7 @@ type Options struct {
 
 var addLogGates = sync.OnceValue(func() error { return logsapi.AddFeatureGates(utilfeature.DefaultMutableFeatureGate) })
 
-// NewOptions returns the options before flags are parsed: the defaults of k8s.io/apiserver, with the changes below.
+// NewOptions returns the defaults of k8s.io/apiserver, with the changes below.
 func NewOptions() *Options {
 	utilruntime.Must(addLogGates())
 
@@ -303,7 +303,7 @@ primary run in this process too, each with its flags, and with the rights of the
 			}
 			return nil
 		},
-		// Replaces the root command's hook: a server logs for operators.
+		// Replaces the root command's hook, because a server logs for operators.
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
 			flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 			klog.InitFlags(flags)

@@ -84,7 +84,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		return stopped(outer, err)
 	}
 	defer server.Close()
-	// Pending requests need the ledger.
+	// The ledger outlasts ctx, because pending requests need it.
 	beyond, stopLedger := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() {
@@ -98,7 +98,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		}
 		ended <- err
 	}()
-	// The API gets the sub-commands' last outcomes.
+	// The API outlasts the sub-commands, which write their last outcomes.
 	serving, stopAPI := context.WithCancel(context.WithoutCancel(ctx))
 	besideEnded := make(chan error, 1)
 	go func() {

@@ -28,7 +28,6 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// FieldManager owns the applied fields.
 const FieldManager = "kubizone-apply"
 
 type options struct {
@@ -44,7 +43,7 @@ func Results() map[string]any { return map[string]any{"AppliedChangeSet": applie
 type applied struct {
 	Records []appliedRecord `json:"records"`
 	Zone    string          `json:"zone,omitempty"`
-	// Serial is the zone's first with the change.
+	// Serial is the first serial with the change.
 	Serial int64 `json:"serial,omitempty"`
 }
 

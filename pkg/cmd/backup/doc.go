@@ -6,7 +6,5 @@
 //
 // Guarantees: (1) An existing file is not overwritten. (2) After exit code 0 the backup is complete and on disk.
 //
-// Package pkg/backup defines the format.
-//
 // Read backup.go.
 package backup

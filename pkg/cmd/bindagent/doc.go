@@ -17,7 +17,5 @@
 //	B7. With --supervise an agent that ends or hangs is restarted, and the probe address accepts connections exactly
 //	    while named answers.
 //
-// Package agent of pkg/bind9 answers the requests about zones.
-//
 // Read options.go, then supervisor.go.
 package bindagent

@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	// Every healthPause the agent gets a health request, with half of that time to answer, and is killed after
-	// maxSilences without an answer.
+	// The agent gets a health request every healthPause, has half of that time to answer, and is killed after
+	// maxSilences missing answers.
 	healthPause, maxSilences = 10 * time.Second, 3
-	// restartPause doubles with each restart up to maxRestartPause. A run longer than that resets the pause.
+	// restartPause doubles with each restart up to maxRestartPause. A run longer than maxRestartPause resets the pause.
 	restartPause, maxRestartPause = time.Second, 30 * time.Second
 	namedPause, maxFailures       = 2 * time.Second, 2
 )

@@ -6,7 +6,5 @@
 // Guarantees: (1) a command has the rights of the kubeconfig's user, and links neither etcd nor a server; (2) usage and
 // errors name the program as typed, kubectl kubizone.
 //
-// Package cmd has the commands of servers and store; package program has errors, exit codes and the log.
-//
 // Read client.go.
 package client

@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cluster makes clients for Kubernetes' own API groups, such as Events and RBAC, for the commands of
-// kubectl-kubizone. A full clientset of client-go makes the program much larger: html/template calls methods by name
-// (reflection), so the linker keeps all methods of every group.
+// kubectl-kubizone. A full clientset of client-go makes the program much larger, because html/template calls methods by
+// reflection, and the linker then keeps all methods.
 //
 // Guarantees: (1) A clientset has only the API groups of Interface.
-//
-// Clients of the group kubi.zone are in the module api.
 //
 // Read cluster.go.
 package cluster

@@ -57,7 +57,7 @@ read; Enter prints an address for another browser.`,
 	flags.StringVar(&o.file, "open-file", "", "file of mode 0600 that opens the console in a browser (default: one in a new directory)")
 	flags.BoolVar(&o.withParent, "with-parent", false, "end when standard input ends")
 	if err := flags.MarkHidden("with-parent"); err != nil {
-		panic(err) // the flag is there
+		panic(err)
 	}
 	return command
 }
@@ -137,7 +137,7 @@ func (o *options) printAddress(ctx context.Context, say func(format string, args
 	}
 }
 
-// openBrowser passes a file in place of the address, because every user of the machine can read arguments.
+// openBrowser passes the file, because every user of the machine could read the address as an argument.
 func openBrowser(ctx context.Context, file string) error {
 	var command *exec.Cmd
 	switch runtime.GOOS {
@@ -151,7 +151,7 @@ func openBrowser(ctx context.Context, file string) error {
 	if err := command.Start(); err != nil {
 		return err
 	}
-	go func() { _ = command.Wait() }() // of a launcher, whose exit code tells nothing of the browser
+	go func() { _ = command.Wait() }() // the launcher's exit code says nothing about the browser
 	return nil
 }
 
@@ -170,7 +170,7 @@ func runServer(ctx context.Context, o *options, listener net.Listener, door *doo
 		return nil
 	})
 	group.Go(func() error { <-ctx.Done(); return server.Close() })
-	go func() { // a read of a terminal does not end with ctx
+	go func() { // outside the group, because ctx does not interrupt a read of a terminal
 		for lines := bufio.NewScanner(in); lines.Scan(); {
 			if address, err := door.renew(); err == nil && !o.withParent {
 				say("open within a minute, once: %s", address)

@@ -31,7 +31,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// hostile would be markup, a script, a second line or a turned line, if a page or a terminal took it so.
+// hostile contains markup, a script, terminal escapes and characters that reverse the text's direction.
 const hostile = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u202eowned\u2066\x1b[31m\x07\u0085"
 
 // api is an API server whose zone is hostile. Requests are refused while forbidden.
@@ -39,7 +39,7 @@ type api struct {
 	forbidden bool
 	// unfollowed has the verbs refused to lists by their namespace, "" for all.
 	unfollowed map[string]string
-	// values are further ones of each step. The user may not read users of all namespaces if masked.
+	// values is the number of additional values in each step. If masked, the user may not read users of all namespaces.
 	values   int
 	masked   bool
 	mu       sync.Mutex

@@ -15,11 +15,11 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// dnssecPart is the part of a zone's page about DNSSEC. It shows the chain of trust as links, from the DS at the parent
-// over the keys to the signatures.
+// dnssecPart is the DNSSEC tab of a zone's page. Links are the chain of trust: the DS records at the parent zone, the
+// keys, and the signatures.
 type dnssecPart struct {
 	Links []link
-	// Next tells the user the next step, and the action that it needs.
+	// Next describes the next step, and the action that it needs.
 	Next string
 	// Date is the time of the next step; nil if unknown.
 	Date *time.Time

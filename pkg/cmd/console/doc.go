@@ -13,7 +13,6 @@
 //	C5. A missing right is named by verb, resource and namespace, whether or not an object exists.
 //	C6. Pages are complete without scripts. An open page follows watches, or names the right that it lacks.
 //
-// Read first: console.go starts the server, server.go routes requests and renders pages, door.go admits browsers,
-// stream.go sends changes; overview.go, zones.go, search.go, records.go and zone.go have pages, of which history.go,
-// delivery.go, rules.go and dnssec.go are parts; name.go, may.go, plan.go, text.go, state.go, follow.go, reading.go.
+// Read first: console.go starts the server, server.go routes requests and renders pages, door.go admits browsers, and
+// stream.go sends changes. Then read a page, such as zones.go or records.go.
 package console

@@ -26,23 +26,23 @@ const (
 	maxEnded    = 1024
 )
 
-// door admits the user's browser to the console, and no other process of the machine (C2, C3). The user opens an
-// address with a token. The token admits once, within a minute, and the browser then gets a cookie.
+// door authenticates browsers, so that other processes of the machine cannot read the pages. The user opens an address
+// with a token, which is valid once, for a minute. The browser then gets a cookie.
 type door struct {
-	// host is the console's address and port. base is the path of all pages, with a secret in it. The cookie is for
-	// this path alone, because browsers send a cookie to every port of its host.
+	// host is the console's address and port, for example "127.0.0.1:8053". base is the path of all pages, with a
+	// secret. The cookie has this path, because browsers send a cookie to every port of its host.
 	host, base string
-	// file, of mode 0600, has the address with the present token.
+	// file, of mode 0600, redirects a browser to the address with the current token.
 	file   string
 	report func(format string, args ...any)
 
 	mu sync.Mutex
-	// token is the SHA-256 of the present token, began the time of its creation.
+	// token is the SHA-256 of the current token, and began is the time of its creation.
 	token [sha256.Size]byte
 	began time.Time
-	// endedTokens has used and expired tokens: a second use is reported, since another user may have the token.
+	// endedTokens has used and expired tokens. Their use is reported, because another user may have the token.
 	endedTokens map[[sha256.Size]byte]bool
-	// sessions maps the hash of each cookie to the token that its forms send.
+	// sessions maps the SHA-256 of each cookie to the token in the forms of its session.
 	sessions map[[sha256.Size]byte]string
 }
 
@@ -57,6 +57,7 @@ func newDoor(host, file string, report func(format string, args ...any)) *door {
 		sessions: map[[sha256.Size]byte]string{}}
 }
 
+// renew replaces the token, in the file too, and returns the address with the new token.
 func (d *door) renew() (address string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,7 +72,7 @@ func (d *door) renewLocked() (string, error) {
 	page := "<!doctype html>\n<meta charset=utf-8>\n<meta name=referrer content=no-referrer>\n" +
 		"<meta http-equiv=refresh content=\"0; url=" + address + "\">\n<title>Kubizone</title>\n<p><a href=\"" + address +
 		"\">Open the console</a>\n"
-	next, err := os.CreateTemp(filepath.Dir(d.file), ".console-*") // of mode 0600
+	next, err := os.CreateTemp(filepath.Dir(d.file), ".console-*") // has mode 0600
 	if err != nil {
 		return "", fmt.Errorf("the file that opens the console: %w", err)
 	}
@@ -99,6 +100,7 @@ func (d *door) endToken() {
 	d.endedTokens[d.token], d.token = true, [sha256.Size]byte{}
 }
 
+// keepOpen renews each token that expires. When done is closed, keepOpen removes the file.
 func (d *door) keepOpen(done <-chan struct{}) error {
 	for {
 		d.mu.Lock()
@@ -171,15 +173,16 @@ func setHeaders(h http.Header) {
 	}
 }
 
-// A page on another port is of the same site. Forms of this origin have the origin null, since pages send no referrer.
+// ofThisOrigin reports whether a page of the console sent the request. A page on another port of the host is same-site,
+// but not same-origin. Forms of the console have the origin null, because its pages send no referrer.
 func (d *door) ofThisOrigin(r *http.Request) bool {
 	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
 	return (site == "" || site == "same-origin" || site == "none") &&
 		(origin == "" || origin == "http://"+d.host || origin == "null" && site == "same-origin")
 }
 
-// isOpening reports whether a browser opens a window by itself: a file or a terminal, whose requests are cross-site,
-// but no frame, script or prefetch of another page.
+// isOpening reports whether the user opens the address, perhaps cross-site, as from the file. Frames, scripts and
+// prefetches do not count.
 func (d *door) isOpening(r *http.Request) bool {
 	navigates := func(name, value string) bool { of := r.Header.Get(name); return of == "" || of == value }
 	return r.Method == http.MethodGet && r.URL.Path == d.base+"/open" && r.Host == d.host && r.Header.Get("Origin") == "" &&
@@ -192,7 +195,7 @@ func (d *door) guardPages(next func(w http.ResponseWriter, r *http.Request, form
 		if d.isOpening(r) {
 			if cookie := d.admitToken(r.URL.Query().Get("token")); cookie != nil {
 				http.SetCookie(w, cookie)
-				// A redirect would be of the other site, and without the cookie.
+				// A redirect would still be cross-site, and browsers would not send the SameSite cookie.
 				w.Header().Set("Content-Type", "text/html; charset=utf-8")
 				_, _ = io.WriteString(w, fmt.Sprintf("<!doctype html>\n<html lang=en><meta http-equiv=refresh content=\"0; url=%s/\">"+
 					"<title>Kubizone</title><p><a href=\"%[1]s/\">Overview</a>\n", d.base))

@@ -23,12 +23,12 @@ type source struct {
 	selector            fields.Selector
 }
 
-// followList watches the source, and calls changed at the beginning and after changes, until ctx ends. It returns nil
-// then, or earlier the missing right to list or watch.
+// followList calls changed after each event of a watch, and whenever a watch begins, until ctx ends. It returns the
+// missing right to list or watch, or nil.
 func (s *source) followList(ctx context.Context, r *reading, changed func()) *lack {
-	// A watch begins at the resourceVersion of a list, for which a single object is enough. The list has no selector,
-	// because with a selector the server would sort all objects of an index. A user with rights to a single name needs
-	// the selector, though.
+	// A watch begins at the resourceVersion of a list of a single object. The list has no selector, because the server
+	// would sort all objects of the selector's index. A selector of an object's name stays, because the user may have
+	// rights to this name alone.
 	options, first := metav1.ListOptions{}, metav1.ListOptions{Limit: 1}
 	if s.selector != nil {
 		options.FieldSelector = s.selector.String()
@@ -55,7 +55,7 @@ func (s *source) followList(ctx context.Context, r *reading, changed func()) *la
 			return lackOf(err, "list", s.resource, s.namespace)
 		}
 
-		// Changes between the page's reading and the watch may be missed: read the page again.
+		// The page was rendered before the list, so changes in between would be missed. Render again.
 		changed()
 		if err == nil {
 			err = s.watchList(ctx, r, options, list.ResourceVersion, changed)
@@ -72,6 +72,8 @@ func (s *source) followList(ctx context.Context, r *reading, changed func()) *la
 	return nil
 }
 
+// findUnfollowed returns a missing right that leaves the page stale, or nil. A list may be forbidden if another list of
+// the same resource is followed.
 func findUnfollowed(sources []source, lacks []*lack) *lack {
 	listed := map[string]bool{}
 	for i := range sources {

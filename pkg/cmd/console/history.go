@@ -25,7 +25,7 @@ const (
 	maxSteps   = 100
 	maxLines   = 40
 	maxRecords = 3
-	// maxCompared bounds the steps between two serials, and maxValues the values of a page's steps.
+	// maxCompared limits the steps that a page reads, and maxValues their added and removed values.
 	maxCompared = 5000
 	maxValues   = 50_000
 )
@@ -38,12 +38,12 @@ type historyPart struct {
 	Revert     string
 	Steps      []*step
 	Older      bool
-	// Anonymous is true if the user may not read users and Records of other namespaces' steps.
+	// Anonymous is true if steps of other namespaces lack users and Records, because the user may not read them.
 	Anonymous bool
 	Problem   string
 	Lack      *lack
 
-	at string // Name as a DNS name, or ""
+	at string // Name as an absolute domain name, or ""
 }
 
 type step struct {
@@ -52,8 +52,8 @@ type step struct {
 	Written []v1alpha1.HistoryRecord
 	More    int
 	Lines   []diffLine
-	// Compare is the query of a comparison of the serial before with the newest, and Revert the command back to that
-	// serial; "" for the first serial.
+	// Compare is the URL query that compares the serial before the step with the newest, and Revert the command that
+	// restores the serial before. Both are "" for the first serial.
 	Compare, Revert string
 }
 
@@ -95,7 +95,8 @@ func readHistory(ctx context.Context, r *reading, zone *v1alpha1.Zone, asked url
 	return part
 }
 
-// nameIn reads a name in a zone, absolute also without a final dot.
+// nameIn parses a name. A name within the zone is absolute even without a final dot, otherwise it is relative to the
+// apex.
 func nameIn(text string, zone *v1alpha1.Zone) (at name.Name, err error) {
 	if text == "" {
 		return at, nil
@@ -179,7 +180,7 @@ func (r *reading) readPast(ctx context.Context, zone *v1alpha1.Zone, most int, t
 	if takes != nil {
 		past.Steps = slices.DeleteFunc(past.Steps, func(x v1alpha1.HistoryStep) bool { return !takes(&x) })
 	}
-	if len(past.Steps) > most { // users were not known before
+	if len(past.Steps) > most { // some users are known only after Read
 		past.Steps, full = past.Steps[:most], true
 	}
 	return past, full, nil

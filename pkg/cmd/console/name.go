@@ -24,10 +24,10 @@ type namePage struct {
 
 	Chain *why.Chain
 	Paths []*namePath
-	// Unknown counts the links that were not asked or not known.
+	// Unknown counts the links of the chain in state NotAsked or Unknown.
 	Unknown int
 	Problem string
-	// Commands print the chain. A question with a Problem has none: the command would be refused alike.
+	// Commands print the chain on a terminal. With a Problem there are none, because the command would also fail.
 	Commands []string
 }
 
@@ -60,8 +60,8 @@ func loadName(r *reading, request *http.Request) (any, error) {
 	if page.Type != "" {
 		words = append(words, page.Type)
 	}
-	page.Commands = []string{command(append(words, "-n", page.Namespace)...)} // your shell may have another namespace
-	var all sync.WaitGroup                                                    // of why's bounded number of paths
+	page.Commands = []string{command(append(words, "-n", page.Namespace)...)} // kubectl may have another namespace
+	var all sync.WaitGroup                                                    // package why limits the paths
 	for i := range chain.Paths {
 		path := &namePath{Path: &chain.Paths[i]}
 		page.Paths = append(page.Paths, path)
@@ -76,7 +76,7 @@ func loadName(r *reading, request *http.Request) (any, error) {
 	return page, nil
 }
 
-// The user of another namespace's change is not told (S7.14).
+// readLast reads the last change of the Record or Zone. Users of other namespaces' changes are hidden (S7.14).
 func (p *namePath) readLast(ctx context.Context, r *reading) {
 	past, of := &history.Reader{Client: r.api}, &p.Subject
 	var step *v1alpha1.HistoryStep

@@ -15,7 +15,7 @@ import (
 
 const (
 	overviewZones = 50
-	// overviewMost bounds the objects of each list but that of zones: more take longer than a reader waits.
+	// overviewMost limits the objects of each list except zones, because a longer list would delay the page.
 	overviewMost = 200
 )
 
@@ -27,7 +27,7 @@ type overview struct {
 
 func (o *overview) More() int64 { return o.Zones - int64(len(o.First)) }
 
-// Most is the number of objects of a Partial list.
+// Most returns the limit of a Partial list.
 func (o *overview) Most() int { return overviewMost }
 
 type overviewPart struct {
@@ -64,7 +64,7 @@ func loadOverview(r *reading, request *http.Request) (any, error) {
 	return o, nil
 }
 
-// overviewSources leaves the Installation out, which has no watch: zones tell when a process ends (S7.12).
+// overviewSources omits the Installation, which has no watch. When a process ends, zones change too (S7.12).
 func overviewSources(r *reading, _ *http.Request) (all []source) {
 	for _, namespace := range r.scope() {
 		all = append(all, source{"zones", namespace, nil}, source{"updatekeys", namespace, nil})

@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/status"
 )
 
-// pageEntries is the number of entries of a page. A search returns the entries found in searchTime.
+// pageEntries is the number of entries per page. A search returns after searchTime with the entries found so far.
 const (
 	pageEntries = 200
 	searchTime  = 5 * time.Second
@@ -60,7 +60,7 @@ func newReading(config *rest.Config, asked, own string) (*reading, error) {
 	return r, nil
 }
 
-// readOnly refuses requests to change an object (C1).
+// readOnly is a RoundTripper that rejects requests to change an object (C1).
 type readOnly struct{ next http.RoundTripper }
 
 func (t readOnly) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -79,7 +79,7 @@ func (r *reading) scope() []string {
 	return r.namespaces
 }
 
-// A search goes on where the server ended it early, for about searchTime.
+// readEntries repeats a search that the server ended early, with its continue token, for about searchTime.
 func (r *reading) readEntries(ctx context.Context, zone types.NamespacedName, most int, parameters map[string]string) (
 	*v1alpha1.ZoneEntries, error) {
 	all, next := &v1alpha1.ZoneEntries{}, parameters["continue"]
@@ -126,9 +126,10 @@ func (r *reading) readSourced(ctx context.Context, zone types.NamespacedName, mo
 
 var errAbsent = errors.New("not found")
 
+// lack is a missing right or, with a Reason, another error of a read.
 type lack struct{ Verb, Resource, Namespace, Reason string }
 
-// Error tells nothing of objects if a right is missing (C5).
+// Error names no object if a right is missing (C5).
 func (l *lack) Error() string {
 	if l.Reason != "" {
 		return fmt.Sprintf("%s could not be read: %s", l.Resource, l.Reason)

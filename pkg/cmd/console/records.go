@@ -28,7 +28,8 @@ const (
 	maxData     = 3
 )
 
-// recordFilter is a choice of states: lists that the server answers from an index, and the selector of kubectl.
+// recordFilter selects Records by state. lists are field selectors with an index in the server, and selector is the
+// same filter for kubectl.
 type recordFilter struct {
 	State, selector string
 	lists           []fields.Selector
@@ -47,7 +48,7 @@ type recordsPage struct {
 	Namespace string
 	Filter    *recordFilter
 	Rows      []*recordRow
-	// Next is the address of the next page, "" for none; Later is true if there is a page before.
+	// Next is the address of the next page, or "". Later is false on the first page.
 	Next  string
 	Later bool
 	Lacks []*lack
@@ -105,7 +106,7 @@ func loadRecords(r *reading, request *http.Request) (any, error) {
 		}
 	}
 	page.Lacks = uniqueLacks(page.Lacks)
-	if n := len(page.Lacks); !found && n > 0 && page.Lacks[n-1].Reason == "" { // another failure leaves the form
+	if n := len(page.Lacks); !found && n > 0 && page.Lacks[n-1].Reason == "" { // other errors are shown with the form
 		return nil, page.Lacks[n-1]
 	}
 	if at < len(lists) {
@@ -123,7 +124,7 @@ func (p *recordsPage) readList(ctx context.Context, r *reading, of recordList, n
 		of.namespace, p.namespaces = r.own, []string{r.own}
 		list, err = r.api.Records(of.namespace).List(ctx, options)
 	}
-	// The state of the page before is no longer kept: the server names the place in the present list.
+	// The version of the first page is compacted: the server returns a token for this position in the current list.
 	if expired := (*apierrors.StatusError)(nil); apierrors.IsResourceExpired(err) && errors.As(err, &expired) && next != "" {
 		if options.Continue = expired.ErrStatus.Continue; options.Continue != "" {
 			list, err = r.api.Records(of.namespace).List(ctx, options)
@@ -160,7 +161,7 @@ func recordRowOf(record *v1alpha1.Record) *recordRow {
 	return row
 }
 
-// States are the choices of the filter but that of all.
+// States returns all filters but the first, which selects all Records.
 func (p *recordsPage) States() []recordFilter { return recordFilters[1:] }
 
 func (p *recordsPage) Where() string {
@@ -187,7 +188,7 @@ func (p *recordsPage) Commands() (all []string) {
 func recordsSources(r *reading, request *http.Request) (all []source) {
 	asked := request.URL.Query()
 	page, lists := newRecordsPage(r, asked)
-	// A later page has the version of the first page's list.
+	// A later page shows the version of the first page, which does not change.
 	if page.Later {
 		return nil
 	}

@@ -21,7 +21,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// recordAPI has so many Records for each "NAMESPACE SELECTOR", and none for others. Refused are namespaces, "" for all.
+// recordAPI serves lists of Records. records has the number of Records for each "NAMESPACE SELECTOR". Lists of the
+// refused namespaces are forbidden, with "" for the list of all.
 type recordAPI struct {
 	records  map[string]int
 	refused  []string

@@ -49,6 +49,7 @@ func loadSearch(r *reading, request *http.Request) (any, error) {
 	}
 	page.Lacks = lacks
 	slices.SortFunc(zones, orderZones)
+	// Continue in the zone at which the page before ended.
 	next := ""
 	if at := slices.IndexFunc(zones, func(row *zoneRow) bool { return row.key == asked.Get("zone") }); at >= 0 {
 		zones, next = zones[at:], asked.Get("continue")

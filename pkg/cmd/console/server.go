@@ -28,8 +28,8 @@ const (
 var files embed.FS
 
 type view struct {
-	// path is the pattern of http.ServeMux, below the secret path of all pages: "/zones/{namespace}/{name}". name is
-	// the file of the template, without .html.
+	// path is a pattern of http.ServeMux below door.base, for example "/zones/{namespace}/{name}". name is the file of
+	// the template, without .html.
 	path, name string
 	load       func(r *reading, request *http.Request) (any, error)
 	// sources returns the lists that the page depends on. After each change of a list, an open page gets its template
@@ -120,7 +120,7 @@ func serveFile(w http.ResponseWriter, r *http.Request) {
 	for _, directory := range []string{"pages/", "published/"} {
 		if text, err := files.ReadFile(directory + name); err == nil && kind != "" {
 			w.Header().Set("Content-Type", kind)
-			w.Header().Set("Cache-Control", "private, max-age=86400") // the address is that of this process
+			w.Header().Set("Cache-Control", "private, max-age=86400") // each process has another address
 			_, _ = w.Write(text)
 			return
 		}
@@ -165,7 +165,7 @@ func (s *site) renderLive(r *http.Request, v *view, form string) ([]byte, error)
 	return render(v.page, "part", s.dataOf(r, v, form))
 }
 
-// render escapes control and format characters of all texts at once (C4).
+// render executes a template and escapes control and format characters in its output (C4).
 func render(page *template.Template, name string, data any) ([]byte, error) {
 	var text bytes.Buffer
 	err := page.ExecuteTemplate(terminal.NewWriter(&text), name, data)

@@ -13,10 +13,10 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// state is how an object is: a word, and a kind with a sign and a colour: ok, waits, fails or off.
+// state is a word, for example "stalled", and a Kind (ok, waits, fails or off) with a sign and a colour.
 type state struct{ Kind, Word string }
 
-// Sign is read where colours are not seen.
+// Sign returns a symbol of the kind for readers without colours.
 func (s state) Sign() string {
 	return map[string]string{"ok": "✓", "waits": "…", "fails": "✗", "off": "‖"}[s.Kind]
 }
@@ -32,7 +32,7 @@ type zoneRow struct {
 	Classes                     []string
 
 	key, parent string
-	named       bool // by its dnsClassRefs
+	named       bool // has dnsClassRefs
 }
 
 func (z *zoneRow) Title() string { return cmp.Or(z.FQDN, z.Name) }

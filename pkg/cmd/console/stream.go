@@ -12,8 +12,8 @@ import (
 
 const (
 	maxFollowed = 24
-	// batchTime joins the events of a change. restAfter is the pause after a reading, as a multiple of its time; after
-	// a short reading at most shortRest.
+	// Events within batchTime lead to a single rendering. The pause after a rendering is its duration times restAfter,
+	// but at most shortRest after a rendering shorter than shortRest.
 	batchTime  = 100 * time.Millisecond
 	restAfter  = 4
 	shortRest  = 500 * time.Millisecond
@@ -21,6 +21,7 @@ const (
 	writeLimit = 10 * time.Second
 )
 
+// streamPage sends the live part of a page after each change, or the event "unfollowed" with a missing right.
 func (s *site) streamPage(w http.ResponseWriter, r *http.Request, v *view, form string) {
 	select {
 	case s.followed <- struct{}{}:
@@ -50,7 +51,7 @@ func (s *site) streamPage(w http.ResponseWriter, r *http.Request, v *view, form 
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
 	send := func(message []byte) error {
-		_ = control.SetWriteDeadline(time.Now().Add(writeLimit)) // a recorder in a test has none
+		_ = control.SetWriteDeadline(time.Now().Add(writeLimit)) // fails for a test's recorder
 		if _, err := w.Write(message); err != nil {
 			return err
 		}
@@ -61,14 +62,14 @@ func (s *site) streamPage(w http.ResponseWriter, r *http.Request, v *view, form 
 		select {
 		case <-ctx.Done():
 		case <-time.After(heartbeat):
-			err = send([]byte(": open\n\n")) // fails if the browser went away
+			err = send([]byte(": open\n\n")) // fails after the browser has disconnected
 		case note := <-lacking:
 			note()
 			if l := findUnfollowed(sources, lacks); l != nil {
 				err = send(append([]byte("event: unfollowed\n"), eventOf([]byte(l.Error()))...))
 			}
 		case <-dirty:
-			wait(ctx, batchTime)
+			wait(ctx, batchTime) // for the other events of the change
 			select {
 			case <-dirty:
 			default:

@@ -19,13 +19,13 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/output"
 )
 
-// maxText is the number of characters of a text on a page, maxShort of a text in a list.
+// maxText is the maximum number of characters of a text on a page, and maxShort in a list.
 const (
 	maxText  = 400
 	maxShort = 80
 )
 
-// diffLine is a line of a difference: plus, minus or tilde. The name of a value is between Sign and Text.
+// diffLine is a line of a diff. Kind is "plus", "minus", "tilde" or "". The page links Name between Sign and Text.
 type diffLine struct{ Kind, Sign, Name, Text string }
 
 var functions = template.FuncMap{

@@ -99,7 +99,7 @@ type entriesPart struct {
 	Entries      []v1alpha1.Entry
 	Sources      bool
 	Next         string
-	// Searching is true if the search has not ended, and goes on by Next.
+	// Searching is true if the search ended early and continues at Next.
 	Searching bool
 	Lack      *lack
 }

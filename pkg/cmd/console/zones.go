@@ -128,7 +128,7 @@ func forestOf(rows []*zoneRow) []*zoneRow {
 	var add func(key string, depth int)
 	add = func(key string, depth int) {
 		level := below[key]
-		delete(below, key) // once, whatever parents say
+		delete(below, key) // each level is added only once
 		slices.SortFunc(level, orderZones)
 		for _, row := range level {
 			row.Depth = min(depth, maxDepth)

@@ -9,7 +9,5 @@
 //  2. The others keep all zones in memory, to take over at once.
 //  3. Delivery begins when every zone has been read: a missing zone would count as deleted.
 //
-// Package controller/class delivers a zone.
-//
 // Read run.go first, then options.go.
 package controller

@@ -28,7 +28,7 @@ const (
 	serversTimeout = 10 * time.Second
 )
 
-// newBind9 leaves the servers out of the target, as they change at any time.
+// newBind9 omits the servers from the target, because they change at any time.
 func (s Sources) newBind9(of *v1alpha1.DNSClass, _ secrets.GetFunc) (delivery.Provider, string, error) {
 	block := of.Spec.Bind9
 	servers := &readServers{class: of, sources: s}
@@ -113,7 +113,7 @@ func (r *readServers) listInstances(known []string) ([]provider.Instance, error)
 	}
 	for _, row := range known {
 		if selected[row] || r.byCatalog() {
-			continue // followers of a catalog remove the zone themselves
+			continue // servers that follow the catalog remove the zone themselves
 		}
 		left, read := r.leaving[row]
 		if !read {
@@ -177,7 +177,7 @@ func (r *readServers) readSelected() error {
 	}
 	keys := r.sources.Keys
 	if apiclass.ModeOf(r.class.Spec.Bind9) == v1alpha1.Bind9ModeUpdate {
-		keys = nil // no primary of ours has the keys
+		keys = nil // no primary of Kubizone has the keys
 	}
 	selected, err := r.readKeys(servers, keys)
 	if err != nil {

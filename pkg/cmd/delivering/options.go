@@ -25,7 +25,8 @@ const (
 	EnvHealthInterval   = "DNS_CLASS_HEALTH_CHECK_INTERVAL"
 )
 
-// ReadRetries returns all errors of the environment.
+// ReadRetries reads the delays between retries from the environment, such as DNS_RECORD_RETRY_MAX_DELAY=1m. The error
+// lists every invalid variable.
 func ReadRetries() (Retries, error) {
 	var wrong []error
 	duration := func(variable string, usual time.Duration) time.Duration {

@@ -34,7 +34,7 @@ func (s Sources) newTransfer(of *v1alpha1.DNSClass, secret secrets.GetFunc) (del
 		return nil, "", err
 	}
 	held := &keyHolder{provider, s.Keys.Hold(of, peers)}
-	// A confirmation is for servers and class together.
+	// The target changes with the servers, because confirmations by former servers do not count.
 	addresses := make([]string, len(peers.Secondaries))
 	for i, secondary := range peers.Secondaries {
 		addresses[i] = secondary.Addr.String()

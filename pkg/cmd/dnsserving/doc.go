@@ -8,7 +8,5 @@
 // Guarantees:
 //  1. A client admitted by the flags gets only zones in the views of --dns-view.
 //
-// Package controller/transferclass admits the clients that DNSClasses name.
-//
 // Read options.go, then metrics.go.
 package dnsserving

@@ -57,7 +57,7 @@ type Config struct {
 	Traces    trace.TracerProvider
 }
 
-// Primary returns a primary with a bound port: a taken port ends the program before other parts start.
+// Primary returns a primary with a bound port, so that a taken port is an error before other parts start.
 func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary.Primary, error) {
 	dns, err := primary.New(primary.Config{
 		Zones: zones, Views: c.DNSViews, Listen: c.DNSListen,

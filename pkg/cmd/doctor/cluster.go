@@ -115,7 +115,7 @@ func (f *facts) listFailing(ofEtcd bool) (texts, names []string, passed int) {
 	return texts, names, passed
 }
 
-// nearQuota is the used part of etcd's quota for a WARN (alert KubizoneEtcdNearQuota).
+// nearQuota is the used part of etcd's quota that gives a WARN (alert KubizoneEtcdNearQuota).
 const nearQuota = 0.7
 
 func (f *facts) judgeEtcd(time.Time) Finding {
@@ -204,7 +204,7 @@ func (f *facts) judgeServers(time.Time) Finding {
 	return warn(check, "no server answers: "+strings.Join(silent, "; "), pods+"; a user who may get pods/proxy learns more")
 }
 
-// judgeAvailability names earlier, if not nil, as the cause.
+// judgeAvailability names the finding earlier, if not nil, as the cause.
 func (f *facts) judgeAvailability(earlier *Finding) Finding {
 	const check = "apiservices"
 	var away []string

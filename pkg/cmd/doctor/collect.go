@@ -48,7 +48,7 @@ const (
 	mainAPI, nameServerAPI = "v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"
 )
 
-// requiredAPIs are those of every installation. The first has the Service.
+// requiredAPIs are registered in every installation. The first names the Service.
 var requiredAPIs = []string{mainAPI, nameServerAPI}
 
 type facts struct {
@@ -158,7 +158,7 @@ func (c *collector) readVersion(ctx context.Context, f *facts) answer {
 	return answer{from: kubeAPIServer, clockSkew: skew}
 }
 
-// listAPIServices does without kube-aggregator's clientset, half a megabyte of program.
+// listAPIServices avoids kube-aggregator's clientset, which adds half a megabyte to the program.
 func (c *collector) listAPIServices(ctx context.Context) (list apiregistrationv1.APIServiceList, err error) {
 	data, err := c.core.CoreV1().RESTClient().Get().AbsPath("/apis/apiregistration.k8s.io/v1/apiservices").
 		SetHeader("Accept", "application/json").Do(ctx).Raw()

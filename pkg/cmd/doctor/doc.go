@@ -12,9 +12,6 @@
 //	D5. Requests are sent side by side and end within five seconds. Each answer counts, even if another is missing.
 //	D6. Findings are a function of the facts. Only collect.go and probe.go send requests.
 //
-// Packages status and why report on each zone and Record, on pauses, withdrawals and backups, and kubizone fsck on
-// stored data.
-//
-// Read first: doctor.go runs the command, judge.go has the order, cluster.go and trust.go judge the way to the servers,
-// zones.go the zones; collect.go has the facts, and probe.go asks servers.
+// Read first: doctor.go runs the command, judge.go has the order of the checks in cluster.go, trust.go and zones.go,
+// collect.go has the facts, and probe.go asks servers.
 package doctor

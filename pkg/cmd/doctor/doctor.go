@@ -19,11 +19,9 @@ import (
 )
 
 var (
-	ErrFailed = program.No("something is wrong: see CAUSE above")
-	// ErrUnanswered means that kube-apiserver did not answer.
+	ErrFailed     = program.No("something is wrong: see CAUSE above")
 	ErrUnanswered = errors.New("nothing could be checked: see CAUSE above")
-	// ErrUnread means that nothing failed, but zones could not be read.
-	ErrUnread = errors.New("whether zones are current could not be read: see zones above")
+	ErrUnread     = errors.New("whether zones are current could not be read: see zones above")
 )
 
 type Diagnosis struct {

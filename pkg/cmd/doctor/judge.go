@@ -27,7 +27,7 @@ type Finding struct {
 	Next    string `json:"next,omitempty"`
 }
 
-// judgeFacts runs the checks in order, because a failure explains later failures (D4, D6).
+// judgeFacts runs the checks in order, because a failure explains later failures.
 func judgeFacts(f *facts, now time.Time) (findings []Finding) {
 	if f.versionErr != nil {
 		return []Finding{fail("kube-apiserver", "no answer: "+f.versionErr.Error(), "check --kubeconfig, --context and firewalls; "+

@@ -26,7 +26,7 @@ const (
 	// checksQuery leaves out the check etcd, a duplicate of etcd-readiness. While etcd hangs each takes two seconds.
 	checksQuery = "?verbose&exclude=etcd"
 
-	// dialTime is for firewalls that drop packets.
+	// dialTime is short for the case of a firewall that drops packets.
 	dialTime = 3 * time.Second
 
 	// kubeAPIServer verifies the certificates, so its clock is the reference.
@@ -59,7 +59,7 @@ func getPage(ctx context.Context, client *http.Client, url string) (body []byte,
 	return body, response, skew, err
 }
 
-// askServer asks both pages of checks at once, as each may take seconds while etcd hangs.
+// askServer gets both pages of checks at once, because each may take seconds while etcd hangs.
 func askServer(ctx context.Context, client *http.Client, from, url string) answer {
 	var pages [2]answer
 	var both sync.WaitGroup
@@ -96,8 +96,8 @@ func listFailed(checks string) (names []string) {
 	return names
 }
 
-// askPod asks the pod's address and, for machines without a route to pods, by kube-apiserver. The answer by
-// kube-apiserver has no certificate of the pod.
+// askPod asks the pod directly and, for machines without a route to pods, through kube-apiserver. Only the direct
+// answer has the pod's certificate.
 func (c *collector) askPod(ctx context.Context, pod *corev1.Pod) answer {
 	from := "pod " + pod.Name
 	if pod.Status.Phase != corev1.PodRunning {
@@ -131,7 +131,7 @@ func portOf(pod *corev1.Pod) int32 {
 	return 0
 }
 
-// The certificate is under test: askDirect accepts any, and sends no secret.
+// askDirect accepts any certificate, because the certificate is under test, and sends no secret.
 func askDirect(ctx context.Context, address string) answer {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		DialContext: (&net.Dialer{Timeout: dialTime}).DialContext}

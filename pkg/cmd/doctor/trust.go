@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/status"
 )
 
-// certificate is a leaf or a bundle, from the first begin to the last end.
+// certificate is a leaf, or a bundle with its earliest begin and latest end.
 type certificate struct {
 	name       string
 	begin, end time.Time
@@ -96,7 +96,7 @@ func (f *facts) judgeCertificates(now time.Time) Finding {
 	return ok(check, fmt.Sprintf("%d, the first ends on %s", len(all), soon.end.UTC().Format(time.DateOnly)))
 }
 
-// judgeTrust judges whether kube-apiserver trusts the certificate that a server presents, else the Secret's.
+// judgeTrust checks that kube-apiserver trusts the certificate that a server presents, or else the Secret's.
 func (f *facts) judgeTrust(now time.Time) Finding {
 	const check = "trust"
 	if f.registration(mainAPI) == nil {
@@ -158,7 +158,7 @@ const (
 	injector   = "cainjector"
 )
 
-// describeBundle returns the last writer of caBundle, too, unless it is a server or unknown.
+// describeBundle also returns the last writer of caBundle; "" for a server or if unknown.
 func describeBundle(of *apiregistrationv1.APIService) (text, writer string) {
 	certs, err := certutil.ParseCertsPEM(of.Spec.CABundle)
 	if err != nil {

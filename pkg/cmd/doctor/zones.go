@@ -35,7 +35,7 @@ var effects = map[string]string{
 	"external-dns":    "names of external-dns are not written",
 }
 
-// lateAfter is an unconfirmed change's age for a WARN (alert KubizoneDeliveryLate).
+// lateAfter is the age at which an unconfirmed change is a WARN (alert KubizoneDeliveryLate).
 const lateAfter = 5 * time.Minute
 
 func describeAge(now time.Time, since *metav1.Time) string {
@@ -51,7 +51,7 @@ func (f *facts) waitsForProcess() bool {
 	})
 }
 
-// A zone may also have servers outside of the fleet.
+// judgeNameServers checks only the fleet, though a zone may have other servers.
 func (f *facts) judgeNameServers(time.Time) Finding {
 	const check = "bind9"
 	if f.instancesErr != nil && !apierrors.IsNotFound(f.instancesErr) && f.overview.ZonesRead {
@@ -82,7 +82,7 @@ func (f *facts) judgeNameServers(time.Time) Finding {
 	return ok(check, fmt.Sprintf("%d of %[1]d are ready", len(f.instances)))
 }
 
-// ofTheirOwners are reasons for a zone's owners and tenants to end. They do not explain why other zones wait.
+// ofTheirOwners are reasons that a zone's owners and tenants can end. They do not explain why other zones wait.
 var ofTheirOwners = []string{v1alpha1.ReasonTerminating, v1alpha1.ReasonNotDelegatedOrServable, v1alpha1.ReasonMassDeletion}
 
 func (f *facts) judgeZones(now time.Time) (findings []Finding) {

@@ -125,7 +125,7 @@ func findAll(arguments []string) (*foundRules, error) {
 	return found, nil
 }
 
-// addRules adds the first words of rules.
+// addRules adds rules, to print only their first words.
 func (f *foundRules) addRules(rules []foundRule) {
 	for _, r := range rules {
 		r.inShort = true

@@ -15,7 +15,5 @@
 //	E4. A cycle without changes writes nothing.
 //	E5. The provider listens only on loopback: the protocol has neither passwords nor TLS.
 //
-// Package pkg/externaldns translates endpoints into Records.
-//
 // Read options.go, then server.go and provider.go.
 package externaldns

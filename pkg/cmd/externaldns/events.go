@@ -53,7 +53,7 @@ type reporter struct {
 	recent    *cache.LRUExpireCache
 }
 
-// Managed fields and last-applied configuration have former values.
+// readObject removes managed fields and last-applied configuration, which may have former values.
 func (t *reporter) readObject(ctx context.Context, r externaldns.Resource) (*unstructured.Unstructured, error) {
 	resource, known := sources[r.Kind]
 	if !known {
@@ -75,7 +75,7 @@ func (t *reporter) readTexts(ctx context.Context, c *externaldns.Candidate) ([]s
 	case c.Resource.Kind != "crd":
 		return appendTexts(nil, object.Object), nil
 	}
-	endpoints, _, _ := unstructured.NestedSlice(object.Object, "spec", "endpoints") // empty if the form is another
+	endpoints, _, _ := unstructured.NestedSlice(object.Object, "spec", "endpoints") // empty in an unknown form
 	return appendTexts(nil, slices.DeleteFunc(endpoints, func(one any) bool {
 		e, _ := one.(map[string]any)
 		kind, _ := e["recordType"].(string)

@@ -115,7 +115,7 @@ write Records. What is refused is an Event of that object. docs/external-dns.md 
 
 const requestTimeout = 10 * time.Second
 
-// Run serves the webhook for external-dns until ctx ends, and then returns nil.
+// Run serves until ctx ends, and then returns nil.
 func (c *Config) Run(ctx context.Context) error {
 	shell, err := process.Open(c.HealthListen, c.Out)
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	shell.RenewLease(heartbeat.ExternalDNS, heartbeat.PodNamespace(), identity, p.local)
 	return shell.Run(ctx, func(running, _ context.Context) error {
-		// external-dns must close idle connections first, after 90 s: it exits after a POST on a closed connection.
+		// external-dns must close idle connections first, after 90 s, because a POST on a closed connection ends it.
 		serving := &http.Server{Handler: newHandler(running, p), ReadTimeout: answerTime, WriteTimeout: 2 * answerTime,
 			IdleTimeout: 5 * time.Minute}
 		stop := context.AfterFunc(running, func() { _ = serving.Close() })
@@ -167,7 +167,7 @@ func (c *Config) newProvider() (*provider, error) {
 
 func withoutWaiting(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
-	// A tenant without budget must not block a worker.
+	// Without a rate limit, requests for a tenant without budget block no worker.
 	config.UserAgent, config.QPS, config.Timeout = version.UserAgent(externaldns.FieldManager), -1, requestTimeout
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json" // for long lists
@@ -175,10 +175,9 @@ func withoutWaiting(config *rest.Config) *rest.Config {
 	return config
 }
 
-// unwaiting removes Retry-After, since client-go would wait.
+// unwaiting removes Retry-After, for which client-go would wait.
 type unwaiting struct{ http.RoundTripper }
 
-// RoundTrip implements http.RoundTripper.
 func (u unwaiting) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := u.RoundTripper.RoundTrip(r)
 	if err == nil {

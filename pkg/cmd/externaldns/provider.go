@@ -37,12 +37,12 @@ import (
 )
 
 const (
-	// workers bounds concurrent requests, restWorkers the dry runs after the answer.
+	// workers bounds concurrent requests, and restWorkers the dry runs after the answer.
 	workers, restWorkers = 64, 4
-	// minShare is the minimum of verdicts per namespace for which an answer waits.
+	// An answer waits for the verdicts of minShare candidates, or more, per namespace.
 	minShare      = 64
 	maxRemembered = 1 << 16
-	// Refusals are cached briefly, since a rule may change, admissions until external-dns sends the change.
+	// Refusals are cached briefly, because a rule may change, and admissions until external-dns sends the change.
 	refusedTime, admittedTime = time.Minute, 10 * time.Minute
 )
 
@@ -59,7 +59,7 @@ type provider struct {
 
 type snapshot struct {
 	existing externaldns.Existing
-	// writable has this cluster's namespaces, true if Records may be written; nil means all.
+	// writable is true for a namespace of this cluster if Records may be written there; nil means all.
 	writable map[string]bool
 	readAt   time.Time
 	answered bool
@@ -79,7 +79,8 @@ func (p *provider) readExisting(ctx context.Context) (*snapshot, error) {
 	return found, nil
 }
 
-// listRecords reads our Records in all namespaces, or if forbidden where a RoleBinding allows.
+// listRecords reads the owner's Records in all namespaces or, if that is forbidden, in each namespace with a
+// RoleBinding.
 func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1alpha1.Record, err error) {
 	options := metav1.ListOptions{LabelSelector: labels.Set{v1alpha1.LabelExternalDNS: p.Owner}.String()}
 	var ofCluster metav1.ListOptions
@@ -99,7 +100,7 @@ func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1
 		group.Go(func() error {
 			list, err := p.records.Records(namespace.Name).List(groupCtx, options)
 			if apierrors.IsForbidden(err) {
-				return nil // without a RoleBinding there are no Records of ours
+				return nil // no RoleBinding, so no Records of this owner
 			}
 			lists[i] = list
 			return err
@@ -114,7 +115,7 @@ func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1
 			items = append(items, list.Items...)
 		}
 	}
-	if p.user == "" { // for Events; without an answer the next list asks again
+	if p.user == "" { // for messages; after an error the next list asks again
 		review, err := p.central.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{},
 			metav1.CreateOptions{})
 		if err == nil {
@@ -162,7 +163,7 @@ func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *exter
 }
 
 // decideAll dry-runs candidates without a verdict. It closes shared after the first candidates of each namespace, so
-// that the answer need not wait for a large namespace.
+// that the answer does not wait for a large namespace.
 func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- struct{}) {
 	var all []*externaldns.Candidate
 	for _, same := range a.wanted {
@@ -181,7 +182,7 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- s
 func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.Candidate) {
 	key, good := keyOf(a, &c), admittedTime
 	if c.Asker != "" {
-		good = refusedTime // its object may change without external-dns
+		good = refusedTime // the object may change without external-dns
 	}
 	if c.Asker != "" || len(c.Endpoint.Targets) > 1 { // external-dns joins endpoints
 		texts, err := p.readTexts(ctx, &c)
@@ -252,7 +253,7 @@ func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.
 	return nil
 }
 
-// readAnswer returns the API's refusal of a single change, or nil for a fault that concerns all changes.
+// readAnswer returns the API's refusal of a single change, or nil if the error concerns all changes.
 func readAnswer(err error) *metav1.Status {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || apierrors.IsUnexpectedServerError(err) {
@@ -265,8 +266,8 @@ func readAnswer(err error) *metav1.Status {
 	return &answer
 }
 
-// readRefusal returns the server's message if a repetition would be refused (as a foreign Record with our name, but not
-// a conflict), else "".
+// readRefusal returns the server's message if it would refuse the change again, or "". A conflict is not final, but
+// another owner's Record of the same name is.
 func readRefusal(err error) string {
 	status := readAnswer(err)
 	switch {
@@ -276,21 +277,20 @@ func readRefusal(err error) string {
 	return cmp.Or(refusal.Messages(refusal.OfStatus(*status)), http.StatusText(int(status.Code)))
 }
 
-// change has the writes for a name in a namespace. Types that replace each other change together.
+// change has the writes for a DNS name in a namespace. Types that exclude each other change together.
 type change struct {
 	namespace      string
 	create, update []*externaldns.Candidate
 	remove         []*v1alpha1.Record
 }
 
-// After a failed deletion, candidate is made from the Record.
 type failure struct {
-	candidate *externaldns.Candidate
+	candidate *externaldns.Candidate // made from the Record after a failed deletion
 	err       error
 }
 
-// applyChanges continues after failures. Only a change without an answer is an error, because an error repeats the
-// cycle for all objects.
+// applyChanges continues after failures. It returns an error only for a change without an answer, because external-dns
+// then repeats the cycle for all objects.
 func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (refused []externaldns.Candidate, err error) {
 	existing, err := p.readExisting(ctx)
 	if err != nil {
@@ -386,7 +386,7 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 	return all, refused, wrong
 }
 
-// writeChange changes a new and a removed type together: the name always has a type.
+// writeChange changes a new and a removed type in a transaction, so that the name always has a type.
 func (p *provider) writeChange(ctx context.Context, s externaldns.Existing, x *change, dry []string) (failed []failure) {
 	writer := rrsets.Writer{Client: p.records, Namespace: x.namespace, Manager: externaldns.FieldManager, DryRun: dry}
 	write := func(c *externaldns.Candidate, changes ...rrsets.Change) {

@@ -34,7 +34,7 @@ type handler struct {
 func newHandler(running context.Context, p *provider) http.Handler {
 	h := &handler{provider: p, running: running, busy: make(chan struct{}, 1), endDeciding: func() {}}
 	mux := http.NewServeMux()
-	// external-dns reads the filter once. An empty filter includes later zones.
+	// external-dns reads the domain filter once. An empty filter includes later zones.
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _ = writeJSON(w, struct{}{}) })
 	mux.HandleFunc("GET /records", h.workAlone(h.serveRecords))
 	mux.HandleFunc("POST /adjustendpoints", h.workAlone(h.serveAdjustment))
@@ -63,7 +63,7 @@ func writeJSON(w http.ResponseWriter, answer any) error {
 	return json.NewEncoder(w).Encode(answer)
 }
 
-// workAlone serializes requests. ctx outlasts the request: work continues after a timeout.
+// workAlone serializes requests. The context of serve outlasts the request, so work continues after a timeout.
 func (h *handler) workAlone(serve func(ctx context.Context, w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -82,7 +82,7 @@ func (h *handler) workAlone(serve func(ctx context.Context, w http.ResponseWrite
 }
 
 func (h *handler) serveRecords(ctx context.Context, w http.ResponseWriter, _ *http.Request) error {
-	// A list too late for its request answers the next.
+	// A list that came too late for its request answers the next request.
 	if h.lastSnapshot != nil && h.lastSnapshot.answered {
 		h.lastSnapshot = nil
 	}
@@ -100,14 +100,14 @@ func (h *handler) serveAdjustment(ctx context.Context, w http.ResponseWriter, r 
 	if err != nil {
 		return err
 	}
-	// With a cache in external-dns' registry, no request for records came before.
+	// With a registry cache, external-dns may not have requested the records before.
 	existing, err := h.readExisting(ctx)
 	if err != nil {
 		return err
 	}
 	a := &adjustment{existing.existing, externaldns.Group(h.makeCandidates(existing, endpoints))}
 	h.AddHolders(a.existing, a.wanted)
-	// Later requests do not wait for verdicts, and the last cycle's pending verdicts are obsolete.
+	// Dry runs continue after the answer. Those of the last cycle are obsolete.
 	h.endDeciding()
 	deciding, end := context.WithTimeout(h.running, workTime)
 	h.endDeciding = end

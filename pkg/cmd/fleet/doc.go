@@ -9,7 +9,5 @@
 //  1. A process that loses the Lease exits.
 //  2. The Lease also names the installation. Objects of another installation are never changed.
 //
-// Package bind9/fleet makes the objects of a server.
-//
 // Read options.go, then run.go.
 package fleet

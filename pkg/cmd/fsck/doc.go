@@ -10,7 +10,5 @@
 //	F2. A data directory in use is checked through the process that has it open.
 //	F3. Damage gives exit code 1. Pending consequences of a write are no damage.
 //
-// Package ledger/fsck makes the checks.
-//
 // Read fsck.go.
 package fsck

@@ -12,7 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/source"
 )
 
-// ErrDamaged is returned if the report has damage.
 var ErrDamaged = program.No("the store is damaged: see above; keep a copy of it before anything else")
 
 func NewCommand() *cobra.Command {

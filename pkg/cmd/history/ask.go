@@ -170,7 +170,7 @@ func (r *room) showContent(ctx context.Context, argument string, out io.Writer) 
 	return r.printValues(out, v, nil)
 }
 
-// Line breaks within an entry, which no valid server sends, are escaped.
+// writeFile escapes line breaks within an entry, which no valid server sends.
 func writeFile(out io.Writer, entries iter.Seq[dns.Entry]) error {
 	buffered := bufio.NewWriter(out)
 	escape := strings.NewReplacer("\n", `\010`, "\r", `\013`)

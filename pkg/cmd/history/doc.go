@@ -9,7 +9,5 @@
 //	H1. log --follow prints each change once and in order, across several watches.
 //	H2. revert prints its plan before it asks for consent, and asks before it writes.
 //
-// Package pkg/history computes past states.
-//
 // Read first: revert.go, ask.go, log.go, room.go.
 package history

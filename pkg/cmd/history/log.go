@@ -23,7 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/history"
 )
 
-// pause separates watches that a server ends at once.
+// pause is the delay between watches, which a server may end at once.
 const pause = time.Second
 
 const defaultTail = 100
@@ -183,7 +183,7 @@ func (o *logOptions) followZone(ctx context.Context, s history.Subject, out io.W
 	return nil
 }
 
-// The end of the events is no error: the next request shows whether the server answers.
+// printEvents returns nil after the last event, because the next request shows whether the server answers.
 func (o *logOptions) printEvents(ctx context.Context, s history.Subject, last int64, events <-chan watch.Event, out io.Writer) (
 	int64, error) {
 	for event := range events {
@@ -214,7 +214,6 @@ func (o *logOptions) printEvents(ctx context.Context, s history.Subject, last in
 	return last, nil
 }
 
-// NewLogCommand returns the sub-command log, whose older name is changes.
 func NewLogCommand() *cobra.Command {
 	o := &logOptions{}
 	command := &cobra.Command{

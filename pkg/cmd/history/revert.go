@@ -69,7 +69,7 @@ func (o *revertOptions) makePlan(ctx context.Context, zone string) (*history.Pla
 	return o.reader.MakePlan(ctx, s, moments[0], options)
 }
 
-// explainMissing has the serial before the last write of Records, without --to.
+// explainMissing returns the error for a missing --to, with the serial before the last write of Records.
 func (o *revertOptions) explainMissing(ctx context.Context, zone string, s history.Subject) error {
 	const missing = "--to is missing: write the serial before the change that you undo, or a time"
 	isLast := func(x *v1alpha1.HistoryStep) bool {

@@ -135,7 +135,7 @@ func (r *room) setRecord(ctx context.Context, s *history.Subject, namespace stri
 	return err
 }
 
-// findPast finds a deleted Zone or Record: the history outlives the objects.
+// findPast finds a deleted Zone or Record in the history, which outlives the objects.
 func (r *room) findPast(ctx context.Context, s *history.Subject, kind string, at types.NamespacedName) (found bool, err error) {
 	if kind != find.KindRecord {
 		if step, err := r.reader.LastOfZone(ctx, at.Namespace, at.Name); step != nil || err != nil && !isAbsent(err) {
@@ -210,7 +210,7 @@ func needZone(s *history.Subject) error {
 	return nil
 }
 
-// narrow takes the whole zone if a tenant's name is the zone's.
+// narrow selects the whole zone if a tenant gave the name of the zone.
 func narrow(s *history.Subject, past *history.Past) {
 	if s.Zone == nil && past.FQDN == s.Name.String() {
 		s.Name = name.Name{}

@@ -15,8 +15,5 @@
 //	    progress, and its exit code is 2 if an apply would change something.
 //	M6. A plan lists the added, changed and removed entries, by zone and line. Only --prune removes.
 //
-// Package load parses lines and plans writes, law/content holds the entries of a Zone, and package transfer transfers
-// zones.
-//
 // Read importer.go, then plan.go, report.go and entries.go.
 package importer

@@ -31,7 +31,6 @@ import (
 
 const FieldManager = "kubizone-import"
 
-// ErrRefused is returned if the report has refused lines.
 var ErrRefused = program.No("see above")
 
 type options struct {
@@ -219,7 +218,7 @@ func (c *config) showProgress(stderr io.Writer) (end func()) {
 	return bar.End
 }
 
-// After a failed source, no Record counts as missing.
+// importAll removes no Records after a failed source, which may have them.
 func (c *config) importAll(ctx context.Context, loader *load.Loader, in io.Reader) (total load.Result, failed []error) {
 	doubt := ""
 	for _, s := range c.sources {

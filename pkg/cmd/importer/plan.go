@@ -28,10 +28,8 @@ import (
 // ErrChanges is returned if an apply would change something.
 var ErrChanges = program.No("")
 
-// Planner makes plans, from the flags and arguments of the command plan.
 type Planner struct {
 	options
-	// Files are those of -f.
 	Files          []string
 	kustomizations []string
 	selector       string
@@ -64,10 +62,8 @@ func (o *Planner) runPlan(ctx context.Context, arguments []string, in io.Reader,
 	return nil
 }
 
-// NewPlanner returns a Planner without files.
 func NewPlanner() *Planner { return &Planner{options: options{client: kubeconfig.NewOptions()}} }
 
-// AddFlags adds the flags of the command plan for manifests.
 func (o *Planner) AddFlags(flags *pflag.FlagSet) {
 	o.client.AddFlagsWithNamespace(flags)
 	o.addManifestFlags(flags)
@@ -112,7 +108,7 @@ func (o *Planner) Plan(ctx context.Context, arguments []string, in io.Reader, pr
 	})
 }
 
-// makePlan plans the objects of read, or without it c's sources.
+// makePlan plans the objects of read, or c's sources if read is nil.
 func (c *config) makePlan(ctx context.Context, in io.Reader, report *Plan,
 	read func(*load.Loader) ([]*unstructured.Unstructured, error)) (*Plan, error) {
 	c.load.Plan, c.load.Note = report.addChange, report.addNote

@@ -41,7 +41,7 @@ type Plan struct {
 	classes *v1alpha1.DNSClassList
 }
 
-// ZonePlan describes to the user the changes that an apply or import would make in a zone.
+// ZonePlan is the part of a Plan about a zone.
 type ZonePlan struct {
 	// Zone is the object, "NAMESPACE/NAME". FQDN is its DNS name, "" if unknown.
 	Zone    string        `json:"zone"`
@@ -238,7 +238,7 @@ func (z *ZonePlan) countRRsets(of func(namespace string) bool) map[string]int {
 	return counted
 }
 
-// Removed returns the number of RRsets with fewer values, also if others remain.
+// Removed returns the number of RRsets that lose values.
 func (z *ZonePlan) Removed() (n int) {
 	counted := make(map[string]int)
 	for _, c := range z.Changes {
@@ -252,7 +252,6 @@ func (z *ZonePlan) Removed() (n int) {
 	return n
 }
 
-// IsRemoved reports whether the plan removes the Zone itself.
 func (z *ZonePlan) IsRemoved() bool {
 	return z.write != nil && z.write.ZoneBefore != nil && z.write.ZoneAfter == nil
 }
@@ -362,7 +361,7 @@ func (r *Plan) printReport(out io.Writer, format *output.Format) error {
 	})
 }
 
-// Markdown shows texts of tenants as code: no mention, link, heading or HTML.
+// Markdown shows texts of tenants as code, without mention, link, heading or HTML.
 func (r *Plan) Markdown() string {
 	var b strings.Builder
 	for _, s := range r.Sections() {

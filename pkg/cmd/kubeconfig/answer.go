@@ -51,7 +51,6 @@ type answers struct {
 	silent atomic.Bool
 }
 
-// RoundTrip implements http.RoundTripper.
 func (a *answers) RoundTrip(request *http.Request) (answer *http.Response, err error) {
 	if a.always || request.Method == http.MethodGet && request.URL.Query().Get("watch") == "" {
 		answer, err = a.askWithin(request)

@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/load"
 )
 
-// ErrRefused is returned if a server would refuse an object.
 var ErrRefused = program.No("a server refuses the objects with errors above")
 
 func NewCommand() *cobra.Command {
@@ -46,7 +45,6 @@ kubizone plan asks the server. The exit code is 1 for an error.`,
 
 func Results() map[string]any { return map[string]any{"LintReport": Report{}} }
 
-// Report is the verdict about files.
 type Report struct {
 	Findings   []Finding `json:"findings"`
 	Judged     int       `json:"judged"`
@@ -55,7 +53,6 @@ type Report struct {
 	PassedOver int       `json:"passedOver"`
 }
 
-// Finding is an error or a warning.
 type Finding struct {
 	Severity string `json:"severity"`
 	// Object is a file, with kind and name; "" if Text has them.
@@ -153,7 +150,7 @@ func (l *linter) addObjects(path string, text []byte) {
 	}
 }
 
-// An object that does not decode is nil in the result.
+// judgeAlone returns a result without an object if the object does not decode.
 func (l *linter) judgeAlone(path string, object *unstructured.Unstructured, judge func(runtime.Object) (field.ErrorList,
 	[]string)) *judged {
 	if object.GetNamespace() == "" && object.GetKind() != "DNSClass" {

@@ -71,7 +71,7 @@ func judgeSet(all []*judged) {
 			placed = append(placed, r)
 		}
 	}
-	// With all others in place, each is decided again: a warning is gone if another object answers it.
+	// Decide each object again, with all others in place, because another object may resolve a warning.
 	for _, r := range slices.Backward(placed) {
 		s.judgeRecord(r)
 	}

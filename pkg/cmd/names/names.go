@@ -83,7 +83,7 @@ func (q *question) askMay(ctx context.Context, of *find.Search, arguments []stri
 		if s.Claimed != "" {
 			text.Line("claimed: %s", s.Claimed)
 		}
-		if s.Allowed && s.Contact != "" { // a refusal ends with it
+		if s.Allowed && s.Contact != "" { // a refusal ends with the contact
 			text.Line("contact: %s", s.Contact)
 		}
 		for _, warning := range s.Warnings {
@@ -109,10 +109,9 @@ type namesAnswer struct {
 	Namespace string                    `json:"namespace"`
 	Rules     []v1alpha1.NameReviewRule `json:"rules"`
 	// Remaining counts further rules.
-	Remaining int64        `json:"remaining,omitempty"`
-	Classes   []namedClass `json:"classes"`
-	// HiddenClasses is true if the user may not list classes.
-	HiddenClasses bool `json:"hiddenClasses,omitempty"`
+	Remaining     int64        `json:"remaining,omitempty"`
+	Classes       []namedClass `json:"classes"`
+	HiddenClasses bool         `json:"hiddenClasses,omitempty"`
 }
 
 type namedClass struct {

@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/pkg/find"
 )
 
-// ErrNo means the answer no.
 var ErrNo = program.No("the answer is no")
 
 type question struct {
@@ -32,7 +31,7 @@ type answer struct {
 	kind   string
 	result any
 	text   func(*output.Text)
-	no     error // of the answer no
+	no     error // returned if the answer is no
 }
 
 func (a *answer) printTo(out io.Writer, format *output.Format) error {

@@ -113,7 +113,7 @@ type zoneTree struct {
 	Zones []*shownZone `json:"zones"`
 	// WithoutZone are the Records of no zone, by namespace.
 	WithoutZone map[string]int `json:"withoutZone,omitempty"`
-	// Namespace is the only one searched, or "".
+	// Namespace is the only searched namespace, or "".
 	Namespace string `json:"namespace,omitempty"`
 }
 

@@ -47,7 +47,7 @@ type foundRecords struct {
 	// Zones has the zone of the name, or of ReverseName, in each view, the longest names first.
 	Zones   []foundZone   `json:"zones,omitempty"`
 	Records []foundRecord `json:"records"`
-	// Namespace is the only one searched, or "".
+	// Namespace is the only searched namespace, or "".
 	Namespace string `json:"namespace,omitempty"`
 }
 
@@ -69,11 +69,10 @@ type foundZone struct {
 	Name      string `json:"name"`
 	View      string `json:"view,omitempty"`
 	Contact   string `json:"contact,omitempty"`
-	// Writers are the namespaces with a rule for Records at the name, for the zone's name with any rule. "*" is every
-	// namespace.
-	Writers []string `json:"writers"`
-	// HiddenDelegations is true if the user may not list the zone's Delegations.
-	HiddenDelegations bool `json:"hiddenDelegations,omitempty"`
+	// Writers are the namespaces with a rule for Records at the name or, at the zone's name, with any rule. "*" is
+	// every namespace.
+	Writers           []string `json:"writers"`
+	HiddenDelegations bool     `json:"hiddenDelegations,omitempty"`
 }
 
 func findRecords(ctx context.Context, s *find.Search, text string) (*answer, error) {

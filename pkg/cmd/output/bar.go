@@ -19,7 +19,6 @@ const (
 	barLength = 30
 )
 
-// Bar shows progress on a terminal.
 type Bar struct {
 	mu          sync.Mutex
 	label       string
@@ -46,7 +45,7 @@ func (b *Bar) Write(octets []byte) (int, error) {
 	return len(octets), nil
 }
 
-// Set sets the parts done, and all parts, 0 if unknown.
+// Set sets the number of parts done, and of all parts; 0 if unknown.
 func (b *Bar) Set(done, of int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

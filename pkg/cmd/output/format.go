@@ -27,7 +27,7 @@ const (
 	Markdown = "markdown"
 )
 
-// Version is the apiVersion of JSON and YAML documents. Programs read them: a field is removed only with a new version.
+// Version is the apiVersion of JSON and YAML documents. Programs read them, so only a new version may lack a field.
 const Version = "client.kubi.zone/v1alpha1"
 
 type Format struct {
@@ -53,7 +53,6 @@ func (f *Format) check() error {
 
 func (f *Format) Is(form string) bool { return f.form == form }
 
-// IsDocument reports whether the user asked for JSON or YAML.
 func (f *Format) IsDocument() bool { return f.form == JSON || f.form == YAML }
 
 // Print writes a result as a document of a kind, or by the function text.

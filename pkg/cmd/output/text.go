@@ -20,10 +20,8 @@ type Text struct {
 	built  strings.Builder
 }
 
-// IsWide reports whether the user asked for more columns.
 func (t *Text) IsWide() bool { return t.wide }
 
-// NewText returns an empty text for a writer's screen.
 func NewText(to io.Writer) *Text { return &Text{screen: screenOf(to)} }
 
 func (t *Text) WriteTo(to io.Writer) (int64, error) {
@@ -146,7 +144,7 @@ func (t *Text) Paragraph(text, indent string) {
 	}
 }
 
-// Short adds the begin of a text as a line.
+// Short adds a text as a single line, cut at the width.
 func (t *Text) Short(text string) {
 	if runes, width := []rune(text), t.paragraphWidth(); len(runes) > width {
 		text = string(runes[:width-1]) + "…"

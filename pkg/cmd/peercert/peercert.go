@@ -120,6 +120,7 @@ func (o *Options) ensureSecret(ctx context.Context, getter corev1client.SecretsG
 	var lost error
 	for range attempts {
 		secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
+		// Create a missing Secret, unless another member is faster. Then read again.
 		if apierrors.IsNotFound(err) {
 			authority, err := pki.Issue(nil, pki.Authority("kubizone etcd peers"), now, authorityLife)
 			if err != nil {
@@ -188,7 +189,7 @@ func parse(data map[string][]byte) (authority, leaf *pki.Pair, err error) {
 	return authority, leaf, nil
 }
 
-// x509 does not verify a wildcard.
+// coversHosts compares texts, because x509 verifies no wildcard in hosts.
 func coversHosts(cert *x509.Certificate, hosts []string) bool {
 	has := slices.Clone(cert.DNSNames)
 	for _, address := range cert.IPAddresses {

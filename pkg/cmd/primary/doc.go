@@ -12,7 +12,5 @@
 //  3. While the API does not answer, the last zones are served.
 //  4. After SIGTERM the primary becomes unready, finishes running transfers, and stops.
 //
-// Package pkg/primary speaks DNS.
-//
 // Read run.go first, then options.go.
 package primary

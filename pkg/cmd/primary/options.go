@@ -47,7 +47,6 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"Service has this pod as a ready endpoint, or after half a minute; empty: at once")
 }
 
-// Config configures the process kubizone primary. Complete makes a Config from the flags.
 type Config struct {
 	dnsserving.Config
 	HealthListen netip.AddrPort

@@ -29,6 +29,7 @@ import (
 
 // Run serves until ctx ends, and then returns nil.
 func (c *Config) Run(ctx context.Context) error {
+	// 1. Read zones from the API server in this process, or over the API.
 	api, set := c.Client, (*zoneview.Set)(nil)
 	if c.Server != nil {
 		api, set = c.Server.API, c.Server.Views
@@ -54,6 +55,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	defer tracing.Close(spans)
 	c.Traces = spans
+	// 2. Bind the ports.
 	dns, err := c.Primary(set, updates)
 	if err != nil {
 		return err
@@ -73,6 +75,7 @@ func (c *Config) Run(ctx context.Context) error {
 		p.Printf("warning: %s", warning)
 	}
 
+	// 3. Admit secondaries by DNSClasses, and dynamic updates by UpdateKeys.
 	client, err := versioned.NewForConfig(process.Reach(api, agent))
 	if err != nil {
 		return err
@@ -131,7 +134,7 @@ func (c *Config) Run(ctx context.Context) error {
 		}
 		return ""
 	}
-	// Zones outlast transfers that end after ctx.
+	// 4. Serve when all is read. Zones outlast transfers that end after ctx.
 	return p.Run(ctx, func(running, _ context.Context) error {
 		serving.Store(true)
 		defer context.AfterFunc(running, func() { serving.Store(false) })()

@@ -20,13 +20,13 @@ import (
 	"kubi.zone/kubizone/pkg/heartbeat"
 )
 
-// errLost ends the run: caches may lack the next holder's writes.
+// errLost ends the process, because its caches may lack the next holder's writes.
 var errLost = errors.New("the Lease is another's, or could not be renewed in time")
 
-// ErrUnfinished means that work goes on after the loss of the Lease: the process must exit.
+// ErrUnfinished means that work continues after the loss of the Lease, so the process must exit.
 var ErrUnfinished = fmt.Errorf("%w; a part of the work does not stop", errLost)
 
-// RenewLease has Run renew a Lease while ready (package heartbeat); without a namespace it does nothing.
+// RenewLease makes Run renew a Lease while ready (package heartbeat). Without a namespace it does nothing.
 func (p *Process) RenewLease(process, namespace, identity string, client coordinationclient.LeasesGetter) {
 	if namespace != "" {
 		p.beat = &heartbeat.Beat{Leases: client.Leases(namespace), Process: process, Identity: identity}
@@ -39,7 +39,6 @@ func NewIdentity() (string, error) {
 	return host + "_" + string(uuid.NewUUID()), err
 }
 
-// Lease elects the working process.
 type Lease struct {
 	Object         types.NamespacedName
 	Identity, Name string

@@ -78,13 +78,12 @@ func BindPort(flag, at string) (net.Listener, error) {
 
 func (p *Process) Close() error { return p.health.Close() }
 
-// Printf prints a line for users.
 func (p *Process) Printf(format string, arguments ...any) {
 	_, _ = terminal.Fprintf(p.out, format+"\n", arguments...)
 }
 
-// Run starts the informers, waits for all data, and calls work: running ends with ctx, outlasting after the work. It
-// returns nil if ctx ended it, or the error of a necessary part.
+// Run starts the informers, waits for all data, and calls work. The context running ends with ctx, and outlasting after
+// work has returned. Run returns nil after the end of ctx, or the error of a necessary part.
 func (p *Process) Run(ctx context.Context, work func(running, outlasting context.Context) error) error {
 	running, fail := context.WithCancelCause(ctx)
 	var parts sync.WaitGroup
@@ -128,7 +127,7 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 	return err
 }
 
-// reportWaiting prints why the work has not begun: informers retry silently.
+// reportWaiting prints why the work has not begun, because informers retry silently.
 func (p *Process) reportWaiting(ctx context.Context) {
 	var message string
 	for answers := false; ; {
@@ -168,7 +167,7 @@ func (p *Process) readZones(running, outlasting context.Context, parts *sync.Wai
 	if p.Feed == nil {
 		return nil
 	}
-	parts.Go(func() { _ = p.Feed.Run(outlasting) }) // the end of outlasting
+	parts.Go(func() { _ = p.Feed.Run(outlasting) }) // the error is the end of outlasting
 	return p.Feed.Wait(running)
 }
 
@@ -176,7 +175,7 @@ func (p *Process) unready() string {
 	select {
 	case <-p.started:
 	default:
-		// Without credentials: only the log names zones.
+		// Probes have no credentials, so only the log names zones.
 		return "data that the work needs is still being read; the log names zones that cannot be read"
 	}
 	if p.Unready == nil {

@@ -20,7 +20,7 @@ type Server struct {
 	Frozen func() []cache.ObjectName
 }
 
-// Reach copies a client configuration without a rate limit: the server limits by priority and fairness.
+// Reach copies a client configuration without a rate limit, because the server limits by priority and fairness.
 func Reach(config *rest.Config, agent string) *rest.Config {
 	reach := rest.CopyConfig(config)
 	reach.UserAgent, reach.QPS = version.UserAgent(agent), -1

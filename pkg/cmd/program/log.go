@@ -114,7 +114,7 @@ func writeUnstructured(logger *zap.Logger, line string) {
 	}
 }
 
-// logWriter indents all lines but the first: a tenant's line break must not begin a line of the log.
+// logWriter indents all lines but the first, because a tenant's line break must not begin a line of the log.
 type logWriter struct{ to io.Writer }
 
 var beginning = regexp.MustCompile(`\n([^\t ])`)

@@ -71,7 +71,6 @@ func New(root *cobra.Command, modules ...string) *Program {
 // Verbosity points to the log's verbosity, valid once flags are parsed.
 func (p *Program) Verbosity() *int { return &p.verbosity }
 
-// AddLoggingFormat adds --logging-format, for logs read by a collector.
 func (p *Program) AddLoggingFormat() {
 	p.json = zapJSON
 	p.Root.PersistentFlags().StringVar(&p.format, "logging-format", p.format, "log format: text, or json, "+
@@ -171,7 +170,7 @@ var exitCodes = [][]string{
 
 const optionsCommand = "options"
 
-// Shared marks flags for the command options: the help of each command leaves them out.
+// Shared marks flags that only the command options lists, and no help of another command.
 func Shared(flags *pflag.FlagSet) {
 	flags.VisitAll(Share)
 }

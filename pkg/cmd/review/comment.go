@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// plan is nil without a server, and incomplete with planErr.
+// review is the input of a comment. plan is nil without a server, and incomplete with planErr.
 type review struct {
 	lint    *lint.Report
 	plan    *importer.Plan

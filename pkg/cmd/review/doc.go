@@ -14,7 +14,5 @@
 //	W4. Exit code 1 means that a file is wrong, or that the server or the gate (limits of removals) refuses; 2 that
 //	    this is unknown, or the comment could not be written. A fork's token without the right to write is no failure.
 //
-// Package importer makes the plan, and package lint judges the files.
-//
 // Read first: review.go, gate.go, comment.go, forge.go.
 package review

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// An answer has perPage comments, and maxPages are read: a comment beyond the first 2,000 is made again.
+	// At most maxPages of perPage comments are read, so a comment beyond the first 2,000 is created again.
 	perPage  = 20
 	maxPages = 100
 	// maxAnswer is in octets: perPage comments of the largest size.
@@ -45,10 +45,10 @@ type forge struct {
 	// maxComment is the largest comment, in characters.
 	maxComment               int
 	tokenHeader, tokenPrefix string
-	// list returns the path of a pull request's comments. change returns the path, before a comment's ID, to edit it.
+	// list returns the path of a pull request's comments. change returns the path of a comment, without its ID.
 	list, change func(p *pullRequest) string
 	changeMethod string // of HTTP, to edit a comment
-	// rights tells the user how a token gets the right to write comments.
+	// rights tells the user how to give a token the right to write comments.
 	rights string
 }
 
@@ -170,7 +170,7 @@ func (c *client) findAuthor(ctx context.Context) (func(comment) bool, error) {
 	err := c.sendRequest(ctx, http.MethodGet, "/user", nil, &user)
 	var denied *deniedError
 	switch name := cmp.Or(user.Login, user.Username); {
-	// A GitHub job's token has no user. Then all programs' comments count: no other begins with putComment's marker.
+	// A GitHub job's token has no user. Then all bots' comments count, because no other begins with the marker.
 	case errors.As(err, &denied) && c.pr.forge == github && c.pr.token != "":
 		return func(one comment) bool { return one.bot }, nil
 	case err != nil:

@@ -10,7 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/importer"
 )
 
-// A zone of minRRsets or more has a limit by share, as in S7.5.
+// Only a zone of minRRsets or more has a limit by share, as in S7.5.
 const minRRsets = 10
 
 type gate struct {

@@ -79,7 +79,7 @@ func (o *options) run(ctx context.Context, in io.Reader, out, progress io.Writer
 	}
 	r := &review{prunes: o.planner.Prunes()}
 	var err error
-	var again bytes.Buffer // the standard input, which a file named - reads twice
+	var again bytes.Buffer // the standard input, read twice for a file named -
 	if files := o.planner.Files; len(files) > 0 {
 		if r.lint, err = lint.JudgeFiles(files, io.TeeReader(in, &again)); err != nil {
 			return err

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/etcd/embed"
 )
 
-// Options are either DataDir or Servers.
+// Options name a store, by either DataDir or Servers.
 type Options struct {
 	DataDir                   string
 	Servers                   []string
@@ -71,8 +71,8 @@ func isEndpoint(text string) bool {
 	return err == nil && (at.Host != "" || at.Scheme == "unix")
 }
 
-// Reach returns etcd's endpoints. With --data-dir it starts the etcd there, until release, unless a process runs it.
-// Close connections before release (nil after an error).
+// Reach returns etcd's endpoints. With --data-dir, unless a process already runs etcd there, Reach starts etcd, and
+// release stops it. Close connections before release, which is nil after an error.
 func (o *Options) Reach(ctx context.Context) (where storagebackend.TransportConfig, release func(), err error) {
 	if err := o.Validate(); err != nil {
 		return where, nil, err

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/output"
 )
 
-// lately is the age of refusals shown.
+// lately is the maximum age of a refusal that is shown.
 const lately = time.Hour
 
 func knownTime(at metav1.Time) *metav1.Time {
@@ -173,7 +173,6 @@ func (o *Overview) Verdict() string {
 	return "error"
 }
 
-// Summary returns the verdict as a sentence.
 func (o *Overview) Summary() string {
 	scope := "all namespaces"
 	if len(o.Namespaces) > 0 {

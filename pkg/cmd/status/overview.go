@@ -17,26 +17,24 @@ var (
 	ErrUnread = errors.New("no zone could be read; kubectl kubizone doctor finds the cause")
 )
 
-// Overview is the result of kubectl kubizone status: the state of an installation, or of some namespaces. The lists
-// have objects for a person to look at.
+// Overview is the result of kubectl kubizone status. The lists have objects for a person to look at.
 type Overview struct {
 	Time metav1.Time `json:"time"`
 	// Namespaces are the namespaces read; empty means all.
 	Namespaces []string `json:"namespaces,omitempty"`
 	Zones      int64    `json:"zones"`
-	// NotCurrent are the zones that are not Ready, are being deleted, or have a change that no controller has judged.
+	// NotCurrent are zones that are not Ready, are being deleted, or have a change that no controller has seen.
 	NotCurrent []Item `json:"notCurrent"`
 	// OldestUnconfirmed is the zone or Record waiting longest for a confirmation by the servers.
 	OldestUnconfirmed *Item `json:"oldestUnconfirmed,omitempty"`
-	// Held are zones not delivered after a mass deletion.
+	// Held are zones that are not delivered because of a mass deletion.
 	Held []Item `json:"held,omitempty"`
 	// Paused are zones and DNSClasses whose deliveries a person has paused.
 	Paused []Item `json:"paused,omitempty"`
 	// Withdrawn are zones and Records no longer allowed by a rule, with the time Until their end.
 	Withdrawn []Item `json:"withdrawn,omitempty"`
 	// Refused are dynamic updates, ACME challenges and names of external-dns refused in the last hour.
-	Refused []Item `json:"refused,omitempty"`
-	// NoClass are current zones without a DNSClass.
+	Refused []Item        `json:"refused,omitempty"`
 	NoClass []Item        `json:"noClass,omitempty"`
 	Records []RecordCount `json:"records,omitempty"`
 	// Installation is nil without the right to get it.
@@ -48,7 +46,6 @@ type Overview struct {
 	ZonesRead bool `json:"-"`
 }
 
-// Item is an object for a person to look at.
 type Item struct {
 	Kind      string       `json:"kind"`
 	Namespace string       `json:"namespace,omitempty"`
@@ -59,18 +56,16 @@ type Item struct {
 	Message   string       `json:"message,omitempty"`
 	Since     *metav1.Time `json:"since,omitempty"`
 	Until     *metav1.Time `json:"until,omitempty"`
-	// LastChange has a zone's user, time and serial.
+	// LastChange has user, time and serial of a zone's last change.
 	LastChange string `json:"lastChange,omitempty"`
 }
 
-// RecordCount counts Records not Ready for a reason.
 type RecordCount struct {
 	Reason string `json:"reason"`
 	Count  int64  `json:"count"`
 	Oldest Item   `json:"oldest"`
 }
 
-// Unread is a list or an object that could not be read.
 type Unread struct {
 	Verb      string `json:"verb"`
 	Resource  string `json:"resource"`
@@ -80,7 +75,7 @@ type Unread struct {
 	Err       error  `json:"-"`
 }
 
-// Object returns NAMESPACE/NAME, or NAME.
+// Object returns NAMESPACE/NAME, or NAME without a namespace.
 func (i *Item) Object() string {
 	if i.Namespace == "" {
 		return i.Name

@@ -28,18 +28,18 @@ import (
 	"kubi.zone/kubizone/pkg/load"
 )
 
-// Reader reads the objects of an Overview from the API, with the rights of the user.
+// Reader reads Overviews from the API, with the rights of the user.
 type Reader struct {
 	api        client.KubizoneV1alpha1Interface
 	core       cluster.Interface
 	namespaces []string // metav1.NamespaceAll alone: all
-	// fallback is the namespace to read if the user may not list the zones of all namespaces; "" for none.
+	// fallback is read if the user may not list the zones of all namespaces; "" for none.
 	fallback string
 	// MaxObjects is the number of objects read of each list except the zones; 0 means all.
 	MaxObjects int64
 }
 
-// OpenRecords selects Records that are not Ready, from a server's index.
+// OpenRecords selects Records that are not Ready. The server has an index for each selector.
 var OpenRecords = []fields.Selector{
 	fields.OneTermEqualSelector(v1alpha1.FieldRecordReady, string(metav1.ConditionFalse)),
 	fields.OneTermEqualSelector(v1alpha1.FieldRecordReady, string(metav1.ConditionUnknown)),
@@ -58,9 +58,8 @@ func ReadAll(ctx context.Context, objects versioned.Interface, core cluster.Inte
 	return (&Reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: []string{metav1.NamespaceAll}}).Read(ctx, nil)
 }
 
-// NewReader returns a Reader of the state of zones in the namespaces, at least one. For all namespaces, the list is
-// NamespaceAll alone; if the user may not list zones there, the Reader reads only the namespace fallback, unless
-// fallback is "".
+// NewReader returns a Reader of some namespaces, or of all for NamespaceAll alone. If the user may not list the zones
+// of all namespaces, the Reader reads only the namespace fallback, unless fallback is "".
 func NewReader(config *rest.Config, namespaces []string, fallback string) (*Reader, error) {
 	objects, err := versioned.NewForConfig(config)
 	if err != nil {
@@ -76,8 +75,7 @@ func NewReader(config *rest.Config, namespaces []string, fallback string) (*Read
 	return &Reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: namespaces, fallback: fallback}, nil
 }
 
-// Read returns the present state of zones, Records and classes, and calls each for every zone unless each is nil. The
-// Overview lists failed reads.
+// Read returns the present state, with failed reads in Unread. It calls each, unless nil, for every zone.
 func (r *Reader) Read(ctx context.Context, each func(*v1alpha1.Zone)) *Overview {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
@@ -85,7 +83,7 @@ func (r *Reader) Read(ctx context.Context, each func(*v1alpha1.Zone)) *Overview 
 	var all sync.WaitGroup
 	all.Go(func() { f.readInstallation(ctx) })
 	all.Go(func() { f.readClasses(ctx) })
-	f.readZones(ctx) // decides the namespaces
+	f.readZones(ctx) // first, because it chooses the namespaces
 	all.Go(func() { f.readRecords(ctx) })
 	all.Go(func() { f.readUpdateKeys(ctx) })
 	all.Go(func() { f.readEvents(ctx) })
@@ -125,7 +123,8 @@ func (f *reading) addUnread(verb, resource, namespace string, err error) {
 
 var errEnough = errors.New("enough objects")
 
-// eachObject calls do, one call at a time, for the objects of the namespaces, of each list the first most (0: all).
+// eachObject calls do for the objects of the namespaces, without concurrent calls. It reads at most the first most
+// objects of each list; 0 means all.
 func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces []string, resource string, selector fields.Selector,
 	most int64, list func(namespace string) find.Lister[L], do func(T)) (err error) {
 	options, isRead := metav1.ListOptions{FieldSelector: selector.String()}, false
@@ -229,7 +228,7 @@ func (f *reading) readEvents(ctx context.Context) {
 		}, f.addEvent)
 }
 
-// The client lacks cert-manager's kinds.
+// readChallenges decodes ACME challenges as unstructured, because the client lacks cert-manager's kinds.
 func (f *reading) readChallenges(ctx context.Context) {
 	_ = eachObject(ctx, f, f.namespaces, "challenges.acme.cert-manager.io", fields.Everything(), f.MaxObjects,
 		func(namespace string) find.Lister[*unstructured.UnstructuredList] {

@@ -18,9 +18,9 @@ import (
 
 const (
 	maxRows = 10
-	// EndsSoon means a missed renewal of a certificate: leaves are renewed when a third is left.
+	// EndsSoon means a missed renewal of a certificate, because leaves are renewed when a third is left.
 	EndsSoon = 14 * 24 * time.Hour
-	// BackupLate is the age of the last backup for a warning (alert KubizoneBackupLate).
+	// BackupLate is the age of the last backup that gives a warning, as in the alert KubizoneBackupLate.
 	BackupLate = 48 * time.Hour
 )
 

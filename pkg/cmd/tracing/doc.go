@@ -6,7 +6,5 @@
 //
 // Guarantees: (1) Without the flag there are no spans. (2) A file is read and validated before anything starts.
 //
-// Package traces makes the spans.
-//
 // Read tracing.go.
 package tracing

@@ -29,7 +29,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"apiserver.config.k8s.io, as kube-apiserver's; empty: no traces")
 }
 
-// Config is a file's content, nil without the flag.
+// Config is the content of the file; nil without the flag.
 type Config = tracingapi.TracingConfiguration
 
 func (o *Options) Complete() (*Config, error) {
@@ -47,7 +47,6 @@ func (o *Options) Complete() (*Config, error) {
 	return config, nil
 }
 
-// Open reads the file, and returns its provider.
 func (o *Options) Open(ctx context.Context, process string) (tracing.TracerProvider, error) {
 	config, err := o.Complete()
 	if err != nil {
@@ -56,8 +55,8 @@ func (o *Options) Open(ctx context.Context, process string) (tracing.TracerProvi
 	return Open(ctx, config, process)
 }
 
-// Open returns a provider of OpenTelemetry spans, or nil without a config. It connects later, so an absent collector is
-// no error.
+// Open returns a provider of OpenTelemetry spans, or nil without a config. The provider connects later, so an absent
+// collector is no error.
 func Open(ctx context.Context, config *Config, process string) (tracing.TracerProvider, error) {
 	if config == nil {
 		return nil, nil

@@ -18,7 +18,7 @@ import (
 
 const consoleStop = 2 * time.Second
 
-// clientProgram returns "" if any user may replace the client.
+// clientProgram returns the path of kubectl-kubizone beside this program, or "" if any user may replace that file.
 func clientProgram() string {
 	program, err := os.Executable()
 	if err != nil {
@@ -37,7 +37,7 @@ func clientProgram() string {
 	return client
 }
 
-// A failure of the console ends no other part.
+// startConsole starts a part whose failure ends no other part.
 func (c *Config) startConsole(ctx context.Context, all *parts, client, kubeconfig string) {
 	if client == "" {
 		return
@@ -53,7 +53,7 @@ func (c *Config) startConsole(ctx context.Context, all *parts, client, kubeconfi
 
 func (c *Config) runConsole(ctx context.Context, client, kubeconfig string) error {
 	file := filepath.Join(c.DataDir, "console.html")
-	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a killed process
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a killed process
 		return err
 	}
 	command := exec.CommandContext(ctx, client, "console", "--no-browser", "--with-parent", "--kubeconfig", kubeconfig, "--open-file", file)

@@ -62,6 +62,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		Agents: known, Secrets: secrets, Keys: &transferclass.Keys{},
 	}
 
+	// The controller delivers zones to the name servers of their classes.
 	controller, err := class.New(class.Config{
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones, Frozen: server.Frozen,
 		Providers: sources.Constructors(), Servers: sources.ListServers, Secrets: secrets, Registry: server.Registry(),
@@ -72,6 +73,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		return err
 	}
 
+	// classes and keys admit secondaries and dynamic updates to the hidden primary.
 	api := informers.Kubizone().V1alpha1()
 	classes, err := transferclass.New(transferclass.Config{
 		Primary: dns, Members: members, Classes: api.DNSClasses(), Zones: api.Zones(), Client: client, Secrets: secrets, Servers: servers,
@@ -96,6 +98,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	}
 	updates.Connect(near.RESTClient())
 
+	// The signer lets BIND sign zones.
 	signer, err := signing.New(signing.Config{
 		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), InForce: controller.InForce,
 		Holder: members.HolderAmong, Views: zones,
@@ -117,7 +120,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		running.Go(func() { classes.Run(ctx) })
 		running.Go(func() { keys.Run(ctx) })
 		running.Go(func() { signer.Run(ctx) })
-		// Until then the names in use are unknown.
+		// Before, the names in use are unknown.
 		if err := members.WaitForSync(ctx); err != nil {
 			return err
 		}

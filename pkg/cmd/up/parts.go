@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// parts are the servers that run in the process of kubizone up, for example etcd and the API server.
+// parts are the servers of kubizone up, for example etcd and the API server.
 type parts struct {
 	// running is in the order of the start. Parts end in reverse order, since later parts use earlier parts (U4).
 	running []*part
@@ -64,7 +64,7 @@ func (p *parts) stop() error {
 	return errors.Join(wrong...)
 }
 
-// If a part fails or ctx ends first, the error comes after do.
+// runDuring returns do's error. If a part fails or ctx ends first, it returns that error when do has returned.
 func (p *parts) runDuring(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

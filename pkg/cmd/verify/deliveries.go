@@ -26,7 +26,8 @@ import (
 
 const byDelivery = "delivery"
 
-// rows are the controller's results for servers not queried here, never Current.
+// addDelivered adds the servers of the Deliveries. rows are the controller's results, never Current, for servers that
+// cannot be queried here.
 func (r *run) addDelivered(ctx context.Context, zone *v1alpha1.Zone) (rows []verify.Report, err error) {
 	all, err := r.listDeliveries(ctx, zone)
 	for _, object := range all {
@@ -35,7 +36,7 @@ func (r *run) addDelivered(ctx context.Context, zone *v1alpha1.Zone) (rows []ver
 	return rows, err
 }
 
-// A former Zone of the same name may have left Deliveries.
+// listDeliveries omits Deliveries of a former Zone of the same name.
 func (r *run) listDeliveries(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.Delivery, error) {
 	list, err := r.client.KubizoneV1alpha1().Deliveries(zone.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {

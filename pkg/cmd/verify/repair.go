@@ -22,7 +22,6 @@ import (
 
 const FieldManager = "kubizone-verify"
 
-// ErrNotRepaired means that a class has not repaired the zone.
 var ErrNotRepaired = errors.New("not every class repaired the zone: see above")
 
 const repairTime = 2 * time.Minute

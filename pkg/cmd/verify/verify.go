@@ -75,7 +75,7 @@ type Result struct {
 	View   string `json:"view,omitempty"`
 	Serial uint32 `json:"serial"`
 	RRsets int    `json:"rrsets"`
-	// Newest is an unsettled zone's newest serial, NotDelivered the reason of the condition Settled.
+	// Newest is the newest serial if changes are held back, and NotDelivered the reason of the condition Settled.
 	Newest       uint32 `json:"newest,omitempty"`
 	NotDelivered string `json:"notDelivered,omitempty"`
 
@@ -256,7 +256,7 @@ func (r *run) readDelivered(ctx context.Context) (*deliveredZone, error) {
 	if err != nil {
 		return nil, fmt.Errorf("entries of zone %s: %w", r.id, err)
 	}
-	// Read the Zone after the entries: an older settledSerial proves that the entries are unsettled.
+	// Read the Zone after the entries, so that an older settledSerial proves that the entries are held back.
 	zones := r.client.KubizoneV1alpha1()
 	object, err := zones.Zones(r.id.Namespace).Get(ctx, r.id.Name, metav1.GetOptions{})
 	if err != nil {

@@ -3,7 +3,6 @@
 
 package alarm
 
-// Names of checks.
 const (
 	Space   = "etcd-space"
 	Corrupt = "etcd-corrupt"

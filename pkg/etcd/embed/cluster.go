@@ -36,16 +36,16 @@ const catchUpEntries = 1000
 
 const memberFile = "member"
 
-// Cluster configures the etcd member of this process as part of a cluster of several members.
+// Cluster configures a Member of a cluster.
 type Cluster struct {
 	// MemberName is this member's name in InitialCluster.
 	MemberName string
-	// InitialCluster lists all members for the first start, separated by commas: "a=https://10.0.0.1:2380,b=https://…".
+	// InitialCluster lists all members for the first start, for example "a=https://10.0.0.1:2380,b=https://…".
 	InitialCluster string
-	// ListenPeer is the address for other members: "https://0.0.0.0:2380". The host must be an IP address.
+	// ListenPeer is the address for other members, for example "https://0.0.0.0:2380". The host must be an IP address.
 	ListenPeer string
-	// CertFile and KeyFile (PEM) identify this member. They are read again at each TLS handshake. The authority in
-	// CAFile must sign nothing but members, because every certificate of the authority is accepted.
+	// CertFile and KeyFile (PEM) identify this member. They are read again at each TLS handshake. The CA in CAFile must
+	// sign only members, because a peer is accepted by any certificate of this CA.
 	CertFile, KeyFile, CAFile string
 }
 
@@ -107,7 +107,7 @@ func memberNames(members types.URLsMap) []string { return slices.Sorted(maps.Key
 func (c *Cluster) tls() transport.TLSInfo {
 	return transport.TLSInfo{
 		CertFile: c.CertFile, KeyFile: c.KeyFile, TrustedCAFile: c.CAFile, ClientCertAuth: true,
-		// After a restart of a pod, DNS may still return the old address. The CA signs nothing but peers anyway.
+		// After a restart of a pod, DNS may still return the old address. The CA signs only members anyway.
 		SkipClientSANVerify: true,
 	}
 }
@@ -125,7 +125,7 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 	to.SnapshotCatchUpEntries = catchUpEntries
 	to.TickMs, to.ElectionMs = defaults.TickMs, defaults.ElectionMs
 	if hasLog(to.Dir) {
-		return nil // the stored configuration prevails (E6)
+		return nil // the stored list of members counts, not the flags (E6)
 	}
 	formed, err := c.findCluster(members, log)
 	if err != nil || formed == nil {
@@ -136,6 +136,7 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 
 func hasLog(etcdDir string) bool { return wal.Exist(filepath.Join(etcdDir, "member", "wal")) }
 
+// findCluster asks the other members for their cluster. It returns nil if none has one, as at the first start of all.
 func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membership.RaftCluster, error) {
 	round, err := rafthttp.NewRoundTripper(c.tls(), peerDialTimeout)
 	if err != nil {
@@ -154,8 +155,8 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 	return formed, nil
 }
 
-// joinFormed configures the first start of a member in a running cluster. A member that lost its data is an error,
-// because an empty member could vote a second time in a term (E6).
+// joinFormed configures the first start of a member in a running cluster. A member that has lost its data gets a
+// *LostMemberError, because an empty member could vote a second time in a term (E6).
 func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
 	initial, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, members)
 	if err != nil {
@@ -167,7 +168,7 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 		return &LostMemberError{Dir: dir.Path(), Member: c.MemberName}
 	}
 	place := formed.Members()[there]
-	if len(place.ClientURLs) > 0 {
+	if len(place.ClientURLs) > 0 { // published at the member's first start
 		return &LostMemberError{Dir: dir.Path(), Member: c.MemberName, Known: true}
 	}
 	if place.ID == initial.MemberByName(c.MemberName).ID { // an initial member that has never started

@@ -28,7 +28,7 @@ const (
 	etcdDir    = "etcd"
 )
 
-// Dir is an opened data directory (E1, E2).
+// Dir is a data directory that this process has locked.
 type Dir struct {
 	path string
 	lock *os.File
@@ -82,7 +82,7 @@ func acquireLock(path string) (*os.File, error) {
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(holder)))
 		return nil, &InUseError{Dir: path, PID: pid}
 	}
-	// The kernel holds the lock. The file's content, the process ID, only serves the error of E1.
+	// The kernel holds the lock. The process ID in the file is only for the InUseError of another process.
 	err = lock.Truncate(0)
 	if err == nil {
 		_, err = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)

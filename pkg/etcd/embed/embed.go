@@ -35,7 +35,7 @@ const (
 	window     = 4 << 20
 )
 
-// Config configures a Member, an etcd server within this process.
+// Config configures a Member.
 type Config struct {
 	// Dir is the data directory. Close Dir after Stop.
 	Dir *Dir
@@ -71,7 +71,7 @@ type Member struct {
 
 // Start starts the member and returns when etcd accepts writes. In a cluster, this needs a majority of the members.
 //
-// The error is ctx's, a *LostMemberError, or names a flag or the directory, and the next step.
+// The error is the cause of ctx's end, a *LostMemberError, or names a flag or the directory, and the next step.
 func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	dir := filepath.Join(cfg.Dir.Path(), etcdDir)
 	if err := cfg.Dir.checkMember(cfg.memberName()); err != nil {
@@ -124,8 +124,8 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	}
 }
 
-// startServer starts etcd in its own goroutine, which the logger's hooks for Fatal and Panic can end without ending the
-// process (E4).
+// startServer starts etcd in a goroutine. When etcd logs a Fatal or Panic line, the logger's hook ends this goroutine
+// instead of the process (E4).
 func (m *Member) startServer(config *etcd.Config) error {
 	result := make(chan error, 1)
 	var server *etcd.Etcd
@@ -160,7 +160,8 @@ func (m *Member) Err() error {
 	}
 }
 
-// Stop closes etcd after the requests in flight, but within two seconds after a failure, or before etcd is ready.
+// Stop answers the requests in flight and closes etcd. If etcd has failed or is not ready, Stop waits two seconds at
+// most.
 func (m *Member) Stop() {
 	m.stop.Do(func() {
 		m.stopping.Store(true)
@@ -194,7 +195,7 @@ func (m *Member) relayFailure() {
 }
 
 // RunningEndpoint returns the endpoint of the etcd that another process runs in the data directory path. ok is false if
-// there is no socket, so that no etcd runs.
+// the directory has no socket.
 func RunningEndpoint(path string) (endpoint string, ok bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -257,7 +258,7 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.QuotaBackendBytes = cmp.Or(cfg.QuotaBytes, DefaultQuotaBytes)
 	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEvery, 1 // there is no other member to catch up
-	c.MaxTxnOps = 512                                            // for batches of the ledger (ledger.wideOps)
+	c.MaxTxnOps = 512                                            // for large batches (facts.wideOps)
 	// A broken watch resumes at the revision of the last progress notification, which must be newer than the last
 	// compaction.
 	c.WatchProgressNotifyInterval = time.Minute
@@ -317,7 +318,8 @@ func (f *failure) setError(err error) {
 	})
 }
 
-// OnWrite records the error of a Fatal or Panic log line. zap calls OnWrite after the line. OnWrite must not return.
+// OnWrite records the error of a Fatal or Panic log line. zap calls OnWrite after the line. OnWrite must not return, so
+// it ends the goroutine.
 func (f *failure) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 	err := errors.New(entry.Message)
 	for _, field := range fields {

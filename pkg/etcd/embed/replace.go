@@ -21,7 +21,7 @@ import (
 // a vote. dataDir is the data directory of a running member. Replace calls report when the new member may be started,
 // and can be repeated after an error.
 //
-// The new member is a learner, without a vote, until all data have arrived, and so blocks no write.
+// Until the new member has all data, it is a learner, without a vote, so that writes do not wait for it.
 func Replace(ctx context.Context, dataDir, member, initialCluster string, report func(line string)) error {
 	endpoint, running := RunningEndpoint(dataDir)
 	if !running {

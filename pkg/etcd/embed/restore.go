@@ -18,19 +18,19 @@ const (
 	solePeer   = "http://127.0.0.1:2380"
 )
 
-// Snapshot names a snapshot file of etcd, with options for the data directory that Restore makes.
+// Snapshot is the input of Restore.
 type Snapshot struct {
 	// Path is a file written by etcdctl snapshot save or backup.Take, with a hash at the end.
 	Path string
-	// Bump is added to etcd's revision, and all earlier revisions are compacted, so that no revision has one content in
-	// the old store and another in the new. 0 keeps the revision.
+	// Bump is added to etcd's revision, and all earlier revisions are compacted. Without this, clients of the old store
+	// would meet a revision again with other content. 0 keeps the revision.
 	Bump int64
 	// MemberName and InitialCluster are those of the first member of a new cluster, which the others join by Replace.
 	// Both are "" for a sole member.
 	MemberName, InitialCluster string
 }
 
-// Restore makes the directory's store from a snapshot, as a whole or not at all. The directory must have no data.
+// Restore creates the directory's store from a snapshot. The directory must have no data, and has none after an error.
 func (d *Dir) Restore(from Snapshot) error {
 	target := filepath.Join(d.path, etcdDir)
 	if d.HasData() {
@@ -64,6 +64,7 @@ func (d *Dir) Restore(from Snapshot) error {
 		return fmt.Errorf("data-dir %s: %s cannot be restored: %w", d.path, from.Path, err)
 	}
 
+	// Rename last, so that a crash leaves no incomplete store.
 	err := os.Chmod(partial, 0o700)
 	if err == nil {
 		err = d.SetMember(from.MemberName)

@@ -26,8 +26,8 @@ type Change struct {
 	Deleted  bool
 }
 
-// ReadSnapshot reads the snapshot file path and calls each once for every change of a key, lowest revision first. After
-// a compaction, a snapshot may contain only the last change of a key. An error of the file ends the read.
+// ReadSnapshot calls each for every change of a key in a snapshot file, lowest revision first. After a compaction, a
+// snapshot may contain only the last change of a key. An error of the file ends the read.
 func ReadSnapshot(path string, each func(Change)) error {
 	return readSnapshot(path, func(tx *bbolt.Tx) error {
 		bucket := tx.Bucket(schema.Key.Name())

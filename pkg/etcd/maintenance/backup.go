@@ -12,10 +12,9 @@ import (
 )
 
 // lastBackupKey returns the key of the time of the last complete backup, in RFC 3339. The time is written after the
-// backup, so a backup contains the time of the previous one.
+// backup, so a backup contains the time of the previous backup.
 func lastBackupKey(prefix string) string { return prefix + "/maintenance/last-backup" }
 
-// WriteBackupTime stores at as the time of the last complete backup.
 func WriteBackupTime(ctx context.Context, client *clientv3.Client, prefix string, at time.Time) error {
 	_, err := client.Put(ctx, lastBackupKey(prefix), at.UTC().Format(time.RFC3339))
 	return err

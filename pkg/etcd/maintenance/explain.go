@@ -19,7 +19,7 @@ import (
 
 const ReasonInsufficientStorage metav1.StatusReason = "InsufficientStorage"
 
-// txnTimeout is within the five seconds of M5.
+// txnTimeout leaves a second of the five that M5 allows.
 const txnTimeout = 4 * time.Second
 
 var errUnanswered = errors.New("no answer within " + txnTimeout.String())
@@ -61,8 +61,8 @@ func explainUnknown(ctx context.Context, err error) error {
 			"administrators check etcd with kubectl kubizone doctor")
 }
 
-// Explain returns a KV that sends an unanswered write again (M5), and whose errors are API errors that name the next
-// step (M2).
+// Explain wraps a KV. Transactions without an answer are sent again (M5), and errors about etcd's state become API
+// errors with the next step (M2).
 func Explain(kv clientv3.KV) clientv3.KV { return explained{kv} }
 
 type explained struct{ clientv3.KV }

@@ -37,11 +37,13 @@ const (
 	// usualQuota is etcd's default quota, assumed of members before 3.6, which report none.
 	usualQuota  = 2 << 30
 	keepHistory = time.Minute
+	// lockSeconds is longer than defragmentTimeout. While etcd is full, each member has turns of turnSeconds for its
+	// defragmentation.
 	lockSeconds = 240
 	turnSeconds = 15
 )
 
-// Keeper prevents an etcd cluster from running out of space: a Keeper checks all members, compacts their history and
+// Keeper prevents an etcd cluster from running out of space. A Keeper checks all members, compacts their history and
 // defragments them. Several servers may run a Keeper for the same cluster.
 type Keeper struct {
 	client                 *clientv3.Client
@@ -87,7 +89,7 @@ func (k *Keeper) State() (state State, full, corrupt bool) {
 	return k.state, k.full != nil, k.corrupt != nil
 }
 
-// NewKeeper returns a Keeper that does nothing before Run. All keys of the server begin with prefix.
+// NewKeeper returns a Keeper for a server whose keys begin with prefix.
 func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegistry) *Keeper {
 	return &Keeper{
 		client: client, lockKey: prefix + "/maintenance/defragment", backupKey: lastBackupKey(prefix), metrics: NewMetrics(registry),
@@ -117,8 +119,8 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Checks returns the health checks "etcd-space" and "etcd-corrupt" for /healthz. A failing check in /readyz would take
-// the server out of service, for reads as well (M2).
+// Checks returns the health checks "etcd-space" and "etcd-corrupt" for /healthz. In /readyz, a failure would take the
+// server out of service, for reads as well (M2).
 func (k *Keeper) Checks() []healthz.HealthChecker {
 	check := func(name string, state *error) healthz.HealthChecker {
 		return healthz.NamedCheck(name, func(*http.Request) error {
@@ -215,8 +217,8 @@ type revisionAt struct {
 	time     time.Time
 }
 
-// compactHistory compacts etcd if the database has grown much, because the API server's compactor keeps five minutes of
-// history, enough to fill the quota.
+// compactHistory compacts etcd if the database grows fast. The API server's compactor keeps five minutes of history,
+// and these may fill the quota.
 func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	now, quota := revisionAt{m.Header.Revision, time.Now()}, m.quota()
 	last := len(k.recentRevisions)
@@ -231,9 +233,9 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	written := m.DbSizeInUse - k.leastInUse
 	upTo := int64(0)
 	switch {
-	case m.DbSizeInUse >= quota/10*7 && written >= quota/64 && last > 0:
+	case m.DbSizeInUse >= quota/10*7 && written >= quota/64 && last > 0: // keep the history since the last check
 		upTo = k.recentRevisions[last-1].revision
-	case written >= quota/8 && old > 0:
+	case written >= quota/8 && old > 0: // keep the history of keepHistory
 		upTo = k.recentRevisions[old-1].revision
 	}
 	k.recentRevisions = k.recentRevisions[max(0, old-1):]
@@ -245,7 +247,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	if _, err := k.client.Compact(limited, upTo); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
-	k.leastInUse = m.DbSizeInUse // at the next check
+	k.leastInUse = m.DbSizeInUse // the next check lowers it
 	klog.FromContext(ctx).V(2).Info("Compacted etcd", "revision", upTo, "inUse", m.DbSizeInUse, "quota", quota)
 	return nil
 }
@@ -315,6 +317,7 @@ func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, er
 }
 
 func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
+	// 1. Find a member that has much free space and was not defragmented recently.
 	due := -1
 	for i, m := range members {
 		if m.DbSize <= m.quota()/2 || m.free() <= m.DbSize/2 || m.free() < k.minReclaim {
@@ -330,6 +333,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	if due < 0 {
 		return nil
 	}
+	// 2. Lock, because a member does not answer during its defragmentation, and the others must.
 	session, err := concurrency.NewSession(k.client, concurrency.WithTTL(lockSeconds), concurrency.WithContext(ctx))
 	if err != nil {
 		return fmt.Errorf("etcd: a session for the lock of defragmentation: %w", err)
@@ -345,6 +349,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	if err := k.handOver(ctx, members[due]); err != nil {
 		return err
 	}
+	// 3. Write the key before the defragmentation, so that a failure is not repeated at once.
 	lease, err := k.client.Grant(ctx, defragmentIntervalSeconds)
 	if err != nil {
 		return fmt.Errorf("etcd: noting a defragmentation: %w", err)
@@ -355,7 +360,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	return k.defragmentMember(ctx, members[due])
 }
 
-// doneKey returns the key that exists, by a lease, until the member may be defragmented again.
+// doneKey returns the key whose lease expires when the member may be defragmented again.
 func (k *Keeper) doneKey(m member) string { return fmt.Sprintf("%s/%x", k.lockKey+"ed", m.id()) }
 
 // handOver moves the raft leadership from m to another member. All writes would wait during a leader's defragmentation.
@@ -404,9 +409,8 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// freeSpace makes etcd accept writes again after the alarm NOSPACE, which a member raises when its database exceeds the
-// quota: it compacts etcd, defragments a member, and disarms the alarms of members below the quota (M2, M4). alarms are
-// the IDs of the members with the alarm.
+// freeSpace makes etcd accept writes again after the alarm NOSPACE. It compacts etcd, defragments a member, and disarms
+// the alarms of members below the quota. alarms are the IDs of the members with the alarm.
 func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()
@@ -420,8 +424,8 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
 
-	// Defragment a single member at a time, because a member does not answer meanwhile. All servers choose the same
-	// member by the clock: etcd takes no writes now, so a lock is impossible.
+	// Defragment a single member at a time, because a member does not answer meanwhile. etcd takes no writes now, so a
+	// lock is impossible. Instead, all servers choose the same member by the clock.
 	next, err := k.nextMember(limited)
 	if err != nil {
 		return err

@@ -12,7 +12,6 @@ type Metrics struct {
 	defragmentations   *metrics.CounterVec
 }
 
-// NewMetrics registers a Keeper's metrics.
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	const namespace, subsystem = "kubizone", "etcd"
 	gauge := func(name, help string) *metrics.GaugeVec {

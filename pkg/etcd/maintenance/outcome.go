@@ -19,14 +19,15 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A healthy etcd may lose an answer: a leader that hands over or ends silently drops writes forwarded to it.
+// Even a healthy etcd may leave a write unanswered, because a leader that ends or hands over drops writes forwarded to
+// it.
 //
-// An unanswered transaction that compares the revision of a written key is sent again. If the first copy was carried
-// out, the revision has changed, etcd rejects the second copy, and the key's history shows the outcome.
+// An unanswered transaction that compares the revision of a written key is sent again. If the first copy was applied,
+// the revision has changed, and etcd rejects the second copy. Then the key's history shows the outcome.
 
 const (
-	// An unanswered write is sent a second time after resendAfter, and a third time after twice that. Not more often,
-	// because etcd may only be slow.
+	// An unanswered write is sent a second time after resendAfter, and a third time after twice that. More copies would
+	// burden a slow etcd.
 	resendAfter = time.Second
 	repeatPause = 50 * time.Millisecond
 	maxProbes   = 100
@@ -75,7 +76,7 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 
 func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
 	again := t.isResendable()
-	var doubt error // why it is unknown whether a sent copy was carried out
+	var doubt error // why it is unknown whether an earlier copy was applied, or nil
 	for timeout := resendAfter; ; {
 		trying, end := ctx, context.CancelFunc(func() {})
 		if again {
@@ -87,9 +88,9 @@ func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, er
 		switch {
 		case err == nil && (response.Succeeded || doubt == nil):
 			return response, nil
-		case err == nil:
+		case err == nil: // an earlier copy may be the reason of the refusal
 			return t.findOutcome(ctx, response, doubt)
-		case isProposalDropped(err): // certainly not carried out
+		case isProposalDropped(err): // certainly not applied
 		case again && (late || isUnanswered(err)):
 			if late {
 				err, timeout = errSlow, 2*timeout
@@ -125,12 +126,12 @@ func (t *explainedTxn) isResendable() bool {
 	return slices.ContainsFunc(t.then, func(op clientv3.Op) bool { return t.comparedRevision(op.KeyBytes()) > 0 })
 }
 
-// findOutcome returns the outcome of a first copy after refusal, the answer to the second: success if the
-// first was carried out, refusal if not, and doubt while a late copy may be carried out, or if etcd has compacted the
-// revisions in question.
+// findOutcome returns the outcome of a transaction if etcd has answered a later copy with refusal. The outcome is
+// success if an earlier copy was applied, or else refusal. The error is doubt if an earlier copy may still be applied,
+// or if the revisions in question cannot be read.
 //
-// The transaction compares the revision of a written key, so only the next change of this key can be the transaction.
-// Another transaction may put equal values at some of its keys: at that revision, all its keys must be as written.
+// Only the next change of a compared key can be the transaction. Another transaction may write equal values to some of
+// its keys, so all keys are compared at that revision.
 func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnResponse, doubt error) (*clientv3.TxnResponse, error) {
 	found, now, err := t.readWrittenKeys(ctx, 0)
 	if err != nil {
@@ -167,8 +168,8 @@ func (t *explainedTxn) comparedRevision(key []byte) int64 {
 	return 0
 }
 
-// findNextChange returns the revision of the first write or deletion of a key after revision was. The caller knows that
-// the key has changed by revision now. The error ErrCompacted means that the change may precede the last compaction.
+// findNextChange returns the revision of a key's first write or deletion after revision was, by a binary search. The
+// key must have changed by revision now. ErrCompacted means that the change may precede the last compaction.
 func (t *explainedTxn) findNextChange(ctx context.Context, key string, was, now int64) (int64, error) {
 	before, at, seen := was, now, true
 	for at > before+1 {

@@ -16,9 +16,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Probe returns an error if Kubizone cannot use the etcd: because transactions of several compares and operations are
-// unsupported, as in kine (M3), or because the store was restored with its old revision, so that clients would see
-// revisions twice (M6).
+// Probe returns an error if Kubizone cannot use this etcd. Either transactions of several compares and operations are
+// unsupported, as in kine, or the store was restored with its old revision, and clients would see revisions twice.
 func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 	one, other := prefix+"/probe/one", prefix+"/probe/other"
 	_, err := client.Txn(ctx).
@@ -44,12 +43,12 @@ const (
 	lookAgain = 200 * time.Millisecond
 )
 
-// BeganKey returns the key of the number that etcd's revision exceeded the length of its raft log by at the first start
-// of a server. Package backup deletes the key in a restored store.
+// BeganKey returns the key at which the first start of a server stores etcd's revision minus its raft index. Package
+// backup deletes the key in a restored store.
 func BeganKey(prefix string) string { return prefix + "/maintenance/began" }
 
-// refuseRestored returns an error if the store was restored with its old revision (M6). Each revision takes a log
-// entry, so revision minus log length never grows, except in a restored store, whose log is new. A copied data
+// refuseRestored returns an error if the store was restored with its old revision (M6). Each revision takes an entry of
+// the raft log, so revision minus raft index never grows, except in a restored store, whose log is new. A copied data
 // directory has its log, and is not detected.
 func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string) error {
 	r, err := client.Get(ctx, BeganKey(prefix))
@@ -95,6 +94,7 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 	}
 }
 
+// revisionAhead returns bounds of revision minus raft index, by two status requests, because writes go on meanwhile.
 func revisionAhead(ctx context.Context, client *clientv3.Client) (least, most int64, err error) {
 	var wrong []error
 	for _, endpoint := range client.Endpoints() {

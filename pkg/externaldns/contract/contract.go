@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// MediaType is the type of all bodies. external-dns compares octets.
+	// MediaType is the type of all bodies. external-dns compares the text exactly.
 	MediaType = "application/external.dns.webhook+json;version=1"
 	// MaxBody is the maximum size in octets, as in external-dns.
 	MaxBody = 32 << 20
@@ -27,10 +27,9 @@ const (
 	labelOwned = "ownedRecord"
 )
 
-// Types are the types that external-dns knows.
 var Types = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NAPTR, rdata.NS, rdata.PTR, rdata.SRV, rdata.TXT}
 
-// Endpoint is an RRset in external-dns. external-dns sends the additions of a provider back unchanged.
+// Endpoint is an RRset in external-dns, which returns a provider's additions unchanged.
 type Endpoint struct {
 	DNSName          string            `json:"dnsName,omitempty"`
 	Targets          []string          `json:"targets,omitempty"`
@@ -41,13 +40,12 @@ type Endpoint struct {
 	ProviderSpecific []Property        `json:"providerSpecific,omitempty"`
 }
 
-// Property is a provider's setting.
 type Property struct {
 	Name  string `json:"name,omitempty"`
 	Value string `json:"value,omitempty"`
 }
 
-// Changes are the changes that external-dns requests. The old and the new endpoint of an update have the same index.
+// Changes are requested by external-dns. The old and the new endpoint of an update have the same index.
 type Changes struct {
 	Create    []*Endpoint `json:"create,omitempty"`
 	UpdateOld []*Endpoint `json:"updateOld,omitempty"`
@@ -55,7 +53,6 @@ type Changes struct {
 	Delete    []*Endpoint `json:"delete,omitempty"`
 }
 
-// Key identifies an RRset.
 type Key struct {
 	Name name.Name
 	Type rdata.Type
