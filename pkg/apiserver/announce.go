@@ -35,7 +35,7 @@ const (
 	refusedInterval                          = 10 * time.Second
 	actionHide, actionTake                   = "Hide", "Take"
 	maxNote                                  = 1024
-	// maxQueued bounds waiting Events, queuedRate writes in a second: admission uses the same client.
+	// maxQueued bounds queued Events, queuedRate their writes a second, because admission uses the same client.
 	maxQueued   = 1000
 	queuedRate  = 10
 	maxRefused  = 1000
@@ -47,7 +47,7 @@ type announcer struct {
 	recorder     events.EventRecorder
 	queue        *eventQueue
 	recentEvents *cache.LRUExpireCache
-	// members returns a namespace's first Record at an owner of a zone (UID).
+	// members returns the name and UID of a namespace's first Record at an owner name, in the zone with a UID.
 	members    func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
 	lastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 }
@@ -132,6 +132,7 @@ func (q *eventQueue) dequeueEvent() (e queuedEvent, ok bool) {
 	return e, true
 }
 
+// announceWithdrawn queues an Event that the object leaves its zone at endsAt (Unix seconds), or stays if endsAt is 0.
 // The reference has no resourceVersion, so that an object's Events form a series.
 func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message string) {
 	if a.recorder == nil {

@@ -34,8 +34,8 @@ const (
 
 var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 
-// applyDelegatedAuthentication is upstream's ApplyTo, but an empty list of allowed names allows no requestheader
-// certificate, and anonymous clients reach only healthPaths (A6).
+// applyDelegatedAuthentication replaces ApplyTo of k8s.io/apiserver, where an empty list of allowed names lets every
+// requestheader certificate name a user. Here none may, and anonymous clients reach only healthPaths (A6).
 func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.DelegatingAuthenticationOptions,
 	client kubernetes.Interface, config *genericapiserver.Config) error {
 	factory := authenticatorfactory.DelegatingAuthenticatorConfig{
@@ -204,7 +204,7 @@ func (k *knownCA) VerifyOptions() (x509.VerifyOptions, bool) {
 	return k.first.VerifyOptions()
 }
 
-// neverEmpty replaces an empty list, which upstream reads as every client, by a name without a client.
+// neverEmpty replaces an empty list, which means every client in k8s.io/apiserver, by a name that no client has.
 type neverEmpty struct {
 	names  headerrequest.StringSliceProvider
 	nobody string

@@ -35,8 +35,8 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource, example runti
 	return options, err
 }
 
-// newDecorator returns the factory of a resource's storage, from etcd up: connect's client, upstream's store, wrap,
-// upstream's watch cache, above. Caches must not share a client.
+// newDecorator returns the factory of a resource's storage. The layers, from etcd up, are a client from connect, the
+// store of k8s.io/apiserver, wrap, the watch cache of k8s.io/apiserver, and above. Caches must not share a client.
 func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, versions *subrev.Mapping,
 	wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error),
 	above func(storage.Interface) storage.Interface) generic.StorageDecorator {
