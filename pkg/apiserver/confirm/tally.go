@@ -25,7 +25,8 @@ type tally struct {
 	withdrawn            int
 }
 
-// readyReason is "" if confirmed or in no zone; adoptedReason is "" in a zone.
+// waiting is a Record's part in the metrics. readyReason is "" for a confirmed Record, and in no zone. adoptedReason is
+// "" in a zone.
 type waiting struct {
 	readyReason, adoptedReason string
 	withdrawn                  bool

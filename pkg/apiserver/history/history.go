@@ -108,7 +108,7 @@ func (h Reader) ReadRemoved(ctx context.Context, namespace, name string, ask zon
 	return answerRemoved(h.Ledger.RemovedHistory(ctx, namespace, name, bounded))
 }
 
-// ReadRemovedFQDN reads the ledger, without a namespace also Zones of former namespaces.
+// ReadRemovedFQDN reads the ledger. Without a namespace it includes Zones of deleted namespaces.
 func (h Reader) ReadRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask zone.HistoryQuery) (*zone.HistoryPage,
 	*v1alpha1.Zone, error) {
 	bounded := boundLedger(ask, 0)

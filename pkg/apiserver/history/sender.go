@@ -83,7 +83,7 @@ type lostSteps struct {
 	Time time.Time `json:"time"`
 }
 
-// Queue adds the steps of a committed write. states has JSON of v1alpha1.HistoryState by step and uid.
+// Queue adds the steps of a committed write. states has JSON of v1alpha1.HistoryState by step and UID.
 func (s *Sender) Queue(object *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage) {
 	for i := range steps {
 		item := zone.HistoryItem{FQDN: object.Status.FQDN, View: object.Status.View, Namespace: object.Namespace, Name: object.Name,

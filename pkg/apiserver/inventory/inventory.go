@@ -32,7 +32,7 @@ type Reader struct {
 	Processes *heartbeat.Watcher
 	// EtcdState returns the last check of etcd, and whether the alarms NOSPACE (full) and CORRUPT are set.
 	EtcdState func() (state maintenance.State, full, corrupt bool)
-	// ListGone lists namespaces that no longer exist, but left objects here; false if unknown.
+	// ListGone lists deleted namespaces with objects here. The result is false if unknown.
 	ListGone func() ([]string, bool)
 	// Permissions lists the RBAC rules that the server lacks; nil without a kube-apiserver.
 	Permissions func() []string
@@ -47,7 +47,7 @@ func (r *Reader) Run(ctx context.Context) error {
 	return nil
 }
 
-// ExplainStale returns the cause NoController, or "".
+// ExplainStale returns why Deliveries are stale (no controller works), or "".
 func (r *Reader) ExplainStale() string {
 	if r.Processes == nil {
 		return ""
@@ -59,7 +59,6 @@ func (r *Reader) ExplainStale() string {
 	return cause.Reason + ": " + cause.Message
 }
 
-// ReadStatus returns the present state.
 func (r *Reader) ReadStatus() v1alpha1.InstallationStatus {
 	s := v1alpha1.InstallationStatus{Version: version.Number()}
 	miss := func(part, format string, args ...any) {

@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	// interval is between checks; after an error it is retry, doubled up to interval.
+	// interval is the time between checks. After an error it is retry, doubled up to interval.
 	interval = 30 * time.Second
 	retry    = time.Second
 	// settle is the time for every kube-apiserver to see an authority in caBundle, before its leaf is served.
@@ -82,7 +82,8 @@ type Provider struct {
 	clock  clock.Clock
 	name   string
 
-	// pass serializes checks: upstream calls RunOnce and Run at the same time. It guards the next two fields.
+	// pass serializes checks, because k8s.io/apiserver calls RunOnce and Run concurrently. It guards the next two
+	// fields.
 	pass sync.Mutex
 	// trustedSince is when this process first saw a certificate authority in caBundle.
 	trustedSince map[identity]time.Time
@@ -99,7 +100,7 @@ var (
 	_ dynamiccertificates.ControllerRunner       = (*Provider)(nil)
 )
 
-// New sends no request.
+// New returns a Provider without a certificate. It sends no request.
 func New(config Config) (*Provider, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func (p *Provider) AddListener(listener dynamiccertificates.Listener) {
 	p.listeners = append(p.listeners, listener)
 }
 
-// RunOnce checks and renews. It fails only without a certificate to serve; Run retries.
+// RunOnce checks and renews. It fails only if there is no certificate to serve. Run retries.
 func (p *Provider) RunOnce(ctx context.Context) error {
 	err := p.checkAll(ctx)
 	if err == nil {
@@ -181,8 +182,8 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 	}
 }
 
-// checkAll reads the APIService before the Secret: the write of caBundle compares its resourceVersion (C3). The leaf is
-// served last (C2).
+// checkAll reads the APIService before the Secret. If another replica changes the Secret and caBundle meanwhile, the
+// write of caBundle fails by its resourceVersion (C3). The leaf is served last (C2).
 func (p *Provider) checkAll(ctx context.Context) error {
 	p.pass.Lock()
 	defer p.pass.Unlock()
@@ -212,7 +213,7 @@ func (p *Provider) checkAll(ctx context.Context) error {
 		return errors.Join(err, failure, wrong)
 	}
 	p.lastRead = material
-	// The main APIService is written last: an authority settled there is settled in all.
+	// The main APIService is written last, so an authority that is trusted there is trusted in all.
 	for _, one := range further {
 		wrong = errors.Join(wrong, p.writeBundle(ctx, one, material))
 	}
@@ -360,7 +361,7 @@ func (p *Provider) serveLeaf(ctx context.Context, m *material, unregistered bool
 		switch now := p.clock.Now(); {
 		case p.served.authority.Cert.Equal(m.authority.Cert):
 		case trusted && now.Sub(since) >= settle:
-		case unregistered: // no request is forwarded
+		case unregistered: // kube-apiserver forwards no request
 		case now.After(p.served.leaf.Cert.NotAfter):
 		default:
 			return

@@ -22,7 +22,7 @@ const (
 	sharedParts   = 1000
 )
 
-// Codec decodes a watch's events.
+// Codec decodes watch events so that equal parts of objects share memory.
 type Codec struct {
 	runtime.Codec
 	lastVersions *lru.Cache // from types.UID to sharedFields
