@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Serializer is a NegotiatedSerializer whose decoders' errors name each wrong field. Creater creates empty objects.
+// Serializer is a NegotiatedSerializer whose decoders name each wrong field in their errors.
 type Serializer struct {
 	runtime.NegotiatedSerializer
 	Creater runtime.ObjectCreater
@@ -36,7 +36,7 @@ type decoder struct {
 	creater runtime.ObjectCreater
 }
 
-// Decode decodes, and explains the error. A strict decoding error keeps its kind and duplicate fields.
+// Decode explains the error of the wrapped decoder. A strict decoding error keeps its type and duplicate fields.
 func (d decoder) Decode(text []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object,
 	*schema.GroupVersionKind, error) {
 	object, kind, err := d.Decoder.Decode(text, defaults, into)
@@ -69,7 +69,7 @@ type fault struct{ field, detail string }
 
 func (f fault) Error() string { return cmp.Or(f.field, "the body") + ": " + f.detail }
 
-// Read decodes JSON or YAML, and keeps the form of numbers; nil for other text.
+// Read decodes JSON or YAML, with numbers as json.Number. It returns nil for other text.
 func Read(text []byte) (value any) {
 	if !json.Valid(text) {
 		text, _ = yaml.YAMLToJSON(text) // the server's decoder has the error
@@ -81,8 +81,8 @@ func Read(text []byte) (value any) {
 }
 
 // Explain returns at most ten messages about a decoded JSON value that does not fit a Go type, for example
-// "spec.limits: got list []; want an object". path is the field with the value; "" for a whole object. If strict,
-// unknown fields are faults too, but not directives of a strategic merge patch, such as $patch.
+// "spec.limits: got list []; want an object". path is the field with the value, or "" for a whole object. If strict,
+// unknown fields are faults too, except directives of a strategic merge patch, such as $patch.
 func Explain(value any, of reflect.Type, path string, strict bool) (faults []error) {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()

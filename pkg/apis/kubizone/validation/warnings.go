@@ -21,10 +21,10 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// maxWarnings bounds the warnings of a response, each an HTTP header.
+// maxWarnings bounds the warnings of a response. Each is an HTTP header.
 const maxWarnings = 20
 
-// PublishWarnings warns of kubi.zone/publish-deletions without a serial (S7.9).
+// PublishWarnings warns of an annotation kubi.zone/publish-deletions without a serial.
 func PublishWarnings(after, before *v1alpha1.Zone) []string {
 	text := after.Annotations[v1alpha1.AnnotationPublishDeletions]
 	if text == "" || text == before.Annotations[v1alpha1.AnnotationPublishDeletions] {
@@ -62,7 +62,7 @@ func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 
 const maxNegative = 86400
 
-// Lower SOA timers give a warning, in seconds.
+// Lower SOA timers get a warning. In seconds.
 const (
 	minRefresh = 300
 	minRetry   = 60
@@ -123,8 +123,9 @@ func RetentionWarnings(after, before *v1alpha1.Zone) []string {
 		"-o json", of(after), of(before)))}
 }
 
-// OpenRuleWarnings warns of rules newly open to every namespace, as they name none. In new rules for tenants it warns
-// of "@" (gives nothing), and of patterns such as "_acme-challenge.*" that match below names of all namespaces.
+// OpenRuleWarnings warns of rules that have become open to every namespace, because they name none. In new rules for
+// tenants it warns of "@", which gives nothing, and of patterns that match below names of all namespaces, for example
+// "_acme-challenge.*".
 func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	open := func(all []v1alpha1.DelegationRule, i int) bool {
 		return i < len(all) && all[i].Namespace == "" && len(all[i].Namespaces) == 0
@@ -146,7 +147,7 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 
 func tenantWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
 	others := func(ns string) bool { return ns != "" && ns != own }
-	// The rule has no tenants.
+	// The rule is for the zone's own namespace alone.
 	if slices.Contains(namespaces, own) && !slices.ContainsFunc(namespaces, others) {
 		return nil
 	}
@@ -201,7 +202,6 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 	return warnings
 }
 
-// DelegationWarnings warns of probable mistakes.
 func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 	of := &delegation.Spec
 	warnings := ruleWarnings(of.Records, of.Zones, "spec", func(string, string) []string { return nil })
@@ -250,7 +250,7 @@ func boundWarnings(warnings []string) []string {
 	return append(warnings[:maxWarnings-1:maxWarnings-1], fmt.Sprintf("and %d more warnings", left))
 }
 
-// RecordWarnings warns of probable mistakes (S5.14).
+// RecordWarnings warns of probable mistakes.
 func RecordWarnings(record *v1alpha1.Record) []string {
 	rrtype, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {
@@ -282,7 +282,7 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 	return boundWarnings(warnings)
 }
 
-// Other TTLs give a warning, in seconds.
+// Other TTLs get a warning. In seconds.
 const (
 	minTTL = 5
 	maxTTL = 30 * 86400
