@@ -47,7 +47,7 @@ type announcer struct {
 	recorder     events.EventRecorder
 	queue        *eventQueue
 	recentEvents *cache.LRUExpireCache
-	// members returns the name and UID of a namespace's first Record at an owner name, in the zone with a UID.
+	// members returns the name and UID of a namespace's first Record at an owner name. zone is a UID.
 	members    func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
 	lastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 }
@@ -67,9 +67,9 @@ type queuedEvent struct {
 	zone *v1alpha1.Zone
 }
 
-// eventQueue has the Kubernetes Events that wait to be written. Each namespace has its own queue, and the namespaces
-// take turns, so a namespace with many Events delays no other. At most maxQueued Events wait in total. Beyond that, a
-// new Event replaces the last Event of the longest queue. It is dropped if its own queue is nearly as long.
+// eventQueue has the Kubernetes Events to be written. Namespaces alternate, so a namespace with many Events delays no
+// other. Beyond maxQueued Events, a new Event replaces the last Event of the namespace with most Events, or is dropped
+// if its own namespace has nearly as many.
 type eventQueue struct {
 	mu sync.Mutex
 	// waiting has the Events by namespace, oldest first. A namespace without Events has no key.
@@ -132,8 +132,8 @@ func (q *eventQueue) dequeueEvent() (e queuedEvent, ok bool) {
 	return e, true
 }
 
-// announceWithdrawn queues an Event that the object leaves its zone at endsAt (Unix seconds), or stays if endsAt is 0.
-// The reference has no resourceVersion, so that an object's Events form a series.
+// announceWithdrawn announces that an object leaves its zone at endsAt (Unix seconds), or stays if 0. The reference has
+// no resourceVersion, so that an object's Events form a series.
 func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message string) {
 	if a.recorder == nil {
 		return

@@ -43,8 +43,8 @@ type budgetJudge struct {
 }
 
 // allowWrite returns an error if the write exceeds the budget of the object's namespace. The subresources finalizers
-// and dnssec always pass, because deliveries and DS rollovers must not wait for a busy tenant. The growth of a status,
-// whose size has a limit of its own, does not count as stored. No Role of a namespace grants these three.
+// and dnssec always pass, because deliveries and DS rollovers must not wait for a busy tenant. The growth of a status
+// does not count as stored. No Role of a namespace grants these three.
 func (j budgetJudge) allowWrite(ctx context.Context, w budgetedWrite) error {
 	grows := j.countOctets(w.after)
 	if w.before != nil {
@@ -95,9 +95,8 @@ func (j budgetJudge) countOctets(object sized) int64 {
 	return j.keys.StoredOctets(j.keys.Objects(resource)+object.GetNamespace()+"/"+object.GetName(), object.Size(), 0)
 }
 
-// budgeted wraps the etcd storage of a resource, for example of Zones, and refuses a write beyond a budget of the
-// object's namespace (octets stored, octets written over time). It lies below the watch cache, so it measures objects
-// as etcd stores them.
+// budgeted wraps the etcd storage of a resource, and refuses writes beyond a budget of the object's namespace. It lies
+// below the watch cache, so it measures objects as etcd stores them.
 type budgeted struct {
 	storage.Interface
 	judge    budgetJudge

@@ -35,8 +35,7 @@ const (
 	dialTimeout      = 20 * time.Second
 	keepAliveTime    = 30 * time.Second
 	keepAliveTimeout = 10 * time.Second
-	// window is the flow-control window in octets. gRPC's dynamic window would add a ping to each request of a single
-	// caller.
+	// window is in octets. gRPC's dynamic window would add a ping to each request of a single caller.
 	window = 4 << 20
 )
 
@@ -97,7 +96,7 @@ func Reachable(ctx context.Context, where storagebackend.TransportConfig) error 
 	return client.Close()
 }
 
-// lastFailure explains why the connection fails. It sends a request, because gRPC reports causes only to requests.
+// lastFailure sends a request, because gRPC reports causes only to requests.
 func lastFailure(connection *grpc.ClientConn) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

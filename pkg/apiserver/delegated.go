@@ -69,8 +69,8 @@ const (
 	authenticationTimeout = 10 * time.Second
 )
 
-// NewDelegated returns a server behind a kube-apiserver. See New for the next calls. It fails if a file is unreadable,
-// kube-apiserver does not answer, or authentication would admit every client.
+// NewDelegated is New behind a kube-apiserver. It fails if a file is unreadable, kube-apiserver does not answer, or
+// authentication would admit every client.
 func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	// 1. Serving, authentication, authorization, audit.
 	registry := install.New()

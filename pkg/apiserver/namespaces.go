@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// namespaces looks up Namespaces. In a standalone server all fields are nil, and every namespace exists.
+// In a standalone server all fields are nil, and every namespace exists.
 type namespaces struct {
 	lister   listers.NamespaceLister
 	synced   cache.InformerSynced

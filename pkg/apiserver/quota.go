@@ -9,8 +9,8 @@ import (
 	"k8s.io/apiserver/pkg/quota/v1/generic"
 )
 
-// quotas configures the ResourceQuota plugin for count/records.kubi.zone. The plugin in kube-apiserver does not see
-// writes to an aggregated API.
+// quotas configures the ResourceQuota plugin for count/records.kubi.zone. kube-apiserver's plugin does not see our
+// writes.
 type quotas struct{}
 
 var _ admission.PluginInitializer = quotas{}

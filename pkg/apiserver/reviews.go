@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// addReviews registers the review types as their internal version too, because k8s.io/apiserver decodes to that.
+// The generic apiserver decodes to the internal version, so addReviews registers the served types as internal too.
 func addReviews(scheme *runtime.Scheme) {
 	utilruntime.Must(authenticationv1.AddToScheme(scheme))
 	utilruntime.Must(authorizationv1.AddToScheme(scheme))

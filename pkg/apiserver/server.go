@@ -118,14 +118,14 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		return nil, err
 	}
 
-	// Charge the octets of each transaction to budgets.
+	// Charge transactions to budgets.
 	s.keeper = maintenance.NewKeeper(s.client.Client, Prefix, s.registry)
 	if limits != nil {
 		s.budgets = budget.New(budget.Config{Limits: *limits, Quota: s.keeper.Quota, Override: s.namespaces.budgetOf, Registry: s.registry})
 		s.client.Client.KV = ledgeretcd.MeterKV(s.client.Client.KV, s.budgets.Charge)
 	}
 
-	// Open the ledger. Its callbacks use fields that assembleServer sets.
+	// Open the ledger. assembleServer sets the fields of its callbacks.
 	s.compactor = etcd3.StartCompactorPerEndpoint(s.client.Client, etcd.StorageConfig.CompactionInterval)
 	stored := ledger.Config{
 		Client: s.client.Client, Prefix: Prefix,
@@ -195,8 +195,8 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	)
 	config.HealthzChecks = append(config.HealthzChecks, s.keeper.Checks()...)
 
-	// Handlers, outermost first: closeConnections, EndSlowClients, the chain of k8s.io/apiserver, checkBodies
-	// (generic.go), refuseUntilReady, changeset.WithRequest, the API.
+	// Handlers, outermost first: closeConnections, EndSlowClients, the generic apiserver's, checkBodies (generic.go),
+	// refuseUntilReady, changeset.WithRequest, the API.
 	chain := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
 		return s.closeConnections(chain(s.refuseUntilReady(changeset.WithRequest(handler), c), c))
@@ -268,7 +268,7 @@ func (s *Server) countClusters(ctx context.Context, namespace string) (int64, er
 
 func (s *Server) installGroups(registry install.Registry, options generic.RESTOptionsGetter, stored storageOptions,
 	items direct.Config) error {
-	// 1. Stored objects: Records, Delegations, Deliveries, DNSClasses, Zones.
+	// 1. Stored objects.
 	keys := s.ledger.Layout()
 	judge := budgetJudge{s.budgets, keys}
 	paths := map[string]rest.Storage{}
@@ -326,7 +326,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	}
 	delivered.zones = paths["zones"].(rest.Getter)
 
-	// 2. Questions and change sets, which are not stored.
+	// 2. Objects without storage: questions, change sets.
 	reviews := namereview.NewREST(namereview.Config{Authorizer: s.authorizer, Admit: judge.admitQuestion,
 		Review: s.ledger.ReviewName, Zones: paths["zones"].(rest.Lister), Delegations: paths["delegations"].(rest.Lister)})
 	paths["namereviews"] = reviews
@@ -339,7 +339,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	sets := changeset.NewREST(changes)
 	paths["changesets"] = sets
 
-	// 3. UpdateKeys, whose DNS updates become change sets.
+	// 3. UpdateKeys.
 	updateKeys, err := updatekey.NewKind(s.authorizer, reviews.ListRules, func(key *v1alpha1.UpdateKey, why string) {
 		s.announcer.announceNameTaken(key, why)
 	}).AddStorage(paths, registry.Scheme, options, nil)
@@ -386,7 +386,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		return fmt.Errorf("API groups: %w", err)
 	}
 
-	// 5. The handler by which change sets write Records.
+	// 5. The handler of change sets' items.
 	items.Storage, items.Resource, items.Kind = records, v1alpha1.SchemeGroupVersion.WithResource("records"), "Record"
 	items.Scheme, items.Serializer, items.Schemas = registry.Scheme, group.NegotiatedSerializer, group.StaticOpenAPISpec
 	items.CheckText, items.Equivalents = checkItem, s.generic.EquivalentResourceRegistry
@@ -398,8 +398,8 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	return nil
 }
 
-// Loopback returns a client configuration with all rights, whose requests call the server's handler directly. Watches
-// and streams do not work.
+// Loopback returns an administrator's client configuration that calls the server's handler directly. Watches and
+// streams do not work.
 func (s *Server) Loopback() *restclient.Config {
 	return &restclient.Config{Host: s.loopback.Host, BearerToken: s.loopback.BearerToken, QPS: -1,
 		ContentConfig: restclient.ContentConfig{ContentType: runtime.ContentTypeProtobuf},
@@ -413,7 +413,7 @@ func (s *Server) ConfigAs(user string) *restclient.Config {
 	return config
 }
 
-// Registry has Kubizone's metrics, without those of k8s.io/apiserver.
+// Registry has the server's metrics, without the generic apiserver's.
 func (s *Server) Registry() metrics.KubeRegistry { return s.registry }
 
 // Run serves the API until ctx ends, then shuts down as in A5.
@@ -468,7 +468,7 @@ func (s *Server) runCascades(ctx context.Context) error {
 	return s.ledger.Run(ctx)
 }
 
-// WaitForViews blocks until Config.Zones has the content of every stored zone, or fails after repeated read errors.
+// WaitForViews blocks until Config.Zones has the content of every stored zone. Repeated read errors end the wait.
 func (s *Server) WaitForViews(ctx context.Context) error { return s.feed.Wait(ctx) }
 
 // Frozen returns the zones whose content does not match their hash.

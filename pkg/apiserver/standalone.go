@@ -45,7 +45,7 @@ type Config struct {
 	// AllowInlineSecrets lets a DNSClass contain secrets itself, in place of references to Secrets.
 	AllowInlineSecrets bool
 	Fleet              validation.FleetRules
-	// Parts names the other processes that run inside this process, for example "controller".
+	// Parts names the other processes in this process, for example "controller".
 	Parts []string
 	ACME  ACME
 	// Budgets limit each namespace; nil means no limits.
@@ -56,8 +56,8 @@ type Config struct {
 	plain bool
 }
 
-// New connects to etcd and returns a standalone server. Call Run and RunLedger next. New fails if ctx ends, or if the
-// store has a format unknown to this program.
+// New connects to etcd and returns a server. Call Run and RunLedger next. New fails if ctx ends, or if this program
+// does not know the store's format.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func serveStandalone(config *genericapiserver.Config, cfg Config) error {
 	if err := serving.WithLoopback().ApplyToConfig(config); err != nil {
 		return fmt.Errorf("serving: %w", err)
 	}
-	// Otherwise k8s.io/apiserver looks for an address to advertise.
+	// Otherwise the generic apiserver looks for an address to advertise.
 	config.PublicAddress = net.IPv4(127, 0, 0, 1)
 	return nil
 }

@@ -25,7 +25,7 @@ type updatedZones struct {
 
 var _ updatekey.Zones = (*updatedZones)(nil)
 
-// FindZone searches memory, then etcd, because memory may lack a zone that the client has just created.
+// FindZone searches memory, then etcd, because memory may lack a zone just created.
 func (u *updatedZones) FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool,
 	err error) {
 	if zone, found := u.zones.Find(view, apex); found {
@@ -39,7 +39,7 @@ func refOf(zone *zoneview.Snapshot) v1alpha1.AdoptingZone {
 	return v1alpha1.AdoptingZone{Namespace: found.Namespace, Name: found.Name, UID: types.UID(found.UID)}
 }
 
-// FindEnclosing searches only memory. A stale answer does no harm, because the ledger decides on current state.
+// FindEnclosing searches only memory, because the ledger will decide on current state.
 func (u *updatedZones) FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool) {
 	for n, more := fqdn, true; more; n, more = n.Parent() {
 		if zone, found := u.zones.Find(view, n); found {

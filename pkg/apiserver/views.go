@@ -28,8 +28,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// views reads the content of zones for the subresources zones/entries and zones/changes. It has recent content in
-// memory, and reads older changes from the journal in etcd. A step is the change between two serials.
+// views reads recent content of zones from memory, and older changes from the journal in etcd. A step is the change
+// between two serials.
 type views struct {
 	zones *zoneview.Set
 	// frozenCause returns an error if the content of the zone with the UID does not match its hash. Such a zone is not
@@ -65,8 +65,8 @@ func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapsh
 	return snapshot, nil
 }
 
-// frozenError is the answer to readers of a frozen zone. Only the log has the cause, because the cause may name Records
-// of other namespaces (S1.8).
+// frozenError answers readers of a frozen zone. Only the log has the cause, which may name Records of other namespaces
+// (S1.8).
 func frozenError(zone *v1alpha1.Zone) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,
@@ -175,8 +175,8 @@ func (v views) readStoredSteps(ctx context.Context, uid string, since, until ser
 	return proveSteps(ctx, after, until, before, steps)
 }
 
-// proveSteps undoes the stored steps from the newest content, whose hash is proven. The result must have the content
-// state before, which is stored for the beginning of the steps.
+// proveSteps undoes the stored steps from the newest content, whose hash is proven. The result must have the state
+// stored for their beginning, before.
 func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (
 	*zoneview.Snapshot, []content.Step, error) {
 	var err error

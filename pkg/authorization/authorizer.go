@@ -63,8 +63,7 @@ func New(config Config) (authorizer.Authorizer, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	// Deny if a review fails. With NoOpinion, the default of k8s.io/apiserver, a later authorizer could allow the
-	// request.
+	// Deny if a review fails. With NoOpinion, a later authorizer could allow the request.
 	reviews, err := webhook.NewFromInterface(config.Client, config.AllowCacheTTL, config.DenyCacheTTL, config.RetryBackoff,
 		authorizer.DecisionDeny, authorizerfactory.NewDelegatingAuthorizerMetrics(), authorizationcel.NewDefaultCompiler())
 	if err != nil {

@@ -19,14 +19,14 @@ import (
 
 const flagAskByName = "authorization-ask-by-name"
 
-// Options has the flags of k8s.io/apiserver and Kubizone's. RemoteKubeConfigFileOptional is ignored.
+// Options has the generic apiserver's flags and Kubizone's. RemoteKubeConfigFileOptional is ignored.
 type Options struct {
 	*genericoptions.DelegatingAuthorizationOptions
 	AskByName        bool
 	InEveryNamespace func(authorizer.Attributes) bool
 }
 
-// NewOptions returns the defaults of k8s.io/apiserver.
+// NewOptions returns the generic apiserver's defaults.
 func NewOptions() *Options {
 	return &Options{DelegatingAuthorizationOptions: genericoptions.NewDelegatingAuthorizationOptions()}
 }

@@ -42,8 +42,8 @@ func readTotal(root fs.FS) uint64 {
 	return least
 }
 
-// Limits of the garbage at which a collection starts, in octets. Live objects between much garbage keep their pages.
-// For example, with a gigabyte a burst of 3,500 Records would leave 120 MB for 40 MB of objects.
+// Limits, in octets, of the garbage at which a collection starts. Live objects between much garbage keep their pages.
+// With a gigabyte, a burst of 3,500 Records would leave 120 MB for 40 MB of objects.
 const (
 	leastSpare = 64 << 20
 	mostSpare  = 256 << 20
@@ -53,10 +53,9 @@ const (
 const quietTime = 100 * time.Second
 
 // SpareHeap delays each garbage collection until the garbage reaches a sixteenth of the memory or GOMEMLIMIT, between
-// leastSpare and mostSpare, or the live heap's size if larger. A write leaves some 100 KiB of garbage, and a collection
-// scans the watch caches, so a server with few zones would otherwise spend a fifth of its CPU time on collections. Call
-// SpareHeap once, after the start, so that garbage of the start does not lie between objects. With GOGC it does
-// nothing.
+// leastSpare and mostSpare, or the live heap's size if larger. Otherwise a server with few zones would spend a fifth of
+// its CPU time on collections, because each write leaves some 100 KiB of garbage. Call SpareHeap once, after the start,
+// so that garbage of the start does not lie between objects. GOGC disables it.
 func SpareHeap() {
 	if os.Getenv("GOGC") != "" {
 		return

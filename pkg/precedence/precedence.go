@@ -27,9 +27,9 @@ func (r Rank) Compare(other Rank) int {
 	return cmp.Or(r.Since.Compare(other.Since), cmp.Compare(r.ID, other.ID))
 }
 
-// Decide returns the claimant of each name (has) and, by the index of each losing claimant, the winner (lost). The
-// claimants must be sorted by Rank. claims returns a claimant's names with their meanings, for example a key's secret.
-// uses returns the names in the claimant's status, and may be nil.
+// Decide returns the claimant of each name and, by the index of each losing claimant, the winner. The claimants must be
+// sorted by Rank. claims returns a claimant's names with their meanings. uses returns the names in a claimant's status,
+// and may be nil.
 //
 // A name in use is refused to claimants with another meaning. While the first user does not claim the name, perhaps
 // because a Secret is missing for a moment, only users get the name. A claimant that loses a name gets none.

@@ -88,8 +88,8 @@ func Find(reason string) (found []Explanation) {
 	return found
 }
 
-// FindOf returns the explanation of a reason under a heading, such as OfRecord, since kinds may share a reason. If
-// there is none, it returns the first explanation or, for an unknown reason, only the reason.
+// FindOf returns the explanation of a reason under a heading, such as OfRecord. Without one, it returns the first
+// explanation or, for an unknown reason, only the reason.
 func FindOf(reason, of string) Explanation {
 	found := Find(reason)
 	for _, one := range found {

@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// State is the result of a comparison of a server with the zone.
 type State string
 
 const (

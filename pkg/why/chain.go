@@ -23,7 +23,7 @@ const (
 
 func (s State) IsBad() bool { return s == Fails || s == Waits }
 
-// Kind is the kind of a link. The constants are in the order of a path, which may have several Servers and Parents.
+// Kind of a link, in the order of a path. A path may have several Servers and Parents.
 type Kind string
 
 const (
@@ -60,7 +60,6 @@ type Chain struct {
 	Paths []Path `json:"paths"`
 }
 
-// Path has the links of a Record, a zone or a name.
 type Path struct {
 	Subject Subject `json:"subject"`
 	// Zone is NAMESPACE/NAME of the subject's zone, or "".

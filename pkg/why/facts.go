@@ -88,7 +88,6 @@ type ZoneFacts struct {
 	ClassesLack string
 	// Servers has the servers of the zone's classes or, if none is known, of the zone's NS.
 	Servers []Server
-	// Parents describes the delegations in the zones above.
 	Parents []ParentFacts
 }
 
@@ -115,7 +114,7 @@ type ServerAnswer struct {
 	Err           string
 	RCode         string
 	Authoritative bool
-	// HasSOA is true if the server has the zone. Serial is then the zone's serial there.
+	// HasSOA is true if the server has the zone, with Serial.
 	HasSOA bool
 	Serial serial.Serial
 	// Data has the values of the RRset. Alias is the target of a CNAME, or "".

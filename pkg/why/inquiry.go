@@ -20,8 +20,8 @@ const atOnce = 8
 
 type Clients struct {
 	API versioned.Interface
-	// Ask asks a name server, as verify.Ask does. With nil no server is asked. Tenants choose the addresses of NS names
-	// and of external instances in a Bind9Cluster, so a program that serves other users must restrict the addresses.
+	// Ask asks a name server, like verify.Ask. Nil asks none. Tenants choose the addresses of NS names and of external
+	// instances in a Bind9Cluster, so a program that serves other users must restrict the addresses.
 	Ask func(context.Context, verify.Question) (*verify.Answer, error)
 	// Public restricts questions to public addresses. The resolver, and servers listed in a readable DNSClass, are
 	// asked at any address.

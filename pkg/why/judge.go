@@ -257,7 +257,7 @@ func (j *judgement) judgeDelivery(d *v1alpha1.Delivery, delivered bool) {
 	}
 }
 
-// linkOf has the kind of the link for a reason of Ready. Other reasons belong to the link of a class.
+// linkOf has the kind of link for a reason of Ready. Other reasons belong to a class.
 var linkOf = map[string]Kind{
 	v1alpha1.ReasonPaused: KindZone, v1alpha1.ReasonFrozen: KindZone, v1alpha1.ReasonNotDelegatedOrServable: KindZone,
 	v1alpha1.ReasonTerminating: KindZone, v1alpha1.ReasonZoneTerminating: KindZone,

@@ -313,7 +313,7 @@ func (q *questions) askParents(ctx context.Context, z *ZoneFacts) {
 	}
 }
 
-// hasSerialOf reports whether a resolver's answer has the serial of this zone, not of another zone with the same name.
+// hasSerialOf distinguishes this zone from another of the same name, by the serial in a resolver's answer.
 func (z *ZoneFacts) hasSerialOf(answer *verify.Answer) bool {
 	at, found := serialIn(answer, z.FQDN)
 	return found && (at == serial.Serial(z.Object.Status.SettledSerial) || at == serial.Serial(z.Object.Status.Serial))

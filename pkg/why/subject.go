@@ -172,8 +172,8 @@ type surroundings struct {
 	cut       string
 }
 
-// lookAbove finds the zone, the wildcards and the NS or DNAME Records above a name. Only a wildcard of the closest
-// encloser answers (RFC 4592 §3.3.1).
+// lookAbove finds the zone, wildcards and cuts above a name. Only wildcards of the closest encloser answer (RFC 4592
+// §3.3.1).
 func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surroundings, err error) {
 	zones, err := i.search.Enclosing(ctx, fqdn)
 	if err != nil {

@@ -127,8 +127,8 @@ var (
 		"v1alpha1.Quantity": `a quantity such as "1Gi"`}
 )
 
-// findField returns the type of the field with a JSON name in a struct type, or of a map's values. For an unknown name
-// the type is nil, and why names the most similar field, if any: "unknown field; did you mean zoneRef?".
+// findField returns the type of a struct's field with a JSON name, or of a map's values. For an unknown name the type
+// is nil, and why may name the most similar field: "unknown field; did you mean zoneRef?".
 func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 	if of.Kind() == reflect.Map {
 		return of.Elem(), ""
@@ -147,8 +147,8 @@ func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 			}
 		}
 
-		// Count the equal letters at the beginning and at the end, in any case. A typing error, such as a missing
-		// letter or two swapped letters, leaves nearly all of them equal.
+		// Count the equal letters at the beginning and at the end, in any case. A missing letter, or two swapped
+		// letters, leave nearly all equal.
 		a, b, same := strings.ToLower(name), strings.ToLower(known), 0
 		for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
 			same++

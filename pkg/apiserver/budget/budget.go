@@ -28,7 +28,7 @@ const (
 // CauseTooMuch is the cause of refusals for stored octets or Bind9Clusters.
 const CauseTooMuch metav1.CauseType = "NamespaceBudgetExceeded"
 
-// A burst is the octets of this time at the limit.
+// A burst has the octets of this time.
 const idle = time.Minute
 
 // Config configures Budgets, the limits of namespaces for octets stored and written in etcd.
@@ -172,8 +172,8 @@ type Write struct {
 	Grows int64
 }
 
-// Admit returns an error if a write would exceed a budget of its namespace: 403 for stored octets, 429 for octets
-// written over time. A write without growth, such as a deletion, is never refused for stored octets.
+// Admit returns 403 if a write that grows would exceed its namespace's limit of stored octets, and 429 beyond the limit
+// of octets written over time.
 func (b *Budgets) Admit(w Write) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// writeCauseOfZone writes why a Zone is Pending into Ready and Stalled. A working controller does this itself, so
-// writeCauseOfZone acts only without a controller, and afterwards to replace the reason NoController.
+// writeCauseOfZone writes why a Zone is Pending into Ready and Stalled, while no controller works. Afterwards it
+// replaces the reason NoController.
 func (l *leader) writeCauseOfZone(ctx context.Context, f *ready.Facts) error {
 	zone, now := f.Zone, ready.JudgeZone(f)
 	before := ready.ReadyOf(zone.Status.Conditions)

@@ -93,7 +93,7 @@ func (l *leader) run(ctx context.Context) error {
 	defer running.Wait()
 	defer l.queue.ShutDown()
 	defer cancel()
-	// 1. Fill the caches. Each event queues its zone.
+	// 1. Fill the caches. Events queue zones.
 	if err := l.index.Prepare(); err != nil {
 		return fmt.Errorf("informers: %w", err)
 	}

@@ -12,7 +12,5 @@
 // latest Records of each namespace get the cause of a Pending Ready. The server writes a Zone only while no controller
 // works (S7.12).
 //
-// Package ready chooses the classes in force.
-//
 // Read first: confirm.go, write.go, cause.go, tracker.go, leader.go (the state), lag.go, tally.go.
 package confirm

@@ -26,8 +26,7 @@ import (
 const pageRecords = 128
 
 const (
-	// At most causeRecords Records get the cause of their Pending at once, then a page each causeInterval. Other
-	// Records keep the reason Pending.
+	// At most causeRecords Records get the cause of their Pending at once, then a page each causeInterval.
 	causeRecords  = 26 * pageRecords
 	causeInterval = 10 * time.Minute
 	causeDelay    = 2 * time.Second
@@ -55,7 +54,6 @@ type Ledger interface {
 	ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error)
 }
 
-// Config configures a Confirmer. On the elected server it writes the condition Ready of Records.
 type Config struct {
 	Ledger Ledger
 	// NewIndex is called when this server is elected, and returns new caches of Zones, Deliveries and classes. Their
@@ -85,7 +83,7 @@ func IndexOf(zones, deliveries, classes, clusters source, namespaces coreinforme
 	}
 }
 
-// Confirmer writes the condition Ready of Records while this server is elected.
+// Confirmer writes the condition Ready of Records on the elected server.
 type Confirmer struct {
 	config Config
 	*Metrics
@@ -166,7 +164,7 @@ type zone struct {
 	due, noCause dueRecords
 	// noCauseSince is when the next page of noCause began to wait.
 	noCauseSince time.Time
-	// causes limits writes of causes that the zone's owner can end, leader.causes those that only the platform can.
+	// causes limits writes of causes that the zone's owner ends, leader.causes those of the platform.
 	causes *rate.Limiter
 	// scans is true while all Ready Records are judged again, in pages. cursor is the next page.
 	scans  bool
@@ -181,7 +179,7 @@ type zone struct {
 type dueRecords struct {
 	// fresh has Records not yet in a page.
 	fresh map[law.Ref]bool
-	// pages has the pages by namespace, turn the order of namespaces.
+	// turn has the next namespaces of pages.
 	pages map[string][][]law.Ref
 	turn  []string
 }

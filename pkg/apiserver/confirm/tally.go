@@ -25,8 +25,7 @@ type tally struct {
 	withdrawn            int
 }
 
-// waiting is a Record's part in the metrics. readyReason is "" for a confirmed Record, and in no zone. adoptedReason is
-// "" in a zone.
+// readyReason is "" for a confirmed Record, or in no zone. adoptedReason is "" in a zone.
 type waiting struct {
 	readyReason, adoptedReason string
 	withdrawn                  bool

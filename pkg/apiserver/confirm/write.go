@@ -38,7 +38,7 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 		}
 		now = ready.ProgressOf(f)
 	}
-	// 2. Find the Records whose Ready has become wrong.
+	// 2. Find Records with a wrong Ready.
 	l.mu.Lock()
 	z := l.zoneOf(uid)
 	l.mu.Unlock()
@@ -51,7 +51,7 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 	l.mu.Unlock()
 
 	left := false // a rate limit has stopped a page
-	// 3. Write the Records: a page of Ready Records, due Records, causes.
+	// 3. Write Ready Records, due Records, causes.
 	if scans {
 		var err error
 		if left, err = l.scanPage(ctx, uid, z, cursor); err != nil {
@@ -107,8 +107,8 @@ func (l *leader) writeCauses(ctx context.Context, uid string, z *zone) (wait tim
 	return wait, err
 }
 
-// findMissing makes the Records due whose data a server has lost. It finds them in the ledger, because the tracker has
-// no Ready Records.
+// findMissing makes Records due whose data a server has lost. It reads the ledger, because the tracker has no Ready
+// Records.
 func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *ready.Progress) error {
 	if uid == "" || z.progress == nil {
 		return nil
@@ -312,8 +312,7 @@ func (l *leader) limitOf(v *verdict, record *v1alpha1.Record) *rate.Limiter {
 	return l.otherLimit
 }
 
-// confirmsChange reports whether the verdict confirms the Record's last change for the first time. Such a write has no
-// rate limit.
+// confirmsChange reports whether the verdict is the first to confirm the last change. Such a write has no rate limit.
 func (v *verdict) confirmsChange(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Status == metav1.ConditionUnknown && v.ready.Reason == v1alpha1.ReasonDelivered

@@ -36,8 +36,8 @@ type Reader struct {
 		rest.Getter
 		rest.Lister
 	}
-	// Began returns the creation of a namespace in Unix seconds, or an error for an unknown namespace. Earlier changes
-	// are left out, because they belong to a deleted namespace of the same name. 0 leaves out none.
+	// Began returns the creation of a namespace in Unix seconds, or an error if unknown. Earlier changes are left out,
+	// because a deleted namespace of the same name made them. 0 leaves out none.
 	Began func(namespace string) (int64, error)
 }
 

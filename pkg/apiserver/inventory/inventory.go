@@ -26,7 +26,7 @@ const processSelf = "apiserver"
 // Began, EtcdState and ListGone are required.
 type Reader struct {
 	Began time.Time
-	// Parts names the other processes that run inside this process, for example "controller".
+	// Parts names the other processes in this process, for example "controller".
 	Parts []string
 	// Processes follows the Leases of processes in other pods; nil outside a pod.
 	Processes *heartbeat.Watcher
@@ -39,7 +39,6 @@ type Reader struct {
 	Certificates
 }
 
-// Run follows the Leases until ctx ends.
 func (r *Reader) Run(ctx context.Context) error {
 	if r.Processes != nil {
 		r.Processes.Run(ctx)
@@ -47,7 +46,7 @@ func (r *Reader) Run(ctx context.Context) error {
 	return nil
 }
 
-// ExplainStale returns why Deliveries are stale (no controller works), or "".
+// ExplainStale returns NoController as the cause of stale Deliveries, or "".
 func (r *Reader) ExplainStale() string {
 	if r.Processes == nil {
 		return ""

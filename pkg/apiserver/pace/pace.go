@@ -17,7 +17,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 )
 
-// clientTimeout bounds a client's stall. Other requests wait three times as long for a seat of priority and fairness.
+// clientTimeout bounds a stall. Other requests wait three times as long for a seat of priority and fairness.
 const clientTimeout = 5 * time.Second
 
 // leastRate is in octets a second, after clientTimeout of waiting.
@@ -40,8 +40,8 @@ func (p *pace) end(octets int) {
 }
 
 // EndSlowClients adds a deadline to each read of a request and each write of a response, because a stalled client would
-// keep its seat of Kubernetes' priority and fairness. Long-running requests, such as watches, get none for writes.
-// Responses of filters outside handler have no deadline.
+// keep its seat of priority and fairness. Long-running requests, such as watches, and filters outside handler get none
+// for writes.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -124,8 +124,8 @@ type pacedWriter struct {
 	unread *pacedBody
 }
 
-// beginAnswer closes the connection after this response if the body is not read to its end. Otherwise net/http would
-// parse the rest as a request.
+// beginAnswer closes the connection after this response if the body is not fully read. Otherwise net/http would parse
+// the rest as a request.
 func (w *pacedWriter) beginAnswer() {
 	if body := w.unread; body != nil {
 		body.mu.Lock()

@@ -131,7 +131,6 @@ type Need struct {
 	Rules  []Rule
 }
 
-// Run asks repeatedly until ctx ends.
 func (p *Checker) Run(ctx context.Context) {
 	var logged string
 	for {
@@ -172,7 +171,7 @@ func (p *Checker) noteAnswer(required, optional []error, err error) {
 	}
 }
 
-// List returns the rules missing at the last answer, with their effect.
+// List returns the missing rules, with their effect.
 func (p *Checker) List() []string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

@@ -83,8 +83,8 @@ func (m *material) bundle() []byte {
 	return text.Bytes()
 }
 
-// renewIfDue issues a missing or due authority or leaf. m is nil for an absent or empty Secret; before then has the
-// authorities of leaves still served. settled means that no replica serves an older leaf.
+// m is nil for an absent or empty Secret. Then before has the authorities of leaves still served. settled means that no
+// replica serves an older leaf.
 func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settled bool, now time.Time) (after *material, why string,
 	err error) {
 	if m != nil {

@@ -57,7 +57,6 @@ type Config struct {
 	Clock clock.Clock
 }
 
-// Validate names all missing fields.
 func (c *Config) Validate() error {
 	var wrong []error
 	if c.Secrets == nil || c.APIServices == nil {
@@ -82,7 +81,7 @@ type Provider struct {
 	clock  clock.Clock
 	name   string
 
-	// pass serializes checks, because k8s.io/apiserver calls RunOnce and Run concurrently. It guards the next two
+	// pass serializes checks, because the generic apiserver calls RunOnce and Run concurrently. It guards the next two
 	// fields.
 	pass sync.Mutex
 	// trustedSince is when this process first saw a certificate authority in caBundle.
@@ -100,7 +99,7 @@ var (
 	_ dynamiccertificates.ControllerRunner       = (*Provider)(nil)
 )
 
-// New returns a Provider without a certificate. It sends no request.
+// New sends no request. The Provider has no certificate yet.
 func New(config Config) (*Provider, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -135,7 +134,6 @@ func (p *Provider) Authority() *x509.Certificate {
 	return p.served.authority.Cert
 }
 
-// AddListener adds a listener for new leaves.
 func (p *Provider) AddListener(listener dynamiccertificates.Listener) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,7 +153,6 @@ func (p *Provider) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Run checks and renews until ctx ends.
 func (p *Provider) Run(ctx context.Context, _ int) {
 	wait, message := retry, ""
 	for {
@@ -182,8 +179,8 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 	}
 }
 
-// checkAll reads the APIService before the Secret. If another replica changes the Secret and caBundle meanwhile, the
-// write of caBundle fails by its resourceVersion (C3). The leaf is served last (C2).
+// checkAll reads the APIService before the Secret. If another replica then writes caBundle, the write here fails by the
+// resourceVersion (C3). The leaf is served last (C2).
 func (p *Provider) checkAll(ctx context.Context) error {
 	p.pass.Lock()
 	defer p.pass.Unlock()

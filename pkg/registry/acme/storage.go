@@ -117,8 +117,8 @@ var response = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
 const ttl = 60
 
-// solveChallenge writes or removes the TXT record. denied is the error of a caller without the right to solve. Even
-// then cleanup of an absent record succeeds. Otherwise Challenge and namespace could not be deleted.
+// denied is the error of a caller without the right to solve. Even then cleanup of an absent record succeeds. Otherwise
+// Challenge and namespace could not be deleted.
 func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeRequest, denied error) (refusal string, err error) {
 	rr := update.RR{Type: rdata.TXT, Class: update.ClassIN, TTL: ttl, Data: `"` + request.Key + `"`}
 	switch request.Action {
@@ -170,8 +170,7 @@ func isLater(err error) bool {
 	return delayed && seconds > 1 && apierrors.IsTooManyRequests(err)
 }
 
-// explainLater returns the same text at each attempt, because cert-manager retries at once if a Challenge's reason
-// changes.
+// explainLater returns a constant text, because cert-manager retries at once if a Challenge's reason changes.
 func explainLater(err error) string {
 	if all := refusal.Of(err); len(all) > 0 {
 		return all[0].Message

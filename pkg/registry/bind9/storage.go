@@ -56,7 +56,7 @@ func completeKind[T kind.Object](declared *kind.Kind[T], config Config) *kind.Ki
 	}
 	review := reviewer{config.Authorizer, declared.Resource}
 	declared.Check = func(ctx context.Context, after, before T) error {
-		// A write of labels or finalizers, as by garbage collection, needs no such right.
+		// Labels, finalizers and garbage collection need no such right.
 		if !kind.SpecChanged(after, before) {
 			return nil
 		}

@@ -72,7 +72,6 @@ type REST struct {
 
 var _ rest.Creater = (*REST)(nil)
 
-// NewREST returns a storage without a handler.
 func NewREST(config Config) *REST {
 	return &REST{Resource: kind.NewResource(&v1alpha1.ChangeSet{}, "changeset", true), config: config, slots: newSlots()}
 }

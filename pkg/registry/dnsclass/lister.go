@@ -76,8 +76,7 @@ func (l *Lister) get(ctx context.Context, name string) (*v1alpha1.DNSClass, erro
 	return obj.(*v1alpha1.DNSClass), nil
 }
 
-// FirstClass returns the class for a zone's defaults: the zone's first class, the first default class, or nil. The
-// caller must not modify the class.
+// FirstClass returns the zone's first class, the first default class, or nil. The caller must not modify the class.
 func (l *Lister) FirstClass(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
 	refs := zone.Spec.DNSClassRefs
 	if len(refs) == 0 {
@@ -96,7 +95,6 @@ func (l *Lister) FirstClass(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1
 	return named, err
 }
 
-// ClassesWithoutRetain returns the zone's classes that forbid the deletionPolicy Retain.
 func (l *Lister) ClassesWithoutRetain(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error) {
 	delivering := l.defaultClasses(zone.Namespace, zone.Spec.View)
 	if len(zone.Spec.DNSClassRefs) > 0 {

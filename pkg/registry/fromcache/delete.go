@@ -65,7 +65,7 @@ func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.Vali
 }
 
 // Storage wraps a watch cache for stores passed to Delete. Only deletions read the cache. Its Delete refuses an object
-// that has finalizers but no deletionTimestamp, because the generic store saw no finalizers in the cache.
+// with finalizers and no deletionTimestamp, because the generic store has read no finalizers.
 func Storage(cached storage.Interface) storage.Interface { return &reader{cached} }
 
 type reader struct {

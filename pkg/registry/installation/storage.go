@@ -23,7 +23,7 @@ type REST struct {
 
 var _ rest.Getter = (*REST)(nil)
 
-// NewREST returns the storage of the Installation. read must not block.
+// NewREST returns the storage. read must not block.
 func NewREST(read func() v1alpha1.InstallationStatus) *REST {
 	return &REST{kind.NewResource(&v1alpha1.Installation{}, "installation", false),
 		rest.NewDefaultTableConvertor(v1alpha1.Resource("installations")), read}

@@ -45,7 +45,7 @@ type Kind[T Object] struct {
 	New                    func() T
 	NewList                func() runtime.Object
 
-	// KeepsParentLabel is true if only the server may set the label of the zone that adopted the object.
+	// KeepsParentLabel is true if only the server sets the label with the adopting zone.
 	KeepsParentLabel bool
 	// Keep restores further fields of after that only the server sets. before is empty for a new object.
 	Keep func(ctx context.Context, after, before T)

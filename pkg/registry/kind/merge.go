@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Conditions merges a client's status write into the conditions. Conditions of the types in server stay as before,
-// because only the API server sets them. If the write is stale, for an earlier serial, Ready and Stalled stay too.
+// Conditions merges a client's status write into the conditions. The types in server stay as before, because only the
+// API server sets them. If the write is stale, for an earlier serial, Ready and Stalled stay too.
 func Conditions(before, written []metav1.Condition, stale bool, server ...string) []metav1.Condition {
 	kept := slices.Clone(server)
 	if stale {
@@ -54,8 +54,8 @@ func setDeliveryFinalizer(before, written []string) []string {
 	return withDeliveryFinalizer(before, slices.Contains(written, v1alpha1.FinalizerDelivery))
 }
 
-// KeepDeliveryFinalizer returns the finalizers written, but neither adds nor removes kubi.zone/delivery, because the
-// right to write an object does not suffice to complete its deletion.
+// KeepDeliveryFinalizer returns the finalizers written, but keeps or omits kubi.zone/delivery as before, because the
+// right to write does not suffice to complete a deletion.
 func KeepDeliveryFinalizer(before, written []string) []string {
 	return withDeliveryFinalizer(written, slices.Contains(before, v1alpha1.FinalizerDelivery))
 }

@@ -18,8 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Endpoint is embedded in the storage of a path that stores no object. Discovery lists the path with the kind of
-// Object.
+// Endpoint is embedded in the storage of a path. Discovery lists the path with the kind of Object.
 type Endpoint struct{ Object runtime.Object }
 
 func (e Endpoint) New() runtime.Object { return e.Object.DeepCopyObject() }

@@ -49,7 +49,7 @@ func InitialConditions(of metav1.Object) []metav1.Condition {
 	}}
 }
 
-// PrepareForUpdate restores fields that only the server sets, and increases the generation if spec changes.
+// PrepareForUpdate restores fields that only the server sets, and counts changes of spec.
 func (s Strategy[T]) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	s.keepServerFields(ctx, obj.(T), old.(T))
 }

@@ -117,8 +117,8 @@ func newSubresource[T Object](of *genericregistry.Store, strategy SubStrategy[T]
 
 func (*subresource[T]) Destroy() {}
 
-// Update writes the fields of the subresource. A UID of another object is a Conflict. A patch has no precondition for
-// this, and validation would answer Invalid.
+// Update answers Conflict for the UID of another object, because a patch has no preconditions, and validation would
+// answer Invalid.
 func (s *subresource[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	var before T

@@ -33,7 +33,7 @@ func Ready(conditions []metav1.Condition) string {
 }
 
 // Message returns reason and message of the first condition of types that is not True, for a column of kubectl get, or
-// None. A condition with the reason DelegationWithdrawn counts too, because the object is about to leave its zone.
+// None. The reason DelegationWithdrawn counts as not True, because the object is about to leave its zone.
 func Message(conditions []metav1.Condition, types ...string) string {
 	for _, kind := range types {
 		condition := meta.FindStatusCondition(conditions, kind)

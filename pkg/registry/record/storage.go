@@ -91,7 +91,7 @@ func statusOf(is bool) string {
 
 func zoneKey(ref *v1alpha1.AdoptingZone) string { return ref.Namespace + "/" + ref.Name }
 
-// rrtype returns the canonical type. The spec may have any case, or a number such as TYPE1.
+// rrtype is canonical. The spec may have any case, or a number.
 func rrtype(record *v1alpha1.Record) string {
 	t, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {

@@ -32,7 +32,7 @@ import (
 
 const Group = "kubi.zone:updatekeys"
 
-// User returns the user of an UpdateKey. A request from outside gets no right by the name (changeset.ActFor).
+// User returns the user of an UpdateKey, who has no rights in requests from outside (changeset.ActFor).
 func User(key *v1alpha1.UpdateKey, from string) user.Info {
 	return &user.DefaultInfo{Name: v1alpha1.UpdateKeyUserPrefix + key.Namespace + ":" + key.Name, Groups: []string{Group},
 		Extra: map[string][]string{"kubi.zone/update-from": {from}}}
@@ -205,7 +205,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 		p.status.Serial = written.Status.Serial
 		return false, nil
 	}
-	// 2. Without changes, only judge the prerequisites.
+	// 2. Without changes, only check prerequisites.
 	prerequisites := makePrerequisites(p.message)
 	if failure != nil || len(changes) == 0 { // prerequisites come first (RFC 2136 §3)
 		err := p.w.zones.Judge(ctx, p.at, p.key.Namespace, prerequisites)
@@ -215,7 +215,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 		return false, p.answerError(ctx, err)
 	}
 
-	// 3. Write the changes as a change set.
+	// 3. Write a change set.
 	writes := make([]rrsets.Change, len(changes))
 	for i, c := range changes {
 		writes[i] = makeChange(p.key, p.in, p.message.ID, c, made[c.Name][c.Type])
@@ -305,8 +305,8 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
 }
 
-// findWritten returns a Record that an earlier copy of the message wrote, or nil. Since a message is written in a
-// single transaction, the Record proves that the whole message was written, even if prerequisites no longer hold.
+// findWritten returns a Record that an earlier copy of the message wrote, or nil. The Record proves that the whole
+// message was written, because a single transaction writes a message.
 func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil
@@ -343,8 +343,8 @@ func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made m
 	return changes, made, failure, nil
 }
 
-// addApex adds the RRsets of the Zone's spec, which updates must not change. If the message updates NS at the apex, it
-// sets ForeignNS if there are NS values of other Records.
+// addApex adds the RRsets of the Zone's spec, which updates must not change. If the message updates NS at the apex,
+// ForeignNS is set for other NS values there.
 func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present) error {
 	own := p.at.Namespace == p.key.Namespace
 	aboutNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.in.fqdn && rr.Type == rdata.NS })

@@ -57,7 +57,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	if err != nil {
 		return nil, err
 	}
-	// 2. Branch off watches and ended zones.
+	// 2. Handle watches and ended zones.
 	zone, err := s.getZone(ctx, id)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 		return nil, err
 	}
 
-	// 3. Read the steps, by default from the oldest to the newest.
+	// 3. Read the steps.
 	snapshot, err := s.waitForSnapshot(ctx, zone)
 	if err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func listNamespaces(zone *v1alpha1.Zone) (names []string) {
 	return slices.Compact(names)
 }
 
-// checkClasses checks only added classes, so that a class that no longer admits the zone does not block other changes.
+// checkClasses checks only added classes, because a former class must not block other changes.
 func (r *REST) checkClasses(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if err := r.checkClassRefs(ctx, zone, before.Spec.DNSClassRefs); err != nil || !kind.SpecChanged(zone, before) {
 		return err

@@ -21,14 +21,13 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// subresourceEstablish is zones/establish. The RBAC right to create it permits a standalone zone, a zone without a
-// parent zone (S3.3). A custom verb on zones would be included in every Role with all verbs.
+// The RBAC right to create zones/establish permits a standalone zone, a zone without a parent zone (S3.3). A custom
+// verb would be in every Role with all verbs.
 const subresourceEstablish = "establish"
 
 const maxReviews = 3
 
-// resourceName returns the name for the RBAC check, for example "example.org", or "internal:example.org" in the view
-// internal.
+// resourceName returns the name for RBAC, "example.org", or "internal:example.org" in the view internal.
 func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 	if !name.IsAbsolute(spec.DomainName) {
 		return "", false
@@ -79,9 +78,8 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 	return r.REST.Create(ctx, obj, validation, options)
 }
 
-// Update also creates Zones, by server-side apply. The zone's name is known only after patch and admission, perhaps
-// under a lock, where no RBAC check may run. So an unchecked name ends the attempt, and Update checks the name and
-// tries again.
+// Update may create, by server-side apply. Patch and admission determine the zone's name, perhaps under a lock, where
+// no RBAC check may run. So an unchecked name ends the attempt, and Update checks the name and starts again.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	attempt := ctx

@@ -25,7 +25,7 @@ import (
 )
 
 // History reads past changes of zones, for the subresource zones/changes with form=history. A step is a change of a
-// zone's serial. Steps are listed newest first. Recent steps are in the zone's journal in etcd, older steps and deleted
+// zone's serial. The newest step comes first. Recent steps are in the zone's journal in etcd, older steps and deleted
 // zones in the archive.
 type History interface {
 	ReadZone(ctx context.Context, zone *v1alpha1.Zone, ask HistoryQuery) (*HistoryPage, error)
@@ -52,7 +52,7 @@ type RecordFilter struct {
 type HistoryQuery struct {
 	Limit    int
 	Continue string
-	// Since reports whether a step is recent enough. The search ends at the first step for which it is false.
+	// Since reports whether a step is recent enough. If not, the search ends.
 	Since func(step *content.Step) bool
 }
 

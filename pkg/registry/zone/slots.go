@@ -21,7 +21,7 @@ type slots struct {
 
 	mutex    sync.Mutex
 	acquired int
-	byUser   map[string]int // users without a slot have no key
+	byUser   map[string]int // only users with slots
 }
 
 func newSlots(total, each int) *slots {

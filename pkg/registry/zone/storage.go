@@ -30,8 +30,7 @@ type Config struct {
 	Admits func(ctx context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error)
 	// WarnOfAbsent warns the user if namespaces added to the rules do not exist.
 	WarnOfAbsent func(ctx context.Context, after, before []string)
-	// FirstClass returns the class for a zone's defaults: the zone's first class, the first default class, or nil. The
-	// Zone need not be validated yet.
+	// FirstClass returns the class for a zone's defaults, or nil. The Zone need not be validated yet.
 	FirstClass func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
 	// ClassesWithoutRetain returns the zone's classes that forbid the deletionPolicy Retain.
 	ClassesWithoutRetain func(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error)

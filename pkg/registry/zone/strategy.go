@@ -105,8 +105,7 @@ func takeStatus(after, written *v1alpha1.Zone) {
 	}
 }
 
-// reportsBehind reports whether the controller asks for a higher serial, because a secondary would not transfer the
-// zone at the present serial (S6.11).
+// The controller asks for a higher serial if a secondary would not transfer the zone otherwise (S6.11).
 func reportsBehind(written, before *v1alpha1.ZoneStatus) bool {
 	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady)
 	if ready == nil || ready.Status != metav1.ConditionFalse || before.Serial == 0 || written.Serial < 1 ||

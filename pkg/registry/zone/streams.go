@@ -32,7 +32,7 @@ type streams struct {
 	Config
 	getZone     func(ctx context.Context, name string) (*v1alpha1.Zone, error)
 	viewTimeout time.Duration
-	// k8s.io/apiserver does not limit streams, so these slots do.
+	// The generic apiserver does not limit streams.
 	readSlots, watchSlots, historySlots *slots
 	stall                               time.Duration
 }

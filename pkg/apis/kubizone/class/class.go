@@ -71,7 +71,7 @@ const (
 	maxName   = 253
 )
 
-// DeliveryName returns the name of a Delivery, ZONE-HASH, with the zone's name shortened if necessary.
+// DeliveryName returns ZONE-HASH, with the zone's name shortened if necessary.
 func DeliveryName(zone string, uid types.UID, ref v1alpha1.DNSClassReference) string {
 	kind := cmp.Or(ref.Kind, v1alpha1.KindDNSClass)
 	sum := sha256.Sum256([]byte(string(uid) + "\x00" + string(kind) + "\x00" + ref.Name))

@@ -154,7 +154,7 @@ func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
 	return s, nil
 }
 
-// readSigners returns status.dnssec.ds, or nil if written for a former name of the zone.
+// readSigners returns status.dnssec.ds, or nil if written for a former name.
 func readSigners(o *v1alpha1.Zone) (out []string, err error) {
 	dnssec := o.Status.DNSSEC
 	if dnssec == nil || dnssec.FQDN != o.Status.FQDN {

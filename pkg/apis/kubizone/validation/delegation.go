@@ -16,7 +16,7 @@ import (
 const (
 	// MaxDelegationNamespaces is low, because a write of a Delegation also writes each namespace's rules.
 	MaxDelegationNamespaces = 16
-	// MaxDelegationOctets bounds the stored size, half of it the spec.
+	// MaxDelegationOctets bounds the stored size, half of this the spec.
 	MaxDelegationOctets = 64 << 10
 )
 

@@ -34,8 +34,8 @@ const (
 	MaxClassViews      = 100
 	MinDriftInterval   = time.Minute
 	MaxDriftInterval   = 7 * 24 * time.Hour
-	// MaxWebhookTimeout bounds a provider call, in seconds. After a crash, a controller waits this long for earlier
-	// calls before it repeats its last writes.
+	// MaxWebhookTimeout bounds a provider call, in seconds. After a crash, a controller waits until earlier calls have
+	// ended before it repeats its last writes.
 	MaxWebhookTimeout     = 30
 	maxRequestsPerSecond  = 10_000
 	maxInstanceSelections = 16
@@ -298,7 +298,7 @@ func validateServerAddresses(list []string, most int, path *field.Path) field.Er
 	})
 }
 
-// seen has the addresses before this one, with their ports.
+// seen has the previous addresses, with port 53 by default.
 func validateServerAddress(text string, seen map[netip.AddrPort]bool, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", `+
@@ -498,7 +498,7 @@ func validateHMACAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.P
 	return errs
 }
 
-// validateCABundle omits the bundle from errors, because it is long and unreadable.
+// validateCABundle omits the bundle from errors, because the text is long and unreadable.
 func validateCABundle(bundle []byte, path *field.Path) field.ErrorList {
 	if wrong := checkCABundle(bundle); len(bundle) > 0 && wrong != "" {
 		return field.ErrorList{field.Invalid(path, fmt.Sprintf("%d bytes", len(bundle)), wrong)}
@@ -567,7 +567,6 @@ func validateRange(value *int32, most int32, unit string, path *field.Path) fiel
 	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from 1 to %d %s", most, unit))}
 }
 
-// DNSClassWarnings warns of probable mistakes.
 func DNSClassWarnings(of *v1alpha1.DNSClass) []string {
 	var warnings []string
 	spec := &of.Spec

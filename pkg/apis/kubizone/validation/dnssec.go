@@ -44,7 +44,6 @@ func validatePolicyName(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// ZoneDNSSECUpdate validates an update of status.dnssec.
 func ZoneDNSSECUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateStatusSize(zoneSizes(after), zoneSizes(before))...)

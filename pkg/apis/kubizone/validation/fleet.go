@@ -24,7 +24,7 @@ import (
 
 // Limits of bind9.kubi.zone objects (S11.2).
 const (
-	// MaxFleetOctets bounds the stored size, half of it the spec.
+	// MaxFleetOctets bounds the stored size, half of this the spec.
 	MaxFleetOctets   = 64 << 10
 	MaxServersOfRole = 100
 
@@ -62,7 +62,7 @@ var (
 	imageDigest     = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 )
 
-// ClusterBind9Provider validates a new provider, or the update of before.
+// ClusterBind9Provider validates a new provider (before is nil), or an update.
 func ClusterBind9Provider(after, before *bind9.ClusterBind9Provider, rules FleetRules) field.ErrorList {
 	judge := func(o *bind9.ClusterBind9Provider) field.ErrorList { return validateProvider(&o.Spec, &rules) }
 	if before == nil {
@@ -73,7 +73,6 @@ func ClusterBind9Provider(after, before *bind9.ClusterBind9Provider, rules Fleet
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
-// Bind9Cluster validates a new Bind9Cluster, or the update of before.
 func Bind9Cluster(after, before *bind9.Bind9Cluster, rules FleetRules) field.ErrorList {
 	judge := func(o *bind9.Bind9Cluster) field.ErrorList { return validateCluster(&o.Spec, &rules) }
 	if before == nil {
@@ -84,7 +83,6 @@ func Bind9Cluster(after, before *bind9.Bind9Cluster, rules FleetRules) field.Err
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
-// Bind9Instance validates a new Bind9Instance, or the update of before.
 func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.ErrorList {
 	judge := func(o *bind9.Bind9Instance) field.ErrorList { return validateInstance(&o.Spec, &rules) }
 	if before == nil {

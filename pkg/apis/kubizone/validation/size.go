@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of an object in octets of stored protobuf with managedFields (S5.10). They are low, because each write of a
-// Record also writes the Zone to etcd's log and to every server.
+// Limits of an object in octets of stored protobuf with managedFields (S5.10). Each write of a Record also writes the
+// Zone, into etcd's log and every server.
 const (
 	MaxRecordOctets   = 96 << 10
 	MaxZoneOctets     = 96 << 10

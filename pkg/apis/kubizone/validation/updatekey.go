@@ -21,7 +21,7 @@ import (
 
 const (
 	MaxUpdateKeyRecords = 16
-	// MaxUpdateKeyOctets bounds the stored size, half of it the spec.
+	// MaxUpdateKeyOctets bounds the stored size, half of this the spec.
 	MaxUpdateKeyOctets = 32 << 10
 )
 

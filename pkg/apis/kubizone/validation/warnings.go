@@ -69,7 +69,6 @@ const (
 	minExpire  = 86400
 )
 
-// ZoneWarnings warns of probable mistakes.
 func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	var warnings []string
 	fqdn := knownName(zone.Spec.DomainName, zone.Status.FQDN)
@@ -107,7 +106,6 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 
 const usualRetention = 168 * time.Hour
 
-// RetentionWarnings warns of a shorter historyRetention.
 func RetentionWarnings(after, before *v1alpha1.Zone) []string {
 	of := func(z *v1alpha1.Zone) time.Duration {
 		if z.Spec.HistoryRetention == nil {
@@ -123,9 +121,9 @@ func RetentionWarnings(after, before *v1alpha1.Zone) []string {
 		"-o json", of(after), of(before)))}
 }
 
-// OpenRuleWarnings warns of rules that have become open to every namespace, because they name none. In new rules for
-// tenants it warns of "@", which gives nothing, and of patterns that match below names of all namespaces, for example
-// "_acme-challenge.*".
+// OpenRuleWarnings warns of rules that have become open to every namespace, because they name none. New rules for
+// tenants get a warning for "@", which gives nothing, and for patterns that match below names of all namespaces, for
+// example "_acme-challenge.*".
 func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	open := func(all []v1alpha1.DelegationRule, i int) bool {
 		return i < len(all) && all[i].Namespace == "" && len(all[i].Namespaces) == 0
@@ -147,7 +145,7 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 
 func tenantWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
 	others := func(ns string) bool { return ns != "" && ns != own }
-	// The rule is for the zone's own namespace alone.
+	// The rule has no tenants.
 	if slices.Contains(namespaces, own) && !slices.ContainsFunc(namespaces, others) {
 		return nil
 	}
@@ -208,7 +206,6 @@ func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 	return boundWarnings(append(warnings, tenantWarnings(of.Records, of.Namespaces, delegation.Namespace, "spec")...))
 }
 
-// NewZoneWarnings returns ZoneWarnings and warnings for a new Zone.
 func NewZoneWarnings(zone *v1alpha1.Zone) []string {
 	warnings := ZoneWarnings(zone)
 	if fault := mistakes.OfZone(zone.Spec.DomainName); fault != "" {
@@ -250,7 +247,6 @@ func boundWarnings(warnings []string) []string {
 	return append(warnings[:maxWarnings-1:maxWarnings-1], fmt.Sprintf("and %d more warnings", left))
 }
 
-// RecordWarnings warns of probable mistakes.
 func RecordWarnings(record *v1alpha1.Record) []string {
 	rrtype, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {
