@@ -189,8 +189,7 @@ type jsonPlace struct {
 	items           int
 	inText, escaped bool // in a string; after a backslash
 	// commas counts, by depth, the commas in the open list or object.
-	commas [maxDepth + 1]int
-	// largest is the number of entries in the largest list or object.
+	commas  [maxDepth + 1]int
 	largest int
 }
 

@@ -44,7 +44,7 @@ func objectCodec(etcd *genericoptions.EtcdOptions, encryption value.ResourceTran
 	return codec
 }
 
-// Source locates a store, for offline commands such as fsck.
+// Source locates a store, for commands such as fsck.
 type Source struct {
 	Etcd                         storagebackend.TransportConfig
 	EncryptionProviderConfigFile string

@@ -36,8 +36,8 @@ type Question struct {
 	Text string
 	// Type is a record type such as "AAAA" at a DNS name, or "" for all.
 	Type string
-	// Namespace has the objects of Text and the NameReview. Without the right to list all namespaces, only this
-	// namespace is searched.
+	// Namespace is the namespace of objects in Text, and of the NameReview. Without the right to list all namespaces,
+	// only this namespace is searched.
 	Namespace string
 	// Resolver is HOST:PORT of a recursive server. With "" only servers of classes are asked.
 	Resolver string

@@ -121,6 +121,7 @@ func (i *inquiry) findName(ctx context.Context) error {
 			return fmt.Errorf("record %s/%s: %w", i.Namespace, i.Text, err)
 		}
 	}
+	// 1. Text that is no DNS name names a Record object.
 	if parsing != nil {
 		if object != nil {
 			i.chain.Reading = ReadingRecord
@@ -129,6 +130,7 @@ func (i *inquiry) findName(ctx context.Context) error {
 		}
 		return parsing
 	}
+	// 2. A DNS name with Records.
 	found, err := i.search.RecordsAt(ctx, fqdn.String())
 	if err != nil {
 		return err
@@ -145,6 +147,7 @@ func (i *inquiry) findName(ctx context.Context) error {
 		i.addRecords(answering, "")
 		return nil
 	}
+	// 3. A Record object, a zone, or a free name.
 	above, err := i.lookAbove(ctx, fqdn)
 	switch {
 	case err != nil:

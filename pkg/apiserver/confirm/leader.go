@@ -41,8 +41,8 @@ type Ledger interface {
 	// RunElected waits until this server is elected, calls run, and returns when run returns. If the server loses the
 	// election, the context of run ends.
 	RunElected(ctx context.Context, run func(ctx context.Context)) error
-	// Members lists about most Records in a zone, from a cursor on. The first page has the cursor "". After the last
-	// page, next is "".
+	// Members lists a page of a zone's Records, of about the size most. The cursor from is "" for the first page. After
+	// the last page, next is "".
 	Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error)
 	// MembersAt lists the Records in a zone at an owner name, such as www.
 	MembersAt(ctx context.Context, zone string, owner name.Rel) ([]law.Ref, error)
@@ -179,7 +179,7 @@ type zone struct {
 type dueRecords struct {
 	// fresh has Records not yet in a page.
 	fresh map[law.Ref]bool
-	// turn has the next namespaces of pages.
+	// turn has the namespaces of pages, the next first.
 	pages map[string][][]law.Ref
 	turn  []string
 }

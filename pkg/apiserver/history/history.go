@@ -108,7 +108,7 @@ func (h Reader) ReadRemoved(ctx context.Context, namespace, name string, ask zon
 	return answerRemoved(h.Ledger.RemovedHistory(ctx, namespace, name, bounded))
 }
 
-// ReadRemovedFQDN reads the ledger. Without a namespace it includes Zones of deleted namespaces.
+// ReadRemovedFQDN includes Zones of deleted namespaces if namespace is "".
 func (h Reader) ReadRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask zone.HistoryQuery) (*zone.HistoryPage,
 	*v1alpha1.Zone, error) {
 	bounded := boundLedger(ask, 0)
@@ -136,7 +136,6 @@ func answerRemoved(a *stored.Answer, of *stored.Header, err error) (*zone.Histor
 	return out, was, err
 }
 
-// ReadRecords reads the ledger, and the zones of existing Records from the watch cache.
 func (h Reader) ReadRecords(ctx context.Context, of zone.RecordFilter, ask zone.HistoryQuery) (*zone.HistoryPage, error) {
 	bounded, err := h.askLedger(of.Namespace, ask)
 	if err != nil {

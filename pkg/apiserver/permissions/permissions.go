@@ -178,7 +178,6 @@ func (p *Checker) List() []string {
 	return p.missing
 }
 
-// Check returns why the server is not ready.
 func (p *Checker) Check() error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

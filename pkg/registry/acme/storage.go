@@ -164,7 +164,7 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	return status.Message, nil
 }
 
-// If a wait of over a second were returned as an error, a worker of cert-manager would sleep, for all namespaces.
+// A wait of over a second, returned as an error, would block a cert-manager worker that serves all namespaces.
 func isLater(err error) bool {
 	seconds, delayed := apierrors.SuggestsClientDelay(err)
 	return delayed && seconds > 1 && apierrors.IsTooManyRequests(err)
