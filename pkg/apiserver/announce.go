@@ -61,7 +61,7 @@ func newAnnouncer(client kubernetes.Interface) announcer {
 type queuedEvent struct {
 	about                      *corev1.ObjectReference
 	kind, reason, action, note string
-	// find, if not nil, looks up the object; without an object the Event is dropped.
+	// find, if not nil, looks up the object. Without an object the Event is dropped.
 	find func(context.Context) (object, uid string, err error)
 	// zone, if not nil, has its last change appended to the note.
 	zone *v1alpha1.Zone

@@ -85,7 +85,7 @@ type Server struct {
 	budgets   *budget.Budgets // nil without budgets
 	sender    *history.Sender // nil without a receiver
 	announcer announcer
-	// core is a client of kube-apiserver; nil without the ResourceQuota plugin.
+	// core is a client of kube-apiserver. Nil without the ResourceQuota plugin.
 	core       kubeclient.Interface
 	closing    sync.Once
 	namespaces namespaces

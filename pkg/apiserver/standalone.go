@@ -48,7 +48,7 @@ type Config struct {
 	// Parts names the other processes in this process, for example "controller".
 	Parts []string
 	ACME  ACME
-	// Budgets limit each namespace; nil means no limits.
+	// Budgets limit each namespace. Nil means no limits.
 	Budgets *budget.Limits
 	History history.Config
 	Traces  tracing.TracerProvider

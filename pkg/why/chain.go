@@ -68,7 +68,7 @@ type Path struct {
 	Links []Link `json:"links"`
 }
 
-// Subject is the subject of a path. Kind is Record, Zone or Name; a name has no object.
+// Subject is the subject of a path. Kind is Record, Zone or Name. A name has no object.
 type Subject struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`

@@ -142,7 +142,7 @@ func (l *leader) readFacts(uid string) *ready.Facts {
 		})
 }
 
-// tracker is the elected server's worklist. It has the open Records (in no zone, or not Ready), and the Records whose
+// tracker is the elected server's worklist, with the open Records (in no zone, or not Ready), and the Records whose
 // stored Ready has become wrong. Other Records take no memory.
 type tracker struct {
 	mu sync.Mutex

@@ -82,8 +82,8 @@ type change struct {
 	deleted, reset bool
 }
 
-// followRecords appends watch events of Records to l.changes. It returns the resourceVersion to continue from, or "" to
-// list all again. It never waits for the tracker, because the watch cache closes slow watches.
+// followRecords appends watch events of Records to l.changes, and returns the resourceVersion to continue from, or ""
+// to list all again. It never waits for the tracker, because the watch cache closes slow watches.
 func (l *leader) followRecords(ctx context.Context, since string) (string, error) {
 	events, err := l.config.WatchRecords(ctx, since)
 	if err != nil {

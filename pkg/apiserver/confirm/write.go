@@ -107,7 +107,7 @@ func (l *leader) writeCauses(ctx context.Context, uid string, z *zone) (wait tim
 	return wait, err
 }
 
-// findMissing makes Records due whose data a server has lost. It reads the ledger, because the tracker has no Ready
+// findMissing makes Records due whose data a server has lost. They are in the ledger, because the tracker has no Ready
 // Records.
 func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *ready.Progress) error {
 	if uid == "" || z.progress == nil {

@@ -28,13 +28,13 @@ type Reader struct {
 	Began time.Time
 	// Parts names the other processes in this process, for example "controller".
 	Parts []string
-	// Processes follows the Leases of processes in other pods; nil outside a pod.
+	// Processes follows the Leases of processes in other pods. Nil outside a pod.
 	Processes *heartbeat.Watcher
 	// EtcdState returns the last check of etcd, and whether the alarms NOSPACE (full) and CORRUPT are set.
 	EtcdState func() (state maintenance.State, full, corrupt bool)
 	// ListGone lists deleted namespaces with objects here. The result is false if unknown.
 	ListGone func() ([]string, bool)
-	// Permissions lists the RBAC rules that the server lacks; nil without a kube-apiserver.
+	// Permissions lists the RBAC rules that the server lacks. Nil without a kube-apiserver.
 	Permissions func() []string
 	Certificates
 }

@@ -120,7 +120,7 @@ type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	pace    pace
-	// unread is the body of an HTTP/1 request until the response begins, for beginAnswer; otherwise nil.
+	// unread is the body of an HTTP/1 request until the response begins, for beginAnswer. Otherwise nil.
 	unread *pacedBody
 }
 

@@ -33,7 +33,7 @@ const (
 	retry    = time.Second
 	// settle is the time for every kube-apiserver to see an authority in caBundle, before its leaf is served.
 	settle = 30 * time.Second
-	// overlap is how long older authorities stay trusted; then every replica serves the new leaf.
+	// overlap is how long older authorities stay trusted. After that every replica serves the new leaf.
 	overlap     = 24 * time.Hour
 	attempts    = 5
 	passTimeout = time.Minute
@@ -114,7 +114,7 @@ func New(config Config) (*Provider, error) {
 
 func (p *Provider) Name() string { return p.name }
 
-// CurrentCertKeyContent returns the served leaf and key in PEM; nil before RunOnce.
+// CurrentCertKeyContent returns the served leaf and key in PEM, or nil before RunOnce.
 func (p *Provider) CurrentCertKeyContent() (cert, key []byte) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -124,7 +124,7 @@ func (p *Provider) CurrentCertKeyContent() (cert, key []byte) {
 	return p.served.leaf.CertPEM, p.served.leaf.KeyPEM
 }
 
-// Authority returns the certificate that signed the served leaf; nil before RunOnce.
+// Authority returns the certificate that signed the served leaf, or nil before RunOnce.
 func (p *Provider) Authority() *x509.Certificate {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

@@ -96,10 +96,10 @@ type Write struct {
 	Verb, Namespace, Name string
 	// Object is the object to create or apply. Decode sets it.
 	Object runtime.Object
-	// Options: a deletion uses only DryRun. ClientManager is the field manager if Options has none.
+	// Of Options a deletion uses only DryRun. ClientManager is the field manager if Options has none.
 	Options       metav1.PatchOptions
 	ClientManager string
-	// Preconditions are for a deletion; nil for none.
+	// Preconditions are for a deletion. Nil for none.
 	Preconditions *metav1.Preconditions
 	// Request is the request with the change set, for audit events, or nil.
 	Request *http.Request

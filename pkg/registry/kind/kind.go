@@ -214,7 +214,7 @@ func (r *REST[T]) Delete(ctx context.Context, name string, further rest.Validate
 		return nil, false, err
 	}
 	out, immediately, err := r.Store.Delete(ctx, name, further, options)
-	if err == nil && immediately { // removed, not only marked
+	if err == nil && immediately { // removed, not only marked for deletion
 		var none T
 		err = r.Decide(ctx, before.(T), none)
 	}

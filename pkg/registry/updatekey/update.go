@@ -175,7 +175,7 @@ type plan struct {
 	in     zone
 	at     v1alpha1.AdoptingZone
 	status v1alpha1.UpdateRequestStatus
-	// retriedUnmet is true after a second try because of an unmet prerequisite: an earlier copy of the message may have
+	// retriedUnmet is true after a second try because of an unmet prerequisite. An earlier copy of the message may have
 	// been written meanwhile.
 	retriedUnmet bool
 	// nameConflicts counts the tries that failed because another Record had the object name of a new Record.

@@ -48,7 +48,7 @@ type Views interface {
 	// Oldest returns the earliest serial that Steps accepts as since, or ErrNotHeld.
 	Oldest(ctx context.Context, zone *v1alpha1.Zone) (serial.Serial, error)
 	// Steps returns the changes of serial after since, up to until, oldest first, or ErrNotHeld. If entries is true,
-	// the second result has for each step the removed and added resource records, with the SOA; otherwise it is nil.
+	// the second result has for each step the removed and added resource records, with the SOA. Otherwise it is nil.
 	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial, entries bool) ([]content.Step, []dns.Change, error)
 
 	// EndedZone is for providers that still have the data of an ended zone, which lost its name because no rule
