@@ -35,7 +35,7 @@ const (
 	refusedInterval                          = 10 * time.Second
 	actionHide, actionTake                   = "Hide", "Take"
 	maxNote                                  = 1024
-	// maxQueued bounds waiting Events, queuedRate writes in a second: admission uses the same client.
+	// maxQueued bounds queued Events, queuedRate their writes a second, because admission uses the same client.
 	maxQueued   = 1000
 	queuedRate  = 10
 	maxRefused  = 1000
@@ -47,7 +47,7 @@ type announcer struct {
 	recorder     events.EventRecorder
 	queue        *eventQueue
 	recentEvents *cache.LRUExpireCache
-	// members returns a namespace's first Record at an owner of a zone (UID).
+	// members returns the name and UID of a namespace's first Record at an owner name. zone is a UID.
 	members    func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
 	lastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 }
@@ -61,15 +61,15 @@ func newAnnouncer(client kubernetes.Interface) announcer {
 type queuedEvent struct {
 	about                      *corev1.ObjectReference
 	kind, reason, action, note string
-	// find, if not nil, looks up the object; without an object the Event is dropped.
+	// find, if not nil, looks up the object. Without an object the Event is dropped.
 	find func(context.Context) (object, uid string, err error)
 	// zone, if not nil, has its last change appended to the note.
 	zone *v1alpha1.Zone
 }
 
-// eventQueue has the Kubernetes Events that wait to be written. Each namespace has its own queue, and the namespaces
-// take turns, so a namespace with many Events delays no other. At most maxQueued Events wait in total. Beyond that, a
-// new Event replaces the last Event of the longest queue. It is dropped if its own queue is nearly as long.
+// eventQueue has the Kubernetes Events to be written. Namespaces alternate, so a namespace with many Events delays no
+// other. Beyond maxQueued Events, a new Event replaces the last Event of the namespace with most Events, or is dropped
+// if its own namespace has nearly as many.
 type eventQueue struct {
 	mu sync.Mutex
 	// waiting has the Events by namespace, oldest first. A namespace without Events has no key.
@@ -132,7 +132,8 @@ func (q *eventQueue) dequeueEvent() (e queuedEvent, ok bool) {
 	return e, true
 }
 
-// The reference has no resourceVersion, so that an object's Events form a series.
+// announceWithdrawn announces that an object leaves its zone at endsAt (Unix seconds), or stays if 0. The reference has
+// no resourceVersion, so that an object's Events form a series.
 func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message string) {
 	if a.recorder == nil {
 		return

@@ -34,8 +34,8 @@ const (
 
 var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 
-// applyDelegatedAuthentication is upstream's ApplyTo, but an empty list of allowed names allows no requestheader
-// certificate, and anonymous clients reach only healthPaths (A6).
+// applyDelegatedAuthentication replaces the generic apiserver's ApplyTo, where an empty list of allowed names allows
+// every requestheader certificate. Here it allows none, and anonymous clients reach only healthPaths (A6).
 func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.DelegatingAuthenticationOptions,
 	client kubernetes.Interface, config *genericapiserver.Config) error {
 	factory := authenticatorfactory.DelegatingAuthenticatorConfig{
@@ -170,9 +170,9 @@ func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticati
 	}, nil
 }
 
-// knownCA provides the CA that verifies client certificates. The CA is in a config map of kube-apiserver, and a
-// controller reads the config map in the background. Until the first read, knownCA provides the CA read at startup.
-// Otherwise early connections would have no CA in the TLS handshake, and all their requests would get 401.
+// knownCA provides the CA that verifies client certificates. A controller reads the CA from a config map in the
+// background. Until its first read, knownCA provides the CA read at startup. Otherwise early connections would have no
+// CA in the TLS handshake, and all their requests would get 401.
 type knownCA struct {
 	// CAContentProvider has the CA from the controller, nil before the first read.
 	dynamiccertificates.CAContentProvider
@@ -204,7 +204,7 @@ func (k *knownCA) VerifyOptions() (x509.VerifyOptions, bool) {
 	return k.first.VerifyOptions()
 }
 
-// neverEmpty replaces an empty list, which upstream reads as every client, by a name without a client.
+// neverEmpty replaces an empty list, which would allow every client, by a name that no client has.
 type neverEmpty struct {
 	names  headerrequest.StringSliceProvider
 	nobody string

@@ -20,10 +20,11 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Bounds of a request body (S5.12). Within the generic server's bounds, 3 MiB and 10,000 levels and operations, a body
-// may take minutes and gigabytes.
+// Limits of a request body (S5.12). Within the generic apiserver's limits, 3 MiB and 10,000 levels and operations,
+// decoding may take minutes and gigabytes.
 const (
-	// maxBody, in octets, is over five times the largest stored object (96 KiB): JSON may escape an octet by six.
+	// maxBody, in octets, is over five times the largest stored object (96 KiB), because JSON may escape an octet by
+	// six.
 	maxBody       = 512 << 10
 	maxDepth      = 64
 	maxOperations = 1000
@@ -39,7 +40,7 @@ func checkBodies(handler http.Handler) http.Handler {
 		}
 
 		contentType := r.Header.Get("Content-Type")
-		// JSON of Deliveries is unbounded: only controllers write it, and validation bounds their lists.
+		// Only controllers write Deliveries, and validation bounds their lists, so their JSON needs no limit.
 		if body := boundBody(r.Body, info.Resource, contentType); body.isYAML || info.Resource != "deliveries" {
 			r.Body = body
 		}
@@ -51,7 +52,7 @@ func checkBodies(handler http.Handler) http.Handler {
 	})
 }
 
-// boundedBody checks JSON by pieces, and YAML as a whole at the first Read.
+// boundedBody is a request body whose Read fails beyond the limits. YAML is checked whole at the first Read.
 type boundedBody struct {
 	io.ReadCloser
 	what        string // resource
@@ -134,7 +135,7 @@ func (b *boundedBody) readWhole() {
 	case len(text) > maxBody:
 		b.refusal = b.tooLarge()
 	default:
-		// Reading nodes expands no aliases: expanded, 61 KB made 3.6 GiB.
+		// A yaml.Node keeps aliases unexpanded. Expanded, 61 KB became 3.6 GiB.
 		if err := yaml.Unmarshal(text, &document); err != nil {
 			b.refusal = apierrors.NewBadRequest(fmt.Sprintf("a write of %s cannot be read: %v", b.what, err))
 		} else {
@@ -184,12 +185,11 @@ func (b *boundedBody) tooMany() error {
 
 type jsonPlace struct {
 	depth, deepest int
-	// items counts objects and lists directly in the outermost value: a JSON patch's operations.
+	// items counts objects and lists in the outermost value, for example the operations of a JSON patch.
 	items           int
 	inText, escaped bool // in a string; after a backslash
-	// commas counts by depth, in the value open there.
-	commas [maxDepth + 1]int
-	// largest is the number of entries in the largest list or object.
+	// commas counts, by depth, the commas in the open list or object.
+	commas  [maxDepth + 1]int
 	largest int
 }
 

@@ -28,13 +28,13 @@ type sized interface {
 	Marshal() ([]byte, error)
 }
 
-// budgetedWrite is a write, real or dry run (S9). before is nil for a create.
+// budgetedWrite is a write or dry run that a budget must allow. before is nil for a create.
 type budgetedWrite struct {
 	resource      schema.GroupResource
 	before, after sized
 }
 
-// An update that removes 1/shrinks of an object always passes, so that a namespace can empty an object.
+// An update that removes 1/shrinks of an object always passes, so that a namespace over budget can empty the object.
 const shrinks = 4
 
 type budgetJudge struct {
@@ -42,9 +42,9 @@ type budgetJudge struct {
 	keys    layout.Keys
 }
 
-// allowWrite returns an error if the budget of the object's namespace has no room for the write. It always allows
-// finalizers, so that a zone can be delivered, and dnssec, so that no DS rollover waits for a busy tenant. A status is
-// charged but not counted as stored: S5.10 bounds it. No Role of a namespace grants these three (S8.3, S12.2).
+// allowWrite returns an error if the write exceeds the budget of the object's namespace. The subresources finalizers
+// and dnssec always pass, because deliveries and DS rollovers must not wait for a busy tenant. The growth of a status
+// does not count as stored. No Role of a namespace grants these three.
 func (j budgetJudge) allowWrite(ctx context.Context, w budgetedWrite) error {
 	grows := j.countOctets(w.after)
 	if w.before != nil {
@@ -95,9 +95,8 @@ func (j budgetJudge) countOctets(object sized) int64 {
 	return j.keys.StoredOctets(j.keys.Objects(resource)+object.GetNamespace()+"/"+object.GetName(), object.Size(), 0)
 }
 
-// budgeted wraps the etcd storage of a resource, for example of Zones, and refuses a write beyond a budget of the
-// object's namespace (octets stored, octets written over time). It lies below the watch cache, so it measures objects
-// as etcd stores them.
+// budgeted wraps the etcd storage of a resource, and refuses writes beyond a budget of the object's namespace. It lies
+// below the watch cache, so it measures objects as etcd stores them.
 type budgeted struct {
 	storage.Interface
 	judge    budgetJudge
@@ -136,7 +135,7 @@ func (b *budgeted) admitCluster(ctx context.Context, of sized) (done func(), err
 		func() (int64, error) { return b.clusters(ctx, of.GetNamespace()) })
 }
 
-// GuaranteedUpdate may create: server-side apply of an absent object is an update.
+// GuaranteedUpdate may create an object, because server-side apply of an absent object is an update.
 func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
 	var done func() // of an admitted create; set once, despite retries
@@ -149,7 +148,7 @@ func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination
 		func(in runtime.Object, response storage.ResponseMeta) (runtime.Object, *uint64, error) {
 			var before sized
 			if response.ResourceVersion != 0 {
-				before = in.DeepCopyObject().(sized) // update may change in
+				before = in.DeepCopyObject().(sized) // update may modify its input
 			}
 			out, ttl, err := update(in, response)
 			if err != nil {

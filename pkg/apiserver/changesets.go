@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/changeset"
 )
 
-// A DNS update's items (changeset.ActFor) may write Records of the UpdateKey's namespace only (S13.1); other items have
-// their user's rights.
+// actingAuthorizer lets a DNS update (changeset.ActFor) write Records in the UpdateKey's namespace, and nothing else.
+// Other writes have the rights of their user.
 type actingAuthorizer struct{ authorizer.Authorizer }
 
 var actingVerbs = []string{"get", "create", "patch", "delete"}
@@ -75,7 +75,7 @@ func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records 
 			}
 			quota.Status.Used[quotaOfRecords] = *resource.NewQuantity(left, resource.DecimalSI)
 			if _, err := q.core.CoreV1().ResourceQuotas(namespace).UpdateStatus(ctx, quota, metav1.UpdateOptions{}); apierrors.IsConflict(
-				err) && len(quotas.Items) == 1 { // else a retry would subtract twice
+				err) && len(quotas.Items) == 1 { // with several quotas a retry would subtract twice
 				conflict = true
 			} else if err != nil {
 				logger.Error(err, "A refused change set counts in a quota of Records until quotas are recalculated",

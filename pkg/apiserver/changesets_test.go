@@ -42,7 +42,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// watched has scripted authorization and admission, and records audit events.
+// watched is a server with fake authorization and admission. It records audit events.
 type watched struct {
 	api      typed.KubizoneV1alpha1Interface
 	reach    *restclient.Config
@@ -143,7 +143,7 @@ func (w *watched) Run(<-chan struct{}) error { return nil }
 func (w *watched) Shutdown()                 {}
 func (w *watched) String() string            { return "test" }
 
-// newWatched has a zone example.org. of platform, in which every namespace may write.
+// newWatched starts a server with a zone example.org. of namespace platform. Every namespace may write there.
 func newWatched(t *testing.T, budgets *budget.Limits, change ...func(*Server)) *watched {
 	t.Helper()
 	w := &watched{warnings: &warningTexts{}}

@@ -35,7 +35,7 @@ const (
 	dialTimeout      = 20 * time.Second
 	keepAliveTime    = 30 * time.Second
 	keepAliveTimeout = 10 * time.Second
-	// window of flow control: gRPC's dynamic window costs a single caller a ping with each request.
+	// window is in octets. gRPC's dynamic window would add a ping to each request of a single caller.
 	window = 4 << 20
 )
 
@@ -87,7 +87,7 @@ func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kuber
 	return client, nil
 }
 
-// Reachable tries to connect to etcd. Errors have the next step.
+// Reachable tries to connect to etcd. The error suggests the next step.
 func Reachable(ctx context.Context, where storagebackend.TransportConfig) error {
 	client, err := dialEtcd(ctx, where)
 	if err != nil {
@@ -96,7 +96,7 @@ func Reachable(ctx context.Context, where storagebackend.TransportConfig) error 
 	return client.Close()
 }
 
-// lastFailure asks by a call: gRPC reports causes to calls only.
+// lastFailure sends a request, because gRPC reports causes only to requests.
 func lastFailure(connection *grpc.ClientConn) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -111,7 +111,7 @@ func lastFailure(connection *grpc.ClientConn) string {
 	}
 }
 
-// recordsSpans is false if spans would be dropped: even these cost time.
+// recordsSpans returns false if the provider drops spans, because even dropped spans cost time.
 func recordsSpans(ctx context.Context, provider trace.TracerProvider) bool {
 	if provider == nil {
 		return false

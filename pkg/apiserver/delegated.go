@@ -63,15 +63,16 @@ type Delegated struct {
 }
 
 const (
-	// With client-go's defaults (5, 10) admission would queue for seconds on absent namespaces.
+	// With client-go's defaults (5, 10) admission in absent namespaces would queue for seconds.
 	coreQPS, coreBurst = 50, 100
-	// authenticationTimeout makes an unresponsive kube-apiserver an error at startup.
+	// authenticationTimeout bounds the wait for kube-apiserver at startup.
 	authenticationTimeout = 10 * time.Second
 )
 
-// NewDelegated returns a server behind a kube-apiserver; see New. It fails on unreadable files, a silent
-// kube-apiserver, or authentication that would admit every client.
+// NewDelegated is New behind a kube-apiserver. It fails if a file is unreadable, kube-apiserver does not answer, or
+// authentication would admit every client.
 func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
+	// 1. Serving, authentication, authorization, audit.
 	registry := install.New()
 	config, err := genericConfig(registry)
 	if err != nil {
@@ -89,6 +90,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
 
+	// 2. etcd.
 	etcd := cfg.etcdOptions(registry)
 	etcd.StorageConfig.Transport.TracerProvider = config.TracerProvider
 	s, err := connectEtcd(ctx, config, etcd, &cfg.Budgets, cfg.History)
@@ -101,6 +103,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 		}
 	}()
 
+	// 3. kube-apiserver: admission, Events, Leases, Namespaces.
 	client, err := cfg.applyCore(config, rights, s.ledger)
 	if err != nil {
 		return nil, err
@@ -151,8 +154,8 @@ func recordSpans(config *genericapiserver.Config, traces tracing.TracerProvider)
 	}
 }
 
-// writesDelivery reports whether a request writes the state of deliveries, signing or update keys, beyond a namespace's
-// rights (S8.3, S12.2, S13.2).
+// writesDelivery reports whether a request writes the state of deliveries, signing or update keys. A namespace's Role
+// does not suffice for these writes.
 func writesDelivery(asked authorizer.Attributes) bool {
 	return asked.IsResourceRequest() && !asked.IsReadOnly() && asked.GetAPIGroup() == v1alpha1.GroupName &&
 		(asked.GetResource() == "deliveries" || asked.GetSubresource() == "finalizers" ||

@@ -19,7 +19,5 @@
 //	A7. A delegated server's /readyz names each missing RBAC permission.
 //	A8. Until /readyz has passed once, requests for objects get 503 with Retry-After.
 //
-// Packages law and ledger decide about names and Records. Package primary speaks DNS, and pkg/etcd/embed runs etcd.
-//
 // Read server.go first (storageDecorator), then storage.go, standalone.go, delegated.go and views.go.
 package apiserver

@@ -60,7 +60,7 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 	}
 
 	config.RequestTimeout = requestTimeout
-	// Streams of zones outlast the request timeout, and need no seat of priority and fairness.
+	// zones/entries and zones/changes may outlast the request timeout, and bypass priority and fairness.
 	config.LongRunningFunc = filters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString("entries", "changes"))
 	config.ShutdownWatchTerminationGracePeriod = drainTimeout / 2
 	return config, nil

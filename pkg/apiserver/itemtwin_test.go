@@ -52,7 +52,7 @@ type twinServer struct {
 	users map[string]typed.KubizoneV1alpha1Interface
 }
 
-// theUnknown fails authorization: the request's answer is a text, the set's a Status.
+// theUnknown fails authorization. A request then gets a text, and a change set a Status.
 const theUnknown = "unknown"
 
 // Rights follow from twinRights.
@@ -229,7 +229,7 @@ func (s *twinServer) performWrite(t *testing.T, w twinWrite, send func(w twinWri
 	return answer
 }
 
-// sortManagers undoes the order by second.
+// sortManagers undoes the order by time.
 func sortManagers(managers []metav1.ManagedFieldsEntry) {
 	slices.SortFunc(managers, func(a, b metav1.ManagedFieldsEntry) int {
 		return cmp.Or(strings.Compare(a.Manager, b.Manager), strings.Compare(string(a.Operation), string(b.Operation)))

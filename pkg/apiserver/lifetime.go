@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/inprocess"
 )
 
-// refuseUntilReady answers 503 until /readyz has passed once (A8). Earlier, admission would answer 403.
+// refuseUntilReady answers 503 until /readyz has passed once (A8). Without this, admission would answer 403.
 func (s *Server) refuseUntilReady(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
@@ -50,8 +50,8 @@ func (s *Server) hasBeenReady(r *http.Request) bool {
 	return s.ready.Load()
 }
 
-// closeConnections closes connections with their next response (A5). Otherwise kube-apiserver keeps its connection, and
-// does not retry a write that races with the close (kubernetes/kubernetes#135285).
+// During shutdown, closeConnections closes connections with their next response (A5). Otherwise kube-apiserver keeps
+// its connection, and does not retry a write that races with the close (kubernetes/kubernetes#135285).
 func (s *Server) closeConnections(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.leaving.Load() {
@@ -61,7 +61,7 @@ func (s *Server) closeConnections(handler http.Handler) http.Handler {
 	})
 }
 
-// leaveAfter enables closeConnections after half of the shutdown delay, when the Service has no endpoint here.
+// leaveAfter enables closeConnections after half of the shutdown delay, when the Service has removed this endpoint.
 func (s *Server) leaveAfter(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
 		time.Sleep(s.generic.ShutdownDelayDuration / 2)

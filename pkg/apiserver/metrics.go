@@ -32,12 +32,12 @@ type Metrics struct {
 	ledger *ledger.Ledger
 	feed   *fromjournal.Source
 	zones  *zoneview.Set
-	// listGone lists namespaces that no longer exist, but left objects here; false if unknown.
+	// listGone lists deleted namespaces with objects here. The result is false until Namespaces are listed.
 	listGone     func() ([]string, bool)
 	certificates inventory.Certificates
-	// replicas lists the replicas of other processes by their Leases; nil outside a pod.
+	// replicas lists the replicas of other processes by their Leases. Nil outside a pod.
 	replicas func() ([]heartbeat.Replica, error)
-	// keyCounts has the number of etcd keys with each of countedPrefixes, for example "outbox"; -1 until counted.
+	// keyCounts has the number of etcd keys with each of countedPrefixes, for example "outbox". It is -1 until counted.
 	keyCounts map[string]*atomic.Int64
 }
 
@@ -124,7 +124,7 @@ var waitingMetric = samples.New("kubizone_work_waiting", "Work that waits in etc
 
 func (m *Metrics) sendSamples(send samples.Send) {
 	for name := range m.certificates {
-		at := 0.0 // an alert fires
+		at := 0.0 // unreadable, so an alert fires
 		if end, err := m.certificates.EndOf(name); err == nil {
 			at = float64(end.Unix())
 		}
@@ -152,7 +152,7 @@ func (m *Metrics) collectProcesses(send samples.Send) {
 	for _, one := range replicas {
 		working[one.Process] = 1
 		if one.Ended {
-			working[one.Process] = 0 // if a replica has, all have
+			working[one.Process] = 0 // no replica works
 		}
 	}
 	for process, value := range working {

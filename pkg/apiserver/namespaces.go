@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Standalone all fields are nil, and every namespace exists.
+// In a standalone server all fields are nil, and every namespace exists.
 type namespaces struct {
 	lister   listers.NamespaceLister
 	synced   cache.InformerSynced
@@ -82,8 +82,8 @@ func (n *namespaces) isTerminating(name string) bool {
 	return found != nil && found.DeletionTimestamp != nil
 }
 
-// began returns a namespace's creation in Unix seconds. A terminating namespace is an error, because the informer may
-// lack its successor.
+// began returns a namespace's creation in Unix seconds. It fails for a terminating namespace, because the informer may
+// lack the next namespace of that name.
 func (n *namespaces) began(name string) (int64, error) {
 	if n.lister == nil {
 		return 0, nil

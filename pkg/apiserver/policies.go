@@ -21,7 +21,7 @@ import (
 
 const policyPause = time.Minute
 
-// Before 1.36 kube-apiserver lacks the kinds in v1, so the factory's own informers would never sync.
+// A kube-apiserver before 1.36 does not serve these kinds in v1, so the factory's own informers would never sync.
 func informOfPolicies(factory informers.SharedInformerFactory, pause time.Duration) {
 	informWhereServed(factory, pause, &admissionv1.MutatingAdmissionPolicy{}, &admissionv1.MutatingAdmissionPolicyList{},
 		func(client kubernetes.Interface) policyClient[*admissionv1.MutatingAdmissionPolicyList] {
@@ -38,8 +38,8 @@ type policyClient[L runtime.Object] interface {
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// informWhereServed registers an informer without objects until kube-apiserver serves the kind. A later "not found" is
-// an error, so policies stay in force.
+// informWhereServed registers an informer that stays empty until kube-apiserver serves the kind. A later "not found" is
+// an error, so that known policies stay in force.
 func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory, pause time.Duration, kind runtime.Object, none L,
 	of func(kubernetes.Interface) policyClient[L]) {
 	factory.InformerFor(kind, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
@@ -71,7 +71,7 @@ func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory
 	})
 }
 
-// watchNothing's watch expires after the pause, so the reflector lists again.
+// watchNothing returns a watch that expires after the pause, so that the reflector lists again.
 func watchNothing(pause time.Duration) watch.Interface {
 	events := make(chan watch.Event, 1)
 	time.AfterFunc(pause, func() {

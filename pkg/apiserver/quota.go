@@ -9,7 +9,8 @@ import (
 	"k8s.io/apiserver/pkg/quota/v1/generic"
 )
 
-// quotas configures the ResourceQuota plugin for count/records.kubi.zone: kube-apiserver's does not see our writes.
+// quotas configures the ResourceQuota plugin for count/records.kubi.zone. kube-apiserver's plugin does not see our
+// writes.
 type quotas struct{}
 
 var _ admission.PluginInitializer = quotas{}

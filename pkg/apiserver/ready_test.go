@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// unjudged has an object of each kind with a controller.
+// unjudged has an object of each kind that a controller judges.
 const unjudged = `
 dnsclasses: {metadata: {name: a}, spec: {webhook: {server: "https://192.0.2.1"}}}
 deliveries: {metadata: {name: a-4679d3c887}, spec: {zone: {name: a, uid: u, fqdn: a.example.}, classRef: {name: a}}}

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// The generic server decodes to the internal version, so addReviews registers the served Go types as such too.
+// The generic apiserver decodes to the internal version, so addReviews registers the served types as internal too.
 func addReviews(scheme *runtime.Scheme) {
 	utilruntime.Must(authenticationv1.AddToScheme(scheme))
 	utilruntime.Must(authorizationv1.AddToScheme(scheme))
@@ -60,7 +60,7 @@ func (subjectReviews) Create(ctx context.Context, object runtime.Object, validat
 	}, nil
 }
 
-// accessReviews implements SelfSubjectAccessReview without selectors, which the standalone authorizer ignores.
+// accessReviews implements SelfSubjectAccessReview. The standalone authorizer ignores selectors, so these are dropped.
 type accessReviews struct {
 	kind.Resource
 	authorizer authorizer.Authorizer

@@ -65,7 +65,7 @@ import (
 )
 
 // Server is the Kubernetes API server of Kubizone, with the ledger, the store of zones and Records in etcd. Call
-// RunLedger and Run once each. Call Close when both have returned.
+// RunLedger and Run once each, concurrently. Call Close when both have returned.
 type Server struct {
 	generic    *genericapiserver.GenericAPIServer
 	authorizer authorizer.Authorizer
@@ -85,7 +85,7 @@ type Server struct {
 	budgets   *budget.Budgets // nil without budgets
 	sender    *history.Sender // nil without a receiver
 	announcer announcer
-	// core is a client of kube-apiserver; nil without the ResourceQuota plugin.
+	// core is a client of kube-apiserver. Nil without the ResourceQuota plugin.
 	core       kubeclient.Interface
 	closing    sync.Once
 	namespaces namespaces
@@ -93,7 +93,7 @@ type Server struct {
 	leases    func(changed func()) *heartbeat.Watcher
 	inventory *inventory.Reader
 	ready     atomic.Bool // /readyz has passed once
-	leaving   atomic.Bool
+	leaving   atomic.Bool // responses close their connections (A5)
 }
 
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
@@ -118,12 +118,14 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		return nil, err
 	}
 
+	// Charge transactions to budgets.
 	s.keeper = maintenance.NewKeeper(s.client.Client, Prefix, s.registry)
 	if limits != nil {
 		s.budgets = budget.New(budget.Config{Limits: *limits, Quota: s.keeper.Quota, Override: s.namespaces.budgetOf, Registry: s.registry})
 		s.client.Client.KV = ledgeretcd.MeterKV(s.client.Client.KV, s.budgets.Charge)
 	}
 
+	// Open the ledger. assembleServer sets the fields of its callbacks.
 	s.compactor = etcd3.StartCompactorPerEndpoint(s.client.Client, etcd.StorageConfig.CompactionInterval)
 	stored := ledger.Config{
 		Client: s.client.Client, Prefix: Prefix,
@@ -193,8 +195,8 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	)
 	config.HealthzChecks = append(config.HealthzChecks, s.keeper.Checks()...)
 
-	// Outermost first: closeConnections, EndSlowClients, upstream's chain, checkBodies (generic.go), refuseUntilReady,
-	// changeset.WithRequest, the API.
+	// Handlers, outermost first: closeConnections, EndSlowClients, the generic apiserver's, checkBodies (generic.go),
+	// refuseUntilReady, changeset.WithRequest, the API.
 	chain := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
 		return s.closeConnections(chain(s.refuseUntilReady(changeset.WithRequest(handler), c), c))
@@ -230,7 +232,7 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 		s.compactor, ledger.Versions(Prefix),
 		func(resource schema.GroupResource, raw storage.Interface) (storage.Interface, error) {
 			if plain {
-				return raw, nil // hook.OptimisticPut (ledger/storage.go) then writes to etcd
+				return raw, nil // benchmarks write without the ledger
 			}
 
 			within := &budgeted{judge: judge, resource: resource}
@@ -266,6 +268,7 @@ func (s *Server) countClusters(ctx context.Context, namespace string) (int64, er
 
 func (s *Server) installGroups(registry install.Registry, options generic.RESTOptionsGetter, stored storageOptions,
 	items direct.Config) error {
+	// 1. Stored objects.
 	keys := s.ledger.Layout()
 	judge := budgetJudge{s.budgets, keys}
 	paths := map[string]rest.Storage{}
@@ -323,6 +326,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	}
 	delivered.zones = paths["zones"].(rest.Getter)
 
+	// 2. Objects without storage: questions, change sets.
 	reviews := namereview.NewREST(namereview.Config{Authorizer: s.authorizer, Admit: judge.admitQuestion,
 		Review: s.ledger.ReviewName, Zones: paths["zones"].(rest.Lister), Delegations: paths["delegations"].(rest.Lister)})
 	paths["namereviews"] = reviews
@@ -335,6 +339,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	sets := changeset.NewREST(changes)
 	paths["changesets"] = sets
 
+	// 3. UpdateKeys.
 	updateKeys, err := updatekey.NewKind(s.authorizer, reviews.ListRules, func(key *v1alpha1.UpdateKey, why string) {
 		s.announcer.announceNameTaken(key, why)
 	}).AddStorage(paths, registry.Scheme, options, nil)
@@ -348,6 +353,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	})
 	paths["updatekeys/share"] = updatekey.NewShareREST(updateKeys, records, updated)
 
+	// 4. API groups.
 	newGroup := func(name string) genericapiserver.APIGroupInfo {
 		info := genericapiserver.NewDefaultAPIGroupInfo(name, registry.Scheme, registry.ParameterCodec, registry.Codecs)
 		info.NegotiatedSerializer = decoding.Serializer{NegotiatedSerializer: registry.Codecs, Creater: registry.Scheme}
@@ -380,6 +386,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		return fmt.Errorf("API groups: %w", err)
 	}
 
+	// 5. The handler of change sets' items.
 	items.Storage, items.Resource, items.Kind = records, v1alpha1.SchemeGroupVersion.WithResource("records"), "Record"
 	items.Scheme, items.Serializer, items.Schemas = registry.Scheme, group.NegotiatedSerializer, group.StaticOpenAPISpec
 	items.CheckText, items.Equivalents = checkItem, s.generic.EquivalentResourceRegistry
@@ -391,7 +398,8 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	return nil
 }
 
-// Loopback returns an administrator's client configuration without connections. Watches and streams do not work.
+// Loopback returns an administrator's client configuration that calls the server's handler directly. Watches and
+// streams do not work.
 func (s *Server) Loopback() *restclient.Config {
 	return &restclient.Config{Host: s.loopback.Host, BearerToken: s.loopback.BearerToken, QPS: -1,
 		ContentConfig: restclient.ContentConfig{ContentType: runtime.ContentTypeProtobuf},
@@ -405,7 +413,7 @@ func (s *Server) ConfigAs(user string) *restclient.Config {
 	return config
 }
 
-// Registry returns the server's metrics, without upstream's.
+// Registry has the server's metrics, without the generic apiserver's.
 func (s *Server) Registry() metrics.KubeRegistry { return s.registry }
 
 // Run serves the API until ctx ends, then shuts down as in A5.
@@ -415,7 +423,7 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 // RunLedger runs background work, such as cascades (changes of many Records) and etcd's maintenance, until ctx ends or
-// a part fails. End ctx after Run, because pending requests need the ledger.
+// a part fails. End ctx after Run has returned, because pending requests need the ledger.
 func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -460,13 +468,13 @@ func (s *Server) runCascades(ctx context.Context) error {
 	return s.ledger.Run(ctx)
 }
 
-// WaitForViews returns when Config.Zones has every stored zone, proven by its hash.
+// WaitForViews blocks until Config.Zones has the content of every stored zone. Repeated read errors end the wait.
 func (s *Server) WaitForViews(ctx context.Context) error { return s.feed.Wait(ctx) }
 
 // Frozen returns the zones whose content does not match their hash.
 func (s *Server) Frozen() []cache.ObjectName { return s.feed.FrozenZones() }
 
-// WaitForAPI returns when /readyz passes.
+// WaitForAPI blocks until /readyz passes.
 func (s *Server) WaitForAPI(ctx context.Context) error {
 	client, err := restclient.HTTPClientFor(s.loopback)
 	if err != nil {
@@ -498,7 +506,7 @@ func (s *Server) WaitForAPI(ctx context.Context) error {
 	}
 }
 
-// Close closes storage and etcd clients, after Run and RunLedger have returned.
+// Close closes the storage and the etcd clients.
 func (s *Server) Close() {
 	s.closing.Do(func() {
 		if s.generic != nil {

@@ -29,14 +29,14 @@ func etcdOptions(registry install.Registry, where storagebackend.TransportConfig
 		stored.Transport.TracerProvider = tracing
 	}
 	options := genericoptions.NewEtcdOptions(stored)
-	// Standalone, nothing removes the finalizers Orphan and Foreground, so a delete would never end (S8.7).
+	// In a standalone server nothing removes the finalizers Orphan and Foreground, so deletions would never end (S8.7).
 	options.EnableGarbageCollection = false
 	return options
 }
 
 func objectCodec(etcd *genericoptions.EtcdOptions, encryption value.ResourceTransformers,
 	resource schema.GroupResource) objects.ObjectCodec {
-	// Unlike the identity transformer, this reports encrypted objects.
+	// Unlike the plain identity transformer, this transformer fails on encrypted objects.
 	codec := objects.ObjectCodec{Codec: etcd.StorageConfig.Codec, Transformer: identity.NewEncryptCheckTransformer()}
 	if encryption != nil {
 		codec.Transformer = encryption.TransformerForResource(resource)
@@ -44,14 +44,14 @@ func objectCodec(etcd *genericoptions.EtcdOptions, encryption value.ResourceTran
 	return codec
 }
 
-// Source is a store to open without a server.
+// Source locates a store, for commands such as fsck.
 type Source struct {
 	Etcd                         storagebackend.TransportConfig
 	EncryptionProviderConfigFile string
 }
 
-// Open connects to etcd, for offline commands such as fsck. The caller closes the client. codecOf returns the decoder
-// of a resource's stored objects, such as "records" or "bind9clusters.bind9.kubi.zone".
+// Open connects to etcd. The caller closes the client. codecOf returns the codec of a resource's stored objects, for
+// example of "records" or "bind9clusters.bind9.kubi.zone".
 func (s Source) Open(ctx context.Context) (client *kubernetes.Client, codecOf func(resource string) objects.ObjectCodec, err error) {
 	options := etcdOptions(install.New(), s.Etcd)
 	var encryption value.ResourceTransformers

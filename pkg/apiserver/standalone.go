@@ -30,10 +30,10 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Config configures a standalone server. Without a kube-apiserver, the server itself authenticates clients, by
-// certificates. The fields up to Zones are required.
+// Config configures a standalone server, which authenticates clients by certificates. The fields up to Zones are
+// required.
 type Config struct {
-	// Listener has its address already. The server closes it.
+	// Listener is open. The server closes it.
 	Listener                net.Listener
 	ServingCert, ServingKey []byte // PEM
 	// ClientCA is the PEM certificate of the authority that signs clients' certificates.
@@ -45,10 +45,10 @@ type Config struct {
 	// AllowInlineSecrets lets a DNSClass contain secrets itself, in place of references to Secrets.
 	AllowInlineSecrets bool
 	Fleet              validation.FleetRules
-	// Parts names the other processes that run inside this process, for example "controller".
+	// Parts names the other processes in this process, for example "controller".
 	Parts []string
 	ACME  ACME
-	// Budgets limit each namespace; nil means no limits.
+	// Budgets limit each namespace. Nil means no limits.
 	Budgets *budget.Limits
 	History history.Config
 	Traces  tracing.TracerProvider
@@ -56,8 +56,8 @@ type Config struct {
 	plain bool
 }
 
-// New connects to etcd and assembles a server; call Run and RunLedger next. The error may be ctx's, or a store format
-// unknown to this program.
+// New connects to etcd and returns a server. Call Run and RunLedger next. New fails if ctx ends, or if this program
+// does not know the store's format.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// NewPlain returns a server without the ledger (A1), for benchmarks. New must never open its store.
+// NewPlain returns a server that writes without the ledger, for benchmarks. New must never open the resulting store.
 func NewPlain(ctx context.Context, cfg Config) (*Server, error) {
 	cfg.plain = true
 	return New(ctx, cfg)
@@ -126,7 +126,7 @@ func serveStandalone(config *genericapiserver.Config, cfg Config) error {
 	if err := serving.WithLoopback().ApplyToConfig(config); err != nil {
 		return fmt.Errorf("serving: %w", err)
 	}
-	// Otherwise upstream looks for an address to advertise.
+	// Otherwise the generic apiserver looks for an address to advertise.
 	config.PublicAddress = net.IPv4(127, 0, 0, 1)
 	return nil
 }

@@ -35,8 +35,8 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource, example runti
 	return options, err
 }
 
-// newDecorator returns the factory of a resource's storage, from etcd up: connect's client, upstream's store, wrap,
-// upstream's watch cache, above. Caches must not share a client.
+// newDecorator returns the factory of a resource's storage. Its layers, from etcd up, are a client, the generic
+// apiserver's store, wrap, the watch cache, and above. Watch caches must not share a client.
 func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, versions *subrev.Mapping,
 	wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error),
 	above func(storage.Interface) storage.Interface) generic.StorageDecorator {

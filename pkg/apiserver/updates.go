@@ -25,7 +25,7 @@ type updatedZones struct {
 
 var _ updatekey.Zones = (*updatedZones)(nil)
 
-// FindZone searches memory, then etcd: memory lags behind a client's own create.
+// FindZone searches memory, then etcd, because memory may lack a zone just created.
 func (u *updatedZones) FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool,
 	err error) {
 	if zone, found := u.zones.Find(view, apex); found {
@@ -39,7 +39,7 @@ func refOf(zone *zoneview.Snapshot) v1alpha1.AdoptingZone {
 	return v1alpha1.AdoptingZone{Namespace: found.Namespace, Name: found.Name, UID: types.UID(found.UID)}
 }
 
-// FindEnclosing searches memory only: the ledger decides on current state.
+// FindEnclosing searches only memory, because the ledger will decide on current state.
 func (u *updatedZones) FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool) {
 	for n, more := fqdn, true; more; n, more = n.Parent() {
 		if zone, found := u.zones.Find(view, n); found {
@@ -58,12 +58,12 @@ func (u *updatedZones) RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, 
 	return found, err
 }
 
-// ApexOf reads from etcd, or from the ledger's cache if etcd confirms it.
+// ApexOf reads from etcd, or from the ledger's cache if etcd confirms the value.
 func (u *updatedZones) ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) ([]content.RRset, []string, error) {
 	return u.ledger.ReadApex(ctx, at, namespace)
 }
 
-// MayMake searches memory, so an update may be planned on a spec some milliseconds old.
+// MayMake searches memory, so the answer may be some milliseconds old.
 func (u *updatedZones) MayMake(at v1alpha1.AdoptingZone, view string, apex name.Name, names []name.Name) bool {
 	zone, found := u.zones.Find(view, apex)
 	return !found || zone.Zone().UID != string(at.UID) || slices.ContainsFunc(names, zone.Header().MakesAt)

@@ -28,12 +28,12 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// views reads the content of zones for the subresources zones/entries and zones/changes. It has recent content in
-// memory, and reads older changes from the journal in etcd. A step is the change between two serials.
+// views reads recent content of zones from memory, and older changes from the journal in etcd. A step is the change
+// between two serials.
 type views struct {
 	zones *zoneview.Set
-	// frozenCause returns why a zone (by UID) is not served, because its content does not match its hash. It returns
-	// nil for other zones.
+	// frozenCause returns an error if the content of the zone with the UID does not match its hash. Such a zone is not
+	// served.
 	frozenCause func(uid string) error
 	// readSteps reads the steps from the serial since up to step number n, and the content state (a hash) at since. The
 	// error is journal.ErrTrimmed if some are gone.
@@ -49,7 +49,7 @@ var _ zone.Views = views{}
 
 func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapshot, error) {
 	uid, wanted := string(object.UID), uint64(object.Status.ContentGeneration)
-	// Even a frozen zone is served if proven at this step.
+	// A frozen zone is still served if memory has proven content at this step.
 	if snapshot, ok := v.zones.ByUID(uid); (!ok || snapshot.N() < wanted) && v.frozenCause(uid) != nil {
 		return nil, frozenError(object)
 	}
@@ -65,7 +65,8 @@ func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapsh
 	return snapshot, nil
 }
 
-// frozenError is for readers of a frozen zone. Only the log has the cause, which may name others' Records (S1.8).
+// frozenError answers readers of a frozen zone. Only the log has the cause, which may name Records of other namespaces
+// (S1.8).
 func frozenError(zone *v1alpha1.Zone) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,
@@ -117,7 +118,7 @@ func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial
 	return steps[0].From, nil
 }
 
-// Steps reads steps, and changes of entries if asked, at once: the journal may be condensed meanwhile.
+// Steps reads steps and changed entries together, because the journal may drop steps between two reads.
 func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial, entries bool) (steps []content.Step,
 	changes []dns.Change, err error) {
 	uid := string(object.UID)
@@ -174,8 +175,8 @@ func (v views) readStoredSteps(ctx context.Context, uid string, since, until ser
 	return proveSteps(ctx, after, until, before, steps)
 }
 
-// The steps are proven if undoing all from the newest, proven state leads to before, the stored state at their
-// beginning.
+// proveSteps undoes the stored steps from the newest content, whose hash is proven. The result must have the state
+// stored for their beginning, before.
 func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (
 	*zoneview.Snapshot, []content.Step, error) {
 	var err error

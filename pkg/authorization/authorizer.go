@@ -23,11 +23,11 @@ import (
 
 // Config configures an authorizer that asks kube-apiserver by SubjectAccessReviews.
 type Config struct {
-	// Client determines the rate limit and timeout of reviews.
+	// Client has the rate limit and timeout of reviews.
 	Client authorizationclient.AuthorizationV1Interface
 	// AllowCacheTTL and DenyCacheTTL limit the age of cached answers. With 0, every request is reviewed.
 	AllowCacheTTL, DenyCacheTTL time.Duration
-	// RetryBackoff holds the delays between retries of a failed review. Steps, the number of tries, is at least 1.
+	// RetryBackoff has the delays between tries of a failed review. Steps, the number of tries, is at least 1.
 	RetryBackoff wait.Backoff
 	// AlwaysAllowGroups are allowed every request without a review.
 	AlwaysAllowGroups []string
@@ -35,8 +35,8 @@ type Config struct {
 	AlwaysAllowPaths []string
 	// InEveryNamespace selects requests that need a right in all namespaces, beyond a Role. Nil selects none.
 	InEveryNamespace func(authorizer.Attributes) bool
-	// AskByName asks for the named object at once. Otherwise the first review is for all objects, because the answer is
-	// cached for all names. Set AskByName if an authorizer denies single names.
+	// AskByName reviews the named object at once. Otherwise the first review is for all objects, because the answer can
+	// be cached for all names. Set AskByName if an authorizer denies single names.
 	AskByName bool
 }
 
@@ -58,12 +58,12 @@ func (c *Config) Validate() error {
 }
 
 // New returns an authorizer that allows AlwaysAllowGroups and AlwaysAllowPaths by itself, and asks kube-apiserver about
-// other requests, changed by AskByName and InEveryNamespace.
+// other requests.
 func New(config Config) (authorizer.Authorizer, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	// Deny if a review fails. With upstream's NoOpinion, a later authorizer could allow the request.
+	// Deny if a review fails. With NoOpinion, a later authorizer could allow the request.
 	reviews, err := webhook.NewFromInterface(config.Client, config.AllowCacheTTL, config.DenyCacheTTL, config.RetryBackoff,
 		authorizer.DecisionDeny, authorizerfactory.NewDelegatingAuthorizerMetrics(), authorizationcel.NewDefaultCompiler())
 	if err != nil {
@@ -120,7 +120,7 @@ type everyNamespace struct {
 
 func (everyNamespace) GetNamespace() string { return "" }
 
-// broadFirst asks about all objects first, because that answer is cached for all.
+// broadFirst asks about all objects first, because an Allow is then cached for all.
 type broadFirst struct {
 	authorizer.UnconditionalAuthorizer
 }

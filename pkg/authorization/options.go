@@ -19,14 +19,14 @@ import (
 
 const flagAskByName = "authorization-ask-by-name"
 
-// Options holds upstream's flags and Kubizone's. RemoteKubeConfigFileOptional is ignored.
+// Options has the generic apiserver's flags and Kubizone's. RemoteKubeConfigFileOptional is ignored.
 type Options struct {
 	*genericoptions.DelegatingAuthorizationOptions
 	AskByName        bool
 	InEveryNamespace func(authorizer.Attributes) bool
 }
 
-// NewOptions returns upstream's defaults.
+// NewOptions returns the generic apiserver's defaults.
 func NewOptions() *Options {
 	return &Options{DelegatingAuthorizationOptions: genericoptions.NewDelegatingAuthorizationOptions()}
 }
@@ -53,8 +53,7 @@ func (o *Options) Validate() []error {
 	return wrong
 }
 
-// ApplyTo sets a server's authorizer. Its SubjectAccessReviews go to the cluster of --authorization-kubeconfig, or else
-// to the pod's cluster.
+// ApplyTo sets a server's authorizer. It asks the cluster of --authorization-kubeconfig, by default the pod's cluster.
 func (o *Options) ApplyTo(info *genericapiserver.AuthorizationInfo) error {
 	cluster, err := o.clientConfig()
 	if err != nil {

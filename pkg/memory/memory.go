@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Total returns the memory of the machine, or of the container if less, in octets; 0 if unknown.
+// Total returns the memory of the machine, or of the container if less, in octets. It returns 0 if unknown.
 func Total() uint64 { return readTotal(os.DirFS("/")) }
 
 func readTotal(root fs.FS) uint64 {
@@ -42,8 +42,8 @@ func readTotal(root fs.FS) uint64 {
 	return least
 }
 
-// Bounds of the garbage at which collection starts, in octets. Live objects between much garbage keep their pages: with
-// a gigabyte, a burst of 3,500 Records would leave 120 MB for 40 MB of objects.
+// Limits, in octets, of the garbage at which a collection starts. Live objects between much garbage keep their pages.
+// With a gigabyte, a burst of 3,500 Records would leave 120 MB for 40 MB of objects.
 const (
 	leastSpare = 64 << 20
 	mostSpare  = 256 << 20
@@ -53,9 +53,9 @@ const (
 const quietTime = 100 * time.Second
 
 // SpareHeap delays each garbage collection until the garbage reaches a sixteenth of the memory or GOMEMLIMIT, between
-// leastSpare and mostSpare, or the live heap's size if larger. A write leaves some 100 KiB of garbage, and a collection
-// scans the watch caches: a server with few zones would spend a fifth of its CPU time. Call SpareHeap once, after the
-// start, whose garbage would lie between objects. GOGC overrides.
+// leastSpare and mostSpare, or the live heap's size if larger. Otherwise a server with few zones would spend a fifth of
+// its CPU time on collections, because each write leaves some 100 KiB of garbage. Call SpareHeap once, after the start,
+// so that garbage of the start does not lie between objects. GOGC disables it.
 func SpareHeap() {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -71,7 +71,7 @@ func SpareHeap() {
 		}
 		now := time.Now()
 		if now.Sub(last) >= quietTime && heap.isLoose() {
-			go debug.FreeOSMemory() // its collection calls this function again
+			go debug.FreeOSMemory() // the collection calls this function again
 		}
 		last = now
 	})
@@ -97,7 +97,7 @@ func percentFor(spare, live uint64) int {
 	return max(100, int(spare*100/max(live, 1<<20)))
 }
 
-// collected has a pointer: the allocator puts small objects without pointers into a shared block.
+// collected has a pointer, because the allocator puts small objects without pointers into a shared block.
 type collected struct{ again func() }
 
 // callAfterCollections calls f now and after each collection, on the finalizer goroutine.

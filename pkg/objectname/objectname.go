@@ -24,8 +24,8 @@ var (
 	notAllowed = regexp.MustCompile(`[^-a-z0-9]+`)
 )
 
-// OfZone returns two names for a Zone object: the readable "example.org" or "root" and, in case it is taken, a name
-// with a digest of name and view.
+// OfZone returns two names for a Zone object: the readable "example.org" or "root" and, if that is taken, a name with a
+// digest of name and view.
 func OfZone(fqdn name.Name, view string) [2]string {
 	nice, exact := joinLabels(fqdn.Labels(), "root")
 	id := view + "|" + fqdn.String()
@@ -36,8 +36,8 @@ func OfZone(fqdn name.Name, view string) [2]string {
 	return [2]string{nice, long}
 }
 
-// OfRecord returns two names for a Record object: "www-a.example.org" and, in case it is taken, a name with a digest.
-// If the first is too long, or may be another RRset's, both are the second.
+// OfRecord returns two names for a Record object: "www-a.example.org" and, if that is taken, a name with a digest. If
+// the first is too long, or may belong to another RRset, both are the second.
 func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	kind := strings.ToLower(t.String())
 	labels := owner.Labels()
@@ -60,7 +60,7 @@ func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	return [2]string{nice + suffix, long}
 }
 
-// updatePrefix tells Records made by updates (RFC 2136) from imported Records.
+// updatePrefix distinguishes Records made by updates (RFC 2136) from imported Records.
 const updatePrefix = "dyn--"
 
 // OfUpdate returns the name of the Record made by updates for an RRset of a zone object.

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// For clients with a slow clock.
+// Certificates begin clockSkew earlier, for clients with a slow clock.
 const clockSkew = time.Hour
 
 var ErrForeignKey = errors.New("the key is not the certificate's")
@@ -30,8 +30,8 @@ type Pair struct {
 	CertPEM, KeyPEM []byte
 }
 
-// ParsePair parses the first certificate of certPEM, and its key. ErrForeignKey means that the key is not the
-// certificate's, or not ECDSA.
+// ParsePair parses the first certificate and its key. ErrForeignKey means that the key belongs to another certificate,
+// or is not ECDSA.
 func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 	certBlock, _ := pem.Decode(certPEM)
 	if certBlock == nil {
@@ -68,7 +68,7 @@ func Authority(commonName string) x509.Certificate {
 	}
 }
 
-// Serving returns a TLS server's template. hosts are names or addresses.
+// Serving returns a template for a TLS server's certificate. hosts are names or addresses.
 func Serving(commonName string, hosts []string) x509.Certificate {
 	template := x509.Certificate{
 		Subject:     pkix.Name{CommonName: commonName},
@@ -85,8 +85,8 @@ func Serving(commonName string, hosts []string) x509.Certificate {
 	return template
 }
 
-// Issue returns a new key and certificate, signed by authority or, if nil, by the key itself. Serial number and
-// validity of template are set. The certificate does not outlive the authority.
+// Issue returns a new key and certificate, signed by authority or, if nil, by the key itself. It sets serial number and
+// validity. The certificate does not outlive the authority.
 func Issue(authority *Pair, template x509.Certificate, now time.Time, validity time.Duration) (*Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 const (
 	validity = 10 * 365 * 24 * time.Hour
-	// Only a start renews certificates, so renewBefore also bounds a process's run time.
+	// Certificates are renewed only at a start, so renewBefore also bounds a process's run time.
 	renewBefore = 365 * 24 * time.Hour
 	// AdminUser and AdminGroup are in the administrator's certificate.
 	AdminUser  = "kubizone-admin"
@@ -80,7 +80,7 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 	}, nil
 }
 
-// Kubeconfig returns the administrator's, with embedded certificates. server is an https URL.
+// Kubeconfig returns the administrator's kubeconfig with embedded certificates. server is an https URL.
 func (b *Bundle) Kubeconfig(server string) ([]byte, error) {
 	const name = "kubizone"
 	config := clientcmdapi.NewConfig()
@@ -91,8 +91,8 @@ func (b *Bundle) Kubeconfig(server string) ([]byte, error) {
 	return clientcmd.Write(*config)
 }
 
-// Hosts returns the names and addresses of a server for its certificate: loopback and host. For "", 0.0.0.0 or ::, this
-// machine's name and addresses replace host.
+// Hosts returns the names and addresses for a server's certificate: loopback and host. If host is "", 0.0.0.0 or ::,
+// this machine's name and addresses replace it.
 func Hosts(host string) []string {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	add := func(h string) {
@@ -182,7 +182,7 @@ func readPair(certFile, keyFile string) (*Pair, error) {
 	}
 	have, err := ParsePair(certPEM, keyPEM)
 	if errors.Is(err, ErrForeignKey) {
-		return nil, nil // as after a crash between two writes
+		return nil, nil // a crash between two writes leaves this
 	}
 	if err != nil {
 		return nil, fmt.Errorf("certificate: %s and %s: %w; remove both and start again: they are recreated", certFile, keyFile, err)

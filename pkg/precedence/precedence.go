@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Rank orders claimants by time, then by id.
+// Rank orders claimants by time, then by ID.
 type Rank struct {
-	// Last is true for claimants after all others, so that tenants take no names from the platform.
+	// Last orders a claimant after all others, so that tenants take no names from the platform.
 	Last  bool
 	Since time.Time
 	ID    string
@@ -27,11 +27,11 @@ func (r Rank) Compare(other Rank) int {
 	return cmp.Or(r.Since.Compare(other.Since), cmp.Compare(r.ID, other.ID))
 }
 
-// Decide returns the claimant of each name, and the winner for each losing claimant, by index. The claimants must be
-// sorted by rank. The functions claims and uses return a claimant's names, with their meanings, and the names in its
-// status. uses may be nil.
+// Decide returns the claimant of each name and, by the index of each losing claimant, the winner. The claimants must be
+// sorted by Rank. claims returns a claimant's names with their meanings. uses returns the names in a claimant's status,
+// and may be nil.
 //
-// A name in use is refused to claimants with another meaning. While its first user does not claim the name, perhaps
+// A name in use is refused to claimants with another meaning. While the first user does not claim the name, perhaps
 // because a Secret is missing for a moment, only users get the name. A claimant that loses a name gets none.
 func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, uses func(C) []N) (has map[N]C, lost map[int]C) {
 	has, lost = map[N]C{}, map[int]C{}

@@ -8,7 +8,5 @@
 //
 //	R1. Each reason of the API has a meaning, the role that can mend the fault, and a next step.
 //
-// docs/semantics.md has the text of rules.
-//
 // Read reasons.go.
 package reasons

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/docs"
 )
 
-// Role is a person who can mend a fault.
+// Role is the person who can repair a fault.
 type Role string
 
 const (
@@ -33,10 +33,10 @@ type Explanation struct {
 	// Of is the heading of the row, such as "Adopted, of a Record".
 	Of      string `json:"of"`
 	Meaning string `json:"meaning"`
-	// Mends is the role of the user who can take Step.
+	// Mends is the role of the user who can do Step.
 	Mends Role   `json:"mends,omitempty"`
 	Step  string `json:"step"`
-	// Rules are numbers in docs/semantics.md, such as "S4.8".
+	// Rules has numbers of rules in docs/semantics.md, such as "S4.8".
 	Rules []string `json:"rules,omitempty"`
 }
 
@@ -88,8 +88,8 @@ func Find(reason string) (found []Explanation) {
 	return found
 }
 
-// FindOf returns the explanation of a reason under a heading, such as OfRecord, since objects of several kinds may have
-// the reason. Otherwise it returns the first explanation or, for an unknown reason, the reason alone.
+// FindOf returns the explanation of a reason under a heading, such as OfRecord. Without one, it returns the first
+// explanation or, for an unknown reason, only the reason.
 func FindOf(reason, of string) Explanation {
 	found := Find(reason)
 	for _, one := range found {

@@ -18,12 +18,12 @@ import (
 
 // Refusal is a reason why the API refused a request, read from the causes of an API error.
 type Refusal struct {
-	// Item and Prerequisite are indexes in a ChangeSet; -1 for none.
+	// Item and Prerequisite are indexes in a ChangeSet, or -1.
 	Item, Prerequisite int
 	// Field is the path in the request's object, or in the Record of an Item, such as "spec.ttl". "" means the whole
 	// object.
 	Field string
-	// Rule is a number in docs/semantics.md, such as "S4.8", or "".
+	// Rule is the number of a rule in docs/semantics.md, such as "S4.8", or "".
 	Rule    string
 	Reason  metav1.CauseType
 	Message string
@@ -95,7 +95,7 @@ func Messages(all []Refusal) string {
 
 const rulePrefix = "kubi.zone/"
 
-// AddRule adds the rule to a status, as another cause beside each cause.
+// AddRule adds the rule to a status, as a further cause for each cause.
 func AddRule(status *metav1.Status, rule string) {
 	if rule == "" {
 		return
@@ -112,19 +112,19 @@ func AddRule(status *metav1.Status, rule string) {
 	}
 }
 
-// ByRule returns the answer after AddRule.
+// ByRule calls AddRule and returns the answer.
 func ByRule(rule string, answer *apierrors.StatusError) *apierrors.StatusError {
 	AddRule(&answer.ErrStatus, rule)
 	return answer
 }
 
-// Cite adds the rule of a refusal, such as "S5.6", to the error's text and origin.
+// Cite adds a rule, such as "S5.6", to the error's text and origin.
 func Cite(rule string, err *field.Error) *field.Error {
 	err.Detail += " (" + rule + ")"
 	return err.WithOrigin(rulePrefix + rule)
 }
 
-// NewInvalid returns the 422 answer to field errors, with the rules of Cite.
+// NewInvalid returns the 422 answer to field errors, with the rules that they cite.
 func NewInvalid(kind schema.GroupKind, name string, errs field.ErrorList) *apierrors.StatusError {
 	answer := apierrors.NewInvalid(kind, name, errs)
 	AddCited(&answer.ErrStatus, errs)
@@ -169,7 +169,7 @@ func cutIndex(path, list string) (index int, field string) {
 //
 //	spec.items[3] (www-a): S5.14: spec.ttl: 5s is short
 
-// Warning puts a rule, such as "S5.14" or "", before a text.
+// Warning puts a rule, such as "S5.14", before a text. The rule may be "".
 func Warning(rule, text string) string {
 	if rule == "" {
 		return text
@@ -182,7 +182,7 @@ func OfItem(index int, name, warning string) string {
 	return fmt.Sprintf("%s (%s): %s", ItemPath(index), name, warning)
 }
 
-// CutWarning reverses Warning and OfItem, with -1 for no item and "" for no rule.
+// CutWarning reverses Warning and OfItem. It returns -1 without an item, and "" without a rule.
 func CutWarning(warning string) (item int, rule, text string) {
 	item, text = cutItem(warning)
 	if rule, rest, ok := strings.Cut(text, ruleEnd); ok && isRule(rule) {

@@ -24,18 +24,18 @@ type Question struct {
 	Server string
 	Name   name.Name
 	Type   rdata.Type
-	// Recursive asks a resolver for another server's answer.
+	// Recursive is true for a question to a resolver.
 	Recursive bool
 }
 
-// Answer has any RCODE. Records that cannot be parsed are left out.
+// Answer may have any RCODE. Records that cannot be parsed are left out.
 type Answer struct {
 	RCode                         string
 	Authoritative                 bool
 	Answer, Authority, Additional []zonefile.RR
 }
 
-// Ask sends a question, up to three times if the answer is lost, until ctx ends.
+// Ask sends a question, at most three times, until an answer comes or ctx ends.
 func Ask(ctx context.Context, q Question) (*Answer, error) {
 	message := transfer.NewQuestion(q.Name, uint16(q.Type))
 	message.RecursionDesired = q.Recursive

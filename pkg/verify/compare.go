@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// State is the result of a comparison of a server with the zone.
 type State string
 
 const (
@@ -38,7 +37,7 @@ const (
 const (
 	ByTransfer  = "transfer"
 	ByQuestions = "questions"
-	ByRequests  = "requests" // by requests of the class's provider for each RRset: foreign data is unseen
+	ByRequests  = "requests" // a request to the class's provider for each RRset, so foreign data is unseen
 )
 
 type Zone struct {
@@ -46,7 +45,7 @@ type Zone struct {
 	Serial        serial.Serial
 	sets          map[key]set
 	guest, signed bool
-	// undone is true after Undo: of the SOA, only the serial is then known.
+	// undone is true after Undo. Then only the serial of the SOA is known.
 	undone bool
 }
 
@@ -82,11 +81,11 @@ type Difference struct {
 type Report struct {
 	Server string `json:"server"`
 	State  State  `json:"state"`
-	// Serial is the server's; 0 if unknown.
+	// Serial is the server's serial, or 0 if unknown.
 	Serial uint32 `json:"serial"`
-	// By is the method; "" if not compared. Questions and requests find no foreign RRsets.
+	// By is the method, or "" if not compared. Questions and requests find no foreign RRsets.
 	By string `json:"by,omitempty"`
-	// Missing are the RRsets that only the zone has, Foreign those that only the server has, in canonical order.
+	// Missing has the RRsets that only the zone has, Foreign those that only the server has, in canonical order.
 	Missing   []RRset      `json:"missing,omitempty"`
 	Foreign   []RRset      `json:"foreign,omitempty"`
 	Differing []Difference `json:"differing,omitempty"`
@@ -134,7 +133,7 @@ func (z *Zone) add(row zonefile.RR) {
 	z.sets[k] = s
 }
 
-// Undo returns a copy of the zone at an earlier serial. changes are all since, oldest first, without the SOA.
+// Undo returns a copy of the zone at an earlier serial. changes has all changes since, oldest first, without SOAs.
 func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
 	was := &Zone{FQDN: z.FQDN, Serial: at, sets: maps.Clone(z.sets), guest: z.guest, signed: z.signed, undone: true}
 	for _, change := range slices.Backward(changes) {
@@ -157,8 +156,8 @@ func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
 	return was
 }
 
-// Guest returns the zone for comparison with another operator's primary that accepts updates (RFC 2136): SOA, serial,
-// apex NS and signatures do not count.
+// Guest returns the zone for comparison with another operator's primary that accepts updates (RFC 2136). SOA, apex NS
+// and signatures are then ignored.
 func (z *Zone) Guest() *Zone {
 	guest := *z
 	guest.guest, guest.sets = true, maps.Clone(z.sets)
@@ -167,8 +166,7 @@ func (z *Zone) Guest() *Zone {
 	return &guest
 }
 
-// Signed returns the zone for comparison with a server of the signed zone: serial and signing records do not count
-// (S6.14).
+// Signed returns the zone for comparison with a server of the signed zone. Serial and signing records are then ignored.
 func (z *Zone) Signed() *Zone {
 	signed := *z
 	signed.signed, signed.sets = true, maps.Clone(z.sets)
@@ -271,7 +269,7 @@ func (r *Report) Judge() {
 	}
 }
 
-// Entries returns all but the SOA, in canonical order.
+// Entries returns all resource records except the SOA, in canonical order.
 func (z *Zone) Entries() []dns.Entry {
 	var entries []dns.Entry
 	for _, k := range slices.SortedFunc(maps.Keys(z.sets), compareKeys) {

@@ -23,7 +23,7 @@ import (
 const (
 	answerTimeout = 2 * time.Second
 	attempts      = 3
-	// payload is the largest unfragmented answer, in octets.
+	// payload is the largest answer that is not fragmented, in octets.
 	payload = 1232
 )
 

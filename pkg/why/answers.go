@@ -75,7 +75,7 @@ func (l *Link) setStepIfBad(role reasons.Role, step string) {
 	}
 }
 
-// A server may answer this machine from the default view.
+// A server may answer this machine from another view.
 func (j *judgement) judgeView(state State) State {
 	if j.Zone.View != "" {
 		return Unknown

@@ -13,14 +13,13 @@ import (
 	"kubi.zone/kubizone/pkg/find"
 )
 
-// readTime bounds the requests to the API server, dnsTime the questions to name servers.
+// readTime bounds all requests to the API server, dnsTime all questions to name servers.
 const (
 	readTime = 10 * time.Second
 	dnsTime  = 5 * time.Second
 )
 
-// Ask answers a question. It fails on an invalid question, or if a request fails for another reason than a missing
-// right.
+// Ask answers a question. It fails if the question is invalid, or if a request fails. A missing right is no failure.
 func Ask(ctx context.Context, clients Clients, q Question) (Chain, error) {
 	q.Type = strings.ToUpper(q.Type)
 	if q.Type != "" {

@@ -10,7 +10,6 @@ import (
 	"kubi.zone/kubizone/pkg/reasons"
 )
 
-// State of a link, a path or a chain.
 type State string
 
 const (
@@ -22,10 +21,9 @@ const (
 	NotAsked State = "NotAsked"
 )
 
-// IsBad reports a fault.
 func (s State) IsBad() bool { return s == Fails || s == Waits }
 
-// Kind of a link, in the order of a path. Server and Parent may occur several times.
+// Kind of a link, in the order of a path. A path may have several Servers and Parents.
 type Kind string
 
 const (
@@ -47,31 +45,30 @@ const (
 	ReadingZone    Reading = "Zone"
 )
 
-// Chain is the answer to a question why a name does not resolve: for each subject a path from the rule, over Record and
-// zone, to the name servers.
+// Chain explains why a name does not resolve. For each subject, such as a Record, it has a path of links from the rule,
+// over Record and zone, to the name servers.
 type Chain struct {
 	Question string  `json:"question"`
 	Type     string  `json:"type,omitempty"`
 	Reading  Reading `json:"reading"`
 	// Notes name other readings of the question, the scope of a search, and omitted subjects.
 	Notes []string `json:"notes,omitempty"`
-	// State is the worst state of a path.
+	// State is the worst state of all paths.
 	State State `json:"state"`
-	// First is the link to look at: the first that fails or, if none fails, waits. Nil if none does.
+	// First is the cause: the first link that fails or, if none fails, waits. Nil if all work.
 	First *Link  `json:"first,omitempty"`
 	Paths []Path `json:"paths"`
 }
 
-// Path has the links of a Record, a zone or a name.
 type Path struct {
 	Subject Subject `json:"subject"`
-	// Zone is NAMESPACE/NAME of the subject's zone; absent for none.
+	// Zone is NAMESPACE/NAME of the subject's zone, or "".
 	Zone  string `json:"zone,omitempty"`
 	State State  `json:"state"`
 	Links []Link `json:"links"`
 }
 
-// Subject is the subject of a path. Kind is Record, Zone or Name; a name has no object.
+// Subject is the subject of a path. Kind is Record, Zone or Name. A name has no object.
 type Subject struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
@@ -81,16 +78,16 @@ type Subject struct {
 	Type      string `json:"type,omitempty"`
 }
 
-// Link is a step of a path from a rule to a name server, and says whether it works.
+// Link is a stage of a path from a rule to a name server, with the state of the stage.
 type Link struct {
 	Kind Kind `json:"kind"`
 	// Of names the zone, class or server.
 	Of    string `json:"of,omitempty"`
 	State State  `json:"state"`
-	// Reason is of a condition (docs/reasons.md), or "".
+	// Reason is the reason of a condition (docs/reasons.md), or "".
 	Reason string `json:"reason,omitempty"`
 	Text   string `json:"text"`
-	// Mends is the role of the user who can take Step, the repair. Both are "" without a fault.
+	// Step is the repair, and Mends the role of the user who can do it. Both are "" without a fault.
 	Mends reasons.Role `json:"mends,omitempty"`
 	Step  string       `json:"step,omitempty"`
 }

@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// No rule gives data without a readable Record to a namespace: SOA, name servers with their addresses, and NS, glue and
-// DS of child zones (S6.1).
+// addDerived adds a path for data without a Record: SOA, name servers with their addresses, and NS, glue and DS of
+// child zones. It returns false if there is none.
 func (i *inquiry) addDerived(ctx context.Context, fqdn name.Name, zone *v1alpha1.Zone) (bool, error) {
 	if zone == nil || zone.Status.Serial == 0 {
 		return false, nil

@@ -36,43 +36,43 @@ func (l *Link) setStep(role reasons.Role, format string, args ...any) {
 	l.Mends, l.Step = role, fmt.Sprintf(format, args...)
 }
 
-// Facts is all that Judge must know to explain a Record, a zone or a name.
+// Facts is the input of Judge for a Record, a zone or a name.
 type Facts struct {
 	// Record is nil for a zone or for a name without a Record.
 	Record    *v1alpha1.Record
 	AskedName name.Name
 	Type      rdata.Type
-	// ExpectedData has values that servers must answer, in canonical form. If Exact is true, they must answer no
-	// others.
+	// ExpectedData has values that servers must answer, in canonical form. If Exact is true, further values are a
+	// fault.
 	ExpectedData []string
 	Exact        bool
 	// Zone is nil without an enclosing zone, or without the right to list zones.
 	Zone *ZoneFacts
-	// Absent is for a name without a Record.
+	// Absent is nil unless the name has no Record.
 	Absent *AbsentFacts
 	// Origin describes the source of the data of a name without a readable Record, or is "".
 	Origin string
-	// Answers are parallel to Zone.Servers. Nil if no server was asked.
+	// Answers has the answer of each of Zone.Servers. Nil if no server was asked.
 	Answers []ServerAnswer
 }
 
-// AbsentFacts explain why no Record of the type exists at a name, and name the namespaces that could create it. A Lack
-// names a right that the user does not have, such as to list Delegations.
+// AbsentFacts describes a name without a Record of the type, and lists the namespaces that may create one. A Lack is a
+// right that the user does not have, for example to list Delegations.
 type AbsentFacts struct {
 	Namespace string
 	// Review is the answer of a NameReview in Namespace. It is nil with a Lack.
 	Review *v1alpha1.NameReviewStatus
 	Lack   string
-	// Writers are other namespaces that a rule allows to write at the name. With a WritersLack the list may be
+	// Writers lists other namespaces that a rule allows to write at the name. With a WritersLack the list may be
 	// incomplete.
 	Writers     []string
 	WritersLack string
 	OtherTypes  []string
-	// Cut is an NS or DNAME Record above the name: the name is then not in the zone. "" for none.
+	// Cut describes an NS or DNAME Record above the name, by which other servers have the name. "" for none.
 	Cut string
 }
 
-// ZoneFacts describe a zone, for all paths in the zone. A Lack names a right that the user does not have.
+// ZoneFacts describes a zone, for all paths in the zone. A Lack is a right that the user does not have.
 type ZoneFacts struct {
 	Namespace, Name string
 	FQDN            name.Name
@@ -83,12 +83,11 @@ type ZoneFacts struct {
 	// Deliveries of the Zone are unknown with a DeliveriesLack.
 	Deliveries     []v1alpha1.Delivery
 	DeliveriesLack string
-	// Classes are the readable DNSClasses by name, ClassesLack the missing right to read the others, or "".
+	// Classes has the readable DNSClasses by name. ClassesLack is the missing right to read others, or "".
 	Classes     map[string]*v1alpha1.DNSClass
 	ClassesLack string
-	// Servers has the servers of the zone's classes or, if none are known, the zone's NS.
+	// Servers has the servers of the zone's classes or, if none is known, of the zone's NS.
 	Servers []Server
-	// Parents describe the delegations by the zones above.
 	Parents []ParentFacts
 }
 
@@ -97,53 +96,54 @@ type Server struct {
 	Of string
 	// Address is HOST:PORT, or "" if unknown.
 	Address string
-	// Listed is true if a DNSClass has the address. Tenants cannot write a DNSClass, so it is safe to ask.
+	// Listed is true if a DNSClass has the address. Tenants cannot write a DNSClass, so the address is safe to ask.
 	Listed bool
-	// OwnSerial is true if the server's serials are not the zone's: a signer, or a primary of others.
+	// OwnSerial is true if the server's serials may differ from the zone's, for example a signer's.
 	OwnSerial bool
-	// Row is the server in the Delivery, or nil. ConfirmedSerial is the class's last confirmed serial, or 0.
+	// Row is the server's state in the Delivery, or nil. ConfirmedSerial is the last serial that the class has
+	// confirmed, or 0.
 	Row             *v1alpha1.DeliveryServer
 	ConfirmedSerial int64
 }
 
 // ServerAnswer combines the answers of a server to two questions: the zone's SOA, and the name.
 type ServerAnswer struct {
-	// Asked is false if the address is unknown or may not be asked, or after too many questions.
+	// Asked is false if the address is unknown or must not be asked, or after too many questions.
 	Asked bool
 	// Err is why no answer came, or "".
 	Err           string
 	RCode         string
 	Authoritative bool
-	// HasSOA is true if the server has the zone, at Serial.
+	// HasSOA is true if the server has the zone, with Serial.
 	HasSOA bool
 	Serial serial.Serial
-	// Data are the values of the RRset. Alias is the target of a CNAME, "" for none.
+	// Data has the values of the RRset. Alias is the target of a CNAME, or "".
 	Data  []string
 	Alias string
 	// Referral is the child zone in a referral, or "".
 	Referral string
 }
 
-// ParentFacts describe the delegation of a zone by the zone above.
+// ParentFacts describes the delegation of a zone in the zone above.
 type ParentFacts struct {
-	// Zone is the delegated zone, ParentName the zone above. Zero if unknown.
+	// Zone is the delegated zone, ParentName the zone above. A zero name is unknown.
 	Zone, ParentName name.Name
 	// Ours is true if the zone above is a Zone here with readable entries.
 	Ours bool
 	Lack string
-	// Asked is false without a resolver, or with servers that may not be asked. Resolver is its HOST:PORT. Err is a
-	// failure to find or ask the parent's servers.
+	// Asked is false without a resolver, or if the servers must not be asked. Resolver is HOST:PORT. Err is a failure
+	// to find or ask the parent's servers.
 	Asked    bool
 	Resolver string
 	Err      string
-	// NS are the hosts in the zone above, WantNS those at the zone's own apex. Nil if unknown.
+	// NS has the hosts in the zone above, WantNS those at the zone's own apex. Nil if unknown.
 	NS, WantNS []string
-	// DS are key tags in the zone above, WantDS those of status.dnssec.
+	// DS has the key tags in the zone above, WantDS those in status.dnssec.
 	DS, WantDS []string
 	// Phase of signing, or "" for an unsigned zone.
 	Phase v1alpha1.DNSSECPhase
-	// Keyless is true if a server answers without DNSKEY of the zone.
+	// Keyless is true if a server answers without a DNSKEY of the zone.
 	Keyless bool
-	// Resolved is true if the resolver has the zone's SOA.
+	// Resolved is true if the resolver answers with the SOA of this zone.
 	Resolved bool
 }

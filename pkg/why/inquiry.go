@@ -20,13 +20,13 @@ const atOnce = 8
 
 type Clients struct {
 	API versioned.Interface
-	// Ask asks a name server, as verify.Ask does. Nil asks none. Tenants choose the addresses of NS names and of
-	// external instances in a Bind9Cluster, so a server that answers other users must restrict the addresses.
+	// Ask asks a name server, like verify.Ask. Nil asks none. Tenants choose the addresses of NS names and of external
+	// instances in a Bind9Cluster, so a program that serves other users must restrict the addresses.
 	Ask func(context.Context, verify.Question) (*verify.Answer, error)
 	// Public restricts questions to public addresses. The resolver, and servers listed in a readable DNSClass, are
 	// asked at any address.
 	Public bool
-	// History reads the last change of a zone, for a note. Nil makes no notes.
+	// History reads the last change of a zone, for a note. Optional.
 	History *history.Reader
 }
 
@@ -36,8 +36,8 @@ type Question struct {
 	Text string
 	// Type is a record type such as "AAAA" at a DNS name, or "" for all.
 	Type string
-	// Namespace is that of objects in Text, and of the NameReview. If the user may not list all namespaces, only this
-	// is searched.
+	// Namespace is the namespace of objects in Text, and of the NameReview. Without the right to list all namespaces,
+	// only this namespace is searched.
 	Namespace string
 	// Resolver is HOST:PORT of a recursive server. With "" only servers of classes are asked.
 	Resolver string
@@ -49,7 +49,7 @@ type inquiry struct {
 	search *find.Search
 	chain  Chain
 	facts  []*Facts
-	// subjects are parallel to facts.
+	// subjects has the subject of each of facts.
 	subjects []Subject
 	zones    map[zoneKey]*ZoneFacts
 }

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/reasons"
 )
 
-// Judge returns a checked link for each stage of a record's way to resolvers, from the rule to the parent.
+// Judge returns a link for each stage of a record's way to resolvers, from the rule to the parent zone.
 func Judge(f *Facts) []Link {
 	j := &judgement{Facts: f}
 	switch {
@@ -257,7 +257,7 @@ func (j *judgement) judgeDelivery(d *v1alpha1.Delivery, delivered bool) {
 	}
 }
 
-// linkOf has the link for a reason of Ready; others belong to a class.
+// linkOf has the kind of link for a reason of Ready. Other reasons belong to a class.
 var linkOf = map[string]Kind{
 	v1alpha1.ReasonPaused: KindZone, v1alpha1.ReasonFrozen: KindZone, v1alpha1.ReasonNotDelegatedOrServable: KindZone,
 	v1alpha1.ReasonTerminating: KindZone, v1alpha1.ReasonZoneTerminating: KindZone,
@@ -278,7 +278,7 @@ func (j *judgement) placeReady() {
 	}
 	cause := Link{Kind: kind, State: cmp.Or(state, Waits), Text: ready.Message}
 	cause.explain(ready.Reason, reasons.OfReady)
-	// A class with the serial is not the cause.
+	// A class that has the serial is not the cause.
 	at := slices.IndexFunc(j.links, func(l Link) bool { return l.Kind == kind && (kind != KindClass || l.State != OK) })
 	if at < 0 {
 		j.links = append(j.links, cause)
@@ -288,7 +288,7 @@ func (j *judgement) placeReady() {
 	j.links[at] = cause
 }
 
-// addFaultsOfClasses adds the server's answer, which only those see who may read the DNSClass.
+// addFaultsOfClasses adds the message of the DNSClass, for users who may read the DNSClass.
 func (j *judgement) addFaultsOfClasses() {
 	for i := range j.links {
 		l := &j.links[i]

@@ -31,7 +31,7 @@ const (
 
 var errTooMany = errors.New("not asked: the chain has too many questions")
 
-// errNotPublic means that a tenant may have chosen the address, for packets into this machine's network.
+// errNotPublic means that a tenant may have chosen the address, to send packets into this machine's network.
 type errNotPublic struct{ server string }
 
 func (e errNotPublic) Error() string {
@@ -48,8 +48,9 @@ func isPublic(server string) bool {
 		(at.Addr().Is4() || globalUnicast.Contains(at.Addr()))
 }
 
-// globalUnicast is the assigned part of IPv6 (RFC 4291). reserved are prefixes of hosts beside the internet: this
-// network, shared (RFC 6598), protocols, benchmarks, future use, Azure's metadata; Teredo and 6to4, which carry IPv4.
+// globalUnicast is the assigned part of IPv6 (RFC 4291). reserved has prefixes that may lead into a private network:
+// this network, shared (RFC 6598), protocols, benchmarks, future use, Azure's metadata, and Teredo and 6to4, which
+// carry IPv4.
 var (
 	globalUnicast = netip.MustParsePrefix("2000::/3")
 	reserved      = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"),
@@ -312,7 +313,7 @@ func (q *questions) askParents(ctx context.Context, z *ZoneFacts) {
 	}
 }
 
-// hasSerialOf tells this zone from another of its name, by the serial in a resolver's answer.
+// hasSerialOf distinguishes this zone from another of the same name, by the serial in a resolver's answer.
 func (z *ZoneFacts) hasSerialOf(answer *verify.Answer) bool {
 	at, found := serialIn(answer, z.FQDN)
 	return found && (at == serial.Serial(z.Object.Status.SettledSerial) || at == serial.Serial(z.Object.Status.Serial))

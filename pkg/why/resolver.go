@@ -16,8 +16,8 @@ import (
 // ResolverFile lists the resolvers of this machine.
 const ResolverFile = "/etc/resolv.conf"
 
-// FindResolver returns HOST:PORT of the resolver that a user asked for, or else of the first in ResolverFile. It is ""
-// for "none", or without a resolver.
+// FindResolver returns HOST:PORT of the resolver that a user named or, for "", of the first in ResolverFile. It returns
+// "" for "none", or without a resolver.
 func FindResolver(asked string) (string, error) {
 	switch asked {
 	case "none":
@@ -25,7 +25,7 @@ func FindResolver(asked string) (string, error) {
 	case "":
 		file, err := os.Open(ResolverFile)
 		if err != nil {
-			return "", nil // the link says that no resolver is known
+			return "", nil // a link of the chain will say so
 		}
 		defer file.Close()
 		lines := bufio.NewScanner(file)

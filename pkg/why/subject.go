@@ -30,7 +30,7 @@ import (
 //  4. A name with a dot is a DNS name if a Record or Zone has the name, else an object, else a free DNS name.
 func (i *inquiry) findSubjects(ctx context.Context) error {
 	before, after, hasSlash := strings.Cut(i.Text, "/")
-	hasSlash = hasSlash && !strings.HasSuffix(i.Text, ".") // a name of RFC 2317, as 0/25.2.0.192.in-addr.arpa.
+	hasSlash = hasSlash && !strings.HasSuffix(i.Text, ".") // names of RFC 2317 have a slash: 0/25.2.0.192.in-addr.arpa.
 	if kind, object := find.CutKind(i.Text); kind != "" {
 		return i.findObject(ctx, i.Namespace, object, Reading(kind))
 	}
@@ -121,6 +121,7 @@ func (i *inquiry) findName(ctx context.Context) error {
 			return fmt.Errorf("record %s/%s: %w", i.Namespace, i.Text, err)
 		}
 	}
+	// 1. Text that is no DNS name names a Record object.
 	if parsing != nil {
 		if object != nil {
 			i.chain.Reading = ReadingRecord
@@ -129,6 +130,7 @@ func (i *inquiry) findName(ctx context.Context) error {
 		}
 		return parsing
 	}
+	// 2. A DNS name with Records.
 	found, err := i.search.RecordsAt(ctx, fqdn.String())
 	if err != nil {
 		return err
@@ -145,6 +147,7 @@ func (i *inquiry) findName(ctx context.Context) error {
 		i.addRecords(answering, "")
 		return nil
 	}
+	// 3. A Record object, a zone, or a free name.
 	above, err := i.lookAbove(ctx, fqdn)
 	switch {
 	case err != nil:
@@ -166,13 +169,14 @@ func answersType(r *v1alpha1.Record, rrtype string) bool {
 }
 
 type surroundings struct {
-	// zone is the nearest of a view at or above the name. Nil if none, or without the right to list zones.
+	// zone is the nearest zone at or above the name. Nil if none, or without the right to list zones.
 	zone      *v1alpha1.Zone
 	wildcards []v1alpha1.Record
 	cut       string
 }
 
-// The closest encloser decides which wildcard answers (RFC 4592 §3.3.1).
+// lookAbove finds the zone, wildcards and cuts above a name. Only wildcards of the closest encloser answer (RFC 4592
+// §3.3.1).
 func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surroundings, err error) {
 	zones, err := i.search.Enclosing(ctx, fqdn)
 	if err != nil {
@@ -181,7 +185,7 @@ func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surround
 	if len(zones) > 0 {
 		above.zone = &zones[0]
 	}
-	isClosed, isApex := false, false // the closest encloser is known
+	isClosed, isApex := false, false // isClosed: the closest encloser is known
 	for at := fqdn; at != name.Root && !isApex; at, _ = at.Parent() {
 		isApex = above.zone != nil && above.zone.Status.FQDN == at.String()
 		records, err := i.search.RecordsAt(ctx, at.String())

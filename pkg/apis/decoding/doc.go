@@ -8,7 +8,5 @@
 // Guarantees:
 //  1. A body is read a second time only after the decoder has refused it.
 //
-// Package validation checks the values.
-//
 // Read explain.go first.
 package decoding

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Serializer is a NegotiatedSerializer whose decoders' errors name each wrong field. Creater creates empty objects.
+// Serializer is a NegotiatedSerializer whose decoders name each wrong field in their errors.
 type Serializer struct {
 	runtime.NegotiatedSerializer
 	Creater runtime.ObjectCreater
@@ -36,7 +36,7 @@ type decoder struct {
 	creater runtime.ObjectCreater
 }
 
-// Decode decodes, and explains the error. A strict decoding error keeps its kind and duplicate fields.
+// Decode explains the error of the wrapped decoder. A strict decoding error keeps its type and duplicate fields.
 func (d decoder) Decode(text []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object,
 	*schema.GroupVersionKind, error) {
 	object, kind, err := d.Decoder.Decode(text, defaults, into)
@@ -69,7 +69,7 @@ type fault struct{ field, detail string }
 
 func (f fault) Error() string { return cmp.Or(f.field, "the body") + ": " + f.detail }
 
-// Read decodes JSON or YAML, and keeps the form of numbers; nil for other text.
+// Read decodes JSON or YAML, with numbers as json.Number. It returns nil for other text.
 func Read(text []byte) (value any) {
 	if !json.Valid(text) {
 		text, _ = yaml.YAMLToJSON(text) // the server's decoder has the error
@@ -81,8 +81,8 @@ func Read(text []byte) (value any) {
 }
 
 // Explain returns at most ten messages about a decoded JSON value that does not fit a Go type, for example
-// "spec.limits: got list []; want an object". path is the field with the value; "" for a whole object. If strict,
-// unknown fields are faults too, but not directives of a strategic merge patch, such as $patch.
+// "spec.limits: got list []; want an object". path is the field with the value, or "" for a whole object. If strict,
+// unknown fields are faults too, except directives of a strategic merge patch, such as $patch.
 func Explain(value any, of reflect.Type, path string, strict bool) (faults []error) {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
@@ -127,8 +127,8 @@ var (
 		"v1alpha1.Quantity": `a quantity such as "1Gi"`}
 )
 
-// findField returns the type of the field with a JSON name in a struct type, or of a map's values. For an unknown name
-// the type is nil, and why names the most similar field, if any: "unknown field; did you mean zoneRef?".
+// findField returns the type of a struct's field with a JSON name, or of a map's values. For an unknown name the type
+// is nil, and why may name the most similar field: "unknown field; did you mean zoneRef?".
 func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 	if of.Kind() == reflect.Map {
 		return of.Elem(), ""
@@ -147,8 +147,8 @@ func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 			}
 		}
 
-		// Count the equal letters at the beginning and at the end, in any case. A typing error, such as a missing
-		// letter or two swapped letters, leaves nearly all of them equal.
+		// Count the equal letters at the beginning and at the end, in any case. A missing letter, or two swapped
+		// letters, leave nearly all equal.
 		a, b, same := strings.ToLower(name), strings.ToLower(known), 0
 		for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
 			same++

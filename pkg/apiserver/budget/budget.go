@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// maxRetryAfter bounds Retry-After: Kubernetes clients wait silently.
+	// maxRetryAfter bounds Retry-After, because Kubernetes clients wait silently.
 	maxRetryAfter = 30 * time.Second
 	sweepEvery    = time.Minute
 )
@@ -28,7 +28,7 @@ const (
 // CauseTooMuch is the cause of refusals for stored octets or Bind9Clusters.
 const CauseTooMuch metav1.CauseType = "NamespaceBudgetExceeded"
 
-// idle sets the burst.
+// A burst has the octets of this time.
 const idle = time.Minute
 
 // Config configures Budgets, the limits of namespaces for octets stored and written in etcd.
@@ -65,7 +65,6 @@ type account struct {
 	limits        Limits
 }
 
-// New returns empty Budgets.
 func New(config Config) *Budgets {
 	if config.Registry == nil {
 		config.Registry = metrics.NewKubeRegistry()
@@ -117,7 +116,7 @@ func (b *Budgets) quota() int64 {
 	return DefaultQuota
 }
 
-// Charge adds octets written.
+// Charge counts octets written.
 func (b *Budgets) Charge(namespace string, octets int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -173,8 +172,8 @@ type Write struct {
 	Grows int64
 }
 
-// Admit returns an error if a write would exceed a budget of its namespace: 403 for stored octets, 429 for octets
-// written over time. A write without growth, such as a deletion, is never refused for stored octets.
+// Admit returns 403 if a write that grows would exceed its namespace's limit of stored octets, and 429 beyond the limit
+// of octets written over time.
 func (b *Budgets) Admit(w Write) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -209,8 +208,8 @@ func (b *Budgets) Admit(w Write) error {
 	return nil
 }
 
-// AdmitCluster returns 403 beyond the limit of Bind9Clusters, or count's error. The caller calls done after the create,
-// registered before count runs, so no two creates take the last place.
+// AdmitCluster returns 403 beyond the limit of Bind9Clusters, or count's error. The caller calls done after the create.
+// Until then the create counts too, so two creates cannot both take the last place.
 func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name string, count func() (int64, error)) (done func(),
 	err error) {
 	b.mu.Lock()

@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// writeCauseOfZone writes why a Zone is Pending into Ready and Stalled, while no controller works, and once after
-// (S7.12).
+// writeCauseOfZone writes why a Zone is Pending into Ready and Stalled, while no controller works. Afterwards it
+// replaces the reason NoController.
 func (l *leader) writeCauseOfZone(ctx context.Context, f *ready.Facts) error {
 	zone, now := f.Zone, ready.JudgeZone(f)
 	before := ready.ReadyOf(zone.Status.Conditions)
@@ -39,7 +39,7 @@ func (l *leader) writeCauseOfZone(ctx context.Context, f *ready.Facts) error {
 
 	changed, err := l.config.Ledger.ChangeZone(ctx, zone.Namespace, zone.Name, func(stored *v1alpha1.Zone) bool {
 		if stored.ResourceVersion != zone.ResourceVersion {
-			return false // its event is on the way
+			return false // the Zone is judged again at its watch event
 		}
 		condition := *now.AsCondition()
 		condition.ObservedGeneration, condition.LastTransitionTime = stored.Generation, metav1.Now()
@@ -74,7 +74,7 @@ func (l *leader) chooseNoCause(z *zone) (page []law.Ref, wait time.Duration) {
 	if wait := causeDelay - time.Since(z.noCauseSince); wait > 0 && len(z.noCause.fresh) < pageRecords && len(z.noCause.pages) == 0 {
 		return nil, wait
 	}
-	if l.otherLimit.Tokens() < pageRecords { // a page is written whole
+	if l.otherLimit.Tokens() < pageRecords { // a page must not be split
 		return nil, time.Second
 	}
 
@@ -83,7 +83,7 @@ func (l *leader) chooseNoCause(z *zone) (page []law.Ref, wait time.Duration) {
 		limit = z.causes
 	}
 	page = z.choosePages(&z.noCause, 1)[0]
-	if !limit.AllowN(time.Now(), len(page)) { // until then only the Zone has the cause
+	if !limit.AllowN(time.Now(), len(page)) { // for now only the Zone has the cause
 		for _, ref := range page {
 			z.noCause.fresh[ref] = true
 		}

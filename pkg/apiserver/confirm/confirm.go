@@ -25,15 +25,15 @@ import (
 
 const (
 	workers = 4
-	// revokeRate bounds writes a second that end a wrong Ready, otherRate others of unchanged Records. At 1 to 2 KB a
-	// write both are within a namespace's budget (S9.2).
+	// Limits of writes a second to unchanged Records: revokeRate if a Ready=True is wrong, otherwise otherRate. At 1 to
+	// 2 KB a write both are within a namespace's budget.
 	revokeRate = 1000
 	otherRate  = 500
 	burst      = 1000
-	// zoneRate is of Zones that get or lose NoController, in a second.
+	// zoneRate bounds the Zones a second whose cause of Pending is written.
 	zoneRate, zoneBurst = 10, 20
 	frozenInterval      = time.Second
-	loudAfter           = 5 // failures of a zone until its error is logged
+	loudAfter           = 5 // failures of a zone until the error is logged
 	retryInterval       = time.Second
 )
 
@@ -93,6 +93,7 @@ func (l *leader) run(ctx context.Context) error {
 	defer running.Wait()
 	defer l.queue.ShutDown()
 	defer cancel()
+	// 1. Fill the caches. Events queue zones.
 	if err := l.index.Prepare(); err != nil {
 		return fmt.Errorf("informers: %w", err)
 	}
@@ -123,6 +124,7 @@ func (l *leader) run(ctx context.Context) error {
 		return nil
 	}
 
+	// 2. Judge the queued zones.
 	l.frozen.FindChanges()
 	running.Go(func() { l.followFrozen(ctx) })
 	l.resetTracker()
@@ -135,6 +137,7 @@ func (l *leader) run(ctx context.Context) error {
 	}
 	running.Go(func() { l.takeChanges(ctx) })
 
+	// 3. Follow the Records.
 	for since := ""; ctx.Err() == nil; {
 		var err error
 		if since, err = l.followRecords(ctx, since); err != nil && ctx.Err() == nil {

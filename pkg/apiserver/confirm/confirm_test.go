@@ -33,7 +33,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// stored has Records by name, each in the namespace of the annotation, and the order of writes.
+// stored fakes the ledger. It has Records by name, each in the namespace of its annotation, and the order of writes.
 type stored struct {
 	mu      sync.Mutex
 	records map[law.Ref]*v1alpha1.Record

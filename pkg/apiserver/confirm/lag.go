@@ -13,15 +13,14 @@ import (
 	"kubi.zone/kubizone/pkg/samples"
 )
 
-// LagMetrics are the controller's metrics of unconfirmed changes, from the elected server while no controller works.
+// LagMetrics replaces the controller's metrics of unconfirmed changes while no controller works.
 type LagMetrics struct {
-	// index is nil at other servers.
+	// index is nil unless this server is elected.
 	index atomic.Pointer[ready.Index]
 }
 
-// NewLagMetrics registers the controller's metrics of unconfirmed changes, so that alerts keep firing after the
-// controller has ended; until then there are no samples. The controller needs another registry, because the names are
-// the same.
+// NewLagMetrics registers LagMetrics, so that alerts keep firing after the controller has ended. The names are those of
+// the controller's metrics, so a controller in this process needs another registry.
 func NewLagMetrics(registry metrics.KubeRegistry) *LagMetrics {
 	oldest := samples.New("kubizone_delivery_oldest_change_seconds", ready.HelpOldestChange, "class")
 	behind := samples.New("kubizone_delivery_secondaries_behind", ready.HelpSecondariesBehind, "class")

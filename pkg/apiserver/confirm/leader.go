@@ -26,8 +26,7 @@ import (
 const pageRecords = 128
 
 const (
-	// causeRecords bounds the Records that get the cause of their Pending at once; another page follows each
-	// causeInterval.
+	// At most causeRecords Records get the cause of their Pending at once, then a page each causeInterval.
 	causeRecords  = 26 * pageRecords
 	causeInterval = 10 * time.Minute
 	causeDelay    = 2 * time.Second
@@ -37,27 +36,24 @@ func newCauseLimit() *rate.Limiter {
 	return rate.NewLimiter(rate.Every(causeInterval/pageRecords), causeRecords)
 }
 
-// Ledger reads and writes the stored Zones and Records for a Confirmer, the writer of their condition Ready. zone is
-// the UID of a Zone.
+// Ledger reads and writes the stored Zones and Records for a Confirmer. zone is the UID of a Zone.
 type Ledger interface {
 	// RunElected waits until this server is elected, calls run, and returns when run returns. If the server loses the
 	// election, the context of run ends.
 	RunElected(ctx context.Context, run func(ctx context.Context)) error
-	// Members lists a page of about "most" Records in a zone, from the cursor "from" on, "" for the first page. After
+	// Members lists a page of a zone's Records, of about the size most. The cursor from is "" for the first page. After
 	// the last page, next is "".
 	Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error)
 	// MembersAt lists the Records in a zone at an owner name, such as www.
 	MembersAt(ctx context.Context, zone string, owner name.Rel) ([]law.Ref, error)
 
 	// ChangeRecords calls change for the named Records of a namespace, and stores each Record if change returns true.
-	// It skips Records that are absent, unreadable or changed by another writer meanwhile. changed counts the stored
-	// Records.
+	// It skips Records that are absent, unreadable or changed by another writer meanwhile, and counts the stored.
 	ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int, err error)
 	// ChangeZone is ChangeRecords for a single Zone.
 	ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error)
 }
 
-// Config configures a Confirmer. On the elected server it writes the condition Ready of Records.
 type Config struct {
 	Ledger Ledger
 	// NewIndex is called when this server is elected, and returns new caches of Zones, Deliveries and classes. Their
@@ -68,8 +64,8 @@ type Config struct {
 	// Frozen lists the Zones whose content does not match their hash.
 	Frozen   func() []cache.ObjectName
 	Registry metrics.KubeRegistry
-	// Leases returns a Watcher of the other processes' Leases. The Watcher calls changed when a process ends or works
-	// again. Nil outside a pod.
+	// Leases returns a Watcher of other processes' Leases, which calls changed when a process ends or works again. Nil
+	// outside a pod.
 	Leases func(changed func()) *heartbeat.Watcher
 	// Announce writes an Event for a Zone that waits for a person (condition Stalled). Optional.
 	Announce func(zone *v1alpha1.Zone, reason, message string)
@@ -79,7 +75,7 @@ type source interface {
 	NewInformer(cache.Indexers) cache.SharedIndexInformer
 }
 
-// IndexOf returns a Config.NewIndex. namespaces is nil standalone.
+// IndexOf returns a Config.NewIndex. namespaces is nil in a standalone server.
 func IndexOf(zones, deliveries, classes, clusters source, namespaces coreinformers.NamespaceInformer) func() *ready.Index {
 	return func() *ready.Index {
 		return &ready.Index{Zones: zones.NewInformer(cache.Indexers{}), Deliveries: deliveries.NewInformer(cache.Indexers{}),
@@ -87,7 +83,7 @@ func IndexOf(zones, deliveries, classes, clusters source, namespaces coreinforme
 	}
 }
 
-// Confirmer writes the Ready of Records while elected.
+// Confirmer writes the condition Ready of Records on the elected server.
 type Confirmer struct {
 	config Config
 	*Metrics
@@ -146,11 +142,11 @@ func (l *leader) readFacts(uid string) *ready.Facts {
 		})
 }
 
-// tracker is the elected server's worklist for the condition Ready of Records: the open Records (in no zone, or not
-// Ready), and the Records whose stored Ready is wrong after a change. All other Records take no memory.
+// tracker is the elected server's worklist, with the open Records (in no zone, or not Ready), and the Records whose
+// stored Ready has become wrong. Other Records take no memory.
 type tracker struct {
 	mu sync.Mutex
-	// zones has the Records by UID of their zone, or "" for none.
+	// zones has the Records by their zone's UID, or "" for no zone.
 	zones map[string]*zone
 	// openIn maps each open Record to the UID of its zone, or "".
 	openIn map[law.Ref]string
@@ -164,26 +160,26 @@ type zone struct {
 	// progress is nil until processZone has judged the zone.
 	progress *ready.Progress
 	open     map[law.Ref]*v1alpha1.Record
-	// due has Records to judge and write, noCause Records that lack the known cause of Pending.
+	// due has Records to judge and write. noCause has Pending Records whose cause is known but not written.
 	due, noCause dueRecords
 	// noCauseSince is when the next page of noCause began to wait.
 	noCauseSince time.Time
-	// causes bounds pages of causes that the zone's owner ends.
+	// causes limits writes of causes that the zone's owner ends, leader.causes those of the platform.
 	causes *rate.Limiter
-	// scans is true while all Ready Records must be judged, from cursor on.
+	// scans is true while all Ready Records are judged again, in pages. cursor is the next page.
 	scans  bool
 	cursor string
-	// stallTimes has times at which open Records may become Stalled, inStallTimes the Records as a set.
+	// stallTimes is a heap of times at which open Records are judged again, inStallTimes the set of these Records.
 	stallTimes   waits
 	inStallTimes map[law.Ref]bool
 }
 
-// dueRecords are Records of a zone whose status has to be written, a page at a time: up to pageRecords Records of a
-// namespace. Namespaces take turns, so a namespace with many Records delays no other.
+// dueRecords is a queue of a zone's Records whose status must be written. A page has up to pageRecords Records of a
+// namespace, and namespaces alternate, so a namespace with many Records delays no other.
 type dueRecords struct {
-	// fresh has the Records in no page yet.
+	// fresh has Records not yet in a page.
 	fresh map[law.Ref]bool
-	// The first page is written next.
+	// turn has the namespaces of pages, the next first.
 	pages map[string][][]law.Ref
 	turn  []string
 }

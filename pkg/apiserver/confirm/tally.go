@@ -25,7 +25,7 @@ type tally struct {
 	withdrawn            int
 }
 
-// readyReason is "" if confirmed or in no zone; adoptedReason is "" in a zone.
+// readyReason is "" for a confirmed Record, or in no zone. adoptedReason is "" in a zone.
 type waiting struct {
 	readyReason, adoptedReason string
 	withdrawn                  bool

@@ -82,9 +82,8 @@ type change struct {
 	deleted, reset bool
 }
 
-// followRecords appends the events of a watch of Records to l.changes, and returns the resourceVersion to continue
-// from, or "" to list all again. It never waits for the tracker, their reader, because the watch cache closes slow
-// watches.
+// followRecords appends watch events of Records to l.changes, and returns the resourceVersion to continue from, or ""
+// to list all again. It never waits for the tracker, because the watch cache closes slow watches.
 func (l *leader) followRecords(ctx context.Context, since string) (string, error) {
 	events, err := l.config.WatchRecords(ctx, since)
 	if err != nil {
@@ -186,7 +185,7 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 		}
 		z.open[ref], l.openIn[ref] = record, uid
 	}
-	if uid != "" && z.progress == nil { // processZone judges all Records
+	if uid != "" && z.progress == nil { // processZone will judge all Records
 		l.queue.Add(uid)
 		return
 	}

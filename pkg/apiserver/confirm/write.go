@@ -25,6 +25,7 @@ import (
 const turnRecords = 1024
 
 func (l *leader) processZone(ctx context.Context, uid string) error {
+	// 1. Judge the Zone.
 	var now *ready.Progress
 	if uid != "" {
 		f := l.readFacts(uid)
@@ -37,6 +38,7 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 		}
 		now = ready.ProgressOf(f)
 	}
+	// 2. Find Records with a wrong Ready.
 	l.mu.Lock()
 	z := l.zoneOf(uid)
 	l.mu.Unlock()
@@ -48,7 +50,8 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 	scans, cursor := z.scans, z.cursor
 	l.mu.Unlock()
 
-	left := false // the rate allowed no more Records
+	left := false // a rate limit has stopped a page
+	// 3. Write Ready Records, due Records, causes.
 	if scans {
 		var err error
 		if left, err = l.scanPage(ctx, uid, z, cursor); err != nil {
@@ -72,6 +75,7 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	// 4. Queue the zone again.
 	switch {
 	case z.due.isEmpty() && !z.scans && (z.noCause.isEmpty() || wait > 0):
 		if len(z.stallTimes) > 0 && (wait == 0 || time.Until(z.stallTimes[0].at) < wait) { // the queue keeps a single time for each zone
@@ -103,7 +107,8 @@ func (l *leader) writeCauses(ctx context.Context, uid string, z *zone) (wait tim
 	return wait, err
 }
 
-// findMissing reads the ledger, because the tracker has no Ready Records.
+// findMissing makes Records due whose data a server has lost. They are in the ledger, because the tracker has no Ready
+// Records.
 func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *ready.Progress) error {
 	if uid == "" || z.progress == nil {
 		return nil
@@ -166,7 +171,7 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	if uid == "" || before != nil && now.Same(before) {
 		return
 	}
-	z.noCause = newDueRecords() // the cause may be another
+	z.noCause = newDueRecords() // the cause may have changed
 	for _, record := range z.open {
 		l.markDue(uid, z, record)
 	}
@@ -285,7 +290,7 @@ func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor strin
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if z.scans && z.cursor == cursor && !left { // otherwise the scan or the page begins again
+	if z.scans && z.cursor == cursor && !left { // otherwise the scan or the page is repeated
 		z.scans, z.cursor = next != "", next
 	}
 	return left, nil
@@ -307,7 +312,7 @@ func (l *leader) limitOf(v *verdict, record *v1alpha1.Record) *rate.Limiter {
 	return l.otherLimit
 }
 
-// confirmsChange reports whether the verdict first confirms the last change. No rate limits such a write.
+// confirmsChange reports whether the verdict is the first to confirm the last change. Such a write has no rate limit.
 func (v *verdict) confirmsChange(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Status == metav1.ConditionUnknown && v.ready.Reason == v1alpha1.ReasonDelivered

@@ -10,7 +10,5 @@
 //     namespace, since a former namespace with its name made them.
 //  2. A Sender never delays a write. It keeps 8 MiB of unsent changes, drops further changes, and sends their number.
 //
-// Package registry/zone formats the answers.
-//
 // Read first: history.go, sources.go, sender.go.
 package history

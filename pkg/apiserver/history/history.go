@@ -36,8 +36,8 @@ type Reader struct {
 		rest.Getter
 		rest.Lister
 	}
-	// Began returns the creation of a namespace in Unix seconds, or an error for an unknown namespace. Earlier changes
-	// are left out, because they belong to a deleted namespace of the same name. 0 leaves out none.
+	// Began returns the creation of a namespace in Unix seconds, or an error if unknown. Earlier changes are left out,
+	// because a deleted namespace of the same name made them. 0 leaves out none.
 	Began func(namespace string) (int64, error)
 }
 
@@ -108,7 +108,7 @@ func (h Reader) ReadRemoved(ctx context.Context, namespace, name string, ask zon
 	return answerRemoved(h.Ledger.RemovedHistory(ctx, namespace, name, bounded))
 }
 
-// ReadRemovedFQDN reads the ledger, without a namespace also Zones of former namespaces.
+// ReadRemovedFQDN includes Zones of deleted namespaces if namespace is "".
 func (h Reader) ReadRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask zone.HistoryQuery) (*zone.HistoryPage,
 	*v1alpha1.Zone, error) {
 	bounded := boundLedger(ask, 0)
@@ -136,7 +136,6 @@ func answerRemoved(a *stored.Answer, of *stored.Header, err error) (*zone.Histor
 	return out, was, err
 }
 
-// ReadRecords reads the ledger, and the zones of existing Records from the watch cache.
 func (h Reader) ReadRecords(ctx context.Context, of zone.RecordFilter, ask zone.HistoryQuery) (*zone.HistoryPage, error) {
 	bounded, err := h.askLedger(of.Namespace, ask)
 	if err != nil {

@@ -39,11 +39,9 @@ type Config struct {
 	Target string
 }
 
-// Sender copies the history to a file or an HTTP receiver outside etcd: a line of JSON for each change of a zone by
-// this server. While the target fails, lines wait in memory. Beyond maxQueued octets Sender drops changes, and later
-// sends a line with their number.
+// Sender copies each change of a zone by this server to a file or an HTTP receiver, as a line of JSON. While the target
+// fails, lines wait in memory. Beyond maxQueued octets it drops changes, and later sends their number.
 type Sender struct {
-	// target is an absolute path, "/var/log/history", or a URL.
 	target string
 	client *http.Client
 
@@ -63,7 +61,6 @@ func CheckTarget(to string) error {
 	return fmt.Errorf("%q: give an absolute path of a file, or the URL of a receiver, http:// or https://", to)
 }
 
-// NewSender returns a Sender for a path or URL.
 func NewSender(to string) (*Sender, error) {
 	if err := CheckTarget(to); err != nil {
 		return nil, err
@@ -83,7 +80,7 @@ type lostSteps struct {
 	Time time.Time `json:"time"`
 }
 
-// Queue adds the steps of a committed write. states has JSON of v1alpha1.HistoryState by step and uid.
+// Queue adds the steps of a committed write. states has JSON of v1alpha1.HistoryState by step and UID.
 func (s *Sender) Queue(object *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage) {
 	for i := range steps {
 		item := zone.HistoryItem{FQDN: object.Status.FQDN, View: object.Status.View, Namespace: object.Namespace, Name: object.Name,

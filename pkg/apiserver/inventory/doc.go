@@ -12,7 +12,5 @@
 //  2. Each part that the server does not know is in status.unknown, with the reason and the next step.
 //  3. The status has no private key and no data of a tenant.
 //
-// Package maintenance checks etcd.
-//
 // Read inventory.go first, then certificates.go.
 package inventory

@@ -26,20 +26,19 @@ const processSelf = "apiserver"
 // Began, EtcdState and ListGone are required.
 type Reader struct {
 	Began time.Time
-	// Parts names the other processes that run inside this process, for example "controller".
+	// Parts names the other processes in this process, for example "controller".
 	Parts []string
-	// Processes follows the Leases of processes in other pods; nil outside a pod.
+	// Processes follows the Leases of processes in other pods. Nil outside a pod.
 	Processes *heartbeat.Watcher
 	// EtcdState returns the last check of etcd, and whether the alarms NOSPACE (full) and CORRUPT are set.
 	EtcdState func() (state maintenance.State, full, corrupt bool)
-	// ListGone lists namespaces that no longer exist, but left objects here; false if unknown.
+	// ListGone lists deleted namespaces with objects here. The result is false if unknown.
 	ListGone func() ([]string, bool)
-	// Permissions lists the RBAC rules that the server lacks; nil without a kube-apiserver.
+	// Permissions lists the RBAC rules that the server lacks. Nil without a kube-apiserver.
 	Permissions func() []string
 	Certificates
 }
 
-// Run follows the Leases until ctx ends.
 func (r *Reader) Run(ctx context.Context) error {
 	if r.Processes != nil {
 		r.Processes.Run(ctx)
@@ -47,7 +46,7 @@ func (r *Reader) Run(ctx context.Context) error {
 	return nil
 }
 
-// ExplainStale returns the cause NoController, or "".
+// ExplainStale returns NoController as the cause of stale Deliveries, or "".
 func (r *Reader) ExplainStale() string {
 	if r.Processes == nil {
 		return ""
@@ -59,7 +58,6 @@ func (r *Reader) ExplainStale() string {
 	return cause.Reason + ": " + cause.Message
 }
 
-// ReadStatus returns the present state.
 func (r *Reader) ReadStatus() v1alpha1.InstallationStatus {
 	s := v1alpha1.InstallationStatus{Version: version.Number()}
 	miss := func(part, format string, args ...any) {

@@ -17,7 +17,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 )
 
-// clientTimeout bounds a stall, at a third of other requests' wait for a seat.
+// clientTimeout bounds a stall. Other requests wait three times as long for a seat of priority and fairness.
 const clientTimeout = 5 * time.Second
 
 // leastRate is in octets a second, after clientTimeout of waiting.
@@ -39,9 +39,9 @@ func (p *pace) end(octets int) {
 	p.waited += time.Since(p.since)
 }
 
-// EndSlowClients adds a deadline to each read of a request and each write of a response to end stalled clients, because
-// each request occupies a seat of Kubernetes' priority and fairness. Long-running requests, such as watches, get none
-// for writes. Responses of filters outside handler have no deadline.
+// EndSlowClients adds a deadline to each read of a request and each write of a response, because a stalled client would
+// keep its seat of priority and fairness. Long-running requests, such as watches, and filters outside handler get none
+// for writes.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -67,9 +67,8 @@ func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.
 	})
 }
 
-// pacedBody is a request's body with a deadline for each read, so that a slow client cannot occupy the server. After
-// the read it removes the deadline. If a deadline passed while the handler runs, HTTP/1 would take the connection for
-// broken.
+// pacedBody is a request's body with a deadline for each read. It removes the deadline after the read. If a deadline
+// passed while the handler runs, HTTP/1 would treat the connection as broken.
 type pacedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -85,7 +84,7 @@ func (b *pacedBody) Read(into []byte) (int, error) {
 	b.setDeadline(b.pace.begin())
 	n, err := b.ReadCloser.Read(into)
 	b.pace.end(n)
-	if errors.Is(err, os.ErrDeadlineExceeded) { // the deadline stays: net/http must not wait for the rest
+	if errors.Is(err, os.ErrDeadlineExceeded) { // keep the deadline, or net/http would wait for the rest
 		slow := apierrors.NewTimeoutError(fmt.Sprintf("%d octets of the request's body came, and then none for too long: send it again, "+
 			"at %d KiB a second or more", b.pace.octets, leastRate>>10), 0)
 		slow.ErrStatus.Code = http.StatusRequestTimeout
@@ -115,17 +114,18 @@ func (b *pacedBody) endRequest() {
 	}
 }
 
-// pacedWriter is a response with a deadline for each write, so that a slow client cannot occupy the server. After the
-// write it removes the deadline. If a deadline passed between two writes, HTTP/2 would reset the stream.
+// pacedWriter is a response with a deadline for each write. It removes the deadline after the write. If a deadline
+// passed between two writes, HTTP/2 would reset the stream.
 type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	pace    pace
-	// unread is the body of an HTTP/1 request until the response begins, for beginAnswer; otherwise nil.
+	// unread is the body of an HTTP/1 request until the response begins, for beginAnswer. Otherwise nil.
 	unread *pacedBody
 }
 
-// beginAnswer closes the connection after this response if the body has not ended: its rest would be read as a request.
+// beginAnswer closes the connection after this response if the body is not fully read. Otherwise net/http would parse
+// the rest as a request.
 func (w *pacedWriter) beginAnswer() {
 	if body := w.unread; body != nil {
 		body.mu.Lock()

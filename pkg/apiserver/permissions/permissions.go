@@ -33,7 +33,7 @@ type Rule struct {
 	namespace, name              string
 	verbs                        []string
 	purpose                      string
-	// optional rules do not hold back readiness.
+	// Without an optional rule the server is still ready.
 	optional bool
 }
 
@@ -53,7 +53,7 @@ func (r Rule) String() string {
 	return text
 }
 
-// ConfigMap of kube-system has the authorities of client certificates.
+// ConfigMap of kube-system has the CAs of client certificates.
 const ConfigMap = "extension-apiserver-authentication"
 
 var informed = []string{"get", "list", "watch"}
@@ -124,14 +124,13 @@ type Checker struct {
 	missing  []string // at the last answer
 }
 
-// Need lists the rules for the identity in the kubeconfig of Flag.
+// Need lists the rules that the identity in a flag's kubeconfig needs.
 type Need struct {
 	Flag   string
 	Client kubernetes.Interface
 	Rules  []Rule
 }
 
-// Run asks until ctx ends.
 func (p *Checker) Run(ctx context.Context) {
 	var logged string
 	for {
@@ -164,7 +163,7 @@ func (p *Checker) noteAnswer(required, optional []error, err error) {
 		p.asked, p.notReady = true, errors.Join(append(required, err)...)
 	}
 	if err != nil {
-		return // kube-apiserver's fault
+		return // kube-apiserver does not answer
 	}
 	p.missing = nil
 	for _, one := range slices.Concat(required, optional) {
@@ -172,14 +171,13 @@ func (p *Checker) noteAnswer(required, optional []error, err error) {
 	}
 }
 
-// List returns the missing rules, with the effect.
+// List returns the missing rules, with their effect.
 func (p *Checker) List() []string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	return p.missing
 }
 
-// Check returns why the server is not ready.
 func (p *Checker) Check() error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

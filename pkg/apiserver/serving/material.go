@@ -23,7 +23,7 @@ const (
 	authorityLife = 10 * 365 * 24 * time.Hour
 	leafLife      = 90 * 24 * time.Hour
 
-	// As kubernetes.io/tls requires. ca.crt has all trusted authorities, the signer first.
+	// Keys of a kubernetes.io/tls Secret. ca.crt has all trusted authorities, the signer first.
 	leafCertKey      = corev1.TLSCertKey
 	leafPrivateKey   = corev1.TLSPrivateKeyKey
 	authorityCertKey = corev1.ServiceAccountRootCAKey
@@ -36,7 +36,7 @@ type material struct {
 	trust []*x509.Certificate
 }
 
-// parseMaterial returns nil without any key: an administrator may create an empty Secret.
+// parseMaterial returns nil for an empty Secret, which an administrator may create.
 func parseMaterial(data map[string][]byte) (*material, error) {
 	var missing []string
 	for _, key := range []string{leafCertKey, leafPrivateKey, authorityCertKey, authorityKeyKey} {
@@ -83,7 +83,7 @@ func (m *material) bundle() []byte {
 	return text.Bytes()
 }
 
-// m is nil for an absent or empty Secret; before then has the authorities of leaves still served. settled means that no
+// m is nil for an absent or empty Secret. Then before has the authorities of leaves still served. settled means that no
 // replica serves an older leaf.
 func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settled bool, now time.Time) (after *material, why string,
 	err error) {

@@ -28,12 +28,12 @@ import (
 )
 
 const (
-	// interval is between checks; after an error it is retry, doubled up to interval.
+	// interval is the time between checks. After an error it is retry, doubled up to interval.
 	interval = 30 * time.Second
 	retry    = time.Second
 	// settle is the time for every kube-apiserver to see an authority in caBundle, before its leaf is served.
 	settle = 30 * time.Second
-	// overlap is how long older authorities stay trusted; then every replica serves the new leaf.
+	// overlap is how long older authorities stay trusted. After that every replica serves the new leaf.
 	overlap     = 24 * time.Hour
 	attempts    = 5
 	passTimeout = time.Minute
@@ -57,7 +57,6 @@ type Config struct {
 	Clock clock.Clock
 }
 
-// Validate names all missing fields.
 func (c *Config) Validate() error {
 	var wrong []error
 	if c.Secrets == nil || c.APIServices == nil {
@@ -82,7 +81,8 @@ type Provider struct {
 	clock  clock.Clock
 	name   string
 
-	// pass serializes checks: upstream calls RunOnce and Run at the same time. It guards the next two fields.
+	// pass serializes checks, because the generic apiserver calls RunOnce and Run concurrently. It guards the next two
+	// fields.
 	pass sync.Mutex
 	// trustedSince is when this process first saw a certificate authority in caBundle.
 	trustedSince map[identity]time.Time
@@ -99,7 +99,7 @@ var (
 	_ dynamiccertificates.ControllerRunner       = (*Provider)(nil)
 )
 
-// New sends no request.
+// New sends no request. The Provider has no certificate yet.
 func New(config Config) (*Provider, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func New(config Config) (*Provider, error) {
 
 func (p *Provider) Name() string { return p.name }
 
-// CurrentCertKeyContent returns the served leaf and key in PEM; nil before RunOnce.
+// CurrentCertKeyContent returns the served leaf and key in PEM, or nil before RunOnce.
 func (p *Provider) CurrentCertKeyContent() (cert, key []byte) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -124,7 +124,7 @@ func (p *Provider) CurrentCertKeyContent() (cert, key []byte) {
 	return p.served.leaf.CertPEM, p.served.leaf.KeyPEM
 }
 
-// Authority returns the certificate that signed the served leaf; nil before RunOnce.
+// Authority returns the certificate that signed the served leaf, or nil before RunOnce.
 func (p *Provider) Authority() *x509.Certificate {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -134,14 +134,13 @@ func (p *Provider) Authority() *x509.Certificate {
 	return p.served.authority.Cert
 }
 
-// AddListener adds a listener for new leaves.
 func (p *Provider) AddListener(listener dynamiccertificates.Listener) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.listeners = append(p.listeners, listener)
 }
 
-// RunOnce checks and renews. It fails only without a certificate to serve; Run retries.
+// RunOnce checks and renews. It fails only if there is no certificate to serve. Run retries.
 func (p *Provider) RunOnce(ctx context.Context) error {
 	err := p.checkAll(ctx)
 	if err == nil {
@@ -154,7 +153,6 @@ func (p *Provider) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Run checks and renews until ctx ends.
 func (p *Provider) Run(ctx context.Context, _ int) {
 	wait, message := retry, ""
 	for {
@@ -181,8 +179,8 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 	}
 }
 
-// checkAll reads the APIService before the Secret: the write of caBundle compares its resourceVersion (C3). The leaf is
-// served last (C2).
+// checkAll reads the APIService before the Secret. If another replica then writes caBundle, the write here fails by the
+// resourceVersion (C3). The leaf is served last (C2).
 func (p *Provider) checkAll(ctx context.Context) error {
 	p.pass.Lock()
 	defer p.pass.Unlock()
@@ -212,7 +210,7 @@ func (p *Provider) checkAll(ctx context.Context) error {
 		return errors.Join(err, failure, wrong)
 	}
 	p.lastRead = material
-	// The main APIService is written last: an authority settled there is settled in all.
+	// The main APIService is written last, so an authority that is trusted there is trusted in all.
 	for _, one := range further {
 		wrong = errors.Join(wrong, p.writeBundle(ctx, one, material))
 	}
@@ -360,7 +358,7 @@ func (p *Provider) serveLeaf(ctx context.Context, m *material, unregistered bool
 		switch now := p.clock.Now(); {
 		case p.served.authority.Cert.Equal(m.authority.Cert):
 		case trusted && now.Sub(since) >= settle:
-		case unregistered: // no request is forwarded
+		case unregistered: // kube-apiserver forwards no request
 		case now.After(p.served.leaf.Cert.NotAfter):
 		default:
 			return

@@ -22,7 +22,7 @@ const (
 	sharedParts   = 1000
 )
 
-// Codec decodes a watch's events.
+// Codec decodes watch events. Equal parts of objects share memory.
 type Codec struct {
 	runtime.Codec
 	lastVersions *lru.Cache // from types.UID to sharedFields
@@ -90,7 +90,6 @@ type decoder struct {
 	*parts
 }
 
-// DecodeListItem returns a read-only object.
 func (d decoder) DecodeListItem(ctx context.Context, data []byte, rev uint64, newItem func() runtime.Object) (runtime.Object, error) {
 	o, err := d.Decoder.DecodeListItem(ctx, data, rev, newItem)
 	if err == nil {

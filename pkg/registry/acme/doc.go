@@ -12,7 +12,5 @@
 //  3. A repeated write or removal succeeds.
 //  4. A refusal is for users: cert-manager copies the text to the Challenge.
 //
-// Package updatekey writes.
-//
 // Read storage.go.
 package acme

@@ -40,11 +40,10 @@ type Writer interface {
 type Config struct {
 	Writer     Writer
 	Authorizer authorizer.UnconditionalAuthorizer
-	// ClusterIssuers lists the namespaces of cert-managers that may solve for their ClusterIssuers.
+	// ClusterIssuers lists the namespaces of cert-managers that may solve challenges of their ClusterIssuers.
 	ClusterIssuers []string
 }
 
-// REST is the create-only storage.
 type REST struct {
 	kind.Resource
 	Config
@@ -52,13 +51,13 @@ type REST struct {
 
 var _ rest.Creater = (*REST)(nil)
 
-// NewREST returns the storage, not namespaced: cert-manager posts to no namespace.
+// NewREST returns a cluster-scoped storage, because cert-manager posts to no namespace.
 func NewREST(config Config) *REST {
 	return &REST{kind.NewResource(&acme.ChallengePayload{}, acme.Resource, false), config}
 }
 
-// Create solves the challenge. A refusal is in the response; an error is a missing right, or a failure that
-// cert-manager retries.
+// Create solves the challenge. The response has a refusal. An error is a missing right, or a failure that cert-manager
+// retries.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	payload, ok := obj.(*acme.ChallengePayload)
@@ -118,7 +117,7 @@ var response = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
 const ttl = 60
 
-// denied is the error of a caller without the right. Cleanup of an absent challenge succeeds even then: otherwise
+// denied is the error of a caller without the right to solve. Even then cleanup of an absent record succeeds. Otherwise
 // Challenge and namespace could not be deleted.
 func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeRequest, denied error) (refusal string, err error) {
 	rr := update.RR{Type: rdata.TXT, Class: update.ClassIN, TTL: ttl, Data: `"` + request.Key + `"`}
@@ -135,7 +134,7 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 		return unlessCleanUp(request, refusal), nil
 	}
 	namespace := request.ResourceNamespace
-	// Absent zones and zones without a rule for the namespace have the same answer (S1.8).
+	// The answer must not reveal whether the zone is absent or has no rule for the namespace (S1.8).
 	none := fmt.Sprintf("no zone takes %s TXT of namespace %q: the zone's owner adds a rule for the namespace with a pattern that "+
 		"matches the name, such as *.apps, or _acme-challenge.www for one name alone (S4.7, S4.14)", rr.Name, namespace)
 	zone, found := r.Writer.FindZone(view, rr.Name)
@@ -165,13 +164,13 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	return status.Message, nil
 }
 
-// A wait of over a second, returned as an error, would block a worker of all namespaces in cert-manager.
+// A wait of over a second, returned as an error, would block a cert-manager worker that serves all namespaces.
 func isLater(err error) bool {
 	seconds, delayed := apierrors.SuggestsClientDelay(err)
 	return delayed && seconds > 1 && apierrors.IsTooManyRequests(err)
 }
 
-// explainLater returns a constant text: cert-manager retries at once when a Challenge's reason changes.
+// explainLater returns a constant text, because cert-manager retries at once if a Challenge's reason changes.
 func explainLater(err error) string {
 	if all := refusal.Of(err); len(all) > 0 {
 		return all[0].Message
@@ -215,7 +214,7 @@ func readView(raw *runtime.RawExtension) (view, refusal string) {
 	return config.View, ""
 }
 
-// User returns the user that writes a namespace's challenges, without rights for requests from outside.
+// User returns the user that writes a namespace's challenges. A request from outside gets no right by the name.
 func User(ctx context.Context, namespace string) user.Info {
 	from := ""
 	if caller, ok := genericapirequest.UserFrom(ctx); ok {

@@ -24,7 +24,7 @@ const (
 	whyColumn   = "Why the object is not ready."
 )
 
-// Tenants often may not list servers: in the category kubizone, kubectl get kubizone would fail.
+// Tenants often may not list servers. If these had the category kubizone, kubectl get kubizone would fail.
 var categories = []string{"bind9"}
 
 func newProviders(rules validation.FleetRules) *kind.Kind[*bind9.ClusterBind9Provider] {

@@ -28,7 +28,7 @@ type right struct {
 }
 
 var (
-	// serverRights let an author run the same servers without Kubizone. Many lack the right to create pods.
+	// serverRights are the rights to run the same servers without Kubizone. Many authors lack the right to create pods.
 	serverRights = []right{
 		{group: "apps", resource: "deployments", why: "the servers of this object are run by Deployments that are made for its author"},
 		{resource: "services", why: "the servers of this object are reached by Services that are made for its author"},

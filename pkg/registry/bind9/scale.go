@@ -24,8 +24,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// ScaleREST is the subresource scale of bind9clusters: the number of secondaries (S11.7). It needs no right to run
-// servers.
+// ScaleREST is the subresource scale of bind9clusters, the number of secondaries. To scale, the user needs no right to
+// run servers.
 type ScaleREST struct {
 	kind.Endpoint
 	clusters *genericregistry.Store

@@ -25,8 +25,8 @@ type Config struct {
 	Rules       validation.FleetRules
 }
 
-// NewStorage returns the storages by path, and that of clusters. The right to create bind9instances/external permits
-// spec.external.
+// NewStorage returns the storages by path, and the storage of Bind9Clusters. The right to create
+// bind9instances/external permits spec.external.
 func NewStorage(config Config) (map[string]rest.Storage, *kind.REST[*bind9.Bind9Cluster], error) {
 	paths := map[string]rest.Storage{
 		"bind9instances/external": kind.NewPermission(&bind9.Bind9Instance{}, bind9.Resource("bind9instances/external")),

@@ -54,7 +54,7 @@ func (x *item) member() string {
 
 type requestKey struct{}
 
-// WithRequest stores a change set's HTTP request, for audit events of items.
+// WithRequest stores a change set's HTTP request in the context, for audit events of items.
 func WithRequest(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if info, ok := genericapirequest.RequestInfoFrom(r.Context()); ok && (info.APIGroup == acme.GroupName ||
@@ -67,7 +67,8 @@ func WithRequest(handler http.Handler) http.Handler {
 
 type actingKey struct{}
 
-// ActFor returns a context in which change sets write Records of a namespace without rights: callers check the writes.
+// ActFor returns a context in which change sets write Records of a namespace without rights. The caller must check the
+// writes.
 func ActFor(ctx context.Context, namespace string) context.Context {
 	return context.WithValue(ctx, actingKey{}, namespace)
 }

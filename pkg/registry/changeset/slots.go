@@ -12,9 +12,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// slots limits the items (writes) of change sets in progress, in total and for each namespace. A change set waits for
-// the slots of all its items at once. Otherwise two sets with a part of their slots could wait for each other for ever.
-// The namespace's slots come first, so that a waiting set blocks no other namespace.
+// slots limits the items (writes) of change sets in progress, in total and for each namespace. A change set acquires
+// the slots of all items at once. Otherwise two sets with a part of their slots could deadlock. The namespace's slots
+// come first, so that a waiting set blocks no other namespace.
 type slots struct {
 	all *semaphore.Weighted
 

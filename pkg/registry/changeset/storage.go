@@ -25,22 +25,22 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Set (ledger.Set) joins the writes of items in one transaction: each waits at its commit for the others.
+// Set (ledger.Set) joins the writes of items in a transaction. Each write waits at its commit for the others.
 type Set interface {
-	// Require sets the prerequisites, before the first write. An error means invalid text.
+	// Require sets the prerequisites before the first write. An error means an invalid prerequisite.
 	Require(prerequisites []v1alpha1.ChangeSetPrerequisite) error
 	// Context returns the context by which the storage's commit of write i joins the set.
 	Context(ctx context.Context, i int) context.Context
 	// EndRequest ends the request of write i. After a refusal the set commits nothing.
 	EndRequest(i int, refused bool)
-	// HasArrived reports whether write i has reached the commit, IsUnchanged whether the write changes nothing.
+	// HasArrived reports whether write i has reached its commit, IsUnchanged whether it changes nothing.
 	HasArrived(i int) bool
 	IsUnchanged(i int) bool
 	CountCreations() int
-	// Abandon has waiting and later writes return cause, unless the set is being decided.
+	// Abandon fails waiting and later writes with cause, unless the ledger already decides the set.
 	Abandon(cause error)
 	Err() error
-	// NothingWritten, after all requests have ended, is false if a transaction was sent.
+	// NothingWritten returns false if a transaction was sent. Call it after all requests have ended.
 	NothingWritten() bool
 	// CommittedZone returns the zone and serial of the commit, or nil.
 	CommittedZone() (*v1alpha1.AdoptingZone, int64)
@@ -57,7 +57,7 @@ type Handler interface {
 	Serve(ctx context.Context, w *direct.Write) (code int, answer runtime.Object)
 }
 
-// Bounds of items in progress; each takes some tens of KiB.
+// Limits of the items in progress. Each takes some tens of KiB.
 const (
 	maxItems            = 32 * v1alpha1.MaxChangeSetItems
 	maxItemsOfNamespace = 4 * v1alpha1.MaxChangeSetItems
@@ -72,7 +72,6 @@ type REST struct {
 
 var _ rest.Creater = (*REST)(nil)
 
-// NewREST returns a storage without a handler.
 func NewREST(config Config) *REST {
 	return &REST{Resource: kind.NewResource(&v1alpha1.ChangeSet{}, "changeset", true), config: config, slots: newSlots()}
 }
@@ -104,7 +103,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	if err := kind.ValidateObject(ctx, set, validate); err != nil {
 		return nil, err
 	}
-	if len(items) > 1 || len(set.Spec.Prerequisites) > 0 { // a single item takes no more than a plain write
+	if len(items) > 1 || len(set.Spec.Prerequisites) > 0 { // a single item costs no more than a plain write
 		release, err := r.slots.acquire(ctx, set.Namespace, len(items))
 		if err != nil {
 			return nil, err

@@ -27,10 +27,10 @@ import (
 // Config configures the kind of Deliveries. All fields are required.
 type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
-	// Zones returns the storage of Zones. It is called at requests, because that storage is built later.
+	// Zones returns the storage of Zones. It is called only at requests, because that storage is built later.
 	Zones func() rest.Getter
-	// Stale returns the reason why the stored condition Ready of Deliveries is out of date, "" if current. With a
-	// reason, kubectl's table shows Unknown for Ready, and the reason as message.
+	// Stale returns why the stored condition Ready of Deliveries is out of date, or "". With a reason, kubectl's table
+	// shows Unknown for Ready, and the reason as message.
 	Stale func() string
 }
 

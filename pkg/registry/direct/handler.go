@@ -38,8 +38,7 @@ type Storage interface {
 	rest.ResetFieldsStrategy
 }
 
-// Config configures a Handler of change sets. Their items are treated like single requests. Admission, AuditSink and
-// AuditPolicy are optional.
+// Config configures a Handler. Admission, AuditSink and AuditPolicy are optional.
 type Config struct {
 	Storage     Storage
 	Resource    schema.GroupVersionResource
@@ -56,13 +55,13 @@ type Config struct {
 	CheckText func(text []byte) error
 }
 
-// Handler serves items of change sets.
+// Handler serves items of change sets like single requests.
 type Handler struct {
 	Config
 	kind       schema.GroupVersionKind
 	manager    *managedfields.FieldManager
 	interfaces admission.ObjectInterfaces
-	// deletes is the admission of deletions, admit of other writes, with a check of managed fields.
+	// deletes admits deletions, admit other writes, with a check of managed fields.
 	deletes, admit admission.Interface
 	decoder        runtime.Decoder
 }
@@ -91,16 +90,16 @@ func New(config Config) (*Handler, error) {
 	return h, nil
 }
 
-// Write is an item of a change set: a write of an object, with the options of a single request.
+// Write is an item of a change set, a write of an object with the options of a single request.
 type Write struct {
 	// Verb is "create", "patch" (for apply) or "delete".
 	Verb, Namespace, Name string
 	// Object is the object to create or apply. Decode sets it.
 	Object runtime.Object
-	// Options: a deletion uses only DryRun. ClientManager is the field manager if Options has none.
+	// Of Options a deletion uses only DryRun. ClientManager is the field manager if Options has none.
 	Options       metav1.PatchOptions
 	ClientManager string
-	// Preconditions are for a deletion; nil for none.
+	// Preconditions are for a deletion. Nil for none.
 	Preconditions *metav1.Preconditions
 	// Request is the request with the change set, for audit events, or nil.
 	Request *http.Request
@@ -110,7 +109,7 @@ type Write struct {
 	strict []error // unknown or duplicate fields
 }
 
-// Decode sets w.Object for a create or apply. Invalid text leaves nil, and Serve refuses the write.
+// Decode sets w.Object for a create or apply. With invalid text, Object stays nil, and Serve refuses the write.
 func (h *Handler) Decode(w *Write, text []byte) {
 	w.text = text
 	if w.fault = h.CheckText(text); w.fault != nil {
@@ -123,7 +122,7 @@ func (h *Handler) Decode(w *Write, text []byte) {
 			w.fault = apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", w.fault))
 			return
 		}
-		if len(w.strict) > 0 { // the patch decoder's error text
+		if len(w.strict) > 0 { // the text of the patch decoder's error
 			if err := yaml.UnmarshalStrict(text, &map[string]any{}); err != nil {
 				w.strict = []error{err}
 			}
@@ -151,8 +150,7 @@ func (h *Handler) Decode(w *Write, text []byte) {
 
 const slow = 500 * time.Millisecond
 
-// Serve handles the write like a request of ctx's user, with audit and authorization. It returns the HTTP code and
-// answer.
+// Serve handles the write like a request of ctx's user. It returns the HTTP code, and the object or a metav1.Status.
 func (h *Handler) Serve(ctx context.Context, w *Write) (code int, answer runtime.Object) {
 	ctx, span := tracing.Start(ctx, "Write", attribute.String("verb", w.Verb), attribute.String("name", w.Name))
 	defer span.End(slow)

@@ -34,7 +34,7 @@ import (
 func (h *Handler) createObject(ctx context.Context, w *Write, asked authorizer.AttributesRecord) (int, runtime.Object, error) {
 	w.warnOfFields(ctx)
 	object := w.Object
-	if w.text == nil { // the decoder sets defaults for text
+	if w.text == nil { // otherwise the decoder has set defaults
 		h.Scheme.Default(object)
 	}
 	accessor, err := meta.Accessor(object)
@@ -115,7 +115,7 @@ func (h *Handler) mergePatch(ctx context.Context, w *Write, patch, current runti
 	return out, rest.EnsureObjectNamespaceMatchesRequestNamespace(w.Namespace, accessor)
 }
 
-// For a creation, storage passes an empty object.
+// For a create the storage passes an empty object.
 func isNew(current runtime.Object) bool {
 	accessor, err := meta.Accessor(current)
 	return err != nil || accessor.GetUID() == ""

@@ -8,7 +8,5 @@
 // Guarantees: (1) Without that flag, a new secret in a spec is refused. (2) No Secret is read, so no response reveals
 // one.
 //
-// Package class delivers the zones of a class.
-//
 // Read storage.go first, then lister.go.
 package dnsclass

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Lister reads named DNSClasses from etcd. Default classes and HaveNameServers come from a watch, and may lag.
+// Lister reads named DNSClasses from etcd. Default classes and HaveNameServers use a watch, and may lag.
 type Lister struct {
 	store    *kind.REST[*v1alpha1.DNSClass]
 	labelsOf func(namespace string) map[string]string
@@ -30,7 +30,7 @@ type Lister struct {
 
 const byDefault = "default"
 
-// NewLister returns a Lister, without default classes until Run lists them.
+// NewLister returns a Lister. Until Run has listed the classes, there are no default classes.
 func NewLister(store *kind.REST[*v1alpha1.DNSClass], labelsOf func(namespace string) map[string]string) *Lister {
 	return &Lister{store, labelsOf, store.NewInformer(cache.Indexers{byDefault: func(obj any) ([]string, error) {
 		if class.IsDefault(obj.(*v1alpha1.DNSClass)) {
@@ -76,8 +76,7 @@ func (l *Lister) get(ctx context.Context, name string) (*v1alpha1.DNSClass, erro
 	return obj.(*v1alpha1.DNSClass), nil
 }
 
-// FirstClass returns the class for a zone's defaults: its first, else the first default class, or nil. Do not modify
-// it.
+// FirstClass returns the zone's first class, the first default class, or nil. The caller must not modify the class.
 func (l *Lister) FirstClass(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
 	refs := zone.Spec.DNSClassRefs
 	if len(refs) == 0 {
@@ -96,7 +95,6 @@ func (l *Lister) FirstClass(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1
 	return named, err
 }
 
-// ClassesWithoutRetain returns the zone's classes that forbid the deletionPolicy Retain.
 func (l *Lister) ClassesWithoutRetain(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error) {
 	delivering := l.defaultClasses(zone.Namespace, zone.Spec.View)
 	if len(zone.Spec.DNSClassRefs) > 0 {
@@ -161,8 +159,8 @@ func (l *Lister) HaveNameServers(zone *v1alpha1.Zone) bool {
 	})
 }
 
-// MayDeliver reports whether a default class delivers zones of a namespace and view; true until classes are listed: a
-// late Ready is better than a wrong Ready (S6.13).
+// MayDeliver reports whether a default class delivers zones of a namespace and view. Until classes are listed it
+// returns true, because a late Ready is better than a wrong Ready.
 func (l *Lister) MayDeliver(namespace, view string) bool {
 	return l.Check() != nil || len(l.defaultClasses(namespace, view)) > 0
 }

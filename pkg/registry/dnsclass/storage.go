@@ -21,8 +21,9 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// NewKind returns the kind of DNSClasses, without category: tenants use `kubectl get kubizone`, but may not list
-// classes. withdrawn describes the zones that a change withdraws from servers, or ""; after is nil for a deletion.
+// NewKind returns the kind of DNSClasses. It has no category, because kubectl get kubizone would fail for tenants, who
+// may not list classes. withdrawn describes the zones that a change withdraws from servers. after is nil for a
+// deletion.
 func NewKind(inlineSecrets bool, withdrawn func(before, after *v1alpha1.DNSClass) string) *kind.Kind[*v1alpha1.DNSClass] {
 	return &kind.Kind[*v1alpha1.DNSClass]{
 		GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "dnsclasses", Singular: "dnsclass", ShortNames: []string{"dc"},

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// errOutdated starts Delete again; metrics count a conflict.
+// errOutdated makes Delete start again. Metrics count a conflict.
 var errOutdated error = apierrors.NewConflict(schema.GroupResource{}, "", errors.New("the object was changed while it was deleted; "+
 	"delete it again"))
 
@@ -31,7 +31,7 @@ type beginning struct {
 
 type contextKey struct{}
 
-// Delete deletes from a store whose storage Storage wraps. validation may be nil.
+// Delete deletes from a store whose storage is wrapped by Storage. validation may be nil.
 func Delete(ctx context.Context, store rest.GracefulDeleter, name string, validation rest.ValidateObjectFunc,
 	options *metav1.DeleteOptions) (out runtime.Object, immediately bool, err error) {
 	for attempt := range attempts {
@@ -64,8 +64,8 @@ func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.Vali
 	}
 }
 
-// Storage wraps a watch cache for stores passed to Delete; only deletions read the cache. Its Delete refuses an object
-// with finalizers and no deletionTimestamp: the generic store has read no finalizers.
+// Storage wraps a watch cache for stores passed to Delete. Only deletions read the cache. Its Delete refuses an object
+// with finalizers and no deletionTimestamp, because the generic store has read no finalizers.
 func Storage(cached storage.Interface) storage.Interface { return &reader{cached} }
 
 type reader struct {

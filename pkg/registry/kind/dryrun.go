@@ -10,8 +10,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Decide decides a dry run like the ledger's write: it sets after's status, or returns the commit's error. before is
-// nil for a create, after for a removal.
+// Decide answers a dry run as the ledger would answer the write. It sets the status of after, or returns an error.
+// before is nil for a create, after for a removal.
 type Decide[T Object] func(ctx context.Context, before, after T) error
 
 func (r *REST[T]) decideUpdate(ctx context.Context, existing, out runtime.Object, created bool) error {
@@ -19,7 +19,7 @@ func (r *REST[T]) decideUpdate(ctx context.Context, existing, out runtime.Object
 	if !created {
 		before = existing.(T)
 	}
-	// The store removes an object being deleted once it has no finalizers.
+	// The store removes an object in deletion when the last finalizer goes.
 	if obj := out.(T); created || obj.GetDeletionTimestamp() == nil || len(obj.GetFinalizers()) > 0 {
 		after = obj
 	}

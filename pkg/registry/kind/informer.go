@@ -13,8 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// NewInformer returns an informer that reads the server's own watch cache, in place of a connection. Objects are
-// copies.
+// NewInformer returns an informer that reads the server's own watch cache, without a connection. Objects are copies.
 func (r *REST[T]) NewInformer(indexers cache.Indexers) cache.SharedIndexInformer {
 	return cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -22,7 +21,7 @@ func (r *REST[T]) NewInformer(indexers cache.Indexers) cache.SharedIndexInformer
 			if err != nil {
 				return nil, err
 			}
-			// Items share maps and slices with the watch cache.
+			// Copy, because items share maps and slices with the watch cache.
 			list, err := r.List(ctx, within)
 			if err != nil {
 				return nil, err
@@ -39,8 +38,8 @@ func (r *REST[T]) NewInformer(indexers cache.Indexers) cache.SharedIndexInformer
 	}, r.New(), 0, indexers)
 }
 
-// WatchAll watches from the resourceVersion since; from "", the present objects come first, as Added, then a bookmark
-// with metav1.InitialEventsAnnotationKey. Events have copies.
+// WatchAll watches from the resourceVersion since. With "", the existing objects come first as Added, then a bookmark
+// with metav1.InitialEventsAnnotationKey. Objects are copies.
 func (r *REST[T]) WatchAll(ctx context.Context, since string) (watch.Interface, error) {
 	options := &internalversion.ListOptions{ResourceVersion: since, AllowWatchBookmarks: true}
 	if since == "" {

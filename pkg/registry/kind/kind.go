@@ -35,8 +35,8 @@ type Object interface {
 	metav1.ObjectMetaAccessor
 }
 
-// Kind declares a kind. Required are GroupVersion, Resource, Singular, New, NewList, Validate, ValidateUpdate, Columns
-// and Row.
+// Kind declares a kind of objects. GroupVersion, Resource, Singular, New, NewList, Validate, ValidateUpdate, Columns
+// and Row are required.
 type Kind[T Object] struct {
 	GroupVersion           schema.GroupVersion
 	Resource, Singular     string
@@ -45,9 +45,9 @@ type Kind[T Object] struct {
 	New                    func() T
 	NewList                func() runtime.Object
 
-	// KeepsParentLabel is true if only the server sets the adopting zone's label (S6.12).
+	// KeepsParentLabel is true if only the server sets the label with the adopting zone.
 	KeepsParentLabel bool
-	// Keep restores further server-set fields of after. before is empty for a new object.
+	// Keep restores further fields of after that only the server sets. before is empty for a new object.
 	Keep func(ctx context.Context, after, before T)
 	// RequiresVersion refuses a PUT without resourceVersion.
 	RequiresVersion bool
@@ -58,7 +58,7 @@ type Kind[T Object] struct {
 	WarnUpdate func(ctx context.Context, after, before T) []string
 	// Check checks other objects and rights, after admission. before is empty for a new object.
 	Check func(ctx context.Context, after, before T) error
-	// IsProtected and CheckDeletion refuse the deletion of the object as it is then.
+	// IsProtected and CheckDeletion refuse a deletion. They see the object as it is at the deletion.
 	IsProtected   func(T) bool
 	CheckDeletion func(ctx context.Context, obj T, dry bool) error
 	Subresources  map[string]Subresource[T]
@@ -70,10 +70,10 @@ type Kind[T Object] struct {
 	Row     func(T) []any
 }
 
-// Index is an index of the watch cache: a list by one of Values reads no other objects.
+// Index is an index of the watch cache. A list that selects one of Values reads no other objects.
 type Index[T Object] struct {
 	Field string
-	// Values should be of few objects, since each takes memory.
+	// Values should select few objects, because each indexed object takes memory.
 	Values []string
 	Get    func(T) string
 }
@@ -81,7 +81,7 @@ type Index[T Object] struct {
 type REST[T Object] struct {
 	*genericregistry.Store
 	of     *Kind[T]
-	Decide Decide[T] // dry runs; nil only validates
+	Decide Decide[T] // of dry runs; with nil they only validate
 }
 
 var (
@@ -214,7 +214,7 @@ func (r *REST[T]) Delete(ctx context.Context, name string, further rest.Validate
 		return nil, false, err
 	}
 	out, immediately, err := r.Store.Delete(ctx, name, further, options)
-	if err == nil && immediately { // removed, not only marked
+	if err == nil && immediately { // removed, not only marked for deletion
 		var none T
 		err = r.Decide(ctx, before.(T), none)
 	}
@@ -226,7 +226,7 @@ func (r *REST[T]) DeleteCollection(ctx context.Context, further rest.ValidateObj
 	return r.Store.DeleteCollection(ctx, r.checkDeletion(further, options), options, list)
 }
 
-// ValidateObject calls validate (admission), which may be nil, for an object that is not stored.
+// ValidateObject runs admission for an object that is not stored, such as a review. validate may be nil.
 func ValidateObject(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc) error {
 	if validate == nil {
 		return nil

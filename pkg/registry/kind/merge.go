@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Conditions merges a client's status write into the conditions. Types in server stay as before, since only the API
-// server sets them; others are as written. If stale (written for an earlier serial), Ready and Stalled stay too.
+// Conditions merges a client's status write into the conditions. The types in server stay as before, because only the
+// API server sets them. If the write is stale, for an earlier serial, Ready and Stalled stay too.
 func Conditions(before, written []metav1.Condition, stale bool, server ...string) []metav1.Condition {
 	kept := slices.Clone(server)
 	if stale {
@@ -33,8 +33,8 @@ func Conditions(before, written []metav1.Condition, stale bool, server ...string
 	return out
 }
 
-// Stale reports whether the serial written is older than now; 0 is not. Serials without order (RFC 1982 §3.2) count as
-// older: a late True is better than a wrong True.
+// Stale reports whether the serial written is older than now. 0 is not. Serials without order (RFC 1982 §3.2) count as
+// older, because a late True is better than a wrong True.
 func Stale(written, now int64) bool {
 	if written == 0 || written == now {
 		return false
@@ -54,8 +54,8 @@ func setDeliveryFinalizer(before, written []string) []string {
 	return withDeliveryFinalizer(before, slices.Contains(written, v1alpha1.FinalizerDelivery))
 }
 
-// KeepDeliveryFinalizer returns the finalizers written, but kubi.zone/delivery as before: the right to write does not
-// complete a deletion (S8.3).
+// KeepDeliveryFinalizer returns the finalizers written, but keeps or omits kubi.zone/delivery as before, because the
+// right to write does not suffice to complete a deletion.
 func KeepDeliveryFinalizer(before, written []string) []string {
 	return withDeliveryFinalizer(written, slices.Contains(before, v1alpha1.FinalizerDelivery))
 }

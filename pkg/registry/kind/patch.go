@@ -36,7 +36,7 @@ type patch struct {
 
 type patchKey struct{}
 
-// KeepPatch returns a request whose context gets the patch body, for the storage.
+// KeepPatch returns a request whose context gets the patch body, to explain errors.
 func KeepPatch(r *http.Request, media types.PatchType) *http.Request {
 	strict := media == types.ApplyYAMLPatchType || r.URL.Query().Get("fieldValidation") == metav1.FieldValidationStrict
 	p := &patch{media: media, strict: strict}
@@ -53,7 +53,7 @@ func WithApplied(ctx context.Context, text []byte) context.Context {
 	return context.WithValue(ctx, patchKey{}, &patch{media: types.ApplyYAMLPatchType, strict: true, text: *bytes.NewBuffer(text)})
 }
 
-// explained explains why an update does not decode (S5.13). The generic server may answer 500.
+// explained explains why an update does not decode. The generic apiserver may answer 500.
 type explained struct{ rest.UpdatedObjectInfo }
 
 func (e explained) UpdatedObject(ctx context.Context, existing runtime.Object) (runtime.Object, error) {

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Endpoint is embedded in the storage of a path. Discovery lists the path with the object.
+// Endpoint is embedded in the storage of a path. Discovery lists the path with the kind of Object.
 type Endpoint struct{ Object runtime.Object }
 
 func (e Endpoint) New() runtime.Object { return e.Object.DeepCopyObject() }
@@ -39,7 +39,7 @@ func (r Resource) NamespaceScoped() bool { return r.namespaced }
 
 func (r Resource) GetSingularName() string { return r.singular }
 
-// Permission is a subresource only for the RBAC right to create it, listed for kubectl; requests get 405.
+// Permission is a subresource that exists only for the RBAC right to create it. Requests get 405.
 type Permission struct {
 	Endpoint
 	Resource schema.GroupResource

@@ -13,7 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// validationErrors keeps a request's errors, since the generic store's answer lacks the rules that they cite.
+// validationErrors keeps a request's validation errors, because the generic store's answer lacks the rules that they
+// cite.
 type validationErrors struct{ list field.ErrorList }
 
 type errorsKey struct{}

@@ -41,7 +41,7 @@ func (s Strategy[T]) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	statusOf(of).FieldByName("Conditions").Set(reflect.ValueOf(InitialConditions(of)))
 }
 
-// InitialConditions returns Ready=Unknown for a new object: without conditions, tools take it as ready (S7.11).
+// InitialConditions returns Ready=Unknown for a new object, because tools treat an object without conditions as ready.
 func InitialConditions(of metav1.Object) []metav1.Condition {
 	return []metav1.Condition{{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending,
@@ -49,7 +49,7 @@ func InitialConditions(of metav1.Object) []metav1.Condition {
 	}}
 }
 
-// PrepareForUpdate restores server-set fields, and counts changes of spec (S7.4).
+// PrepareForUpdate restores fields that only the server sets, and counts changes of spec.
 func (s Strategy[T]) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	s.keepServerFields(ctx, obj.(T), old.(T))
 }
@@ -71,7 +71,7 @@ func (s Strategy[T]) keepServerFields(ctx context.Context, after, before T) {
 
 func (s Strategy[T]) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
 	errs := s.Kind.Validate(obj.(T))
-	if obj.(T).GetResourceVersion() != "" { // storage would answer 500, and a dry run 201
+	if obj.(T).GetResourceVersion() != "" { // the storage would answer 500, and a dry run 201
 		errs = append(errs, field.Forbidden(field.NewPath("metadata", "resourceVersion"), "a new object has none yet: leave it out"))
 	}
 	return noteErrors(ctx, errs)

@@ -18,7 +18,7 @@ import (
 )
 
 type Subresource[T Object] struct {
-	// Copy copies the part from written, the request's object, to after, the stored one.
+	// Copy copies the fields of the subresource from the request's object to the stored object after.
 	Copy     func(after, written T)
 	Validate func(after, before T) field.ErrorList
 	// ResetFields lists fields that server-side apply cannot own here, besides spec and most metadata.
@@ -47,7 +47,7 @@ func ResetFieldsOfStatus(fields, conditions []string) []fieldpath.Path {
 	return paths
 }
 
-// Finalizers returns the subresource finalizers, for a controller that may not write spec.
+// Finalizers returns the subresource finalizers, for controllers without the right to write spec.
 func Finalizers[T Object]() Subresource[T] {
 	return Subresource[T]{
 		Copy: func(after, written T) {
@@ -64,7 +64,7 @@ func (s Strategy[T]) Sub(name string) SubStrategy[T] {
 	return SubStrategy[T]{s, s.Kind.Subresources[name]}
 }
 
-// SubStrategy updates the part of a subresource.
+// SubStrategy updates only the fields of a subresource.
 type SubStrategy[T Object] struct {
 	Strategy[T]
 	sub Subresource[T]
@@ -117,7 +117,7 @@ func newSubresource[T Object](of *genericregistry.Store, strategy SubStrategy[T]
 
 func (*subresource[T]) Destroy() {}
 
-// Update writes the part. The uid of another object is a Conflict: a patch has no preconditions, and validation would
+// Update answers Conflict for the UID of another object, because a patch has no preconditions, and validation would
 // answer Invalid.
 func (s *subresource[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
@@ -132,7 +132,7 @@ func (s *subresource[T]) Update(ctx context.Context, name string, info rest.Upda
 		return written, nil
 	})
 	ctx, errs := withErrors(ctx)
-	// Server-side apply of the part does not create the object.
+	// Server-side apply of a subresource does not create the object.
 	after, created, err := s.partStore.Update(ctx, name, info, onCreate, checkUpdate(s.check, onUpdate), false, options)
 	errs.addRules(err)
 	if err == nil && s.afterWrite != nil && len(options.DryRun) == 0 {

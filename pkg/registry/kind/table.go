@@ -17,7 +17,6 @@ import (
 
 const None = "<none>"
 
-// OrNone returns text, or None if empty.
 func OrNone(text string) string {
 	if text == "" {
 		return None
@@ -33,8 +32,8 @@ func Ready(conditions []metav1.Condition) string {
 	return string(metav1.ConditionUnknown)
 }
 
-// Message returns reason and message of the first of types that is not True, for a column of kubectl get, or None.
-// DelegationWithdrawn counts as not True, since the object is about to leave its zone. Absent conditions are skipped.
+// Message returns reason and message of the first condition of types that is not True, for a column of kubectl get, or
+// None. The reason DelegationWithdrawn counts as not True, because the object is about to leave its zone.
 func Message(conditions []metav1.Condition, types ...string) string {
 	for _, kind := range types {
 		condition := meta.FindStatusCondition(conditions, kind)
@@ -49,7 +48,7 @@ func Message(conditions []metav1.Condition, types ...string) string {
 	return None
 }
 
-// Class returns NAME for a DNSClass, else KIND/NAME.
+// Class returns NAME for a DNSClass, KIND/NAME for another kind.
 func Class(ref v1alpha1.DNSClassReference) string {
 	if ref.Kind == v1alpha1.KindDNSClass {
 		return ref.Name

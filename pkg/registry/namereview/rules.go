@@ -27,7 +27,7 @@ type ruleTable struct {
 	byNamespace map[string][]v1alpha1.NameReviewRule
 	// forAll are the rules for every namespace (S4.2).
 	forAll []v1alpha1.NameReviewRule
-	// childZones has, by zone, the fqdns of delegated child zones, which alone are public (S1.8).
+	// childZones has, by zone, the FQDNs of delegated child zones. Other child zones are not public (S1.8).
 	childZones map[types.NamespacedName]map[string]bool
 }
 
@@ -101,15 +101,15 @@ func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewS
 	return status
 }
 
-// ruleReader reads the rules of all Zones and Delegations, for all waiting NameReviews at once. After a reading the
-// reader rests four times as long, so reviews cost at most a fifth of the time. A review waits for a reading that
-// begins after the request.
+// ruleReader reads the rules of all Zones and Delegations, for all waiting NameReviews at once. After a read it sleeps
+// four times as long, so reviews cost at most a fifth of a processor. A review waits for a read that begins after the
+// request.
 type ruleReader struct {
 	zones, delegations rest.Lister
 
 	mu   sync.Mutex
 	busy bool
-	// queued is the next reading; nil if no review waits.
+	// queued is the next read, or nil if no review waits.
 	queued *ruleReading
 }
 

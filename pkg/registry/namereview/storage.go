@@ -25,7 +25,7 @@ type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
 	// Admit checks the namespace's budgets.
 	Admit func(ctx context.Context, asked *v1alpha1.Record) error
-	// Review decides about a Record without data.
+	// Review decides whether the ledger would accept a Record without data.
 	Review             func(ctx context.Context, asked *v1alpha1.Record) (v1alpha1.NameReviewStatus, error)
 	Zones, Delegations rest.Lister
 }
@@ -85,7 +85,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	return review, nil
 }
 
-// ListRules returns the rules in force for a namespace; ok is false if incomplete (S14.3).
+// ListRules returns the rules in force for a namespace. ok is false if the list is incomplete.
 func (r *REST) ListRules(ctx context.Context, namespace string) (all []v1alpha1.NameReviewRule, ok bool) {
 	table, err := r.rules.readRules(ctx)
 	if err != nil {

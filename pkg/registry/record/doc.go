@@ -7,7 +7,5 @@
 // Guarantees, beside those of package kind: (1) Package validation refuses by the object alone. (2) Columns suit
 // kubectl get, and field selectors suit watches of a zone's Records.
 //
-// The ledger chooses the Record's zone.
-//
 // Read storage.go.
 package record

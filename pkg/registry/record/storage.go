@@ -42,7 +42,7 @@ var (
 	serverConditions = []string{v1alpha1.ConditionAdopted, v1alpha1.ConditionReady, v1alpha1.ConditionStalled}
 )
 
-// takeStatus copies only other controllers' conditions (S7.4).
+// takeStatus copies only the conditions that the server does not set.
 func takeStatus(after, written *v1alpha1.Record) {
 	after.Status.Conditions = kind.Conditions(after.Status.Conditions, written.Status.Conditions, false, serverConditions...)
 }
@@ -91,7 +91,7 @@ func statusOf(is bool) string {
 
 func zoneKey(ref *v1alpha1.AdoptingZone) string { return ref.Namespace + "/" + ref.Name }
 
-// The spec has any case or a number (S4.5).
+// rrtype is canonical. The spec may have any case, or a number.
 func rrtype(record *v1alpha1.Record) string {
 	t, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {

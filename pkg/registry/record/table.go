@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// dataWidth keeps usual rows within 120 characters.
+// dataWidth keeps most rows within 120 characters.
 const dataWidth = 32
 
 var columns = []metav1.TableColumnDefinition{

@@ -13,7 +13,5 @@
 //  3. A repeated message is recognized by the Records that the first copy wrote.
 //  4. Writes have a user named after the key. The name gives no right to requests from outside (User).
 //
-// Package primary handles wire format and signatures.
-//
 // Read update.go first, then plan.go.
 package updatekey

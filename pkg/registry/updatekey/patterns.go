@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 )
 
-// maxRulesTime bounds the reading of rules; beyond, there is no Warning.
+// maxRulesTime bounds the read of rules. After that, no Warning is given.
 const maxRulesTime = time.Second
 
 func warnOfPatterns(ctx context.Context, list ListRules, key *v1alpha1.UpdateKey) {

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// ShareREST is the subresource share: the records that an UpdateKey may transfer (spec.transfer: Own).
+// ShareREST is the subresource share, which lists the records that an UpdateKey may transfer (spec.transfer: Own).
 type ShareREST struct {
 	kind.Endpoint
 	keys    rest.Getter

@@ -23,8 +23,7 @@ import (
 // ListRules is namereview.REST.ListRules.
 type ListRules func(ctx context.Context, namespace string) (all []v1alpha1.NameReviewRule, ok bool)
 
-// NewKind returns the kind of UpdateKeys. taken is called when Ready gets the reason KeyNameTaken (S13.3), with the
-// message.
+// NewKind returns the kind of UpdateKeys. taken is called with the message when Ready gets the reason KeyNameTaken.
 func NewKind(by authorizer.UnconditionalAuthorizer, rules ListRules,
 	taken func(key *v1alpha1.UpdateKey, why string)) *kind.Kind[*v1alpha1.UpdateKey] {
 	status := kind.Status(validation.UpdateKeyStatusUpdate)

@@ -32,7 +32,7 @@ import (
 
 const Group = "kubi.zone:updatekeys"
 
-// User returns the user of an UpdateKey, without rights for requests from outside (changeset.ActFor).
+// User returns the user of an UpdateKey, who has no rights in requests from outside (changeset.ActFor).
 func User(key *v1alpha1.UpdateKey, from string) user.Info {
 	return &user.DefaultInfo{Name: v1alpha1.UpdateKeyUserPrefix + key.Namespace + ":" + key.Name, Groups: []string{Group},
 		Extra: map[string][]string{"kubi.zone/update-from": {from}}}
@@ -46,24 +46,25 @@ type Zones interface {
 	// FindEnclosing returns the closest zone at or above a name, such as example.org. for www.example.org., from
 	// memory.
 	FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool)
-	// RecordsOf returns the stored Records of a namespace by name, at names in the zone at with the name apex. The
+	// RecordsOf returns the stored Records of a namespace at the names, by name. apex is the name of the zone. The
 	// error may be ErrTooManyRecords.
 	RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 		map[name.Name][]*v1alpha1.Record, error)
-	// ApexOf returns, as made, the RRsets of the Zone's spec.nameServers and, as ns, the values of all namespaces' NS
-	// Records at the apex, as written there.
+	// ApexOf returns the RRsets of the Zone's spec.nameServers (made), and the values of all namespaces' NS Records at
+	// the apex, as written there (ns).
 	ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error)
-	// MayMake reports, from memory, whether spec.nameServers may make RRsets at the names. It saves calls of ApexOf.
+	// MayMake reports, from memory, whether spec.nameServers may make RRsets at the names. It saves most calls of
+	// ApexOf.
 	MayMake(at v1alpha1.AdoptingZone, view string, apex name.Name, names []name.Name) bool
-	// Judge checks prerequisites like a ChangeSet. If the zone has no rule for the namespace, the error has the cause
-	// ZoneNotFound, as for an absent zone.
+	// Judge checks prerequisites as a ChangeSet does. The error has the cause ZoneNotFound for an absent zone, and for
+	// a zone without a rule for the namespace.
 	Judge(ctx context.Context, at v1alpha1.AdoptingZone, namespace string, prerequisites []v1alpha1.ChangeSetPrerequisite) error
 }
 
 var ErrTooManyRecords = errors.New("the namespace has more Records at the names of the message than one message may be about; send " +
 	"several messages")
 
-// UpdateREST is the subresource update, to which primaries post messages.
+// UpdateREST is the subresource update. Primaries post DNS UPDATE messages there.
 type UpdateREST struct {
 	kind.Endpoint
 	keys   rest.Getter
@@ -118,7 +119,7 @@ func readRequest(ctx context.Context, keys rest.Getter, object string, obj runti
 	return request, key.(*v1alpha1.UpdateKey), nil
 }
 
-// Writer writes the changes of messages, as change sets of Records.
+// Writer writes the changes of DNS UPDATE messages as change sets of Records.
 type Writer struct {
 	sets  rest.Creater
 	zones Zones
@@ -134,8 +135,8 @@ func (w *Writer) FindZone(view string, fqdn name.Name) (name.Name, bool) {
 
 const maxTries = 10
 
-// Apply makes the changes of a message for a key's namespace, as the user, and annotates the Records with the key. The
-// status has the RCODE. After an error the outcome is unknown, or to retry.
+// Apply writes the changes of a message as a user, for a key's namespace, and annotates the Records with the key. The
+// status has the RCODE. After an error the outcome may be unknown, and the client should retry.
 func (w *Writer) Apply(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (
 	v1alpha1.UpdateRequestStatus, error) {
 	p := &plan{w: w, key: key, message: m, requester: as}
@@ -153,7 +154,7 @@ func (w *Writer) Apply(ctx context.Context, key *v1alpha1.UpdateKey, as user.Inf
 		"again", 1)
 }
 
-// Changes reports whether a message would change the namespace's records; refused messages do not.
+// Changes reports whether a message would change the namespace's records. It returns false for a refused message.
 func (w *Writer) Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update.Message) (bool, error) {
 	p := &plan{w: w, key: key, message: m}
 	if failure, err := p.checkMessage(ctx); failure != nil || err != nil {
@@ -163,7 +164,7 @@ func (w *Writer) Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update
 	return failure == nil && len(changes) > 0, err
 }
 
-// plan is the work on a DNS UPDATE message. If other writes come between, the same plan is tried again.
+// plan is the state of a DNS UPDATE message in progress. After a conflict with another write it is tried again.
 type plan struct {
 	w         *Writer
 	key       *v1alpha1.UpdateKey
@@ -174,7 +175,7 @@ type plan struct {
 	in     zone
 	at     v1alpha1.AdoptingZone
 	status v1alpha1.UpdateRequestStatus
-	// retriedUnmet is true after a second try because of an unmet prerequisite: an earlier copy of the message may have
+	// retriedUnmet is true after a second try because of an unmet prerequisite. An earlier copy of the message may have
 	// been written meanwhile.
 	retriedUnmet bool
 	// nameConflicts counts the tries that failed because another Record had the object name of a new Record.
@@ -186,6 +187,7 @@ func (p *plan) answer(rcode update.RCode, format string, args ...any) {
 }
 
 func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
+	// 1. Compute the changes.
 	failure, err := p.checkMessage(ctx)
 	if err != nil {
 		return false, err
@@ -203,6 +205,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 		p.status.Serial = written.Status.Serial
 		return false, nil
 	}
+	// 2. Without changes, only check prerequisites.
 	prerequisites := makePrerequisites(p.message)
 	if failure != nil || len(changes) == 0 { // prerequisites come first (RFC 2136 §3)
 		err := p.w.zones.Judge(ctx, p.at, p.key.Namespace, prerequisites)
@@ -212,6 +215,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 		return false, p.answerError(ctx, err)
 	}
 
+	// 3. Write a change set.
 	writes := make([]rrsets.Change, len(changes))
 	for i, c := range changes {
 		writes[i] = makeChange(p.key, p.in, p.message.ID, c, made[c.Name][c.Type])
@@ -228,7 +232,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 		return true, nil
 	}
 	if isUnmet(err) && p.message.ID != "" && !p.retriedUnmet {
-		// Perhaps an earlier copy was written since: findWritten will see it.
+		// Perhaps an earlier copy has been written meanwhile. Then findWritten finds it.
 		p.retriedUnmet = true
 		return true, nil
 	}
@@ -291,7 +295,7 @@ func (p *plan) checkNames() *update.Failure {
 	return nil
 }
 
-// notAuth does not tell an absent zone from a zone without rules for the namespace.
+// notAuth must not reveal whether the zone is absent or has no rule for the namespace.
 func notAuth(zone name.Name, namespace string) string {
 	return fmt.Sprintf("there is no zone %s, or it has no rule for namespace %q", zone, namespace)
 }
@@ -302,7 +306,7 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 }
 
 // findWritten returns a Record that an earlier copy of the message wrote, or nil. The Record proves that the whole
-// message was written, in a single transaction, even if prerequisites no longer hold.
+// message was written, because a single transaction writes a message.
 func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil
@@ -339,8 +343,8 @@ func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made m
 	return changes, made, failure, nil
 }
 
-// Updates may not change the RRsets of the Zone's spec. If the message updates NS at the apex, ForeignNS is set for
-// further NS values there.
+// addApex adds the RRsets of the Zone's spec, which updates must not change. If the message updates NS at the apex,
+// ForeignNS is set for other NS values there.
 func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present) error {
 	own := p.at.Namespace == p.key.Namespace
 	aboutNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.in.fqdn && rr.Type == rdata.NS })

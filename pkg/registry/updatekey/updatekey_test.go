@@ -117,7 +117,7 @@ func TestKind_warnsOfALostName_S13_3(t *testing.T) {
 	}
 }
 
-// planned has a zone of namespace dns and Records, and accepts change sets.
+// planned fakes a zone of namespace dns with Records, and accepts change sets.
 type planned struct {
 	records  []*v1alpha1.Record
 	made     []content.RRset

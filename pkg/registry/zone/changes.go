@@ -30,6 +30,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	if err != nil {
 		return nil, err
 	}
+	// 1. Check the query.
 	offered := []string{v1alpha1.FormatJSON}
 	if !query.Watch && !definition {
 		offered = append(offered, v1alpha1.FormatText)
@@ -56,6 +57,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	if err != nil {
 		return nil, err
 	}
+	// 2. Handle watches and ended zones.
 	zone, err := s.getZone(ctx, id)
 	if err != nil {
 		return nil, err
@@ -74,6 +76,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 		return nil, err
 	}
 
+	// 3. Read the steps.
 	snapshot, err := s.waitForSnapshot(ctx, zone)
 	if err != nil {
 		return nil, err
@@ -86,7 +89,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	}
 	notHeld := expiredError(zone, since, restart)
 	if query.Until != 0 {
-		// A serial may be missing, or since after until.
+		// Either serial may be unknown, or since may follow until.
 		notHeld = apierrors.NewResourceExpired(fmt.Sprintf("the steps from serial %d (since) to serial %d (until) of zone %s are not "+
 			"kept here: start again from %s, or leave until out", since, until, zone.Status.FQDN, restart))
 	}

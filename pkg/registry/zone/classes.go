@@ -45,7 +45,7 @@ func listNamespaces(zone *v1alpha1.Zone) (names []string) {
 	return slices.Compact(names)
 }
 
-// checkClasses checks only added classes: a former class must not block other changes.
+// checkClasses checks only added classes, because a former class must not block other changes.
 func (r *REST) checkClasses(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if err := r.checkClassRefs(ctx, zone, before.Spec.DNSClassRefs); err != nil || !kind.SpecChanged(zone, before) {
 		return err
@@ -106,7 +106,7 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 					"of that DNSClass, or label it so that spec.namespaces.selector selects it",
 				field.NewPath("spec", "dnsClassRefs").Index(i), ref.Name, zone.Namespace))
 		}
-		// A zone with a zoneRef and no view gets the view at the commit; the controller checks the class (S1.9).
+		// A zone with a zoneRef and no view gets its view at the commit. Then the controller checks the class.
 		if !ofView && (zone.Spec.View != "" || zone.Spec.ZoneRef == nil) {
 			return refusal.ByRule("S1.9", apierrors.NewForbidden(v1alpha1.Resource("zones"), zone.Name, fmt.Errorf(
 				"%s: DNSClass %q does not deliver zones of view %q (S1.9); a cluster admin can add the view to spec.views of that "+

@@ -186,7 +186,7 @@ func beginTable(w http.ResponseWriter, columns []metav1.TableColumnDefinition) *
 	}{metav1.TypeMeta{Kind: "Table", APIVersion: metav1.SchemeGroupVersion.String()}, columns}, "rows")
 }
 
-// writeRow adds an object: kubectl prints no row without.
+// kubectl prints no row without an object.
 func (l *list) writeRow(zone *v1alpha1.Zone, name string, cells ...any) bool {
 	row := tableRow{Cells: cells}
 	row.Object.TypeMeta = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: metav1.SchemeGroupVersion.String()}

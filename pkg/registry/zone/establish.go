@@ -21,13 +21,13 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// subresourceEstablish is a subresource whose create is the permission for a standalone zone (S3.3): a custom verb
-// would be in every Role with all verbs.
+// The RBAC right to create zones/establish permits a standalone zone, a zone without a parent zone (S3.3). A custom
+// verb would be in every Role with all verbs.
 const subresourceEstablish = "establish"
 
 const maxReviews = 3
 
-// The entry is "example.org", or "internal:example.org" in the view internal.
+// resourceName returns the name for RBAC, "example.org", or "internal:example.org" in the view internal.
 func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 	if !name.IsAbsolute(spec.DomainName) {
 		return "", false
@@ -61,7 +61,7 @@ func isAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, verb,
 		Subresource: subresource, APIGroup: v1alpha1.GroupName, APIVersion: v1alpha1.SchemeGroupVersion.Version})
 }
 
-// Create first checks the permission of a Zone that may be standalone.
+// Create checks the right to establish before the write, if the Zone may be standalone.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	if zone, ok := obj.(*v1alpha1.Zone); ok {
@@ -79,11 +79,11 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 }
 
 // Update may create, by server-side apply. Patch and admission determine the zone's name, perhaps under a lock, where
-// no check may run. So an unchecked name ends the attempt, and Update starts again.
+// no RBAC check may run. So an unchecked name ends the attempt, and Update checks the name and starts again.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	attempt := ctx
-	asked, needs := "", "" // the checked name; the last attempt's
+	asked, needs := "", "" // the checked name, the name of the last attempt
 	info = &rebased{UpdatedObjectInfo: info, read: func(ctx context.Context, version string) *v1alpha1.Zone {
 		return r.readAt(ctx, name, version)
 	}}

@@ -25,15 +25,14 @@ import (
 )
 
 // History reads past changes of zones, for the subresource zones/changes with form=history. A step is a change of a
-// zone's serial; the newest step comes first. Recent steps are in a zone's journal in etcd, older steps and deleted
+// zone's serial. The newest step comes first. Recent steps are in the zone's journal in etcd, older steps and deleted
 // zones in the archive.
 type History interface {
 	ReadZone(ctx context.Context, zone *v1alpha1.Zone, ask HistoryQuery) (*HistoryPage, error)
-	// ReadRemoved returns the steps of a deleted Zone by the name of the object. Of several such Zones, it takes the
-	// last deleted. The returned zone has only the names, UID, FQDN, view and serial. Without such a Zone the error is
-	// ErrNotHeld.
+	// ReadRemoved returns the steps of the Zone object that was last deleted under a name. The returned zone has only
+	// the names, UID, FQDN, view and serial. Without such a Zone the error is ErrNotHeld.
 	ReadRemoved(ctx context.Context, namespace, name string, ask HistoryQuery) (answer *HistoryPage, zone *v1alpha1.Zone, err error)
-	// ReadRemovedFQDN is ReadRemoved by DNS name, such as example.org., in a namespace; "" means all namespaces.
+	// ReadRemovedFQDN is ReadRemoved by DNS name, such as example.org., in a namespace, or with "" in all namespaces.
 	ReadRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask HistoryQuery) (*HistoryPage, *v1alpha1.Zone, error)
 	// ReadRecords returns the steps made by a namespace's Records, in all zones.
 	ReadRecords(ctx context.Context, of RecordFilter, ask HistoryQuery) (*HistoryPage, error)
@@ -53,29 +52,29 @@ type RecordFilter struct {
 type HistoryQuery struct {
 	Limit    int
 	Continue string
-	// Since reports whether a step is recent enough; if not, no older step is.
+	// Since reports whether a step is recent enough. If not, the search ends.
 	Since func(step *content.Step) bool
 }
 
 // HistoryPage has the newest steps first.
 type HistoryPage struct {
 	Items []HistoryItem
-	// Since CompleteSince no step is missing or condensed.
+	// CompleteSince is the time since when no step is missing or condensed.
 	CompleteSince time.Time
 	Continue      string
 }
 
 // HistoryItem is a step, a change of a zone's serial, with the Records as they were before.
 type HistoryItem struct {
-	// FQDN and View are of the zone; Namespace, Name and UID of the Zone object.
+	// FQDN and View name the zone. Namespace, Name and UID identify the Zone object.
 	FQDN, View, Namespace, Name string
 	Step                        content.Step
 	// StatesBefore has the changed Records' former states by UID, as JSON of v1alpha1.HistoryState.
 	StatesBefore map[string]json.RawMessage
 	// Condensed is true if values and former states were dropped to save space.
 	Condensed bool
-	// Removed is true if the step removed the zone. Zone is then the state of the deleted object, nil if the object
-	// stayed.
+	// Removed is true if the step removed the zone. Then Zone is the state of the deleted object, or nil if the object
+	// still exists.
 	Removed bool
 	UID     string
 	Zone    json.RawMessage
@@ -90,7 +89,7 @@ type HistoryDelegation struct {
 	State json.RawMessage
 }
 
-// ErrContinue means a HistoryQuery.Continue from no earlier answer.
+// ErrContinue is the error for an invalid HistoryQuery.Continue.
 var ErrContinue = errors.New("it is not the token of an answer")
 
 func (s *streams) askHistory(limit int64, token, sinceTime string, since serial.Serial) (HistoryQuery, error) {
@@ -178,7 +177,7 @@ func (s *streams) findHistory(ctx context.Context, id string, query *v1alpha1.Zo
 		if answer, zone, err = s.History.ReadRemovedFQDN(ctx, namespace, fqdn, ask); !errors.Is(err, ErrNotHeld) {
 			return answer, zone, err
 		}
-		// Only with the right to all zones' changes may a user find a Zone of any namespace (S1.8).
+		// Without the right to read all zones' changes, a user must not find Zones of other namespaces (S1.8).
 		all, err := isAllowed(ctx, s.Authorizer, "get", "zones", "changes", "", "")
 		if err == nil && all {
 			answer, zone, err = s.History.ReadRemovedFQDN(ctx, "", fqdn, ask)
@@ -267,7 +266,7 @@ func writeHistory(w http.ResponseWriter, object any, meta v1alpha1.ZoneViewMeta,
 	return list.finishList(meta)
 }
 
-// viewer is the reader of a history, by namespace: it sees only the namespace's users and Records, or all (S1.8).
+// viewer is the reader of a history. A viewer sees users and Records of a single namespace, or of all (S1.8).
 type viewer struct {
 	namespace string
 	all       bool
@@ -275,7 +274,7 @@ type viewer struct {
 
 func (by viewer) maySee(namespace string) bool { return by.all || namespace == by.namespace }
 
-// ShowStepTo returns a step as a namespace may know it.
+// ShowStepTo returns a step without users and Records of other namespaces.
 func ShowStepTo(x *HistoryItem, namespace string) v1alpha1.HistoryStep {
 	return viewer{namespace: namespace}.showItem(x)
 }

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// continuation is a continue token. Skip counts the listed entries at Name.
+// continuation is a continue token: the listing goes on at Name, after Skip entries there.
 type continuation struct {
 	UID    string        `json:"u"`
 	Serial serial.Serial `json:"s"`
@@ -57,7 +57,7 @@ const (
 type search struct {
 	part   string // lower case; "" for every entry
 	rrtype rdata.Type
-	prefix netip.Prefix // if valid, alone decides
+	prefix netip.Prefix // if valid, part and rrtype are ignored
 }
 
 func parseSearch(text string) (*search, error) {
@@ -96,7 +96,7 @@ type page struct {
 	owner    name.Name
 	rrtype   rdata.Type
 	search   *search
-	// nextToken is the continue token, set by eachEntry; "" at the zone's end.
+	// nextToken is the continue token, set by eachEntry, or "" at the zone's end.
 	nextToken string
 }
 

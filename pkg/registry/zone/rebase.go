@@ -16,14 +16,14 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// rebased saves an update of a Zone from a conflict if the client read an older version. A busy zone has many versions
-// a second, because each Record write changes computed status. If nothing else has changed since the client's version,
-// the update is applied to the current version (S7.10).
+// rebased avoids conflicts of Zone updates. A busy zone has many versions a second, because each write of a Record
+// changes the Zone's computed status. If only computed status has changed since the client's version, the update is
+// applied to the current version (S7.10).
 type rebased struct {
 	rest.UpdatedObjectInfo
 	read func(ctx context.Context, version string) *v1alpha1.Zone
 
-	// version is the client's version, older the Zone at that version; nil if etcd no longer has it.
+	// version is the client's version. older is the Zone at that version, or nil if compacted.
 	version string
 	older   *v1alpha1.Zone
 }
@@ -39,7 +39,7 @@ func (r *rebased) UpdatedObject(ctx context.Context, old runtime.Object) (runtim
 	}
 	present := old.(*v1alpha1.Zone)
 	named, now := versionOf(after), versionOf(present)
-	if named == 0 || named >= now { // the generic store reads etcd for a later version
+	if named == 0 || named >= now { // for a later version the generic store reads etcd
 		return obj, nil
 	}
 	if r.version != after.ResourceVersion {
@@ -69,7 +69,7 @@ func (r *REST) readAt(ctx context.Context, name, version string) *v1alpha1.Zone 
 	list := &v1alpha1.ZoneList{}
 	options := storage.ListOptions{ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact,
 		Predicate: storage.Everything}
-	if err := r.Storage.GetList(ctx, key, options, list); err != nil { // mostly compacted; the update is a conflict
+	if err := r.Storage.GetList(ctx, key, options, list); err != nil { // usually compacted, so the update is a conflict
 		return nil
 	}
 	i := slices.IndexFunc(list.Items, func(zone v1alpha1.Zone) bool { return zone.Name == name && zone.ResourceVersion == version })

@@ -13,15 +13,15 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// slots limits the reads of zones in progress, because a slow reader occupies its slot for long. A user gets another
-// slot only while more slots are free than the user has. A quarter of the slots is for users who may read all zones.
+// slots limits concurrent reads of zones, because a slow reader keeps its slot for long. A user gets another slot only
+// while more slots are free than the user has. A quarter of the slots is for users who may read all zones.
 type slots struct {
 	total   int
 	perUser int
 
 	mutex    sync.Mutex
 	acquired int
-	byUser   map[string]int // no zeros
+	byUser   map[string]int // only users with slots
 }
 
 func newSlots(total, each int) *slots {
@@ -56,7 +56,7 @@ func (s *slots) release(user string) {
 	}
 }
 
-// readerOf returns the user for slots: a namespace's service accounts are one, as their number is free.
+// readerOf returns the user for slots. A namespace's service accounts share a user, because their number is free.
 func readerOf(ctx context.Context) string {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

@@ -22,24 +22,22 @@ type Config struct {
 	RESTOptions generic.RESTOptionsGetter
 	Preview     kind.Decide[*v1alpha1.Zone]
 	Authorizer  authorizer.UnconditionalAuthorizer
-	// WithEstablish tells the commit, by the context, whether the user may create zones/establish, the permission to
-	// make a zone without a parent zone.
+	// WithEstablish tells the commit, by the context, whether the user may create zones/establish, the right to make a
+	// zone without a parent zone.
 	WithEstablish func(ctx context.Context, allowed bool) context.Context
 
-	// Admits reports whether a class may deliver zones of a namespace and view. Admits, FirstClass and
-	// ClassesWithoutRetain are methods of dnsclass.Lister.
+	// Admits reports whether a class may deliver zones of a namespace, and of a view.
 	Admits func(ctx context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error)
-	// WarnOfAbsent warns the user of new namespaces in the rules that do not exist.
+	// WarnOfAbsent warns the user if namespaces added to the rules do not exist.
 	WarnOfAbsent func(ctx context.Context, after, before []string)
-	// FirstClass returns the class for a zone's defaults: its first, else the first default class, or nil. The Zone
-	// need not be validated yet.
+	// FirstClass returns the class for a zone's defaults, or nil. The Zone need not be validated yet.
 	FirstClass func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
 	// ClassesWithoutRetain returns the zone's classes that forbid the deletionPolicy Retain.
 	ClassesWithoutRetain func(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error)
 	Views                Views
 	Sources              Sources
 	History              History
-	// Stopping ends at shutdown, and with it all watches of changes.
+	// Stopping ends at shutdown. Then all watches of changes end.
 	Stopping context.Context
 }
 

@@ -50,7 +50,7 @@ func newKind(r *REST) *kind.Kind[*v1alpha1.Zone] {
 				ResetFields: kind.ResetFieldsOfStatus(serverFields, serverConditions)},
 			"finalizers": kind.Finalizers[*v1alpha1.Zone](),
 			"dnssec": {
-				// dnssec becomes content of the parent: the right to write status does not suffice (S12.2).
+				// dnssec becomes content of the parent zone, so the right to write status does not suffice (S12.2).
 				Copy:     func(after, written *v1alpha1.Zone) { after.Status.DNSSEC = written.Status.DNSSEC },
 				Validate: validation.ZoneDNSSECUpdate,
 				ResetFields: kind.ResetFieldsOfStatus(append(slices.DeleteFunc(slices.Clone(serverFields), func(field string) bool {
@@ -95,17 +95,17 @@ var (
 	serverConditions = []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled}
 )
 
-// takeStatus copies only the controller's conditions (S7.4).
+// takeStatus copies only the conditions that the controller sets.
 func takeStatus(after, written *v1alpha1.Zone) {
 	behind := reportsBehind(&written.Status, &after.Status)
 	stale := kind.Stale(written.Status.Serial, after.Status.Serial)
 	after.Status.Conditions = kind.Conditions(after.Status.Conditions, written.Status.Conditions, stale, serverConditions...)
 	if behind {
-		after.Status.Serial = written.Status.Serial // asks the commit for that serial
+		after.Status.Serial = written.Status.Serial // the commit then raises the serial
 	}
 }
 
-// The controller asks for a higher serial if a secondary would not transfer the zone (S6.11).
+// The controller asks for a higher serial if a secondary would not transfer the zone otherwise (S6.11).
 func reportsBehind(written, before *v1alpha1.ZoneStatus) bool {
 	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady)
 	if ready == nil || ready.Status != metav1.ConditionFalse || before.Serial == 0 || written.Serial < 1 ||

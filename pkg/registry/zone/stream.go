@@ -16,7 +16,7 @@ import (
 
 const (
 	maxBuffered = 64 << 10
-	// stall bounds a write, the stream's only deadline.
+	// stall bounds each write. The stream as a whole has no deadline.
 	stall = 30 * time.Second
 )
 

@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// maxStreams and maxWatches bound reads of memory, half of them for a user.
+	// maxStreams and maxWatches bound reads of memory. A user has half of them at most.
 	maxStreams = 32
 	maxWatches = 64
-	// maxHistories bounds reads of etcd; maxHistoriesEach a user's.
+	// maxHistories bounds reads of etcd, maxHistoriesEach those of a user.
 	maxHistories, maxHistoriesEach = 8, 2
 	viewTimeout                    = 5 * time.Second
 	retrySoon                      = 1
@@ -32,7 +32,7 @@ type streams struct {
 	Config
 	getZone     func(ctx context.Context, name string) (*v1alpha1.Zone, error)
 	viewTimeout time.Duration
-	// The generic server does not limit streams.
+	// The generic apiserver does not limit streams.
 	readSlots, watchSlots, historySlots *slots
 	stall                               time.Duration
 }
@@ -46,7 +46,7 @@ type view[O runtime.Object] struct {
 	*streams
 	answer, options runtime.Object
 	slotsOf         func(query O) *slots
-	// prepare sends nothing. It returns the writer of the whole answer, or a refusal.
+	// prepare sends nothing. It returns the function that writes the answer, or an error.
 	prepare func(ctx context.Context, id string, query O, accept string) (write func(w http.ResponseWriter) error, err error)
 }
 
@@ -68,7 +68,7 @@ func newChanges(s *streams) *view[*v1alpha1.ZoneChangesOptions] {
 			case query.Form == v1alpha1.FormHistory:
 				return s.historySlots
 			case query.Watch:
-				return s.watchSlots // apart from reads
+				return s.watchSlots // so that watches never delay reads
 			}
 			return s.readSlots
 		}, s.prepareChanges}
@@ -93,8 +93,8 @@ func (*view[O]) ProducesMIMETypes(string) []string { return []string{mediaJSON, 
 
 func (v *view[O]) ProducesObject(string) any { return v.New() }
 
-// Connect returns the handler of a GET of the subresource, such as zones/entries. It streams the answer, or answers 429
-// without a free slot. Readers of every zone have reserved slots.
+// Connect returns the handler of a GET, for example of zones/entries. It streams the answer, or answers 429 without a
+// free slot. Users who may read every zone have reserved slots.
 func (v *view[O]) Connect(ctx context.Context, id string, options runtime.Object, _ rest.Responder) (http.Handler, error) {
 	query := options.(O)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -115,7 +115,7 @@ func (v *view[O]) Connect(ctx context.Context, id string, options runtime.Object
 			return
 		}
 		if err := write(w); err != nil && ctx.Err() == nil {
-			// The status is sent: only a closed connection shows an incomplete answer.
+			// The status is already sent. Only a closed connection shows that the answer is incomplete.
 			panic(http.ErrAbortHandler)
 		}
 	}), nil

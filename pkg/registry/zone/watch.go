@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// A watch ends after watchTime to twice watchTime, so that the client is authorized again.
+// A watch ends after watchTime to twice watchTime, so that the client has to be authorized again.
 const watchTime = 30 * time.Minute
 
 func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *v1alpha1.ZoneChangesOptions, since serial.Serial,
@@ -37,7 +37,7 @@ func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *
 	w := &watcher{streams: s, zone: zone, lastSent: snapshot.Serial(), definition: definition, sources: query.Sources}
 	if since != 0 {
 		w.lastSent = since
-		// After the first octet a refusal has no code of its own.
+		// Fail now, because after the first octet an error has no status code.
 		if _, _, err := s.Views.Steps(ctx, zone, w.lastSent, snapshot.Serial(), false); err != nil {
 			return nil, ifNotHeld(err, expiredError(zone, w.lastSent, restart))
 		}
@@ -54,14 +54,14 @@ func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *
 
 var errWatchEnds = errors.New("the watch has lasted long enough")
 
-// watcher sends the changes of a zone to a client of zones/changes. It reads the next changes only when all earlier
-// changes are sent, so a slow client takes no memory.
+// watcher sends the changes of a zone to a client of zones/changes. It reads the next changes only after it has sent
+// all earlier changes, so a slow client takes no memory.
 type watcher struct {
 	*streams
 	zone     *v1alpha1.Zone
 	lastSent serial.Serial
 	// definition is true if the client gets changes as stored, with relative names, instead of entries. sources adds
-	// the user, Record and traceparent of each change; to the stored form the traceparent alone.
+	// the user, Record and traceparent of each change. The stored form gets only the traceparent.
 	definition, sources bool
 
 	stream *stream

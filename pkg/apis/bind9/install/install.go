@@ -12,7 +12,6 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 )
 
-// AddToScheme registers v1alpha1 with defaults and field selectors.
 func AddToScheme(scheme *runtime.Scheme) error {
 	if err := bind9.AddToScheme(scheme); err != nil {
 		return err

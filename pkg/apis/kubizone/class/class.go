@@ -28,8 +28,8 @@ func IsDefault(class *v1alpha1.DNSClass) bool {
 	return class.Annotations[v1alpha1.AnnotationDefaultClass] == "true"
 }
 
-// Admits reports whether the class may deliver zones of a namespace, whose labels are in the argument "of". A class
-// without spec.namespaces admits every namespace if it is a default class, else none.
+// Admits reports whether the class may deliver zones of a namespace with the labels of. Without spec.namespaces, a
+// default class admits every namespace, and another class none.
 func Admits(class *v1alpha1.DNSClass, namespace string, of map[string]string) bool {
 	selection := class.Spec.Namespaces
 	if selection == nil {
@@ -55,8 +55,7 @@ func Delivers(class *v1alpha1.DNSClass, view string) bool {
 	return slices.Contains(views, view) || slices.Contains(views, EveryView)
 }
 
-// HasNameServers reports whether the provider has its own name servers, so that NS at the apex are not delivered
-// (S6.15).
+// HasNameServers reports whether the provider has its own name servers. Then NS at the apex are not delivered.
 func HasNameServers(spec *v1alpha1.DNSClassSpec) bool {
 	return spec.RFC2136 != nil || spec.Webhook != nil && spec.Webhook.ApexNS == v1alpha1.ApexNSSkip ||
 		spec.Bind9 != nil && spec.Bind9.Mode == v1alpha1.Bind9ModeUpdate
@@ -100,7 +99,7 @@ func Providers() []string {
 	return kinds
 }
 
-// ProvidersOf returns the kinds of the spec's blocks, exactly one if valid.
+// ProvidersOf returns the kinds of the spec's provider blocks. A valid spec has exactly one.
 func ProvidersOf(spec *v1alpha1.DNSClassSpec) (kinds []string) {
 	value := reflect.ValueOf(spec).Elem()
 	for _, block := range providerBlocks {
@@ -119,7 +118,7 @@ func ProviderOf(spec *v1alpha1.DNSClassSpec) string {
 	return ""
 }
 
-// NameOf returns a name unique among all classes: NAME of a DNSClass, NAMESPACE/NAME of a Bind9Cluster (S11.30).
+// NameOf returns a name unique among all classes: NAME of a DNSClass, NAMESPACE/NAME of a Bind9Cluster.
 func NameOf(namespace string, ref v1alpha1.DNSClassReference) string {
 	if ref.Kind == v1alpha1.KindBind9Cluster {
 		return namespace + "/" + ref.Name
@@ -135,21 +134,20 @@ func RefOf(name string) v1alpha1.DNSClassReference {
 	return v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: name}
 }
 
-// SplitCluster returns the Bind9Cluster of a name by NameOf, or false for a DNSClass.
+// SplitCluster splits a NameOf a Bind9Cluster. It returns false for a DNSClass.
 func SplitCluster(name string) (namespace, cluster string, ok bool) {
 	return strings.Cut(name, "/")
 }
 
-// catalogSuffix is outside the public DNS (RFC 6761). A cluster's catalog is transferred only by key.
+// catalogSuffix ends the catalog zones of clusters. It is outside the public DNS (RFC 6761).
 const catalogSuffix = "bind9clusters.kubizone.invalid."
 
-// OfCluster returns a DNSClass for a Bind9Cluster, so that zones can name the cluster in place of a class (S11.30).
-// Only zones of the cluster's namespace may use this class.
+// OfCluster returns a DNSClass for a Bind9Cluster, so that zones of the cluster's namespace can name the cluster in
+// place of a class.
 func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 	return &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{
-			// Generation stays 1, because this spec never changes, and another generation would replace the class's
-			// provider.
+			// Generation stays 1, because another generation would replace the class's provider.
 			Name: cluster.Namespace + "/" + cluster.Name, UID: cluster.UID, Generation: 1, ResourceVersion: cluster.ResourceVersion,
 			CreationTimestamp: cluster.CreationTimestamp, DeletionTimestamp: cluster.DeletionTimestamp,
 			Finalizers: slices.Clone(cluster.Finalizers),
@@ -167,8 +165,8 @@ func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 	}
 }
 
-// InUse reports whether a Bind9Cluster is, or was, a zone's class. The finalizer stays until the cluster ends: its
-// servers follow even an empty catalog.
+// InUse reports whether a Bind9Cluster is, or was, a zone's class. The finalizer stays until the cluster is deleted,
+// because the servers follow even an empty catalog.
 func InUse(cluster *bind9.Bind9Cluster) bool {
 	return slices.Contains(cluster.Finalizers, v1alpha1.FinalizerDelivery)
 }

@@ -17,23 +17,23 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// ModeOf returns the mode of a block bind9, by default Catalog.
+// ModeOf returns the mode of a bind9 provider, by default Catalog.
 func ModeOf(block *v1alpha1.Bind9Provider) v1alpha1.Bind9Mode {
 	return cmp.Or(block.Mode, v1alpha1.Bind9ModeCatalog)
 }
 
-// HiddenPrimary names BIND's primaries list with the hidden primary's addresses, in the configuration of a signer.
-// Zones follow changes of the list.
+// HiddenPrimary names the list of the hidden primary's addresses in a signer's BIND configuration. Zones follow changes
+// of the list.
 const HiddenPrimary = "kubizone"
 
-// Server is a running Bind9Instance (the object of a BIND 9 server) with the zones of a DNSClass.
+// Server is a running Bind9Instance (a BIND 9 server) with the zones of a DNSClass.
 type Server struct {
 	Namespace, Name string
 	UID             types.UID
 	Created         time.Time
-	// Address is where the server answers DNS queries: "192.0.2.53" or "192.0.2.53:5353"; "" if unknown.
+	// Address answers DNS queries, for example "192.0.2.53" or "192.0.2.53:5353". "" if unknown.
 	Address string
-	// Key names the Secret with the server's TSIG key. With nil the server is recognized by its address.
+	// Key names the Secret with the server's TSIG key. Nil means that the server is recognized by its address.
 	Key *v1alpha1.SecretReference
 	// Primary and Signer are the role of the instance. Neither is true for a secondary.
 	Primary, Signer bool
@@ -46,8 +46,8 @@ type Agent struct {
 	URL       string
 	PlainHTTP bool
 	Token     v1alpha1.SecretKeyReference
-	// Authorities are PEM certificates of the authority that signed the agent's. If AuthoritiesKey is set, read them
-	// from this key of Token's Secret instead. If both are empty, the system's authorities count.
+	// Authorities are PEM certificates of CAs that may sign the agent's certificate. If AuthoritiesKey is set, they are
+	// in this key of Token's Secret instead. If both are empty, the system's CAs are trusted.
 	Authorities    []byte
 	AuthoritiesKey string
 }
@@ -55,7 +55,7 @@ type Agent struct {
 // NameServer is a DNS server that a DNSClass names directly, for the queries of kubizone verify.
 type NameServer struct {
 	Address string
-	// Key names the Secret with the TSIG key for queries; nil for unsigned queries.
+	// Key names the Secret with the TSIG key for queries. Nil means unsigned queries.
 	Key *v1alpha1.SecretReference
 	// Guest is true if the server is the primary of another operator, to which Kubizone writes by dynamic updates
 	// (RFC 2136). verify then ignores SOA, apex NS and signatures, because they are the server's own.
@@ -78,8 +78,8 @@ func NameServersOf(spec *v1alpha1.DNSClassSpec) (servers []NameServer) {
 	return servers
 }
 
-// ServersOf returns the servers of a class with a block bind9, each once, by namespace and name (S11.13). clusterOf
-// returns a Bind9Cluster, or nil.
+// ServersOf returns the servers of a class with the provider bind9, sorted by namespace and name. clusterOf returns a
+// Bind9Cluster, or nil.
 func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 	clusterOf func(namespace, name string) *bind9.Bind9Cluster) []Server {
 	block := of.Spec.Bind9
@@ -88,12 +88,12 @@ func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 		inCluster := block.ClusterRef != nil && instance.Spec.ClusterRef != nil &&
 			instance.Namespace == block.ClusterRef.Namespace && instance.Spec.ClusterRef.Name == block.ClusterRef.Name
 		selected := inCluster || slices.ContainsFunc(block.InstancesFrom, func(from v1alpha1.Bind9InstanceSelection) bool {
-			// An instance's authors choose its labels, and a server gets all zones: namespaces are required.
+			// A server gets all zones, and an instance's author chooses its labels, so namespaces are required.
 			selector, err := metav1.LabelSelectorAsSelector(&from.Selector)
 			return err == nil && slices.Contains(from.Namespaces, instance.Namespace) && selector.Matches(labels.Set(instance.Labels))
 		})
 		if !selected {
-			continue // first: costly checks for all classes run every few seconds
+			continue // the next checks are costly, and run for all classes every few seconds
 		}
 		if server, runs := ServerOf(instance); runs && takesZones(of, instance, clusterOf) {
 			servers = append(servers, server)
@@ -159,7 +159,7 @@ func agentOf(instance *bind9.Bind9Instance) Agent {
 	return agent
 }
 
-// takesZones reports whether an instance consents (spec.zoneNamespaces) to every namespace of the class, because a
+// takesZones reports whether an instance accepts zones of every namespace of the class (spec.zoneNamespaces), because a
 // server gets all zones of its catalog.
 func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) bool {
 	consents := instance.Spec.ZoneNamespaces

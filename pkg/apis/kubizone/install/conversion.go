@@ -51,8 +51,8 @@ func addConversionFuncs(scheme *runtime.Scheme) error {
 
 var yesOrNo = []string{string(metav1.ConditionTrue), string(metav1.ConditionFalse)}
 
-// valuesOf has the values of field selectors about conditions: another value would select nothing. For older clients
-// case does not count.
+// valuesOf has the valid values of field selectors about conditions, since another value would select nothing. Older
+// clients may write any case.
 var valuesOf = map[string][]string{
 	v1alpha1.FieldRecordAdopted:   yesOrNo,
 	v1alpha1.FieldRecordReady:     append(yesOrNo, string(metav1.ConditionUnknown)),

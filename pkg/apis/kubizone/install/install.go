@@ -21,7 +21,6 @@ import (
 	bind9install "kubi.zone/kubizone/pkg/apis/bind9/install"
 )
 
-// InternalGroupVersion is the internal version of kubi.zone.
 var InternalGroupVersion = internalOf(v1alpha1.SchemeGroupVersion)
 
 func internalOf(version schema.GroupVersion) schema.GroupVersion {
@@ -34,7 +33,7 @@ var servedVersions = append(StoredVersions[:len(StoredVersions):len(StoredVersio
 
 // Install registers the types of all API groups in a scheme, each as the served and as the internal version.
 func Install(scheme *runtime.Scheme) {
-	// Register served versions first: callers of ObjectKinds use the first version.
+	// Register served versions first, because callers of ObjectKinds use the first version.
 	addVersions(scheme)
 	for _, version := range servedVersions {
 		for kind, goType := range scheme.KnownTypes(version) {
@@ -90,8 +89,8 @@ func NewServedScheme(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	return scheme
 }
 
-// StorageCodec encodes protobuf, with half the octets of a Zone's JSON and a twentieth of the time to read, and decodes
-// every form.
+// StorageCodec encodes protobuf, and decodes every format. A Zone takes half the octets of JSON, and a twentieth of the
+// time to read.
 func (r Registry) StorageCodec() runtime.Codec {
 	return r.Codecs.CodecForVersions(protobuf.NewSerializer(r.Scheme, r.Scheme), r.Codecs.UniversalDeserializer(),
 		StoredVersions, schema.GroupVersions{InternalGroupVersion, internalOf(bind9.SchemeGroupVersion)})

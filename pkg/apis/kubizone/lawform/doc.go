@@ -8,7 +8,5 @@
 // Guarantees:
 //  1. Each field of a spec is converted, or fields_test.go says why not.
 //
-// Package ledger/objects converts back to objects.
-//
 // Read lawform.go; changes.go converts answers of the subresource zones/changes.
 package lawform

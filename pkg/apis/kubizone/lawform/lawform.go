@@ -79,7 +79,7 @@ func publishDeletions(o *v1alpha1.Zone) *uint32 {
 	return &publish
 }
 
-// ReleaseNow returns the sorted namespaces in the release-now annotation (S2.5).
+// ReleaseNow returns the namespaces in the release-now annotation, sorted.
 func ReleaseNow(o metav1.Object) []string {
 	return slices.Compact(slices.Sorted(strings.FieldsFuncSeq(o.GetAnnotations()[v1alpha1.AnnotationReleaseNow], func(c rune) bool {
 		return c == ',' || c == ' '
@@ -154,7 +154,7 @@ func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
 	return s, nil
 }
 
-// readSigners returns status.dnssec.ds, unless of a former name (S12.2).
+// readSigners returns status.dnssec.ds, or nil if written for a former name.
 func readSigners(o *v1alpha1.Zone) (out []string, err error) {
 	dnssec := o.Status.DNSSEC
 	if dnssec == nil || dnssec.FQDN != o.Status.FQDN {
@@ -197,7 +197,7 @@ func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (
 	return rule, nil
 }
 
-// Record converts a Record for the law. An error names the field.
+// Record converts a Record for package law. The error names the field.
 func Record(o *v1alpha1.Record) (*law.Record, error) {
 	r, err := RecordWithoutData(o)
 	if err != nil {
@@ -239,7 +239,8 @@ func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// Served reports whether a zone is delegated and servable, but in no class, since it lacks Delivery's finalizer (S8.3).
+// Served reports whether a zone is delegated and servable, but in no class, since the finalizer kubi.zone/delivery is
+// absent.
 func Served(o *v1alpha1.Zone) bool {
 	return meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionDelegated) && meta.IsStatusConditionTrue(o.Status.Conditions,
 		v1alpha1.ConditionServable) &&
@@ -252,13 +253,12 @@ func DelegationRule(o *v1alpha1.Delegation) (rules.Rule, error) {
 	return rule, err
 }
 
-// DelegationSpec returns a Delegation's spec for the law.
 func DelegationSpec(o *v1alpha1.Delegation) (*zones.DelegationSpec, error) {
 	rule, err := DelegationRule(o)
 	return &zones.DelegationSpec{Zone: o.Spec.ZoneRef.Name, Rule: rule, ReleaseNow: ReleaseNow(o)}, err
 }
 
-// SameContent reports whether an update keeps the spec, description aside.
+// SameContent reports whether an update keeps the spec, except the description.
 func SameContent(before, after *v1alpha1.Record) bool {
 	if before == nil || after == nil {
 		return false

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// ChangeSet validates a change set, except its Records' content, and returns their names in the order of items.
+// ChangeSet validates a change set, except the content of Records. names has the Records' names in the order of items.
 func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	items := specPath.Child("items")
 	switch n := len(set.Spec.Items); {
@@ -55,7 +55,7 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 			applies = true
 			object, errs = appendRecord(errs, item.Apply, set.Namespace, path.Child("apply"))
 		}
-		// a single request has the name in the path
+		// For a single request, the path has the name.
 		if wrong := apivalidation.NameIsDNSSubdomain(object, false); object != "" && len(wrong) > 0 {
 			errs = append(errs, field.Invalid(path, cut(object), "cannot be the name of a Record: "+strings.Join(wrong, ", ")))
 		}

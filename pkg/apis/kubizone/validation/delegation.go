@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// MaxDelegationNamespaces is low: a write of a Delegation also writes each namespace's rules (S4.3).
+	// MaxDelegationNamespaces is low, because a write of a Delegation also writes each namespace's rules.
 	MaxDelegationNamespaces = 16
-	// MaxDelegationOctets bounds the stored size; half bounds the spec.
+	// MaxDelegationOctets bounds the stored size, half of this the spec.
 	MaxDelegationOctets = 64 << 10
 )
 
@@ -40,7 +40,7 @@ func DelegationUpdate(after, before *v1alpha1.Delegation) field.ErrorList {
 		func() field.ErrorList { return validateDelegationSpec(before) })...)
 }
 
-// DelegationSize checks a Delegation as ZoneSize does.
+// DelegationSize is ZoneSize for a Delegation.
 func DelegationSize(after, before *v1alpha1.Delegation) field.ErrorList {
 	is, was := sizesOf(&after.ObjectMeta, &after.Spec, &after.Status), partSizes{}
 	if before != nil {

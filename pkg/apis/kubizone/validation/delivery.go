@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Limits of a status, written with every delivered change.
+// Limits of a status, because every delivered change writes the status.
 const (
 	maxDeliveryServers = 1000
 	maxIntentRRsets    = 1000
@@ -27,7 +27,7 @@ const (
 	maxRefusal         = 256
 )
 
-// Delivery validates a new Delivery. Zone and class determine the name.
+// Delivery validates a new Delivery. The name must be class.DeliveryName.
 func Delivery(delivery *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&delivery.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	spec := &delivery.Spec

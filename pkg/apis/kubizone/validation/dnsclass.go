@@ -29,13 +29,13 @@ import (
 
 const (
 	MaxServers = 100
-	// MaxClassNamespaces bounds the names of namespaces, unlike a selector.
+	// MaxClassNamespaces bounds names of namespaces. A selector may select more.
 	MaxClassNamespaces = 1000
 	MaxClassViews      = 100
 	MinDriftInterval   = time.Minute
 	MaxDriftInterval   = 7 * 24 * time.Hour
-	// MaxWebhookTimeout bounds a provider call, in seconds. After a crash, a controller waits until earlier calls can
-	// no longer arrive before it repeats its last writes.
+	// MaxWebhookTimeout bounds a provider call, in seconds. After a crash, a controller waits until earlier calls have
+	// ended before it repeats its last writes.
 	MaxWebhookTimeout     = 30
 	maxRequestsPerSecond  = 10_000
 	maxInstanceSelections = 16
@@ -80,7 +80,7 @@ func validateDNSClass(of *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList
 	spec := &of.Spec
 	var errs field.ErrorList
 	if text, ok := of.Annotations[v1alpha1.AnnotationDefaultClass]; ok && text != "true" && text != "false" {
-		// Other text would count as false.
+		// Any other text would count as false.
 		errs = append(errs, field.NotSupported(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationDefaultClass), text,
 			[]string{"true", "false"}))
 	}
@@ -117,7 +117,7 @@ func validateDefaultServers(servers []v1alpha1.NameServer) field.ErrorList {
 type providerRules struct {
 	validate func(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *field.Path) field.ErrorList
 	warn     func(spec *v1alpha1.DNSClassSpec) []string
-	// server returns the server to which the class writes; nil if servers fetch.
+	// server returns the server to which the class writes. Nil if servers transfer from the primary.
 	server func(spec *v1alpha1.DNSClassSpec) string
 }
 
@@ -179,7 +179,7 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 	var errs field.ErrorList
 	servers := path.Child("secondaries")
 	if len(transfer.Secondaries) == 0 && transfer.TSIGSecretRef == nil {
-		// Without servers zones would be Ready at once.
+		// Without servers, zones would be Ready at once.
 		errs = append(errs, field.Required(servers, "without any, and without tsigSecretRef, no server may transfer the zones; "+
 			"list the name servers that get them, or name in tsigSecretRef a key for servers that Ready does not wait for"))
 	}
@@ -498,7 +498,7 @@ func validateHMACAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.P
 	return errs
 }
 
-// validateCABundle omits the bundle, long and unreadable, from errors.
+// validateCABundle omits the bundle from errors, because the text is long and unreadable.
 func validateCABundle(bundle []byte, path *field.Path) field.ErrorList {
 	if wrong := checkCABundle(bundle); len(bundle) > 0 && wrong != "" {
 		return field.ErrorList{field.Invalid(path, fmt.Sprintf("%d bytes", len(bundle)), wrong)}
@@ -567,7 +567,6 @@ func validateRange(value *int32, most int32, unit string, path *field.Path) fiel
 	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from 1 to %d %s", most, unit))}
 }
 
-// DNSClassWarnings warns of probable mistakes.
 func DNSClassWarnings(of *v1alpha1.DNSClass) []string {
 	var warnings []string
 	spec := &of.Spec

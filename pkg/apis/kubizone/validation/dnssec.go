@@ -44,7 +44,6 @@ func validatePolicyName(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// ZoneDNSSECUpdate validates a status.dnssec (S12.2, S12.3).
 func ZoneDNSSECUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateStatusSize(zoneSizes(after), zoneSizes(before))...)

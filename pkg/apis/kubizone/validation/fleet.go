@@ -24,7 +24,7 @@ import (
 
 // Limits of bind9.kubi.zone objects (S11.2).
 const (
-	// MaxFleetOctets bounds the stored size; half bounds the spec.
+	// MaxFleetOctets bounds the stored size, half of this the spec.
 	MaxFleetOctets   = 64 << 10
 	MaxServersOfRole = 100
 
@@ -43,7 +43,7 @@ var BINDVersions = []string{"9.18", "9.20"}
 
 // FleetRules are the platform's rules for all BIND servers.
 type FleetRules struct {
-	// Repositories are the allowed image repositories. A trailing slash allows all below.
+	// Repositories lists the allowed image repositories. A trailing slash allows all below.
 	Repositories []string
 }
 
@@ -62,7 +62,7 @@ var (
 	imageDigest     = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 )
 
-// ClusterBind9Provider validates a new provider, or the update of before.
+// ClusterBind9Provider validates a new provider (before is nil), or an update.
 func ClusterBind9Provider(after, before *bind9.ClusterBind9Provider, rules FleetRules) field.ErrorList {
 	judge := func(o *bind9.ClusterBind9Provider) field.ErrorList { return validateProvider(&o.Spec, &rules) }
 	if before == nil {
@@ -73,7 +73,6 @@ func ClusterBind9Provider(after, before *bind9.ClusterBind9Provider, rules Fleet
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
-// Bind9Cluster validates a new Bind9Cluster, or the update of before.
 func Bind9Cluster(after, before *bind9.Bind9Cluster, rules FleetRules) field.ErrorList {
 	judge := func(o *bind9.Bind9Cluster) field.ErrorList { return validateCluster(&o.Spec, &rules) }
 	if before == nil {
@@ -84,7 +83,6 @@ func Bind9Cluster(after, before *bind9.Bind9Cluster, rules FleetRules) field.Err
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
-// Bind9Instance validates a new Bind9Instance, or the update of before.
 func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.ErrorList {
 	judge := func(o *bind9.Bind9Instance) field.ErrorList { return validateInstance(&o.Spec, &rules) }
 	if before == nil {
@@ -108,7 +106,7 @@ func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.E
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
-// FleetStatusUpdate validates a status. octets is the size, had the former size.
+// FleetStatusUpdate validates a status. octets and had are its sizes after and before.
 func FleetStatusUpdate(after, before *metav1.ObjectMeta, conditions []metav1.Condition, octets, had int) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(after, before, field.NewPath("metadata"))
 	errs = append(errs, validateOctets(field.NewPath("status"), "status", octets, had, maxStatusOctets, "shorten its messages "+
@@ -123,7 +121,7 @@ func clusterOf(spec *bind9.Bind9InstanceSpec) string {
 	return spec.ClusterRef.Name
 }
 
-// longest is how many characters the names of the object's instances and Services, RFC 1035 labels, add.
+// The names of the object's instances and Services add up to longest characters, and must be RFC 1035 labels.
 func validateNewFleetObject(meta *metav1.ObjectMeta, spec, status interface{ Size() int }, namespaced bool, longest int) field.ErrorList {
 	path := field.NewPath("metadata")
 	errs := apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNS1035Label, path)
@@ -386,7 +384,7 @@ func validatePlacement(placement *bind9.Placement, path *field.Path) field.Error
 	return errs
 }
 
-// validateToleration applies the rules by which kube-apiserver would refuse the pod.
+// validateToleration refuses a toleration for which kube-apiserver would refuse the pod.
 func validateToleration(of bind9.Toleration, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if of.Key != "" {
@@ -468,7 +466,6 @@ func validateService(of *bind9.Service, path *field.Path) field.ErrorList {
 	})...)
 }
 
-// Bind9ClusterWarnings warns of probable mistakes in a cluster, or in a provider's clusters.
 func Bind9ClusterWarnings(spec *bind9.Bind9ClusterSpec) []string {
 	var warnings []string
 	if (spec.Primary == nil || spec.Primary.Replicas == 0) && (spec.Secondary == nil || spec.Secondary.Replicas == 0) {
@@ -477,7 +474,6 @@ func Bind9ClusterWarnings(spec *bind9.Bind9ClusterSpec) []string {
 	return boundWarnings(append(warnings, configWarnings(spec.Config)...))
 }
 
-// Bind9InstanceWarnings warns of probable mistakes.
 func Bind9InstanceWarnings(spec *bind9.Bind9InstanceSpec) []string {
 	if spec.External == nil {
 		return boundWarnings(configWarnings(spec.Config))
@@ -509,7 +505,7 @@ const maxListEntries = 256
 
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
-// validateAddressList accepts BIND's address_match_list without keys, and named and nested lists.
+// validateAddressList accepts BIND's address_match_list without keys, named lists and nested lists.
 func validateAddressList(entries []string, path *field.Path) field.ErrorList {
 	return validateEach(entries, maxListEntries, path, func(entry string, at *field.Path) field.ErrorList {
 		if wrong := checkListEntry(entry); wrong != "" {

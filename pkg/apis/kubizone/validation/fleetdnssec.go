@@ -24,7 +24,7 @@ const (
 
 var builtinPolicies = []string{"default", "insecure", "none"}
 
-// The cluster's storage is the signer's default.
+// The signer uses the cluster's storage by default.
 func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path *field.Path) field.ErrorList {
 	if dnssec == nil {
 		return nil

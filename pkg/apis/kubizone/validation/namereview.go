@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// NameReview validates a NameReview, the question whether a namespace may create a Record. The result is this Record
+// NameReview validates a NameReview, the question whether a namespace may create a Record. The result is the Record
 // without data, or nil if the review asks for the namespace's rules.
 func NameReview(review *v1alpha1.NameReview) (*v1alpha1.RecordSpec, field.ErrorList) {
 	asked, path := &review.Spec, specPath.Child("name")

@@ -30,7 +30,7 @@ func Record(record *v1alpha1.Record) field.ErrorList {
 	return append(errs, validateRecordSpec(&record.Spec)...)
 }
 
-// RecordUpdate validates an update, and never refuses an unchanged spec (S2.4).
+// RecordUpdate validates an update, but never refuses an unchanged spec.
 func RecordUpdate(after, before *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateViewUnchanged(after.Spec.View, before.Spec.View)...)
@@ -162,7 +162,7 @@ func validateObjectName(name, missing string, path *field.Path) field.ErrorList 
 	return rejectValue(name, apivalidation.NameIsDNSSubdomain(name, false), path)
 }
 
-// validateSeconds allows nil. int32 keeps the number within RFC 2181 §8.
+// validateSeconds allows nil. The type int32 ensures the upper limit of RFC 2181 §8.
 func validateSeconds(value *int32, least int32, path *field.Path) field.ErrorList {
 	if value == nil || *value >= least {
 		return nil
@@ -170,7 +170,7 @@ func validateSeconds(value *int32, least int32, path *field.Path) field.ErrorLis
 	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from %d to 2147483647 seconds (RFC 2181 §8)", least))}
 }
 
-// validateTypeAtName checks S5.6 without other records.
+// validateTypeAtName makes the checks of S5.6 that need no other records.
 func validateTypeAtName(spec *v1alpha1.RecordSpec, rrtype rdata.Type, path *field.Path) field.ErrorList {
 	switch rrtype {
 	case rdata.CNAME:
@@ -251,7 +251,7 @@ func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int
 	return len(wire), nil
 }
 
-// An address instead of a host would be published as a name (S5.1).
+// An address in place of a host would be published as a name.
 func rejectAddress(value rdata.Value) error {
 	address, err := netip.ParseAddr(strings.TrimSuffix(value.Host(), "."))
 	if err != nil {

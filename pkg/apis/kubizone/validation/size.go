@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of an object in octets of stored protobuf with managedFields (S5.10). Each write of a Record also writes its
+// Limits of an object in octets of stored protobuf with managedFields (S5.10). Each write of a Record also writes the
 // Zone, into etcd's log and every server.
 const (
 	MaxRecordOctets   = 96 << 10
@@ -90,7 +90,7 @@ func validateSize(kind string, after, before partSizes, limit int, splitSpec str
 		path, wayOut = field.NewPath("metadata", "managedFields"), fewManagers
 	}
 	errs := validateOctets(path, "the "+kind+" without its status", after.nonStatus(), before.nonStatus(), limit-maxStatusOctets, wayOut)
-	// a metadata update may label its managedFields as the status's
+	// An update of metadata may declare its managedFields as those of the status.
 	return append(errs, validateStatusSize(after, before)...)
 }
 
@@ -99,7 +99,7 @@ func ZoneSize(after, before *v1alpha1.Zone) field.ErrorList {
 	return validateSpecAndSize("Zone", zoneSizes(after), zoneSizes(before), MaxZoneSpecOctets, MaxZoneOctets, splitZone)
 }
 
-// RecordSize checks a Record like ZoneSize.
+// RecordSize is ZoneSize for a Record.
 func RecordSize(after, before *v1alpha1.Record) field.ErrorList {
 	return validateSize("Record", recordSizes(after), recordSizes(before), MaxRecordOctets, splitRecord)
 }
@@ -109,7 +109,7 @@ func validateStatusSize(after, before partSizes) field.ErrorList {
 		"shorten the messages of its conditions, or let fewer field managers write it")
 }
 
-// Limits of the status, written with every change of content (S6.13).
+// Limits of the status, because every change of content writes the status.
 const (
 	maxConditions = 8
 	maxMessage    = 1024

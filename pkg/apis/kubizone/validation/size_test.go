@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// fill grows metadata in each otherwise unbounded way; field is the field of the refusal.
+// fill grows the metadata of an object in each way that no other limit bounds. field is the field of the error.
 var fill = map[string]struct {
 	field, wayOut string
 	put           func(o *metav1.ObjectMeta, octets int)

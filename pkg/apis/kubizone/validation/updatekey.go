@@ -21,7 +21,7 @@ import (
 
 const (
 	MaxUpdateKeyRecords = 16
-	// MaxUpdateKeyOctets bounds the stored size; half bounds the spec.
+	// MaxUpdateKeyOctets bounds the stored size, half of this the spec.
 	MaxUpdateKeyOctets = 32 << 10
 )
 
@@ -94,7 +94,7 @@ func validateUpdateKeyRecords(records v1alpha1.UpdateKeyRecords, path *field.Pat
 	})...)
 }
 
-// UpdateKeyWarnings warns of each pattern without a matching rule for the namespace (S13.1).
+// UpdateKeyWarnings warns of each pattern without a matching rule for the namespace.
 func UpdateKeyWarnings(key *v1alpha1.UpdateKey, rules []v1alpha1.NameReviewRule) (warnings []string) {
 	for i, r := range key.Spec.Records {
 		if !slices.ContainsFunc(rules, func(rule v1alpha1.NameReviewRule) bool {

@@ -21,10 +21,10 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// maxWarnings bounds the warnings of a response, each an HTTP header.
+// maxWarnings bounds the warnings of a response. Each is an HTTP header.
 const maxWarnings = 20
 
-// PublishWarnings warns of kubi.zone/publish-deletions without a serial (S7.9).
+// PublishWarnings warns of an annotation kubi.zone/publish-deletions without a serial.
 func PublishWarnings(after, before *v1alpha1.Zone) []string {
 	text := after.Annotations[v1alpha1.AnnotationPublishDeletions]
 	if text == "" || text == before.Annotations[v1alpha1.AnnotationPublishDeletions] {
@@ -62,14 +62,13 @@ func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 
 const maxNegative = 86400
 
-// Lower SOA timers give a warning, in seconds.
+// Lower SOA timers get a warning. In seconds.
 const (
 	minRefresh = 300
 	minRetry   = 60
 	minExpire  = 86400
 )
 
-// ZoneWarnings warns of probable mistakes.
 func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	var warnings []string
 	fqdn := knownName(zone.Spec.DomainName, zone.Status.FQDN)
@@ -107,7 +106,6 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 
 const usualRetention = 168 * time.Hour
 
-// RetentionWarnings warns of a shorter historyRetention.
 func RetentionWarnings(after, before *v1alpha1.Zone) []string {
 	of := func(z *v1alpha1.Zone) time.Duration {
 		if z.Spec.HistoryRetention == nil {
@@ -123,8 +121,9 @@ func RetentionWarnings(after, before *v1alpha1.Zone) []string {
 		"-o json", of(after), of(before)))}
 }
 
-// OpenRuleWarnings warns of rules newly open to every namespace, as they name none. In new rules for tenants it warns
-// of "@" (gives nothing), and of patterns such as "_acme-challenge.*" that match below names of all namespaces.
+// OpenRuleWarnings warns of rules that have become open to every namespace, because they name none. New rules for
+// tenants get a warning for "@", which gives nothing, and for patterns that match below names of all namespaces, for
+// example "_acme-challenge.*".
 func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	open := func(all []v1alpha1.DelegationRule, i int) bool {
 		return i < len(all) && all[i].Namespace == "" && len(all[i].Namespaces) == 0
@@ -201,14 +200,12 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 	return warnings
 }
 
-// DelegationWarnings warns of probable mistakes.
 func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 	of := &delegation.Spec
 	warnings := ruleWarnings(of.Records, of.Zones, "spec", func(string, string) []string { return nil })
 	return boundWarnings(append(warnings, tenantWarnings(of.Records, of.Namespaces, delegation.Namespace, "spec")...))
 }
 
-// NewZoneWarnings returns ZoneWarnings and warnings for a new Zone.
 func NewZoneWarnings(zone *v1alpha1.Zone) []string {
 	warnings := ZoneWarnings(zone)
 	if fault := mistakes.OfZone(zone.Spec.DomainName); fault != "" {
@@ -250,7 +247,6 @@ func boundWarnings(warnings []string) []string {
 	return append(warnings[:maxWarnings-1:maxWarnings-1], fmt.Sprintf("and %d more warnings", left))
 }
 
-// RecordWarnings warns of probable mistakes (S5.14).
 func RecordWarnings(record *v1alpha1.Record) []string {
 	rrtype, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {
@@ -282,7 +278,7 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 	return boundWarnings(warnings)
 }
 
-// Other TTLs give a warning, in seconds.
+// Other TTLs get a warning. In seconds.
 const (
 	minTTL = 5
 	maxTTL = 30 * 86400

@@ -22,12 +22,12 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of a Zone: every decision reads all rules.
+// Limits of a Zone. Every decision about a Record reads all rules.
 const (
 	MaxDelegations = 1000
 	MaxRulesInOne  = 1000
 	MaxClassRefs   = 16
-	// MaxAddresses bounds the addresses of all name servers, changed in a transaction.
+	// MaxAddresses bounds the addresses of all name servers, because a single transaction changes them.
 	MaxAddresses             = 48
 	MaxWithdrawalGracePeriod = 30 * 24 * time.Hour
 	MaxHistoryRetention      = 90 * 24 * time.Hour
@@ -189,7 +189,7 @@ func validatePattern(text string, path *field.Path) field.ErrorList {
 	return rejectError(text, cmp.Or(err, name.CheckSpelling(text)), path)
 }
 
-// domainName is empty for zones of any name (S6.2).
+// domainName is "" in a class, for zones of any name.
 func validateNameServers(servers []v1alpha1.NameServer, domainName string) field.ErrorList {
 	path := specPath.Child("nameServers")
 	origin, _ := name.Parse(domainName)
@@ -248,7 +248,7 @@ func validateMailboxName(text string) error {
 	if err == nil {
 		return nil
 	}
-	// An owner name is the likelier intention.
+	// The text is more probably meant as an owner name.
 	if value, wide := rdata.Parse(rdata.NS, text); wide == nil {
 		if _, wide = value.Pack(name.Root); wide == nil {
 			return nil
