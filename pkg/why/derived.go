@@ -22,6 +22,7 @@ func (i *inquiry) addDerived(ctx context.Context, fqdn name.Name, zone *v1alpha1
 	of := i.zoneOf(zone.Namespace, zone.Name, zone)
 	if above := zone.Status.ParentRef; i.Type == rdata.DS.String() && above != nil && of.FQDN == fqdn {
 		of = i.zoneOf(above.Namespace, above.Name, nil)
+		of.View = zone.Status.View
 	}
 
 	var lacks string

@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// derivingZone serves the zones example.org. and signed.example.org., without Records. Requests with a part of
-// forbidden are refused.
+// derivingZone serves the zones example.org. and signed.example.org., without Records. It refuses requests whose URL has
+// the part forbidden; a "$" there is the URL's end.
 type derivingZone struct{ forbidden string }
 
 func (z *derivingZone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +41,7 @@ func (z *derivingZone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		FQDN: "signed.example.org.", Serial: 2, SettledSerial: 2, ParentRef: &v1alpha1.ZoneParent{Namespace: "dns", Name: "org"}}}
 	query := r.URL.Query()
 	switch path := strings.TrimPrefix(r.URL.Path, "/apis/kubi.zone/v1alpha1"); {
-	case z.forbidden != "" && strings.Contains(r.URL.String(), z.forbidden):
+	case z.forbidden != "" && strings.Contains(r.URL.String()+"$", z.forbidden):
 		answer(http.StatusForbidden, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 			Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden})
 	case strings.HasSuffix(path, "/zones/org"):
@@ -125,4 +125,27 @@ func TestAsk_namesTheSourceOfAName(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A DS belongs to the parent of its owner. Without the right to read that Zone, the resolver names it.
+func TestAsk_findsTheZoneOfADSWithoutARight(t *testing.T) {
+	api := httptest.NewServer(&derivingZone{"/zones/org$"})
+	defer api.Close()
+	client := must.Get(versioned.NewForConfig(&rest.Config{Host: api.URL, QPS: -1}))(t)
+	ds := "signed.example.org. 60 IN DS 1 13 2 " + strings.Repeat("ab", 32) + "\n"
+	files := map[string]string{
+		"127.0.0.53:53": "signed.example.org." + soa + ds + "example.org." + soa + delegation + "ns.example.org. 60 IN A 192.0.2.53\n",
+		"192.0.2.53:53": "example.org." + soa + ds,
+	}
+	chain := must.Get(Ask(t.Context(), Clients{API: client, Ask: answerFrom(t, files)},
+		Question{Text: "signed.example.org.", Type: "DS", Namespace: "default", Resolver: "127.0.0.53:53"}))(t)
+	for _, l := range chain.Paths[0].Links {
+		if l.Kind == KindSerial {
+			t.Errorf("a serial that nobody read: %s", l.Text)
+		}
+		if l.Kind == KindServer && l.State == OK && l.Of == "ns.example.org." {
+			return
+		}
+	}
+	t.Errorf("no answer of the parent's server: %+v", chain.Paths[0].Links)
 }

@@ -181,6 +181,8 @@ func (j *judgement) judgeSerial() {
 		has = j.Record.Status.Serial
 	case o != nil:
 		has = o.Status.Serial
+	default:
+		return
 	}
 	of := fmt.Sprint(has)
 	if o == nil {

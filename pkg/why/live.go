@@ -170,20 +170,33 @@ func (q *questions) enclosing(ctx context.Context, at name.Name) (name.Name, err
 	return name.Name{}, fmt.Errorf("resolver %s answers %s, without the zone of %s", q.inquiry.Resolver, answer.RCode, at)
 }
 
+// findZone asks the resolver for the name of a zone that the user may not read. A DS is in the zone above its owner.
 func (q *questions) findZone(ctx context.Context, z *ZoneFacts, all []*Facts) {
 	if !z.FQDN.IsZero() || q.inquiry.Resolver == "" {
 		return
 	}
 	for _, f := range all {
-		if f.Zone == z && !f.AskedName.IsZero() {
-			if apex, err := q.enclosing(ctx, f.AskedName); err == nil {
-				z.FQDN, z.View = apex, f.Record.Status.View
-				for n := range z.Parents {
-					z.Parents[n].Zone = apex
-				}
-			}
+		if f.Zone != z || f.AskedName.IsZero() {
+			continue
+		}
+
+		at := f.AskedName
+		if above, ok := at.Parent(); ok && f.Type == rdata.DS {
+			at = above
+		}
+		apex, err := q.enclosing(ctx, at)
+		if err != nil {
 			return
 		}
+
+		z.FQDN = apex
+		if f.Record != nil {
+			z.View = f.Record.Status.View
+		}
+		for n := range z.Parents {
+			z.Parents[n].Zone = apex
+		}
+		return
 	}
 }
 
