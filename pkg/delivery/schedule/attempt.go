@@ -23,17 +23,18 @@ var (
 	errStopping   = errors.New("the loop is stopping")
 )
 
+// attempt is a single run of a delivery. It performs the actions that package decision returns, up to a wait.
 type attempt struct {
 	key      delivery.Key
 	config   *Config
 	siblings siblings
 	memory   *decision.Memory
 	provider delivery.Provider
-	// snapshot is the content to deliver or remove; nil if unknown.
+	// snapshot is the content to deliver or remove; nil if unknown. lastContent is the last content of a removed zone.
 	snapshot, lastContent *zoneview.Snapshot
 	facts                 decision.Facts
 	lease                 lease.Lease
-	// A pause does not stop a removal.
+	// removing is true during a removal. A pause of the zone does not stop a removal.
 	removing bool
 }
 
@@ -143,7 +144,7 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 	return false
 }
 
-// A retry with the same failure writes nothing.
+// storeOutcome writes nothing after a retry with the same failure.
 func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 	m := a.memory
 	switch {
@@ -171,7 +172,7 @@ func (a *attempt) observe(event delivery.Event) {
 	a.config.Observer.Observe(event)
 }
 
-// handleStoreError schedules a retry without an event: the provider is not at fault.
+// handleStoreError schedules a retry without an event, because the provider is not at fault.
 func (a *attempt) handleStoreError(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -185,6 +186,7 @@ func (a *attempt) handleStoreError(ctx context.Context, what string, err error) 
 	a.config.Logger.Warn("The delivery could not be stored or read", "what", what, "uid", a.key.UID, "class", a.key.Class, "err", err)
 }
 
+// checkStopped reports whether the fence or the Loop stopped the attempt, so that there is no result.
 func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 	err, began := a.lease.FenceError()
 	switch {
@@ -363,7 +365,7 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 	return true
 }
 
-// guardCall turns a panic into an error, because a zone's content must not stop other zones.
+// guardCall turns a panic into an error, because the content of one zone must not stop other zones.
 func (c *Config) guardCall(class delivery.Class, method string, f func() error) (err error) {
 	defer func() {
 		if crash := recover(); crash != nil {
@@ -381,7 +383,7 @@ func (c *Config) guardCall(class delivery.Class, method string, f func() error) 
 	return f()
 }
 
-// callProvider lets f run for the grace period when the Loop stops, so that fewer calls arrive late.
+// callProvider lets f run for the grace period after the Loop stops, so that fewer calls arrive late.
 func (a *attempt) callProvider(ctx context.Context, method string, f func(context.Context) error) error {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

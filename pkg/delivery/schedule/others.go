@@ -54,6 +54,7 @@ func (l *Loop) updateNames(i *item) {
 	l.wakeAll(l.names.updateNames(i.key, []delivery.State{i.State, i.Stored}, i.Leaving && i.Loaded, over))
 }
 
+// siblings lets an attempt read and claim names in competition with other deliveries.
 type siblings struct {
 	loop *Loop
 	item *item
@@ -113,8 +114,8 @@ func (o siblings) isAtWork(class string) bool {
 	return other != nil && other.running
 }
 
-// An expelled class loses the zone at once, so that no tenant keeps it there by naming a class that never works. mu is
-// held.
+// An expelled class loses the zone at once. Otherwise a tenant could keep the zone there by naming a class that never
+// works. mu is held.
 func (l *Loop) isReplaced(i *item) bool {
 	if slices.Contains(i.zone.ExpelledClasses, i.key.Class) {
 		return true
