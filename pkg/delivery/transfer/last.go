@@ -27,12 +27,12 @@ type confirmation struct {
 	uid    string
 	zone   name.Name
 	serial serial.Serial // as answered, even by a signing secondary
-	// confirmedAt is the last confirmation, changed the first of this serial.
+	// confirmedAt is the last confirmation of this serial, changed the first.
 	confirmedAt, changed time.Time
 }
 
-// A confirmation is kept for confirmationKept after the next comparison is due. Later, the secondary may have left the
-// class.
+// confirmationKept is the time to keep a confirmation after the next comparison is due. Later, the secondary may have
+// left the class.
 const confirmationKept = 2 * time.Hour
 
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {
