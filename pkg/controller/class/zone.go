@@ -128,7 +128,7 @@ func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.In
 			desired.FormerClasses = append(desired.FormerClasses, key.Class)
 		}
 		if desired.Remove && terminating && one.Status.Serial != 0 {
-			// A terminating namespace deletes the Records before the Zone: remove the content as delivered.
+			// A terminating namespace deletes the Records before the Zone. Remove the content as delivered.
 			desired.FrozenSerial = serial.Serial(one.Status.Serial)
 		}
 	}
@@ -149,7 +149,7 @@ func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	}
 }
 
-// Standalone, nothing else would delete the Deliveries without finalizer.
+// forgetZone also deletes the Deliveries without finalizer, because standalone nothing else would.
 func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid string) error {
 	z.loop.RemoveZone(uid)
 	for _, one := range z.index.DeliveriesByUID(uid) {
@@ -191,7 +191,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	}
 	stalled := z.judgeStalled(task{zoneTask, zone.Namespace, zone.Name}, &zone.ObjectMeta, zone.Status.Conditions, waits)
 	now := readyWrite{zone.ResourceVersion, j, stalled != nil}
-	// The write was of this version of the object: the event is still to come.
+	// The last write was of this version of the object, and its event is still to come.
 	if ahead.serial == 0 && (m.lastWrite == now || hasJudgement(zone, j, stalled)) {
 		return nil
 	}
