@@ -95,7 +95,7 @@ func New(config Config) (*Provider, error) {
 	config.Timeout, config.VerifyAtMost = cmp.Or(config.Timeout, defaultTimeout), cmp.Or(config.VerifyAtMost, defaultVerify)
 
 	transport := &http.Transport{
-		// No proxy: the addresses to which a proxy connects are unchecked.
+		// No proxy, because the addresses to which a proxy connects are unchecked.
 		DialContext:         dial.New(config.AllowLocalAddresses).DialContext,
 		TLSClientConfig:     client,
 		TLSHandshakeTimeout: config.Timeout,
