@@ -18,10 +18,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// LabelProcess of a Lease has the name of the process.
 const LabelProcess = "kubi.zone/process"
 
-// A signer's pod has no token for a Lease; AgentSilent reports a silent signer (S11.32).
+// A signer's pod has no token for a Lease. AgentSilent reports a silent signer.
 const (
 	Controller  = "controller"
 	Primary     = "primary"
@@ -37,7 +36,7 @@ const (
 	lookTimeout  = 5 * time.Second
 )
 
-// Life is the state of a process: zero if a replica works, or Leases are unknown.
+// Life is the state of a process; zero if a replica works, or Leases are unknown.
 type Life struct {
 	// Ended is the last renewal, by the replica's clock, if the process has ended.
 	Ended time.Time
@@ -45,7 +44,6 @@ type Life struct {
 	Unsure bool
 }
 
-// Watcher follows a namespace's Leases.
 type Watcher struct {
 	leases   coordinationclient.LeaseInterface
 	onChange func()
@@ -59,16 +57,16 @@ type Watcher struct {
 	err      error
 }
 
-// sight is a Lease as the Watcher saw it last. A process renews its Lease while it works.
+// sight is a Lease as the Watcher saw it last.
 type sight struct {
 	Replica
 	// seen is the time of the last change, or of the first look, by the Watcher's clock.
 	seen time.Time
-	// changed is false until the Watcher has seen a renewal: only a renewal shows that the process works.
+	// changed is true once the Watcher has seen a renewal. Only a renewal shows that the process works.
 	changed bool
 }
 
-// Replica is a running process, one of several of the same kind, as described by a Lease.
+// Replica is a running process, as described by a Lease.
 type Replica struct {
 	// Process is the kind, for example "controller". Identity names the replica, for example by its pod.
 	Process, Identity string
