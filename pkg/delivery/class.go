@@ -16,15 +16,15 @@ type Class struct {
 	Generation string
 	// Target identifies the destination. After a change, the whole zone is delivered again.
 	Target string
-	// The Loop, the scheduler of deliveries, closes Provider. If Provider is nil, Err is the reason.
+	// The Loop, the scheduler of deliveries, closes Provider. If nil, Err is the reason.
 	Provider Provider
 	Err      *Error
 	// RequestsPerSecond limits writes and comparisons; 0 means 50.
 	RequestsPerSecond float64
 	Paused            bool
-	// DriftInterval is the time between two comparisons of a zone; 0 means 1 h.
+	// DriftInterval is the time between comparisons of a zone; 0 means 1 h.
 	DriftInterval time.Duration
-	// Servers is sorted; nil means that servers change only with Target.
+	// Servers is sorted. If nil, servers change only with Target.
 	Servers []string
 	// AllowRetain lets zones with Retain stay at the provider after their deletion.
 	AllowRetain bool
@@ -34,9 +34,9 @@ type Zone struct {
 	UID     string
 	Tenant  string
 	Classes []string
-	// FormerClasses no longer deliver the zone, but their servers may still have it.
+	// FormerClasses are other classes that may still have the zone.
 	FormerClasses []string
-	// ExpelledClasses are former classes that lose the zone at once.
+	// ExpelledClasses are former classes. They lose the zone at once.
 	ExpelledClasses []string
 	// Remove is true if the Zone object is being deleted.
 	Remove bool
@@ -44,7 +44,6 @@ type Zone struct {
 	Paused bool
 	// Request, if new, asks for an immediate comparison and retry.
 	Request string
-	// FrozenSerial is the serial to deliver while a terminating namespace deletes its records; 0 means the settled
-	// serial.
+	// FrozenSerial is the serial to deliver while a terminating namespace deletes its records; 0 means none.
 	FrozenSerial serial.Serial
 }

@@ -33,7 +33,7 @@ const (
 // not help.
 const CodeWhole = "whole"
 
-// CodeSigned is the Error.Code of a SerialBehind that two signed answers prove.
+// CodeSigned is the Error.Code of a SerialBehind with the proof of two signed answers.
 const CodeSigned = "TSIG"
 
 const (
@@ -51,7 +51,7 @@ type Error struct {
 	Reason Reason
 	// Code is the provider's code, for example an rcode or HTTP status; "" means none.
 	Code string
-	// Message is for users. It has no secrets, and no text of the provider.
+	// Message is for users, without secrets or text of the provider.
 	Message string
 	// Detail is the provider's text for operators: printable, short, without secrets.
 	Detail string
@@ -85,12 +85,12 @@ func Errorf(reason Reason, format string, args ...any) *Error {
 
 var ErrCannotList = errors.New("the provider cannot list its data")
 
-// ErrNotProven is the result of a health check without a fault, but also without proof of access.
+// ErrNotProven means a health check without a fault, but also without proof of access.
 var ErrNotProven = errors.New("the first zone shows it")
 
 var ErrFenced = errors.New("another worker delivers the zone")
 
-// AsError converts err to an *Error, without the text of foreign errors, because their text may contain a secret.
+// AsError drops the text of other errors, because it may contain a secret.
 func AsError(err error) *Error {
 	var e *Error
 	switch {

@@ -11,7 +11,7 @@ import (
 type Outcome string
 
 const (
-	// OutcomeDelivered means that all servers of the class confirmed Serial, except the RRsets in Failed.
+	// OutcomeDelivered is the confirmation of Serial by all servers of the class, except of the RRsets in Failed.
 	OutcomeDelivered Outcome = "Delivered"
 	OutcomePending   Outcome = "Pending"
 	// OutcomeFailed has its reason in State.Error. RRsets beyond Failed may be missing, too.
@@ -33,7 +33,7 @@ type Event struct {
 	First, Recovered bool
 	// Proven is true if the provider accepted the credentials.
 	Proven bool
-	// ClassError is an error that concerns all zones of the class, for example wrong credentials; nil for none.
+	// ClassError concerns all zones of the class, for example wrong credentials; nil for none.
 	ClassError *Error
 	Drift      Drift
 	// AbsentZone is set if a removal ended because the provider has lacked the zone for a day.

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// WriteOrder puts RRsets whose last write failed behind all others, the oldest failure first, because an attempt that
-// ends early must not starve the others.
+// WriteOrder puts RRsets whose last write failed last, the oldest failure first, because they must not delay others if
+// an attempt ends early.
 type WriteOrder struct {
 	mu       sync.Mutex
 	failures map[name.Name]map[RRsetKey]uint64

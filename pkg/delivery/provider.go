@@ -24,8 +24,8 @@ import (
 type Provider interface {
 	// Deliver writes plan.Zone at plan.Serial. It calls fence before every call that changes the provider, and returns
 	// the fence's error unchanged. Each call, and the wait for servers that fetch the zone, ends within
-	// plan.CallTimeout. If a server lags, the report has the lagging serial, and the Loop calls Deliver again. The
-	// report is valid even if the error is not nil.
+	// plan.CallTimeout. If a server lags, the report has its serial, and the Loop calls Deliver again. The report is
+	// valid even with an error.
 	Deliver(ctx context.Context, plan Plan, fence Fence) (Report, error)
 	// Remove removes the RRsets that Deliver wrote and no others, namely plan.All and those of plan.Changes with an
 	// empty After, if the provider has them.
@@ -36,21 +36,20 @@ type Provider interface {
 	// Health returns nil if the provider accepts the credentials. If the answer does not show this, the error wraps
 	// ErrNotProven.
 	Health(ctx context.Context) error
-	// AskLast asks each server for its zone that changed last, and returns the servers without that serial: they may
-	// have lost other zones, too. A server is returned once, until it confirms again. Nil if servers do not fetch
-	// zones.
+	// AskLast asks each server for its zone that changed last, and returns the servers without that serial, because
+	// they may have lost other zones, too. A server is returned once, until it confirms again. Nil if servers do not
+	// fetch zones.
 	AskLast(ctx context.Context) (lost []string)
 	Abilities() Abilities
 	Close() error
 }
 
-// Abilities describes differences between providers. Abilities is a struct, because a wrapper around a provider would
-// hide optional interfaces.
+// Abilities describes differences between providers. It is a struct, because a wrapper would hide optional interfaces.
 type Abilities struct {
 	// Lists is true if Verify reads the whole zone at the provider, including RRsets of others.
 	Lists bool
-	// OwnApexNS is true if the provider has its own NS records at the apex. The zone's NS records are then not written,
-	// removed or compared.
+	// OwnApexNS is true if the provider has its own apex NS records. The zone's are then not written, removed or
+	// compared.
 	OwnApexNS bool
 	// Fetched is true if servers fetch zones by transfer. A confirmation then needs rows in Report.Servers.
 	Fetched bool
@@ -61,8 +60,7 @@ type Abilities struct {
 
 // Fence is the check before each write to the provider. It returns an error if another worker has begun a later plan of
 // the zone. After an error, nothing may be written. An attempt's first call stores the intent, the serial about to be
-// written. Each call waits for the class's rate limit, so pass the method's ctx. The timeout of a single call would run
-// out during the wait.
+// written. Pass the method's ctx, because each call waits for the class's rate limit.
 type Fence func(ctx context.Context) error
 
 // Plan is one zone at one settled serial. Suppose example.org. had these RRsets at serial 7, confirmed by the
@@ -82,7 +80,6 @@ type Fence func(ctx context.Context) error
 //	         www  A   Before 192.0.2.3   After 192.0.2.4
 //	All      @ NS, mail A, www A, as they are at 8
 //
-// For a zone never delivered, or without a known difference, the plan has Since 0, Changes nil and the same All.
 // Deliver has the effect of this code, in any number of calls:
 //
 //	puts := the After of each of plan.Changes
@@ -92,7 +89,7 @@ type Fence func(ctx context.Context) error
 //	for each set of puts {
 //		held := the RRset of the provider with set.Key(), if the provider can tell
 //		switch {
-//		case held is set:                     // nothing to do, nothing to ask
+//		case held is set:                     // nothing to do
 //		case held is not ours:                // neither Before nor, of an Uncertain plan, in Unconfirmed or History
 //			report.Failed += set, Conflict    // or it is replaced, if the class says so
 //		default:
@@ -221,9 +218,9 @@ type Report struct {
 	Confirmed serial.Serial
 	// Servers has a row for each server, in the class's order; empty for a single service.
 	Servers []Server
-	// Failed has the refused RRsets. They do not prevent the confirmation.
+	// Failed has the refused RRsets, which do not prevent the confirmation.
 	Failed []Failure
-	// Skipped counts failed RRsets that the provider cannot represent. Proven is true if the credentials were accepted.
+	// Skipped counts failed RRsets without a form at the provider. Proven is true if the credentials were accepted.
 	Skipped int
 	Proven  bool
 	// Remains is true if removed RRsets of a Forgotten plan may still be at the provider.
@@ -235,8 +232,7 @@ type Server struct {
 	// Serial is the server's serial of the zone; 0 for none or unknown.
 	Serial serial.Serial
 	Note   string
-	// Err explains why the server lacks the serial, and names the server; nil if the server is expected to fetch the
-	// zone.
+	// Err explains why the server lacks the serial, and names the server; nil if a fetch is expected.
 	Err *Error
 	At  time.Time
 	// DiffersSince is the zone's serial when Content first became ContentDiffers, or 0.
@@ -249,7 +245,7 @@ type Content string
 
 const (
 	ContentDiffers Content = "Differs"
-	// ContentNotCompared means that the server refuses transfers, or was too slow (Note).
+	// ContentNotCompared is for servers with refused or slow transfers (Note).
 	ContentNotCompared Content = "NotCompared"
 )
 
@@ -274,7 +270,7 @@ func (f Failure) Key() RRsetKey { return RRsetKey{f.Name, f.Type} }
 
 type Drift struct {
 	Missing, Differing []RRset
-	// Unfit are RRsets that the provider refuses or cannot represent. Another delivery would not help.
+	// Unfit are RRsets that the provider refuses or cannot represent. Another delivery is no help.
 	Unfit []RRset
 	// Foreign are RRsets written by others, which stay.
 	Foreign []RRset

@@ -25,8 +25,8 @@ type State struct {
 	// Serial, or "" if RRsets may have been removed since.
 	Serial serial.Serial
 	Hash   string
-	// SyncTime is the first confirmation of Serial. DriftCheckTime is the last comparison; it is stored only along with
-	// other changes.
+	// SyncTime is the first confirmation of Serial. DriftCheckTime is the last comparison, stored only with other
+	// changes.
 	SyncTime, DriftCheckTime time.Time
 	Intent                   *Intent
 	Servers                  []Server
@@ -39,8 +39,7 @@ type State struct {
 	// Digests has the RRsetKey.Digest of refused RRsets beyond Refused, ascending.
 	Digests []uint64
 	Error   *StateError
-	// Drifted is True until the repair. The repair is stored with the next other change. Drift lists some of the
-	// RRsets.
+	// Drifted is True until the repair, which is stored with the next other change. Drift lists some of the RRsets.
 	Ready, Drifted Condition
 	Drift          []RRsetKey
 	Request        string
@@ -50,7 +49,7 @@ type State struct {
 	Holder string
 }
 
-// Bounds of a State, because a provider may refuse very many RRsets. MaxRefusal is in octets of a message in Refused.
+// Bounds of a State. MaxRefusal is in octets of a message in Refused.
 const (
 	MaxDigests = 8192
 	MaxRefused = 256
@@ -94,8 +93,8 @@ func (s State) Served() serial.Serial {
 	return least
 }
 
-// Intent records in the store the RRsets that a worker is about to write, so that after a crash the next worker can
-// write them again. lease.PassFence stores the intent before the first write.
+// Intent records in the store the RRsets that a worker is about to write, so that the next worker can write them again
+// after a crash.
 type Intent struct {
 	// Serial is the serial being written; State.Serial is the last confirmed.
 	Serial serial.Serial

@@ -20,14 +20,14 @@ const viewWait = 5 * time.Minute // bounds a removal's wait for its zone's view
 
 // BeginAttempt updates m by f before an attempt to deliver. Leaving becomes true if the class must give up the zone.
 func (m *Memory) BeginAttempt(f *Facts) {
-	// The class changed, so forget its failures.
+	// The class changed.
 	if f.Revision != m.revision {
 		m.revision = f.Revision
 		m.failures, m.refusals.rounds, m.blocked, m.cannotList = 0, 0, false, false
 		m.due.clear(dueRetry, dueRefused, duePoll)
 	}
 
-	// The zone joined or left the class.
+	// The zone joined or left.
 	if wanted := f.ShouldDeliver(); wanted == m.Leaving {
 		m.Leaving = !wanted
 		m.failures, m.blocked = 0, false
@@ -36,7 +36,7 @@ func (m *Memory) BeginAttempt(f *Facts) {
 
 	m.viewed = m.viewed || f.View != nil
 
-	// Accept one request per requestInterval. An earlier request only moves a retry to the end of the interval.
+	// Accept one request per requestInterval. Another only moves a retry to the end of the interval.
 	woken := f.Woken
 	if request := f.Zone.Request; request != "" && request != m.request {
 		if !m.due.isFuture(dueRequest, f.Began) {
@@ -64,7 +64,7 @@ func Next(m Memory, f *Facts) (Memory, Action) {
 }
 
 func (m *Memory) nextAction(f *Facts) Action {
-	// 1. Return at once if there is nothing to decide.
+	// 1. Nothing to decide.
 	wanted := f.ShouldDeliver()
 	switch {
 	case m.due.isFuture(dueRetry, f.Began):
@@ -81,7 +81,7 @@ func (m *Memory) nextAction(f *Facts) Action {
 	if act, mine := m.nextForeign(f); !mine {
 		return act
 	}
-	// 3. Remove a deleted zone, a zone that left the class, or a zone under a former name.
+	// 3. Remove a zone that is deleted, left the class, or has a former name.
 	if !wanted {
 		return m.endDelivery(f)
 	}
@@ -94,12 +94,12 @@ func (m *Memory) nextAction(f *Facts) Action {
 		return m.nextRemoval(f, "the provider has the zone under its former name")
 	}
 
-	// 4. Continue the state of a class with the same target, if the zone leaves it.
+	// 4. Continue the state of a former class with the same target.
 	if m.State.Zone.IsZero() && f.Class.Target != "" && len(f.Claims.LeavingClasses) > 0 && !f.Inherited {
 		return Action{Do: DoInherit, Why: "another class that the zone leaves may have it at the same place"}
 	}
 
-	// 5. Write only with a provider, with the right to the name, and no earlier serial than delivered.
+	// 5. Write only with a provider and the right to the name, and no earlier serial.
 	fqdn, at := f.View.FQDN, f.View.Serial
 	if m.State.Serial != 0 && m.State.Serial.Ahead(at) || m.State.Intent != nil && m.State.Intent.Serial.Ahead(at) {
 		return Action{Do: DoWait, Notable: true, Why: fmt.Sprintf("the view has serial %d and is behind the delivered serial", at)}
@@ -186,7 +186,6 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 	}
 
 	m.scheduleComparison(f)
-	// A permanent error blocks only the serial that failed.
 	if m.blocked && m.blockedAt != at {
 		m.blocked = false
 	}
@@ -236,7 +235,7 @@ func (m *Memory) scheduleComparison(f *Facts) {
 	}
 
 	if !m.due.isSet(dueCompare) {
-		// An overdue first comparison waits up to 10 minutes, so that a restart does not compare all zones at once.
+		// Spread overdue comparisons after a restart.
 		last := m.State.DriftCheckTime
 		if last.IsZero() {
 			last = m.State.SyncTime
@@ -255,7 +254,7 @@ func (m *Memory) scheduleComparison(f *Facts) {
 		m.due[dueCompare] = soon
 	}
 
-	// A server lost a zone since this zone was confirmed.
+	// A server lost a zone.
 	if f.LostAt.After(m.lostAt) {
 		if m.lostAt = f.LostAt; m.State.SyncTime.Before(f.LostAt) {
 			m.due[dueCompare] = now

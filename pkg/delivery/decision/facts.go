@@ -77,7 +77,7 @@ type Facts struct {
 	// ChangedAt is the time of the oldest undelivered change. Removed is true if the class has nothing of the zone.
 	ChangedAt time.Time
 	Removed   bool
-	// LostAt is when a server last lost a zone. Deliveries confirmed before that time are compared.
+	// LostAt is when a server last lost a zone. Deliveries confirmed before are compared.
 	LostAt time.Time
 	View   *View // nil if the zone has no settled content in this process
 	Claims Claims

@@ -29,9 +29,8 @@ type Memory struct {
 	blockedAt serial.Serial
 	refusals  refusals
 	// pending is a serial that was written, but not confirmed by all servers. polls counts the attempts to ask.
-	pending serial.Serial
-	polls   int
-	// cannotList is true if the provider cannot list its content.
+	pending    serial.Serial
+	polls      int
 	cannotList bool
 	drift      driftCount
 	servers    []string
@@ -118,7 +117,7 @@ func (m *Memory) KeepStored(state delivery.State) {
 // BeginUnrecorded begins without a stored intent. m keeps the intent until a state is stored.
 func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsavedIntent = next, next.Intent }
 
-// withoutHolder returns a copy of intent that any worker may continue. While a repeat is due, only the worker me may.
+// withoutHolder lets any worker continue a copy of intent. While a repeat is due, only the worker me may.
 func (m *Memory) withoutHolder(intent *delivery.Intent, me string) *delivery.Intent {
 	if intent == nil {
 		return nil
@@ -130,8 +129,8 @@ func (m *Memory) withoutHolder(intent *delivery.Intent, me string) *delivery.Int
 	return &free
 }
 
-// NextWake returns the time of the next attempt if nothing changes; zero means none. A due retry hides all other
-// causes, because Next waits for it. Other causes count only if due after began.
+// NextWake returns the time of the next attempt if nothing changes; zero means none. A due retry alone counts, because
+// Next waits for it. Other causes count only if due after began.
 func (m *Memory) NextWake(began time.Time) (wake time.Time) {
 	if m.due.isSet(dueRetry) {
 		return m.due[dueRetry]

@@ -19,8 +19,7 @@ import (
 type Result struct {
 	State delivery.State
 	Event delivery.Event
-	// SkipStore prevents the write of State. SkipAll prevents the Event, too. OnlyIfChanged prevents both if State
-	// equals the stored state.
+	// SkipStore prevents the write of State, SkipAll the Event, too. OnlyIfChanged prevents both if State is as stored.
 	SkipStore, SkipAll, OnlyIfChanged bool
 }
 
@@ -302,7 +301,7 @@ func (m *Memory) confirmIntent(f *Facts, planned PlannedWrite, next *delivery.St
 	}
 }
 
-// loseZone forgets the confirmed serial. The intent keeps the earliest serial, in case the old zone comes back.
+// The intent keeps the earliest serial, in case the old zone comes back.
 func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	state := &m.State
 	if state.Serial == 0 {
@@ -316,8 +315,7 @@ func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	state.Serial, state.Hash, state.Intent = 0, "", &intent
 }
 
-// RecordComparison ends a comparison. It sets f.Repair if RRsets or servers need a delivery, and adds the RRsets to the
-// intent.
+// RecordComparison ends a comparison. For a repair, it sets f.Repair and adds the RRsets to the intent.
 func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Result {
 	at := f.View.Serial
 	m.due[dueCompare] = f.Now.Add(f.jitter(f.Class.DriftInterval))
@@ -356,7 +354,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	}
 
 	f.Repair = true
-	// Write the drifted RRsets again, or the whole zone if the intent cannot list them.
+	// Repair the RRsets, or the whole zone if the intent cannot list them.
 	intent := delivery.Intent{Serial: at, From: at, Time: f.Now}
 	if m.State.Intent != nil {
 		intent, f.unconfirmedBefore = *m.State.Intent, unconfirmed
@@ -438,8 +436,8 @@ func (m *Memory) reportComparison(f *Facts) Result {
 	return Result{State: next, Event: event, OnlyIfChanged: true}
 }
 
-// After absentTime and absentAttempts removals in a row without the zone at the provider, the zone counts as removed. A
-// server under reconstruction has the zone back before.
+// A zone missing at the provider counts as removed after absentTime and absentAttempts removals in a row. A server
+// under reconstruction has the zone again before.
 const (
 	absentTime     = 24 * time.Hour
 	absentAttempts = 10

@@ -60,7 +60,7 @@ func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet boo
 	if !quiet && !intent.Equal(&m.takeover.intent) {
 		// Schedule a second write (dueRepeat) over late calls of the other worker. Failures do not postpone it. If the
 		// other delivery begins and ends at the same serial, its late calls write the content of that serial, so only
-		// RRsets changed later need the second write.
+		// RRsets changed later need it.
 		m.takeover.wroteWhole, m.takeover.oneSerial = false, intent.From != 0 && intent.From == intent.Serial
 		if !once {
 			m.due[dueRepeat] = f.Began.Add(f.RepeatAfter)

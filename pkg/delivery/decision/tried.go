@@ -15,11 +15,10 @@ import (
 
 // PlannedWrite has the plans of a DoDeliver, and the intent to store before the write.
 type PlannedWrite struct {
-	Plans       []delivery.Plan
-	Intent      delivery.Intent
-	Repeat      bool
-	stateBefore delivery.State
-	// unconfirmedBefore are the RRsets refused or half written before.
+	Plans             []delivery.Plan
+	Intent            delivery.Intent
+	Repeat            bool
+	stateBefore       delivery.State
 	unconfirmedBefore map[delivery.RRsetKey]bool
 }
 
@@ -30,7 +29,6 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 		return PlannedWrite{}, err
 	}
 
-	// The intent lists the RRsets that may be half written after a crash.
 	intent := delivery.Intent{Serial: f.View.Serial, From: f.View.Serial, Holder: f.Identity}
 	if m.State.Intent != nil {
 		intent.From = m.State.Intent.From
@@ -41,7 +39,6 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	intent.RRsets, intent.Unlisted = listHalfWritten(m.State.Intent, plans...)
 	intent.Unlisted = intent.Unlisted || intent.From == 0 || m.hasUnlistedRefusals()
 
-	// The second write of a taken-over zone.
 	if repeat && m.takeover.wroteWhole {
 		state := m.State
 		state.Serial = 0

@@ -20,8 +20,7 @@ const stallTimeout = 5 * time.Minute
 // ErrConflict means that the state has changed since the load. The store is unchanged.
 var ErrConflict = errors.New("another worker or client changed the delivery")
 
-// Store keeps the state of each delivery (a zone at a class of name servers) for the next worker. Calls for different
-// Keys may be concurrent.
+// Store keeps the state of each delivery for the next worker. Calls for different Keys may be concurrent.
 type Store interface {
 	// Load reads a state. It must not use a cache, because by this read the fence detects another worker. A missing
 	// delivery has the zero State.
@@ -46,7 +45,7 @@ type Lease struct {
 	Limiter      *rate.Limiter
 
 	mu sync.Mutex
-	// nextState is stored by the first call of the fence, unless covered. recorded is true after that.
+	// nextState is stored by the fence's first call, unless covered.
 	nextState delivery.State
 	recorded  bool
 	// covered is true if the stored state lets only this worker begin without an intent. begun is true once the fence
@@ -62,9 +61,8 @@ func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.nextState, l.covered, l.recorded, l.begun, l.fenceErr = next, covered, false, false, nil
 }
 
-// PassFence returns an error if another worker has taken over the delivery. An attempt calls PassFence before each
-// write to the provider. The first call stores the intent (the serial to write), and later calls check it. A covered
-// worker needs no intent, and checks that it still is State.Holder.
+// PassFence is the delivery.Fence of an attempt. The first call stores the intent (the serial to write), and later
+// calls check it. A covered worker needs no intent, and checks that it still is State.Holder.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -28,7 +28,7 @@ type Source struct {
 
 // FindDeliverable returns the content of a zone for name servers, or nil if unknown. This is the newest content without
 // unfinished cascades (changes in many steps) or the hold after a mass deletion. While a terminating namespace deletes
-// its Records, FindDeliverable returns the content before the deletions, at zone.FrozenSerial.
+// its Records, this is the content before, at zone.FrozenSerial.
 func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	settled, ok := s.Views.Settled(zone.UID)
 	if !ok {
@@ -75,12 +75,12 @@ func listUnconfirmed(i *delivery.Intent) []delivery.RRsetKey {
 	return slices.Concat([]delivery.RRsetKey{}, i.RRsets)
 }
 
-// MakePlans returns the plans from state to snapshot, usually one. If the extent of an earlier write is unknown, the
-// first plan writes the whole zone, and a second removes RRsets that the zone no longer has.
+// MakePlans returns the plans from state to snapshot, usually one. After a partial write of unknown extent, the first
+// writes the whole zone, and a second removes RRsets that the zone no longer has.
 func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) ([]delivery.Plan, error) {
 	plan := s.PlanZone(snapshot)
 	plan.Since, plan.Delivered = state.Serial, state.Serial != 0
-	// 1. Without an intent, the state is certain. Plan the changes since the confirmed serial.
+	// 1. Without an intent, plan the changes since the confirmed serial.
 	intent := state.Intent
 
 	if intent == nil {
@@ -97,7 +97,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 		return []delivery.Plan{plan}, nil
 	}
 
-	// 2. With an intent, find the RRsets that may differ at the provider, with their former content.
+	// 2. With an intent, find the RRsets that may differ at the provider.
 	plan.Uncertain, plan.Unconfirmed = true, listUnconfirmed(intent)
 
 	former := map[delivery.RRsetKey][]dns.Entry{}
@@ -128,7 +128,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 		}
 	}
 
-	// 3. If all of them are known, write only those. Otherwise write the whole zone.
+	// 3. Write only these RRsets if all are known, or else the whole zone.
 	unconfirmed := toChanges(snapshot, touched)
 	if known && state.Serial != 0 && intent.From != 0 {
 		plan.Changes = unconfirmed
@@ -236,7 +236,7 @@ func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
 }
 
 // PlanRemoval plans the removal of the zone in state. Without a snapshot of that name, the plan has only left (nil if
-// unknown) and the intent's RRsets, and the provider adds the RRsets that it lists itself.
+// unknown) and the intent's RRsets, and the provider adds its own.
 func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
 	left []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone
@@ -263,7 +263,7 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 		return plan, nil
 	}
 
-	// Add the RRsets that the zone had since the earliest serial that may be at the provider.
+	// Add the RRsets of every serial that may be at the provider.
 	whole := s.PlanZone(snapshot)
 	plan.SOA, plan.All = whole.SOA, whole.All
 

@@ -23,18 +23,18 @@ var (
 	errStopping   = errors.New("the loop is stopping")
 )
 
-// attempt is a single run of a delivery. It performs the actions that package decision returns, up to a wait.
+// attempt is a single run of a delivery.
 type attempt struct {
 	key      delivery.Key
 	config   *Config
 	siblings siblings
 	memory   *decision.Memory
 	provider delivery.Provider
-	// snapshot is the content to deliver or remove; nil if unknown. lastContent is the last content of a removed zone.
+	// snapshot is the content to deliver or remove; nil if unknown.
 	snapshot, lastContent *zoneview.Snapshot
 	facts                 decision.Facts
 	lease                 lease.Lease
-	// removing is true during a removal. A pause of the zone does not stop a removal.
+	// removing is true during a removal, which a pause does not stop.
 	removing bool
 }
 
@@ -186,7 +186,6 @@ func (a *attempt) handleStoreError(ctx context.Context, what string, err error) 
 	a.config.Logger.Warn("The delivery could not be stored or read", "what", what, "uid", a.key.UID, "class", a.key.Class, "err", err)
 }
 
-// checkStopped reports whether the fence or the Loop stopped the attempt, so that there is no result.
 func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 	err, began := a.lease.FenceError()
 	switch {
@@ -365,7 +364,7 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 	return true
 }
 
-// guardCall turns a panic into an error, because the content of one zone must not stop other zones.
+// guardCall turns a panic into an error, because a zone's content must not stop other zones.
 func (c *Config) guardCall(class delivery.Class, method string, f func() error) (err error) {
 	defer func() {
 		if crash := recover(); crash != nil {

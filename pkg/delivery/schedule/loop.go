@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Loop keeps every zone at its settled serial in each of its classes. It is safe for concurrent use.
+// Loop keeps every zone at its settled serial in each of its classes, and is safe for concurrent use.
 type Loop struct {
 	config Config
 
@@ -34,11 +34,11 @@ type Loop struct {
 	closing sync.WaitGroup
 }
 
-// knownZone is a zone as last passed to SetZone. Loop.mu guards it.
+// knownZone is a zone as last passed to SetZone, guarded by Loop.mu.
 type knownZone struct {
 	delivery.Zone
 	items map[string]*item
-	// lastContent is the last content of a removed zone, or of a zone without a rule for its name. Its records are
+	// lastContent is the last content of a removed zone, or of a zone without a rule for its name, whose records are
 	// removed at providers. Nil for other zones.
 	lastContent *zoneview.Snapshot
 }
@@ -192,8 +192,8 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	l.enqueueClass(c)
 }
 
-// RemoveClass forgets a class, and returns true, also for an unknown name. The result is false, without effect, until
-// all zones are withdrawn from the servers of the class.
+// RemoveClass forgets a class. The result is false, without effect, until all zones are withdrawn from the servers of
+// the class.
 func (l *Loop) RemoveClass(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -268,8 +268,8 @@ func (l *Loop) RemoveZone(uid string) {
 	}
 }
 
-// Health asks the servers of a class through its provider, and returns the fault, or nil. Without a fault, or with
-// ErrNotProven, it retries deliveries that failed because of the class.
+// Health asks the servers of a class, and returns the fault, or nil. Without a fault, or with ErrNotProven, deliveries
+// that failed because of the class are retried.
 func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -300,11 +300,11 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	return err
 }
 
-// lostInterval is the time between two rounds of comparisons for a server, since machines that share an address may
-// answer in turns. lostPause is the same for a class.
+// lostInterval separates a server's rounds of comparisons, since machines that share an address may answer in turns.
+// lostPause separates a class's rounds.
 const lostInterval, lostPause = time.Minute, 3 * time.Second
 
-// losses has the servers that wait for a round of comparisons, and the time of each server's last round.
+// losses has the servers waiting for a round of comparisons, and each server's last round.
 type losses struct {
 	waiting map[string]bool
 	rounds  map[string]time.Time
@@ -334,8 +334,8 @@ func (o *losses) beginRound(lost []string, now time.Time) []string {
 	return nil
 }
 
-// AskLast asks each server of a class for its zone that changed last. If a server has an earlier serial than confirmed,
-// or no zone, all zones of the class are compared at once, because the server may have lost others, too.
+// AskLast calls the provider's AskLast. If a server has lost a change or a zone, all zones of the class are compared at
+// once.
 func (l *Loop) AskLast(ctx context.Context, class string) {
 	l.mu.Lock()
 	c := l.classes[class]

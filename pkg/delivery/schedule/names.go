@@ -14,9 +14,9 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names has the right of each delivery to use a zone's name in a class. Two zones of different views may have the same
-// name, for example example.org., and would mix their records at the servers. So the class delivers only one of them.
-// Loop.mu guards all fields.
+// names has the right of each delivery to use a zone's name in a class. A class delivers one zone of a name, because
+// zones of different views may have the same name, for example example.org., and would mix their records at the
+// servers. Loop.mu guards all fields.
 type names struct {
 	// rights has the names of each delivery: the name in the stored state, and a name claimed before the first write.
 	rights map[delivery.Key]*right

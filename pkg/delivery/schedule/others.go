@@ -54,7 +54,6 @@ func (l *Loop) updateNames(i *item) {
 	l.wakeAll(l.names.updateNames(i.key, []delivery.State{i.State, i.Stored}, i.Leaving && i.Loaded, over))
 }
 
-// siblings lets an attempt read and claim names in competition with other deliveries.
 type siblings struct {
 	loop *Loop
 	item *item

@@ -23,8 +23,8 @@ type job struct {
 	timer                                     *time.Timer
 }
 
-// queue runs the deliveries (jobs) of a class, with a limited number of workers. If the provider is down, the queue
-// pauses all jobs, and checks the provider's health in between. The mutex is held during every method.
+// queue runs the deliveries (jobs) of a class with a limited number of workers. If the provider is down, all jobs
+// pause, and the queue checks the provider's health in between. The mutex is held during every method.
 type queue struct {
 	mu      *sync.Mutex
 	workers int
@@ -144,9 +144,9 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// endRun ends a run of a job and frees its worker. If pause is not nil, the provider failed, and the queue pauses all
-// jobs for pause.RetryAfter or a growing delay. If the run worked (a change or comparison), the failed jobs are
-// retried. A run from before a change of the class (an old revision) has neither effect.
+// endRun ends a run of a job. If pause is not nil, the provider failed, and the queue pauses all jobs for
+// pause.RetryAfter or a growing delay. If the run worked (a change or comparison), the failed jobs are retried. A run
+// from before a change of the class (an old revision) has neither effect.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// A zone with more than maxTransferred records is compared by its SOA and a random sample of askedRRsets RRsets.
+	// A larger zone is compared by its SOA and a random sample of askedRRsets RRsets.
 	maxTransferred, askedRRsets = 100_000, 100
 	// A transfer may have the octets of the zone's text, recordOctets for each record, and spareOctets, because servers
 	// may send and sign each record alone.
@@ -73,13 +73,11 @@ func measureZone(plan delivery.Plan) (m zoneSummary) {
 	return m
 }
 
-// naming limits the simultaneous comparisons that name the differing RRsets, because they hold every RRset of the zone
-// in memory.
+// naming limits the comparisons that name differing RRsets, because they hold the zone's RRsets in memory.
 var naming = make(chan struct{}, 4)
 
-// comparison finds out whether a server has the same records as the zone, without a signer's records. A digest adds the
-// hashes of the zone's RRsets, and subtracts the hashes of the server's records. If the digest is zero at the end, the
-// data are equal.
+// comparison finds out whether a server has the zone's records, apart from a signer's. A digest adds the hashes of the
+// zone's RRsets, and subtracts the hashes of the server's records. If the digest ends at zero, the data are equal.
 type comparison struct {
 	plan   delivery.Plan
 	digest digest

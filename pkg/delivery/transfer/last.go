@@ -14,9 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// confirmations has, for each secondary, the zone with the newest confirmed change. AskLast queries the serial of this
-// zone each second. If the serial is earlier than confirmed, the secondary has lost changes, for example by a restart
-// from an old disk, and all zones are compared.
+// confirmations has, for each secondary, the zone with the newest confirmed change. AskLast queries this zone. An
+// earlier serial than confirmed means that the secondary has lost changes, for example by a restart from an old disk.
 type confirmations struct {
 	mu          sync.Mutex
 	bySecondary map[string]confirmation // by name

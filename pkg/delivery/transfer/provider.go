@@ -21,9 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Members looks up the zones that the primary servers offer to the secondaries of a class. A zone is a member from the
-// first planned write in its Delivery until the Delivery is deleted. Only stored Deliveries count, so that a controller
-// that has lost its lease can neither add nor remove zones.
+// Members looks up the zones that the primary servers offer to the secondaries of a class. Only stored Deliveries
+// count, so that a controller that has lost its lease can neither add nor remove zones.
 type Members interface {
 	// Name returns the name, such as example.org., of the member with a UID; zero if there is none.
 	Name(uid string) name.Name
@@ -47,9 +46,9 @@ type Config struct {
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
 	// NeedsFullTransfer reports whether no incremental transfer leads from since to until. Nil means always.
 	NeedsFullTransfer func(uid string, since, until serial.Serial) bool
-	// SampleInterval is the time between comparisons of a secondary's data; 0 means a day.
+	// SampleInterval is the time between comparisons of data; 0 means a day.
 	SampleInterval time.Duration
-	// DriftInterval is the class's interval of comparisons, for AskLast; 0 means the default.
+	// DriftInterval is the class's, for AskLast; 0 means the default.
 	DriftInterval time.Duration
 	// Dial connects over TCP to signing secondaries, and over UDP to all; nil means dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -178,8 +177,8 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, ctx.Err()
 }
 
-// Health asks each secondary for the SOA of its catalog, or of the root. A secondary that does not serve this zone
-// proves nothing. The error is then ErrNotProven, if no secondary has another error.
+// Health asks each secondary for the SOA of its catalog, or of the root. A secondary without this zone proves nothing.
+// The error is then ErrNotProven, if no secondary has another error.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
 		return fmt.Errorf("the class names no secondary to ask; any server with its key may transfer its zones: %w",

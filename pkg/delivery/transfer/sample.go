@@ -179,7 +179,7 @@ func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Pl
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("it has not transferred the zone in %s", limit)
 		}
-		// A refused transfer is no difference. The row explains why the data cannot be compared.
+		// A refused transfer is no difference.
 		row.Content, row.DiffersSince = delivery.ContentNotCompared, 0
 		if row.Note = fmt.Sprintf("not compared: %v", withoutPorts(err)); refused {
 			row.Note = "not compared: it refuses to transfer the zone to the controller; let its key or address transfer, " +

@@ -38,7 +38,7 @@ const (
 	zoneShare, classShare = 4, 0.5
 )
 
-// pace is a rate limit: the next transfer may begin at free.
+// pace is a rate limit. free is the next permitted begin.
 type pace struct{ free time.Time }
 
 func (p *pace) charge(now time.Time, elapsed time.Duration, octets int, perSecond int, share float64) {
@@ -65,7 +65,7 @@ type signer struct {
 	digest digest
 	soa    string
 	whole  bool
-	// matches pairs serials of the signer with serials of the zone, the newest last.
+	// matches pairs the signer's serials with the zone's, the newest last.
 	matches []match
 	pace    pace
 }
@@ -100,8 +100,7 @@ func (p *Provider) forgetSignedZone(plan delivery.Plan) {
 	delete(p.zones, signedKey{plan.UID, plan.Zone})
 }
 
-// askSigner transfers a signed zone and maps the signer's serial to the zone's serial. While the rate limit forbids a
-// transfer, askSigner returns the last match.
+// While the rate limit forbids a transfer, askSigner returns the last match.
 func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) probe {
 	z := p.ensureSignedZone(plan)
 	z.mu.Lock()
@@ -114,7 +113,6 @@ func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Pla
 
 	if known.serial != observed {
 		wait := p.waitToTransfer(known)
-		// Wait for a short time, and report a longer one.
 		if 0 < wait && wait <= shortWait {
 			select {
 			case <-time.After(wait):
