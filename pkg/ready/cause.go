@@ -67,7 +67,7 @@ func awaitClass(class string, before *metav1.Condition, since time.Time) Judgeme
 		stepFindServer)
 }
 
-// stepFindServer leaves out the name of the faulty server, because tenants read the text.
+// stepFindServer leaves out the server's name, because tenants read the text.
 const stepFindServer = "finds the server with kubectl kubizone doctor, or in status.servers of the zone's Delivery"
 
 func (f *Facts) findDeadController() Judgement { return JudgeController(f.Processes.Controller) }
@@ -87,8 +87,7 @@ func newCause(reason, what, role, step string) Judgement {
 
 func formatTime(at time.Time) string { return at.UTC().Format("15:04:05Z on 2 January") }
 
-// keepsReady reports whether to keep a Ready that names a dead process, because the Lease does not show yet whether the
-// process works.
+// keepsReady reports whether a Ready that names a dead process stays, until the Lease shows whether the process works.
 func (p *Processes) keepsReady(before *metav1.Condition) bool {
 	return before != nil && (before.Reason == v1alpha1.ReasonNoController && p.Controller.Unsure ||
 		before.Reason == v1alpha1.ReasonNoPrimary && p.Primary.Unsure)

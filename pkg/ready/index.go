@@ -299,9 +299,8 @@ func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bo
 	return map[string]string{class.LabelNamespaceName: namespace}, false
 }
 
-// InForce returns a zone's classes in force, the DNSClasses of its name servers. A class delivers a single zone of a
-// name. So for a zone of another view, taken has the classes in force for the default view's zone of this name, and
-// force excludes them.
+// InForce returns a zone's classes in force. A class delivers a single zone of a name. So for a zone of another view,
+// taken has the classes of the default view's zone of this name, and force excludes them.
 func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
 	of, _ := x.LabelsOf(zone.Namespace)
 	all := x.AllClasses()

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// ReasonDNSClassNotFound is the reason if a zone names an absent class.
 const ReasonDNSClassNotFound delivery.Reason = "DNSClassNotFound"
 
 type InForce struct {

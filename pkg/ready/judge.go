@@ -21,8 +21,7 @@ import (
 
 // Facts is the input for the condition Ready of a Zone (JudgeZone) and of its Records (ProgressOf).
 type Facts struct {
-	Zone *v1alpha1.Zone
-	// InForce has the classes that deliver the zone.
+	Zone    *v1alpha1.Zone
 	InForce InForce
 	// Frozen is true if the stored content does not match status.hash.
 	Frozen bool
@@ -113,7 +112,6 @@ func confirmedBy(all serial.Serial) Judgement {
 	return Judgement{metav1.ConditionTrue, v1alpha1.ReasonDelivered, fmt.Sprintf("every class in force has confirmed serial %d", all)}
 }
 
-// JudgeZone returns the Ready of a Zone.
 func JudgeZone(f *Facts) Judgement {
 	zone := f.Zone
 	if zone.DeletionTimestamp != nil {

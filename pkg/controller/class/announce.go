@@ -97,7 +97,7 @@ func referTo(zone *v1alpha1.Zone) runtime.Object {
 
 const maxRefusals = 20
 
-// logRefusals logs the provider's texts, because tenants must not read them in Events.
+// Tenants must not read the provider's texts, so they are only logged.
 func logRefusals(zone *v1alpha1.Zone, class string, refused []delivery.Failure) {
 	for n, failure := range refused {
 		if n == maxRefusals {

@@ -14,22 +14,21 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// sighting is a secondary's answer that makes the controller ask the API server to raise the zone's serial. Without a
-// raise, the secondary would not transfer the zone, because its serial is ahead of the zone's, or equal but with other
-// data (differs).
+// sighting is a secondary's answer that needs a raise of the zone's serial by the API server. Otherwise the secondary
+// would not transfer the zone, because its serial is ahead of the zone's, or equal but with other data (differs).
 type sighting struct {
 	// serial is the serial to exceed: the secondary's, or with differs the next.
 	serial   serial.Serial
 	differs  bool
 	probedAt time.Time
-	// accepted is the Zone's annotation AcceptSerial. With it, the owner allows a raise above serial.MaxRepair. It is
-	// "" with differs.
+	// accepted is the Zone's annotation AcceptSerial, by which the owner allows a raise above serial.MaxRepair; "" with
+	// differs.
 	accepted string
 }
 
 func furthestAhead(f *ready.Facts) (sighting, bool) {
 	if status := f.Zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Phase != v1alpha1.DNSSECSigning {
-		// Servers have the signer's serials. At the end of signing, the signing controller uses the one raise per day.
+		// Servers have the signer's serials. The daily raise is left to the signing controller, for the end of signing.
 		return sighting{}, false
 	}
 	furthest := sighting{accepted: f.Zone.Annotations[v1alpha1.AnnotationAcceptSerial]}

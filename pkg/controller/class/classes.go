@@ -30,7 +30,7 @@ const (
 )
 
 // classSync passes each class (DNSClass or Bind9Cluster) to the Loop, the scheduler of deliveries, and writes the
-// status of the class. It removes the finalizer of a deleted DNSClass without Deliveries.
+// status of the class.
 type classSync struct {
 	*shared
 	providers   providers
@@ -209,7 +209,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	stale := known != nil && known.stale
 	c.mu.Unlock()
 
-	// 1. Release or forget a class that goes or has gone.
+	// 1. Release or forget a deleted class.
 	if of != nil && of.UID == "" {
 		return nil // the Bind9Clusters are not listed yet
 	}
@@ -228,7 +228,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 		}
 		return nil
 	}
-	// 2. If the class is unchanged, update only the interval and the servers.
+	// 2. Unchanged, except perhaps interval or servers.
 	if known != nil && !stale && known.uid == of.UID && known.generation == of.Generation &&
 		maps.Equal(known.secrets, c.providers.digestSecrets(ctx, known.secrets)) {
 		now, servers := c.driftInterval(of, known.abilities), c.listServers(of)
@@ -363,7 +363,7 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 }
 
 // driftInterval returns the time between comparisons of a zone. This is the class's interval, doubled until queries
-// keep within half of requestsPerSecond. A class without an interval whose servers fetch zones also keeps within its
+// keep within half of requestsPerSecond. A class of transferring servers without an interval also keeps within its
 // share of allPerSecond.
 func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50

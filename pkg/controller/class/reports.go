@@ -61,8 +61,7 @@ func newRefusals(failed []delivery.Failure, before map[delivery.RRsetKey]*delive
 	return fresh
 }
 
-// takeDelivery takes over the state in a Delivery. After a report of the Loop, it does so only for another worker's
-// later serial.
+// After a report of the Loop, a Delivery counts only with another worker's later serial.
 func (r *reports) takeDelivery(key delivery.Key, one *v1alpha1.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -34,15 +34,15 @@ type zoneSync struct {
 	memory map[cache.ObjectName]*zoneMemory
 }
 
-// zoneMemory has the last outcome of a zone's sync, so that the next sync passes on and writes only changes. It needs
-// no lock, because the queue gives a zone to one worker at a time.
+// zoneMemory has the last outcome of a zone's sync, so that the next sync writes only changes. It needs no lock,
+// because the queue gives a zone to one worker at a time.
 type zoneMemory struct {
 	// desired was last passed to the Loop.
 	desired delivery.Zone
 	// progress has the serials that classes had confirmed at the last sync.
 	progress  *ready.Progress
 	lastWrite readyWrite // of the condition Ready
-	// askedSighting is the reason of the last request to the API server to raise the serial.
+	// askedSighting is the last sighting passed to the API server.
 	askedSighting sighting
 }
 
