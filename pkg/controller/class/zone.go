@@ -170,6 +170,7 @@ func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid stri
 }
 
 func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts) error {
+	// 1. Judge Ready.
 	var j ready.Judgement
 	var ahead sighting
 	zone := f.Zone
@@ -185,6 +186,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	if j.Reason == v1alpha1.ReasonPending {
 		z.queue.AddAfter(task{zoneTask, zone.Namespace, zone.Name}, ready.AwaitAfter)
 	}
+	// 2. Judge Stalled.
 	waits := j.AsCondition()
 	if j.Status == "" || j.Reason == v1alpha1.ReasonNotDelegatedOrServable {
 		waits = ready.FirstFalse(zone.Status.Conditions, v1alpha1.ConditionDelegated, v1alpha1.ConditionServable)
@@ -195,6 +197,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	if ahead.serial == 0 && (m.lastWrite == now || hasJudgement(zone, j, stalled)) {
 		return nil
 	}
+	// 3. Write both.
 	written := zone.Status.Serial
 	if ahead.serial != 0 {
 		written = int64(ahead.serial) // the API server raises the zone's serial past it, if S6.11 allows
@@ -204,6 +207,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	if err != nil {
 		return err
 	}
+	// 4. Report in Events.
 	before := ready.StalledOf(zone.Status.Conditions)
 	// The cached Zone may still be stalled.
 	ended := before != nil && stalled == nil && (m.lastWrite == readyWrite{} || m.lastWrite.stalled)
