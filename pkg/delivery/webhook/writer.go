@@ -190,7 +190,7 @@ func (w *writer) writeWaiting(ctx context.Context) error {
 	items := w.waiting
 	w.waiting, w.size = nil, 0
 	if len(items) > 1 && !w.skipRest {
-		// If the query fails, single requests suffice. It must not block writes.
+		// Without an answer, single requests suffice. The query must not block writes.
 		if has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, protocol.FeatureBatch); err == nil && has {
 			done, err := w.writeBatch(ctx, items)
 			if done || err != nil {
@@ -272,7 +272,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 		if result.Success == nil || !*result.Success || result.Status/100 != 2 {
 			refusal = alone.explainFailure(result.Error, result.Success != nil)
 		}
-		// The server has processed all items, so later results count even after the attempt's end.
+		// The server has processed all items, so later results count even if this result ends the attempt.
 		if err := w.recordOutcome(ctx, items[at], refusal, true); err != nil && ended == nil {
 			ended = err
 		}
@@ -350,6 +350,7 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 		}
 	}
 
+	// The failure concerns this RRset.
 	w.failRRset(i.key, failure)
 	w.provider.order.Note(w.plan.Zone, i.key, true)
 
@@ -360,6 +361,7 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 		w.refusedItems = append(w.refusedItems, i)
 	}
 
+	// After failures without a clear cause, ask for the server's health.
 	if !strange && failure.Reason != delivery.ReasonServerError && failure.Reason != delivery.ReasonServerUnreachable {
 		w.streak = 0
 		return nil
