@@ -98,7 +98,6 @@ func (w *Watcher) LifeOf(process string) Life {
 	return w.lives[process]
 }
 
-// Run lists the Leases until ctx ends.
 func (w *Watcher) Run(ctx context.Context) {
 	tick := time.NewTicker(lookInterval)
 	defer tick.Stop()
@@ -115,6 +114,7 @@ func (w *Watcher) Run(ctx context.Context) {
 func (w *Watcher) readLeases(ctx context.Context) {
 	asking, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
+	// Without an answer, the last lives stay.
 	all, err := w.leases.List(asking, metav1.ListOptions{LabelSelector: LabelProcess})
 	if err != nil {
 		if !w.failed && ctx.Err() == nil {
@@ -189,6 +189,7 @@ func (w *Watcher) setLives(lives map[string]Life, replicas []Replica) {
 
 func decideLives(sights map[string]sight, now time.Time) map[string]Life {
 	lives, works := map[string]Life{}, map[string]bool{}
+	// A process works if any replica renewed a Lease recently.
 	for _, one := range sights {
 		life := lives[one.Process]
 		switch recent := now.Sub(one.seen) < EndAfter; {
