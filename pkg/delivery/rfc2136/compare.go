@@ -228,7 +228,7 @@ func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change
 	return append(rest, w.reviseChanges(conceded, held)...), nil
 }
 
-// mayReplace reports whether the server's RRset is ours, because the zone had it at a serial that may be at the server.
+// mayReplace reports whether the RRset is ours: the zone had it at a serial that may be at the server.
 func (w *work) mayReplace(present delivery.RRset, change delivery.Change) bool {
 	switch {
 	case len(present.Data) == 0, w.config.Replace, sameData(present, change.Before), sameData(present, change.After):

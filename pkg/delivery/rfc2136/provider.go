@@ -42,7 +42,7 @@ type Provider struct {
 	order delivery.WriteOrder
 
 	mu sync.Mutex
-	// foreign has, by UID, the foreign data in place of a zone's RRsets at the last comparison. It is only a hint.
+	// foreign has, by UID, the foreign data in place of a zone's RRsets at the last comparison, as a hint.
 	foreign  map[string]map[delivery.RRsetKey][]delivery.RRset
 	lastZone name.Name
 }

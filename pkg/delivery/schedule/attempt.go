@@ -23,7 +23,6 @@ var (
 	errStopping   = errors.New("the loop is stopping")
 )
 
-// attempt is a single run of a delivery.
 type attempt struct {
 	key      delivery.Key
 	config   *Config

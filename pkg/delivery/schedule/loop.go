@@ -53,7 +53,8 @@ type knownClass struct {
 	losses   losses
 }
 
-// item is a delivery, the task to keep a zone up to date at the servers of a class. Each run of the job is an attempt.
+// item is a delivery, the task to keep a zone up to date at the servers of a class. An item is a job of the class's
+// queue, and each run of the job is an attempt.
 type item struct {
 	key   delivery.Key
 	class *knownClass

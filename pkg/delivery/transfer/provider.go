@@ -41,8 +41,8 @@ type Config struct {
 	// reads the stored serial, because a secondary may learn of a change before this process.
 	ServedSerial func(uid string) serial.Serial
 	LatestSerial func(ctx context.Context, uid string) (serial.Serial, error)
-	// Changes returns the changes of each serial after since up to until, to recognise a signer's content. If they are
-	// trimmed, it returns an error. May be nil.
+	// Changes returns the changes of each serial after since up to until, to recognise a signer's content, or an error
+	// if they are trimmed. May be nil.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
 	// NeedsFullTransfer reports whether no incremental transfer leads from since to until. Nil means always.
 	NeedsFullTransfer func(uid string, since, until serial.Serial) bool
@@ -266,6 +266,7 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 			switch {
 			case ended():
 				return
+			// A later serial counts if two answers have it, and the stored zone has not.
 			case now.err == nil && !s.ownSerials() && p.mayBeAhead(plan, now.serial):
 				if before.serial != now.serial {
 					before, pause = now, secondLook
