@@ -78,8 +78,8 @@ var (
 )
 
 // Check returns a *LocalAddressError for an address near the process, forbidden to classes by default: loopback,
-// link-local, site-local, cloud metadata, unspecified or multicast, also embedded in an IPv6 address. Otherwise it
-// returns nil.
+// link-local, site-local, cloud metadata, unspecified or multicast, also embedded in an IPv6 address. Other addresses
+// give nil.
 func Check(address netip.Addr) error {
 	plain := address.Unmap().WithZone("")
 	if kind := kindOf(plain); kind != "" {
