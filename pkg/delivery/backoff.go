@@ -36,7 +36,7 @@ func (b Backoff) Delay(attempt int) time.Duration {
 	return min(delay, b.Max)
 }
 
-// RetryDelay returns e.RetryAfter if set; Slow after a permanent error or an exceeded quota.
+// RetryDelay returns e.RetryAfter if set, Slow after a permanent error or an exceeded quota, or else Delay(failures).
 func (b Backoff) RetryDelay(e *Error, failures int, jitter func(time.Duration) time.Duration) time.Duration {
 	switch {
 	case e.RetryAfter > 0:

@@ -25,15 +25,15 @@ const (
 	ReasonQuotaExceeded        Reason = "QuotaExceeded"
 	ReasonSerialBehind         Reason = "SerialBehind"
 	ReasonServerWentBack       Reason = "ServerWentBack"
-	// ReasonContentDiffers means that a server has other data at the zone's serial (S6.11).
+	// ReasonContentDiffers is for a server with the zone's serial, but other data.
 	ReasonContentDiffers Reason = "ContentDiffers"
 )
 
-// CodeWhole is the Error.Code of a ContentDiffers that lasts after a transfer of the whole zone: another serial would
+// CodeWhole is the Error.Code of a ContentDiffers that lasts after a transfer of the whole zone. A higher serial would
 // not help.
 const CodeWhole = "whole"
 
-// CodeSigned is the Error.Code of a SerialBehind proven by two signed answers (S6.11).
+// CodeSigned is the Error.Code of a SerialBehind with the proof of two signed answers.
 const CodeSigned = "TSIG"
 
 const (
@@ -49,14 +49,14 @@ const (
 
 type Error struct {
 	Reason Reason
-	// Code is the provider's, such as an rcode or HTTP status; "" means none.
+	// Code is the provider's code, for example an rcode or HTTP status; "" means none.
 	Code string
-	// Message is for users, without secrets or foreign text.
+	// Message is for users, without secrets or text of the provider.
 	Message string
-	// Detail is the provider's text for operators (S6.13): printable, short, without secrets.
+	// Detail is the provider's text for operators: printable, short, without secrets.
 	Detail string
-	// Permanent prevents retries until zone, class or credentials change, or Zone.Request asks. Comparisons still retry
-	// refused RRsets.
+	// Permanent prevents retries until the zone, class or credentials change, or Zone.Request asks. Comparisons still
+	// retry refused RRsets.
 	Permanent bool
 	// RetryAfter is the delay before a retry; 0 means the usual backoff.
 	RetryAfter time.Duration
@@ -85,12 +85,12 @@ func Errorf(reason Reason, format string, args ...any) *Error {
 
 var ErrCannotList = errors.New("the provider cannot list its data")
 
-// ErrNotProven means that a health check found no fault, but no proof of access either.
+// ErrNotProven means a health check without a fault, but also without proof of access.
 var ErrNotProven = errors.New("the first zone shows it")
 
 var ErrFenced = errors.New("another worker delivers the zone")
 
-// AsError leaves out the text of other errors: it may contain a secret.
+// AsError drops the text of other errors, because it may contain a secret.
 func AsError(err error) *Error {
 	var e *Error
 	switch {

@@ -11,7 +11,7 @@ import (
 type Outcome string
 
 const (
-	// OutcomeDelivered means that all servers of the class confirmed Serial, except the RRsets in Failed.
+	// OutcomeDelivered is the confirmation of Serial by all servers of the class, except of the RRsets in Failed.
 	OutcomeDelivered Outcome = "Delivered"
 	OutcomePending   Outcome = "Pending"
 	// OutcomeFailed has its reason in State.Error. RRsets beyond Failed may be missing, too.
@@ -21,8 +21,8 @@ const (
 	OutcomeRemoved  Outcome = "Withdrawn"
 )
 
-// Event reports the end of an attempt to deliver, compare or remove a zone. An Event is sent when the new State is
-// stored.
+// Event reports the end of an attempt to deliver, compare or remove a zone. The Loop sends an Event after it stored the
+// new State.
 type Event struct {
 	Key     Key
 	Outcome Outcome
@@ -31,13 +31,13 @@ type Event struct {
 	Failed  []Failure
 	// First is true for the first failure after a success, Recovered for the first success after a failure.
 	First, Recovered bool
-	// Proven is true if the provider accepted our credentials.
+	// Proven is true if the provider accepted the credentials.
 	Proven bool
-	// ClassError is an error for all zones of the class, for example wrong credentials; nil for none.
+	// ClassError concerns all zones of the class, for example wrong credentials; nil for none.
 	ClassError *Error
 	Drift      Drift
 	// AbsentZone is set if a removal ended because the provider has lacked the zone for a day.
 	AbsentZone name.Name
-	// LeftoverZone is set if the provider may still have RRsets lost by the zone.
+	// LeftoverZone is set if the provider may still have RRsets removed from the zone.
 	LeftoverZone name.Name
 }

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// WriteOrder puts RRsets that failed before last, the oldest failure first: they must not delay others if an attempt
-// ends early.
+// WriteOrder puts RRsets whose last write failed last, the oldest failure first, because they must not delay others if
+// an attempt ends early.
 type WriteOrder struct {
 	mu       sync.Mutex
 	failures map[name.Name]map[RRsetKey]uint64
@@ -58,8 +58,8 @@ func (o *WriteOrder) Forget(zone name.Name) {
 	delete(o.failures, zone)
 }
 
-// Divide returns as last the changes at names with failed RRsets, the oldest failure first, and as first all others, so
-// that failures delay no other change.
+// Divide splits changes: last has the changes at names with failed RRsets, the oldest failure first, and first has all
+// others.
 func (o *WriteOrder) Divide(zone name.Name, changes []Change) (first, last []Change) {
 	failed := map[name.Name]uint64{}
 	for key, at := range o.FailedRRsets(zone) {

@@ -22,47 +22,45 @@ import (
 // Provider writes zones to name servers. Many goroutines call it, each for another zone. Methods are idempotent, end
 // with the context, and return errors as *Error.
 type Provider interface {
-	// Deliver brings plan.Zone to plan.Serial. It calls fence before every call that changes the provider, and returns
+	// Deliver writes plan.Zone at plan.Serial. It calls fence before every call that changes the provider, and returns
 	// the fence's error unchanged. Each call, and the wait for servers that fetch the zone, ends within
-	// plan.CallTimeout. If a server lags, the report has its serial, and Deliver is called again. The report is valid
-	// beside an error.
+	// plan.CallTimeout. If a server lags, the report has its serial, and the Loop calls Deliver again. The report is
+	// valid even with an error.
 	Deliver(ctx context.Context, plan Plan, fence Fence) (Report, error)
-	// Remove removes the RRsets that Deliver wrote, no others: those of plan.All and, with an empty After, those of
-	// plan.Changes, which may be at the provider.
+	// Remove removes the RRsets that Deliver wrote and no others, namely plan.All and those of plan.Changes with an
+	// empty After, if the provider has them.
 	Remove(ctx context.Context, plan Plan, fence Fence) (Report, error)
 	// Verify compares plan and provider without side effects. If the provider cannot list its content, the error wraps
-	// ErrCannotList. Beside ReasonInvalidConfiguration, Drift.Servers has the servers that left the class.
+	// ErrCannotList. With ReasonInvalidConfiguration, Drift.Servers has the servers that left the class.
 	Verify(ctx context.Context, plan Plan) (Drift, error)
 	// Health returns nil if the provider accepts the credentials. If the answer does not show this, the error wraps
 	// ErrNotProven.
 	Health(ctx context.Context) error
-	// AskLast asks each server for its zone that changed last, and returns the servers without that serial: they may
-	// have lost other zones, too. A server is returned once, until it confirms again. Nil if servers do not fetch
-	// zones.
+	// AskLast asks each server for its zone that changed last, and returns the servers without that serial, because
+	// they may have lost other zones, too. A server is returned once, until it confirms again. Nil if servers do not
+	// fetch zones.
 	AskLast(ctx context.Context) (lost []string)
 	Abilities() Abilities
 	Close() error
 }
 
-// Abilities describes differences between providers. Abilities is a struct, because a wrapper around a provider would
-// hide optional interfaces.
+// Abilities describes differences between providers. It is a struct, because a wrapper would hide optional interfaces.
 type Abilities struct {
 	// Lists is true if Verify reads the whole zone at the provider, including RRsets of others.
 	Lists bool
-	// OwnApexNS is true if the provider has its own NS records at the apex. The zone's are then not written, removed or
+	// OwnApexNS is true if the provider has its own apex NS records. The zone's are then not written, removed or
 	// compared.
 	OwnApexNS bool
 	// Fetched is true if servers fetch zones by transfer. A confirmation then needs rows in Report.Servers.
 	Fetched bool
-	// Claims has names, such as of TSIG keys, reserved to a single class. The value identifies the use: two classes
-	// with equal values do not conflict. The value may be secret, so never print it.
+	// Claims maps names reserved to a single class, for example of TSIG keys, to their use. Two classes with an equal
+	// value do not conflict. The value may be secret, so never print it.
 	Claims map[string]string
 }
 
-// Fence is the check before each write outside: nil only if no other worker has begun a later plan of the zone. After
-// an error nothing may be written (F22). An attempt's first call stores the intent, the serial about to be written.
-// Each call waits for the class's rate limit, so pass the method's ctx: a single call's timeout would run during the
-// wait.
+// Fence is the check before each write to the provider. It returns an error if another worker has begun a later plan of
+// the zone. After an error, nothing may be written. An attempt's first call stores the intent, the serial about to be
+// written. Pass the method's ctx, because each call waits for the class's rate limit.
 type Fence func(ctx context.Context) error
 
 // Plan is one zone at one settled serial. Suppose example.org. had these RRsets at serial 7, confirmed by the
@@ -82,7 +80,6 @@ type Fence func(ctx context.Context) error
 //	         www  A   Before 192.0.2.3   After 192.0.2.4
 //	All      @ NS, mail A, www A, as they are at 8
 //
-// For a zone never delivered, or without a known difference, the plan has Since 0, Changes nil and the same All.
 // Deliver has the effect of this code, in any number of calls:
 //
 //	puts := the After of each of plan.Changes
@@ -92,7 +89,7 @@ type Fence func(ctx context.Context) error
 //	for each set of puts {
 //		held := the RRset of the provider with set.Key(), if the provider can tell
 //		switch {
-//		case held is set:                     // nothing to do, nothing to ask
+//		case held is set:                     // nothing to do
 //		case held is not ours:                // neither Before nor, of an Uncertain plan, in Unconfirmed or History
 //			report.Failed += set, Conflict    // or it is replaced, if the class says so
 //		default:
@@ -107,33 +104,33 @@ type Plan struct {
 	UID    string
 	Serial serial.Serial
 	Hash   string
-	// Since is the last confirmed serial, first confirmed at Confirmed; 0 if there is none or Changes is nil.
+	// Since is the last confirmed serial; 0 if there is none or Changes is nil. Confirmed is the time of its first
+	// confirmation.
 	Since     serial.Serial
 	Confirmed time.Time
 	SOA       RRset
-	// Changes are the RRsets that differ between Since and Serial, in canonical order. Nil means unknown: the whole
-	// zone is compared or written, and other RRsets at the provider stay. Empty but not nil means that only the serial
-	// differs.
+	// Changes are the RRsets that differ between Since and Serial, in canonical order. Nil means unknown, so the whole
+	// zone is compared or written. Empty but not nil means that only the serial differs.
 	Changes []Change
 	// Uncertain is true if an earlier plan was written in part, or may still arrive. An RRset at the provider that
-	// equals neither Before nor After may then be ours, and is replaced; providers that spare foreign RRsets first
+	// equals neither Before nor After may then be ours, and is replaced. Providers that spare foreign RRsets first
 	// consult Unconfirmed and History.
 	Uncertain bool
 	// Delivered is true if an earlier serial was confirmed. Otherwise no RRset at the provider is known to be ours.
 	Delivered bool
-	// Unconfirmed lists, in an Uncertain plan, the RRsets refused or half written; nil if too many. For all others in
-	// Changes, Before is confirmed. History has the changes of each serial since the earliest that may be at the
-	// provider; nil if unknown.
+	// Unconfirmed lists the RRsets of an Uncertain plan that were refused or half written; nil if too many. For all
+	// other RRsets in Changes, Before is confirmed. History has the changes of each serial since the earliest that may
+	// be at the provider; nil if unknown.
 	Unconfirmed []RRsetKey
 	History     []dns.Change
-	// Forgotten is true if the history no longer names all removed RRsets: the provider may have further RRsets of
+	// Forgotten is true if the history no longer names all removed RRsets. The provider may then have further RRsets of
 	// ours.
 	Forgotten bool
-	// Named is true if Changes of a Forgotten plan lists them nevertheless, without their data.
+	// Named is true if Changes of a Forgotten plan lists all removed RRsets nevertheless, without their data.
 	Named bool
 	// CallTimeout bounds each call; 0 means the provider's default.
 	CallTimeout time.Duration
-	// Whole makes Verify compare the whole zone. Otherwise a provider that asks for each RRset may compare a part, and
+	// Whole makes Verify compare the whole zone. Otherwise a provider that queries each RRset may compare a part, and
 	// continue in the next call.
 	Whole bool
 	// All yields the RRsets at Serial except the SOA, in canonical order.
@@ -223,7 +220,7 @@ type Report struct {
 	Servers []Server
 	// Failed has the refused RRsets, which do not prevent the confirmation.
 	Failed []Failure
-	// Skipped counts failed RRsets that the provider cannot represent. Proven is true if our credentials were accepted.
+	// Skipped counts failed RRsets without a form at the provider. Proven is true if the credentials were accepted.
 	Skipped int
 	Proven  bool
 	// Remains is true if removed RRsets of a Forgotten plan may still be at the provider.
@@ -235,11 +232,10 @@ type Server struct {
 	// Serial is the server's serial of the zone; 0 for none or unknown.
 	Serial serial.Serial
 	Note   string
-	// Err is why the server lacks the serial, and names the server; nil if a fetch is expected.
+	// Err explains why the server lacks the serial, and names the server; nil if a fetch is expected.
 	Err *Error
 	At  time.Time
-	// Content compares the server's data with the zone's at Serial. DiffersSince is the zone's serial at the first
-	// ContentDiffers, or 0.
+	// DiffersSince is the zone's serial when Content first became ContentDiffers, or 0.
 	Content      Content
 	DiffersSince serial.Serial
 }
@@ -249,7 +245,7 @@ type Content string
 
 const (
 	ContentDiffers Content = "Differs"
-	// ContentNotCompared means that the server refuses transfers, or was too slow (Note).
+	// ContentNotCompared is for servers with refused or slow transfers (Note).
 	ContentNotCompared Content = "NotCompared"
 )
 
@@ -274,7 +270,7 @@ func (f Failure) Key() RRsetKey { return RRsetKey{f.Name, f.Type} }
 
 type Drift struct {
 	Missing, Differing []RRset
-	// Unfit are RRsets that the provider refuses or cannot represent: another delivery would not help.
+	// Unfit are RRsets that the provider refuses or cannot represent. Another delivery is no help.
 	Unfit []RRset
 	// Foreign are RRsets written by others, which stay.
 	Foreign []RRset

@@ -21,34 +21,35 @@ type State struct {
 	// Zone is the zone's name at the provider; zero before the first call.
 	Zone   name.Name
 	Target string
-	// Serial is the last serial confirmed by all servers of the class; 0 means none. Hash is its content's, or "" if
-	// RRsets may have been removed since.
+	// Serial is the last serial confirmed by all servers of the class; 0 means none. Hash is the content hash at
+	// Serial, or "" if RRsets may have been removed since.
 	Serial serial.Serial
 	Hash   string
-	// SyncTime is the first confirmation of Serial, DriftCheckTime the last comparison, stored only with other changes.
+	// SyncTime is the first confirmation of Serial. DriftCheckTime is the last comparison, stored only with other
+	// changes.
 	SyncTime, DriftCheckTime time.Time
 	Intent                   *Intent
 	Servers                  []Server
-	// AskedSerial is the settled serial for which Servers were asked; 0 after a load.
+	// AskedSerial is the zone's serial at the last query of Servers; 0 after a load.
 	AskedSerial     serial.Serial
 	Failed, Skipped int
 	// Refused are the RRsets refused in the last attempt. FailedWhole is true if the attempt failed for another reason.
 	Refused     []Failure
 	FailedWhole bool
-	// Digests has RRsetKey.Digest of further refused RRsets, ascending.
+	// Digests has the RRsetKey.Digest of refused RRsets beyond Refused, ascending.
 	Digests []uint64
 	Error   *StateError
 	// Drifted is True until the repair, which is stored with the next other change. Drift lists some of the RRsets.
 	Ready, Drifted Condition
 	Drift          []RRsetKey
 	Request        string
-	// Holder is the Config.Identity of the worker that confirmed Serial and delivers the next without an intent.
-	// Another worker records an intent first, and finds the Holder's half-written RRsets among the changes since
-	// Serial.
+	// Holder is the Config.Identity of the worker that confirmed Serial. This worker delivers the next serial without
+	// an intent. Another worker records an intent first, and finds the Holder's half-written RRsets among the changes
+	// since Serial.
 	Holder string
 }
 
-// Bounds of a State, against large refusals (attack 8). MaxRefusal is in octets of a message in Refused.
+// Bounds of a State. MaxRefusal is in octets of a message in Refused.
 const (
 	MaxDigests = 8192
 	MaxRefused = 256
@@ -58,7 +59,7 @@ const (
 func (s State) ServerNames() []string { return namesOf(s.Servers) }
 
 // LaggingServers returns the servers that failed, or whose serial precedes the latest of Serial, Intent.Serial and
-// AskedSerial; all servers if there is none.
+// AskedSerial. If all three are 0, every server lags.
 func (s State) LaggingServers() (names []string) {
 	goal := s.Serial
 	if s.Intent != nil && (goal == 0 || s.Intent.Serial.Ahead(goal)) {
@@ -75,8 +76,8 @@ func (s State) LaggingServers() (names []string) {
 	return names
 }
 
-// WentBack reports whether a server answers an earlier serial than the confirmed one, as after a start from an old
-// disk.
+// WentBack reports whether a server answers an earlier serial than the confirmed serial, for example after a restart
+// from an old disk.
 func (s State) WentBack(server Server) bool {
 	return server.Err == nil && server.Serial != 0 && s.Serial != 0 && s.Serial.Ahead(server.Serial)
 }
@@ -92,20 +93,20 @@ func (s State) Served() serial.Serial {
 	return least
 }
 
-// Intent lists in the store the RRsets that a worker is about to write at a provider (name servers), for the next
-// worker after a crash. lease.PassFence stores it before the first write.
+// Intent records in the store the RRsets that a worker is about to write, so that the next worker can write them again
+// after a crash.
 type Intent struct {
-	// Serial is written; State.Serial is the last confirmed.
+	// Serial is the serial being written; State.Serial is the last confirmed.
 	Serial serial.Serial
-	// From is the earliest serial whose RRsets may be at the provider. If it is 0 although State.Serial is set, more
+	// From is the earliest serial whose RRsets may be at the provider. If From is 0 although State.Serial is set, more
 	// RRsets were refused than RRsets can list, and the whole zone is written again.
 	From serial.Serial
 	// Holder is the Config.Identity of the writing worker; "" if any worker may continue.
 	Holder string
 	Time   time.Time
-	// RRsets are half written, or were refused and are to be retried. All others are as at State.Serial.
+	// RRsets are half written, or were refused and wait for a retry. All others are as at State.Serial.
 	RRsets []RRsetKey
-	// Unlisted is true if any RRset changed since From may be half written too.
+	// Unlisted is true if any other RRset changed since From may be half written, too.
 	Unlisted bool
 }
 
@@ -144,7 +145,8 @@ type StateError struct {
 	Reason  Reason
 	Code    string
 	Message string
-	// Detail is Error.Detail, not stored. Stored is true if the failure was read from an object that tenants can write.
+	// Detail is Error.Detail, and is not stored. Stored is true if the error was read from an object that tenants can
+	// write.
 	Detail string
 	Stored bool
 	Time   time.Time

@@ -18,10 +18,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// LabelProcess of a Lease has the name of the process.
 const LabelProcess = "kubi.zone/process"
 
-// A signer's pod has no token for a Lease; AgentSilent reports a silent signer (S11.32).
+// A signer's pod has no token for a Lease. AgentSilent reports a silent signer.
 const (
 	Controller  = "controller"
 	Primary     = "primary"
@@ -37,7 +36,7 @@ const (
 	lookTimeout  = 5 * time.Second
 )
 
-// Life is the state of a process: zero if a replica works, or Leases are unknown.
+// Life is the state of a process; zero if a replica works, or Leases are unknown.
 type Life struct {
 	// Ended is the last renewal, by the replica's clock, if the process has ended.
 	Ended time.Time
@@ -45,7 +44,6 @@ type Life struct {
 	Unsure bool
 }
 
-// Watcher follows a namespace's Leases.
 type Watcher struct {
 	leases   coordinationclient.LeaseInterface
 	onChange func()
@@ -59,16 +57,16 @@ type Watcher struct {
 	err      error
 }
 
-// sight is a Lease as the Watcher saw it last. A process renews its Lease while it works.
+// sight is a Lease as the Watcher saw it last.
 type sight struct {
 	Replica
 	// seen is the time of the last change, or of the first look, by the Watcher's clock.
 	seen time.Time
-	// changed is false until the Watcher has seen a renewal: only a renewal shows that the process works.
+	// changed is true once the Watcher has seen a renewal. Only a renewal shows that the process works.
 	changed bool
 }
 
-// Replica is a running process, one of several of the same kind, as described by a Lease.
+// Replica is a running process, as described by a Lease.
 type Replica struct {
 	// Process is the kind, for example "controller". Identity names the replica, for example by its pod.
 	Process, Identity string
@@ -100,7 +98,6 @@ func (w *Watcher) LifeOf(process string) Life {
 	return w.lives[process]
 }
 
-// Run lists the Leases until ctx ends.
 func (w *Watcher) Run(ctx context.Context) {
 	tick := time.NewTicker(lookInterval)
 	defer tick.Stop()
@@ -117,6 +114,7 @@ func (w *Watcher) Run(ctx context.Context) {
 func (w *Watcher) readLeases(ctx context.Context) {
 	asking, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
+	// Without an answer, the last lives stay.
 	all, err := w.leases.List(asking, metav1.ListOptions{LabelSelector: LabelProcess})
 	if err != nil {
 		if !w.failed && ctx.Err() == nil {
@@ -191,6 +189,7 @@ func (w *Watcher) setLives(lives map[string]Life, replicas []Replica) {
 
 func decideLives(sights map[string]sight, now time.Time) map[string]Life {
 	lives, works := map[string]Life{}, map[string]bool{}
+	// A process works if any replica renewed a Lease recently.
 	for _, one := range sights {
 		life := lives[one.Process]
 		switch recent := now.Sub(one.seen) < EndAfter; {

@@ -23,7 +23,7 @@ const (
 	rolePlatform = "the platform"
 )
 
-// findPause returns the pause of the zone or class, or zero. A pause precedes faults, since no provider is asked.
+// findPause returns the pause of the zone or class, or zero. A pause hides faults, because no provider is asked.
 func (f *Facts) findPause(of *ClassFacts) Judgement {
 	if f.Zone.Annotations[v1alpha1.AnnotationPaused] == "true" {
 		return newCause(v1alpha1.ReasonPaused, "the zone is paused, so changes are stored and not delivered", roleOwner,
@@ -54,7 +54,7 @@ func (f *Facts) findCause(of *ClassFacts) Judgement {
 	return Judgement{}
 }
 
-// AwaitAfter is the age at which a Ready names the class that does not confirm.
+// AwaitAfter is the age at which Ready names the class that has not confirmed the change.
 const AwaitAfter = 40 * time.Second
 
 // since is the last change by a class, or zero.
@@ -67,7 +67,7 @@ func awaitClass(class string, before *metav1.Condition, since time.Time) Judgeme
 		stepFindServer)
 }
 
-// stepFindServer leaves out the faulty server's name (S6.17).
+// stepFindServer leaves out the server's name, because tenants read the text.
 const stepFindServer = "finds the server with kubectl kubizone doctor, or in status.servers of the zone's Delivery"
 
 func (f *Facts) findDeadController() Judgement { return JudgeController(f.Processes.Controller) }
@@ -87,8 +87,7 @@ func newCause(reason, what, role, step string) Judgement {
 
 func formatTime(at time.Time) string { return at.UTC().Format("15:04:05Z on 2 January") }
 
-// keepsReady reports whether a Ready that names a dead process stays, since the Lease does not show yet whether that
-// process works.
+// keepsReady reports whether a Ready that names a dead process stays, until the Lease shows whether the process works.
 func (p *Processes) keepsReady(before *metav1.Condition) bool {
 	return before != nil && (before.Reason == v1alpha1.ReasonNoController && p.Controller.Unsure ||
 		before.Reason == v1alpha1.ReasonNoPrimary && p.Primary.Unsure)

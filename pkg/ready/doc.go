@@ -9,8 +9,8 @@
 //
 //  1. A class is in force if it is for the zone's namespace and view, and the zone names it. If a zone names none, its
 //     default classes are in force.
-//  2. Ready follows from the objects alone. A confirmation of a class not in force, of a former target of the class, or
-//     lost by a server, makes nothing Ready (S6.13).
+//  2. Ready follows from the objects alone. A confirmation makes nothing Ready if the class is not in force, if its
+//     target has changed since, or if a server lost the data (S6.13).
 //  3. Tenants read the kind of a class's fault, no words of its provider (S6.17).
 //
 // Read first: lag.go, index.go, progress.go, judge.go, cause.go, stalled.go, state.go, public.go, inforce.go and

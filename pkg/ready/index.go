@@ -24,9 +24,9 @@ import (
 
 const (
 	byUID = "uid"
-	// byClass indexes Deliveries by class, Zones by the Bind9Clusters in their spec.
+	// byClass indexes Deliveries by class, and Zones by the Bind9Clusters in their spec.
 	byClass = "class"
-	// byFQDN indexes Zones with a serial. A pending zone has no name (S3.2).
+	// byFQDN indexes Zones with a serial. A pending zone has no name.
 	byFQDN = "fqdn"
 )
 
@@ -46,7 +46,7 @@ func trimObject(object any) (any, error) {
 	return object, nil
 }
 
-// trimZone drops unused data: a spec may be long.
+// trimZone drops unused data, because a spec may be long.
 func trimZone(object any) (any, error) {
 	if zone, ok := object.(*v1alpha1.Zone); ok {
 		zone.ManagedFields = nil
@@ -67,9 +67,9 @@ func KeyOf(one *v1alpha1.Delivery) delivery.Key {
 // the returned objects.
 type Index struct {
 	Zones, Deliveries, Classes, Clusters cache.SharedIndexInformer
-	// Processes returns whether controller and primary are alive; may be nil.
+	// Processes returns whether the controller and the primary are alive; may be nil.
 	Processes func() Processes
-	// Namespaces is nil without a cluster: a namespace then has only its name as label.
+	// Namespaces is nil without a cluster. A namespace then has only its name as label.
 	Namespaces coreinformers.NamespaceInformer
 
 	// stop unregisters from Namespaces, an informer that outlives the index.
@@ -140,8 +140,8 @@ func registerHandler[T any](in cache.SharedIndexInformer, changed func(before, a
 	return registration, nil
 }
 
-// WatchZones calls enqueue for each zone whose Ready may change with the zone, a class or the namespace. synced
-// reports the first lists, except of Bind9Clusters: without their APIService other zones are judged.
+// WatchZones calls enqueue for each zone whose Ready may change with the zone, a class or the namespace. synced reports
+// the first lists, but not of Bind9Clusters, since zones are judged without their APIService.
 func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.InformerSynced, err error) {
 	everyZone := func(*v1alpha1.Zone) bool { return true }
 
@@ -186,8 +186,8 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 	return synced, err
 }
 
-// withViews calls do for a zone and, in the default view, for zones of the same name in other views: their classes
-// follow from the default view's (S1.9).
+// withViews calls do for a zone and, in the default view, for zones of the same name in other views, because their
+// classes follow from the default view's.
 func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
 	do(zone)
 	if zone.Status.View != "" || zone.Status.FQDN == "" {
@@ -257,8 +257,8 @@ func (x *Index) AllDeliveries() []*v1alpha1.Delivery {
 	return cast[*v1alpha1.Delivery](x.Deliveries.GetStore().List())
 }
 
-// ClassByName returns a DNSClass, or nil. "NAMESPACE/NAME" is a Bind9Cluster named by a zone in place of a class, as a
-// DNSClass. Until clusters are listed, each counts as existing, so zones keep their classes.
+// ClassByName returns a DNSClass, or nil. "NAMESPACE/NAME" is a Bind9Cluster named by a zone in place of a class, and
+// converted to a DNSClass. Until clusters are listed, each counts as existing, so zones keep their classes.
 func (x *Index) ClassByName(name string) *v1alpha1.DNSClass {
 	namespace, cluster, ok := class.SplitCluster(name)
 	if !ok {
@@ -299,9 +299,8 @@ func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bo
 	return map[string]string{class.LabelNamespaceName: namespace}, false
 }
 
-// InForce returns a zone's classes in force, the DNSClasses of its name servers. A class delivers a single zone of a
-// name. So for a zone of another view, taken has the classes in force for the default view's zone of this name, and
-// force excludes them.
+// InForce returns a zone's classes in force. A class delivers a single zone of a name. So for a zone of another view,
+// taken has the classes of the default view's zone of this name, and force excludes them.
 func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
 	of, _ := x.LabelsOf(zone.Namespace)
 	all := x.AllClasses()

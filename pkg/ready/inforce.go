@@ -16,19 +16,18 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// ReasonDNSClassNotFound is the reason if a zone names an absent class.
 const ReasonDNSClassNotFound delivery.Reason = "DNSClassNotFound"
 
 type InForce struct {
-	// Classes are sorted names, as in the Loop.
+	// Classes are sorted names.
 	Classes []string
-	// Fault is of a named class that is absent or not in force; nil without one.
+	// Fault is the error of a named class that is absent or not in force, or nil.
 	Fault *delivery.Error
 }
 
-// ClassesInForce returns the classes that a zone names, else the default classes. An absent class is in force: its
-// zones wait. A class under deletion, for other namespaces or views, or in taken is not: a taken class delivers the
-// zone of this name in the default view (S1.9). named finds a class.
+// ClassesInForce returns the classes that a zone names, else the default classes. An absent class is in force, so its
+// zones wait. A class under deletion, for other namespaces or views, or in taken is not. A taken class already delivers
+// the zone of this name in the default view. named finds a class.
 func ClassesInForce(zone *v1alpha1.Zone, namespaceLabels map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass,
 	taken []string) InForce {
 	var force InForce
@@ -85,8 +84,8 @@ func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
 		"a name; name another class in spec.dnsClassRefs", Describe(class), zone.Status.FQDN)
 }
 
-// FindExpelled returns the classes that must release the zone without waiting for the others: those named, or with
-// a delivery, that are under deletion, taken, or not for the namespace or view.
+// FindExpelled returns the classes that must release the zone without waiting for the others. They are in the zone's
+// spec or in former, but under deletion, taken, or not for the namespace or view.
 func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named func(string) *v1alpha1.DNSClass,
 	namespaceLabels map[string]string, taken []string) []string {
 	var out []string

@@ -21,8 +21,7 @@ import (
 
 // Facts is the input for the condition Ready of a Zone (JudgeZone) and of its Records (ProgressOf).
 type Facts struct {
-	Zone *v1alpha1.Zone
-	// InForce has the classes that deliver the zone.
+	Zone    *v1alpha1.Zone
 	InForce InForce
 	// Frozen is true if the stored content does not match status.hash.
 	Frozen bool
@@ -37,10 +36,10 @@ type Facts struct {
 
 type ClassFacts struct {
 	Class string
-	// State is zero, and Known false, without a delivery.
+	// State is zero, and Known false, if there is no delivery.
 	State delivery.State
 	Known bool
-	// Observed is true if State is from the Loop of this process, not from a Delivery.
+	// Observed is true if State is from the Loop (scheduler) of this process, not from a Delivery.
 	Observed bool
 	// FaultReason is "" if the class works.
 	FaultReason string
@@ -49,7 +48,7 @@ type ClassFacts struct {
 	NameServers, Paused, NeedsPrimary bool
 }
 
-// ForTarget returns f without the confirmation of another target or of a zone under removal. "" matches any target.
+// ForTarget returns f without a confirmation of another target, or of a zone under removal. "" matches any target.
 func (f ClassFacts) ForTarget(target string) ClassFacts {
 	moved := target != "" && f.State.Target != target
 	if !f.Known || !moved && f.State.Hash != "" {
@@ -82,7 +81,7 @@ func (f *Facts) findFault(of *ClassFacts) Judgement {
 	return of.findFault()
 }
 
-// Judgement is a condition Ready; zero keeps the present.
+// Judgement is a condition Ready; zero keeps the present condition.
 type Judgement struct {
 	Status          metav1.ConditionStatus
 	Reason, Message string
@@ -98,13 +97,12 @@ var (
 	noClass = Judgement{metav1.ConditionTrue, v1alpha1.ReasonNoClass, class.MessageNoClass}
 	leaving = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "no class is in force, " +
 		"and the zone is being withdrawn from those that had it"}
-	// onHold is for Records of any namespace, and names no Zone (S1.8).
+	// onHold is for Records of any namespace, so it names no Zone.
 	onHold = Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the " +
 		"zone holds the zone (S7.5); the owner of the zone restores records, or lets the deletion through, as the condition Settled of " +
 		"the Zone says"}
 	settling = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "a change of many records or zones is still in progress"}
-	// readyFrozen precedes all other faults. Only log and fsck name the damage, which may be in another namespace
-	// (S1.8).
+	// readyFrozen precedes all other faults. Only log and fsck name the damage, because it may be in another namespace.
 	readyFrozen = Judgement{metav1.ConditionFalse, v1alpha1.ReasonFrozen,
 		"the stored content of the zone does not match its hash: its last proven content is served, or none, and no change is " +
 			"delivered. Run kubizone fsck, which names the damage, and restore a backup"}
@@ -114,13 +112,13 @@ func confirmedBy(all serial.Serial) Judgement {
 	return Judgement{metav1.ConditionTrue, v1alpha1.ReasonDelivered, fmt.Sprintf("every class in force has confirmed serial %d", all)}
 }
 
-// JudgeZone returns the Ready of a Zone (S6.13).
 func JudgeZone(f *Facts) Judgement {
 	zone := f.Zone
 	if zone.DeletionTimestamp != nil {
 		return f.findRemovalFault()
 	}
 
+	// 1. Faults of the zone itself.
 	if f.Frozen {
 		return readyFrozen
 	}
@@ -134,6 +132,7 @@ func JudgeZone(f *Facts) Judgement {
 			"its message says why"}
 	}
 
+	// 2. A fault in the choice of classes, or no class.
 	isSettled := meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionSettled)
 	if f.InForce.Fault != nil {
 		return Judgement{metav1.ConditionFalse, string(f.InForce.Fault.Reason), f.InForce.Fault.Message}
@@ -154,6 +153,7 @@ func JudgeZone(f *Facts) Judgement {
 		return noClass
 	}
 
+	// 3. Faults of each class.
 	waits, awaits := Judgement{}, Judgement{}
 	for _, of := range f.Classes {
 		state := &of.State
@@ -178,6 +178,7 @@ func JudgeZone(f *Facts) Judgement {
 		}
 	}
 
+	// 4. Holds and waits.
 	switch {
 	case held.Status != "":
 		return held
@@ -223,7 +224,7 @@ func heldBy(zone *v1alpha1.Zone) Judgement {
 	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {
 		return Judgement{}
 	}
-	// The command at the end publishes the deletions. The restore comes first, so Ready lacks the command.
+	// Ready omits the command at the end, which publishes the deletions. The restore comes first.
 	text := settled.Message
 	if end := strings.LastIndex(text, "; "); end > 0 {
 		text = text[:end]

@@ -18,9 +18,8 @@ const (
 	HelpSecondariesBehind = "Servers of a class that did not have a zone as it is when they were asked last."
 )
 
-// Lag is how far a class is behind.
 type Lag struct {
-	// NotReadySince is the time of the oldest unconfirmed zone, or zero.
+	// NotReadySince is when the oldest unconfirmed zone lost Ready, or zero.
 	NotReadySince time.Time
 	// Lagging names servers that failed, or lack a zone's settled serial.
 	Lagging []string

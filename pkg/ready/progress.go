@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Progress is the delivery of a zone by all classes in force, which decides Ready of the zone's Records (S6.13).
+// Progress is the delivery of a zone by all classes in force. It decides Ready of the zone's Records.
 type Progress struct {
 	serial  serial.Serial
 	classes []classProgress
@@ -26,12 +26,13 @@ type Progress struct {
 	silent bool
 	// confirmed is the Ready of a Record that every class has confirmed.
 	confirmed Judgement
-	// missing has the RRsets that a class lacks as of its serial, with the reason; nil if unknown.
+	// missing maps the RRsets that a class lacks as of its serial to the reason; nil if unknown.
 	missing map[delivery.RRsetKey]*delivery.Error
-	// digests are of further missing RRsets, ascending for each class. unlisted is true if yet others are missing.
+	// digests are the hashes of further missing RRsets, ascending for each class. unlisted is true if yet others are
+	// missing.
 	digests  [][]uint64
 	unlisted bool
-	// hold is the Ready of Records changed after the serial settledAt; zero unless the zone is held (S7.5).
+	// hold is the Ready of Records changed after the serial settledAt; zero unless a mass deletion holds the zone.
 	hold      Judgement
 	settledAt serial.Serial
 	processes Processes
@@ -40,12 +41,12 @@ type Progress struct {
 }
 
 type classProgress struct {
-	// class is "" if none is in force; the settled serial is then confirmed.
+	// class is "" if no class is in force. The settled serial is then confirmed.
 	class  string
 	serial serial.Serial
-	// fault is why the class confirms no more; zero while the delivery is under way.
+	// fault is the reason if the class confirms no more; zero while the delivery is under way.
 	fault Judgement
-	// cause is why a delivery under way does not end, if known.
+	// cause explains why a delivery under way does not end, if known.
 	cause Judgement
 }
 
@@ -88,7 +89,7 @@ func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 	return names
 }
 
-// Follow sets and returns since: before's if both are the same, else now. before may be nil.
+// Follow sets and returns since. This is before's if both are the same, else now. before may be nil.
 func (s *Progress) Follow(before *Progress) time.Time {
 	if s.since = time.Now(); before != nil && s.Same(before) {
 		s.since = before.since
@@ -186,7 +187,7 @@ func progressWithoutClass(f *Facts) *Progress {
 		s.hold = onHold
 	}
 
-	// A new zone lacks name servers: Records stay Pending, and the Zone has the reason.
+	// A new zone lacks name servers. Its Records stay Pending, and the Zone has the reason.
 	if f.findLacking() == "" {
 		s.classes[0].serial = serial.Serial(zone.Status.SettledSerial)
 	}
@@ -200,8 +201,7 @@ func (s *Progress) IsHeldByPlatform() bool {
 	})
 }
 
-// HasSerialOf reports whether a Record's serial is not ahead of the zone's. Otherwise a later write has set Ready,
-// which stays until this process sees the zone.
+// HasSerialOf reports whether a Record's serial is at most the zone's. If not, a later write has set Ready.
 func (s *Progress) HasSerialOf(record *v1alpha1.Record) bool {
 	return !serial.Serial(record.Status.Serial).Ahead(s.serial)
 }

@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// faults are texts for tenants, by reason, of a class at fault. Words of provider and client may have addresses of the
-// operators' network: only a failed DNSClass's status and the controller's log have them.
+// faults are texts for tenants, by reason, of a class at fault. Errors of provider and client may have addresses of the
+// operators' network. Only a failed DNSClass's status and the controller's log have them.
 var faults = map[delivery.Reason]string{
 	delivery.ReasonServerUnreachable:    "its server does not answer",
 	delivery.ReasonServerError:          "its server failed",
@@ -28,8 +28,8 @@ var faults = map[delivery.Reason]string{
 	delivery.ReasonInternalError:        "its provider failed at this zone",
 }
 
-// PublicFault returns a class's failure for Zones, Records and Events, which tenants read: a message about the tenants'
-// data in full; of a failure of the class, only kind and next step.
+// PublicFault returns a class's failure for Zones, Records and Events, which tenants read. It has a message about the
+// tenants' data in full, but only kind and next step of a failure of the class.
 func PublicFault(class string, reason delivery.Reason, message string) string {
 	return class + ": " + PublicMessage(class, reason, message)
 }
@@ -48,10 +48,10 @@ func PublicMessage(class string, reason delivery.Reason, message string) string 
 		strings.ToLower(Describe(class)))
 }
 
-// WhereCause separates the kind of a fault from where to find the provider's words.
+// WhereCause separates the kind of a fault from the place of the provider's error.
 const WhereCause = "; " + rolePlatform + " finds the cause with "
 
-// kindOfFault is for a Record: without data of other Records or of the provider.
+// kindOfFault is for a Record, without data of other Records or of the provider.
 func kindOfFault(class string, reason delivery.Reason) string {
 	switch reason {
 	case delivery.ReasonConflict:
@@ -79,7 +79,7 @@ const fingerprinted = "sha256:"
 const (
 	// maxMessage is the limit of validation, and of an Event's note.
 	maxMessage = 1024
-	// MaxZoneMessage bounds a message in a Zone, which stays small.
+	// MaxZoneMessage bounds a message in a Zone, to keep the Zone small.
 	MaxZoneMessage = 300
 )
 

@@ -15,10 +15,10 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// StallAfter is the age of a reason at which Stalled is set (S7.4).
+// StallAfter is the age of a reason at which Stalled is set.
 const StallAfter = 2 * time.Minute
 
-// waitsForPerson are reasons that do not end by themselves. Others are retried, or follow another object.
+// waitsForPerson are reasons that last until a person acts. Others are retried, or follow another object.
 var waitsForPerson = map[string]bool{
 	v1alpha1.ReasonNoEnclosingZone: true, v1alpha1.ReasonBelowZoneCut: true, v1alpha1.ReasonNameHeld: true,
 	v1alpha1.ReasonCNAMEConflict: true,
@@ -51,7 +51,7 @@ type stallStart struct {
 	time       time.Time
 }
 
-// Stalls has the starts, by UID. The zero value is ready to use.
+// Stalls has the start of each reason, by UID. The zero value is ready to use.
 type Stalls struct {
 	mu     sync.Mutex
 	starts map[types.UID]stallStart
@@ -77,6 +77,7 @@ func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, wai
 	now := metav1.NewTime(time.Now())
 	current := StalledOf(conditions)
 	last, known := s.starts[of.UID]
+	// After a restart, continue from the times in the stored conditions.
 	switch before := meta.FindStatusCondition(conditions, waits.Type); {
 	case known && last.reason == waits.Reason && last.generation == of.Generation:
 	case !known && givesReason(current, waits.Reason, of.Generation):

@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// StatusFor returns a Delivery's status. Tenants read the status, so a failure of the class is reduced to its kind
-// (S6.17). before are the present conditions.
+// StatusFor returns a Delivery's status. Tenants read the status, so a failure of the class is reduced to its kind.
+// before are the present conditions.
 func StatusFor(class string, state delivery.State, before []metav1.Condition) v1alpha1.DeliveryStatus {
 	status := v1alpha1.DeliveryStatus{
 		Serial: int64(state.Serial), Hash: state.Hash, Target: Fingerprint(state.Target),

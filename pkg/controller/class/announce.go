@@ -22,18 +22,18 @@ import (
 
 const actionDeliver = "Deliver"
 
-// reasonRemains means that the provider may still have names of the zone that its history no longer lists (S8.6).
+// reasonRemains is for a zone whose history no longer lists all names that the provider may still have.
 const reasonRemains = "HistoryForgotten"
 
 type announcer struct {
 	events.EventRecorder
-	// lastChange is Config.LastChange, looking the semaphore of its calls; both may be nil.
+	// lastChange is Config.LastChange. looking is the semaphore of its calls. Both may be nil.
 	lastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 	looking    chan struct{}
 }
 
 const (
-	// Beyond maxLooking calls at once, Events have no last change.
+	// Beyond maxLooking calls at once, Events do not tell the last change.
 	maxLooking  = 4
 	lastTimeout = 5 * time.Second
 )
@@ -97,7 +97,7 @@ func referTo(zone *v1alpha1.Zone) runtime.Object {
 
 const maxRefusals = 20
 
-// Tenants must not read the provider's words (S6.17).
+// Tenants must not read the provider's texts, so they are only logged.
 func logRefusals(zone *v1alpha1.Zone, class string, refused []delivery.Failure) {
 	for n, failure := range refused {
 		if n == maxRefusals {

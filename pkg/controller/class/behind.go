@@ -14,11 +14,10 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// sighting is a secondary's answer for which the controller asks the API server to raise the zone's serial. Otherwise
-// the secondary would not transfer the zone, because its serial is ahead of the zone's, or equal but with other data
-// (differs).
+// sighting is a secondary's answer that needs a raise of the zone's serial by the API server. Otherwise the secondary
+// would not transfer the zone, because its serial is ahead of the zone's, or equal but with other data (differs).
 type sighting struct {
-	// serial is the serial to exceed: the secondary's, or with differs its successor.
+	// serial is the serial to exceed: the secondary's, or with differs the next.
 	serial   serial.Serial
 	differs  bool
 	probedAt time.Time
@@ -29,7 +28,7 @@ type sighting struct {
 
 func furthestAhead(f *ready.Facts) (sighting, bool) {
 	if status := f.Zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Phase != v1alpha1.DNSSECSigning {
-		// Servers have the signer's serials. The daily raise is left to the signing controller, at the end of signing.
+		// Servers have the signer's serials. The daily raise is left to the signing controller, for the end of signing.
 		return sighting{}, false
 	}
 	furthest := sighting{accepted: f.Zone.Annotations[v1alpha1.AnnotationAcceptSerial]}
@@ -67,7 +66,7 @@ func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 	return seen, again && seen.serial == 0
 }
 
-// askAgain is the delay before other data ask for a serial again: each minute compares.
+// askAgain is the delay before other data ask for a serial again, because each minute has a comparison.
 const askAgain = 10 * time.Minute
 
 func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
@@ -88,8 +87,8 @@ func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	return "; the zone's serial is raised past it"
 }
 
-// passSecondary returns the secondary whose serial the zone's serial should pass, and adds the outlook to j.Message.
-// seen is zero if there is none, or if the last request, asked, was the same.
+// passSecondary returns the secondary that the zone's serial should pass, and adds the outlook to j.Message. seen is
+// zero if there is none, or if the last request, asked, was the same.
 func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sighting) {
 	var outlook string
 	switch again := false; j.Reason {

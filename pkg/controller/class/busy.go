@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A status write counts in its namespace's budget (S9.2), so the answer may be 429. client-go would sleep and block the
-// worker: the queue retries instead.
+// A status write counts in the budget of its namespace, so the answer may be 429. client-go would then sleep and block
+// the worker, but the queue can retry.
 
 // WithoutWaiting copies config for a client that does not retry status writes after a 429.
 func WithoutWaiting(config *rest.Config) *rest.Config {

@@ -30,7 +30,7 @@ const (
 )
 
 // classSync passes each class (DNSClass or Bind9Cluster) to the Loop, the scheduler of deliveries, and writes the
-// status of the class. It removes the finalizer of a deleted DNSClass without Deliveries.
+// status of the class.
 type classSync struct {
 	*shared
 	providers   providers
@@ -41,13 +41,13 @@ type classSync struct {
 
 	mu    sync.Mutex
 	known map[string]*knownClass // by name
-	// questions counts the queries in a comparison of all zones: the more queries, the rarer are comparisons.
+	// questions counts the queries in a comparison of all zones. The more queries, the rarer are comparisons.
 	questions questions
-	// emptied has, by UID, the time at which a deleted class was first seen without Deliveries.
+	// emptied has, by UID, when a deleted class was first seen without Deliveries.
 	emptied map[types.UID]time.Time
 }
 
-// farewellTime is from emptied to the removal of the finalizer: servers must first get the empty catalog from a
+// farewellTime is the time from emptied to the removal of the finalizer, in which servers get the empty catalog from a
 // primary.
 const farewellTime = 5 * time.Second
 
@@ -55,18 +55,19 @@ type knownClass struct {
 	uid        types.UID
 	generation int64
 	missing    bool // there is no such class
-	// secrets are digests (see readSecret) by namespace/name.
+	// secrets has the digests from readSecret by namespace/name.
 	secrets   map[string]string
 	abilities delivery.Abilities
 	spec      delivery.Class
 	asking    bool // Loop.AskLast runs
-	// checkedAt is the begin of the last check, provenAt the time of the last delivery that showed health.
+	// checkedAt is the begin of the last check. provenAt is the time of the last delivery that proved health.
 	checkedAt, provenAt time.Time
-	// hasHealth is true once a check has a result: health, nil if good, of healthFoundAt.
+	// hasHealth is true once a check has a result. health is the result, nil if good, and healthFoundAt its time.
 	hasHealth     bool
 	health        error
 	healthFoundAt metav1.Time
-	// The last Delivering of a Bind9Cluster, and the version that it replaced: the informer may lag.
+	// writtenCondition is the last Delivering of a Bind9Cluster, and writtenVersion the version that it replaced,
+	// because the informer may lag.
 	writtenCondition metav1.Condition
 	writtenVersion   string
 	// claims maps the names of this class's TSIG keys to texts that identify the keys. lost is the class with the right
@@ -74,7 +75,7 @@ type knownClass struct {
 	claims map[string]string
 	lost   string
 	stale  bool
-	// keyNames were last assigned, sorted; nil means those in the status.
+	// keyNames are the key names last assigned, sorted; nil means those in the status.
 	keyNames []string
 }
 
@@ -129,7 +130,7 @@ func (c *classSync) forgetCluster(name string) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// A zone is indexed before enqueueCluster reads c.known, so none is missed.
+	// A zone is indexed before enqueueCluster reads c.known, so no zone is missed.
 	if c.index.NamesCluster(name) {
 		return false
 	}
@@ -147,7 +148,7 @@ func (c *classSync) forgetCluster(name string) bool {
 	return true
 }
 
-// decideClaims gives each TSIG key name to the class that uses the name, else to the oldest, as at primaries
+// decideClaims gives each TSIG key name to the class that uses the name, else to the oldest. Primaries decide alike
 // (transferclass). c.mu is held.
 func (c *classSync) decideClaims() {
 	// Classes with a block bind9 claim nothing.
@@ -208,6 +209,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	stale := known != nil && known.stale
 	c.mu.Unlock()
 
+	// 1. Release or forget a deleted class.
 	if of != nil && of.UID == "" {
 		return nil // the Bind9Clusters are not listed yet
 	}
@@ -226,7 +228,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 		}
 		return nil
 	}
-	// Unchanged, except perhaps interval or servers.
+	// 2. Unchanged, except perhaps interval or servers.
 	if known != nil && !stale && known.uid == of.UID && known.generation == of.Generation &&
 		maps.Equal(known.secrets, c.providers.digestSecrets(ctx, known.secrets)) {
 		now, servers := c.driftInterval(of, known.abilities), c.listServers(of)
@@ -244,11 +246,12 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 		}
 		return nil
 	}
+	// 3. Replace the class in the Loop.
 	fresh, err := c.makeClass(ctx, of)
 	if err != nil {
 		return err
 	}
-	// Before SetClass: no Delivery to the target may precede the target in status (S6.18).
+	// The status must have the target before SetClass, since no Delivery to the target may precede it.
 	if target := fresh.spec.Target; target != "" && target != of.Status.Target {
 		if err := c.status.writeTarget(ctx, name, of.UID, target); err != nil {
 			if fresh.spec.Provider != nil {
@@ -269,7 +272,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 }
 
 func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
-	// While a Delivery needs the class, the time has not begun.
+	// While a Delivery needs the class, farewellTime does not begin.
 	held, err := c.store.holdsClass(ctx, of)
 	if err != nil {
 		return err
@@ -314,7 +317,7 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 		if !errors.As(err, &spec.Err) {
 			return nil, err
 		}
-		// Permanent: only another Generation helps.
+		// Only another Generation helps.
 		broken := *spec.Err
 		broken.Permanent, broken.WholeClass = true, false
 		spec.Err = &broken
@@ -359,8 +362,9 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	fresh.spec.Generation = generationOf(fresh)
 }
 
-// driftInterval returns the time between comparisons of a zone: the class's interval, doubled until queries keep within
-// half of requestsPerSecond. A fetched class without an interval also keeps within its share of allPerSecond.
+// driftInterval returns the time between comparisons of a zone. This is the class's interval, doubled until queries
+// keep within half of requestsPerSecond. A class of transferring servers without an interval also keeps within its
+// share of allPerSecond.
 func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
 	if of.Spec.RequestsPerSecond != nil {
@@ -403,7 +407,7 @@ func generationOf(known *knownClass) string {
 	return text + "/" + known.lost
 }
 
-// enqueueClasses reads all Secrets again: a watch needs the right to list them.
+// enqueueClasses reads all Secrets again, because a watch needs the right to list them.
 func (c *classSync) enqueueClasses() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -25,26 +25,26 @@ import (
 
 const FieldManager = "kubizone-controller"
 
-// NewProvider makes a class's provider. target is as in delivery.Class, if known also with an error: former
-// confirmations are of a target. Errors are *delivery.Error, except those of secret.
+// NewProvider makes a class's provider. target is as in delivery.Class. If known, it is returned even with an error,
+// because former confirmations are of a target. Errors are *delivery.Error, except those of secret.
 type NewProvider func(class *v1alpha1.DNSClass, secret secrets.GetFunc) (provider delivery.Provider, target string, err error)
 
 // Config fields are required unless their comment allows nil or 0.
 type Config struct {
-	// Identity is of this process, unique forever.
+	// Identity names this process, and is never used again.
 	Identity string
 	Client   versioned.Interface
 	// Informers are started by the caller, after New.
 	Informers externalversions.SharedInformerFactory
 	// Views holds every zone when Run is called.
 	Views *zoneview.Set
-	// Frozen returns the zones whose content the Views cannot prove.
+	// Frozen returns the zones whose content does not match its hash.
 	Frozen    func() []cache.ObjectName
 	Providers map[string]NewProvider
 	Secrets   secrets.Reader
 	// Servers returns the sorted names of servers that change without the class; else nil.
 	Servers func(class *v1alpha1.DNSClass) []string
-	// Namespaces is nil without a cluster: then only the label with the name is known.
+	// Namespaces is nil without a cluster. Only the label with the name is then known.
 	Namespaces coreinformers.NamespaceInformer
 	// Clusters are classes of their namespaces. The caller starts the informer; Run does not wait for it.
 	Clusters bind9informers.Bind9ClusterInformer
@@ -57,7 +57,7 @@ type Config struct {
 	Registry   metrics.KubeRegistry
 	// Traces may be nil.
 	Traces trace.TracerProvider
-	// Lease is the longest time of a former leader; 0 as in schedule.Config.
+	// Lease is the longest time for which a former leader may act; 0 as in schedule.Config.
 	Lease          time.Duration
 	HealthInterval time.Duration
 	Backoff        delivery.Backoff

@@ -139,13 +139,13 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	c.frozen.FindChanges()
 
-	// The Loop needs servers' names before the first attempt.
+	// Reserve the zone names of stored Deliveries before the first attempt.
 	for _, one := range c.index.AllDeliveries() {
 		if c.index.ZoneByUID(string(one.Spec.Zone.UID)) != nil {
 			c.zones.holdNames(one)
 		}
 	}
-	// Classes precede zones, or a zone would report a missing class.
+	// Pass classes before zones, or a zone would report a missing class.
 	for _, of := range c.index.AllClasses() {
 		if err := c.classes.syncClass(ctx, of.Name); err != nil {
 			klog.FromContext(ctx).Error(err, "a class is not ready at the start; it is tried again", "class", of.Name)

@@ -20,7 +20,7 @@ import (
 
 const (
 	ReasonServerHealthy = "ServerHealthy"
-	// ReasonNotProven means that no fault is known, and no delivery proves health (delivery.ErrNotProven).
+	// ReasonNotProven is for delivery.ErrNotProven.
 	ReasonNotProven = "NotProven"
 )
 
@@ -57,7 +57,8 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 	return condition, health
 }
 
-// judgeDelivering returns a Bind9Cluster's condition Delivering, without words about the controller's network (S6.17).
+// judgeDelivering returns a Bind9Cluster's condition Delivering, which tenants read, without details of the
+// controller's network.
 func judgeDelivering(ctx context.Context, name string, found error) metav1.Condition {
 	condition, _ := judgeHealth(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}}, found, metav1.Now())
 	condition.Type = bind9.ConditionDelivering

@@ -27,7 +27,7 @@ type history struct {
 	index  *ready.Index
 }
 
-// readChanges reads changes from before this process, which Views lack.
+// readChanges reads changes from before the start of this process, which Views lack.
 func (h history) readChanges(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
 	zone := h.index.ZoneByUID(uid)
 	if zone == nil {
@@ -67,7 +67,7 @@ func (h history) readEndedRRsets(ctx context.Context, uid string, since serial.S
 	return endedRRsets(&answer, uid)
 }
 
-// errNotEnded is for an existing zone, whose changes are not all its content.
+// errNotEnded is for an existing zone, because its changes are not all its content.
 var errNotEnded = errors.New("the zone has not ended")
 
 func endedRRsets(answer *v1alpha1.ZoneChanges, uid string) ([]delivery.RRsetKey, error) {

@@ -55,7 +55,7 @@ func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spe
 	return used, err
 }
 
-// Out of the process, the digest would confirm guesses.
+// The digest must not leave the process, because it would confirm guesses of the data.
 func (p *providers) readSecret(ctx context.Context, namespace, name string) (map[string][]byte, string, error) {
 	data, err := p.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, secrets.ErrNotFound) {

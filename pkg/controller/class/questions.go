@@ -9,7 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 )
 
-// allPerSecond bounds the queries a second while nothing changes: of all DNSClasses, and of all Bind9Clusters.
+// allPerSecond bounds the queries per second while nothing changes, of all DNSClasses, and again of all Bind9Clusters.
 const allPerSecond = 250
 
 type questions struct {
@@ -38,8 +38,8 @@ func (q *questions) setNumber(name string, n int) {
 	}
 }
 
-// DNSClasses share allPerSecond by number of queries; of the Bind9Clusters' share, half is split equally among
-// namespaces.
+// DNSClasses share allPerSecond by number of queries. Bind9Clusters share half of theirs equally among namespaces, and
+// half by number.
 func (q *questions) findInterval(name string) time.Duration {
 	counted := float64(q.ofClasses)
 	if namespace, _, ok := class.SplitCluster(name); ok {

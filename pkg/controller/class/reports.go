@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// reports has the state of each delivery: from this process's Loop, or from another process's Delivery.
+// reports has the state of each delivery, from this process's Loop or from another process's Delivery.
 type reports struct {
 	mu     sync.Mutex
 	states map[delivery.Key]report
@@ -61,7 +61,7 @@ func newRefusals(failed []delivery.Failure, before map[delivery.RRsetKey]*delive
 	return fresh
 }
 
-// After a report of the Loop, only another worker's later serial counts.
+// After a report of the Loop, a Delivery counts only with another worker's later serial.
 func (r *reports) takeDelivery(key delivery.Key, one *v1alpha1.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,7 +26,7 @@ type statusWriter struct {
 
 type readyPatch struct {
 	object metav1.ObjectMeta
-	// If the object has a later serial, the API server drops Ready and Stalled (S6.13).
+	// If the object has a later serial, the API server drops Ready and Stalled.
 	serial     int64
 	conditions []metav1.Condition
 	judgement  ready.Judgement
@@ -51,7 +51,7 @@ type patcher[T any] interface {
 	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, sub ...string) (T, error)
 }
 
-// patchObject merges conditions by type and finalizers by value: no writer undoes another.
+// patchObject merges conditions by type and finalizers by value, so that no writer undoes another.
 func patchObject[T any](ctx context.Context, of patcher[T], name string, patch map[string]any, sub ...string) (patched T, err error) {
 	data, err := json.Marshal(patch)
 	if err != nil {
@@ -117,7 +117,7 @@ func stallPatch(conditions []metav1.Condition, stalled *metav1.Condition) []any 
 	return nil
 }
 
-// readyWrite is the last write of a Ready: the version of the Zone and the result.
+// readyWrite is the last write of a Ready.
 type readyWrite struct {
 	fromVersion string
 	judgement   ready.Judgement

@@ -28,8 +28,8 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// store keeps the state of each delivery (a zone in a class) in a Delivery object. If another worker has written the
-// object meanwhile, the write gets a conflict, since each write names the resourceVersion that the worker read (F22).
+// store keeps the state of each delivery (a zone in a class) in a Delivery object. Each write names the resourceVersion
+// that the worker read, so it gets a conflict if another worker has written the object meanwhile.
 type store struct {
 	client   typed.KubizoneV1alpha1Interface
 	clusters bind9typed.Bind9ClustersGetter
@@ -37,8 +37,8 @@ type store struct {
 	zone  func(uid string) *v1alpha1.Zone
 	class func(name string) *v1alpha1.DNSClass
 
-	// finalizerLocks are chosen by a hash of the zone's UID. A delivery that ends must not remove the zone's finalizer
-	// while another delivery begins.
+	// finalizerLocks are chosen by a hash of the zone's UID. Without the lock, a delivery that ends could remove the
+	// zone's finalizer while another begins.
 	finalizerLocks [64]sync.Mutex
 	// mu guards lastSeen, the last version of each Delivery, with its logged failure.
 	mu       sync.Mutex
@@ -115,8 +115,8 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 	}
 	deliveries := s.client.Deliveries(zone.Namespace)
 
-	// Before the first call to a server, zone, class and Delivery get finalizers: none may be deleted while a server
-	// has the zone.
+	// Before the first call to a server, zone, class and Delivery get finalizers, because none may be deleted while a
+	// server has the zone.
 	begun := !state.Zone.IsZero()
 	if begun && !known.finalizer || state.Version == "" {
 		lock := s.lockZone(key.UID)
@@ -185,7 +185,7 @@ func (s *store) removeUnheld(ctx context.Context, one *v1alpha1.Delivery) error 
 }
 
 func (s *store) addFinalizers(ctx context.Context, zone *v1alpha1.Zone, name string) error {
-	// Always written: the informer may lag behind a removal.
+	// Write the finalizer always, because the informer may lag behind a removal.
 	_, err := patchObject(ctx, s.client.Zones(zone.Namespace), zone.Name, finalizerPatch(true, zone.UID, ""), finalizers)
 	if err != nil {
 		return fmt.Errorf("finalizer of Zone %s/%s: %w", zone.Namespace, zone.Name, err)
@@ -258,7 +258,7 @@ func (s *store) hasDelivery(ctx context.Context, namespace, field, value string,
 	}), nil
 }
 
-// finalizers is a subresource: the controller has no right on specs.
+// finalizers is a subresource, because the controller has no right on specs.
 const finalizers = "finalizers"
 
 // finalizerPatch leaves other finalizers. With uid or version, a changed object gets 409.

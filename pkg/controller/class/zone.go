@@ -34,15 +34,15 @@ type zoneSync struct {
 	memory map[cache.ObjectName]*zoneMemory
 }
 
-// zoneMemory has the last outcome of a zone's sync, so that the next sync passes on and writes only changes. It needs
-// no lock, because the queue gives a zone to one worker at a time.
+// zoneMemory has the last outcome of a zone's sync, so that the next sync writes only changes. It needs no lock,
+// because the queue gives a zone to one worker at a time.
 type zoneMemory struct {
 	// desired was last passed to the Loop.
 	desired delivery.Zone
 	// progress has the serials that classes had confirmed at the last sync.
 	progress  *ready.Progress
 	lastWrite readyWrite // of the condition Ready
-	// askedSighting is the reason of the last request to the API server to raise the serial.
+	// askedSighting is the last sighting passed to the API server.
 	askedSighting sighting
 }
 
@@ -128,7 +128,7 @@ func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.In
 			desired.FormerClasses = append(desired.FormerClasses, key.Class)
 		}
 		if desired.Remove && terminating && one.Status.Serial != 0 {
-			// A terminating namespace deletes the Records before the Zone: remove the content as delivered.
+			// A terminating namespace deletes the Records before the Zone. Remove the content as delivered.
 			desired.FrozenSerial = serial.Serial(one.Status.Serial)
 		}
 	}
@@ -149,7 +149,7 @@ func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	}
 }
 
-// Standalone, nothing else would delete the Deliveries without finalizer.
+// forgetZone also deletes the Deliveries without finalizer, because standalone nothing else would.
 func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid string) error {
 	z.loop.RemoveZone(uid)
 	for _, one := range z.index.DeliveriesByUID(uid) {
@@ -170,6 +170,7 @@ func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid stri
 }
 
 func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts) error {
+	// 1. Judge Ready.
 	var j ready.Judgement
 	var ahead sighting
 	zone := f.Zone
@@ -185,16 +186,18 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	if j.Reason == v1alpha1.ReasonPending {
 		z.queue.AddAfter(task{zoneTask, zone.Namespace, zone.Name}, ready.AwaitAfter)
 	}
+	// 2. Judge Stalled.
 	waits := j.AsCondition()
 	if j.Status == "" || j.Reason == v1alpha1.ReasonNotDelegatedOrServable {
 		waits = ready.FirstFalse(zone.Status.Conditions, v1alpha1.ConditionDelegated, v1alpha1.ConditionServable)
 	}
 	stalled := z.judgeStalled(task{zoneTask, zone.Namespace, zone.Name}, &zone.ObjectMeta, zone.Status.Conditions, waits)
 	now := readyWrite{zone.ResourceVersion, j, stalled != nil}
-	// The write was of this version of the object: the event is still to come.
+	// The last write was of this version of the object, and its event is still to come.
 	if ahead.serial == 0 && (m.lastWrite == now || hasJudgement(zone, j, stalled)) {
 		return nil
 	}
+	// 3. Write both.
 	written := zone.Status.Serial
 	if ahead.serial != 0 {
 		written = int64(ahead.serial) // the API server raises the zone's serial past it, if S6.11 allows
@@ -204,6 +207,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	if err != nil {
 		return err
 	}
+	// 4. Report in Events.
 	before := ready.StalledOf(zone.Status.Conditions)
 	// The cached Zone may still be stalled.
 	ended := before != nil && stalled == nil && (m.lastWrite == readyWrite{} || m.lastWrite.stalled)

@@ -34,10 +34,10 @@ import (
 const (
 	// A watch of Secrets would need the right to list them.
 	secretInterval = 5 * time.Second
-	// remindInterval is for NOTIFYs of unconfirmed zones: an earlier NOTIFY may be lost, or too early.
+	// remindInterval is for NOTIFYs of unconfirmed zones, because an earlier NOTIFY may be lost, or too early.
 	remindInterval = 30 * time.Second
-	// earlyTime is how long after a change of peers the catalog's NOTIFY is repeated: BIND ignores a NOTIFY during its
-	// query for the catalog.
+	// earlyTime is the time after a change of peers in which the catalog's NOTIFY is repeated, because BIND ignores a
+	// NOTIFY during its query for the catalog.
 	earlyTime  = time.Minute
 	askTimeout = 10 * time.Second
 )
@@ -45,7 +45,7 @@ const (
 type Config struct {
 	Primary *primary.Primary
 	Members *Members
-	// Classes and Zones are started by the caller, Zones with the transform Trim.
+	// The caller starts Classes and Zones, Zones with the transform Trim.
 	Classes informers.DNSClassInformer
 	Zones   informers.ZoneInformer
 	Client  versioned.Interface
@@ -68,11 +68,11 @@ type Controller struct {
 	keys    Keys
 }
 
-// task is an item of the Controller's queue. A plain task updates the zones that the primary serves for the class.
+// task is an item of the Controller's queue. It updates the zones that the primary serves for a class.
 type task struct {
 	class string
-	// With peers, the task first reads the class's peers (its secondaries and their TSIG keys) again, from class and
-	// Secrets. A task with remind has no class: it repeats the NOTIFY of zones that secondaries have not confirmed.
+	// peers is true if the task first reads the class's peers (its secondaries and their TSIG keys) again. A task with
+	// remind has no class, and repeats the NOTIFY of unconfirmed zones.
 	peers, remind bool
 }
 
@@ -274,7 +274,7 @@ func (c *Controller) renotify() {
 	}
 }
 
-// Bind9Clusters come last: teams choose their keys.
+// Bind9Clusters come last, because teams choose their keys.
 func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 	_, _, cluster := apiclass.SplitCluster(of.Name)
 	return precedence.Rank{Last: cluster, Since: of.CreationTimestamp.Time, ID: of.Name}
@@ -298,7 +298,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		return nil
 	}
 
-	// Read the peers. A Secret that cannot be read leaves the class as it is.
+	// Read the peers. If a Secret cannot be read, the class stays as it is.
 	peers, err := c.readPeers(of, func(namespace, name string) (map[string][]byte, error) {
 		data, err := c.Secrets.Get(ctx, namespace, name)
 		if err != nil && !errors.Is(err, secrets.ErrNotFound) {
@@ -369,8 +369,8 @@ func (c *Controller) endClass(name string) {
 	}
 }
 
-// decideKeys returns an error if another class has the right to a TSIG key name in peers: the class with the name in
-// its status (S11.18), else the oldest. Keys of servers yield (see Keys).
+// decideKeys returns an error if another class has the right to a TSIG key name in peers. The class with the name in
+// its status has the right, else the oldest. Keys of servers yield (see Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others
@@ -471,7 +471,7 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 		here[m.UID] = true
 	}
 	if slices.ContainsFunc(known.members.Members, func(m primary.Member) bool { return !here[m.UID] }) {
-		// A lost store has neither Deliveries nor the class: then the zones must stay.
+		// A lost store has neither Deliveries nor the class, and the zones must stay.
 		live, err := c.askUID(ctx, name)
 		if err != nil {
 			return fmt.Errorf("zones have to leave the class, and whether it still exists is unknown: %w", err)

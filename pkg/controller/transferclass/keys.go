@@ -14,11 +14,11 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Keys has the TSIG keys of all classes, and denies a BIND server a key whose name is taken. A signed message names its
-// key by the name alone, so the hidden primary can accept only one key of each name:
+// Keys has the TSIG keys of all classes, and denies a BIND server a key whose name is taken. A signed message
+// identifies its key by the name alone, so the hidden primary can accept only one key of each name:
 //
-//   - The authors of a Bind9Instance choose its key. The name must end in their namespace (NamespaceOfKey), so that
-//     they take no name of others.
+//   - A Bind9Instance's authors choose its key. The name must end in their namespace (NamespaceOfKey), so that they
+//     take no name of others.
 //   - A key that a class names itself wins over a server's.
 //   - Among servers of the same namespace, the older class wins.
 type Keys struct {
@@ -131,7 +131,7 @@ func (k *Keys) denyReason(of *v1alpha1.DNSClass, namespace string, key tsig.Key)
 const serverLabel = "bind9"
 
 // NamespaceOfKey returns the only namespace that may have a key of this name; "" means any. Keys of UpdateKeys are
-// named LABEL.NAMESPACE., of servers (ofServer) LABEL.bind9.NAMESPACE. The namespace need not exist.
+// named LABEL.NAMESPACE., keys of servers (ofServer) LABEL.bind9.NAMESPACE. The namespace need not exist.
 func NamespaceOfKey(key tsig.Key) (namespace string, ofServer bool) {
 	switch labels := key.Labels(); {
 	case len(labels) == 2:

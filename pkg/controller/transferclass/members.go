@@ -29,10 +29,10 @@ import (
 )
 
 // Members has the zones of each class whose servers transfer zones. They become the entries of the class's catalog
-// zone. A zone is a member from the first planned write in its Delivery until the Delivery is deleted.
+// zone.
 //
-// Members applies Deliveries in the order of etcd's revisions. An informer would hand over a listing object by object,
-// and so show states that the store never had.
+// Members applies Deliveries in the order of etcd's revisions. An informer would apply a list object by object, and so
+// show states that the store never had.
 type Members struct {
 	reflector *cache.Reflector
 	synced    chan struct{}
@@ -50,13 +50,14 @@ type row struct {
 	zone       name.Name
 	zoneObject cache.ObjectName
 	rank       precedence.Rank
-	// confirmed means that every secondary has confirmed the wanted serial, everConfirmed any serial.
+	// confirmed is true if every secondary has confirmed the wanted serial, everConfirmed if any serial.
 	confirmed, everConfirmed bool
 }
 
 type members struct {
 	rows map[string]row // by the zone's UID
-	// membersRevision is of the last change of members, marksRevision of the last new row or change of everConfirmed.
+	// membersRevision is etcd's revision of the last change of members, marksRevision of the last new row or change of
+	// everConfirmed.
 	membersRevision, marksRevision uint64
 }
 
@@ -68,8 +69,8 @@ func NewMembers(client rest.Interface) *Members {
 	return m
 }
 
-// SetOnChange, before Run, sets the function called for a class when members change or a zone is confirmed; it must not
-// block.
+// SetOnChange sets the function called for a class when members change or a zone is confirmed. Call it before Run;
+// notify must not block.
 func (m *Members) SetOnChange(notify func(class string)) { m.onChange = notify }
 
 func (m *Members) Run(ctx context.Context) { m.reflector.RunWithContext(ctx) }
@@ -83,9 +84,9 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Membership returns the zones and the serial of a class's catalog zone; created is the time of the class's creation.
-// With ofServers (block bind9), Unconfirmed has the zones that not all servers have ever confirmed; a change there
-// raises the serial too, so that servers fetch the catalog.
+// Membership returns the zones and the serial of a class's catalog zone. created is the creation of the class. With
+// ofServers (block bind9), Unconfirmed has the zones never confirmed by all servers. A change there also raises the
+// serial, so that servers fetch the catalog.
 func (m *Members) Membership(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -117,9 +118,9 @@ func (m *Members) find(class string) members {
 
 func (r row) compare(other row) int { return r.rank.Compare(other.rank) }
 
-// serialAt returns a catalog's serial: etcd's revision plus the class's creation in Unix seconds. So a class recreated
-// in a new store is ahead, unless the old averaged more than a write a second. A secondary follows after an absence of
-// fewer than 2^31 revisions.
+// serialAt returns a catalog's serial, the sum of etcd's revision and the class's creation in Unix seconds. So a class
+// recreated in a new store is ahead, unless the old averaged more than a write a second. A secondary follows after an
+// absence of fewer than 2^31 revisions.
 func serialAt(created time.Time, revision uint64) serial.Serial {
 	const numbers = 1<<32 - 1 // 0 is none
 	return serial.Serial((uint64(created.Unix())+revision)%numbers + 1)
@@ -177,8 +178,8 @@ func (c ofClass) Name(uid string) name.Name {
 
 func (c ofClass) Holder(zone name.Name) string { return c.HolderAmong([]string{c.class}, zone) }
 
-// HolderAmong returns the UID of the Zone that servers have under a zone name in the classes, or "". Among several
-// Zones of the name, that is the Zone with the oldest Delivery.
+// HolderAmong returns the UID of the Zone that servers have under a zone name in the classes, or "". Of several Zones,
+// the Zone with the oldest Delivery counts.
 func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -323,7 +324,7 @@ func (s store) notifyChanged(classes map[string]bool) {
 // versions is the number of resourceVersions in an etcd revision (subrev.Objects).
 const versions = 128
 
-// revisionOf returns etcd's revision, unique since no transaction writes two Deliveries.
+// revisionOf returns etcd's revision. It is unique, because no transaction writes two Deliveries.
 func revisionOf(version string) (uint64, error) {
 	n, err := strconv.ParseUint(version, 10, 64)
 	if err != nil || n < versions {

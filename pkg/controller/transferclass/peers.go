@@ -39,8 +39,8 @@ func (p Peers) Claims() map[string]string {
 
 // ReadPeers reads the block transfer and its Secrets. Errors are *delivery.Error, except those of secret.
 //
-// A secondary with a key may transfer from any address: queries often come from another than the listed. Others are
-// known by address. Local addresses need allowLocalAddresses.
+// A secondary with a key may transfer from any address, because queries often come from another than the listed
+// address. Others are known by address. Local addresses need allowLocalAddresses.
 func ReadPeers(of *v1alpha1.DNSClass, secret secrets.GetFunc) (Peers, error) {
 	return readBlock(of, of.Spec.Transfer, secret)
 }

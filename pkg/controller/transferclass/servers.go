@@ -121,7 +121,7 @@ func (s *Servers) listClasses() (all []*v1alpha1.DNSClass) {
 	return all
 }
 
-// waitForSync waits at most serversWait: the APIService of servers may be absent.
+// waitForSync waits at most serversWait, because the APIService of servers may be absent.
 func (s *Servers) waitForSync(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, serversWait)
 	defer cancel()
@@ -133,8 +133,8 @@ type keyed struct {
 	keys []tsig.Key
 }
 
-// ReadServers is ReadPeers for a class with a block bind9; secondaries are named NAMESPACE/NAME. A server without
-// address, readable key, or right to the key's name waits alone.
+// ReadServers is ReadPeers for a class with a block bind9. Secondaries are named NAMESPACE/NAME. A server without
+// address, readable key, or right to the key's name waits, and the others are served.
 func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, secret secrets.GetFunc) (Selected, error) {
 	block := &v1alpha1.TransferProvider{CatalogZone: of.Spec.Bind9.CatalogZone}
 	var s Selected

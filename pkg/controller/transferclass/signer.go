@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/secrets"
 )
 
-// IsBySigner reports whether servers transfer a zone from its DNSSEC signer. If so, the hidden primary gives the zone
-// to the signer alone.
+// IsBySigner reports whether servers transfer a zone from its DNSSEC signer. The hidden primary then gives the zone to
+// the signer alone.
 func IsBySigner(zone *v1alpha1.Zone) bool {
 	if zone.Status.DNSSEC == nil {
 		return false
@@ -27,7 +27,7 @@ func IsBySigner(zone *v1alpha1.Zone) bool {
 	return false
 }
 
-// IsBeingSigned reports whether a signer begins to sign the zone, unsigned until all is signed.
+// IsBeingSigned reports whether a signer begins to sign the zone. Until all is signed, the zone is unsigned.
 func IsBeingSigned(zone *v1alpha1.Zone) bool {
 	return zone.Status.DNSSEC != nil && zone.Status.DNSSEC.Phase == v1alpha1.DNSSECSigning
 }

@@ -54,21 +54,21 @@ type Config struct {
 	Keys    informers.UpdateKeyInformer
 	Client  versioned.Interface
 	Secrets secrets.Reader
-	// WaitFirst returns when the Primary has the keys of all classes: no name is assigned before.
+	// WaitFirst returns when the Primary has the keys of all classes. Before, no name is assigned.
 	WaitFirst func(ctx context.Context) error
 }
 
-// Controller gives the primary the TSIG keys of UpdateKeys, for signed dynamic updates. The status of each UpdateKey
-// tells whether the key is served. Run may be called once.
+// Controller gives the primary the TSIG keys of UpdateKeys, for signed dynamic updates. Call Run once.
 type Controller struct {
 	Config
 	synced  cache.InformerSynced
 	changed chan struct{}
 	begun   chan struct{}
-	// lastKeys are the last keys read from Secrets, by UID of the UpdateKey, for when the API cannot be reached. A
-	// missing, forbidden or invalid Secret ends the use of its key. For Run only.
+	// lastKeys are the last keys read from Secrets, by UID of the UpdateKey, for use while the API cannot be reached. A
+	// missing, forbidden or invalid Secret ends the use of a key. For Run only.
 	lastKeys map[types.UID]tsig.Key
-	// recordedNames are the key names that this process wrote into a status: the informer may lag. For Run only.
+	// recordedNames are the key names that this process wrote into a status, because the informer may lag. For Run
+	// only.
 	recordedNames map[types.UID]string
 	// outcomes are the results of DNS UPDATE messages that are still to be written into a status, by ID of the key.
 	outcomes        map[string]outcome
@@ -93,8 +93,8 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-// WaitForSync returns after the first syncKeys, or with the cause of ctx. An earlier primary would refuse unknown keys,
-// and no client repeats.
+// WaitForSync returns after the first syncKeys, or with the cause of ctx. Before, a primary would refuse unknown keys,
+// and clients do not retry.
 func (c *Controller) WaitForSync(ctx context.Context) error {
 	select {
 	case <-c.begun:
@@ -157,8 +157,8 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 		return err
 	}
 
-	// A message names its key by the name alone, so serve a single key of each name. Record the use first: a name in
-	// use stays with its key.
+	// A message identifies its key by the name alone, so serve a single key of each name. Record the use first, because
+	// a name in use stays with its key.
 	_, lost := precedence.Decide(candidates, (*candidate).claims, (*candidate).uses)
 	var served []*updates.Key
 	var failed []error
@@ -344,7 +344,7 @@ func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v 
 	return err
 }
 
-// ignoreChanged drops the error of a changed or deleted UpdateKey, since the informer delivers that.
+// ignoreChanged drops the error of a changed or deleted UpdateKey, because the informer delivers the change.
 func ignoreChanged(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil

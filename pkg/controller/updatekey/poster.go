@@ -78,7 +78,7 @@ func (p *Poster) Update(ctx context.Context, key *updates.Key, m *update.Message
 	return uint16(rcode)
 }
 
-// An unmet prerequisite is no refusal: clients query with prerequisites.
+// An unmet prerequisite is no refusal, because clients query with prerequisites.
 func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.UpdateRequestStatus, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

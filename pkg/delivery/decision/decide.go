@@ -18,16 +18,16 @@ const compareWithin = 10 * time.Second // after a change of the class's servers
 
 const viewWait = 5 * time.Minute // bounds a removal's wait for its zone's view
 
-// BeginAttempt updates m by f before an attempt to deliver; Leaving becomes true for a zone to withdraw. The delay
-// after a failure ends if the class changed, the zone joined or left the class, a user requests a retry, or f.Woken is
-// set.
+// BeginAttempt updates m by f before an attempt to deliver. Leaving becomes true if the class must give up the zone.
 func (m *Memory) BeginAttempt(f *Facts) {
+	// The class changed.
 	if f.Revision != m.revision {
 		m.revision = f.Revision
 		m.failures, m.refusals.rounds, m.blocked, m.cannotList = 0, 0, false, false
 		m.due.clear(dueRetry, dueRefused, duePoll)
 	}
 
+	// The zone joined or left.
 	if wanted := f.ShouldDeliver(); wanted == m.Leaving {
 		m.Leaving = !wanted
 		m.failures, m.blocked = 0, false
@@ -36,6 +36,7 @@ func (m *Memory) BeginAttempt(f *Facts) {
 
 	m.viewed = m.viewed || f.View != nil
 
+	// Accept one request per requestInterval. Another only moves a retry to the end of the interval.
 	woken := f.Woken
 	if request := f.Zone.Request; request != "" && request != m.request {
 		if !m.due.isFuture(dueRequest, f.Began) {
@@ -63,6 +64,7 @@ func Next(m Memory, f *Facts) (Memory, Action) {
 }
 
 func (m *Memory) nextAction(f *Facts) Action {
+	// 1. Nothing to decide.
 	wanted := f.ShouldDeliver()
 	switch {
 	case m.due.isFuture(dueRetry, f.Began):
@@ -75,9 +77,11 @@ func (m *Memory) nextAction(f *Facts) Action {
 		return Action{Do: DoLoad, Why: "the stored state is not loaded yet"}
 	}
 
+	// 2. Take over another worker's intent.
 	if act, mine := m.nextForeign(f); !mine {
 		return act
 	}
+	// 3. Remove a zone that is deleted, left the class, or has a former name.
 	if !wanted {
 		return m.endDelivery(f)
 	}
@@ -90,10 +94,12 @@ func (m *Memory) nextAction(f *Facts) Action {
 		return m.nextRemoval(f, "the provider has the zone under its former name")
 	}
 
+	// 4. Continue the state of a former class with the same target.
 	if m.State.Zone.IsZero() && f.Class.Target != "" && len(f.Claims.LeavingClasses) > 0 && !f.Inherited {
 		return Action{Do: DoInherit, Why: "another class that the zone leaves may have it at the same place"}
 	}
 
+	// 5. Write only with a provider and the right to the name, and no earlier serial.
 	fqdn, at := f.View.FQDN, f.View.Serial
 	if m.State.Serial != 0 && m.State.Serial.Ahead(at) || m.State.Intent != nil && m.State.Intent.Serial.Ahead(at) {
 		return Action{Do: DoWait, Notable: true, Why: fmt.Sprintf("the view has serial %d and is behind the delivered serial", at)}
@@ -128,7 +134,7 @@ func (m *Memory) endDelivery(f *Facts) Action {
 }
 
 func (m *Memory) nextRemoval(f *Facts, why string) Action {
-	// Without State.Zone no call was made. RRsets under a name that another zone now has must stay.
+	// Without State.Zone no call was made. RRsets under the name of another zone must stay.
 	if m.State.Zone.IsZero() || f.Claims.HeldByOther || f.retains() || f.Claims.HandedOver {
 		return Action{Do: DoForget, Why: "there is nothing to withdraw from the provider"}
 	}
@@ -144,7 +150,7 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 		if !f.LookedUp {
 			return Action{Do: DoLookUp, Why: "the zone has no view"}
 		}
-		// After a restart the view may load late. A provider without Lists needs it to find the RRsets to remove.
+		// After a restart the view may load late. A provider without Lists needs the view to find the RRsets to remove.
 		if f.EndedRRsets == nil && m.awaitsView(f) {
 			return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone, which has the data to withdraw, is not loaded yet"}
 		}
@@ -229,6 +235,7 @@ func (m *Memory) scheduleComparison(f *Facts) {
 	}
 
 	if !m.due.isSet(dueCompare) {
+		// Spread overdue comparisons after a restart.
 		last := m.State.DriftCheckTime
 		if last.IsZero() {
 			last = m.State.SyncTime
@@ -242,10 +249,12 @@ func (m *Memory) scheduleComparison(f *Facts) {
 		m.due[dueCompare] = now.Add(f.jitter(interval))
 	}
 
+	// The servers of the class changed.
 	if soon := now.Add(time.Duration(f.Random(int64(min(interval, compareWithin))))); others && m.due[dueCompare].After(soon) {
 		m.due[dueCompare] = soon
 	}
 
+	// A server lost a zone.
 	if f.LostAt.After(m.lostAt) {
 		if m.lostAt = f.LostAt; m.State.SyncTime.Before(f.LostAt) {
 			m.due[dueCompare] = now

@@ -31,7 +31,7 @@ const (
 type Action struct {
 	Do  Do
 	Why string
-	// Until ends a DoWait; zero means that only a change ends the wait.
+	// Until is the end of a DoWait; zero means that only a change ends the wait.
 	Until time.Time
 	// Repeat makes DoDeliver write a taken-over intent once more. Quiet, with DoTakeOver, means that no call of the
 	// other worker is in flight.
@@ -50,14 +50,14 @@ type View struct {
 // Claims relates a delivery (a zone in a class) to other deliveries of the same class or zone, to decide when the
 // provider may lose the zone.
 type Claims struct {
-	// AwaitedByOther is true if another delivery waits until this one gives up a DNS name. HeldByOther is true if
-	// another delivery has the first right to the name under which the provider has this zone. Its RRsets must then
-	// stay.
+	// AwaitedByOther is true if another delivery waits for a DNS name of this delivery. HeldByOther is true if another
+	// delivery has the first right to the zone's name at the provider. The RRsets must then stay.
 	AwaitedByOther, HeldByOther bool
-	// LeavingClasses are classes that the zone no longer names, but that may still have it.
+	// LeavingClasses are former classes of the zone that may still have it.
 	LeavingClasses []string
-	// Replaced is true if this class may drop the zone, because every class in force has it, or because the class is in
-	// Zone.ExpelledClasses. HandedOver is true if a class in force has the zone at the same target: nothing is removed.
+	// Replaced is true if this class may drop the zone, because every class in force has it, or the class is in
+	// Zone.ExpelledClasses. HandedOver is true if a class in force has the zone at the same target, so nothing is
+	// removed.
 	Replaced, HandedOver bool
 }
 

@@ -10,8 +10,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Memory is all that the decisions about a delivery (a zone in a class) remember between attempts: the state in the
-// store, and findings of this process. Only one worker at a time uses it.
+// Memory is the memory of a delivery (a zone in a class) between attempts: the state in the store, and findings of this
+// process. Only one worker at a time uses it.
 type Memory struct {
 	// Loaded is true if Stored equals the state in the Store. State is Stored with later changes.
 	Loaded, LoadedOnce bool
@@ -24,14 +24,13 @@ type Memory struct {
 	viewed        bool
 	due           times
 	failures      int
-	// blocked is true after an error that a retry cannot help, until another serial than blockedAt is to be written.
+	// blocked is true after a permanent error, until another serial than blockedAt is to be written.
 	blocked   bool
 	blockedAt serial.Serial
 	refusals  refusals
-	// pending is a serial that was written, but that not all servers have confirmed. polls counts the attempts to ask.
-	pending serial.Serial
-	polls   int
-	// cannotList is true if the provider cannot list its content for a comparison.
+	// pending is a serial that was written, but not confirmed by all servers. polls counts the attempts to ask.
+	pending    serial.Serial
+	polls      int
 	cannotList bool
 	drift      driftCount
 	servers    []string
@@ -45,7 +44,7 @@ type Memory struct {
 type refusals struct {
 	rounds int
 	// byRRset has the error of each refused RRset if the intent cannot list all; nil otherwise, and after a load.
-	// remaining are still to be retried in this round.
+	// remaining are to be retried in this round.
 	byRRset   map[delivery.RRsetKey]*delivery.Error
 	remaining []delivery.RRsetKey
 }
@@ -57,11 +56,11 @@ type driftCount struct {
 }
 
 type takeover struct {
-	// intent is another worker's. It stays in the Store until this worker's first write.
+	// intent is another worker's intent. It stays in the Store until this worker's first write.
 	intent delivery.Intent
 	// idleHolder is the last State.Holder seen without anything to deliver.
 	idleHolder string
-	// If wroteWhole is true, the repeat writes the whole zone, too. oneSerial is true if all calls of the other worker
+	// wroteWhole is true if the repeat writes the whole zone, too. oneSerial is true if all calls of the other worker
 	// had the content of a single serial.
 	wroteWhole, oneSerial bool
 }
@@ -95,8 +94,8 @@ func (t *times) isFuture(c cause, now time.Time) bool { return t[c].After(now) }
 
 func (m *Memory) IsFailing() bool { return m.failures > 0 || m.refusals.rounds > 0 || m.blocked }
 
-// LoadState replaces m.State by the stored state. An intent (the serial noted before an outside write) that this
-// process could not save is kept, unless the stored Intent or Holder is another worker's.
+// LoadState replaces m.State by the stored state. It keeps an intent that this process could not save, unless the
+// stored Intent or Holder is another worker's.
 func (m *Memory) LoadState(state delivery.State, me string) {
 	m.Loaded, m.LoadedOnce, m.Stored, m.State = true, true, state, state
 	m.refusals.byRRset, m.refusals.remaining = nil, nil
@@ -115,10 +114,10 @@ func (m *Memory) KeepStored(state delivery.State) {
 	m.Stored, m.State, m.unsavedIntent = state, state, nil
 }
 
-// BeginUnrecorded begins without a stored intent; m keeps the intent until a state is stored.
+// BeginUnrecorded begins without a stored intent. m keeps the intent until a state is stored.
 func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsavedIntent = next, next.Intent }
 
-// withoutHolder lets any worker continue the intent. While a repeat is due, me stays the holder.
+// withoutHolder lets any worker continue a copy of intent. While a repeat is due, only the worker me may.
 func (m *Memory) withoutHolder(intent *delivery.Intent, me string) *delivery.Intent {
 	if intent == nil {
 		return nil
@@ -130,8 +129,8 @@ func (m *Memory) withoutHolder(intent *delivery.Intent, me string) *delivery.Int
 	return &free
 }
 
-// NextWake returns the time of the next attempt if nothing changes; zero means none. A due retry alone counts, even if
-// later, because Next waits for it. Other causes count only if due after began.
+// NextWake returns the time of the next attempt if nothing changes; zero means none. A due retry alone counts, because
+// Next waits for it. Other causes count only if due after began.
 func (m *Memory) NextWake(began time.Time) (wake time.Time) {
 	if m.due.isSet(dueRetry) {
 		return m.due[dueRetry]

@@ -33,7 +33,8 @@ func confirmedBy(c *delivery.Class) delivery.Condition {
 	return ready
 }
 
-// BeginState returns s for the write before the first call: with the intent's time, and Ready Unknown if s is new.
+// BeginState completes s for the write before the first call: the intent gets its time, and Ready is Unknown in a new
+// state.
 func BeginState(s delivery.State, now time.Time) delivery.State {
 	intent := *s.Intent
 	intent.Time = now
@@ -51,8 +52,8 @@ const (
 const remains = "; RRsets removed from the zone may still be there, since the journal no longer has the changes after the last " +
 	"confirmed serial: compare the provider's data with zones/entries, and remove the rest there"
 
-// RecordAnswer updates m after the provider's answer to a write, and returns the attempt's result. Single refused
-// RRsets are noted for retries; if all are refused because the provider lacks the zone, the attempt fails.
+// RecordAnswer updates m after the provider's answer to a write, and returns the attempt's result. Refused RRsets are
+// noted for retries. If the provider refuses all for lack of the zone, the attempt fails.
 func (m *Memory) RecordAnswer(f *Facts, planned PlannedWrite, report delivery.Report, err error) Result {
 	if planned.Repeat && err == nil {
 		m.due.clear(dueRepeat)
@@ -277,7 +278,7 @@ func (m *Memory) confirmIntent(f *Facts, planned PlannedWrite, next *delivery.St
 	intent := next.Intent
 	switch {
 	case m.due.isSet(dueRepeat) && intent != nil:
-		// This process stays the holder: a worker that takes over must repeat, too.
+		// This process stays the holder, because a worker that takes over must repeat the write, too.
 		kept := *intent
 		kept.Holder, kept.Time = f.Identity, f.Now
 		m.takeover.wroteWhole = m.takeover.wroteWhole || plan.Changes == nil && !m.takeover.oneSerial
@@ -314,7 +315,7 @@ func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	state.Serial, state.Hash, state.Intent = 0, "", &intent
 }
 
-// RecordComparison ends a comparison. For a repair it sets f.Repair and adds the RRsets to the intent.
+// RecordComparison ends a comparison. For a repair, it sets f.Repair and adds the RRsets to the intent.
 func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Result {
 	at := f.View.Serial
 	m.due[dueCompare] = f.Now.Add(f.jitter(f.Class.DriftInterval))
@@ -334,7 +335,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	behind := differs || slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != at })
 	keys := keysOf(drift.Missing, drift.Differing)
 
-	// Ready reports a refused RRset, so it is drift only if it was drift before.
+	// A refused RRset is missing as expected. It is drift only if it was drift before the refusal.
 	unconfirmed := m.listUnconfirmed()
 	refused := func(set delivery.RRset) bool {
 		return unconfirmed[set.Key()] && !slices.Contains(m.State.Drift, set.Key())
@@ -353,6 +354,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	}
 
 	f.Repair = true
+	// Repair the RRsets, or the whole zone if the intent cannot list them.
 	intent := delivery.Intent{Serial: at, From: at, Time: f.Now}
 	if m.State.Intent != nil {
 		intent, f.unconfirmedBefore = *m.State.Intent, unconfirmed
@@ -441,7 +443,7 @@ const (
 	absentAttempts = 10
 )
 
-// CountAbsence counts the failure e of a removal, and reports whether the zone counts as removed.
+// CountAbsence counts the failed removal e, and reports whether the zone counts as removed.
 func (m *Memory) CountAbsence(f *Facts, e *delivery.Error) bool {
 	since := m.State.Error
 	if e.Reason != delivery.ReasonZoneNotFound {
@@ -474,8 +476,8 @@ func (m *Memory) StateDuringRemoval(f *Facts, at serial.Serial) delivery.State {
 	return next
 }
 
-// StateAfterStop returns the state after the Loop stopped an attempt without a call in flight: no holder. store is
-// false while a repeat is due.
+// StateAfterStop returns the state after the Loop stopped an attempt without a call in flight. Any worker may continue.
+// store is false while a repeat is due.
 func (m *Memory) StateAfterStop(f *Facts) (next delivery.State, store bool) {
 	next = m.State
 	next.Intent = m.withoutHolder(next.Intent, f.Identity)
@@ -496,7 +498,7 @@ func (m *Memory) RetryStore(f *Facts, fenced bool) {
 func (m *Memory) RetrySoon(f *Facts) { m.due[dueRetry] = f.Began.Add(f.jitter(time.Second)) }
 
 func (m *Memory) InheritState(f *Facts, inherited delivery.State) {
-	// RRsets that the other class wrote without an intent are among the changes since inherited.Serial.
+	// The other class may have written the changes since inherited.Serial without an intent.
 	intent := delivery.Intent{Serial: inherited.Serial, From: inherited.Serial, Time: f.Began, Unlisted: true}
 	if inherited.Intent != nil {
 		if intent = *inherited.Intent; intent.Holder != "" {
@@ -555,7 +557,7 @@ func describeDrift(s *delivery.State, keys []delivery.RRsetKey, differs bool) {
 		"why it is not repaired", keys[0], moreRRsets(len(keys)-1)))
 }
 
-// sameReason ignores messages: a Store does not keep messages of providers.
+// sameReason ignores messages, because a Store does not keep messages of providers.
 func sameReason(s *delivery.StateError, e *delivery.Error) bool {
 	return s.Reason == e.Reason && s.Code == e.Code
 }

@@ -11,10 +11,10 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// A provider may refuse more RRsets than an Intent lists (attack 8), and confirm the rest. If it may have earlier data
-// for each unlisted RRset, the changes since From include them (Unlisted). Otherwise From is 0, and a worker that loads
-// the state writes the whole zone once. With all refused RRsets in memory, an attempt retries few: a change of the zone
-// need not wait for all.
+// A provider may refuse more RRsets than an Intent lists, and confirm the rest. If each unlisted RRset may have earlier
+// data there, the intent is Unlisted, and the changes since From include them. Otherwise From is 0, and a worker that
+// loads the state writes the whole zone once. All refused RRsets stay in memory. An attempt retries few, so a change of
+// the zone need not wait for all.
 
 const maxListed = 256
 

@@ -19,7 +19,7 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	}
 
 	if m.State.Intent == nil && m.takeover.idleHolder == intent.Holder {
-		// The other worker had nothing to deliver when this process began, and has stopped: no call is in flight.
+		// The other worker had nothing to deliver when this process began, and has stopped. No call is in flight.
 		return Action{Do: DoTakeOver, Quiet: true, Why: fmt.Sprintf("the zone changed after %s, which has stopped, confirmed it",
 			intent.Holder)}, false
 	}
@@ -30,8 +30,8 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	return Action{}, true
 }
 
-// foreignIntent returns another worker's intent, or nil. A worker that confirmed State.Serial may have begun a later
-// serial without a stored intent: then the intent is made from State.Serial on.
+// foreignIntent returns another worker's intent, or nil. The worker that confirmed State.Serial may have begun a later
+// serial without a stored intent. The result then covers all changes since State.Serial.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	state, me := &m.State, f.Identity
 	if intent := state.Intent; intent != nil {
@@ -48,12 +48,8 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	return &delivery.Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
 }
 
-// TakeOver makes the intent of another, stopped worker this worker's own. An intent is the serial that a worker has
-// begun to deliver, with the RRsets to write. Calls of the other worker may still be in flight and arrive late, so
-// TakeOver schedules a repeat to overwrite them.
-//
-// TakeOver returns the intent; nil if taken over before, or if no call can be in flight (quiet). touched and once come
-// from FindChangedRRsets.
+// TakeOver makes the intent of another, stopped worker this worker's own, and returns it; nil if taken over before, or
+// if no call can be in flight (quiet). touched and once come from FindChangedRRsets.
 func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet bool) (begun *delivery.Intent) {
 	// List the RRsets that the other worker may have written, unless there are too many.
 	intent := m.foreignIntent(f)
@@ -62,8 +58,9 @@ func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet boo
 	}
 
 	if !quiet && !intent.Equal(&m.takeover.intent) {
-		// Schedule the repeat. Failures do not postpone it. If the other delivery begins and ends at the same serial,
-		// its late calls write the content of that serial, so only RRsets that changed later need the repeat.
+		// Schedule a second write (dueRepeat) over late calls of the other worker. Failures do not postpone it. If the
+		// other delivery begins and ends at the same serial, its late calls write the content of that serial, so only
+		// RRsets changed later need it.
 		m.takeover.wroteWhole, m.takeover.oneSerial = false, intent.From != 0 && intent.From == intent.Serial
 		if !once {
 			m.due[dueRepeat] = f.Began.Add(f.RepeatAfter)

@@ -13,13 +13,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// PlannedWrite has the plans of a DoDeliver, and the intent to store before.
+// PlannedWrite has the plans of a DoDeliver, and the intent to store before the write.
 type PlannedWrite struct {
-	Plans       []delivery.Plan
-	Intent      delivery.Intent
-	Repeat      bool
-	stateBefore delivery.State
-	// unconfirmedBefore are the RRsets refused or half written before.
+	Plans             []delivery.Plan
+	Intent            delivery.Intent
+	Repeat            bool
+	stateBefore       delivery.State
 	unconfirmedBefore map[delivery.RRsetKey]bool
 }
 
@@ -61,7 +60,8 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	return planned, nil
 }
 
-// StateDuringDelivery returns the state from the first call on. A covered state need not be stored (State.Holder).
+// StateDuringDelivery returns the state from the first call on. A covered state need not be stored, because this worker
+// is State.Holder.
 func (m *Memory) StateDuringDelivery(f *Facts, t PlannedWrite) (next delivery.State, covered bool) {
 	next, stored := m.State, &m.Stored
 	next.Zone, next.Target, next.Intent = t.Plans[0].Zone, f.Class.Target, &t.Intent
@@ -70,7 +70,7 @@ func (m *Memory) StateDuringDelivery(f *Facts, t PlannedWrite) (next delivery.St
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }
 
-// recordRefusals stores the RRsets that the provider refused, and returns the Intent to write them again. Its From is
+// recordRefusals stores the RRsets that the provider refused, and returns the intent to write them again. From is
 // earlier than the serial if the provider may have earlier data in place of a refused RRset.
 func (m *Memory) recordRefusals(planned PlannedWrite, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
 	m.refusals.byRRset = map[delivery.RRsetKey]*delivery.Error{}
@@ -96,8 +96,8 @@ func (m *Memory) recordRefusals(planned PlannedWrite, at serial.Serial, failed [
 	return intent
 }
 
-// splitFailed splits refused RRsets. In place of an earlier RRset the provider may have data known from the history; in
-// place of a fresh RRset, none.
+// splitFailed splits refused RRsets. In place of an earlier RRset the provider may have data known from the history, in
+// place of a fresh RRset none.
 func (t PlannedWrite) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil

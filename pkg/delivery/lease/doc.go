@@ -4,13 +4,9 @@
 // Package lease lets a single worker at a time write a delivery, one zone in one DNSClass, to name servers. A worker
 // takes over by storing an intent: its name, and the serial that it begins to write. A lease has no expiry.
 //
-// A worker calls PassFence before each write. The first call stores the intent, later calls check it. The worker that
-// confirmed the last serial (State.Holder) needs no intent for the next changes: PassFence checks that it is still the
-// Holder.
-//
 // Guarantees:
-//  1. PassFence fails after another worker's intent, a change of the class or zone, or the stop of the worker's Loop.
-//     A write that passed before may arrive late, so the other worker repeats its own.
+//  1. PassFence fails after another worker's intent, a change of the class or zone, or the stop of the worker's Loop. A
+//     write that passed before may arrive late, so the other worker repeats its own.
 //  2. No write to the store replaces another worker's state.
 //
 // Read lease.go: Store first, then PassFence.

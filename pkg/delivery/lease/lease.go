@@ -20,18 +20,17 @@ const stallTimeout = 5 * time.Minute
 // ErrConflict means that the state has changed since the load. The store is unchanged.
 var ErrConflict = errors.New("another worker or client changed the delivery")
 
-// Store keeps the state of each delivery (a zone at a class of name servers) for the next worker. Calls for different
-// Keys may be concurrent.
+// Store keeps the state of each delivery for the next worker. Calls for different Keys may be concurrent.
 type Store interface {
-	// Load reads a state. It must not use a cache: by this read, the fence detects another worker before a write to
-	// name servers. A missing delivery has the zero State.
+	// Load reads a state. It must not use a cache, because by this read the fence detects another worker. A missing
+	// delivery has the zero State.
 	Load(ctx context.Context, key delivery.Key) (delivery.State, error)
 	// Save writes a state and returns the new version. If state.Version is "", Save creates the delivery. If the stored
 	// version is not state.Version, Save writes nothing and returns ErrConflict. While the provider has data, the Store
-	// keeps the Zone from deletion (S8.4).
+	// keeps the Zone from deletion.
 	Save(ctx context.Context, key delivery.Key, state delivery.State) (version string, err error)
-	// Delete removes a state once the provider has removed the data, or keeps the data for good (S8.4). A missing state
-	// is no error.
+	// Delete removes a state once the provider has removed the data, or keeps the data for good. A missing state is no
+	// error.
 	Delete(ctx context.Context, key delivery.Key) error
 }
 
@@ -39,7 +38,7 @@ type Lease struct {
 	Key    delivery.Key
 	Store  Store
 	Memory *decision.Memory
-	// Grace bounds calls of the Store, which outlive the Loop's stop.
+	// Grace bounds calls of the Store, even after the Loop has stopped.
 	Grace time.Duration
 	// CheckCurrent returns an error if the attempt's class or zone is outdated.
 	CheckCurrent func() error
@@ -49,8 +48,8 @@ type Lease struct {
 	// nextState is stored by the fence's first call, unless covered.
 	nextState delivery.State
 	recorded  bool
-	// covered is true if the stored state lets only this worker begin without an intent; begun, once the fence has
-	// checked that.
+	// covered is true if the stored state lets only this worker begin without an intent. begun is true once the fence
+	// has checked that.
 	covered, begun bool
 	fenceErr       error
 	watch          *time.Timer
@@ -62,9 +61,8 @@ func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.nextState, l.covered, l.recorded, l.begun, l.fenceErr = next, covered, false, false, nil
 }
 
-// PassFence returns an error if another worker has taken over the delivery. An attempt calls PassFence before each
-// write to the provider. The first call stores the intent (the serial to write), later calls check the intent. A worker
-// that needs no intent (covered) checks that it still is State.Holder.
+// PassFence is the delivery.Fence of an attempt. The first call stores the intent (the serial to write), and later
+// calls check it. A covered worker needs no intent, and checks that it still is State.Holder.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -3,7 +3,7 @@
 
 // Package plan computes the RRsets that a provider (a client of DNS servers) has to write or remove. It compares the
 // stored state of a delivery, one zone in one DNSClass, with the zone's content. The state has the last confirmed
-// serial, the journal (recent changes of each zone) the changes since.
+// serial. The journal has the zone's changes since.
 //
 // Guarantees:
 //  1. Plan.Changes has every RRset that differs from the confirmed serial. It is nil if the zone was never delivered,

@@ -17,18 +17,18 @@ import (
 )
 
 type Source struct {
-	// Views has this process's zones. Their settled content is delivered (S7.2).
+	// Views has this process's zones. Their settled content is delivered.
 	Views *zoneview.Set
-	// History returns the changes after since up to until, if too old for Views. For trimmed changes the error wraps
-	// zoneview.ErrTrimmed. May be nil.
+	// History returns the changes after since up to until, if Views no longer has them. For trimmed changes the error
+	// wraps zoneview.ErrTrimmed. May be nil.
 	History func(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error)
-	// EndedRRsets returns the RRsets of an ended zone (S3.7) at since or later; nil if unknown. May be nil.
+	// EndedRRsets returns the RRsets of an ended zone at since or later; nil if unknown. May be nil.
 	EndedRRsets func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
 }
 
-// FindDeliverable returns the content of a zone for name servers: the newest without unfinished cascades (changes in
-// many steps) or a mass deletion's hold; while a terminating namespace deletes its Records, the content before, at
-// zone.FrozenSerial. The result is nil if the content is unknown.
+// FindDeliverable returns the content of a zone for name servers, or nil if unknown. This is the newest content without
+// unfinished cascades (changes in many steps) or the hold after a mass deletion. While a terminating namespace deletes
+// its Records, this is the content before, at zone.FrozenSerial.
 func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	settled, ok := s.Views.Settled(zone.UID)
 	if !ok {
@@ -75,11 +75,12 @@ func listUnconfirmed(i *delivery.Intent) []delivery.RRsetKey {
 	return slices.Concat([]delivery.RRsetKey{}, i.RRsets)
 }
 
-// MakePlans returns the plans from state to snapshot, usually one. After a partial write of unknown extent the first
-// writes the whole zone, and a second removes lost RRsets.
+// MakePlans returns the plans from state to snapshot, usually one. After a partial write of unknown extent, the first
+// writes the whole zone, and a second removes RRsets that the zone no longer has.
 func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) ([]delivery.Plan, error) {
 	plan := s.PlanZone(snapshot)
 	plan.Since, plan.Delivered = state.Serial, state.Serial != 0
+	// 1. Without an intent, plan the changes since the confirmed serial.
 	intent := state.Intent
 
 	if intent == nil {
@@ -96,6 +97,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 		return []delivery.Plan{plan}, nil
 	}
 
+	// 2. With an intent, find the RRsets that may differ at the provider.
 	plan.Uncertain, plan.Unconfirmed = true, listUnconfirmed(intent)
 
 	former := map[delivery.RRsetKey][]dns.Entry{}
@@ -110,7 +112,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 
 	touched, known := maps.Clone(former), err == nil
 	if state.Serial != 0 && state.Serial != state.Earliest() && !intent.Unlisted {
-		// Only the listed RRsets may still have the content of serial From.
+		// Only RRsets in the intent may still have the content of serial From.
 		changes, err := s.readChanges(ctx, plan.UID, state.Serial, plan.Serial)
 		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
 			return nil, err
@@ -126,6 +128,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 		}
 	}
 
+	// 3. Write only these RRsets if all are known, or else the whole zone.
 	unconfirmed := toChanges(snapshot, touched)
 	if known && state.Serial != 0 && intent.From != 0 {
 		plan.Changes = unconfirmed
@@ -185,7 +188,7 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 }
 
 // FindChangedRRsets returns the RRsets changed since a worker confirmed state without an intent; nil with an intent, or
-// if unknown. once is true if no RRset changed more than once: late writes of that worker then have the present
+// if unknown. once is true if no RRset changed more than once. Late writes of that worker then have the present
 // content.
 func (s Source) FindChangedRRsets(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
 	keys []delivery.RRsetKey, once bool) {
@@ -232,8 +235,8 @@ func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
 	return set
 }
 
-// PlanRemoval plans the removal of the zone in state. Without a snapshot of that name the plan has only left (nil if
-// unknown) and the intent's RRsets; the provider adds its own.
+// PlanRemoval plans the removal of the zone in state. Without a snapshot of that name, the plan has only left (nil if
+// unknown) and the intent's RRsets, and the provider adds its own.
 func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
 	left []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone
@@ -260,6 +263,7 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 		return plan, nil
 	}
 
+	// Add the RRsets of every serial that may be at the provider.
 	whole := s.PlanZone(snapshot)
 	plan.SOA, plan.All = whole.SOA, whole.All
 

@@ -179,7 +179,8 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 	return w.dropAliasConflicts(todo, held)
 }
 
-// An update of prerequisites alone asks whether the server still has the foreign data found last.
+// failKnownConflicts asks whether the server still has the foreign data found last, by an update of prerequisites
+// alone.
 func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	var conceded, rest []delivery.Change
@@ -227,7 +228,7 @@ func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change
 	return append(rest, w.reviseChanges(conceded, held)...), nil
 }
 
-// mayReplace reports whether the server's RRset is ours: the zone had it at a serial that may be at the server.
+// mayReplace reports whether the RRset is ours: the zone had it at a serial that may be at the server.
 func (w *work) mayReplace(present delivery.RRset, change delivery.Change) bool {
 	switch {
 	case len(present.Data) == 0, w.config.Replace, sameData(present, change.Before), sameData(present, change.After):
@@ -314,8 +315,7 @@ func (w *work) findStep(at int, entry dns.Entry) *step {
 	return &steps[len(steps)-1]
 }
 
-// dropAliasConflicts drops changes that servers silently ignore (RFC 2136 §3.4.2.2): a CNAME beside other data, or the
-// reverse.
+// dropAliasConflicts drops changes that servers silently ignore (RFC 2136 §3.4.2.2), such as a CNAME beside other data.
 func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []delivery.Change {
 	gone := map[delivery.RRsetKey]bool{}
 	for _, change := range changes {

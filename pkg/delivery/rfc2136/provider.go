@@ -42,7 +42,7 @@ type Provider struct {
 	order delivery.WriteOrder
 
 	mu sync.Mutex
-	// foreign has, by UID, the foreign data in place of a zone's RRsets at the last comparison: a hint only.
+	// foreign has, by UID, the foreign data in place of a zone's RRsets at the last comparison, as a hint.
 	foreign  map[string]map[delivery.RRsetKey][]delivery.RRset
 	lastZone name.Name
 }
@@ -175,8 +175,8 @@ func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Seria
 		"SOA of %s, and does not serve the zone", p.config.Server, code, zone)}
 }
 
-// Health asks the server for the last delivered zone's SOA, before the first delivery for the root's. A signed answer
-// proves that the server accepts the key. An unsigned refusal for the root does not: the error wraps ErrNotProven.
+// Health asks the server for the SOA of the last delivered zone, or of the root before the first delivery. A signed
+// answer proves that the server accepts the key. After an unsigned refusal for the root, the error wraps ErrNotProven.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.lastZone

@@ -56,8 +56,8 @@ func (w *work) explainRefusal(server string, refusal *transfer.Refusal) *deliver
 	case refusal.TSIG != 0:
 		reason = delivery.ReasonAuthenticationFailed
 	case refusal.Rcode == mdns.RcodeNotAuth, refusal.Rcode == mdns.RcodeNotZone:
-		// An error about the key has a TSIG (RFC 8945 §5.2). An error without is about the zone (RFC 2136 §3.1.1): Knot
-		// looks for the zone first, and cannot sign then.
+		// An error about the key has a TSIG (RFC 8945 §5.2). An error without a TSIG is about the zone (RFC 2136
+		// §3.1.1), because Knot looks for the zone first, and cannot sign then.
 		reason = delivery.ReasonZoneNotFound
 	case refusal.Rcode == mdns.RcodeRefused:
 		reason = delivery.ReasonInvalidConfiguration

@@ -23,14 +23,14 @@ const (
 	maxUpdate = 1<<16 - 1 - 12 - 260 - 700
 	// maxReviews bounds the transfers of a zone that another client keeps changing.
 	maxReviews = 3
-	// maxIsolating bounds the updates in search of refused records: of new refusals, then of earlier ones.
+	// maxIsolating bounds the updates in search of refused records, first of new refusals, then of earlier ones.
 	maxIsolating = 64
 	soon         = 5 * time.Second
 )
 
 type written struct {
 	delivery.Change
-	// blind is true if the update does not check Before: any data counts as ours.
+	// blind is true if the update does not check Before, so that any data counts as ours.
 	blind bool
 	// needsQuery is true if only a query shows whether the server accepted the CNAME.
 	needsQuery                         bool
@@ -65,7 +65,7 @@ func (w *write) writeInOrder(ctx context.Context, changes []delivery.Change, see
 	return err
 }
 
-// seen is true if Before is the server's content, not our last delivery; reviews counts transfers.
+// seen is true if Before is the server's content, not our last delivery. reviews counts transfers.
 func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
 	for _, batch := range w.divideIntoBatches(changes, seen) {
 		if err := w.sendUpdate(ctx, batch, reviews); err != nil {
@@ -219,9 +219,8 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 	}
 
 	answer, err := w.askServer(ctx, w.newUpdate(batch))
-	// A server that cannot parse the message answers FORMERR unsigned; Knot rejects a name forbidden to the key like an
-	// unknown key. Any host on the path can forge both, so they only split the batch: an update without records
-	// decides.
+	// A server that cannot parse the message answers FORMERR unsigned. Knot rejects a name forbidden to the key like an
+	// unknown key. Any host on the path can forge both, so isolateRefused first asks by an update without records.
 	if refusal := (*transfer.Refusal)(nil); errors.As(err, &refusal) {
 		switch {
 		case refusal.Rcode == mdns.RcodeFormatError && refusal.TSIG == 0:
@@ -344,8 +343,8 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// endIsolation fails a batch whose refused RRset was not found; each RRset is retried alone. If the server has accepted
-// nothing yet, the key may be the cause, and the attempt fails.
+// endIsolation fails a batch whose refused RRset was not found, so that each RRset is retried alone. If the server has
+// accepted nothing yet, the key may be the cause, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.accepted) == 0 {
 		e := w.explainRcode(rcode)

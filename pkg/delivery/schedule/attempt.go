@@ -33,7 +33,7 @@ type attempt struct {
 	snapshot, lastContent *zoneview.Snapshot
 	facts                 decision.Facts
 	lease                 lease.Lease
-	// A pause does not stop a removal.
+	// removing is true during a removal, which a pause does not stop.
 	removing bool
 }
 
@@ -143,7 +143,7 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 	return false
 }
 
-// A retry with the same failure writes nothing.
+// storeOutcome writes nothing after a retry with the same failure.
 func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 	m := a.memory
 	switch {
@@ -171,7 +171,7 @@ func (a *attempt) observe(event delivery.Event) {
 	a.config.Observer.Observe(event)
 }
 
-// handleStoreError schedules a retry without an event: the provider is not at fault.
+// handleStoreError schedules a retry without an event, because the provider is not at fault.
 func (a *attempt) handleStoreError(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -381,7 +381,7 @@ func (c *Config) guardCall(class delivery.Class, method string, f func() error) 
 	return f()
 }
 
-// callProvider lets f run for the grace period when the Loop stops, so that fewer calls arrive late.
+// callProvider lets f run for the grace period after the Loop stops, so that fewer calls arrive late.
 func (a *attempt) callProvider(ctx context.Context, method string, f func(context.Context) error) error {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

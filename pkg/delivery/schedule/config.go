@@ -51,24 +51,21 @@ func (c Config) grace() time.Duration { return c.Lease / 2 }
 // at its end.
 func (c Config) repeatAfter() time.Duration { return c.Lease + c.CallTimeout }
 
-// Observer.Observe delays the attempt, and must not block for long.
+// Observe delays the attempt, and must not block for long.
 type Observer interface {
 	Observe(event delivery.Event)
 }
 
-// Metrics counts the work of a Loop, the scheduler of deliveries, by class. Methods may be called concurrently.
+// Metrics counts the work of a Loop by class. Methods may be called concurrently.
 type Metrics interface {
-	// CountCall counts a call to a provider.
 	CountCall(call Call)
 	// CountDelivery counts a serial confirmed by the class. lag is the time since the Loop saw the oldest change in it,
 	// 0 if unknown.
 	CountDelivery(class string, lag time.Duration)
-	// CountDrift counts RRsets with other data at a provider than delivered. A missing or differing RRset counts once
-	// until its repair. Foreign RRsets, not written by Kubizone, count when a comparison finds more of them than the
-	// last comparison.
+	// CountDrift counts drifted RRsets. A missing or differing RRset counts once until its repair. Foreign RRsets,
+	// written by others, count when a comparison finds more than the last comparison.
 	CountDrift(class string, missing, differing, foreign int)
-	// CountFenced counts an attempt stopped before a write because another worker has taken over the delivery (a zone
-	// in a class).
+	// CountFenced counts an attempt stopped before a write because another worker has taken over the delivery.
 	CountFenced(class string)
 }
 

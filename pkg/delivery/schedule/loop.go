@@ -34,12 +34,12 @@ type Loop struct {
 	closing sync.WaitGroup
 }
 
-// knownZone is a zone as last passed to SetZone. Loop.mu guards it.
+// knownZone is a zone as last passed to SetZone, guarded by Loop.mu.
 type knownZone struct {
 	delivery.Zone
 	items map[string]*item
-	// lastContent is the last content of a removed zone, or of a zone that ended because no rule lists the name any
-	// more. The records in lastContent are removed at providers. Nil for other zones.
+	// lastContent is the last content of a removed zone, or of a zone without a rule for its name, whose records are
+	// removed at providers. Nil for other zones.
 	lastContent *zoneview.Snapshot
 }
 
@@ -53,7 +53,7 @@ type knownClass struct {
 	losses   losses
 }
 
-// item is a delivery: the task to keep a zone up to date at the servers of a class. An item is a job of the class's
+// item is a delivery, the task to keep a zone up to date at the servers of a class. An item is a job of the class's
 // queue, and each run of the job is an attempt.
 type item struct {
 	key   delivery.Key
@@ -63,15 +63,15 @@ type item struct {
 	// Loop.mu guards the fields from here to laggingServers.
 
 	job
-	// withdrawn is true once the servers have nothing of the zone any more, and the Delivery is deleted. delivered is
-	// true if the servers of the present target have confirmed a serial.
+	// withdrawn is true once the servers have nothing of the zone, and the Delivery is deleted. delivered is true if
+	// the servers of the present target have confirmed a serial.
 	withdrawn, delivered bool
-	// changedAt is the time of the oldest change that waits for an attempt. unconfirmedSince is the time of the oldest
-	// unconfirmed change. Zero means none.
+	// changedAt is the time of the oldest change that waits for an attempt, unconfirmedSince of the oldest unconfirmed
+	// change. Zero means none.
 	changedAt, unconfirmedSince time.Time
 	failing                     bool
-	// loaded is Memory.Loaded after the last attempt, as a running attempt changes Memory without Loop.mu. confirmed is
-	// the last serial at all servers, confirmedAt the time of their answers.
+	// loaded is a copy of Memory.Loaded, because a running attempt changes Memory without Loop.mu. confirmed is the
+	// last serial at all servers, confirmedAt the time of their answers.
 	loaded      bool
 	confirmed   serial.Serial
 	confirmedAt time.Time
@@ -193,8 +193,8 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	l.enqueueClass(c)
 }
 
-// RemoveClass forgets a class, and returns true, also for an unknown name. The result is false, without effect, until
-// all zones are withdrawn from the servers of the class.
+// RemoveClass forgets a class. The result is false, without effect, until all zones are withdrawn from the servers of
+// the class.
 func (l *Loop) RemoveClass(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -269,8 +269,8 @@ func (l *Loop) RemoveZone(uid string) {
 	}
 }
 
-// Health asks the servers of a class through its provider, and returns their fault, or nil. Without a fault, or with
-// ErrNotProven, deliveries that failed because of the class are retried.
+// Health asks the servers of a class, and returns the fault, or nil. Without a fault, or with ErrNotProven, deliveries
+// that failed because of the class are retried.
 func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -301,11 +301,11 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	return err
 }
 
-// lostInterval separates a server's rounds of comparisons, since machines that share an address may answer in turns;
-// lostPause, a class's.
+// lostInterval separates a server's rounds of comparisons, since machines that share an address may answer in turns.
+// lostPause separates a class's rounds.
 const lostInterval, lostPause = time.Minute, 3 * time.Second
 
-// losses has the servers waiting for a round, and each server's last.
+// losses has the servers waiting for a round of comparisons, and each server's last round.
 type losses struct {
 	waiting map[string]bool
 	rounds  map[string]time.Time
@@ -335,9 +335,8 @@ func (o *losses) beginRound(lost []string, now time.Time) []string {
 	return nil
 }
 
-// AskLast asks each server of a class for its zone that changed last. If a server has an earlier serial than confirmed,
-// or no zone, all zones of the class are compared with the servers at once, because the server may have lost others
-// too.
+// AskLast calls the provider's AskLast. If a server has lost a change or a zone, all zones of the class are compared at
+// once.
 func (l *Loop) AskLast(ctx context.Context, class string) {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -425,7 +424,7 @@ func (l *Loop) Status() []ClassStatus {
 	return statuses
 }
 
-// readProgress returns Hold's values until an attempt loads the state, which a paused delivery never does.
+// readProgress returns the values passed to Hold until an attempt loads the state. Paused deliveries are never loaded.
 func (l *Loop) readProgress(i *item) (confirmed serial.Serial, behind []string) {
 	if held := l.names.rights[i.key]; !i.loaded && held != nil {
 		return held.confirmed, held.laggingServers
@@ -492,7 +491,7 @@ func (l *Loop) enqueueClass(c *knownClass) {
 			items = append(items, i)
 		}
 	}
-	// Begin with the deliveries confirmed last: a server restored from an old disk lacks them.
+	// Begin with the deliveries confirmed last, because a server restored from an old disk lacks them.
 	slices.SortFunc(items, func(a, b *item) int { return b.confirmedAt.Compare(a.confirmedAt) })
 	for _, i := range items {
 		c.queue.enqueueJob(&i.job)
@@ -590,6 +589,7 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 	}
 
 	q.endRun(&i.job, f.Revision, f.Pause, f.Worked)
+	// Once this class has the zone, classes that the zone leaves may remove it.
 	if now := i.Loaded && !i.Leaving && i.State.Serial != 0 && i.State.Target == f.Class.Target; now != i.delivered &&
 		(now || i.Loaded || i.withdrawn) {
 		i.delivered = now

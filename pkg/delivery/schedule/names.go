@@ -14,14 +14,14 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names has the deliveries' rights to use a zone's name in a class. Two zones of different views may have the same
-// name, for example example.org., and would mix their records at the servers. So the class delivers only one of them.
-// Loop.mu guards all fields.
+// names has the right of each delivery to use a zone's name in a class. A class delivers one zone of a name, because
+// zones of different views may have the same name, for example example.org., and would mix their records at the
+// servers. Loop.mu guards all fields.
 type names struct {
-	// rights has the names of each delivery: the names in the stored state, and a name claimed before the first write.
+	// rights has the names of each delivery: the name in the stored state, and a name claimed before the first write.
 	rights map[delivery.Key]*right
-	// holders has the deliveries with a right to a name, in order of precedence. Only the first may deliver. There are
-	// others only if Deliveries of several zones had the name when this process began.
+	// holders has the deliveries with a right to a name, in order of precedence. Only the first may deliver. Others
+	// exist only if several stored Deliveries had the name when this process began.
 	holders      map[className][]*right
 	waiters      map[className][]delivery.Key
 	awaitedNames map[delivery.Key]name.Name
@@ -40,7 +40,7 @@ type right struct {
 	claimedName    name.Name
 	confirmed      serial.Serial
 	laggingServers []string
-	// owned is true once the Loop works on this delivery: Hold then has no effect.
+	// owned is true once the Loop works on this delivery. Hold then has no effect.
 	owned bool
 }
 

@@ -113,8 +113,8 @@ func (o siblings) isAtWork(class string) bool {
 	return other != nil && other.running
 }
 
-// An expelled class loses the zone at once, so that no tenant keeps it there by naming a class that never works. mu is
-// held.
+// An expelled class loses the zone at once. Otherwise a tenant could keep the zone there by naming a class that never
+// works. mu is held.
 func (l *Loop) isReplaced(i *item) bool {
 	if slices.Contains(i.zone.ExpelledClasses, i.key.Class) {
 		return true

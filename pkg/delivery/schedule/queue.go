@@ -23,8 +23,8 @@ type job struct {
 	timer                                     *time.Timer
 }
 
-// queue runs the deliveries (jobs) of a class, with a limited number of workers. If the provider is down, the queue
-// pauses all jobs, and checks the provider's health in between. The mutex is held during every method.
+// queue runs the deliveries (jobs) of a class with a limited number of workers. If the provider is down, all jobs
+// pause, and the queue checks the provider's health in between. The mutex is held during every method.
 type queue struct {
 	mu      *sync.Mutex
 	workers int
@@ -33,7 +33,7 @@ type queue struct {
 	open  func() bool
 	probe func()
 
-	// ready has the waiting jobs by tenant. order has the same tenants, and the first is served next.
+	// ready has the waiting jobs by tenant. order has the tenants in ready, the next to serve first.
 	ready           map[string][]*job
 	order           []string
 	runningByTenant map[string]int
@@ -45,7 +45,7 @@ type queue struct {
 	failures    int
 	timer       *time.Timer
 	// down is true after a failure of the class itself, until a job succeeds or the health is good. failedJobs has the
-	// failed jobs.
+	// jobs that failed meanwhile.
 	down       bool
 	failedJobs map[*job]bool
 	health     health
@@ -144,9 +144,9 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// endRun ends a run of a job and frees its worker. If the provider failed (pause is not nil), the queue pauses all
-// jobs, for pause.RetryAfter or a growing delay. If the run worked (a change or comparison), the failed jobs are
-// retried. A run from before a change of the class (an old revision) has neither effect.
+// endRun ends a run of a job. If pause is not nil, the provider failed, and the queue pauses all jobs for
+// pause.RetryAfter or a growing delay. If the run worked (a change or comparison), the failed jobs are retried. A run
+// from before a change of the class (an old revision) has neither effect.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--

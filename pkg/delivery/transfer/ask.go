@@ -65,7 +65,7 @@ func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name
 }
 
 type ServedDS struct {
-	// TTL is the longest among the DS records.
+	// TTL is the longest TTL of the DS records.
 	Data []string
 	TTL  time.Duration
 	// NoName is true if the name does not exist. A parent may remove the delegation with the DS.
@@ -118,7 +118,7 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 	return answer, nil
 }
 
-// withoutPorts drops the addresses: the local port would change the status each time.
+// withoutPorts drops the addresses, because the local port would change the status each time.
 func withoutPorts(err error) error {
 	var failed *net.OpError
 	if errors.As(err, &failed) {

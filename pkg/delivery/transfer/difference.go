@@ -21,10 +21,10 @@ import (
 )
 
 const (
-	// A larger zone is compared by its SOA and a sample of askedRRsets RRsets.
+	// A larger zone is compared by its SOA and a random sample of askedRRsets RRsets.
 	maxTransferred, askedRRsets = 100_000, 100
-	// A transfer may have the octets of the zone's text, recordOctets for each record, and spareOctets: servers may
-	// send and sign each record alone.
+	// A transfer may have the octets of the zone's text, recordOctets for each record, and spareOctets, because servers
+	// may send and sign each record alone.
 	recordOctets, spareOctets = 512, 64 << 10
 	messageTimeout            = 5 * time.Second
 	maxFound                  = 1000
@@ -32,8 +32,8 @@ const (
 
 var errOtherSerial = errors.New("it has another serial now")
 
-// difference lists the RRsets that differ at the zone's serial: the zone's in ours, others in foreign; at most maxFound
-// each.
+// difference lists the RRsets that differ at the zone's serial, at most maxFound each: RRsets of the zone in ours,
+// others in foreign.
 type difference struct {
 	ours, foreign []delivery.RRsetKey
 }
@@ -73,17 +73,17 @@ func measureZone(plan delivery.Plan) (m zoneSummary) {
 	return m
 }
 
-// naming limits the comparisons that name differing RRsets, in memory for every RRset of the zone.
+// naming limits the comparisons that name differing RRsets, because they hold the zone's RRsets in memory.
 var naming = make(chan struct{}, 4)
 
-// comparison finds out whether a server has the same records as the zone, without a signer's records. A digest adds the
-// hashes of the zone's RRsets, and subtracts the hashes of the server's records. If the digest is zero at the end, the
-// data are equal.
+// comparison finds out whether a server has the zone's records, apart from a signer's. A digest adds the hashes of the
+// zone's RRsets, and subtracts the hashes of the server's records. If the digest ends at zero, the data are equal.
 type comparison struct {
 	plan   delivery.Plan
 	digest digest
 	soa    bool
-	// sets has the digests of the RRsets that differ so far, at most maxNames. Nil if RRsets are not to be named.
+	// sets has the digest of each RRset that differs so far, at most maxNames. Nil if the comparison need not name
+	// RRsets.
 	sets     map[delivery.RRsetKey]digest
 	maxNames int
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // digest is the sum of the hashes of a zone's records, without the SOA and signers' records. Collisions of unkeyed sums
-// can be constructed, so the key is random, of this process, and digests are never stored.
+// can be constructed, so each process has a random key, and digests are never stored.
 type digest [4]uint64
 
 var digestKey = func() []byte {

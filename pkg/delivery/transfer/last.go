@@ -14,9 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// confirmations has, for each secondary, the zone with the newest confirmed change. AskLast queries the serial of this
-// zone each second. If the serial is earlier than confirmed, the secondary has lost changes, for example by a restart
-// from an old disk, and all zones are compared.
+// confirmations has, for each secondary, the zone with the newest confirmed change. AskLast queries this zone. An
+// earlier serial than confirmed means that the secondary has lost changes, for example by a restart from an old disk.
 type confirmations struct {
 	mu          sync.Mutex
 	bySecondary map[string]confirmation // by name
@@ -27,12 +26,12 @@ type confirmation struct {
 	uid    string
 	zone   name.Name
 	serial serial.Serial // as answered, even by a signing secondary
-	// confirmedAt is the last confirmation, changed the first of this serial.
+	// confirmedAt is the last confirmation of this serial, changed the first.
 	confirmedAt, changed time.Time
 }
 
-// A confirmation is kept for confirmationKept after the next comparison is due. Later, the secondary may have left the
-// class.
+// confirmationKept is the time to keep a confirmation after the next comparison is due. Later, the secondary may have
+// left the class.
 const confirmationKept = 2 * time.Hour
 
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {

@@ -20,7 +20,7 @@ import (
 
 const (
 	packetTimeout, followTimeout, healthTimeout = time.Second, 2 * time.Second, 10 * time.Second
-	// udpSize is in octets, small enough that no link fragments it.
+	// udpSize is in octets, small enough to avoid fragments.
 	udpSize    = 1232
 	secondLook = 500 * time.Millisecond
 	// firstPause, between the questions to a lagging secondary, doubles up to lastPause.
@@ -31,7 +31,7 @@ type probe struct {
 	serial serial.Serial
 	err    *delivery.Error
 	note   string
-	// passing is true if the fault may be over in a moment.
+	// passing is true if the fault may be temporary.
 	passing bool
 }
 

@@ -21,11 +21,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Members looks up the zones that the primary servers offer to the secondaries of a class. A zone is a member from the
-// first planned write in its Delivery until the Delivery is deleted. Only stored Deliveries count, so that a controller
-// that has lost its lease can neither add nor remove zones.
+// Members looks up the zones that the primary servers offer to the secondaries of a class. Only stored Deliveries
+// count, so that a controller that has lost its lease can neither add nor remove zones.
 type Members interface {
-	// Name returns the zone name, such as example.org., of the member with a UID. It is zero if there is none.
+	// Name returns the name, such as example.org., of the member with a UID; zero if there is none.
 	Name(uid string) name.Name
 	// Holder returns the UID of the member with a zone name, or "".
 	Holder(zone name.Name) (uid string)
@@ -36,18 +35,18 @@ type Config struct {
 	Secondaries []Secondary
 	// Catalog is the class's catalog zone; zero means none.
 	Catalog name.Name
-	// Claims maps names of TSIG keys to their use (delivery.Abilities): a primary has one key of each name.
+	// Claims maps names of TSIG keys to their use (delivery.Abilities), because a primary has one key of each name.
 	Claims map[string]string
 	// ServedSerial returns the zone's serial in this process, possibly later than a plan's; 0 means none. LatestSerial
-	// reads the stored serial: a secondary may learn of a change before this process.
+	// reads the stored serial, because a secondary may learn of a change before this process.
 	ServedSerial func(uid string) serial.Serial
 	LatestSerial func(ctx context.Context, uid string) (serial.Serial, error)
-	// Changes returns the changes of each serial after since up to until, to recognise a signer's content; an error if
-	// trimmed. May be nil.
+	// Changes returns the changes of each serial after since up to until, to recognise a signer's content, or an error
+	// if they are trimmed. May be nil.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
 	// NeedsFullTransfer reports whether no incremental transfer leads from since to until. Nil means always.
 	NeedsFullTransfer func(uid string, since, until serial.Serial) bool
-	// SampleInterval of 0 means a day.
+	// SampleInterval is the time between comparisons of data; 0 means a day.
 	SampleInterval time.Duration
 	// DriftInterval is the class's, for AskLast; 0 means the default.
 	DriftInterval time.Duration
@@ -111,7 +110,7 @@ func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	return other, nil
 }
 
-// Deliver makes the zone a member of the class, and waits for the secondaries: briefly, since the wait occupies a
+// Deliver makes the zone a member of the class, and waits for the secondaries. The wait is short, because it occupies a
 // worker. The Report confirms the serial only if all have it. The error is a Conflict if the name is the catalog's or
 // another zone's.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
@@ -154,8 +153,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, nil
 }
 
-// Remove drops the zone's cached answers, if the fence finds no other worker with a later plan. Secondaries remove the
-// zone by themselves when it leaves the catalog, after the deletion of its Delivery.
+// Remove drops the zone's cached answers, unless another worker has a later plan. Secondaries remove the zone by
+// themselves when it leaves the catalog, after the deletion of its Delivery.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		return delivery.Report{}, ctx.Err()
@@ -178,8 +177,8 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, ctx.Err()
 }
 
-// Health asks each secondary for the SOA of its catalog, or of the root. A secondary that answers without that zone
-// proves nothing: ErrNotProven, if no secondary has another error.
+// Health asks each secondary for the SOA of its catalog, or of the root. A secondary without this zone proves nothing.
+// The error is then ErrNotProven, if no secondary has another error.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
 		return fmt.Errorf("the class names no secondary to ask; any server with its key may transfer its zones: %w",
@@ -223,7 +222,7 @@ func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{Fetched: true, Claims: p.config.Claims}
 }
 
-// Close does nothing: every change of the class makes a new provider, and zones stay members.
+// Close does nothing, because every change of the class makes a new provider, and zones stay members.
 func (p *Provider) Close() error { return nil }
 
 func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
@@ -267,6 +266,7 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 			switch {
 			case ended():
 				return
+			// A later serial counts if two answers have it, and the stored zone has not.
 			case now.err == nil && !s.ownSerials() && p.mayBeAhead(plan, now.serial):
 				if before.serial != now.serial {
 					before, pause = now, secondLook

@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// recheckInterval is the least time between comparisons of a zone that differs or is asked for.
+	// recheckInterval is the least time between comparisons of a zone that differs, or on request.
 	sampleInterval, recheckInterval = 24 * time.Hour, time.Minute
-	// A server is sampled at most once in samplePause, a fifth of the time, and zonePace octets per second.
+	// A server is compared at most once in samplePause, for a fifth of the time, and with zonePace octets per second.
 	samplePause   = time.Second
 	sampleTimeout = 20 * time.Second
 )
 
-// samples has this process's comparisons, by secondary. After a restart all are due.
+// samples has the last comparison of each zone, by secondary. After a restart all are due.
 type samples struct {
 	mu      sync.Mutex
 	servers map[string]*serverSamples
@@ -35,7 +35,7 @@ type samples struct {
 type serverSamples struct {
 	busy bool
 	pace pace
-	// zones are by UID. At sweepAt entries, zones removed by other processes are dropped.
+	// zones are by UID. When zones has sweepAt entries, those removed by other processes are dropped.
 	zones   map[string]sample
 	sweepAt int
 }
@@ -43,7 +43,7 @@ type serverSamples struct {
 type sample struct {
 	takenAt time.Time
 	serial  serial.Serial
-	// found is nil if the data is equal, or if failed.
+	// found is nil if the data is equal, or the comparison failed.
 	found  *difference
 	failed bool
 }
@@ -107,13 +107,13 @@ func (a *samples) forgetZone(uid string) {
 	}
 }
 
-// compareContent compares the data of secondaries with the zone's, and returns the differences, nil for none. Without
-// routine, only servers that had other data are compared.
+// compareContent compares the data of secondaries with the zone's, and returns the differences; nil for none. Without
+// routine, it compares only servers that had other data.
 func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows []delivery.Server, routine bool) []*difference {
 	found := make([]*difference, len(rows))
 	summary := sync.OnceValue(func() zoneSummary { return measureZone(plan) })
 	p.eachSecondary(func(i int, s Secondary) {
-		// Signers change the data, and are compared otherwise (S6.14).
+		// Signers change the data, so compareSigner compares them.
 		if !s.ownSerials() {
 			found[i] = p.compareSecondary(ctx, s, plan, summary, &rows[i], routine)
 		}
@@ -179,7 +179,7 @@ func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Pl
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("it has not transferred the zone in %s", limit)
 		}
-		// A refused transfer is no difference: the row gets the reason why the data cannot be compared.
+		// A refused transfer is no difference.
 		row.Content, row.DiffersSince = delivery.ContentNotCompared, 0
 		if row.Note = fmt.Sprintf("not compared: %v", withoutPorts(err)); refused {
 			row.Note = "not compared: it refuses to transfer the zone to the controller; let its key or address transfer, " +

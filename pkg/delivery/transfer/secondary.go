@@ -15,7 +15,7 @@ type Secondary struct {
 	// Key signs questions and answers; nil means unsigned.
 	Key       *transfer.Key
 	NoCatalog bool
-	// Signs is true if the secondary signs the zone, with serials of its own. Signer names the secondary from which it
+	// Signs is true if the secondary signs the zone, under serials of its own. Signer names the secondary from which it
 	// transfers the signed zone; "" means Kubizone's primaries.
 	Signs  bool
 	Signer string

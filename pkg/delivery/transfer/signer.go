@@ -22,22 +22,23 @@ import (
 )
 
 const (
-	// maxVersions bounds the digests kept for a zone, maxProven the matches kept for a signer: secondaries may lag by
+	// maxVersions bounds the digests kept for a zone, maxProven the matches kept for a signer. Secondaries may lag by
 	// several serials.
 	maxVersions, maxProven     = 64, 16
 	transferTimeout, shortWait = 2 * time.Minute, 500 * time.Millisecond
-	// firstShare is how far a zone's first transfer may precede the class's pace: after a start every zone needs one,
-	// and a silent signer would occupy all workers.
+	// firstShare is how far a zone's first transfer may precede the class's rate limit. After a start every zone needs
+	// a transfer, and a silent signer would occupy all workers.
 	firstShare = 5 * time.Minute
 )
 
-// A zone has zonePace octets per second and a fifth of the time; a class, classPace octets per second and two workers.
-// A tenant's writes into a large zone cost no more, even without IXFR.
+// Transfers of a zone have zonePace octets per second and a fifth of the time; of a class, classPace octets per second
+// and two workers. A tenant's writes into a large zone cost no more, even without IXFR.
 const (
 	zonePace, classPace   = 1 << 20, 16 << 20
 	zoneShare, classShare = 4, 0.5
 )
 
+// pace is a rate limit. free is the next permitted begin.
 type pace struct{ free time.Time }
 
 func (p *pace) charge(now time.Time, elapsed time.Duration, octets int, perSecond int, share float64) {
@@ -59,7 +60,7 @@ type version struct {
 }
 
 type signer struct {
-	// serial is the signer's own; 0 before the first transfer.
+	// serial is the signer's serial; 0 before the first transfer.
 	serial serial.Serial
 	digest digest
 	soa    string
@@ -99,7 +100,7 @@ func (p *Provider) forgetSignedZone(plan delivery.Plan) {
 	delete(p.zones, signedKey{plan.UID, plan.Zone})
 }
 
-// While the pace forbids a transfer, the last match is returned.
+// While the rate limit forbids a transfer, askSigner returns the last match.
 func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) probe {
 	z := p.ensureSignedZone(plan)
 	z.mu.Lock()
@@ -304,7 +305,7 @@ func (s *signer) latest() match {
 }
 
 // findBehind maps the serial observed at a secondary of a signer to the zone's serial. A secondary that also transfers
-// from our primaries may answer the latter.
+// from our primaries may answer the zone's serial itself.
 func (p *Provider) findBehind(s Secondary, plan delivery.Plan, observed serial.Serial) probe {
 	if s.Unsigned && !p.mayBeAhead(plan, observed) {
 		return probe{serial: observed}

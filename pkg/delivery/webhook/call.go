@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	// maxRetryAfter bounds the delay that a server can impose on a class.
+	// maxRetryAfter bounds the delay imposed by a server on a class.
 	maxRetryAfter = time.Hour
 	quotaRetry    = 10 * time.Minute
 	maxForeign    = 200

@@ -21,8 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Config configures a Provider, which delivers zones to an HTTP server (docs/webhook.md). Its credentials are never
-// logged, and are in no error.
+// Config configures a Provider. Its credentials are never logged, and are in no error.
 type Config struct {
 	// Server is the base URL, "https://dns.example.org/api", without user, query and fragment.
 	Server string
@@ -95,7 +94,7 @@ func New(config Config) (*Provider, error) {
 	config.Timeout, config.VerifyAtMost = cmp.Or(config.Timeout, defaultTimeout), cmp.Or(config.VerifyAtMost, defaultVerify)
 
 	transport := &http.Transport{
-		// No proxy: the addresses to which a proxy connects are unchecked.
+		// No proxy, because the addresses to which a proxy connects are unchecked.
 		DialContext:         dial.New(config.AllowLocalAddresses).DialContext,
 		TLSClientConfig:     client,
 		TLSHandshakeTimeout: config.Timeout,

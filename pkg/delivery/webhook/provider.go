@@ -123,7 +123,7 @@ func (w *writer) writeNames(ctx context.Context, changes []delivery.Change) erro
 	return nil
 }
 
-// Remove deletes every RRset of the plan, even one replaced by another client: the protocol cannot tell.
+// Remove deletes every RRset of the plan, even if another client replaced it, because the protocol cannot tell.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.boundTimeout(plan.CallTimeout), mayStay: listNameServers(plan)}
 	var removals []delivery.Change

@@ -19,7 +19,7 @@ import (
 
 const (
 	// After maxStreak failures in a row with unclear causes, the writer asks GET /health. If healthy, the rest of the
-	// zone is written: a tenant's refused records do not block others.
+	// zone is written, because a tenant's refused records must not block others.
 	maxStreak = 3
 	// After maxSilent timeouts at a healthy server, the remaining RRsets get half the timeout, and those that failed
 	// earlier are skipped. maxFailed bounds an attempt's failures.
@@ -28,7 +28,8 @@ const (
 	soon = 5 * time.Second
 )
 
-// minTimeout bounds a halved timeout, as does timeoutFactor times the slowest answer: slow answers are no timeouts.
+// minTimeout bounds a halved timeout, as does timeoutFactor times the slowest answer, because slow answers are no
+// timeouts.
 var minTimeout = time.Second
 
 const timeoutFactor = 4
@@ -189,7 +190,7 @@ func (w *writer) writeWaiting(ctx context.Context) error {
 	items := w.waiting
 	w.waiting, w.size = nil, 0
 	if len(items) > 1 && !w.skipRest {
-		// Without an answer, single requests suffice: health must not block writes.
+		// Without an answer, single requests suffice. The query must not block writes.
 		if has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, protocol.FeatureBatch); err == nil && has {
 			done, err := w.writeBatch(ctx, items)
 			if done || err != nil {
@@ -210,8 +211,8 @@ func (w *writer) finishWriting(ctx context.Context) error {
 		return err
 	}
 
-	// Retry once: the server may refuse an MX before its host's address, an address's removal before the RRset that
-	// names it, and a new RRset before a removal.
+	// Retry once, because the server may refuse an MX before its host's address, an address's removal before the RRset
+	// that names it, or a new RRset before a removal.
 	again := w.refusedItems
 	w.refusedItems, w.helped = nil, false
 	keys := map[delivery.RRsetKey]bool{}
@@ -271,7 +272,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 		if result.Success == nil || !*result.Success || result.Status/100 != 2 {
 			refusal = alone.explainFailure(result.Error, result.Success != nil)
 		}
-		// The server has processed all items: later results count even if this one ends the attempt.
+		// The server has processed all items, so later results count even if this result ends the attempt.
 		if err := w.recordOutcome(ctx, items[at], refusal, true); err != nil && ended == nil {
 			ended = err
 		}
@@ -326,7 +327,7 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 		}
 		return nil
 	case i.request.Operation == protocol.Delete && failure.Permanent && (isApexNS(w.plan.Zone, i.key) || w.mayStay[i.key]):
-		// The zone stays at the provider, with the name servers that it requires.
+		// The zone stays at the provider, with the required name servers.
 		w.streak = 0
 		return nil
 	case concernsClass(failure):
@@ -349,6 +350,7 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 		}
 	}
 
+	// The failure concerns this RRset.
 	w.failRRset(i.key, failure)
 	w.provider.order.Note(w.plan.Zone, i.key, true)
 
@@ -359,6 +361,7 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 		w.refusedItems = append(w.refusedItems, i)
 	}
 
+	// After failures without a clear cause, ask for the server's health.
 	if !strange && failure.Reason != delivery.ReasonServerError && failure.Reason != delivery.ReasonServerUnreachable {
 		w.streak = 0
 		return nil
