@@ -12,16 +12,15 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Rule admits peers to queries and transfers by source address, by TSIG key, or by both. A Rule with neither is an
-// error.
+// Rule admits name servers, the peers, to queries and transfers by source address, TSIG key, or both. A Rule with
+// neither is an error.
 type Rule struct {
-	// Prefixes are the admitted sources. If empty, every source is admitted.
+	// Prefixes are the admitted sources. If empty, every source with the Key is admitted.
 	Prefixes []netip.Prefix
 	// Key is the name of the key that must sign, with or without a trailing dot, in any case. If empty, unsigned
 	// requests are admitted too.
 	Key string
-	// Signs is true for a secondary that signs zones (DNSSEC). Only such peers get the unsigned zones in
-	// Membership.Signed.
+	// Signs is true for a secondary that signs zones (DNSSEC). Only such peers get the zones in Membership.Signed.
 	Signs bool
 }
 
@@ -41,7 +40,7 @@ func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 type Target struct {
 	Addr      netip.AddrPort
 	Key       string // name of the key that signs NOTIFYs; "" means unsigned
-	NoCatalog bool
+	NoCatalog bool   // no NOTIFYs for the class's catalog zone
 	// NoZones suppresses NOTIFYs for zones, because the target transfers them from another server.
 	NoZones bool
 	// Signs is true for a target that signs zones (DNSSEC). It gets NOTIFYs for the zones in Membership.Signed and

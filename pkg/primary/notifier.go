@@ -84,6 +84,7 @@ type pendingNotify struct {
 func (n *notifier) runNotifier(ctx context.Context) {
 	defer n.done.Wait()
 
+	// Subscribe before reading the zones, to miss no change.
 	events, end := n.classes.zones.Subscribe()
 	defer end()
 
@@ -107,7 +108,7 @@ func (n *notifier) runNotifier(ctx context.Context) {
 			n.announceInClasses(ctx, e.Zone.UID)
 		case e := <-catalogs:
 			n.announceInClasses(ctx, e.Zone.UID)
-		case <-n.classes.changes.wakeNotifier:
+		case <-n.classes.changes.wakeNotifier: // a class changed, or Announce was called
 			n.announceChanges(ctx)
 		case <-ctx.Done():
 			return
@@ -299,6 +300,7 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 			continue
 		}
 
+		// Retry after the backoff, or soon if there is a newer serial.
 		log.V(1).Info("NOTIFY failed", "serial", uint32(newest.serial), "attempt", attempts, "err", err)
 		timer := time.NewTimer(backoff)
 		select {

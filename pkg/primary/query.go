@@ -88,7 +88,7 @@ func readRequest(msg []byte) (request, reading) {
 }
 
 // readMessage parses a message of at least headerLen octets. It decodes only the names of the question and the TSIG, so
-// that its time is linear in the size. If the message is malformed, only id, flags and opcode are valid.
+// that the time is linear in the size. If the message is malformed, only id, flags and opcode are valid.
 func readMessage(msg []byte) (request, reading) {
 	r := request{
 		id:      binary.BigEndian.Uint16(msg),
@@ -246,7 +246,8 @@ func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 	return 0, false, false
 }
 
-// optionsAddUp reports whether the EDNS options exactly fill the OPT record. They are otherwise ignored.
+// optionsAddUp reports whether EDNS options exactly fill data, the content of the OPT record. They are otherwise
+// ignored.
 func optionsAddUp(data []byte) bool {
 	for len(data) > 0 {
 		if len(data) < 4 {

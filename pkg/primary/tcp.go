@@ -80,25 +80,26 @@ func (s *tcpServer) acceptConnections(ctx, workCtx context.Context, l *net.TCPLi
 		pause = 5 * time.Millisecond
 		from := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
 		c := &connection{conn: conn, from: from, client: from.Addr().Unmap()}
-		is := s.classes.registry.Load().trustOf(c.client)
+		trusted := s.classes.registry.Load().trustOf(c.client)
 
-		if p, _ := s.takeSlot(c, is); p != nil {
+		if slot, _ := s.takeSlot(c, trusted); slot != nil {
 			conns.Go(func() { s.serveConnection(workCtx, c) })
 			continue
 		}
 
-		var waits *slots.Slot
-		if is != outsider {
-			waits, _ = s.waiting.Take(clientOf(c.client, ""), nil)
+		// All slots are taken. Waiting needs a slot too, and outsiders never wait.
+		var waitSlot *slots.Slot
+		if trusted != outsider {
+			waitSlot, _ = s.waiting.Take(clientOf(c.client, ""), nil)
 		}
 
-		if waits == nil {
+		if waitSlot == nil {
 			s.refuseConnection(c)
 			continue
 		}
 
 		conns.Go(func() {
-			if !s.waitForSlot(ctx, c, is, waits) {
+			if !s.waitForSlot(ctx, c, trusted, waitSlot) {
 				s.refuseConnection(c)
 				return
 			}
@@ -202,6 +203,7 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 			return
 		}
 
+		// After the first admitted message, the source needs the slot of a peer.
 		a := s.handleMessage(msg, c.from, "tcp")
 		if c.trust == unproven && a.admitted && !s.promoteNewcomer(ctx, c, a.tenant) {
 			return

@@ -74,7 +74,8 @@ func StampAt(now time.Time) Stamp {
 }
 
 // computeMAC returns the HMAC of prior (the previous MAC, or nil), msg and the TSIG variables. id and arcount replace
-// the values in the header of msg (RFC 8945 §4.3, §5.3.1).
+// the values in the header of msg (RFC 8945 §4.3, §5.3.1). If timersOnly is true, as in later messages of a transfer,
+// time and fudge are the only variables.
 func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p Stamp, timersOnly bool) []byte {
 	h := k.newMAC()
 	var scratch [64]byte
@@ -106,7 +107,7 @@ func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p 
 }
 
 // Sign appends a TSIG record to msg. prior is the MAC of the request or of the stream's previous message, or nil for a
-// request.
+// request. timersOnly is true after a stream's first message.
 func (k *SigningKey) Sign(msg, prior []byte, p Stamp, timersOnly bool) (signed, mac []byte) {
 	id := binary.BigEndian.Uint16(msg)
 	arcount := binary.BigEndian.Uint16(msg[10:])
