@@ -28,24 +28,26 @@ var (
 	errNotProven = errors.New("not proven yet")
 )
 
-// Feed keeps a Set, the zones in a process's memory, in sync with a source. It puts a zone into the Set only after a
-// proof, a check that the content matches the hash in the Zone's status. The source chooses the keys of zones.
+// Feed keeps a Set, the zones in a process's memory, in sync with a source. A zone enters the Set only after a proof, a
+// check that the content matches the hash in the Zone's status. Without a proof, the zone is frozen: the Set keeps the
+// last proven content. The source chooses the keys of zones.
 type Feed struct {
 	set   *zoneview.Set
 	slots chan struct{} // for concurrent proofs
 
-	// mutex guards the fields below. It is held for writes to the Set, but not for proofs.
+	// mutex guards the fields below. Writes to the Set hold mutex, proofs do not.
 	mutex sync.Mutex
 	zones map[string]*zone
 	// listing is the number of the source's current listing. listed is true after EndListing.
-	listing                   int
-	listed                    bool
+	listing int
+	listed  bool
+	// pendingCount and frozenCount are the numbers of zones with a pendingReason or frozenReason.
 	pendingCount, frozenCount int
 	proofsFailed              int64
 	// synced is true after a listing without pending zones, until the source fails.
 	synced   bool
 	failure  error
-	failures int
+	failures int // in a row
 	// syncChanged is closed and replaced when synced or failures change.
 	syncChanged chan struct{}
 }
@@ -69,7 +71,7 @@ func New(set *zoneview.Set, proofs int) *Feed {
 func (f *Feed) BeginListing(stay bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	for _, z := range f.zones {
+	for _, z := range f.zones { // end earlier proofs
 		z.proof = nil
 		f.setPending(z, nil)
 	}
@@ -78,7 +80,8 @@ func (f *Feed) BeginListing(stay bool) {
 	f.setSynced(f.synced && stay && f.frozenCount > 0)
 }
 
-// EndListing freezes the zones in unreadable, keyed by namespace/name, and removes all zones that were not listed.
+// EndListing freezes the zones in unreadable, keyed by namespace/name, and removes all others without a BeginProof since
+// BeginListing.
 func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -100,8 +103,9 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.checkSync()
 }
 
-// Apply applies a journal transaction, or queues it until the zone's proof (hash check) ends. A frozen zone, whose
-// proof failed, accepts only its removal. After an error the zone is frozen, or the caller must read it again.
+// Apply applies a journal transaction, or queues the transaction until the zone's proof (hash check) ends. If the zone
+// is frozen, because a proof failed, Apply ignores all but a removal. After an error the zone is frozen, or the caller
+// must read it again.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -167,7 +171,7 @@ func (f *Feed) Expect(key string) {
 }
 
 // Report ends a read of a zone. If err is nil, the Set matches the source. If freeze is true, the error freezes the
-// zone.
+// zone. Otherwise the error is the reason why a zone is not in the Set yet.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -182,7 +186,8 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	}
 }
 
-// freezeZone also drops a proof in progress, because the proof would unfreeze the zone.
+// freezeZone keeps the zone's content in the Set until a proof succeeds. A proof in progress is dropped, because it
+// would unfreeze the zone.
 func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
 	if z.frozenReason == nil {
@@ -280,7 +285,7 @@ func (f *Feed) Check() error {
 	return nil
 }
 
-// Wait blocks until the feed is in sync. It returns the source's error after maxFailures, or the cause of ctx.
+// Wait blocks until the feed is in sync. It returns the source's error after maxFailures in a row, or the cause of ctx.
 func (f *Feed) Wait(ctx context.Context) error {
 	for {
 		f.mutex.Lock()

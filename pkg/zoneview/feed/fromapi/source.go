@@ -59,7 +59,7 @@ type Source struct {
 	registration cache.ResourceEventHandlerRegistration
 	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	metrics      *Metrics
-	traced       atomic.Bool
+	traced       atomic.Bool // false once the server forbids traceparents
 	// catchUpInterval is short, because the server keeps a busy zone's changes only for seconds.
 	catchUpInterval time.Duration
 }
