@@ -40,7 +40,7 @@ func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 type Target struct {
 	Addr      netip.AddrPort
 	Key       string // name of the key that signs NOTIFYs; "" means unsigned
-	NoCatalog bool   // no NOTIFYs for the class's catalog zone
+	NoCatalog bool
 	// NoZones suppresses NOTIFYs for zones, because the target transfers them from another server.
 	NoZones bool
 	// Signs is true for a target that signs zones (DNSSEC). It gets NOTIFYs for the zones in Membership.Signed and

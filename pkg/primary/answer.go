@@ -149,15 +149,14 @@ func (r *responder) findEnclosing(open []admittingClass, q qname, qtype rdata.Ty
 	return own, own != nil
 }
 
-// answerDifference answers an IXFR, a request for the changes since the peer's serial. Over UDP, the answer is the
-// difference if it fits, and otherwise the SOA alone, so that the peer retries over TCP (RFC 1995 §2, §4).
+// answerDifference answers an IXFR. Over UDP, the answer is the difference if there is room, and otherwise the SOA
+// alone, so that the peer retries over TCP (RFC 1995 §2, §4).
 func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	t := &transfer{zone: zone, request: req.clone(), key: key, incremental: true}
 	if overTCP {
 		return answer{transfer: t}
 	}
 
-	// Count the changes first, so as not to compute a difference that is too long for UDP.
 	if !r.classes.isShort(zone, serial.Serial(req.serial)) {
 		return r.replySOA(req, key, zone, overTCP)
 	}

@@ -22,10 +22,10 @@ import (
 
 const catalogInterval = 250 * time.Millisecond
 
-// catalog is a class's catalog zone (RFC 9432), with a PTR record for each member. Its serial is Membership.Serial, so
-// all primaries publish the same list under the same serial. Each primary merges the changes within catalogInterval,
-// and so skips serials. A secondary that asks another primary for the changes since a skipped serial gets the whole
-// catalog. The class's mutex guards all fields.
+// catalog is a class's catalog zone (RFC 9432). Its serial is Membership.Serial, so all primaries publish the same list
+// under the same serial. Each primary merges the changes within catalogInterval, and so skips serials. A secondary that
+// asks another primary for the changes since a skipped serial gets the whole catalog. The class's mutex guards all
+// fields.
 type catalog struct {
 	class string
 	fqdn  name.Name
@@ -33,7 +33,7 @@ type catalog struct {
 	// the member's PTR record. A zero listing in pending removes the member.
 	pending   map[name.Rel]listing
 	published map[name.Rel]listing
-	// serial is the current serial, and targetSerial the serial to publish next.
+	// serial is current, and targetSerial the next to publish.
 	serial, targetSerial serial.Serial
 	publishedAt          time.Time
 }

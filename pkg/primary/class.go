@@ -189,7 +189,7 @@ func (c *Class) SetMembers(to Membership) {
 		catalog = c.catalog.fqdn
 	}
 
-	// Removed or renamed members. A nil catalog ignores calls.
+	// Removed or renamed members.
 	members, byName := nameMembers(to.Members, catalog)
 	for uid, zone := range c.members {
 		if members[uid] != zone {
@@ -198,7 +198,7 @@ func (c *Class) SetMembers(to Membership) {
 		}
 	}
 
-	// New or renamed members, or members with a new TTL in the catalog.
+	// New, renamed, or with a new TTL in the catalog.
 	for uid, zone := range members {
 		if c.members[uid] != zone || c.membership.Unconfirmed[uid] != to.Unconfirmed[uid] {
 			c.catalog.addMember(uid, listing{zone, to.Unconfirmed[uid]})

@@ -218,7 +218,7 @@ type changeQueue struct {
 	// A nil class means all classes of the zone, and an empty UID all zones of the class. The value is true if the
 	// NOTIFY also goes to secondaries that have confirmed the serial.
 	pending map[classUID]bool
-	// A value wakes runNotifier or publishCatalogs. The capacity is 1.
+	// A value wakes runNotifier or publishCatalogs.
 	wakeNotifier chan struct{}
 	wakeCatalogs chan struct{}
 }

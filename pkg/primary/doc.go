@@ -11,8 +11,7 @@
 //     only after every record. Memory use does not grow with the zone.
 //  2. A forbidden request gets REFUSED, with the same octets whether or not the zone exists. A peer sees only the zones
 //     of DNSClasses that admit it. Bad signatures are answered first (RFC 8945 §5.2).
-//  3. A source without access gets no answer longer than its question. The size of UDP answers is limited (message.go,
-//     reply.go).
+//  3. A source without access gets no answer longer than its question. The size of UDP answers is limited.
 //  4. Every message of an answer to a signed request is signed.
 //  5. Each target gets a NOTIFY for a new serial at once, repeated until the target confirms it or NotifyAttempts is
 //     reached. At most one NOTIFY is in flight for a zone and target. Later serials are coalesced.
@@ -24,7 +23,7 @@
 //  9. Until an UPDATE has a slot of its tenant (the key's namespace), the work for it is linear in its size, so updates
 //     delay neither questions nor other tenants.
 //
-// The zones come from an implementation of the interface Zones. An answer ends at a CNAME that leaves the zone.
+// An answer ends at a CNAME that leaves the zone.
 //
 // Read answer.go first: it chooses the answers without I/O. Then read query.go (messages), resolve.go (questions),
 // transfer.go, class.go and notifier.go.

@@ -108,7 +108,7 @@ func (n *notifier) runNotifier(ctx context.Context) {
 			n.announceInClasses(ctx, e.Zone.UID)
 		case e := <-catalogs:
 			n.announceInClasses(ctx, e.Zone.UID)
-		case <-n.classes.changes.wakeNotifier: // a class changed, or Announce was called
+		case <-n.classes.changes.wakeNotifier:
 			n.announceChanges(ctx)
 		case <-ctx.Done():
 			return
@@ -300,7 +300,6 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 			continue
 		}
 
-		// Retry after the backoff, or soon if there is a newer serial.
 		log.V(1).Info("NOTIFY failed", "serial", uint32(newest.serial), "attempt", attempts, "err", err)
 		timer := time.NewTimer(backoff)
 		select {

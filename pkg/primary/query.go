@@ -246,8 +246,7 @@ func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 	return 0, false, false
 }
 
-// optionsAddUp reports whether EDNS options exactly fill data, the content of the OPT record. They are otherwise
-// ignored.
+// optionsAddUp reports whether the EDNS options exactly fill the OPT record. They are otherwise ignored.
 func optionsAddUp(data []byte) bool {
 	for len(data) > 0 {
 		if len(data) < 4 {

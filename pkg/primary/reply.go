@@ -87,7 +87,7 @@ func (r *responder) replyBadSignature(q request, v tsig.Verdict, requestLen int)
 	signature := q.signature
 
 	switch v.Err {
-	case tsig.BadTime: // signed, with the time of this server in six octets
+	case tsig.BadTime: // signed, with this server's time
 		stamp := tsig.Stamp{Time: signature.Time, Fudge: signature.Fudge, Err: v.Err, OtherData: make([]byte, 6)}
 		now := uint64(r.clock().Unix())
 		for i := range stamp.OtherData {

@@ -87,7 +87,7 @@ func (s *tcpServer) acceptConnections(ctx, workCtx context.Context, l *net.TCPLi
 			continue
 		}
 
-		// All slots are taken. Waiting needs a slot too, and outsiders never wait.
+		// Wait for a slot, unless too many wait or the source is an outsider.
 		var waitSlot *slots.Slot
 		if trusted != outsider {
 			waitSlot, _ = s.waiting.Take(clientOf(c.client, ""), nil)
@@ -203,7 +203,6 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 			return
 		}
 
-		// After the first admitted message, the source needs the slot of a peer.
 		a := s.handleMessage(msg, c.from, "tcp")
 		if c.trust == unproven && a.admitted && !s.promoteNewcomer(ctx, c, a.tenant) {
 			return

@@ -22,16 +22,16 @@ const (
 // Memory remembers the answers to signed messages. It is safe for concurrent use.
 type Memory struct {
 	clock func() time.Time
-	valid time.Duration // age at which signatures expire
+	valid time.Duration
 
 	mu      sync.Mutex
 	began   int64 // unix seconds, as in signatures
-	swept   int64 // in minutes
+	swept   int64
 	tenants map[string]*tenant
 }
 
 type tenant struct {
-	bySecond map[int64]map[string]*Answer // by time of the signature, then by id
+	bySecond map[int64]map[string]*Answer
 	size     int
 	// floor is the latest evicted second. Messages signed in it or before may be replays.
 	floor int64
@@ -74,7 +74,7 @@ func (m *Memory) Begin(tenantName, id string, signed int64) (a *Answer, first bo
 		return a, false
 	}
 
-	// Evict the tenant's own oldest answers until there is room.
+	// Evict the tenant's oldest answers.
 	for share := max(maxAnswers/len(m.tenants), leastShare); t.size >= share; {
 		t.forgetSecond(slices.Min(slices.Collect(maps.Keys(t.bySecond))))
 	}

@@ -107,7 +107,7 @@ func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p 
 }
 
 // Sign appends a TSIG record to msg. prior is the MAC of the request or of the stream's previous message, or nil for a
-// request. timersOnly is true after a stream's first message.
+// request.
 func (k *SigningKey) Sign(msg, prior []byte, p Stamp, timersOnly bool) (signed, mac []byte) {
 	id := binary.BigEndian.Uint16(msg)
 	arcount := binary.BigEndian.Uint16(msg[10:])

@@ -58,9 +58,8 @@ const (
 // repeated message with the first answer. Otherwise a client's retry could fail, because the first copy has made the
 // prerequisites false, and an attacker could replay a message.
 type Queue struct {
-	handler Handler
-	log     klog.Logger
-	// A message has a slot of waiting until Apply returns, and a slot of running during the Handler's call.
+	handler          Handler
+	log              klog.Logger
 	running, waiting *slots.Slots
 	answers          *replay.Memory
 
