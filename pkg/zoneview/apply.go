@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Apply returns the snapshot after step, the zone's next change. The error is ErrMisfit if the step does not continue s.
+// Apply returns the snapshot after step, the zone's next change. The error is ErrMisfit if step does not continue s.
 func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n+1:
@@ -67,7 +67,6 @@ func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 		return nil, s.misfitError(step.N, "it leads to the header %+v, the zone has %+v", *step.HeaderAfter, s.header)
 	}
 
-	// Undo by applying the inverse of the step.
 	back := make([]content.TTLChange, 0, len(step.TTLs))
 	for _, change := range step.TTLs {
 		change.Before, change.After = change.After, change.Before

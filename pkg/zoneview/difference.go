@@ -23,7 +23,7 @@ type Difference struct {
 }
 
 // Difference returns the net change from the serial since to after. The error is ErrTrimmed if a change between the two
-// is no longer kept, or changed the zone's name or default TTL, and so may have changed every record.
+// is no longer kept, or changed the zone's name or default TTL.
 func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, error) {
 	steps, err := v.Changes(after.zone.UID, since, after.serial)
 	if err != nil {

@@ -47,7 +47,7 @@ type Snapshot struct {
 	sets    *btree.BTreeG[*content.RRset]
 }
 
-// degree is the degree of the B-tree. To change an RRset, a step copies up to 31 pointers at each level.
+// With this degree of the B-tree, a step copies up to 31 pointers at each level to change an RRset.
 const degree = 16
 
 func newTree() *btree.BTreeG[*content.RRset] {
@@ -64,7 +64,7 @@ func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
 }
 
 // NewSnapshot returns a snapshot of a zone that was read as a whole, at serial sn and step n. sets may be in any order,
-// but must not repeat an owner and type. state is the claimed hash of sets, which only Prove verifies.
+// but must not repeat an owner and type. Only Prove verifies state, the hash.
 func NewSnapshot(z Zone, h content.Header, sn serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
 	snapshot := &Snapshot{zone: z, header: h, serial: sn, n: n, state: state, nsRRsets: h.NameServerRRsets(), sets: newTree()}
 	for set := range sets {
@@ -101,7 +101,7 @@ func (s *Snapshot) EntryCount() int { return content.EntryCount(s.nsRRsets, s.ro
 
 const proveChunk = 1024
 
-// Prove computes the hash of all rows and explicit TTLs on all processors, and returns an error unless it is State.
+// Prove returns an error unless the hash of all rows and explicit TTLs is State.
 func (s *Snapshot) Prove() error {
 	chunks := make(chan []sethash.Element)
 	states := make([]sethash.State, min(runtime.GOMAXPROCS(0), 1+s.rows/proveChunk))
@@ -118,7 +118,7 @@ func (s *Snapshot) Prove() error {
 		})
 	}
 
-	// The order of chunks has no effect, because the hash is of a multiset.
+	// The hash is of a multiset, so the order has no effect.
 	var elements []sethash.Element
 	for set := range s.RRsets() {
 		if elements = set.Elements(elements); len(elements) >= proveChunk {

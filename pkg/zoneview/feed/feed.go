@@ -29,8 +29,8 @@ var (
 )
 
 // Feed keeps a Set, the zones in a process's memory, in sync with a source. A zone enters the Set only after a proof, a
-// check that the content matches the hash in the Zone's status. Without a proof, the zone is frozen: the Set keeps the
-// last proven content. The source chooses the keys of zones.
+// check that the content matches the hash in the Zone's status. Otherwise the zone is frozen: the last proven content
+// stays. The source chooses the keys of zones.
 type Feed struct {
 	set   *zoneview.Set
 	slots chan struct{} // for concurrent proofs
@@ -39,9 +39,8 @@ type Feed struct {
 	mutex sync.Mutex
 	zones map[string]*zone
 	// listing is the number of the source's current listing. listed is true after EndListing.
-	listing int
-	listed  bool
-	// pendingCount and frozenCount are the numbers of zones with a pendingReason or frozenReason.
+	listing                   int
+	listed                    bool
 	pendingCount, frozenCount int
 	proofsFailed              int64
 	// synced is true after a listing without pending zones, until the source fails.
@@ -80,8 +79,8 @@ func (f *Feed) BeginListing(stay bool) {
 	f.setSynced(f.synced && stay && f.frozenCount > 0)
 }
 
-// EndListing freezes the zones in unreadable, keyed by namespace/name, and removes all others without a BeginProof since
-// BeginListing.
+// EndListing freezes the zones in unreadable, keyed by namespace/name, and removes all others without a BeginProof
+// since BeginListing.
 func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -186,8 +185,7 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	}
 }
 
-// freezeZone keeps the zone's content in the Set until a proof succeeds. A proof in progress is dropped, because it
-// would unfreeze the zone.
+// freezeZone also drops a proof in progress, because the proof would unfreeze the zone.
 func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
 	if z.frozenReason == nil {

@@ -48,7 +48,6 @@ func (f *Feed) BeginProof(key string, base UnprovenZone) *Proof {
 		f.setPending(z, errNotProven)
 	}
 
-	// If the Set has this content already, transactions need not wait.
 	known, held := f.set.ByUID(z.identity.UID)
 	held = held && z.frozenReason == nil && known.N() == base.Snapshot.N() && known.Serial() == base.Snapshot.Serial() &&
 		known.Hash() == base.Snapshot.Hash()
