@@ -100,7 +100,6 @@ var judged = func() map[Type]bool {
 	return types
 }()
 
-// mnemonics and numbers are read-only.
 var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 	toText, toType := map[Type]string{}, map[string]Type{}
 	words := strings.Fields(otherNames + " " + namesRead)
