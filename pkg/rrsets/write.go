@@ -25,7 +25,8 @@ import (
 const MaxSets = 4
 
 // Pages divides writes of a namespace and zone into pages, each for a change set. Writes of a name share a page if they
-// fit, and a separate write has its own page. of returns the change of a write.
+// fit. A write that cannot be in a change set (Change.Separate, for example) has its own page. of returns the change of
+// a write.
 func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 	var page []T
 	octets := 0
@@ -35,6 +36,7 @@ func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 		}
 		page, octets = nil, 0
 	}
+	// Group the writes by name.
 	var names []string
 	byName := make(map[string][]T)
 	for _, w := range writes {
@@ -48,6 +50,7 @@ func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 		}
 		byName[at] = append(byName[at], w)
 	}
+	// Begin a page if the writes of a name do not fit into the last.
 	for _, at := range names {
 		size := 0
 		for _, w := range byName[at] {

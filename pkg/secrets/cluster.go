@@ -52,7 +52,6 @@ const (
 
 var _ Reader = (*Cluster)(nil)
 
-// NewCluster returns a Cluster, and sends no request.
 func NewCluster(client coreclient.SecretsGetter) *Cluster {
 	return newCluster(client, clock.RealClock{})
 }
@@ -75,6 +74,7 @@ func (s *Cluster) Get(ctx context.Context, namespace, name string) (map[string][
 		return one.data, one.err
 	}
 
+	// Read the Secret without the lock. A change meanwhile leaves the cache outdated.
 	changes := one.changes
 	one.mu.Unlock()
 	secret, err := s.client.Secrets(namespace).Get(ctx, name, metav1.GetOptions{})

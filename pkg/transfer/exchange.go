@@ -23,8 +23,8 @@ type Refusal struct {
 	Rcode, TSIG int
 	// Signed is true if the answer's signature is valid. Any host on the path can forge an unsigned answer.
 	Signed    bool
-	verifyErr error
-	hint      string
+	verifyErr error  // why the signature is not valid, or nil
+	hint      string // advice for the reader, or ""
 }
 
 func (r *Refusal) Error() string {
@@ -53,7 +53,6 @@ func explainTSIG(code int) string {
 	return "the server does not take the key; compare name, algorithm and secret"
 }
 
-// Unwrap returns the error of the signature's verification, if any.
 func (r *Refusal) Unwrap() error { return r.verifyErr }
 
 func newRefusal(m *mdns.Msg, key *Key, judged error) *Refusal {
@@ -75,7 +74,7 @@ func refusalOfZone(m *mdns.Msg, key *Key, judged error) error {
 	return r
 }
 
-// Exchange sends question over conn and returns the answer, with any RCODE. If key is not nil, it signs question in
+// Exchange sends question over conn and returns the answer, with any RCODE. If key is not nil, question is signed in
 // place, and an answer without a valid signature is a *Refusal. The caller sets the deadline. The end of ctx closes
 // conn.
 func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
@@ -88,7 +87,6 @@ func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) 
 	return answer, err
 }
 
-// ReadSerial asks the server for the zone's serial.
 func ReadSerial(ctx context.Context, source Source) (serial.Serial, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(source.Wait, defaultWait))
 	defer cancel()
