@@ -100,17 +100,17 @@ func (rules rules) allow(from netip.Addr, key *tsig.SigningKey) (allowed, signs 
 }
 
 func (rules rules) trustOf(from netip.Addr) trust {
-	is := outsider
+	level := outsider
 	for _, r := range rules {
 		switch {
 		case !r.covers(from):
 		case r.Key == "":
 			return peer
 		default:
-			is = unproven
+			level = unproven
 		}
 	}
-	return is
+	return level
 }
 
 func newTargets(list []Target, keys tsig.Keyring) ([]Target, error) {

@@ -146,18 +146,18 @@ func tenantOf(open []admittingClass) string {
 }
 
 func (r *registry) trustOf(from netip.Addr) trust {
-	is := outsider
+	level := outsider
 	if r.anyAddress {
-		is = unproven
+		level = unproven
 	}
 	for _, c := range r.byAddress {
 		has := c.trustOf(from)
 		if c.tenant != "" {
 			has = min(has, unproven)
 		}
-		is = max(is, has)
+		level = max(level, has)
 	}
-	return is
+	return level
 }
 
 func (s *classes) zonesOf(zone *zoneview.Snapshot) interface {

@@ -80,16 +80,16 @@ func (s *tcpServer) acceptConnections(ctx, workCtx context.Context, l *net.TCPLi
 		pause = 5 * time.Millisecond
 		from := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
 		c := &connection{conn: conn, from: from, client: from.Addr().Unmap()}
-		trusted := s.classes.registry.Load().trustOf(c.client)
+		level := s.classes.registry.Load().trustOf(c.client)
 
-		if slot, _ := s.takeSlot(c, trusted); slot != nil {
+		if slot, _ := s.takeSlot(c, level); slot != nil {
 			conns.Go(func() { s.serveConnection(workCtx, c) })
 			continue
 		}
 
-		// Wait for a slot, unless too many wait or the source is an outsider.
+		// Wait for a slot, unless the source is an outsider.
 		var waitSlot *slots.Slot
-		if trusted != outsider {
+		if level != outsider {
 			waitSlot, _ = s.waiting.Take(clientOf(c.client, ""), nil)
 		}
 
@@ -99,7 +99,7 @@ func (s *tcpServer) acceptConnections(ctx, workCtx context.Context, l *net.TCPLi
 		}
 
 		conns.Go(func() {
-			if !s.waitForSlot(ctx, c, trusted, waitSlot) {
+			if !s.waitForSlot(ctx, c, level, waitSlot) {
 				s.refuseConnection(c)
 				return
 			}
@@ -130,11 +130,11 @@ func clientOf(a netip.Addr, tenant string) slots.Client {
 	return slots.Client{Network: a}
 }
 
-func (s *tcpServer) takeSlot(c *connection, is trust) (p *slots.Slot, freed <-chan struct{}) {
+func (s *tcpServer) takeSlot(c *connection, level trust) (p *slots.Slot, freed <-chan struct{}) {
 	kind, cut := s.outsiders, (func())(nil)
-	c.trust, c.idle = is, min(s.config.IdleTimeout, unprovenIdle)
+	c.trust, c.idle = level, min(s.config.IdleTimeout, unprovenIdle)
 
-	switch is {
+	switch level {
 	case unproven:
 		kind, cut = s.newcomers, func() {
 			s.counters.count(func(s *Stats) { s.ConnectionsRefused++ })
@@ -173,11 +173,11 @@ func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant s
 	return false
 }
 
-func (s *tcpServer) waitForSlot(ctx context.Context, c *connection, is trust, waits *slots.Slot) bool {
+func (s *tcpServer) waitForSlot(ctx context.Context, c *connection, level trust, waits *slots.Slot) bool {
 	defer waits.Release()
 	turn, cancel := context.WithTimeout(ctx, slotWait)
 	defer cancel()
-	return slots.TakeWhenFreed(turn, func() (*slots.Slot, <-chan struct{}) { return s.takeSlot(c, is) }) != nil
+	return slots.TakeWhenFreed(turn, func() (*slots.Slot, <-chan struct{}) { return s.takeSlot(c, level) }) != nil
 }
 
 func (s *tcpServer) refuseConnection(c *connection) {
