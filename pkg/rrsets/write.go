@@ -44,24 +44,24 @@ func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 			pages = append(pages, []T{w})
 			continue
 		}
-		at := of(w).Record().Status.FQDN
-		if byName[at] == nil {
-			names = append(names, at)
+		fqdn := of(w).Record().Status.FQDN
+		if byName[fqdn] == nil {
+			names = append(names, fqdn)
 		}
-		byName[at] = append(byName[at], w)
+		byName[fqdn] = append(byName[fqdn], w)
 	}
 	// Begin a page if the writes of a name do not fit into the last.
-	for _, at := range names {
+	for _, fqdn := range names {
 		size := 0
-		for _, w := range byName[at] {
+		for _, w := range byName[fqdn] {
 			if item, err := of(w).Item(); err == nil {
 				size += item.Size()
 			}
 		}
-		if len(page)+len(byName[at]) > v1alpha1.MaxChangeSetItems || octets+size > v1alpha1.MaxChangeSetOctets {
+		if len(page)+len(byName[fqdn]) > v1alpha1.MaxChangeSetItems || octets+size > v1alpha1.MaxChangeSetOctets {
 			flush()
 		}
-		for _, w := range byName[at] {
+		for _, w := range byName[fqdn] {
 			if len(page) == v1alpha1.MaxChangeSetItems {
 				flush()
 			}

@@ -55,16 +55,16 @@ func explainTSIG(code int) string {
 
 func (r *Refusal) Unwrap() error { return r.verifyErr }
 
-func newRefusal(m *mdns.Msg, key *Key, judged error) *Refusal {
-	r := &Refusal{Rcode: m.Rcode, Signed: key != nil && judged == nil, verifyErr: judged}
+func newRefusal(m *mdns.Msg, key *Key, verifyErr error) *Refusal {
+	r := &Refusal{Rcode: m.Rcode, Signed: key != nil && verifyErr == nil, verifyErr: verifyErr}
 	if t := m.IsTsig(); t != nil {
 		r.TSIG = int(t.Error)
 	}
 	return r
 }
 
-func refusalOfZone(m *mdns.Msg, key *Key, judged error) error {
-	r := newRefusal(m, key, judged)
+func refusalOfZone(m *mdns.Msg, key *Key, verifyErr error) error {
+	r := newRefusal(m, key, verifyErr)
 	switch m.Rcode {
 	case mdns.RcodeRefused:
 		r.hint = "the server does not hand the zone out to us; allow transfers to this address, or to a key that we have"
@@ -140,9 +140,9 @@ func packetSize(question *mdns.Msg) uint16 {
 
 func exchangeMessage(conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 	packed, err := question.Pack()
-	var judge *verifier
+	var signatures *verifier
 	if key != nil {
-		packed, judge, err = sign(question, *key)
+		packed, signatures, err = sign(question, *key)
 	}
 	if err != nil {
 		return nil, err
@@ -158,13 +158,13 @@ func exchangeMessage(conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, er
 		return nil, err
 	}
 
-	judged := judge.verifyMessage(raw, m)
-	if judged == nil {
-		judged = judge.verifyEnd()
+	verifyErr := signatures.verifyMessage(raw, m)
+	if verifyErr == nil {
+		verifyErr = signatures.verifyEnd()
 	}
 
-	if t := m.IsTsig(); judged != nil || t != nil && t.Error != 0 {
-		return nil, newRefusal(m, key, judged)
+	if t := m.IsTsig(); verifyErr != nil || t != nil && t.Error != 0 {
+		return nil, newRefusal(m, key, verifyErr)
 	}
 	return m, nil
 }

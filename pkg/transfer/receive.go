@@ -125,10 +125,10 @@ func (z *receiver) askForZone(conn net.Conn) error {
 		question.SetAxfr(source.Zone.String())
 	}
 
-	var judge *verifier
+	var signatures *verifier
 	packed, err := question.Pack()
 	if source.Key != nil {
-		packed, judge, err = sign(question, *source.Key)
+		packed, signatures, err = sign(question, *source.Key)
 	}
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (z *receiver) askForZone(conn net.Conn) error {
 		if z.Octets += len(raw); z.Octets > most {
 			return fmt.Errorf("more than %d octets; is this the zone you mean?", most)
 		}
-		if done, err := z.handleMessage(raw, question.Id, judge); err != nil || done {
+		if done, err := z.handleMessage(raw, question.Id, signatures); err != nil || done {
 			return err
 		}
 	}
@@ -194,7 +194,7 @@ const (
 	stepAdding
 )
 
-func (z *receiver) handleMessage(raw []byte, id uint16, judge *verifier) (done bool, err error) {
+func (z *receiver) handleMessage(raw []byte, id uint16, signatures *verifier) (done bool, err error) {
 	m := new(mdns.Msg)
 	if err := m.Unpack(raw); err != nil {
 		return false, fmt.Errorf("a message that cannot be read: %w", err)
@@ -204,12 +204,12 @@ func (z *receiver) handleMessage(raw []byte, id uint16, judge *verifier) (done b
 	}
 
 	// Verify the message before any use, even of an error answer.
-	judged := judge.verifyMessage(raw, m)
+	verifyErr := signatures.verifyMessage(raw, m)
 	if m.Rcode != mdns.RcodeSuccess {
-		return false, refusalOfZone(m, z.source.Key, judged)
+		return false, refusalOfZone(m, z.source.Key, verifyErr)
 	}
-	if judged != nil {
-		return false, judged
+	if verifyErr != nil {
+		return false, verifyErr
 	}
 
 	for _, rr := range m.Answer {
@@ -226,7 +226,7 @@ func (z *receiver) handleMessage(raw []byte, id uint16, judge *verifier) (done b
 	}
 
 	if done {
-		return true, judge.verifyEnd()
+		return true, signatures.verifyEnd()
 	}
 	return false, nil
 }

@@ -67,8 +67,8 @@ func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
 	if err != nil {
 		return err
 	}
-	at := 2 + int(binary.BigEndian.Uint16(digested))
-	if !hmac.Equal(j.key.MAC(digested[:at], j.pending, digested[at:]), got) {
+	end := 2 + int(binary.BigEndian.Uint16(digested)) // of the previous MAC
+	if !hmac.Equal(j.key.MAC(digested[:end], j.pending, digested[end:]), got) {
 		return errors.New("the signature does not hold: the secrets differ, or the message was changed on its way")
 	}
 	return nil
