@@ -258,7 +258,7 @@ func (v Value) Host() string {
 	if at == len(f.fields)-1 {
 		return v.Text[strings.LastIndexByte(v.Text, ' ')+1:]
 	}
-	rest := v.Text // no string precedes it
+	rest := v.Text // no field before it is quoted
 	for range at {
 		_, rest, _ = strings.Cut(rest, " ")
 	}

@@ -48,12 +48,12 @@ func (f *Feed) BeginProof(key string, base UnprovenZone) *Proof {
 		f.setPending(z, errNotProven)
 	}
 
-	known, held := f.set.ByUID(z.identity.UID)
-	held = held && z.frozenReason == nil && known.N() == base.Snapshot.N() && known.Serial() == base.Snapshot.Serial() &&
+	known, inSet := f.set.ByUID(z.identity.UID)
+	inSet = inSet && z.frozenReason == nil && known.N() == base.Snapshot.N() && known.Serial() == base.Snapshot.Serial() &&
 		known.Hash() == base.Snapshot.Hash()
 
-	z.proof = &Proof{feed: f, key: key, zone: z, unproven: base, inSet: held}
-	if held && base.Settled {
+	z.proof = &Proof{feed: f, key: key, zone: z, unproven: base, inSet: inSet}
+	if inSet && base.Settled {
 		f.set.Put(known, true)
 	}
 	return z.proof
