@@ -73,7 +73,7 @@ func Receive(ctx context.Context, source Source) ([]byte, error) {
 
 // Fetched describes a finished or failed transfer.
 type Fetched struct {
-	Serial serial.Serial // the server's, or 0 if unknown
+	Serial serial.Serial // the server's, or 0
 	// Whole is true if the server sent the whole zone instead of differences.
 	Whole bool
 	// Octets is the number of octets received, also after a failure.

@@ -57,8 +57,8 @@ func (j *verifier) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
 	return j.key.MAC(digested), nil
 }
 
-// Verify checks the MAC of a message and the unsigned messages before it. miekg/dns omits them, so Verify inserts them
-// after the previous MAC.
+// Verify checks the MAC of a message and the unsigned messages before it. miekg/dns omits the latter, so Verify inserts
+// them after the previous MAC.
 func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
 	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != j.key.Algorithm {
 		return fmt.Errorf("it is signed with key %s (%s), not with %s (%s)", t.Hdr.Name, t.Algorithm, j.key.Name, j.key.Algorithm)

@@ -12,8 +12,8 @@ import (
 )
 
 // MasterFile returns the type and data of v for a master file that BIND, Knot, NSD and PowerDNS read. The names in v
-// must be absolute. Only a type without a format has the generic form (RFC 3597), because PowerDNS does not read the
-// others in this form.
+// must be absolute. Only unknown types are written in the generic form (RFC 3597), because PowerDNS reads no other type
+// in this form.
 func (v Value) MasterFile() (rtype, data string, err error) {
 	f := formatOf(v.Type)
 	if f == nil {

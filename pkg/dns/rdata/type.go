@@ -16,7 +16,6 @@ import (
 // Type is an RR type number (IANA "Resource Record (RR) TYPEs").
 type Type uint16
 
-// Types with a format.
 const (
 	A          Type = 1
 	NS         Type = 2

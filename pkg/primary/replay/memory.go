@@ -74,7 +74,7 @@ func (m *Memory) Begin(tenantName, id string, signed int64) (a *Answer, first bo
 		return a, false
 	}
 
-	// Evict the tenant's oldest answers.
+	// Evict the oldest answers beyond the tenant's share.
 	for share := max(maxAnswers/len(m.tenants), leastShare); t.size >= share; {
 		t.forgetSecond(slices.Min(slices.Collect(maps.Keys(t.bySecond))))
 	}
