@@ -12,16 +12,15 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Rule admits peers to queries and transfers by source address, by TSIG key, or by both. A Rule with neither is an
-// error.
+// Rule admits name servers, the peers, to queries and transfers by source address, TSIG key, or both. A Rule with
+// neither is an error.
 type Rule struct {
-	// Prefixes are the admitted sources. If empty, every source is admitted.
+	// Prefixes are the admitted sources. If empty, every source with the Key is admitted.
 	Prefixes []netip.Prefix
 	// Key is the name of the key that must sign, with or without a trailing dot, in any case. If empty, unsigned
 	// requests are admitted too.
 	Key string
-	// Signs is true for a secondary that signs zones (DNSSEC). Only such peers get the unsigned zones in
-	// Membership.Signed.
+	// Signs is true for a secondary that signs zones (DNSSEC). Only such peers get the zones in Membership.Signed.
 	Signs bool
 }
 
@@ -101,17 +100,17 @@ func (rules rules) allow(from netip.Addr, key *tsig.SigningKey) (allowed, signs 
 }
 
 func (rules rules) trustOf(from netip.Addr) trust {
-	is := outsider
+	level := outsider
 	for _, r := range rules {
 		switch {
 		case !r.covers(from):
 		case r.Key == "":
 			return peer
 		default:
-			is = unproven
+			level = unproven
 		}
 	}
-	return is
+	return level
 }
 
 func newTargets(list []Target, keys tsig.Keyring) ([]Target, error) {

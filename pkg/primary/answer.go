@@ -13,7 +13,7 @@ import (
 )
 
 // answerMessage returns the answer to a DNS message. The zone is looked up last, so that a source without access cannot
-// find out whether it exists.
+// find out whether the zone exists.
 func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) answer {
 	req, state := readRequest(msg)
 	switch state {

@@ -31,8 +31,9 @@ type catalog struct {
 	fqdn  name.Name
 	// pending holds the changes to publish, and published the members in the current catalog, both by the owner name of
 	// the member's PTR record. A zero listing in pending removes the member.
-	pending              map[name.Rel]listing
-	published            map[name.Rel]listing
+	pending   map[name.Rel]listing
+	published map[name.Rel]listing
+	// serial is current, and targetSerial the next to publish.
 	serial, targetSerial serial.Serial
 	publishedAt          time.Time
 }

@@ -42,8 +42,8 @@ type Member struct {
 
 // Membership is the list of zones of a class. The maps are keyed by UID.
 type Membership struct {
-	// Members are in order of precedence. Only the first member with a name is served, and none with the catalog's
-	// name.
+	// Members are in order of precedence. If several have the same name, only the first is served. A member with the
+	// catalog's name is not served.
 	Members []Member
 	// Serial is the version of Members, equal in all primaries. With a catalog, Serial is also the catalog's, and must
 	// not be 0.
@@ -58,22 +58,22 @@ type Membership struct {
 	Signing map[string]bool
 }
 
-// Class is a group of secondaries that transfer the same zones.
+// Class is a group of secondaries that transfer the same zones, the members.
 type Class struct {
 	parent *classes
 	name   string
-	tenant string
+	tenant string    // "" means the platform
 	peers  peerIndex // guarded by classes.registryMu
-	// views is set in the nameless class and in the classes of update keys. They serve views instead of members.
+	// views is set in the class of Config.Allow and in the classes of update keys. They serve all zones of the views.
 	views []string
 
 	mu         sync.RWMutex
 	access     rules
 	notify     []Target
 	members    map[string]name.Name // by uid
-	byName     map[name.Name]string
+	byName     map[name.Name]string // uids
 	membership Membership
-	catalog    *catalog
+	catalog    *catalog // may be nil
 }
 
 func nameMembers(members []Member, catalog name.Name) (map[string]name.Name, map[name.Name]string) {
@@ -179,8 +179,8 @@ func (c *Class) Close() {
 	s.changes.add(classUID{class: c}, false)
 }
 
-// SetMembers replaces the members and sends NOTIFYs for the zones that changed. The catalog is updated within
-// catalogInterval.
+// SetMembers replaces the members, and queues NOTIFYs for zones that are new, renamed or no longer paused, or have
+// other targets. The catalog is updated within catalogInterval.
 func (c *Class) SetMembers(to Membership) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,6 +189,7 @@ func (c *Class) SetMembers(to Membership) {
 		catalog = c.catalog.fqdn
 	}
 
+	// Removed or renamed members.
 	members, byName := nameMembers(to.Members, catalog)
 	for uid, zone := range c.members {
 		if members[uid] != zone {
@@ -197,6 +198,7 @@ func (c *Class) SetMembers(to Membership) {
 		}
 	}
 
+	// New, renamed, or with a new TTL in the catalog.
 	for uid, zone := range members {
 		if c.members[uid] != zone || c.membership.Unconfirmed[uid] != to.Unconfirmed[uid] {
 			c.catalog.addMember(uid, listing{zone, to.Unconfirmed[uid]})

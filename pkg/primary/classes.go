@@ -55,12 +55,13 @@ func newPeerIndex(keys tsig.Keyring, rules []Rule) peerIndex {
 
 // registry is an immutable list of all classes and update keys.
 type registry struct {
-	keys    tsig.Keyring
-	classes []*Class
+	keys    tsig.Keyring // of all classes and updaters
+	classes []*Class     // sorted by name
 	// byKey contains the classes with a key, and byAddress the classes with source prefixes, both sorted by name.
-	byKey      map[string][]*Class
-	byAddress  []*Class
-	updaters   map[string]*updater
+	byKey     map[string][]*Class
+	byAddress []*Class
+	updaters  map[string]*updater // update keys by name
+	// anyAddress is true if some key is admitted from every source.
 	anyAddress bool
 }
 
@@ -145,18 +146,18 @@ func tenantOf(open []admittingClass) string {
 }
 
 func (r *registry) trustOf(from netip.Addr) trust {
-	is := outsider
+	level := outsider
 	if r.anyAddress {
-		is = unproven
+		level = unproven
 	}
 	for _, c := range r.byAddress {
 		has := c.trustOf(from)
 		if c.tenant != "" {
 			has = min(has, unproven)
 		}
-		is = max(is, has)
+		level = max(level, has)
 	}
-	return is
+	return level
 }
 
 func (s *classes) zonesOf(zone *zoneview.Snapshot) interface {
@@ -216,7 +217,8 @@ type changeQueue struct {
 	mu sync.Mutex
 	// A nil class means all classes of the zone, and an empty UID all zones of the class. The value is true if the
 	// NOTIFY also goes to secondaries that have confirmed the serial.
-	pending      map[classUID]bool
+	pending map[classUID]bool
+	// A value wakes runNotifier or publishCatalogs.
 	wakeNotifier chan struct{}
 	wakeCatalogs chan struct{}
 }

@@ -41,8 +41,7 @@ type Zones interface {
 	All() iter.Seq[*zoneview.Snapshot]
 	// Traces returns the W3C traceparents of the sampled writes after the serial since, up to until.
 	Traces(uid string, since, until serial.Serial) []string
-	// Subscribe returns a channel of changes, and a function that closes the channel. Pending events for a zone are
-	// merged, so a slow receiver does not delay others.
+	// Subscribe returns a channel of changes, and a function that closes the channel.
 	Subscribe() (<-chan zoneview.Event, func())
 }
 

@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package primary is a hidden primary, a DNS server that serves zones to secondaries. It answers SOA, AXFR and IXFR,
-// sends NOTIFYs, and answers queries of peers, the sources that may transfer zones. TSIG (RFC 8945) authenticates
-// peers. Other sources learn nothing.
+// Package primary is a hidden primary, a DNS server from which other name servers, the secondaries, transfer zones. It
+// answers SOA, AXFR and IXFR, sends NOTIFYs, and answers queries of peers, the sources that may transfer zones. Peers
+// are identified by address or TSIG key (RFC 8945). Other sources learn nothing.
 //
 // Guarantees:
 //
@@ -11,22 +11,20 @@
 //     only after every record. Memory use does not grow with the zone.
 //  2. A forbidden request gets REFUSED, with the same octets whether or not the zone exists. A peer sees only the zones
 //     of DNSClasses that admit it. Bad signatures are answered first (RFC 8945 §5.2).
-//  3. A source without access gets no answer longer than its question. The size of UDP answers is limited (message.go,
-//     reply.go).
+//  3. A source without access gets no answer longer than its question. The size of UDP answers is limited.
 //  4. Every message of an answer to a signed request is signed.
 //  5. Each target gets a NOTIFY for a new serial at once, repeated until the target confirms it or NotifyAttempts is
 //     reached. At most one NOTIFY is in flight for a zone and target. Later serials are coalesced.
 //  6. Connections, transfers, messages and every wait have limits (Config).
-//  7. The catalog zone of a class (RFC 9432) lists exactly the class's zones, its members, from the first serial on.
+//  7. The catalog zone (RFC 9432) of a class of secondaries lists exactly the class's zones, from the first serial on.
 //  8. An UPDATE (RFC 2136) reaches the Handler (controller/updatekey.Poster) only once, and only if an update key
 //     signed it after this primary started. Package updates ensures both. The client of an update key can read the
 //     key's names, the SOA above them, and by AXFR the zones that the UpdateKey allows.
 //  9. Until an UPDATE has a slot of its tenant (the key's namespace), the work for it is linear in its size, so updates
 //     delay neither questions nor other tenants.
 //
-// The zones come from an implementation of the interface Zones. An answer ends at a CNAME that leaves the zone.
+// An answer ends at a CNAME that leaves the zone.
 //
-// Read answer.go first: it chooses the answers without I/O (type answer is in reply.go). Then query.go parses messages,
-// resolve.go answers questions, and transfer.go sends zones. class.go defines a class, classes.go holds all classes and
-// their keys, and notifier.go schedules NOTIFYs.
+// Read answer.go first: it chooses the answers without I/O. Then read query.go (messages), resolve.go (questions),
+// transfer.go, class.go and notifier.go.
 package primary

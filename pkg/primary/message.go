@@ -84,8 +84,8 @@ func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byt
 	return fits, err
 }
 
-// addRecord adds a record whose owner is already in the buffer, from mark on. If the record does not fit, it removes
-// the owner too and returns false.
+// addRecord adds a record whose owner is already in the buffer, from mark on. If the record does not fit, addRecord
+// removes the owner too, sets full and returns false.
 func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []byte) bool {
 	b := append(m.buf, byte(t>>8), byte(t), 0, classIN, byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl), 0, 0)
 	at := len(b)

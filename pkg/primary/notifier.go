@@ -84,6 +84,7 @@ type pendingNotify struct {
 func (n *notifier) runNotifier(ctx context.Context) {
 	defer n.done.Wait()
 
+	// Subscribe before All, to miss no change.
 	events, end := n.classes.zones.Subscribe()
 	defer end()
 

@@ -81,8 +81,8 @@ func (p *Primary) Close() error {
 	return nil
 }
 
-// Run serves until ctx ends or a listener fails, gives transfers and updates StopTimeout to finish, and waits for all
-// goroutines. It returns the listener's error, or nil if ctx ended. Call Run only once.
+// Run serves until ctx ends or a listener fails. It then gives transfers and updates StopTimeout to finish, and waits
+// for all goroutines. It returns the listener's error, or nil if ctx ended. Call Run only once.
 func (p *Primary) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -112,12 +112,15 @@ func (p *Primary) Run(ctx context.Context) error {
 	})
 	listeners.Go(func() { p.classes.publishCatalogs(ctx, p.config.Clock) })
 
+	// Stop reading, and wait until no listener starts new work.
 	<-ctx.Done()
 	p.stop()
 	p.pair.tcp.Close()
 	p.pair.udp.SetReadDeadline(time.Unix(1, 0)) // the socket stays open to answer updates in progress
 	p.tcp.wakeConns()
 	listeners.Wait()
+
+	// Let the work in progress finish, then cut the rest.
 	ended := make(chan struct{})
 	go func() {
 		p.tcp.updateWorkers.Wait()

@@ -88,7 +88,7 @@ func readRequest(msg []byte) (request, reading) {
 }
 
 // readMessage parses a message of at least headerLen octets. It decodes only the names of the question and the TSIG, so
-// that its time is linear in the size. If the message is malformed, only id, flags and opcode are valid.
+// that the time is linear in the size. If the message is malformed, only id, flags and opcode are valid.
 func readMessage(msg []byte) (request, reading) {
 	r := request{
 		id:      binary.BigEndian.Uint16(msg),

@@ -73,9 +73,9 @@ func (r *responder) finishReply(m *message, q request, key *tsig.SigningKey, rco
 	return b
 }
 
-// replyBadSignature answers a request with a bad TSIG. An unsigned answer is never longer than the request, whose
-// length is asked (RFC 8945 §5.2, §5.3.2).
-func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []byte {
+// replyBadSignature answers a request with a bad TSIG. An unsigned answer is never longer than the request, because the
+// sender's address may be forged (RFC 8945 §5.2, §5.3.2).
+func (r *responder) replyBadSignature(q request, v tsig.Verdict, requestLen int) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)
 	if q.hasOPT {
@@ -87,7 +87,7 @@ func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []by
 	signature := q.signature
 
 	switch v.Err {
-	case tsig.BadTime:
+	case tsig.BadTime: // signed, with this server's time
 		stamp := tsig.Stamp{Time: signature.Time, Fudge: signature.Fudge, Err: v.Err, OtherData: make([]byte, 6)}
 		now := uint64(r.clock().Unix())
 		for i := range stamp.OtherData {
@@ -98,9 +98,9 @@ func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []by
 		stamp := tsig.StampAt(r.clock())
 		stamp.Err = v.Err
 		reply, _ = v.Key.Sign(reply, signature.MAC, stamp, false)
-	default:
+	default: // BADKEY or BADSIG
 		unsigned, ok := tsig.AppendUnsigned(reply, signature, v.Err)
-		if !ok || len(unsigned) > asked {
+		if !ok || len(unsigned) > requestLen {
 			return headerOnly(q, rcodeNotAuth)
 		}
 		reply = unsigned

@@ -40,11 +40,11 @@ type qname struct {
 	// wire is the name in the question's spelling, or a target in lower case.
 	wire []byte
 	// zoneSuffix is the longest suffix that name.Parse accepts, because labels in a message may contain octets that are
-	// not allowed in a Record's name. extraLabels is the number of labels before the suffix. If it is not 0, the name
-	// does not exist.
+	// not allowed in a Record's name. extraLabels is the number of labels before the suffix, for example 1 in
+	// `a b.example.org.`. If it is not 0, the name does not exist.
 	zoneSuffix  name.Name
 	extraLabels int
-	isQuestion  bool
+	isQuestion  bool // not a target
 }
 
 func readName(wire []byte, first bool) (qname, bool) {

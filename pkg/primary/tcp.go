@@ -80,25 +80,26 @@ func (s *tcpServer) acceptConnections(ctx, workCtx context.Context, l *net.TCPLi
 		pause = 5 * time.Millisecond
 		from := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
 		c := &connection{conn: conn, from: from, client: from.Addr().Unmap()}
-		is := s.classes.registry.Load().trustOf(c.client)
+		level := s.classes.registry.Load().trustOf(c.client)
 
-		if p, _ := s.takeSlot(c, is); p != nil {
+		if slot, _ := s.takeSlot(c, level); slot != nil {
 			conns.Go(func() { s.serveConnection(workCtx, c) })
 			continue
 		}
 
-		var waits *slots.Slot
-		if is != outsider {
-			waits, _ = s.waiting.Take(clientOf(c.client, ""), nil)
+		// Wait for a slot, unless the source is an outsider.
+		var waitSlot *slots.Slot
+		if level != outsider {
+			waitSlot, _ = s.waiting.Take(clientOf(c.client, ""), nil)
 		}
 
-		if waits == nil {
+		if waitSlot == nil {
 			s.refuseConnection(c)
 			continue
 		}
 
 		conns.Go(func() {
-			if !s.waitForSlot(ctx, c, is, waits) {
+			if !s.waitForSlot(ctx, c, level, waitSlot) {
 				s.refuseConnection(c)
 				return
 			}
@@ -129,11 +130,11 @@ func clientOf(a netip.Addr, tenant string) slots.Client {
 	return slots.Client{Network: a}
 }
 
-func (s *tcpServer) takeSlot(c *connection, is trust) (p *slots.Slot, freed <-chan struct{}) {
+func (s *tcpServer) takeSlot(c *connection, level trust) (p *slots.Slot, freed <-chan struct{}) {
 	kind, cut := s.outsiders, (func())(nil)
-	c.trust, c.idle = is, min(s.config.IdleTimeout, unprovenIdle)
+	c.trust, c.idle = level, min(s.config.IdleTimeout, unprovenIdle)
 
-	switch is {
+	switch level {
 	case unproven:
 		kind, cut = s.newcomers, func() {
 			s.counters.count(func(s *Stats) { s.ConnectionsRefused++ })
@@ -172,11 +173,11 @@ func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant s
 	return false
 }
 
-func (s *tcpServer) waitForSlot(ctx context.Context, c *connection, is trust, waits *slots.Slot) bool {
+func (s *tcpServer) waitForSlot(ctx context.Context, c *connection, level trust, waits *slots.Slot) bool {
 	defer waits.Release()
 	turn, cancel := context.WithTimeout(ctx, slotWait)
 	defer cancel()
-	return slots.TakeWhenFreed(turn, func() (*slots.Slot, <-chan struct{}) { return s.takeSlot(c, is) }) != nil
+	return slots.TakeWhenFreed(turn, func() (*slots.Slot, <-chan struct{}) { return s.takeSlot(c, level) }) != nil
 }
 
 func (s *tcpServer) refuseConnection(c *connection) {

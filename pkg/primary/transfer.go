@@ -38,12 +38,13 @@ type transferStats struct {
 	octets            int64
 }
 
-// sendTransfer writes the messages of the transfer. A record that cannot be packed ends it before the final SOA, so
-// that the peer discards it (coredns/coredns#7859).
+// sendTransfer writes the messages of a transfer. A record that cannot be packed ends the transfer before the final
+// SOA, so that the peer discards all of it (coredns/coredns#7859).
 func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]byte) error) (transferStats, error) {
 	s := stream{transfer: t, message: m, now: now, write: write, priorMAC: t.request.priorMAC()}
 	s.openMessage()
 
+	// An IXFR. The records contain the SOAs.
 	if t.records != nil {
 		for _, record := range t.records {
 			if err := s.sendRecord(record, record.Rdata[0]); err != nil {
@@ -53,6 +54,7 @@ func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]b
 		return s.stats, s.flushMessage()
 	}
 
+	// The whole zone: the SOA, all records, and the SOA again.
 	var soa content.Packed
 	for set, err := range t.zone.PackedRRsets() {
 		if err != nil {
@@ -63,7 +65,7 @@ func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]b
 				return s.stats, fmt.Errorf("snapshot of %s begins with %s, not its SOA", t.zone.FQDN(), set.Type)
 			}
 			soa = set
-			soa.Rdata = [][]byte{bytes.Clone(set.Rdata[0])}
+			soa.Rdata = [][]byte{bytes.Clone(set.Rdata[0])} // the iterator reuses the octets
 		}
 		for _, data := range set.Rdata {
 			if err := s.sendRecord(set, data); err != nil {

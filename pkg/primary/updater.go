@@ -19,8 +19,8 @@ import (
 // updateTimeUDP is about the time after which clients repeat an update.
 const updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
 
-// answerUpdater answers a message signed by an update key. Questions, such as the SOA query before an UPDATE, also go
-// to the Handler, to find out the key's rights.
+// answerUpdater answers a message signed by an update key. Questions, such as the client's SOA query before an UPDATE,
+// also go to the updates.Handler, to find out the key's rights.
 func (r *responder) answerUpdater(req request, msg []byte, key *updater, from netip.Addr, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	pending := &pendingUpdate{request: req.clone(), key: key, overTCP: overTCP}
@@ -37,8 +37,8 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 		return reply(rcodeRefused, "zone not served to the update key")
 	}
 
+	// Only the Handler knows the zone's rules for the tenant. The probe, a message without updates, asks for them.
 	atApex := req.qname == zone.FQDN()
-	// Only the Handler knows the zone's rules for the tenant. The probe asks with a message without updates.
 	pending.Probe = &update.Message{Zone: zone.FQDN()}
 	switch {
 	case req.qtype == typeAXFR || req.qtype == typeIXFR:
@@ -112,8 +112,8 @@ func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.
 	return reply(rcodeRefused, "the update key has no transfer of this zone")
 }
 
-// replySOABelow sends the zone's SOA in the authority section, whether or not the name exists. Clients need the SOA to
-// find the zone, and must learn nothing else.
+// replySOABelow answers an SOA question for a name below the apex, with the zone's SOA in the authority section,
+// whether or not the name exists. Clients need the SOA to find the zone, and must learn nothing else.
 func (r *responder) replySOABelow(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(req.id, req.replyFlags(flagAA, rcodeSuccess), req.question, zone.FQDN(), roomFor(req, key, overTCP))

@@ -42,6 +42,7 @@ func Plan(existing []*v1alpha1.Record, d Desired) []Change {
 		}
 	}
 
+	// Delete only the owner's Records, where the wanted Records are complete.
 	var gone []Change
 	for _, r := range existing {
 		if wanted[r.Name] || r.DeletionTimestamp != nil || d.Complete == nil || !d.Complete(r) {
@@ -67,8 +68,8 @@ func sameSpec(have, want *v1alpha1.RecordSpec) bool {
 	return equality.Semantic.DeepEqual(left, right)
 }
 
-// ownership reports whether the owner has created or patched the spec, and returns the spec's other managers. If the
-// owner used apply, it counts as another manager, because its manifest decides.
+// ownership reports whether the owner has created or patched the spec, and returns the spec's other managers. An owner
+// that used apply counts as another manager, because the manifest decides.
 func (d Desired) ownership(r *v1alpha1.Record) (owns bool, others []string) {
 	for _, entry := range r.ManagedFields {
 		switch {

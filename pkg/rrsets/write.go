@@ -25,7 +25,8 @@ import (
 const MaxSets = 4
 
 // Pages divides writes of a namespace and zone into pages, each for a change set. Writes of a name share a page if they
-// fit, and a separate write has its own page. of returns the change of a write.
+// fit. A write that cannot be in a change set (Change.Separate, for example) has its own page. of returns the change of
+// a write.
 func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 	var page []T
 	octets := 0
@@ -35,6 +36,7 @@ func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 		}
 		page, octets = nil, 0
 	}
+	// Group the writes by name.
 	var names []string
 	byName := make(map[string][]T)
 	for _, w := range writes {
@@ -42,23 +44,24 @@ func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 			pages = append(pages, []T{w})
 			continue
 		}
-		at := of(w).Record().Status.FQDN
-		if byName[at] == nil {
-			names = append(names, at)
+		fqdn := of(w).Record().Status.FQDN
+		if byName[fqdn] == nil {
+			names = append(names, fqdn)
 		}
-		byName[at] = append(byName[at], w)
+		byName[fqdn] = append(byName[fqdn], w)
 	}
-	for _, at := range names {
+	// Begin a page if the writes of a name do not fit into the last.
+	for _, fqdn := range names {
 		size := 0
-		for _, w := range byName[at] {
+		for _, w := range byName[fqdn] {
 			if item, err := of(w).Item(); err == nil {
 				size += item.Size()
 			}
 		}
-		if len(page)+len(byName[at]) > v1alpha1.MaxChangeSetItems || octets+size > v1alpha1.MaxChangeSetOctets {
+		if len(page)+len(byName[fqdn]) > v1alpha1.MaxChangeSetItems || octets+size > v1alpha1.MaxChangeSetOctets {
 			flush()
 		}
-		for _, w := range byName[at] {
+		for _, w := range byName[fqdn] {
 			if len(page) == v1alpha1.MaxChangeSetItems {
 				flush()
 			}

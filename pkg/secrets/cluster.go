@@ -52,7 +52,6 @@ const (
 
 var _ Reader = (*Cluster)(nil)
 
-// NewCluster returns a Cluster, and sends no request.
 func NewCluster(client coreclient.SecretsGetter) *Cluster {
 	return newCluster(client, clock.RealClock{})
 }
@@ -64,21 +63,22 @@ func newCluster(client coreclient.SecretsGetter, at clock.Clock) *Cluster {
 // Get returns the Secret's data. It reads the Secret unless the cache is current.
 func (s *Cluster) Get(ctx context.Context, namespace, name string) (map[string][]byte, error) {
 	at := types.NamespacedName{Namespace: namespace, Name: name}
-	one := s.findSecret(at)
-	one.mu.Lock()
-	defer one.mu.Unlock()
+	cached := s.findSecret(at)
+	cached.mu.Lock()
+	defer cached.mu.Unlock()
 
 	now := s.clock.Now()
-	one.requestedAt = now
-	watched := one.watched && !apierrors.IsForbidden(one.err) // a change of permissions has no event
-	if !one.readAt.IsZero() && (watched || now.Sub(one.readAt) < unwatchedAge) {
-		return one.data, one.err
+	cached.requestedAt = now
+	watched := cached.watched && !apierrors.IsForbidden(cached.err) // a change of permissions has no event
+	if !cached.readAt.IsZero() && (watched || now.Sub(cached.readAt) < unwatchedAge) {
+		return cached.data, cached.err
 	}
 
-	changes := one.changes
-	one.mu.Unlock()
+	// Read the Secret without the lock. A change meanwhile leaves the cache outdated.
+	changes := cached.changes
+	cached.mu.Unlock()
 	secret, err := s.client.Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
-	one.mu.Lock()
+	cached.mu.Lock()
 
 	data, version := map[string][]byte(nil), ""
 	switch {
@@ -89,8 +89,8 @@ func (s *Cluster) Get(ctx context.Context, namespace, name string) (map[string][
 	case !apierrors.IsForbidden(err):
 		return nil, err
 	}
-	if one.changes == changes {
-		one.data, one.err, one.version, one.readAt = data, err, version, s.clock.Now()
+	if cached.changes == changes {
+		cached.data, cached.err, cached.version, cached.readAt = data, err, version, s.clock.Now()
 	}
 	return data, err
 }
@@ -101,34 +101,34 @@ func (s *Cluster) findSecret(at types.NamespacedName) *clusterSecret {
 	now := s.clock.Now()
 	if now.Sub(s.swept) >= unusedAge {
 		s.swept = now
-		for other, one := range s.secrets {
-			one.mu.Lock()
-			unused := other != at && now.Sub(one.requestedAt) >= unusedAge
-			one.mu.Unlock()
+		for other, cached := range s.secrets {
+			cached.mu.Lock()
+			unused := other != at && now.Sub(cached.requestedAt) >= unusedAge
+			cached.mu.Unlock()
 			if unused {
-				one.end()
+				cached.end()
 				delete(s.secrets, other)
 			}
 		}
 	}
-	one := s.secrets[at]
-	if one == nil {
+	cached := s.secrets[at]
+	if cached == nil {
 		ctx, cancel := context.WithCancel(context.Background())
-		one = &clusterSecret{end: cancel, requestedAt: now}
-		s.secrets[at] = one
-		go s.watchUntil(ctx, at, one)
+		cached = &clusterSecret{end: cancel, requestedAt: now}
+		s.secrets[at] = cached
+		go s.watchUntil(ctx, at, cached)
 	}
-	return one
+	return cached
 }
 
-func (s *Cluster) watchUntil(ctx context.Context, at types.NamespacedName, one *clusterSecret) {
+func (s *Cluster) watchUntil(ctx context.Context, at types.NamespacedName, cached *clusterSecret) {
 	for ctx.Err() == nil {
 		again := watchAgain
 		// Without a resourceVersion, the first event has the current Secret.
 		events, err := s.client.Secrets(at.Namespace).Watch(ctx,
 			metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, at.Name).String()})
 		if err == nil {
-			one.noteChanges(events)
+			cached.noteChanges(events)
 		} else if apierrors.IsForbidden(err) {
 			again = refusedAgain
 		}

@@ -80,7 +80,6 @@ func (s Directory) Create(namespace, name string, data map[string]string) error 
 	return nil
 }
 
-// Delete removes the files of a Secret.
 func (s Directory) Delete(namespace, name string) error {
 	root, err := os.OpenRoot(string(s))
 	if err != nil {

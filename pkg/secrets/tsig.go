@@ -23,9 +23,9 @@ func ReadTSIGKey(ref v1alpha1.SecretReference, secret GetFunc) (tsig.Key, error)
 	return key, err
 }
 
-// ReadTSIGKeys returns the TSIG keys in a Secret. key signs. The others, under the prefixes next- and former-, are
-// accepted during a rotation. The error is a *delivery.Error if a value is missing or invalid. Errors of secret are
-// returned unchanged.
+// ReadTSIGKeys returns the TSIG keys in a Secret. key signs. The others, under the prefixes next- and former- (such as
+// next-secret), are accepted during a rotation. The error is a *delivery.Error if a value is missing or invalid. Errors
+// of secret are returned unchanged.
 func ReadTSIGKeys(ref v1alpha1.SecretReference, secret GetFunc) (key tsig.Key, others []tsig.Key, err error) {
 	data, err := secret(ref.Namespace, ref.Name)
 	if err != nil {

@@ -23,8 +23,8 @@ type Refusal struct {
 	Rcode, TSIG int
 	// Signed is true if the answer's signature is valid. Any host on the path can forge an unsigned answer.
 	Signed    bool
-	verifyErr error
-	hint      string
+	verifyErr error  // why the signature is not valid, or nil
+	hint      string // advice for the reader, or ""
 }
 
 func (r *Refusal) Error() string {
@@ -53,19 +53,18 @@ func explainTSIG(code int) string {
 	return "the server does not take the key; compare name, algorithm and secret"
 }
 
-// Unwrap returns the error of the signature's verification, if any.
 func (r *Refusal) Unwrap() error { return r.verifyErr }
 
-func newRefusal(m *mdns.Msg, key *Key, judged error) *Refusal {
-	r := &Refusal{Rcode: m.Rcode, Signed: key != nil && judged == nil, verifyErr: judged}
+func newRefusal(m *mdns.Msg, key *Key, verifyErr error) *Refusal {
+	r := &Refusal{Rcode: m.Rcode, Signed: key != nil && verifyErr == nil, verifyErr: verifyErr}
 	if t := m.IsTsig(); t != nil {
 		r.TSIG = int(t.Error)
 	}
 	return r
 }
 
-func refusalOfZone(m *mdns.Msg, key *Key, judged error) error {
-	r := newRefusal(m, key, judged)
+func refusalOfZone(m *mdns.Msg, key *Key, verifyErr error) error {
+	r := newRefusal(m, key, verifyErr)
 	switch m.Rcode {
 	case mdns.RcodeRefused:
 		r.hint = "the server does not hand the zone out to us; allow transfers to this address, or to a key that we have"
@@ -75,7 +74,7 @@ func refusalOfZone(m *mdns.Msg, key *Key, judged error) error {
 	return r
 }
 
-// Exchange sends question over conn and returns the answer, with any RCODE. If key is not nil, it signs question in
+// Exchange sends question over conn and returns the answer, with any RCODE. If key is not nil, question is signed in
 // place, and an answer without a valid signature is a *Refusal. The caller sets the deadline. The end of ctx closes
 // conn.
 func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
@@ -88,7 +87,6 @@ func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) 
 	return answer, err
 }
 
-// ReadSerial asks the server for the zone's serial.
 func ReadSerial(ctx context.Context, source Source) (serial.Serial, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(source.Wait, defaultWait))
 	defer cancel()
@@ -142,9 +140,9 @@ func packetSize(question *mdns.Msg) uint16 {
 
 func exchangeMessage(conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 	packed, err := question.Pack()
-	var judge *verifier
+	var signatures *verifier
 	if key != nil {
-		packed, judge, err = sign(question, *key)
+		packed, signatures, err = sign(question, *key)
 	}
 	if err != nil {
 		return nil, err
@@ -160,13 +158,13 @@ func exchangeMessage(conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, er
 		return nil, err
 	}
 
-	judged := judge.verifyMessage(raw, m)
-	if judged == nil {
-		judged = judge.verifyEnd()
+	verifyErr := signatures.verifyMessage(raw, m)
+	if verifyErr == nil {
+		verifyErr = signatures.verifyEnd()
 	}
 
-	if t := m.IsTsig(); judged != nil || t != nil && t.Error != 0 {
-		return nil, newRefusal(m, key, judged)
+	if t := m.IsTsig(); verifyErr != nil || t != nil && t.Error != 0 {
+		return nil, newRefusal(m, key, verifyErr)
 	}
 	return m, nil
 }

@@ -73,16 +73,16 @@ func Receive(ctx context.Context, source Source) ([]byte, error) {
 
 // Fetched describes a finished or failed transfer.
 type Fetched struct {
-	Serial serial.Serial
+	Serial serial.Serial // the server's, or 0
 	// Whole is true if the server sent the whole zone instead of differences.
 	Whole bool
 	// Octets is the number of octets received, also after a failure.
 	Octets int
 }
 
-// Fetch transfers a zone or, if since is not nil, the changes after that serial (IXFR). It calls take for each record
-// as it arrives, but for no SOA except the newest. It returns an error if the server's serial is older than since.
-// After an error the records may be incomplete or forged.
+// Fetch transfers a zone or, if since is not nil, the changes after that serial (IXFR). It calls take for each arriving
+// record, but for no SOA except the newest. A server whose serial is older than since is an error. After an error the
+// records may be incomplete or forged.
 func Fetch(ctx context.Context, source Source, since *serial.Serial, take func(rr mdns.RR, removed bool)) (Fetched, error) {
 	z := &receiver{source: source, since: since, handle: take}
 	err := z.receiveZone(ctx)
@@ -125,10 +125,10 @@ func (z *receiver) askForZone(conn net.Conn) error {
 		question.SetAxfr(source.Zone.String())
 	}
 
-	var judge *verifier
+	var signatures *verifier
 	packed, err := question.Pack()
 	if source.Key != nil {
-		packed, judge, err = sign(question, *source.Key)
+		packed, signatures, err = sign(question, *source.Key)
 	}
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (z *receiver) askForZone(conn net.Conn) error {
 		if z.Octets += len(raw); z.Octets > most {
 			return fmt.Errorf("more than %d octets; is this the zone you mean?", most)
 		}
-		if done, err := z.handleMessage(raw, question.Id, judge); err != nil || done {
+		if done, err := z.handleMessage(raw, question.Id, signatures); err != nil || done {
 			return err
 		}
 	}
@@ -194,7 +194,7 @@ const (
 	stepAdding
 )
 
-func (z *receiver) handleMessage(raw []byte, id uint16, judge *verifier) (done bool, err error) {
+func (z *receiver) handleMessage(raw []byte, id uint16, signatures *verifier) (done bool, err error) {
 	m := new(mdns.Msg)
 	if err := m.Unpack(raw); err != nil {
 		return false, fmt.Errorf("a message that cannot be read: %w", err)
@@ -204,12 +204,12 @@ func (z *receiver) handleMessage(raw []byte, id uint16, judge *verifier) (done b
 	}
 
 	// Verify the message before any use, even of an error answer.
-	judged := judge.verifyMessage(raw, m)
+	verifyErr := signatures.verifyMessage(raw, m)
 	if m.Rcode != mdns.RcodeSuccess {
-		return false, refusalOfZone(m, z.source.Key, judged)
+		return false, refusalOfZone(m, z.source.Key, verifyErr)
 	}
-	if judged != nil {
-		return false, judged
+	if verifyErr != nil {
+		return false, verifyErr
 	}
 
 	for _, rr := range m.Answer {
@@ -226,7 +226,7 @@ func (z *receiver) handleMessage(raw []byte, id uint16, judge *verifier) (done b
 	}
 
 	if done {
-		return true, judge.verifyEnd()
+		return true, signatures.verifyEnd()
 	}
 	return false, nil
 }

@@ -57,8 +57,8 @@ func (j *verifier) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
 	return j.key.MAC(digested), nil
 }
 
-// Verify checks the MAC of a message and the unsigned messages before it. miekg/dns omits them, so Verify inserts them
-// after the previous MAC.
+// Verify checks the MAC of a message and the unsigned messages before it. miekg/dns omits the latter, so Verify inserts
+// them after the previous MAC.
 func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
 	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != j.key.Algorithm {
 		return fmt.Errorf("it is signed with key %s (%s), not with %s (%s)", t.Hdr.Name, t.Algorithm, j.key.Name, j.key.Algorithm)
@@ -67,8 +67,8 @@ func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
 	if err != nil {
 		return err
 	}
-	at := 2 + int(binary.BigEndian.Uint16(digested))
-	if !hmac.Equal(j.key.MAC(digested[:at], j.pending, digested[at:]), got) {
+	end := 2 + int(binary.BigEndian.Uint16(digested)) // of the previous MAC
+	if !hmac.Equal(j.key.MAC(digested[:end], j.pending, digested[end:]), got) {
 		return errors.New("the signature does not hold: the secrets differ, or the message was changed on its way")
 	}
 	return nil

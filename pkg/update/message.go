@@ -12,7 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// RCode is a response code (RFC 2136 §2.2).
 type RCode uint16
 
 const (
@@ -66,7 +65,7 @@ type RR struct {
 	Name  name.Name
 	Type  rdata.Type
 	Class Class
-	TTL   uint32
+	TTL   uint32 // seconds
 	// Data is the canonical text with absolute names, or "" if the record has no data.
 	Data string
 }
@@ -110,7 +109,6 @@ const (
 	MaxRecords = 500
 )
 
-// CheckCount returns a failure if there are more than MaxRecords records.
 func CheckCount(prerequisites, updates int) *Failure {
 	if prerequisites+updates > MaxRecords {
 		return &Failure{RCode: Refused, Reason: fmt.Sprintf("the message has more than %d records; send several messages", MaxRecords)}

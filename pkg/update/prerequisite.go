@@ -31,6 +31,7 @@ func (m *Message) ListPrerequisites() []Prerequisite {
 			all = append(all, Prerequisite{Name: rr.Name, Type: rr.Type, Exists: rr.Class == ClassANY})
 			continue
 		}
+		// All values of an RRset form a single prerequisite.
 		i, known := at[setKey{rr.Name, rr.Type}]
 		if !known {
 			i = len(valued)

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Apply returns the snapshot after step, or ErrMisfit if the step does not fit s.
+// Apply returns the snapshot after step, the zone's next change. The error is ErrMisfit if step does not continue s.
 func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n+1:

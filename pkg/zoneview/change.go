@@ -19,7 +19,7 @@ import (
 // the step, or of the zone if its name or TTL changed.
 func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	change := dns.Change{From: before.serial, To: after.serial}
-	if before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL {
+	if before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL { // may change every record
 		compareAll(&change, before.Entries(), after.Entries())
 		return change
 	}

@@ -22,8 +22,8 @@ type Difference struct {
 	dns.Change
 }
 
-// Difference returns the net change from the serial since to after, or ErrTrimmed if a change between the two is no
-// longer kept, or changed the zone's name or TTL.
+// Difference returns the net change from the serial since to after. The error is ErrTrimmed if a change between the two
+// is no longer kept, or changed the zone's name or default TTL.
 func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, error) {
 	steps, err := v.Changes(after.zone.UID, since, after.serial)
 	if err != nil {
@@ -45,7 +45,7 @@ func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, erro
 // newest first. No hash is verified, because all content in the Set has the hash of the Zone.
 type undoState struct {
 	after  *Snapshot
-	header content.Header
+	header content.Header // in the earlier state
 	// sets contains the RRsets that the undone steps changed, in their earlier state. An absent RRset has no Data.
 	sets map[rrsetKey]*content.RRset
 }

@@ -104,6 +104,7 @@ func NewSet(config Config) *Set {
 func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()
+	// Keep the steps only if they lead to the same content.
 	next := &zoneState{newest: snapshot}
 	if known := v.lookUp(snapshot.zone.UID); known != nil {
 		next.settled = known.settled
@@ -550,6 +551,7 @@ func (v *Set) ResolvedSteps(uid string, since, until serial.Serial) (steps []con
 		return nil, nil, err
 	}
 
+	// Go back from the newest snapshot to until.
 	last := steps[len(steps)-1].N
 	after := known.newest
 	for i := len(known.steps) - 1; known.steps[i].N > last; i-- {

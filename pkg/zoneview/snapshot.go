@@ -40,14 +40,14 @@ type Snapshot struct {
 	n        uint64
 	state    sethash.State
 	nsRRsets []content.RRset // derived from spec.nameServers
-	rows     int
+	rows     int             // number of values in sets
 
 	// cloning serializes sets.Clone. Readers need no lock, because Clone writes nothing that they read.
 	cloning sync.Mutex
 	sets    *btree.BTreeG[*content.RRset]
 }
 
-// degree is the degree of the B-tree. To change an RRset, a step copies up to 31 pointers at each level.
+// With this degree of the B-tree, a step copies up to 31 pointers at each level to change an RRset.
 const degree = 16
 
 func newTree() *btree.BTreeG[*content.RRset] {
@@ -63,10 +63,10 @@ func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
 	return fmt.Errorf("%s, step %d: %w: %s", s, n, ErrMisfit, fmt.Sprintf(format, args...))
 }
 
-// NewSnapshot returns a snapshot of a zone that was read as a whole. sets may be in any order, but must not repeat an
-// owner and type. Only Prove verifies state.
-func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
-	snapshot := &Snapshot{zone: z, header: h, serial: s, n: n, state: state, nsRRsets: h.NameServerRRsets(), sets: newTree()}
+// NewSnapshot returns a snapshot of a zone that was read as a whole, at serial sn and step n. sets may be in any order,
+// but must not repeat an owner and type. Only Prove verifies state, the hash.
+func NewSnapshot(z Zone, h content.Header, sn serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
+	snapshot := &Snapshot{zone: z, header: h, serial: sn, n: n, state: state, nsRRsets: h.NameServerRRsets(), sets: newTree()}
 	for set := range sets {
 		if !slices.IsSorted(set.Data) {
 			set.Data = slices.Sorted(slices.Values(set.Data))
@@ -88,7 +88,6 @@ func (s *Snapshot) FQDN() name.Name { return s.header.FQDN }
 
 func (s *Snapshot) Serial() serial.Serial { return s.serial }
 
-// N returns the number of the zone's last step.
 func (s *Snapshot) N() uint64 { return s.n }
 
 // State returns the content state, a multiset hash. Apply and Prove verify it.
@@ -119,6 +118,7 @@ func (s *Snapshot) Prove() error {
 		})
 	}
 
+	// The hash is of a multiset, so the order has no effect.
 	var elements []sethash.Element
 	for set := range s.RRsets() {
 		if elements = set.Elements(elements); len(elements) >= proveChunk {
@@ -175,7 +175,7 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	}
 }
 
-// prefetchRRsets reads RRsets before they are needed, because the processor loads scattered memory faster at once.
+// prefetchRRsets reads RRsets before they are needed, because the processor can load scattered memory in parallel.
 func prefetchRRsets(stretch []*content.RRset) {
 	var octets byte
 	for _, set := range stretch {

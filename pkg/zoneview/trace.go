@@ -11,8 +11,8 @@ import (
 // traceAge limits the age of a traced step, in seconds before the newest. A later delivery is not part of the trace.
 const traceAge = 600
 
-// Traces returns the traceparents of the sampled steps after since, up to until, oldest first, or of all steps up to
-// until if since is 0 or no longer kept.
+// Traces returns the W3C traceparents of the sampled steps after since, up to until, oldest first. If since is 0 or no
+// longer kept, it begins with the oldest step. Steps more than traceAge older than the last are left out.
 func (v *Set) Traces(uid string, since, until serial.Serial) (all []string) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	if since == 0 || err != nil {

@@ -13,7 +13,5 @@
 //     passes.
 //  3. Deletions, status, and updates that keep the spec pass unchecked.
 //
-// Package ledger makes the final decision.
-//
 // Read plugin.go.
 package delegation

@@ -30,7 +30,6 @@ type Decider interface {
 	EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error)
 }
 
-// WantsDecider is a plugin that needs a Decider.
 type WantsDecider interface {
 	SetDecider(Decider)
 	admission.InitializationValidator
@@ -40,7 +39,6 @@ func Register(plugins *admission.Plugins) {
 	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
 }
 
-// NewInitializer passes decider to plugins.
 func NewInitializer(decider Decider) admission.PluginInitializer { return initializer{decider} }
 
 type initializer struct{ decider Decider }

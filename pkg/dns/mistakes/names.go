@@ -93,7 +93,6 @@ func repeatFault(text string) string {
 
 func addressFault(_, text string) string { return OfAddress(text) }
 
-// OfAddress returns the mistake in a host's address.
 func OfAddress(text string) string {
 	address, err := netip.ParseAddr(text)
 	switch {
@@ -155,7 +154,6 @@ func sameName(x, y string) bool {
 	return err1 == nil && err2 == nil && a == b
 }
 
-// OfZone returns the mistake in the name of a zone.
 func OfZone(text string) string {
 	if fault := repeatFault(text); fault != "" {
 		return fault

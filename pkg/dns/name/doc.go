@@ -13,7 +13,5 @@
 //  2. IDNA maps the whole text before any other rule. For example, the ideographic full stop (U+3002) counts as a dot
 //     (S1.2).
 //
-// Package rdata handles names within rdata.
-//
 // Read name.go, then parse.go.
 package name

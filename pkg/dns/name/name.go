@@ -15,7 +15,6 @@ var Root = Name{"."}
 
 func (n Name) String() string { return n.s }
 
-// IsZero reports whether n is the zero value.
 func (n Name) IsZero() bool { return n.s == "" }
 
 func (n Name) relText() string {
@@ -46,7 +45,6 @@ func (n Name) WireLen() int {
 	return len(n.s) + 1
 }
 
-// IsWildcard reports whether the leftmost label is "*".
 func (n Name) IsWildcard() bool { return strings.HasPrefix(n.s, "*.") }
 
 // Parent returns n without the leftmost label, or false if n is the root.
@@ -134,7 +132,6 @@ func (n *Name) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MustParse is like Parse, but panics on an error.
 func MustParse(text string) Name {
 	n, err := Parse(text)
 	if err != nil {

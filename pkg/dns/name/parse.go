@@ -139,8 +139,8 @@ func CheckSpelling(text string) error {
 	return nil
 }
 
-// mapIDNA returns text in ASCII. It returns an error if a label becomes empty, because "www.xn--" would become
-// absolute.
+// mapIDNA returns text in ASCII. It returns an error if a label becomes empty, because "www.xn--" would become the
+// absolute name "www.".
 func mapIDNA(text string) (string, error) {
 	if !utf8.ValidString(text) {
 		return "", errors.New("not valid UTF-8")
@@ -149,6 +149,7 @@ func mapIDNA(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// No label of text may vanish.
 	rest := mapped
 	for from := text; ; {
 		i := strings.IndexAny(from, ".\u3002\uff0e\uff61")

@@ -15,12 +15,10 @@ var Apex = Rel{"@"}
 
 func (r Rel) String() string { return r.s }
 
-// IsZero reports whether r is the zero value.
 func (r Rel) IsZero() bool { return r.s == "" }
 
 func (r Rel) IsApex() bool { return r.s == "@" }
 
-// IsWildcard reports whether the leftmost label is "*".
 func (r Rel) IsWildcard() bool { return r.s == "*" || strings.HasPrefix(r.s, "*.") }
 
 func (r Rel) labelText() string {
@@ -30,7 +28,6 @@ func (r Rel) labelText() string {
 	return r.s
 }
 
-// Labels returns the labels from left to right. The apex has none.
 func (r Rel) Labels() []string { return splitLabels(r.labelText()) }
 
 func (r Rel) NumLabels() int {
@@ -78,7 +75,6 @@ func (r Rel) Parent() (Rel, bool) {
 	return Apex, true
 }
 
-// Encloses reports whether sub is r or below.
 func (r Rel) Encloses(sub Rel) bool {
 	return r == sub || r.IsApex() || strings.HasSuffix(sub.s, "."+r.s)
 }
@@ -116,7 +112,6 @@ func (r *Rel) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MustRel is like ParseRel, but panics on an error.
 func MustRel(text string) Rel {
 	r, err := ParseRel(text)
 	if err != nil {

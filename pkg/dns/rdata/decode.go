@@ -12,9 +12,9 @@ import (
 // decoder reads the fields of record data (RDATA) from their wire form. After an error it returns zeros, so a caller
 // needs to check err only once, after a field or a loop.
 type decoder struct {
-	// rest contains the octets still to be read. mark, if not noMark, is the last label of names that are relative in
-	// the record's text (chooseMark).
+	// rest contains the octets still to be read.
 	rest []byte
+	// mark, if not noMark, is the last label of names that are relative in the record's text (chooseMark).
 	mark byte
 	// err is a pointer because otherwise an escaping error would move the octets to the heap.
 	err *error
@@ -62,8 +62,8 @@ func appendGroups(text, octets []byte, size int, separator byte) []byte {
 
 func (d *decoder) readString() []byte { return d.readOctets(int(d.readOctets(1)[0])) }
 
-// readName reads an uncompressed name and appends its text. The text is relative if the name ends in the mark
-// (chooseMark).
+// readName reads an uncompressed name and appends the text, such as "mail.example.org.". If the name ends in the mark,
+// the last label, the text is relative (chooseMark).
 func (d *decoder) readName(text []byte) []byte {
 	start, total := len(text), 0
 	for {

@@ -22,7 +22,7 @@ import (
 const noMark = 0
 
 // chooseMark returns a control character, the mark, that does not occur in text, and the wire form of a top label of
-// it. In the record's wire form, the label ends each relative name.
+// it. In the record's wire form, this label ends each relative name: with the mark \001, "mail" becomes "mail.\001.".
 func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	if !f.hasNames() {
 		return top, noMark, nil
@@ -110,7 +110,7 @@ var (
 	}
 )
 
-// ParseSeconds parses a number of seconds, or numbers with the units w, d, h, m and s, such as "1h30m".
+// ParseSeconds parses a number of seconds, or numbers with the units w, d, h, m and s, such as "1h30m" for 5400.
 func ParseSeconds(text string) (uint32, error) {
 	var total, number uint64
 	digits := 0

@@ -208,7 +208,7 @@ func (f *format) hasRelativeName(tokens []token) bool {
 	return false
 }
 
-// Fields returns a description of each field of the type, or nil if the data is octets.
+// Fields describes each field of the type, such as "a number 0-65535". It returns nil if the data is octets.
 func (t Type) Fields() []string {
 	f := formatOf(t)
 	if f == nil {

@@ -19,7 +19,8 @@ const (
 	locSeaLevel = 10000000 // in centimetres
 )
 
-// appendLOC parses "d1 [m1 [s1]] N|S d2 [m2 [s2]] E|W alt [size [hp [vp]]]".
+// appendLOC parses "d1 [m1 [s1]] N|S d2 [m2 [s2]] E|W alt [size [hp [vp]]]", such as 52 22 23 N 4 53 32 E -2m (RFC 1876
+// §3).
 func appendLOC(wire []byte, fields []token) ([]byte, error) {
 	latitude, fields, err := locAngle(fields, 90, "N", "S")
 	if err != nil {

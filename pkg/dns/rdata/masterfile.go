@@ -12,14 +12,15 @@ import (
 )
 
 // MasterFile returns the type and data of v for a master file that BIND, Knot, NSD and PowerDNS read. The names in v
-// must be absolute. A type with its own form is not written in the generic form (RFC 3597), because PowerDNS does not
-// read it.
+// must be absolute. Only unknown types are written in the generic form (RFC 3597), because PowerDNS reads no other type
+// in this form.
 func (v Value) MasterFile() (rtype, data string, err error) {
 	f := formatOf(v.Type)
 	if f == nil {
 		data, err = v.generic()
 		return "TYPE" + strconv.Itoa(int(v.Type)), data, err
 	}
+	// Most values are written unchanged.
 	last := f.fields[len(f.fields)-1].kind
 	params, types := last == kindParams, last == kindTypes
 	if !params && !types && (!f.hasNames() || plainNames(v.Text)) {

@@ -16,7 +16,6 @@ import (
 // Type is an RR type number (IANA "Resource Record (RR) TYPEs").
 type Type uint16
 
-// Types with a format.
 const (
 	A          Type = 1
 	NS         Type = 2
@@ -100,7 +99,6 @@ var judged = func() map[Type]bool {
 	return types
 }()
 
-// mnemonics and numbers are read-only.
 var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 	toText, toType := map[Type]string{}, map[string]Type{}
 	words := strings.Fields(otherNames + " " + namesRead)

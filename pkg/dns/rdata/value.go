@@ -186,8 +186,9 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 	return string(out), nil
 }
 
-// Absolute returns another tool's value with absolute names. It takes every name in text as complete, even without the
-// last dot. It returns text unchanged if the type has no names, text is invalid, or a name is "@".
+// Absolute returns another tool's value with absolute names. Every name in text counts as complete, even without the
+// last dot: "10 mail.example.org" becomes "10 mail.example.org.". Absolute returns text unchanged if the type has no
+// names, text is invalid, or a name is "@".
 func Absolute(t Type, text string) string {
 	f := formatOf(t)
 	if !f.hasNames() {
@@ -211,7 +212,7 @@ func Absolute(t Type, text string) string {
 }
 
 // Spellings returns the texts of all Values that equal v in the zone origin, because each name may be relative or
-// absolute.
+// absolute: "10 mail" and "10 mail.example.org.", for example.
 func (v Value) Spellings(origin name.Name) ([]string, error) {
 	resolved, err := v.Resolve(origin)
 	if err != nil {
@@ -235,6 +236,7 @@ func (v Value) Spellings(origin name.Name) ([]string, error) {
 				forms = append(forms, rel.String())
 			}
 		}
+		// Append each form to each text so far.
 		var longer []string
 		for _, text := range all {
 			for _, form := range forms {
@@ -256,7 +258,7 @@ func (v Value) Host() string {
 	if at == len(f.fields)-1 {
 		return v.Text[strings.LastIndexByte(v.Text, ' ')+1:]
 	}
-	rest := v.Text // no string precedes it
+	rest := v.Text // no field before it is quoted
 	for range at {
 		_, rest, _ = strings.Cut(rest, " ")
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// encodeText appends the wire form of text to wire. top completes relative names. If it is empty, they are errors.
+// encodeText appends the wire form of text to wire. top completes relative names. If top is empty, they are errors.
 func encodeText(t Type, text string, from source, top, wire []byte) ([]byte, error) {
 	text = trimBlanks(text)
 	if isGeneric(text) {

@@ -11,7 +11,7 @@ type Serial uint32
 // KeptSeconds is the time that a name's last serial is kept without a zone.
 const KeptSeconds = 60 * 24 * 60 * 60
 
-// RestoreStep is the unit of differences between zones' first serials in a restored store. It divides 2^32.
+// RestoreStep, a divisor of 2^32, is the unit of differences between zones' first serials in a restored store.
 const RestoreStep = 1 << 28
 
 // MaxRepair limits how far a zone's serial follows a secondary's without an annotation. A wrong repair costs a year of
@@ -22,7 +22,7 @@ const MaxRepair = 1 << 24
 // the order is not transitive.
 func (s Serial) Ahead(of Serial) bool { return s != of && uint32(s-of) < 1<<31 }
 
-// Next returns the next serial. It is never 0.
+// Next returns the next serial, never 0.
 func (s Serial) Next() Serial {
 	if s++; s == 0 {
 		return 1

@@ -133,8 +133,8 @@ func (l *lines) reread(again []string, err error) error {
 	return err
 }
 
-// stripComment appends text to the logical line without its comment, and returns the number of open parentheses. They
-// nest as in BIND, unlike in RFC 1035.
+// stripComment appends text to the logical line without the comment. depth is the number of open parentheses before
+// text, and the result the number after text. They nest as in BIND, unlike in RFC 1035.
 func (l *lines) stripComment(text string, depth int) (int, error) {
 	quoted := false
 	for i := 0; i < len(text); i++ {

@@ -30,15 +30,14 @@ type ReadOptions struct {
 	// Origin completes relative names before the first $ORIGIN. The default is the SOA's owner, and earlier names must
 	// be absolute.
 	Origin name.Name
-	// Guess returns the origin of a relative name before any Origin, $ORIGIN, or SOA with an absolute owner. It is
-	// called at most once. If it is nil or returns zero, the name is rejected.
+	// Guess, called at most once, returns the origin of a relative name before any Origin, $ORIGIN, or SOA with an
+	// absolute owner. If Guess is nil or returns zero, the name is rejected.
 	Guess func() name.Name
 	// TTL, in seconds, is for records before any TTL in the file. If nil, they are rejected.
 	TTL *uint32
 }
 
-// LineError describes a line of a zone file that is not a valid record. Read yields it and continues with the next
-// line.
+// LineError describes a line of a zone file that is not a valid record.
 type LineError struct {
 	Line int // from 1
 	// Text is the line, truncated for display.
@@ -55,8 +54,8 @@ func (e *LineError) Error() string {
 	return text + ": " + strconv.QuoteToASCII(e.Text)
 }
 
-// Read iterates over the records of a master file. It yields a *LineError for a bad line, and continues. Any other
-// error comes from the reader, and is the last.
+// Read iterates over the records of a master file. After the *LineError of a bad line, it continues with the next line.
+// Any other error comes from the reader, and is the last.
 func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 	return func(yield func(RR, error) bool) {
 		f := file{origin: opts.Origin, guess: opts.Guess, fallback: opts.TTL}
@@ -120,8 +119,8 @@ type file struct {
 	directive bool // ttl is from $TTL, which explicit TTLs do not change
 	fallback  *uint32
 
-	// owner is the last record's owner, for lines that begin with a blank, or zero if it was rejected. ownerText is its
-	// text, relative to ownerOrigin.
+	// owner is the last record's owner, for lines that begin with a blank, or zero if rejected. ownerText is the
+	// owner's text, relative to ownerOrigin.
 	owner       name.Name
 	ownerText   string
 	ownerOrigin name.Name

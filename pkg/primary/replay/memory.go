@@ -19,7 +19,7 @@ const (
 	idle = time.Hour
 )
 
-// Memory remembers the answers to messages. It is safe for concurrent use.
+// Memory remembers the answers to signed messages. It is safe for concurrent use.
 type Memory struct {
 	clock func() time.Time
 	valid time.Duration
@@ -53,9 +53,9 @@ type Answer struct {
 	rcode    uint16
 }
 
-// Begin returns the answer of a message. If first is true, the caller must apply the message and call End, and
-// otherwise Wait. The answer is nil if the message was signed (Unix seconds) too long ago to know whether it was
-// applied.
+// Begin returns the answer to a message. If first is true, the caller must apply the message and call End. Otherwise a
+// copy came before, and the caller must call Wait. The answer is nil if the message was signed (Unix seconds) too long
+// ago to know whether a copy was applied.
 func (m *Memory) Begin(tenantName, id string, signed int64) (a *Answer, first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,10 +74,12 @@ func (m *Memory) Begin(tenantName, id string, signed int64) (a *Answer, first bo
 		return a, false
 	}
 
+	// Evict the oldest answers beyond the tenant's share.
 	for share := max(maxAnswers/len(m.tenants), leastShare); t.size >= share; {
 		t.forgetSecond(slices.Min(slices.Collect(maps.Keys(t.bySecond))))
 	}
 
+	// A copy of the message may be among the evicted.
 	if signed <= t.floor {
 		return nil, false
 	}

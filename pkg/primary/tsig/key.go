@@ -38,7 +38,7 @@ func (a Algorithm) hash() func() hash.Hash {
 	return nil
 }
 
-// Key is a TSIG key. Formatting a Key never prints its secret.
+// Key is a TSIG key. Formatting a Key never prints the secret.
 type Key struct {
 	Name      string // canonical: lower case, with trailing dot
 	Algorithm Algorithm

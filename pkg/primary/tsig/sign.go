@@ -74,7 +74,8 @@ func StampAt(now time.Time) Stamp {
 }
 
 // computeMAC returns the HMAC of prior (the previous MAC, or nil), msg and the TSIG variables. id and arcount replace
-// the values in the header of msg (RFC 8945 §4.3, §5.3.1).
+// the values in the header of msg (RFC 8945 §4.3, §5.3.1). If timersOnly is true, as in later messages of a transfer,
+// time and fudge are the only variables.
 func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p Stamp, timersOnly bool) []byte {
 	h := k.newMAC()
 	var scratch [64]byte

@@ -86,6 +86,7 @@ func (r Keyring) Verify(msg []byte, s *Signature, prior []byte, now time.Time) V
 		return Verdict{Key: k, Err: BadSig}
 	}
 
+	// The sender may only narrow the permitted difference of the clocks.
 	now48 := uint64(now.Unix()) & (1<<48 - 1)
 	if apart := max(now48, s.Time) - min(now48, s.Time); apart > min(uint64(s.Fudge), uint64(Fudge/time.Second)) {
 		return Verdict{Key: k, Err: BadTime}

@@ -12,7 +12,5 @@
 //  2. Messages of a TCP connection reach the Handler in order.
 //  3. A repeated message gets the first answer (package replay).
 //
-// Package controller/updatekey writes the changes.
-//
 // Read key.go, then queue.go.
 package updates

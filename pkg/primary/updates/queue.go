@@ -78,7 +78,6 @@ func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.
 	return q.handler.Share(ctx, key, zone)
 }
 
-// AcceptsFrom returns the first second whose signatures are accepted.
 func (q *Queue) AcceptsFrom() time.Time { return q.answers.AcceptsFrom() }
 
 // Enter copies the message's octets and reserves a slot. It returns false if the queue is full. After true, the caller
@@ -112,14 +111,14 @@ func (q *Queue) countOctets(tenant string, octets int) {
 	}
 }
 
-// Apply waits for its turn and calls the Handler. It returns the Handler's RCODE, SERVFAIL after the time within, or
-// BADTIME for a possible replay. A repeated message gets its first RCODE again.
+// Apply waits until the limits allow the message, and calls the Handler. It returns the Handler's RCODE, SERVFAIL after
+// the time within, or BADTIME for a possible replay. A repeated message gets its first RCODE again.
 func (q *Queue) Apply(ctx context.Context, m *Message, within time.Duration) (rcode uint16) {
 	defer q.release(m)
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 
-	if m.Octets == nil {
+	if m.Octets == nil { // a question
 		return q.callWhenFree(ctx, m)
 	}
 
@@ -130,10 +129,11 @@ func (q *Queue) Apply(ctx context.Context, m *Message, within time.Duration) (rc
 		return tsig.BadTime
 	case first:
 		rcode := q.callWhenFree(ctx, m)
-		answer.End(rcode, rcode != mdns.RcodeServerFailure)
+		answer.End(rcode, rcode != mdns.RcodeServerFailure) // after SERVFAIL a retry is applied
 		return rcode
 	}
 
+	// Another copy came first.
 	if rcode, ok := answer.Wait(ctx); ok {
 		return rcode
 	}

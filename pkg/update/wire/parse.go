@@ -29,6 +29,7 @@ func Parse(msg []byte) (*update.Message, *update.Failure) {
 	if failure != nil {
 		return nil, failure
 	}
+	// The zone section.
 	m := &update.Message{}
 	var rtype, class uint16
 	if m.Zone, failure = r.readName(); failure != nil {

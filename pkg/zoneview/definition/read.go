@@ -39,8 +39,8 @@ func Read(ctx context.Context, client rest.Interface, zone *v1alpha1.Zone) (*zon
 	return snapshot, nil
 }
 
-// ReadSteps returns the steps from a serial to a later serial. If sources is true, they have traceparents, and the
-// client needs the right to list Records.
+// ReadSteps returns the steps from a serial to a later serial. If sources is true, they have the W3C traceparents of
+// their writes, and the client needs the right to list Records.
 func ReadSteps(ctx context.Context, client rest.Interface, zone *v1alpha1.Zone, since, until serial.Serial, sources bool) (
 	[]content.Step, error) {
 	ctx, cancel := context.WithTimeout(ctx, changesTime)

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package feed keeps a zoneview.Set up to date with a source: the ledger's journal in the API server (fromjournal), or
-// the API in other processes (fromapi). A zone is put into the Set after its proof, a check that its rows match its
-// hash, and then changed step by step. A zone that fails the check is frozen.
+// the API in other processes (fromapi). A zone is put into the Set after a proof, a check that the rows match the
+// zone's hash, and then changed step by step. A zone that fails the check is frozen.
 //
 // Guarantees:
 //
-//  1. A zone enters the Set only if its rows, and later each step, lead to the claimed content state. Until then the
+//  1. A zone enters the Set only if the rows, and later each step, lead to the claimed content state. Until then the
 //     last proven state is served.
-//  2. A zone's transactions wait for its proof. The number of concurrent proofs is limited.
+//  2. A zone's transactions wait for the proof. The number of concurrent proofs is limited.
 //  3. A zone without a proof is frozen, as last proven or absent, until a proof succeeds. No other zone waits.
 //  4. The feed is in sync when every zone of the first listing is in the Set or frozen, so that no reader takes a slow
 //     zone for deleted.

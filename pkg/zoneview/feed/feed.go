@@ -28,13 +28,14 @@ var (
 	errNotProven = errors.New("not proven yet")
 )
 
-// Feed keeps a Set, the zones in a process's memory, in sync with a source. It puts a zone into the Set only after a
-// proof, a check that the content matches the hash in the Zone's status. The source chooses the keys of zones.
+// Feed keeps a Set, the zones in a process's memory, in sync with a source. A zone enters the Set only after a proof, a
+// check that the content matches the hash in the Zone's status. Otherwise the zone is frozen: the last proven content
+// stays. The source chooses the keys of zones.
 type Feed struct {
 	set   *zoneview.Set
 	slots chan struct{} // for concurrent proofs
 
-	// mutex guards the fields below. It is held for writes to the Set, but not for proofs.
+	// mutex guards the fields below. Writes to the Set hold mutex, proofs do not.
 	mutex sync.Mutex
 	zones map[string]*zone
 	// listing is the number of the source's current listing. listed is true after EndListing.
@@ -45,7 +46,7 @@ type Feed struct {
 	// synced is true after a listing without pending zones, until the source fails.
 	synced   bool
 	failure  error
-	failures int
+	failures int // in a row
 	// syncChanged is closed and replaced when synced or failures change.
 	syncChanged chan struct{}
 }
@@ -69,7 +70,7 @@ func New(set *zoneview.Set, proofs int) *Feed {
 func (f *Feed) BeginListing(stay bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	for _, z := range f.zones {
+	for _, z := range f.zones { // end earlier proofs
 		z.proof = nil
 		f.setPending(z, nil)
 	}
@@ -78,7 +79,8 @@ func (f *Feed) BeginListing(stay bool) {
 	f.setSynced(f.synced && stay && f.frozenCount > 0)
 }
 
-// EndListing freezes the zones in unreadable, keyed by namespace/name, and removes all zones that were not listed.
+// EndListing freezes the zones in unreadable, keyed by namespace/name, and removes all others without a BeginProof
+// since BeginListing.
 func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -100,8 +102,9 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.checkSync()
 }
 
-// Apply applies a journal transaction, or queues it until the zone's proof (hash check) ends. A frozen zone, whose
-// proof failed, accepts only its removal. After an error the zone is frozen, or the caller must read it again.
+// Apply applies a journal transaction, or queues the transaction until the zone's proof (hash check) ends. If the zone
+// is frozen, because a proof failed, Apply ignores all but a removal. After an error the zone is frozen, or the caller
+// must read it again.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -167,7 +170,7 @@ func (f *Feed) Expect(key string) {
 }
 
 // Report ends a read of a zone. If err is nil, the Set matches the source. If freeze is true, the error freezes the
-// zone.
+// zone. Otherwise the error is the reason why a zone is not in the Set yet.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -280,7 +283,7 @@ func (f *Feed) Check() error {
 	return nil
 }
 
-// Wait blocks until the feed is in sync. It returns the source's error after maxFailures, or the cause of ctx.
+// Wait blocks until the feed is in sync. It returns the source's error after maxFailures in a row, or the cause of ctx.
 func (f *Feed) Wait(ctx context.Context) error {
 	for {
 		f.mutex.Lock()

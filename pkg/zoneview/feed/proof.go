@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// UnprovenZone is a zone as read from the source, before its content is compared with its hash.
+// UnprovenZone is a zone as read from the source, before the content is compared with the hash.
 type UnprovenZone struct {
 	Snapshot *zoneview.Snapshot
 	// Hash is the status.hash that the content must have, or "" if the source has compared it already.
@@ -23,7 +23,7 @@ type UnprovenZone struct {
 	Settled        bool
 	UnsettledSteps []content.Step
 	// FreezeOnFailure is true if a retry is useless, as another read would return the same content. After a failure the
-	// zone then keeps its last proven content.
+	// zone then keeps the last proven content.
 	FreezeOnFailure bool
 }
 
@@ -37,7 +37,7 @@ type Proof struct {
 	queue []content.Transaction
 }
 
-// BeginProof prepares the check of a zone's content against its hash, and replaces an earlier proof. The caller calls
+// BeginProof prepares the check of a zone's content against the hash, and replaces an earlier proof. The caller calls
 // Run.
 func (f *Feed) BeginProof(key string, base UnprovenZone) *Proof {
 	f.mutex.Lock()
@@ -48,19 +48,19 @@ func (f *Feed) BeginProof(key string, base UnprovenZone) *Proof {
 		f.setPending(z, errNotProven)
 	}
 
-	known, held := f.set.ByUID(z.identity.UID)
-	held = held && z.frozenReason == nil && known.N() == base.Snapshot.N() && known.Serial() == base.Snapshot.Serial() &&
+	known, inSet := f.set.ByUID(z.identity.UID)
+	inSet = inSet && z.frozenReason == nil && known.N() == base.Snapshot.N() && known.Serial() == base.Snapshot.Serial() &&
 		known.Hash() == base.Snapshot.Hash()
 
-	z.proof = &Proof{feed: f, key: key, zone: z, unproven: base, inSet: held}
-	if held && base.Settled {
+	z.proof = &Proof{feed: f, key: key, zone: z, unproven: base, inSet: inSet}
+	if inSet && base.Settled {
 		f.set.Put(known, true)
 	}
 	return z.proof
 }
 
-// Run compares the zone's content with its hash, and puts it into the Set with the queued transactions. It returns no
-// error if the zone was removed or read again meanwhile.
+// Run compares the zone's content with the hash, and puts the zone into the Set with the queued transactions. There is
+// no error if the zone was removed or read again meanwhile.
 func (p *Proof) Run(ctx context.Context) error {
 	select {
 	case p.feed.slots <- struct{}{}:
@@ -79,6 +79,7 @@ func (p *Proof) Run(ctx context.Context) error {
 		err = fmt.Errorf("%s: %w: its hash is %s, the zone claims %s", snapshot, zoneview.ErrMisfit, snapshot.Hash(), p.unproven.Hash)
 	}
 
+	// delivered is the content that name servers have, or nil if unknown.
 	var delivered *zoneview.Snapshot
 	switch {
 	case err != nil:

@@ -28,8 +28,8 @@ import (
 const (
 	// parallel limits concurrent reads, well below half a user's seats of API priority and fairness.
 	parallel = 8
-	// firstPause is the delay before the first retry of a zone. It doubles up to longestPause, plus up to 50 % at
-	// random.
+	// firstPause is the delay before the first retry of a zone. The delay doubles up to longestPause, plus up to 50 %
+	// at random.
 	firstPause   = 200 * time.Millisecond
 	longestPause = time.Minute
 	// quietFailures is the number of failures in a row, more than a restart causes, until a zone's failures are
@@ -59,7 +59,7 @@ type Source struct {
 	registration cache.ResourceEventHandlerRegistration
 	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	metrics      *Metrics
-	traced       atomic.Bool
+	traced       atomic.Bool // false once the server forbids traceparents
 	// catchUpInterval is short, because the server keeps a busy zone's changes only for seconds.
 	catchUpInterval time.Duration
 }
