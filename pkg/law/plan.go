@@ -19,18 +19,19 @@ type Outcome struct {
 	Need    []Key
 }
 
-// Plan lists the writes that store an accepted request, all in one transaction. A nil field writes nothing, but see
+// Plan lists the writes that store an accepted request, all in one transaction. A nil field writes nothing, except
 // Record and Delegation.
 type Plan struct {
-	// Record is the status of the Record in the request; nil deletes the Record.
+	// Record is the new status if the request writes a Record. Nil deletes the Record.
 	Record *Placement
 	Zone   *ZoneChange
+	// Writes sets other internal keys.
 	Writes []Write
 	// Work is the background job (cascade) to enqueue, for other records and zones.
 	Work *Work
 	// PendingCuts lists the child zones whose NS, glue or DS the parent has to update.
 	PendingCuts []PendingCut
-	// Waiting has index keys to add, so that a later zone finds an object in no zone; WaitingBefore has keys to delete.
+	// Waiting has index keys by which a later zone finds an object in no zone. WaitingBefore has keys to delete.
 	Waiting, WaitingBefore *Waiting
 	// Delegation is like Record, for a Delegation.
 	Delegation *DelegationPlacement
@@ -68,15 +69,15 @@ type Write struct {
 type Placement struct {
 	FQDN      name.Name // zero if unknown
 	View      string
-	Zone      *Ref // nil: no zone contains the record
-	Admission rules.Admission
-	Serial    serial.Serial // of the zone, after the decision
+	Zone      *Ref            // nil: no zone contains the record
+	Admission rules.Admission // the kind of rule that allows the record
+	Serial    serial.Serial   // of the zone, after the decision
 	// Reason and Message are for the condition Adopted.
 	Reason  string
 	Message string
 	// HasClass and Served are from the Zone. Served is also false while name servers do not get the record yet.
 	HasClass, Served bool
-	// Stays is true if the zone's content stays the same, as after a change of labels. Ready is then kept.
+	// Stays is true if the zone's content stays the same, as after a change of labels. The condition Ready stays, too.
 	Stays bool
 	// EndsAt estimates, in Unix seconds, when the record leaves the zone because no rule allows it any more. 0 means
 	// never.
@@ -87,7 +88,7 @@ type Placement struct {
 // content and serial stay the same.
 type ZoneChange struct {
 	Zone *Zone
-	// Holding is the state under the zone's name that other zones read.
+	// Holding is the zone's state that writes of other zones may read or change.
 	Holding *Holding
 	// Delegated and Servable are the new conditions, or nil to leave a condition.
 	Delegated, Servable *Condition

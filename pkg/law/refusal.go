@@ -33,7 +33,7 @@ type Refusal struct {
 	// and Unmet have them.
 	Field string
 	Value any
-	// Reason is for the object's condition if a cascade decides instead of a client.
+	// Reason is for the object's condition if a background job (cascade) makes the decision, and no client waits.
 	Reason  string
 	Message string
 	// Rule is cited in Message, such as "S4.8", or "".
