@@ -11,9 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// A zone is held, so that name servers keep its former content, if its own namespace removes too many RRsets or the
-// last NS record at the apex. RRsets younger than ten minutes, such as ACME challenges, do not count: removals are
-// counted from the least number of RRsets in earlier periods.
+// RRsets younger than ten minutes, such as ACME challenges, cause no hold: removals are counted from the least number
+// of RRsets in earlier periods.
 
 const (
 	periodSeconds = 600
@@ -83,7 +82,7 @@ func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 
 // YoungExcess returns, for a warning, removals of the present ten minutes that exceed the limit of a hold (a stop of
 // deliveries), and before the change did not. Callers have checked that they cause no hold, because RRsets younger than
-// ten minutes do not count. The result is nil without such removals.
+// ten minutes do not count. Otherwise the result is nil.
 func (z *Zone) YoungExcess(before *Zone) *Excess {
 	if z.Deletions.PeakStock == nil { // the owner has let removals through
 		return nil

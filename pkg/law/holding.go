@@ -252,7 +252,7 @@ const (
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
 // BecomesOverdue reports whether, at now in Unix seconds, unfinished cascades have delayed delivery for timeoutOwn or,
-// if tenants caused them all, for timeoutForeign. The zone is then delivered half changed.
+// if tenants caused them all, for timeoutForeign.
 func (h *Holding) BecomesOverdue(now int64) bool {
 	if h.Overdue || len(h.Works) == 0 {
 		return false

@@ -132,7 +132,7 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 		return nil, false
 	}
 
-	// Rules on both sides get 0. Their order does not count.
+	// Rules on both sides get 0.
 	differ := map[string]int{}
 	for i := range before.Rules {
 		differ[before.Rules[i].Text()]--
@@ -232,8 +232,8 @@ type Stock struct {
 	Own    int `json:"own"`
 }
 
-// TypesAt returns the number of different types at a name: the types of its Records, of spec.nameServers and, at the
-// apex, SOA and NS. TypesAt may reorder the slice types.
+// TypesAt returns the number of different types at a name: types, and those of spec.nameServers and, at the apex, SOA
+// and NS. It overwrites types.
 func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	if owner.IsApex() {
 		types = append(types, rdata.SOA, rdata.NS)
