@@ -309,8 +309,8 @@ func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 		return true
 	}
 	// A claim is stored at the base of owner. At an underscore name, it counts only if there is data at or below owner.
-	hasData := rules.Base(owner) == owner || has != nil && len(has.Values) > 0 || below != nil && below.RecordNames > 0
-	if base := c.OwnerAt(rules.Base(owner)); base != nil && slices.ContainsFunc(base.Claims, foreign) && hasData {
+	counts := rules.Base(owner) == owner || has != nil && len(has.Values) > 0 || below != nil && below.RecordNames > 0
+	if base := c.OwnerAt(rules.Base(owner)); base != nil && slices.ContainsFunc(base.Claims, foreign) && counts {
 		return true
 	}
 	return c.hasOthersZone(at, func(*law.ZoneBelow) bool { return true }) ||
