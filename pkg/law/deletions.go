@@ -36,7 +36,7 @@ func (e *Excess) Allowed() int { return int(e.Percent * int64(e.RRsets) / 100) }
 
 func (e *Excess) ExceedsPercent() bool { return e.RRsets >= minRRsets && e.Removed > e.Allowed() }
 
-// Holds reports whether the removals stop the zone's deliveries. A limit of 100 % allows any removal.
+// Holds reports whether the removals stop the zone's deliveries.
 func (e *Excess) Holds() bool { return e.Percent < 100 && (e.NameServers || e.ExceedsPercent()) }
 
 func (e *Excess) String() string {

@@ -10,7 +10,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// HasGuestsOnly reports whether the name has data, all of guests.
 func (o *Owner) HasGuestsOnly() bool {
 	return o != nil && len(o.Values) > 0 && len(o.Cut) == 0 &&
 		!slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Guests < v.Count })

@@ -134,14 +134,13 @@ func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	out := *h
 	out.Works = slices.Clone(h.Works)
 	for _, o := range from {
-		w := h.Works[i] // a copy
+		w := h.Works[i]
 		w.Losing, w.Locks = o.Zone, o.Name
 		out.Works = append(out.Works, w)
 	}
 	return &out
 }
 
-// HasLock reports whether n, or a name above or below, is locked.
 func (h *Holding) HasLock(n name.Name) bool { return h.HasLockAt(n) || h.HasLockBelow(n) }
 
 func (h *Holding) HasLockAt(n name.Name) bool {
@@ -158,7 +157,6 @@ func (h *Holding) HasLockOf(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
-// MayGainRecords reports whether a cascade may bring records to n.
 func (h *Holding) MayGainRecords(n name.Name) bool {
 	return h.HasLock(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }

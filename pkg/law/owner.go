@@ -148,7 +148,7 @@ func (b *OwnersBelow) ReservesForOthers(namespace string) bool {
 	return b.ReservedNames > 0 && (i < 0 || b.ReservedFor[i].Count < b.ReservedNames)
 }
 
-// Add adds the owner o. Owners must come in key order.
+// Add requires the owners in key order.
 func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	b.countOwner(up, at, o)
 
@@ -181,7 +181,6 @@ func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	}
 }
 
-// Limits of a name.
 const (
 	MaxTypesAtName  = 100
 	MaxValuesAtName = 1000 // a value counts for each TTL
@@ -335,8 +334,8 @@ func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
 	return out
 }
 
-// CountDistinct returns the number of different values of a type, and the sum of their octets on the wire. Values that
-// differ only in the TTL count as one.
+// CountDistinct returns the number of different values of a type, whatever their TTL, and the sum of their octets on
+// the wire.
 func (o *Owner) CountDistinct(t rdata.Type) (values, octets int) {
 	var last Digest
 	for _, v := range o.Values { // sorted by type, digest
@@ -396,8 +395,8 @@ func (c *Claim) counted(a rules.Admission) *int {
 // Holds reports whether the claim keeps other tenants from the name. Own underscore records alone do not.
 func (c *Claim) Holds() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n, 1 or -1, to the count of a namespace's records that keep other tenants from o's name. own is true
-// for the zone's own namespace, and a is the kind of rule that admits the record. A tenant's underscore rule claims
+// CountClaim adds n, 1 or -1, to the records by which a namespace keeps other tenants from o's name. own is true for
+// the zone's own namespace, and a is the kind of rule that admits the record. A tenant's underscore rule claims
 // nothing. The result is false if a count becomes negative.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {

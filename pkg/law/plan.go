@@ -25,7 +25,6 @@ type Plan struct {
 	// Record is the new status if the request writes a Record. Nil deletes the Record.
 	Record *Placement
 	Zone   *ZoneChange
-	// Writes sets other internal keys.
 	Writes []Write
 	// Work is the background job (cascade) to enqueue, for other records and zones.
 	Work *Work
@@ -87,8 +86,7 @@ type Placement struct {
 // ZoneChange is the new state of a zone after a decision about the zone, its records or its rules. If Step is nil,
 // content and serial stay the same.
 type ZoneChange struct {
-	Zone *Zone
-	// Holding is the zone's state that writes of other zones may read or change.
+	Zone    *Zone
 	Holding *Holding
 	// Delegated and Servable are the new conditions, or nil to leave a condition.
 	Delegated, Servable *Condition
@@ -117,7 +115,7 @@ const (
 
 // Notice tells a namespace, by a Kubernetes Event, that a write of another namespace affects a name.
 type Notice struct {
-	// Reason is NoticeNameHidden or NoticeHostTaken, and Name is the affected name.
+	// Reason is NoticeNameHidden or NoticeHostTaken.
 	Reason string
 	Name   name.Name
 	// Namespace is the tenant to notify. Wildcard is a wildcard of this tenant, such as "*.apps", that no longer
@@ -128,7 +126,6 @@ type Notice struct {
 
 func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settled() }
 
-// Condition has a Status "True", "False" or "Unknown".
 type Condition struct{ Status, Reason, Message string }
 
 func (p *Plan) AddPendingCut(parent *Ref, child Ref, view string, fqdn name.Name) {

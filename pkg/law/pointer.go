@@ -16,7 +16,7 @@ var PointerTypes = []rdata.Type{rdata.CNAME, rdata.MX, rdata.NS, rdata.SRV, rdat
 
 // ListPointerHosts returns the hosts in a zone that a record such as MX refers to, without the apex, and at most
 // MaxPointerHosts. Each host is given by its base, the labels after the last "*" or "_" label, because claims are
-// stored there. For example, the base of _sip.voice is voice. c may be nil.
+// stored there. For example, the base of _sip.voice is voice.
 func (c *Contribution) ListPointerHosts(zone name.Name) (bases []name.Rel) {
 	if c == nil || !slices.Contains(PointerTypes, c.Type) {
 		return nil

@@ -106,7 +106,7 @@ func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) 
 	for at, ok := n, true; ok; at, ok = at.Parent() {
 		ks = append(ks, HoldingKey(view, at))
 	}
-	r.RequireAll(ks) // if any is missing, read all at once
+	r.RequireAll(ks)
 	for _, k := range ks {
 		if h := Get[Holding](r, k); h != nil {
 			return k.Name, h

@@ -67,7 +67,7 @@ type Work struct {
 	Left string `json:"left,omitempty"`
 	// Times counts extensions by later writes. After each, the cascade scans again.
 	Times int `json:"times,omitempty"`
-	// Damaged lists unreadable records. The work is not done as long as there are any.
+	// Damaged lists unreadable records. With any, the item stays.
 	Damaged []Ref `json:"damaged,omitempty"`
 	TakesIn bool  `json:"takesIn,omitempty"` // CascadeMark.TakesIn
 	// By is the namespace that caused the work (elsewhere, By is a user). Since is in Unix seconds.

@@ -27,8 +27,7 @@ type ZoneSettings struct {
 	MinimumSerial *uint32
 	Terminating   bool
 	// Grace is spec.withdrawalGracePeriod in seconds: how long data stays after rules stop allowing it.
-	Grace int64
-	// HasClass is true if the Zone names a DNSClass.
+	Grace    int64
 	HasClass bool
 	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once. A larger removal is
 	// held back. Publish is the serial in the annotation kubi.zone/publish-deletions, set to let the removal through,
@@ -53,7 +52,6 @@ type Zone struct {
 	View   string
 	Header content.Header
 	// NSSets holds the RRsets of spec.nameServers, and NSHosts its hosts at or below the apex (own names).
-	// SetNameServers sets both.
 	NSSets  []content.RRset
 	NSHosts []name.Rel
 	ZoneSettings

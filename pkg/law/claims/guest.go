@@ -12,9 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest's record, a tenant's record at an underscore name, makes the names above it exist. This hides them from
-// wildcards (RFC 4592 §2.2.2).
-
 // WildcardAnswer describes the wildcard that answers for a name without data.
 type WildcardAnswer struct {
 	Wildcard name.Rel
@@ -88,8 +85,9 @@ func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *l
 		what, c.NameOf(owner), c.NameOf(base), needs)
 }
 
-// RefuseHiding refuses a guest's data or zone if its base would then exist, and another namespace's wildcard no longer
-// answer there. For example, _acme-challenge.www makes the base www exist, and hides www from the wildcard "*".
+// RefuseHiding refuses the data or zone of a guest (a tenant at an underscore name) if its base would then exist, and
+// another namespace's wildcard no longer answer there (RFC 4592 §2.2.2). For example, _acme-challenge.www makes the
+// base www exist, and hides www from the wildcard "*".
 func (c *Claimant) RefuseHiding(what string, owner name.Rel) *law.Refusal {
 	base := rules.Base(owner)
 	a, hides := c.FindHidden(base)

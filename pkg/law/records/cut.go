@@ -102,8 +102,7 @@ type rrset struct {
 	t     rdata.Type
 }
 
-// cutDiff returns the change of the content of p if the cut of a child zone changes from before to after. A value that
-// a Record also has stays.
+// cutDiff returns the change of p's content for a new cut of a child zone. A value that a Record also has stays.
 func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff, []law.Write, ownerChanges) {
 	var sets []rrset
 	data := map[rrset][]string{}

@@ -297,7 +297,6 @@ func (d *delegationDecision) enqueueScans(plan *law.Plan, z *law.Zone, changed [
 	if ask.Terminating {
 		w.Left = ask.Namespace
 	}
-	// add adds s, or its namespaces to a scan that otherwise is the same.
 	add := func(s law.Scan) {
 		for i := range w.Scans {
 			x := w.Scans[i]
