@@ -160,7 +160,7 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 const maxYielding = 16
 
 // FindYielding returns the tenants with claims that no rule allows any more, and so give way to the Claimant: from base
-// up to the name at and, if below is true, below base. If a rule allows any of the claims, none gives way, and the
+// up to the name "at" and, if below is true, below base. If a rule allows any of the claims, none gives way, and the
 // result is nil, as for more than maxYielding.
 func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	add := func(list []law.Claim) {

@@ -63,8 +63,8 @@ func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 		named, given := c.isReserved(up, found)
 		if o := c.OwnerAt(up); o != nil {
 			for _, x := range o.Claims {
-				claims := x.Holds() && !slices.Contains(c.Yielding, x.Namespace)
-				given, named = given || claims && x.Namespace == c.Namespace, named || claims
+				counts := x.Holds() && !slices.Contains(c.Yielding, x.Namespace)
+				given, named = given || counts && x.Namespace == c.Namespace, named || counts
 			}
 		}
 		if given || named || c.isOwnForRequest(up) {

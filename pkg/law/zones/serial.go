@@ -25,9 +25,9 @@ type Ahead struct {
 	AcceptedSerial serial.Serial
 }
 
-// Repair returns a new serial for a zone at serial last, so that a secondary ahead of the zone transfers again.
-// The result is false if the report is outdated, the secondary is too far ahead, or the last repair (in Unix seconds, 0
-// for none) was within repairInterval.
+// Repair returns a new serial for a zone at serial last, so that a secondary ahead of the zone transfers again. The
+// result is false if the report is outdated, the secondary is too far ahead, or the last repair (in Unix seconds, 0 for
+// none) was within repairInterval.
 func Repair(last serial.Serial, ahead Ahead, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := ahead.Serial.Next()
 	if ahead.Differs {

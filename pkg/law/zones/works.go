@@ -27,8 +27,7 @@ func DecideUnlock(seen *law.Facts, place law.Place, id string) law.Outcome {
 }
 
 // DecideDelegationsDone notes that the cascade id has decided the Delegations that waited for a new zone. Until then,
-// patterns with "*" give tenants no name, because a Delegation may reserve the name. Plan.Zone is nil if they already
-// are.
+// patterns with "*" give tenants no name, because a Delegation may reserve the name. Plan.Zone is nil if already noted.
 func DecideDelegationsDone(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -127,8 +126,8 @@ func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 	})
 }
 
-// DecideCascadeDone removes the mark of the cascade id, which has changed all its records, from a zone. The mark has
-// delayed delivery to name servers. Plan.Zone is nil if the mark or the zone is gone.
+// DecideCascadeDone removes the mark of a finished cascade (a change of many records in steps) from a zone. The mark
+// has delayed delivery to name servers. Plan.Zone is nil if the mark is gone.
 func DecideCascadeDone(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
