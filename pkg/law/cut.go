@@ -15,7 +15,7 @@ type CountedCut struct {
 	Sets []content.RRset `json:"sets"`
 }
 
-// CutWithDS returns cut with the DS records that the parent lists: ds if h.DS is set, or none. A nil cut gives nil.
+// CutWithDS returns cut with the DS records that the parent lists: ds if h.DS is set, or none.
 func (h *Holding) CutWithDS(cut *CountedCut, ds []string) *CountedCut {
 	if !h.DS {
 		ds = nil
@@ -23,7 +23,6 @@ func (h *Holding) CutWithDS(cut *CountedCut, ds []string) *CountedCut {
 	return cut.withDS(ds)
 }
 
-// KeepsCut reports whether the parent keeps the counted cut, because deliveries of h's zone are on hold.
 func (h *Holding) KeepsCut(counted *CountedCut) bool { return h.Held != nil && counted != nil }
 
 func (h *Holding) CountedBy(parent *Zone) bool {

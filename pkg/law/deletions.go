@@ -11,9 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// A zone is held, so that name servers keep its former content, if its own namespace removes too many RRsets or the
-// last NS record at the apex. RRsets younger than ten minutes, such as ACME challenges, do not count: the limit
-// compares the namespace's RRsets with the least number in earlier periods.
+// RRsets younger than ten minutes, such as ACME challenges, cause no hold: removals are counted from the least number
+// of RRsets in earlier periods.
 
 const (
 	periodSeconds = 600
@@ -24,8 +23,8 @@ const (
 type Excess struct {
 	// Removed counts the removed RRsets, and RRsets all RRsets before the removal.
 	Removed, RRsets int
-	Percent         int64
-	NameServers     bool
+	Percent         int64 // the limit
+	NameServers     bool  // no NS record is left at the apex
 }
 
 func (z *Zone) ExcessOf(h *Held) *Excess {
@@ -37,7 +36,7 @@ func (e *Excess) Allowed() int { return int(e.Percent * int64(e.RRsets) / 100) }
 
 func (e *Excess) ExceedsPercent() bool { return e.RRsets >= minRRsets && e.Removed > e.Allowed() }
 
-// Holds reports whether the removals stop the zone's deliveries. A limit of 100 % allows any removal.
+// Holds reports whether the removals stop the zone's deliveries.
 func (e *Excess) Holds() bool { return e.Percent < 100 && (e.NameServers || e.ExceedsPercent()) }
 
 func (e *Excess) String() string {
@@ -52,13 +51,14 @@ func (e *Excess) String() string {
 }
 
 // ForeseeHold predicts whether deliveries would stop (a hold) if the own namespace removed "taken" more RRsets older
-// than ten minutes or, with nameServers, the last apex NS. The result has the numbers for a message, or is nil if there
-// would be no hold.
+// than ten minutes or, with nameServers, the last NS at the apex. The result has the numbers for a message, or is nil
+// without a hold.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
-	after := *z
+	after := *z // with the removals
 	if after.Deletions.Own -= taken; nameServers {
 		after.Header.NameServers = nil
 	}
+	// Compare with the two earlier periods and the present.
 	held := after.findHold(append(z.Deletions.LeastStocks[1:], z.stock()), nameServers)
 	if held == nil || taken <= 0 && !nameServers {
 		return nil
@@ -80,11 +80,11 @@ func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungExcess returns, for a warning, the period's removals if this change takes them above the limit of a hold (a stop
-// of deliveries) only by RRsets younger than ten minutes. The result is nil otherwise, and if removals were let through
-// beforehand.
+// YoungExcess returns, for a warning, removals of the present ten minutes that exceed the limit of a hold (a stop of
+// deliveries), and before the change did not. Callers have checked that they cause no hold, because RRsets younger than
+// ten minutes do not count. Otherwise the result is nil.
 func (z *Zone) YoungExcess(before *Zone) *Excess {
-	if z.Deletions.PeakStock == nil {
+	if z.Deletions.PeakStock == nil { // the owner has let removals through
 		return nil
 	}
 	had := &Held{Had: *z.Deletions.PeakStock}
@@ -139,19 +139,20 @@ func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 }
 
-// PublishDeletions ends a hold (a stop of deliveries) or, without a hold, lets removals of the next ten minutes
-// through, if the annotation kubi.zone/publish-deletions changed to a serial from the delivered serial up to ToPublish.
+// PublishDeletions ends a hold (a stop of deliveries after many removals) or, without a hold, allows any removals for
+// ten minutes, if the annotation kubi.zone/publish-deletions changed to a serial from the delivered serial up to
+// ToPublish.
 func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	z, h := c.Zone, c.Holding
 	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil {
 		return
 	}
 	at := serial.Serial(*z.Publish)
-	known := at != 0 && !before.settledAt(h).Ahead(at) && !at.Ahead(ToPublish(before.Serial, before.Publish))
+	inRange := at != 0 && !before.settledAt(h).Ahead(at) && !at.Ahead(ToPublish(before.Serial, before.Publish))
 	switch {
-	case h.Held == nil && known:
+	case h.Held == nil && inRange:
 		z.Deletions.restart(now, z, nil)
-	case h.Held != nil && (known || at == h.Held.Serial):
+	case h.Held != nil && (inRange || at == h.Held.Serial):
 		c.endHold(plan, now, nil)
 	}
 }
@@ -181,8 +182,9 @@ type CountedStep struct {
 	RemovesLastNS, AddsNS bool
 }
 
-// CountDeletions counts the change from z to c.Zone in c.Zone.Deletions, and begins or ends the hold in c.Holding. In a
-// change set, last is the zone before the set, otherwise z.
+// CountDeletions counts the RRsets that a change of z to c.Zone adds or removes. If the own namespace removes too many,
+// a hold begins in c.Holding: deliveries stop until enough RRsets are back. The parameter last is z or, in a change
+// set, the zone before the set.
 func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t CountedStep, now int64) {
 	after, holding := *c.Zone, *c.Holding
 	t.RemovesLastNS = t.RemovesLastNS && !z.ClassNameServers
@@ -192,7 +194,7 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t CountedStep, no
 	}
 
 	d := &after.Deletions
-	if holding.Held == nil {
+	if holding.Held == nil { // a hold stops the periods
 		*d = d.advanceTo(now, last.stock())
 	}
 	if t.Own {
@@ -206,13 +208,14 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t CountedStep, no
 
 	switch settled := last.settledAt(&holding); {
 	case !t.Own:
-		return
+		return // tenants' removals hold no zone
 	case holding.Held != nil:
+		// End the hold if enough is back.
 		held := *holding.Held
 		held.NameServers = (held.NameServers || t.RemovesLastNS) && !t.AddsNS
 		holding.Held, c.Holding = &held, &holding
 		c.updateHold(plan, now)
-	case settled == 0 || d.PeakStock == nil:
+	case settled == 0 || d.PeakStock == nil: // never delivered, or the owner lets removals through
 	case grown < 0 || t.RemovesLastNS:
 		if held := after.findHold(d.LeastStocks[1:], t.RemovesLastNS); held != nil {
 			held.Serial, held.Since = settled, now

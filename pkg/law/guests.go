@@ -10,7 +10,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// HasGuestsOnly reports whether the name has data, all of guests.
 func (o *Owner) HasGuestsOnly() bool {
 	return o != nil && len(o.Values) > 0 && len(o.Cut) == 0 &&
 		!slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Guests < v.Count })
@@ -26,8 +25,8 @@ func (o *Owner) OfGuests() *Owner {
 
 // GuestsBelow counts the names below a name that exist only by data of guests. A guest is a tenant whose rule names an
 // underscore label, such as "_acme-challenge.*", and whose records claim no name. With a guest's record at
-// _acme-challenge.www, www exists in DNS, so no wildcard answers for it. Decisions use the counts to find such names
-// and notify the wildcard's namespace.
+// _acme-challenge.www, www exists in DNS, and no wildcard answers for www. The counts serve to notify the wildcard's
+// namespace of such names.
 type GuestsBelow struct {
 	// CutNames counts the names with only NS, glue or DS of child zones, and GuestNames the names with only guests'
 	// records.
@@ -37,7 +36,7 @@ type GuestsBelow struct {
 	Children      int
 	FirstChildren []name.Rel
 
-	lastChild                      name.Rel
+	lastChild                      name.Rel // the name directly below, at or above the last owner
 	childHasGuests, childHasOthers bool
 }
 
@@ -57,10 +56,12 @@ func (b *GuestsBelow) countOwner(up, at name.Rel, o *Owner) {
 	switch {
 	case rules.IsUnderscore(child.String()):
 	case guests && !b.childHasGuests && !b.childHasOthers:
+		// The first owner of the child.
 		if b.Children++; b.Children <= FirstNames {
 			b.FirstChildren = append(b.FirstChildren, child)
 		}
 	case !guests && b.childHasGuests && !b.childHasOthers:
+		// The child exists by other records, too.
 		b.Children--
 		b.FirstChildren = b.FirstChildren[:min(len(b.FirstChildren), b.Children)]
 	}

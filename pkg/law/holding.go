@@ -12,18 +12,18 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Holding is the value stored in etcd under the name and view of a zone. It contains the state of the zone that writes
-// of other zones read or change. Every write of the zone compares the revision of its Holding, and so misses no change.
+// Holding is the part of a zone's state that writes of other zones may read or change, stored in etcd under the zone's
+// name and view. Every write of the zone compares the revision of the Holding, and so misses no change.
 type Holding struct {
 	Ref
 	// Target is the zone in spec.zoneRef, or nil. When that zone is created or removed, a background job decides this
 	// zone's name and parent again.
-	Target   *Ref `json:"target,omitempty"`
-	Ancestry      // parent and rights to the name
-	ApexNames
-	SerialMarks
-	Outstanding // unfinished background jobs
-	Deliverable // delays of delivery to name servers
+	Target      *Ref `json:"target,omitempty"`
+	Ancestry         // parent, and rights to the name
+	ApexNames        // hosts in records at the apex
+	SerialMarks      // used minimum and last repair of the serial
+	Outstanding      // unfinished background jobs
+	Deliverable      // delays of delivery to name servers
 	// Delegations counts the Delegations (objects with rules) in force. At 0, decisions need not look for them.
 	Delegations int `json:"delegations,omitempty"`
 }
@@ -73,8 +73,9 @@ type Deliverable struct {
 	Held    *Held `json:"held,omitempty"`
 }
 
-// CascadeMark records an unfinished cascade, a change of many records in steps, in a zone. A mark may lock a name, so
-// that no namespace takes the name while its records move between zones. Each locked name has a mark.
+// CascadeMark is stored in a zone while a cascade there is unfinished: a change of many records in several
+// transactions. A mark may lock a name, so that no namespace takes the name while its records move between zones. A
+// cascade that locks several names has a mark for each.
 type CascadeMark struct {
 	ID string `json:"id"`
 	// Losing is the UID of another zone whose records move to this zone, or "".
@@ -124,7 +125,7 @@ func (h *Holding) Origins() (from []Origin) {
 }
 
 // WithOrigins locks the names of the removed zones in "from" against writes, until the cascade id has moved their
-// records here. It returns h if h has no mark of the cascade (WithMove).
+// records here. Without a mark of the cascade (WithMove), nothing is locked.
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
 	if i < 0 || len(from) == 0 {
@@ -140,7 +141,6 @@ func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	return &out
 }
 
-// HasLock reports whether n, or a name above or below, is locked.
 func (h *Holding) HasLock(n name.Name) bool { return h.HasLockAt(n) || h.HasLockBelow(n) }
 
 func (h *Holding) HasLockAt(n name.Name) bool {
@@ -157,7 +157,6 @@ func (h *Holding) HasLockOf(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
-// MayGainRecords reports whether a cascade may bring records to n.
 func (h *Holding) MayGainRecords(n name.Name) bool {
 	return h.HasLock(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
@@ -194,9 +193,9 @@ func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
 
-// WithMove notes that a cascade, caused by the namespace by, brings records at and below the name locks from the zone
-// losing; both may be zero. Delivery waits for the cascade. The first cascade, or the first of the own namespace,
-// starts the time limit. If id is "" or has a mark, the result is h.
+// WithMove returns h with a mark of the cascade id, caused by the namespace "by". The mark locks the name "locks" with
+// all below, because the cascade brings their records from the zone losing (a UID). Both may be zero. Delivery waits
+// for the cascade, up to a time limit. If id is "" or has a mark, the result is h.
 func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
 	if id == "" || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id }) {
 		return h
@@ -204,9 +203,11 @@ func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name
 	out := *h
 	own := by == zoneNamespace
 	switch first := !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own }); {
-	case own && first: // may delay delivery again
+	case own && first:
+		// The longer time limit begins.
 		out.Unsettled, out.Overdue = now, false
-	case len(h.Works) == 0: // begins a series
+	case len(h.Works) == 0:
+		// A series of cascades begins, and may delay delivery unless waived.
 		out.Unsettled, out.Overdue = now, h.IsWaived(now)
 	}
 	out.Works = append(slices.Clone(h.Works), CascadeMark{ID: id, Losing: losing, Locks: locks, Since: now, By: by, Own: own})
@@ -248,8 +249,8 @@ const (
 // IsWaived reports whether foreign cascades delay no delivery at now. A time beyond Waiver comes from a wrong clock.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
-// BecomesOverdue reports whether, at now in Unix seconds, cascades have delayed delivery for timeoutOwn or, if all are
-// foreign, for timeoutForeign (0 while waived). The result is false if the zone is overdue already.
+// BecomesOverdue reports whether, at now in Unix seconds, unfinished cascades have delayed delivery for timeoutOwn or,
+// if tenants caused them all, for timeoutForeign.
 func (h *Holding) BecomesOverdue(now int64) bool {
 	if h.Overdue || len(h.Works) == 0 {
 		return false
@@ -258,12 +259,12 @@ func (h *Holding) BecomesOverdue(now int64) bool {
 	switch {
 	case slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own }):
 		timeout = timeoutOwn
-	case h.IsWaived(now):
+	case h.IsWaived(now): // foreign cascades had a timeout lately
 		timeout = 0
 	}
 
-	since := now - h.Unsettled
-	return since >= timeout || -since > timeout // negative if a clock was ahead
+	delay := now - h.Unsettled
+	return delay >= timeout || -delay > timeout // negative if a clock was ahead
 }
 
 // Held is set while a zone is not delivered, because its own namespace has deleted too much at once. Name servers keep
@@ -278,8 +279,9 @@ type Held struct {
 	NameServers bool `json:"nameServers,omitempty"`
 }
 
-// HostsNamedByApex returns the hosts in the zone, without the apex, that records at the apex name, so that tenants keep
-// off: hosts of own MX, SVCB and HTTPS records, and of all NS records, because a rule must name this type.
+// HostsNamedByApex returns the hosts in the zone that records at the apex refer to, without the apex. Tenants may not
+// write there. Only own MX, SVCB and HTTPS records count, but NS records of any namespace, because a rule must name
+// this type.
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
 		return nil
@@ -295,13 +297,13 @@ func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	return out
 }
 
-// CountHosts adds n, 1 or -1, to ApexHosts for each host of c, an own record at the apex, if c is of type MX, SVCB or
-// HTTPS.
+// CountHosts adds n, 1 or -1, to the count in ApexHosts of each host that c, an own record at the apex, refers to. Only
+// MX, SVCB and HTTPS records count.
 func (h *Holding) CountHosts(c *Contribution, n int) {
 	if c.Type != rdata.MX && c.Type != rdata.SVCB && c.Type != rdata.HTTPS {
 		return
 	}
-	hosts := map[string]int{}
+	hosts := map[string]int{} // a copy: ApexHosts is shared
 	maps.Copy(hosts, h.ApexHosts)
 	for _, v := range c.Values {
 		if hosts[v.Host()] += n; hosts[v.Host()] <= 0 {

@@ -111,7 +111,6 @@ func TouchedKeys(namespace, object, view string, fqdn name.Name) []Key {
 		{Kind: KindTouched, View: view, Name: fqdn, Namespace: namespace, Object: object}}
 }
 
-// Awaited is the value of KindAwaited and KindTouched.
 type Awaited struct{ Any bool }
 
 // FloorKey is the key of the least serial after a restore. A zone without a last serial continues from it.

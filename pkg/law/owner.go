@@ -34,14 +34,14 @@ func (d *Digest) UnmarshalText(text []byte) error {
 
 func DigestOf(data string) Digest { return sha256.Sum256([]byte(data)) }
 
-// OwnerValue is a value at a name. Several Records may have the same type, data and TTL.
+// OwnerValue is a value at a name, and the count of Records with the same type, data and TTL.
 type OwnerValue struct {
 	Type   rdata.Type `json:"t"`
-	Digest Digest     `json:"d"`
+	Digest Digest     `json:"d"` // of the data
 	// TTL is in seconds; nil means the zone's default.
 	TTL   *uint32 `json:"l,omitempty"`
 	Count int     `json:"c"`
-	// Guests is the part of Count from guests, tenants whose rules name an underscore label.
+	// Guests is the part of Count from tenants whose rule names an underscore label, such as "_acme-challenge.*".
 	Guests int `json:"g,omitempty"`
 	// Size is in octets on the wire.
 	Size int `json:"s"`
@@ -78,19 +78,19 @@ func (o *Owner) IsReservedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
-// CountNaming adds n, 1 or -1, to the Delegations that reserve o's name for a namespace. The result is false if the
-// count, then removed, is negative.
+// CountNaming adds n, 1 or -1, to the count of Delegations that reserve o's name for a namespace. The result is false
+// if the count would be negative.
 func (o *Owner) CountNaming(namespace string, n int) bool {
 	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
 	if !found {
 		o.Named = slices.Insert(o.Named, i, Naming{Namespace: namespace})
 	}
 	o.Named[i].Count += n
-	all := o.Named[i].Count >= 0
+	valid := o.Named[i].Count >= 0
 	if o.Named[i].Count <= 0 {
 		o.Named = slices.Delete(o.Named, i, i+1)
 	}
-	return all
+	return valid
 }
 
 // Fact returns the value to store, or nil to delete the key if o is empty.
@@ -101,8 +101,9 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim counts a namespace's records that keep other tenants from a name and the names above and below. The kinds of
-// allowing rules differ in exceptions. A tenant's records by underscore rules do not count.
+// Claim counts a namespace's records that keep other tenants from a name and the names above and below. The fields
+// differ by the rule that allowed the record, because some rules make exceptions. A tenant's records by underscore
+// rules do not count.
 type Claim struct {
 	Namespace string `json:"n"`
 	// Plain counts records by a rule without the exceptions below.
@@ -147,7 +148,7 @@ func (b *OwnersBelow) ReservesForOthers(namespace string) bool {
 	return b.ReservedNames > 0 && (i < 0 || b.ReservedFor[i].Count < b.ReservedNames)
 }
 
-// Add adds the owner o. Owners must come in key order.
+// Add requires the owners in key order.
 func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	b.countOwner(up, at, o)
 
@@ -180,7 +181,6 @@ func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	}
 }
 
-// Limits of a name.
 const (
 	MaxTypesAtName  = 100
 	MaxValuesAtName = 1000 // a value counts for each TTL
@@ -232,12 +232,12 @@ func (o *Owner) HasType(t rdata.Type) bool {
 
 func (o *Owner) HasCut() bool { return o != nil && len(o.Cut) > 0 }
 
-// AddContribution adds a record's values to the counts of o. sizes holds their octets on the wire, and guests is 1 for
-// a tenant's record by an underscore rule, else 0.
+// AddContribution counts the values of a record, c, in o. sizes holds the octets of each value on the wire. guests is 1
+// if c is a tenant's record by an underscore rule, such as "_acme-challenge.*", and else 0.
 func (o *Owner) AddContribution(c *Contribution, sizes []int, guests int) {
 	for i, v := range c.Values {
 		d := DigestOf(v.Text)
-		if j := o.indexOf(c.Type, d, c.TTL); j >= 0 {
+		if j := o.indexOf(c.Type, d, c.TTL); j >= 0 { // another record has the value, too
 			o.Values[j].Count++
 			o.Values[j].Guests += guests
 			continue
@@ -260,11 +260,11 @@ func CompareOwnerValues(x, y OwnerValue) int {
 
 // RemoveContribution reverses AddContribution. The result is false if a value was not counted.
 func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
-	all := true
+	counted := true
 	for _, v := range c.Values {
 		j := o.indexOf(c.Type, DigestOf(v.Text), c.TTL)
 		if j < 0 || o.Values[j].Guests < guests {
-			all = false
+			counted = false
 			continue
 		}
 		o.Values[j].Guests -= guests
@@ -272,7 +272,7 @@ func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 			o.Values = slices.Delete(o.Values, j, j+1)
 		}
 	}
-	return all
+	return counted
 }
 
 // RRsetTTL returns the TTL of the Records' RRset, or nil.
@@ -334,8 +334,8 @@ func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
 	return out
 }
 
-// CountDistinct returns the number of different values of a type, regardless of TTL, and their size in octets on the
-// wire.
+// CountDistinct returns the number of different values of a type, whatever their TTL, and the sum of their octets on
+// the wire.
 func (o *Owner) CountDistinct(t rdata.Type) (values, octets int) {
 	var last Digest
 	for _, v := range o.Values { // sorted by type, digest
@@ -395,9 +395,9 @@ func (c *Claim) counted(a rules.Admission) *int {
 // Holds reports whether the claim keeps other tenants from the name. Own underscore records alone do not.
 func (c *Claim) Holds() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n, 1 or -1, to the namespace's claim on the owner, against other tenants. own is true for the zone's
-// own namespace, and a is the kind of rule that admits the record. A tenant's underscore rule claims nothing. The
-// result is false if a count becomes negative.
+// CountClaim adds n, 1 or -1, to the records by which a namespace keeps other tenants from o's name. own is true for
+// the zone's own namespace, and a is the kind of rule that admits the record. A tenant's underscore rule claims
+// nothing. The result is false if a count becomes negative.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {
 		return true
@@ -408,11 +408,11 @@ func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int)
 	}
 	count := o.Claims[i].counted(a)
 	*count += n
-	all := *count >= 0
-	if o.Claims[i] == (Claim{Namespace: namespace}) {
+	valid := *count >= 0
+	if o.Claims[i] == (Claim{Namespace: namespace}) { // all counts are 0
 		o.Claims = slices.Delete(o.Claims, i, i+1)
 	}
-	return all
+	return valid
 }
 
 func (o *Owner) ClaimOf(namespace string) *Claim {

@@ -19,10 +19,10 @@ type Outcome struct {
 	Need    []Key
 }
 
-// Plan lists the writes that store an accepted request, all in one transaction. A nil field writes nothing, but see
+// Plan lists the writes that store an accepted request, all in one transaction. A nil field writes nothing, except
 // Record and Delegation.
 type Plan struct {
-	// Record is the status of the Record in the request; nil deletes the Record.
+	// Record is the new status if the request writes a Record. Nil deletes the Record.
 	Record *Placement
 	Zone   *ZoneChange
 	Writes []Write
@@ -30,7 +30,7 @@ type Plan struct {
 	Work *Work
 	// PendingCuts lists the child zones whose NS, glue or DS the parent has to update.
 	PendingCuts []PendingCut
-	// Waiting has index keys to add, so that a later zone finds an object in no zone; WaitingBefore has keys to delete.
+	// Waiting has index keys by which a later zone finds an object in no zone. WaitingBefore has keys to delete.
 	Waiting, WaitingBefore *Waiting
 	// Delegation is like Record, for a Delegation.
 	Delegation *DelegationPlacement
@@ -68,15 +68,15 @@ type Write struct {
 type Placement struct {
 	FQDN      name.Name // zero if unknown
 	View      string
-	Zone      *Ref // nil: no zone contains the record
-	Admission rules.Admission
-	Serial    serial.Serial // of the zone, after the decision
+	Zone      *Ref            // nil: no zone contains the record
+	Admission rules.Admission // the kind of rule that allows the record
+	Serial    serial.Serial   // of the zone, after the decision
 	// Reason and Message are for the condition Adopted.
 	Reason  string
 	Message string
 	// HasClass and Served are from the Zone. Served is also false while name servers do not get the record yet.
 	HasClass, Served bool
-	// Stays is true if the zone's content stays the same, as after a change of labels. Ready is then kept.
+	// Stays is true if the zone's content stays the same, as after a change of labels. The condition Ready stays, too.
 	Stays bool
 	// EndsAt estimates, in Unix seconds, when the record leaves the zone because no rule allows it any more. 0 means
 	// never.
@@ -86,8 +86,7 @@ type Placement struct {
 // ZoneChange is the new state of a zone after a decision about the zone, its records or its rules. If Step is nil,
 // content and serial stay the same.
 type ZoneChange struct {
-	Zone *Zone
-	// Holding is the state under the zone's name that other zones read.
+	Zone    *Zone
 	Holding *Holding
 	// Delegated and Servable are the new conditions, or nil to leave a condition.
 	Delegated, Servable *Condition
@@ -116,7 +115,7 @@ const (
 
 // Notice tells a namespace, by a Kubernetes Event, that a write of another namespace affects a name.
 type Notice struct {
-	// Reason is NoticeNameHidden or NoticeHostTaken, and Name is the affected name.
+	// Reason is NoticeNameHidden or NoticeHostTaken.
 	Reason string
 	Name   name.Name
 	// Namespace is the tenant to notify. Wildcard is a wildcard of this tenant, such as "*.apps", that no longer
@@ -127,7 +126,6 @@ type Notice struct {
 
 func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settled() }
 
-// Condition has a Status "True", "False" or "Unknown".
 type Condition struct{ Status, Reason, Message string }
 
 func (p *Plan) AddPendingCut(parent *Ref, child Ref, view string, fqdn name.Name) {

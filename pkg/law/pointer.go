@@ -11,13 +11,12 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// PointerTypes lead clients to another host. Claims count the hosts, and warnings check them for a missing trailing
-// dot.
+// PointerTypes lead clients to another host. Claims count the hosts, and warnings check them for a missing dot.
 var PointerTypes = []rdata.Type{rdata.CNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.SVCB, rdata.HTTPS}
 
-// ListPointerHosts returns the first MaxPointerHosts hosts in a zone that c, such as an MX record, names, without the
-// apex. A host is given by its base (without labels up to the last "*" or "_" label), where claims are stored. c may be
-// nil.
+// ListPointerHosts returns the hosts in a zone that a record such as MX refers to, without the apex, and at most
+// MaxPointerHosts. Each host is given by its base, the labels after the last "*" or "_" label, because claims are
+// stored there. For example, the base of _sip.voice is voice.
 func (c *Contribution) ListPointerHosts(zone name.Name) (bases []name.Rel) {
 	if c == nil || !slices.Contains(PointerTypes, c.Type) {
 		return nil

@@ -18,15 +18,16 @@ type Reading struct {
 
 type missingFacts struct{}
 
-// Decide calls the decision function "by" with the facts in seen, and marks the facts read. If facts are missing, the
-// outcome lists their keys in Need: read them, and call Decide again.
+// Decide calls the decision function "by" with the facts in seen, and marks the facts that it reads. If facts are
+// missing, the outcome lists their keys in Need: load them into seen, and call Decide again.
 func Decide(seen *Facts, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false
 	}
 	r := Reading{facts: seen}
 	defer func() {
-		if len(r.missing) > 0 { // set only before panic(missingFacts{}), so no other panic is recovered
+		// missing is set only before panic(missingFacts{}), so no other panic is recovered.
+		if len(r.missing) > 0 {
 			_ = recover()
 			out = Outcome{Need: r.missing}
 		}
@@ -98,8 +99,8 @@ func (r *Reading) ZoneAt(p Place) (*Zone, *Holding) {
 	return z, r.HoldingOf(z)
 }
 
-// FindEnclosing returns the longest zone name at or above n, and that zone's Holding, its stored state. They are zero
-// and nil if there is no such zone.
+// FindEnclosing returns the longest zone name at or above n in a view, and this zone's Holding (stored state). Without
+// such a zone, both are zero.
 func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) {
 	ks := make([]Key, 0, n.NumLabels()+1)
 	for at, ok := n, true; ok; at, ok = at.Parent() {

@@ -37,7 +37,7 @@ type Adoption struct {
 	FQDN name.Name
 	// EndsAt is status.endsAt in Unix seconds, or 0.
 	EndsAt int64
-	// Admission is the kind of the allowing rule. The namespace's claim to the name counts records by this kind.
+	// Admission is the kind of rule that allowed the Record. The namespace's claim to the name counts Records by kind.
 	Admission rules.Admission
 	Contribution
 }

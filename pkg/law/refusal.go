@@ -33,7 +33,7 @@ type Refusal struct {
 	// and Unmet have them.
 	Field string
 	Value any
-	// Reason is for the object's condition if a cascade decides instead of a client.
+	// Reason is for the object's condition if a background job (cascade) makes the decision, and no client waits.
 	Reason  string
 	Message string
 	// Rule is cited in Message, such as "S4.8", or "".
@@ -135,7 +135,6 @@ func AbsentMessage(target *Ref, namespace string) string {
 	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
 }
 
-// RefuseMoving refuses a write at a locked name. The reason Moving is for Records that had a zone.
 func RefuseMoving(n, zone name.Name) *Refusal {
 	return NewLater(ReasonNameHeld, "names at, above or below %s are locked in zone %s "+
 		"until Records that move or wait there are in (S2.10; try again in a moment)", n, zone)

@@ -8,14 +8,14 @@ import (
 )
 
 // Facts holds the stored values that a decision may read, by key. A nil value means that the store has no value for the
-// key. A decision that reads a missing key stops, and is repeated once Facts has the key.
+// key. A decision that reads an absent key stops, and is repeated once Facts has the key.
 type Facts struct {
 	// LoadCached adds the value of a key to Facts if the value is cached in memory, and reports whether it did. It may
 	// be nil.
 	LoadCached func(Key) bool
 
 	facts []fact
-	index map[Key]int
+	index map[Key]int // positions in facts, or nil for at most FewKeys
 }
 
 const FewKeys = 32

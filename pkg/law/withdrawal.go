@@ -28,7 +28,7 @@ func (w *Withdrawal) IsOver() bool { return w.Now || w.Passed >= w.Grace }
 func (w *Withdrawal) EndsAt() int64 { return w.Since + w.Grace }
 
 // IsCancelled reports whether the rules allow all data again. After a change of rules, the result is true until a
-// cascade finds withdrawn data. The key stays until the period is over, for Records with status.endsAt.
+// cascade finds withdrawn data.
 func (w *Withdrawal) IsCancelled(z *Zone, namespace string) bool {
 	return w.Records != z.DigestRules(namespace, false) && w.Zones != z.DigestRules(namespace, true)
 }

@@ -23,12 +23,11 @@ type Ref struct {
 
 // ZoneSettings holds the part of a Zone's spec and annotations that decisions only read.
 type ZoneSettings struct {
-	ZoneRules
+	ZoneRules     // from spec.delegations and spec.limits
 	MinimumSerial *uint32
 	Terminating   bool
 	// Grace is spec.withdrawalGracePeriod in seconds: how long data stays after rules stop allowing it.
-	Grace int64
-	// HasClass is true if the Zone names a DNSClass.
+	Grace    int64
 	HasClass bool
 	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once. A larger removal is
 	// held back. Publish is the serial in the annotation kubi.zone/publish-deletions, set to let the removal through,
@@ -53,7 +52,6 @@ type Zone struct {
 	View   string
 	Header content.Header
 	// NSSets holds the RRsets of spec.nameServers, and NSHosts its hosts at or below the apex (own names).
-	// SetNameServers sets both.
 	NSSets  []content.RRset
 	NSHosts []name.Rel
 	ZoneSettings
@@ -121,8 +119,8 @@ func (z *Zone) visibleTo(namespace string) bool {
 	return false
 }
 
-// ChangedRules returns the namespaces whose Records a change of rules may affect. If changed is true and namespaces is
-// nil, Records of all namespaces are affected, as by a shared or open rule, or by RecordsPerNamespace.
+// ChangedRules returns the namespaces whose Records a change of a Zone's rules may affect. If changed is true and
+// namespaces is nil, Records of every namespace are affected.
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
@@ -132,6 +130,7 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 		return nil, false
 	}
 
+	// Rules on both sides get 0.
 	differ := map[string]int{}
 	for i := range before.Rules {
 		differ[before.Rules[i].Text()]--
@@ -147,7 +146,7 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 				continue
 			}
 			if len(r.Namespaces) == 0 || slices.ContainsFunc(r.Records, func(rr rules.RecordRule) bool { return rr.Shared }) {
-				return nil, true
+				return nil, true // a shared rule also changes whom names keep out
 			}
 			namespaces = append(namespaces, r.Namespaces...)
 		}
@@ -210,7 +209,7 @@ func (o *Owner) HasTenantClaim(z *Zone) bool {
 	return o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != z.Namespace })
 }
 
-// Deletions counts RRsets over time to detect a mass deletion by the zone's own namespace, to stop deliveries. Only
+// Deletions counts RRsets over time to detect a mass deletion by the zone's own namespace, which stops deliveries. Only
 // writes of the Zone object change the counts. Periods last ten minutes.
 type Deletions struct {
 	// Own is the number of RRsets added by the own namespace, less the number removed. It may be negative.
@@ -231,8 +230,8 @@ type Stock struct {
 	Own    int `json:"own"`
 }
 
-// TypesAt returns the number of types at a name, including spec.nameServers and, at the apex, SOA and NS. It overwrites
-// types.
+// TypesAt returns the number of different types at a name: types, and those of spec.nameServers and, at the apex, SOA
+// and NS. It overwrites types.
 func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	if owner.IsApex() {
 		types = append(types, rdata.SOA, rdata.NS)

@@ -22,8 +22,7 @@ type Bar struct {
 	MinTail int
 	// ByOwnName is true for an own name, false for a reserved name.
 	ByOwnName bool
-	// Undecided is true after a zone's creation, until all Delegations that may reserve the name are read. The request
-	// gets 429.
+	// Undecided is true in a new zone until all Delegations that may reserve the name are decided. Requests get 429.
 	Undecided bool
 }
 
@@ -77,13 +76,12 @@ func (c *Claimant) FindReservedName(base name.Rel) (at name.Rel, ok bool) {
 }
 
 // FindBar returns the bar against a tenant's new record or zone at base: the deepest name at or above base reserved for
-// others, or a deeper own name above. A pattern with "*" passes only if it ends in the bar's name. The zone's own
-// namespace has no bar.
+// others, or a deeper own name above base. For example, the bar pay stops the pattern "*" at x.pay, but not "*.pay".
 func (c *Claimant) FindBar(base name.Rel) Bar {
-	if c.Namespace == c.Zone.Namespace {
+	if c.Namespace == c.Zone.Namespace { // no tenant
 		return Bar{}
 	}
-	if c.Holding.HasPendingDelegations() {
+	if c.Holding.HasPendingDelegations() { // any name may be reserved
 		return Bar{Name: base, MinTail: math.MaxInt, Undecided: true}
 	}
 	found := c.findReserved(base)
@@ -126,8 +124,8 @@ func (c *Claimant) isService(n name.Rel) bool {
 	return !given
 }
 
-// GivesTenants reports whether rules let a tenant take a free name, so that own records pointing there would lead
-// clients to the tenant. Rules of Delegations are not read here: with any, each name without a bar counts.
+// GivesTenants reports whether rules let a tenant take the free name n: then own records that point to n, such as MX,
+// would lead clients to the tenant. Rules of Delegations are not read: with any, each name without a bar counts.
 func (c *Claimant) GivesTenants(n name.Rel) bool {
 	base, set := rules.Base(n), c.Zone.RuleSet()
 	isTenants := func(namespaces []string) bool { return !slices.Equal(namespaces, []string{c.Zone.Namespace}) }
@@ -135,7 +133,7 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 		return true
 	}
 	tenant := *c
-	tenant.Namespace = ""
+	tenant.Namespace = "" // any
 	if tenant.isOwnForRequest(base) {
 		return false
 	}
@@ -143,8 +141,8 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 	return c.Holding.Delegations > 0 && bar.MinTail == 0 || set.WithMinTail(bar.MinTail).GivesTenants(c.NameOf(n))
 }
 
-// Refuse returns the refusal of a record or zone at base that does not pass the bar. reason is for reserved names,
-// since own names have NameHeld, and needs describes an allowing rule.
+// Refuse returns the refusal of a record or zone at base that does not pass the bar. reason is for reserved names
+// (other names have NameHeld), and needs describes a rule that would pass.
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
 	if b.Undecided {
 		return law.NewLater(reason, "Delegations of zone %s are coming into force, and may give the name to another namespace (S4.22; "+
@@ -161,8 +159,9 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 
 const maxYielding = 16
 
-// FindYielding returns the tenants whose claims give way, because no rule allows them any more: from base up to "at"
-// and, if below is true, below base. The result is nil if a rule allows any of them, or for more than maxYielding.
+// FindYielding returns the tenants with claims that no rule allows any more, and so give way to the Claimant: from base
+// up to the name "at" and, if below is true, below base. If a rule allows any of the claims, none gives way, and the
+// result is nil, as for more than maxYielding.
 func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	add := func(list []law.Claim) {
 		for _, x := range list {
@@ -187,15 +186,14 @@ func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 
 	if below {
 		k := law.OwnersBelowKey(c.Zone.UID, base)
-		if has := law.Get[law.OwnersBelow](c.Reading, k); has != nil {
-			lower := *has
-			lower.Claims = slices.DeleteFunc(slices.Clone(has.Claims), func(x law.Claim) bool { return !x.Holds() })
-			for _, x := range lower.Claims {
+		if lower := law.Get[law.OwnersBelow](c.Reading, k); lower != nil {
+			held := slices.DeleteFunc(slices.Clone(lower.Claims), func(x law.Claim) bool { return !x.Holds() })
+			for _, x := range held {
 				if x.Namespace != c.Namespace && x.Namespace != c.Zone.Namespace && c.mayAllowBelow(at, x.Namespace) {
 					return nil
 				}
 			}
-			add(lower.Claims)
+			add(held)
 		}
 	}
 

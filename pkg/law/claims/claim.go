@@ -115,8 +115,8 @@ func (c *Claimant) WidensClaim(base name.Rel) bool {
 	return !c.Literal && c.Zone.RuleSet().HasSharedLiteralFor(base, c.Namespace)
 }
 
-// RefuseOwnData refuses a tenant's record at or below an underscore name, such as _dmarc.news, with data of the zone's
-// own namespace.
+// RefuseOwnData refuses a tenant's record at or below an underscore name, such as _dmarc.news, where the zone's own
+// namespace has data.
 func (c *Claimant) RefuseOwnData(owner name.Rel) *law.Refusal {
 	for up, ok, base := owner, true, rules.Base(owner); ok && up != base; up, ok = up.Parent() {
 		if o := c.OwnerAt(up); o == nil || o.Own == 0 {
@@ -171,7 +171,7 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 		}
 		claims := slices.DeleteFunc(slices.Clone(o.Claims), func(x law.Claim) bool { return !x.Holds() })
 		if len(claims) > 0 && !slices.ContainsFunc(claims, func(x law.Claim) bool { return !slices.Contains(c.Yielding, x.Namespace) }) {
-			continue
+			continue // all give way
 		}
 		if len(claims) == 0 || slices.ContainsFunc(claims, func(x law.Claim) bool {
 			return !c.mayShare(x, func(r *rules.Rule) bool { return r.SharesName(up, c.Zone.FQDN()) })
@@ -228,7 +228,7 @@ func (c *Claimant) FindClaimAbove(n name.Rel) (up name.Rel, others bool) {
 			c.Rule != nil && c.Rule.HasSharedLiteral(up, c.Zone.FQDN()) {
 			return up, others
 		}
-		shared = true
+		shared = true // go on above
 	}
 	return up, false
 }
@@ -293,11 +293,9 @@ func (c *Claimant) hasOthersZone(at name.Name, which func(*law.ZoneBelow) bool) 
 
 // CutsOff reports whether a tenant's zone, DNAME or NS at owner would cut off data of others:
 //
+//   - a name reserved for others, unless the tenant's rule names owner (literal)
 //   - a record, unless an underscore rule admitted it
 //   - a zone or an own name
-//   - a name reserved for others, unless the tenant's rule names owner (literal)
-//
-// A claim at the base of an underscore name counts only if there is data at or below owner.
 func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 	z, at := c.Zone, c.NameOf(owner)
 	c.RequireAll([]law.Key{law.OwnersBelowKey(z.UID, owner), law.ZonesBelowKey(z.View, at)})
@@ -310,8 +308,9 @@ func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 	if below != nil && slices.ContainsFunc(below.Claims, foreign) {
 		return true
 	}
-	if base := c.OwnerAt(rules.Base(owner)); base != nil && slices.ContainsFunc(base.Claims, foreign) &&
-		(rules.Base(owner) == owner || has != nil && len(has.Values) > 0 || below != nil && below.RecordNames > 0) {
+	// A claim is stored at the base of owner. At an underscore name, it counts only if there is data at or below owner.
+	counts := rules.Base(owner) == owner || has != nil && len(has.Values) > 0 || below != nil && below.RecordNames > 0
+	if base := c.OwnerAt(rules.Base(owner)); base != nil && slices.ContainsFunc(base.Claims, foreign) && counts {
 		return true
 	}
 	return c.hasOthersZone(at, func(*law.ZoneBelow) bool { return true }) ||

@@ -13,7 +13,5 @@
 //  1. The second of two conflicting claims is refused, unless a rule of the zone's owner permits both.
 //  2. A refusal names no other namespace.
 //
-// Package records makes the other checks of a record.
-//
 // Read first: claim.go, from RefuseClaim on.
 package claims

@@ -12,9 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest's record, a tenant's record at an underscore name, makes the names above it exist. This hides them from
-// wildcards (RFC 4592 §2.2.2).
-
 // WildcardAnswer describes the wildcard that answers for a name without data.
 type WildcardAnswer struct {
 	Wildcard name.Rel
@@ -26,6 +23,7 @@ type WildcardAnswer struct {
 // FindWildcard returns the wildcard that answers for n as long as Top does not exist (RFC 4592 §3.3.1): the caller
 // checks that no record is there or below. ok is false if no wildcard can answer.
 func (c *Claimant) FindWildcard(n name.Rel) (a WildcardAnswer, ok bool) {
+	// A wildcard may be at each ancestor of n, up to the first with data.
 	var keys []law.Key
 	for at := n; !at.IsApex() && !c.hasData(at); {
 		at, _ = at.Parent()
@@ -35,8 +33,8 @@ func (c *Claimant) FindWildcard(n name.Rel) (a WildcardAnswer, ok bool) {
 	top := n
 	for _, k := range keys {
 		if len(c.OwnerAt(k.Owner).Types()) > 0 {
-			made := slices.ContainsFunc(c.Zone.NSHosts, func(m name.Rel) bool { return rules.Encloses(top, m) })
-			return WildcardAnswer{Wildcard: k.Owner, Top: top}, !made
+			exists := slices.ContainsFunc(c.Zone.NSHosts, func(m name.Rel) bool { return rules.Encloses(top, m) })
+			return WildcardAnswer{Wildcard: k.Owner, Top: top}, !exists
 		}
 		top, _ = top.Parent()
 	}
@@ -65,8 +63,8 @@ func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 		named, given := c.isReserved(up, found)
 		if o := c.OwnerAt(up); o != nil {
 			for _, x := range o.Claims {
-				claims := x.Holds() && !slices.Contains(c.Yielding, x.Namespace)
-				given, named = given || claims && x.Namespace == c.Namespace, named || claims
+				counts := x.Holds() && !slices.Contains(c.Yielding, x.Namespace)
+				given, named = given || counts && x.Namespace == c.Namespace, named || counts
 			}
 		}
 		if given || named || c.isOwnForRequest(up) {
@@ -87,8 +85,9 @@ func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *l
 		what, c.NameOf(owner), c.NameOf(base), needs)
 }
 
-// RefuseHiding refuses a guest's data or zone if its base (without underscore labels) would then exist, so that another
-// namespace's wildcard no longer answers there.
+// RefuseHiding refuses the data or zone of a guest (a tenant at an underscore name) if its base would then exist, and
+// another namespace's wildcard no longer answer there (RFC 4592 §2.2.2). For example, _acme-challenge.www makes the
+// base www exist, and hides www from the wildcard "*".
 func (c *Claimant) RefuseHiding(what string, owner name.Rel) *law.Refusal {
 	base := rules.Base(owner)
 	a, hides := c.FindHidden(base)

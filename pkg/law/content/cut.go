@@ -14,7 +14,7 @@ import (
 // operations replaces them all.
 const MaxGlue = 48
 
-// Cut returns the RRsets that the zone parent has for a delegated child, in the order of RRset.Compare:
+// Cut returns the RRsets that the zone parent lists for a delegated child, in the order of RRset.Compare:
 //
 //   - the child's NS records, except for hosts at or below the cut without an address
 //   - the addresses of hosts at or below the cut, at most MaxGlue, with an equal part for each RRset

@@ -61,7 +61,6 @@ const (
 	ttlElement = "ttl"
 )
 
-// Element returns the row as input of the multiset hash.
 func (r Row) Element() sethash.Element {
 	return sethash.NewElement(rowElement, r.Owner.String(), typeNumber(r.Type), r.Data)
 }
@@ -100,7 +99,6 @@ func (s RRset) Equal(other RRset) bool {
 	return s.Owner == other.Owner && s.Type == other.Type && s.TTL == other.TTL && slices.Equal(s.Data, other.Data)
 }
 
-// Merge returns the RRset with the values of both and the merged TTL.
 func (s RRset) Merge(other RRset) RRset {
 	data := slices.Concat(s.Data, other.Data)
 	slices.Sort(data)

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// SOA returns the SOA record. The mname is firstApexNS if the header names no server. Names that cannot be parsed count
-// as absent.
+// SOA returns the SOA record. The mname is PrimaryNameServer or, without it, the first name server, firstApexNS, or ns
+// in the zone. The rname is Contact or hostmaster in the zone. Names that cannot be parsed count as absent.
 func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	mname := ""
 	if h.PrimaryNameServer != "" {
@@ -39,6 +39,7 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 		rname, _ = ContactName(h.Contact, h.FQDN)
 	}
 	if rname == "" {
+		// A mail domain is a host name: for _tcp.example.org, take example.org.
 		at := h
 		for up, ok := h.FQDN.Parent(); ok && !name.IsHost(at.FQDN.String()); up, ok = up.Parent() {
 			at.FQDN = up

@@ -111,8 +111,8 @@ func (h Header) Check() error {
 	return errors.Join(errs...)
 }
 
-// NameServerRRsets returns the RRsets of spec.nameServers in canonical order, with addresses only at or below the apex.
-// Owners are relative and TTLs inherited. Values that cannot be parsed are left out.
+// NameServerRRsets returns the NS, A and AAAA RRsets made of spec.nameServers, in canonical order, with relative owners
+// and inherited TTLs. Values that cannot be parsed, and addresses of hosts outside the zone, are left out.
 func (h Header) NameServerRRsets() []RRset {
 	var sets []RRset
 	add := func(owner name.Rel, value rdata.Value) {
@@ -134,6 +134,7 @@ func (h Header) NameServerRRsets() []RRset {
 			continue
 		}
 
+		// The NS record is at the apex, and the addresses at the host.
 		add(name.Apex, ns)
 		host, ok := ns.Target(h.FQDN)
 		if !ok {

@@ -23,6 +23,7 @@ func Condense(steps []Step) Step {
 
 	last := steps[len(steps)-1]
 	out := Step{N: last.N, From: steps[0].From, Serial: last.Serial, State: last.State, Time: last.Time}
+	// In rows, a value added and removed again has 0.
 	rows, ttls := map[Row]int{}, map[rrset]TTLChange{}
 	for _, step := range steps {
 		for _, row := range step.Removed {
@@ -36,7 +37,7 @@ func Condense(steps []Step) Step {
 			if earlier, ok := ttls[k]; ok {
 				change.Before = earlier.Before
 			}
-			ttls[k] = change
+			ttls[k] = change // from the first step to this
 		}
 
 		if step.HeaderAfter != nil {
@@ -111,7 +112,7 @@ type Step struct {
 	// From is the serial before the step, or 0 if the step creates the zone. Serial is the serial after.
 	From   serial.Serial `json:"f,omitzero"`
 	Serial serial.Serial `json:"s"`
-	State  sethash.State `json:"h,omitzero"`
+	State  sethash.State `json:"h,omitzero"` // hash of the content after
 	// HeaderBefore and HeaderAfter are nil unless the step changes the SOA, default TTL or name servers. Only
 	// HeaderAfter is set if the step creates the zone.
 	HeaderBefore *Header `json:"hb,omitempty"`

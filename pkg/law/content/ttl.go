@@ -40,7 +40,7 @@ func (t TTL) Merge(other TTL) TTL {
 	return merged
 }
 
-// EqualTTLs compares two TTLs. Nil means no RRset.
+// EqualTTLs compares two TTLs, where nil means no RRset.
 func EqualTTLs(x, y *TTL) bool { return x == y || x != nil && y != nil && *x == *y }
 
 func (t TTL) Resolve(zoneTTL uint32) uint32 {
@@ -76,7 +76,7 @@ func ParseTTL(text string) (TTL, error) {
 	digits, inherit := text, false
 	if rest, ok := strings.CutPrefix(text, "min(inherit,"); ok {
 		if digits, inherit = strings.CutSuffix(rest, ")"); !inherit {
-			digits = ""
+			digits = "" // refused below
 		}
 	}
 	seconds, err := strconv.ParseUint(digits, 10, 32)
@@ -88,7 +88,6 @@ func ParseTTL(text string) (TTL, error) {
 	return ttl, nil
 }
 
-// MarshalText returns String, or an error for the zero value.
 func (t TTL) MarshalText() ([]byte, error) {
 	if t == (TTL{}) {
 		return nil, fmt.Errorf("ttl: neither inherited nor explicit, an RRset has one of them")

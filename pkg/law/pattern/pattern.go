@@ -110,14 +110,15 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 	return labels
 }
 
-// IsAbove reports whether p can reserve n for the namespaces of a rule: p has no "*" and names n or a name above it,
-// but neither the apex nor an underscore name. labels counts that name's labels below the zone.
+// IsAbove reports whether a rule with p keeps n for its namespaces: p has no "*", and is n or a name above, but neither
+// the apex nor an underscore name. labels counts the labels of p below the zone. For example, "lab" is above a.lab, and
+// labels is 1.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false
 	}
 	text := p.text
-	if p.absolute {
+	if p.absolute { // remove the zone
 		if text, ok = strings.CutSuffix(text, zone.String()); !ok {
 			return 0, false
 		}
@@ -128,8 +129,8 @@ func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if text == "" || text == "@" || strings.HasPrefix(text, "_") || strings.Contains(text, "._") {
 		return 0, false
 	}
-	above, ok := strings.CutSuffix(n.String(), text)
-	return strings.Count(text, ".") + 1, ok && (above == "" || strings.HasSuffix(above, "."))
+	rest, ok := strings.CutSuffix(n.String(), text)
+	return strings.Count(text, ".") + 1, ok && (rest == "" || strings.HasSuffix(rest, "."))
 }
 
 func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {

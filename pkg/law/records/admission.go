@@ -216,15 +216,15 @@ func (x *delta) refuseOverLimit() *law.Refusal {
 		"(S5.9; delete some, or ask the zone's owner for more)", ns, x.newCount, z.FQDN(), most)
 }
 
-// refuseCutOff refuses a tenant's DNAME or NS that cuts off names of others. In a cascade, a record that keeps its
-// place passes, because the own name may be newer.
+// refuseCutOff refuses a tenant's DNAME or NS that cuts off names of others. In a cascade, a record that is there
+// already passes, because the zone's own namespace may have taken its name later.
 func (x *delta) refuseCutOff() *law.Refusal {
 	p, added := x.place, x.added
 	if added.Type != rdata.DNAME && (added.Type != rdata.NS || added.Owner.IsApex()) || x.keepsPlace() {
 		return nil
 	}
-	literal := slices.ContainsFunc(x.zone.RuleSet().FindGrants(p.fqdn, added.Type, x.ask.Namespace),
-		func(g rules.Grant) bool { return g.Literal })
+	grants := x.zone.RuleSet().FindGrants(p.fqdn, added.Type, x.ask.Namespace)
+	literal := slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal })
 	if !x.claimant(rules.AdmittedPlain, nil).CutsOff(added.Owner, literal) {
 		return nil
 	}

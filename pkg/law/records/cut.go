@@ -26,8 +26,7 @@ type CutInput struct {
 	Now     time.Time
 	By      string // user
 	// MarkID is the ID of a background job (cascade) that moves records from the parent to the child, or "". Until the
-	// job ends, name servers do not get the parent's content with half of the move. CausedBy is the namespace that
-	// caused the job.
+	// job ends, name servers get no half of the move. CausedBy is the namespace behind the job.
 	MarkID, CausedBy string
 	// Own is true for an act of the parent's own namespace: removed RRsets count towards a mass deletion.
 	Own bool
@@ -90,7 +89,7 @@ func findTakenHosts(d *law.Reading, p *law.Zone, child name.Name) []law.Notice {
 	return takenHostNotices(p, hosts)
 }
 
-// An untyped nil deletes the key.
+// cutFact returns an untyped nil for no cut, which deletes the key.
 func cutFact(c *law.CountedCut) any {
 	if c == nil {
 		return nil
@@ -103,7 +102,7 @@ type rrset struct {
 	t     rdata.Type
 }
 
-// A value stays if a Record also has it.
+// cutDiff returns the change of p's content for a new cut of a child zone. A value that a Record also has stays.
 func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff, []law.Write, ownerChanges) {
 	var sets []rrset
 	data := map[rrset][]string{}

@@ -12,7 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// delta is the change of a zone by a Record's write. Either removed or added may be nil.
+// delta is the change of a zone by a Record's write. removed and added are the Record's data in the zone before and
+// after, or nil.
 type delta struct {
 	*recordDecision
 	zone    *law.Zone
@@ -20,15 +21,15 @@ type delta struct {
 	// place is nil if the record leaves the zone.
 	place          *place
 	removed, added *law.Contribution
-	// owners are the changed names, each once: first the names of removed and added (dataOwners of them), then base
-	// names and hosts.
+	// owners are the changed names, each once: first dataOwners names of removed and added, then other names with
+	// counts, such as claimed bases.
 	owners     ownerChanges
 	dataOwners int
 
-	storedCount *law.Count
-	newCount    int64
+	storedCount *law.Count // of the namespace's records in the zone
+	newCount    int64      // after the write
 	admission   rules.Admission
-	rule        string
+	rule        string // the pattern that allows added
 	// otherData is the data at added's name, until admitAdded includes added.
 	otherData *law.Owner
 	// yielding are tenants that give way at and below yieldedName. If awaitsEviction is true, added waits until they
@@ -171,8 +172,8 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 //   - in a cascade: Records of its own lock, and Records that left their zone for this zone
 func (x *delta) refuseLocked() *law.Refusal {
 	z, p := x.zone, x.place
-	own := x.holding.HasLockOf(x.ask.MarkID)
-	if x.ask.Cascade && (!x.isNew() || x.ask.HadZone && (own || x.ask.Before == nil) || x.ask.HasFormerName && own) {
+	ownLock := x.holding.HasLockOf(x.ask.MarkID)
+	if x.ask.Cascade && (!x.isNew() || x.ask.HadZone && (ownLock || x.ask.Before == nil) || x.ask.HasFormerName && ownLock) {
 		return nil
 	}
 
@@ -238,10 +239,9 @@ func (x *delta) ownStep(h *law.Holding) (t law.CountedStep) {
 	return t
 }
 
-// isOwnStep reports whether the guard against mass deletions counts the step (a change of the zone). The guard counts
-// the RRsets that the zone's own namespace adds and removes. A client's write counts if its Record is in this
-// namespace. A cascade (background work of a write) counts if this namespace caused it, except for Records that move
-// between zones.
+// isOwnStep reports whether the step (a change of the zone) counts towards a mass deletion by the zone's own namespace.
+// A client's write counts if its Record is in this namespace. A cascade (background work of a write) counts if this
+// namespace caused it, except for Records that move between zones.
 func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone
 	switch {

@@ -18,7 +18,5 @@
 //  2. After a change of rules or zones, a cascade decides stored records again. A refused record leaves its zone and
 //     waits.
 //
-// Package zones decides about the creation and removal of zones.
-//
 // Read first: record.go.
 package records

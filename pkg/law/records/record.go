@@ -115,7 +115,7 @@ func (d *recordDecision) waitForAdoption(plan *law.Plan, current *law.Zone, curr
 	awaited string) (*law.Plan,
 	*law.Refusal) {
 	r := d.ask.After
-	if p == nil {
+	if p == nil { // wait under the name, as far as known
 		p = &place{view: r.View}
 		if r.Absolute() {
 			p.fqdn, _ = name.Parse(r.DomainName)

@@ -48,6 +48,7 @@ func DecideRequirements(seen *law.Facts, in law.Ref, namespace string, all []Req
 			}
 		}
 
+		// Check all rights first, so that no answer reveals others' data.
 		r.RequireAll(above)
 		for i := range all {
 			if _, inside := all[i].Name.Rel(z.FQDN()); !inside || !mayWrite(r, ruled, keys[i].Owner, all[i].Name, namespace) {

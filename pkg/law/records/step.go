@@ -18,22 +18,21 @@ func stepOf(z, set *law.Zone) uint64 {
 	return z.N + 1
 }
 
-// AdvanceZone sets change to the zone after a write: the next serial, content state, and a journal step with the rows
-// of df (I3). set is the zone before the change set (Records written together), or nil. Only the first step of a set
-// raises the serial, and all begin at set.Serial.
+// AdvanceZone sets change to the zone after a write: the next serial, content state (a hash), and a journal step with
+// the rows of df. set is the zone before the change set (Records written together), or nil.
 func AdvanceZone(change *law.ZoneChange, z, set *law.Zone, df *Diff, now time.Time, record *content.RecordRef, by string) *law.Refusal {
 	state, err := df.applyTo(sethash.State(z.State))
 	if err != nil {
 		return law.NewInvalid("status.contentState", nil, law.ReasonInvalid, "zone %s: %v; run kubizone fsck", z.FQDN(), err)
 	}
 	n, from, next, used := stepOf(z, set), z.Serial, z.Serial, false
-	if n == z.N {
+	if n == z.N { // a later write of the set: the first has raised the serial
 		from = set.Serial
 	} else {
 		next, used = law.NextSerial(z.Serial, now, z.MinimumSerial, change.Holding.MinimumConsumed)
 	}
 
-	if used {
+	if used { // a minimum has effect once
 		h := *change.Holding
 		m := *z.MinimumSerial
 		h.MinimumConsumed = &m

@@ -35,7 +35,7 @@ func (x *delta) lockForReplacement(plan *law.Plan, h *law.Holding) *law.Holding 
 	}
 
 	if c := x.ownerAt(rules.Base(x.removed.Owner)).ClaimOf(ns); c != nil && c.Holds() {
-		return h
+		return h // other records keep the name
 	}
 	at, first := x.nameOf(x.removed.Owner), slices.Compact(slices.Sorted(slices.Values([]string{z.Namespace, ns})))
 	var ks []law.Key
@@ -79,16 +79,16 @@ func (x *delta) describeHeld() string {
 		"then", x.nameOf(rules.Base(x.added.Owner)), x.zone.FQDN(), rules.PatternFor(x.added.Owner))
 }
 
-// refuseReplacement refuses to give a waiting Record the name that another namespace (KeptOut) has left, if rules still
-// allow that namespace the name, perhaps to replace a Record. A literal rule overrides this.
+// refuseReplacement refuses to give a waiting Record the name that another namespace (KeptOut) has left, as long as
+// rules allow that namespace the name: it may be replacing its Record. A rule with the literal name overrides this.
 func (x *delta) refuseReplacement() *law.Refusal {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.Cascade || x.ask.WaitingBefore == nil || ns == z.Namespace || x.ownerAt(rules.Base(x.added.Owner)).ClaimOf(ns) != nil {
 		return nil
 	}
 	other := x.ask.WaitingBefore.KeptOut
-	literal := func(g rules.Grant) bool { return g.Literal }
-	if other == "" || other == ns || slices.ContainsFunc(z.RuleSet().FindGrants(x.place.fqdn, x.added.Type, ns), literal) {
+	grants := z.RuleSet().FindGrants(x.place.fqdn, x.added.Type, ns)
+	if other == "" || other == ns || slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal }) {
 		return nil
 	}
 	if !x.claimant(rules.AdmittedPlain, nil).AllowsAt(rules.Base(x.added.Owner), other) {

@@ -26,7 +26,7 @@ type Withdrawn struct {
 	Child, Begins, ByOwner bool
 	// Grace is how long the data stays, in seconds.
 	Grace int64
-	Cause string
+	Cause string // Work.Cause of the cascade
 	Now   time.Time
 }
 
@@ -42,7 +42,7 @@ func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withd
 	switch {
 	case was == nil:
 		was = &law.Withdrawal{}
-	case was.Now:
+	case was.Now: // ended by an annotation
 		return was, true
 	}
 
@@ -51,10 +51,10 @@ func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withd
 		// The new period is no shorter than the rest of the earlier one.
 		next.Since, next.Grace, next.Passed, next.Cause = x.Now.Unix(), max(x.Grace, was.Grace-was.Passed), 0, x.Cause
 	}
-	if met := z.DigestRules(x.Namespace, x.Child); x.Child {
-		next.Zones = met
+	if digest := z.DigestRules(x.Namespace, x.Child); x.Child {
+		next.Zones = digest
 	} else {
-		next.Records = met
+		next.Records = digest
 	}
 
 	if next != *was {
@@ -97,9 +97,9 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 // MaxReleases limits the withdrawals ended in a transaction.
 const MaxReleases = 16
 
-// findYielding returns the tenants that give way to a new record, and the name "at" and below which they do. Only a
-// rule without "*" has this effect, so that neighbours gain no name whose rule was lost by accident. refused is true if
-// claims refuse the record, and below for claims below its name.
+// findYielding returns the tenants whose records give way to a new record, since no rule allows them any more: at the
+// returned name and below. Only a rule without "*" has this effect, so that neighbours gain no name whose rule was lost
+// by accident. refused is true if claims refuse the record, and below for claims below its name.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	z, base := x.zone, rules.Base(x.added.Owner)
 	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.NSHosts, base) {

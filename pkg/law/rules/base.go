@@ -15,7 +15,7 @@ func Base(owner name.Rel) name.Rel {
 	labels := owner.Labels()
 	for i := len(labels) - 1; i >= 0; i-- {
 		if labels[i] == "*" || IsUnderscore(labels[i]) {
-			for ; i >= 0; i-- {
+			for ; i >= 0; i-- { // drop labels 0 to i
 				owner, _ = owner.Parent()
 			}
 			return owner

@@ -10,7 +10,5 @@
 //     such as "*" of other namespaces no longer reach the name.
 //  2. The stored form of a rule is complete, and rules with the same text allow the same.
 //
-// Package claims decides about the data in a zone.
-//
 // Read first: set.go, then reach.go and rule.go.
 package rules

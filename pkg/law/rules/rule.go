@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// Rule is a parsed delegation rule.
+// Rule is a delegation rule.
 type Rule struct {
 	Records    []RecordRule
 	Zones      []pattern.Pattern

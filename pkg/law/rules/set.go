@@ -42,7 +42,7 @@ type Grant struct {
 }
 
 // FindGrants returns the patterns that allow the namespace a record of type t at n, in the order of the rules. A type
-// of 0 stands for any type. A pattern below minTail counts only by naming the underscore labels of n.
+// of 0 stands for any type.
 func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	var out []Grant
 	own := namespace == s.OwnNamespace
@@ -58,6 +58,7 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 				if t != 0 && !rr.allowsType(t, own) || !rr.Pattern.Match(n, s.Zone) {
 					continue
 				}
+				// A reserved name stops patterns such as "*", but not "_acme-challenge.*".
 				underscore := rr.Pattern.NamesUnderscore(n, s.Zone)
 				if !underscore && !s.reaches(rr.Pattern, namespace) {
 					continue
@@ -82,8 +83,8 @@ func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	if !ok || len(grants) == 0 || namespace == s.OwnNamespace {
 		return ok && len(grants) > 0
 	}
-	at, err := Base(owner).In(s.Zone)
-	return err == nil && s.AllowsName(at, namespace) || slices.ContainsFunc(grants, func(g Grant) bool { return g.underscore })
+	base, err := Base(owner).In(s.Zone)
+	return err == nil && s.AllowsName(base, namespace) || slices.ContainsFunc(grants, func(g Grant) bool { return g.underscore })
 }
 
 // HasSharedLiteral reports whether a shared rule without "*" makes owner an own name.
@@ -91,7 +92,6 @@ func (s *Set) HasSharedLiteral(owner name.Rel) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.HasSharedLiteral(owner, s.Zone) })
 }
 
-// ListSharedLiterals returns all names of HasSharedLiteral.
 func (s *Set) ListSharedLiterals() []name.Rel {
 	var out []name.Rel
 	for i := range s.Lists[0] {
@@ -175,8 +175,8 @@ func (s *Set) GivesTenants(n name.Name) bool {
 	})
 }
 
-// NamesFor reports whether a present rule gives the namespace n literally, without "*", for any type. RefuseClaim asks
-// this, because records left from a deleted rule justify no new records.
+// NamesFor reports whether a present rule gives the namespace n by a pattern without "*", for any type. RefuseClaim
+// asks this, because records left from a deleted rule justify no new records.
 func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {

@@ -42,7 +42,7 @@ func NewElement(parts ...string) Element {
 
 // Update returns the state after the removal and addition of elements. An element listed twice counts twice, and an
 // element in both lists cancels out. The removal of an absent element is not detected. Pass related elements together,
-// because each call costs 12 µs. Update fails if s is invalid.
+// because each call costs 12 µs.
 func (s State) Update(removed, added []Element) (State, error) {
 	if len(removed) == 0 && len(added) == 0 {
 		_, err := s.decodePoint()
@@ -88,7 +88,6 @@ func (s State) sumElements(removed, added []Element) (group.Element, error) {
 }
 
 // Sum returns the state of the multiset sum: an element of two sets counts twice. Without states, it is the empty set.
-// An invalid state is an error.
 func Sum(states ...State) (State, error) {
 	sum := group.Ristretto255.Identity()
 	for _, s := range states {

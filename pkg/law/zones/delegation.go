@@ -279,8 +279,8 @@ const (
 	maxScans      = 8 * 2 * MaxNames
 )
 
-// enqueueScans plans the cascade over the affected records and zones. The zone stays settled: no delivery waits for a
-// tenant's records.
+// enqueueScans plans the cascade that decides again the records and zones affected by a change of rules. Delivery of
+// the zone does not wait for them.
 func (d *delegationDecision) enqueueScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
 	after *rules.Rule) *law.Refusal {
 	ask := &d.ask
@@ -288,7 +288,7 @@ func (d *delegationDecision) enqueueScans(plan *law.Plan, z *law.Zone, changed [
 	existing := law.Get[law.Work](d.Reading, law.WorkKey(id))
 	w := &law.Work{ID: id, Reason: fmt.Sprintf("Delegation %s of zone %s changed", ask.Name, z.FQDN()), View: z.View, By: ask.Namespace,
 		Since: ask.Now.Unix(), Unmarked: true}
-	if existing != nil {
+	if existing != nil { // the cascade of an earlier change: extend it
 		*w = *existing
 		w.Scans = slices.Clone(w.Scans)
 		w.Times++

@@ -13,7 +13,5 @@
 //  2. If a write moves records between zones, the same transaction stores the move as pending work (I4). Until the move
 //     ends, other writes there get 429.
 //
-// Package records chooses the records that move.
-//
 // Read first: zone.go, then parent.go.
 package zones

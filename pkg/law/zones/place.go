@@ -283,17 +283,18 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 	return nil
 }
 
-// refuseLocked refuses a new zone at, above or below a locked name, because Records there are moving. At that name, a
-// zone of the parent's or the former zone's namespace joins the move (joinMove). A zone of another namespace would put
-// its rules over Records of others.
+// refuseLocked refuses a new zone at, above or below a locked name: Records there are moving between zones, and the new
+// zone's rules would decide about them. Exactly at the locked name, the namespace of the parent or of the former zone
+// (last) may create a zone. The Records then move there (joinMove).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLock(s.fqdn) {
 		return nil
 	}
-	joins := namespace == s.parent.Namespace || last != nil && last.By == namespace
-	if joins && !s.parentHolding.HasLockBelow(s.fqdn) && !slices.ContainsFunc(s.parentHolding.Works, func(w law.CascadeMark) bool {
+	mayJoin := namespace == s.parent.Namespace || last != nil && last.By == namespace
+	lockAbove := slices.ContainsFunc(s.parentHolding.Works, func(w law.CascadeMark) bool {
 		return !w.Locks.IsZero() && w.Locks != s.fqdn && w.Locks.Encloses(s.fqdn)
-	}) {
+	})
+	if mayJoin && !lockAbove && !s.parentHolding.HasLockBelow(s.fqdn) {
 		return nil
 	}
 	return law.RefuseMoving(s.fqdn, s.parent.FQDN())

@@ -15,8 +15,8 @@ import (
 // repairInterval is the least time between repairs, so that a lying secondary does not use up the serials.
 const repairInterval = 24 * time.Hour
 
-// Ahead is a secondary that does not transfer a zone, because of a later serial or other data at the same serial, as
-// two signed answers have shown. Repair then raises the zone's serial.
+// Ahead is a secondary that transfers a zone no longer, because its serial is later, or its data differs at the same
+// serial. Two signed answers have shown this. Repair then raises the zone's serial.
 type Ahead struct {
 	// Serial is the serial of the secondary or, if the data differs, the next serial of the zone.
 	Serial  serial.Serial
@@ -25,21 +25,21 @@ type Ahead struct {
 	AcceptedSerial serial.Serial
 }
 
-// Repair returns a serial for a zone at serial last, beyond a secondary that transfers no more, as it is ahead or has
-// other data. The result is false for an outdated report, within repairInterval of the last repair (in Unix seconds),
-// and beyond a distance of serial.MaxRepair unless the annotation allows it.
-func Repair(last serial.Serial, behind Ahead, repaired int64, now time.Time) (serial.Serial, bool) {
-	next := behind.Serial.Next()
-	if behind.Differs {
-		next = behind.Serial
+// Repair returns a new serial for a zone at serial last, so that a secondary ahead of the zone transfers again. The
+// result is false if the report is outdated, the secondary is too far ahead, or the last repair (in Unix seconds, 0 for
+// none) was within repairInterval.
+func Repair(last serial.Serial, ahead Ahead, repaired int64, now time.Time) (serial.Serial, bool) {
+	next := ahead.Serial.Next()
+	if ahead.Differs {
+		next = ahead.Serial
 	}
 	switch {
-	case behind.Differs && next != last.Next():
-		return 0, false
-	case last == 0 || behind.Serial == 0 || !behind.Serial.Ahead(last) || !next.Ahead(last):
-		return 0, false
-	case uint32(behind.Serial-last) > serial.MaxRepair && behind.AcceptedSerial != behind.Serial:
-		return 0, false
+	case ahead.Differs && next != last.Next():
+		return 0, false // the zone has changed since
+	case last == 0 || ahead.Serial == 0 || !ahead.Serial.Ahead(last) || !next.Ahead(last):
+		return 0, false // the zone is no longer behind
+	case uint32(ahead.Serial-last) > serial.MaxRepair && ahead.AcceptedSerial != ahead.Serial:
+		return 0, false // only the annotation allows this distance
 	// The difference is absolute, because a time far ahead comes from a wrong clock.
 	case repaired != 0 && now.Sub(time.Unix(repaired, 0)).Abs() < repairInterval:
 		return 0, false
@@ -59,9 +59,9 @@ func LastSerialOf(z *law.Zone) *law.LastSerial {
 	return &law.LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }
 
-// findLastSerial returns the last serial of a zone's name, and the serial from which a new zone continues (0 for none),
-// because secondaries may still have the former zone. Without a last serial, the floor of a restored store counts, at
-// least Jump beyond the minimum, because the backup may lack zones that began at a minimum.
+// findLastSerial returns the serial from which a new zone continues, or 0. Secondaries may still have a former zone of
+// the name, and ignore lower serials. last is stored when a zone is removed, or nil. A store restored from a backup
+// also has a least serial for names without last, the floor, because the backup may lack zones.
 func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, from serial.Serial) {
 	keys := []law.Key{law.LastSerialKey(view, fqdn), law.FloorKey}
 	d.RequireAll(keys)
@@ -74,7 +74,7 @@ func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint
 	}
 
 	from = floor.Serial
-	if minimum != nil {
+	if minimum != nil { // a lost zone may have begun at this minimum: begin at least Jump beyond
 		least := serial.Serial(*minimum)
 		jumped := least + serial.Serial(floor.Jump)
 		if jumped += (from - jumped) % serial.RestoreStep; least.Ahead(from) || jumped.Ahead(from) {

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideUnlock lets clients write again at the names that the cascade id has locked to move their records. Plan.Zone is
-// nil if the lock is gone.
+// DecideUnlock lets clients write again at the names that the cascade id has locked in a zone while records moved
+// between zones. Plan.Zone is nil if the lock or the zone is gone.
 func DecideUnlock(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -26,8 +26,8 @@ func DecideUnlock(seen *law.Facts, place law.Place, id string) law.Outcome {
 	})
 }
 
-// DecideDelegationsDone marks the waiting Delegations of a new zone as decided by the cascade id. Only then may the
-// zone adopt Records, because Delegations may reserve names. Plan.Zone is nil if they already are.
+// DecideDelegationsDone notes that the cascade id has decided the Delegations that waited for a new zone. Until then,
+// patterns with "*" give tenants no name, because a Delegation may reserve the name. Plan.Zone is nil if already noted.
 func DecideDelegationsDone(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -52,8 +52,8 @@ func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change 
 	plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: &after}}
 }
 
-// DecideElapsed adds passed seconds to a withdrawal, and plans the release at its end. The plan is empty if the
-// withdrawal is no longer equal to counted.
+// DecideElapsed adds passed seconds to a withdrawal, the grace period of a namespace's records that a zone's rules no
+// longer allow. At its end, the plan releases them. The plan is empty if the withdrawal is no longer equal to counted.
 func DecideElapsed(seen *law.Facts, place law.Place, namespace string, counted law.Withdrawal, passed int64, workID string,
 	now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
@@ -92,9 +92,8 @@ func DecideReleaseDone(seen *law.Facts, work *law.Work) law.Outcome {
 	})
 }
 
-// DecideEndingDone clears Ending once the keys of an ended zone are purged, so that a rule may delegate the zone again.
-// The plan's Work decides the zones waiting for the parent, or the objects waiting for the name. Plan.Zone is nil
-// unless the Zone still has Ending.
+// DecideEndingDone is the last step of a child zone's end. No rule delegated the zone any more, so the zone lost its
+// name, and its keys are purged. The plan clears Ending, so that a rule may delegate the zone again.
 func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -102,18 +101,20 @@ func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 		z := law.Get[law.Zone](r, law.ZoneKey(place.Namespace, place.Name))
 		last := law.Get[law.LastSerial](r, law.LastSerialKey(place.View, place.FQDN))
 		if z == nil || z.UID != place.UID || !z.Pending || !z.Ending {
-			return plan, nil
+			return plan, nil // deleted, or another server was faster
 		}
 
 		after := *z
 		after.Ending = false
 		plan.Zone = &law.ZoneChange{Zone: &after}
 		if last != nil && slices.ContainsFunc(last.From, func(o law.Origin) bool { return o.Zone == z.UID }) {
+			// No records are left to take over.
 			kept := *last
 			kept.From = nil
 			plan.Writes = []law.Write{{Key: law.LastSerialKey(place.View, place.FQDN), Value: &kept}}
 		}
 
+		// Decide the zones waiting for ZoneRef, or the objects waiting for the name.
 		scan := law.Scan{Kind: law.ScanPending, Target: z.ZoneRef}
 		if z.ZoneRef == nil {
 			scan = law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.WantedName, Exact: true}
@@ -125,8 +126,8 @@ func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 	})
 }
 
-// DecideCascadeDone removes the mark by which an unfinished cascade delays delivery of a zone. Plan.Zone is nil if the
-// mark is gone.
+// DecideCascadeDone removes the mark of a finished cascade (a change of many records in steps) from a zone. The mark
+// has delayed delivery to name servers. Plan.Zone is nil if the mark is gone.
 func DecideCascadeDone(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -141,8 +142,8 @@ func DecideCascadeDone(seen *law.Facts, place law.Place, id string) law.Outcome 
 	})
 }
 
-// DecideOverdue resumes delivery if unfinished cascades have delayed a zone for too long (BecomesOverdue). Cascades of
-// other namespaces then delay no delivery for law.Waiver seconds. Plan.Zone is nil if the zone is not overdue.
+// DecideOverdue resumes delivery of a zone if unfinished cascades have delayed it for too long (BecomesOverdue). For
+// law.Waiver seconds, cascades of other namespaces then delay no delivery. Plan.Zone is nil if the zone is not overdue.
 func DecideOverdue(seen *law.Facts, place law.Place, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}

@@ -315,8 +315,8 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 		}
 	}
 
-	// A cascade releases the child's Records. The parent's namespace caused and pays for this cascade. But only the
-	// child is unsettled meanwhile: many data of a child must not delay another zone.
+	// A cascade releases the child's Records. The parent's namespace caused and pays for this cascade. Only the
+	// child is unsettled meanwhile.
 	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
 
