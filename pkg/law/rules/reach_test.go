@@ -143,3 +143,24 @@ func TestRule_namesWhatItGivesLiterally_S4_21(t *testing.T) {
 		}
 	}
 }
+
+// A rule gives DS only to zones that it delegates.
+func TestDelegatesDS_onlyWhereItsRuleDelegates_S6_16(t *testing.T) {
+	parse := func(text string) []pattern.Pattern { return []pattern.Pattern{must.Get(pattern.Parse(text))(t)} }
+	s := &Set{Zone: example, OwnNamespace: "dns", Lists: [2][]Rule{{
+		{Namespaces: []string{"team"}, Zones: parse("_sip"), DS: false},
+		{Namespaces: []string{"team"}, Zones: parse("*"), DS: true},
+		{Namespaces: []string{"team"}, Zones: parse("_x.*"), DS: true},
+	}}}
+	for zone, want := range map[string][2]bool{ // delegated, with DS
+		"_sip.example.org.":   {true, false},
+		"_tcp.example.org.":   {false, false},
+		"dev.example.org.":    {true, true},
+		"_x.dev.example.org.": {true, true},
+	} {
+		n := name.MustParse(zone)
+		if got := [2]bool{s.DelegatesZone(n, "team"), s.DelegatesDS(n, "team")}; got != want {
+			t.Errorf("%s: delegated and with DS %v, want %v", zone, got, want)
+		}
+	}
+}

@@ -117,11 +117,20 @@ func (s *Set) HasSharedLiteralFor(owner name.Rel, namespace string) bool {
 // DelegatesZone reports whether a rule allows the namespace a zone n. If n is an underscore name of a tenant, the rule
 // must name the label literally.
 func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
+	return s.zoneRule(namespace, false, s.delegates(n, namespace))
+}
+
+// DelegatesDS reports whether such a rule has "ds: true".
+func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
+	return s.zoneRule(namespace, true, s.delegates(n, namespace))
+}
+
+func (s *Set) delegates(n name.Name, namespace string) func(pattern.Pattern) bool {
 	owner, ok := n.Rel(s.Zone)
 	if ok && namespace != s.OwnNamespace && Base(owner) != owner {
-		return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.NamesUnderscore(n, s.Zone) })
+		return func(p pattern.Pattern) bool { return p.NamesUnderscore(n, s.Zone) }
 	}
-	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, namespace) })
+	return func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, namespace) }
 }
 
 // AllowsZone is like DelegatesZone, without the patterns stopped by a reserved name at or above n.
@@ -130,25 +139,15 @@ func (s *Set) AllowsZone(n name.Name, namespace string) bool {
 	return ok && s.WithMinTail(s.MinTailFor(owner, namespace)).DelegatesZone(n, namespace)
 }
 
-func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
+func (s *Set) NamesZone(n name.Name, namespace string) bool {
+	return s.zoneRule(namespace, false, func(p pattern.Pattern) bool { return p.IsLiteralFor(n, s.Zone) })
+}
+
+func (s *Set) zoneRule(namespace string, withDS bool, matches func(pattern.Pattern) bool) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
-			return r.DS && r.CoversNamespace(namespace) && slices.ContainsFunc(r.Zones,
-				func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, namespace) })
+			return (r.DS || !withDS) && r.CoversNamespace(namespace) && slices.ContainsFunc(r.Zones, matches)
 		}) {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *Set) NamesZone(n name.Name, namespace string) bool {
-	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.IsLiteralFor(n, s.Zone) })
-}
-
-func (s *Set) zoneRule(namespace string, matches func(pattern.Pattern) bool) bool {
-	for _, rules := range s.Lists {
-		if slices.ContainsFunc(rules, func(r Rule) bool { return r.CoversNamespace(namespace) && slices.ContainsFunc(r.Zones, matches) }) {
 			return true
 		}
 	}
