@@ -239,8 +239,8 @@ func Meaning(t rdata.Type, data []string) []string {
 	return sorted(data)
 }
 
-// permitWrite returns an error unless set may replace present. A removal of an RRset with values of others becomes a
-// write of the others' values.
+// permitWrite returns an error unless set may replace present, the data in the zone. written are the versions of the
+// data that this server noted. A removal of an RRset with values of others becomes a write of the others' values.
 func permitWrite(set *protocol.RRset, present []string, ttl uint32, written [][]string) error {
 	present = sorted(present)
 	if len(present) == 0 {
@@ -261,10 +261,10 @@ func permitWrite(set *protocol.RRset, present []string, ttl uint32, written [][]
 		return slices.ContainsFunc(written, func(data []string) bool { return slices.Contains(data, value) })
 	})
 	switch len(foreign) {
-	case len(present):
+	case len(present): // all are others'
 		return protocol.Refuse(protocol.CodeRecordNotFound, "%s %s: the data there are another client's, and are kept",
 			set.Name, set.Type)
-	case 0:
+	case 0: // all are ours
 		return nil
 	}
 	set.Data, set.TTL = foreign, ttl
