@@ -60,7 +60,7 @@ func newReading(config *rest.Config, asked, own string) (*reading, error) {
 	return r, nil
 }
 
-// readOnly is a RoundTripper that rejects requests to change an object (C1).
+// readOnly is a RoundTripper that rejects requests to change an object.
 type readOnly struct{ next http.RoundTripper }
 
 func (t readOnly) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -129,7 +129,7 @@ var errAbsent = errors.New("not found")
 // lack is a missing right or, with a Reason, another error of a read.
 type lack struct{ Verb, Resource, Namespace, Reason string }
 
-// Error names no object if a right is missing (C5).
+// Error names no object if a right is missing.
 func (l *lack) Error() string {
 	if l.Reason != "" {
 		return fmt.Sprintf("%s could not be read: %s", l.Resource, l.Reason)

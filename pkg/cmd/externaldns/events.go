@@ -109,7 +109,7 @@ func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candi
 	}
 	defer t.reporting.Unlock()
 
-	// Leave out the Events that were written recently.
+	// Leave out the recent Events.
 	recent := map[string]*cache.LRUExpireCache{}
 	fresh := slices.DeleteFunc(candidates, func(c externaldns.Candidate) bool {
 		namespace := c.Resource.Namespace

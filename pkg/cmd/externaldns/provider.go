@@ -39,7 +39,7 @@ import (
 const (
 	// workers bounds concurrent requests, and restWorkers the dry runs after the answer.
 	workers, restWorkers = 64, 4
-	// An answer waits for the verdicts of fairShare candidates of each namespace. No more Events are written in a cycle.
+	// An answer waits for the verdicts of fairShare candidates of each namespace. No more Events are written in a call.
 	fairShare     = 64
 	maxRemembered = 1 << 16
 	// Refusals are cached briefly, because a rule may change, and admissions until external-dns sends the change.
@@ -188,7 +188,7 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 	if c.Asker != "" {
 		expiry = refusedTime // the object may change without external-dns
 	}
-	// external-dns joins the targets of several objects: keep those that the candidate's object has.
+	// external-dns joins the targets of several objects: keep the targets of the candidate's object.
 	if c.Asker != "" || len(c.Endpoint.Targets) > 1 {
 		texts, err := p.readTexts(ctx, &c)
 		unserved := errors.Is(err, errNoKind) || apierrors.IsNotFound(err) && apierrors.IsUnexpectedServerError(err)
@@ -296,7 +296,7 @@ type failure struct {
 	err       error
 }
 
-// applyChanges writes the changes that external-dns sent, and continues after failures. It returns refused changes as
+// applyChanges writes the changes of external-dns, and continues after failures. It returns refused changes as
 // refused. Only invalid endpoints and changes without an answer are an error, because external-dns then repeats the
 // cycle for all objects.
 func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (refused []externaldns.Candidate, err error) {
@@ -396,8 +396,8 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 	return all, refused, wrong
 }
 
-// writeChange writes a change, or dry-runs it. If it replaces a type, for example a CNAME by an A, the name always has a
-// type, because both are written in a transaction.
+// writeChange writes a change, or dry-runs it. A type that replaces another, for example an A a CNAME, is written with
+// the removal in a transaction, so that the name always has a type.
 func (p *provider) writeChange(ctx context.Context, s externaldns.Existing, x *change, dry []string) (failed []failure) {
 	writer := rrsets.Writer{Client: p.records, Namespace: x.namespace, Manager: externaldns.FieldManager, DryRun: dry}
 	write := func(c *externaldns.Candidate, changes ...rrsets.Change) {

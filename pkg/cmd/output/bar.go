@@ -45,7 +45,6 @@ func (b *Bar) Write(octets []byte) (int, error) {
 	return len(octets), nil
 }
 
-// Set sets the number of parts done, and of all parts; 0 if unknown.
 func (b *Bar) Set(done, of int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

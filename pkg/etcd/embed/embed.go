@@ -253,7 +253,7 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.Dir = dir
 	client := url.URL{Scheme: "unix", Path: m.endpoint[len("unix://"):]}
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	// A sole member advertises a peer address without a listener (E3).
+	// A sole member advertises a peer address without a listener.
 	c.ListenPeerUrls = nil
 	c.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: strings.TrimPrefix(solePeer, "http://")}}
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
