@@ -28,7 +28,7 @@ type Shared struct {
 
 	mu        sync.Mutex // guards the fields below
 	file      *os.File
-	notedData map[rrsetID][][]string
+	notedData map[rrsetID][][]string // as in the file
 	zoneLocks map[name.Name]*sync.Mutex
 }
 

@@ -31,7 +31,7 @@ const (
 	searchPause = 50 * time.Millisecond
 )
 
-// reading reads objects for the pages, with the rights of the user. It changes no object.
+// reading reads objects for the pages, with the rights of the user.
 type reading struct {
 	config  *rest.Config
 	objects versioned.Interface
@@ -79,7 +79,8 @@ func (r *reading) scope() []string {
 	return r.namespaces
 }
 
-// readEntries repeats a search that the server ended early, with its continue token, for about searchTime.
+// readEntries reads up to most entries of a zone. The server ends long searches early, so readEntries continues by
+// the token of the answer, for about searchTime.
 func (r *reading) readEntries(ctx context.Context, zone types.NamespacedName, most int, parameters map[string]string) (
 	*v1alpha1.ZoneEntries, error) {
 	all, next := &v1alpha1.ZoneEntries{}, parameters["continue"]

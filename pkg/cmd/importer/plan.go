@@ -25,7 +25,6 @@ import (
 	"kubi.zone/kubizone/pkg/load"
 )
 
-// ErrChanges is returned if an apply would change something.
 var ErrChanges = program.No("")
 
 type Planner struct {

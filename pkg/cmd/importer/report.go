@@ -157,7 +157,7 @@ func (r *Plan) completeZone(ctx context.Context, client versioned.Interface, z *
 	return err
 }
 
-// listClasses returns the reason in unknown if default classes are unreadable.
+// listClasses returns the classes of a zone, or the default classes. If they are unreadable, unknown says why.
 func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (names []string, unknown string,
 	err error) {
 	names = []string{}

@@ -27,7 +27,7 @@ type Bar struct {
 	waitGroup   sync.WaitGroup
 }
 
-// StartBar begins a bar on stderr, visible after two seconds. The caller calls End.
+// StartBar begins a bar on stderr, visible after two seconds.
 func StartBar(stderr io.Writer, label string) *Bar {
 	b := &Bar{label: label, stop: make(chan struct{})}
 	to, ok := stderr.(*Writer)
