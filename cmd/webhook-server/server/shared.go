@@ -48,7 +48,8 @@ type note struct {
 	Data [][]string `json:"data"`
 }
 
-// NewShared reads or creates the file at path, and compacts it. No other process may use the file.
+// NewShared reads or creates the file at path, and compacts the file to a line for each RRset. No other process may use
+// the file.
 func NewShared(backend Backend, path string) (*Shared, error) {
 	s := &Shared{Backend: backend, notedData: map[rrsetID][][]string{}, zoneLocks: map[name.Name]*sync.Mutex{}}
 	text, err := os.ReadFile(path)

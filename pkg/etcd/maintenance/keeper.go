@@ -98,7 +98,7 @@ func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegi
 	}
 }
 
-// Run maintains etcd until ctx ends.
+// Run maintains etcd until ctx ends. Errors are only logged.
 func (k *Keeper) Run(ctx context.Context) error {
 	for {
 		full, err := k.checkMembers(ctx)
