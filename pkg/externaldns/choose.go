@@ -191,7 +191,7 @@ func (c *Candidate) KeepTargets(texts []string) {
 	case len(r.Spec.Values) > 0:
 		c.Record = r
 	case c.Asker != "":
-		c.Err = errUnknown // the object has the name, but no value
+		c.Err = errUnknown // named, without any of the values
 	}
 	c.Asker = ""
 }
@@ -383,7 +383,7 @@ func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, w
 		return // deleted first
 	}
 
-	// Refuse all but the object that has the Record.
+	// Refuse the others, unless they want the same Record.
 	holder := findHolder(current, formed)
 	for _, c := range formed {
 		if c != holder && (c.Namespace != current.Namespace || !matches(current, c.Record)) {
