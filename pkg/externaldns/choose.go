@@ -87,6 +87,8 @@ func (c *Candidate) makeRecord(m Mapping) {
 
 type pointer struct{ reverse, host name.Name }
 
+// findSources maps an address's reverse name and its host to the object that wants the address, or to none if the
+// endpoint has targets of several objects.
 func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {
@@ -111,7 +113,7 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 			from := resource
 			switch {
 			case slices.Contains(values, address.String()):
-				from = holder
+				from = holder // of the existing Record
 			case len(e.Targets) > 1:
 				from = Resource{}
 			}
@@ -125,8 +127,8 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 	return sources
 }
 
-// sharePointer splits a PTR endpoint of --create-ptr by the namespaces of its targets' objects, because external-dns
-// names no object for the endpoint.
+// sharePointer splits a PTR endpoint by the namespaces of its targets' objects. external-dns derives such endpoints
+// from addresses (--create-ptr), and names no object. A target of an unknown object is left out.
 func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contract.Endpoint {
 	key, _ := e.Key() // an invalid name has no hosts
 	if _, known := ReadResource(e); known || key.Type != rdata.PTR {
@@ -170,9 +172,8 @@ func reverseName(address netip.Addr) name.Name {
 }
 
 // KeepTargets removes the values that the candidate's own object does not have, because external-dns joins the targets
-// of several objects. texts are all texts of the object. If they contain none of the values, all are kept. If Asker is
-// set, Record becomes nil if the texts do not contain the name, and Err becomes errUnknown if they contain the name
-// without a value.
+// of several objects. texts are all texts of the object. Without Asker, if they contain none of the values, all are
+// kept.
 func (c *Candidate) KeepTargets(texts []string) {
 	kept, named := map[string]bool{}, false
 	for _, text := range texts {
@@ -186,11 +187,11 @@ func (c *Candidate) KeepTargets(texts []string) {
 	r.Spec.Values = slices.DeleteFunc(r.Spec.Values, func(value string) bool { return !kept[strings.ToLower(value)] })
 	switch {
 	case c.Asker != "" && !named:
-		c.Record = nil
+		c.Record = nil // the object has withdrawn the name
 	case len(r.Spec.Values) > 0:
 		c.Record = r
 	case c.Asker != "":
-		c.Err = errUnknown
+		c.Err = errUnknown // named, without any of the values
 	}
 	c.Asker = ""
 }
@@ -308,7 +309,7 @@ var (
 func (s Existing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, reported []Candidate) {
 	x := choice{answer: []*contract.Endpoint{}, unadmitted: map[place]bool{}}
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {
-		var formed []*Candidate
+		var formed []*Candidate // with a Record to write
 		withdrawn := false
 		for _, c := range wanted[key] {
 			if c.Record != nil {
@@ -357,6 +358,7 @@ func (x *choice) accept(c *Candidate) {
 	x.answer = append(x.answer, e)
 }
 
+// chooseNew gives an RRset without a Record to the first admitted candidate.
 func (x *choice) chooseNew(formed []*Candidate) {
 	for i, c := range formed {
 		if c.Admitted {
@@ -381,6 +383,7 @@ func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, w
 		return // deleted first
 	}
 
+	// Refuse the others, unless they want the same Record.
 	holder := findHolder(current, formed)
 	for _, c := range formed {
 		if c != holder && (c.Namespace != current.Namespace || !matches(current, c.Record)) {
@@ -399,6 +402,7 @@ func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, w
 		x.report(holder, holder.stayReason)
 	}
 
+	// The holder may change the Record. Otherwise the Record stays.
 	if holder != nil && holder.Admitted && !matches(current, holder.Record) {
 		x.accept(holder)
 		return

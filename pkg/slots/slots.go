@@ -11,6 +11,7 @@ import (
 )
 
 type Slots struct {
+	// perClient is the share of each client in the total slots. Clients beyond their share take the spare slots.
 	total, perClient, spare int
 
 	mu         sync.Mutex
@@ -51,21 +52,21 @@ func (s *Slots) WithSpare(spare int) *Slots {
 	return s
 }
 
-// Take returns a slot, or nil and a channel closed when the next slot is freed. A client with a full share gets only
-// spare slots. For others, if all are taken, Take frees the oldest slot and calls its cut, for example to close a
-// connection. If that slot has no cut, the result is nil.
+// Take returns a slot, or nil and a channel that is closed when the next slot is freed. A client with a full share gets
+// only spare slots. For others, if all are taken, Take frees the oldest slot and calls its cut, for example to close a
+// connection; without a cut the result is nil.
 func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	within := s.takenBy[client] < s.perClient
+	withinShare := s.takenBy[client] < s.perClient
 	switch {
-	case !within && s.spareTaken >= s.spare:
+	case !withinShare && s.spareTaken >= s.spare:
 		return nil, s.freed
-	case !within:
+	case !withinShare:
 		s.spareTaken++
 	}
 
-	for within && s.order.Len()-s.spareTaken >= s.total { // a cut spare slot makes no room, so continue
+	for withinShare && s.order.Len()-s.spareTaken >= s.total { // a cut spare slot makes no room, so continue
 		oldest := s.order.Front().Value.(*Slot)
 		if oldest.cut == nil {
 			return nil, s.freed

@@ -42,8 +42,9 @@ func Within(ctx context.Context, span trace.Span) context.Context {
 	return trace.ContextWithSpan(ctx, span)
 }
 
-// StartCaused starts a child of the first of causes (traceparents) with links to all. Without causes or a provider it
-// returns ctx and None.
+// StartCaused starts the span of work that earlier writes caused. causes are the traceparents of the writes: the span
+// is a child of the first, with links to at most MaxCauses. Without a provider or a valid cause, the result is ctx and
+// None.
 func StartCaused(ctx context.Context, provider trace.TracerProvider, name string, causes []string, options ...trace.SpanStartOption) (
 	context.Context, trace.Span) {
 	if provider == nil || len(causes) == 0 {
@@ -51,8 +52,8 @@ func StartCaused(ctx context.Context, provider trace.TracerProvider, name string
 	}
 	var links []trace.Link
 	for _, cause := range causes[:min(len(causes), MaxCauses)] {
-		if of := read(cause); of.IsValid() {
-			links = append(links, trace.Link{SpanContext: of})
+		if parent := read(cause); parent.IsValid() {
+			links = append(links, trace.Link{SpanContext: parent})
 		}
 	}
 	if len(links) == 0 {

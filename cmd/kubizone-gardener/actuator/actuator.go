@@ -59,29 +59,24 @@ type actuator struct {
 	options Options
 }
 
-// Reconcile writes the Record and waits for its delivery.
 func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord,
 	_ *extensionscontroller.Cluster) error {
 	return a.retryLater(a.reconcileRecord(ctx, log, dns))
 }
 
-// Restore takes over the Record after a migration from another seed.
 func (a *actuator) Restore(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord,
 	cluster *extensionscontroller.Cluster) error {
 	return a.Reconcile(ctx, log, dns, cluster)
 }
 
-// Migrate leaves the Record to the next seed.
 func (a *actuator) Migrate(context.Context, logr.Logger, *extensionsv1alpha1.DNSRecord, *extensionscontroller.Cluster) error {
 	return nil
 }
 
-// Delete removes the Record and waits until it is gone.
 func (a *actuator) Delete(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord, _ *extensionscontroller.Cluster) error {
 	return a.retryLater(a.removeRecord(ctx, log, dns))
 }
 
-// ForceDelete tries to remove the Record, and returns nil even if this fails.
 func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord,
 	_ *extensionscontroller.Cluster) error {
 	ctx, cancel := context.WithTimeout(ctx, a.options.CallTimeout)
@@ -126,8 +121,8 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	return a.waitReady(ctx, to.client.KubizoneV1alpha1().Records(record.Namespace), record, timeout)
 }
 
-// recordProgress clears the last error after a change of the Record, because gardenlet gives up on an object with an
-// error.
+// recordProgress writes the Record's Zone into the status. After a write of the Record, it clears the last error,
+// because gardenlet gives up on an object with an error.
 func (a *actuator) recordProgress(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record, written bool) error {
 	zone, lastError := zoneForStatus(dns, record), dns.Status.LastError
 	if written {

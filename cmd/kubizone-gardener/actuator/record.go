@@ -88,18 +88,18 @@ func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record,
 	return record, nil
 }
 
-// zoneForStatus returns the Record's Zone for status.zone. Without spec.zone, the first Zone stays. A value without the
-// prefix is from another provider.
+// zoneForStatus returns the value of status.zone: the Record's Zone, with zonePrefix. Without spec.zone, the first Zone
+// stays. A value without the prefix is from another provider, and is replaced.
 //
 // status.zone does not become a zoneRef. The server allows only the longest enclosing Zone (S2.1), so a zoneRef would
 // be invalid after a split of the Zone.
 func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *string {
-	zone, in := dns.Status.Zone, record.Status.ZoneRef
-	chosen := zone != nil && strings.HasPrefix(*zone, zonePrefix)
-	if in == nil || chosen && (dns.Spec.Zone == nil || *dns.Spec.Zone == "") {
+	zone, current := dns.Status.Zone, record.Status.ZoneRef
+	ours := zone != nil && strings.HasPrefix(*zone, zonePrefix)
+	if current == nil || ours && (dns.Spec.Zone == nil || *dns.Spec.Zone == "") {
 		return zone
 	}
-	if name := zonePrefix + in.Namespace + "/" + in.Name; !chosen || *zone != name {
+	if name := zonePrefix + current.Namespace + "/" + current.Name; !ours || *zone != name {
 		return &name
 	}
 	return zone

@@ -109,7 +109,7 @@ type task struct {
 	contract.Key
 	index   int
 	set     protocol.RRset
-	wish    *contract.Endpoint // nil for a removal
+	wish    *contract.Endpoint // to write; nil for a removal
 	lossErr error
 }
 
@@ -125,6 +125,7 @@ type round struct {
 // Apply writes the differences, and checks the provider's listing. Missing RRsets are sent again in smaller parts,
 // finally alone. If an RRset occurs twice, the last counts.
 func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
+	// last has the last index of each RRset, and written the names of RRsets with data.
 	r := &round{zone: zone, results: make([]error, len(sets))}
 	last, written := map[contract.Key]int{}, map[name.Name]bool{}
 	for at, set := range sets {
@@ -347,6 +348,7 @@ func (b *Backend) adjustWishes(ctx context.Context, r *round, tasks []*task) (ke
 	if _, err := b.callProvider(ctx, http.MethodPost, "adjustendpoints", wishes, &adjusted); err != nil {
 		return tasks, err
 	}
+	// Keep the removals, and the tasks whose adjusted endpoint means the requested data.
 	forms := map[name.Name][]contract.Endpoint{}
 	for _, e := range adjusted {
 		owner, _ := contract.ParseName(e.DNSName) // the root if invalid; no task has the root

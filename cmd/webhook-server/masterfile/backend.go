@@ -190,6 +190,7 @@ func (s *bisection) bisectSets(ctx context.Context, which []int) (refused []int,
 		s.results[good[0]] = protocol.Refuse(protocol.CodeInvalidRecord, "%v", fault)
 		return good, nil
 	}
+	// The check fails for the sets together: try both halves.
 	first, err := s.bisectSets(ctx, good[:len(good)/2])
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ type Shared struct {
 
 	mu        sync.Mutex // guards the fields below
 	file      *os.File
-	notedData map[rrsetID][][]string
+	notedData map[rrsetID][][]string // as in the file
 	zoneLocks map[name.Name]*sync.Mutex
 }
 
@@ -48,7 +48,8 @@ type note struct {
 	Data [][]string `json:"data"`
 }
 
-// NewShared reads or creates the file at path, and compacts it. No other process may use the file.
+// NewShared reads or creates the file at path, and compacts the file to a line for each RRset. No other process may use
+// the file.
 func NewShared(backend Backend, path string) (*Shared, error) {
 	s := &Shared{Backend: backend, notedData: map[rrsetID][][]string{}, zoneLocks: map[name.Name]*sync.Mutex{}}
 	text, err := os.ReadFile(path)
@@ -239,8 +240,8 @@ func Meaning(t rdata.Type, data []string) []string {
 	return sorted(data)
 }
 
-// permitWrite returns an error unless set may replace present. A removal of an RRset with values of others becomes a
-// write of the others' values.
+// permitWrite returns an error unless set may replace present, the data in the zone. written are the versions of the
+// data that this server noted. A removal of an RRset with values of others becomes a write of the others' values.
 func permitWrite(set *protocol.RRset, present []string, ttl uint32, written [][]string) error {
 	present = sorted(present)
 	if len(present) == 0 {
@@ -261,10 +262,10 @@ func permitWrite(set *protocol.RRset, present []string, ttl uint32, written [][]
 		return slices.ContainsFunc(written, func(data []string) bool { return slices.Contains(data, value) })
 	})
 	switch len(foreign) {
-	case len(present):
+	case len(present): // all are others'
 		return protocol.Refuse(protocol.CodeRecordNotFound, "%s %s: the data there are another client's, and are kept",
 			set.Name, set.Type)
-	case 0:
+	case 0: // all are ours
 		return nil
 	}
 	set.Data, set.TTL = foreign, ttl

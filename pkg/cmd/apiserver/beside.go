@@ -140,7 +140,8 @@ func (p *linePrefix) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// runSubcommands returns an error only if a sub-command does not stop (process.ErrUnfinished).
+// runSubcommands runs the sub-commands beside the API server until ctx ends, each again after a failure. The only error
+// is process.ErrUnfinished, of a sub-command whose work does not stop.
 func (o *Options) runSubcommands(ctx context.Context, server *apiserver.Server, views *zoneview.Set) error {
 	if server.WaitForAPI(ctx) != nil {
 		return nil

@@ -16,11 +16,12 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// keepMember refuses all requests, but runs the etcd member although this program cannot read the store, because other
-// members may need the quorum.
+// keepMember is for a store in a format that this program cannot read, for example after the upgrade of another server.
+// The etcd member runs on, because the others may need the vote for a quorum. All requests are refused.
 func (o *Options) keepMember(ctx context.Context, why error) error {
 	klog.Errorf("This server answers no requests any more: %v. Its member of etcd, %s, runs on until another version replaces this program",
 		why, o.Member.Cluster.MemberName)
+	// Serve the refusals at the same address.
 	if listener := o.SecureServing.Listener; listener != nil {
 		if at, ok := listener.Addr().(*net.TCPAddr); ok {
 			o.SecureServing.BindPort = at.Port

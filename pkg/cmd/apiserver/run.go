@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Run serves until ctx ends or a part fails (P3). It returns nil if only ctx ended. The options must be completed and
+// Run serves until ctx ends or a part fails. It returns nil if only ctx ended. The options must be completed and
 // validated.
 func (o *Options) Run(ctx context.Context) error {
 	outer := ctx
@@ -45,6 +45,7 @@ func (o *Options) Run(ctx context.Context) error {
 			return stopped(outer, err)
 		}
 		defer release()
+		// A failed member stops the other parts.
 		go func() {
 			select {
 			case <-member.Failed():

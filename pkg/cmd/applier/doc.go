@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package applier is the command kubectl kubizone apply. It creates, changes and deletes several Records of a zone by
-// one ChangeSet, a request that the API server executes in a single transaction.
+// a ChangeSet, a request that the API server executes in a single transaction.
 //
 // Guarantees:
 //

@@ -21,7 +21,7 @@ const (
 	maxConnsPerAddress = 32
 )
 
-// listener closes the oldest newcomer beyond maxConns (B6).
+// listener closes the oldest newcomer beyond maxConns.
 type listener struct {
 	net.Listener
 	newcomers, clients *slots.Slots
@@ -61,7 +61,6 @@ type connection struct {
 	authenticated bool
 }
 
-// Close also frees the slot.
 func (c *connection) Close() error {
 	err := c.Conn.Close()
 	c.mu.Lock()

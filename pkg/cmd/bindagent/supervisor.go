@@ -37,9 +37,10 @@ type supervisor struct {
 	// probe is an address, open while named answers. The readiness probe of Kubernetes connects there.
 	probe string
 	// nameserver is the address of named, health the URL for requests about the agent's health.
-	nameserver, health      string
+	nameserver, health string
+	// command returns the command of the child process.
 	command                 func(ctx context.Context) *exec.Cmd
-	healthPause, namedPause time.Duration
+	healthPause, namedPause time.Duration // between checks of the agent, and of named
 	logger                  *slog.Logger
 }
 
@@ -150,8 +151,8 @@ func (s *supervisor) askHealth(ctx context.Context) error {
 	return nil
 }
 
-// watchNamed keeps the port of the readiness probe open while named answers. The kernel accepts connections even if
-// this process hangs, so the pod stays in the Service.
+// watchNamed keeps the port of the readiness probe open while named answers, and closes it after maxFailures failures.
+// The kernel accepts connections even if this process hangs, so the pod stays in the Service.
 func (s *supervisor) watchNamed(ctx context.Context) {
 	var open net.Listener
 	closeProbe := func() {

@@ -57,7 +57,6 @@ func newDoor(host, file string, report func(format string, args ...any)) *door {
 		sessions: map[[sha256.Size]byte]string{}}
 }
 
-// renew replaces the token, in the file too, and returns the address with the new token.
 func (d *door) renew() (address string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -72,8 +72,8 @@ func (s *source) followList(ctx context.Context, r *reading, changed func()) *la
 	return nil
 }
 
-// findUnfollowed returns a missing right that leaves the page stale, or nil. A list may be forbidden if another list of
-// the same resource is followed.
+// findUnfollowed returns a missing right that leaves the page stale, or nil. lacks[i] is the right that is missing for
+// sources[i], or nil. A list may be forbidden if another list of the same resource is followed.
 func findUnfollowed(sources []source, lacks []*lack) *lack {
 	listed := map[string]bool{}
 	for i := range sources {

@@ -95,8 +95,8 @@ func readHistory(ctx context.Context, r *reading, zone *v1alpha1.Zone, asked url
 	return part
 }
 
-// nameIn parses a name. A name within the zone is absolute even without a final dot, otherwise it is relative to the
-// apex.
+// nameIn parses a name, absolute if within the zone, otherwise relative to the apex. In zone example.org, "www" and
+// "www.example.org" are the same name.
 func nameIn(text string, zone *v1alpha1.Zone) (at name.Name, err error) {
 	if text == "" {
 		return at, nil

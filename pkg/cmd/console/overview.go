@@ -27,7 +27,6 @@ type overview struct {
 
 func (o *overview) More() int64 { return o.Zones - int64(len(o.First)) }
 
-// Most returns the limit of a Partial list.
 func (o *overview) Most() int { return overviewMost }
 
 type overviewPart struct {

@@ -31,7 +31,7 @@ const (
 	searchPause = 50 * time.Millisecond
 )
 
-// reading reads objects for the pages, with the rights of the user. It changes no object.
+// reading reads objects for the pages, with the rights of the user.
 type reading struct {
 	config  *rest.Config
 	objects versioned.Interface
@@ -60,7 +60,7 @@ func newReading(config *rest.Config, asked, own string) (*reading, error) {
 	return r, nil
 }
 
-// readOnly is a RoundTripper that rejects requests to change an object (C1).
+// readOnly is a RoundTripper that rejects requests to change an object.
 type readOnly struct{ next http.RoundTripper }
 
 func (t readOnly) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -79,7 +79,8 @@ func (r *reading) scope() []string {
 	return r.namespaces
 }
 
-// readEntries repeats a search that the server ended early, with its continue token, for about searchTime.
+// readEntries reads up to most entries of a zone. The server ends long searches early, so readEntries continues by
+// the token of the answer, for about searchTime.
 func (r *reading) readEntries(ctx context.Context, zone types.NamespacedName, most int, parameters map[string]string) (
 	*v1alpha1.ZoneEntries, error) {
 	all, next := &v1alpha1.ZoneEntries{}, parameters["continue"]
@@ -129,7 +130,7 @@ var errAbsent = errors.New("not found")
 // lack is a missing right or, with a Reason, another error of a read.
 type lack struct{ Verb, Resource, Namespace, Reason string }
 
-// Error names no object if a right is missing (C5).
+// Error names no object if a right is missing.
 func (l *lack) Error() string {
 	if l.Reason != "" {
 		return fmt.Sprintf("%s could not be read: %s", l.Resource, l.Reason)

@@ -161,7 +161,6 @@ func recordRowOf(record *v1alpha1.Record) *recordRow {
 	return row
 }
 
-// States returns all filters but the first, which selects all Records.
 func (p *recordsPage) States() []recordFilter { return recordFilters[1:] }
 
 func (p *recordsPage) Where() string {

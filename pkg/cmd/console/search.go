@@ -84,7 +84,6 @@ func (p *searchPage) searchZone(ctx context.Context, r *reading, zone *zoneRow, 
 	return list.Metadata.Continue
 }
 
-// Commands find the Records of a whole name, an address or a prefix.
 func (p *searchPage) Commands() []string {
 	if _, is := find.ParsePrefix(p.Search); is || strings.Contains(p.Search, ".") {
 		return []string{command("kubectl", "kubizone", "who", p.Search)}

@@ -165,7 +165,7 @@ func (s *site) renderLive(r *http.Request, v *view, form string) ([]byte, error)
 	return render(v.page, "part", s.dataOf(r, v, form))
 }
 
-// render executes a template and escapes control and format characters in its output (C4).
+// render executes a template and escapes control and format characters in its output.
 func render(page *template.Template, name string, data any) ([]byte, error) {
 	var text bytes.Buffer
 	err := page.ExecuteTemplate(terminal.NewWriter(&text), name, data)

@@ -16,7 +16,6 @@ import (
 // state is a word, for example "stalled", and a Kind (ok, waits, fails or off) with a sign and a colour.
 type state struct{ Kind, Word string }
 
-// Sign returns a symbol of the kind for readers without colours.
 func (s state) Sign() string {
 	return map[string]string{"ok": "✓", "waits": "…", "fails": "✗", "off": "‖"}[s.Kind]
 }

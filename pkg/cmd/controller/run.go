@@ -75,8 +75,8 @@ func (c *Config) Run(ctx context.Context) error {
 	// them, zones, Lease and Events live as long as outlasting.
 	return w.Process.Run(ctx, func(running, outlasting context.Context) error {
 		// A server without Leases is standalone, and has a controller of its own. Other errors may be temporary.
-		if _, err := w.cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(
-			err) {
+		_, err := w.cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String())
+		if apierrors.IsNotFound(err) {
 			return errStandalone
 		}
 

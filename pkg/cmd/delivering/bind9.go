@@ -28,7 +28,8 @@ const (
 	serversTimeout = 10 * time.Second
 )
 
-// newBind9 omits the servers from the target, because they change at any time.
+// newBind9 makes the provider of a class with BIND servers. The target omits the servers, because they change at any
+// time.
 func (s Sources) newBind9(of *v1alpha1.DNSClass, _ secrets.GetFunc) (delivery.Provider, string, error) {
 	block := of.Spec.Bind9
 	servers := &readServers{class: of, sources: s}

@@ -34,7 +34,6 @@ type Sources struct {
 	Keys *transferclass.Keys
 }
 
-// ListServers implements class.Config.Servers.
 func (s Sources) ListServers(of *v1alpha1.DNSClass) []string {
 	if of.Spec.Bind9 == nil {
 		return nil

@@ -125,7 +125,6 @@ func findAll(arguments []string) (*foundRules, error) {
 	return found, nil
 }
 
-// addRules adds rules, to print only their first words.
 func (f *foundRules) addRules(rules []foundRule) {
 	for _, r := range rules {
 		r.inShort = true

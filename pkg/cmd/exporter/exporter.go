@@ -118,7 +118,6 @@ func (m manifest) asWritten() (map[string]any, error) {
 	return content, err
 }
 
-// writeManifests writes documents of YAML, or a List as JSON.
 func writeManifests(out *bufio.Writer, manifests []manifest, asList bool) error {
 	items := make([]map[string]any, len(manifests))
 	for i, m := range manifests {

@@ -50,7 +50,8 @@ type reporter struct {
 	objects   dynamic.Interface
 	events    eventsclient.EventsV1Interface
 	reporting sync.Mutex
-	recent    *cache.LRUExpireCache
+	// recent maps a namespace to the cache of its recent Events.
+	recent *cache.LRUExpireCache
 }
 
 // readObject removes managed fields and last-applied configuration, which may have former values.
@@ -99,14 +100,16 @@ func appendTexts(to []string, value any) []string {
 	return to
 }
 
-// reportAll writes an Event for each refused change. client-go's recorder is not used, because it would merge Events
-// about different names of an object.
+// reportAll writes Events about refused changes to their source objects: at most fairShare for a namespace in a call,
+// and the same Event again only after repeatTime. A call during another call does nothing; the next cycle of
+// external-dns reports the rest. client-go's recorder would merge Events about different names of an object.
 func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candidate) {
 	if !t.reporting.TryLock() {
 		return
 	}
 	defer t.reporting.Unlock()
 
+	// Leave out the recent Events.
 	recent := map[string]*cache.LRUExpireCache{}
 	fresh := slices.DeleteFunc(candidates, func(c externaldns.Candidate) bool {
 		namespace := c.Resource.Namespace
@@ -124,20 +127,22 @@ func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candi
 
 	orderFairly(fresh, func(c externaldns.Candidate) string { return c.Resource.Namespace })
 
+	// Write the first of each namespace. A failed write is tried again after refusedTime, except for a kind of object
+	// that is never read.
 	counts := map[string]int{}
 	for _, c := range fresh {
-		if counts[c.Resource.Namespace]++; ctx.Err() != nil || counts[c.Resource.Namespace] > minShare {
+		if counts[c.Resource.Namespace]++; ctx.Err() != nil || counts[c.Resource.Namespace] > fairShare {
 			continue
 		}
-		note, good := noteOf(&c), repeatTime
+		note, expiry := noteOf(&c), repeatTime
 		klog.V(1).InfoS("told", "object", c.Resource.String(), "why", note)
 		if err := t.writeEvent(ctx, &c, note); err != nil {
 			klog.V(1).InfoS("cannot write an event", "object", c.Resource.String(), "err", err)
 			if !errors.Is(err, errNoKind) {
-				good = refusedTime
+				expiry = refusedTime
 			}
 		}
-		recent[c.Resource.Namespace].Add(c.Resource.String()+"|"+note, true, good)
+		recent[c.Resource.Namespace].Add(c.Resource.String()+"|"+note, true, expiry)
 	}
 }
 

@@ -39,8 +39,8 @@ import (
 const (
 	// workers bounds concurrent requests, and restWorkers the dry runs after the answer.
 	workers, restWorkers = 64, 4
-	// An answer waits for the verdicts of minShare candidates, or more, per namespace.
-	minShare      = 64
+	// An answer waits for the verdicts of fairShare candidates of each namespace. No more Events are written in a call.
+	fairShare     = 64
 	maxRemembered = 1 << 16
 	// Refusals are cached briefly, because a rule may change, and admissions until external-dns sends the change.
 	refusedTime, admittedTime = time.Minute, 10 * time.Minute
@@ -53,7 +53,7 @@ type provider struct {
 	local   coordinationclient.LeasesGetter
 	*reporter
 	lastSnapshot *snapshot
-	verdicts     *cache.LRUExpireCache
+	verdicts     *cache.LRUExpireCache // decided candidates, by keyOf
 	user         string
 }
 
@@ -62,7 +62,7 @@ type snapshot struct {
 	// writable is true for a namespace of this cluster if Records may be written there; nil means all.
 	writable map[string]bool
 	readAt   time.Time
-	answered bool
+	answered bool // external-dns has received the endpoints
 }
 
 func (p *provider) readExisting(ctx context.Context) (*snapshot, error) {
@@ -89,6 +89,8 @@ func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1
 	} else if all, err := p.records.Records(metav1.NamespaceAll).List(ctx, options); !apierrors.IsForbidden(err) {
 		return all.Items, err
 	}
+
+	// Lists of all namespaces are forbidden or would have other clusters' Records: list each namespace.
 	namespaces, err := p.central.CoreV1().Namespaces().List(ctx, ofCluster)
 	if err != nil {
 		return nil, err
@@ -109,6 +111,7 @@ func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+
 	found.writable = map[string]bool{}
 	for i, list := range lists {
 		if found.writable[namespaces.Items[i].Name] = list != nil; list != nil {
@@ -179,19 +182,21 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- s
 	workqueue.ParallelizeUntil(ctx, restWorkers, len(all)-share, func(i int) { p.decideOne(ctx, a, *all[share+i]) })
 }
 
+// decideOne stores the verdict about a candidate, or none after a temporary error.
 func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.Candidate) {
-	key, good := keyOf(a, &c), admittedTime
+	key, expiry := keyOf(a, &c), admittedTime
 	if c.Asker != "" {
-		good = refusedTime // the object may change without external-dns
+		expiry = refusedTime // the object may change without external-dns
 	}
-	if c.Asker != "" || len(c.Endpoint.Targets) > 1 { // external-dns joins endpoints
+	// external-dns joins the targets of several objects: keep the targets of the candidate's object.
+	if c.Asker != "" || len(c.Endpoint.Targets) > 1 {
 		texts, err := p.readTexts(ctx, &c)
 		unserved := errors.Is(err, errNoKind) || apierrors.IsNotFound(err) && apierrors.IsUnexpectedServerError(err)
 		switch {
 		case err == nil, unserved && c.Asker == "", apierrors.IsNotFound(err) && !unserved:
 			c.KeepTargets(texts)
 		case apierrors.IsForbidden(err):
-			c.Err, good = fmt.Errorf("the object cannot be read, so it is unknown which targets are its own; bind the ClusterRole "+
+			c.Err, expiry = fmt.Errorf("the object cannot be read, so it is unknown which targets are its own; bind the ClusterRole "+
 				"kubizone-external-dns: %w", err), refusedTime
 		default:
 			return // the Record stays until the object is readable
@@ -203,13 +208,15 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 			if why == "" {
 				return
 			}
-			c.Err, good = errors.New(why), refusedTime
+			c.Err, expiry = errors.New(why), refusedTime
 		}
 	}
 	c.Admitted = c.Err == nil
-	p.verdicts.Add(key, &c, good)
+	p.verdicts.Add(key, &c, expiry)
 }
 
+// orderFairly sorts all into rounds: the first element of each namespace, then the second of each, and so on. share
+// counts the elements of the first fairShare rounds, or of more if half of the namespaces have more.
 func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 	counts, rounds := map[string]int{}, [][]T{}
 	for _, one := range all {
@@ -223,7 +230,7 @@ func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 	copy(all, slices.Concat(rounds...))
 	sizes := slices.Sorted(maps.Values(counts))
 	for i, round := range rounds {
-		if i < max(minShare, sizes[(len(sizes)-1)/2]) {
+		if i < max(fairShare, sizes[(len(sizes)-1)/2]) {
 			share += len(round)
 		}
 	}
@@ -266,8 +273,8 @@ func readAnswer(err error) *metav1.Status {
 	return &answer
 }
 
-// readRefusal returns the server's message if it would refuse the change again, or "". A conflict is not final, but
-// another owner's Record of the same name is.
+// readRefusal returns the server's message if the server would refuse the change again, or "". A conflict may pass; an
+// existing Record of another owner does not.
 func readRefusal(err error) string {
 	status := readAnswer(err)
 	switch {
@@ -289,14 +296,15 @@ type failure struct {
 	err       error
 }
 
-// applyChanges continues after failures. It returns an error only for a change without an answer, because external-dns
-// then repeats the cycle for all objects.
+// applyChanges writes the changes of external-dns, and continues after failures. It returns refused changes as
+// refused. Only invalid endpoints and changes without an answer are an error, because external-dns then repeats the
+// cycle for all objects.
 func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (refused []externaldns.Candidate, err error) {
 	existing, err := p.readExisting(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p.lastSnapshot = nil
+	p.lastSnapshot = nil // obsolete after the writes
 
 	all, refused, wrong := p.sortChanges(existing, changes)
 	orderFairly(all, func(x *change) string { return x.namespace })
@@ -352,6 +360,7 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 		}
 		return byName[key]
 	}
+
 	wanted, texts, err := externaldns.SplitTexts(slices.Concat(changes.UpdateNew, changes.Create))
 	if err != nil {
 		wrong = append(wrong, err)
@@ -372,6 +381,7 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 			x.update = append(x.update, c)
 		}
 	}
+
 	gone, _, _ := externaldns.SplitTexts(changes.Delete)
 	for _, e := range gone {
 		key, err := e.Key()
@@ -386,14 +396,15 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 	return all, refused, wrong
 }
 
-// writeChange changes a new and a removed type in a transaction, so that the name always has a type.
+// writeChange writes a change, or dry-runs it. A type that replaces another, for example an A a CNAME, is written with
+// the removal in a transaction, so that the name always has a type.
 func (p *provider) writeChange(ctx context.Context, s externaldns.Existing, x *change, dry []string) (failed []failure) {
 	writer := rrsets.Writer{Client: p.records, Namespace: x.namespace, Manager: externaldns.FieldManager, DryRun: dry}
 	write := func(c *externaldns.Candidate, changes ...rrsets.Change) {
 		made, err := writer.WriteAll(ctx, changes...)
 		switch first := changes[0]; {
 		case first.Separate && first.After == nil && apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err):
-			err = nil
+			err = nil // deleted already
 		case first.Separate && first.Before == nil && err == nil:
 			err = checkAdopted(made)
 		}

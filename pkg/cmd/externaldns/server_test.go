@@ -414,7 +414,7 @@ func TestRun_leavesOutWhatTheWriteRefused(t *testing.T) {
 	}
 }
 
-// In each cycle the webhook sends Events for at most minShare refused names of a namespace, so a namespace with very
+// In each cycle the webhook sends Events for at most fairShare refused names of a namespace, so a namespace with very
 // many refused names cannot use up the Events of others. The next cycle continues with further names (E2).
 func TestRun_reportsToEachNamespaceItsShare(t *testing.T) {
 	t.Parallel()
@@ -448,7 +448,7 @@ func TestRun_reportsToEachNamespaceItsShare(t *testing.T) {
 			if last > 5 {
 				t.Errorf("the last Event of the victim is number %d", last+1)
 			}
-			if want := cycle*minShare + 3; len(notes) != want {
+			if want := cycle*fairShare + 3; len(notes) != want {
 				t.Errorf("cycle %d: %d Events, want %d", cycle, len(notes), want)
 			}
 		}
@@ -474,7 +474,7 @@ func TestRun_isFair(t *testing.T) {
 	// decide returns the time until an answer has all names of the others.
 	decide := func(t *testing.T, wanted []string, aboutNoise http.HandlerFunc) (elapsed time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
-			c := &cluster{events: make(chan *eventsv1.Event, minShare), answer: func(w http.ResponseWriter, r *http.Request) bool {
+			c := &cluster{events: make(chan *eventsv1.Event, fairShare), answer: func(w http.ResponseWriter, r *http.Request) bool {
 				if !r.URL.Query().Has("dryRun") {
 					return false
 				}

@@ -183,7 +183,8 @@ func (o *logOptions) followZone(ctx context.Context, s history.Subject, out io.W
 	return nil
 }
 
-// printEvents returns nil after the last event, because the next request shows whether the server answers.
+// printEvents prints the changes after serial last at each event of a watch, and returns the newest serial. The end of
+// events is no error, because the next request shows whether the server answers.
 func (o *logOptions) printEvents(ctx context.Context, s history.Subject, last int64, events <-chan watch.Event, out io.Writer) (
 	int64, error) {
 	for event := range events {

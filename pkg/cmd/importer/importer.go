@@ -218,7 +218,7 @@ func (c *config) showProgress(stderr io.Writer) (end func()) {
 	return bar.End
 }
 
-// importAll removes no Records after a failed source, which may have them.
+// importAll imports the sources. After a failed source no Records are removed, because the source may have them.
 func (c *config) importAll(ctx context.Context, loader *load.Loader, in io.Reader) (total load.Result, failed []error) {
 	doubt := ""
 	for _, s := range c.sources {

@@ -25,7 +25,6 @@ import (
 	"kubi.zone/kubizone/pkg/load"
 )
 
-// ErrChanges is returned if an apply would change something.
 var ErrChanges = program.No("")
 
 type Planner struct {
@@ -70,7 +69,6 @@ func (o *Planner) AddFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.prune, "prune", false, "with -l: remove the Zones, Delegations and Records that the manifests lack")
 }
 
-// Prunes reports whether the plan removes objects that the manifests lack.
 func (o *Planner) Prunes() bool { return o.prune }
 
 // Plan dry-runs manifests, or the sources of arguments. With an error, the plan is incomplete or nil.

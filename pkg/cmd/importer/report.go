@@ -53,8 +53,8 @@ type ZonePlan struct {
 	// Classes are the DNSClasses whose servers get the changes. Unknown says why they cannot be read.
 	Classes []string `json:"told"`
 	Unknown string   `json:"unknown,omitempty"`
-	// Left are the classes that deliver the zone now and, once the plan changes spec.dnsClassRefs, do not or may not. A
-	// text takes their place if the default classes cannot be read.
+	// Left are the classes that deliver the zone now, but not after the plan's change of spec.dnsClassRefs. If the
+	// default classes cannot be read, the reason is an element.
 	Left []string `json:"left,omitempty"`
 	// Unread is true if the user may not read the Zone. RRsets is then 0.
 	Unread bool `json:"-"`
@@ -157,7 +157,7 @@ func (r *Plan) completeZone(ctx context.Context, client versioned.Interface, z *
 	return err
 }
 
-// listClasses returns the reason in unknown if default classes are unreadable.
+// listClasses returns the classes of a zone, or the default classes. If they are unreadable, unknown says why.
 func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (names []string, unknown string,
 	err error) {
 	names = []string{}
@@ -201,6 +201,7 @@ func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, 
 		return "", nil
 	}
 
+	// Count removed less added RRsets of the zone's own namespace.
 	counted := z.countRRsets(func(namespace string) bool { return namespace == zone.Namespace })
 	gone := 0
 	for _, n := range counted {

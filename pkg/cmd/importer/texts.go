@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/load"
 )
 
-// Text is a manifest or a zone file.
 type Text struct {
 	Name    string
 	Content []byte

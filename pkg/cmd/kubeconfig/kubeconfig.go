@@ -56,7 +56,6 @@ func (o *Options) addFlags(to *pflag.FlagSet, names clientcmd.ConfigOverrideFlag
 	to.AddFlagSet(flags)
 }
 
-// AddFlagsWithNamespace also binds -n.
 func (o *Options) AddFlagsWithNamespace(flags *pflag.FlagSet) {
 	o.AddFlags(flags)
 	clientcmd.RecommendedConfigOverrideFlags("").ContextOverrideFlags.Namespace.BindStringFlag(flags, &o.overrides.Context.Namespace)
@@ -65,10 +64,8 @@ func (o *Options) AddFlagsWithNamespace(flags *pflag.FlagSet) {
 	program.Share(namespace)
 }
 
-// Namespace returns the value of -n, or "".
 func (o *Options) Namespace() string { return o.overrides.Context.Namespace }
 
-// User returns the value of --as, or "".
 func (o *Options) User() string { return o.overrides.AuthInfo.Impersonate }
 
 // Object parses an argument: NAMESPACE/NAME, or NAME in the namespace of Client.
@@ -127,7 +124,6 @@ func (o *Options) Zone(ctx context.Context, client versioned.Interface, argument
 	return types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, nil
 }
 
-// Search returns a search of all namespaces, or of the namespace of -n.
 func (o *Options) Search(client versioned.Interface, namespace string) *find.Search {
 	return &find.Search{API: client.KubizoneV1alpha1(), Namespace: namespace, Everywhere: o.Namespace() == ""}
 }

@@ -111,7 +111,6 @@ func lintFiles(files []string, in io.Reader, out io.Writer, format *output.Forma
 	return nil
 }
 
-// JudgeFiles judges manifests and directories; - means in.
 func JudgeFiles(files []string, in io.Reader) (*Report, error) {
 	registry := install.New()
 	info, _ := runtime.SerializerInfoForMediaType(registry.Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
@@ -150,7 +149,7 @@ func (l *linter) addObjects(path string, text []byte) {
 	}
 }
 
-// judgeAlone returns a result without an object if the object does not decode.
+// judgeAlone judges an object without regard to others. The result has no object if the text does not decode.
 func (l *linter) judgeAlone(path string, object *unstructured.Unstructured, judge func(runtime.Object) (field.ErrorList,
 	[]string)) *judged {
 	if object.GetNamespace() == "" && object.GetKind() != "DNSClass" {

@@ -45,10 +45,9 @@ type foundRecords struct {
 	// ReverseName is the name of PTR Records for an address or a prefix.
 	ReverseName string `json:"reverseName,omitempty"`
 	// Zones has the zone of the name, or of ReverseName, in each view, the longest names first.
-	Zones   []foundZone   `json:"zones,omitempty"`
-	Records []foundRecord `json:"records"`
-	// Namespace is the only searched namespace, or "".
-	Namespace string `json:"namespace,omitempty"`
+	Zones     []foundZone   `json:"zones,omitempty"`
+	Records   []foundRecord `json:"records"`
+	Namespace string        `json:"namespace,omitempty"`
 }
 
 type foundRecord struct {

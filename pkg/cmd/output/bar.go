@@ -27,7 +27,7 @@ type Bar struct {
 	waitGroup   sync.WaitGroup
 }
 
-// StartBar begins a bar on stderr, visible after two seconds. The caller calls End.
+// StartBar begins a bar on stderr, visible after two seconds.
 func StartBar(stderr io.Writer, label string) *Bar {
 	b := &Bar{label: label, stop: make(chan struct{})}
 	to, ok := stderr.(*Writer)
@@ -45,7 +45,6 @@ func (b *Bar) Write(octets []byte) (int, error) {
 	return len(octets), nil
 }
 
-// Set sets the number of parts done, and of all parts; 0 if unknown.
 func (b *Bar) Set(done, of int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -34,7 +34,6 @@ func (c *Consent) Ask(in io.Reader, stderr io.Writer, number int, what string) e
 	return Confirm(in, stderr, fmt.Sprintf("Delete %d %s?", number, what))
 }
 
-// Confirm returns nil if a person at a terminal answers yes to a question.
 func Confirm(in io.Reader, stderr io.Writer, question string) error {
 	if file, ok := in.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) || !IsTerminal(stderr) {
 		return fmt.Errorf("%s There is no terminal to ask at: --yes does not ask", question)

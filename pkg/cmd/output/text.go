@@ -91,7 +91,6 @@ func Code(text string) string {
 	return fence + text + fence
 }
 
-// Count returns a number with a noun, as in 1 entry and 2 entries.
 func Count[N int | int64](n N, noun string) string {
 	stem, isY := strings.CutSuffix(noun, "y")
 	switch {
@@ -103,7 +102,6 @@ func Count[N int | int64](n N, noun string) string {
 	return fmt.Sprint(n, " ", noun, "s")
 }
 
-// CodeBlock returns escaped lines as a block of code of a language.
 func CodeBlock(language, lines string) string {
 	fence := "```"
 	for strings.Contains(lines, fence) {
@@ -144,7 +142,6 @@ func (t *Text) Paragraph(text, indent string) {
 	}
 }
 
-// Short adds a text as a single line, cut at the width.
 func (t *Text) Short(text string) {
 	if runes, width := []rune(text), t.paragraphWidth(); len(runes) > width {
 		text = string(runes[:width-1]) + "…"

@@ -6,9 +6,9 @@
 //
 // Guarantees:
 //
-//	K1. All members have certificates of one authority, even if several start at once.
+//	K1. All members have certificates of the same authority, even if several start at once.
 //	K2. The certificate is renewed after two thirds of its validity, or for a new host. The authority is never renewed
-//	    automatically, because running members would not trust the new one.
+//	    automatically, because running members would not trust another.
 //	K3. Files are replaced atomically, and only their owner can read keys.
 //
 // Read peercert.go.

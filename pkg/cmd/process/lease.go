@@ -33,7 +33,6 @@ func (p *Process) RenewLease(process, namespace, identity string, client coordin
 	}
 }
 
-// NewIdentity returns a unique identity that begins with the pod's name.
 func NewIdentity() (string, error) {
 	host, err := os.Hostname()
 	return host + "_" + string(uuid.NewUUID()), err

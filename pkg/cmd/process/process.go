@@ -57,7 +57,6 @@ type Process struct {
 	beat    *heartbeat.Beat // nil without a Lease
 }
 
-// Open binds the port of the probes. The caller calls Run or Close.
 func Open(health netip.AddrPort, out io.Writer) (*Process, error) {
 	listener, err := BindPort("--health-listen", health.String())
 	if err != nil {
@@ -98,6 +97,7 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 	})
 	defer prober.Close()
 
+	// At the return, outlasting ends first, then informers, probes and the other parts end.
 	outlasting, end := context.WithCancel(context.WithoutCancel(ctx))
 	for _, informers := range p.Informers {
 		informers.StartWithContext(outlasting)

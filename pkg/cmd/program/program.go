@@ -68,7 +68,6 @@ func New(root *cobra.Command, modules ...string) *Program {
 	return p
 }
 
-// Verbosity points to the log's verbosity, valid once flags are parsed.
 func (p *Program) Verbosity() *int { return &p.verbosity }
 
 func (p *Program) AddLoggingFormat() {
@@ -320,7 +319,6 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 
 type noteKey struct{}
 
-// Note prints a line to the standard error of the context's command, if any.
 func Note(ctx context.Context, line string) {
 	if to, ok := ctx.Value(noteKey{}).(io.Writer); ok {
 		_, _ = terminal.Fprintf(to, "%s\n", line)

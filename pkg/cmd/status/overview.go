@@ -23,7 +23,7 @@ type Overview struct {
 	// Namespaces are the namespaces read; empty means all.
 	Namespaces []string `json:"namespaces,omitempty"`
 	Zones      int64    `json:"zones"`
-	// NotCurrent are zones that are not Ready, are being deleted, or have a change that no controller has seen.
+	// NotCurrent are zones that are not Ready, are being deleted, or have a change unseen by any controller.
 	NotCurrent []Item `json:"notCurrent"`
 	// OldestUnconfirmed is the zone or Record waiting longest for a confirmation by the servers.
 	OldestUnconfirmed *Item `json:"oldestUnconfirmed,omitempty"`
@@ -47,17 +47,16 @@ type Overview struct {
 }
 
 type Item struct {
-	Kind      string       `json:"kind"`
-	Namespace string       `json:"namespace,omitempty"`
-	Name      string       `json:"name"`
-	FQDN      string       `json:"fqdn,omitempty"`
-	View      string       `json:"view,omitempty"`
-	Reason    string       `json:"reason,omitempty"`
-	Message   string       `json:"message,omitempty"`
-	Since     *metav1.Time `json:"since,omitempty"`
-	Until     *metav1.Time `json:"until,omitempty"`
-	// LastChange has user, time and serial of a zone's last change.
-	LastChange string `json:"lastChange,omitempty"`
+	Kind       string       `json:"kind"`
+	Namespace  string       `json:"namespace,omitempty"`
+	Name       string       `json:"name"`
+	FQDN       string       `json:"fqdn,omitempty"`
+	View       string       `json:"view,omitempty"`
+	Reason     string       `json:"reason,omitempty"`
+	Message    string       `json:"message,omitempty"`
+	Since      *metav1.Time `json:"since,omitempty"`
+	Until      *metav1.Time `json:"until,omitempty"`
+	LastChange string       `json:"lastChange,omitempty"`
 }
 
 type RecordCount struct {
@@ -75,7 +74,6 @@ type Unread struct {
 	Err       error  `json:"-"`
 }
 
-// Object returns NAMESPACE/NAME, or NAME without a namespace.
 func (i *Item) Object() string {
 	if i.Namespace == "" {
 		return i.Name

@@ -53,7 +53,6 @@ type reading struct {
 	mu         sync.Mutex
 }
 
-// ReadAll returns the state of all namespaces, or the part received when ctx ended.
 func ReadAll(ctx context.Context, objects versioned.Interface, core cluster.Interface) *Overview {
 	return (&Reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: []string{metav1.NamespaceAll}}).Read(ctx, nil)
 }

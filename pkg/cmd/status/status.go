@@ -57,7 +57,6 @@ code is 1 if a zone that was read is not current, 2 if none could be read.`,
 	return command
 }
 
-// Scope returns the namespaces of -n, or NamespaceAll alone.
 func Scope(asked string) []string { return strings.Split(asked, ",") }
 
 func connectReader(cluster *kubeconfig.Options) (*Reader, error) {

@@ -24,7 +24,6 @@ const (
 	BackupLate = 48 * time.Hour
 )
 
-// AgeOf returns the time since at in a few characters, or "?".
 func (o *Overview) AgeOf(at *metav1.Time) string {
 	if at.IsZero() {
 		return "?"

@@ -74,7 +74,6 @@ func Open(ctx context.Context, config *Config, process string) (tracing.TracerPr
 	return bounded{made}, nil
 }
 
-// Close exports the last spans of a provider, which may be nil.
 func Close(provider tracing.TracerProvider) {
 	if provider != nil {
 		_ = provider.Shutdown(context.Background())

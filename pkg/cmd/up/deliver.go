@@ -62,7 +62,6 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		Agents: known, Secrets: secrets, Keys: &transferclass.Keys{},
 	}
 
-	// The controller delivers zones to the name servers of their classes.
 	controller, err := class.New(class.Config{
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones, Frozen: server.Frozen,
 		Providers: sources.Constructors(), Servers: sources.ListServers, Secrets: secrets, Registry: server.Registry(),
@@ -98,7 +97,6 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	}
 	updates.Connect(near.RESTClient())
 
-	// The signer lets BIND sign zones.
 	signer, err := signing.New(signing.Config{
 		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), InForce: controller.InForce,
 		Holder: members.HolderAmong, Views: zones,

@@ -141,7 +141,6 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	return c, errors.Join(wrong...)
 }
 
-// NewCommand returns the sub-command. verbosity is the root command's -v.
 func NewCommand(verbosity *int) *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{

@@ -12,7 +12,7 @@ import (
 
 // parts are the servers of kubizone up, for example etcd and the API server.
 type parts struct {
-	// running is in the order of the start. Parts end in reverse order, since later parts use earlier parts (U4).
+	// running is in the order of the start. Parts end in reverse order, since later parts use earlier parts.
 	running []*part
 	// failed gets the error of the first part that ends before stop, and (by once) no later error.
 	failed chan error
@@ -28,7 +28,7 @@ type part struct {
 
 func newParts() *parts { return &parts{failed: make(chan error, 1)} }
 
-// startPart runs a part until stop, even after the end of ctx, because parts end in order (U4).
+// startPart runs a part until stop, even after the end of ctx, because parts end in order.
 func (p *parts) startPart(ctx context.Context, name string, run func(ctx context.Context) error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	one := &part{name: name, stop: stop, done: make(chan struct{})}
@@ -64,7 +64,8 @@ func (p *parts) stop() error {
 	return errors.Join(wrong...)
 }
 
-// runDuring returns do's error. If a part fails or ctx ends first, it returns that error when do has returned.
+// runDuring calls do and returns its error. If a part fails or ctx ends first, the context of do ends, and the result
+// is that error, when do has returned.
 func (p *parts) runDuring(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

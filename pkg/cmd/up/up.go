@@ -41,13 +41,13 @@ import (
 const shownZones = 12
 
 // Run runs all servers of kubizone up (the parts) until ctx ends or a part fails. Then it stops the parts, the last
-// started first (U4). If ctx has ended, the result has only errors of the stop.
+// started first. If ctx has ended, the result has only errors of the stop.
 func (c *Config) Run(ctx context.Context) error {
 	for _, warning := range c.Warnings {
 		c.printf("warning: %s", warning)
 	}
 
-	// Lock the data directory and bind the ports first, so that a taken port fails before etcd starts (U2).
+	// Lock the data directory and bind the ports first, so that a taken port fails before etcd starts.
 	dir, err := embed.OpenDir(c.DataDir, 0)
 	if err != nil {
 		return err

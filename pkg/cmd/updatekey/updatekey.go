@@ -189,10 +189,9 @@ func listFormats() (names []string) {
 func Results() map[string]any { return map[string]any{"ShownUpdateKey": shown{}} }
 
 type shown struct {
-	Host string `json:"host"`
-	Port string `json:"port"`
-	Zone string `json:"zone"`
-	// Key is the TSIG key's name.
+	Host      string `json:"host"`
+	Port      string `json:"port"`
+	Zone      string `json:"zone"`
 	Key       string `json:"key"`
 	Algorithm string `json:"algorithm"`
 	// Secret is the key in base64, SecretName the Kubernetes Secret.

@@ -156,30 +156,31 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 }
 
 // joinFormed configures the first start of a member in a running cluster. A member that has lost its data gets a
-// *LostMemberError, because an empty member could vote a second time in a term (E6).
+// *LostMemberError, because an empty member could vote a second time in a raft term.
 func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
 	initial, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, members)
 	if err != nil {
 		return fmt.Errorf("--etcd-initial-cluster: %w", err)
 	}
 	mine := members[c.MemberName].StringSlice()
-	there := slices.IndexFunc(formed.Members(), func(m *membership.Member) bool { return slices.Equal(m.PeerURLs, mine) })
-	if there < 0 {
+	at := slices.IndexFunc(formed.Members(), func(m *membership.Member) bool { return slices.Equal(m.PeerURLs, mine) })
+	if at < 0 {
 		return &LostMemberError{Dir: dir.Path(), Member: c.MemberName}
 	}
-	place := formed.Members()[there]
-	if len(place.ClientURLs) > 0 { // published at the member's first start
+	self := formed.Members()[at]
+	if len(self.ClientURLs) > 0 { // published at the member's first start
 		return &LostMemberError{Dir: dir.Path(), Member: c.MemberName, Known: true}
 	}
-	if place.ID == initial.MemberByName(c.MemberName).ID { // an initial member that has never started
+	if self.ID == initial.MemberByName(c.MemberName).ID { // an initial member that has never started
 		return nil
 	}
 
+	// This member was added by Replace: join with the addresses that the cluster has now.
 	urls := types.URLsMap{}
 	for _, m := range formed.Members() {
 		member := m.Name
 		switch {
-		case m.ID == place.ID:
+		case m.ID == self.ID:
 			member = c.MemberName
 		case member == "":
 			member = m.ID.String()
@@ -232,7 +233,7 @@ func (d *Dir) SetMember(name string) error {
 	return d.writeLine(path, name)
 }
 
-// LostMemberError is returned for a member whose directory has lost its data (E6). Known is true if the cluster still
+// LostMemberError is returned for a member whose directory has lost its data. Known is true if the cluster still
 // has a member of this name.
 type LostMemberError struct {
 	Dir, Member string

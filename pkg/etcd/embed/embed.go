@@ -69,9 +69,8 @@ type Member struct {
 	stopping atomic.Bool
 }
 
-// Start starts the member and returns when etcd accepts writes. In a cluster, this needs a majority of the members.
-//
-// The error is the cause of ctx's end, a *LostMemberError, or names a flag or the directory, and the next step.
+// Start starts the member and returns when etcd accepts writes. In a cluster, this needs a majority of the members. The
+// error is the cause of ctx's end, a *LostMemberError, or names a flag or the directory, and the next step.
 func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	dir := filepath.Join(cfg.Dir.Path(), etcdDir)
 	if err := cfg.Dir.checkMember(cfg.memberName()); err != nil {
@@ -80,7 +79,7 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
-	// An existing directory may have another mode (E3).
+	// An existing directory may have another mode, and would then admit other users.
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
@@ -101,13 +100,14 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	if cfg.Cluster != nil {
 		err = cfg.Cluster.joinCluster(config, cfg.Dir, m.newLogger(cfg))
 	}
-	if err == nil && !hasLog(dir) {
+	if err == nil && !hasLog(dir) { // the first start stores the name, and later starts check it
 		err = cfg.Dir.SetMember(cfg.memberName())
 	}
 	if err != nil {
 		return nil, err
 	}
 
+	// etcd is ready when the cluster has a leader and this member has published its address.
 	if err := m.startServer(config); err != nil {
 		return nil, err
 	}
@@ -124,8 +124,8 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	}
 }
 
-// startServer starts etcd in a goroutine. When etcd logs a Fatal or Panic line, the logger's hook ends this goroutine
-// instead of the process (E4).
+// startServer starts etcd in a goroutine. When etcd logs a Fatal or Panic line, the logger's hook (failure.OnWrite)
+// ends this goroutine instead of the process.
 func (m *Member) startServer(config *etcd.Config) error {
 	result := make(chan error, 1)
 	var server *etcd.Etcd
@@ -170,13 +170,14 @@ func (m *Member) Stop() {
 			defer close(closed)
 			m.server.Close()
 		}()
-		var lost <-chan time.Time
+		// Close of a failed etcd may never return. For a healthy etcd, timeout is nil, so wait without a limit.
+		var timeout <-chan time.Time
 		if m.Err() != nil || !m.failure.ready.Load() {
-			lost = time.After(2 * time.Second)
+			timeout = time.After(2 * time.Second)
 		}
 		select {
 		case <-closed:
-		case <-lost:
+		case <-timeout:
 		}
 		m.removeEphemeral()
 	})
@@ -252,7 +253,7 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.Dir = dir
 	client := url.URL{Scheme: "unix", Path: m.endpoint[len("unix://"):]}
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	// A sole member advertises a peer address without a listener (E3).
+	// A sole member advertises a peer address without a listener.
 	c.ListenPeerUrls = nil
 	c.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: strings.TrimPrefix(solePeer, "http://")}}
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
@@ -298,12 +299,12 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// failure holds etcd's fatal error. done is closed when err is set.
+// failure holds etcd's fatal error.
 type failure struct {
 	dir   string
-	ready atomic.Bool
+	ready atomic.Bool // etcd has accepted writes
 	once  sync.Once
-	done  chan struct{}
+	done  chan struct{} // closed when err is set
 	err   error
 }
 

@@ -61,8 +61,8 @@ func explainUnknown(ctx context.Context, err error) error {
 			"administrators check etcd with kubectl kubizone doctor")
 }
 
-// Explain wraps a KV. Transactions without an answer are sent again (M5), and errors about etcd's state become API
-// errors with the next step (M2).
+// Explain wraps a KV. Transactions without an answer are sent again, and errors about etcd's state become API errors
+// with the next step.
 func Explain(kv clientv3.KV) clientv3.KV { return explained{kv} }
 
 type explained struct{ clientv3.KV }

@@ -46,18 +46,20 @@ const (
 // Keeper prevents an etcd cluster from running out of space. A Keeper checks all members, compacts their history and
 // defragments them. Several servers may run a Keeper for the same cluster.
 type Keeper struct {
-	client                 *clientv3.Client
-	lockKey, backupKey     string
-	metrics                *Metrics
+	client *clientv3.Client
+	// lockKey is the etcd key that servers lock for a defragmentation, backupKey has the time of the last backup.
+	lockKey, backupKey string
+	metrics            *Metrics
+	// interval is the time between checks, or intervalFull while etcd is full.
 	interval, intervalFull time.Duration
 	minReclaim             int64
-	keepHistory            time.Duration
+	keepHistory            time.Duration // not compacted, unless etcd is almost full
 	// recentRevisions are the revisions of etcd at the last checks, oldest first.
 	recentRevisions []revisionAt
 	// leastInUse is the smallest use of the database, in octets, since the last compaction.
 	leastInUse int64
 
-	quota atomic.Int64
+	quota atomic.Int64 // the smallest of the members; 0 if unknown
 
 	// mutex guards the result of the last check. full is nil unless etcd has raised the alarm NOSPACE, corrupt is nil
 	// unless etcd has raised CORRUPT.
@@ -89,7 +91,6 @@ func (k *Keeper) State() (state State, full, corrupt bool) {
 	return k.state, k.full != nil, k.corrupt != nil
 }
 
-// NewKeeper returns a Keeper for a server whose keys begin with prefix.
 func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegistry) *Keeper {
 	return &Keeper{
 		client: client, lockKey: prefix + "/maintenance/defragment", backupKey: lastBackupKey(prefix), metrics: NewMetrics(registry),
@@ -97,7 +98,7 @@ func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegi
 	}
 }
 
-// Run maintains etcd until ctx ends.
+// Run maintains etcd until ctx ends. Errors are only logged.
 func (k *Keeper) Run(ctx context.Context) error {
 	for {
 		full, err := k.checkMembers(ctx)
@@ -120,7 +121,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 }
 
 // Checks returns the health checks "etcd-space" and "etcd-corrupt" for /healthz. In /readyz, a failure would take the
-// server out of service, for reads as well (M2).
+// server out of service, although reads go on while etcd is full.
 func (k *Keeper) Checks() []healthz.HealthChecker {
 	check := func(name string, state *error) healthz.HealthChecker {
 		return healthz.NamedCheck(name, func(*http.Request) error {
@@ -217,8 +218,8 @@ type revisionAt struct {
 	time     time.Time
 }
 
-// compactHistory compacts etcd if the database grows fast. The API server's compactor keeps five minutes of history,
-// and these may fill the quota.
+// compactHistory compacts etcd if the database grows fast, because the five minutes of history that the API server's
+// compactor keeps may then fill the quota.
 func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	now, quota := revisionAt{m.Header.Revision, time.Now()}, m.quota()
 	last := len(k.recentRevisions)
@@ -226,6 +227,8 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	if k.leastInUse == 0 || m.DbSizeInUse < k.leastInUse {
 		k.leastInUse = m.DbSizeInUse
 	}
+
+	// The first old revisions are at least as old as keepHistory.
 	old := 0
 	for old < last && now.time.Sub(k.recentRevisions[old].time) >= k.keepHistory {
 		old++
@@ -242,6 +245,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	if upTo == 0 {
 		return nil
 	}
+
 	limited, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	if _, err := k.client.Compact(limited, upTo); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
@@ -415,6 +419,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()
 
+	// Compact the whole history; the answer to any read has etcd's revision.
 	now, err := k.client.Get(limited, k.lockKey)
 	if err != nil {
 		return fmt.Errorf("etcd: its revision: %w", err)
@@ -443,6 +448,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		}
 	}
 
+	// Disarm the alarms by the new sizes. A member whose turn is later keeps the alarm until then.
 	if members, err = k.listMembers(ctx); err != nil {
 		return err
 	}

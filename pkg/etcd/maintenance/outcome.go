@@ -74,6 +74,7 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 	}
 }
 
+// sendWrite sends a transaction with writes. Without an answer, a resendable transaction is sent again.
 func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
 	again := t.isResendable()
 	var doubt error // why it is unknown whether an earlier copy was applied, or nil
@@ -117,6 +118,8 @@ func revisionIn(cmp clientv3.Cmp) int64 {
 	return c.GetModRevision()
 }
 
+// isResendable reports whether a second copy has no effect after the first: the transaction writes single keys, and
+// compares the revision of a written key.
 func (t *explainedTxn) isResendable() bool {
 	if hasWrites(t.orelse) || slices.ContainsFunc(t.then, func(op clientv3.Op) bool {
 		return !op.IsPut() && !op.IsDelete() || len(op.RangeBytes()) > 0
@@ -129,10 +132,8 @@ func (t *explainedTxn) isResendable() bool {
 // findOutcome returns the outcome of a transaction if etcd has answered a later copy with refusal. The outcome is
 // success if an earlier copy was applied, or else refusal. The error is doubt if an earlier copy may still be applied,
 // or if the revisions in question cannot be read.
-//
-// Only the next change of a compared key can be the transaction. Another transaction may write equal values to some of
-// its keys, so all keys are compared at that revision.
 func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnResponse, doubt error) (*clientv3.TxnResponse, error) {
+	// Find a written key whose revision differs from the compared revision.
 	found, now, err := t.readWrittenKeys(ctx, 0)
 	if err != nil {
 		return nil, doubt
@@ -142,6 +143,8 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 		if was == 0 || found[i].GetModRevision() == was {
 			continue
 		}
+		// Only the next change of this key can be the transaction. Another transaction may have written the same value
+		// here, so compare all keys as of that revision.
 		at, err := t.findNextChange(ctx, string(op.KeyBytes()), was, cmp.Or(found[i].GetModRevision(), now))
 		if err != nil {
 			return nil, doubt
@@ -171,6 +174,7 @@ func (t *explainedTxn) comparedRevision(key []byte) int64 {
 // findNextChange returns the revision of a key's first write or deletion after revision was, by a binary search. The
 // key must have changed by revision now. ErrCompacted means that the change may precede the last compaction.
 func (t *explainedTxn) findNextChange(ctx context.Context, key string, was, now int64) (int64, error) {
+	// The change is after revision before, and at revision at or earlier. seen is false if before is compacted.
 	before, at, seen := was, now, true
 	for at > before+1 {
 		middle := before + (at-before)/2
@@ -187,7 +191,7 @@ func (t *explainedTxn) findNextChange(ctx context.Context, key string, was, now 
 			before, seen = middle, true
 		case kv != nil:
 			at = kv.ModRevision
-		default:
+		default: // deleted by then
 			at = middle
 		}
 	}

@@ -19,6 +19,7 @@ import (
 // Probe returns an error if Kubizone cannot use this etcd. Either transactions of several compares and operations are
 // unsupported, as in kine, or the store was restored with its old revision, and clients would see revisions twice.
 func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
+	// The transaction only reads, because its compares and operations are the test.
 	one, other := prefix+"/probe/one", prefix+"/probe/other"
 	_, err := client.Txn(ctx).
 		If(clientv3.Compare(clientv3.CreateRevision(one), "=", 0), clientv3.Compare(clientv3.CreateRevision(other), "=", 0)).
@@ -47,7 +48,7 @@ const (
 // backup deletes the key in a restored store.
 func BeganKey(prefix string) string { return prefix + "/maintenance/began" }
 
-// refuseRestored returns an error if the store was restored with its old revision (M6). Each revision takes an entry of
+// refuseRestored returns an error if the store was restored with its old revision. Each revision takes an entry of
 // the raft log, so revision minus raft index never grows, except in a restored store, whose log is new. A copied data
 // directory has its log, and is not detected.
 func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string) error {
@@ -68,7 +69,7 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 			klog.FromContext(ctx).Info("Whether etcd was restored is not known", "why", err.Error())
 			return nil
 		case len(r.Kvs) == 0:
-			// If etcd is full, a later start writes the key.
+			// The first start of a server stores the difference. If etcd is full, a later start does.
 			_, err := client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(BeganKey(prefix)), "=", 0)).
 				Then(clientv3.OpPut(BeganKey(prefix), strconv.FormatInt(max(0, most), 10))).Commit()
 			if err != nil {

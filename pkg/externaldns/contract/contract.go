@@ -71,7 +71,6 @@ func (e *Endpoint) Key() (key Key, err error) {
 
 func (k Key) String() string { return k.Name.String() + " " + k.Type.String() }
 
-// ParseName parses an absolute name, with or without the trailing dot.
 func ParseName(text string) (name.Name, error) {
 	return name.Parse(strings.TrimSuffix(text, ".") + ".")
 }
