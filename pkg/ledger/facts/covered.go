@@ -13,20 +13,22 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-const checkedOf = 100
+// defaultCheckEvery replaces a CheckEvery of 0 at -v=5.
+const defaultCheckEvery = 100
 
-// CheckCovered looks for stale values in the cache. Every Config.CheckEvery-th decision reads again the facts (stored
-// values) proved only by their Zone's revision. This suffices because each write of such a fact also writes the Zone. A
-// difference is logged and counted.
+// CheckCovered looks for a fault of this program: a fact (stored value) written without its Zone. Every write of a fact
+// must also write the Zone, since transactions compare only the Zone's revision. After each Config.CheckEvery-th
+// decision, CheckCovered reads such facts again, and logs and counts those that differ.
 func (s *Session) CheckCovered(ctx context.Context) {
 	mem, every := s.mem, s.mem.CheckEvery
 	if every == 0 && klog.V(5).Enabled() {
-		every = checkedOf
+		every = defaultCheckEvery
 	}
 	if every == 0 || mem.decisions.Add(1)%every != 0 {
 		return
 	}
 
+	// Select the used facts without a compare of their own. Values in an overlay are not yet in etcd.
 	var keys []law.Key
 	for k := range s.Seen.All() {
 		overlaid := false
