@@ -34,9 +34,9 @@ type forgettable struct {
 	secondsLeft int64
 }
 
-// sweepSerials deletes last serials that no secondary can remember. Each server counts the time since its first sight
-// of a revision, and the first with a due count writes the time left. A stored date would not do, because a clock ahead
-// would delete all serials.
+// sweepSerials deletes last serials of removed zones that no secondary can remember. Each server counts the time since
+// its first sight of a revision, and the first with a due count writes the time left. A stored date would not do,
+// because a clock ahead would delete all serials.
 func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	by := map[string][]forgettable{}
 	var cmps []clientv3.Cmp
@@ -60,6 +60,7 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 		}
 	})
 
+	// Beyond a namespace's limit, delete those with the least time left.
 	for _, left := range by {
 		slices.SortFunc(left, func(x, y forgettable) int { return cmp.Compare(x.secondsLeft, y.secondsLeft) })
 		for _, f := range left[:max(0, len(left)-ob.maxSerials)] {
@@ -67,6 +68,7 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 		}
 	}
 
+	// After a failed compare, the next sweep retries.
 	for n := 0; n < len(ops); n += sweptAtOnce {
 		end := min(len(ops), n+sweptAtOnce)
 		_, _ = ob.mem.Client.Txn(ctx).If(cmps[n:end]...).Then(ops[n:end]...).Commit()
@@ -86,8 +88,8 @@ func SubtractElapsed(last law.LastSerial, d time.Duration) (next *law.LastSerial
 	return &last, d >= RecordKeptEvery
 }
 
-// SweepCondensed deletes the condensed steps (merged old changes) of zones whose newest content is delivered again. A
-// removed zone's are deleted with its other keys.
+// SweepCondensed deletes the condensed steps (merged old changes) of zones no longer held back: only a hold needs them.
+// A removed zone's are deleted with its other keys.
 func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{}
 	room := ob.mem.Layout.Room("condensed")

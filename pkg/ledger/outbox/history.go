@@ -46,8 +46,8 @@ type zoneStates struct {
 	octets    map[string]int64
 }
 
-// SweepStates archives zones with a former Record older than the retention, as rarely changing zones keep steps in the
-// journal, and zones of namespaces with too many of them.
+// SweepStates archives the journal, with the Records before its steps, of some zones: those with such a former Record
+// older than the retention, as rarely changing zones keep steps in the journal, and those of a namespace with too many.
 func (ob *Outbox) SweepStates(ctx context.Context) error {
 	zones, namespaces, total := map[string]*zoneStates{}, map[string]int64{}, int64(0)
 	_, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room("before"), "", 0, func(kv *mvccpb.KeyValue) error {
