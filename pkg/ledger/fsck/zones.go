@@ -55,9 +55,9 @@ func (c *check) checkName(z *zone) {
 	c.require(!relative || z.spec.ZoneRef != nil, z.key, "S1.1", "a relative name without zoneRef", "one of them")
 }
 
-// checkSettled checks that Settled, settledSerial, the hold (of a mass deletion) and the marks of pending cascades
-// agree. Settled may stay True until a cascade's next step, because a zone's removal marks the zone that gains records
-// without a write of its object.
+// checkSettled checks that Settled, settledSerial (the delivered serial), the hold (of a mass deletion) and the marks
+// of pending cascades agree. Settled may stay True until a cascade's next step, because a zone's removal marks the zone
+// that gains records without a write of its object.
 func (c *check) checkSettled(z *zone) {
 	s, h, works, key := z.status, z.holding, len(z.holding.Works), c.nameKey(z)
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})
@@ -68,6 +68,7 @@ func (c *check) checkSettled(z *zone) {
 	c.require(!held || h.Held.Serial == serial.Serial(s.SettledSerial), key, "S7.5", "held: "+encodeText(h.Held), "at %s", settled)
 	c.require(!held || z.ExcessOf(h.Held).Holds(), key, "S7.5", "held: "+encodeText(h.Held), "for more than its own namespace may remove")
 
+	// The numbers that decide about a hold.
 	d := z.Deletions
 	most := cmp.Or(d.PeakStock, &law.Stock{Own: d.Own})
 	c.require(d.PeriodStart >= 0 && !slices.ContainsFunc(append(d.LeastStocks[:], *most), func(s law.Stock) bool { return s.RRsets < 0 }) &&
