@@ -49,12 +49,12 @@ func (s *Session) CheckCovered(ctx context.Context) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	for _, k := range keys {
-		was, _ := s.Seen.Get(k)
-		is, _ := fresh.Seen.Get(k)
-		if h := mem.byUID[k.Zone]; h != nil && s.readAtRevisionOf(h) && !bytes.Equal(layout.Encode(was), layout.Encode(is)) {
+		cached, _ := s.Seen.Get(k)
+		stored, _ := fresh.Seen.Get(k)
+		if h := mem.byUID[k.Zone]; h != nil && s.readAtRevisionOf(h) && !bytes.Equal(layout.Encode(cached), layout.Encode(stored)) {
 			mem.Stats.UncoveredFacts.Add(1)
 			klog.FromContext(ctx).Error(nil, "A fact was written beside its zone. Please report this", "key", mem.Layout.Key(k),
-				"remembered", was, "stored", is)
+				"remembered", cached, "stored", stored)
 		}
 	}
 }

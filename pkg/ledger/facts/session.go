@@ -168,7 +168,7 @@ var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was
 // ask needs none. If ask needs a given fact again, the facts contradict each other, so Decide starts over. The third
 // time it returns ErrMoved.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) (law.Outcome, error) {
-	for stale := 0; ; {
+	for restarts := 0; ; {
 		if err := ctx.Err(); err != nil {
 			return law.Outcome{}, err
 		}
@@ -178,16 +178,16 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) 
 		}
 
 		need := Dedupe(out.Need)
-		again := false
+		contradicts := false
 		for _, k := range need {
 			if _, known := s.Seen.Get(k); known {
-				again = true
+				contradicts = true
 			}
 		}
 
 		// Start over without the contradictory facts, and without guesses.
-		if again {
-			if stale++; stale > 2 {
+		if contradicts {
+			if restarts++; restarts > 2 {
 				return law.Outcome{}, ErrMoved
 			}
 			s.forgetFacts(need)
