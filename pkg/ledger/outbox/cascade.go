@@ -39,7 +39,7 @@ func (ob *Outbox) processWork(ctx context.Context, s *workState) error {
 		if err := ob.decideFound(ctx, s); err != nil {
 			return err
 		}
-		if through, err := ob.finishWork(ctx, s); err != nil || through {
+		if done, err := ob.finishWork(ctx, s); err != nil || done {
 			return err
 		}
 	}
@@ -114,8 +114,8 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 }
 
 // finishWork removes ended withdrawals, the work's marks at zones, and a purged zone's keys. The last transaction
-// deletes the outbox item. through is false if another write has extended the item, and the cascade goes on.
-func (ob *Outbox) finishWork(ctx context.Context, s *workState) (through bool, err error) {
+// deletes the outbox item. done is false if another write has extended the item, and the cascade goes on.
+func (ob *Outbox) finishWork(ctx context.Context, s *workState) (done bool, err error) {
 	for s.Work.Times == s.cursor.Times { // not extended
 		purges := s.Work.Purge != ""
 		if purges && len(s.Work.Zones) == 0 && len(s.Work.Releases) == 0 {
@@ -197,7 +197,7 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	}
 	rooms := layout.ZoneRooms
 	if waits {
-		rooms = layout.ZoneRooms[:layout.OwnRooms]
+		rooms = layout.ZoneRooms[:layout.OwnRooms] // the others name the RRsets
 	} else if err := ob.archiveRemoved(ctx, s); err != nil {
 		return err
 	}

@@ -170,16 +170,16 @@ func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *l
 
 	// Derive the cut from the child's RRsets.
 	ask.Holding, ask.DS = h, z.DS
-	at := map[name.Rel][]content.RRset{}
+	setsByOwner := map[name.Rel][]content.RRset{}
 	sets := content.Cut(parent.FQDN(), z.Header, func(owner name.Rel, t rdata.Type) (content.RRset, bool) {
-		if _, ok := at[owner]; !ok && err == nil {
-			at[owner], err = ob.setsAt(ctx, child.UID, owner)
+		if _, ok := setsByOwner[owner]; !ok && err == nil {
+			setsByOwner[owner], err = ob.setsAt(ctx, child.UID, owner)
 		}
-		i := slices.IndexFunc(at[owner], func(s content.RRset) bool { return s.Type == t })
+		i := slices.IndexFunc(setsByOwner[owner], func(s content.RRset) bool { return s.Type == t })
 		if i < 0 {
 			return content.RRset{}, false
 		}
-		return at[owner][i], true
+		return setsByOwner[owner][i], true
 	})
 
 	if len(sets) > 0 {

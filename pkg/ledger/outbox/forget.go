@@ -38,30 +38,30 @@ type forgettable struct {
 // its first sight of a revision, and the first with a due count writes the time left. A stored date would not do,
 // because a clock ahead would delete all serials.
 func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
-	by := map[string][]forgettable{}
+	byNamespace := map[string][]forgettable{}
 	var cmps []clientv3.Cmp
 	var ops []clientv3.Op
 	write := func(key string, mod int64, op clientv3.Op) {
 		cmps, ops = append(cmps, etcd.RevisionIs(key, mod)), append(ops, op)
 	}
 	seen := ob.sweepRoom(ctx, "serials", last, func(kv *mvccpb.KeyValue, known time.Duration) {
-		var last law.LastSerial
-		if layout.Decode(kv.Value, &last) != nil {
+		var stored law.LastSerial
+		if layout.Decode(kv.Value, &stored) != nil {
 			return // fsck reports it
 		}
 		key := string(kv.Key)
-		switch next, due := SubtractElapsed(last, known); {
+		switch next, due := SubtractElapsed(stored, known); {
 		case due && next == nil:
 			write(key, kv.ModRevision, clientv3.OpDelete(key))
 		case due:
 			write(key, kv.ModRevision, etcd.OpPut(key, layout.Encode(next)))
-		case last.By != "":
-			by[last.By] = append(by[last.By], forgettable{key, kv.ModRevision, last.Left})
+		case stored.By != "":
+			byNamespace[stored.By] = append(byNamespace[stored.By], forgettable{key, kv.ModRevision, stored.Left})
 		}
 	})
 
 	// Beyond a namespace's limit, delete those with the least time left.
-	for _, left := range by {
+	for _, left := range byNamespace {
 		slices.SortFunc(left, func(x, y forgettable) int { return cmp.Compare(x.secondsLeft, y.secondsLeft) })
 		for _, f := range left[:max(0, len(left)-ob.maxSerials)] {
 			write(f.key, f.mod, clientv3.OpDelete(f.key))
@@ -107,6 +107,8 @@ func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 		if err != nil || z == nil || string(z.UID) != h.UID || z.Status.FQDN == "" || journal.IsUnsettled(z) {
 			continue // removed, ended or needed
 		}
+
+		// Steps condensed since the scan stay.
 		key := ob.mem.Layout.Condensed(h.UID)
 		if _, err := ob.mem.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "<", newest[h.UID]+1).WithPrefix()).
 			Then(clientv3.OpDelete(key, clientv3.WithPrefix())).Commit(); err != nil {
