@@ -61,7 +61,7 @@ func (c *check) checkName(z *zone) {
 func (c *check) checkSettled(z *zone) {
 	s, h, works, key := z.status, z.holding, len(z.holding.Works), c.nameKey(z)
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})
-	isSettled, through, held := cond.Status == "True", s.SettledSerial == s.Serial, h.Held != nil
+	isSettled, isDelivered, held := cond.Status == "True", s.SettledSerial == s.Serial, h.Held != nil
 	settled := fmt.Sprintf("settledSerial %d", s.SettledSerial)
 	c.require(held == (cond.Reason == v1alpha1.ReasonMassDeletion), z.key, "S7.5", "Settled "+cond.Reason, "a mass deletion: %t, as in "+
 		"names/", held)
@@ -75,9 +75,9 @@ func (c *check) checkSettled(z *zone) {
 		most.Own >= d.Own, z.key, "S7.5", "status.deletions "+encodeText(d), "numbers of RRsets, none above the most, and a time")
 
 	c.require(works > 0 || held || isSettled, z.key, "S7.2", "not Settled", "Settled: no work on the zone is pending")
-	c.require(works == 0 && !held || !isSettled || through, z.key, "S7.2", "Settled", "not Settled: %d works on the zone are "+
+	c.require(works == 0 && !held || !isSettled || isDelivered, z.key, "S7.2", "Settled", "not Settled: %d works on the zone are "+
 		"pending", works)
-	c.require(through || held || works > 0 && !h.Overdue, z.key, "S7.2", settled, "%d, the serial: nothing holds the zone back", s.Serial)
+	c.require(isDelivered || held || works > 0 && !h.Overdue, z.key, "S7.2", settled, "%d, the serial: nothing holds the zone back", s.Serial)
 	c.require(s.SettledSerial == 0 || !isAhead(s.SettledSerial, s.Serial), z.key, "S7.2", settled, "none ahead of the serial, %d", s.Serial)
 }
 
