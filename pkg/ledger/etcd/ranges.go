@@ -29,18 +29,18 @@ func Pause(ctx context.Context, d time.Duration) bool {
 func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error,
 	opts ...clientv3.OpOption) error {
 	for {
-		again, err := watchOnce(ctx, client, prefix, rev, take, opts...) // again is the revision reached
+		reached, err := watchOnce(ctx, client, prefix, rev, take, opts...)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
 			return err
-		case again == rev: // no progress
+		case reached == rev: // no progress
 			if !Pause(ctx, resumeAfter) {
 				return ctx.Err()
 			}
 		}
-		rev = again
+		rev = reached
 	}
 }
 
