@@ -20,17 +20,18 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// MaxRecordsRead bounds the Records read by RecordsAt.
 const MaxRecordsRead = law.MaxValuesAtName
 
-// ErrTooManyRecords is returned by RecordsAt beyond MaxRecordsRead Records.
 var ErrTooManyRecords = errors.New("more Records than are read at once")
 
-// RecordsAt returns a namespace's Records at the given names of a zone. Records that leave the zone meanwhile are
-// omitted, and the reads are charged to the namespace.
+// RecordsAt returns a namespace's Records at the given names of the zone at, whose name is apex. Records that leave the
+// zone meanwhile are omitted. The reads are charged to the namespace. With more than MaxRecordsRead Records, the error
+// is ErrTooManyRecords.
 func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 	map[name.Name][]*v1alpha1.Record, error) {
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
+
+	// The members of the zone name the objects to read.
 	var members, objects []clientv3.Op
 	for _, fqdn := range names {
 		if owner, inside := fqdn.Rel(apex); inside {

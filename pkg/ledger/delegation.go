@@ -20,7 +20,6 @@ import (
 // One transaction writes a Delegation, the copies of its rule under rules/, the unchanged Zone, to give it a new
 // revision, and an outbox item to decide the affected Records again.
 
-// Delegations is like Zones, for the storage of Delegations.
 func (l *Ledger) Delegations(raw storage.Interface) storage.Interface {
 	return &objectStorage[v1alpha1.Delegation, *v1alpha1.Delegation]{Interface: raw,
 		newStoreWrite: func(w *objectWrite[v1alpha1.Delegation, *v1alpha1.Delegation]) storeWrite {
@@ -76,7 +75,6 @@ func (l *Ledger) delegationAsk(before, after *v1alpha1.Delegation) (zones.Delega
 	return ask, nil
 }
 
-// PreviewDelegation is like PreviewRecord, for a Delegation.
 func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.Delegation) error {
 	if before != nil && after != nil && delegationUnchanged(before, after) {
 		return nil

@@ -16,13 +16,10 @@ import (
 
 // storeConfig is the value of the key config.
 type storeConfig struct {
-	// Format is the number of the last migration, or FirstFormat.
-	Format int `json:"format"`
-	// LeastReader is the lowest format required of programs.
-	LeastReader   int `json:"leastReader"`
-	HashAlgorithm int `json:"hashAlgorithm"`
-	// Key is an encryption.Key, encrypted like a Record, or empty in an unencrypted store.
-	Key []byte `json:"key,omitempty"`
+	Format        int    `json:"format"`        // number of the last migration, or FirstFormat
+	LeastReader   int    `json:"leastReader"`   // programs that know only lower formats refuse the store
+	HashAlgorithm int    `json:"hashAlgorithm"` // of status.hash, sethash.Algorithm
+	Key           []byte `json:"key,omitempty"` // an encryption.Key, encrypted like a Record; empty without encryption
 }
 
 const (

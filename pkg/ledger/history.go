@@ -107,12 +107,12 @@ func (l *Ledger) RecordHistory(ctx context.Context, selector history.StepSelecto
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]*history.Header{}
+	headers := map[string]*history.Header{}
 	selector.HeaderOf = func(uid string) (history.Header, bool) {
-		header, ok := known[uid]
+		header, ok := headers[uid]
 		if !ok {
 			header = l.findHeader(ctx, uid)
-			known[uid] = header
+			headers[uid] = header
 		}
 		if header == nil {
 			return history.Header{}, false

@@ -135,8 +135,8 @@ func (m *migrationRun) commitLocked(ctx context.Context, cmps []clientv3.Cmp, op
 //     older programs refuse the store, and running servers exit within olderEnd.
 //   - A new stored field needs OldersMayWrite false, since older programs would drop the field.
 type migration struct {
-	Number         int
-	Name           string
+	Number         int    // the format of the migrated store
+	Name           string // for logs
 	OldersMayWrite bool
 	Run            func(context.Context, *migrationRun) error
 }

@@ -16,7 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// FindZone returns the zone with a name in a view, verified in etcd. ok is false if no zone has the name.
+// FindZone returns the zone with a name in a view, verified in etcd. ok is false if no zone has the name. The read is
+// charged to the namespace.
 func (l *Ledger) FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool, err error) {
 	w := &commit.Write{Object: commit.Object{Resource: "zones"}, Decide: func(seen *law.Facts) law.Outcome {
 		return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
@@ -31,8 +32,8 @@ func (l *Ledger) FindZone(ctx context.Context, namespace, view string, apex name
 	return at, ok, err
 }
 
-// JudgePrerequisites returns an error if prerequisites fail in a zone at a single revision, as in a change set of the
-// namespace. A zone without rules for the namespace counts as absent.
+// JudgePrerequisites returns an error if prerequisites fail in a zone at a single revision, with the same result as in
+// a change set of the namespace. A zone without rules for the namespace counts as absent.
 func (l *Ledger) JudgePrerequisites(ctx context.Context, at v1alpha1.AdoptingZone, namespace string,
 	prerequisites []v1alpha1.ChangeSetPrerequisite) error {
 	requires, err := objects.ReadPrerequisites(prerequisites)

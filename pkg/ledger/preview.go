@@ -26,7 +26,7 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 	if set, index := setOf(ctx); set != nil {
 		return l.previewInSet(ctx, set, index, before, after)
 	}
-	if after != nil && lawform.SameContent(before, after) {
+	if after != nil && lawform.SameContent(before, after) { // needs no decision
 		if after.Generation != before.Generation {
 			after.Status.ObservedGeneration = after.Generation
 		}
@@ -54,7 +54,6 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 	return nil
 }
 
-// PreviewZone is like PreviewRecord, for a Zone.
 func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) error {
 	if before != nil && after != nil && zoneUnchanged(before, after) {
 		return nil

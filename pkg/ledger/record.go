@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Records is like Zones, for the storage of Records.
 func (l *Ledger) Records(raw storage.Interface) storage.Interface {
 	return &recordStorage{objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: raw,
 		newStoreWrite: func(w *objectWrite[v1alpha1.Record, *v1alpha1.Record]) storeWrite {
@@ -49,16 +48,16 @@ func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destin
 	}
 	_, c := s.begin() // c embeds the first result
 	w := c.(*recordWrite)
-	for {
+	for { // until the set decides, or refuses
 		if err := s.Interface.GuaranteedUpdate(withStoreWrite(ctx, w), key, destination, ignoreNotFound, preconditions,
 			w.wrapUpdate(tryUpdate), cached); err != nil {
 			return err
 		}
-		if w.reached {
+		if w.reached { // committed with the set
 			w.copyTo(destination)
 			return nil
 		}
-		// The set only compares the object at the commit.
+		// Nothing changes: the set only compares the object at the commit.
 		if out, err := w.compareOnly(ctx, set, index); err != nil || out.OK {
 			return err
 		}

@@ -26,30 +26,27 @@ import (
 // with the context of any write. Methods except Require may be called concurrently.
 type Set struct {
 	l        *Ledger
-	requires []records.Requirement
+	requires []records.Requirement // prerequisites
 
-	mu    sync.Mutex
-	items []setItem
-	// refused is true if an item was refused before the decision. Nothing is committed then.
-	refused bool
-	failure error
-	// closedErr is the error for later items, nil while the set is open.
-	closedErr error
-	// deciding is true during the commit. sent is true if the items may be committed, even after an error.
-	deciding, sent bool
-	zone           *v1alpha1.AdoptingZone
-	serial         int64
+	mu        sync.Mutex
+	items     []setItem
+	refused   bool                   // an item was refused before the decision; nothing is committed then
+	failure   error                  // of the whole set
+	closedErr error                  // for later items, nil while the set is open
+	deciding  bool                   // during the commit
+	sent      bool                   // the items may be committed, even after an error
+	zone      *v1alpha1.AdoptingZone // after the commit
+	serial    int64                  // of zone
 }
 
 // setItem is the state of one write of a change set.
 type setItem struct {
-	// write is nil until the write arrives, and again after its answer.
-	write *commit.SetWrite
-	// ended is true after the end of the request, arrived after the first arrival at the commit. creates is true for a
-	// creation, unchanged if the write changes nothing.
-	ended, arrived, creates, unchanged bool
-	// growth is the growth of the stored object in octets.
-	growth int64
+	write     *commit.SetWrite // nil until the write arrives, and again after the answer
+	ended     bool             // the request has ended
+	arrived   bool             // the write has reached the commit once
+	creates   bool             // a creation
+	unchanged bool             // the write changes nothing
+	growth    int64            // of the stored object, in octets
 }
 
 func (l *Ledger) NewSet(n int) *Set { return &Set{l: l, items: make([]setItem, n)} }
@@ -126,7 +123,6 @@ func (s *Set) EndRequest(i int, refused bool) {
 	}
 }
 
-// HasArrived reports whether item i has reached its commit.
 func (s *Set) HasArrived(i int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +146,6 @@ func (s *Set) CountCreations() (n int) {
 	return n
 }
 
-// Err returns the error of the whole set, or nil.
 func (s *Set) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -107,7 +107,6 @@ func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []st
 		change:    func(o runtime.Object) bool { return change(o.(*v1alpha1.Record)) }}, namespace, names)
 }
 
-// ChangeZone is like ChangeRecords, for a single Zone.
 func (l *Ledger) ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error) {
 	n, err := l.changeStatuses(ctx, statuses{codec: l.mem.Zones, key: l.mem.Layout.Zone,
 		newObject: func() runtime.Object { return &v1alpha1.Zone{} },

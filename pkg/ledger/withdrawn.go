@@ -35,18 +35,15 @@ const (
 
 // ruleChange is a change of a zone's rules that may take away rights.
 type ruleChange struct {
-	zone string
-	// namespaces may lose rights anywhere in the zone; nil means all. Other namespaces may lose rights at and below
-	// names, relative to fqdn.
-	namespaces []string
-	names      []name.Rel
-	fqdn       name.Name
+	zone       string     // UID
+	namespaces []string   // may lose rights anywhere in the zone; nil means all
+	names      []name.Rel // at and below these, other namespaces may lose rights
+	fqdn       name.Name  // of the zone
 	// lossesOf returns the test for a namespace's losses. delegated holds the namespace's rules from Delegations.
 	lossesOf func(namespace string, delegated []law.DelegatedRule) (judge lossTest)
-	// children are the child zones before the write. rev is the write's revision, or 0 for the newest.
-	children children
-	rev      int64
-	describe func(what string, namespaces []string) string
+	children children                                      // before the write
+	rev      int64                                         // of the write, 0 for the newest
+	describe func(what string, namespaces []string) string // returns the text of the Warning
 }
 
 type lossTest struct {
@@ -313,8 +310,8 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, existing, at)
 }
 
-// warnOfUnlisted warns a zone's creator about established zones below, unlisted in the new zone's rules. Their names
-// reveal nothing, because no tenant may establish a zone above another's.
+// warnOfUnlisted warns a zone's creator about established zones below that the new zone's rules do not list. To name
+// them reveals nothing to tenants, since no tenant may establish a zone above another's.
 func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	within, cancel := context.WithTimeout(ctx, l.bounds.warnTimeout)
 	defer cancel()

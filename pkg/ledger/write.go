@@ -27,14 +27,14 @@ type objectStorage[T any, P object[T]] struct {
 	newStoreWrite func(*objectWrite[T, P]) storeWrite
 }
 
-// objectWrite is a write on its way through etcd3.store. before is nil for a creation, after for a deletion. after is
-// the caller's (a copy if copies is set), so the decision's status goes to committed.
+// objectWrite is a write of an object on its way through Kubernetes' storage (etcd3.store).
 type objectWrite[T any, P object[T]] struct {
-	before, after, committed P
-	copies                   bool
-	// reached is false if the last update changed nothing, so that the store did not write.
-	reached bool
-	release func() // called when the storage's call ends
+	before    P // nil for a creation
+	after     P // nil for a deletion; the caller's object, or a copy if copies is set
+	committed P // after, with the status of the decision
+	copies    bool
+	reached   bool   // false if the last update changed nothing, so that the storage did not write
+	release   func() // called when the storage's call ends
 }
 
 func (s *objectStorage[T, P]) begin() (*objectWrite[T, P], storeWrite) {

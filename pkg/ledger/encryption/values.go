@@ -25,8 +25,8 @@ type values struct {
 	prefix, exceptKey string
 }
 
-// NewClient returns a client that encrypts all values under prefix but that of the key except. It has only a KV and a
-// Watcher.
+// NewClient returns a client that encrypts and decrypts all values under prefix, with the exception of the key except.
+// The client has only a KV and a Watcher.
 func NewClient(client *clientv3.Client, k Key, prefix, except string) (*clientv3.Client, error) {
 	aead, err := chacha20poly1305.NewX(k.Octets)
 	if err != nil {
@@ -58,7 +58,7 @@ func (v *values) decryptValue(kv *mvccpb.KeyValue) (err error) {
 	sealed, marked := bytes.CutPrefix(kv.Value, []byte(encryptedPrefix))
 	n := v.aead.NonceSize()
 	switch {
-	case !marked && v.mixed:
+	case !marked && v.mixed: // plaintext
 	case !marked || len(sealed) < n:
 		err = errors.New("it is not encrypted, and this store encrypts all values")
 	default:

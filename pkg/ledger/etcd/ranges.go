@@ -29,18 +29,18 @@ func Pause(ctx context.Context, d time.Duration) bool {
 func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error,
 	opts ...clientv3.OpOption) error {
 	for {
-		again, err := watchOnce(ctx, client, prefix, rev, take, opts...)
+		reached, err := watchOnce(ctx, client, prefix, rev, take, opts...)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
 			return err
-		case again == rev: // no progress
+		case reached == rev: // no progress
 			if !Pause(ctx, resumeAfter) {
 				return ctx.Err()
 			}
 		}
-		rev = again
+		rev = reached
 	}
 }
 
@@ -78,7 +78,7 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
 	streaming, cancel := context.WithCancel(ctx)
 	stream, err := client.GetStream(streaming, prefix, clientv3.WithPrefix(), clientv3.WithRev(*rev))
-	if err != nil {
+	if err != nil { // for example in an encrypted store
 		cancel()
 		return EachPage(ctx, client, prefix, rev, f)
 	}
@@ -138,8 +138,8 @@ func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *
 
 const scanPage = 2000
 
-// Scan calls f for about most keys under prefix, 0 for all, starting at the key from. Each page is read at the present
-// revision. next is the key to continue at, or "" at the end.
+// Scan calls f for the keys under prefix, starting at the key from, until the page that reaches most keys; 0 means all.
+// Each page is read at the present revision. next is the key to continue at, or "" at the end.
 func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, most int, f func(*mvccpb.KeyValue) error,
 	opts ...clientv3.OpOption) (next string, err error) {
 	key := max(prefix, from)

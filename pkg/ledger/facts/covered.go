@@ -13,20 +13,22 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-const checkedOf = 100
+// defaultCheckEvery replaces a CheckEvery of 0 at -v=5.
+const defaultCheckEvery = 100
 
-// CheckCovered looks for stale values in the cache. Every Config.CheckEvery-th decision reads again the facts (stored
-// values) proved only by their Zone's revision. This suffices because each write of such a fact also writes the Zone. A
-// difference is logged and counted.
+// CheckCovered looks for a fault of this program: a fact (stored value) written without its Zone. Every write of a fact
+// must also write the Zone, since transactions compare only the Zone's revision. After each Config.CheckEvery-th
+// decision, CheckCovered reads such facts again, and logs and counts those that differ.
 func (s *Session) CheckCovered(ctx context.Context) {
 	mem, every := s.mem, s.mem.CheckEvery
 	if every == 0 && klog.V(5).Enabled() {
-		every = checkedOf
+		every = defaultCheckEvery
 	}
 	if every == 0 || mem.decisions.Add(1)%every != 0 {
 		return
 	}
 
+	// Select the used facts without a compare of their own. Values in an overlay are not yet in etcd.
 	var keys []law.Key
 	for k := range s.Seen.All() {
 		overlaid := false
@@ -47,12 +49,12 @@ func (s *Session) CheckCovered(ctx context.Context) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	for _, k := range keys {
-		was, _ := s.Seen.Get(k)
-		is, _ := fresh.Seen.Get(k)
-		if h := mem.byUID[k.Zone]; h != nil && s.readAtRevisionOf(h) && !bytes.Equal(layout.Encode(was), layout.Encode(is)) {
+		cached, _ := s.Seen.Get(k)
+		stored, _ := fresh.Seen.Get(k)
+		if h := mem.byUID[k.Zone]; h != nil && s.readAtRevisionOf(h) && !bytes.Equal(layout.Encode(cached), layout.Encode(stored)) {
 			mem.Stats.UncoveredFacts.Add(1)
 			klog.FromContext(ctx).Error(nil, "A fact was written beside its zone. Please report this", "key", mem.Layout.Key(k),
-				"remembered", was, "stored", is)
+				"remembered", cached, "stored", stored)
 		}
 	}
 }

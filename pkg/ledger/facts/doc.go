@@ -7,7 +7,7 @@
 //
 // Guarantees:
 //
-//  1. A stale cache costs a round trip, never a wrong decision (I5).
+//  1. A stale cache costs a round trip, never a wrong decision.
 //  2. A zone's facts are cached for a revision of its Zone object. A write of this server moves them to the new
 //     revision; a write of another server drops them.
 //  3. The number of cached zones, and of facts for each, is bounded.

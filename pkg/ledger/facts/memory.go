@@ -24,18 +24,18 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// wideOps, the first value of Memory.Ops, is below the embedded etcd's limit of 512. narrowOps is below etcd's default
-// of 128.
+// wideOps, the first value of Memory.Ops, is below the embedded etcd's limit of 512 operations. narrowOps is below
+// etcd's default limit of 128.
 const (
 	wideOps   = 500
 	narrowOps = 120
 )
 
-// LowerOps lowers Ops, the assumed limit of a transaction, after etcd refused so many operations: to narrowOps or, if
-// there were no more, to half of them. It reports whether Ops was higher.
+// LowerOps lowers Ops, the assumed limit of an etcd transaction, after etcd refused one of so many operations. It
+// reports whether Ops was higher.
 func (mem *Memory) LowerOps(operations int) bool {
 	fewer := int64(narrowOps)
-	if operations <= narrowOps {
+	if operations <= narrowOps { // even etcd's default limit is too high
 		fewer = int64(operations) / 2
 	}
 	lowered := fewer < mem.Ops.Load()
@@ -59,12 +59,13 @@ func (mem *Memory) DropFacts(sessions ...*Session) {
 	mem.MarkNamesStale(sessions...)
 }
 
-// MarkNamesStale invalidates the zone names read by the sessions, since the index may be outdated.
+// MarkNamesStale makes the next decision read the zone names of the sessions from etcd, since the index may be
+// outdated.
 func (mem *Memory) MarkNamesStale(sessions ...*Session) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
-	if len(mem.staleNames) > maxStaleNames { // a stale name costs a retry
-		clear(mem.staleNames)
+	if len(mem.staleNames) > maxStaleNames {
+		clear(mem.staleNames) // a forgotten name costs a retry
 	}
 	for _, s := range sessions {
 		for _, p := range s.Proofs {
@@ -77,42 +78,36 @@ func (mem *Memory) MarkNamesStale(sessions ...*Session) {
 
 // Stats counts events since the process started, for metrics.
 type Stats struct {
-	// Transactions counts sent transactions, Conflicts transactions that failed because another write came first.
-	Transactions, Conflicts atomic.Int64
-	// Batches counts transactions with several writes.
-	Batches atomic.Int64
-	Reads   atomic.Int64
-	// CascadeSteps counts objects decided again by cascades.
-	CascadeSteps atomic.Int64
-	// Trials counts attempts to adopt waiting records and zones.
-	Trials atomic.Int64
-	Panics atomic.Int64
-	// UncoveredFacts counts cached values changed without their Zone, by a fault of this program.
-	UncoveredFacts atomic.Int64
+	Transactions   atomic.Int64 // sent, with writes
+	Conflicts      atomic.Int64 // transactions failed because another write came first
+	Batches        atomic.Int64 // transactions with several writes
+	Reads          atomic.Int64 // of several keys at once
+	CascadeSteps   atomic.Int64 // objects decided again by cascades
+	Trials         atomic.Int64 // attempts to adopt waiting records and zones
+	Panics         atomic.Int64 // recovered
+	UncoveredFacts atomic.Int64 // cached values changed without their Zone, by a fault of this program
 }
 
 // Memory caches zones for the decisions about writes, to save reads of etcd: the names of all zones (the index), and
-// recently used Zones with their facts. Transactions compare revisions, so a stale cache costs a retry, not a wrong
-// decision.
+// recently used Zones with their facts (stored values). Transactions compare revisions, so a stale cache costs a retry,
+// not a wrong decision.
 type Memory struct {
 	Config
-	ID        string
+	ID        string // of this server
 	workers   etcd.Workers
 	Stats     Stats
-	Ops       atomic.Int64 // limit of operations in an etcd transaction
+	Ops       atomic.Int64 // limit of operations in an etcd transaction (LowerOps)
 	Sessions  sync.Pool
 	decisions atomic.Int64 // counted for CheckCovered
 
-	Mu    sync.Mutex // guards everything below
-	index map[law.Key]*indexed
-	heads map[string]*Head // by key of the Zone
-	// cascadingZones have a cascade in progress. heldZones are held back after a mass deletion.
-	cascadingZones map[law.Key]*law.Holding
-	heldZones      map[law.Key]bool
-	byUID          map[string]*Head
-	zonesByTarget  map[law.Ref]map[law.Key]bool
-	// staleNames may be wrong in the index. The next decision reads them from etcd.
-	staleNames map[law.Key]bool
+	Mu             sync.Mutex                   // guards everything below
+	index          map[law.Key]*indexed         // by name of the zone
+	heads          map[string]*Head             // by etcd key of the Zone
+	cascadingZones map[law.Key]*law.Holding     // with a cascade in progress
+	heldZones      map[law.Key]bool             // held back after a mass deletion
+	byUID          map[string]*Head             // by UID of the Zone
+	zonesByTarget  map[law.Ref]map[law.Key]bool // by the Zone that their zoneRef names
+	staleNames     map[law.Key]bool             // perhaps wrong in the index, so the next decision reads etcd
 }
 
 type Config struct {
@@ -150,19 +145,17 @@ type indexed struct {
 // Head caches a Zone object at a revision, and the facts (stored values) read by decisions about its Records. Each
 // write of a fact also writes the Zone, so the facts are valid as long as the Zone has this revision.
 type Head struct {
-	Key string
-	// Pinned prevents eviction while the queue of the zone's writes uses the Head.
-	Pinned bool
+	Key    string // of the Zone in etcd
+	Pinned bool   // not evicted while the queue of the zone's writes uses the Head
 
-	// Memory.Mu guards the rest. If Loaded is false, the zone is read before its next use.
-	Loaded      bool
-	Mod         int64 // revision, 0 if absent
-	Object      *v1alpha1.Zone
-	Zone        *law.Zone
-	Facts       map[law.Key]any
+	// Memory.Mu guards the rest.
+	Loaded      bool            // if false, the Zone is read before its next use
+	Mod         int64           // revision of the Zone, 0 if absent
+	Object      *v1alpha1.Zone  // nil if absent
+	Zone        *law.Zone       // Object in the form of decisions
+	Facts       map[law.Key]any // nil for a key absent in etcd
 	factAddedAt time.Time
-	// absentRev is the last revision known to lack the zone. Older reads are ignored.
-	absentRev int64
+	absentRev   int64 // the last revision known to lack the Zone; older reads are ignored
 }
 
 // maxFacts bounds a zone's cached facts, MaxHeads the cached zones. Facts stay for Remembers after the last addition.
@@ -178,7 +171,7 @@ func (mem *Memory) Fault(point string) {
 	}
 }
 
-// LoadNames loads the index of zone names from etcd, and returns the revision of the read.
+// LoadNames loads the index of zone names, and returns the revision of the read.
 func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	prefix := mem.Layout.Room("names")
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
@@ -278,7 +271,6 @@ func (mem *Memory) indexName(k law.Key, h *law.Holding, mod int64) {
 	}
 }
 
-// HeldZones returns the number of zones held back by mass deletions.
 func (mem *Memory) HeldZones() int {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -316,7 +308,8 @@ func (mem *Memory) dropName(k law.Key) {
 	delete(mem.heldZones, k)
 }
 
-// Head returns the cache entry of a Zone's key. A new entry is not Loaded, and may evict another. The caller holds Mu.
+// Head returns the cache entry of a Zone's key in etcd. A new entry is not Loaded, and evicts another from a full
+// cache. The caller holds Mu.
 func (mem *Memory) Head(key string) *Head {
 	h := mem.heads[key]
 	if h == nil {
@@ -352,24 +345,26 @@ func (mem *Memory) evictHead(h *Head) {
 	}
 }
 
-// SetHead caches a Zone and its form for decisions (zone), both nil if absent, and drops h.Facts, read at the former
-// revision. Served and SettledSerial come from the object, since they are set after the decision. The caller holds Mu.
+// SetHead caches a Zone object of revision mod, with its form for decisions (zone), or nil for both if absent. It drops
+// h.Facts, read at the former revision. The caller holds Mu.
 func (mem *Memory) SetHead(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
 	}
+
+	// Served and SettledSerial are set after the decision: take the object's. Others read zone, so change a copy.
 	if zone != nil && zone.Served != lawform.Served(object) {
-		after := *zone
-		after.Served = !zone.Served
-		zone = &after
+		corrected := *zone
+		corrected.Served = !zone.Served
+		zone = &corrected
 	}
 	h.Loaded, h.Mod, h.Object, h.Zone, h.Facts = true, mod, object, zone, nil
 	if zone != nil {
 		mem.byUID[zone.UID] = h
 		if settled := serial.Serial(object.Status.SettledSerial); settled != zone.SettledSerial {
-			written := *zone
-			written.SettledSerial = settled
-			h.Zone = &written
+			corrected := *zone
+			corrected.SettledSerial = settled
+			h.Zone = &corrected
 		}
 	}
 }
@@ -404,19 +399,20 @@ func (mem *Memory) ReadHead(ctx context.Context, h *Head) error {
 	return mem.Reload(ctx, h, kv, rev)
 }
 
-// Reload updates a cached Zone from kv, read at rev, nil if absent. A newer entry stays, so a slow read undoes no later
-// write.
+// Reload updates a cached Zone from kv, the value read at revision rev, nil if absent. A newer entry stays, so a slow
+// read undoes no later write.
 func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
-	known := h.isCurrent(kv, rev)
-	if kv == nil && !known {
+	current := h.isCurrent(kv, rev)
+	if kv == nil && !current {
 		mem.SetHeadAbsent(h, rev)
 	}
 	mem.Mu.Unlock()
-	if known || kv == nil {
+	if current || kv == nil {
 		return nil
 	}
 
+	// Decode without the lock. Meanwhile, another read may update the entry.
 	object := &v1alpha1.Zone{}
 	if err := mem.Zones.Decode(ctx, h.Key, kv.Value, kv.ModRevision, object); err != nil {
 		return fmt.Errorf("%s cannot be read: %w", h.Key, err)
@@ -535,7 +531,6 @@ func (mem *Memory) AdvanceHead(key string, expected int64, object *v1alpha1.Zone
 	}
 }
 
-// LoadHead updates a cache entry from the Zone read at rev, nil if absent.
 func (mem *Memory) LoadHead(ctx context.Context, key string, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	h := mem.Head(key)
@@ -543,7 +538,6 @@ func (mem *Memory) LoadHead(ctx context.Context, key string, kv *mvccpb.KeyValue
 	return mem.Reload(ctx, h, kv, rev)
 }
 
-// InvalidateHead makes the next use of a zone read etcd.
 func (mem *Memory) InvalidateHead(key string) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()

@@ -36,23 +36,17 @@ func (mem *Memory) MaxCompares() int {
 // Session collects the facts (stored values) read by a decision, and the revisions of their keys. The write's
 // transaction compares the revisions, and so fails if any fact has changed since.
 type Session struct {
-	mem  *Memory
-	Seen *law.Facts
-	// Proofs holds the revisions of keys compared singly. Other facts are compared by the revision of their Zone.
-	Proofs     []proof
-	proofByKey map[law.Key]int
-	// rangeProofs and deepProofs are ranges of keys in which any later write fails the transaction. deepProofs replace
-	// the compares of long names.
-	rangeProofs []proof
-	deepProofs  []proof
+	mem         *Memory
+	Seen        *law.Facts      // given to the decision
+	Proofs      []proof         // keys compared singly; their Zone's revision proves the other facts
+	proofByKey  map[law.Key]int // index into Proofs, nil while there are few
+	rangeProofs []proof         // ranges in which any later write fails the transaction
+	deepProofs  []proof         // ranges that replace the compares of names with more labels than Depth
 	Zones       []ZoneSeen
 	// Guess assumes unknown keys to be absent, without a read. This saves time for new names, and the transaction
-	// compares the guess.
-	Guess bool
-	// FirstTry permits guessesAbsent until a guess has failed.
-	FirstTry bool
-	// Depth limits the labels of names compared singly. Longer names are compared as a range.
-	Depth int
+	// compares the guess. FirstTry permits guessesAbsent until a guess has failed.
+	Guess, FirstTry bool
+	Depth           int
 	// Overlay holds the changes by earlier decisions in the transaction, or is nil.
 	Overlay *Overlay
 	// EmptyRanges, if not nil, makes ReadFacts only note whether ranges are empty.
@@ -71,17 +65,16 @@ type Overlay struct {
 	Key   string         // of the Zone; "" for no zone
 	Base  *v1alpha1.Zone // stored, at revision Mod
 	Mod   int64
-	Zone  *law.Zone
+	Zone  *law.Zone       // after the earlier writes
 	Facts map[law.Key]any // changed values of the zone
 	Puts  etcd.Puts       // other changed keys
 	// CachedFacts holds values outside any zone, read by earlier batches. They may be stale, so each write using one
 	// compares the revision.
 	CachedFacts map[law.Key]ProvenFact
-	// EmptyRanges holds the emptiness of key ranges read at once for all writes of the batch.
+	// EmptyRanges notes which ranges of keys are empty, read at once for all writes of the batch.
 	EmptyRanges map[law.Key]Emptiness
 }
 
-// SetBase sets the stored Zone under the overlay.
 func (o *Overlay) SetBase(key string, object *v1alpha1.Zone, mod int64) {
 	o.Key, o.Base, o.Mod = key, object, mod
 }
@@ -144,7 +137,6 @@ func (s *Session) proofIndex(k law.Key) int {
 	return slices.IndexFunc(s.Proofs, func(p proof) bool { return p.Key == k })
 }
 
-// Zone returns a zone read by the decision, or nil.
 func (s *Session) Zone(key string) *ZoneSeen {
 	for i := range s.Zones {
 		if s.Zones[i].Key == key {
@@ -172,10 +164,11 @@ var ErrMoved = errors.New("the object has changed since it was read")
 // ErrOverlayMoved means that a batch's zone has changed, so the batch is decided again.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
-// Decide calls ask, which decides a write, and reads missing facts (stored values), until ask lacks none. If ask needs
-// a fact again, the facts contradict each other, so Decide starts over. The third time it returns ErrMoved.
+// Decide calls ask, which decides a write, reads the facts (stored values) that ask needs, and calls ask again, until
+// ask needs none. If ask needs a given fact again, the facts contradict each other, so Decide starts over. The third
+// time it returns ErrMoved.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) (law.Outcome, error) {
-	for stale := 0; ; {
+	for restarts := 0; ; {
 		if err := ctx.Err(); err != nil {
 			return law.Outcome{}, err
 		}
@@ -185,15 +178,16 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) 
 		}
 
 		need := Dedupe(out.Need)
-		again := false
+		contradicts := false
 		for _, k := range need {
 			if _, known := s.Seen.Get(k); known {
-				again = true
+				contradicts = true
 			}
 		}
 
-		if again {
-			if stale++; stale > 2 {
+		// Start over without the contradictory facts, and without guesses.
+		if contradicts {
+			if restarts++; restarts > 2 {
 				return law.Outcome{}, ErrMoved
 			}
 			s.forgetFacts(need)
@@ -208,7 +202,6 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) 
 	}
 }
 
-// Dedupe removes repeated keys in place, and keeps the order.
 func Dedupe(keys []law.Key) []law.Key {
 	out := keys[:0]
 	if len(keys) > law.FewKeys {
@@ -328,23 +321,23 @@ func (s *Session) lookUp(k law.Key) bool {
 	return true
 }
 
-// guessesAbsent reports whether the first try assumes k to be absent. It does so for Records waiting at a name and for
+// guessesAbsent reports whether the first try assumes k to be absent, as for Records waiting at a name and for
 // wildcards: each deletion asks for both, and few zones have any.
 func (s *Session) guessesAbsent(k law.Key) bool {
 	return s.FirstTry && (k.Kind == law.KindAwaited && !k.Name.IsZero() || k.Kind == law.KindOwner && k.Owner.IsWildcard())
 }
 
-// guessEmpty assumes an empty range at and below a name, to save a read. The transaction compares the range. guessEmpty
-// returns false below an apex, or with data in memory. The caller holds Memory.Mu.
+// guessEmpty assumes that a range has no keys at and below its name, to save a read. The transaction compares the
+// range. guessEmpty returns false if data is likely there. The caller holds Memory.Mu.
 func (s *Session) guessEmpty(k law.Key) bool {
 	at := k
 	switch k.Kind {
-	case law.KindZonesBelow:
+	case law.KindZonesBelow: // likely if the name is a zone's
 		at.Kind = law.KindHolding
 		if s.mem.staleNames[at] || s.mem.index[at] != nil {
 			return false
 		}
-	case law.KindOwnersBelow:
+	case law.KindOwnersBelow: // likely below the apex, or if the name has data
 		at.Kind = law.KindOwner
 		h := s.mem.byUID[k.Zone]
 		if k.Owner.IsApex() || h == nil || h.Facts[at] != nil || s.Overlay != nil && s.Overlay.Facts[at] != nil {
@@ -357,7 +350,7 @@ func (s *Session) guessEmpty(k law.Key) bool {
 	default:
 		return false
 	}
-	if k.Kind == law.KindOwnersBelow && len(s.listWrittenBelow(k)) > 0 {
+	if k.Kind == law.KindOwnersBelow && len(s.listWrittenBelow(k)) > 0 { // by earlier writes of the batch
 		return false
 	}
 	return s.noteEmptyRange(k, false)
@@ -423,15 +416,16 @@ func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
 	return written
 }
 
-// LookUpAll takes facts (stored values) from memory, and returns the missing keys. ok is false if a fact is never
-// cached, or was given before and contradicts others.
+// LookUpAll takes the needed facts (stored values) from memory, and returns the missing keys. ok is false if a fact is
+// never cached, or contradicts others.
 func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
 	for _, k := range need {
-		_, known := s.Seen.Get(k)
-		if known || layout.IsRange(k) && !s.guessesAbsent(k) && !s.readsTogether(k) ||
-			k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth {
+		_, contradicts := s.Seen.Get(k) // given before, yet needed again
+		isUncached := layout.IsRange(k) && !s.guessesAbsent(k) && !s.readsTogether(k)
+		isTooLong := k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth
+		if contradicts || isUncached || isTooLong {
 			return nil, false
 		}
 		if !s.lookUp(k) {
@@ -737,14 +731,15 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 	return out, nil
 }
 
-// IsStored reports whether, by a proven fact (stored value), etcd already has the value of x, so no put is needed.
+// IsStored reports whether etcd already has the value of x, so no put is needed. A fact (stored value) that the
+// transaction compares must prove this.
 func (s *Session) IsStored(x law.Write) bool {
 	seen, known := s.Seen.Get(x.Key)
 	if !known || !zoneScoped(x.Key) {
 		return false // names are always written: the index has the revision of the last write
 	}
 	if s.proofIndex(x.Key) >= 0 && !s.Seen.IsUsed(x.Key) {
-		return false
+		return false // not compared
 	}
 	if seen != nil && seen == x.Value {
 		return false // equality of a shared pointer proves nothing
@@ -796,8 +791,8 @@ func (mem *Memory) ReadZone(ctx context.Context, namespace, object string) (*v1a
 	return o, r.Kvs[0].ModRevision, nil
 }
 
-// ReadRecord reads a Record and its revision from etcd. The Record is nil if absent. If unreadable, the error is
-// ErrDamaged.
+// ReadRecord reads a Record and its revision from etcd. The Record is nil if absent. If the stored value does not
+// decode, the error wraps ErrDamaged.
 func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v1alpha1.Record, int64, error) {
 	key := mem.Layout.Record(namespace, object)
 	kv, _, err := etcd.ReadKey(ctx, mem.Client, key)
@@ -827,8 +822,8 @@ func (s *Session) DecideFromMemory(ask records.RecordInput) law.Outcome {
 	}
 }
 
-// VerifyFacts reports whether etcd still has the decision's facts, and the object at key still has before's revision.
-// It returns false if there are too many compares for a transaction.
+// VerifyFacts reports whether etcd still has the facts of a decision made from memory, and the object at key still has
+// before's revision (nil: is absent). It returns false if there are too many compares for a transaction.
 func (s *Session) VerifyFacts(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
 	var expected uint64
 	if before != nil {

@@ -27,14 +27,13 @@ import (
 // Config configures a check of the store. The fields up to Delegations are as in ledger.Config.
 type Config struct {
 	Client         *clientv3.Client
-	Prefix         string
+	Prefix         string // of all keys, for example "/registry/kubizone"
 	Zones, Records objects.ObjectCodec
-	Delegations    objects.ObjectCodec
-	// Further returns the codec of a resource of layout.FleetResources, such as Bind9Clusters. Without it, the check
-	// skips them.
-	Further func(resource string) objects.ObjectCodec
-	// Revision is the etcd revision to check, or 0 for the present.
-	Revision int64
+	Delegations    objects.ObjectCodec // that of Records by default
+	// Further returns the codec of a resource of layout.FleetResources, such as Bind9Clusters. If Further is nil, the
+	// check skips them.
+	Further  func(resource string) objects.ObjectCodec
+	Revision int64 // of etcd, 0 for the present
 }
 
 // Rule names a broken invariant (I1 to I5 of package ledger), or a rule of docs/semantics.md such as S6.7.
@@ -59,13 +58,10 @@ type Findings struct {
 
 // Report is the result of a check of the store.
 type Report struct {
-	Revision int64
-	// Zones, Records, Keys and Steps count the checked zones, records, internal keys and journal steps.
-	Zones, Records, Keys, Steps int
-	// Damage holds differences not explained by pending work. An operator must repair them.
-	Damage Findings
-	// Pending holds work for a running server: outbox items, pending cuts, and objects waiting for them.
-	Pending Findings
+	Revision                    int64    // of etcd
+	Zones, Records, Keys, Steps int      // number of checked zones, records, internal keys and journal steps
+	Damage                      Findings // not explained by pending work; an operator must repair them
+	Pending                     Findings // work for a running server: outbox items, pending cuts, objects waiting for them
 	// Notes holds names claimed by two tenants against the present rules. Former rules or records may have allowed both
 	// claims, so such a name is not damage.
 	Notes Findings
@@ -144,6 +140,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 		}
 	}
 
+	// Say what an unreadable Zone keeps from the check.
 	for i, f := range c.report.Damage.List {
 		if n := c.unread.uncheckedCount[f.Key]; n > 0 {
 			c.report.Damage.List[i].Have += fmt.Sprintf("; %d keys and records belong to it and were not checked", n)
@@ -224,8 +221,8 @@ func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string,
 	})
 }
 
-// checkRoom compares a room (a kind of internal keys) with the wanted values, and reports differences. If values
-// differ, same returns the broken rule and false.
+// checkRoom compares a room (a kind of internal keys) with the wanted values, and reports differences. wanted calls
+// want for each key of a zone. If values differ, same returns the broken rule and false.
 func checkRoom[T any](c *check, room string, rule Rule, wanted func(z *zone, want func(key string, value *T)),
 	same func(have, want *T) (Rule, bool)) error {
 	want := map[string]*T{}
@@ -247,7 +244,7 @@ func checkRoom[T any](c *check, room string, rule Rule, wanted func(z *zone, wan
 			c.reportDamage(key, broken, encodeText(have), "%s", encodeText(w))
 		}
 	})
-	for key, w := range want {
+	for key, w := range want { // the wanted keys not met
 		c.reportDamage(key, rule, "nothing", "%s", encodeText(w))
 	}
 	return err

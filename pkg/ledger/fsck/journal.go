@@ -310,11 +310,11 @@ type segmentRange struct {
 // step in segments: no segment has a later step, and no key under before/ an earlier one.
 type historyCheck struct {
 	*check
-	archives map[string]*archive
+	archives map[string]*archive // by zone UID
 	// ranges holds the steps of each segment, by zone UID and account. An account names the namespace of the Records,
 	// and the one that caused the changes and so pays for the octets.
 	ranges map[[2]string][]segmentRange
-	shares map[string]history.Share
+	shares map[string]history.Share // by account, as counted
 }
 
 func (c *check) checkHistory() error {

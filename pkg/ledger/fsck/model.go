@@ -21,20 +21,16 @@ import (
 
 // model is the store as computed from the objects. The few values that no object determines are read.
 type model struct {
-	// zones holds all zones by UID, including pending zones (stored, without effect).
-	zones      map[string]*zone
-	zonesByRef map[law.Ref]*zone
-	// zonesByName holds the zones that are not pending. sortedNames holds their names, ordered by view and key.
-	zonesByName map[place]*zone
-	sortedNames []place
-	works       map[string]*law.Work // the outbox
-	// purging holds the UIDs of removed zones whose keys are being deleted.
-	purging map[string]bool
-	unread  unread
-	// pendingCuts holds NS, glue and DS of child zones still missing in the parent's content, cuts the included ones.
-	pendingCuts        map[edge]law.PendingCut
+	zones              map[string]*zone // by UID, also the pending zones (stored, without effect)
+	zonesByRef         map[law.Ref]*zone
+	zonesByName        map[place]*zone      // without pending zones
+	sortedNames        []place              // of zonesByName, by view and key
+	works              map[string]*law.Work // the outbox
+	purging            map[string]bool      // UIDs of removed zones whose keys are being deleted
+	unread             unread
+	pendingCuts        map[edge]law.PendingCut // NS, glue and DS of child zones, not yet in the parent's content
 	withdrawals        map[law.Key]*law.Withdrawal
-	cuts               map[edge]*law.CountedCut
+	cuts               map[edge]*law.CountedCut // NS, glue and DS in the parent's content
 	records            []*record
 	waitingDelegations []waiter
 }
@@ -55,10 +51,9 @@ func newModel() model {
 // unread holds zones with unreadable objects. fsck only counts their keys, because an operator might delete keys
 // reported as damage.
 type unread struct {
-	keysByRef map[law.Ref]string
-	// keysByUID holds a zone's key, once another key or object reveals the zone's UID.
-	keysByUID      map[string]string
-	uncheckedCount map[string]int
+	keysByRef      map[law.Ref]string // key of the Zone object
+	keysByUID      map[string]string  // the same, once another key or object reveals the UID
+	uncheckedCount map[string]int     // keys and records of the zone, by key of the Zone object
 }
 
 func (u *unread) countUnread(at law.Ref) bool {

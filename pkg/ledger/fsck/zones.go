@@ -55,28 +55,29 @@ func (c *check) checkName(z *zone) {
 	c.require(!relative || z.spec.ZoneRef != nil, z.key, "S1.1", "a relative name without zoneRef", "one of them")
 }
 
-// checkSettled checks that Settled, settledSerial, the hold (of a mass deletion) and the marks of pending cascades
-// agree. Settled may stay True until a cascade's next step, because a zone's removal marks the zone that gains records
-// without a write of its object.
+// checkSettled checks that Settled, settledSerial (the delivered serial), the hold (of a mass deletion) and the marks
+// of pending cascades agree. Settled may stay True until a cascade's next step, because a zone's removal marks the zone
+// that gains records without a write of its object.
 func (c *check) checkSettled(z *zone) {
 	s, h, works, key := z.status, z.holding, len(z.holding.Works), c.nameKey(z)
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})
-	isSettled, through, held := cond.Status == "True", s.SettledSerial == s.Serial, h.Held != nil
+	isSettled, isDelivered, held := cond.Status == "True", s.SettledSerial == s.Serial, h.Held != nil
 	settled := fmt.Sprintf("settledSerial %d", s.SettledSerial)
 	c.require(held == (cond.Reason == v1alpha1.ReasonMassDeletion), z.key, "S7.5", "Settled "+cond.Reason, "a mass deletion: %t, as in "+
 		"names/", held)
 	c.require(!held || h.Held.Serial == serial.Serial(s.SettledSerial), key, "S7.5", "held: "+encodeText(h.Held), "at %s", settled)
 	c.require(!held || z.ExcessOf(h.Held).Holds(), key, "S7.5", "held: "+encodeText(h.Held), "for more than its own namespace may remove")
 
+	// The numbers that decide about a hold.
 	d := z.Deletions
 	most := cmp.Or(d.PeakStock, &law.Stock{Own: d.Own})
 	c.require(d.PeriodStart >= 0 && !slices.ContainsFunc(append(d.LeastStocks[:], *most), func(s law.Stock) bool { return s.RRsets < 0 }) &&
 		most.Own >= d.Own, z.key, "S7.5", "status.deletions "+encodeText(d), "numbers of RRsets, none above the most, and a time")
 
 	c.require(works > 0 || held || isSettled, z.key, "S7.2", "not Settled", "Settled: no work on the zone is pending")
-	c.require(works == 0 && !held || !isSettled || through, z.key, "S7.2", "Settled", "not Settled: %d works on the zone are "+
+	c.require(works == 0 && !held || !isSettled || isDelivered, z.key, "S7.2", "Settled", "not Settled: %d works on the zone are "+
 		"pending", works)
-	c.require(through || held || works > 0 && !h.Overdue, z.key, "S7.2", settled, "%d, the serial: nothing holds the zone back", s.Serial)
+	c.require(isDelivered || held || works > 0 && !h.Overdue, z.key, "S7.2", settled, "%d, the serial: nothing holds the zone back", s.Serial)
 	c.require(s.SettledSerial == 0 || !isAhead(s.SettledSerial, s.Serial), z.key, "S7.2", settled, "none ahead of the serial, %d", s.Serial)
 }
 

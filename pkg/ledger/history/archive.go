@@ -28,22 +28,21 @@ type Archive struct {
 	Client *clientv3.Client
 	Layout layout.Keys
 	// Read decodes a journal value.
-	Read func(key string, value []byte) (*content.Transaction, error)
-	// Retention applies to Zones without spec.historyRetention.
-	Retention time.Duration
+	Read      func(key string, value []byte) (*content.Transaction, error)
+	Retention time.Duration // of Zones without spec.historyRetention
 	// Quota returns etcd's size limit in octets. 0, or a nil Quota, means unknown.
 	Quota func() int64
 	Now   func() time.Time
 	Fault func(point string) // for tests
 
-	// level bounds each namespace's octets while all together exceed the limit; 0 for none (share.go).
+	// level bounds the octets of each namespace while all together exceed the limit. 0 is no bound (share.go).
 	level atomic.Int64
-	// charges counts, by namespace, the steps of others that it caused.
-	charges atomic.Pointer[map[string]charge]
-	// addedOctets counts the octets archived since level was computed, at the Unix time levelledAt.
-	addedOctets, levelledAt atomic.Int64
-	levelMutex              sync.Mutex
-	recent                  recent // cache of values
+	// charges counts, by namespace, the accounts and octets of steps that it caused in other namespaces.
+	charges     atomic.Pointer[map[string]charge]
+	addedOctets atomic.Int64 // archived since level was computed
+	levelledAt  atomic.Int64 // Unix time when level was computed
+	levelMutex  sync.Mutex   // held to compute level
+	recent      recent       // cache of values written by this process
 }
 
 const (
@@ -65,16 +64,12 @@ const DefaultRetention = 168 * time.Hour
 type Archived struct {
 	// Last is the last archived step's number: Offset plus N in the journal. A zone that ended and came back has the
 	// same UID, but counts N from 1 again, and Offset is the last number before.
-	Last   uint64 `json:"n"`
-	Offset uint64 `json:"o,omitempty"`
-	// Whole is a Unix time. No step since then is missing.
-	Whole int64 `json:"t"`
-	// Retention is how long the last archived step is kept, in seconds. Gone is the Unix time of the zone's removal, or
-	// 0 if the zone exists.
-	Retention int64 `json:"k"`
-	Gone      int64 `json:"g,omitempty"`
-	// Serial is the last serial of a removed zone.
-	Serial serial.Serial `json:"s,omitzero"`
+	Last      uint64        `json:"n"`
+	Offset    uint64        `json:"o,omitempty"`
+	Whole     int64         `json:"t"`           // a Unix time; no step since then is missing
+	Retention int64         `json:"k"`           // of the last archived step, in seconds
+	Gone      int64         `json:"g,omitempty"` // Unix time of the zone's removal, 0 if the zone exists
+	Serial    serial.Serial `json:"s,omitzero"`  // the last serial of a removed zone
 }
 
 // Before holds the former Records of a journal value's steps, under a key of before/.
@@ -109,9 +104,11 @@ func (a *Archive) HeaderOf(z *v1alpha1.Zone) Header {
 // kept is false, and the steps must stay.
 func (a *Archive) ArchiveSteps(ctx context.Context, of Header, upTo uint64, cmps ...clientv3.Cmp) (kept bool, err error) {
 	end := a.Layout.Step(of.Zone, upTo) + "\x00"
+
+	// Each transaction copies a page. If a compare fails, read the page again.
 	for lost := 0; lost < maxLostRaces; {
 		p, err := a.readPage(ctx, of, end, nil)
-		if err != nil || len(p.lines) == 0 {
+		if err != nil || len(p.lines) == 0 { // nothing left
 			return err == nil, err
 		}
 		done, err := a.writePage(ctx, p, cmps...)

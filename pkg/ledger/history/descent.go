@@ -21,19 +21,16 @@ const (
 	growth     = 8
 )
 
-// descent lists the keys of an account's history segments, newest first. For a descending page, etcd would read all
-// older keys. So a descent reads period after period, each in ascending order, and adapts the period to about pageKeys
-// keys.
+// descent lists the keys of an account's history segments, newest first. For a page in descending order, etcd would
+// read all older keys. So a descent reads period after period, each in ascending order, and adapts the length of the
+// period to about pageKeys keys.
 type descent struct {
-	a   *Archive
-	rev int64
-	// below is the first key already listed. The next period ends there.
-	below layout.SegmentKey
-	// width is the length of the next period in seconds, oldest the time of the oldest segment in Unix seconds.
-	width  int64
-	oldest int64
-	// keys holds the last period's keys in ascending order. nextKey takes the last.
-	keys []layout.SegmentKey
+	a      *Archive
+	rev    int64               // of all reads
+	below  layout.SegmentKey   // the first key already listed; the next period ends there
+	width  int64               // length of the next period, in seconds
+	oldest int64               // Unix time of the oldest segment
+	keys   []layout.SegmentKey // of the last period, ascending; nextKey takes the last
 }
 
 func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev int64) (*descent, error) {

@@ -19,19 +19,15 @@ import (
 // step, whose text cutLine cuts out without decoding the JSON. This is safe because quotes within JSON strings are
 // escaped, so no string looks like a key.
 type line struct {
-	n        uint64
-	unixTime int64
-	// namespace is the changed Record's, or "" if the zone changed without a Record. causedBy is the namespace that
-	// caused the step by a cascade.
-	namespace string
-	causedBy  string
-	creates   bool
-	// hasState is true if before/ holds a former Record of the step, later put into states.
-	hasState bool
-	// text is the step in JSON, without the content state.
-	text    []byte
-	states  []Was
-	removal *Removed
+	n         uint64 // the step's number in the journal
+	unixTime  int64
+	namespace string   // of the changed Record, "" if the zone changed without a Record
+	causedBy  string   // the namespace that caused the step by a cascade
+	creates   bool     // the step creates the zone
+	hasState  bool     // before/ holds a former Record of the step, later put into states
+	text      []byte   // the step in JSON, without the content state
+	states    []Was    // former Records
+	removal   *Removed // set for the zone's removal
 }
 
 func (l *line) account(ofZone string) string {

@@ -23,12 +23,10 @@ type StepSelector struct {
 	Namespace string
 	// Zones are the UIDs of zones to search for steps not archived yet. Zones that store a former Record of the
 	// namespace (before/) need not be listed.
-	Zones []string
-	// SelectsZone selects zones by name and namespace, Selects single steps.
-	SelectsZone func(*Header) bool
-	Selects     func(*Item) bool
-	// HeaderOf returns the header of an existing zone, or false.
-	HeaderOf func(uid string) (Header, bool)
+	Zones       []string
+	SelectsZone func(*Header) bool              // selects zones by name and namespace
+	Selects     func(*Item) bool                // selects single steps
+	HeaderOf    func(uid string) (Header, bool) // of an existing zone, otherwise false
 }
 
 type namespaceAnswer struct {

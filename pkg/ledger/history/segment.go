@@ -67,10 +67,12 @@ type Segment struct {
 	Entries []Entry
 }
 
-// encodeSegment packs steps into at most maxSegment octets. If they do not fit (whole is false), the former Records
-// (states) are left out, then the rows. If even the bare steps do not fit, value is nil.
+// encodeSegment packs steps into a segment with at most maxSegment octets of text. If they do not fit, whole is false,
+// and the segment lacks the former Records (states), or also the rows. If even the bare steps do not fit, value is nil.
 func encodeSegment(header *Header, lines []line) (value []byte, whole bool, err error) {
 	text, err := textOf(header, lines)
+
+	// Try without states.
 	if whole = len(text) <= maxSegment; !whole && err == nil {
 		lines = slices.Clone(lines)
 		for i := range lines {
@@ -79,6 +81,7 @@ func encodeSegment(header *Header, lines []line) (value []byte, whole bool, err 
 		text, err = textOf(header, lines)
 	}
 
+	// Try without rows.
 	if len(text) > maxSegment && err == nil {
 		bare := *header
 		bare.Bare = true

@@ -38,12 +38,10 @@ const (
 // the namespace PAYER. Beyond the limit, the account's oldest segments are condensed: they lose values and former
 // Records.
 type Share struct {
-	Octets int64 `json:"o"` // keys and values of its segments
-	// Whole is a Unix time. No step of the account since then is condensed.
-	Whole int64 `json:"t,omitempty"`
-	// Bare is the key of the last condensed segment. BareOctets is the size of all condensed segments.
-	Bare       string `json:"b,omitempty"`
-	BareOctets int64  `json:"bo,omitempty"`
+	Octets     int64  `json:"o"`            // keys and values of all segments
+	Whole      int64  `json:"t,omitempty"`  // a Unix time; no step since then is condensed
+	Bare       string `json:"b,omitempty"`  // key of the last condensed segment
+	BareOctets int64  `json:"bo,omitempty"` // keys and values of condensed segments
 }
 
 func (a *Archive) limit() int64 {

@@ -56,8 +56,8 @@ type Packed struct {
 	Counts int
 }
 
-// Pack encodes an object for the history. If Packed.Counts exceeds most, it omits annotations, then labels, then spec,
-// and names them in LeftOut.
+// Pack encodes an object's labels, annotations and spec for the history. While Packed.Counts exceeds most, Pack leaves
+// out a part, in the order annotations, labels, spec, and names the part in State.LeftOut.
 func Pack(o metav1.Object, spec any, most int) (Packed, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Sweep deletes history older than retentions (seconds by zone UID), and condenses the oldest history of namespaces
-// above their share, by removing values. complete means that retentions lists all zones, so the history of removed
-// zones expires too.
+// Sweep deletes history older than its zone's retention (retentions has seconds by zone UID), and condenses the oldest
+// history of namespaces above their share, by removing values. If complete is set, retentions lists all zones, so the
+// history of removed zones expires too.
 func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, complete bool) error {
 	began := a.Now().Unix()
 	var removed removedZones
@@ -36,8 +36,8 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 	for account := range shares {
 		if err := a.expireSegments(ctx, account, func(k layout.SegmentKey) bool {
 			retention, exists := retentions[k.Zone]
-			if !exists {
-				retention = max(removed.retentions[k.Zone], newZoneAge) // the zone may be newer than retentions
+			if !exists { // removed, or newer than retentions
+				retention = max(removed.retentions[k.Zone], newZoneAge)
 			}
 			_, expired := removed.expired[k.Zone]
 			return expired || (exists || complete) && k.Time < began-retention

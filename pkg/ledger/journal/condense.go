@@ -23,19 +23,16 @@ import (
 const condensedPart = 256 << 10 // octets, estimated
 
 // Condensed is the header of a condensed step: the merged oldest changes of a zone since the serial of its name
-// servers. They may keep that serial for days after a mass deletion, and a starting server must undo the changes since,
+// servers. After a mass deletion they may keep that serial for days, and a starting server must undo all changes since,
 // but the journal is bounded. So the oldest steps are merged before a trim. The last merged step also stays in the
 // journal, as the link to the next. All servers make the same parts up to the same step, and writes compare the
 // header's key, so the second of two servers fails.
 type Condensed struct {
-	// From is the serial of the name servers, State the content state at From.
-	From  serial.Serial `json:"f"`
-	State sethash.State `json:"h"`
-	// Step lacks values and TTLs, which may be too large for an etcd value. They are in Parts further keys, of Octets
-	// in total.
-	Step   content.Step `json:"s"`
-	Parts  int          `json:"p"`
-	Octets int          `json:"o"`
+	From   serial.Serial `json:"f"` // of the name servers
+	State  sethash.State `json:"h"` // of the content at From
+	Step   content.Step  `json:"s"` // without values and TTLs, which may be too large for an etcd value
+	Parts  int           `json:"p"` // number of further keys, with the values and TTLs
+	Octets int           `json:"o"` // of all parts
 }
 
 func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
@@ -153,9 +150,9 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	return n, err
 }
 
-// compareName returns a compare that holds while z keeps its name, or nil if z has lost the name since revision at.
-// Even a restored name gives nil, because the purge may have passed the keys, so nothing may be written. Callers read
-// the data to delete only afterwards.
+// compareName returns a compare that holds while z keeps its DNS name, or nil if z has lost the name since revision at.
+// Even a restored name gives nil: a purge of the zone's keys would miss a key written now. Callers read the data to
+// delete only afterwards.
 func (jr *Journal) compareName(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {
@@ -163,11 +160,11 @@ func (jr *Journal) compareName(ctx context.Context, z *v1alpha1.Zone, at int64) 
 	}
 	key := jr.Layout.Key(law.HoldingKey(z.Status.View, fqdn))
 	r, err := jr.Client.Get(ctx, key)
-	if err != nil || len(r.Kvs) == 0 || r.Kvs[0].CreateRevision > at {
+	if err != nil || len(r.Kvs) == 0 || r.Kvs[0].CreateRevision > at { // lost, or restored
 		return nil, err
 	}
 	if _, h, err := jr.Layout.DecodeName(string(r.Kvs[0].Key), r.Kvs[0].Value); err != nil || h.UID != string(z.UID) {
-		return nil, err
+		return nil, err // another zone has the name
 	}
 	is := clientv3.Compare(clientv3.CreateRevision(key), "=", r.Kvs[0].CreateRevision)
 	return &is, nil

@@ -22,8 +22,8 @@ import (
 // ErrAwaitsDelivery means that a purge waits until Delivery has withdrawn the zone.
 var ErrAwaitsDelivery = errors.New("the zone is not withdrawn yet")
 
-// EndedContent holds the RRsets of an ended zone (without a DNS name) that a provider may still have. A provider that
-// cannot list its RRsets needs them for the removal.
+// EndedContent holds the RRsets that a provider may still have of an ended zone, which has lost its DNS name. For
+// providers that cannot list their RRsets, these are the ones to remove.
 type EndedContent struct {
 	Header content.Header
 	Serial serial.Serial // the zone's last serial
@@ -33,8 +33,8 @@ type EndedContent struct {
 }
 
 // EndedContent lists the RRsets of an ended zone that a provider at serial since may still serve: the last ones, and
-// the ones of later steps. Their keys stay while the Zone has the finalizer of Delivery. The error is ErrTrimmed if
-// they are no longer known, or the zone was renamed after since.
+// those changed by later steps. Their keys stay while the Zone has the finalizer of Delivery. The error is ErrTrimmed
+// if the keys are gone, or the zone was renamed after since.
 func (jr *Journal) EndedContent(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*EndedContent, error) {
 	rev := int64(0)
 	had, err := jr.readEndedHeader(ctx, zone, &rev)
@@ -55,9 +55,10 @@ func trimmedError(zone *v1alpha1.Zone, why string) error {
 	return fmt.Errorf("zone %s, %s: %w", zone.UID, why, ErrTrimmed)
 }
 
-// readEndedHeader returns the SOA fields and name servers of an ended zone. *rev becomes the revision of all further
-// reads. The Zone still has the finalizer then, so nothing is purged.
+// readEndedHeader returns the SOA fields and name servers of an ended zone, and sets *rev to the revision of the read.
+// The Zone still has the finalizer then, so at *rev no key is purged yet.
 func (jr *Journal) readEndedHeader(ctx context.Context, zone *v1alpha1.Zone, rev *int64) (had *content.Header, err error) {
+	// The outbox item of the pending purge has the header.
 	err = etcd.Each(ctx, jr.Client, jr.Layout.Room("outbox"), rev, func(key string, data []byte, _ int64) error {
 		var w law.Work
 		if err := layout.Decode(data, &w); err == nil && w.Purge == string(zone.UID) && w.Had != nil {

@@ -60,37 +60,33 @@ func (jr *Journal) HasDelivery(z *v1alpha1.Zone) bool {
 	return jr.Deliveries.Codec != nil && slices.Contains(z.Finalizers, v1alpha1.FinalizerDelivery)
 }
 
-// Journal reads the journals of zones (their latest changes in etcd), and trims them: old steps are deleted.
+// Journal reads the journals of zones (their latest changes, stored as steps in etcd), and trims them: old steps are
+// deleted.
 type Journal struct {
 	Client            *clientv3.Client
 	Layout            layout.Keys
 	Zones, Deliveries objects.ObjectCodec
-	// KeptSteps is JournalSteps and Octets is JournalOctets, except in tests.
-	KeptSteps, Octets int
-	Spawn             func(func())
+	KeptSteps, Octets int                // of a zone: JournalSteps and JournalOctets, except in tests
+	Spawn             func(func())       // runs a trim in the background
 	Fault             func(point string) // for tests
 	SentValues        valueCache
-	// Archive receives the steps before a trim deletes them. Nil means no history.
-	Archive *history.Archive
-	// States estimates the octets of the former Records under before/.
-	States atomic.Int64
+	Archive           *history.Archive // receives the steps before a trim; nil means no history
+	States            atomic.Int64     // estimated octets of the former Records under before/, for all zones
 }
 
 // Trimming is the state of a zone's trims (deletions of old journal steps) in this process.
 type Trimming struct {
-	mu sync.Mutex
-	// zone is the last written Zone, and rev its revision, while a trim runs. Otherwise zone is nil.
-	zone            *v1alpha1.Zone
-	rev             int64
-	condensedOctets int
-	// writtenSteps counts the steps since the last trim. Since a trim last measured the journal, octets is the size of
-	// all new steps, long of writes with steps above longStep.
-	writtenSteps, octets, long int
-	stateOctets                int // of former Records (before/) since the last trim
-	// done is true after the first trim. The keys before deletedBefore are then deleted. This holds while the key of
-	// the zone's name has the create revision nameRev: a zone that ended and came back has the same UID, but counts
-	// steps from 1.
-	done          bool
+	mu              sync.Mutex
+	zone            *v1alpha1.Zone // the last written Zone while a trim runs, otherwise nil
+	rev             int64          // revision of zone
+	condensedOctets int            // of the condensed step at the last trim
+	writtenSteps    int            // since the last trim
+	octets          int            // of steps, since a trim last measured the journal
+	long            int            // the same, of writes whose steps exceed longStep on average
+	stateOctets     int            // of former Records (before/), since the last trim
+	done            bool           // the first trim is over
+	// The keys before deletedBefore are deleted. This holds while the key of the zone's name has the create revision
+	// nameRev: a zone that ended and came back has the same UID, but counts steps from 1.
 	deletedBefore string
 	nameRev       int64
 }
@@ -109,6 +105,8 @@ func (jr *Journal) CountWrite(t *Trimming, name string, z *v1alpha1.Zone, rev in
 	if _, _, due := jr.isDue(t, z); !due && t.zone == nil {
 		return
 	}
+
+	// A running trim takes the new state into account.
 	running := t.zone != nil
 	if t.zone, t.rev = z, rev; !running {
 		jr.Spawn(func() { jr.trimWhileDue(t, name) })
@@ -145,6 +143,7 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 			return
 		}
 
+		// Count again from here, since the trim reads all steps so far.
 		if archives {
 			jr.States.Add(-int64(t.stateOctets))
 		}
@@ -163,7 +162,7 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 
 		t.mu.Lock()
 		if t.done, t.condensedOctets = true, condensed; err != nil {
-			t.long += jr.Octets
+			t.long += jr.Octets // makes the next trim due
 			t.zone = nil
 			t.mu.Unlock()
 			return
@@ -273,8 +272,8 @@ func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) e
 
 var errArchived = errors.New("other servers archive its steps")
 
-// archiveSteps copies steps into the history before a trim. After an error, such as errArchived, the steps must stay.
-// Damage is only logged, because otherwise a damaged archive would fill etcd with journals.
+// archiveSteps copies the steps of z up to number upTo into the history, before a trim deletes them. After an error,
+// the steps must stay. Damage is only logged, because otherwise a damaged archive would fill etcd with journals.
 func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) error {
 	if jr.Archive == nil {
 		return nil
@@ -285,7 +284,7 @@ func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint
 		klog.FromContext(ctx).Error(err, "Steps of a zone are not archived, and its history has a gap", "zone", klog.KObj(z))
 	case err != nil:
 		return err
-	case !kept:
+	case !kept: // other servers were faster, or the zone has lost its name
 		return errArchived
 	}
 	return nil
@@ -422,14 +421,15 @@ func (jr *Journal) Steps(ctx context.Context, zone string, since serial.Serial, 
 }
 
 // StepsFrom is like Steps, at revision rev, 0 for the present. If all is set, the steps begin at the oldest serial with
-// a known content state, or the zone's creation. Journal and condensed step are read at one revision, because steps
-// move between them.
+// a known content state, or the zone's creation.
 func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State,
 	[]content.Step, error) {
 	before, steps, err := jr.journalFrom(ctx, zone, since, n, all, &rev)
 	if all || !errors.Is(err, ErrTrimmed) {
 		return before, steps, err
 	}
+
+	// The oldest steps may be merged. Read at the same revision, because steps move between journal and condensed step.
 	c, _, failed := jr.readCondensed(ctx, zone, &rev)
 	if failed != nil || c == nil || c.From != since {
 		return before, nil, cmp.Or(failed, err)
@@ -439,7 +439,7 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	case c.Step.N > n:
 		return before, nil, fmt.Errorf("zone %s has changed too much to read the steps from serial %d to step %d, "+
 			"and they are condensed up to step %d; read the zone again", zone, since, n, c.Step.N)
-	case after > uint64(len(steps)):
+	case after > uint64(len(steps)): // a gap
 		return before, nil, err
 	default:
 		steps = steps[uint64(len(steps))-after:]

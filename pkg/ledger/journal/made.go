@@ -21,10 +21,9 @@ const (
 // the transaction, which may fail, so Read returns the cached form only if the octets equal the value from etcd.
 type valueCache struct {
 	mu     sync.Mutex
-	values map[string]cachedValue // by journal key
-	// keys is a ring in the order of Put. next is the position of the oldest key, overwritten by the next Put.
-	keys [maxCachedValues]string
-	next int
+	values map[string]cachedValue  // by journal key
+	keys   [maxCachedValues]string // a ring, in the order of Put
+	next   int                     // position of the oldest key, overwritten by the next Put
 }
 
 type cachedValue struct {
@@ -32,8 +31,8 @@ type cachedValue struct {
 	tx     *content.Transaction
 }
 
-// Put caches a journal key's value in place of the oldest, unless too long. The caller must not change value and tx
-// afterwards.
+// Put caches the value of a journal key, and its decoded form tx, in place of the oldest. A long value is not cached.
+// The caller must not change value and tx afterwards.
 func (m *valueCache) Put(key string, value []byte, tx *content.Transaction) {
 	if len(value) > maxCachedOctets {
 		return

@@ -306,14 +306,14 @@ const (
 	dataOctets = 80
 )
 
-// StoredOctets estimates the space in etcd of an object of so many octets, for budgets. Internal keys are included, and
-// grow with values: a Record's values or a Delegation's namespaces.
+// StoredOctets estimates the space in etcd of an object of so many octets, for budgets. The object's internal keys are
+// included, and grow with values: the number of a Record's values, or of a Delegation's namespaces.
 func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
 	switch {
-	case strings.HasPrefix(key, k.Objects("zones")):
+	case strings.HasPrefix(key, k.Objects("zones")): // with a journal
 		stored += stepsOctets
-	case strings.HasPrefix(key, k.Objects("delegations")):
+	case strings.HasPrefix(key, k.Objects("delegations")): // repeated under rules/ for each namespace
 		stored += int64(values) * int64(octets)
 	}
 	return stored

@@ -47,8 +47,8 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 	return ask, nil
 }
 
-// behindOf returns the secondary that a controller's status write reports as ahead of the zone, or different. Without
-// such a report it returns nil. Only such a write may change status.serial.
+// behindOf returns the serial of a secondary that is ahead of the zone or has other content, or nil. A controller
+// reports the serial by a write of status.serial, which no other write changes.
 func behindOf(before, after *v1alpha1.Zone) *zones.Ahead {
 	if before == nil || before.Status.Serial == after.Status.Serial {
 		return nil

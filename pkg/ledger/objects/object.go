@@ -193,15 +193,16 @@ func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-// setReady resets Ready in the content write, so no client takes an old True for this write.
+// setReady resets Ready in the write of new content, so no client takes an old True for this write. If delivers is set,
+// a class is in force, and confirms the write later.
 func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool, generation int64) {
 	status, reason, message := "Unknown", v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"
 	before := meta.FindStatusCondition(*conditions, v1alpha1.ConditionReady)
 	switch {
 	case delivers && before != nil && before.Status == metav1.ConditionUnknown:
 		reason, message = before.Reason, before.Message // a known cause concerns this write, too
-	case delivers:
-	case served:
+	case delivers: // not yet confirmed
+	case served: // by no class, so without confirmation
 		status, reason, message = "True", v1alpha1.ReasonNoClass, class.MessageNoClass
 	default:
 		message = "no class is in force; the zone is not served yet: its conditions Delegated, Servable and Settled say why, " +
@@ -346,7 +347,8 @@ func IsMoving(o *v1alpha1.Record) bool {
 	return o.Status.ZoneRef == nil && adopted != nil && adopted.Reason == law.ReasonMoving
 }
 
-// RenamedField returns the field by which an update would rename or move a zone, or "". Another spelling is no rename.
+// RenamedField returns the field by which an update would rename or move a zone, or "". Another spelling, such as the
+// absolute for the relative name, is no rename.
 func RenamedField(before, after *v1alpha1.Zone) string {
 	x, y := lawform.ZoneRef(before.Spec.ZoneRef, before.Namespace), lawform.ZoneRef(after.Spec.ZoneRef, after.Namespace)
 	switch {

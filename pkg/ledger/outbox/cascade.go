@@ -39,20 +39,21 @@ func (ob *Outbox) processWork(ctx context.Context, s *workState) error {
 		if err := ob.decideFound(ctx, s); err != nil {
 			return err
 		}
-		if through, err := ob.finishWork(ctx, s); err != nil || through {
+		if done, err := ob.finishWork(ctx, s); err != nil || done {
 			return err
 		}
 	}
 }
 
-// decideFound decides the Records found by a cascade: moving Records first, whose names are then unlocked, since
-// waiting Records must not prolong the lock.
+// decideFound decides the objects found by a cascade. Records moving to another zone come first, since their names are
+// locked for clients until all have moved.
 func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 	if !s.cursor.Moved {
 		if slices.ContainsFunc(s.Work.Scans, s.moves) {
 			if err := ob.decideWindows(ctx, s); err != nil {
 				return err
 			}
+			// All Records have moved: unlock their names.
 			for _, place := range s.Work.Zones {
 				ob.mem.Fault("cascade-unlock")
 				if err := ob.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
@@ -65,6 +66,7 @@ func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 
 		s.cursor = law.Cursor{Times: s.cursor.Times, Moved: true}
 	}
+
 	if err := ob.decideRepaired(ctx, s); err != nil {
 		return err
 	}
@@ -112,9 +114,9 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 }
 
 // finishWork removes ended withdrawals, the work's marks at zones, and a purged zone's keys. The last transaction
-// deletes the outbox item. through is false if another write has extended the item, and the cascade goes on.
-func (ob *Outbox) finishWork(ctx context.Context, s *workState) (through bool, err error) {
-	for s.Work.Times == s.cursor.Times {
+// deletes the outbox item. done is false if another write has extended the item, and the cascade goes on.
+func (ob *Outbox) finishWork(ctx context.Context, s *workState) (done bool, err error) {
+	for s.Work.Times == s.cursor.Times { // not extended
 		purges := s.Work.Purge != ""
 		if purges && len(s.Work.Zones) == 0 && len(s.Work.Releases) == 0 {
 			if err := ob.purgeKeys(ctx, s); err != nil {
@@ -178,7 +180,8 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 	return last, nil
 }
 
-// purgeKeys deletes a zone's keys. No decision reads them, because no zone has the work's mark.
+// purgeKeys deletes a removed or ended zone's keys, which no decision reads. If providers have yet to withdraw the
+// zone, its RRsets and journal stay, and the error is ErrAwaitsDelivery.
 func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	if len(s.Work.Scans) > 0 { // an interruption must not repeat the scan
 		next := s.Work
@@ -194,7 +197,7 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	}
 	rooms := layout.ZoneRooms
 	if waits {
-		rooms = layout.ZoneRooms[:layout.OwnRooms]
+		rooms = layout.ZoneRooms[:layout.OwnRooms] // the others name the RRsets
 	} else if err := ob.archiveRemoved(ctx, s); err != nil {
 		return err
 	}

@@ -142,8 +142,8 @@ func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.It
 	return nil, nil
 }
 
-// readCut reads the child into ask, proved by the pending cut's revision. parent is nil if gone. If kept, the parent
-// keeps the former cut until the child's hold ends.
+// readCut reads a child zone's cut (NS, glue and DS) into ask, proved by the pending cut's revision. parent is nil if
+// gone. If kept, the parent keeps the former cut until the child's hold ends.
 func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *law.Zone, kept bool, err error) {
 	parent, err = ob.mem.ZoneAt(ctx, ob.mem.Layout.Zone(ask.Pending.Parent.Namespace, ask.Pending.Parent.Name))
 	if err != nil || !parentExists(parent, ask.Pending) {
@@ -153,12 +153,12 @@ func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *l
 	ask.Own = child.Namespace == parent.Namespace
 	z, h, err := ob.readChild(ctx, child)
 	if err != nil || h == nil {
-		return parent, false, err
+		return parent, false, err // without the child, there is no cut
 	}
 
 	ask.Own = ask.Own && (h.Parent == nil || h.Parent.UID == parent.UID)
 	if !h.CountedBy(parent) {
-		return parent, false, nil
+		return parent, false, nil // another parent has the cut
 	}
 	if h.Held != nil {
 		counted, err := ob.readFact(ctx, law.CutKey(parent.UID, h.UID))
@@ -168,17 +168,18 @@ func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *l
 		}
 	}
 
+	// Derive the cut from the child's RRsets.
 	ask.Holding, ask.DS = h, z.DS
-	at := map[name.Rel][]content.RRset{}
+	setsByOwner := map[name.Rel][]content.RRset{}
 	sets := content.Cut(parent.FQDN(), z.Header, func(owner name.Rel, t rdata.Type) (content.RRset, bool) {
-		if _, ok := at[owner]; !ok && err == nil {
-			at[owner], err = ob.setsAt(ctx, child.UID, owner)
+		if _, ok := setsByOwner[owner]; !ok && err == nil {
+			setsByOwner[owner], err = ob.setsAt(ctx, child.UID, owner)
 		}
-		i := slices.IndexFunc(at[owner], func(s content.RRset) bool { return s.Type == t })
+		i := slices.IndexFunc(setsByOwner[owner], func(s content.RRset) bool { return s.Type == t })
 		if i < 0 {
 			return content.RRset{}, false
 		}
-		return at[owner][i], true
+		return setsByOwner[owner][i], true
 	})
 
 	if len(sets) > 0 {

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package outbox carries out the pending work of writes on other objects (I4). Cascades decide many objects again, cuts
-// add the NS, glue and DS of a child zone to its parent, grace periods end, and sweeps delete obsolete keys.
+// Package outbox carries out the pending work of writes on other objects. Cascades decide many objects again, cuts add
+// the NS, glue and DS of a child zone to its parent, grace periods end, and sweeps delete obsolete keys.
 //
 // Guarantees:
 //

@@ -34,39 +34,41 @@ type forgettable struct {
 	secondsLeft int64
 }
 
-// sweepSerials deletes last serials that no secondary can remember. Each server counts the time since its first sight
-// of a revision, and the first with a due count writes the time left. A stored date would not do, because a clock ahead
-// would delete all serials.
+// sweepSerials deletes last serials of removed zones that no secondary can remember. Each server counts the time since
+// its first sight of a revision, and the first with a due count writes the time left. A stored date would not do,
+// because a clock ahead would delete all serials.
 func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
-	by := map[string][]forgettable{}
+	byNamespace := map[string][]forgettable{}
 	var cmps []clientv3.Cmp
 	var ops []clientv3.Op
 	write := func(key string, mod int64, op clientv3.Op) {
 		cmps, ops = append(cmps, etcd.RevisionIs(key, mod)), append(ops, op)
 	}
 	seen := ob.sweepRoom(ctx, "serials", last, func(kv *mvccpb.KeyValue, known time.Duration) {
-		var last law.LastSerial
-		if layout.Decode(kv.Value, &last) != nil {
+		var stored law.LastSerial
+		if layout.Decode(kv.Value, &stored) != nil {
 			return // fsck reports it
 		}
 		key := string(kv.Key)
-		switch next, due := SubtractElapsed(last, known); {
+		switch next, due := SubtractElapsed(stored, known); {
 		case due && next == nil:
 			write(key, kv.ModRevision, clientv3.OpDelete(key))
 		case due:
 			write(key, kv.ModRevision, etcd.OpPut(key, layout.Encode(next)))
-		case last.By != "":
-			by[last.By] = append(by[last.By], forgettable{key, kv.ModRevision, last.Left})
+		case stored.By != "":
+			byNamespace[stored.By] = append(byNamespace[stored.By], forgettable{key, kv.ModRevision, stored.Left})
 		}
 	})
 
-	for _, left := range by {
+	// Beyond a namespace's limit, delete those with the least time left.
+	for _, left := range byNamespace {
 		slices.SortFunc(left, func(x, y forgettable) int { return cmp.Compare(x.secondsLeft, y.secondsLeft) })
 		for _, f := range left[:max(0, len(left)-ob.maxSerials)] {
 			write(f.key, f.mod, clientv3.OpDelete(f.key))
 		}
 	}
 
+	// After a failed compare, the next sweep retries.
 	for n := 0; n < len(ops); n += sweptAtOnce {
 		end := min(len(ops), n+sweptAtOnce)
 		_, _ = ob.mem.Client.Txn(ctx).If(cmps[n:end]...).Then(ops[n:end]...).Commit()
@@ -86,8 +88,8 @@ func SubtractElapsed(last law.LastSerial, d time.Duration) (next *law.LastSerial
 	return &last, d >= RecordKeptEvery
 }
 
-// SweepCondensed deletes the condensed steps (merged old changes) of zones whose newest content is delivered again. A
-// removed zone's are deleted with its other keys.
+// SweepCondensed deletes the condensed steps (merged old changes) of zones no longer held back: only a hold needs them.
+// A removed zone's are deleted with its other keys.
 func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{}
 	room := ob.mem.Layout.Room("condensed")
@@ -105,6 +107,8 @@ func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 		if err != nil || z == nil || string(z.UID) != h.UID || z.Status.FQDN == "" || journal.IsUnsettled(z) {
 			continue // removed, ended or needed
 		}
+
+		// Steps condensed since the scan stay.
 		key := ob.mem.Layout.Condensed(h.UID)
 		if _, err := ob.mem.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "<", newest[h.UID]+1).WithPrefix()).
 			Then(clientv3.OpDelete(key, clientv3.WithPrefix())).Commit(); err != nil {

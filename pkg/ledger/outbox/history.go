@@ -46,10 +46,10 @@ type zoneStates struct {
 	octets    map[string]int64
 }
 
-// SweepStates archives zones with a former Record older than the retention, as rarely changing zones keep steps in the
-// journal, and zones of namespaces with too many of them.
+// SweepStates archives the journal, with the Records before its steps, of some zones: those with such a former Record
+// older than the retention, as rarely changing zones keep steps in the journal, and those of a namespace with too many.
 func (ob *Outbox) SweepStates(ctx context.Context) error {
-	zones, namespaces, total := map[string]*zoneStates{}, map[string]int64{}, int64(0)
+	zones, octetsByNamespace, total := map[string]*zoneStates{}, map[string]int64{}, int64(0)
 	_, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room("before"), "", 0, func(kv *mvccpb.KeyValue) error {
 		ns, uid, _, ok := ob.mem.Layout.ParseBefore(string(kv.Key))
 		if !ok {
@@ -59,7 +59,9 @@ func (ob *Outbox) SweepStates(ctx context.Context) error {
 			zones[uid] = &zoneStates{string(kv.Key), map[string]int64{}}
 		}
 		octets := int64(len(kv.Value))
-		zones[uid].octets[ns], namespaces[ns], total = zones[uid].octets[ns]+octets, namespaces[ns]+octets, total+octets
+		zones[uid].octets[ns] += octets
+		octetsByNamespace[ns] += octets
+		total += octets
 		return nil
 	})
 	if err != nil {
@@ -71,7 +73,7 @@ func (ob *Outbox) SweepStates(ctx context.Context) error {
 		states := zones[h.UID]
 		full := false
 		for ns := range states.octets {
-			full = full || namespaces[ns] > ob.jr.Archive.StatesRoomOf(ns)
+			full = full || octetsByNamespace[ns] > ob.jr.Archive.StatesRoomOf(ns)
 		}
 		archived, err := ob.archiveStates(ctx, h, states.oldestKey, full)
 		if err != nil {
@@ -80,7 +82,7 @@ func (ob *Outbox) SweepStates(ctx context.Context) error {
 
 		for ns, octets := range states.octets {
 			if archived {
-				namespaces[ns] -= octets
+				octetsByNamespace[ns] -= octets
 				ob.jr.States.Add(-octets)
 			}
 		}

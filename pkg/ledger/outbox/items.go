@@ -82,8 +82,8 @@ func (ob *Outbox) beginItems(ctx context.Context) int64 {
 	}
 }
 
-// followItems keeps the cached items up to date, and wakes the outbox for this server's, since their writer may have
-// done so before the watch delivered them.
+// followItems keeps the cached items up to date from a watch after rev. It wakes the outbox for items of this server,
+// since their writer may have done so before their event.
 func (ob *Outbox) followItems(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, ob.mem.Client, ob.mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {

@@ -19,12 +19,11 @@ const (
 // other, in a lane. At most maxLanes lanes have a place. If others wait, a lane gives up its place after each work, or
 // within a work after a slice of time, so no namespace blocks the others.
 type lanes struct {
-	sync.WaitGroup
-	// places has an element for each taken place. Go serves waiting senders in order.
-	places  chan struct{}
-	waiting atomic.Int32
-	slice   time.Duration
-	busy    sync.Map
+	sync.WaitGroup               // the goroutines of lanes
+	places         chan struct{} // an element for each taken place; Go serves waiting senders in order
+	waiting        atomic.Int32  // lanes waiting for a place
+	slice          time.Duration
+	busy           sync.Map // by namespace with a lane
 	// skippedBusy is true if a work was skipped because its namespace had a lane. The end of a lane then starts a new
 	// search for works.
 	skippedBusy atomic.Bool

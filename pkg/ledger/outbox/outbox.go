@@ -25,7 +25,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Outbox processes the pending work of writes.
 type Outbox struct {
 	mem                                *facts.Memory
 	jr                                 *journal.Journal
@@ -114,6 +113,8 @@ func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref
 			op := etcd.OpPut(w.Key, data)
 			return &op, placed, err
 		}
+
+		// If out.OK is false, another write was faster: repeat.
 		if out, err := ob.com.Commit(ctx, w); err != nil {
 			return err
 		} else if out.OK {

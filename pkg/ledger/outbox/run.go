@@ -64,7 +64,7 @@ func (ob *Outbox) Run(ctx context.Context) error {
 	duties.Go(func() { ob.followFreed(ctx) })
 	rev := ob.beginItems(ctx)
 	duties.Go(func() { ob.followItems(ctx, rev) })
-	for all := true; ; all = false {
+	for all := true; ; all = false { // at first also works without a runner
 		ob.sweepOutbox(ctx, all)
 		select {
 		case <-ctx.Done():
@@ -168,7 +168,7 @@ func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 				// If a later work with this ID marks the zone meanwhile, the write fails.
 				r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(mark.ID), clientv3.WithKeysOnly())
 				if err != nil || len(r.Kvs) > 0 {
-					return nil, err
+					return nil, err // the cascade goes on
 				}
 				return func(seen *law.Facts) law.Outcome { return zones.DecideCascadeDone(seen, place, mark.ID) }, nil
 			})

@@ -148,8 +148,9 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 	return err
 }
 
-// commitSteps commits a cascade's steps, zone by zone. leaves maps the UIDs of the decided Records to whether they
-// leave their zone. If inside is set, another zone adopts these later; otherwise they are decided again at once.
+// commitSteps commits a cascade's steps, each a decision about a Record, zone by zone. leaves maps the UIDs of the
+// decided Records to whether they leave their zone. If inside is set, another zone adopts the leaving later; otherwise
+// they are decided again at once.
 func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {
@@ -160,11 +161,12 @@ func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, 
 			writes = append(writes, st.w)
 		}
 
-		// The failed step is decided again, alone.
 		answers, done := ob.com.SubmitInOrder(ctx, zone, writes), 0
 		for ; done < len(group) && answers[done].Out.OK; done++ {
 			leaves[group[done].UID] = ob.noteStep(ctx, group[done])
 		}
+
+		// The failed step is decided again, alone; the loop submits the rest.
 		if done < len(group) {
 			if err := answers[done].Err; err != nil {
 				return nil, err

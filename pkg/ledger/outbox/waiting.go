@@ -98,8 +98,8 @@ func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest 
 	return next, nil
 }
 
-// hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. Trials of
-// waiting Records leave them to the cascade, in which Records restored by a rule count as own, and so end a hold.
+// hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zones of w. The trial
+// leaves them to the cascade, in which Records restored by a rule count as own, and so end a hold (a stop of delivery).
 func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
 		clientv3.WithLimit(maxBelow))

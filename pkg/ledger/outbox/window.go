@@ -42,12 +42,10 @@ const maxWindow = 1 << 14
 //   - Records in the zone
 //   - waiting Records of the zone's own namespace, then of the namespace that had the name, then others
 type window struct {
-	ownNamespace string
-	// start is the position of the work before the window. Until start.Moved, the window holds only moving Records.
-	start law.Cursor
-	// more is true if further candidates follow the window.
-	candidates []candidate
-	more       bool
+	ownNamespace string     // whose Records come first
+	start        law.Cursor // position of the work before the window; until start.Moved, only moving Records follow
+	candidates   []candidate
+	more         bool // further candidates follow
 }
 
 func windowOf(s *workState) *window {
@@ -108,13 +106,13 @@ func (w *window) truncate() []candidate {
 	return w.candidates
 }
 
-// findWindow finds the next objects to decide, up to a limit. It looks for moving Records among waiting objects only if
-// the move may have been interrupted, because many waiting objects would prolong the lock.
+// findWindow finds the next objects to decide, up to a limit. While Records move, findWindow scans the waiting objects
+// only if the move may have been interrupted, because many would prolong the lock.
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
 		if moves := s.moves(scan); moves == s.cursor.Moved && (moves || !s.interrupted) {
-			continue
+			continue // moves come first, other scans afterwards
 		}
 		var err error
 		if scan.Kind == law.ScanNamespaces {

@@ -51,7 +51,7 @@ func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sighting
 			return
 		}
 
-		if written == maxCountsAtOnce || !mustCount(w, known) {
+		if written == maxCountsAtOnce || !mustCount(w, known) { // later sweeps count the others
 			return
 		}
 		if zones == nil {

@@ -112,6 +112,8 @@ func (ob *Outbox) yieldBetweenSteps(ctx context.Context, s *workState, began tim
 	if !ob.lanes.isOverdue(s.place) {
 		return false, ctx.Err()
 	}
+
+	// Note the progress before and after the wait, to keep the lease.
 	if err := s.noteProgress(ctx, ob); err != nil {
 		return false, err
 	}
@@ -126,8 +128,8 @@ func (ob *Outbox) yieldBetweenSteps(ctx context.Context, s *workState, began tim
 // wrong, and the cascade waits for a repair.
 const MaxDamaged = 100
 
-// skipDamaged notes an unreadable record in the item, and the cascade goes on. The item stays until a server can read
-// the record or the record is gone.
+// skipDamaged notes an unreadable record in the outbox item, and the cascade goes on. The item stays until a server can
+// read the record or the record is gone.
 func (s *workState) skipDamaged(ctx context.Context, record law.Ref, cause error) error {
 	if slices.Contains(s.damagedRecords, record) {
 		return nil

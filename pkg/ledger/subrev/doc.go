@@ -1,8 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package subrev gives each object written by an etcd transaction a resourceVersion of its own. The KV and Watcher of a
-// wrapped client use versions instead of etcd's revisions.
+// Package subrev gives each object written by an etcd transaction a resourceVersion of its own: a client that resumes a
+// watch after an object's version must not miss another object of the same transaction. The KV and Watcher of a wrapped
+// client use versions instead of etcd's revisions.
 //
 // Guarantees:
 //

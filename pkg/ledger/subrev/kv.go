@@ -256,8 +256,9 @@ func (t *txn) mapTxn() (err error) {
 	return err
 }
 
-// mapCompares replaces the versions in compares by revisions. Equality stays exact, because a key has a single version
-// in a revision. An ordered compare with a version inside a revision is an error.
+// mapCompares replaces the versions in a transaction's compares by etcd's revisions: version 1407, for example, is
+// sub-revision 127 of revision 10. Equality stays exact, because a key has a single version in a revision. An ordered
+// compare with a version inside a revision is an error.
 func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {

@@ -10,9 +10,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// numberWrites numbers the writes of a branch (Then or Else) from the last to the first, like countEvents, and encodes
-// their values. A write that etcd may skip (deletion of an absent key) or multiply (of a range) must be its resource's
-// only write. present reports whether the transaction compares a key's existence.
+// numberWrites returns the sub-revisions of a branch's writes (Then or Else), and puts them before the values. Each
+// resource counts down from 127, the last write's. A write that etcd may skip (deletion of an absent key) or multiply
+// (of a range) must be its resource's only write. present reports whether the transaction compares a key's existence.
 func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool) ([]int64, error) {
 	subs, written := make([]int64, len(ops)), make([]int64, len(m.resources))
 	uncounted := make([]bool, len(m.resources))
@@ -68,8 +68,8 @@ func (m *Mapping) writesObjects(ops []clientv3.Op) bool {
 	return false
 }
 
-// countEvents appends the sub-revision (place within a transaction) of each event to subs. It returns false if the
-// writer did not number the objects: sub-revisions repeat, or are too many.
+// countEvents appends the sub-revision (place within a transaction) of each event of a revision to subs. It returns
+// false if the writer did not number the objects: sub-revisions repeat, or are too many.
 func (m *Mapping) countEvents(events []*clientv3.Event, subs []int64) ([]int64, bool) {
 	first := len(subs)
 	next := make([]int64, len(m.resources)) // by resource
@@ -84,7 +84,7 @@ func (m *Mapping) countEvents(events []*clientv3.Event, subs []int64) ([]int64, 
 		next[r]++
 		sub := Objects - next[r]
 		if events[i].Type == mvccpb.Event_PUT {
-			// Events use the stored octet, as reads do.
+			// A put stores its sub-revision. A deletion, which stores nothing, counts down from the next write's.
 			own := sub
 			if _, sub = decodeValue(events[i].Kv.Value); sub > own {
 				return nil, false

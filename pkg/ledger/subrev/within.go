@@ -50,6 +50,7 @@ func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetRespo
 		end = string(r.Kvs[len(r.Kvs)-1].Key)
 	}
 
+	// A write after the page's last key belongs to a later page.
 	for _, e := range writes {
 		if op.IsKeysOnly() {
 			e.Kv.Value = nil
