@@ -34,6 +34,24 @@ func Start(ctx context.Context, name string) (context.Context, trace.Span) {
 	return parent.TracerProvider().Tracer(Scope).Start(ctx, name)
 }
 
+// StartJoint starts a child of the first recorded span, with links from and to all. If none is recorded, it returns ctx
+// within None, and None.
+func StartJoint(ctx context.Context, name string, spans []trace.Span) (context.Context, trace.Span) {
+	joint := None
+	for _, span := range spans {
+		if span == nil || !span.IsRecording() {
+			continue
+		}
+		if joint == None {
+			ctx, joint = Start(Within(ctx, span), name)
+		} else {
+			span.AddLink(trace.Link{SpanContext: joint.SpanContext()})
+		}
+		joint.AddLink(trace.Link{SpanContext: span.SpanContext()})
+	}
+	return Within(ctx, joint), joint
+}
+
 // Within returns ctx with a span, or ctx alone if it has the span or if neither is recorded.
 func Within(ctx context.Context, span trace.Span) context.Context {
 	if is := trace.SpanFromContext(ctx); is == span || !is.IsRecording() && !span.IsRecording() {

@@ -13,6 +13,24 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
+// Merge returns the step of writes that commit together, by the author of the first; nil without steps.
+func Merge(steps []Step) *Step {
+	switch len(steps) {
+	case 0:
+		return nil
+	case 1:
+		return &steps[0]
+	}
+	all, first := Condense(steps), &steps[0]
+	all.By, all.Origin, all.Record, all.Trace = first.By, first.Origin, first.Record, first.Trace
+	for _, step := range steps[1:] {
+		if step.Record != nil {
+			all.Others = append(all.Others, *step.Record)
+		}
+	}
+	return &all
+}
+
 // Condense merges consecutive steps, at least one, and drops changes that cancel out (RFC 1995 §5). The result depends
 // only on the content before and after.
 func Condense(steps []Step) Step {

@@ -12,7 +12,6 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/law"
@@ -36,13 +35,20 @@ func replyAll(groups []*group, a Answer) {
 	}
 }
 
-func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
+func (g *group) endTry(raced bool) {
+	g.deciding.Lock()
+	defer g.deciding.Unlock()
+	g.admitted, g.overtaken = false, g.overtaken || raced
+}
+
+// versions has the versions (package subrev) of the batch's operations, in their order.
+func (b *batch) answerCommitted(rev int64, versions []int64, trip time.Duration) {
 	com := b.com
 	if len(b.members) > 1 {
 		com.mem.Stats.Batches.Add(1)
 	}
 	com.Usage.noteCounts(b.change, b.Facts)
-	b.answerLocked(r, trip)
+	b.answerLocked(rev, versions, trip)
 	if com.OnCommit != nil && len(b.steps.Steps) > 0 && b.object != nil {
 		com.OnCommit(b.object, b.steps.Steps, b.listStates())
 	}
@@ -68,8 +74,8 @@ func (b *batch) listNotices() []law.Notice {
 	})
 }
 
-func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
-	com, rev := b.com, r.Header.Revision
+func (b *batch) answerLocked(rev int64, versions []int64, trip time.Duration) {
+	com := b.com
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	for _, h := range b.locks {
@@ -80,15 +86,16 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 		}
 	}
 	zoneRev := rev
-	if b.zoneAt >= 0 && len(r.Responses) > 0 {
-		zoneRev = etcd.VersionAt(r, b.offset+b.zoneAt)
+	if b.zoneAt >= 0 {
+		zoneRev = versions[b.zoneAt]
 	}
-	next := b.offset // responses begin with the objects
 	for _, m := range b.writers {
-		if m.Plan, m.out = m.plan, (Outcome{OK: true, Rev: rev}); m.writesObject() {
-			m.out.Rev = etcd.VersionAt(r, next)
-			next++
+		if m.Plan, m.moved, m.out = m.plan, false, (Outcome{OK: true, Rev: rev}); m.writesObject() { // the objects come first
+			m.out.Rev, versions = versions[0], versions[1:]
 		}
+	}
+	if b.head != nil {
+		b.head.waiting = b.answerOvertaken(b.head.waiting)
 	}
 	b.rememberResult(rev, zoneRev)
 	for _, g := range b.groups {
@@ -97,9 +104,6 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 		} else {
 			g.reply(Answer{})
 		}
-	}
-	if b.head != nil {
-		b.head.waiting = b.answerOvertaken(b.head.waiting)
 	}
 }
 
@@ -126,11 +130,15 @@ func (b *batch) answerOvertaken(waiting []*group) []*group {
 // Callers hold Memory.Mu.
 func (b *batch) rememberResult(rev, zoneRev int64) {
 	com := b.com
+	for k, v := range b.Facts {
+		delete(b.CachedFacts, k)
+		if k.Kind == law.KindHolding {
+			h, _ := v.(*law.Holding)
+			com.mem.UpdateName(k, h, rev)
+		}
+	}
 	if c := b.change; c != nil {
 		h := com.queueAt(com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name))
-		if b.journalOctets > 0 {
-			com.jr.CountWrite(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journalOctets, b.stateOctets)
-		}
 		for i := range b.steps.Steps {
 			if !b.hasOutboxItem() { // names freed by cascades wait for the outbox's next round
 				com.noteFreed(c.Zone, &b.steps.Steps[i])
@@ -140,19 +148,14 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 			if c.Removed {
 				com.mem.SetHeadAbsent(h.Head, rev)
 			} else {
-				b.advanceHead(h.Head, c.Zone, zoneRev)
+				com.mem.CommitHead(h.Head, &b.Overlay, b.object, zoneRev, b.sessions)
 			}
 		}
-	} else if b.object != nil && b.head.Mod == b.Mod { // rewritesZone: same content, new revision
-		b.object = b.Base.DeepCopy()
-		b.head.Object, b.head.Mod = b.object, zoneRev
-	}
-	for k, v := range b.Facts {
-		delete(b.CachedFacts, k)
-		if k.Kind == law.KindHolding {
-			h, _ := v.(*law.Holding)
-			com.mem.UpdateName(k, h, rev)
+		if b.journalOctets > 0 {
+			com.jr.CountWrite(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journalOctets, b.stateOctets)
 		}
+	} else if b.object != nil && b.head.Mod == b.Mod { // rewritesZone: same content, new revision
+		b.head.Object, b.head.Mod = b.object, zoneRev
 	}
 	for _, t := range b.itemUpdates {
 		t.item.Work, t.item.Mod = t.work, rev
@@ -161,30 +164,6 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 		if m.plan != nil && m.plan.Work != nil {
 			com.works[m.plan.Work.ID] = true
 			com.WakeOutbox()
-		}
-	}
-}
-
-// advanceHead updates the cache of a zone (Head) after a commit, with the facts proven or written there. A pending zone
-// keeps no facts, because its keys are purged. The caller holds Memory.Mu.
-func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
-	facts := h.Facts
-	if h.Mod != b.Mod && h.Mod != rev || zone.Pending {
-		facts = nil
-	}
-	b.com.mem.SetHead(h, b.object, zone, rev)
-	h.Facts = facts
-	for _, s := range b.sessions {
-		for _, p := range s.Proofs { // proven by the transaction
-			if p.Key.Zone == zone.UID && s.Seen.IsUsed(p.Key) {
-				v, _ := s.Seen.Get(p.Key)
-				h.CacheFact(p.Key, v)
-			}
-		}
-	}
-	for k, v := range b.Facts {
-		if k.Zone == zone.UID && k.Kind != law.KindMember { // no decision reads members
-			h.CacheFact(k, v)
 		}
 	}
 }
@@ -227,42 +206,19 @@ func (m *member) compareStored(kv *mvccpb.KeyValue, rev int64) (moved bool) {
 	return m.moved
 }
 
-// readCompared reads the compared zones, then the objects of comparedMembers: resolveConflicts finds the responses by
-// index.
-func (b *batch) readCompared() (ops []clientv3.Op) {
-	for _, z := range b.zones {
-		ops = append(ops, clientv3.OpGet(z.Key))
+// resolveConflicts is told the compared keys at rev: first the zones, then the objects.
+func (b *batch) resolveConflicts(ctx context.Context, rev int64, stored []*mvccpb.KeyValue) (again []*group) {
+	com, explained := b.com, false
+	for i, kv := range stored[len(b.zones):] {
+		explained = b.members[i].compareStored(kv, rev) || explained
 	}
-	for _, m := range b.comparedMembers() {
-		ops = append(ops, clientv3.OpGet(m.Key))
-	}
-	return ops
-}
-
-func (b *batch) comparedMembers() []*member {
-	if b.groups[0].preview {
-		return nil
-	}
-	return b.members
-}
-
-func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (again []*group) {
-	com := b.com
-	if len(r.Responses) == 0 {
-		var err error
-		if r, err = com.mem.Client.Txn(ctx).Then(b.readCompared()...).Commit(); err != nil {
-			replyAll(b.groups, Answer{Err: err})
-			return nil
-		}
-	}
-	moved, strange, err := b.reloadMoved(ctx, r)
+	moved, strange, err := b.reloadMoved(ctx, rev, stored)
 	if err != nil {
 		replyAll(b.groups, Answer{Err: err})
 		return nil
 	}
-	explained := len(moved) > 0
-	for i, m := range b.comparedMembers() {
-		explained = m.compareStored(etcd.FirstKV(r.Responses[len(b.zones)+i]), r.Header.Revision) || explained
+	if !explained && len(moved) == 0 {
+		com.mem.MarkNamesStale(b.sessions...)
 	}
 	refreshed := map[*Item]error{nil: nil}
 	for _, g := range b.groups {
@@ -281,9 +237,6 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 		default:
 			again = append(again, g)
 		}
-	}
-	if !explained {
-		com.mem.MarkNamesStale(b.sessions...)
 	}
 	klog.FromContext(ctx).V(4).Info("groups decided anew", "groups", len(again), "moved", moved, "try", b.retries)
 	return again
@@ -313,10 +266,10 @@ func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	return needs
 }
 
-func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved, strange []string, err error) {
+func (b *batch) reloadMoved(ctx context.Context, rev int64, stored []*mvccpb.KeyValue) (moved, strange []string, err error) {
 	mem := b.com.mem
 	for i, z := range b.zones {
-		kv := etcd.FirstKV(r.Responses[i])
+		kv := stored[i]
 		if kv.GetModRevision() == z.Mod {
 			continue
 		}
@@ -334,7 +287,7 @@ func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved
 		}
 		mem.Mu.Unlock()
 		for _, h := range heads {
-			if err := mem.Reload(ctx, h, kv, r.Header.Revision); err != nil {
+			if err := mem.Reload(ctx, h, kv, rev); err != nil {
 				return nil, nil, err
 			}
 		}

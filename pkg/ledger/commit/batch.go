@@ -10,10 +10,9 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/trace"
 
 	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/law/records"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger/facts"
 	"kubi.zone/kubizone/pkg/traces"
 )
@@ -118,35 +117,29 @@ func (b *batch) decideGroup(ctx context.Context, g *group, how reading) (verdict
 	b.deciding = g
 	before, count := b.draft, len(b.groups)
 	before.Puts, b.undo = slices.Clone(b.Puts), b.undo[:0]
-	ctx, span := g.startLaw(ctx)
 	v, cold := b.decideLocked(ctx, g, how, &before)
 	if g.admitted = len(b.groups) > count; !g.admitted || g.onlyCompares {
 		b.restoreDraft(before)
 	}
-	g.endLaw(span, len(cold))
 	b.deciding = nil
 	return v, cold
 }
 
-func (g *group) startLaw(ctx context.Context) (context.Context, trace.Span) {
+func (g *group) startLaw(ctx context.Context) (_ context.Context, end func(*decisions)) {
 	if !g.isRecorded() {
-		return ctx, traces.None
+		return ctx, func(*decisions) {}
 	}
-	return traces.Start(traces.Within(ctx, g.commit), "Law")
-}
-
-func (g *group) endLaw(span trace.Span, lacks int) {
-	if !span.IsRecording() {
-		return
-	}
-	span.SetAttributes(attribute.Int("kubizone.missing_facts", lacks))
-	for _, m := range g.members {
-		var refusal *law.Refusal
-		if errors.As(m.refusal, &refusal) {
-			span.SetAttributes(attribute.String("kubizone.rule", refusal.Rule))
+	ctx, span := traces.Start(traces.Within(ctx, g.commit), "Law")
+	return ctx, func(d *decisions) {
+		span.SetAttributes(attribute.Int("kubizone.missing_facts", len(d.missingFacts)))
+		for _, m := range g.members {
+			var refusal *law.Refusal
+			if errors.As(m.refusal, &refusal) {
+				span.SetAttributes(attribute.String("kubizone.rule", refusal.Rule))
+			}
 		}
+		span.End()
 	}
-	span.End()
 }
 
 func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before *draft) (verdict, []law.Key) {
@@ -183,6 +176,7 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 	case len(d.locks) > 0: // facts may change until the lock is taken
 		g.reply(Answer{Locks: d.locks})
 	default:
+		d.step = content.Merge(d.steps)
 		if err := b.admitGroup(ctx, g, d, before); errors.Is(err, errBeginsBatch) {
 			return beginsNextBatch, nil
 		} else if err != nil {
@@ -193,14 +187,18 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 }
 
 func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d decisions, err error) {
+	ctx, endLaw := g.startLaw(ctx)
+	defer endLaw(&d)
 	pending := g.members
 	if t := g.set; t != nil {
 		pending = t.beginDecision(b, g)
 		if t.zoneBefore == nil && (len(b.groups) > 0 || how == listMissing) { // decided on etcd
 			return d, errBeginsBatch
 		}
-		if err := b.judgeRequirements(ctx, g, how, &d); err != nil {
-			return d, err
+		if t.required != nil {
+			if err := b.judgeRequirements(ctx, g, how, &d); err != nil {
+				return d, err
+			}
 		}
 	}
 	for len(pending) > 0 {
@@ -224,17 +222,8 @@ func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d dec
 	return d, nil
 }
 
-// A change set without a zone is refused anyway.
 func (b *batch) judgeRequirements(ctx context.Context, g *group, how reading, d *decisions) error {
 	t := g.set
-	if len(t.Requirements) == 0 || t.zoneBefore == nil {
-		return nil
-	}
-	namespace, in := t.Writes[0].Namespace(), law.Ref{Namespace: t.zoneBefore.Namespace, Name: t.zoneBefore.Name, UID: t.zoneBefore.UID}
-	t.required = &member{Write: &Write{Object: Object{Namespace: namespace}, Guess: g.firstWrite().Guess,
-		Decide: func(seen *law.Facts) law.Outcome {
-			return records.DecideRequirements(seen, in, namespace, t.Requirements)
-		}}}
 	s, out, cold, err := b.askLaw(ctx, g, t.required, how)
 	if d.missingFacts = append(d.missingFacts, cold...); err != nil || len(cold) > 0 || how == listMissing {
 		return err
@@ -256,11 +245,11 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 		m.cmps = append(m.cmps, m.unchanged)
 	}
 	if most := b.com.mem.MaxCompares(); len(b.groups) == 0 && len(m.cmps) > most {
-		if !s.Guess && s.Depth <= facts.FlatName {
-			return tooManyFacts(m.Write, len(m.cmps), most)
+		if s.Guess || s.Depth > facts.FlatName {
+			m.Guess, m.flat = false, !s.Guess // for fewer compares: first reads, not guesses; then ranges, not names
+			return b.decideMember(ctx, g, m, memoryThenEtcd, d)
 		}
-		m.Guess, m.flat = false, !s.Guess // for fewer compares: first reads, not guesses; then ranges, not names
-		return b.decideMember(ctx, g, m, memoryThenEtcd, d)
+		return tooManyFacts(m.Write, len(m.cmps), most)
 	}
 	switch r := out.Refusal; {
 	case r != nil && r.Kind == law.Later && !g.finalRefusal:
@@ -279,35 +268,18 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 			return nil
 		}
 	}
-	if missing := b.com.missingLocks(b.locks, m.plan); len(missing) > 0 && !g.preview {
+	changes := s.Changes(m.plan.Writes)
+	if missing := b.missingLocks(m.plan); len(missing) > 0 && !g.preview {
 		d.locks = append(d.locks, missing...)
 		return nil
 	}
-	b.applyPlan(m)
+	b.applyPlan(m.plan, changes)
 	if c := m.plan.Zone; c != nil && c.Step != nil {
-		c.Step.Origin = m.Origin
+		c.Step.Origin, c.Step.Trace = m.Origin, g.traceparent()
 		d.steps = append(d.steps, *c.Step)
 	}
 	d.held = d.held || m.plan.Zone != nil && m.plan.Zone.BeginsHold
 	return nil
-}
-
-func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []string) {
-	need := func(z law.Ref) {
-		key := com.mem.Layout.Zone(z.Namespace, z.Name)
-		if !slices.ContainsFunc(locks, func(h *queue) bool { return h.Key == key }) && !slices.Contains(missing, key) {
-			missing = append(missing, key)
-		}
-	}
-	if plan.Zone != nil {
-		need(plan.Zone.Zone.Ref)
-	}
-	for _, x := range plan.Writes {
-		if h, ok := x.Value.(*law.Holding); ok && h != nil {
-			need(h.Ref)
-		}
-	}
-	return missing
 }
 
 func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s *facts.Session, out law.Outcome,
@@ -321,7 +293,7 @@ func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s
 	if !ofNoZone && (!first || how != memoryThenEtcd) {
 		var known bool
 		s.Overlay = &b.Overlay
-		if out, cold, known = b.askMemory(s, m.Decide); known || how == listMissing {
+		if out, cold, known = s.DecideCached(m.Decide); known || how == listMissing {
 			return s, out, cold, nil
 		}
 		if !first && (b.Zone == nil || b.reads == maxReads) {
@@ -345,24 +317,6 @@ func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s
 		b.useReadZone(s)
 	}
 	return s, out, nil, err
-}
-
-func (b *batch) askMemory(s *facts.Session, ask func(*law.Facts) law.Outcome) (out law.Outcome, cold []law.Key, known bool) {
-	for out = ask(s.Seen); len(out.Need) > 0; out = ask(s.Seen) {
-		if cold, known = s.LookUpAll(facts.Dedupe(out.Need)); !known {
-			return out, nil, false
-		}
-		for _, k := range cold {
-			if k.Kind != law.KindHolding && k.Kind != law.KindZone && k.Kind != law.KindZonesBelow &&
-				(b.Zone == nil || k.Zone != b.Zone.UID && k.Kind != law.KindWithdrawal) {
-				return out, nil, false
-			}
-		}
-		if len(cold) > 0 {
-			return out, cold, true
-		}
-	}
-	return out, nil, true
 }
 
 func (b *batch) useReadZone(s *facts.Session) {

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/trace"
 
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
@@ -21,9 +19,6 @@ import (
 
 // Commit decides and commits a write. Outcome.OK is false if the object has another revision.
 func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
-	if !w.KeepLocks {
-		defer com.releaseAll(w)
-	}
 	a, _ := com.commitGroup(ctx, newGroup(w))
 	return a.Out, a.apiError(w.String())
 }
@@ -31,9 +26,7 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 // Run commits the change set. err concerns all writes, SetWrite.Refusal a single one. If moved is true, writes of
 // changed objects must begin again, in a new set.
 func (t *Set) Run(ctx context.Context) (moved bool, err error) {
-	g := t.newGroup()
-	defer t.Committer.releaseAll(g.firstWrite())
-	a, g := t.Committer.commitGroup(etcd.PaidBy(ctx, etcd.Payer{Namespace: t.Writes[0].Namespace(), Weight: 1}), g)
+	a, g := t.Committer.commitGroup(etcd.PaidBy(ctx, etcd.Payer{Namespace: t.Writes[0].Namespace(), Weight: 1}), t.newGroup())
 	if t.Sent = a.sent || a.Out.OK; a.Err != nil { // set before readOutcome may panic
 		return false, a.apiError("the change set")
 	}
@@ -48,6 +41,9 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last
 	ctx, span := traces.Start(ctx, "Commit")
 	defer func() { traces.End(span, a.Err != nil, "refused or failed") }() // also after a panic
 	g.commit = span
+	if !g.firstWrite().KeepLocks {
+		defer com.releaseAll(g.firstWrite())
+	}
 	com.packStates(g.firstWrite().LikelyZone, g)
 
 	var locks []string
@@ -63,7 +59,7 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last
 			}
 		}
 
-		a := com.submitGroup(ctx, g)
+		a := com.submit(ctx, w.Locks, w.LikelyZone, g)[0]
 		switch locks = a.Locks; {
 		case a.Err != nil:
 			return a, g
@@ -85,13 +81,17 @@ const (
 	maxPostponed = time.Second
 )
 
-func (com *Committer) submitGroup(ctx context.Context, g *group) Answer {
-	w := g.firstWrite()
-	if len(w.Locks) > 0 || w.LikelyZone == "" {
-		com.commitAll(ctx, w.Locks, []*group{g})
-		return <-g.answer
+// submit commits groups through the zone's queue, or at once if the caller has locks or zone is "".
+func (com *Committer) submit(ctx context.Context, locks []*queue, zone string, groups ...*group) []Answer {
+	if len(locks) == 0 && zone != "" {
+		return com.queueGroups(ctx, zone, groups...)
 	}
-	return com.queueGroups(ctx, w.LikelyZone, g)[0]
+	com.commitAll(ctx, locks, slices.Clone(groups)) // commitGroups deletes from the slice
+	answers := make([]Answer, len(groups))
+	for i, g := range groups {
+		answers[i] = <-g.answer
+	}
+	return answers
 }
 
 // SubmitInOrder commits writes in order, none after a failed or refused write, through the zone's queue unless zone is
@@ -103,15 +103,7 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*
 		groups[i].order = in
 	}
 	com.packStates(zone, groups...)
-	if zone != "" {
-		return com.queueGroups(ctx, zone, groups...)
-	}
-	com.commitAll(ctx, nil, slices.Clone(groups)) // commitGroups deletes from the slice
-	answers := make([]Answer, len(groups))
-	for i, g := range groups {
-		answers[i] = <-g.answer
-	}
-	return answers
+	return com.submit(ctx, nil, zone, groups...)
 }
 
 // Callers hold the locks.
@@ -165,8 +157,9 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 		return nil, rest
 	}
 
-	ctx, span := b.startBatch(ctx)
-	defer span.End()
+	ctx, b.span = traces.StartJoint(ctx, "Batch", b.causes)
+	defer b.span.End()
+	b.describeSpan()
 	o := outcome{err: b.buildPuts(ctx)}
 	switch { // refusals and dry runs have no puts, but their compares are sent
 	case o.err != nil:
@@ -177,48 +170,26 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	}
 
 	switch {
-	case o.err == nil && o.r.Succeeded: // all compares held
+	case o.committed: // all compares held
 		b.com.latency.note(o.trip)
-		b.answerCommitted(o.r, o.trip)
+		versions := etcd.Versions(o.r.Responses[b.offset:][:len(b.then)])
+		b.answerCommitted(o.r.Header.Revision, versions, o.trip)
+	case o.err != nil && b.sent: // nothing is sent twice, and memory forgets what may be written
+		b.com.mem.DropFacts(b.sessions...)
+		replyAll(b.groups, Answer{Err: o.err, sent: true})
 	case o.shared && !b.sent: // other batches may have failed it, so this one commits alone next
 		b.raced = true
 		again = b.groups
 	case o.err == nil: // a fact or an object has changed
 		b.raced = true
 		b.suspendSharing()
-		again = b.resolveConflicts(ctx, o.r)
+		again = b.resolveConflicts(ctx, o.r.Header.Revision, o.stored)
 	case o.refused:
 		again = b.shrinkNext(o.err)
-	default: // nothing is sent twice, and memory forgets what may be written
-		if b.sent {
-			b.com.mem.DropFacts(b.sessions...)
-		}
-		replyAll(b.groups, Answer{Err: o.err, sent: b.sent})
+	default:
+		replyAll(b.groups, Answer{Err: o.err})
 	}
 	return again, b.answerOvertaken(rest)
-}
-
-func (b *batch) startBatch(ctx context.Context) (context.Context, trace.Span) {
-	b.span = traces.None
-	for _, g := range b.groups {
-		if !g.isRecorded() {
-			continue
-		}
-		if b.span == traces.None {
-			ctx, b.span = traces.Start(traces.Within(ctx, g.commit), "Batch")
-		} else {
-			g.commit.AddLink(trace.Link{SpanContext: b.span.SpanContext()})
-		}
-		b.span.AddLink(trace.Link{SpanContext: g.commit.SpanContext()})
-	}
-	if b.span == traces.None {
-		return traces.Within(ctx, b.span), b.span
-	}
-	b.span.SetAttributes(attribute.Int("kubizone.groups", len(b.groups)), attribute.Int("kubizone.try", b.retries))
-	if b.Zone != nil {
-		b.span.SetAttributes(attribute.String("kubizone.zone", b.Zone.FQDN().String()))
-	}
-	return ctx, b.span
 }
 
 // WriteObjectOnly puts or, if data is nil, deletes an object that is still at the revision expected, 0 for absent.
@@ -238,7 +209,7 @@ func (com *Committer) WriteObjectOnly(ctx context.Context, key string, expected 
 	if !r.Succeeded {
 		return Outcome{Rev: r.Header.Revision, KV: etcd.FirstKV(r.Responses[0])}, nil
 	}
-	return Outcome{OK: true, Rev: etcd.VersionAt(r, 0)}, nil
+	return Outcome{OK: true, Rev: etcd.Versions(r.Responses)[0]}, nil
 }
 
 // Preview decides a write for a dry run: a transaction without puts proves that the stored values read (facts) are
@@ -248,8 +219,7 @@ func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error
 	g.preview, g.finalRefusal = true, true
 	ctx, g.commit = traces.Start(ctx, "Preview")
 	defer g.commit.End()
-	com.commitAll(ctx, nil, []*group{g})
-	a, m := <-g.answer, g.members[0]
+	a, m := com.submit(ctx, nil, "", g)[0], g.members[0]
 	switch {
 	case errors.Is(a.Err, facts.ErrMoved):
 		return law.Outcome{}, TooBusy(w.String(), a.Err)

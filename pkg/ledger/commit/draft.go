@@ -28,7 +28,7 @@ func (b *batch) admitGroup(ctx context.Context, g *group, d decisions, before *d
 		g.order.broken.Store(true)
 	}
 	if !g.onlyCompares {
-		step := b.condenseSteps(g, &d, before)
+		step := b.endSet(g, &d, before)
 		if err := b.placeMembers(ctx, g); err != nil {
 			return err
 		}
@@ -43,6 +43,7 @@ func (b *batch) admitGroup(ctx context.Context, g *group, d decisions, before *d
 		b.setBaseZone(g.members[0])
 	}
 	b.addProofs(g)
+	b.causes = append(b.causes, g.commit)
 	if b.groups, b.members = append(b.groups, g), append(b.members, g.members...); !g.onlyCompares {
 		b.writers = append(b.writers, g.members...)
 	}
@@ -64,16 +65,32 @@ func (b *batch) restoreDraft(before draft) {
 	b.draft = before
 }
 
-func (b *batch) applyPlan(m *member) {
-	for _, x := range m.plan.Writes {
-		if !m.session.IsStored(x) {
-			b.setFact(x.Key, x.Value)
+func (b *batch) missingLocks(plan *law.Plan) (missing []string) {
+	need := func(z law.Ref) {
+		key := b.com.mem.Layout.Zone(z.Namespace, z.Name)
+		if !slices.ContainsFunc(b.locks, func(h *queue) bool { return h.Key == key }) && !slices.Contains(missing, key) {
+			missing = append(missing, key)
 		}
 	}
-	if m.plan.Zone == nil {
+	if plan.Zone != nil {
+		need(plan.Zone.Zone.Ref)
+	}
+	for _, x := range plan.Writes {
+		if h, ok := x.Value.(*law.Holding); ok && h != nil {
+			need(h.Ref)
+		}
+	}
+	return missing
+}
+
+func (b *batch) applyPlan(plan *law.Plan, changes []law.Write) {
+	for _, x := range changes {
+		b.setFact(x.Key, x.Value)
+	}
+	if plan.Zone == nil {
 		return
 	}
-	c := *m.plan.Zone
+	c := *plan.Zone
 	if before := b.change; before != nil {
 		c.BeginsHold = c.BeginsHold || before.BeginsHold
 		c.Notices = slices.Concat(before.Notices, c.Notices)
@@ -113,18 +130,11 @@ func weigh(fact any) int {
 	return 2 * etcd.KeyOctets
 }
 
-func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *content.Step) {
-	switch len(d.steps) {
-	case 0:
-	case 1:
-		step = &d.steps[0]
-	default:
-		all := content.Condense(d.steps)
-		if nameAuthors(&all, d.steps); len(all.Added)+len(all.Removed)+len(all.TTLs) > 0 {
-			step = &all
-		} else {
-			b.undoSerial(g.set.zoneBefore) // the writes cancel out, so the content stays (S6.11)
-		}
+// endSet returns the group's step. If the writes of a set cancel out, the content stays (S6.11).
+func (b *batch) endSet(g *group, d *decisions, before *draft) (step *content.Step) {
+	if step = d.step; len(d.steps) > 1 && len(step.Added)+len(step.Removed)+len(step.TTLs) == 0 {
+		b.undoSerial(g.set.zoneBefore)
+		step = nil
 	}
 	if g.set != nil && b.change != before.change {
 		c := *b.change
@@ -132,15 +142,6 @@ func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *cont
 		g.set.change = &c
 	}
 	return step
-}
-
-func nameAuthors(all *content.Step, steps []content.Step) {
-	all.By, all.Origin, all.Record = steps[0].By, steps[0].Origin, steps[0].Record
-	for _, step := range steps[1:] {
-		if step.Record != nil {
-			all.Others = append(all.Others, *step.Record)
-		}
-	}
 }
 
 func (b *batch) undoSerial(opening *law.Zone) {
@@ -252,7 +253,6 @@ func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 		return false
 	}
 	if step != nil {
-		step.Trace = g.traceparent()
 		octets, ok := b.steps.Add(step, most)
 		if !ok {
 			return false

@@ -84,6 +84,20 @@ func (com *Committer) awaitAnswer(ctx context.Context, h *queue, g *group) Answe
 	return a
 }
 
+func (g *group) withdrawGroup(err error) Answer {
+	g.deciding.Lock()
+	defer g.deciding.Unlock()
+	select {
+	case a := <-g.answer:
+		return a
+	default:
+	}
+	if g.callerGone = true; g.order != nil {
+		g.order.broken.Store(true)
+	}
+	return Answer{Err: err, sent: g.admitted && !g.onlyCompares, overtaken: g.overtaken}
+}
+
 func (com *Committer) resignQueue(h *queue) {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()

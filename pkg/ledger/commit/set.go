@@ -77,6 +77,13 @@ func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	}
 	// Deletions free names. Addresses precede NS, so that no warning calls a Record of the set missing.
 	slices.SortStableFunc(pending, func(a, b *member) int { return rankOf(a.setWrite) - rankOf(b.setWrite) })
+	if z := t.zoneBefore; z != nil && len(t.Requirements) > 0 { // a change set without a zone is refused anyway
+		w := &Write{Object: Object{Namespace: t.Writes[0].Namespace()}, Guess: g.firstWrite().Guess}
+		w.Decide = func(seen *law.Facts) law.Outcome {
+			return records.DecideRequirements(seen, z.Ref, w.Namespace, t.Requirements)
+		}
+		t.required = &member{Write: w}
+	}
 	return pending
 }
 

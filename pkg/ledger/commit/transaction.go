@@ -22,6 +22,13 @@ import (
 	"kubi.zone/kubizone/pkg/traces"
 )
 
+func (b *batch) describeSpan() {
+	b.span.SetAttributes(attribute.Int("kubizone.groups", len(b.groups)), attribute.Int("kubizone.try", b.retries))
+	if b.Zone != nil && b.span.IsRecording() {
+		b.span.SetAttributes(attribute.String("kubizone.zone", b.Zone.FQDN().String()))
+	}
+}
+
 func (b *batch) buildPuts(ctx context.Context) (err error) {
 	com := b.com
 	b.zoneAt, b.then = -1, make([]clientv3.Op, 0, b.writes+len(b.Facts)+len(b.Puts)+3)
@@ -32,20 +39,24 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 			own = m.Key
 		}
 	}
-	if c := b.change; c != nil {
-		if key := com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name); key != own {
-			for _, guard := range com.mem.GuardZone(nil, key, b.Mod) { // the object comes from memory
-				b.addCompare(guard)
-			}
-			b.object = b.Base.DeepCopy()
-			com.placer.PlaceZone(b.object, c)
-			err = b.putZone(ctx, key, b.object)
+	c, zone := b.change, "" // zone is the key of a Zone changed by its Records
+	if c != nil {
+		zone = com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name)
+	} else if b.rewritesZone() {
+		zone = b.head.Key
+	}
+	if zone != "" && zone != own {
+		for _, guard := range com.mem.GuardZone(nil, zone, b.Mod) {
+			b.addCompare(guard)
 		}
+		if b.object = b.Base.DeepCopy(); c != nil {
+			com.placer.PlaceZone(b.object, c)
+		}
+		err = b.putZone(ctx, zone, b.object)
+	}
+	if c != nil {
 		b.putStep(c)
 		b.putStates(c)
-	} else if b.rewritesZone() {
-		b.object = b.Base
-		err = b.putZone(ctx, b.head.Key, b.Base.DeepCopy())
 	}
 	for k, v := range b.Facts {
 		if v == nil {
@@ -121,17 +132,40 @@ func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *co
 	return key, layout.Encode(tx), tx
 }
 
+// sendAlone also reads the compared keys after a conflict: by a request of its own, or from the second try on at once.
 func (b *batch) sendAlone(ctx context.Context) outcome {
 	var orelse []clientv3.Op
 	if b.retries > 0 {
 		orelse = b.readCompared()
 	}
+	paid := ctx
 	if len(b.groups) == 1 {
-		ctx = b.groups[0].firstWrite().withPayer(ctx)
+		paid = b.groups[0].firstWrite().withPayer(ctx)
 	} else {
-		ctx = etcd.PaidBy(ctx, b.payers()...)
+		paid = etcd.PaidBy(ctx, b.payers()...)
 	}
-	return b.sendTransaction(ctx, nil, b.cmps, b.then, orelse)
+	o := b.sendTransaction(paid, nil, b.cmps, b.then, orelse)
+	if o.err == nil && !o.committed && b.retries == 0 {
+		o.r, o.err = b.com.mem.Client.Txn(ctx).Then(b.readCompared()...).Commit()
+	}
+	if o.err == nil && !o.committed {
+		o.stored = etcd.FirstKVs(o.r.Responses)
+	}
+	return o
+}
+
+// readCompared reads the compared zones, then the objects, which a preview does not compare.
+func (b *batch) readCompared() (ops []clientv3.Op) {
+	for _, z := range b.zones {
+		ops = append(ops, clientv3.OpGet(z.Key))
+	}
+	if b.groups[0].preview {
+		return ops
+	}
+	for _, m := range b.members {
+		ops = append(ops, clientv3.OpGet(m.Key))
+	}
+	return ops
 }
 
 func sendTogether(ctx context.Context, all []*parked) outcome {
@@ -169,7 +203,11 @@ func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []cl
 	if err := ctx.Err(); err != nil { // a batch may get its place too late
 		return outcome{err: err}
 	}
-	ctx, span := b.startTransaction(ctx, others)
+	spans := []trace.Span{b.span}
+	for _, p := range others {
+		spans = append(spans, p.b.span)
+	}
+	ctx, span := traces.StartJoint(ctx, "Transaction", spans)
 	started := time.Now()
 	com.mem.Stats.Transactions.Add(1)
 	b.sent = len(then) > 0
@@ -177,46 +215,22 @@ func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []cl
 		then = []clientv3.Op{etcd.OpCount(string(cmps[0].KeyBytes()))}
 	}
 	r, err := com.mem.Client.Txn(ctx).If(cmps...).Then(then...).Else(orelse...).Commit()
-	o := outcome{r: r, err: err, trip: time.Since(started), refused: etcd.IsRefused(err)}
-	o.endTransaction(span, len(cmps), len(then))
-	if o.refused || err == nil && !r.Succeeded {
+	o := outcome{r: r, err: err, trip: time.Since(started), committed: err == nil && r.Succeeded, refused: etcd.IsRefused(err)}
+	if span.IsRecording() {
+		span.SetAttributes(attribute.Int("kubizone.compares", len(cmps)), attribute.Int("kubizone.puts", len(then)),
+			attribute.Bool("kubizone.committed", o.committed))
+	}
+	traces.End(span, err != nil, "etcd")
+	if o.refused || err == nil && !o.committed {
 		b.sent = false
 	}
 	if err == nil {
 		fault("after-commit")
-		if !r.Succeeded {
+		if !o.committed {
 			com.mem.Stats.Conflicts.Add(1)
 		}
 	}
 	return o
-}
-
-func (b *batch) startTransaction(ctx context.Context, others []*parked) (context.Context, trace.Span) {
-	span := traces.None
-	join := func(of *batch) {
-		if of.span == nil || !of.span.IsRecording() {
-			return
-		}
-		if span == traces.None {
-			ctx, span = traces.Start(traces.Within(ctx, of.span), "Transaction")
-		} else {
-			of.span.AddLink(trace.Link{SpanContext: span.SpanContext()})
-		}
-		span.AddLink(trace.Link{SpanContext: of.span.SpanContext()})
-	}
-	join(b)
-	for _, p := range others {
-		join(p.b)
-	}
-	return ctx, span
-}
-
-func (o *outcome) endTransaction(span trace.Span, compares, puts int) {
-	if span.IsRecording() {
-		span.SetAttributes(attribute.Int("kubizone.compares", compares), attribute.Int("kubizone.puts", puts),
-			attribute.Bool("kubizone.committed", o.err == nil && o.r.Succeeded))
-	}
-	traces.End(span, o.err != nil, "etcd")
 }
 
 func (w *Write) payerOf() etcd.Payer {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.opentelemetry.io/otel/trace"
 
@@ -107,7 +108,8 @@ type batch struct {
 	// sent means that the transaction may have been executed.
 	sent     bool
 	deciding *group
-	span     trace.Span // nil before the groups are decided
+	causes   []trace.Span // of the groups
+	span     trace.Span   // nil before the groups are decided
 }
 
 type attempt struct {
@@ -154,7 +156,8 @@ type decisions struct {
 	locks            []string     // keys of zones to lock
 	temporaryRefusal *law.Refusal // for example while Records move to another zone
 	steps            []content.Step
-	held             bool // a mass deletion: name servers get no changes of the zone
+	step             *content.Step // of all writes; nil for none
+	held             bool          // a mass deletion: name servers get no changes of the zone
 }
 
 // proof has the compares of a transaction: it commits only if all facts read by the decisions are as they were.
@@ -181,13 +184,16 @@ type itemUpdate struct {
 	work law.Work
 }
 
-// outcome is etcd's answer to a transaction. shared is true if it had batches of several zones.
+// outcome is etcd's answer to a transaction. After a conflict of a batch sent alone, stored has the compared keys.
+// shared is true if the transaction had batches of several zones.
 type outcome struct {
-	r       *clientv3.TxnResponse
-	err     error
-	trip    time.Duration
-	shared  bool
-	refused bool // by etcd, for its size or operations
+	r         *clientv3.TxnResponse
+	stored    []*mvccpb.KeyValue
+	err       error
+	trip      time.Duration
+	committed bool
+	shared    bool
+	refused   bool // by etcd, for its size or operations
 }
 
 func (b *batch) hasOutboxItem() bool {

@@ -245,26 +245,6 @@ func (g *group) hasMoved() bool {
 	return slices.ContainsFunc(g.members, func(m *member) bool { return m.moved })
 }
 
-func (g *group) withdrawGroup(err error) Answer {
-	g.deciding.Lock()
-	defer g.deciding.Unlock()
-	select {
-	case a := <-g.answer:
-		return a
-	default:
-	}
-	if g.callerGone = true; g.order != nil {
-		g.order.broken.Store(true)
-	}
-	return Answer{Err: err, sent: g.admitted && !g.onlyCompares, overtaken: g.overtaken}
-}
-
-func (g *group) endTry(raced bool) {
-	g.deciding.Lock()
-	defer g.deciding.Unlock()
-	g.admitted, g.overtaken = false, g.overtaken || raced
-}
-
 // spans are nil or traces.None unless the request is recorded: commit lasts until the answer, wait until the decision.
 type spans struct{ commit, wait trace.Span }
 

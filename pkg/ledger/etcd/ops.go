@@ -38,12 +38,13 @@ func RevisionIs(key string, rev int64) clientv3.Cmp {
 	return c
 }
 
-// VersionAt returns the version (package subrev) of the put or delete at index i.
-func VersionAt(r *clientv3.TxnResponse, i int) int64 {
-	if put := r.Responses[i].GetResponsePut(); put != nil {
-		return put.Header.Revision
+// Versions returns the versions (package subrev) of puts and deletes.
+func Versions(responses []*etcdserverpb.ResponseOp) []int64 {
+	all := make([]int64, len(responses))
+	for i, r := range responses { // one of both is nil
+		all[i] = max(r.GetResponsePut().GetHeader().GetRevision(), r.GetResponseDeleteRange().GetHeader().GetRevision())
 	}
-	return r.Responses[i].GetResponseDeleteRange().Header.Revision
+	return all
 }
 
 // Puts holds a transaction's writes besides objects and the zone's keys, at most one for each key.
@@ -114,6 +115,14 @@ func FirstKV(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 		return kvs[0]
 	}
 	return nil
+}
+
+// FirstKVs returns the first key of each get, nil if it found none.
+func FirstKVs(responses []*etcdserverpb.ResponseOp) (all []*mvccpb.KeyValue) {
+	for _, r := range responses {
+		all = append(all, FirstKV(r))
+	}
+	return all
 }
 
 // NewID returns a random id of 24 hexadecimal digits.

@@ -369,6 +369,30 @@ func (mem *Memory) SetHead(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod i
 	}
 }
 
+// CommitHead caches a Zone written at mod, with the facts that the transaction of the overlay wrote or proved by
+// sessions. A pending zone keeps no facts, because its keys are purged. The caller holds Mu.
+func (mem *Memory) CommitHead(h *Head, o *Overlay, object *v1alpha1.Zone, mod int64, sessions []*Session) {
+	facts := h.Facts
+	if h.Mod != o.Mod && h.Mod != mod || o.Zone.Pending {
+		facts = nil
+	}
+	mem.SetHead(h, object, o.Zone, mod)
+	h.Facts = facts
+	for _, s := range sessions {
+		for _, p := range s.Proofs {
+			if p.Key.Zone == o.Zone.UID && s.Seen.IsUsed(p.Key) {
+				v, _ := s.Seen.Get(p.Key)
+				h.CacheFact(p.Key, v)
+			}
+		}
+	}
+	for k, v := range o.Facts {
+		if k.Zone == o.Zone.UID && k.Kind != law.KindMember { // no decision reads members
+			h.CacheFact(k, v)
+		}
+	}
+}
+
 // SetHeadAbsent caches the zone's absence at rev. The caller holds Mu.
 func (mem *Memory) SetHeadAbsent(h *Head, rev int64) {
 	mem.SetHead(h, nil, nil, 0)

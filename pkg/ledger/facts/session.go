@@ -202,6 +202,26 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) 
 	}
 }
 
+// DecideCached calls ask, which decides a write, with facts from memory. Batches read the missing facts together; known
+// is false if some concern another zone than the Overlay's, or LookUpAll refuses.
+func (s *Session) DecideCached(ask func(*law.Facts) law.Outcome) (out law.Outcome, missing []law.Key, known bool) {
+	for out = ask(s.Seen); len(out.Need) > 0; out = ask(s.Seen) {
+		if missing, known = s.LookUpAll(Dedupe(out.Need)); !known {
+			return out, nil, false
+		}
+		for _, k := range missing {
+			if k.Kind != law.KindHolding && k.Kind != law.KindZone && k.Kind != law.KindZonesBelow && (s.Overlay == nil ||
+				s.Overlay.Zone == nil || k.Zone != s.Overlay.Zone.UID && k.Kind != law.KindWithdrawal) {
+				return out, nil, false
+			}
+		}
+		if len(missing) > 0 {
+			return out, missing, true
+		}
+	}
+	return out, nil, true
+}
+
 func Dedupe(keys []law.Key) []law.Key {
 	out := keys[:0]
 	if len(keys) > law.FewKeys {
@@ -731,9 +751,13 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 	return out, nil
 }
 
-// IsStored reports whether etcd already has the value of x, so no put is needed. A fact (stored value) that the
-// transaction compares must prove this.
-func (s *Session) IsStored(x law.Write) bool {
+// Changes returns the writes of values that etcd does not have yet. A fact (stored value) that the transaction compares
+// must prove that etcd has a value.
+func (s *Session) Changes(writes []law.Write) []law.Write {
+	return slices.DeleteFunc(slices.Clone(writes), s.isStored)
+}
+
+func (s *Session) isStored(x law.Write) bool {
 	seen, known := s.Seen.Get(x.Key)
 	if !known || !zoneScoped(x.Key) {
 		return false // names are always written: the index has the revision of the last write
@@ -811,15 +835,11 @@ var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which n
 
 // DecideFromMemory decides a Record's write without a read. If memory lacks a fact, Plan and Refusal are nil.
 func (s *Session) DecideFromMemory(ask records.RecordInput) law.Outcome {
-	for {
-		out := records.DecideRecord(s.Seen, ask)
-		if len(out.Need) == 0 {
-			return out
-		}
-		if missing, ok := s.LookUpAll(Dedupe(out.Need)); !ok || len(missing) > 0 {
-			return law.Outcome{}
-		}
+	out, missing, known := s.DecideCached(func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) })
+	if !known || len(missing) > 0 {
+		return law.Outcome{}
 	}
+	return out
 }
 
 // VerifyFacts reports whether etcd still has the facts of a decision made from memory, and the object at key still has

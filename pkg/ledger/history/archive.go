@@ -413,9 +413,10 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 		return false, err
 	}
 
+	versions := etcd.Versions(r.Responses)
 	for i, op := range ops {
 		if v := values[i]; v != nil {
-			a.recent.note(string(op.KeyBytes()), v, etcd.VersionAt(r, i))
+			a.recent.note(string(op.KeyBytes()), v, versions[i])
 		}
 	}
 
