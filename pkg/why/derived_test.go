@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// derivingZone serves the zones example.org. and signed.example.org., without Records. It refuses requests whose URL has
-// the part forbidden; a "$" there is the URL's end.
+// derivingZone serves the zones example.org. and signed.example.org., without Records. It refuses requests whose URL
+// has the part forbidden; a "$" there is the URL's end.
 type derivingZone struct{ forbidden string }
 
 func (z *derivingZone) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -75,9 +75,10 @@ func (c *check) checkSettled(z *zone) {
 		most.Own >= d.Own, z.key, "S7.5", "status.deletions "+encodeText(d), "numbers of RRsets, none above the most, and a time")
 
 	c.require(works > 0 || held || isSettled, z.key, "S7.2", "not Settled", "Settled: no work on the zone is pending")
-	c.require(works == 0 && !held || !isSettled || isDelivered, z.key, "S7.2", "Settled", "not Settled: %d works on the zone are "+
-		"pending", works)
-	c.require(isDelivered || held || works > 0 && !h.Overdue, z.key, "S7.2", settled, "%d, the serial: nothing holds the zone back", s.Serial)
+	c.require(works == 0 && !held || !isSettled || isDelivered, z.key, "S7.2", "Settled",
+		"not Settled: %d works on the zone are pending", works)
+	c.require(isDelivered || held || works > 0 && !h.Overdue, z.key, "S7.2", settled,
+		"%d, the serial: nothing holds the zone back", s.Serial)
 	c.require(s.SettledSerial == 0 || !isAhead(s.SettledSerial, s.Serial), z.key, "S7.2", settled, "none ahead of the serial, %d", s.Serial)
 }
 
