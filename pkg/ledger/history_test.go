@@ -566,6 +566,33 @@ func TestHistory_isKeptForItsRetention_S7_13(t *testing.T) {
 	st.Settle()
 }
 
+// A former Record is deleted after the retention, also if another namespace of the zone, first in the order of names,
+// has a younger one.
+func TestHistory_isKeptForTheRetentionOfTheOldest_S7_13(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	clock := &store.Clock{}
+	s := st.Server(func(c *ledger.Config) { c.Now = clock.Now })
+	z := store.Zone("infra", "top", "example.org.", store.Allow("", "*"))
+	z.Spec.HistoryRetention = &metav1.Duration{Duration: time.Hour}
+	store.Must(s.CreateZone(z))
+	for _, namespace := range []string{"zeta", "alpha"} {
+		store.Must(s.CreateRecord(t.Context(), store.Record(namespace, "www", namespace+".example.org.", "A", "192.0.2.1")))
+		store.Must(s.UpdateRecord(t.Context(), namespace, "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.2"} }))
+		clock.Pass(50 * time.Minute)
+	}
+	st.Settle()
+	if countKeys(t, st, "before/zeta") == 0 || countKeys(t, st, "before/alpha") == 0 {
+		t.Fatal("no former Records")
+	}
+	must.Succeed(t, s.Ledger.SweepStates(t.Context()))
+	must.Succeed(t, s.Ledger.SweepHistory(t.Context()))
+	if n := countKeys(t, st, "before/zeta"); n > 0 {
+		t.Errorf("%d former Records of 100 minutes ago, retained for 60", n)
+	}
+	st.Settle()
+}
+
 // The history of a deleted zone is kept for the retention, and includes the removal and the former Zone. A new zone of
 // the same name begins a new history. After the retention, no key remains.
 func TestHistory_ofARemovedZone(t *testing.T) {

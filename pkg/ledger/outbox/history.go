@@ -41,9 +41,12 @@ func (ob *Outbox) SweepHistory(ctx context.Context) error {
 	return err
 }
 
+// zoneStates describes the former Records of a zone, of all namespaces: the key and step of the oldest, and the octets
+// by namespace.
 type zoneStates struct {
-	oldestKey string
-	octets    map[string]int64
+	oldestKey  string
+	oldestStep uint64
+	octets     map[string]int64
 }
 
 // SweepStates archives the journal, with the Records before its steps, of some zones: those with such a former Record
@@ -51,15 +54,20 @@ type zoneStates struct {
 func (ob *Outbox) SweepStates(ctx context.Context) error {
 	zones, octetsByNamespace, total := map[string]*zoneStates{}, map[string]int64{}, int64(0)
 	_, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room("before"), "", 0, func(kv *mvccpb.KeyValue) error {
-		ns, uid, _, ok := ob.mem.Layout.ParseBefore(string(kv.Key))
+		ns, uid, step, ok := ob.mem.Layout.ParseBefore(string(kv.Key))
 		if !ok {
 			return nil
 		}
-		if zones[uid] == nil {
-			zones[uid] = &zoneStates{string(kv.Key), map[string]int64{}}
+		states := zones[uid]
+		if states == nil {
+			states = &zoneStates{octets: map[string]int64{}}
+			zones[uid] = states
+		}
+		if states.oldestKey == "" || step < states.oldestStep { // keys are in the order of namespaces first
+			states.oldestKey, states.oldestStep = string(kv.Key), step
 		}
 		octets := int64(len(kv.Value))
-		zones[uid].octets[ns] += octets
+		states.octets[ns] += octets
 		octetsByNamespace[ns] += octets
 		total += octets
 		return nil
