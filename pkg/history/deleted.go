@@ -67,7 +67,6 @@ func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options
 		return nil, err
 	}
 
-	// If the Zone moves to another namespace, zoneRefs of Records follow.
 	for i := range p.Changes {
 		moveRef(p.Changes[i].change.After, was, zone.Namespace)
 	}

@@ -47,7 +47,7 @@ type Plan struct {
 	Refused int    `json:"refused"`
 	Written int    `json:"written"`
 
-	awaits bool // the Zone is not created yet, and a dry run ignores refusals for lack of it
+	awaits bool // the Zone is not created yet
 }
 
 // Reversal restores the former state of a Record.
@@ -210,7 +210,7 @@ func PlanRevert(past *Past, s Subject, m Moment, now Present, unreadable map[str
 	if s.Zone != nil {
 		p.zone = types.NamespacedName{Namespace: s.Zone.Namespace, Name: s.Zone.Name}
 	}
-	// Show the serial to return to, or the time if the user may not read the Zone.
+	// Show the serial, or the time without the right to read the Zone.
 	switch {
 	case m.Serial != 0:
 	case s.Zone != nil && len(undone) > 0:
@@ -230,7 +230,6 @@ func PlanRevert(past *Past, s Subject, m Moment, now Present, unreadable map[str
 			p.addRecord(t)
 		}
 	}
-	// List the changes that stay.
 	p.addOthers(undone)
 	p.addHeader(undone)
 	p.findGaps()

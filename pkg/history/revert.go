@@ -13,7 +13,7 @@ import (
 // moreSteps before the moment show earlier writers of the Records.
 const moreSteps = 5 * v1alpha1.MaxHistoryLimit
 
-// MakePlan plans to return a zone or name to a moment, and adds the server's refusals from a dry run.
+// MakePlan plans a revert, with the server's refusals.
 func (r *Reader) MakePlan(ctx context.Context, s Subject, m Moment, options Options) (*Plan, error) {
 	beyond := 0
 	past, err := r.Read(ctx, s, func(x *v1alpha1.HistoryStep) bool {
