@@ -200,8 +200,8 @@ func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName
 	return l.priors.findZone(above, view), fqdn
 }
 
-// dryRunObject dry-runs a manifest. The server may refuse an object for lack of an earlier object of the plan, which is
-// not stored. So m.refused keeps the refusal, and m.after the earlier object, for refuseOrDefer.
+// dryRunObject dry-runs a manifest. The server may refuse an object for lack of an earlier object, which a dry run does
+// not store. So m.refused keeps the refusal, and m.after the earlier object, for refuseOrDefer.
 func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (one Result, err error) {
 	kind := m.object.GetKind()
 	id := types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}

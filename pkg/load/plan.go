@@ -157,8 +157,8 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 	return nil
 }
 
-// dropRefused clears the fields of a new Zone that the server refused, for defaults, because a bad field of the file's
-// SOA must not block the records. The timers depend on each other, so they go together.
+// dropRefused clears the fields of a new Zone that the server refused, so that defaults apply: a bad field of the
+// file's SOA must not block the records. The timers depend on each other, so they go together.
 func (p *plan) dropRefused(err error) (dropped bool) {
 	if !apierrors.IsInvalid(err) {
 		return false

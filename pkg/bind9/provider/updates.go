@@ -42,8 +42,8 @@ type Updater struct {
 	// provenPrimaries has the primary whose content a secondary was last seen to have. While this is its source, equal
 	// serials confirm the delivery. Otherwise the content is compared.
 	provenPrimaries map[zoneAt]string
-	// behindSince is when a secondary began to lack its primary's content. After notifyTime the secondary has to transfer
-	// the whole zone again.
+	// behindSince is when a secondary began to lack its primary's content. After notifyTime the secondary has to
+	// transfer the whole zone again.
 	behindSince map[zoneAt]time.Time
 	notifyTime  time.Duration
 }

@@ -271,8 +271,8 @@ func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 		case dsRumoured, dsOmnipresent:
 			needed[key.Tag] = true
 		case dsUnretentive:
-			// The old DS stays until another is in all caches. While a new DS comes, a dropped DS does not return. If the parent
-			// never gets a DS, named keeps each replaced key. Of too many such keys, the old DS go.
+			// The old DS stays until another is in all caches. While a new DS comes, a dropped DS does not return. If
+			// the parent never gets a DS, named keeps each replaced key. Of too many such keys, the old DS go.
 			unused := tooMany && f.isAtNone(key.Tag)
 			if dropped := unused || !hasDS(f.status.DS, key.Tag); !replaced && !(coming && dropped) {
 				needed[key.Tag] = true
