@@ -118,8 +118,8 @@ func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left []*mani
 // fewRecords of a namespace are dry-run without a list, because the namespace may have many more.
 const fewRecords = 8
 
-// dropUnchanged counts Records whose spec equals the server's, which need no dry run, and returns the others. Of a
-// namespace with few Records, or that the user may not list, all differ.
+// dropUnchanged counts Records whose spec equals the server's, which need no dry run, and returns the others. If a
+// namespace has few manifests, or the user may not list it, all differ.
 func (l *Loader) dropUnchanged(ctx context.Context, records []*manifest) (differ []*manifest, equal int) {
 	for _, group := range groupBy(records, func(m *manifest) string { return m.object.GetNamespace() }) {
 		live := make(map[string]any, len(group))

@@ -97,7 +97,7 @@ func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	return func(s *set) int {
 		switch {
 		case hosts[s.owner] && !isBelow(s.owner, cuts), cuts[s.owner] && above[s.owner]:
-			return 0 // hosts of NS and MX above cuts, and cuts above name servers
+			return 0 // hosts of NS and MX outside child zones, and cuts above name servers
 		case s.owner.IsApex(), servers[s.owner]:
 			return 1 // the apex, and glue below those cuts
 		case cuts[s.owner]:

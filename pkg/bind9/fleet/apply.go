@@ -57,7 +57,7 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 		last := c.applied[key]
 		c.mu.Unlock()
 		if last == (appliedObject{sha256.Sum256(text), formatFingerprint(have)}) {
-			return nil // unchanged on either side since the last apply
+			return nil // unchanged since the last apply
 		}
 	} else if force, err = c.mayTake(ctx, key, o.Config, serving); err != nil {
 		return err
