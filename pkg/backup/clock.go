@@ -69,9 +69,10 @@ func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
 	if last == 0 {
 		last = next
 	}
+	// The farther next is ahead already, the less may be added.
 	away := max(uint32(next-today), uint32(next-last))
 	most := uint64(mostAhead - min(away/2, mostAhead))
-	begins = max(serial.Serial(c.advance(uint64(next), most, serial.RestoreStep)), 1) // 0 is not a serial
+	begins = max(serial.Serial(c.advance(uint64(next), most, serial.RestoreStep)), 1)
 	return begins, c.age(most) < c.age(1<<62)
 }
 

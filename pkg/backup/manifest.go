@@ -62,7 +62,6 @@ func (m Manifest) sum() string {
 
 func (m *Manifest) String() string { return fmt.Sprintf("%d zones and %d records", m.Zones, m.Records) }
 
-// ManifestFile returns the path of a backup's manifest.
 func ManifestFile(backup string) string { return backup + ".manifest.json" }
 
 func readManifest(backup string) (*Manifest, error) {
@@ -94,7 +93,6 @@ func readManifest(backup string) (*Manifest, error) {
 	return &m, nil
 }
 
-// Verify checks the snapshot file against its manifest.
 func Verify(backup string) (*Manifest, error) {
 	m, err := readManifest(backup)
 	if err != nil {

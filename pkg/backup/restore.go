@@ -47,6 +47,7 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 		return nil, err
 	}
 	at.Since = manifest.Time
+	// The restore of an older backup may have raised numbers further.
 	if r.AheadOf != "" {
 		older, err := readManifest(r.AheadOf)
 		if err != nil {

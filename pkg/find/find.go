@@ -56,7 +56,6 @@ func CutKind(text string) (kind, object string) {
 	return kind, after
 }
 
-// ParsePrefix parses a prefix, or an address as a prefix.
 func ParsePrefix(text string) (netip.Prefix, bool) {
 	if prefix, err := netip.ParsePrefix(text); err == nil {
 		return prefix.Masked(), true
@@ -90,8 +89,7 @@ func DataOf(r *v1alpha1.Record) []string {
 }
 
 // Nearest returns the Records at a name. Without any, it returns those at the nearest wildcard or name above with a
-// claim (a right to all names below), and that name. zones is the result of Enclosing. Only Records of the nearest zone
-// name count, and its apex claims nothing.
+// claim (a right to all names below), and that name as nearest. zones is the result of Enclosing.
 func (s *Search) Nearest(ctx context.Context, fqdn name.Name, zones []v1alpha1.Zone) (found []v1alpha1.Record, nearest string, err error) {
 	found, err = s.RecordsAt(ctx, fqdn.String())
 	if err != nil || len(found) > 0 {
@@ -103,6 +101,7 @@ func (s *Search) Nearest(ctx context.Context, fqdn name.Name, zones []v1alpha1.Z
 			return nil, "", err
 		}
 	}
+	// Only Records of the zones with the longest name claim names.
 	claims := func(r *v1alpha1.Record) bool {
 		return r.Status.ZoneRef != nil && r.Status.Admission != string(rules.AdmittedUnderscore) && (len(zones) == 0 ||
 			slices.ContainsFunc(zones, func(z v1alpha1.Zone) bool {
@@ -115,7 +114,7 @@ func (s *Search) Nearest(ctx context.Context, fqdn name.Name, zones []v1alpha1.Z
 		}
 		candidates := []string{"*." + at.String(), at.String()}
 		if at == apex {
-			candidates = candidates[:1]
+			candidates = candidates[:1] // the apex itself claims nothing
 		}
 		for _, candidate := range candidates {
 			found, err = s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordFQDN: candidate}, claims)
@@ -127,7 +126,6 @@ func (s *Search) Nearest(ctx context.Context, fqdn name.Name, zones []v1alpha1.Z
 	return nil, "", nil
 }
 
-// RecordsAt returns the Records at a canonical name.
 func (s *Search) RecordsAt(ctx context.Context, fqdn string) ([]v1alpha1.Record, error) {
 	return s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordFQDN: fqdn}, nil)
 }

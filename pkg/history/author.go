@@ -21,8 +21,8 @@ import (
 // Author is the user behind a step (a change of a zone), with the time and the way. The zero value means a change
 // before the history begins.
 type Author struct {
-	Serial int64  `json:"serial,omitempty"`
-	Time   string `json:"time,omitempty"` // RFC 3339
+	Serial int64  `json:"serial,omitempty"` // after the step
+	Time   string `json:"time,omitempty"`   // RFC 3339
 	// Way is how the change was made: by a request, an UpdateKey, an ACME challenge, external-dns or a cascade (later
 	// writes by the server, after a zone or rule changed).
 	Way v1alpha1.Way `json:"way,omitempty"`
@@ -69,7 +69,6 @@ func (a *Author) String() string {
 	return fmt.Sprintf("%s at %s, serial %d", a.User(), a.Time, a.Serial)
 }
 
-// Value is a resource record of a zone, with author.
 type Value struct {
 	// Op is "+" if added, "-" if removed, and "" if present.
 	Op     string `json:"op,omitempty"`
@@ -80,7 +79,6 @@ type Value struct {
 	Author Author `json:"author"`
 }
 
-// Line returns the value as in a zone file, with single spaces.
 func (v *Value) Line() string { return fmt.Sprintf("%s %d %s %s", v.FQDN, v.TTL, v.Type, v.Data) }
 
 type valueKey struct {

@@ -23,9 +23,9 @@ import (
 // Records deleted within deletionWindow before the zone count as deleted with the zone.
 const deletionWindow = 10 * time.Minute
 
-// Deleted selects the Zone that MakeDeletedPlan restores, by object or DNS name.
+// Deleted selects a deleted Zone to restore, by the former object or by DNS name.
 type Deleted struct {
-	// FQDN is used if Object has no name.
+	// FQDN is the DNS name, used if Object has no name.
 	FQDN   name.Name
 	Object types.NamespacedName
 	// Namespace is the user's namespace. A Zone named FQDN is searched there first.
@@ -107,11 +107,12 @@ func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 	return past, nil
 }
 
-// FindDeleted returns namespace and name of the deleted Zone last at a DNS name, or nil. With the right to all zones'
-// changes it looks in all namespaces, else in the given.
+// FindDeleted returns the Zone that last had a DNS name, with namespace and name alone; nil if no deleted Zone is
+// found. With the right to all zones' changes, all namespaces are searched.
 func (r *Reader) FindDeleted(ctx context.Context, namespace string, fqdn name.Name) (*v1alpha1.Zone, error) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.AnyZone}}
 	zone.Status.FQDN = fqdn.String()
+	// The newest step is the deletion, so a single step is read.
 	past, err := r.Read(ctx, Subject{Zone: zone, Namespace: namespace}, func(*v1alpha1.HistoryStep) bool { return true })
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):

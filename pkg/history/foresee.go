@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// foreseeHold sets p.Held if the plan may hold the zone (stop deliveries after a mass deletion, S7.5). It counts RRsets
-// of any age, although young RRsets begin no hold.
+// foreseeHold sets p.Held if the server may take the revert for a mass deletion, and hold the zone (stop deliveries to
+// name servers). RRsets of any age count here, although young RRsets begin no hold.
 func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) error {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
@@ -28,32 +28,34 @@ func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) 
 		return nil
 	}
 
-	counted := map[string]int{}
+	// Records that each RRset gains, by name and type; negative for a loss.
+	growth := map[string]int{}
 	for i := range p.Changes {
 		if c := &p.Changes[i]; c.Namespace == zone.Namespace {
 			for n, record := range map[int]*v1alpha1.Record{-1: c.change.Before, 1: c.change.After} {
 				if record != nil {
-					counted[record.Status.FQDN+" "+record.Spec.Type] += n
+					growth[record.Status.FQDN+" "+record.Spec.Type] += n
 				}
 			}
 		}
 	}
 
-	gone := 0
-	for _, n := range counted {
-		gone -= min(max(n, -1), 1)
+	// Shrinking RRsets, less growing.
+	lost := 0
+	for _, n := range growth {
+		lost -= min(max(n, -1), 1)
 	}
 
 	stored, err := lawform.Zone(zone)
 	if err != nil {
 		return err
 	}
-	nameServers, err := r.losesNameServers(ctx, zone, counted[zone.Status.FQDN+" NS"])
+	nameServers, err := r.losesNameServers(ctx, zone, growth[zone.Status.FQDN+" NS"])
 	if err != nil {
 		return err
 	}
 
-	if excess := stored.ForeseeHold(gone, nameServers); excess != nil {
+	if excess := stored.ForeseeHold(lost, nameServers); excess != nil {
 		p.Held = fmt.Sprintf("the revert holds the zone (S7.5), if its present RRsets are older than ten minutes: it lacks %s; the "+
 			"annotation %s of the Zone lets this through", excess, v1alpha1.AnnotationPublishDeletions)
 	}

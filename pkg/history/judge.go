@@ -84,15 +84,17 @@ func (r *Reader) Judge(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// Run writes a plan accepted by Judge, several change sets (transactions) at once. After a refusal it returns
-// ErrStopped, and earlier sets stay written.
+// Run writes a plan accepted by Judge, several change sets (transactions) at once. After a refusal Run returns
+// ErrStopped, and the sets written so far stay.
 func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	if p.Refused > 0 {
 		return ErrStopped{"the plan has refusals"}
 	}
+	// A deleted Zone comes before its Records.
 	if err := r.runObjects(ctx, p); err != nil {
 		return err
 	}
+	// A phase ends before the next begins. The first phases free names for other namespaces.
 	var mu sync.Mutex
 	for _, phase := range p.orderSets(true) {
 		if err := eachSet(ctx, phase, func(ctx context.Context, set []write) error {
@@ -137,11 +139,11 @@ func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, 
 	return group.Wait()
 }
 
-// write is the write of a Record by a revert. A Reversal has two writes if the revert gives the Record's present DNS
-// name back to another namespace: an early deletion to free the name, and a later creation.
+// write is a request to the server for a Reversal (a Record to revert). A Reversal has two writes if the Record's
+// present DNS name goes back to another namespace: an early deletion to free the name, and a later creation.
 type write struct {
-	*Reversal
-	change rrsets.Change
+	*Reversal // gets the refusals
+	change    rrsets.Change
 	// counts is false for the early deletion, so that a Reversal is counted once.
 	counts bool
 }

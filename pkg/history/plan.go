@@ -57,18 +57,17 @@ type Reversal struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	FQDN      string `json:"fqdn"`
-	Text      string `json:"text"`
-	Undoes    Author `json:"undoes"`
+	Text      string `json:"text"`   // the change, for the user
+	Undoes    Author `json:"undoes"` // of the newest change undone
 	// Again names a controller, such as external-dns, likely to write the Record again; "" for none.
 	Again string `json:"again,omitempty"`
 	// After is another namespace whose Record must give up the name first; "" for none.
 	After   string   `json:"after,omitempty"`
-	Refused []string `json:"refused,omitempty"`
+	Refused []string `json:"refused,omitempty"` // the server's reasons
 
 	change rrsets.Change
 }
 
-// Restoral is the creation of a Zone or Delegation.
 type Restoral struct {
 	Kind      string   `json:"kind"`
 	Namespace string   `json:"namespace"`
@@ -96,17 +95,17 @@ type Options struct {
 
 type Present map[types.NamespacedName]*v1alpha1.Record
 
-// touch is a Record to revert, with the steps (changes of the zone) that wrote it.
+// touch is a Record to revert, with the newest and the oldest undone step (change of the zone) that wrote the Record.
 type touch struct {
 	key            types.NamespacedName
 	uid            types.UID
 	newest, oldest *v1alpha1.HistoryStep
-	// stateBefore is the Record before oldest. existed is false if oldest created the Record.
+	// stateBefore, the state to restore, is that before oldest. existed is false if oldest created the Record.
 	stateBefore *v1alpha1.HistoryState
 	existed     bool
 	// renewer is the client that would write the Record again, for example "external-dns"; "" for none.
 	renewer   string
-	challenge bool
+	challenge bool // of ACME, and never reverted
 }
 
 func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
@@ -199,8 +198,8 @@ func Namespaces(undone []v1alpha1.HistoryStep) map[string][]string {
 	return out
 }
 
-// PlanRevert returns a plan that undoes the steps (changes of a zone) after a moment. now has the present Records,
-// unreadable the refusals by namespace.
+// PlanRevert returns a plan that undoes the steps (changes of a zone) after a moment, without any request. now has the
+// present Records. unreadable maps a namespace that the user may not read to the server's refusal.
 func PlanRevert(past *Past, s Subject, m Moment, now Present, unreadable map[string]string, options Options) (*Plan, error) {
 	undone, err := past.Since(m)
 	if err != nil {
@@ -211,6 +210,7 @@ func PlanRevert(past *Past, s Subject, m Moment, now Present, unreadable map[str
 	if s.Zone != nil {
 		p.zone = types.NamespacedName{Namespace: s.Zone.Namespace, Name: s.Zone.Name}
 	}
+	// Show the serial, or the time without the right to read the Zone.
 	switch {
 	case m.Serial != 0:
 	case s.Zone != nil && len(undone) > 0:

@@ -46,7 +46,7 @@ type Past struct {
 	// FQDN and View are the zone's. Both are "" for a user who sees only own Records and has no step.
 	FQDN, View string
 	Steps      []v1alpha1.HistoryStep
-	// WholeSince is the time after the last missing or condensed step; zero without such a step.
+	// WholeSince is the time after the last step that is missing or has lost its values; zero without such a step.
 	WholeSince time.Time
 	// Newest is the zone's serial; 0 if the user may not read the Zone.
 	Newest serial.Serial
@@ -72,8 +72,8 @@ type page struct {
 	view       string
 }
 
-// Read returns a zone's or a namespace's history, newest first, down to the first step for which enough returns true.
-// If the server hides the Records in steps, Read fills in the user's own.
+// Read returns the history of a zone, or of the user's own Records if s.Zone is nil. It begins with the newest step,
+// and ends with the first for which enough returns true.
 func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	if s.Zone == nil {
 		return r.readTenant(ctx, s, enough)
@@ -90,7 +90,7 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 	if err != nil || !r.masked || s.Namespace == s.Zone.Namespace || len(past.Steps) == 0 {
 		return past, err
 	}
-	// Users may know their own Records, in zones of others too.
+	// The server hides users and Records of another namespace's zone. The user's own steps are read in full.
 	oldest := serialOf(past.Steps[len(past.Steps)-1].Serial)
 	own, err := r.readAll(ctx, s, r.readNamespaceSteps, func(x *v1alpha1.HistoryStep) bool { return !serialOf(x.Serial).Ahead(oldest) })
 	if apierrors.IsForbidden(err) {
@@ -99,12 +99,12 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 	if err != nil {
 		return nil, err
 	}
-	known := make(map[[2]int64]*v1alpha1.HistoryStep, len(own.Steps))
+	full := make(map[[2]int64]*v1alpha1.HistoryStep, len(own.Steps))
 	for i := range own.Steps {
-		known[[2]int64{own.Steps[i].ContentGeneration, own.Steps[i].Serial}] = &own.Steps[i]
+		full[[2]int64{own.Steps[i].ContentGeneration, own.Steps[i].Serial}] = &own.Steps[i]
 	}
 	for i := range past.Steps {
-		if x := known[[2]int64{past.Steps[i].ContentGeneration, past.Steps[i].Serial}]; x != nil {
+		if x := full[[2]int64{past.Steps[i].ContentGeneration, past.Steps[i].Serial}]; x != nil {
 			past.Steps[i] = *x
 		}
 	}
@@ -296,7 +296,6 @@ func (p *Past) Since(m Moment) ([]v1alpha1.HistoryStep, error) {
 	return nil, fmt.Errorf("%s is beyond the history of zone %s: %s is the oldest that can be rebuilt", m, p.FQDN, oldest)
 }
 
-// LastOfRecord returns the newest step of a Record, nil for none.
 func (r *Reader) LastOfRecord(ctx context.Context, namespace, object string) (*v1alpha1.HistoryStep, error) {
 	answer := &v1alpha1.RecordChanges{}
 	if err := r.askLast(namespace, "records", object).Do(ctx).Into(answer); err != nil || len(answer.History) == 0 {

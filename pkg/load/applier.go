@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// managerOf returns the field manager that applies an object. client is true if the Loader computes the patch, like
-// kubectl apply without --server-side.
+// managerOf returns the field manager to apply an object with: with AsLastApplied, that of the newest apply. client is
+// true if there was none, so that the Loader computes the patch, like kubectl apply without --server-side.
 func (l *Loader) managerOf(before *unstructured.Unstructured) (manager string, client bool) {
 	if !l.cfg.AsLastApplied || before == nil {
 		return l.cfg.FieldManager, false

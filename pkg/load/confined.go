@@ -17,8 +17,8 @@ const maxText = 256 << 20
 // Confined reads manifests of unknown authors, for example of a pull request, within the limits of L10.
 type Confined struct{ octets int64 }
 
-// EachManifest calls do for each manifest of a file or directory, with a function to read it. The path "-" means in.
-// zones is the number of zone files, which are not read.
+// EachManifest calls do for each manifest of a file or directory, with a function to read it within the limits. The
+// path "-" means in. zones is the number of zone files, which are not read.
 func (c *Confined) EachManifest(given string, in io.Reader, do func(path string, read func() ([]byte, error)) error) (zones int,
 	err error) {
 	if given == "-" {

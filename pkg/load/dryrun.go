@@ -118,8 +118,8 @@ func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left []*mani
 // fewRecords of a namespace are dry-run without a list, because the namespace may have many more.
 const fewRecords = 8
 
-// dropUnchanged returns the Records whose spec differs from the server's, and the number of the others. Without the
-// right to list, all differ.
+// dropUnchanged counts Records whose spec equals the server's, which need no dry run, and returns the others. If a
+// namespace has few manifests, or the user may not list it, all differ.
 func (l *Loader) dropUnchanged(ctx context.Context, records []*manifest) (differ []*manifest, equal int) {
 	for _, group := range groupBy(records, func(m *manifest) string { return m.object.GetNamespace() }) {
 		live := make(map[string]any, len(group))
@@ -200,34 +200,36 @@ func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName
 	return l.priors.findZone(above, view), fqdn
 }
 
-// dryRunObject stores a refusal in the manifest, for refuseOrDefer.
+// dryRunObject dry-runs a manifest. The server may refuse an object for lack of an earlier object, which a dry run does
+// not store. So m.refused keeps the refusal, and m.after the earlier object, for refuseOrDefer.
 func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (one Result, err error) {
 	kind := m.object.GetKind()
 	id := types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}
 	var fqdn name.Name
-	var of types.NamespacedName
+	var zone types.NamespacedName
 	switch kind {
 	case "Zone", "Record":
-		of, fqdn = l.zoneOf(m.object)
+		zone, fqdn = l.zoneOf(m.object)
 	case "Delegation":
-		of, _ = zoneRefOf(m.object)
+		zone, _ = zoneRefOf(m.object)
 	}
-	above := l.priors.firstFor(of, id.Namespace)
-	if kind != "Delegation" || above.isNew {
-		m.after = above.object // rules add up, so a Delegation depends only on a new Zone
+	earlier := l.priors.firstFor(zone, id.Namespace)
+	if kind != "Delegation" || earlier.isNew {
+		m.after = earlier.object // rules add up, so a Delegation depends only on a new Zone
 	}
 	written := subject{title: describeObject(m.object), resolvedWarnings: m.resolvedWarnings}
-	if above.isNew {
+	if earlier.isNew {
 		written.resolvedWarnings = withReasons(m.resolvedWarnings, waitReasons...)
 	}
 	ctx = withSubject(ctx, written)
 	if one, m.refused, err = l.applyManifest(ctx, m); err != nil || one.Left > 0 || m.refused != nil && (m.refused.final || m.after == "") {
 		return one, err
 	}
+	// Later objects may depend on a new Zone, or on a change of rules.
 	switch {
 	case kind == "Zone" && m.before == nil:
 		view, _, _ := unstructured.NestedString(m.object.Object, "spec", "view")
-		l.priors.addNewZone(id, fqdn, cmp.Or(view, above.view))
+		l.priors.addNewZone(id, fqdn, cmp.Or(view, earlier.view))
 	case kind == "Zone" && (m.answer == nil || !equality.Semantic.DeepEqual(specField(m.before, "delegations"),
 		specField(m.answer, "delegations"))):
 		l.priors.add(id, prior{object: titleOf(m.object)})
@@ -236,7 +238,7 @@ func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (one Result, err
 		if m.before != nil {
 			concerned = append(concerned, namesIn(m.before)...)
 		}
-		l.priors.add(of, prior{object: titleOf(m.object), namespaces: concerned})
+		l.priors.add(zone, prior{object: titleOf(m.object), namespaces: concerned})
 	}
 	return one, nil
 }
@@ -246,6 +248,7 @@ func (l *Loader) refuseOrDefer(m *manifest) Result {
 	if m.refused == nil {
 		return Result{}
 	}
+	// A removal may free the name.
 	if m.isRecord() && m.after == "" {
 		_, fqdn := l.zoneOf(m.object)
 		m.after = l.priors.removalNear(fqdn, m.object)

@@ -41,8 +41,8 @@ type Target struct {
 	CreateZone bool
 }
 
-// Import writes a zone file's records into a Zone. For an SOA or name servers that differ, it reports a command. After
-// an error, Finish removes no Record there.
+// Import writes a zone file's records into a Zone. For an SOA or name servers that differ, Import reports a command to
+// run. After an error, Finish removes no Record of the Zone.
 func (l *Loader) Import(ctx context.Context, path string, text []byte, target Target) (Result, error) {
 	result, err := l.importFile(ctx, path, text, target)
 	if err != nil {

@@ -243,30 +243,31 @@ type warnings struct {
 
 var _ rest.WarningHandlerWithContext = (*warnings)(nil)
 
-// HandleWarningHeaderWithContext collects a Warning, after the title of the object in ctx. agent is the reason of a
-// Kubizone Warning. Reasons in resolvedWarnings are dropped, because other writes of this load resolve them.
-func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, agent string, text string) {
+// HandleWarningHeaderWithContext collects a Warning, after the title of the object in ctx. Kubizone sends the reason as
+// the agent. Reasons in resolvedWarnings are dropped, because other writes of this load resolve them.
+func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, reason string, text string) {
 	if code != 299 || text == "" {
 		return
 	}
-	of, _ := ctx.Value(subjectKey{}).(subject)
-	if i, rule, own := refusal.CutWarning(text); i >= 0 && i < len(of.items) {
-		of, text = of.items[i], refusal.Warning(rule, own)
-	} else if i < 0 && len(of.items) == 1 {
-		of = of.items[0]
+	about, _ := ctx.Value(subjectKey{}).(subject)
+	// The Warning of a change set begins with the number of an item.
+	if i, rule, own := refusal.CutWarning(text); i >= 0 && i < len(about.items) {
+		about, text = about.items[i], refusal.Warning(rule, own)
+	} else if i < 0 && len(about.items) == 1 {
+		about = about.items[0]
 	}
-	if of.resolvedWarnings[agent] {
+	if about.resolvedWarnings[reason] {
 		return
 	}
-	if of.title != "" {
-		text = of.title + ": " + text
+	if about.title != "" {
+		text = about.title + ": " + text
 	}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.reasons == nil {
 		w.reasons = make(map[string]string)
 	}
-	w.reasons[text] = agent
+	w.reasons[text] = reason
 }
 
 func (w *warnings) takeAll() (texts []string, reasons map[string]string, more int) {

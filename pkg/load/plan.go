@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// plan is a parsed zone file.
 type plan struct {
 	fqdn name.Name
 	view string
@@ -158,8 +157,8 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 	return nil
 }
 
-// dropRefused clears the refused fields of the SOA for the server's defaults, because a bad field must not block the
-// records. The timers depend on each other, so they go together.
+// dropRefused clears the fields of a new Zone that the server refused, so that defaults apply: a bad field of the
+// file's SOA must not block the records. The timers depend on each other, so they go together.
 func (p *plan) dropRefused(err error) (dropped bool) {
 	if !apierrors.IsInvalid(err) {
 		return false

@@ -16,7 +16,7 @@ import (
 // prior is a change of a zone that a dry run has shown, but not stored. So the server may refuse a later object, for
 // example a Record in a new zone. The dry run then shows this object with the change to write first.
 type prior struct {
-	object string
+	object string // such as "Zone NAMESPACE/NAME"
 	// isNew is true if the change creates the zone, with this fqdn and view.
 	isNew bool
 	fqdn  name.Name

@@ -26,6 +26,7 @@ const maxLeftNamed = 5
 // the reason why sources may be missing, which prevents removals, or "".
 func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 	var result Result
+	// A scope is a Zone and a namespace with loaded zone files.
 	for _, s := range l.scopeOrder {
 		s.doubt = cmp.Or(doubt, s.doubt)
 		one, err := l.finishScope(ctx, s)
@@ -87,21 +88,22 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	return result, err
 }
 
-// checkZones runs after all sources, because they may depend on each other.
+// checkZones reports zones without working name servers, and zones held after a mass deletion. It runs after all
+// sources, because they may depend on each other.
 func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 	var result Result
 	if l.cfg.DryRun {
 		return result, nil
 	}
-	type judged struct{ file, whole bool }
-	zones := make(map[types.NamespacedName]judged)
+	type origin struct{ file, pruned bool } // file means a zone file, not only a manifest
+	zones := make(map[types.NamespacedName]origin)
 	for id := range l.appliedZones {
-		zones[id] = judged{}
+		zones[id] = origin{}
 	}
 	for _, s := range l.scopeOrder {
 		of, applied := zones[s.zone]
-		of.file, of.whole = of.file || s.readable, of.whole || s.doubt == "" && l.cfg.Prune
-		if applied || of.file || of.whole {
+		of.file, of.pruned = of.file || s.readable, of.pruned || s.doubt == "" && l.cfg.Prune
+		if applied || of.file || of.pruned {
 			zones[s.zone] = of
 		}
 	}
@@ -119,7 +121,7 @@ func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 		if (zones[id].file || l.appliedZones[id]) && l.reportServable(id, zone) && zones[id].file {
 			result.NotServable++
 		}
-		if zones[id].whole && l.reportHeld(id, zone) {
+		if zones[id].pruned && l.reportHeld(id, zone) {
 			result.Held++
 		}
 	}

@@ -79,8 +79,8 @@ func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {
 
 const numPhases = 4
 
-// newPhases returns the phase of each RRset. The hosts of NS and MX come first, with the zone cuts above the zone's
-// name servers, because a zone is not Servable until its name servers have addresses.
+// newPhases returns the phase in which to write each RRset. Addresses of name servers come early, because a zone is not
+// Servable without them.
 func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	hosts, cuts, above := namedHosts(sets, origin, rdata.NS, rdata.MX), map[name.Rel]bool{}, map[name.Rel]bool{}
 	for _, s := range sets {
@@ -97,9 +97,9 @@ func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	return func(s *set) int {
 		switch {
 		case hosts[s.owner] && !isBelow(s.owner, cuts), cuts[s.owner] && above[s.owner]:
-			return 0
+			return 0 // hosts of NS and MX outside child zones, and cuts above name servers
 		case s.owner.IsApex(), servers[s.owner]:
-			return 1
+			return 1 // the apex, and glue below those cuts
 		case cuts[s.owner]:
 			return 2
 		}
@@ -197,7 +197,7 @@ func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record,
 	return nil, done, fmt.Errorf("the object names %q are taken in namespace %s; load into another namespace", objectNames, to.namespace)
 }
 
-// replanWrite plans a write anew after a conflict.
+// replanWrite plans a write again after a conflict.
 func (l *Loader) replanWrite(w *recordWrite, now *v1alpha1.Record) (*rrsets.Change, Result, error) {
 	desired := rrsets.Desired{Manager: l.cfg.FieldManager}
 	var records []*v1alpha1.Record

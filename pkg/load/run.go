@@ -41,7 +41,7 @@ func New(cfg Config) (*Loader, error) {
 	return newLoader(cfg, typed, any, mapping, received), nil
 }
 
-// Load writes a source's objects and zone files, and counts refusals and unreadable files.
+// Load writes a source's objects and zone files.
 func (l *Loader) Load(ctx context.Context, source Source) (Result, error) {
 	files, err := source.Files()
 	if err != nil {

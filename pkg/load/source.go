@@ -28,7 +28,8 @@ type Source struct {
 	Origin name.Name
 }
 
-// ParseSource parses [VIEW=][NAME=]PATH. VIEW is "" or an RFC 1123 label. NAME is a zone's name and has a dot.
+// ParseSource parses [VIEW=][NAME=]PATH, such as "internal=example.org=zones/a.zone". VIEW is "" or an RFC 1123 label.
+// NAME is a zone's name and has a dot.
 func ParseSource(text string) (Source, error) {
 	var s Source
 	rest := text
@@ -137,7 +138,6 @@ func isZoneFile(path string) bool {
 	return slices.Contains([]string{".zone", ".db"}, strings.ToLower(filepath.Ext(path)))
 }
 
-// ParseOrigin parses a name with or without the trailing dot.
 func ParseOrigin(text string) (name.Name, error) {
 	if !name.IsAbsolute(text) {
 		text += "."

@@ -36,8 +36,9 @@ func (w *WrittenNames) AddObject(object *unstructured.Unstructured) {
 }
 
 // Have reports whether host, or a wildcard that covers host, may be in the set. A relative name matches every absolute
-// name that begins with its labels.
+// name that begins with its labels: www matches www.example.org.
 func (w *WrittenNames) Have(host string) bool {
+	// First host itself, then the wildcards above.
 	for text, up := strings.ToLower(host), strings.ToLower(host); ; text = "*." + up {
 		if w.texts[text] || w.beginnings[text] {
 			return true

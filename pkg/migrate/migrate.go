@@ -117,6 +117,7 @@ func (c *conversion) addReplacement(was *unstructured.Unstructured, kind, object
 		o.SetCreationTimestamp(created)
 	}
 
+	// The former operator's labels and annotations go.
 	foreign := func(key, _ string) bool {
 		prefix, _, _ := strings.Cut(key, "/")
 		return prefix == group || strings.HasSuffix(prefix, "."+group) || key == "kubectl.kubernetes.io/last-applied-configuration"

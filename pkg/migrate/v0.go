@@ -24,9 +24,9 @@ const (
 	parentLabel = v1alpha1.GroupName + "/parent-zone"
 )
 
-// convertV0 takes over an object of an earlier Kubizone, with the status, for ServedBefore. Kubizone's owner references
-// and all finalizers go. The garbage collector would delete an object with an owner of another uid, and no controller
-// would remove the finalizers.
+// convertV0 takes over a Zone or Record of an earlier Kubizone. The status stays, for ServedBefore. Kubizone's owner
+// references and all finalizers go: the garbage collector would delete an object with an owner of another uid, and no
+// controller would remove the finalizers.
 func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	kind := o.GroupVersionKind()
 	switch {

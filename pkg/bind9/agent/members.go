@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	// Checks of catalog members take at most 1/20 of the time.
-	memberShare = 20
+	memberShare = 20 // see WatchMembers
 	memberAsks  = 200
 	memberAge   = 10 * time.Minute
 	maxBackoff  = 10 * time.Minute
@@ -60,7 +59,7 @@ func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 		return
 	}
 	var watch memberWatch
-	var after time.Time
+	var notBefore time.Time
 	for {
 		select {
 		case <-ticks:
@@ -68,11 +67,12 @@ func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 			return
 		}
 		began := time.Now()
-		if began.Before(after) {
+		if began.Before(notBefore) {
 			continue
 		}
 		a.restoreMembers(ctx, &watch)
-		after = began.Add(memberShare * time.Since(began))
+		// Checks take at most a twentieth of the time.
+		notBefore = began.Add(memberShare * time.Since(began))
 	}
 }
 

@@ -60,7 +60,7 @@ func (s *silences) find(at cache.ObjectName) error {
 
 func (f *Fleet) watchAgents(ctx context.Context) {
 	for {
-		all, _ := f.instances.List(labels.Everything()) // a lister cannot fail
+		all, _ := f.instances.List(labels.Everything())
 		var asking errgroup.Group
 		asking.SetLimit(workers)
 		for _, instance := range all {

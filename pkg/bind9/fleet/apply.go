@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// applyAll applies objects in order and stops at the first error, because the workload comes last and must not lack a
-// volume. It does not stop at a take-over that has to wait.
+// applyAll applies the objects of a server in order. It stops at an error, because the workload comes last and must not
+// lack a volume, but not if the take-over of another manager's object has to wait.
 func (c *children) applyAll(ctx context.Context, namespace string, objects []render.Object, serving func() error) error {
 	var first error
 	for _, o := range objects {
@@ -41,8 +41,8 @@ func (c *children) applyAll(ctx context.Context, namespace string, objects []ren
 	return first
 }
 
-// applyObject returns an error for a foreign object (of another manager), unless annotated with TakeOver. serving
-// returns an error until our pod can replace the pods behind a foreign Service.
+// applyObject writes an object by server-side apply. A foreign object (of another manager) is an error, unless
+// annotated with TakeOver. serving returns an error until our pod can replace the pods behind a foreign Service.
 func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() error) error {
 	text, err := json.Marshal(o.Config)
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 		last := c.applied[key]
 		c.mu.Unlock()
 		if last == (appliedObject{sha256.Sum256(text), formatFingerprint(have)}) {
-			return nil
+			return nil // unchanged since the last apply
 		}
 	} else if force, err = c.mayTake(ctx, key, o.Config, serving); err != nil {
 		return err
@@ -99,8 +99,8 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 	return &foreign{resource: key.resource.Resource, name: key.name, owner: owner}
 }
 
-// mayTake reports whether an apply may overwrite an object. It returns an error for a foreign object without the
-// annotation TakeOver.
+// mayTake reports whether an apply may overwrite other managers' fields; false for a missing object. A foreign object
+// without the annotation TakeOver is an error.
 func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {

@@ -124,7 +124,6 @@ func AskAgentAt(ctx context.Context, address string, server *render.Server) (str
 	return health.ConfigHash, err
 }
 
-// AskMembersAt returns an error if BIND lacks zones of its catalogs.
 func AskMembersAt(ctx context.Context, address string, server *render.Server) error {
 	var members protocol.Members
 	if err := askJSON(ctx, address, "/server/members", server, &members); err != nil {

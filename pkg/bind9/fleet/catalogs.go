@@ -19,7 +19,7 @@ import (
 )
 
 func (f *Fleet) listClasses() []*v1alpha1.DNSClass {
-	all, _ := f.classes.List(labels.Everything()) // a lister cannot fail
+	all, _ := f.classes.List(labels.Everything())
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
@@ -122,15 +122,15 @@ func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	}
 	instances, _ := f.instances.Bind9Instances(server.Namespace).List(labels.Everything())
 	var all []netip.Addr
-	for _, of := range f.listClasses() {
-		if of.DeletionTimestamp != nil || of.Spec.Bind9 == nil || apiclass.ModeOf(of.Spec.Bind9) == v1alpha1.Bind9ModeCatalog {
+	for _, class := range f.listClasses() {
+		if class.DeletionTimestamp != nil || class.Spec.Bind9 == nil || apiclass.ModeOf(class.Spec.Bind9) == v1alpha1.Bind9ModeCatalog {
 			continue
 		}
-		servers := apiclass.ServersOf(of, instances, f.findCluster)
+		servers := apiclass.ServersOf(class, instances, f.findCluster)
 		if !slices.ContainsFunc(servers, func(one apiclass.Server) bool { return one.Name == server.Name }) {
 			continue
 		}
-		for _, text := range listPrimaries(of.Spec.Bind9, servers, server) {
+		for _, text := range listPrimaries(class.Spec.Bind9, servers, server) {
 			if at, ok := readAddress(text); ok {
 				all = append(all, at)
 			}

@@ -133,8 +133,8 @@ func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotati
 // all servers that share the keys (a group) accept both.
 type acceptedKeys struct {
 	mu sync.Mutex
-	// byTaker has the names of the accepted keys. A signing server has two entries, for its own keys and for the
-	// cluster's.
+	// byTaker has the names of the accepted keys, by server and group. A signing server has two entries, for its own
+	// keys and for the cluster's.
 	byTaker map[keyTaker]string
 }
 

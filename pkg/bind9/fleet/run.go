@@ -127,7 +127,7 @@ func (f *Fleet) followChange(object, before metav1.Object) {
 				f.enqueue("instance", in, instance.Name)
 			}
 		}
-	case *appsv1.ReplicaSet:
+	case *appsv1.ReplicaSet: // of another manager's Deployment
 		f.enqueue("instance", namespace, o.Labels[labelSuperseded])
 	case *corev1.Namespace:
 		all, _ := f.providers.List(labels.Everything())

@@ -29,7 +29,6 @@ const (
 	sweepInterval = 2 * time.Minute
 )
 
-// orphan identifies an owner by namespace and KIND/NAME.
 type orphan struct{ namespace, owner string }
 
 type sweeper struct {
@@ -87,7 +86,7 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	return errors.Join(wrong...)
 }
 
-// nextSweep returns the owner to sweep, the longest missing first, or the zero orphan.
+// nextSweep returns the owner whose objects to remove now, the longest missing first, or the zero orphan.
 func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 	maps.DeleteFunc(s.missingSince, func(owner orphan, _ time.Time) bool { return !owners[owner] })
 

@@ -42,8 +42,8 @@ type Updater struct {
 	// provenPrimaries has the primary whose content a secondary was last seen to have. While this is its source, equal
 	// serials confirm the delivery. Otherwise the content is compared.
 	provenPrimaries map[zoneAt]string
-	// behindSince is when a secondary began to lack its primary's content. After notifyTime the secondary is
-	// told to transfer the whole zone again.
+	// behindSince is when a secondary began to lack its primary's content. After notifyTime the secondary has to
+	// transfer the whole zone again.
 	behindSince map[zoneAt]time.Time
 	notifyTime  time.Duration
 }
@@ -237,7 +237,8 @@ func asError(instance Instance, err error) *delivery.Error {
 	return &named
 }
 
-// BIND loads no zone without SOA and name servers.
+// makeZone creates a zone at a primary with SOA and name servers, without which BIND loads no zone. Dynamic updates add
+// the rest.
 func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort, fence delivery.Fence) error {
 	asked := protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: strings.TrimSuffix(t.Key.Name, ".")}
 	config := &asked.ZoneConfig

@@ -31,8 +31,8 @@ type facts struct {
 	// policy is the wanted DNSSEC policy, "" for an unsigned zone. blocked says why the zone cannot be signed; ""
 	// otherwise.
 	policy, blocked string
-	times           times
-	signing         client.Signing
+	times           times          // of the policy
+	signing         client.Signing // the zone at the signer
 	// otherKeys is true if the signer has keys that another namespace had under the zone's name.
 	otherKeys bool
 	// current is true if the signer has signed the settled serial (the last serial for name servers) or a later one.
@@ -256,16 +256,14 @@ func (d *decision) decideSigned(f *facts) {
 // maxDS limits the DS in the status, maxWaiting the keys whose DS the parent lacks.
 const maxDS, maxWaiting = 16, 3
 
-// wantedDS returns the desired DS at the parent. The DS of a new key joins the old key's, which is dropped when no
-// resolver needs it. DSState is named's: rumoured (new), omnipresent (in all caches), unretentive (of a replaced key).
-// If the parent never gets the DS, named keeps each replaced key. With more than maxWaiting keys whose DS the parent
-// lacks, their old DS are dropped for good.
+// wantedDS returns the DS records that the parent should have. DSState is named's state of a key's DS: rumoured (new),
+// omnipresent (in all caches) or unretentive (of a replaced key).
 func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	keys := f.signing.Status.Keys
 	has := func(state string) bool {
 		return slices.ContainsFunc(keys, func(key keyState) bool { return key.DSState == state })
 	}
-	replaced, comes, many := has(dsOmnipresent), has(dsRumoured), f.countWaiting() > maxWaiting
+	replaced, coming, tooMany := has(dsOmnipresent), has(dsRumoured), f.countWaiting() > maxWaiting
 
 	needed := map[uint16]bool{}
 	for _, key := range keys {
@@ -273,8 +271,10 @@ func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 		case dsRumoured, dsOmnipresent:
 			needed[key.Tag] = true
 		case dsUnretentive:
-			unused := many && f.isAtNone(key.Tag)
-			if left := unused || !hasDS(f.status.DS, key.Tag); !replaced && !(comes && left) {
+			// The old DS stays until another is in all caches. While a new DS comes, a dropped DS does not return. If
+			// the parent never gets a DS, named keeps each replaced key. Of too many such keys, the old DS go.
+			unused := tooMany && f.isAtNone(key.Tag)
+			if dropped := unused || !hasDS(f.status.DS, key.Tag); !replaced && !(coming && dropped) {
 				needed[key.Tag] = true
 			}
 		}

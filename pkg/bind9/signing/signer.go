@@ -208,20 +208,21 @@ func (w *work) hasOtherOwner(ref *v1alpha1.Bind9ClusterReference) (bool, error) 
 	if isSignedAt(w.zone, w.signer) != byOther {
 		return byOther, nil
 	}
+	// Both or neither are signed there, so the classes decide.
 
 	all, err := w.Classes.Lister().List(labels.Everything())
 	if err != nil {
 		return false, err
 	}
 
-	names := []string{ref.Namespace + "/" + ref.Name}
-	for _, one := range all {
-		if block := one.Spec.Bind9; block != nil && block.ClusterRef != nil && *block.ClusterRef == *ref {
-			names = append(names, one.Name)
+	classes := []string{ref.Namespace + "/" + ref.Name}
+	for _, class := range all {
+		if block := class.Spec.Bind9; block != nil && block.ClusterRef != nil && *block.ClusterRef == *ref {
+			classes = append(classes, class.Name)
 		}
 	}
 
-	holder := w.Holder(names, w.fqdn)
+	holder := w.Holder(classes, w.fqdn)
 	if holder == "" {
 		return false, errUnknownMember
 	}

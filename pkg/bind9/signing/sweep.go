@@ -41,6 +41,7 @@ func (c *Controller) sweepSigners(ctx context.Context) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for _, signers := range byNamespace {
+		// In turn, so that slow signers of a tenant occupy a single slot.
 		all.Go(func() {
 			for _, signer := range signers {
 				at := v1alpha1.ZoneSigner{Namespace: signer.Namespace, Name: signer.Name}

@@ -122,7 +122,7 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 // allowsLocal reports whether any class of the signer's namespace allows local addresses. The zone has no class any
 // more.
 func (c *Controller) allowsLocal(signer apiclass.Server) bool {
-	all, _ := c.Classes.Lister().List(labels.Everything()) // a lister cannot fail
+	all, _ := c.Classes.Lister().List(labels.Everything())
 	return slices.ContainsFunc(all, func(of *v1alpha1.DNSClass) bool {
 		return of.Spec.AllowLocalAddresses && of.Spec.Bind9 != nil && of.Spec.Bind9.ClusterRef != nil &&
 			of.Spec.Bind9.ClusterRef.Namespace == signer.Namespace

@@ -143,7 +143,6 @@ type Ready struct {
 	Checks []string `json:"checks"`
 }
 
-// Error names the field, the rule and the next step.
 type Error struct {
 	Error   string  `json:"error"`
 	Details *string `json:"details"`
