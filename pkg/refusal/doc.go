@@ -3,7 +3,7 @@
 
 // Package refusal carries the parts of a refused request from server to client: the field, the rule of
 // docs/semantics.md (such as S4.8), the reason, and the item of a ChangeSet. The server writes them as causes of the
-// metav1.Status, and clients read them with Of.
+// metav1.Status, and clients read them with Of. A Warning is only a line, so its text begins with the item and rule.
 //
 // Guarantees:
 //

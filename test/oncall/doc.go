@@ -9,5 +9,7 @@
 //  1. Each place names the cause within a minute.
 //  2. No place names a fault before the faults or after their end.
 //
-// Read first: faults_test.go, places_test.go, world_test.go.
+// docs/operations.md describes the repair.
+//
+// Read first: faults_test.go has the faults, places_test.go reads the places, world_test.go installs the chart.
 package oncall

@@ -51,7 +51,8 @@ type worker struct {
 	recorder   events.EventBroadcaster
 }
 
-// Run runs the controller until ctx ends, and then returns nil.
+// Run runs the controller until ctx ends, and then returns nil. Of several controllers only the holder of the Lease
+// delivers zones; the others wait.
 func (c *Config) Run(ctx context.Context) error {
 	shell, err := process.Open(c.HealthListen, c.Out)
 	if err != nil {

@@ -12,5 +12,6 @@
 //	D5. Requests are sent side by side and end within five seconds. Each answer counts, even if another is missing.
 //	D6. Findings are a function of the facts. Only collect.go and probe.go send requests.
 //
-// Read first: doctor.go, judge.go, cluster.go, trust.go, zones.go, collect.go, probe.go.
+// Read first: doctor.go runs the command, judge.go has the order of the checks in cluster.go, trust.go and zones.go,
+// collect.go has the facts, and probe.go asks servers.
 package doctor

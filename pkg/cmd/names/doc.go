@@ -13,5 +13,5 @@
 //
 // The API server decides (NameReview).
 //
-// Read first: names.go, who.go, tree.go, why.go, question.go.
+// Read first: names.go, who.go, tree.go and why.go have the commands, question.go asks and completes.
 package names

@@ -12,7 +12,7 @@ import (
 
 // parts are the servers of kubizone up, for example etcd and the API server.
 type parts struct {
-	// running is in the order of the start.
+	// running is in the order of the start. Parts end in reverse order, since later parts use earlier parts.
 	running []*part
 	// failed gets the error of the first part that ends before stop, and (by once) no later error.
 	failed chan error
