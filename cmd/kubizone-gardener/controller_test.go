@@ -214,7 +214,6 @@ func (h *shoot) waitFor(values *gardenlet.Values, f func(*extensionsv1alpha1.DNS
 	return &dns
 }
 
-// hasError is a condition of waitFor.
 func hasError(code gardencorev1beta1.ErrorCode) func(*extensionsv1alpha1.DNSRecord) error {
 	return func(dns *extensionsv1alpha1.DNSRecord) error {
 		operation, lastError := dns.Status.LastOperation, dns.Status.LastError

@@ -44,7 +44,6 @@ const asController = "KUBIZONE_GARDENER_TEST_AS_CONTROLLER"
 // Without a logger controller-runtime prints a stack trace.
 const logs = "controller-runtime logs:"
 
-// Generous, as a loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
 func TestMain(m *testing.M) {

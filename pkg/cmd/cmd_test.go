@@ -28,7 +28,6 @@ func runCommand(arguments ...string) (code int, out, stderr string) {
 	return code, o.String(), e.String()
 }
 
-// runClient runs kubectl kubizone.
 func runClient(arguments ...string) (code int, out, stderr string) {
 	var o, e bytes.Buffer
 	code = client.Main(arguments, &o, &e)
@@ -49,7 +48,6 @@ func TestMain_printsVersionAndHelp(t *testing.T) {
 	}
 }
 
-// docs/README.md lists every command.
 func TestMain_everyCommandIsInTheIndex(t *testing.T) {
 	readme := must.Get(os.ReadFile("../../docs/README.md"))(t)
 	_, table, _ := strings.Cut(string(readme), "\n| command | does |\n")
@@ -196,7 +194,6 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// With --logging-format=json the error is JSON as well.
 func TestMain_saysAnErrorAsJSONWhereAsked(t *testing.T) {
 	defer klog.ClearLogger()
 	for _, arguments := range [][]string{{"fsck", "now"}, {"backup", "--none"}} {

@@ -54,7 +54,6 @@ var hostile = func() string {
 	return text
 }()
 
-// oneLine is hostile without line breaks.
 var oneLine = strings.NewReplacer("\r", "", "\n", "").Replace(hostile)
 
 func isUnprintable(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }

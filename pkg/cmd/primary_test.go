@@ -32,7 +32,6 @@ import (
 	"kubi.zone/kubizone/test/standalone"
 )
 
-// output records output.
 type output struct {
 	mutex sync.Mutex
 	text  bytes.Buffer

@@ -70,7 +70,6 @@ var clientRows = map[string]int{
 	"why zone/zone --resolver=none":               1,
 }
 
-// clientLine is a row of clientRows.
 type clientLine struct {
 	row       string
 	command   *cobra.Command
@@ -114,7 +113,6 @@ func listClient(t *testing.T, files *strings.Replacer) (lines []clientLine) {
 	return lines
 }
 
-// newClient returns the client with cobra's commands.
 func newClient() *cobra.Command {
 	root := client.New()
 	root.InitDefaultHelpCmd()
@@ -124,7 +122,6 @@ func newClient() *cobra.Command {
 
 var colored = regexp.MustCompile("\x1b\\[(31|32|33|0)m")
 
-// runOn runs kubectl kubizone on a screen.
 func runOn(screen output.Screen, arguments ...string) (code int, out, stderr string) {
 	var o, e bytes.Buffer
 	code = client.Main(arguments, output.NewScreenWriter(&o, screen), output.NewScreenWriter(&e, screen))

@@ -19,8 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
-// Candidate is an RRset that an object, such as an Ingress, wants in DNS. If several objects want the same RRset,
-// Choose decides between them.
+// Candidate is an RRset that an object, such as an Ingress, wants in DNS.
 type Candidate struct {
 	contract.Key
 	// Endpoint is the endpoint that external-dns sent. If Asker is set, it is built from the existing Record and other

@@ -27,7 +27,6 @@ const (
 	heritage     = "heritage=external-dns"
 )
 
-// Mapping maps the endpoints (wanted RRsets) of external-dns to Records.
 type Mapping struct {
 	// Owner is the value of the label kubi.zone/external-dns, different for each external-dns in a cluster.
 	Owner string
@@ -41,7 +40,6 @@ type Mapping struct {
 	Default string
 }
 
-// MakeRecord returns the Record for an endpoint, or an error if a Record cannot represent the endpoint.
 func (m Mapping) MakeRecord(e *contract.Endpoint) (*v1alpha1.Record, error) {
 	key, err := e.Key()
 	switch {
@@ -244,7 +242,6 @@ func matches(r, wanted *v1alpha1.Record) bool {
 	return slices.EqualFunc(values, wanted.Spec.Values, strings.EqualFold)
 }
 
-// Resource identifies the object of an endpoint.
 type Resource struct{ Kind, Namespace, Name string }
 
 func (r Resource) String() string { return r.Kind + "/" + r.Namespace + "/" + r.Name }

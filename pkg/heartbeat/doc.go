@@ -15,7 +15,5 @@
 //     a wrong clock ends nothing.
 //  4. While the API server does not answer, the last Life stays.
 //
-// Package process elects leaders, and package ready writes conditions.
-//
-// Read first: life.go follows Leases, beat.go renews a Lease.
+// Read first: life.go, beat.go.
 package heartbeat

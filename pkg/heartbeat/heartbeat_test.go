@@ -25,7 +25,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// world has the Leases of a namespace, and a Watcher.
 type world struct {
 	*testing.T
 	cluster *fake.Clientset
@@ -171,7 +170,6 @@ func TestWatcher_isUnsureFirst(t *testing.T) {
 	})
 }
 
-// Without the right to list Leases nothing is known.
 func TestWatcher_knowsNothingWithoutTheRight(t *testing.T) {
 	inWorld(t, func(w *world) {
 		defer w.startReplica(Controller, "a")()
@@ -216,7 +214,6 @@ func TestBeat_hasAPlaceForEachReplica(t *testing.T) {
 	})
 }
 
-// A process that is not ready renews nothing.
 func TestBeat_waitsUntilReady(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var ready atomic.Bool

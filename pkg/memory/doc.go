@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package memory sizes a server by its memory. Total returns the memory of the machine, or the limit of the container
-// if lower, in octets. SpareHeap makes Go's garbage collector run less often while memory is free.
+// Package memory sizes a server by its memory. SpareHeap makes Go's garbage collector run less often while memory is
+// free.
 //
 // Guarantees: (1) Unknown memory is 0. (2) SpareHeap keeps GOGC and GOMEMLIMIT of the environment.
 //

@@ -16,7 +16,6 @@ type Rank struct {
 	ID    string
 }
 
-// Compare returns a negative number if r precedes other.
 func (r Rank) Compare(other Rank) int {
 	if r.Last != other.Last {
 		if r.Last {

@@ -104,7 +104,6 @@ func makeState(at serial.Serial, status delivery.Status, reason delivery.Reason)
 	return delivery.State{Serial: at, Hash: "h", Ready: delivery.Condition{Status: status, Reason: reason, Message: "said"}}
 }
 
-// factsOf are those of a zone whose classes have the states.
 func factsOf(zone *v1alpha1.Zone, force InForce, states map[string]delivery.State) *Facts {
 	f := &Facts{Zone: zone, InForce: force}
 	for _, class := range force.Classes {

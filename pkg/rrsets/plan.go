@@ -15,7 +15,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Desired describes the Records that an owner wants.
 type Desired struct {
 	Manager string
 	Records []*v1alpha1.Record

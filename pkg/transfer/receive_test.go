@@ -265,7 +265,6 @@ func TestReceive_takesUnsignedMessagesBetweenSignedOnes(t *testing.T) {
 	}
 }
 
-// A transfer that exceeds the limit is ended with an error and no result.
 func TestReceive_isBounded(t *testing.T) {
 	text, err := Receive(t.Context(), Source{Server: script{messages: makeBody(200)}.startServer(t), Zone: zoneName, Limit: 5000})
 	if err == nil || text != nil || !strings.Contains(err.Error(), "more than 5000 octets") {
@@ -273,7 +272,6 @@ func TestReceive_isBounded(t *testing.T) {
 	}
 }
 
-// A transfer that is incomplete or malformed returns an error and no records.
 func TestReceive_takesNoPartOfAZone(t *testing.T) {
 	for what, c := range map[string]struct {
 		script

@@ -1,8 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package update computes the RRsets that a DNS UPDATE message (RFC 2136) changes (Fold). Package registry/updatekey
-// calls it with the current RRsets of a namespace, and writes the changes as a change set.
+// Package update computes the RRsets that a DNS UPDATE message (RFC 2136) changes (Fold).
 //
 // Guarantees:
 //

@@ -60,7 +60,6 @@ const (
 	ClassNONE Class = "NONE"
 )
 
-// RR is a record of an UPDATE.
 type RR struct {
 	Name  name.Name
 	Type  rdata.Type

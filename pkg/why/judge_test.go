@@ -53,7 +53,6 @@ func goodFacts() *Facts {
 	}
 }
 
-// delayRecord makes the Record wait for a reason.
 func delayRecord(f *Facts, status metav1.ConditionStatus, reason, message string) {
 	f.Record.Status.Serial, f.Zone.Object.Status.Serial, f.Zone.Object.Status.SettledSerial = 8, 8, 8
 	setCondition(&f.Record.Status.Conditions, "Ready", status, reason, message)

@@ -50,7 +50,6 @@ func enableSolver(t *testing.T, c *cluster, arguments ...string) {
 	must.Succeed(t, c.kube.Namespace(t.Context(), "cert-manager"))
 }
 
-// solver is cert-manager's user.
 const solver = "system:serviceaccount:cert-manager:cert-manager"
 
 func postChallenge(t *testing.T, c *cluster, as, action, namespace, fqdn string) string {

@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// A loaded machine is slow, not wrong.
 const waitTimeout = 4 * time.Minute
 
 // namespaceTimeout exceeds the minute before the namespace controller retries a deletion.
@@ -207,7 +206,6 @@ func (c *cluster) closeCluster() {
 	}
 }
 
-// readMetrics returns those of the server.
 func (c *cluster) readMetrics(t *testing.T) string {
 	t.Helper()
 	config := c.kube.Admin()

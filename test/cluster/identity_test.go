@@ -76,7 +76,6 @@ func (c *cluster) sendRaw(ctx context.Context, at netip.AddrPort, certificate *t
 	return a, err
 }
 
-// callers are the certificates of attackers.
 type callers struct {
 	tenant      *tls.Certificate // of the cluster, a user without rights
 	namesake    *tls.Certificate // of the cluster, with the common name of the front proxy
@@ -108,7 +107,6 @@ func (c *cluster) makeCallers(t *testing.T, tenant string) callers {
 	}
 }
 
-// forged are an attacker's identity headers.
 var forged = []string{"X-Remote-User: admin", "X-Remote-Group: system:masters", "X-Remote-Uid: 0", "X-Remote-Extra-Scopes: all"}
 
 // A request's user comes from a certificate or token, or from the headers of kube-apiserver with its own certificate.

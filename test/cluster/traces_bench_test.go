@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// readCPU returns the CPU time of a process.
 func readCPU(b *testing.B, pid int) time.Duration {
 	text := string(must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)))(b))
 	fields := strings.Fields(text[strings.LastIndex(text, ")")+1:])

@@ -88,7 +88,6 @@ func TestZone_showsTheChainOfASignedZone(t *testing.T) {
 	b.expectPeace()
 }
 
-// waitLonger waits for the text of the live part, for minutes.
 func (b *tab) waitLonger(what string, is func(text string) bool) {
 	b.t.Helper()
 	text := ""
@@ -156,7 +155,6 @@ func (s *stage) runNamed(t *testing.T, named, config string) (dir string) {
 	return dir
 }
 
-// runBeside runs a program until the test ends, and logs its output if the test fails.
 func runBeside(t *testing.T, command *exec.Cmd) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))

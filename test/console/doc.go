@@ -7,7 +7,5 @@
 // KUBIZONE_TEST_REQUIRE_ALL is set; (2) UPDATE=1 writes the pictures of docs/images and testdata, every other run
 // compares them.
 //
-// Tests of pkg/cmd/console check answers without a browser.
-//
 // Read stage_test.go first.
 package console

@@ -152,7 +152,6 @@ func buildPrograms(ctx context.Context, dir string) (string, error) {
 	return dir, nil
 }
 
-// startUp runs kubizone up, which starts its console.
 func (s *stage) startUp(ctx context.Context, loads ...string) (stop func(), err error) {
 	secret := filepath.Join(s.dir, "secrets", "dns", "transfer")
 	if err := os.MkdirAll(secret, 0o700); err != nil {
@@ -210,7 +209,6 @@ func (s *stage) startUp(ctx context.Context, loads ...string) (stop func(), err 
 	return stop, fmt.Errorf("kubizone up is not ready with its console:\n%s", s.output())
 }
 
-// connectClient reads the administrator's kubeconfig.
 func (s *stage) connectClient(kubeconfig string) error {
 	text, err := os.ReadFile(kubeconfig)
 	if err != nil {
@@ -316,7 +314,6 @@ func (b *tab) runActions(actions ...chromedp.Action) {
 	}
 }
 
-// visitPage opens a page below the console's base.
 func (b *tab) visitPage(path string) {
 	b.t.Helper()
 	b.runActions(chromedp.Navigate(b.stage.base+path), chromedp.WaitReady("main"))
@@ -330,7 +327,6 @@ func (b *tab) readText(selector string) (text string) {
 	return text
 }
 
-// expectText waits until an element has all texts.
 func (b *tab) expectText(selector string, texts ...string) {
 	b.t.Helper()
 	b.waitFor(fmt.Sprintf("%s has %q", selector, texts), func() bool {
@@ -367,7 +363,6 @@ func (b *tab) expectPeace() {
 	b.complaints = nil
 }
 
-// writeObject sends an object to the API as the administrator.
 func (s *stage) writeObject(t *testing.T, method, path, body string) {
 	t.Helper()
 	if !strings.HasPrefix(path, "/apis/") {

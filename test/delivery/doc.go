@@ -6,7 +6,5 @@
 // Guarantees: (1) Counts are the server's (apiserver_request_total) and the provider's. (2) No test measures time. (3)
 // Idleness is watched for a few seconds, or for KUBIZONE_TEST_IDLE (make test-idle: 1,000 zones for ten minutes).
 //
-// Package delivery/schedule has tests of its own.
-//
 // Read world_test.go first.
 package delivery

@@ -35,7 +35,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// A loaded machine is slow, not wrong.
 const waitTimeout = 5 * time.Minute
 
 var kubizone string

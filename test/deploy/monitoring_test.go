@@ -93,7 +93,6 @@ func TestAlerts_areJudgedByRealProcesses(t *testing.T) {
 	}
 }
 
-// walkTests yields the directories of tests.
 func walkTests(t *testing.T) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		must.Succeed(t, filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {

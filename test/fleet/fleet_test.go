@@ -38,7 +38,6 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// A loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
 var home string

@@ -99,7 +99,6 @@ func TestPackages_haveNamesOfTheDomain(t *testing.T) {
 // isProgram: no package imports a program, and its help text explains it.
 func isProgram(p *listed) bool { return path.Dir(p.trimModule()) == "cmd" }
 
-// TestPackages_explainThemselves: doc.go names the content, numbered guarantees, and the file to read first.
 func TestPackages_explainThemselves(t *testing.T) {
 	fileName := regexp.MustCompile(`\b[\w/.-]+\.(go|txt|md|txtar)\b`)
 	numbered := regexp.MustCompile(`(?m)\([A-Z]?1\) |^\s*[A-Z]?1\. `) // (1) or (I1) in the text, or a list of 1. or I1.
@@ -178,7 +177,6 @@ func TestFiles_areNamedByWhatMustHold(t *testing.T) {
 	}
 }
 
-// TestSemantics_citedSentencesExist: a test cites the sentence it proves, so the sentence must exist.
 func TestSemantics_citedSentencesExist(t *testing.T) {
 	defined := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^- (S\d+\.\d+) `).FindAllStringSubmatch(readFile(t, "docs/semantics.md"), -1) {

@@ -55,7 +55,6 @@ func listProduction(t *testing.T) (all []string) {
 	return all
 }
 
-// TestCode_isNoWiderThanAScreen: a line wider than the screen hides its end.
 func TestCode_isNoWiderThanAScreen(t *testing.T) {
 	wide := map[string]int{}
 	for _, p := range listFiles(t) {

@@ -44,7 +44,6 @@ var (
 	codeInPages = regexp.MustCompile("(?ms)\\A---\n.*?\n---\n|```.*?```|^ {4}[^\n]*$|`[^`]*`|\\]\\([^)]*\\)")
 )
 
-// tally counts words, in total and by word.
 type tally struct {
 	words int
 	of    map[string]int
@@ -131,7 +130,6 @@ func listComments(t *testing.T, p string) (texts []string) {
 	return texts
 }
 
-// TestPages_nameTheNounAndAddressTheReader: pages use nouns, and speak to "you".
 func TestPages_nameTheNounAndAddressTheReader(t *testing.T) {
 	texts, all := map[string][]string{}, &tally{of: map[string]int{}}
 	for _, p := range listFiles(t) {

@@ -21,8 +21,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// uses is the number of a package's names with a deprecated word, by "word package". The file has the present
-// numbers.
+// uses is the number of a package's names with a deprecated word, by "word package".
 type uses map[string]int
 
 const usesFile = "testdata/words.txt"

@@ -36,7 +36,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// A loaded machine is slow, not wrong.
 const waitTimeout = 3 * time.Minute
 
 var (

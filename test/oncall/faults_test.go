@@ -36,7 +36,6 @@ import (
 // nameTimeout ends the wait for causes and alerts. They take a minute at most; a machine with other work needs longer.
 const nameTimeout = 3 * time.Minute
 
-// fault breaks an installation.
 type fault struct {
 	name string
 	// zone waits for the end of the fault; "" if no zone waits.
@@ -103,7 +102,6 @@ func (f *findings) areComplete(group []fault, wanted []string) bool {
 	return len(f.named) == left && slices.Equal(f.fired, wanted)
 }
 
-// readPlaces reads all places until done is closed.
 func (w *world) readPlaces(group []fault, f *findings, done <-chan struct{}) (wait func()) {
 	var reading sync.WaitGroup
 	repeat := func(read func()) {
@@ -202,7 +200,6 @@ func (w *world) runFaults(group []fault) (rows []string) {
 	return rows
 }
 
-// expectCalm waits until no place names a fault.
 func (w *world) expectCalm(when string) {
 	w.t.Helper()
 	w.waitUntil(when+" no place names a fault", func() error {

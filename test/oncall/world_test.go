@@ -39,8 +39,7 @@ const (
 	// host is this machine as pods reach it.
 	host = "10.0.0.1"
 	// quota of etcd, in octets.
-	quota = 48 << 20
-	// A loaded machine is slow, not wrong.
+	quota       = 48 << 20
 	waitTimeout = 8 * time.Minute
 )
 

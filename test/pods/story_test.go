@@ -44,7 +44,6 @@ import (
 	"kubi.zone/kubizone/test/rig/noderig"
 )
 
-// A loaded machine is slow, not wrong.
 const waitTimeout = 5 * time.Minute
 
 // servers is the namespace of the name servers, team that of a tenant.

@@ -59,7 +59,6 @@ func listImages(dist string) []image {
 	return all
 }
 
-// makeRelease packages small replacement programs.
 func makeRelease(t *testing.T) string {
 	t.Helper()
 	for _, tool := range []string{"crane", "helm"} {

@@ -20,7 +20,6 @@ import (
 	"time"
 )
 
-// Collector is an OpenTelemetry Collector.
 type Collector struct {
 	Addr netip.AddrPort
 
@@ -31,7 +30,6 @@ type Collector struct {
 	raw     strings.Builder
 }
 
-// Span is an exported span.
 type Span struct {
 	Service, Name, TraceID, SpanID, ParentSpanID string
 	Start, End                                   time.Time

@@ -14,7 +14,6 @@ import (
 
 const installNSD = "apt-get install nsd"
 
-// NSDConfig configures an nsd.
 type NSDConfig struct {
 	Addr        netip.AddrPort // zero: a free loopback port
 	Keys        []TSIGKey

@@ -79,7 +79,6 @@ func (p *peer) Serial(ctx context.Context, zone string) (serial uint32, ok bool,
 	return Dig{Server: p.Addr}.Serial(ctx, zone, "+tries=3", "+time=5")
 }
 
-// WaitSerial waits for the serial.
 func (p *peer) WaitSerial(ctx context.Context, zone string, want uint32) error {
 	return p.wait(ctx, func() error {
 		got, ok, err := Dig{Server: p.Addr}.Serial(ctx, zone)

@@ -32,7 +32,6 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// A loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
 // The tenants, by namespace. No domain name contains the victim's words, so a text with such a word has it from the

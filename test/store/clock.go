@@ -13,7 +13,6 @@ type Clock struct{ ahead atomic.Int64 }
 
 func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
-// Pass advances the clock.
 func (c *Clock) Pass(d time.Duration) { c.ahead.Add(int64(d)) }
 
 // PassPeriods makes every existing record count in a mass deletion (S7.5).

@@ -222,7 +222,6 @@ func TestBackend_takesWhatNeedsWhatComesLater(t *testing.T) {
 	}
 }
 
-// A check that fails by itself blames no record.
 func TestBackend_blamesNoRecordForTheServersFault(t *testing.T) {
 	blamed := func(what string, b *Backend) {
 		t.Helper()

@@ -405,7 +405,6 @@ func TestServer_heldBodiesHoldUpNobody(t *testing.T) {
 	}
 }
 
-// A batch is counted before decoding: an empty operation has three octets, but two hundred in memory.
 func TestServer_countsABatchBeforeItDecodes(t *testing.T) {
 	f := startServer(t, nil)
 	body := `{"operations":[` + strings.Repeat("{},", 330_000) + `{}],"operations":[{}]}`

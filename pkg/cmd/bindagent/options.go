@@ -98,7 +98,6 @@ bindcar 0.9. named needs "allow-new-zones yes;" and a controls block. A line tha
 	return command
 }
 
-// Main runs the command bind-agent as a program of its own, and returns the exit code.
 func Main(arguments []string, out, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -37,8 +37,7 @@ type supervisor struct {
 	// probe is an address, open while named answers. The readiness probe of Kubernetes connects there.
 	probe string
 	// nameserver is the address of named, health the URL for requests about the agent's health.
-	nameserver, health string
-	// command returns the command of the child process.
+	nameserver, health      string
 	command                 func(ctx context.Context) *exec.Cmd
 	healthPause, namedPause time.Duration // between checks of the agent, and of named
 	logger                  *slog.Logger

@@ -136,7 +136,6 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// browser is a console with an admitted browser.
 type browser struct {
 	*http.Client
 	t        *testing.T

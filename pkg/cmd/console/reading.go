@@ -31,7 +31,6 @@ const (
 	searchPause = 50 * time.Millisecond
 )
 
-// reading reads objects for the pages, with the rights of the user.
 type reading struct {
 	config  *rest.Config
 	objects versioned.Interface

@@ -45,7 +45,6 @@ type cluster struct {
 	requests chan *http.Request
 }
 
-// startCluster returns a healthy cluster and its client configuration.
 func startCluster(t *testing.T) (*cluster, *rest.Config) {
 	t.Helper()
 	c := &cluster{t: t, requests: make(chan *http.Request, 100), answers: map[string]func(http.ResponseWriter){}}

@@ -90,7 +90,6 @@ func (r refusing) RoundTrip(request *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(text)), ContentLength: int64(len(text))}, nil
 }
 
-// runLine runs a command line of kubectl kubizone as a user.
 func (w *world) runLine(user, line string) (out string, code int) {
 	w.Helper()
 	var stdout, stderr bytes.Buffer
@@ -115,7 +114,6 @@ func (w *world) putRecord(user, namespace, object, owner, address string, labels
 	must.Get(records.Create(w.Context(), r, metav1.CreateOptions{FieldManager: "kubectl-create"}))(w.T)
 }
 
-// readEntries returns the zone file that the server gives now.
 func (w *world) readEntries() string {
 	w.Helper()
 	body := must.Get(w.up.KubizoneV1alpha1().RESTClient().Get().Namespace("platform").Resource("zones").Name(w.zone.Name).
@@ -292,7 +290,6 @@ func TestLog_findsObjects(t *testing.T) {
 
 type recordKey struct{ namespace, name string }
 
-// listContents returns what Records of the test have.
 func (w *world) listContents(namespaces ...string) map[recordKey]string {
 	w.Helper()
 	out := map[recordKey]string{}
@@ -416,7 +413,6 @@ func TestRevert_isTheTwinOfThePast(t *testing.T) {
 	}
 }
 
-// Reverts at once, a missing right, and a tenant.
 func TestRevert_withinRights(t *testing.T) {
 	w := newWorld(t, "rights.test", "platform", "team", "other")
 	w.putRecord("alice", "platform", "a", "a", "192.0.2.1", nil)

@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// Plan has the changes by an apply or an import.
 type Plan struct {
 	Zones []*ZonePlan `json:"zones,omitempty"`
 	// Others have no zone.
@@ -41,7 +40,6 @@ type Plan struct {
 	classes *v1alpha1.DNSClassList
 }
 
-// ZonePlan is the part of a Plan about a zone.
 type ZonePlan struct {
 	// Zone is the object, "NAMESPACE/NAME". FQDN is its DNS name, "" if unknown.
 	Zone    string        `json:"zone"`

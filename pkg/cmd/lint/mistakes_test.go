@@ -123,7 +123,6 @@ func checkVerdict(t *testing.T, m *mistake, who, verdict, want, said string) {
 var plurals = map[string]string{"Record": "records", "Zone": "zones", "Delegation": "delegations", "DNSClass": "dnsclasses",
 	"UpdateKey": "updatekeys"}
 
-// createDry posts an object as a dry run, and returns the verdict with its texts.
 func createDry(t *testing.T, client *http.Client, host string, m *mistake, name string) (verdict, said string) {
 	t.Helper()
 	path := host + "/apis/" + v1alpha1.SchemeGroupVersion.String()

@@ -73,7 +73,6 @@ func refuseReview(client *fake.Clientset, verb, resource, namespace string) {
 	})
 }
 
-// printAnswer prints an answer as text.
 func printAnswer(t *testing.T, found *answer, err error) (string, error) {
 	t.Helper()
 	if err != nil {

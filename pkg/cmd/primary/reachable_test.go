@@ -26,7 +26,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// primaryService is the Service under test, ownAddresses are the pod's.
 var (
 	primaryService = types.NamespacedName{Namespace: "kubizone-system", Name: "kubizone-primary"}
 	ownAddresses   = []net.Addr{&net.IPNet{IP: net.ParseIP("10.0.0.7")}, &net.IPNet{IP: net.ParseIP("2001:db8::7")}}

@@ -45,9 +45,8 @@ type standIn struct {
 	comments []standComment
 	// limited are the answers before the next request is served.
 	limited []func(http.ResponseWriter)
-	// bodies are those of writes, authorizations the tokens seen.
-	writes []string
-	pages  int
+	writes  []string
+	pages   int
 }
 
 func newStandIn(t *testing.T, isGitLab bool) *standIn {
@@ -127,7 +126,6 @@ func (s *standIn) serveRequest(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// env returns the variables of a job for pull request 7.
 func (s *standIn) makeEnv(t *testing.T, token string, fork bool) map[string]string {
 	t.Helper()
 	if s.isGitLab {

@@ -51,7 +51,6 @@ type step struct {
 	Run   string            `json:"run"`
 }
 
-// runAction runs the composite action with inputs.
 func (j *job) runAction(t *testing.T, inputs, more map[string]string) (out string, code int) {
 	t.Helper()
 	var action struct {
@@ -105,7 +104,6 @@ func (j *job) runAction(t *testing.T, inputs, more map[string]string) (out strin
 	return out, code
 }
 
-// runTemplate runs a job that extends the template of GitLab.
 func (j *job) runTemplate(t *testing.T, variables map[string]string) (out string, code int) {
 	t.Helper()
 	var template map[string]struct {

@@ -33,7 +33,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// recorder keeps the Events.
 type recorder struct {
 	mu   sync.Mutex
 	list []string

@@ -36,7 +36,6 @@ func (c *claiming) Abilities() delivery.Abilities {
 	return delivery.Abilities{Claims: map[string]string{"key": c.meaning}}
 }
 
-// secretsOf has the Secrets by name.
 type secretsOf struct {
 	mu   sync.Mutex
 	data map[string]string

@@ -149,7 +149,6 @@ func (w *teams) makeCluster(namespace, name string, uid types.UID) {
 		ResourceVersion: "1", Generation: 1}}))
 }
 
-// expectZones compares the zones at the server of a class.
 func (w *teams) expectZones(when string, uid types.UID, zones ...*v1alpha1.Zone) {
 	w.t.Helper()
 	var want, got []string

@@ -24,7 +24,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// healthMemory returns the errors set by the test.
 type healthMemory struct {
 	*deliverytest.Memory
 	health, delivers *atomic.Pointer[error]

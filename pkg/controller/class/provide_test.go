@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/secrets"
 )
 
-// unreadable fails each read of a Secret.
 type unreadable struct{ error }
 
 func (u unreadable) Get(context.Context, string, string) (map[string][]byte, error) {

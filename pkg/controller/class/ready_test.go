@@ -128,7 +128,6 @@ func (r *records) ChangeRecords(ctx context.Context, namespace string, names []s
 	return changed, nil
 }
 
-// countWritten returns the number of written Records.
 func (r *records) countWritten() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -525,7 +524,6 @@ func TestReady_ofAZoneThatCannotBeWithdrawn_S6_13(t *testing.T) {
 	}
 }
 
-// makeRecords makes Records like the first one.
 func (r *readiness) makeRecords(records int) {
 	r.Helper()
 	www := must.Get(r.client.KubizoneV1alpha1().Records("team").Get(r.Context(), "r0", metav1.GetOptions{}))(r)

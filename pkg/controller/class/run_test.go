@@ -41,14 +41,12 @@ func webhooks(provider delivery.Provider, target string) map[string]NewProvider 
 	}}
 }
 
-// newController returns a controller that is not running.
 func newController(t *testing.T, client *fake.Clientset) *Controller {
 	t.Helper()
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	return must.Get(New(completeConfig(Config{Client: client, Informers: informers, Views: zoneview.NewSet(zoneview.Config{})})))(t)
 }
 
-// completeConfig fills in fields not set by the test.
 func completeConfig(config Config) Config {
 	config.Identity = "me"
 	if config.Secrets == nil {

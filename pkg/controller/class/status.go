@@ -117,7 +117,6 @@ func stallPatch(conditions []metav1.Condition, stalled *metav1.Condition) []any 
 	return nil
 }
 
-// readyWrite is the last write of a Ready.
 type readyWrite struct {
 	fromVersion string
 	judgement   ready.Judgement

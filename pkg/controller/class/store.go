@@ -96,7 +96,6 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 	return ready.StateOf(one)
 }
 
-// Save creates or updates the Delivery, and returns the new resourceVersion.
 func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
 	zone := s.zone(key.UID)
 	if zone == nil {

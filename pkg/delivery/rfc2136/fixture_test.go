@@ -99,7 +99,6 @@ func (s server) readSerial(t *testing.T) string {
 	return ""
 }
 
-// updateForeign sends an update as another client.
 func (s server) updateForeign(t *testing.T, commands ...string) {
 	t.Helper()
 	script := "zone example.org.\nupdate " + strings.Join(commands, "\nupdate ") + "\nsend\n"
@@ -122,7 +121,6 @@ func parseRRset(t *testing.T, text string) delivery.RRset {
 	return out
 }
 
-// version is the content of a zone at one serial.
 type version []delivery.RRset
 
 func makeZone(t *testing.T, texts ...string) version {

@@ -41,7 +41,6 @@ func (s *scene) hasRRset(key delivery.RRsetKey) bool {
 	return slices.ContainsFunc(s.server.Inspect(s.zone.Header.FQDN), func(set delivery.RRset) bool { return set.Key() == key })
 }
 
-// startAgain restarts the worker after a pause, with a new provider.
 func (s *scene) startAgain(away time.Duration) {
 	s.worker.stop()
 	time.Sleep(away)

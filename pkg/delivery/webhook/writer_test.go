@@ -98,7 +98,6 @@ func TestProvider_setsAsideWhatTheServerCannotHandle(t *testing.T) {
 	}
 }
 
-// silentAbout never answers a request with word.
 func silentAbout(word string) http.HandlerFunc {
 	well := answerByPath("", func(string) (int, string) { return 200, done })
 	return func(w http.ResponseWriter, request *http.Request) {

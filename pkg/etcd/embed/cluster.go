@@ -36,7 +36,6 @@ const catchUpEntries = 1000
 
 const memberFile = "member"
 
-// Cluster configures a Member of a cluster.
 type Cluster struct {
 	// MemberName is this member's name in InitialCluster.
 	MemberName string

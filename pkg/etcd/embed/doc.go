@@ -15,7 +15,5 @@
 //	E6. A member with data rejoins under its name, and ignores flags about other members. A member without data never
 //	    takes the place of one that had data: Start fails, and names the command that admits the member.
 //
-// The API server compacts etcd's history, and keeps five minutes for watches.
-//
 // Read embed.go first, then dir.go, then cluster.go.
 package embed

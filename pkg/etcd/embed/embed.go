@@ -35,7 +35,6 @@ const (
 	window     = 4 << 20
 )
 
-// Config configures a Member.
 type Config struct {
 	// Dir is the data directory. Close Dir after Stop.
 	Dir *Dir

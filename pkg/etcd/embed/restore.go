@@ -18,7 +18,6 @@ const (
 	solePeer   = "http://127.0.0.1:2380"
 )
 
-// Snapshot is the input of Restore.
 type Snapshot struct {
 	// Path is a file written by etcdctl snapshot save or backup.Take, with a hash at the end.
 	Path string

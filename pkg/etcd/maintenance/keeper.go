@@ -68,7 +68,6 @@ type Keeper struct {
 	state         State
 }
 
-// State is the result of a Keeper's last check.
 type State struct {
 	// CheckedAt is zero before the first check.
 	CheckedAt time.Time

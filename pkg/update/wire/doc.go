@@ -1,8 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wire parses and checks DNS UPDATE messages (RFC 2136 §2) from clients. Package primary/updates calls Parse,
-// and gives the result to its Handler.
+// Package wire parses and checks DNS UPDATE messages (RFC 2136 §2) from clients.
 //
 // Guarantees:
 //

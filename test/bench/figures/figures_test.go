@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Only a difference beyond the spread of the rounds is reported.
 func TestCompare_namesWhatMoved(t *testing.T) {
 	before, after := New(0), New(0)
 	for i := range 3 {

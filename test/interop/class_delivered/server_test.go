@@ -37,7 +37,6 @@ import (
 	"kubi.zone/kubizone/test/rig/alertrig"
 )
 
-// A loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
 type output struct {

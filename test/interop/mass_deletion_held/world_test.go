@@ -31,7 +31,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// A loaded machine is slow, not wrong.
 const timeout = 3 * time.Minute
 
 var (

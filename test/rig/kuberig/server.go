@@ -18,7 +18,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// ServerConfig configures a replica.
 type ServerConfig struct {
 	Program    string
 	Kube       *Kube

@@ -13,7 +13,6 @@ import (
 
 var groupVersion = schema.GroupVersion{Group: "minimal.example", Version: "v1"}
 
-// Record is an RRset.
 type Record struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
