@@ -171,12 +171,12 @@ func TestTraces_aCascadeLinksToItsWrite(t *testing.T) {
 	request.End()
 	store.Eventually(t, "the Records are adopted", adopted(true))
 	store.Eventually(t, "the cascade has a span", func() bool { return len(spans.listSpans("Cascade")) > 0 })
-	commit, cascade := spans.listSpans("Commit"), spans.listSpans("Cascade")
-	if len(commit) != 1 || len(cascade) != 1 {
-		t.Fatalf("%d commits and %d cascades have spans", len(commit), len(cascade))
+	commits, cascade := spans.listSpans("Commit"), spans.listSpans("Cascade")
+	if len(commits) == 0 || len(cascade) != 1 {
+		t.Fatalf("%d commits and %d cascades have spans", len(commits), len(cascade))
 	}
-	of := cascade[0].Parent()
-	if of.SpanID() != commit[0].SpanContext().SpanID() || of.TraceID() != request.SpanContext().TraceID() || len(cascade[0].Links()) != 1 {
+	of, commit := cascade[0].Parent(), commits[len(commits)-1] // earlier tries lost to the end of the first cascade
+	if of.SpanID() != commit.SpanContext().SpanID() || of.TraceID() != request.SpanContext().TraceID() || len(cascade[0].Links()) != 1 {
 		t.Errorf("the cascade is a child of %s with %d links", of.SpanID(), len(cascade[0].Links()))
 	}
 	traced := 0
