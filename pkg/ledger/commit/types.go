@@ -31,8 +31,8 @@ type Committer struct {
 	mem        *facts.Memory
 	jr         *journal.Journal
 	placer     *objects.Placer
-	onHold     func(*v1alpha1.Zone)               // Config.OnHold
-	notify     func(*v1alpha1.Zone, []law.Notice) // Config.Notify
+	onHold     func(*v1alpha1.Zone)
+	notify     func(*v1alpha1.Zone, []law.Notice)
 	slowCommit time.Duration
 	latency    latencies
 	// OnCommit and OnRemoval are those of ledger.Config.
