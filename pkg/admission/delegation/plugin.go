@@ -19,8 +19,7 @@ const PluginName = "KubizoneDelegation"
 // AnnotationRule is the audit annotation of the rule, such as `zone example.org., pattern "*.dev"`.
 const AnnotationRule = "delegation.kubi.zone/rule"
 
-// Decider predicts whether the ledger, the layer that stores writes, will allow a write of a Record. Admission can then
-// refuse a forbidden write early, and name the allowing rule in the audit log. The ledger decides again at the commit.
+// Decider predicts whether the ledger, the layer that stores writes, will allow a write of a Record.
 type Decider interface {
 	// EarlyRecord decides the change of a Record from before to after. For a creation, before is nil.
 	//

@@ -120,8 +120,7 @@ type attempt struct {
 }
 
 // draft is the result of the groups (writes or change sets) in a batch so far. Overlay has the facts (stored values)
-// that they change, and the zone after them, for the decision of the next group. If that group is not admitted, undo
-// restores the draft.
+// that they change, and the zone after them, for the decision of the next group.
 type draft struct {
 	facts.Overlay
 	change *law.ZoneChange
