@@ -37,7 +37,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// twinWrite is a write of a Record.
 type twinWrite struct {
 	user, verb, name string
 	// UID and VERSION in body stand for the values of the Record at the receiving server.

@@ -166,7 +166,6 @@ type storageOptions struct {
 	permissions          func() []string // nil without a kube-apiserver
 }
 
-// ACME configures the solver of cert-manager's challenges.
 type ACME struct {
 	// Serve enables the group acme.kubi.zone.
 	Serve bool
@@ -506,7 +505,6 @@ func (s *Server) WaitForAPI(ctx context.Context) error {
 	}
 }
 
-// Close closes the storage and the etcd clients.
 func (s *Server) Close() {
 	s.closing.Do(func() {
 		if s.generic != nil {

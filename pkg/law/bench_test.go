@@ -15,7 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// BenchmarkDecide measures decisions with all facts in memory.
 func BenchmarkDecide(b *testing.B) {
 	for _, delegations := range []int{1, 10000} {
 		w := newWorld()

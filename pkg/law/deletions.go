@@ -58,7 +58,6 @@ func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	if after.Deletions.Own -= taken; nameServers {
 		after.Header.NameServers = nil
 	}
-	// Compare with the two earlier periods and the present.
 	held := after.findHold(append(z.Deletions.LeastStocks[1:], z.stock()), nameServers)
 	if held == nil || taken <= 0 && !nameServers {
 		return nil

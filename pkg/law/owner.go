@@ -58,8 +58,7 @@ type Owner struct {
 	// Claims lists the namespaces that claim this name. A wildcard or underscore name claims the base, the labels after
 	// the last "*" or "_" label: "*.apps" and "_acme-challenge.apps" both claim apps.
 	Claims []Claim `json:"k,omitempty"`
-	// Named lists the namespaces with this name reserved by Delegations, sorted. Claims and Named are stored here
-	// because every decision reads the owners above a name anyway.
+	// Named lists the namespaces with this name reserved by Delegations, sorted.
 	Named []Naming `json:"n,omitempty"`
 	// Own counts the own namespace's records at this underscore name, and at the wildcard directly below.
 	Own int `json:"o,omitempty"`

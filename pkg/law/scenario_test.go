@@ -359,7 +359,6 @@ func parseRecord(t *testing.T, d *datadriven.TestData, o object, input string) l
 	return r
 }
 
-// putRecords returns warnings and unadopted records.
 func (w *world) putRecords(t *testing.T, d *datadriven.TestData) string {
 	var out strings.Builder
 	adopted, lines := 0, strings.Split(d.Input, "\n")

@@ -8,7 +8,7 @@ import (
 )
 
 // Facts holds the stored values that a decision may read, by key. A nil value means that the store has no value for the
-// key. A decision that reads an absent key stops, and is repeated once Facts has the key.
+// key.
 type Facts struct {
 	// LoadCached adds the value of a key to Facts if the value is cached in memory, and reports whether it did. It may
 	// be nil.

@@ -109,7 +109,6 @@ func (q *inquest) listTitles(i int) (all []title) {
 	return uniteTitles(all)
 }
 
-// uniteTitles joins titles of the same kind and name.
 func uniteTitles(all []title) (out []title) {
 	for _, t := range all {
 		i := slices.IndexFunc(out, func(x title) bool {
@@ -198,7 +197,6 @@ func (m *moment) titleOf(o object) (title, bool) {
 	return t, t.name != d.by.zone.FQDN()
 }
 
-// titleOfWaiter returns the title of a waiting Record.
 func (q *inquest) titleOfWaiter(o object, m *moment) (title, bool) {
 	then := q.actual[m.waits[o]]
 	n := scriptName(o.readOwner())

@@ -47,7 +47,7 @@ func (g *gate) holdAt(point string) {
 }
 
 // Once a write has passed its deadline, its caller owns the object again. The batch may be decided once more, but must
-// not read the object then: the caller's later changes must not reach the zone. The race detector checks this.
+// not read the object then: the caller's later changes must not reach the zone.
 func TestBatch_aCallerThatHasGoneIsNotReadAgain(t *testing.T) {
 	t.Parallel()
 	s := store.New(t)

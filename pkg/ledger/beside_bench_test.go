@@ -44,8 +44,7 @@ func (p panicky) TransformToStorage(_ context.Context, data []byte, of value.Con
 
 // BenchmarkCreate_beside creates Records in 15 zones, with a caller for each, alternately alone and beside four callers
 // in a sixteenth zone. The four write in the same way, or half of them through another server so that transactions
-// lose, or large Records so that few fit into a transaction, or Records that panic. The benchmark reports creates per
-// second and the p99 of the fifteen, each as the ratio of beside to alone.
+// lose, or large Records so that few fit into a transaction, or Records that panic.
 func BenchmarkCreate_beside(b *testing.B) {
 	const rounds, others = 6, 4
 	lasting := 2 * time.Second

@@ -34,8 +34,7 @@ func BenchmarkCreate(b *testing.B) {
 }
 
 // BenchmarkCreate_pairs alternately creates Records in a zone with history and in a zone without; -benchtime 10x runs
-// ten pairs. The benchmark reports the medians of the ratio of times and of the difference in allocations, including
-// archives.
+// ten pairs.
 func BenchmarkCreate_pairs(b *testing.B) {
 	const each = 200
 	st := store.On(b, store.Fresh(b), "/registry/kubizone")
@@ -162,7 +161,7 @@ func BenchmarkCreate_manyZones(b *testing.B) {
 }
 
 // BenchmarkCreate_besideReservedNames compares creates in a zone with a single reserved name and in a zone with
-// thousands, each reserved by a Delegation. The benchmark reports the ratio of the times.
+// thousands, each reserved by a Delegation.
 func BenchmarkCreate_besideReservedNames(b *testing.B) {
 	st := store.On(b, store.Fresh(b), "/registry/kubizone")
 	s := st.Server()

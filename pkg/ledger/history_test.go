@@ -633,7 +633,6 @@ func TestHistory_ofARemovedZone(t *testing.T) {
 	st.Settle()
 }
 
-// Segments and states are encrypted like records.
 func TestHistory_isEncrypted(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Encrypted(makeTransformer("one")))

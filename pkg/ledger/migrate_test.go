@@ -125,7 +125,6 @@ func markSerials(runs *atomic.Int64) ledger.Migration {
 	}}
 }
 
-// putSerials writes n last serials.
 func putSerials(t *testing.T, st *store.Store, n int) {
 	t.Helper()
 	room := layout.Keys{Prefix: st.Prefix}.Room("serials") + "@/test."

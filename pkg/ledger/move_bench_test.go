@@ -26,8 +26,7 @@ import (
 var movedRecords = flag.Int("moved-records", 500, "Records of the zone that BenchmarkMove makes, deletes and ends")
 
 // BenchmarkMove creates a zone above Records, deletes, recreates and ends the zone (S2.10), first alone, then beside a
-// neighbour's creates in the zone above and elsewhere. The benchmark reports the latency of each write, how long names
-// were locked and work was pending, and the p99 of the neighbour's creates before and during the moves.
+// neighbour's creates in the zone above and elsewhere.
 func BenchmarkMove(b *testing.B) {
 	// This etcd is compacted only here, and is large enough for a whole move.
 	st := store.On(b, store.Fresh(b, func(c *embed.Config) { c.QuotaBackendBytes = 16 << 30 }), "/registry/kubizone")

@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// timed is a context that ends at endTime.
 type timed struct {
 	context.Context
 	ended chan struct{}

@@ -237,7 +237,6 @@ func TestRound_givesANameToTheOlder_S2_7(t *testing.T) {
 	}
 }
 
-// A damaged Record does not keep a round from the Records after it.
 func TestRound_goesPastADamagedRecord_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)

@@ -39,14 +39,13 @@ type Set struct {
 	serial    int64                  // of zone
 }
 
-// setItem is the state of one write of a change set.
 type setItem struct {
 	write     *commit.SetWrite // nil until the write arrives, and again after the answer
-	ended     bool             // the request has ended
-	arrived   bool             // the write has reached the commit once
-	creates   bool             // a creation
-	unchanged bool             // the write changes nothing
-	growth    int64            // of the stored object, in octets
+	ended     bool
+	arrived   bool // the write has reached the commit once
+	creates   bool
+	unchanged bool
+	growth    int64 // of the stored object, in octets
 }
 
 func (l *Ledger) NewSet(n int) *Set { return &Set{l: l, items: make([]setItem, n)} }

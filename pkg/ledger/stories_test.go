@@ -152,7 +152,6 @@ func (w *world) describeCommand(t *testing.T, d *datadriven.TestData) string {
 	return out
 }
 
-// waitForZones waits until the server's cache has all zones.
 func (w *world) waitForZones(t *testing.T, a *actor) {
 	for at := range w.zones {
 		ns, name, _ := strings.Cut(at, "/")

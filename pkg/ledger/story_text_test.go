@@ -57,7 +57,6 @@ func (w *world) describePlaces(t *testing.T) string {
 	return ""
 }
 
-// uids are the uids in answers.
 var uids = regexp.MustCompile(`kubi.zone/delete=[0-9a-f-]{36}`)
 
 func describeError(err error) string {
@@ -190,7 +189,6 @@ func (w *world) zoneOf(t *testing.T, d *datadriven.TestData, ns, name string) *v
 	return z
 }
 
-// signersOf reads DS records, one from each line.
 func signersOf(t *testing.T, d *datadriven.TestData) (list []v1alpha1.DelegationSigner) {
 	for line := range strings.Lines(d.Input) {
 		var ds v1alpha1.DelegationSigner

@@ -24,7 +24,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// spanRecorder keeps the spans that have ended.
 type spanRecorder struct {
 	mu    sync.Mutex
 	ended []sdktrace.ReadOnlySpan

@@ -160,7 +160,6 @@ func TestDelete_readsNothing_S2_14(t *testing.T) {
 	}
 }
 
-// A deletion finds a wildcard that is not in the cache.
 func TestDelete_findsAWildcardThatIsNotInMemory_S4_25(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

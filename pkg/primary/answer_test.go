@@ -449,7 +449,6 @@ func FuzzRespond(f *testing.F) {
 	})
 }
 
-// Queries of any type for names outside all zones are refused.
 func TestRespond_outsideOfEveryZone(t *testing.T) {
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	for _, qname := range []string{".", "org.", "example.net.", "www.example.net.", `a\.b.example.`} {

@@ -28,8 +28,7 @@ type ClassConfig struct {
 	// Catalog is the name of the catalog zone (RFC 9432). The zero name means none.
 	Catalog name.Name
 	// Keys with the same name must be equal in all classes, because a request identifies its key only by name.
-	Keys []tsig.Key
-	// Allow contains the rules that admit peers.
+	Keys   []tsig.Key
 	Allow  []Rule
 	Notify []Target
 }

@@ -15,8 +15,7 @@ import (
 )
 
 // compressor compresses names in a DNS message (RFC 1035 §4.1.4): it replaces a name, or a suffix of a name, by a
-// pointer if the message already contains it. Names must be in lower case. A hash table remembers some of the names,
-// and each match is verified against the message.
+// pointer if the message already contains it. Names must be in lower case.
 type compressor struct {
 	// zone is the zone's name in wire form, or empty if there is none.
 	zone []byte

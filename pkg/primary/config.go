@@ -26,9 +26,7 @@ import (
 // Zones provides the content of the zones that the primary may serve. Snapshots are immutable, and they are settled:
 // complete and released to name servers.
 type Zones interface {
-	// Find returns the zone with the given name in a view, or false if there is none.
 	Find(view string, fqdn name.Name) (*zoneview.Snapshot, bool)
-	// Settled returns the zone with the given UID, or false if there is none.
 	Settled(uid string) (*zoneview.Snapshot, bool)
 
 	// Difference returns the net change from the serial since to a snapshot, for an incremental transfer. It returns an

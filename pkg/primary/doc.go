@@ -18,8 +18,8 @@
 //  6. Connections, transfers, messages and every wait have limits (Config).
 //  7. The catalog zone (RFC 9432) of a class of secondaries lists exactly the class's zones, from the first serial on.
 //  8. An UPDATE (RFC 2136) reaches the Handler (controller/updatekey.Poster) only once, and only if an update key
-//     signed it after this primary started. Package updates ensures both. The client of an update key can read the
-//     key's names, the SOA above them, and by AXFR the zones that the UpdateKey allows.
+//     signed it after this primary started. The client of an update key can read the key's names, the SOA above them,
+//     and by AXFR the zones that the UpdateKey allows.
 //  9. Until an UPDATE has a slot of its tenant (the key's namespace), the work for it is linear in its size, so updates
 //     delay neither questions nor other tenants.
 //

@@ -85,8 +85,7 @@ func expectSame(t testing.TB, what string, got, want []string) {
 }
 
 // No record is lost, duplicated or moved where one message of a transfer ends and the next begins, and no message
-// exceeds 65,535 octets (RFC 5936 §2.2, coredns/coredns#7859). The length of a record grows from transfer to transfer,
-// so that messages end at different offsets.
+// exceeds 65,535 octets (RFC 5936 §2.2, coredns/coredns#7859).
 func TestTransfer_messageEdgesLoseNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: messages are made by one goroutine, of which the race detector learns nothing")

@@ -25,7 +25,6 @@ const (
 	notifiesPerTarget = 32
 )
 
-// notifier sends NOTIFYs to the targets of all classes.
 type notifier struct {
 	config     *Config
 	classes    *classes

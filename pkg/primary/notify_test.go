@@ -117,7 +117,6 @@ func TestNotify_newSerialIsAnnouncedAtOnce(t *testing.T) {
 	}
 }
 
-// A zone that is put again with the same serial causes no NOTIFY.
 func TestNotify_sameSerialIsNotRepeated(t *testing.T) {
 	target := newSecondary(t, confirmNotify)
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1))

@@ -15,7 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/primary/updates"
 )
 
-// Primary is a hidden primary server.
 type Primary struct {
 	config   Config
 	classes  *classes

@@ -328,7 +328,6 @@ func TestTCP_transferThatWaitsTooLongIsServfail(t *testing.T) {
 	}
 }
 
-// The primary still serves after random octets on its sockets.
 func TestPrimary_survivesGarbage(t *testing.T) {
 	p := startPrimary(t, Config{Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7))})
 	at := p.Addr().String()

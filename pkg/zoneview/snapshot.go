@@ -29,8 +29,7 @@ type Zone struct {
 	Name      string
 }
 
-// Snapshot is the content of a zone at a serial, immutable and safe for concurrent use. Apply returns the next
-// Snapshot, and shares the unchanged RRsets with it.
+// Snapshot is the content of a zone at a serial, immutable and safe for concurrent use.
 type Snapshot struct {
 	zone   Zone
 	header content.Header

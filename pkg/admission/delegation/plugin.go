@@ -19,13 +19,12 @@ const PluginName = "KubizoneDelegation"
 // AnnotationRule is the audit annotation of the rule, such as `zone example.org., pattern "*.dev"`.
 const AnnotationRule = "delegation.kubi.zone/rule"
 
-// Decider predicts whether the ledger, the layer that stores writes, will allow a write of a Record. Admission can then
-// refuse a forbidden write early, and name the allowing rule in the audit log. The ledger decides again at the commit.
+// Decider predicts whether the ledger, the layer that stores writes, will allow a write of a Record.
 type Decider interface {
 	// EarlyRecord decides the change of a Record from before to after. For a creation, before is nil.
 	//
 	//   - If a rule of the zone allows the write, rule names it, for example `zone example.org., pattern "*.dev"`.
-	//   - If the rules forbid the write, err is the 403 error that the write would get.
+	//   - If the rules forbid the write, err is the write's 403 error.
 	//   - Otherwise both are empty, for example if the cache may be out of date: the ledger alone decides.
 	EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error)
 }

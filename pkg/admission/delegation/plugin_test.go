@@ -44,7 +44,6 @@ func makeAttributes(operation admission.Operation, resource, subresource string,
 		v1alpha1.Resource(resource).WithVersion("v1alpha1"), subresource, operation, options, false, &user.DefaultInfo{Name: "alice"})}
 }
 
-// annotated records the audit annotations of a request.
 type annotated struct {
 	admission.Attributes
 	taken map[string]string
@@ -63,7 +62,6 @@ func (a *annotated) AddAnnotation(key, value string) error {
 
 func annotationsOf(a admission.Attributes) map[string]string { return a.(*annotated).taken }
 
-// fake returns fixed decisions and records the questions.
 type fake struct {
 	rule          string
 	err           error

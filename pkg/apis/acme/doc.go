@@ -7,8 +7,6 @@
 //
 // Guarantees: (1) The types have the JSON of cert-manager v1.21.
 //
-// Package registry/acme solves the challenge.
-//
 // Read types.go.
 //
 // +k8s:deepcopy-gen=package

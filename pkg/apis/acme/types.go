@@ -18,7 +18,6 @@ const (
 // SchemeGroupVersion is the version that cert-manager posts.
 var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
 
-// AddToScheme registers the types.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion, &ChallengePayload{})
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)

@@ -64,7 +64,6 @@ func TestExplain_namesFieldAndTheRightValue_S5_13(t *testing.T) {
 	}
 }
 
-// Bounded answer, bounded work.
 func TestExplain_namesTenFaultsAtMost(t *testing.T) {
 	values := `{"spec":{"values":[` + strings.TrimSuffix(strings.Repeat("1,", 10_000), ",") + `]}}`
 	if faults := decoding.Explain(decoding.Read([]byte(values)), reflect.TypeFor[v1alpha1.Record](), "", true); len(faults) != 10 {

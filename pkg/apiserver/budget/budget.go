@@ -116,7 +116,6 @@ func (b *Budgets) quota() int64 {
 	return DefaultQuota
 }
 
-// Charge counts octets written.
 func (b *Budgets) Charge(namespace string, octets int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

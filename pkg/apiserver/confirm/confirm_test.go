@@ -147,7 +147,6 @@ func newLeader(t *testing.T, of *stored, confirmed int64) *leader {
 	return l
 }
 
-// confirmSerial sets the serial in the Delivery.
 func (l *leader) confirmSerial(t *testing.T, serial int64) {
 	t.Helper()
 	one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "d"}}

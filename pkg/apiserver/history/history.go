@@ -28,8 +28,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/zone"
 )
 
-// Reader answers requests for the history of zones and Records from the ledger, the store of changes in etcd. Reader
-// implements zone.History.
+// Reader answers requests for the history of zones and Records from the ledger, the store of changes in etcd.
 type Reader struct {
 	Ledger  *ledger.Ledger
 	Records interface {

@@ -39,8 +39,7 @@ type Config struct {
 	Target string
 }
 
-// Sender copies each change of a zone by this server to a file or an HTTP receiver, as a line of JSON. While the target
-// fails, lines wait in memory. Beyond maxQueued octets it drops changes, and later sends their number.
+// Sender copies each change of a zone by this server to a file or an HTTP receiver, as a line of JSON.
 type Sender struct {
 	target string
 	client *http.Client

@@ -4,9 +4,6 @@
 // Package inventory fills the status of the Installation, an API object for operators, with the running processes, the
 // members of etcd, the expiry of certificates, and the last backup.
 //
-// ReadStatus copies results from memory: a heartbeat.Watcher reads the processes' Leases every five seconds, and
-// package maintenance checks etcd and the last backup every 15 seconds.
-//
 // Guarantees:
 //  1. ReadStatus sends no request.
 //  2. Each part that the server does not know is in status.unknown, with the reason and the next step.

@@ -75,7 +75,7 @@ func (c *Config) Validate() error {
 }
 
 // Provider supplies the generic API server with its serving certificate (options.GeneratableKeyCert.GeneratedCert).
-// Replicas share the certificate by a Secret. Call RunOnce first.
+// Call RunOnce first.
 type Provider struct {
 	config Config
 	clock  clock.Clock

@@ -55,7 +55,6 @@ func OfValues(rrtype rdata.Type, owner string, texts []string) (at int, fault st
 	return 0, ""
 }
 
-// OfOwner returns the mistake in the name of a Record.
 func OfOwner(rrtype rdata.Type, owner string) string {
 	if fault := repeatFault(owner); fault != "" {
 		return fault

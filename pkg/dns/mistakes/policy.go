@@ -98,7 +98,7 @@ func isDMARCOwner(owner string) bool {
 	return first == "_dmarc"
 }
 
-// hasLabel reports whether owner is below one of the labels. A provider keeps policies of customers there, whose CNAMEs
+// hasLabel reports whether owner is below any of the labels. A provider keeps policies of customers there, whose CNAMEs
 // point to them.
 func hasLabel(owner string, labels ...string) bool {
 	all := strings.Split(strings.ToLower(owner), ".")

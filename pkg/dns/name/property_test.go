@@ -92,8 +92,7 @@ func FuzzParseName(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkText(t, text) })
 }
 
-// Names sort label by label, beginning at the rightmost (RFC 4034 §6.1). The test compares the result with a plain
-// implementation.
+// Names sort label by label, beginning at the rightmost (RFC 4034 §6.1).
 func TestCompare_twin(t *testing.T) {
 	twin := func(a, b Name) int {
 		la, lb := a.Labels(), b.Labels()

@@ -12,7 +12,6 @@ import (
 // decoder reads the fields of record data (RDATA) from their wire form. After an error it returns zeros, so a caller
 // needs to check err only once, after a field or a loop.
 type decoder struct {
-	// rest contains the octets still to be read.
 	rest []byte
 	// mark, if not noMark, is the last label of names that are relative in the record's text (chooseMark).
 	mark byte

@@ -29,8 +29,7 @@ type lines struct {
 	pending []string
 	rereads int
 	// err is the last error of reader, io.EOF at the end.
-	err error
-	// logical is the logical line so far.
+	err     error
 	logical []byte
 }
 

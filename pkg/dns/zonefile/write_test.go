@@ -26,7 +26,6 @@ import (
 
 var zone = name.MustParse("zone.example.")
 
-// makeApex returns the SOA and NS of a zone.
 func makeApex() []dns.Entry {
 	return []dns.Entry{
 		{Name: zone, Type: rdata.SOA, TTL: 360, Data: "ns.zone.example. hostmaster.zone.example. 2026112000 86400 7200 3600000 360"},

@@ -14,7 +14,7 @@ import (
 )
 
 // Claimant is a namespace whose write asks for a claim: the right to a name with all names below, against other
-// tenants. Its methods report whether claims, zones and own names refuse the write.
+// tenants.
 type Claimant struct {
 	*law.Reading
 	Zone      *law.Zone

@@ -611,7 +611,6 @@ func TestPack_isEntries(t *testing.T) {
 	}
 }
 
-// The iterator stops when its reader stops, and can run again.
 func TestPack_endsWithItsReader(t *testing.T) {
 	sequence := Pack(makeHeader(), 7, slices.Values(parseSets(t, "@ inherit NS ns1", "a inherit A 192.0.2.1", "b inherit A 192.0.2.2")))
 	for most := 1; most <= 4; most++ {

@@ -122,8 +122,7 @@ type TTLChange struct {
 	After  *TTL       `json:"a,omitempty"`
 }
 
-// Step is the change of a zone's content between two serials. Servers apply steps to keep their copy of the zone up to
-// date, and undo them to return to an earlier serial.
+// Step is the change of a zone's content between two serials.
 type Step struct {
 	// N numbers the steps of a zone from 1, without gaps. A step condensed from several keeps the last N.
 	N uint64 `json:"n"`

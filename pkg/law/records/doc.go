@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package records decides the writes of Records: the zone that takes a record, and the change of this zone. It also
-// decides how a parent zone lists a child's NS, glue and DS. A decision gets stored values, and returns a plan of
-// writes or a refusal.
+// decides how a parent zone lists a child's NS, glue and DS.
 //
 // A decision about a Record takes four steps:
 //

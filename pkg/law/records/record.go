@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// DecideRecord checks and plans the write of a Record.
 func DecideRecord(seen *law.Facts, ask RecordInput) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan, refusal := (&recordDecision{Reading: r, ask: ask}).decideRecord()

@@ -83,7 +83,6 @@ func namesOf(hosts []name.Rel) int {
 	return len(names)
 }
 
-// JudgeServable returns the condition Servable. owners are the changes of the write.
 func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChanges) *law.Condition {
 	if len(h.ApexNS) == 0 && len(z.Header.NameServers) == 0 {
 		return &law.Condition{Status: "False", Reason: ReasonNoNameServers, Message: "the zone has no name servers: set " +

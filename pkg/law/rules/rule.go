@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// Rule is a delegation rule.
 type Rule struct {
 	Records    []RecordRule
 	Zones      []pattern.Pattern

@@ -86,8 +86,7 @@ func TestUpdate_countsMatter(t *testing.T) {
 }
 
 // A XOR of element hashes is insecure: it loses pairs, and any 257 elements of 256 bits contain a subset that cancels
-// out. Sums modulo a power of two fall to Wagner's generalised birthday attack. The test attacks both, and requires
-// that State tells the multisets apart.
+// out. Sums modulo a power of two fall to Wagner's generalised birthday attack.
 func TestUpdate_linearAttacksFail(t *testing.T) {
 	digest := func(i int) (d [32]byte) { return sha256.Sum256(NewElement(fmt.Sprint(i))) }
 

@@ -1,11 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package zones decides the writes of Zones, and of Delegations (objects with a rule of a zone). DecideZone and
-// DecideDelegation are pure functions. From the write and the facts (stored values read so far) they return the values
-// to store, a refusal, or the keys of missing facts.
-//
-// Other functions decide later events, such as the end of a zone or of a grace period.
+// Package zones decides the writes of Zones, and of Delegations (objects with a rule of a zone). It also decides later
+// events, such as the end of a zone or of a grace period.
 //
 // Guarantees:
 //

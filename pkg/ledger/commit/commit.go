@@ -34,9 +34,8 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 }
 
 // commitGroup submits a group (a write or a change set) to its zone's queue, again and again until the answer is final.
-// Between tries it locks the zones that the answer asks for. If background work at the zone (a cascade) delays the
-// group, the group waits outside the queue, because the cascade needs the queue. last is the copy of the group in the
-// last try, as each try has its own.
+// If background work at the zone (a cascade) delays the group, the group waits outside the queue, because the cascade
+// needs the queue. last is the copy of the group in the last try, as each try has its own.
 func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last *group) {
 	ctx, span := traces.Start(ctx, "Commit")
 	defer func() { traces.End(span, a.Err != nil, "refused or failed") }() // also after a panic

@@ -46,7 +46,6 @@ func TestStatus_namesTheRule(t *testing.T) {
 	}
 }
 
-// The error for a refused object names the object's kind (Zone, Record or Delegation), as Kubernetes clients expect it.
 func TestStatus_namesTheKind(t *testing.T) {
 	for resource, kind := range map[string]string{"zones": "Zone", "records": "Record", "delegations": "Delegation"} {
 		for _, refused := range []*law.Refusal{{Kind: law.Invalid, Field: "spec"}, {Kind: law.Duplicate, Field: "spec"}} {

@@ -31,8 +31,8 @@ type Committer struct {
 	mem        *facts.Memory
 	jr         *journal.Journal
 	placer     *objects.Placer
-	onHold     func(*v1alpha1.Zone)               // Config.OnHold
-	notify     func(*v1alpha1.Zone, []law.Notice) // Config.Notify
+	onHold     func(*v1alpha1.Zone)
+	notify     func(*v1alpha1.Zone, []law.Notice)
 	slowCommit time.Duration
 	latency    latencies
 	// OnCommit and OnRemoval are those of ledger.Config.
@@ -120,8 +120,7 @@ type attempt struct {
 }
 
 // draft is the result of the groups (writes or change sets) in a batch so far. Overlay has the facts (stored values)
-// that they change, and the zone after them, for the decision of the next group. If that group is not admitted, undo
-// restores the draft.
+// that they change, and the zone after them, for the decision of the next group.
 type draft struct {
 	facts.Overlay
 	change *law.ZoneChange

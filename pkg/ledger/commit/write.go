@@ -76,8 +76,7 @@ type Outcome struct {
 	KV  *mvccpb.KeyValue
 }
 
-// Set is a change set: writes of Records in a zone that commit together, with one new serial, or not at all. After a
-// refusal, a transaction without puts still proves that the refusal rests on current data.
+// Set is a change set: writes of Records in a zone that commit together, with one new serial, or not at all.
 type Set struct {
 	Committer *Committer
 	Writes    []*SetWrite

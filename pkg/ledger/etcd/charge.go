@@ -9,7 +9,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Payer is a namespace charged for a transaction.
 type Payer struct {
 	Namespace string
 	Weight    int

@@ -14,7 +14,5 @@
 //  2. A watch delivers each change once and in order, or fails.
 //  3. A call blocks other requests at etcd for a page of keys, never for a whole range.
 //
-// Package pkg/etcd runs etcd's process.
-//
 // Read first: ops.go, then ranges.go.
 package etcd

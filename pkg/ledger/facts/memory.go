@@ -89,8 +89,7 @@ type Stats struct {
 }
 
 // Memory caches zones for the decisions about writes, to save reads of etcd: the names of all zones (the index), and
-// recently used Zones with their facts (stored values). Transactions compare revisions, so a stale cache costs a retry,
-// not a wrong decision.
+// recently used Zones with their facts (stored values).
 type Memory struct {
 	Config
 	ID        string // of this server

@@ -50,16 +50,14 @@ type Finding struct {
 // MaxFindings bounds the listed findings of a kind.
 const MaxFindings = 1000
 
-// Findings holds damage, pending work or notes.
 type Findings struct {
 	List  []Finding // by key
 	Total int
 }
 
-// Report is the result of a check of the store.
 type Report struct {
-	Revision                    int64    // of etcd
-	Zones, Records, Keys, Steps int      // number of checked zones, records, internal keys and journal steps
+	Revision                    int64
+	Zones, Records, Keys, Steps int
 	Damage                      Findings // not explained by pending work; an operator must repair them
 	Pending                     Findings // work for a running server: outbox items, pending cuts, objects waiting for them
 	// Notes holds names claimed by two tenants against the present rules. Former rules or records may have allowed both

@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// countedReads counts the reads of a client.
 type countedReads struct {
 	clientv3.KV
 	n int

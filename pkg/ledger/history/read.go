@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Item is a step of a zone.
 type Item struct {
 	Header
 	Entry
@@ -37,7 +36,6 @@ type Answer struct {
 	Next string
 }
 
-// Ask selects a page of the history.
 type Ask struct {
 	// From is Answer.Next of the page before, or "" for the first page.
 	From string

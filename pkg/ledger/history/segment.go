@@ -38,7 +38,6 @@ type Header struct {
 	Bare bool `json:"c,omitempty"`
 }
 
-// Entry is a step with the former Records.
 type Entry struct {
 	Step content.Step `json:"s"`
 	Was  []Was        `json:"w,omitempty"`

@@ -93,7 +93,6 @@ func segmentOf(t testing.TB, lines ...line) []byte {
 	return value
 }
 
-// A decoded segment has the same steps and states as the one that was encoded.
 func TestSegment_isReadAsWritten(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var lines []line

@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A step read from the cache equals the stored step, and so does one read from etcd.
 func TestMade_readsWhatIsStored(t *testing.T) {
 	var m valueCache
 	of := func(by string) ([]byte, *content.Transaction) {

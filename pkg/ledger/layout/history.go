@@ -26,7 +26,6 @@ func SplitAccount(account string) (namespace, payer string) {
 	return namespace, payer
 }
 
-// Archived returns the key archived/<uid>/.
 func (k Keys) Archived(zone string) string { return k.Room("archived") + zone + "/" }
 
 func (k Keys) ArchivedFor(zone, account string) string { return k.Archived(zone) + account }

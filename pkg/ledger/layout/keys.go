@@ -12,7 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Keys makes and parses keys in etcd.
 type Keys struct {
 	// Prefix is the prefix of all keys without a trailing slash, such as "/registry/kubizone".
 	Prefix string

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package objects translates between API objects and package law, which decides writes without Kubernetes types.
-// ZoneAsk and DelegationAsk convert a written object to the input of a decision; package ledger does so for Records. A
-// Placer writes the decision into the object's status. ObjectCodec encodes objects for etcd.
+// ZoneAsk and DelegationAsk convert a written object to the input of a decision; package ledger does so for Records.
 //
 // Guarantees:
 //

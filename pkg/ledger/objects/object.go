@@ -315,7 +315,6 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	dropStalled(&s.Conditions, o.Generation)
 }
 
-// PlaceDelegation writes a decision into a Delegation's status.
 func (pl *Placer) PlaceDelegation(o *v1alpha1.Delegation, p *law.DelegationPlacement) {
 	o.Status.ObservedGeneration = o.Generation
 	accepted := "False"

@@ -39,9 +39,8 @@ func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	}
 }
 
-// countCut adds the NS and glue of a child zone to its parent. The child's write has stored them as a pending cut. A
-// transaction of the parent adds them to the content and deletes the pending cut. Each change of the child puts the
-// pending cut again, so the transaction compares the revision, and countCut retries after a change.
+// countCut adds the NS and glue of a child zone to its parent. Each change of the child puts the pending cut again, so
+// the transaction compares the revision, and countCut retries after a change.
 func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer ob.com.Recover(ctx, nil, &err)
 	cutKey := ob.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)

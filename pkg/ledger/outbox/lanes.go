@@ -24,8 +24,7 @@ type lanes struct {
 	waiting        atomic.Int32  // lanes waiting for a place
 	slice          time.Duration
 	busy           sync.Map // by namespace with a lane
-	// skippedBusy is true if a work was skipped because its namespace had a lane. The end of a lane then starts a new
-	// search for works.
+	// skippedBusy is true if a work was skipped because its namespace had a lane.
 	skippedBusy atomic.Bool
 }
 

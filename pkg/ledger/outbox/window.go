@@ -34,8 +34,8 @@ type candidate struct {
 // maxWindow bounds the candidates of a cascade in memory, to about 5 MB. Each further window scans again.
 const maxWindow = 1 << 14
 
-// window is the next part of a work's objects to decide. A work is a cascade: for example, a new zone takes over
-// Records of the zone above. The order is the following, with older objects first within an item:
+// window is the next part of a work's objects to decide. The order is the following, with older objects first within an
+// item:
 //
 //   - moving Records of the gaining zone's own namespace, then others
 //   - zones, because they adopt records

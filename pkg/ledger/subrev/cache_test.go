@@ -647,7 +647,6 @@ func watchOne(ctx context.Context, begin func() (watch.Interface, error)) (watch
 	return watch.NewProxyWatcher(out), nil
 }
 
-// An informer whose watch is cut after each event misses nothing, and does not list again.
 func TestCache_informersThatAreCutAfterEachEventMissNothing(t *testing.T) {
 	for _, what := range []string{"etcd", "the cache"} {
 		t.Run(what, func(t *testing.T) {

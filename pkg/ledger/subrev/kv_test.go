@@ -164,8 +164,7 @@ func TestKV_refuses(t *testing.T) {
 	}
 }
 
-// etcd's lock client asks for keys by the revision of their creation or change. The test asks each such question at the
-// versions around each write, and compares the answer with the full list.
+// etcd's lock client asks for keys by the revision of their creation or change.
 func TestKV_readsKeysThatAreNoObjectsByTheirVersions(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	room := w.root + "/journal/"

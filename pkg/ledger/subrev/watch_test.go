@@ -269,7 +269,6 @@ func TestWatcher_refuses(t *testing.T) {
 	}
 }
 
-// scriptedWatcher is an inner watcher that the test controls.
 type scriptedWatcher struct {
 	clientv3.Watcher
 	in   chan clientv3.WatchResponse
@@ -428,7 +427,7 @@ func TestWatcher_ends(t *testing.T) {
 	}
 }
 
-// Close waits for earlier watches, and ends later ones. The race detector checks this.
+// Close waits for earlier watches, and ends later ones.
 func TestWatcher_closesBesideWatchesThatBegin(t *testing.T) {
 	w := newWorld(t)
 	for range 20 {

@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Set (ledger.Set) joins the writes of items in a transaction. Each write waits at its commit for the others.
+// Set (ledger.Set) joins the writes of items in a transaction.
 type Set interface {
 	// Require sets the prerequisites before the first write. An error means an invalid prerequisite.
 	Require(prerequisites []v1alpha1.ChangeSetPrerequisite) error
@@ -33,7 +33,7 @@ type Set interface {
 	Context(ctx context.Context, i int) context.Context
 	// EndRequest ends the request of write i. After a refusal the set commits nothing.
 	EndRequest(i int, refused bool)
-	// HasArrived reports whether write i has reached its commit, IsUnchanged whether it changes nothing.
+	// HasArrived reports whether write i has reached its commit, IsUnchanged whether the write changes nothing.
 	HasArrived(i int) bool
 	IsUnchanged(i int) bool
 	CountCreations() int

@@ -7,7 +7,5 @@
 // Guarantees, beside those of package kind: (1) Package validation refuses by the object alone. (2) There is no
 // subresource status.
 //
-// The ledger decides the effect of a rule.
-//
 // Read storage.go.
 package delegation

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package delivery serves Deliveries (REST storage of deliveries.kubi.zone). A Delivery shows the progress of a zone at
-// the name servers of a class (DNSClass or Bind9Cluster). A controller writes the Delivery, and tenants read it.
+// the name servers of a class (DNSClass or Bind9Cluster).
 //
 // Guarantees:
 //

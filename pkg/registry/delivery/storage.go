@@ -27,7 +27,7 @@ import (
 // Config configures the kind of Deliveries. All fields are required.
 type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
-	// Zones returns the storage of Zones. It is called only at requests, because that storage is built later.
+	// Zones returns the storage of Zones. It is called only at requests, because the storage is built later.
 	Zones func() rest.Getter
 	// Stale returns why the stored condition Ready of Deliveries is out of date, or "". With a reason, kubectl's table
 	// shows Unknown for Ready, and the reason as message.
@@ -44,7 +44,7 @@ func NewKind(config Config) *kind.Kind[*v1alpha1.Delivery] {
 }
 
 // checkStatus refuses an update of a Delivery's status without the right "confirm" on its class, or with a serial that
-// name servers cannot have. A confirmed serial makes Records Ready, so only the class's controller may write it
+// name servers cannot have. A confirmed serial makes Records Ready, so only the class's controller may confirm
 // (S6.18).
 func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Delivery) error {
 	ref := after.Spec.ClassRef

@@ -96,7 +96,6 @@ func TestStrategy_warnings(t *testing.T) {
 	}
 }
 
-// The deletion of an active class warns of its effect, once.
 func TestDelete_warnsWhereTheClassIsInUse(t *testing.T) {
 	for what, c := range map[string]struct {
 		change func(*v1alpha1.DNSClass)

@@ -101,9 +101,8 @@ func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewS
 	return status
 }
 
-// ruleReader reads the rules of all Zones and Delegations, for all waiting NameReviews at once. After a read it sleeps
-// four times as long, so reviews cost at most a fifth of a processor. A review waits for a read that begins after the
-// request.
+// ruleReader reads the rules of all Zones and Delegations, for all waiting NameReviews at once. A review waits for a
+// read that begins after the request.
 type ruleReader struct {
 	zones, delegations rest.Lister
 

@@ -71,7 +71,7 @@ func TestStatusStrategy_prepare(t *testing.T) {
 }
 
 // Each field of a Record's status must be either in serverFields, which clients cannot write, or in the list of
-// controllers' fields here. A new field in neither list fails this test.
+// controllers' fields here.
 func TestServerFields_areComplete(t *testing.T) {
 	controllers := []string{"conditions"}
 	kind := reflect.TypeFor[v1alpha1.RecordStatus]()

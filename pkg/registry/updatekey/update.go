@@ -164,7 +164,7 @@ func (w *Writer) Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update
 	return failure == nil && len(changes) > 0, err
 }
 
-// plan is the state of a DNS UPDATE message in progress. After a conflict with another write it is tried again.
+// plan is the state of a DNS UPDATE message in progress.
 type plan struct {
 	w         *Writer
 	key       *v1alpha1.UpdateKey

@@ -478,7 +478,6 @@ func TestEntries_sources(t *testing.T) {
 	d.expectRefusal(t, "/example-org/entries?sources=true&format=text", "", "admin", http.StatusBadRequest, "master file")
 }
 
-// A stream's memory does not depend on the zone.
 func TestEntries_flatMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: 200,000 records three times; the memory of the race detector is not the program's")
@@ -522,7 +521,6 @@ func (failing) RecordsAt(_ context.Context, _ *v1alpha1.Zone, owner name.Name) (
 	return nil, nil
 }
 
-// A broken answer must not look complete.
 func TestEntries_breaksOffVisibly(t *testing.T) {
 	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 5000)}}, func(c *streams) { c.Sources = failing{} })
 	d.Config.ErrorLog = log.New(io.Discard, "", 0)

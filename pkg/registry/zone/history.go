@@ -25,8 +25,7 @@ import (
 )
 
 // History reads past changes of zones, for the subresource zones/changes with form=history. A step is a change of a
-// zone's serial. The newest step comes first. Recent steps are in the zone's journal in etcd, older steps and deleted
-// zones in the archive.
+// zone's serial. The newest step comes first.
 type History interface {
 	ReadZone(ctx context.Context, zone *v1alpha1.Zone, ask HistoryQuery) (*HistoryPage, error)
 	// ReadRemoved returns the steps of the Zone object that was last deleted under a name. The returned zone has only

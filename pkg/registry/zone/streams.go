@@ -94,7 +94,7 @@ func (*view[O]) ProducesMIMETypes(string) []string { return []string{mediaJSON, 
 func (v *view[O]) ProducesObject(string) any { return v.New() }
 
 // Connect returns the handler of a GET, for example of zones/entries. It streams the answer, or answers 429 without a
-// free slot. Users who may read every zone have reserved slots.
+// free slot.
 func (v *view[O]) Connect(ctx context.Context, id string, options runtime.Object, _ rest.Responder) (http.Handler, error) {
 	query := options.(O)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

@@ -62,8 +62,7 @@ func TestStatusStrategy_prepare(t *testing.T) {
 	}
 }
 
-// Each field of a Zone's status except conditions must be in serverFields, which clients cannot write. A new field
-// outside of the list fails this test.
+// Each field of a Zone's status except conditions must be in serverFields, which clients cannot write.
 func TestServerFields_areComplete(t *testing.T) {
 	kind := reflect.TypeFor[v1alpha1.ZoneStatus]()
 	for i := range kind.NumField() {

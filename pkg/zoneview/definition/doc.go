@@ -8,7 +8,5 @@
 // Guarantees: (1) A result is complete, belongs to the requested zone and is in the order of serials, or there is an
 // error. (2) RRsets are decoded singly, so a large response is never in memory beside the zone.
 //
-// Package feed compares the content with the hash.
-//
 // Read read.go first, then definition.go.
 package definition

@@ -28,9 +28,7 @@ var (
 	errNotProven = errors.New("not proven yet")
 )
 
-// Feed keeps a Set, the zones in a process's memory, in sync with a source. A zone enters the Set only after a proof, a
-// check that the content matches the hash in the Zone's status. Otherwise the zone is frozen: the last proven content
-// stays. The source chooses the keys of zones.
+// Feed keeps a Set, the zones in a process's memory, in sync with a source. The source chooses the keys of zones.
 type Feed struct {
 	set   *zoneview.Set
 	slots chan struct{} // for concurrent proofs

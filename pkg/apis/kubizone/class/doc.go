@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package class interprets a DNSClass, the API object that names the DNS servers of zones. It finds the zones that the
-// class may deliver (by view and namespace), the kind of provider (such as bind9 or webhook), and the BIND servers. The
-// API server asks when a Zone is written, the controller when it delivers the zone.
+// class may deliver (by view and namespace), the kind of provider (such as bind9 or webhook), and the BIND servers.
 //
 // Guarantees:
 //  1. For the same labels of a namespace, the controller delivers the zones that the server admits, since both call

@@ -1,9 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lawform converts API objects, such as Zones and Records, to the Go types of package law. Package law accepts
-// or refuses writes, by pure functions. The API server converts before each such decision, kubectl kubizone lint to
-// judge files without a server.
+// Package lawform converts API objects, such as Zones and Records, to the Go types of package law. The API server
+// converts before each decision of package law, kubectl kubizone lint to judge files without a server.
 //
 // Guarantees:
 //  1. Each field of a spec is converted, or fields_test.go says why not.

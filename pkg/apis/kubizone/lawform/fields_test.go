@@ -21,7 +21,6 @@ type field[O any] struct {
 	notIn string
 }
 
-// listLeaves returns the paths of a spec's fields.
 func listLeaves(of reflect.Type, path string) (paths []string) {
 	switch {
 	case of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice:

@@ -47,7 +47,6 @@ func hmacKey() *v1alpha1.SecretKeyReference {
 	return &v1alpha1.SecretKeyReference{Name: "hook", Namespace: "dns-system", Key: "hmac-secret"}
 }
 
-// withTransfer, withUpdate and withWebhook change a valid block.
 func withTransfer(change func(*v1alpha1.TransferProvider)) func(*v1alpha1.DNSClassSpec) {
 	return func(s *v1alpha1.DNSClassSpec) {
 		s.Transfer = &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}},

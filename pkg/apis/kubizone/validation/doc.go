@@ -10,7 +10,5 @@
 //  3. An update is never refused for an unchanged value, so an object older than a rule can be repaired.
 //  4. A valid value that is probably a mistake causes a warning, never an error.
 //
-// Package law makes the checks that need other objects, such as the Record's zone.
-//
 // Read record.go first.
 package validation

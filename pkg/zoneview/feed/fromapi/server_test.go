@@ -252,7 +252,6 @@ func (s *server) makeRecord(namespace, name string, spec v1alpha1.RecordSpec) {
 	})
 }
 
-// behindBalancer is a proxy that the test can close.
 func behindBalancer(t *testing.T, s *server) *rig.Balancer {
 	t.Helper()
 	b := must.Get(rig.StartBalancer())(t)

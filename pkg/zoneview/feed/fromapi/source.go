@@ -51,8 +51,7 @@ type Config struct {
 	Registry metrics.KubeRegistry
 }
 
-// Source keeps a Set up to date with the API. An informer reports changed Zones, and a request for each reads the
-// changes. The keys of zones are "namespace/name".
+// Source keeps a Set up to date with the API. The keys of zones are "namespace/name".
 type Source struct {
 	Config
 	*feed.Feed

@@ -11,7 +11,5 @@
 //     does not match the hash, is frozen: the last proven content is served.
 //  2. Frozen zones are read again after a minute, then at growing intervals of up to an hour.
 //
-// Package feed does the hash checks, and knows when the zones are in sync.
-//
 // Read source.go.
 package fromjournal
