@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Limits of a request body (S5.12). Within the generic apiserver's limits, 3 MiB and 10,000 levels and operations,
+// Limits of a request body. Within the generic apiserver's limits, 3 MiB and 10,000 levels and operations,
 // decoding may take minutes and gigabytes.
 const (
 	// maxBody, in octets, is over five times the largest stored object (96 KiB), because JSON may escape an octet by

@@ -245,7 +245,7 @@ func (d *Delegated) etcdOptions(registry install.Registry) *genericoptions.EtcdO
 	options.EncryptionProviderConfigFilepath = d.Etcd.EncryptionProviderConfigFilepath
 	options.EncryptionProviderConfigAutomaticReload = d.Etcd.EncryptionProviderConfigAutomaticReload
 	options.DeleteCollectionWorkers = d.Etcd.DeleteCollectionWorkers
-	// kube-controller-manager removes the finalizers of Orphan and Foreground (S8.7).
+	// kube-controller-manager removes the finalizers of Orphan and Foreground.
 	options.EnableGarbageCollection = true
 	return options
 }

@@ -29,7 +29,7 @@ func etcdOptions(registry install.Registry, where storagebackend.TransportConfig
 		stored.Transport.TracerProvider = tracing
 	}
 	options := genericoptions.NewEtcdOptions(stored)
-	// In a standalone server nothing removes the finalizers Orphan and Foreground, so deletions would never end (S8.7).
+	// In a standalone server nothing removes the finalizers Orphan and Foreground, so deletions would never end.
 	options.EnableGarbageCollection = false
 	return options
 }

@@ -65,8 +65,7 @@ func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapsh
 	return snapshot, nil
 }
 
-// frozenError answers readers of a frozen zone. Only the log has the cause, which may name Records of other namespaces
-// (S1.8).
+// frozenError answers readers of a frozen zone. Only the log has the cause, which may name Records of other namespaces.
 func frozenError(zone *v1alpha1.Zone) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,

@@ -60,7 +60,6 @@ type Error struct {
 	Permanent bool
 	// RetryAfter is the delay before a retry; 0 means the usual backoff.
 	RetryAfter time.Duration
-	// WholeClass pauses all deliveries of the class.
 	WholeClass bool
 	Err        error
 }

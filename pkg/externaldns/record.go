@@ -270,7 +270,6 @@ func (m Mapping) ResourceOf(r *v1alpha1.Record) (resource Resource, ok bool) {
 	return resource, true
 }
 
-// NamespaceOf returns the namespace for the Records of objects in a local namespace.
 func (m Mapping) NamespaceOf(local string) (string, error) {
 	if m.Cluster == "" {
 		return local, nil

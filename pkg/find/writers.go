@@ -45,7 +45,6 @@ func (s *Search) Writers(ctx context.Context, z *v1alpha1.Zone, at name.Name, rr
 			writers = append(writers, namespaces...)
 		}
 	}
-	// Delegations are rules, too.
 	err = load.EachItem(ctx, s.API.Delegations(z.Namespace).List, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(
 		v1alpha1.FieldDelegationZoneRefName, z.Name).String()}, func(d *v1alpha1.Delegation) error {
 		if slices.ContainsFunc(d.Spec.Records, gives) {

@@ -304,7 +304,6 @@ func (r *Reader) LastOfRecord(ctx context.Context, namespace, object string) (*v
 	return &answer.History[0], nil
 }
 
-// NameOfRecord returns the DNS name of a Record in a step.
 func NameOfRecord(step *v1alpha1.HistoryStep, of types.NamespacedName) (name.Name, error) {
 	apex, err := name.Parse(step.FQDN)
 	if err != nil {

@@ -15,7 +15,6 @@ const (
 	KindHolding Kind = iota + 1
 	// KindZone is the zone object (Namespace, Object): *Zone.
 	KindZone
-	// KindOwner is the name Owner in Zone: *Owner.
 	KindOwner
 	// KindCount is the number of Namespace's records in Zone: *Count.
 	KindCount

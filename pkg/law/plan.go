@@ -32,8 +32,7 @@ type Plan struct {
 	PendingCuts []PendingCut
 	// Waiting has index keys by which a later zone finds an object in no zone. WaitingBefore has keys to delete.
 	Waiting, WaitingBefore *Waiting
-	// Delegation is like Record, for a Delegation.
-	Delegation *DelegationPlacement
+	Delegation             *DelegationPlacement
 	// Rule is the pattern that allowed the record, such as "*.dev", for the audit log.
 	Rule     string
 	Warnings []Warning

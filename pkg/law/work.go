@@ -60,9 +60,8 @@ type Work struct {
 	Releasing string   `json:"releasing,omitempty"`
 	Releases  []string `json:"releases,omitempty"`
 	// Yields is a base name where data without a rule gives way to another namespace.
-	Yields name.Rel `json:"yields,omitzero"`
-	// Had is the header of the ended zone.
-	Had *content.Header `json:"had,omitempty"`
+	Yields name.Rel        `json:"yields,omitzero"`
+	Had    *content.Header `json:"had,omitempty"`
 	// Left is the name of a terminating namespace. The work waits for a new namespace of the name.
 	Left string `json:"left,omitempty"`
 	// Times counts extensions by later writes. After each, the cascade scans again.

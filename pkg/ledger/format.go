@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// storeConfig is the value of the key config.
 type storeConfig struct {
 	Format        int    `json:"format"`        // number of the last migration, or FirstFormat
 	LeastReader   int    `json:"leastReader"`   // programs that know only lower formats refuse the store
@@ -37,7 +36,6 @@ func (c storeConfig) checkFormat(all []migration) error {
 	return CheckFirstFormat(c.Format)
 }
 
-// CheckFirstFormat returns an ErrFormat for a format below FirstFormat.
 func CheckFirstFormat(format int) error {
 	if format >= FirstFormat {
 		return nil

@@ -81,7 +81,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 			rest = append(rest, m)
 		}
 	}
-	// A zone made above existing zones may not become their parent (S3.4), and records wait for their zone. So classes
+	// A zone made above existing zones may not become their parent, and records wait for their zone. So classes
 	// and zones come first, parents before children, then Delegations.
 	sortParentsFirst(zones)
 	if l.cfg.DryRun {
@@ -106,7 +106,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	return result, nil
 }
 
-// byOwner groups manifests by DNS name. The oldest comes first and keeps the name (S4.8). DS comes last, after its NS.
+// byOwner groups manifests by DNS name. The oldest comes first and keeps the name. DS comes last, after its NS.
 func byOwner(manifests []*manifest) [][]*manifest {
 	groups := groupBy(manifests, func(m *manifest) string { return m.owner })
 	for _, group := range groups {

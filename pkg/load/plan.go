@@ -91,7 +91,7 @@ func shorten(text string) string {
 
 var errNoSOA = errors.New("no SOA could be read, with which a zone file begins; is this a zone file?")
 
-// delegateNumbers adds the types without a mnemonic to the rule, because a rule allows them only if listed (S4.5).
+// delegateNumbers adds the types without a mnemonic to the rule, because a rule allows them only if listed.
 func (p *plan) delegateNumbers(all []zonefile.RR) {
 	var types []rdata.Type
 	for _, row := range all {
@@ -223,7 +223,7 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 			byKey[key{owner, row.Type}] = have
 			p.sets = append(p.sets, have)
 		}
-		// An object has a single TTL, and the smallest of an RRset would be served (S5.2).
+		// An object has a single TTL, and the smallest of an RRset would be served.
 		have.ttl = min(have.ttl, row.TTL)
 		if v := (value{key{owner, row.Type}, row.Data}); !seen[v] {
 			seen[v] = true

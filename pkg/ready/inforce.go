@@ -19,7 +19,6 @@ import (
 const ReasonDNSClassNotFound delivery.Reason = "DNSClassNotFound"
 
 type InForce struct {
-	// Classes are sorted names.
 	Classes []string
 	// Fault is the error of a named class that is absent or not in force, or nil.
 	Fault *delivery.Error

@@ -112,7 +112,6 @@ func AddRule(status *metav1.Status, rule string) {
 	}
 }
 
-// ByRule calls AddRule and returns the answer.
 func ByRule(rule string, answer *apierrors.StatusError) *apierrors.StatusError {
 	AddRule(&answer.ErrStatus, rule)
 	return answer

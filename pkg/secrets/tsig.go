@@ -17,7 +17,6 @@ import (
 // rotating contains the prefixes of keys that are accepted during a rotation but do not sign.
 var rotating = []string{"next-", "former-"}
 
-// ReadTSIGKey returns the key that signs.
 func ReadTSIGKey(ref v1alpha1.SecretReference, secret GetFunc) (tsig.Key, error) {
 	key, _, err := ReadTSIGKeys(ref, secret)
 	return key, err

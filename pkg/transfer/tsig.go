@@ -18,8 +18,7 @@ import (
 type Key struct {
 	Name      string // canonical: lower case, ending in a dot
 	Algorithm string // canonical: "hmac-sha256."
-	// MAC returns the MAC of the concatenated parts, untruncated.
-	MAC func(parts ...[]byte) []byte
+	MAC       func(parts ...[]byte) []byte
 }
 
 const (

@@ -46,10 +46,9 @@ type Question struct {
 type inquiry struct {
 	Clients
 	Question
-	search *find.Search
-	chain  Chain
-	facts  []*Facts
-	// subjects has the subject of each of facts.
+	search   *find.Search
+	chain    Chain
+	facts    []*Facts
 	subjects []Subject
 	zones    map[zoneKey]*ZoneFacts
 }

@@ -48,7 +48,7 @@ var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 	v1alpha1.ReasonTerminating:     gardencorev1beta1.ErrorRetryableInfraDependencies,
 }
 
-// reasonNamespaceBudget is the cause in a 403 if a namespace has too many Records (S9.1).
+// reasonNamespaceBudget is the cause in a 403 if a namespace has too many Records.
 const reasonNamespaceBudget = "NamespaceBudgetExceeded"
 
 // maxErrorText bounds the text in octets, because the server is untrusted.

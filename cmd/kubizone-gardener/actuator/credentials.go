@@ -54,7 +54,6 @@ func (a *actuator) openTarget(ctx context.Context, ref corev1.SecretReference) (
 	return to, nil
 }
 
-// newClient returns a client for an untrusted server.
 func (a *actuator) newClient(config *rest.Config) (versioned.Interface, error) {
 	config.QPS, config.Timeout, config.UserAgent = -1, a.options.CallTimeout, managedBy
 	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return guard{to} })

@@ -91,7 +91,7 @@ func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record,
 // zoneForStatus returns the value of status.zone: the Record's Zone, with zonePrefix. Without spec.zone, the first Zone
 // stays. A value without the prefix is from another provider, and is replaced.
 //
-// status.zone does not become a zoneRef. The server allows only the longest enclosing Zone (S2.1), so a zoneRef would
+// status.zone does not become a zoneRef. The server allows only the longest enclosing Zone, so a zoneRef would
 // be invalid after a split of the Zone.
 func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *string {
 	zone, current := dns.Status.Zone, record.Status.ZoneRef

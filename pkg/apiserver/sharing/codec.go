@@ -44,7 +44,6 @@ func New(codec runtime.Codec) Codec {
 // Decoder returns a decoder for the watch cache's initial lists.
 func (c Codec) Decoder(plain etcd3.Decoder) etcd3.Decoder { return decoder{plain, c.parts} }
 
-// Decode returns a read-only object.
 func (c Codec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind,
 	error) {
 	object, kind, err := c.Codec.Decode(data, defaults, into)

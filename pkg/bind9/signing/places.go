@@ -21,9 +21,8 @@ type places struct {
 	// wake enqueues a zone after its wait. It must not block.
 	wake func(zone cache.ObjectName)
 
-	mu    sync.Mutex
-	inUse map[place]int
-	// byZone has the places of each zone in progress, or woken.
+	mu     sync.Mutex
+	inUse  map[place]int
 	byZone map[cache.ObjectName][]place
 	// waiting has the zones without places, in order of arrival.
 	waiting []waitingZone

@@ -16,8 +16,7 @@ import (
 
 const (
 	// maxConns bounds the connections of newcomers (peers not yet authenticated), and those of clients.
-	maxConns = 256
-	// maxConnsPerAddress bounds each of these for an address.
+	maxConns           = 256
 	maxConnsPerAddress = 32
 )
 

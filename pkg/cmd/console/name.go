@@ -76,7 +76,7 @@ func loadName(r *reading, request *http.Request) (any, error) {
 	return page, nil
 }
 
-// readLast reads the last change of the Record or Zone. Users of other namespaces' changes are hidden (S7.14).
+// readLast reads the last change of the Record or Zone. Users of other namespaces' changes are hidden.
 func (p *namePath) readLast(ctx context.Context, r *reading) {
 	past, of := &history.Reader{Client: r.api}, &p.Subject
 	var step *v1alpha1.HistoryStep

@@ -137,7 +137,7 @@ func (f *facts) judgeUnreadZones(check string) Finding {
 }
 
 // kube-controller-manager empties a namespace before its end, so such objects come from a backup or a forced
-// finalization (S8.5).
+// finalization.
 func (f *facts) judgeNamespaces(time.Time) Finding {
 	i := f.overview.Installation
 	if i == nil || len(i.NamespacesGone) == 0 {

@@ -28,8 +28,7 @@ import (
 )
 
 type Plan struct {
-	Zones []*ZonePlan `json:"zones,omitempty"`
-	// Others have no zone.
+	Zones      []*ZonePlan   `json:"zones,omitempty"`
 	Others     []load.Change `json:"others,omitempty"`
 	Notes      []Note        `json:"notes,omitempty"`
 	Counts     load.Result   `json:"counts"`

@@ -42,7 +42,6 @@ type pullRequest struct {
 
 // forge has the differences between the APIs of GitHub and GitLab. Its paths are relative to the address of the API.
 type forge struct {
-	// maxComment is the largest comment, in characters.
 	maxComment               int
 	tokenHeader, tokenPrefix string
 	// list returns the path of a pull request's comments. change returns the path of a comment, without its ID.

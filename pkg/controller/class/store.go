@@ -221,7 +221,7 @@ func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 			return ignoreGone(err)
 		}
 		if status := live.Status.DNSSEC; live.UID == zone.UID && status != nil && status.Phase != "" && status.Signer != nil {
-			return nil // the signer must first remove the zone (S12.9)
+			return nil // the signer must first remove the zone
 		}
 	}
 	held, err := s.hasDelivery(ctx, zone.Namespace, v1alpha1.FieldDeliveryZoneName, zone.Name,

@@ -196,7 +196,7 @@ func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, 
 		next.Ready = newCondition(delivery.Unknown, delivery.ReasonServerWentBack, wentBack)
 	}
 
-	if i := slices.IndexFunc(servers, hasOtherData); i >= 0 { // a new serial repairs it, so the Zone reports it (S6.11)
+	if i := slices.IndexFunc(servers, hasOtherData); i >= 0 { // a new serial repairs it, so the Zone reports it
 		describeFailure(next, servers[i].Err, f.Now)
 		return
 	}

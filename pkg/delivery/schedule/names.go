@@ -33,9 +33,8 @@ type className struct {
 }
 
 type right struct {
-	key  delivery.Key
-	rank precedence.Rank
-	// zoneNames are the names in the state, and claimedName.
+	key            delivery.Key
+	rank           precedence.Rank
 	zoneNames      []name.Name
 	claimedName    name.Name
 	confirmed      serial.Serial

@@ -78,7 +78,6 @@ func ParseIn(text string, origin Name) (Name, error) {
 // ErrNoOrigin is wrapped by the error for a relative name without an origin.
 var ErrNoOrigin = errors.New("there is no zone it could be relative to")
 
-// ParseRel parses a relative name or "@".
 func ParseRel(text string) (Rel, error) {
 	s, absolute, err := canonicalLabels(text)
 	switch {

@@ -61,7 +61,6 @@ func (r Rel) In(origin Name) (Name, error) {
 // Compare compares two names in canonical order (RFC 4034 §6.1), the apex first.
 func (r Rel) Compare(other Rel) int { return compareLabels(r.labelText(), other.labelText()) }
 
-// Key is like Name.Key.
 func (r Rel) Key() string { return labelsToKey(r.labelText()) }
 
 // Parent returns r without the leftmost label, or false if r is the apex.

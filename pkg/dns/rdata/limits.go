@@ -3,7 +3,7 @@
 
 package rdata
 
-// Limits of an RRset (S5.8).
+// Limits of an RRset.
 const (
 	// MaxValues limits the number of values. BIND 9.18 rejects a zone with more (max-records-per-type).
 	MaxValues = 100

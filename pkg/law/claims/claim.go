@@ -20,7 +20,6 @@ type Claimant struct {
 	Zone      *law.Zone
 	Holding   *law.Holding
 	Namespace string
-	// Admission is the kind of the allowing rule.
 	Admission rules.Admission
 	// Rule is that rule if it has shared: true, else nil. Its namespaces count as a single tenant.
 	Rule *rules.Rule

@@ -10,7 +10,6 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// RecordInput is the input of DecideRecord. By is the user.
 type RecordInput struct {
 	Namespace, Name, UID string
 	// Before is nil if the record is in no zone.

@@ -130,7 +130,7 @@ func weigh(fact any) int {
 	return 2 * etcd.KeyOctets
 }
 
-// endSet returns the group's step. If the writes of a set cancel out, the content stays (S6.11).
+// endSet returns the group's step. If the writes of a set cancel out, the content stays.
 func (b *batch) endSet(g *group, d *decisions, before *draft) (step *content.Step) {
 	if step = d.step; len(d.steps) > 1 && len(step.Added)+len(step.Removed)+len(step.TTLs) == 0 {
 		b.undoSerial(g.set.zoneBefore)

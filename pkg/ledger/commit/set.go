@@ -159,7 +159,7 @@ func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *la
 		return nil, nil
 	case w.Encoded != nil:
 		op = etcd.OpPut(key, w.Encoded)
-	case plan == nil: // a preview without new content (S2.4)
+	case plan == nil: // a preview without new content
 		if w.After.Generation != w.Before.Generation {
 			w.After.Status.ObservedGeneration = w.After.Generation
 		}

@@ -201,7 +201,7 @@ func (b *batch) hasOutboxItem() bool {
 
 const (
 	// MaxBatchOctets keeps a transaction within etcd's 1.5 MiB, even with a long last group and an older Zone of 512
-	// KiB (S5.10).
+	// KiB.
 	MaxBatchOctets = 512 << 10
 	// A batch serves many callers, so no caller's deadline applies.
 	batchTimeout = 20 * time.Second
@@ -280,7 +280,7 @@ type Item struct {
 	Trace string
 }
 
-// FreedName is a name at which a client removed a value, and its base (S4.7).
+// FreedName is a name at which a client removed a value, and its base.
 type FreedName struct {
 	View       string
 	Name, Base name.Name

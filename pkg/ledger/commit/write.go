@@ -113,7 +113,7 @@ type SetWrite struct {
 	Ask           records.RecordInput
 	LikelyZone    string
 	AskErr        error
-	// Encoded is the encoded object of a write without a decision (S2.4). If Unchanged is true, nothing is written.
+	// Encoded is the encoded object of a write without a decision. If Unchanged is true, nothing is written.
 	Encoded   []byte
 	Unchanged bool
 	DryRun    bool

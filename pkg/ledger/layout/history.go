@@ -17,7 +17,6 @@ func Account(namespace, causedBy string) string {
 	return namespace + "@" + causedBy
 }
 
-// SplitAccount returns the namespace whose steps are in an account, and the payer.
 func SplitAccount(account string) (namespace, payer string) {
 	namespace, payer, ok := strings.Cut(account, "@")
 	if !ok {

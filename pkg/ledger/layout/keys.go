@@ -46,7 +46,6 @@ func (k Keys) Objects(resource string) string {
 	return k.Prefix + "/" + group + "/" + resource + "/"
 }
 
-// ObjectName returns the namespace and name in an object's key.
 func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 	rest := key[strings.LastIndexByte(key, '/')+1:]
 	head := strings.TrimSuffix(key, "/"+rest)
@@ -65,7 +64,6 @@ var FleetResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.b
 
 func (k Keys) Internal() string { return k.Prefix + "/ledger/" }
 
-// Room returns the prefix of a room, a kind of internal keys.
 func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
 
 func (k Keys) Config() string { return k.Internal() + "config" }
@@ -194,7 +192,6 @@ const (
 	WaitingZone       = "z"
 )
 
-// WaitingLetter returns a resource's letter in orphans/.
 func WaitingLetter(resource string) string {
 	switch resource {
 	case "zones":

@@ -42,7 +42,6 @@ func Rewrite[T any](data []byte, edit func(*T)) ([]byte, error) {
 	return Encode(v), nil
 }
 
-// DecodeFact decodes the value of a fact with a single key.
 func DecodeFact(k law.Key, data []byte) (any, error) {
 	var v any
 	switch k.Kind {

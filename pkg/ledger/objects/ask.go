@@ -61,7 +61,6 @@ func behindOf(before, after *v1alpha1.Zone) *zones.Ahead {
 	return b
 }
 
-// DelegationAsk is like ZoneAsk, for a Delegation.
 func DelegationAsk(before, after *v1alpha1.Delegation) (ask zones.DelegationInput, err error) {
 	if before != nil {
 		ask.Ref = law.Ref{Namespace: before.Namespace, Name: before.Name, UID: string(before.UID)}

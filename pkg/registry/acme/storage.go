@@ -134,7 +134,7 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 		return unlessCleanUp(request, refusal), nil
 	}
 	namespace := request.ResourceNamespace
-	// The answer must not reveal whether the zone is absent or has no rule for the namespace (S1.8).
+	// The answer must not reveal whether the zone is absent or has no rule for the namespace.
 	none := fmt.Sprintf("no zone takes %s TXT of namespace %q: the zone's owner adds a rule for the namespace with a pattern that "+
 		"matches the name, such as *.apps, or _acme-challenge.www for one name alone (S4.7, S4.14)", rr.Name, namespace)
 	zone, found := r.Writer.FindZone(view, rr.Name)

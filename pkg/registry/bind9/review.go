@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// reviewer checks the rights of a spec's author, since the controller acts with more rights (S11.6).
+// reviewer checks the rights of a spec's author, since the controller acts with more rights.
 type reviewer struct {
 	authorizer authorizer.UnconditionalAuthorizer
 	resource   string

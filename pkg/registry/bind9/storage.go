@@ -47,7 +47,7 @@ func NewStorage(config Config) (map[string]rest.Storage, *kind.REST[*bind9.Bind9
 
 func completeKind[T kind.Object](declared *kind.Kind[T], config Config) *kind.Kind[T] {
 	declared.GroupVersion = bind9.SchemeGroupVersion
-	declared.Keep = func(_ context.Context, after, before T) { // delivery's finalizer (S11.30)
+	declared.Keep = func(_ context.Context, after, before T) { // delivery's finalizer
 		after.SetFinalizers(kind.KeepDeliveryFinalizer(before.GetFinalizers(), after.GetFinalizers()))
 	}
 	declared.Validate = func(obj T) field.ErrorList {

@@ -44,8 +44,7 @@ func NewKind(config Config) *kind.Kind[*v1alpha1.Delivery] {
 }
 
 // checkStatus refuses an update of a Delivery's status without the right "confirm" on its class, or with a serial that
-// name servers cannot have. A confirmed serial makes Records Ready, so only the class's controller may confirm
-// (S6.18).
+// name servers cannot have. A confirmed serial makes Records Ready, so only the class's controller may confirm.
 func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Delivery) error {
 	ref := after.Spec.ClassRef
 	class := v1alpha1.Resource("dnsclasses")

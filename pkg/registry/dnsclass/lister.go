@@ -86,7 +86,7 @@ func (l *Lister) FirstClass(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1
 		return nil, nil
 	}
 	if refs[0].Kind == v1alpha1.KindBind9Cluster {
-		return nil, nil // no defaults for Zones (S11.30)
+		return nil, nil // no defaults for Zones
 	}
 	named, err := l.get(ctx, refs[0].Name)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) { // BadRequest: invalid name

@@ -24,7 +24,6 @@ func OrNone(text string) string {
 	return text
 }
 
-// Ready returns the status of the condition Ready, or Unknown.
 func Ready(conditions []metav1.Condition) string {
 	if ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); ready != nil {
 		return string(ready.Status)

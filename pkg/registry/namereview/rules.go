@@ -25,9 +25,9 @@ import (
 
 type ruleTable struct {
 	byNamespace map[string][]v1alpha1.NameReviewRule
-	// forAll are the rules for every namespace (S4.2).
+	// forAll are the rules for every namespace.
 	forAll []v1alpha1.NameReviewRule
-	// childZones has, by zone, the FQDNs of delegated child zones. Other child zones are not public (S1.8).
+	// childZones has, by zone, the FQDNs of delegated child zones. Other child zones are not public.
 	childZones map[types.NamespacedName]map[string]bool
 }
 

@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// ListRules is namereview.REST.ListRules.
 type ListRules func(ctx context.Context, namespace string) (all []v1alpha1.NameReviewRule, ok bool)
 
 // NewKind returns the kind of UpdateKeys. taken is called with the message when Ready gets the reason KeyNameTaken.

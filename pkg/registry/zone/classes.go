@@ -93,7 +93,7 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 			continue
 		}
 		if ref.Kind == v1alpha1.KindBind9Cluster {
-			continue // delivers all views of its namespace (S11.30)
+			continue // delivers all views of its namespace
 		}
 		ofNamespace, ofView, err := r.config.Admits(ctx, ref.Name, zone.Namespace, zone.Spec.View)
 		if err != nil {
@@ -138,7 +138,7 @@ func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made b
 	return nil
 }
 
-// completed keeps the stored ttl of a Zone if an update has none (S6.5).
+// completed keeps the stored ttl of a Zone if an update has none.
 type completed struct {
 	rest.UpdatedObjectInfo
 	r *REST

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// The RBAC right to create zones/establish permits a standalone zone, a zone without a parent zone (S3.3). A custom
+// The RBAC right to create zones/establish permits a standalone zone, a zone without a parent zone. A custom
 // verb would be in every Role with all verbs.
 const subresourceEstablish = "establish"
 
@@ -119,7 +119,7 @@ func (u nameAuthorization) UpdatedObject(ctx context.Context, old runtime.Object
 		return obj, nil
 	}
 	before := old.(*v1alpha1.Zone)
-	// An existing zone keeps its name (S1.6).
+	// An existing zone keeps its name.
 	same := before.Spec.DomainName == after.Spec.DomainName && equality.Semantic.DeepEqual(before.Spec.ZoneRef, after.Spec.ZoneRef)
 	if before.Status.FQDN != "" || before.ResourceVersion != "" && same {
 		return obj, nil

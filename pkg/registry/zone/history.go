@@ -176,7 +176,7 @@ func (s *streams) findHistory(ctx context.Context, id string, query *v1alpha1.Zo
 		if answer, zone, err = s.History.ReadRemovedFQDN(ctx, namespace, fqdn, ask); !errors.Is(err, ErrNotHeld) {
 			return answer, zone, err
 		}
-		// Without the right to read all zones' changes, a user must not find Zones of other namespaces (S1.8).
+		// Without the right to read all zones' changes, a user must not find Zones of other namespaces.
 		all, err := isAllowed(ctx, s.Authorizer, "get", "zones", "changes", "", "")
 		if err == nil && all {
 			answer, zone, err = s.History.ReadRemovedFQDN(ctx, "", fqdn, ask)
@@ -265,7 +265,7 @@ func writeHistory(w http.ResponseWriter, object any, meta v1alpha1.ZoneViewMeta,
 	return list.finishList(meta)
 }
 
-// viewer is the reader of a history. A viewer sees users and Records of a single namespace, or of all (S1.8).
+// viewer is the reader of a history. A viewer sees users and Records of a single namespace, or of all.
 type viewer struct {
 	namespace string
 	all       bool
@@ -278,7 +278,6 @@ func ShowStepTo(x *HistoryItem, namespace string) v1alpha1.HistoryStep {
 	return viewer{namespace: namespace}.showItem(x)
 }
 
-// ShowStep returns a step with all users and Records.
 func ShowStep(x *HistoryItem) v1alpha1.HistoryStep { return viewer{all: true}.showItem(x) }
 
 func (by viewer) showItem(x *HistoryItem) v1alpha1.HistoryStep {

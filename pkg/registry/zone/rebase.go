@@ -18,7 +18,7 @@ import (
 
 // rebased avoids conflicts of Zone updates. A busy zone has many versions a second, because each write of a Record
 // changes the Zone's computed status. If only computed status has changed since the client's version, the update is
-// applied to the current version (S7.10).
+// applied to the current version.
 type rebased struct {
 	rest.UpdatedObjectInfo
 	read func(ctx context.Context, version string) *v1alpha1.Zone

@@ -53,7 +53,7 @@ func AddStorage(paths map[string]rest.Storage, config Config) (err error) {
 		return err
 	}
 	streams := newStreams(config, func(ctx context.Context, name string) (*v1alpha1.Zone, error) {
-		// Without a resourceVersion Get reads etcd (S7.1).
+		// Without a resourceVersion Get reads etcd.
 		obj, err := zone.Get(ctx, name, &metav1.GetOptions{})
 		if err != nil {
 			return nil, err

@@ -50,7 +50,7 @@ func newKind(r *REST) *kind.Kind[*v1alpha1.Zone] {
 				ResetFields: kind.ResetFieldsOfStatus(serverFields, serverConditions)},
 			"finalizers": kind.Finalizers[*v1alpha1.Zone](),
 			"dnssec": {
-				// dnssec becomes content of the parent zone, so the right to write status does not suffice (S12.2).
+				// dnssec becomes content of the parent zone, so the right to write status does not suffice.
 				Copy:     func(after, written *v1alpha1.Zone) { after.Status.DNSSEC = written.Status.DNSSEC },
 				Validate: validation.ZoneDNSSECUpdate,
 				ResetFields: kind.ResetFieldsOfStatus(append(slices.DeleteFunc(slices.Clone(serverFields), func(field string) bool {
@@ -105,7 +105,7 @@ func takeStatus(after, written *v1alpha1.Zone) {
 	}
 }
 
-// The controller asks for a higher serial if a secondary would not transfer the zone otherwise (S6.11).
+// The controller asks for a higher serial if a secondary would not transfer the zone otherwise.
 func reportsBehind(written, before *v1alpha1.ZoneStatus) bool {
 	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady)
 	if ready == nil || ready.Status != metav1.ConditionFalse || before.Serial == 0 || written.Serial < 1 ||

@@ -52,7 +52,7 @@ type Views interface {
 	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial, entries bool) ([]content.Step, []dns.Change, error)
 
 	// EndedZone is for providers that still have the data of an ended zone, which lost its name because no rule
-	// delegated it any more (S3.7). It returns that name, and a change that removes each RRset that a provider may have
+	// delegated it any more. It returns that name, and a change that removes each RRset that a provider may have
 	// since a serial. The removed entries have neither TTL nor data. The error may be ErrNotHeld.
 	EndedZone(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error)
 }

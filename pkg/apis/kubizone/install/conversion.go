@@ -71,7 +71,7 @@ func convertFieldLabel(kind string, labels []string) runtime.FieldLabelConversio
 		}
 		switch label {
 		case v1alpha1.FieldRecordType:
-			// Types are compared in upper case (S4.5).
+			// Types are compared in upper case.
 			value = strings.ToUpper(value)
 		case v1alpha1.FieldRecordFQDN: // of a Zone, too
 			if value = strings.ToLower(value); value != "" && !strings.HasSuffix(value, ".") {

@@ -40,7 +40,6 @@ func DelegationUpdate(after, before *v1alpha1.Delegation) field.ErrorList {
 		func() field.ErrorList { return validateDelegationSpec(before) })...)
 }
 
-// DelegationSize is ZoneSize for a Delegation.
 func DelegationSize(after, before *v1alpha1.Delegation) field.ErrorList {
 	is, was := sizesOf(&after.ObjectMeta, &after.Spec, &after.Status), partSizes{}
 	if before != nil {

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of bind9.kubi.zone objects (S11.2).
+// Limits of bind9.kubi.zone objects.
 const (
 	// MaxFleetOctets bounds the stored size, half of this the spec.
 	MaxFleetOctets   = 64 << 10

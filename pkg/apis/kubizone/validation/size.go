@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of an object in octets of stored protobuf with managedFields (S5.10). Each write of a Record also writes the
+// Limits of an object in octets of stored protobuf with managedFields. Each write of a Record also writes the
 // Zone, into etcd's log and every server.
 const (
 	MaxRecordOctets   = 96 << 10
@@ -99,7 +99,6 @@ func ZoneSize(after, before *v1alpha1.Zone) field.ErrorList {
 	return validateSpecAndSize("Zone", zoneSizes(after), zoneSizes(before), MaxZoneSpecOctets, MaxZoneOctets, splitZone)
 }
 
-// RecordSize is ZoneSize for a Record.
 func RecordSize(after, before *v1alpha1.Record) field.ErrorList {
 	return validateSize("Record", recordSizes(after), recordSizes(before), MaxRecordOctets, splitRecord)
 }
