@@ -113,6 +113,7 @@ func (c *classSync) setMissing(name string) {
 func (c *classSync) enqueueCluster(name string) {
 	if c.index.ClassByName(name) == nil {
 		c.setMissing(name)
+		c.queue.AddAfter(task{kind: classTask, name: name}, forgetInterval) // the zone may have left the class meanwhile
 		return
 	}
 	c.mu.Lock()
