@@ -146,7 +146,7 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 				continue
 			}
 			if len(r.Namespaces) == 0 || slices.ContainsFunc(r.Records, func(rr rules.RecordRule) bool { return rr.Shared }) {
-				return nil, true // a shared rule also changes whom names keep out
+				return nil, true // a shared rule also changes which namespaces its names refuse
 			}
 			namespaces = append(namespaces, r.Namespaces...)
 		}

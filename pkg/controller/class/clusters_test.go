@@ -47,6 +47,7 @@ type teams struct {
 	views   *zoneview.Set
 	metrics metrics.KubeRegistry
 	zones   int
+	classes *classSync
 
 	mu      sync.Mutex
 	servers map[string]*deliverytest.Server
@@ -94,6 +95,7 @@ func runTeams(t *testing.T, do func(w *teams), objects ...runtime.Object) {
 				return &deliverytest.Memory{Server: w.serverOf(of.UID), Fault: w.faultOf}, "bind9 by " + of.Name, nil
 			}},
 		})))(t)
+		w.classes = controller.classes
 		informers.StartWithContext(ctx)
 		fleet.StartWithContext(ctx)
 		ended := make(chan error)
@@ -271,6 +273,8 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 		w.passTime(time.Minute)
 		w.expectZones("named no more", "a2")
 		w.expectZones("named no more", "class", zoneA, zoneC, absent)
+		w.classes.enqueueCluster("team-c/edge") // by a worker that has read the former spec
+		w.passTime(time.Minute)
 		if got := w.listLabels(); !slices.Equal(got, []string{"edge", "team-b/edge"}) {
 			t.Errorf("metrics have the classes %q", got)
 		}

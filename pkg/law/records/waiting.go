@@ -87,8 +87,11 @@ func (x *delta) refuseReplacement() *law.Refusal {
 		return nil
 	}
 	other := x.ask.WaitingBefore.KeptOut
+	if other == "" || other == ns {
+		return nil
+	}
 	grants := z.RuleSet().FindGrants(x.place.fqdn, x.added.Type, ns)
-	if other == "" || other == ns || slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal }) {
+	if slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal }) {
 		return nil
 	}
 	if !x.claimant(rules.AdmittedPlain, nil).AllowsAt(rules.Base(x.added.Owner), other) {

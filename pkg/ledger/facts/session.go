@@ -754,6 +754,9 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 // Changes returns the writes of values that etcd does not have yet. A fact (stored value) that the transaction compares
 // must prove that etcd has a value.
 func (s *Session) Changes(writes []law.Write) []law.Write {
+	if !slices.ContainsFunc(writes, s.isStored) {
+		return writes
+	}
 	return slices.DeleteFunc(slices.Clone(writes), s.isStored)
 }
 

@@ -32,7 +32,7 @@ import (
 
 const Group = "kubi.zone:updatekeys"
 
-// User returns the user of an UpdateKey, who has no rights in requests from outside (changeset.ActFor).
+// User returns the user of an UpdateKey. The user has rights only within the server, by changeset.ActFor.
 func User(key *v1alpha1.UpdateKey, from string) user.Info {
 	return &user.DefaultInfo{Name: v1alpha1.UpdateKeyUserPrefix + key.Namespace + ":" + key.Name, Groups: []string{Group},
 		Extra: map[string][]string{"kubi.zone/update-from": {from}}}
