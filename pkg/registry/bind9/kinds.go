@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -102,8 +101,9 @@ func newInstances(rules validation.FleetRules) *kind.Kind[*bind9.Bind9Instance] 
 					before.Status.Size())
 			}),
 		},
-		Fields: func(o *bind9.Bind9Instance) fields.Set {
-			return fields.Set{bind9.FieldInstanceRole: string(o.Spec.Role), bind9.FieldInstanceClusterRefName: clusterName(o)}
+		Fields: map[string]func(*bind9.Bind9Instance) string{
+			bind9.FieldInstanceRole:           func(o *bind9.Bind9Instance) string { return string(o.Spec.Role) },
+			bind9.FieldInstanceClusterRefName: clusterName,
 		},
 		Columns: []metav1.TableColumnDefinition{
 			{Name: "Name", Type: "string", Format: "name", Description: nameColumn},

@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -25,8 +24,8 @@ var Kind = kind.Kind[*v1alpha1.Delegation]{
 	Validate: validation.Delegation, ValidateUpdate: validation.DelegationUpdate,
 	Warn: validation.DelegationWarnings,
 
-	Fields: func(delegation *v1alpha1.Delegation) fields.Set {
-		return fields.Set{v1alpha1.FieldDelegationZoneRefName: delegation.Spec.ZoneRef.Name}
+	Fields: map[string]func(*v1alpha1.Delegation) string{
+		v1alpha1.FieldDelegationZoneRefName: func(delegation *v1alpha1.Delegation) string { return delegation.Spec.ZoneRef.Name },
 	},
 	Columns: columns, Row: delegationRow,
 }

@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -100,11 +99,9 @@ var Kind = kind.Kind[*v1alpha1.Delivery]{
 	Validate:        validation.Delivery, ValidateUpdate: validation.DeliveryUpdate,
 	Subresources: map[string]kind.Subresource[*v1alpha1.Delivery]{"status": kind.Status(validation.DeliveryStatusUpdate)},
 
-	Fields: func(delivery *v1alpha1.Delivery) fields.Set {
-		return fields.Set{
-			v1alpha1.FieldDeliveryZoneName:     delivery.Spec.Zone.Name,
-			v1alpha1.FieldDeliveryClassRefName: delivery.Spec.ClassRef.Name,
-		}
+	Fields: map[string]func(*v1alpha1.Delivery) string{
+		v1alpha1.FieldDeliveryZoneName:     func(delivery *v1alpha1.Delivery) string { return delivery.Spec.Zone.Name },
+		v1alpha1.FieldDeliveryClassRefName: func(delivery *v1alpha1.Delivery) string { return delivery.Spec.ClassRef.Name },
 	},
 	Columns: columns, Row: func(delivery *v1alpha1.Delivery) []any { return row(delivery, "") },
 }

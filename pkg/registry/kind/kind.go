@@ -6,7 +6,6 @@ package kind
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -63,7 +62,8 @@ type Kind[T Object] struct {
 	CheckDeletion func(ctx context.Context, obj T, dry bool) error
 	Subresources  map[string]Subresource[T]
 
-	Fields  func(T) fields.Set
+	// Fields are the fields of field selectors, beside metadata.name and metadata.namespace.
+	Fields  map[string]func(T) string
 	Indexes []Index[T]
 	// Columns and Row are the output of `kubectl get`.
 	Columns []metav1.TableColumnDefinition
@@ -154,8 +154,11 @@ func (k *Kind[T]) AttributesOf(obj runtime.Object) (labels.Set, fields.Set, erro
 		return nil, nil, fmt.Errorf("%T is no object of %s", obj, k.Resource)
 	}
 	set := generic.AddObjectMetaFieldsSet(fields.Set{}, metaOf(of), !k.ClusterScoped)
-	if k.Fields != nil {
-		maps.Copy(set, k.Fields(of))
+	for name, get := range k.Fields {
+		// A selector takes an absent field for "". The watch cache keeps a set for each object, and up to eight entries are cheap.
+		if value := get(of); value != "" {
+			set[name] = value
+		}
 	}
 	return of.GetLabels(), set, nil
 }

@@ -112,6 +112,12 @@ func TestAttributes(t *testing.T) {
 			t.Errorf("%s: %q, want %q", field, set[field], want)
 		}
 	}
+	// Go keeps eight entries of a map in one group of 288 octets, and nine in a table of 900.
+	usual := makeRecord()
+	usual.Spec.ZoneRef = nil
+	if _, set, _ := Kind.AttributesOf(usual); len(set) > 8 {
+		t.Errorf("the watch cache keeps %d fields of each Record: %v", len(set), set)
+	}
 	// kubectl kubizone status lists what is not Ready in its present generation, and what a zone releases.
 	for _, test := range []struct {
 		status               metav1.ConditionStatus

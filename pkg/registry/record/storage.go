@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -29,7 +28,7 @@ var Kind = kind.Kind[*v1alpha1.Record]{
 		Copy: takeStatus, Validate: validation.RecordStatusUpdate, ResetFields: kind.ResetFieldsOfStatus(serverFields, serverConditions),
 	}},
 
-	Fields: fieldsOf, Columns: columns, Row: recordRow,
+	Fields: recordFields, Columns: columns, Row: recordRow,
 	Indexes: []kind.Index[*v1alpha1.Record]{
 		{Field: v1alpha1.FieldRecordReady, Values: []string{string(metav1.ConditionFalse), string(metav1.ConditionUnknown)}, Get: readyOf},
 		{Field: v1alpha1.FieldRecordAdopted, Values: []string{string(metav1.ConditionFalse)}, Get: adoptedOf},
@@ -47,23 +46,28 @@ func takeStatus(after, written *v1alpha1.Record) {
 	after.Status.Conditions = kind.Conditions(after.Status.Conditions, written.Status.Conditions, false, serverConditions...)
 }
 
-func fieldsOf(record *v1alpha1.Record) fields.Set {
-	set := fields.Set{
-		v1alpha1.FieldRecordType:        rrtype(record),
-		v1alpha1.FieldRecordZoneRefName: "",
-		v1alpha1.FieldRecordFQDN:        record.Status.FQDN,
-		v1alpha1.FieldRecordZone:        "",
-		v1alpha1.FieldRecordAdopted:     adoptedOf(record),
-		v1alpha1.FieldRecordReady:       readyOf(record),
-		v1alpha1.FieldRecordWithdrawn:   withdrawnOf(record),
+var recordFields = map[string]func(*v1alpha1.Record) string{
+	v1alpha1.FieldRecordType:        rrtype,
+	v1alpha1.FieldRecordZoneRefName: zoneRefName,
+	v1alpha1.FieldRecordFQDN:        func(record *v1alpha1.Record) string { return record.Status.FQDN },
+	v1alpha1.FieldRecordZone:        zoneOf,
+	v1alpha1.FieldRecordAdopted:     adoptedOf,
+	v1alpha1.FieldRecordReady:       readyOf,
+	v1alpha1.FieldRecordWithdrawn:   withdrawnOf,
+}
+
+func zoneRefName(record *v1alpha1.Record) string {
+	if record.Spec.ZoneRef == nil {
+		return ""
 	}
-	if ref := record.Spec.ZoneRef; ref != nil {
-		set[v1alpha1.FieldRecordZoneRefName] = ref.Name
+	return record.Spec.ZoneRef.Name
+}
+
+func zoneOf(record *v1alpha1.Record) string {
+	if record.Status.ZoneRef == nil {
+		return ""
 	}
-	if ref := record.Status.ZoneRef; ref != nil {
-		set[v1alpha1.FieldRecordZone] = zoneKey(ref)
-	}
-	return set
+	return zoneKey(record.Status.ZoneRef)
 }
 
 func readyOf(record *v1alpha1.Record) string {

@@ -12,7 +12,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/warning"
 
@@ -59,8 +58,9 @@ func newKind(r *REST) *kind.Kind[*v1alpha1.Zone] {
 			},
 		},
 
-		Fields: func(zone *v1alpha1.Zone) fields.Set {
-			return fields.Set{v1alpha1.FieldZoneFQDN: zone.Status.FQDN, v1alpha1.FieldZoneView: zone.Spec.View}
+		Fields: map[string]func(*v1alpha1.Zone) string{
+			v1alpha1.FieldZoneFQDN: func(zone *v1alpha1.Zone) string { return zone.Status.FQDN },
+			v1alpha1.FieldZoneView: func(zone *v1alpha1.Zone) string { return zone.Spec.View },
 		},
 		Columns: columns, Row: zoneRow,
 	}
