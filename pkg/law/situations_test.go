@@ -34,18 +34,18 @@ func (w *world) showShort(t *testing.T, d *datadriven.TestData) string {
 	case "record":
 		switch p := w.records[o].placed; {
 		case p.Zone == nil:
-			return "waits " + p.Reason + "\n"
+			return "waits, reason " + p.Reason + "\n"
 		case p.EndsAt != 0:
-			return "in " + p.Zone.Namespace + "/" + p.Zone.Name + ", " + p.Reason + "\n"
+			return "in zone " + p.Zone.Namespace + "/" + p.Zone.Name + ", reason " + p.Reason + "\n"
 		default:
-			return "in " + p.Zone.Namespace + "/" + p.Zone.Name + "\n"
+			return "in zone " + p.Zone.Namespace + "/" + p.Zone.Name + "\n"
 		}
 	case "zone":
 		z := w.zones[o]
 		if z.zone.Pending {
-			return "waits " + z.delegated.Reason + "\n"
+			return "waits, reason " + z.delegated.Reason + "\n"
 		}
-		return "stands, " + z.delegated.Reason + "\n"
+		return "stays, reason " + z.delegated.Reason + "\n"
 	}
 	d.Fatalf(t, "show what?")
 	return ""

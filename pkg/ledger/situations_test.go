@@ -60,20 +60,20 @@ func (w *world) showShort(t *testing.T, d *datadriven.TestData) string {
 		c := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionAdopted)
 		switch ref := r.Status.ZoneRef; {
 		case ref == nil:
-			return "waits " + c.Reason + "\n"
+			return "waits, reason " + c.Reason + "\n"
 		case r.Status.EndsAt != nil:
-			return "in " + ref.Namespace + "/" + ref.Name + ", " + c.Reason + "\n"
+			return "in zone " + ref.Namespace + "/" + ref.Name + ", reason " + c.Reason + "\n"
 		default:
-			return "in " + ref.Namespace + "/" + ref.Name + "\n"
+			return "in zone " + ref.Namespace + "/" + ref.Name + "\n"
 		}
 	case "zone":
 		z := &v1alpha1.Zone{}
 		store.Must(z, s.Zones.Get(s.Ctx, store.Key("zones", ns, name), storage.GetOptions{}, z))
 		c := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionDelegated)
 		if z.Status.FQDN == "" {
-			return "waits " + c.Reason + "\n"
+			return "waits, reason " + c.Reason + "\n"
 		}
-		return "stands, " + c.Reason + "\n"
+		return "stays, reason " + c.Reason + "\n"
 	}
 	d.Fatalf(t, "show what?")
 	return ""

@@ -32,7 +32,7 @@ func TestChanging_namesWhatExists(t *testing.T) {
 	}
 	for _, section := range sections {
 		title, body, _ := strings.Cut(section, "\n")
-		steps, forgotten, found := strings.Cut(body, "\nForgotten: ")
+		steps, forgotten, found := strings.Cut(body, "\nTo find a forgotten step, run ")
 		if !found {
 			t.Errorf("%s: no paragraph says which test finds a forgotten step", title)
 		}

@@ -64,10 +64,10 @@ var outcomes = []struct {
 	words  string
 }{
 	{regexp.MustCompile(`^(\d{3}) `), "refused $1"},
-	{regexp.MustCompile(`^(?:stored, not adopted|in no zone|pending): (\w+)`), "waits $1"},
+	{regexp.MustCompile(`^(?:stored, not adopted|in no zone|pending): (\w+)`), "waits, reason $1"},
 	{regexp.MustCompile(`^gone\n`), "gone"},
 	{regexp.MustCompile(`^(?:adopted|zone|(?:True )?Accepted|\S+ in|\S+ serial)\b`), "taken"},
-	{regexp.MustCompile(`^(?:False )?(ZoneNotFound|LimitExceeded)\b`), "waits $1"},
+	{regexp.MustCompile(`^(?:False )?(ZoneNotFound|LimitExceeded)\b`), "waits, reason $1"},
 }
 
 // Shorten reduces an answer to the page's words: the outcome, a refusal's first rule, the warnings' rules.
@@ -91,7 +91,7 @@ func Shorten(command, answer string) string {
 		words = "gone"
 	case strings.HasPrefix(words, "refused"):
 		if m := cited.FindStringSubmatch(text); m != nil {
-			words += " S" + m[1]
+			words += ", rule S" + m[1]
 		}
 	}
 	if command == "record" {
@@ -99,7 +99,7 @@ func Shorten(command, answer string) string {
 		for line := range strings.SplitSeq(warnings, "\nwarning: ") {
 			if _, rule, _ := refusal.CutWarning(line); rule != "" && !reported[rule] && !strings.HasPrefix(words, "waits") {
 				reported[rule] = true
-				words += ", Warning " + rule
+				words += ", Warning by " + rule
 			}
 		}
 	}
