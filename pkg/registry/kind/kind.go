@@ -62,7 +62,7 @@ type Kind[T Object] struct {
 	CheckDeletion func(ctx context.Context, obj T, dry bool) error
 	Subresources  map[string]Subresource[T]
 
-	// Fields are the fields of field selectors, beside metadata.name and metadata.namespace.
+	// Fields are selectable beside metadata.name and metadata.namespace.
 	Fields  map[string]func(T) string
 	Indexes []Index[T]
 	// Columns and Row are the output of `kubectl get`.
@@ -155,7 +155,7 @@ func (k *Kind[T]) AttributesOf(obj runtime.Object) (labels.Set, fields.Set, erro
 	}
 	set := generic.AddObjectMetaFieldsSet(fields.Set{}, metaOf(of), !k.ClusterScoped)
 	for name, get := range k.Fields {
-		// A selector takes an absent field for "". The watch cache keeps a set for each object, and up to eight entries are cheap.
+		// A selector reads an absent field as "", and the watch cache keeps each map.
 		if value := get(of); value != "" {
 			set[name] = value
 		}
