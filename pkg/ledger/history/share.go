@@ -197,9 +197,9 @@ func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s S
 	}
 }
 
-// condenseOldest reduces an account to about most octets. It strips the oldest full segments of rows and states or, if
-// bare segments have half of most, deletes the oldest segments. Nothing changes if another server has changed the
-// share.
+// condenseOldest reduces an account to about the limit of octets (most). It strips the oldest full segments of rows and
+// states. If bare segments already have half of the limit, it deletes the oldest segments. Nothing changes if another
+// server has changed the share.
 func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, mod int64, most int64) error {
 	from, end := a.Layout.Segments(account), clientv3.GetPrefixRangeEnd(a.Layout.Segments(account))
 	strips := s.BareOctets < max(most, 1)/2

@@ -56,9 +56,9 @@ type Packed struct {
 	Counts int
 }
 
-// Pack encodes an object's labels, annotations and spec for the history. While Packed.Counts exceeds most, Pack leaves
-// out a part, in the order annotations, labels, spec, and names the part in State.LeftOut.
-func Pack(o metav1.Object, spec any, most int) (Packed, error) {
+// Pack encodes an object's labels, annotations and spec for the history. While Packed.Counts exceeds the limit, Pack
+// leaves out a part, in the order annotations, labels, spec, and names the part in State.LeftOut.
+func Pack(o metav1.Object, spec any, limit int) (Packed, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return Packed{}, err
@@ -66,7 +66,7 @@ func Pack(o metav1.Object, spec any, most int) (Packed, error) {
 	s := State{Labels: o.GetLabels(), Annotations: o.GetAnnotations(), Spec: text}
 	for {
 		packed, err := s.pack()
-		if err != nil || packed.Counts <= most {
+		if err != nil || packed.Counts <= limit {
 			return packed, err
 		}
 

@@ -141,8 +141,9 @@ func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.It
 	return nil, nil
 }
 
-// readCut reads a child zone's cut (NS, glue and DS) into ask, proved by the pending cut's revision. parent is nil if
-// gone. If kept, the parent keeps the former cut until the child's hold ends.
+// readCut reads a child zone's cut (NS, glue and DS) into ask, and returns the parent zone, or nil if the parent is
+// gone. The revision of the pending cut proves the cut. If kept is true, a hold stops the child's delivery, and the
+// parent keeps the former cut until the hold ends.
 func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *law.Zone, kept bool, err error) {
 	parent, err = ob.mem.ZoneAt(ctx, ob.mem.Layout.Zone(ask.Pending.Parent.Namespace, ask.Pending.Parent.Name))
 	if err != nil || !parentExists(parent, ask.Pending) {

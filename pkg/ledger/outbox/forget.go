@@ -34,9 +34,9 @@ type forgettable struct {
 	secondsLeft int64
 }
 
-// sweepSerials deletes last serials of removed zones that no secondary can remember. Each server counts the time since
-// its first sight of a revision, and the first with a due count writes the time left. A stored date would not do,
-// because a clock ahead would delete all serials.
+// sweepSerials deletes the last serials of removed zones that no secondary can remember any more. Each server counts
+// the time since it first saw a revision of such a serial. The first server with a due count writes the time left. A
+// stored date would be unsafe, because a server with a clock ahead would delete all serials.
 func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	byNamespace := map[string][]forgettable{}
 	var cmps []clientv3.Cmp
@@ -77,19 +77,19 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	return seen
 }
 
-// SubtractElapsed subtracts d from a last serial's time left, and returns nil if none is left. due reports whether to
-// write the result.
-func SubtractElapsed(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool) {
-	passed := int64(d.Seconds())
+// SubtractElapsed subtracts the elapsed time from a last serial's time left, and returns nil if no time is left. If the
+// result is worth a write, due is true.
+func SubtractElapsed(last law.LastSerial, elapsed time.Duration) (next *law.LastSerial, due bool) {
+	passed := int64(elapsed.Seconds())
 	if passed >= last.Left {
 		return nil, true
 	}
 	last.Left -= passed
-	return &last, d >= RecordKeptEvery
+	return &last, elapsed >= RecordKeptEvery
 }
 
-// SweepCondensed deletes the condensed steps (merged old changes) of zones no longer held back: only a hold needs them.
-// A removed zone's are deleted with its other keys.
+// SweepCondensed deletes the condensed steps (merged old changes) of zones no longer held back, since only a hold needs
+// them. The condensed steps of a removed zone are deleted with its other keys.
 func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{}
 	room := ob.mem.Layout.Room("condensed")

@@ -43,7 +43,7 @@ const maxWindow = 1 << 14
 //   - waiting Records of the zone's own namespace, then of the namespace that had the name, then others
 type window struct {
 	ownNamespace string     // whose Records come first
-	start        law.Cursor // position of the work before the window; until start.Moved, only moving Records follow
+	start        law.Cursor // position of the work before the window; until start.Moved, it has only moving Records
 	candidates   []candidate
 	more         bool // further candidates follow
 }
@@ -106,8 +106,9 @@ func (w *window) truncate() []candidate {
 	return w.candidates
 }
 
-// findWindow finds the next objects to decide, up to a limit. While Records move, findWindow scans the waiting objects
-// only if the move may have been interrupted, because many would prolong the lock.
+// findWindow finds the next objects to decide, up to a limit. While Records move to another zone, their names are
+// locked, and many waiting objects would prolong the lock. So findWindow scans waiting objects during a move only if the
+// move may have been interrupted.
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {

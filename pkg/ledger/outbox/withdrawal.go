@@ -36,7 +36,8 @@ func mustCount(w law.Withdrawal, known time.Duration) bool {
 	return !w.IsOver() && (isOver || known >= countEvery(time.Duration(w.Grace)*time.Second))
 }
 
-// sweepWithdrawals counts the time of a grace period while servers run, and starts the release at its end.
+// sweepWithdrawals counts how much of each withdrawal's grace period has passed while servers ran, and starts the
+// release of the names at the end.
 func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightings {
 	written := 0
 	var zones map[string]law.Place
