@@ -190,7 +190,7 @@ func (l *Ledger) FollowFormat(ctx context.Context) error {
 		// Watch before reading, so that no change is missed.
 		following, cancel := context.WithCancel(ctx)
 		changes := l.mem.Client.Watch(following, l.mem.Layout.Config())
-		for again := true; again; {
+		for watching := true; watching; {
 			_, config, err := s.readConfig(ctx)
 			if err == nil && l.startedUnencrypted && len(config.Key) > 0 {
 				err = formatError("another server has begun to encrypt the store, and this server cannot read its values: restart it " +
@@ -207,7 +207,7 @@ func (l *Ledger) FollowFormat(ctx context.Context) error {
 			}
 
 			r, open := <-changes
-			again = open && r.Err() == nil
+			watching = open && r.Err() == nil
 		}
 
 		cancel()

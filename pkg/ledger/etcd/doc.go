@@ -12,7 +12,7 @@
 //
 //  1. A call writes at most once.
 //  2. A watch delivers each change once and in order, or fails.
-//  3. A call blocks other requests at etcd for a page of keys, never for a whole range.
+//  3. A call blocks other requests at etcd for a page of keys at most, never for a whole range.
 //
 // Read first: ops.go, then ranges.go.
 package etcd

@@ -29,7 +29,7 @@ func OpPut(key string, value []byte) clientv3.Op {
 	return op
 }
 
-// RevisionIs returns a compare of the key's mod revision with rev, 0 for an absent key.
+// RevisionIs returns a compare that holds if the key has the mod revision rev, or is absent for a rev of 0.
 func RevisionIs(key string, rev int64) clientv3.Cmp {
 	var c clientv3.Cmp
 	p := c.GetCompare()
@@ -88,8 +88,8 @@ func (p Puts) Ops() []clientv3.Op {
 // which may lag.
 func OpCount(key string) clientv3.Op { return clientv3.OpGet(key, clientv3.WithCountOnly()) }
 
-// ReadKey returns a key, nil if absent, and the read's revision. The call fails while etcd is unavailable, as
-// transactions, unlike gets, do not wait.
+// ReadKey returns a key and the revision of the read. The key is nil if absent. The call fails while etcd is
+// unavailable, because transactions, unlike gets, do not wait.
 func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvccpb.KeyValue, rev int64, err error) {
 	r, err := client.Txn(ctx).Then(clientv3.OpGet(key)).Commit()
 	if err != nil {

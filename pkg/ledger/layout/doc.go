@@ -5,7 +5,7 @@
 //
 // Objects have the keys of Kubernetes' storage, such as <prefix>/kubi.zone/zones/. Internal keys are under
 // <prefix>/ledger/, outside all watches of the API. The labels of names are reversed, so that a name and all names
-// below form one range (name.Name.Key). A uid is a zone's.
+// below form one range (name.Name.Key). A <uid> is the UID of a zone.
 //
 //	key                                   value                 content
 //	asked                                 text                  a request for the next commit at a zone

@@ -40,25 +40,25 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 		return ask, &law.Refusal{Kind: law.Invalid, Message: err.Error()}
 	}
 
-	ask.Ahead = behindOf(before, after)
+	ask.Ahead = aheadOf(before, after)
 	if before != nil {
 		ask.Renames = RenamedField(before, after)
 	}
 	return ask, nil
 }
 
-// behindOf returns the serial of a secondary that is ahead of the zone or has other content, or nil. A controller
+// aheadOf returns the serial of a secondary that is ahead of the zone or has other content, or nil. A controller
 // reports the serial by a write of status.serial, which no other write changes.
-func behindOf(before, after *v1alpha1.Zone) *zones.Ahead {
+func aheadOf(before, after *v1alpha1.Zone) *zones.Ahead {
 	if before == nil || before.Status.Serial == after.Status.Serial {
 		return nil
 	}
 	ready := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
-	b := &zones.Ahead{Serial: serial.Serial(after.Status.Serial), Differs: ready != nil && ready.Reason == v1alpha1.ReasonContentDiffers}
+	ahead := &zones.Ahead{Serial: serial.Serial(after.Status.Serial), Differs: ready != nil && ready.Reason == v1alpha1.ReasonContentDiffers}
 	if accepted, err := strconv.ParseUint(after.Annotations[v1alpha1.AnnotationAcceptSerial], 10, 32); err == nil {
-		b.AcceptedSerial = serial.Serial(accepted)
+		ahead.AcceptedSerial = serial.Serial(accepted)
 	}
-	return b
+	return ahead
 }
 
 func DelegationAsk(before, after *v1alpha1.Delegation) (ask zones.DelegationInput, err error) {
