@@ -27,15 +27,7 @@
 // Kubernetes' storage passes an encoded object to this package (record.go), and the write waits in its zone's queue
 // (commit/queue.go). Package law decides it on facts from the cache or etcd, each with a compare (facts/session.go).
 // One transaction tests the compares and puts objects, internal keys and outbox items (commit/transaction.go). If a
-// compare fails, the write is decided again. If etcd does not answer, the cache drops the facts, and the caller gets
-// the error. Any server may do the pending work (outbox/run.go).
-//
-// # Keys
-//
-// Package layout lists the keys. Transactions compare objects, names/, serials/, debts/, withdrawn/, outbox/ and config
-// by their own revisions, and orphans/ as a range. The keys of a zone under owners/, members/, counts/, rules/ and
-// cuts/ change only together with the Zone object, whose revision proves them. No decision reads the journal or the
-// history.
+// compare fails, the write is decided again. Any server may do the pending work (outbox/run.go).
 //
 // # Locks
 //

@@ -68,8 +68,8 @@ func (l *Ledger) beginHistory(ctx context.Context, commit func([]clientv3.Op) er
 	return commit(ops)
 }
 
-// RemovedHistory returns a page of the changes, and the header, of a Zone removed since ask.NotBefore: the last with
-// the object name. Without such a Zone, both are nil.
+// RemovedHistory returns a page of the changes, and the header, of the last removed Zone with an object name. Both are
+// nil without a removal since ask.NotBefore.
 func (l *Ledger) RemovedHistory(ctx context.Context, namespace, name string, ask history.Ask) (*history.Answer, *history.Header, error) {
 	header, gone, err := l.archive.FindRemoved(ctx, namespace, name)
 	return l.historyOf(ctx, header, gone, err, ask)

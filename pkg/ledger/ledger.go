@@ -121,8 +121,8 @@ func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n 
 	return l.jr.Steps(ctx, zone, since, n)
 }
 
-// AllSteps returns a zone's steps up to n, and the content state before them. They begin at the zone's creation or the
-// oldest serial with a known content state. Without steps the error is ErrTrimmed.
+// AllSteps returns a zone's steps up to number n, from the oldest known content state on, and this state. Without steps
+// the error is ErrTrimmed.
 func (l *Ledger) AllSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return l.jr.StepsFrom(ctx, zone, 0, n, true, 0)
 }

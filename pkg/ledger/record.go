@@ -61,7 +61,7 @@ func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destin
 		if out, err := w.compareOnly(ctx, set, index); err != nil || out.OK {
 			return err
 		}
-		cached = nil // the object has changed: read the new object
+		cached = nil // read the object again
 	}
 }
 

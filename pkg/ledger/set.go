@@ -63,7 +63,6 @@ type setPlace struct {
 	index int
 }
 
-// Context returns the context for item i, a write or its preview.
 func (s *Set) Context(ctx context.Context, i int) context.Context {
 	return context.WithValue(ctx, setKey{}, setPlace{s, i})
 }
@@ -109,8 +108,8 @@ func (e *setEndedError) Status() metav1.Status {
 
 var errOthersRefused = errors.New("other items of it were refused")
 
-// EndRequest notes that the request of item i has ended, and whether the request was refused. It decides the set if all
-// other writes have arrived or ended.
+// EndRequest notes that the request of item i has ended, perhaps refused. It decides the set if all other writes have
+// arrived or ended.
 func (s *Set) EndRequest(i int, refused bool) {
 	s.mu.Lock()
 	s.items[i].ended = true
@@ -158,7 +157,6 @@ func (s *Set) NothingWritten() bool {
 	return !s.deciding && !s.sent
 }
 
-// CommittedZone returns the zone and its serial after the commit, nil before.
 func (s *Set) CommittedZone() (*v1alpha1.AdoptingZone, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

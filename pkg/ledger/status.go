@@ -88,7 +88,6 @@ func (l *Ledger) Members(ctx context.Context, zoneUID, cursor string, limit int)
 	return members, next, err
 }
 
-// MembersAt returns the Records at an owner name of the zone with a UID.
 func (l *Ledger) MembersAt(ctx context.Context, zoneUID string, owner name.Rel) (members []law.Ref, err error) {
 	prefix := strings.TrimSuffix(l.mem.Layout.Key(law.MemberKey(zoneUID, owner, "", "")), "/")
 	_, err = etcd.Scan(ctx, l.mem.Client, prefix, "", 0, func(kv *mvccpb.KeyValue) error {
@@ -99,9 +98,9 @@ func (l *Ledger) MembersAt(ctx context.Context, zoneUID string, owner name.Rel) 
 	return members, err
 }
 
-// ChangeRecords calls edit for each named Record of a namespace, and writes the Record if edit returns true, unless the
-// Record was written meanwhile. The namespace is charged. ChangeRecords returns the number of written Records, which
-// may be too low after an error.
+// ChangeRecords calls edit for each named Record of a namespace, and writes the Record if edit returns true, unless
+// others have written it meanwhile. The namespace is charged. After an error, the number of changed Records may be too
+// low.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, edit func(*v1alpha1.Record) bool) (changed int,
 	err error) {
 	return l.changeStatuses(ctx, statuses{codec: l.mem.Records, key: l.mem.Layout.Record,

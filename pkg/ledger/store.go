@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// CheckFormat returns ErrFormat if this program must not read the store.
 func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) error {
 	_, _, err := newStore(client, prefix, nil, migrations).readConfig(ctx)
 	return err

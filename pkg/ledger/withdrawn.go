@@ -227,8 +227,7 @@ func (l *Ledger) namespacesAt(ctx context.Context, c ruleChange) (out []string, 
 	return out, nil
 }
 
-// FirstMember returns the name and UID of a namespace's first Record at an owner name, in the zone with a UID. Both are
-// empty without such a Record.
+// FirstMember returns the name and UID of a namespace's first Record at an owner name in a zone, or empty strings.
 func (l *Ledger) FirstMember(ctx context.Context, zoneUID string, owner name.Rel, namespace string) (object, uid string, err error) {
 	prefix := l.mem.Layout.Key(law.MemberKey(zoneUID, owner, namespace, ""))
 	r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1))

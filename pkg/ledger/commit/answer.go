@@ -41,7 +41,6 @@ func (g *group) endTry(raced bool) {
 	g.admitted, g.overtaken = false, g.overtaken || raced
 }
 
-// answerCommitted answers a committed batch. The versions (package subrev) are in the order of the batch's operations.
 func (b *batch) answerCommitted(rev int64, versions []int64, trip time.Duration) {
 	com := b.com
 	if len(b.members) > 1 {
@@ -168,10 +167,10 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 	}
 }
 
-// answerMoved handles a group (a write or a change set) whose facts, the stored values read by the decision, contradict
-// its objects. If an object has changed, the caller begins again with the new object. Otherwise answerMoved returns
-// true for a change set, because its zone may have changed: the set is decided again, up to maxContradictions times.
-// After that, and for a single write, the error reports damage.
+// answerMoved handles a group (a write or a change set) whose facts (stored values read by the decision) contradict its
+// objects. If an object has changed, the caller begins again. Otherwise answerMoved returns true for a change set, up
+// to maxContradictions times, and the set is decided again, because its zone may have changed. After that, and for a
+// single write, the error reports damage.
 func (b *batch) answerMoved(ctx context.Context, g *group) (again bool) {
 	if g.preview {
 		g.reply(Answer{Err: facts.ErrMoved})

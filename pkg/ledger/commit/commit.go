@@ -106,7 +106,7 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zoneKey string, writes 
 	return com.submit(ctx, nil, zoneKey, groups...)
 }
 
-// commitAll commits groups in batches, until each has an answer. The caller holds the locks.
+// The caller of commitAll holds the locks.
 func (com *Committer) commitAll(ctx context.Context, locks []*queue, groups []*group) {
 	try := attempt{locks: locks, bound: MaxBatchOctets}
 	for len(groups) > 0 {

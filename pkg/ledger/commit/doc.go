@@ -16,9 +16,7 @@
 //  3. If a request ends, its write is dropped, or the error reports that the write may be committed.
 //  4. A namespace is charged for the octets of its writes, and for a share of the keys common to a batch (etcd.PaidBy).
 //  5. A panic fails only its write (Recover): locks are released, and other writes are decided again.
-//  6. Batches that share a transaction neither fail because of each other nor wait for each other's reads.
 //
 // Read first: commit.go, whose commitGroups names the steps, then queue.go, batch.go, together.go, transaction.go,
-// answer.go, draft.go, history.go, set.go, lock.go, errors.go, items.go, write.go and types.go. A file uses only files
-// after it, except that the queue calls commitAll, and batch in types.go has the writes.
+// answer.go, draft.go, history.go, set.go, lock.go, errors.go, items.go, write.go and types.go.
 package commit

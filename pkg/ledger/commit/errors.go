@@ -54,7 +54,7 @@ func TooBusy(object string, cause error) error {
 }
 
 // unwritten returns the error of a write that was not sent. As in the apiserver, the reason is ServerTimeout, since
-// Timeout means an unknown outcome. A retryAfter of 0 seconds suits errors that a new try would meet, too.
+// Timeout means an unknown outcome. If retryAfter is 0 seconds, a new try would take as long.
 func unwritten(object, why string, retryAfter int32) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonServerTimeout,
@@ -170,7 +170,7 @@ func groupKind(resource string) schema.GroupKind {
 const laterSeconds = 5
 
 // Recover, called by defer, logs a panic and sets *err to an API error. The caller sets *sent before it sends a
-// transaction; then the error says that the outcome is unknown. A nil pointer sent means that nothing was sent.
+// transaction; then the error says that the outcome is unknown. If sent is nil, nothing was sent.
 func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
 	cause := recover()
 	if cause == nil {

@@ -50,7 +50,6 @@ func (u *usage) TakeDirty(limit int) []law.Key {
 	return out
 }
 
-// ErrCascadeEnded means that a cascade has ended, ErrTakenOver that another server has taken it over.
 var (
 	ErrCascadeEnded = errors.New("the cascade is through")
 	ErrTakenOver    = errors.New("another server carries the cascade out")

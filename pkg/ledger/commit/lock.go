@@ -39,7 +39,6 @@ func (com *Committer) queueAt(key string) *queue {
 
 func (q *queue) isInUse() bool { return q.committing || q.acquiring > 0 || len(q.sem) > 0 }
 
-// LockKey locks the zone stored under a key, for a caller without a write.
 func (com *Committer) LockKey(ctx context.Context, key string) (unlock func(), err error) {
 	w := &Write{}
 	err = com.Acquire(ctx, w, key)

@@ -39,7 +39,7 @@ func (s *spans) endWait() {
 	}
 }
 
-// joinQueue adds groups to a zone's queue. If the queue was idle, first is true, and the caller commits.
+// joinQueue returns true if the queue was idle. Then the caller commits.
 func (com *Committer) joinQueue(zone string, groups []*group) (h *queue, first bool) {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()

@@ -155,7 +155,6 @@ func (b *batch) sendAlone(ctx context.Context) outcome {
 	return o
 }
 
-// readCompared reads the compared zones, then the objects, which a preview does not compare.
 func (b *batch) readCompared() (ops []clientv3.Op) {
 	for _, z := range b.zones {
 		ops = append(ops, clientv3.OpGet(z.Key))

@@ -36,20 +36,19 @@ type Committer struct {
 	slowCommit time.Duration
 	latency    latencies
 	// OnCommit and OnRemoval are those of ledger.Config.
-	OnCommit  func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
-	OnRemoval func(uid string, last uint64, x *content.Removal)
-	Retention time.Duration
-	Clients   atomic.Int64 // time of the last client write of content, in Unix nanoseconds
-	Usage     usage
-	wake      chan struct{}
-	// freedNames has names that lost a value: Records that wait there are tried.
+	OnCommit    func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
+	OnRemoval   func(uid string, last uint64, x *content.Removal)
+	Retention   time.Duration
+	Clients     atomic.Int64 // time of the last client write of content, in Unix nanoseconds
+	Usage       usage
+	wake        chan struct{}
 	freedNames  chan FreedName
 	queuedNames map[FreedName]bool // in freedNames; guarded by Memory.Mu
 
 	gate gate // bounds the shared transactions in flight
 
 	// Memory.Mu guards the fields below.
-	queues map[string]*queue // by key of the zone in etcd
+	queues map[string]*queue // by zone key
 	works  map[string]bool   // outbox items (background jobs) of this process, by ID
 }
 
@@ -67,8 +66,7 @@ type queue struct {
 	*facts.Head
 	sem chan struct{} // the zone's lock, which also guards cachedFacts and noSharingUntil
 
-	cachedFacts map[law.Key]facts.ProvenFact
-	// noSharingUntil is the time until which batches share no transaction (together.go).
+	cachedFacts    map[law.Key]facts.ProvenFact
 	noSharingUntil time.Time
 
 	// Memory.Mu guards the fields below. While committing is true, a goroutine commits the groups in waiting. acquiring

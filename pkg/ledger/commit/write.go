@@ -62,7 +62,7 @@ type Write struct {
 	Plan  *law.Plan
 }
 
-// NewWrite returns a write of an object whose stored revision must be the expected revision, or 0 for a creation.
+// NewWrite returns a write of an object. The expected revision is 0 for a creation.
 func (com *Committer) NewWrite(resource string, o metav1.Object, expected int64) *Write {
 	return &Write{Expected: expected, Object: Object{Resource: resource, Namespace: o.GetNamespace(), Name: o.GetName(),
 		Key: com.mem.Layout.Object(resource, o.GetNamespace(), o.GetName()),
@@ -95,8 +95,7 @@ type Set struct {
 
 	// The zone of the write anchor becomes the zone of the set.
 	anchor *SetWrite
-	// Each decision resets the fields below. zoneBefore is the zone before the set, and change is the change of the
-	// zone by the set. Both may be nil.
+	// Each decision resets the fields below. zoneBefore, and the set's change of the zone, may be nil.
 	zoneBefore *law.Zone
 	change     *law.ZoneChange
 	required   *member
@@ -163,7 +162,7 @@ type group struct {
 type member struct {
 	*Write
 	setWrite *SetWrite // nil: a single write
-	// If flat is true, compares of ranges guard names of more than facts.FlatName labels, instead of single compares.
+	// If flat is true, ranges guard names of more than facts.FlatName labels, for fewer compares.
 	flat      bool
 	session   *facts.Session // nil: no decision needed
 	unchanged clientv3.Cmp   // compares the object's revision

@@ -3,10 +3,10 @@
 
 // Package etcd contains helpers for etcd's Go client:
 //
-//   - operations and compares of transactions (ops.go)
-//   - reads of long ranges in pages, and watches that resume (ranges.go)
-//   - charges of written octets to namespaces (charge.go)
-//   - reuse of goroutines, whose stacks are costly to grow (workers.go)
+//   - operations and compares of transactions
+//   - reads of long ranges in pages, and watches that resume
+//   - charges of written octets to namespaces
+//   - reuse of goroutines, whose stacks are costly to grow
 //
 // Guarantees:
 //

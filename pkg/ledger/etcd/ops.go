@@ -38,7 +38,6 @@ func RevisionIs(key string, rev int64) clientv3.Cmp {
 	return c
 }
 
-// Versions returns the versions (package subrev) of puts and deletes.
 func Versions(responses []*etcdserverpb.ResponseOp) []int64 {
 	all := make([]int64, len(responses))
 	for i, r := range responses { // one of both is nil
@@ -57,7 +56,6 @@ type KeyValue struct {
 	Gone  bool
 }
 
-// Add appends a write, or replaces the earlier write of the same key.
 func (p *Puts) Add(x KeyValue) {
 	for i := range *p {
 		if (*p)[i].Key == x.Key {
@@ -109,7 +107,6 @@ func TooLarge(err error) bool {
 		strings.Contains(err.Error(), "larger than max")
 }
 
-// FirstKV returns the first key in a get's response, or nil.
 func FirstKV(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
 		return kvs[0]
@@ -125,7 +122,6 @@ func FirstKVs(responses []*etcdserverpb.ResponseOp) (all []*mvccpb.KeyValue) {
 	return all
 }
 
-// NewID returns a random id of 24 hexadecimal digits.
 func NewID() string {
 	var b [12]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -113,7 +113,6 @@ func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int6
 	return ctx.Err()
 }
 
-// EachPage is like Each, but reads pages instead of a stream.
 func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte,
 	mod int64) error) error {
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
@@ -171,9 +170,9 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, startKey string,
 // all writes for seconds.
 const PurgePage = 500
 
-// DeletePage deletes up to PurgePage keys in the range [from, end) if all cmps hold. It returns true if keys are left.
-// The caller then continues at the returned key, because a range from the old start would pass all deleted keys. The
-// result is false at the end, or if a compare failed.
+// DeletePage deletes up to PurgePage keys in the range [from, end) if all cmps hold. If it returns true, the caller
+// continues at the returned key, because a range from the old start would pass all deleted keys. It returns false at
+// the end, or if a compare failed.
 func DeletePage(ctx context.Context, client *clientv3.Client, from, end string, cmps ...clientv3.Cmp) (next string, more bool, err error) {
 	r, err := client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(PurgePage), clientv3.WithKeysOnly())
 	if err != nil || len(r.Kvs) == 0 {

@@ -31,8 +31,8 @@ const (
 	narrowOps = 120
 )
 
-// LowerOps lowers Ops, the assumed limit of operations in an etcd transaction, after etcd refused a transaction. The
-// refused transaction had the given number of operations. LowerOps reports whether Ops was higher than the new limit.
+// LowerOps lowers Ops, the assumed limit of operations in an etcd transaction, after etcd refused a transaction with
+// the given number of operations. It reports whether Ops was higher.
 func (mem *Memory) LowerOps(operations int) bool {
 	fewer := int64(narrowOps)
 	if operations <= narrowOps { // even etcd's default limit is too high
@@ -288,7 +288,6 @@ func (mem *Memory) dropReference(k law.Key) {
 	}
 }
 
-// ZonesReferring returns the zones whose zoneRef names the target of a scan.
 func (mem *Memory) ZonesReferring(scan *law.Scan) (found []*law.Holding) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -394,7 +393,7 @@ func (mem *Memory) CommitHead(h *Head, o *Overlay, object *v1alpha1.Zone, mod in
 	}
 }
 
-// SetHeadAbsent caches the zone's absence at rev. The caller holds Mu.
+// The caller of SetHeadAbsent holds Mu.
 func (mem *Memory) SetHeadAbsent(h *Head, rev int64) {
 	mem.SetHead(h, nil, nil, 0)
 	h.absentRev = max(h.absentRev, rev)

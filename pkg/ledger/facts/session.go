@@ -28,7 +28,6 @@ import (
 // leastCompares fits into etcd's default limit of 128 operations, beside the object, its zone and the journal.
 const leastCompares = 90
 
-// MaxCompares returns the limit of a write's compares, in proportion to Ops.
 func (mem *Memory) MaxCompares() int {
 	return max(leastCompares, int(mem.Ops.Load())*leastCompares/narrowOps)
 }
@@ -158,10 +157,8 @@ func (s *Session) NoteZone(k law.Key, h *Head) {
 
 func zoneScoped(k law.Key) bool { return k.Zone != "" }
 
-// ErrMoved means that an object has changed since its read, so current facts contradict it.
 var ErrMoved = errors.New("the object has changed since it was read")
 
-// ErrOverlayMoved means that a batch's zone has changed, so the batch is decided again.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
 // Decide calls ask, which decides a write, reads the facts (stored values) that ask needs, and calls ask again, until
@@ -834,7 +831,6 @@ func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v
 	return o, kv.ModRevision, nil
 }
 
-// ErrDamaged means that a stored record cannot be decoded, or package law cannot read it.
 var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which names the damage")
 
 // DecideFromMemory decides a Record's write without a read. If memory lacks a fact, Plan and Refusal are nil.

@@ -47,7 +47,6 @@ type Finding struct {
 	Have, Want string
 }
 
-// MaxFindings bounds the listed findings of a kind.
 const MaxFindings = 1000
 
 type Findings struct {

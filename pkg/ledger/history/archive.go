@@ -25,9 +25,8 @@ import (
 // Archive moves steps (changes of a zone's serial) from the journal into segments, the compressed history. Two servers
 // may archive a zone at once: each transaction compares the progress, so the second fails and retries.
 type Archive struct {
-	Client *clientv3.Client
-	Layout layout.Keys
-	// Read decodes a journal value.
+	Client    *clientv3.Client
+	Layout    layout.Keys
 	Read      func(key string, value []byte) (*content.Transaction, error)
 	Retention time.Duration // of Zones without spec.historyRetention
 	// Quota returns etcd's size limit in octets. 0, or a nil Quota, means unknown.

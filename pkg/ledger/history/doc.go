@@ -10,8 +10,7 @@
 //
 //  1. A step is in the journal or a segment until its retention ends, or its account exceeds the share.
 //  2. The state before a step is the Record as last written, or names the parts left out.
-//  3. A namespace's share pays for all steps caused by the namespace: above the share, their oldest segments are
-//     condensed.
+//  3. A namespace's share pays for all steps caused by the namespace.
 //  4. An answer tells since when no step is missing. For a namespace, this concerns its own account.
 //  5. No write waits for an archive, and no decision reads one.
 //

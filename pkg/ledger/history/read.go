@@ -364,5 +364,4 @@ func parsePlace(text string) (k layout.SegmentKey, err error) {
 	return layout.SegmentKey{Time: at, Zone: parts[1], Last: last}, nil
 }
 
-// ErrPlace means that Ask.From is no continue token of an earlier answer.
 var ErrPlace = errors.New("it is no continue token of an answer")

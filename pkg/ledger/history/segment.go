@@ -45,7 +45,6 @@ type Entry struct {
 	Removed *Removed `json:"x,omitempty"`
 }
 
-// Was is a Record before a step.
 type Was struct {
 	Name  string          `json:"r"`
 	UID   string          `json:"u"`

@@ -76,7 +76,6 @@ func (a *Archive) shareOf(account string) int64 {
 // StatesRoom returns the size of before/ beyond which each write with a state triggers an archive of the zone.
 func (a *Archive) StatesRoom() int64 { return a.limit() / statesDivisor }
 
-// StatesRoomOf returns a namespace's size in before/ beyond which a sweep archives the namespace's zones.
 func (a *Archive) StatesRoomOf(namespace string) int64 { return a.shareOf(namespace) / statesDivisor }
 
 func levelOf(octets []int64, most int64) int64 {
@@ -115,7 +114,6 @@ func (a *Archive) refreshLevel(ctx context.Context, octets int64) {
 	}
 }
 
-// setLevel computes the level, and condenses the accounts above it.
 func (a *Archive) setLevel(ctx context.Context) error {
 	a.addedOctets.Store(0)
 	a.levelledAt.Store(a.Now().Unix())

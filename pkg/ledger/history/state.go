@@ -28,7 +28,6 @@ const (
 	maxUnpacked = 1 << 20
 )
 
-// State is an object before a write.
 type State struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
@@ -49,7 +48,6 @@ const (
 	isDeflate = 'd' // deflated JSON follows
 )
 
-// Packed is the stored form of a State.
 type Packed struct {
 	Text []byte
 	// Counts is the number of octets that count towards MaxStepStates.

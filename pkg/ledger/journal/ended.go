@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// ErrAwaitsDelivery means that a purge waits until Delivery has withdrawn the zone.
 var ErrAwaitsDelivery = errors.New("the zone is not withdrawn yet")
 
 // EndedContent holds the RRsets that a provider may still have of an ended zone, which has lost its DNS name. For

@@ -258,7 +258,6 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	return condensed, nil
 }
 
-// ArchiveAll archives all steps of z, which was read at revision zoneRev.
 func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, zoneRev int64) error {
 	named, err := jr.compareName(ctx, z, zoneRev)
 	if err != nil || named == nil {
@@ -507,5 +506,4 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 	}
 }
 
-// ErrTrimmed means that the journal does not reach back to the serial.
 var ErrTrimmed = errors.New("the journal no longer reaches back so far")

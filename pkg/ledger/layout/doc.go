@@ -43,8 +43,7 @@
 //
 //   - a law.Kind (law/keys.go) if decisions read it, in Keys.Key, DecodeFact and, for a range, IsRange
 //   - rows in Rooms, in ZoneRooms if it belongs to a zone, and in the table above
-//   - a check in fsck (TestRun_isCleanOnEveryKindOfStore)
-//   - a migration for stores without it (ledger/migrate.go)
+//   - a check in fsck, and a migration (docs/changing.md)
 //
 // Read first: history.go, keys.go, then value.go.
 package layout

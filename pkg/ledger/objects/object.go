@@ -153,7 +153,6 @@ func (pl *Placer) setCondition(conditions *[]metav1.Condition, kind, status, rea
 		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(pl.Now().UTC().Truncate(1e9))})
 }
 
-// PlaceRecord writes a decision into a Record's status.
 func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	o.Status.ObservedGeneration = o.Generation
 	o.Status.FQDN, o.Status.View = p.FQDN.String(), p.View
@@ -228,7 +227,6 @@ func setParentLabel(o metav1.Object, zone *law.Ref) {
 	o.SetLabels(labels)
 }
 
-// PlaceZone writes a decision into the status and labels of o, the object to store.
 func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	z, s := c.Zone, &o.Status
 	if c.Delegated != nil {
@@ -389,7 +387,6 @@ func (pl *Placer) hasClassNameServers(o *v1alpha1.Zone) bool {
 	return pl.HasNameServers != nil && pl.HasNameServers(o)
 }
 
-// IsServableStale reports whether the condition Servable contradicts the zone's present classes.
 func (pl *Placer) IsServableStale(o *v1alpha1.Zone) bool {
 	servable := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionServable)
 	return servable != nil && (servable.Reason == v1alpha1.ReasonClassNameServers) != pl.hasClassNameServers(o)

@@ -141,9 +141,9 @@ func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.It
 	return nil, nil
 }
 
-// readCut reads a child zone's cut (NS, glue and DS) into ask, and returns the parent zone, or nil if the parent is
-// gone. The revision of the pending cut proves the cut. If kept is true, a hold stops the child's delivery, and the
-// parent keeps the former cut until the hold ends.
+// readCut reads a child zone's cut (NS, glue and DS) into ask, proved by the revision of the pending cut. It returns
+// the parent zone, or nil if the parent is gone. If kept is true, the parent keeps the former cut until the child's
+// hold (a stop of delivery) ends.
 func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *law.Zone, kept bool, err error) {
 	parent, err = ob.mem.ZoneAt(ctx, ob.mem.Layout.Zone(ask.Pending.Parent.Namespace, ask.Pending.Parent.Name))
 	if err != nil || !parentExists(parent, ask.Pending) {

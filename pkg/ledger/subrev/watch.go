@@ -14,7 +14,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// burst bounds the events of shared revisions before a pause, below the watch cache's limit of ten.
 const burst = 8
 
 const pause = time.Millisecond
