@@ -8,8 +8,8 @@
 //
 // # Packages
 //
-// This package opens and migrates the store, commits the writes of Kubernetes' storage, and performs dry runs. Follow
-// and FollowSizes report changes to views and budgets. Each package uses only packages listed above it:
+// This package opens and migrates the store, commits the writes of Kubernetes' storage, and performs dry runs. Each
+// package uses only packages listed above it:
 //
 //	layout    keys and the encoding of values
 //	etcd      operations, ranges and watches of any key

@@ -64,7 +64,7 @@ type Config struct {
 	HistoryRetention *time.Duration
 	// OnCommit is called with the steps of this server's commits, and the former Records by step number and UID.
 	OnCommit func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
-	// OnRemoval is called when this server removes a zone. last is the number of the zone's last step.
+	// OnRemoval is called when this server removes a zone, with the number of the zone's last step.
 	OnRemoval func(uid string, last uint64, x *content.Removal)
 	// Quota returns etcd's size limit in octets, or 0 if unknown.
 	Quota  func() int64

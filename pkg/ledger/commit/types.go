@@ -182,16 +182,15 @@ type itemUpdate struct {
 	work law.Work
 }
 
-// outcome is etcd's answer to a transaction. After a conflict of a batch sent alone, stored has the compared keys.
-// shared is true if the transaction had batches of several zones.
+// outcome is etcd's answer to a transaction.
 type outcome struct {
 	r         *clientv3.TxnResponse
-	stored    []*mvccpb.KeyValue
+	stored    []*mvccpb.KeyValue // the compared keys after a conflict, unless shared
 	err       error
-	trip      time.Duration
-	committed bool
-	shared    bool
-	refused   bool // by etcd, for its size or operations
+	trip      time.Duration // from request to answer
+	committed bool          // all compares held
+	shared    bool          // the transaction had batches of several zones
+	refused   bool          // by etcd, for its size or operations
 }
 
 func (b *batch) hasOutboxItem() bool {

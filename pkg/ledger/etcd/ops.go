@@ -114,7 +114,6 @@ func FirstKV(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	return nil
 }
 
-// FirstKVs returns the first key of each get, nil if it found none.
 func FirstKVs(responses []*etcdserverpb.ResponseOp) (all []*mvccpb.KeyValue) {
 	for _, r := range responses {
 		all = append(all, FirstKV(r))

@@ -350,8 +350,8 @@ func (mem *Memory) SetHead(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod i
 		delete(mem.byUID, h.Zone.UID)
 	}
 
-	// Served and SettledSerial are set after the decision, so the object has the right values. Other goroutines read
-	// zone, so change a copy.
+	// Served and SettledSerial are set after the decision, so take them from the object. Others read zone, so change a
+	// copy.
 	if zone != nil && zone.Served != lawform.Served(object) {
 		corrected := *zone
 		corrected.Served = !zone.Served

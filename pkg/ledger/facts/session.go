@@ -52,7 +52,7 @@ type Session struct {
 	EmptyRanges map[law.Key]Emptiness
 }
 
-// Emptiness reports whether a range is empty. mod is the revision of the proving Zone, or 0.
+// Emptiness reports whether a range is empty, and the revision of the proving Zone, or 0.
 type Emptiness struct {
 	empty bool
 	mod   int64
@@ -350,12 +350,12 @@ func (s *Session) guessesAbsent(k law.Key) bool {
 func (s *Session) guessEmpty(k law.Key) bool {
 	nameKey := k // of the name itself
 	switch k.Kind {
-	case law.KindZonesBelow: // not empty if the name is a zone's
+	case law.KindZonesBelow: // data is likely if the name is a zone's
 		nameKey.Kind = law.KindHolding
 		if s.mem.staleNames[nameKey] || s.mem.index[nameKey] != nil {
 			return false
 		}
-	case law.KindOwnersBelow: // not empty below the apex, or if the name has data
+	case law.KindOwnersBelow: // data is likely below the apex, or if the name has data
 		nameKey.Kind = law.KindOwner
 		h := s.mem.byUID[k.Zone]
 		if k.Owner.IsApex() || h == nil || h.Facts[nameKey] != nil || s.Overlay != nil && s.Overlay.Facts[nameKey] != nil {
@@ -582,7 +582,7 @@ func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// ProvenFactOf returns a fact of the session with its revision. ok is false if the session lacks the fact, or only a
+// ProvenFactOf returns a fact of the session with its revision, or false if the session lacks the fact, or only a
 // zone's revision proves it.
 func (s *Session) ProvenFactOf(k law.Key) (ProvenFact, bool) {
 	v, known := s.Seen.Get(k)

@@ -37,7 +37,6 @@
 //
 //  1. A zone's keys that decisions read (owners to cuts) change only with the Zone object, whose compare proves all of
 //     them (I5).
-//  2. Each Parse function inverts the function of its key.
 //
 // A new kind of key needs:
 //

@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// ZoneAsk converts a Zone write to the input of a decision. before is nil for a creation, after for a deletion. If the
-// new spec does not parse, the error is a law.Refusal. Other errors concern the stored Zone.
+// ZoneAsk converts a Zone write to the input of a decision. The Zone before is nil for a creation, and the Zone after
+// for a deletion. If the new spec does not parse, the error is a law.Refusal. Other errors concern the stored Zone.
 func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 	if before != nil {
 		if ask.Before, err = lawform.Zone(before); err != nil {

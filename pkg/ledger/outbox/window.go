@@ -155,7 +155,7 @@ func (ob *Outbox) scannedKeys(scan law.Scan) string {
 }
 
 // candidateAt returns the object of a key scanned by a cascade: an object waiting for a zone or name, or a Record in a
-// zone (a member). ok is false if the cascade need not decide the object.
+// zone (a member). It returns false if the cascade need not decide the object.
 func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) (c candidate, ok bool, err error) {
 	if scan.Kind != law.ScanMembers {
 		var w layout.Waiter
