@@ -76,8 +76,8 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 
 var errLeaseEnded = errors.New("the lease in etcd has ended")
 
-// Members returns about limit Records of the zone with a UID, ordered by owner, and the next cursor. The cursor is ""
-// for the first page and at the end.
+// Members returns a page of a zone's Records, about as many as the limit, ordered by owner, and the next cursor. The
+// cursor is "" for the first page and at the end.
 func (l *Ledger) Members(ctx context.Context, zoneUID, cursor string, limit int) (members []law.Ref, next string, err error) {
 	prefix := l.mem.Layout.Room("members") + zoneUID + "/"
 	next, err = etcd.Scan(ctx, l.mem.Client, prefix, cursor, limit, func(kv *mvccpb.KeyValue) error {

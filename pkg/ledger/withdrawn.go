@@ -39,7 +39,7 @@ type ruleChange struct {
 	namespaces []string   // may lose rights anywhere in the zone; nil means all
 	names      []name.Rel // at and below these, other namespaces may lose rights
 	fqdn       name.Name  // of the zone
-	// lossesOf returns the test for a namespace's losses, from the namespace's rules in Delegations (delegated).
+	// lossesOf returns the test for a namespace's losses, given the namespace's rules in Delegations.
 	lossesOf func(namespace string, delegated []law.DelegatedRule) (judge lossTest)
 	children children                                      // before the write
 	rev      int64                                         // of the write, 0 for the newest

@@ -119,7 +119,7 @@ type SetWrite struct {
 	decided   bool // package law has to decide the write
 	Answers   chan SetAnswer
 
-	// Run sets the fields below.
+	// Set by Run.
 	Refusal error
 	Out     Outcome
 	Result  *v1alpha1.Record

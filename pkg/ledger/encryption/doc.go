@@ -10,7 +10,7 @@
 //  1. A value moved to another key of etcd does not decrypt. Equal values have different ciphertexts.
 //  2. A value that cannot be decrypted causes an error with the key's name. So does plaintext, unless the store was
 //     created without encryption.
-//  3. A client works as without encryption, except that compares of values and streamed reads return errors.
+//  3. Calls work as without encryption. Only compares of values and streamed reads return errors.
 //
 // The keys in etcd (names of zones, records, views and namespaces) and the lengths of values remain visible.
 //

@@ -24,7 +24,7 @@ func Pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Watch calls handle with the changes under a prefix after revision rev, each once and in order. It resumes if etcd
+// Watch passes the changes under a prefix after revision rev to handle, each once and in order, and resumes if etcd
 // cancels the watch. It returns an error when ctx ends, handle fails, or etcd has compacted the next revision.
 func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int64, handle func([]*clientv3.Event) error,
 	opts ...clientv3.OpOption) error {
@@ -73,7 +73,7 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 	return rev, nil
 }
 
-// Each calls visit for each key under a prefix at revision *rev, until visit fails. If *rev is 0, Each sets *rev to the
+// Each passes each key under a prefix at revision *rev to visit, until visit fails. If *rev is 0, Each sets *rev to the
 // current revision. From etcd 3.7 on, Each reads a stream, because for each page etcd would count all later keys.
 func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int64,
 	visit func(key string, data []byte, mod int64) error) error {
@@ -138,7 +138,7 @@ func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *
 
 const scanPage = 2000
 
-// Scan calls visit for the keys under a prefix from startKey on, in pages of the present revision. It stops after the
+// Scan passes the keys under a prefix from startKey on to visit, in pages of the present revision. It stops after the
 // page that reaches the limit of keys, or never for a limit of 0. It returns the key to continue at, or "" at the end.
 func Scan(ctx context.Context, client *clientv3.Client, prefix, startKey string, limit int, visit func(*mvccpb.KeyValue) error,
 	opts ...clientv3.OpOption) (next string, err error) {

@@ -216,7 +216,7 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 			for _, e := range events {
 				view, fqdn, err := mem.Layout.ParseName("names", string(e.Kv.Key))
 				if err != nil {
-					continue
+					continue // fsck reports damage
 				}
 				k := law.HoldingKey(view, fqdn)
 				if e.Type == clientv3.EventTypeDelete {

@@ -45,7 +45,7 @@ type Session struct {
 	// Guess assumes unknown keys to be absent, without a read. This saves time for new names, and the transaction
 	// compares the guess. FirstTry permits guessesAbsent until a guess has failed.
 	Guess, FirstTry bool
-	Depth           int // greatest number of labels in a name compared singly
+	Depth           int // most labels of a name compared singly
 	// Overlay holds the changes by earlier decisions in the transaction, or is nil.
 	Overlay *Overlay
 	// EmptyRanges, if not nil, makes ReadFacts only note whether ranges are empty.

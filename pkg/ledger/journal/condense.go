@@ -152,8 +152,8 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, zoneRev int64
 }
 
 // compareName returns a compare that holds while z keeps its DNS name. If z has lost the name since revision zoneRev,
-// the result is nil, even if z has the name again: a purge of the zone's keys would miss a key written now. Callers
-// must read the data to delete afterwards.
+// the result is nil, even if z has the name again: a purge of the zone's keys would miss a key written now. Only after
+// this call, callers may read the data to delete.
 func (jr *Journal) compareName(ctx context.Context, z *v1alpha1.Zone, zoneRev int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {

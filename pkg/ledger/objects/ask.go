@@ -54,7 +54,8 @@ func aheadOf(before, after *v1alpha1.Zone) *zones.Ahead {
 		return nil
 	}
 	ready := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
-	ahead := &zones.Ahead{Serial: serial.Serial(after.Status.Serial), Differs: ready != nil && ready.Reason == v1alpha1.ReasonContentDiffers}
+	differs := ready != nil && ready.Reason == v1alpha1.ReasonContentDiffers
+	ahead := &zones.Ahead{Serial: serial.Serial(after.Status.Serial), Differs: differs}
 	if accepted, err := strconv.ParseUint(after.Annotations[v1alpha1.AnnotationAcceptSerial], 10, 32); err == nil {
 		ahead.AcceptedSerial = serial.Serial(accepted)
 	}

@@ -34,8 +34,7 @@ type candidate struct {
 // maxWindow bounds the candidates of a cascade in memory, to about 5 MB. Each further window scans again.
 const maxWindow = 1 << 14
 
-// window is the next part of a work's objects to decide. The order is the following, with older objects first within an
-// item:
+// window is the next part of a work's objects to decide, in this order, with older objects first within an item:
 //
 //   - moving Records of the gaining zone's own namespace, then others
 //   - zones, because they adopt records
@@ -107,8 +106,8 @@ func (w *window) truncate() []candidate {
 }
 
 // findWindow finds the next objects to decide, up to a limit. While Records move to another zone, their names are
-// locked, and many waiting objects would prolong the lock. So findWindow scans waiting objects during a move only if the
-// move may have been interrupted.
+// locked, and many waiting objects would prolong the lock. So findWindow scans waiting objects during a move only if
+// an interruption is possible.
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
