@@ -45,6 +45,6 @@
 //
 // # Reading order
 //
-// Read first: open.go, then record.go, zone.go and delegation.go, then write.go and storage.go; of the packages commit
-// and facts, then outbox.
+// Read first: open.go, then record.go, zone.go and delegation.go, then write.go and storage.go. Of the packages, read
+// commit, facts and outbox first.
 package ledger

@@ -40,7 +40,8 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 				retention = max(removed.retentions[k.Zone], newZoneAge)
 			}
 			_, expired := removed.expired[k.Zone]
-			return expired || (exists || complete) && k.Time < began-retention
+			knowsRetention := exists || complete
+			return expired || knowsRetention && k.Time < began-retention
 		}); err != nil {
 			return err
 		}

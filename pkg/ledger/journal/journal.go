@@ -434,14 +434,14 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 		return before, nil, cmp.Or(failed, err)
 	}
 
-	switch after := n - c.Step.N; {
+	switch stepsAfter := n - c.Step.N; {
 	case c.Step.N > n:
 		return before, nil, fmt.Errorf("zone %s has changed too much to read the steps from serial %d to step %d, "+
 			"and they are condensed up to step %d; read the zone again", zone, since, n, c.Step.N)
-	case after > uint64(len(steps)): // a gap
+	case stepsAfter > uint64(len(steps)): // a gap
 		return before, nil, err
 	default:
-		steps = steps[uint64(len(steps))-after:]
+		steps = steps[uint64(len(steps))-stepsAfter:]
 	}
 
 	first, err := jr.condensedStep(ctx, zone, c, rev)

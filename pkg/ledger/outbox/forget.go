@@ -44,13 +44,13 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	write := func(key string, mod int64, op clientv3.Op) {
 		cmps, ops = append(cmps, etcd.RevisionIs(key, mod)), append(ops, op)
 	}
-	seen := ob.sweepRoom(ctx, "serials", last, func(kv *mvccpb.KeyValue, known time.Duration) {
+	seen := ob.sweepRoom(ctx, "serials", last, func(kv *mvccpb.KeyValue, unchangedFor time.Duration) {
 		var stored law.LastSerial
 		if layout.Decode(kv.Value, &stored) != nil {
 			return // fsck reports it
 		}
 		key := string(kv.Key)
-		switch next, due := SubtractElapsed(stored, known); {
+		switch next, due := SubtractElapsed(stored, unchangedFor); {
 		case due && next == nil:
 			write(key, kv.ModRevision, clientv3.OpDelete(key))
 		case due:
@@ -93,7 +93,7 @@ func SubtractElapsed(last law.LastSerial, elapsed time.Duration) (next *law.Last
 func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{}
 	room := ob.mem.Layout.Room("condensed")
-	_, err := etcd.Scan(ctx, ob.mem.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
+	_, err := etcd.Scan(ctx, ob.mem.Client, room, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 		uid, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), room), "/")
 		newest[uid] = max(newest[uid], kv.ModRevision)
 		return nil

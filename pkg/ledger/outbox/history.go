@@ -53,7 +53,7 @@ type zoneStates struct {
 // zones keep steps in the journal, and of namespaces with too many former Records.
 func (ob *Outbox) SweepStates(ctx context.Context) error {
 	zones, octetsByNamespace, total := map[string]*zoneStates{}, map[string]int64{}, int64(0)
-	_, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room("before"), "", 0, func(kv *mvccpb.KeyValue) error {
+	_, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room("before"), fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 		ns, uid, step, ok := ob.mem.Layout.ParseBefore(string(kv.Key))
 		if !ok {
 			return nil

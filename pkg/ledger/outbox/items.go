@@ -52,7 +52,7 @@ func (ob *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 		return 0, err
 	}
 	there := map[string]bool{}
-	if _, err := etcd.Scan(ctx, ob.mem.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
+	if _, err := etcd.Scan(ctx, ob.mem.Client, room, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 		there[string(kv.Key)] = true
 		ob.items.noteItem(ctx, kv)
 		return ctx.Err()

@@ -111,14 +111,17 @@ func (w *window) truncate() []candidate {
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
-		if moves := s.moves(scan); moves == s.cursor.Moved && (moves || !s.interrupted) {
+		moves := s.moves(scan)
+		isDone := moves && s.cursor.Moved
+		isLater := !moves && !s.cursor.Moved && !s.interrupted
+		if isDone || isLater {
 			continue // moves come first, other scans afterwards
 		}
 		var err error
 		if scan.Kind == law.ScanNamespaces {
 			err = ob.scanNamespaces(ctx, s, scan, w.addCandidate)
 		} else if prefix := ob.scannedKeys(scan); prefix != "" {
-			_, err = etcd.Scan(ctx, ob.mem.Client, prefix, "", 0, func(kv *mvccpb.KeyValue) error {
+			_, err = etcd.Scan(ctx, ob.mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 				c, ok, err := ob.candidateAt(s, scan, kv)
 				if ok {
 					w.addCandidate(c)
