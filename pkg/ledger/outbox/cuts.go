@@ -206,7 +206,8 @@ func (ob *Outbox) readChild(ctx context.Context, child law.Ref) (*law.Zone, *law
 }
 
 func (ob *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets []content.RRset, err error) {
-	_, err = etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.MembersBelow(zone, owner)+"/", fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
+	prefix := ob.mem.Layout.MembersBelow(zone, owner) + "/"
+	_, err = etcd.Scan(ctx, ob.mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 		_, _, ns, object, err := ob.mem.Layout.ParseMember(string(kv.Key))
 		if err != nil {
 			return err
