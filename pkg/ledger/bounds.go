@@ -11,7 +11,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
-// bounds holds the limits and periods that tests override.
 type bounds struct {
 	journalOctets int
 	slowCommit    time.Duration

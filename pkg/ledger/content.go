@@ -24,10 +24,10 @@ const MaxRecordsRead = law.MaxValuesAtName
 
 var ErrTooManyRecords = errors.New("more Records than are read at once")
 
-// RecordsAt returns a namespace's Records at the given names of the zone at, whose name is apex. Records that leave the
+// RecordsAt returns a namespace's Records at the given names of a zone with the DNS name apex. Records that leave the
 // zone meanwhile are omitted. The reads are charged to the namespace. With more than MaxRecordsRead Records, the error
 // is ErrTooManyRecords.
-func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
+func (l *Ledger) RecordsAt(ctx context.Context, zone v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 	map[name.Name][]*v1alpha1.Record, error) {
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
 
@@ -35,7 +35,7 @@ func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex n
 	var members, objects []clientv3.Op
 	for _, fqdn := range names {
 		if owner, inside := fqdn.Rel(apex); inside {
-			prefix := l.mem.Layout.Key(law.MemberKey(string(at.UID), owner, namespace, ""))
+			prefix := l.mem.Layout.Key(law.MemberKey(string(zone.UID), owner, namespace, ""))
 			members = append(members, clientv3.OpGet(prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(),
 				clientv3.WithLimit(MaxRecordsRead+1)))
 		}
@@ -46,7 +46,7 @@ func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex n
 		objects = append(objects, clientv3.OpGet(l.mem.Layout.Record(namespace, object)))
 		return err
 	}); err != nil {
-		return nil, fmt.Errorf("members of zone %s/%s: %w", at.Namespace, at.Name, err)
+		return nil, fmt.Errorf("members of zone %s/%s: %w", zone.Namespace, zone.Name, err)
 	}
 
 	if len(objects) > MaxRecordsRead {
@@ -58,7 +58,7 @@ func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex n
 		if err := l.mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, r); err != nil {
 			return err
 		}
-		if fqdn, err := name.Parse(r.Status.FQDN); err == nil && r.Status.ZoneRef != nil && r.Status.ZoneRef.UID == at.UID {
+		if fqdn, err := name.Parse(r.Status.FQDN); err == nil && r.Status.ZoneRef != nil && r.Status.ZoneRef.UID == zone.UID {
 			found[fqdn] = append(found[fqdn], r)
 		}
 		return nil
@@ -87,20 +87,21 @@ func (l *Ledger) readAll(ctx context.Context, reads []clientv3.Op, take func(*mv
 	return nil
 }
 
-// ReadApex returns the RRsets made from a zone's spec.nameServers, and the values of the apex NS Records, nil if the
-// zone is gone. The read is charged to the namespace.
-func (l *Ledger) ReadApex(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error) {
-	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: at.Name, Key: l.mem.Layout.Zone(at.Namespace, at.Name)},
+// ReadApex returns the RRsets made from a zone's spec.nameServers, and the values of the apex NS Records. Both are nil
+// if the zone is gone. The read is charged to the namespace.
+func (l *Ledger) ReadApex(ctx context.Context, zone v1alpha1.AdoptingZone, namespace string) (nsSets []content.RRset, ns []string,
+	err error) {
+	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: zone.Name, Key: l.mem.Layout.Zone(zone.Namespace, zone.Name)},
 		Decide: func(seen *law.Facts) law.Outcome {
 			return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
-				made, ns = nil, nil
-				z := law.Get[law.Zone](r, law.ZoneKey(at.Namespace, at.Name))
-				if z != nil && z.UID == string(at.UID) && !z.Pending {
-					made, ns = z.NSSets, r.HoldingOf(z).ApexNS
+				nsSets, ns = nil, nil // the law may decide again
+				z := law.Get[law.Zone](r, law.ZoneKey(zone.Namespace, zone.Name))
+				if z != nil && z.UID == string(zone.UID) && !z.Pending {
+					nsSets, ns = z.NSSets, r.HoldingOf(z).ApexNS
 				}
 				return &law.Plan{}, nil
 			})
 		}}
 	_, err = l.previewPaid(ctx, namespace, w)
-	return made, ns, err
+	return nsSets, ns, err
 }

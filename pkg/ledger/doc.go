@@ -8,8 +8,8 @@
 //
 // # Packages
 //
-// This package opens and migrates the store, commits the writes of Kubernetes' storage, and performs dry runs. Follow
-// and FollowSizes report changes to views and budgets. Each package uses only packages listed above it:
+// This package opens and migrates the store, commits the writes of Kubernetes' storage, and performs dry runs. Each
+// package uses only packages listed above it:
 //
 //	layout    keys and the encoding of values
 //	etcd      operations, ranges and watches of any key
@@ -27,15 +27,7 @@
 // Kubernetes' storage passes an encoded object to this package (record.go), and the write waits in its zone's queue
 // (commit/queue.go). Package law decides it on facts from the cache or etcd, each with a compare (facts/session.go).
 // One transaction tests the compares and puts objects, internal keys and outbox items (commit/transaction.go). If a
-// compare fails, the write is decided again. If etcd does not answer, the cache drops the facts, and the caller gets
-// the error. Any server may do the pending work (outbox/run.go).
-//
-// # Keys
-//
-// Package layout lists the keys. Transactions compare objects, names/, serials/, debts/, withdrawn/, outbox/ and config
-// by their own revisions, and orphans/ as a range. The keys of a zone under owners/, members/, counts/, rules/ and
-// cuts/ change only together with the Zone object, whose revision proves them. No decision reads the journal or the
-// history.
+// compare fails, the write is decided again. Any server may do the pending work (outbox/run.go).
 //
 // # Locks
 //
@@ -53,6 +45,6 @@
 //
 // # Reading order
 //
-// Read first: open.go, then record.go, zone.go and delegation.go, then write.go and storage.go; of the packages commit
-// and facts, then outbox.
+// Read first: open.go, then record.go, zone.go and delegation.go, then write.go and storage.go. Of the packages, read
+// commit, facts and outbox first.
 package ledger

@@ -16,8 +16,8 @@ import (
 
 // EarlyRecord checks, before a Record is written, whether a rule of a zone allows the write, so that admission can
 // refuse early and log the rule for audits. The result is the rule, for example `zone example.org., pattern "*.dev"`,
-// or a Forbidden error. If memory lacks values, or a refusal has another reason, rule is empty and err is nil. before
-// is nil for a creation.
+// or a Forbidden error. If memory lacks values, or a refusal has another reason, the rule is empty and the error nil.
+// For a creation, before is nil.
 func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error) {
 	if lawform.SameContent(before, after) { // needs no decision
 		return "", nil

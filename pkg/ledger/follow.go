@@ -66,7 +66,7 @@ func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
 		rev, err := l.readBase(ctx, sink)
 		if err != nil {
-			if ctx.Err() != nil { // the end, not an error
+			if ctx.Err() != nil { // no error
 				return nil
 			}
 			klog.FromContext(ctx).Error(err, "reading the zones failed; trying again")

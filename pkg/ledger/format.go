@@ -88,5 +88,4 @@ type endsError struct{ *apierrors.StatusError }
 
 func (endsError) Unwrap() error { return ErrFormat }
 
-// ErrFormat means that another version has written the store, and this program must not read it.
 var ErrFormat = errors.New("this kubizone does not read the format of the store")

@@ -68,30 +68,30 @@ func (l *Ledger) beginHistory(ctx context.Context, commit func([]clientv3.Op) er
 	return commit(ops)
 }
 
-// RemovedHistory returns a page of the changes, and the header, of the last Zone with an object name removed since
-// ask.NotBefore, or nil.
+// RemovedHistory returns a page of the changes, and the header, of the last removed Zone with an object name. Both are
+// nil without a removal since ask.NotBefore.
 func (l *Ledger) RemovedHistory(ctx context.Context, namespace, name string, ask history.Ask) (*history.Answer, *history.Header, error) {
-	of, gone, err := l.archive.FindRemoved(ctx, namespace, name)
-	return l.historyOf(ctx, of, gone, err, ask)
+	header, gone, err := l.archive.FindRemoved(ctx, namespace, name)
+	return l.historyOf(ctx, header, gone, err, ask)
 }
 
 // RemovedHistoryOf is like RemovedHistory, for a DNS name. An empty namespace means all.
 func (l *Ledger) RemovedHistoryOf(ctx context.Context, namespace, fqdn string, ask history.Ask) (*history.Answer, *history.Header, error) {
-	of, gone, err := l.archive.FindRemovedFQDN(ctx, namespace, fqdn)
-	return l.historyOf(ctx, of, gone, err, ask)
+	header, gone, err := l.archive.FindRemovedFQDN(ctx, namespace, fqdn)
+	return l.historyOf(ctx, header, gone, err, ask)
 }
 
-func (l *Ledger) historyOf(ctx context.Context, of *history.Header, gone int64, err error, ask history.Ask) (*history.Answer,
+func (l *Ledger) historyOf(ctx context.Context, header *history.Header, gone int64, err error, ask history.Ask) (*history.Answer,
 	*history.Header, error) {
-	if err != nil || of == nil || gone < ask.NotBefore {
+	if err != nil || header == nil || gone < ask.NotBefore {
 		return nil, nil, err
 	}
-	oldest := max(l.mem.Now().Unix()-of.Retention, ask.NotBefore)
-	a, err := l.archive.OfZone(ctx, *of, false, within(ask, func(*history.Item) int64 { return oldest }))
+	oldest := max(l.mem.Now().Unix()-header.Retention, ask.NotBefore)
+	a, err := l.archive.OfZone(ctx, *header, false, within(ask, func(*history.Item) int64 { return oldest }))
 	if a != nil {
 		a.Whole = max(a.Whole, oldest)
 	}
-	return a, of, err
+	return a, header, err
 }
 
 func within(ask history.Ask, oldest func(*history.Item) int64) history.Ask {
@@ -101,7 +101,7 @@ func within(ask history.Ask, oldest func(*history.Item) int64) history.Ask {
 }
 
 // RecordHistory returns a page of the zone changes by a namespace's Records, newest first, within each zone's
-// historyRetention. None is missing since Answer.Whole.
+// historyRetention. No change since Answer.Whole is missing.
 func (l *Ledger) RecordHistory(ctx context.Context, selector history.StepSelector, ask history.Ask) (*history.Answer, error) {
 	began, err := l.archive.Began(ctx)
 	if err != nil {

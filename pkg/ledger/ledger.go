@@ -64,7 +64,7 @@ type Config struct {
 	HistoryRetention *time.Duration
 	// OnCommit is called with the steps of this server's commits, and the former Records by step number and UID.
 	OnCommit func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
-	// OnRemoval is called when this server removes a zone. last is the number of the zone's last step.
+	// OnRemoval is called when this server removes a zone, with the number of the zone's last step.
 	OnRemoval func(uid string, last uint64, x *content.Removal)
 	// Quota returns etcd's size limit in octets, or 0 if unknown.
 	Quota  func() int64
@@ -121,8 +121,8 @@ func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n 
 	return l.jr.Steps(ctx, zone, since, n)
 }
 
-// AllSteps returns a zone's steps up to n, and the content state before them. They begin at the zone's creation or the
-// oldest serial with a known content state. Without steps the error is ErrTrimmed.
+// AllSteps returns a zone's steps up to number n, from the oldest known content state on, and this state. Without steps
+// the error is ErrTrimmed.
 func (l *Ledger) AllSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return l.jr.StepsFrom(ctx, zone, 0, n, true, 0)
 }

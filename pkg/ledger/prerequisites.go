@@ -16,33 +16,33 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// FindZone returns the zone with a name in a view, verified in etcd. ok is false if no zone has the name. The read is
+// FindZone returns the zone with a DNS name in a view, verified in etcd, or false if no zone has the name. The read is
 // charged to the namespace.
-func (l *Ledger) FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool, err error) {
+func (l *Ledger) FindZone(ctx context.Context, namespace, view string, apex name.Name) (zone v1alpha1.AdoptingZone, ok bool, err error) {
 	w := &commit.Write{Object: commit.Object{Resource: "zones"}, Decide: func(seen *law.Facts) law.Outcome {
 		return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 			h := law.Get[law.Holding](r, law.HoldingKey(view, apex))
 			if ok = h != nil; ok {
-				at = v1alpha1.AdoptingZone{Namespace: h.Namespace, Name: h.Name, UID: types.UID(h.UID)}
+				zone = v1alpha1.AdoptingZone{Namespace: h.Namespace, Name: h.Name, UID: types.UID(h.UID)}
 			}
 			return &law.Plan{}, nil
 		})
 	}}
 	_, err = l.previewPaid(ctx, namespace, w)
-	return at, ok, err
+	return zone, ok, err
 }
 
-// JudgePrerequisites returns an error if prerequisites fail in a zone at a single revision, with the same result as in
-// a change set of the namespace. A zone without rules for the namespace counts as absent.
-func (l *Ledger) JudgePrerequisites(ctx context.Context, at v1alpha1.AdoptingZone, namespace string,
+// JudgePrerequisites returns an error if prerequisites fail in a zone at a single revision. A change set of the
+// namespace would get the same result. A zone without rules for the namespace counts as absent.
+func (l *Ledger) JudgePrerequisites(ctx context.Context, zone v1alpha1.AdoptingZone, namespace string,
 	prerequisites []v1alpha1.ChangeSetPrerequisite) error {
 	requires, err := objects.ReadPrerequisites(prerequisites)
 	if err != nil {
 		return err
 	}
-	in := law.Ref{Namespace: at.Namespace, Name: at.Name, UID: string(at.UID)}
-	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: at.Name, Key: l.mem.Layout.Zone(at.Namespace, at.Name)},
-		Decide: func(seen *law.Facts) law.Outcome { return records.DecideRequirements(seen, in, namespace, requires) }}
+	ref := law.Ref{Namespace: zone.Namespace, Name: zone.Name, UID: string(zone.UID)}
+	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: zone.Name, Key: l.mem.Layout.Zone(zone.Namespace, zone.Name)},
+		Decide: func(seen *law.Facts) law.Outcome { return records.DecideRequirements(seen, ref, namespace, requires) }}
 	out, err := l.previewPaid(ctx, namespace, w)
 	if err != nil {
 		return err

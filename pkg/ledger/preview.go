@@ -21,7 +21,7 @@ import (
 )
 
 // PreviewRecord is the dry run of a Record's write: it sets after.Status and returns the write's error, but commits
-// nothing. before is nil for a creation, after for a deletion. Earlier writes of the change set count.
+// nothing. The argument before is nil for a creation, after for a deletion. In a change set, earlier writes count.
 func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Record) error {
 	if set, index := setOf(ctx); set != nil {
 		return l.previewInSet(ctx, set, index, before, after)

@@ -39,7 +39,7 @@ type recordWrite struct {
 	l *Ledger
 }
 
-// GuaranteedUpdate adds an update to the change set of ctx, if any, even if nothing changes.
+// GuaranteedUpdate updates a Record. If ctx belongs to a change set, the update joins the set, even if nothing changes.
 func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
 	set, index := setOf(ctx)
@@ -61,7 +61,7 @@ func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destin
 		if out, err := w.compareOnly(ctx, set, index); err != nil || out.OK {
 			return err
 		}
-		cached = nil
+		cached = nil // read the object again
 	}
 }
 

@@ -50,7 +50,7 @@ type setItem struct {
 
 func (l *Ledger) NewSet(n int) *Set { return &Set{l: l, items: make([]setItem, n)} }
 
-// Require sets the prerequisites on the zone. Require takes no lock, so call it before any write arrives.
+// Require sets prerequisites on the zone. Call Require before any write arrives, because it takes no lock.
 func (s *Set) Require(prerequisites []v1alpha1.ChangeSetPrerequisite) (err error) {
 	s.requires, err = objects.ReadPrerequisites(prerequisites)
 	return err
@@ -63,7 +63,6 @@ type setPlace struct {
 	index int
 }
 
-// Context returns the context for item i, a write or its preview.
 func (s *Set) Context(ctx context.Context, i int) context.Context {
 	return context.WithValue(ctx, setKey{}, setPlace{s, i})
 }
@@ -74,7 +73,7 @@ func setOf(ctx context.Context) (*Set, int) {
 }
 
 // GrowthInSet notes the octets by which the write of ctx enlarges its object, and returns the sum of the change set,
-// for the budget. Without a set, the result is octets.
+// for the budget. Outside a change set, it returns the octets of the write.
 func GrowthInSet(ctx context.Context, octets int64) int64 {
 	s, i := setOf(ctx)
 	if s == nil {
@@ -109,8 +108,8 @@ func (e *setEndedError) Status() metav1.Status {
 
 var errOthersRefused = errors.New("other items of it were refused")
 
-// EndRequest notes the end of item i's request, refused or not, and decides the set if all other writes have arrived or
-// ended.
+// EndRequest notes that the request of item i has ended, perhaps refused. It decides the set if all other writes have
+// arrived or ended.
 func (s *Set) EndRequest(i int, refused bool) {
 	s.mu.Lock()
 	s.items[i].ended = true
@@ -158,14 +157,14 @@ func (s *Set) NothingWritten() bool {
 	return !s.deciding && !s.sent
 }
 
-// CommittedZone returns the zone and its serial after the commit, nil before.
 func (s *Set) CommittedZone() (*v1alpha1.AdoptingZone, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.zone, s.serial
 }
 
-// Abandon ends the set: all waiting and later writes return cause, wrapped. A decision in progress continues.
+// Abandon ends the set: all waiting and later writes return an error that wraps cause. A decision in progress
+// continues.
 func (s *Set) Abandon(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -44,7 +44,7 @@ func (l *Ledger) storedOctets(ctx context.Context, key string, data []byte, mod 
 	return l.mem.Layout.StoredOctets(key, len(data), values)
 }
 
-// sizedResources lists the counted resources in key order.
+// sizedResources is in key order.
 var sizedResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone",
 	"delegations", "records", "updatekeys", "zones"}
 

@@ -35,9 +35,9 @@ const (
 	leaseSeconds = 5
 )
 
-// RunElected waits until this server is elected among the servers of the store, calls run, and returns when run does.
-// If the server's lease in etcd ends, RunElected cancels run's context and returns an error. Two servers may run for a
-// moment.
+// RunElected waits until this server is elected among the servers of the store, and calls run. It returns when run
+// returns. If the server's lease in etcd ends, RunElected cancels the context of run and returns an error. For a
+// moment, two servers may be elected.
 func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) error {
 	// The session outlives ctx by up to resignTimeout to revoke the lease, so another server is elected at once.
 	beyond, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -76,10 +76,11 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 
 var errLeaseEnded = errors.New("the lease in etcd has ended")
 
-// Members returns about most Records of the zone with the given UID, ordered by owner, and the next cursor. The cursor
-// is "" for the first page and at the end.
-func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error) {
-	next, err = etcd.Scan(ctx, l.mem.Client, l.mem.Layout.Room("members")+zone+"/", from, most, func(kv *mvccpb.KeyValue) error {
+// Members returns a page of a zone's Records, about as many as the limit, ordered by owner, and the next cursor. The
+// cursor is "" for the first page and at the end.
+func (l *Ledger) Members(ctx context.Context, zoneUID, cursor string, limit int) (members []law.Ref, next string, err error) {
+	prefix := l.mem.Layout.Room("members") + zoneUID + "/"
+	next, err = etcd.Scan(ctx, l.mem.Client, prefix, cursor, limit, func(kv *mvccpb.KeyValue) error {
 		_, _, namespace, object, err := l.mem.Layout.ParseMember(string(kv.Key))
 		members = append(members, law.Ref{Namespace: namespace, Name: object})
 		return err
@@ -87,9 +88,8 @@ func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (memb
 	return members, next, err
 }
 
-// MembersAt returns the Records at an owner name of the zone with the given UID.
-func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (members []law.Ref, err error) {
-	prefix := strings.TrimSuffix(l.mem.Layout.Key(law.MemberKey(zone, owner, "", "")), "/")
+func (l *Ledger) MembersAt(ctx context.Context, zoneUID string, owner name.Rel) (members []law.Ref, err error) {
+	prefix := strings.TrimSuffix(l.mem.Layout.Key(law.MemberKey(zoneUID, owner, "", "")), "/")
 	_, err = etcd.Scan(ctx, l.mem.Client, prefix, "", 0, func(kv *mvccpb.KeyValue) error {
 		_, _, namespace, object, err := l.mem.Layout.ParseMember(string(kv.Key))
 		members = append(members, law.Ref{Namespace: namespace, Name: object})
@@ -98,13 +98,14 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 	return members, err
 }
 
-// ChangeRecords calls change for each named Record of a namespace, and writes those for which it returns true, unless
-// written meanwhile. The namespace is charged. After an error, changed may be too low.
-func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
+// ChangeRecords calls edit for each named Record of a namespace, and writes the Record if edit returns true, unless
+// others have written it meanwhile. The namespace is charged. After an error, the number of changed Records may be too
+// low.
+func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, edit func(*v1alpha1.Record) bool) (changed int,
 	err error) {
 	return l.changeStatuses(ctx, statuses{codec: l.mem.Records, key: l.mem.Layout.Record,
 		newObject: func() runtime.Object { return &v1alpha1.Record{} },
-		change:    func(o runtime.Object) bool { return change(o.(*v1alpha1.Record)) }}, namespace, names)
+		change:    func(o runtime.Object) bool { return edit(o.(*v1alpha1.Record)) }}, namespace, names)
 }
 
 func (l *Ledger) ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error) {

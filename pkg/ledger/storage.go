@@ -17,7 +17,7 @@ import (
 )
 
 // StorageClient returns an etcd client for Kubernetes' storage (etcd3), whose hook lets the ledger commit the writes of
-// decorated storages. versions, unless nil, replaces etcd's revisions.
+// decorated storages. If versions is not nil, versions replace etcd's revisions.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {
 		// etcd3.New would ask endpoints for progress notices, and a versioned client has none.

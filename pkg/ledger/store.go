@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// CheckFormat returns ErrFormat if this program must not read the store.
 func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) error {
 	_, _, err := newStore(client, prefix, nil, migrations).readConfig(ctx)
 	return err
@@ -190,7 +189,7 @@ func (l *Ledger) FollowFormat(ctx context.Context) error {
 		// Watch before reading, so that no change is missed.
 		following, cancel := context.WithCancel(ctx)
 		changes := l.mem.Client.Watch(following, l.mem.Layout.Config())
-		for again := true; again; {
+		for watching := true; watching; {
 			_, config, err := s.readConfig(ctx)
 			if err == nil && l.startedUnencrypted && len(config.Key) > 0 {
 				err = formatError("another server has begun to encrypt the store, and this server cannot read its values: restart it " +
@@ -207,7 +206,7 @@ func (l *Ledger) FollowFormat(ctx context.Context) error {
 			}
 
 			r, open := <-changes
-			again = open && r.Err() == nil
+			watching = open && r.Err() == nil
 		}
 
 		cancel()

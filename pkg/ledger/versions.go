@@ -10,7 +10,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// Versions returns the mapping between etcd's revisions and the resourceVersions of objects under a prefix.
 func Versions(prefix string) *subrev.Mapping {
 	var resources []string
 	for _, r := range layout.Resources {

@@ -39,7 +39,7 @@ type ruleChange struct {
 	namespaces []string   // may lose rights anywhere in the zone; nil means all
 	names      []name.Rel // at and below these, other namespaces may lose rights
 	fqdn       name.Name  // of the zone
-	// lossesOf returns the test for a namespace's losses. delegated holds the namespace's rules from Delegations.
+	// lossesOf returns the test for a namespace's losses, given the namespace's rules in Delegations.
 	lossesOf func(namespace string, delegated []law.DelegatedRule) (judge lossTest)
 	children children                                      // before the write
 	rev      int64                                         // of the write, 0 for the newest
@@ -227,10 +227,9 @@ func (l *Ledger) namespacesAt(ctx context.Context, c ruleChange) (out []string, 
 	return out, nil
 }
 
-// FirstMember returns the name and UID of a namespace's first Record at an owner name of the zone with the given UID,
-// or "".
-func (l *Ledger) FirstMember(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error) {
-	prefix := l.mem.Layout.Key(law.MemberKey(zone, owner, namespace, ""))
+// FirstMember returns the name and UID of a namespace's first Record at an owner name in a zone, or empty strings.
+func (l *Ledger) FirstMember(ctx context.Context, zoneUID string, owner name.Rel, namespace string) (object, uid string, err error) {
+	prefix := l.mem.Layout.Key(law.MemberKey(zoneUID, owner, namespace, ""))
 	r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1))
 	if err != nil || len(r.Kvs) == 0 {
 		return "", "", err
@@ -242,11 +241,11 @@ func (l *Ledger) FirstMember(ctx context.Context, zone string, owner name.Rel, n
 	return strings.TrimPrefix(string(r.Kvs[0].Key), prefix), m.UID, nil
 }
 
-func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, at int64, looked *int, do func(*v1alpha1.Record)) error {
+func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, rev int64, looked *int, visit func(*v1alpha1.Record)) error {
 	key := l.mem.Layout.Record(namespace, "")
 	end := clientv3.GetPrefixRangeEnd(key)
 	for *looked < maxExamined {
-		r, err := l.mem.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(500), clientv3.WithRev(at))
+		r, err := l.mem.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(500), clientv3.WithRev(rev))
 		if err != nil {
 			return err
 		}
@@ -255,7 +254,7 @@ func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, at int64, l
 			*looked++
 			o := &v1alpha1.Record{}
 			if err := l.mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, o); err == nil {
-				do(o)
+				visit(o)
 			}
 			key = string(kv.Key) + "\x00"
 		}
@@ -268,9 +267,9 @@ func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, at int64, l
 	return nil
 }
 
-func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64) ([]law.DelegatedRule, error) {
+func (l *Ledger) readRules(ctx context.Context, zone, namespace string, rev int64) ([]law.DelegatedRule, error) {
 	key := l.mem.Layout.Key(law.RulesKey(zone, namespace))
-	r, err := l.mem.Client.Get(ctx, key, clientv3.WithRev(at))
+	r, err := l.mem.Client.Get(ctx, key, clientv3.WithRev(rev))
 	if err != nil || len(r.Kvs) == 0 {
 		return nil, err
 	}
@@ -281,15 +280,15 @@ func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64
 	return rules.List, nil
 }
 
-func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, existing children, at int64) {
+func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, existing children, rev int64) {
 	if plan.Zone == nil || plan.Zone.Removed || plan.Zone.Zone.Pending {
 		return
 	}
 	after := plan.Zone.Zone
 	if before == nil || before.Pending {
-		l.warnOfUnlisted(ctx, after, at)
+		l.warnOfUnlisted(ctx, after, rev)
 		if above := plan.Zone.Holding.Parent; above != nil && plan.Zone.TakesOver {
-			l.warnOfLosses(ctx, l.takeoverOf(above.UID, after, at))
+			l.warnOfLosses(ctx, l.takeoverOf(above.UID, after, rev))
 		}
 		return
 	}
@@ -301,22 +300,22 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 	if changed {
 		warnOfElsewhere(ctx, after, before.Rules, after.Rules, existing)
 		l.warnOfLosses(ctx, ruleChange{zone: after.UID, namespaces: namespaces, names: law.ChangedNames(before, after), fqdn: after.FQDN(),
-			children: existing, rev: at, describe: l.describeWithdrawal(after),
+			children: existing, rev: rev, describe: l.describeWithdrawal(after),
 			lossesOf: func(namespace string, delegated []law.DelegatedRule) lossTest {
 				return lossByRules(before.WithDelegated(delegated), after.WithDelegated(delegated), namespace)
 			}})
 	}
 
-	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, existing, at)
+	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, existing, rev)
 }
 
-// warnOfUnlisted warns a zone's creator about established zones below that the new zone's rules do not list. To name
-// them reveals nothing to tenants, since no tenant may establish a zone above another's.
-func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
+// warnOfUnlisted warns the creator of a zone about established zones below that the new zone's rules do not list. The
+// warning reveals nothing to tenants, since no tenant may establish a zone above another tenant's.
+func (l *Ledger) warnOfUnlisted(ctx context.Context, newZone *law.Zone, rev int64) {
 	within, cancel := context.WithTimeout(ctx, l.bounds.warnTimeout)
 	defer cancel()
-	key := law.ZonesBelowKey(made.View, made.FQDN())
-	r, err := l.mem.Client.Get(within, l.mem.Layout.Key(key), clientv3.WithPrefix(), clientv3.WithLimit(maxExamined), clientv3.WithRev(at))
+	key := law.ZonesBelowKey(newZone.View, newZone.FQDN())
+	r, err := l.mem.Client.Get(within, l.mem.Layout.Key(key), clientv3.WithPrefix(), clientv3.WithLimit(maxExamined), clientv3.WithRev(rev))
 	if err != nil {
 		return
 	}
@@ -328,10 +327,10 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	found := &losses{namespaces: map[string]bool{}, more: r.More}
 	var last, first name.Name
 	for _, z := range below.(*law.ZonesBelow).Zones {
-		if z.FQDN == made.FQDN() || !last.IsZero() && last.Encloses(z.FQDN) {
+		if z.FQDN == newZone.FQDN() || !last.IsZero() && last.Encloses(z.FQDN) {
 			continue // another zone is between
 		}
-		if last = z.FQDN; z.Established && !made.RuleSet().DelegatesZone(z.FQDN, z.Namespace) {
+		if last = z.FQDN; z.Established && !newZone.RuleSet().DelegatesZone(z.FQDN, z.Namespace) {
 			if found.zones++; first.IsZero() {
 				first = z.FQDN
 			}
@@ -342,39 +341,39 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	if found.zones == 0 {
 		return
 	}
-	label, _ := first.Rel(made.FQDN())
+	label, _ := first.Rel(newZone.FQDN())
 	commit.Warn(ctx, law.Warning{Rule: "S3.4", Text: fmt.Sprintf("the rules of the new zone %s do not list %s below it; they are served "+
-		"as before, and not Ready (NotDelegated) until a rule lists them, as by zones: [%q]", made.FQDN(), found, label)})
+		"as before, and not Ready (NotDelegated) until a rule lists them, as by zones: [%q]", newZone.FQDN(), found, label)})
 }
 
-func (l *Ledger) takeoverOf(above string, made *law.Zone, at int64) ruleChange {
+func (l *Ledger) takeoverOf(above string, newZone *law.Zone, rev int64) ruleChange {
 	within := l.mem.Holdings(func(h *law.Holding) bool {
-		return h.Parent != nil && (h.Parent.UID == above || h.Parent.UID == made.UID) && !h.Established && h.UID != made.UID
+		return h.Parent != nil && (h.Parent.UID == above || h.Parent.UID == newZone.UID) && !h.Established && h.UID != newZone.UID
 	})
-	return ruleChange{zone: above, children: within, rev: at,
+	return ruleChange{zone: above, children: within, rev: rev,
 		lossesOf: func(namespace string, _ []law.DelegatedRule) lossTest {
-			has := made.RuleSet()
+			has := newZone.RuleSet()
 			return lossTest{
 				record: func(_ *v1alpha1.Record, n name.Name, t rdata.Type) bool {
-					return made.FQDN().Encloses(n) && (n != made.FQDN() || t != rdata.DS) && !has.AllowsRecord(n, t, namespace)
+					return newZone.FQDN().Encloses(n) && (n != newZone.FQDN() || t != rdata.DS) && !has.AllowsRecord(n, t, namespace)
 				},
 				zone: func(n name.Name, _ *law.Holding) bool {
-					return made.FQDN().Encloses(n) && !has.DelegatesZone(n, namespace)
+					return newZone.FQDN().Encloses(n) && !has.DelegatesZone(n, namespace)
 				},
 			}
 		},
 		describe: func(what string, _ []string) string {
 			return fmt.Sprintf("the rules of the new zone %s do not allow %s at and below its name; Records are released at once, and "+
-				"zones end after its withdrawalGracePeriod", made.FQDN(), what)
+				"zones end after its withdrawalGracePeriod", newZone.FQDN(), what)
 		}}
 }
 
-func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, after []string, existing children, at int64) {
+func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, after []string, existing children, rev int64) {
 	added := slices.DeleteFunc(slices.Clone(after), func(ns string) bool { return slices.Contains(before, ns) })
 	if len(added) == 0 {
 		return
 	}
-	l.warnOfLosses(ctx, ruleChange{zone: zone, namespaces: added, children: existing, rev: at,
+	l.warnOfLosses(ctx, ruleChange{zone: zone, namespaces: added, children: existing, rev: rev,
 		lossesOf: func(string, []law.DelegatedRule) lossTest {
 			return lossTest{
 				record: func(r *v1alpha1.Record, _ name.Name, _ rdata.Type) bool { return r.Status.EndsAt != nil },
@@ -398,7 +397,7 @@ func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.
 	}
 }
 
-func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInput, plan *law.Plan, existing children, at int64) {
+func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInput, plan *law.Plan, existing children, rev int64) {
 	if z := plan.Zone; z != nil && ask.After != nil {
 		var had []rules.Rule
 		if ask.Before != nil {
@@ -413,7 +412,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 		return
 	}
 	if ask.Before != nil && ask.After != nil {
-		l.warnOfReleases(ctx, ask.InZone, ask.Namespace+"/"+ask.After.Zone, ask.Before.ReleaseNow, ask.After.ReleaseNow, existing, at)
+		l.warnOfReleases(ctx, ask.InZone, ask.Namespace+"/"+ask.After.Zone, ask.Before.ReleaseNow, ask.After.ReleaseNow, existing, rev)
 	}
 	if plan.Zone == nil {
 		return
@@ -441,7 +440,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 		namespaces = had.Rule.Namespaces
 	}
 	l.warnOfLosses(ctx, ruleChange{zone: zone.UID, namespaces: namespaces, names: law.ChangedNames(with(had, nil), with(ask.After, nil)),
-		fqdn: zone.FQDN(), children: existing, rev: at, describe: l.describeWithdrawal(zone),
+		fqdn: zone.FQDN(), children: existing, rev: rev, describe: l.describeWithdrawal(zone),
 		lossesOf: func(namespace string, delegated []law.DelegatedRule) lossTest {
 			return lossByRules(with(had, delegated), with(ask.After, delegated), namespace)
 		}})

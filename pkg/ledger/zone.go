@@ -19,9 +19,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Zones returns raw, decorated so that the ledger commits writes. raw must use a client from StorageClient.
-func (l *Ledger) Zones(raw storage.Interface) storage.Interface {
-	return &objectStorage[v1alpha1.Zone, *v1alpha1.Zone]{Interface: raw,
+// Zones decorates a storage of Zones, so that the ledger commits the writes. The storage must use a client from
+// StorageClient.
+func (l *Ledger) Zones(undecorated storage.Interface) storage.Interface {
+	return &objectStorage[v1alpha1.Zone, *v1alpha1.Zone]{Interface: undecorated,
 		newStoreWrite: func(w *objectWrite[v1alpha1.Zone, *v1alpha1.Zone]) storeWrite {
 			z := &zoneWrite{objectWrite: w, l: l}
 			w.copies, w.release = true, z.releaseLocks

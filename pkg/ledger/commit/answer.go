@@ -41,7 +41,6 @@ func (g *group) endTry(raced bool) {
 	g.admitted, g.overtaken = false, g.overtaken || raced
 }
 
-// versions has the versions (package subrev) of the batch's operations, in their order.
 func (b *batch) answerCommitted(rev int64, versions []int64, trip time.Duration) {
 	com := b.com
 	if len(b.members) > 1 {
@@ -79,7 +78,7 @@ func (b *batch) answerLocked(rev int64, versions []int64, trip time.Duration) {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	for _, h := range b.locks {
-		if time.Since(h.lastContention) < contention {
+		if time.Since(h.lastContention) < contentionPeriod {
 			h.yieldFor = min(time.Duration(yieldTrips+h.yieldRequests)*trip, maxYield)
 		} else {
 			h.yieldRequests = 0
@@ -168,9 +167,10 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 	}
 }
 
-// answerMoved handles a group whose facts contradict its objects. If an object has changed, the caller begins again.
-// Otherwise a change set is decided again, up to maxContradictions times, because its zone may have changed. After
-// that, and for a single write, the error reports damage.
+// answerMoved handles a group (a write or a change set) whose facts (stored values read by the decision) contradict its
+// objects. If an object has changed, the caller begins again. Otherwise answerMoved returns true for a change set, up
+// to maxContradictions times, and the set is decided again, because its zone may have changed. After that, and for a
+// single write, the error reports damage.
 func (b *batch) answerMoved(ctx context.Context, g *group) (again bool) {
 	if g.preview {
 		g.reply(Answer{Err: facts.ErrMoved})
@@ -206,27 +206,28 @@ func (m *member) compareStored(kv *mvccpb.KeyValue, rev int64) (moved bool) {
 	return m.moved
 }
 
-// resolveConflicts is told the compared keys at rev: first the zones, then the objects.
+// resolveConflicts follows a failed compare: it answers some groups, and returns the groups to decide again. The slice
+// stored has the compared keys at revision rev, first the zones, then the objects.
 func (b *batch) resolveConflicts(ctx context.Context, rev int64, stored []*mvccpb.KeyValue) (again []*group) {
 	com, explained := b.com, false
 	for i, kv := range stored[len(b.zones):] {
 		explained = b.members[i].compareStored(kv, rev) || explained
 	}
-	moved, strange, err := b.reloadMoved(ctx, rev, stored)
+	moved, unlocked, err := b.reloadMoved(ctx, rev, stored)
 	if err != nil {
 		replyAll(b.groups, Answer{Err: err})
 		return nil
 	}
-	if !explained && len(moved) == 0 {
+	if !explained && len(moved) == 0 { // only the cached zone names can be wrong
 		com.mem.MarkNamesStale(b.sessions...)
 	}
-	refreshed := map[*Item]error{nil: nil}
+	refreshed := map[*Item]error{nil: nil} // a client's write has no outbox item
 	for _, g := range b.groups {
 		item := g.firstWrite().OutboxItem
 		if _, known := refreshed[item]; !known {
 			refreshed[item] = item.Refresh(ctx, com.mem)
 		}
-		needs := b.locksFor(g, strange)
+		needs := b.locksFor(g, unlocked)
 		switch {
 		case refreshed[item] != nil:
 			g.reply(Answer{Err: refreshed[item]})
@@ -242,17 +243,17 @@ func (b *batch) resolveConflicts(ctx context.Context, rev int64, stored []*mvccp
 	return again
 }
 
-// locksFor returns the zones to lock for a group's next try: the zones locked now, and the strange zones (changed
-// without a lock) read by the group. A preview, and the first two tries of several groups, need none.
-func (b *batch) locksFor(g *group, strange []string) (needs []string) {
+// locksFor returns the keys of the zones to lock before a group's next try: the zones locked now, and the changed
+// zones that the group has read without a lock (unlocked). A preview needs no lock, nor do the first two tries of
+// several groups.
+func (b *batch) locksFor(g *group, unlocked []string) (needs []string) {
 	if len(b.groups) > 1 && b.retries <= 1 || g.preview {
 		return nil
 	}
 
-	for _, key := range strange {
-		if slices.ContainsFunc(g.members, func(m *member) bool {
-			return key != m.Key && m.session != nil && m.session.Zone(key) != nil
-		}) {
+	for _, key := range unlocked {
+		hasRead := func(m *member) bool { return m.session != nil && m.session.Zone(key) != nil }
+		if slices.ContainsFunc(g.members, func(m *member) bool { return key != m.Key && hasRead(m) }) {
 			needs = append(needs, key)
 		}
 	}
@@ -266,7 +267,7 @@ func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	return needs
 }
 
-func (b *batch) reloadMoved(ctx context.Context, rev int64, stored []*mvccpb.KeyValue) (moved, strange []string, err error) {
+func (b *batch) reloadMoved(ctx context.Context, rev int64, stored []*mvccpb.KeyValue) (moved, unlocked []string, err error) {
 	mem := b.com.mem
 	for i, z := range b.zones {
 		kv := stored[i]
@@ -283,7 +284,7 @@ func (b *batch) reloadMoved(ctx context.Context, rev int64, stored []*mvccpb.Key
 				mem.Spawn(func() { b.com.requestYield(q.Key) })
 			}
 		} else {
-			strange = append(strange, z.Key)
+			unlocked = append(unlocked, z.Key)
 		}
 		mem.Mu.Unlock()
 		for _, h := range heads {
@@ -292,7 +293,7 @@ func (b *batch) reloadMoved(ctx context.Context, rev int64, stored []*mvccpb.Key
 			}
 		}
 	}
-	return moved, strange, nil
+	return moved, unlocked, nil
 }
 
 func (b *batch) shrinkNext(err error) (again []*group) {
@@ -320,8 +321,8 @@ func (b *batch) shrinkNext(err error) (again []*group) {
 }
 
 // answerPanic answers groups after a panic, and returns the groups to decide again. If the transaction was sent, each
-// unanswered group of the batch gets the error, otherwise only the group under decision. If that is unknown, each is
-// decided again, alone.
+// unanswered group of the batch gets the error. Otherwise only the guilty group, whose decision panicked, gets the
+// error. If the guilty group is unknown, each group is decided again in a batch of its own.
 func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 	guilty := b.deciding
 	if b.sent {
@@ -344,7 +345,7 @@ func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 	if b.sent || len(others) == 0 {
 		return others
 	}
-	if guilty == nil && (len(others) == 1 || others[0].alone) {
+	if guilty == nil && (len(others) == 1 || others[0].alone) { // the batch had no other group
 		guilty = others[0]
 	}
 

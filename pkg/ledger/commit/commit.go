@@ -23,8 +23,8 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	return a.Out, a.apiError(w.String())
 }
 
-// Run commits the change set. err concerns all writes, SetWrite.Refusal a single one. If moved is true, writes of
-// changed objects must begin again, in a new set.
+// Run commits the change set. The error concerns all writes; SetWrite.Refusal has the refusal of a single write. If Run
+// returns true, objects have changed since their callers read them: their writes must begin again, in a new set.
 func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	a, g := t.Committer.commitGroup(etcd.PaidBy(ctx, etcd.Payer{Namespace: t.Writes[0].Namespace(), Weight: 1}), t.newGroup())
 	if t.Sent = a.sent || a.Out.OK; a.Err != nil { // set before readOutcome may panic
@@ -35,7 +35,7 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 
 // commitGroup submits a group (a write or a change set) to its zone's queue, again and again until the answer is final.
 // If background work at the zone (a cascade) delays the group, the group waits outside the queue, because the cascade
-// needs the queue. last is the copy of the group in the last try, as each try has its own.
+// needs the queue. Each try has its own copy of the group, and commitGroup returns the last copy.
 func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last *group) {
 	ctx, span := traces.Start(ctx, "Commit")
 	defer func() { traces.End(span, a.Err != nil, "refused or failed") }() // also after a panic
@@ -62,7 +62,7 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last
 		switch locks = a.Locks; {
 		case a.Err != nil:
 			return a, g
-		case len(locks) > 0:
+		case len(locks) > 0: // the next try takes them
 		case a.Later != nil:
 			com.releaseAll(w)
 			etcd.Pause(ctx, laterPause)
@@ -80,10 +80,11 @@ const (
 	maxPostponed = time.Second
 )
 
-// submit commits groups through the zone's queue, or at once if the caller has locks or zone is "".
-func (com *Committer) submit(ctx context.Context, locks []*queue, zone string, groups ...*group) []Answer {
-	if len(locks) == 0 && zone != "" {
-		return com.queueGroups(ctx, zone, groups...)
+// submit commits groups through the queue of the zone with the key zoneKey. If the caller holds locks, or zoneKey is
+// empty, submit commits them at once.
+func (com *Committer) submit(ctx context.Context, locks []*queue, zoneKey string, groups ...*group) []Answer {
+	if len(locks) == 0 && zoneKey != "" {
+		return com.queueGroups(ctx, zoneKey, groups...)
 	}
 	com.commitAll(ctx, locks, slices.Clone(groups)) // commitGroups deletes from the slice
 	answers := make([]Answer, len(groups))
@@ -93,32 +94,32 @@ func (com *Committer) submit(ctx context.Context, locks []*queue, zone string, g
 	return answers
 }
 
-// SubmitInOrder commits writes in order, none after a failed or refused write, through the zone's queue unless zone is
-// "".
-func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*Write) []Answer {
-	groups, in := make([]*group, len(writes)), &order{}
+// SubmitInOrder commits writes one after the other, and none after a failed or refused write. The writes go through the
+// queue of the zone with the key zoneKey, unless the key is empty.
+func (com *Committer) SubmitInOrder(ctx context.Context, zoneKey string, writes []*Write) []Answer {
+	groups, shared := make([]*group, len(writes)), &order{}
 	for i, w := range writes {
 		groups[i] = newGroup(w)
-		groups[i].order = in
+		groups[i].order = shared
 	}
-	com.packStates(zone, groups...)
-	return com.submit(ctx, nil, zone, groups...)
+	com.packStates(zoneKey, groups...)
+	return com.submit(ctx, nil, zoneKey, groups...)
 }
 
-// Callers hold the locks.
+// The caller of commitAll holds the locks.
 func (com *Committer) commitAll(ctx context.Context, locks []*queue, groups []*group) {
-	at := attempt{locks: locks, bound: MaxBatchOctets}
+	try := attempt{locks: locks, bound: MaxBatchOctets}
 	for len(groups) > 0 {
-		at.head = headOf(locks, groups[0].firstWrite().LikelyZone)
-		b := &batch{com: com, attempt: at}
+		try.head = headOf(locks, groups[0].firstWrite().LikelyZone)
+		b := &batch{com: com, attempt: try}
 		again, rest := b.commitGroups(ctx, groups)
 		switch {
 		case len(again) == 0:
-			at.retries = 0
+			try.retries = 0
 		case b.raced:
-			at.retries++
+			try.retries++
 		}
-		at.bound = b.bound
+		try.bound = b.bound
 		for _, g := range again {
 			g.endTry(b.raced)
 		}
@@ -137,7 +138,6 @@ func headOf(locks []*queue, zone string) *queue {
 }
 
 func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest []*group) {
-
 	var fault error
 	all := slices.Clone(groups)
 	defer func() {
@@ -191,8 +191,8 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	return again, b.answerOvertaken(rest)
 }
 
-// WriteObjectOnly puts or, if data is nil, deletes an object that is still at the revision expected, 0 for absent.
-// Otherwise Outcome.OK is false. The zone does not change, so it needs no lock.
+// WriteObjectOnly puts an object, or deletes it if data is nil. If the object is no longer at the expected revision (0
+// for absent), nothing is written, and Outcome.OK is false. No zone changes, so no lock is needed.
 func (com *Committer) WriteObjectOnly(ctx context.Context, key string, expected int64, data []byte) (Outcome, error) {
 	op := clientv3.OpDelete(key)
 	if data != nil {
@@ -211,8 +211,8 @@ func (com *Committer) WriteObjectOnly(ctx context.Context, key string, expected 
 	return Outcome{OK: true, Rev: etcd.Versions(r.Responses)[0]}, nil
 }
 
-// Preview decides a write for a dry run: a transaction without puts proves that the stored values read (facts) are
-// current. The object, just read by the caller, is not compared.
+// Preview decides a write for a dry run. A transaction without puts proves that the facts (stored values) read by the
+// decision are current. The object is not compared, because the caller has just read it.
 func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error) {
 	g := newGroup(&Write{Object: w.Object, Decide: w.Decide})
 	g.preview, g.finalRefusal = true, true

@@ -1,23 +1,22 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package commit decides writes and commits them in etcd transactions. Writes wait in their zone's queue as groups: a
-// single write, or a change set, committed as a whole or not at all. A batch takes groups from the queue, and decides
-// each on the draft: the zone as earlier groups leave it. A transaction commits a batch, or batches of several zones.
+// Package commit decides writes and commits them in etcd transactions. A group is a single write, or a change set,
+// which commits as a whole or not at all. Groups wait in a queue for each zone. A batch takes groups from the queue,
+// and decides each on the draft, the zone as earlier groups leave it. A transaction commits a batch, or batches of
+// several zones.
 //
-// A transaction compares all facts of its decisions, also of refusals. If a compare fails, each write is decided again,
-// or begins again at its caller if its object has changed.
+// A transaction compares all facts (stored values) that its decisions have read, also for refusals. If a compare fails,
+// each write is decided again. If its object has changed, the write begins again at its caller.
 //
 // Guarantees:
 //
-//  1. I1 to I3 and I5 of package ledger.
+//  1. The invariants I1 to I3 and I5 of package ledger hold.
 //  2. A process has at most one batch of a zone in flight.
 //  3. If a request ends, its write is dropped, or the error reports that the write may be committed.
-//  4. A write's namespace is charged for its octets, and a share of the common keys (etcd.PaidBy).
+//  4. A namespace is charged for the octets of its writes, and for a share of the keys common to a batch (etcd.PaidBy).
 //  5. A panic fails only its write (Recover): locks are released, and other writes are decided again.
-//  6. Batches that share a transaction neither fail because of each other nor wait for each other's reads.
 //
 // Read first: commit.go, whose commitGroups names the steps, then queue.go, batch.go, together.go, transaction.go,
-// answer.go, draft.go, history.go, set.go, lock.go, errors.go, items.go, write.go and types.go. A file uses only files
-// after it, except that the queue calls commitAll, and batch in types.go has the writes.
+// answer.go, draft.go, history.go, set.go, lock.go, errors.go, items.go, write.go and types.go.
 package commit

@@ -130,7 +130,7 @@ func weigh(fact any) int {
 	return 2 * etcd.KeyOctets
 }
 
-// endSet returns the group's step. If the writes of a set cancel out, the content stays.
+// endSet returns the group's step (change of the zone's content), or nil if the writes of a set cancel out.
 func (b *batch) endSet(g *group, d *decisions, before *draft) (step *content.Step) {
 	if step = d.step; len(d.steps) > 1 && len(step.Added)+len(step.Removed)+len(step.TTLs) == 0 {
 		b.undoSerial(g.set.zoneBefore)
@@ -220,24 +220,25 @@ func (b *batch) putPending(g *group, m *member) {
 	}
 }
 
-// addZoneToItem adds a zone to a cascade's outbox item in the cascade's first transaction there, for any server to
-// finish. A transaction that writes the cascade's mark compares the item, because another server may have removed item
-// and mark.
+// addZoneToItem adds a zone to the outbox item of a cascade (background work), in the cascade's first transaction at
+// the zone, so that any server can finish the cascade. A transaction that leaves the cascade's mark at the zone
+// compares the item, because another server may have removed item and mark.
 func (b *batch) addZoneToItem(m *member, c *law.ZoneChange) {
-	s := m.OutboxItem
-	if c.Removed || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.CascadeMark) bool { return w.ID == s.Work.ID }) {
+	item := m.OutboxItem
+	isMark := func(mark law.CascadeMark) bool { return mark.ID == item.Work.ID }
+	if c.Removed || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, isMark) {
 		return
 	}
-	key := b.com.mem.Layout.Outbox(s.Work.ID)
-	m.cmps = append(m.cmps, etcd.RevisionIs(key, s.Mod))
-	if slices.ContainsFunc(s.Work.Zones, func(p law.Place) bool { return p.UID == c.Zone.UID }) {
+	key := b.com.mem.Layout.Outbox(item.Work.ID)
+	m.cmps = append(m.cmps, etcd.RevisionIs(key, item.Mod))
+	if slices.ContainsFunc(item.Work.Zones, func(p law.Place) bool { return p.UID == c.Zone.UID }) {
 		return
 	}
 
-	next := s.Work
-	next.Zones = append(slices.Clone(s.Work.Zones), law.Place{Ref: c.Zone.Ref, View: c.Zone.View, FQDN: c.Zone.FQDN()})
+	next := item.Work
+	next.Zones = append(slices.Clone(item.Work.Zones), law.Place{Ref: c.Zone.Ref, View: c.Zone.View, FQDN: c.Zone.FQDN()})
 	b.Puts.Set(key, next)
-	b.itemUpdates = append(b.itemUpdates, itemUpdate{s, next})
+	b.itemUpdates = append(b.itemUpdates, itemUpdate{item, next})
 }
 
 func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {

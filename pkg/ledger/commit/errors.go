@@ -53,8 +53,8 @@ func TooBusy(object string, cause error) error {
 	return unwritten(object, fmt.Sprintf("other writes kept changing what this one depends on (%v)", cause), 1)
 }
 
-// As in the apiserver, the reason of a timeout is ServerTimeout if nothing was written, Timeout if the outcome is
-// unknown. retryAfter is 0, for no Retry-After, if each try would take as long.
+// unwritten returns the error of a write that was not sent. As in the apiserver, the reason is ServerTimeout, since
+// Timeout means an unknown outcome. If retryAfter is 0 seconds, a new try would take as long.
 func unwritten(object, why string, retryAfter int32) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonServerTimeout,
@@ -169,21 +169,21 @@ func groupKind(resource string) schema.GroupKind {
 
 const laterSeconds = 5
 
-// Recover, deferred, logs a panic and turns it into an API error. If *sent, set before the transaction is sent, the
-// error says that the outcome is unknown. sent may be nil.
+// Recover, called by defer, logs a panic and sets *err to an API error. The caller sets *sent before it sends a
+// transaction; then the error says that the outcome is unknown. If sent is nil, nothing was sent.
 func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
-	why := recover()
-	if why == nil {
+	cause := recover()
+	if cause == nil {
 		return
 	}
 	com.mem.Stats.Panics.Add(1)
-	klog.FromContext(ctx).Error(nil, "A decision ended in a panic; the server goes on. Please report this", "panic", why,
+	klog.FromContext(ctx).Error(nil, "A decision ended in a panic; the server goes on. Please report this", "panic", cause,
 		"stack", string(debug.Stack()))
-	so := "nothing was written"
+	outcome := "nothing was written"
 	if sent != nil && *sent {
-		so = "whether it was written is not known: read the object before you repeat it"
+		outcome = "whether it was written is not known: read the object before you repeat it"
 	}
-	*err = apierrors.NewInternalError(errors.New("the server failed while it decided about this, by a fault of its own; " + so +
+	*err = apierrors.NewInternalError(errors.New("the server failed while it decided about this, by a fault of its own; " + outcome +
 		"; its log says more"))
 }
 
@@ -194,15 +194,15 @@ func Warn(ctx context.Context, warnings ...law.Warning) {
 	}
 }
 
-// WarnOfDeletions warns of a mass deletion that stops delivery, or that would if the removed RRsets were older than ten
-// minutes.
+// WarnOfDeletions warns the client of a mass deletion. Such a change holds the zone (stops delivery to name servers),
+// or would do so if the removed RRsets were older than ten minutes.
 func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	switch {
 	case c == nil:
 	case c.BeginsHold:
 		rule := "S7.5"
 		if !c.Zone.ExcessOf(c.Holding.Held).ExceedsPercent() {
-			rule = "S7.6" // the last apex NS
+			rule = "S7.6" // held for the last apex NS
 		}
 		Warn(ctx, law.Warning{Rule: rule, Text: fmt.Sprintf("zone %s is held from now on: %s", c.Zone.FQDN(),
 			objects.DescribeHold(c.Zone, c.Holding.Held))})

@@ -64,11 +64,12 @@ func (com *Committer) keepsStates(z *v1alpha1.Zone) bool {
 	return z == nil || com.OnCommit != nil || history.RetentionOf(z, com.Retention) > 0
 }
 
-// packStates compresses former Records for the history, outside the queue, where other writes would wait.
-func (com *Committer) packStates(zone string, groups ...*group) {
-	if zone != "" {
+// packStates compresses former Records for the history, before the groups join the queue, where other writes would
+// wait for the work.
+func (com *Committer) packStates(zoneKey string, groups ...*group) {
+	if zoneKey != "" {
 		com.mem.Mu.Lock()
-		z := com.mem.Head(zone).Object
+		z := com.mem.Head(zoneKey).Object
 		com.mem.Mu.Unlock()
 		if !com.keepsStates(z) {
 			return

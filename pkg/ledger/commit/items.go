@@ -35,13 +35,13 @@ func (u *usage) MarkDirty(k law.Key) {
 	u.dirty[k] = true
 }
 
-// TakeDirty removes and returns up to "most" marked counts.
-func (u *usage) TakeDirty(most int) []law.Key {
+// TakeDirty unmarks and returns some marked counts, up to a limit.
+func (u *usage) TakeDirty(limit int) []law.Key {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	var out []law.Key
 	for k := range u.dirty {
-		if len(out) == most {
+		if len(out) == limit {
 			break
 		}
 		delete(u.dirty, k)
@@ -50,14 +50,13 @@ func (u *usage) TakeDirty(most int) []law.Key {
 	return out
 }
 
-// ErrCascadeEnded means that a cascade has ended, ErrTakenOver that another server has taken it over.
 var (
 	ErrCascadeEnded = errors.New("the cascade is through")
 	ErrTakenOver    = errors.New("another server carries the cascade out")
 )
 
-// Refresh rereads the outbox item after a failed transaction. On ErrCascadeEnded or ErrTakenOver this server must stop
-// work on the item.
+// Refresh reads the outbox item (background work) again after a failed transaction. After ErrCascadeEnded or
+// ErrTakenOver, this server must stop work on the item.
 func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	r, err := mem.Client.Get(ctx, mem.Layout.Outbox(i.Work.ID))
 	if err != nil {
@@ -73,8 +72,8 @@ func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	if err := layout.Decode(r.Kvs[0].Value, &w); err != nil {
 		return layout.Unreadable(string(r.Kvs[0].Key), err)
 	}
-	before := i.Work.Runner
-	if i.Work, i.Mod = w, r.Kvs[0].ModRevision; w.Runner != before && w.Runner != mem.ID {
+	runnerBefore := i.Work.Runner
+	if i.Work, i.Mod = w, r.Kvs[0].ModRevision; w.Runner != runnerBefore && w.Runner != mem.ID {
 		return ErrTakenOver
 	}
 	return nil
@@ -102,18 +101,18 @@ func (com *Committer) DisownItem(id string) {
 
 func (com *Committer) OutboxWakeups() <-chan struct{} { return com.wake }
 
-// NextFreed waits for a name where a client removed a value, so that Records waiting there can be adopted. ok is false
-// if ctx ends first.
-func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {
+// NextFreed waits until a client removes a value, and returns the value's name, so that Records waiting there can be
+// adopted. It returns false if ctx ends first.
+func (com *Committer) NextFreed(ctx context.Context) (freed FreedName, ok bool) {
 	select {
 	case <-ctx.Done():
-		return at, false
-	case at = <-com.freedNames:
+		return freed, false
+	case freed = <-com.freedNames:
 	}
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
-	delete(com.queuedNames, at)
-	return at, true
+	delete(com.queuedNames, freed)
+	return freed, true
 }
 
 // Callers hold Memory.Mu.
@@ -121,15 +120,15 @@ func (com *Committer) noteFreed(z *law.Zone, step *content.Step) {
 	for i := range step.Removed {
 		owner := step.Removed[i].Owner
 		base := rules.Base(owner)
-		at := FreedName{View: z.View, Apex: base.IsApex()}
-		at.Name, _ = owner.In(z.FQDN())
-		at.Base, _ = base.In(z.FQDN())
-		if at.Name.IsZero() || at.Base.IsZero() || com.queuedNames[at] {
+		freed := FreedName{View: z.View, Apex: base.IsApex()}
+		freed.Name, _ = owner.In(z.FQDN())
+		freed.Base, _ = base.In(z.FQDN())
+		if freed.Name.IsZero() || freed.Base.IsZero() || com.queuedNames[freed] {
 			continue
 		}
 		select {
-		case com.freedNames <- at:
-			com.queuedNames[at] = true
+		case com.freedNames <- freed:
+			com.queuedNames[freed] = true
 		default:
 			return
 		}

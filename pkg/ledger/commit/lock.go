@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// queueAt returns the queue of a key, made if absent. The caller holds Memory.Mu until the queue is in use, because an
-// idle queue may be dropped.
+// queueAt returns the queue of the zone stored under a key, after creating a missing queue. The caller holds Memory.Mu
+// until the queue is in use, because an idle queue may be dropped.
 func (com *Committer) queueAt(key string) *queue {
 	q := com.queues[key]
 	if q == nil {
@@ -39,15 +39,14 @@ func (com *Committer) queueAt(key string) *queue {
 
 func (q *queue) isInUse() bool { return q.committing || q.acquiring > 0 || len(q.sem) > 0 }
 
-// LockKey locks a key for a caller without a write.
 func (com *Committer) LockKey(ctx context.Context, key string) (unlock func(), err error) {
 	w := &Write{}
 	err = com.Acquire(ctx, w, key)
 	return func() { com.releaseAll(w) }, err
 }
 
-// Acquire locks further zones, by key. To avoid deadlocks, it releases the write's locks, then takes all in key order:
-// decide the write afterwards. After an error the write has none.
+// Acquire locks further zones, by key. To avoid deadlocks, it releases the locks of the write, then takes all locks in
+// the order of the keys. So the caller must decide the write afterwards. After an error the write has no locks.
 func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) error {
 	for _, h := range w.Locks {
 		if !slices.Contains(keys, h.Key) {
@@ -85,8 +84,8 @@ func (com *Committer) releaseAll(w *Write) {
 	w.Locks = nil
 }
 
-// Release unlocks zones without waiting: if another server writes to a zone too, only after yieldFor, so that the other
-// server can commit.
+// Release unlocks zones, and returns at once. If another server writes to a zone too, the lock opens only after the
+// queue's yieldFor, so that the other server can commit.
 func (com *Committer) Release(locks ...*queue) {
 	for _, h := range locks {
 		com.mem.Mu.Lock()
@@ -101,8 +100,8 @@ func (com *Committer) Release(locks ...*queue) {
 	}
 }
 
-// requestYield asks other servers, after two lost races, for the next commit at a zone: a server that always wins does
-// not notice others.
+// requestYield asks the other servers, after two lost races, to let this server commit at a zone. Without the request,
+// a server that always wins would not notice the others.
 func (com *Committer) requestYield(zone string) {
 	ctx, cancel := context.WithTimeout(com.mem.Client.Ctx(), batchTimeout)
 	defer cancel()
@@ -136,14 +135,14 @@ func (com *Committer) FollowYieldRequests(ctx context.Context, rev int64) {
 func (com *Committer) isContended(h *queue) bool {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
-	return time.Since(h.lastContention) < contention
+	return time.Since(h.lastContention) < contentionPeriod
 }
 
-// After a conflict with another server at a zone, or a request of that server (requestYield), this server pauses for
-// yieldTrips round trips after each commit there, during the time contention. Each request adds a round trip, up to
-// maxYield.
+// After a conflict with another server at a zone, or a request of that server (requestYield), this server pauses after
+// each commit there, for the contentionPeriod. A pause lasts yieldTrips round trips, and a round trip more for each
+// request, up to maxYield.
 const (
-	contention = time.Second
-	yieldTrips = 2
-	maxYield   = 200 * time.Millisecond
+	contentionPeriod = time.Second
+	yieldTrips       = 2
+	maxYield         = 200 * time.Millisecond
 )

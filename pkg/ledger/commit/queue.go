@@ -39,7 +39,7 @@ func (s *spans) endWait() {
 	}
 }
 
-// joinQueue reports whether the queue was idle: then the caller commits.
+// joinQueue returns true if the queue was idle. Then the caller commits.
 func (com *Committer) joinQueue(zone string, groups []*group) (h *queue, first bool) {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
@@ -53,8 +53,8 @@ func (com *Committer) joinQueue(zone string, groups []*group) (h *queue, first b
 	return h, first
 }
 
-// The first caller at an idle queue commits its own groups; a goroutine commits later arrivals, so that no caller waits
-// for later writes.
+// commitOwn lets the first caller at an idle queue commit its own groups. A goroutine commits groups that arrive later,
+// so that no caller waits for later writes.
 func (com *Committer) commitOwn(ctx context.Context, h *queue, groups []*group) {
 	select {
 	case h.sem <- struct{}{}:
@@ -63,7 +63,8 @@ func (com *Committer) commitOwn(ctx context.Context, h *queue, groups []*group) 
 		return
 	}
 	batch := com.takeBatch(h)
-	if !slices.ContainsFunc(batch, func(g *group) bool { return !slices.Contains(groups, g) }) {
+	hasOthers := slices.ContainsFunc(batch, func(g *group) bool { return !slices.Contains(groups, g) })
+	if !hasOthers {
 		defer com.resignQueue(h)
 		com.commitLocked(ctx, h, batch)
 		return
@@ -106,8 +107,8 @@ func (com *Committer) resignQueue(h *queue) {
 	}
 }
 
-// commitQueue commits batches until no group waits. If batch is not empty, the caller holds h.sem. A batch has a
-// context of its own, because with a caller's context the other writes would be logged and charged as the caller's.
+// commitQueue commits batches until no group waits. The caller may pass the first batch, if it holds the lock h.sem.
+// Each batch has a context of its own: a caller's context would log and charge the other writes as the caller's.
 func (com *Committer) commitQueue(h *queue, batch []*group) {
 	for {
 		if len(batch) == 0 {

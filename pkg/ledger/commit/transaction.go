@@ -132,19 +132,20 @@ func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *co
 	return key, layout.Encode(tx), tx
 }
 
-// sendAlone also reads the compared keys after a conflict: by a request of its own, or from the second try on at once.
+// sendAlone sends the batch's transaction. After a conflict it also reads the compared keys: in the first try by a
+// second request, in later tries by the transaction itself.
 func (b *batch) sendAlone(ctx context.Context) outcome {
-	var orelse []clientv3.Op
+	var elseOps []clientv3.Op
 	if b.retries > 0 {
-		orelse = b.readCompared()
+		elseOps = b.readCompared()
 	}
-	paid := ctx
+	charged := ctx
 	if len(b.groups) == 1 {
-		paid = b.groups[0].firstWrite().withPayer(ctx)
+		charged = b.groups[0].firstWrite().withPayer(ctx)
 	} else {
-		paid = etcd.PaidBy(ctx, b.payers()...)
+		charged = etcd.PaidBy(ctx, b.payers()...)
 	}
-	o := b.sendTransaction(paid, nil, b.cmps, b.then, orelse)
+	o := b.sendTransaction(charged, nil, b.cmps, b.then, elseOps)
 	if o.err == nil && !o.committed && b.retries == 0 {
 		o.r, o.err = b.com.mem.Client.Txn(ctx).Then(b.readCompared()...).Commit()
 	}
@@ -154,7 +155,6 @@ func (b *batch) sendAlone(ctx context.Context) outcome {
 	return o
 }
 
-// readCompared reads the compared zones, then the objects, which a preview does not compare.
 func (b *batch) readCompared() (ops []clientv3.Op) {
 	for _, z := range b.zones {
 		ops = append(ops, clientv3.OpGet(z.Key))
@@ -194,7 +194,7 @@ func sendTogether(ctx context.Context, all []*parked) outcome {
 	return o
 }
 
-func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []clientv3.Cmp, then, orelse []clientv3.Op) outcome {
+func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []clientv3.Cmp, then, elseOps []clientv3.Op) outcome {
 	com, fault := b.com, b.com.mem.Fault
 	if b.groups[0].preview {
 		fault = func(string) {}
@@ -214,7 +214,7 @@ func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []cl
 	if !b.sent && len(cmps) > 0 {
 		then = []clientv3.Op{etcd.OpCount(string(cmps[0].KeyBytes()))}
 	}
-	r, err := com.mem.Client.Txn(ctx).If(cmps...).Then(then...).Else(orelse...).Commit()
+	r, err := com.mem.Client.Txn(ctx).If(cmps...).Then(then...).Else(elseOps...).Commit()
 	o := outcome{r: r, err: err, trip: time.Since(started), committed: err == nil && r.Succeeded, refused: etcd.IsRefused(err)}
 	if span.IsRecording() {
 		span.SetAttributes(attribute.Int("kubizone.compares", len(cmps)), attribute.Int("kubizone.puts", len(then)),

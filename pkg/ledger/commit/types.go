@@ -36,27 +36,27 @@ type Committer struct {
 	slowCommit time.Duration
 	latency    latencies
 	// OnCommit and OnRemoval are those of ledger.Config.
-	OnCommit  func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
-	OnRemoval func(uid string, last uint64, x *content.Removal)
-	Retention time.Duration
-	Clients   atomic.Int64 // time of the last client write of content, in Unix nanoseconds
-	Usage     usage
-	wake      chan struct{}
-	// freedNames lost a value: Records that wait there are tried.
+	OnCommit    func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
+	OnRemoval   func(uid string, last uint64, x *content.Removal)
+	Retention   time.Duration
+	Clients     atomic.Int64 // time of the last client write of content, in Unix nanoseconds
+	Usage       usage
+	wake        chan struct{}
 	freedNames  chan FreedName
 	queuedNames map[FreedName]bool // in freedNames; guarded by Memory.Mu
 
 	gate gate // bounds the shared transactions in flight
 
-	// Memory.Mu guards the rest.
+	// Memory.Mu guards the fields below.
 	queues map[string]*queue // by zone key
 	works  map[string]bool   // outbox items (background jobs) of this process, by ID
 }
 
-// New returns a Committer. held and notify may be nil. slowCommit is SlowCommit, except in tests.
-func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone),
+// New returns a Committer. The functions onHold and notify may be nil. Only tests pass another slowCommit than
+// SlowCommit.
+func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, onHold func(*v1alpha1.Zone),
 	notify func(*v1alpha1.Zone, []law.Notice), slowCommit time.Duration) *Committer {
-	return &Committer{mem: mem, jr: jr, placer: placer, onHold: held, notify: notify, slowCommit: slowCommit,
+	return &Committer{mem: mem, jr: jr, placer: placer, onHold: onHold, notify: notify, slowCommit: slowCommit,
 		queues: map[string]*queue{}, works: map[string]bool{}, wake: make(chan struct{}, 1),
 		freedNames: make(chan FreedName, maxFreed), queuedNames: map[FreedName]bool{}}
 }
@@ -66,20 +66,19 @@ type queue struct {
 	*facts.Head
 	sem chan struct{} // the zone's lock, which also guards cachedFacts and noSharingUntil
 
-	cachedFacts map[law.Key]facts.ProvenFact
-	// noSharingUntil is the time until which batches share no transaction (together.go).
+	cachedFacts    map[law.Key]facts.ProvenFact
 	noSharingUntil time.Time
 
-	// Memory.Mu guards the rest. committing means that a goroutine takes batches from waiting, as long as any waits;
-	// acquiring counts the writes that wait for sem without a place in waiting.
+	// Memory.Mu guards the fields below. While committing is true, a goroutine commits the groups in waiting. acquiring
+	// counts the writes that wait for sem without a place in waiting.
 	waiting    []*group
 	committing bool
 	acquiring  int
-	// sizeReached is closed when the queue has targetSize groups, nil if no batch waits.
+	// A batch that waits for more groups listens to sizeReached, which is closed when waiting has targetSize groups.
 	sizeReached chan struct{}
 	targetSize  int
-	// lastContention is the last time at which this server noticed another server at the zone. yieldRequests counts
-	// those since (requestYield). yieldFor is how long the next Release keeps the lock, for the other server.
+	// lastContention is the last time at which this server noticed another server at the zone. yieldRequests counts the
+	// other server's requests since then (requestYield). yieldFor is how long the next Release keeps the lock for it.
 	lastContention time.Time
 	yieldRequests  int
 	yieldFor       time.Duration
@@ -101,14 +100,14 @@ type batch struct {
 	puts
 	groups  []*group
 	members []*member
-	writers []*member // without groups that put nothing
-	reads   int       // of etcd by single groups, at most maxReads
+	writers []*member // members of the groups that put something
+	reads   int       // count of reads from etcd for single groups, at most maxReads
 	closed  bool      // no further group is taken
 	raced   bool      // another write made the transaction fail
 	// sent means that the transaction may have been executed.
 	sent     bool
-	deciding *group
-	causes   []trace.Span // of the groups
+	deciding *group       // under decision now, or nil
+	causes   []trace.Span // spans of the groups
 	span     trace.Span   // nil before the groups are decided
 }
 
@@ -126,8 +125,8 @@ type draft struct {
 	change *law.ZoneChange
 	object *v1alpha1.Zone
 	undo   []undone // changed facts, oldest first
-	writes int      // objects
-	octets int
+	writes int      // number of written objects
+	octets int      // estimate of the transaction's size
 
 	itemUpdates []itemUpdate // changes of the outbox (pending background work)
 	states      []stateBefore
@@ -148,15 +147,15 @@ type undone struct {
 	written bool
 }
 
-// decisions has the results of deciding a group, by the rules of package law for each write. With missingFacts, locks
-// or temporaryRefusal the group is decided again.
+// decisions is the result for a group (a write or a change set), after package law has decided each write. With
+// missingFacts, locks or temporaryRefusal, the group is decided again.
 type decisions struct {
-	missingFacts     []law.Key
-	locks            []string     // keys of zones to lock
-	temporaryRefusal *law.Refusal // for example while Records move to another zone
-	steps            []content.Step
-	step             *content.Step // of all writes; nil for none
-	held             bool          // a mass deletion: name servers get no changes of the zone
+	missingFacts     []law.Key      // stored values to read first
+	locks            []string       // keys of zones to lock first
+	temporaryRefusal *law.Refusal   // for example while Records move to another zone
+	steps            []content.Step // changes of the zone, by write
+	step             *content.Step  // the change by all writes; nil for none
+	held             bool           // a mass deletion: name servers get no changes of the zone
 }
 
 // proof has the compares of a transaction: it commits only if all facts read by the decisions are as they were.
@@ -183,16 +182,15 @@ type itemUpdate struct {
 	work law.Work
 }
 
-// outcome is etcd's answer to a transaction. After a conflict of a batch sent alone, stored has the compared keys.
-// shared is true if the transaction had batches of several zones.
+// outcome is etcd's answer to a transaction.
 type outcome struct {
 	r         *clientv3.TxnResponse
-	stored    []*mvccpb.KeyValue
+	stored    []*mvccpb.KeyValue // the compared keys after a conflict, unless shared
 	err       error
-	trip      time.Duration
-	committed bool
-	shared    bool
-	refused   bool // by etcd, for its size or operations
+	trip      time.Duration // from request to answer
+	committed bool          // all compares held
+	shared    bool          // the transaction had batches of several zones
+	refused   bool          // by etcd, for its size or operations
 }
 
 func (b *batch) hasOutboxItem() bool {
@@ -236,7 +234,7 @@ type parked struct {
 	wakeup    chan struct{}
 	sentAlong bool
 	outcome   *outcome
-	// findForeignKeys sets the rest: compares and puts of keys that may be other zones'.
+	// findForeignKeys sets the fields below: compares and puts of keys that may belong to other zones.
 	examined        bool
 	foreignCompares []clientv3.Cmp
 	foreignPuts     []string

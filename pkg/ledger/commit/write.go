@@ -35,16 +35,16 @@ type Object struct {
 // Write is a write of a client, a cascade, or a parent zone that counts a child's cut (NS, glue and DS).
 type Write struct {
 	Object
-	Expected int64
-	// ZoneBefore is the zone at Expected, nil for a creation or another resource.
+	Expected int64 // revision of the object, 0 for a creation
+	// ZoneBefore is the zone at revision Expected, nil for a creation or another resource.
 	ZoneBefore *v1alpha1.Zone
-	Guess      bool
+	Guess      bool // the first decision assumes that unread keys are absent
 	Decide     func(*law.Facts) law.Outcome
 	// ObjectOp returns the operation on Key and, for a zone, the Zone after the write. Both may be nil.
 	ObjectOp func(ctx context.Context, plan *law.Plan) (op *clientv3.Op, zone *v1alpha1.Zone, err error)
 	// ExtraOps returns further compares and operations. It may be nil.
 	ExtraOps func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
-	// Origin is the source of the step, and RecordBefore the Record before, nil for a creation.
+	// Origin is the source of the change, for the history. RecordBefore is the former Record, nil for a creation.
 	Origin       content.Origin
 	By           string // the user of a zone's removal
 	RecordBefore *v1alpha1.Record
@@ -62,7 +62,7 @@ type Write struct {
 	Plan  *law.Plan
 }
 
-// NewWrite returns a write of an object at its expected revision, 0 for a creation.
+// NewWrite returns a write of an object. The expected revision is 0 for a creation.
 func (com *Committer) NewWrite(resource string, o metav1.Object, expected int64) *Write {
 	return &Write{Expected: expected, Object: Object{Resource: resource, Namespace: o.GetNamespace(), Name: o.GetName(),
 		Key: com.mem.Layout.Object(resource, o.GetNamespace(), o.GetName()),
@@ -85,7 +85,7 @@ type Set struct {
 	Commits      bool
 	Requirements []records.Requirement
 
-	// Run sets the rest. RequirementErr is the refusal for an unmet requirement.
+	// Run sets the exported fields below. RequirementErr is the refusal for an unmet requirement.
 	RequirementErr error
 	// PendingCuts are child zones with new name servers for the parent to list. Count them without the set's locks:
 	// counting waits for the parent's lock, whose holder may wait for the child's.
@@ -93,10 +93,9 @@ type Set struct {
 	// Sent is true if the set may be committed, even after an error.
 	Sent bool
 
-	// anchor is the write whose zone becomes the set's.
+	// The zone of the write anchor becomes the zone of the set.
 	anchor *SetWrite
-	// Each decision resets the rest. zoneBefore is the zone before the set, change the change by the set; both may be
-	// nil.
+	// Each decision resets the fields below. zoneBefore, and the set's change of the zone, may be nil.
 	zoneBefore *law.Zone
 	change     *law.ZoneChange
 	required   *member
@@ -117,10 +116,10 @@ type SetWrite struct {
 	Encoded   []byte
 	Unchanged bool
 	DryRun    bool
-	decided   bool // by the law
+	decided   bool // package law has to decide the write
 	Answers   chan SetAnswer
 
-	// Run sets the rest.
+	// Set by Run.
 	Refusal error
 	Out     Outcome
 	Result  *v1alpha1.Record
@@ -137,7 +136,8 @@ type SetAnswer struct {
 type group struct {
 	members []*member
 	set     *Set // nil for a single write
-	// order, if not nil, has groups that must commit one after the other. If one fails, no later group commits.
+	// order, if not nil, is shared by groups that must commit one after the other. After a failure no later group
+	// commits.
 	order  *order
 	answer chan Answer
 	// finalRefusal makes a temporary refusal (law.Later) the answer, without another try.
@@ -148,11 +148,12 @@ type group struct {
 	// the decision.
 	onlyCompares   bool
 	contradictions int
-	// answered is true after the answer, alone after a panic: then the group gets a batch of its own. Only the
-	// committing goroutine accesses them.
+	// answered is true after the answer. alone is true after a panic, and gives the group a batch of its own. Only the
+	// committing goroutine accesses both.
 	answered, alone bool
-	// deciding is held while the decision reads objects of the caller. callerGone: the caller has withdrawn the group
-	// and may change the objects, so batches skip the group. admitted: a batch has the group, and may commit it.
+	// deciding is locked while the decision reads objects of the caller. callerGone means that the caller has withdrawn
+	// the group and may change the objects, so batches skip the group. admitted means that a batch may commit the
+	// group, overtaken that writes of others made a try fail.
 	deciding                        sync.Mutex
 	callerGone, admitted, overtaken bool
 	spans
@@ -161,10 +162,10 @@ type group struct {
 type member struct {
 	*Write
 	setWrite *SetWrite // nil: a single write
-	// flat means that ranges guard names of more than facts.FlatName labels.
+	// If flat is true, ranges guard names of more than facts.FlatName labels, for fewer compares.
 	flat      bool
 	session   *facts.Session // nil: no decision needed
-	unchanged clientv3.Cmp   // of the object
+	unchanged clientv3.Cmp   // compares the object's revision
 	cmps      []clientv3.Cmp
 	plan      *law.Plan
 	refusal   error

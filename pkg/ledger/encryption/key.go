@@ -43,19 +43,19 @@ func Encrypts(ctx context.Context, t value.Transformer) (bool, error) {
 	return string(out) != probe, err
 }
 
-// Wrap returns the Key encrypted by t, for storage under the etcd key at.
-func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, error) {
+// Wrap returns the Key encrypted by t, for storage under the etcd key etcdKey.
+func (k Key) Wrap(ctx context.Context, t value.Transformer, etcdKey string) ([]byte, error) {
 	text, err := json.Marshal(k)
 	if err != nil {
 		return nil, err
 	}
-	return orIdentity(t).TransformToStorage(ctx, text, value.DefaultContext(at))
+	return orIdentity(t).TransformToStorage(ctx, text, value.DefaultContext(etcdKey))
 }
 
-// Unwrap decrypts a Key wrapped for the etcd key at. If stale, the transformer now encrypts with another key or
-// provider, and the caller should wrap the Key again.
-func Unwrap(ctx context.Context, t value.Transformer, at string, data []byte) (k Key, stale bool, err error) {
-	text, stale, err := orIdentity(t).TransformFromStorage(ctx, data, value.DefaultContext(at))
+// Unwrap decrypts a Key that Wrap has encrypted for the same etcd key. If stale is true, the transformer now encrypts
+// with another key or provider, and the caller should wrap the Key again.
+func Unwrap(ctx context.Context, t value.Transformer, etcdKey string, data []byte) (k Key, stale bool, err error) {
+	text, stale, err := orIdentity(t).TransformFromStorage(ctx, data, value.DefaultContext(etcdKey))
 	if err != nil {
 		return Key{}, false, err
 	}

@@ -20,26 +20,26 @@ import (
 const encryptedPrefix = "encrypted:1:"
 
 type values struct {
-	aead              cipher.AEAD
-	mixed             bool
-	prefix, exceptKey string
+	aead             cipher.AEAD
+	mixed            bool
+	prefix, plainKey string
 }
 
-// NewClient returns a client that encrypts and decrypts all values under prefix, with the exception of the key except.
-// The client has only a KV and a Watcher.
-func NewClient(client *clientv3.Client, k Key, prefix, except string) (*clientv3.Client, error) {
+// NewClient returns a client that encrypts and decrypts all values under a prefix, except the value of the key
+// plainKey. The client has only a KV and a Watcher.
+func NewClient(client *clientv3.Client, k Key, prefix, plainKey string) (*clientv3.Client, error) {
 	aead, err := chacha20poly1305.NewX(k.Octets)
 	if err != nil {
 		return nil, err
 	}
-	v := &values{aead, k.Mixed, prefix, except}
+	v := &values{aead, k.Mixed, prefix, plainKey}
 	c := clientv3.NewCtxClient(client.Ctx())
 	c.KV, c.Watcher = &kv{client.KV, v}, &watcher{client.Watcher, v}
 	return c, nil
 }
 
 func (v *values) cover(key string) bool {
-	return strings.HasPrefix(key, v.prefix) && key != v.exceptKey
+	return strings.HasPrefix(key, v.prefix) && key != v.plainKey
 }
 
 func (v *values) encryptValue(key, data []byte) []byte {

@@ -16,8 +16,8 @@ type Payer struct {
 
 type PayersKey struct{}
 
-// PaidBy returns a context whose transactions are charged to payers: the object's namespace for a client's write, the
-// causing namespace for a cascade, none for a sweep.
+// PaidBy returns a context whose transactions are charged to the given payers: the object's namespace for a client's
+// write, the causing namespace for a cascade, none for a sweep.
 func PaidBy(ctx context.Context, payers ...Payer) context.Context {
 	return context.WithValue(ctx, PayersKey{}, payers)
 }

@@ -29,7 +29,7 @@ func OpPut(key string, value []byte) clientv3.Op {
 	return op
 }
 
-// RevisionIs returns a compare of the key's mod revision with rev, 0 for an absent key.
+// RevisionIs returns a compare that holds if the key has the mod revision rev, or is absent for a rev of 0.
 func RevisionIs(key string, rev int64) clientv3.Cmp {
 	var c clientv3.Cmp
 	p := c.GetCompare()
@@ -38,7 +38,6 @@ func RevisionIs(key string, rev int64) clientv3.Cmp {
 	return c
 }
 
-// Versions returns the versions (package subrev) of puts and deletes.
 func Versions(responses []*etcdserverpb.ResponseOp) []int64 {
 	all := make([]int64, len(responses))
 	for i, r := range responses { // one of both is nil
@@ -57,7 +56,6 @@ type KeyValue struct {
 	Gone  bool
 }
 
-// Add appends a write, or replaces the earlier write of the same key.
 func (p *Puts) Add(x KeyValue) {
 	for i := range *p {
 		if (*p)[i].Key == x.Key {
@@ -88,8 +86,8 @@ func (p Puts) Ops() []clientv3.Op {
 // which may lag.
 func OpCount(key string) clientv3.Op { return clientv3.OpGet(key, clientv3.WithCountOnly()) }
 
-// ReadKey returns a key, nil if absent, and the read's revision. The call fails while etcd is unavailable, as
-// transactions, unlike gets, do not wait.
+// ReadKey returns a key and the revision of the read. The key is nil if absent. The call fails while etcd is
+// unavailable, because transactions, unlike gets, do not wait.
 func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvccpb.KeyValue, rev int64, err error) {
 	r, err := client.Txn(ctx).Then(clientv3.OpGet(key)).Commit()
 	if err != nil {
@@ -109,7 +107,6 @@ func TooLarge(err error) bool {
 		strings.Contains(err.Error(), "larger than max")
 }
 
-// FirstKV returns the first key in a get's response, or nil.
 func FirstKV(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
 		return kvs[0]
@@ -117,7 +114,6 @@ func FirstKV(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	return nil
 }
 
-// FirstKVs returns the first key of each get, nil if it found none.
 func FirstKVs(responses []*etcdserverpb.ResponseOp) (all []*mvccpb.KeyValue) {
 	for _, r := range responses {
 		all = append(all, FirstKV(r))
@@ -125,7 +121,6 @@ func FirstKVs(responses []*etcdserverpb.ResponseOp) (all []*mvccpb.KeyValue) {
 	return all
 }
 
-// NewID returns a random id of 24 hexadecimal digits.
 func NewID() string {
 	var b [12]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -24,12 +24,12 @@ func Pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Watch calls take with the changes under prefix after rev, each once and in order, and resumes if etcd cancels the
-// watch. It returns an error when ctx ends, take fails, or etcd has compacted the next revision.
-func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error,
+// Watch passes the changes under a prefix after revision rev to handle, each once and in order, and resumes if etcd
+// cancels the watch. It returns an error when ctx ends, handle fails, or etcd has compacted the next revision.
+func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int64, handle func([]*clientv3.Event) error,
 	opts ...clientv3.OpOption) error {
 	for {
-		reached, err := watchOnce(ctx, client, prefix, rev, take, opts...)
+		reached, err := watchOnce(ctx, client, prefix, rev, handle, opts...)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -73,14 +73,15 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 	return rev, nil
 }
 
-// Each calls f for each key under prefix at revision *rev, until f fails. If *rev is 0, Each sets *rev to the current
-// revision. From etcd 3.7 on, Each reads a stream, since for each page etcd counts all later keys.
-func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
+// Each passes each key under a prefix at revision *rev to visit, until visit fails. If *rev is 0, Each sets *rev to the
+// current revision. From etcd 3.7 on, Each reads a stream, because for each page etcd would count all later keys.
+func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int64,
+	visit func(key string, data []byte, mod int64) error) error {
 	streaming, cancel := context.WithCancel(ctx)
 	stream, err := client.GetStream(streaming, prefix, clientv3.WithPrefix(), clientv3.WithRev(*rev))
 	if err != nil { // for example in an encrypted store
 		cancel()
-		return EachPage(ctx, client, prefix, rev, f)
+		return EachPage(ctx, client, prefix, rev, visit)
 	}
 
 	defer func() { // the client blocks until its responses are drained
@@ -92,19 +93,19 @@ func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int6
 	began := false
 	for r := range stream {
 		if err := r.Err(); grpcstatus.Code(err) == codes.Unimplemented && !began { // before etcd 3.7
-			return EachPage(ctx, client, prefix, rev, f)
+			return EachPage(ctx, client, prefix, rev, visit)
 		} else if err != nil {
 			return fmt.Errorf("reading %s: %w", prefix, err)
 		}
 
 		began = true
 		for _, kv := range r.Kvs {
-			if err := f(string(kv.Key), kv.Value, kv.ModRevision); err != nil {
+			if err := visit(string(kv.Key), kv.Value, kv.ModRevision); err != nil {
 				return fmt.Errorf("%s: %w", kv.Key, err)
 			}
 		}
 
-		if r.Header != nil && *rev == 0 { // in the last response
+		if r.Header != nil && *rev == 0 { // the last response has a header
 			*rev = r.Header.Revision
 		}
 	}
@@ -112,7 +113,6 @@ func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int6
 	return ctx.Err()
 }
 
-// EachPage is like Each, but reads pages instead of a stream.
 func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte,
 	mod int64) error) error {
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
@@ -138,11 +138,11 @@ func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *
 
 const scanPage = 2000
 
-// Scan calls f for the keys under prefix, starting at the key from, until the page that reaches most keys; 0 means all.
-// Each page is read at the present revision. next is the key to continue at, or "" at the end.
-func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, most int, f func(*mvccpb.KeyValue) error,
+// Scan passes the keys under a prefix from startKey on to visit, in pages of the present revision. It stops after the
+// page that reaches the limit of keys, or never for a limit of 0. It returns the key to continue at, or "" at the end.
+func Scan(ctx context.Context, client *clientv3.Client, prefix, startKey string, limit int, visit func(*mvccpb.KeyValue) error,
 	opts ...clientv3.OpOption) (next string, err error) {
-	key := max(prefix, from)
+	key := max(prefix, startKey)
 	opts = append([]clientv3.OpOption{clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(scanPage)}, opts...)
 	for read := 0; ; {
 		r, err := client.Get(ctx, key, opts...)
@@ -151,7 +151,7 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, mos
 		}
 
 		for _, kv := range r.Kvs {
-			if err := f(kv); err != nil {
+			if err := visit(kv); err != nil {
 				return key, fmt.Errorf("%s: %w", kv.Key, err)
 			}
 			key = string(kv.Key) + "\x00"
@@ -160,7 +160,7 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, mos
 		if !r.More {
 			return "", nil
 		}
-		if read += len(r.Kvs); most > 0 && read >= most {
+		if read += len(r.Kvs); limit > 0 && read >= limit {
 			return key, nil
 		}
 	}
@@ -170,8 +170,9 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, mos
 // all writes for seconds.
 const PurgePage = 500
 
-// DeletePage deletes up to PurgePage keys in the range [from, end) if all cmps hold. While more, the caller continues
-// at next: a range from the old start would pass all deleted keys. more is false at the end, or if a compare failed.
+// DeletePage deletes up to PurgePage keys in the range [from, end) if all cmps hold. If it returns true, the caller
+// continues at the returned key, because a range from the old start would pass all deleted keys. It returns false at
+// the end, or if a compare failed.
 func DeletePage(ctx context.Context, client *clientv3.Client, from, end string, cmps ...clientv3.Cmp) (next string, more bool, err error) {
 	r, err := client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(PurgePage), clientv3.WithKeysOnly())
 	if err != nil || len(r.Kvs) == 0 {

@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// defaultCheckEvery replaces a CheckEvery of 0 at -v=5.
 const defaultCheckEvery = 100
 
 // CheckCovered looks for a fault of this program: a fact (stored value) written without its Zone. Every write of a fact

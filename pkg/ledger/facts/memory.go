@@ -31,8 +31,8 @@ const (
 	narrowOps = 120
 )
 
-// LowerOps lowers Ops, the assumed limit of an etcd transaction, after etcd refused one of so many operations. It
-// reports whether Ops was higher.
+// LowerOps lowers Ops, the assumed limit of operations in an etcd transaction, after etcd refused a transaction with
+// the given number of operations. It reports whether Ops was higher.
 func (mem *Memory) LowerOps(operations int) bool {
 	fewer := int64(narrowOps)
 	if operations <= narrowOps { // even etcd's default limit is too high
@@ -59,8 +59,8 @@ func (mem *Memory) DropFacts(sessions ...*Session) {
 	mem.MarkNamesStale(sessions...)
 }
 
-// MarkNamesStale makes the next decision read the zone names of the sessions from etcd, since the index may be
-// outdated.
+// MarkNamesStale makes the next decision read from etcd the zone names that the sessions have used, since the index in
+// memory may be outdated.
 func (mem *Memory) MarkNamesStale(sessions ...*Session) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -147,14 +147,14 @@ type Head struct {
 	Key    string // of the Zone in etcd
 	Pinned bool   // not evicted while the queue of the zone's writes uses the Head
 
-	// Memory.Mu guards the rest.
+	// Memory.Mu guards the fields below.
 	Loaded      bool            // if false, the Zone is read before its next use
 	Mod         int64           // revision of the Zone, 0 if absent
 	Object      *v1alpha1.Zone  // nil if absent
 	Zone        *law.Zone       // Object in the form of decisions
 	Facts       map[law.Key]any // nil for a key absent in etcd
-	factAddedAt time.Time
-	absentRev   int64 // the last revision known to lack the Zone; older reads are ignored
+	factAddedAt time.Time       // time of the last addition to Facts
+	absentRev   int64           // the last revision known to lack the Zone; older reads are ignored
 }
 
 // maxFacts bounds a zone's cached facts, MaxHeads the cached zones. Facts stay for Remembers after the last addition.
@@ -207,7 +207,7 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	return rev, nil
 }
 
-// FollowNames updates the index of zone names by a watch after rev, until ctx ends.
+// FollowNames keeps the index of zone names up to date until ctx ends, by a watch for changes after revision rev.
 func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, mem.Client, mem.Layout.Room("names"), rev, func(events []*clientv3.Event) error {
@@ -216,7 +216,7 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 			for _, e := range events {
 				view, fqdn, err := mem.Layout.ParseName("names", string(e.Kv.Key))
 				if err != nil {
-					continue
+					continue // fsck reports damage
 				}
 				k := law.HoldingKey(view, fqdn)
 				if e.Type == clientv3.EventTypeDelete {
@@ -288,7 +288,6 @@ func (mem *Memory) dropReference(k law.Key) {
 	}
 }
 
-// ZonesReferring returns the zones of a scan whose zoneRef names its target.
 func (mem *Memory) ZonesReferring(scan *law.Scan) (found []*law.Holding) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -344,14 +343,15 @@ func (mem *Memory) evictHead(h *Head) {
 	}
 }
 
-// SetHead caches a Zone object of revision mod, with its form for decisions (zone), or nil for both if absent. It drops
-// h.Facts, read at the former revision. The caller holds Mu.
+// SetHead caches the object of a Zone at revision mod, and zone, the object's form for decisions. Both are nil for an
+// absent Zone. SetHead drops h.Facts, which were read at the former revision. The caller holds Mu.
 func (mem *Memory) SetHead(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
 	}
 
-	// Served and SettledSerial are set after the decision: take the object's. Others read zone, so change a copy.
+	// Served and SettledSerial are set after the decision, so take them from the object. Others read zone, so change a
+	// copy.
 	if zone != nil && zone.Served != lawform.Served(object) {
 		corrected := *zone
 		corrected.Served = !zone.Served
@@ -368,11 +368,12 @@ func (mem *Memory) SetHead(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod i
 	}
 }
 
-// CommitHead caches a Zone written at mod, with the facts that the transaction of the overlay wrote or proved by
-// sessions. A pending zone keeps no facts, because its keys are purged. The caller holds Mu.
+// CommitHead caches a Zone written at revision mod, with the facts (stored values) that the transaction wrote (overlay
+// o) or compared (sessions). A pending zone keeps no facts, because its keys are purged. The caller holds Mu.
 func (mem *Memory) CommitHead(h *Head, o *Overlay, object *v1alpha1.Zone, mod int64, sessions []*Session) {
 	facts := h.Facts
-	if h.Mod != o.Mod && h.Mod != mod || o.Zone.Pending {
+	isOtherRevision := h.Mod != o.Mod && h.Mod != mod
+	if isOtherRevision || o.Zone.Pending {
 		facts = nil
 	}
 	mem.SetHead(h, object, o.Zone, mod)
@@ -392,7 +393,7 @@ func (mem *Memory) CommitHead(h *Head, o *Overlay, object *v1alpha1.Zone, mod in
 	}
 }
 
-// SetHeadAbsent caches the zone's absence at rev. The caller holds Mu.
+// The caller of SetHeadAbsent holds Mu.
 func (mem *Memory) SetHeadAbsent(h *Head, rev int64) {
 	mem.SetHead(h, nil, nil, 0)
 	h.absentRev = max(h.absentRev, rev)
@@ -523,7 +524,8 @@ func (mem *Memory) HoldingOf(k law.Key) *law.Holding {
 	return nil
 }
 
-// Holdings returns the indexed holdings (states of zones) that want selects. want runs under Mu and must not block.
+// Holdings returns the indexed holdings (states of zones) that the function want selects. The function runs under Mu
+// and must not block.
 func (mem *Memory) Holdings(want func(*law.Holding) bool) map[law.Key]*law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()

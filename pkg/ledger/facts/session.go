@@ -28,7 +28,6 @@ import (
 // leastCompares fits into etcd's default limit of 128 operations, beside the object, its zone and the journal.
 const leastCompares = 90
 
-// MaxCompares returns the limit of a write's compares, in proportion to Ops.
 func (mem *Memory) MaxCompares() int {
 	return max(leastCompares, int(mem.Ops.Load())*leastCompares/narrowOps)
 }
@@ -42,18 +41,18 @@ type Session struct {
 	proofByKey  map[law.Key]int // index into Proofs, nil while there are few
 	rangeProofs []proof         // ranges in which any later write fails the transaction
 	deepProofs  []proof         // ranges that replace the compares of names with more labels than Depth
-	Zones       []ZoneSeen
+	Zones       []ZoneSeen      // read by the decision
 	// Guess assumes unknown keys to be absent, without a read. This saves time for new names, and the transaction
 	// compares the guess. FirstTry permits guessesAbsent until a guess has failed.
 	Guess, FirstTry bool
-	Depth           int
+	Depth           int // most labels of a name compared singly
 	// Overlay holds the changes by earlier decisions in the transaction, or is nil.
 	Overlay *Overlay
 	// EmptyRanges, if not nil, makes ReadFacts only note whether ranges are empty.
 	EmptyRanges map[law.Key]Emptiness
 }
 
-// Emptiness reports whether a range is empty. mod is the revision of the proving Zone, or 0.
+// Emptiness reports whether a range is empty, and the revision of the proving Zone, or 0.
 type Emptiness struct {
 	empty bool
 	mod   int64
@@ -158,10 +157,8 @@ func (s *Session) NoteZone(k law.Key, h *Head) {
 
 func zoneScoped(k law.Key) bool { return k.Zone != "" }
 
-// ErrMoved means that an object has changed since its read, so current facts contradict it.
 var ErrMoved = errors.New("the object has changed since it was read")
 
-// ErrOverlayMoved means that a batch's zone has changed, so the batch is decided again.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
 // Decide calls ask, which decides a write, reads the facts (stored values) that ask needs, and calls ask again, until
@@ -202,8 +199,9 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) 
 	}
 }
 
-// DecideCached calls ask, which decides a write, with facts from memory. Batches read the missing facts together; known
-// is false if some concern another zone than the Overlay's, or LookUpAll refuses.
+// DecideCached calls ask, which decides a write, with facts (stored values) from memory. It returns the keys of missing
+// facts, which the caller reads for all writes of a batch. If a missing fact concerns another zone than the Overlay's,
+// or LookUpAll refuses, known is false.
 func (s *Session) DecideCached(ask func(*law.Facts) law.Outcome) (out law.Outcome, missing []law.Key, known bool) {
 	for out = ask(s.Seen); len(out.Need) > 0; out = ask(s.Seen) {
 		if missing, known = s.LookUpAll(Dedupe(out.Need)); !known {
@@ -350,17 +348,17 @@ func (s *Session) guessesAbsent(k law.Key) bool {
 // guessEmpty assumes that a range has no keys at and below its name, to save a read. The transaction compares the
 // range. guessEmpty returns false if data is likely there. The caller holds Memory.Mu.
 func (s *Session) guessEmpty(k law.Key) bool {
-	at := k
+	nameKey := k // of the name itself
 	switch k.Kind {
-	case law.KindZonesBelow: // likely if the name is a zone's
-		at.Kind = law.KindHolding
-		if s.mem.staleNames[at] || s.mem.index[at] != nil {
+	case law.KindZonesBelow: // data is likely if the name is a zone's
+		nameKey.Kind = law.KindHolding
+		if s.mem.staleNames[nameKey] || s.mem.index[nameKey] != nil {
 			return false
 		}
-	case law.KindOwnersBelow: // likely below the apex, or if the name has data
-		at.Kind = law.KindOwner
+	case law.KindOwnersBelow: // data is likely below the apex, or if the name has data
+		nameKey.Kind = law.KindOwner
 		h := s.mem.byUID[k.Zone]
-		if k.Owner.IsApex() || h == nil || h.Facts[at] != nil || s.Overlay != nil && s.Overlay.Facts[at] != nil {
+		if k.Owner.IsApex() || h == nil || h.Facts[nameKey] != nil || s.Overlay != nil && s.Overlay.Facts[nameKey] != nil {
 			return false
 		}
 	case law.KindAwaited:
@@ -436,8 +434,8 @@ func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
 	return written
 }
 
-// LookUpAll takes the needed facts (stored values) from memory, and returns the missing keys. ok is false if a fact is
-// never cached, or contradicts others.
+// LookUpAll takes the needed facts (stored values) from memory, and returns the missing keys. It returns false if a
+// fact is never cached, or contradicts others.
 func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -584,7 +582,7 @@ func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// ProvenFactOf returns a fact of the session with its revision. ok is false if the session lacks the fact, or only a
+// ProvenFactOf returns a fact of the session with its revision, or false if the session lacks the fact, or only a
 // zone's revision proves it.
 func (s *Session) ProvenFactOf(k law.Key) (ProvenFact, bool) {
 	v, known := s.Seen.Get(k)
@@ -833,7 +831,6 @@ func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v
 	return o, kv.ModRevision, nil
 }
 
-// ErrDamaged means that a stored record cannot be decoded, or package law cannot read it.
 var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which names the damage")
 
 // DecideFromMemory decides a Record's write without a read. If memory lacks a fact, Plan and Refusal are nil.
@@ -845,8 +842,9 @@ func (s *Session) DecideFromMemory(ask records.RecordInput) law.Outcome {
 	return out
 }
 
-// VerifyFacts reports whether etcd still has the facts of a decision made from memory, and the object at key still has
-// before's revision (nil: is absent). It returns false if there are too many compares for a transaction.
+// VerifyFacts reports whether etcd still has the facts of a decision made from memory, and whether the object under key
+// still has the revision of before, or is absent if before is nil. It returns false if the compares are too many for a
+// transaction.
 func (s *Session) VerifyFacts(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
 	var expected uint64
 	if before != nil {

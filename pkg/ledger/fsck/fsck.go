@@ -47,7 +47,6 @@ type Finding struct {
 	Have, Want string
 }
 
-// MaxFindings bounds the listed findings of a kind.
 const MaxFindings = 1000
 
 type Findings struct {
@@ -219,31 +218,31 @@ func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string,
 	})
 }
 
-// checkRoom compares a room (a kind of internal keys) with the wanted values, and reports differences. wanted calls
-// want for each key of a zone. If values differ, same returns the broken rule and false.
-func checkRoom[T any](c *check, room string, rule Rule, wanted func(z *zone, want func(key string, value *T)),
-	same func(have, want *T) (Rule, bool)) error {
-	want := map[string]*T{}
+// checkRoom compares a room (a kind of internal keys) with the expected values, and reports differences. The function
+// compute passes each expected key of a zone to add. If values differ, compare returns the broken rule and false.
+func checkRoom[T any](c *check, room string, rule Rule, compute func(z *zone, add func(key string, value *T)),
+	compare func(have, want *T) (Rule, bool)) error {
+	expected := map[string]*T{}
 	for _, z := range c.zonesByName {
-		wanted(z, func(key string, value *T) { want[key] = value })
+		compute(z, func(key string, value *T) { expected[key] = value })
 	}
 	prefix := c.layout.Room(room)
 	err := c.eachBetween(prefix, clientv3.GetPrefixRangeEnd(prefix), func(key string, kv *mvccpb.KeyValue) {
 		c.report.Keys++
 		uid, _, _ := strings.Cut(key[len(prefix):], "/")
-		w, have := want[key], new(T)
-		delete(want, key)
+		want, have := expected[key], new(T)
+		delete(expected, key)
 		if c.existingZone(key, uid) == nil || !c.parseValue(key, kv, have) {
 			return
 		}
-		if w == nil {
+		if want == nil {
 			c.reportDamage(key, rule, encodeText(have), "nothing")
-		} else if broken, ok := same(have, w); !ok {
-			c.reportDamage(key, broken, encodeText(have), "%s", encodeText(w))
+		} else if broken, ok := compare(have, want); !ok {
+			c.reportDamage(key, broken, encodeText(have), "%s", encodeText(want))
 		}
 	})
-	for key, w := range want { // the wanted keys not met
-		c.reportDamage(key, rule, "nothing", "%s", encodeText(w))
+	for key, want := range expected { // the store lacks the keys left
+		c.reportDamage(key, rule, "nothing", "%s", encodeText(want))
 	}
 	return err
 }

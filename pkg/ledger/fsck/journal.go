@@ -312,7 +312,7 @@ type historyCheck struct {
 	*check
 	archives map[string]*archive // by zone UID
 	// ranges holds the steps of each segment, by zone UID and account. An account names the namespace of the Records,
-	// and the one that caused the changes and so pays for the octets.
+	// and the namespace that caused the changes.
 	ranges map[[2]string][]segmentRange
 	shares map[string]history.Share // by account, as counted
 }

@@ -194,7 +194,6 @@ func (z *zone) addCut(cut *law.CountedCut) {
 	}
 }
 
-// compareValues sorts inherited TTLs first.
 func compareValues(x, y law.OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), bytes.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttlRank(x.TTL), ttlRank(y.TTL)))
 }

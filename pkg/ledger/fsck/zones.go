@@ -56,8 +56,8 @@ func (c *check) checkName(z *zone) {
 }
 
 // checkSettled checks that Settled, settledSerial (the delivered serial), the hold (of a mass deletion) and the marks
-// of pending cascades agree. Settled may stay True until a cascade's next step, because a zone's removal marks the zone
-// that gains records without a write of its object.
+// of pending cascades agree. Settled may stay True until a cascade's next step: a zone's removal puts a mark on the
+// zone that gains records, without a write of the gaining zone's object.
 func (c *check) checkSettled(z *zone) {
 	s, h, works, key := z.status, z.holding, len(z.holding.Works), c.nameKey(z)
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})

@@ -25,9 +25,8 @@ import (
 // Archive moves steps (changes of a zone's serial) from the journal into segments, the compressed history. Two servers
 // may archive a zone at once: each transaction compares the progress, so the second fails and retries.
 type Archive struct {
-	Client *clientv3.Client
-	Layout layout.Keys
-	// Read decodes a journal value.
+	Client    *clientv3.Client
+	Layout    layout.Keys
 	Read      func(key string, value []byte) (*content.Transaction, error)
 	Retention time.Duration // of Zones without spec.historyRetention
 	// Quota returns etcd's size limit in octets. 0, or a nil Quota, means unknown.
@@ -86,12 +85,12 @@ type BeforeStep struct {
 	State []byte `json:"s"`
 }
 
-// RetentionOf returns how long a zone's steps are kept. without is the default.
-func RetentionOf(z *v1alpha1.Zone, without time.Duration) time.Duration {
+// RetentionOf returns how long a zone's steps are kept.
+func RetentionOf(z *v1alpha1.Zone, defaultRetention time.Duration) time.Duration {
 	if z != nil && z.Spec.HistoryRetention != nil {
 		return z.Spec.HistoryRetention.Duration
 	}
-	return without
+	return defaultRetention
 }
 
 func (a *Archive) HeaderOf(z *v1alpha1.Zone) Header {
@@ -99,23 +98,23 @@ func (a *Archive) HeaderOf(z *v1alpha1.Zone) Header {
 		Retention: int64(RetentionOf(z, a.Retention).Seconds())}
 }
 
-// ArchiveSteps copies a zone's journal steps (changes) up to number upTo into the history, before a trim. kept reports
-// whether all are there, perhaps by other servers. If cmps failed, or other servers changed the archive at each try,
-// kept is false, and the steps must stay.
-func (a *Archive) ArchiveSteps(ctx context.Context, of Header, upTo uint64, cmps ...clientv3.Cmp) (kept bool, err error) {
-	end := a.Layout.Step(of.Zone, upTo) + "\x00"
+// ArchiveSteps copies a zone's journal steps (changes) up to number upTo into the history, before a trim deletes them.
+// It returns true if the history has all these steps, perhaps from other servers. It returns false if a compare of cmps
+// failed, or other servers changed the archive at each try. Then the steps must stay in the journal.
+func (a *Archive) ArchiveSteps(ctx context.Context, header Header, upTo uint64, cmps ...clientv3.Cmp) (kept bool, err error) {
+	end := a.Layout.Step(header.Zone, upTo) + "\x00"
 
 	// Each transaction copies a page. If a compare fails, read the page again.
 	for lost := 0; lost < maxLostRaces; {
-		p, err := a.readPage(ctx, of, end, nil)
+		p, err := a.readPage(ctx, header, end, nil)
 		if err != nil || len(p.lines) == 0 { // nothing left
 			return err == nil, err
 		}
-		done, err := a.writePage(ctx, p, cmps...)
-		if err != nil || done && p.lastN >= upTo {
+		written, err := a.writePage(ctx, p, cmps...)
+		if err != nil || written && p.lastN >= upTo {
 			return err == nil, err
 		}
-		if !done {
+		if !written {
 			lost++
 		}
 	}
@@ -196,13 +195,13 @@ func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x A
 
 // readPage reads the next steps of the journal before the key end, or returns nil if removal is archived. An unreadable
 // value raises Whole of the archive.
-func (a *Archive) readPage(ctx context.Context, of Header, end string, removal *content.Removal) (*page, error) {
-	p := &page{hdr: of, lines: map[string][]line{}, hasStates: map[string]bool{}}
+func (a *Archive) readPage(ctx context.Context, header Header, end string, removal *content.Removal) (*page, error) {
+	p := &page{hdr: header, lines: map[string][]line{}, hasStates: map[string]bool{}}
 	var err error
-	key := a.Layout.Archived(of.Zone)
+	key := a.Layout.Archived(header.Zone)
 	var known bool
 	if p.archived, p.archivedMod, known = findRecent[Archived](&a.recent, key); !known {
-		if p.archived, p.archivedMod, err = a.readArchived(ctx, of.Zone, 0); err != nil {
+		if p.archived, p.archivedMod, err = a.readArchived(ctx, header.Zone, 0); err != nil {
 			return nil, err
 		}
 	}
@@ -216,7 +215,7 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string, removal *
 	}
 	p.hdr.Offset = p.archived.Offset
 	p.lastN = p.archived.Last - p.archived.Offset
-	r, err := a.Client.Get(ctx, a.Layout.Step(of.Zone, p.lastN+1), clientv3.WithRange(end), clientv3.WithLimit(pageSteps))
+	r, err := a.Client.Get(ctx, a.Layout.Step(header.Zone, p.lastN+1), clientv3.WithRange(end), clientv3.WithLimit(pageSteps))
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +227,7 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string, removal *
 		}
 		lines, err := linesOf(kv.Value, func() (*content.Transaction, error) { return a.Read(string(kv.Key), kv.Value) })
 		if err != nil {
-			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "The history of a zone has a gap", "zone", of.FQDN)
+			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "The history of a zone has a gap", "zone", header.FQDN)
 			p.archived.Whole = a.Now().Unix()
 			continue
 		}
@@ -424,9 +423,8 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 	return true, nil
 }
 
-// FindRemoved returns the header of the last removed zone with an object name, or nil, and the Unix time of the
-// removal.
-func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (of *Header, gone int64, err error) {
+// FindRemoved returns the header of the last removed Zone object with a name, or nil, and the Unix time of the removal.
+func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (header *Header, gone int64, err error) {
 	r, err := a.Client.Get(ctx, a.Layout.ArchivedName(namespace, object))
 	if err != nil || len(r.Kvs) == 0 {
 		return nil, 0, err
@@ -435,7 +433,7 @@ func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (of
 }
 
 // FindRemovedFQDN is like FindRemoved, for a DNS name. An empty namespace means all.
-func (a *Archive) FindRemovedFQDN(ctx context.Context, namespace, fqdn string) (of *Header, gone int64, err error) {
+func (a *Archive) FindRemovedFQDN(ctx context.Context, namespace, fqdn string) (header *Header, gone int64, err error) {
 	r, err := a.Client.Get(ctx, a.Layout.ArchivedFQDNs(fqdn, namespace), clientv3.WithPrefix(), clientv3.WithLimit(maxRemoved))
 	if err != nil || len(r.Kvs) == 0 {
 		return nil, 0, err
@@ -443,11 +441,11 @@ func (a *Archive) FindRemovedFQDN(ctx context.Context, namespace, fqdn string) (
 	return a.readRemoved(ctx, slices.MaxFunc(r.Kvs, func(x, y *mvccpb.KeyValue) int { return cmp.Compare(x.ModRevision, y.ModRevision) }))
 }
 
-func (a *Archive) readRemoved(ctx context.Context, kv *mvccpb.KeyValue) (of *Header, gone int64, err error) {
-	of = &Header{}
-	if err := layout.Decode(kv.Value, of); err != nil {
+func (a *Archive) readRemoved(ctx context.Context, kv *mvccpb.KeyValue) (header *Header, gone int64, err error) {
+	header = &Header{}
+	if err := layout.Decode(kv.Value, header); err != nil {
 		return nil, 0, layout.Unreadable(string(kv.Key), err)
 	}
-	archived, _, err := a.readArchived(ctx, of.Zone, 0)
-	return of, archived.Gone, err
+	archived, _, err := a.readArchived(ctx, header.Zone, 0)
+	return header, archived.Gone, err
 }

@@ -8,11 +8,10 @@
 //
 // Guarantees:
 //
-//  1. A step is in the journal or a segment until its time or its account's share is over.
+//  1. A step is in the journal or a segment until its retention ends, or its account exceeds the share.
 //  2. The state before a step is the Record as last written, or names the parts left out.
-//  3. A namespace's share pays for all steps caused by the namespace: above the share, their oldest segments are
-//     condensed.
-//  4. An answer tells since when no step is missing; for a namespace, in its own account.
+//  3. A namespace's share pays for all steps caused by the namespace.
+//  4. An answer tells since when no step is missing. For a namespace, this concerns its own account.
 //  5. No write waits for an archive, and no decision reads one.
 //
 // Read first: archive.go, share.go, own.go, descent.go, read.go, segment.go, line.go, state.go

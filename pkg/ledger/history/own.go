@@ -173,7 +173,6 @@ func (a *Archive) wholeOfZones(ctx context.Context, out *namespaceAnswer) error 
 	return nil
 }
 
-// segmentsAtOnce bounds an answer's segments.
 const segmentsAtOnce = 500
 
 const maxZones = 256

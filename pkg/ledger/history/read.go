@@ -47,7 +47,7 @@ type Ask struct {
 	NotBefore int64
 }
 
-// OfZone returns a page of a zone's steps, newest first. exists is false if the zone has no name now.
+// OfZone returns a page of a zone's steps, newest first. The flag exists is false if the zone has no name now.
 func (a *Archive) OfZone(ctx context.Context, header Header, exists bool, ask Ask) (*Answer, error) {
 	r, err := a.Client.Get(ctx, a.Layout.Archived(header.Zone), clientv3.WithPrefix())
 	if err != nil {
@@ -364,5 +364,4 @@ func parsePlace(text string) (k layout.SegmentKey, err error) {
 	return layout.SegmentKey{Time: at, Zone: parts[1], Last: last}, nil
 }
 
-// ErrPlace means that Ask.From is no continue token of an earlier answer.
 var ErrPlace = errors.New("it is no continue token of an answer")

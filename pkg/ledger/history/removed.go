@@ -36,26 +36,26 @@ type OldDelegation struct {
 	State []byte `json:"s"`
 }
 
-// DelegationLeftOp returns a put of a Delegation leaving a zone. at, a part of the key, is the number of remaining
-// Delegations, so a zone stores no more than it once had. For a removed zone, at is -1.
-func (a *Archive) DelegationLeftOp(zone string, at int, o metav1.Object, spec any) (clientv3.Op, error) {
+// DelegationLeftOp returns a put of a Delegation that leaves a zone. The key has the number of remaining Delegations,
+// so a zone stores no more than it once had. For a removed zone, the number is -1.
+func (a *Archive) DelegationLeftOp(zone string, remaining int, o metav1.Object, spec any) (clientv3.Op, error) {
 	packed, err := Pack(o, spec, maxZoneState)
 	if err != nil {
 		return clientv3.Op{}, err
 	}
-	of := OldDelegation{Time: a.Now().Unix(), Name: o.GetName(), State: packed.Text}
-	return etcd.OpPut(a.oldDelegationKey(zone, at, of.Name), layout.Encode(&of)), nil
+	old := OldDelegation{Time: a.Now().Unix(), Name: o.GetName(), State: packed.Text}
+	return etcd.OpPut(a.oldDelegationKey(zone, remaining, old.Name), layout.Encode(&old)), nil
 }
 
-// DelegationJoinedOp returns the deletion of the old Delegation with the number at, as a new Delegation takes the
+// DelegationJoinedOp returns the deletion of the old Delegation with a number, because a new Delegation takes the
 // number.
-func (a *Archive) DelegationJoinedOp(zone string, at int) clientv3.Op {
-	return clientv3.OpDelete(a.oldDelegationKey(zone, at, ""))
+func (a *Archive) DelegationJoinedOp(zone string, number int) clientv3.Op {
+	return clientv3.OpDelete(a.oldDelegationKey(zone, number, ""))
 }
 
-func (a *Archive) oldDelegationKey(zone string, at int, name string) string {
-	if at >= 0 {
-		name = fmt.Sprintf("#%08d", at)
+func (a *Archive) oldDelegationKey(zone string, number int, name string) string {
+	if number >= 0 {
+		name = fmt.Sprintf("#%08d", number)
 	}
 	return a.Layout.LeftDelegation(zone, name)
 }

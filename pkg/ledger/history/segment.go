@@ -45,7 +45,6 @@ type Entry struct {
 	Removed *Removed `json:"x,omitempty"`
 }
 
-// Was is a Record before a step.
 type Was struct {
 	Name  string          `json:"r"`
 	UID   string          `json:"u"`
@@ -66,8 +65,9 @@ type Segment struct {
 	Entries []Entry
 }
 
-// encodeSegment packs steps into a segment with at most maxSegment octets of text. If they do not fit, whole is false,
-// and the segment lacks the former Records (states), or also the rows. If even the bare steps do not fit, value is nil.
+// encodeSegment packs steps (changes) into a segment of at most maxSegment octets of text. If they do not fit, whole is
+// false, and the segment lacks the former Records (states), or also the changed values (rows). If even such bare steps
+// do not fit, the segment is nil.
 func encodeSegment(header *Header, lines []line) (value []byte, whole bool, err error) {
 	text, err := textOf(header, lines)
 

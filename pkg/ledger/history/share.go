@@ -76,7 +76,6 @@ func (a *Archive) shareOf(account string) int64 {
 // StatesRoom returns the size of before/ beyond which each write with a state triggers an archive of the zone.
 func (a *Archive) StatesRoom() int64 { return a.limit() / statesDivisor }
 
-// StatesRoomOf returns a namespace's size in before/ beyond which a sweep archives the namespace's zones.
 func (a *Archive) StatesRoomOf(namespace string) int64 { return a.shareOf(namespace) / statesDivisor }
 
 func levelOf(octets []int64, most int64) int64 {
@@ -115,7 +114,6 @@ func (a *Archive) refreshLevel(ctx context.Context, octets int64) {
 	}
 }
 
-// setLevel computes the level, and condenses the accounts above it.
 func (a *Archive) setLevel(ctx context.Context) error {
 	a.addedOctets.Store(0)
 	a.levelledAt.Store(a.Now().Unix())
@@ -197,9 +195,9 @@ func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s S
 	}
 }
 
-// condenseOldest reduces an account to about most octets. It strips the oldest full segments of rows and states or, if
-// bare segments have half of most, deletes the oldest segments. Nothing changes if another server has changed the
-// share.
+// condenseOldest reduces an account to about the limit of octets (most). It strips the oldest full segments of rows and
+// states. If bare segments already have half of the limit, it deletes the oldest segments. Nothing changes if another
+// server has changed the share.
 func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, mod int64, most int64) error {
 	from, end := a.Layout.Segments(account), clientv3.GetPrefixRangeEnd(a.Layout.Segments(account))
 	strips := s.BareOctets < max(most, 1)/2

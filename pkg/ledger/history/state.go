@@ -28,7 +28,6 @@ const (
 	maxUnpacked = 1 << 20
 )
 
-// State is an object before a write.
 type State struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
@@ -49,16 +48,15 @@ const (
 	isDeflate = 'd' // deflated JSON follows
 )
 
-// Packed is the stored form of a State.
 type Packed struct {
 	Text []byte
 	// Counts is the number of octets that count towards MaxStepStates.
 	Counts int
 }
 
-// Pack encodes an object's labels, annotations and spec for the history. While Packed.Counts exceeds most, Pack leaves
-// out a part, in the order annotations, labels, spec, and names the part in State.LeftOut.
-func Pack(o metav1.Object, spec any, most int) (Packed, error) {
+// Pack encodes an object's labels, annotations and spec for the history. While Packed.Counts exceeds the limit, Pack
+// leaves out a part, in the order annotations, labels, spec, and names the part in State.LeftOut.
+func Pack(o metav1.Object, spec any, limit int) (Packed, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return Packed{}, err
@@ -66,7 +64,7 @@ func Pack(o metav1.Object, spec any, most int) (Packed, error) {
 	s := State{Labels: o.GetLabels(), Annotations: o.GetAnnotations(), Spec: text}
 	for {
 		packed, err := s.pack()
-		if err != nil || packed.Counts <= most {
+		if err != nil || packed.Counts <= limit {
 			return packed, err
 		}
 

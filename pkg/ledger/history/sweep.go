@@ -15,9 +15,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Sweep deletes history older than its zone's retention (retentions has seconds by zone UID), and condenses the oldest
-// history of namespaces above their share, by removing values. If complete is set, retentions lists all zones, so the
-// history of removed zones expires too.
+// Sweep deletes history older than its zone's retention (seconds by zone UID). It also removes values from the oldest
+// history of namespaces above their share. If complete is true, the map has all zones, so the history of removed zones
+// expires too.
 func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, complete bool) error {
 	began := a.Now().Unix()
 	var removed removedZones
@@ -40,7 +40,8 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 				retention = max(removed.retentions[k.Zone], newZoneAge)
 			}
 			_, expired := removed.expired[k.Zone]
-			return expired || (exists || complete) && k.Time < began-retention
+			knowsRetention := exists || complete
+			return expired || knowsRetention && k.Time < began-retention
 		}); err != nil {
 			return err
 		}

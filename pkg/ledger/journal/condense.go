@@ -23,10 +23,10 @@ import (
 const condensedPart = 256 << 10 // octets, estimated
 
 // Condensed is the header of a condensed step: the merged oldest changes of a zone since the serial of its name
-// servers. After a mass deletion they may keep that serial for days, and a starting server must undo all changes since,
-// but the journal is bounded. So the oldest steps are merged before a trim. The last merged step also stays in the
-// journal, as the link to the next. All servers make the same parts up to the same step, and writes compare the
-// header's key, so the second of two servers fails.
+// servers. After a mass deletion, the name servers may keep their serial for days. A starting server must undo all
+// changes since then, but the journal is bounded. So the oldest steps are merged before a trim. The last merged step
+// also stays in the journal, as the link to the next. All servers make the same parts up to the same step, and writes
+// compare the header's key, so the second of two servers fails.
 type Condensed struct {
 	From   serial.Serial `json:"f"` // of the name servers
 	State  sethash.State `json:"h"` // of the content at From
@@ -75,9 +75,10 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 	return step, nil
 }
 
-// Condense merges z's journal steps up to n into the condensed step. It returns the step before which to trim, or 0 if
-// another server was faster, or z has lost its name since revision at.
-func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n uint64) (uint64, error) {
+// Condense merges the journal steps of z up to number n into the condensed step. The zone z was read at revision
+// zoneRev. Condense returns the step before which to trim, or 0 if another server was faster, or z has lost its name
+// since then.
+func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, zoneRev int64, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
 	var rev int64
 	c, mod, err := jr.readCondensed(ctx, zone, &rev)
@@ -125,7 +126,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	// Store the parts first, since only the header makes them valid.
 	next := &Condensed{From: settled, State: before, Step: step}
 	next.Step.Removed, next.Step.Added, next.Step.TTLs = nil, nil, nil
-	named, err := jr.compareName(ctx, z, at)
+	named, err := jr.compareName(ctx, z, zoneRev)
 	if err != nil || named == nil {
 		return 0, err
 	}
@@ -150,24 +151,24 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	return n, err
 }
 
-// compareName returns a compare that holds while z keeps its DNS name, or nil if z has lost the name since revision at.
-// Even a restored name gives nil: a purge of the zone's keys would miss a key written now. Callers read the data to
-// delete only afterwards.
-func (jr *Journal) compareName(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
+// compareName returns a compare that holds while z keeps its DNS name. If z has lost the name since revision zoneRev,
+// the result is nil, even if z has the name again: a purge of the zone's keys would miss a key written now. Only after
+// this call, callers may read the data to delete.
+func (jr *Journal) compareName(ctx context.Context, z *v1alpha1.Zone, zoneRev int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {
 		return nil, fmt.Errorf("zone %s/%s: status.fqdn: %w", z.Namespace, z.Name, err)
 	}
 	key := jr.Layout.Key(law.HoldingKey(z.Status.View, fqdn))
 	r, err := jr.Client.Get(ctx, key)
-	if err != nil || len(r.Kvs) == 0 || r.Kvs[0].CreateRevision > at { // lost, or restored
+	if err != nil || len(r.Kvs) == 0 || r.Kvs[0].CreateRevision > zoneRev { // lost, or restored
 		return nil, err
 	}
 	if _, h, err := jr.Layout.DecodeName(string(r.Kvs[0].Key), r.Kvs[0].Value); err != nil || h.UID != string(z.UID) {
 		return nil, err // another zone has the name
 	}
-	is := clientv3.Compare(clientv3.CreateRevision(key), "=", r.Kvs[0].CreateRevision)
-	return &is, nil
+	keepsName := clientv3.Compare(clientv3.CreateRevision(key), "=", r.Kvs[0].CreateRevision)
+	return &keepsName, nil
 }
 
 func partsOf(step *content.Step) (parts []*content.Step) {

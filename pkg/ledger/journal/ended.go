@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// ErrAwaitsDelivery means that a purge waits until Delivery has withdrawn the zone.
 var ErrAwaitsDelivery = errors.New("the zone is not withdrawn yet")
 
 // EndedContent holds the RRsets that a provider may still have of an ended zone, which has lost its DNS name. For
@@ -32,23 +31,23 @@ type EndedContent struct {
 	Rows []content.Row
 }
 
-// EndedContent lists the RRsets of an ended zone that a provider at serial since may still serve: the last ones, and
-// those changed by later steps. Their keys stay while the Zone has the finalizer of Delivery. The error is ErrTrimmed
-// if the keys are gone, or the zone was renamed after since.
+// EndedContent lists the RRsets of an ended zone that a provider may still serve: the last RRsets of the zone, and all
+// RRsets changed since the provider's serial. Their keys stay while the Zone has the finalizer of Delivery. The error
+// is ErrTrimmed if the keys are gone, or the zone was renamed after that serial.
 func (jr *Journal) EndedContent(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*EndedContent, error) {
 	rev := int64(0)
-	had, err := jr.readEndedHeader(ctx, zone, &rev)
+	header, err := jr.readEndedHeader(ctx, zone, &rev)
 	if err != nil {
 		return nil, err
 	}
-	left := &EndedContent{Header: *had, Serial: since}
-	if err := jr.addOwners(ctx, left, zone, rev); err != nil {
+	ended := &EndedContent{Header: *header, Serial: since}
+	if err := jr.addOwners(ctx, ended, zone, rev); err != nil {
 		return nil, err
 	}
-	if err := jr.addSteps(ctx, left, zone, rev); err != nil {
+	if err := jr.addSteps(ctx, ended, zone, rev); err != nil {
 		return nil, err
 	}
-	return left, nil
+	return ended, nil
 }
 
 func trimmedError(zone *v1alpha1.Zone, why string) error {
@@ -57,12 +56,12 @@ func trimmedError(zone *v1alpha1.Zone, why string) error {
 
 // readEndedHeader returns the SOA fields and name servers of an ended zone, and sets *rev to the revision of the read.
 // The Zone still has the finalizer then, so at *rev no key is purged yet.
-func (jr *Journal) readEndedHeader(ctx context.Context, zone *v1alpha1.Zone, rev *int64) (had *content.Header, err error) {
+func (jr *Journal) readEndedHeader(ctx context.Context, zone *v1alpha1.Zone, rev *int64) (header *content.Header, err error) {
 	// The outbox item of the pending purge has the header.
 	err = etcd.Each(ctx, jr.Client, jr.Layout.Room("outbox"), rev, func(key string, data []byte, _ int64) error {
 		var w law.Work
 		if err := layout.Decode(data, &w); err == nil && w.Purge == string(zone.UID) && w.Had != nil {
-			had = w.Had
+			header = w.Had
 		}
 		return nil
 	})
@@ -75,7 +74,7 @@ func (jr *Journal) readEndedHeader(ctx context.Context, zone *v1alpha1.Zone, rev
 	if err != nil {
 		return nil, err
 	}
-	if had == nil || len(r.Kvs) == 0 {
+	if header == nil || len(r.Kvs) == 0 {
 		return nil, trimmedError(zone, "no work keeps what it had")
 	}
 
@@ -87,7 +86,7 @@ func (jr *Journal) readEndedHeader(ctx context.Context, zone *v1alpha1.Zone, rev
 		return nil, trimmedError(zone, "it is withdrawn")
 	}
 
-	return had, nil
+	return header, nil
 }
 
 func (jr *Journal) addOwners(ctx context.Context, left *EndedContent, zone *v1alpha1.Zone, rev int64) error {

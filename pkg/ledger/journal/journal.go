@@ -171,9 +171,9 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 	}
 }
 
-// trimJournal archives old steps of z and deletes them, unless z has lost its name since revision rev. If weigh is set,
-// it bounds the journal's octets; if archives is set, it archives all steps. condensed is the size of the condensed
-// step before the trim. Two servers may trim at once, because Deliveries only ever need fewer steps.
+// trimJournal archives old steps of z and deletes them, unless z has lost its name since revision rev. If weigh is
+// true, it bounds the journal's octets. If archives is true, it archives all steps. It returns the octets of the
+// condensed step before the trim. Two servers may trim at once, because Deliveries only ever need fewer steps.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh, archives bool) (condensed int,
 	err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
@@ -258,9 +258,8 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	return condensed, nil
 }
 
-// ArchiveAll archives all steps of z, read at revision at.
-func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) error {
-	named, err := jr.compareName(ctx, z, at)
+func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, zoneRev int64) error {
+	named, err := jr.compareName(ctx, z, zoneRev)
 	if err != nil || named == nil {
 		return err
 	}
@@ -274,11 +273,11 @@ var errArchived = errors.New("other servers archive its steps")
 
 // archiveSteps copies the steps of z up to number upTo into the history, before a trim deletes them. After an error,
 // the steps must stay. Damage is only logged, because otherwise a damaged archive would fill etcd with journals.
-func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) error {
+func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint64, keepsName clientv3.Cmp) error {
 	if jr.Archive == nil {
 		return nil
 	}
-	kept, err := jr.Archive.ArchiveSteps(ctx, jr.Archive.HeaderOf(z), upTo, named)
+	kept, err := jr.Archive.ArchiveSteps(ctx, jr.Archive.HeaderOf(z), upTo, keepsName)
 	switch {
 	case errors.Is(err, layout.ErrUnreadable), etcd.IsRefused(err):
 		klog.FromContext(ctx).Error(err, "Steps of a zone are not archived, and its history has a gap", "zone", klog.KObj(z))
@@ -413,15 +412,15 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 	return func(at serial.Serial) bool { return !earliest.Ahead(at) }, nil
 }
 
-// Steps returns a zone's steps after the serial since up to step n, oldest first, and the content state at since as
+// Steps returns a zone's steps after a serial and up to step n, oldest first, and the content state at the serial as
 // proof. The error is ErrTrimmed if the journal begins later, or the zone never had the serial.
 func (jr *Journal) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step,
 	err error) {
 	return jr.StepsFrom(ctx, zone, since, n, false, 0)
 }
 
-// StepsFrom is like Steps, at revision rev, 0 for the present. If all is set, the steps begin at the oldest serial with
-// a known content state, or the zone's creation.
+// StepsFrom is like Steps, at revision rev, or 0 for the present. If all is true, the steps begin at the oldest serial
+// with a known content state, or at the zone's creation.
 func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State,
 	[]content.Step, error) {
 	before, steps, err := jr.journalFrom(ctx, zone, since, n, all, &rev)
@@ -435,14 +434,14 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 		return before, nil, cmp.Or(failed, err)
 	}
 
-	switch after := n - c.Step.N; {
+	switch stepsAfter := n - c.Step.N; {
 	case c.Step.N > n:
 		return before, nil, fmt.Errorf("zone %s has changed too much to read the steps from serial %d to step %d, "+
 			"and they are condensed up to step %d; read the zone again", zone, since, n, c.Step.N)
-	case after > uint64(len(steps)): // a gap
+	case stepsAfter > uint64(len(steps)): // a gap
 		return before, nil, err
 	default:
-		steps = steps[uint64(len(steps))-after:]
+		steps = steps[uint64(len(steps))-stepsAfter:]
 	}
 
 	first, err := jr.condensedStep(ctx, zone, c, rev)
@@ -507,5 +506,4 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 	}
 }
 
-// ErrTrimmed means that the journal does not reach back to the serial.
 var ErrTrimmed = errors.New("the journal no longer reaches back so far")

@@ -31,8 +31,8 @@ type cachedValue struct {
 	tx     *content.Transaction
 }
 
-// Put caches the value of a journal key, and its decoded form tx, in place of the oldest. A long value is not cached.
-// The caller must not change value and tx afterwards.
+// Put caches the value of a journal key, and its decoded form tx. They replace the oldest cached value. A long value is
+// not cached. The caller must change neither afterwards.
 func (m *valueCache) Put(key string, value []byte, tx *content.Transaction) {
 	if len(value) > maxCachedOctets {
 		return

@@ -5,7 +5,7 @@
 //
 // Objects have the keys of Kubernetes' storage, such as <prefix>/kubi.zone/zones/. Internal keys are under
 // <prefix>/ledger/, outside all watches of the API. The labels of names are reversed, so that a name and all names
-// below form one range (name.Name.Key). A uid is a zone's.
+// below form one range (name.Name.Key). A <uid> is the UID of a zone.
 //
 //	key                                   value                 content
 //	asked                                 text                  a request for the next commit at a zone
@@ -37,14 +37,12 @@
 //
 //  1. A zone's keys that decisions read (owners to cuts) change only with the Zone object, whose compare proves all of
 //     them (I5).
-//  2. Each Parse function inverts the function of its key.
 //
 // A new kind of key needs:
 //
 //   - a law.Kind (law/keys.go) if decisions read it, in Keys.Key, DecodeFact and, for a range, IsRange
 //   - rows in Rooms, in ZoneRooms if it belongs to a zone, and in the table above
-//   - a check in fsck (TestRun_isCleanOnEveryKindOfStore)
-//   - a migration for stores without it (ledger/migrate.go)
+//   - a check in fsck, and a migration (docs/changing.md)
 //
 // Read first: history.go, keys.go, then value.go.
 package layout

@@ -21,8 +21,8 @@ type JournalValue struct {
 	Steps   []content.Step
 }
 
-// Add appends a step and returns its octets. If they exceed most, ok is false and nothing is appended.
-func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
+// Add appends a step and returns its octets. If they exceed the limit, Add returns false and appends nothing.
+func (j *JournalValue) Add(step *content.Step, limit int) (octets int, ok bool) {
 	if j.encoder == nil {
 		j.encoder = json.NewEncoder(&j.buf)
 		j.encoder.SetEscapeHTML(false)
@@ -36,7 +36,7 @@ func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 		panic(fmt.Sprintf("encoding %T: %v", step, err))
 	}
 	j.buf.Truncate(j.buf.Len() - 1)
-	if octets = j.buf.Len() - before; octets > most {
+	if octets = j.buf.Len() - before; octets > limit {
 		j.buf.Truncate(before)
 		return octets, false
 	}

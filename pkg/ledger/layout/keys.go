@@ -302,8 +302,8 @@ const (
 	dataOctets = 80
 )
 
-// StoredOctets estimates the space in etcd of an object of so many octets, for budgets. The object's internal keys are
-// included, and grow with values: the number of a Record's values, or of a Delegation's namespaces.
+// StoredOctets estimates, for budgets, the space in etcd of an object with a number of octets. The object's internal
+// keys are included. They grow with the number of a Record's values, or of a Delegation's namespaces.
 func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
 	switch {

@@ -81,7 +81,6 @@ func (k Keys) DecodeName(key string, value []byte) (law.Key, *law.Holding, error
 	return fact, v.(*law.Holding), nil
 }
 
-// ErrUnreadable is wrapped by the errors of Unreadable.
 var ErrUnreadable = errors.New("does not parse")
 
 // Unreadable returns the error for an internal key or value that does not parse.

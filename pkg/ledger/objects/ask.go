@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// ZoneAsk converts a Zone write to the input of a decision. before is nil for a creation, after for a deletion. If the
-// new spec does not parse, the error is a law.Refusal. Other errors concern the stored Zone.
+// ZoneAsk converts a Zone write to the input of a decision. The Zone before is nil for a creation, and the Zone after
+// for a deletion. If the new spec does not parse, the error is a law.Refusal. Other errors concern the stored Zone.
 func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 	if before != nil {
 		if ask.Before, err = lawform.Zone(before); err != nil {
@@ -40,25 +40,26 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 		return ask, &law.Refusal{Kind: law.Invalid, Message: err.Error()}
 	}
 
-	ask.Ahead = behindOf(before, after)
+	ask.Ahead = aheadOf(before, after)
 	if before != nil {
 		ask.Renames = RenamedField(before, after)
 	}
 	return ask, nil
 }
 
-// behindOf returns the serial of a secondary that is ahead of the zone or has other content, or nil. A controller
+// aheadOf returns the serial of a secondary that is ahead of the zone or has other content, or nil. A controller
 // reports the serial by a write of status.serial, which no other write changes.
-func behindOf(before, after *v1alpha1.Zone) *zones.Ahead {
+func aheadOf(before, after *v1alpha1.Zone) *zones.Ahead {
 	if before == nil || before.Status.Serial == after.Status.Serial {
 		return nil
 	}
 	ready := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
-	b := &zones.Ahead{Serial: serial.Serial(after.Status.Serial), Differs: ready != nil && ready.Reason == v1alpha1.ReasonContentDiffers}
+	differs := ready != nil && ready.Reason == v1alpha1.ReasonContentDiffers
+	ahead := &zones.Ahead{Serial: serial.Serial(after.Status.Serial), Differs: differs}
 	if accepted, err := strconv.ParseUint(after.Annotations[v1alpha1.AnnotationAcceptSerial], 10, 32); err == nil {
-		b.AcceptedSerial = serial.Serial(accepted)
+		ahead.AcceptedSerial = serial.Serial(accepted)
 	}
-	return b
+	return ahead
 }
 
 func DelegationAsk(before, after *v1alpha1.Delegation) (ask zones.DelegationInput, err error) {

@@ -51,7 +51,7 @@ func (c ObjectCodec) Encode(ctx context.Context, key string, obj runtime.Object)
 	return data, err
 }
 
-// Decode decodes an object stored under key. rev becomes the resourceVersion.
+// Decode decodes an object stored under a key. The revision becomes the object's resourceVersion.
 func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, rev int64, into runtime.Object) error {
 	data, err := c.decrypt(ctx, key, data)
 	if err != nil {
@@ -153,7 +153,6 @@ func (pl *Placer) setCondition(conditions *[]metav1.Condition, kind, status, rea
 		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(pl.Now().UTC().Truncate(1e9))})
 }
 
-// PlaceRecord writes a decision into a Record's status.
 func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	o.Status.ObservedGeneration = o.Generation
 	o.Status.FQDN, o.Status.View = p.FQDN.String(), p.View
@@ -193,8 +192,8 @@ func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-// setReady resets Ready in the write of new content, so no client takes an old True for this write. If delivers is set,
-// a class is in force, and confirms the write later.
+// setReady resets the condition Ready in the write of new content, so no client takes an old True for this write. If
+// delivers is true, a class is in force, and confirms the write later.
 func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool, generation int64) {
 	status, reason, message := "Unknown", v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"
 	before := meta.FindStatusCondition(*conditions, v1alpha1.ConditionReady)
@@ -228,7 +227,6 @@ func setParentLabel(o metav1.Object, zone *law.Ref) {
 	o.SetLabels(labels)
 }
 
-// PlaceZone writes a decision into the status and labels of o, the object to store.
 func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	z, s := c.Zone, &o.Status
 	if c.Delegated != nil {
@@ -349,13 +347,13 @@ func IsMoving(o *v1alpha1.Record) bool {
 // RenamedField returns the field by which an update would rename or move a zone, or "". Another spelling, such as the
 // absolute for the relative name, is no rename.
 func RenamedField(before, after *v1alpha1.Zone) string {
-	x, y := lawform.ZoneRef(before.Spec.ZoneRef, before.Namespace), lawform.ZoneRef(after.Spec.ZoneRef, after.Namespace)
+	oldRef, newRef := lawform.ZoneRef(before.Spec.ZoneRef, before.Namespace), lawform.ZoneRef(after.Spec.ZoneRef, after.Namespace)
 	switch {
 	case !hasFQDN(before, after.Spec.DomainName):
 		return "spec.domainName"
 	case before.Spec.View != after.Spec.View:
 		return "spec.view"
-	case !apiequality.Semantic.DeepEqual(x, y):
+	case !apiequality.Semantic.DeepEqual(oldRef, newRef):
 		return "spec.zoneRef"
 	}
 	return ""
@@ -389,7 +387,6 @@ func (pl *Placer) hasClassNameServers(o *v1alpha1.Zone) bool {
 	return pl.HasNameServers != nil && pl.HasNameServers(o)
 }
 
-// IsServableStale reports whether the condition Servable contradicts the zone's present classes.
 func (pl *Placer) IsServableStale(o *v1alpha1.Zone) bool {
 	servable := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionServable)
 	return servable != nil && (servable.Reason == v1alpha1.ReasonClassNameServers) != pl.hasClassNameServers(o)

@@ -64,7 +64,7 @@ func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 			}
 		}
 
-		s.cursor = law.Cursor{Times: s.cursor.Times, Moved: true}
+		s.cursor = law.Cursor{Times: s.cursor.Times, Moved: true} // go on with the other objects
 	}
 
 	if err := ob.decideRepaired(ctx, s); err != nil {
@@ -113,8 +113,9 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 	return nil
 }
 
-// finishWork removes ended withdrawals, the work's marks at zones, and a purged zone's keys. The last transaction
-// deletes the outbox item. done is false if another write has extended the item, and the cascade goes on.
+// finishWork ends a cascade: it removes ended withdrawals, the cascade's marks at zones, and the keys of a purged zone.
+// The last transaction deletes the outbox item. finishWork returns false if another write has extended the item, so
+// that the cascade goes on.
 func (ob *Outbox) finishWork(ctx context.Context, s *workState) (done bool, err error) {
 	for s.Work.Times == s.cursor.Times { // not extended
 		purges := s.Work.Purge != ""
@@ -197,7 +198,7 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	}
 	rooms := layout.ZoneRooms
 	if waits {
-		rooms = layout.ZoneRooms[:layout.OwnRooms] // the others name the RRsets
+		rooms = layout.ZoneRooms[:layout.OwnRooms] // the other kinds of keys name the RRsets
 	} else if err := ob.archiveRemoved(ctx, s); err != nil {
 		return err
 	}

@@ -141,8 +141,9 @@ func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.It
 	return nil, nil
 }
 
-// readCut reads a child zone's cut (NS, glue and DS) into ask, proved by the pending cut's revision. parent is nil if
-// gone. If kept, the parent keeps the former cut until the child's hold ends.
+// readCut reads a child zone's cut (NS, glue and DS) into ask, proved by the revision of the pending cut. It returns
+// the parent zone, or nil if the parent is gone. If kept is true, the parent keeps the former cut until the child's
+// hold (a stop of delivery) ends.
 func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *law.Zone, kept bool, err error) {
 	parent, err = ob.mem.ZoneAt(ctx, ob.mem.Layout.Zone(ask.Pending.Parent.Namespace, ask.Pending.Parent.Name))
 	if err != nil || !parentExists(parent, ask.Pending) {
@@ -205,7 +206,8 @@ func (ob *Outbox) readChild(ctx context.Context, child law.Ref) (*law.Zone, *law
 }
 
 func (ob *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets []content.RRset, err error) {
-	_, err = etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.MembersBelow(zone, owner)+"/", "", 0, func(kv *mvccpb.KeyValue) error {
+	prefix := ob.mem.Layout.MembersBelow(zone, owner) + "/"
+	_, err = etcd.Scan(ctx, ob.mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 		_, _, ns, object, err := ob.mem.Layout.ParseMember(string(kv.Key))
 		if err != nil {
 			return err

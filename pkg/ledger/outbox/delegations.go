@@ -98,7 +98,7 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 		}
 
 		waiting := ob.mem.Layout.WaitingFor(scan.Target) + layout.WaitingDelegation + "/"
-		if _, err := etcd.Scan(ctx, ob.mem.Client, waiting, "", 0, func(kv *mvccpb.KeyValue) error {
+		if _, err := etcd.Scan(ctx, ob.mem.Client, waiting, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 			_, _, name, _ := layout.WaitingObject(string(kv.Key))
 			names = append(names, name)
 			return nil
@@ -147,7 +147,7 @@ func (ob *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (na
 	if namespace != "" {
 		opts = append(opts, clientv3.WithRange(prefix+"\x00"))
 	}
-	_, err = etcd.Scan(ctx, ob.mem.Client, prefix, "", 0, func(kv *mvccpb.KeyValue) error {
+	_, err = etcd.Scan(ctx, ob.mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 		v, err := layout.DecodeFact(key, kv.Value)
 		if rules, _ := v.(*law.NamespaceRules); err == nil {
 			for _, r := range rules.List {

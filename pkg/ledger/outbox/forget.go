@@ -34,9 +34,9 @@ type forgettable struct {
 	secondsLeft int64
 }
 
-// sweepSerials deletes last serials of removed zones that no secondary can remember. Each server counts the time since
-// its first sight of a revision, and the first with a due count writes the time left. A stored date would not do,
-// because a clock ahead would delete all serials.
+// sweepSerials deletes the last serials of removed zones that no secondary can remember any more. Each server counts
+// the time since it first saw a revision of such a serial. The first server with a due count writes the time left. A
+// stored date would be unsafe, because a server with a clock ahead would delete all serials.
 func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	byNamespace := map[string][]forgettable{}
 	var cmps []clientv3.Cmp
@@ -44,13 +44,13 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	write := func(key string, mod int64, op clientv3.Op) {
 		cmps, ops = append(cmps, etcd.RevisionIs(key, mod)), append(ops, op)
 	}
-	seen := ob.sweepRoom(ctx, "serials", last, func(kv *mvccpb.KeyValue, known time.Duration) {
+	seen := ob.sweepRoom(ctx, "serials", last, func(kv *mvccpb.KeyValue, unchangedFor time.Duration) {
 		var stored law.LastSerial
 		if layout.Decode(kv.Value, &stored) != nil {
 			return // fsck reports it
 		}
 		key := string(kv.Key)
-		switch next, due := SubtractElapsed(stored, known); {
+		switch next, due := SubtractElapsed(stored, unchangedFor); {
 		case due && next == nil:
 			write(key, kv.ModRevision, clientv3.OpDelete(key))
 		case due:
@@ -77,23 +77,23 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	return seen
 }
 
-// SubtractElapsed subtracts d from a last serial's time left, and returns nil if none is left. due reports whether to
-// write the result.
-func SubtractElapsed(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool) {
-	passed := int64(d.Seconds())
+// SubtractElapsed subtracts the elapsed time from a last serial's time left, and returns nil if no time is left. If the
+// result is worth a write, due is true.
+func SubtractElapsed(last law.LastSerial, elapsed time.Duration) (next *law.LastSerial, due bool) {
+	passed := int64(elapsed.Seconds())
 	if passed >= last.Left {
 		return nil, true
 	}
 	last.Left -= passed
-	return &last, d >= RecordKeptEvery
+	return &last, elapsed >= RecordKeptEvery
 }
 
-// SweepCondensed deletes the condensed steps (merged old changes) of zones no longer held back: only a hold needs them.
-// A removed zone's are deleted with its other keys.
+// SweepCondensed deletes the condensed steps (merged old changes) of zones no longer held back, since only a hold needs
+// them. The condensed steps of a removed zone are deleted with its other keys.
 func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{}
 	room := ob.mem.Layout.Room("condensed")
-	_, err := etcd.Scan(ctx, ob.mem.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
+	_, err := etcd.Scan(ctx, ob.mem.Client, room, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 		uid, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), room), "/")
 		newest[uid] = max(newest[uid], kv.ModRevision)
 		return nil

@@ -49,11 +49,11 @@ type zoneStates struct {
 	octets     map[string]int64
 }
 
-// SweepStates archives the journal, with the Records before its steps, of some zones: those with such a former Record
-// older than the retention, as rarely changing zones keep steps in the journal, and those of a namespace with too many.
+// SweepStates archives the journals of zones with former Records older than the retention, because rarely changing
+// zones keep steps in the journal, and of namespaces with too many former Records.
 func (ob *Outbox) SweepStates(ctx context.Context) error {
 	zones, octetsByNamespace, total := map[string]*zoneStates{}, map[string]int64{}, int64(0)
-	_, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room("before"), "", 0, func(kv *mvccpb.KeyValue) error {
+	_, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room("before"), fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 		ns, uid, step, ok := ob.mem.Layout.ParseBefore(string(kv.Key))
 		if !ok {
 			return nil

@@ -44,7 +44,7 @@ func (t *items) noteItem(ctx context.Context, kv *mvccpb.KeyValue) *cachedItem {
 	return one
 }
 
-// loadItems reads rev before the items, so a watch from rev misses nothing.
+// loadItems reads the revision before the items, so a watch from this revision misses nothing.
 func (ob *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 	room := ob.mem.Layout.Room("outbox")
 	_, rev, err = etcd.ReadKey(ctx, ob.mem.Client, room)
@@ -52,7 +52,7 @@ func (ob *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 		return 0, err
 	}
 	there := map[string]bool{}
-	if _, err := etcd.Scan(ctx, ob.mem.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
+	if _, err := etcd.Scan(ctx, ob.mem.Client, room, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 		there[string(kv.Key)] = true
 		ob.items.noteItem(ctx, kv)
 		return ctx.Err()
@@ -82,8 +82,8 @@ func (ob *Outbox) beginItems(ctx context.Context) int64 {
 	}
 }
 
-// followItems keeps the cached items up to date from a watch after rev. It wakes the outbox for items of this server,
-// since their writer may have done so before their event.
+// followItems keeps the cached items up to date, by a watch for changes after revision rev. It wakes the outbox for
+// items of this server, because a wakeup by the writer may come before the item is cached.
 func (ob *Outbox) followItems(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, ob.mem.Client, ob.mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {
@@ -92,12 +92,12 @@ func (ob *Outbox) followItems(ctx context.Context, rev int64) {
 					ob.items.mu.Lock()
 					delete(ob.items.byKey, string(e.Kv.Key))
 					ob.items.mu.Unlock()
-				} else if one := ob.items.noteItem(ctx, e.Kv); one != nil && ob.com.OwnsItem(one.Work.ID) {
+				} else if item := ob.items.noteItem(ctx, e.Kv); item != nil && ob.com.OwnsItem(item.Work.ID) {
 					ob.com.WakeOutbox()
 				}
 			}
 			return nil
 		})
-		rev = ob.beginItems(ctx) // compacted
+		rev = ob.beginItems(ctx) // after a compaction, load all items again
 	}
 }

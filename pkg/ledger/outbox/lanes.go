@@ -23,9 +23,8 @@ type lanes struct {
 	places         chan struct{} // an element for each taken place; Go serves waiting senders in order
 	waiting        atomic.Int32  // lanes waiting for a place
 	slice          time.Duration
-	busy           sync.Map // by namespace with a lane
-	// skippedBusy is true if a work was skipped because its namespace had a lane.
-	skippedBusy atomic.Bool
+	busy           sync.Map    // by namespace with a lane
+	skippedBusy    atomic.Bool // a work was skipped because its namespace had a lane
 }
 
 func newLanes(most int, slice time.Duration) *lanes {

@@ -44,7 +44,7 @@ type Outbox struct {
 // Unix seconds, or 0 if allowed again, and must not block.
 type Announce func(o metav1.Object, endsAt int64, message string)
 
-// New returns an Outbox. terminating and announce may be nil.
+// New returns an Outbox. The functions terminating and announce may be nil.
 func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool,
 	announce Announce, serialsEvery, usageEvery, tryEvery time.Duration, maxLeftBy int, traces trace.TracerProvider) *Outbox {
 	if announce == nil {
@@ -83,8 +83,8 @@ func (ob *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
 	return layout.DecodeFact(k, r.Kvs[0].Value)
 }
 
-// decideZone decides a Zone until the decision is committed or the Zone is gone. item is the cascade's, or nil. ask
-// returns nil if there is nothing to decide.
+// decideZone calls ask with a Zone, and commits the decision that ask returns. It repeats both until a commit succeeds,
+// the Zone is gone, or ask returns nil for nothing to decide. The outbox item is nil outside a cascade.
 func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref,
 	ask func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error)) error {
 	for {

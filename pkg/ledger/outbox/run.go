@@ -36,7 +36,7 @@ func (ob *Outbox) Run(ctx context.Context) error {
 	defer duties.Wait()
 	for _, duty := range []struct {
 		every time.Duration
-		do    func(context.Context, sightings) sightings
+		run   func(context.Context, sightings) sightings
 	}{
 		{dutyEvery, ob.sweepCuts}, {dutyEvery, ob.sweepMarks}, {dutyEvery, ob.sweepWithdrawals},
 		{ob.usageEvery, ob.sweepUsage}, {ob.serialsEvery, ob.sweepSerials}, {ob.serialsEvery,
@@ -54,8 +54,8 @@ func (ob *Outbox) Run(ctx context.Context) error {
 		}},
 	} {
 		duties.Go(func() {
-			for seen := duty.do(ctx, nil); etcd.Pause(ctx, duty.every); {
-				seen = duty.do(ctx, seen)
+			for seen := duty.run(ctx, nil); etcd.Pause(ctx, duty.every); {
+				seen = duty.run(ctx, seen)
 			}
 		})
 	}
@@ -64,8 +64,8 @@ func (ob *Outbox) Run(ctx context.Context) error {
 	duties.Go(func() { ob.followFreed(ctx) })
 	rev := ob.beginItems(ctx)
 	duties.Go(func() { ob.followItems(ctx, rev) })
-	for all := true; ; all = false { // at first also works without a runner
-		ob.sweepOutbox(ctx, all)
+	for isFirst := true; ; isFirst = false { // the first sweep also takes works that no server runs
+		ob.sweepOutbox(ctx, isFirst)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -155,8 +155,8 @@ func (ob *Outbox) runWork(ctx context.Context, s *workState) {
 	}
 }
 
-// sweepMarks removes marks of cascades without an outbox item, which would lock names forever, and permits the delivery
-// of zones whose cascades take too long.
+// sweepMarks removes the marks that cascades have left at zones, if their outbox items are gone, because a mark would
+// lock names forever. It also permits the delivery of zones whose cascades take too long.
 func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 	ob.mem.DropOldFacts(time.Now().Add(-facts.Remembers))
 	now := ob.mem.Now().Unix()

@@ -20,16 +20,19 @@ type sighting struct {
 	firstSeen time.Time
 }
 
-func (ob *Outbox) sweepRoom(ctx context.Context, room string, last sightings, f func(kv *mvccpb.KeyValue, known time.Duration)) sightings {
+const fromStart, noLimit = "", 0
+
+func (ob *Outbox) sweepRoom(ctx context.Context, room string, last sightings,
+	visit func(kv *mvccpb.KeyValue, unchangedFor time.Duration)) sightings {
 	now := sightings{}
-	if _, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room(room), "", 0, func(kv *mvccpb.KeyValue) error {
+	if _, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room(room), fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 		key := string(kv.Key)
 		seen, ok := last[key]
 		if !ok || seen.mod != kv.ModRevision {
 			seen = sighting{kv.ModRevision, time.Now()}
 		}
 		now[key] = seen
-		f(kv, time.Since(seen.firstSeen))
+		visit(kv, time.Since(seen.firstSeen))
 		return ctx.Err()
 	}); err != nil {
 		return last

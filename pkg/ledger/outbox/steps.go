@@ -148,9 +148,9 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 	return err
 }
 
-// commitSteps commits a cascade's steps, each a decision about a Record, zone by zone. leaves maps the UIDs of the
-// decided Records to whether they leave their zone. If inside is set, another zone adopts the leaving later; otherwise
-// they are decided again at once.
+// commitSteps commits the steps of a cascade zone by zone. A step is the decision about a Record. The result maps the
+// UID of each decided Record to whether the Record leaves its zone. If inside is true, another zone adopts the leaving
+// Records later. Otherwise they are decided again at once.
 func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {

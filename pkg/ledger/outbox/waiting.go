@@ -98,8 +98,9 @@ func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest 
 	return next, nil
 }
 
-// hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zones of w. The trial
-// leaves them to the cascade, in which Records restored by a rule count as own, and so end a hold (a stop of delivery).
+// hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zones of the work w.
+// The work is a trial to adopt waiting Records, which leaves such names to the cascade: there, Records restored by a
+// rule count as own, and so end a hold (a stop of delivery).
 func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
 		clientv3.WithLimit(maxBelow))

@@ -34,8 +34,7 @@ type candidate struct {
 // maxWindow bounds the candidates of a cascade in memory, to about 5 MB. Each further window scans again.
 const maxWindow = 1 << 14
 
-// window is the next part of a work's objects to decide. The order is the following, with older objects first within an
-// item:
+// window is the next part of a work's objects to decide, in this order, with older objects first within an item:
 //
 //   - moving Records of the gaining zone's own namespace, then others
 //   - zones, because they adopt records
@@ -43,7 +42,7 @@ const maxWindow = 1 << 14
 //   - waiting Records of the zone's own namespace, then of the namespace that had the name, then others
 type window struct {
 	ownNamespace string     // whose Records come first
-	start        law.Cursor // position of the work before the window; until start.Moved, only moving Records follow
+	start        law.Cursor // position of the work before the window; until start.Moved, it has only moving Records
 	candidates   []candidate
 	more         bool // further candidates follow
 }
@@ -106,19 +105,23 @@ func (w *window) truncate() []candidate {
 	return w.candidates
 }
 
-// findWindow finds the next objects to decide, up to a limit. While Records move, findWindow scans the waiting objects
-// only if the move may have been interrupted, because many would prolong the lock.
+// findWindow finds the next objects to decide, up to a limit. While Records move to another zone, their names are
+// locked, and many waiting objects would prolong the lock. So findWindow scans waiting objects during a move only if
+// an interruption is possible.
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
-		if moves := s.moves(scan); moves == s.cursor.Moved && (moves || !s.interrupted) {
+		moves := s.moves(scan)
+		isDone := moves && s.cursor.Moved
+		isLater := !moves && !s.cursor.Moved && !s.interrupted
+		if isDone || isLater {
 			continue // moves come first, other scans afterwards
 		}
 		var err error
 		if scan.Kind == law.ScanNamespaces {
 			err = ob.scanNamespaces(ctx, s, scan, w.addCandidate)
 		} else if prefix := ob.scannedKeys(scan); prefix != "" {
-			_, err = etcd.Scan(ctx, ob.mem.Client, prefix, "", 0, func(kv *mvccpb.KeyValue) error {
+			_, err = etcd.Scan(ctx, ob.mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 				c, ok, err := ob.candidateAt(s, scan, kv)
 				if ok {
 					w.addCandidate(c)
@@ -154,7 +157,7 @@ func (ob *Outbox) scannedKeys(scan law.Scan) string {
 }
 
 // candidateAt returns the object of a key scanned by a cascade: an object waiting for a zone or name, or a Record in a
-// zone (a member). ok is false if the cascade need not decide the object.
+// zone (a member). It returns false if the cascade need not decide the object.
 func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) (c candidate, ok bool, err error) {
 	if scan.Kind != law.ScanMembers {
 		var w layout.Waiter

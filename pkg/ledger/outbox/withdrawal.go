@@ -31,16 +31,17 @@ func countEvery(period time.Duration) time.Duration {
 	return max(minCountPeriod, min(maxCountPeriod, period/8))
 }
 
-func mustCount(w law.Withdrawal, known time.Duration) bool {
-	isOver := w.Passed+int64(known.Seconds()) >= w.Grace
-	return !w.IsOver() && (isOver || known >= countEvery(time.Duration(w.Grace)*time.Second))
+func mustCount(w law.Withdrawal, unchangedFor time.Duration) bool {
+	isOver := w.Passed+int64(unchangedFor.Seconds()) >= w.Grace
+	return !w.IsOver() && (isOver || unchangedFor >= countEvery(time.Duration(w.Grace)*time.Second))
 }
 
-// sweepWithdrawals counts the time of a grace period while servers run, and starts the release at its end.
+// sweepWithdrawals counts how much of each withdrawal's grace period has passed while servers ran, and starts the
+// release of the names at the end.
 func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightings {
 	written := 0
 	var zones map[string]law.Place
-	return ob.sweepRoom(ctx, "withdrawn", last, func(kv *mvccpb.KeyValue, known time.Duration) {
+	return ob.sweepRoom(ctx, "withdrawn", last, func(kv *mvccpb.KeyValue, unchangedFor time.Duration) {
 		var w law.Withdrawal
 		k, err := ob.mem.Layout.ParseWithdrawal(string(kv.Key))
 		if err == nil {
@@ -51,7 +52,7 @@ func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sighting
 			return
 		}
 
-		if written == maxCountsAtOnce || !mustCount(w, known) { // later sweeps count the others
+		if written == maxCountsAtOnce || !mustCount(w, unchangedFor) { // later sweeps count the others
 			return
 		}
 		if zones == nil {
@@ -66,7 +67,7 @@ func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sighting
 			return
 		}
 		written++
-		if err := ob.countWithdrawal(ctx, k, kv.ModRevision, place, w, known); err != nil && ctx.Err() == nil {
+		if err := ob.countWithdrawal(ctx, k, kv.ModRevision, place, w, unchangedFor); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "the end of a withdrawal failed; it is tried again", "key", string(kv.Key))
 		}
 	})

@@ -98,15 +98,15 @@ func (s *workState) noteProgress(ctx context.Context, ob *Outbox) error {
 
 const maxPause = 20 * time.Millisecond
 
-// yieldBetweenSteps pauses after steps begun at began, if a client has written since: clients is Committer.Clients at
-// that time. paused is true after a wait for a place among running cascades, because another server may have taken over
-// the work.
-func (ob *Outbox) yieldBetweenSteps(ctx context.Context, s *workState, began time.Time, clients int64) (paused bool, err error) {
+// yieldBetweenSteps pauses a cascade if a client has written since its last steps began. The caller passes the time
+// when they began, and Committer.Clients as read then. After a wait for a place among running cascades, paused is true,
+// because another server may have taken over the work.
+func (ob *Outbox) yieldBetweenSteps(ctx context.Context, s *workState, began time.Time, clientsThen int64) (paused bool, err error) {
 	if err := s.renewLease(ctx, ob); err != nil {
 		return false, err
 	}
 	// The writes of clients, in any zone, would wait for steps. The pause grows with the number of running cascades.
-	if ob.com.Clients.Load() != clients {
+	if ob.com.Clients.Load() != clientsThen {
 		etcd.Pause(ctx, min(time.Since(began), maxPause)*time.Duration(max(1, len(ob.lanes.places))))
 	}
 	if !ob.lanes.isOverdue(s.place) {

@@ -19,8 +19,7 @@
 //  5. A read at a version returns all writes up to the version, and a watch delivers all writes from a version on, even
 //     inside a revision. If needed revisions are compacted, the result is ErrCompacted.
 //  6. A revision whose writes cannot be numbered ends the watch with ErrCompacted, so the caller lists again.
-//  7. Requests that would make versions wrong are refused: more than 128 objects of a resource, a deletion of a
-//     possibly absent key beside other writes, an ordered compare with a version inside a revision.
+//  7. Requests that would make versions wrong are refused, for example more than 128 objects of a resource.
 //  8. A watch delivers transactions in parts, with pauses, because the watch cache closes watchers that get more than
 //     ten events at once.
 //

@@ -10,10 +10,11 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// numberWrites returns the sub-revisions of a branch's writes (Then or Else), and puts them before the values. Each
-// resource counts down from 127, the last write's. A write that etcd may skip (deletion of an absent key) or multiply
-// (of a range) must be its resource's only write. present reports whether the transaction compares a key's existence.
-func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool) ([]int64, error) {
+// numberWrites returns the sub-revisions of a branch's writes (Then or Else), and puts them before the values. For each
+// resource the numbers end with 127 at the last write. If etcd may skip a write (deletion of an absent key) or multiply
+// a write (deletion of a range), it must be the resource's only write. The function isPresent reports whether the
+// transaction compares a key's existence.
+func (m *Mapping) numberWrites(ops []clientv3.Op, isPresent func(key string) bool) ([]int64, error) {
 	subs, written := make([]int64, len(ops)), make([]int64, len(m.resources))
 	uncounted := make([]bool, len(m.resources))
 	for i := len(ops) - 1; i >= 0; i-- {
@@ -32,7 +33,7 @@ func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool)
 		}
 		touched, _ := m.resourcesIn(spanOf(*op))
 		for _, r := range touched {
-			countable := !op.IsDelete() || len(op.RangeBytes()) == 0 && present(string(op.KeyBytes()))
+			countable := !op.IsDelete() || len(op.RangeBytes()) == 0 && isPresent(string(op.KeyBytes()))
 			if uncounted[r] || !countable && written[r] > 0 {
 				return nil, fmt.Errorf("%s: a deletion of a range, or of a key that is not compared with its version, "+
 					"is the only write of its resource in a transaction; compare ModRevision = its version", op.KeyBytes())

@@ -58,8 +58,8 @@ type Mapping struct {
 	allIndexes []int
 }
 
-// New returns a Mapping between etcd's revisions and the versions of Kubernetes objects. The resources are key prefixes
-// that end in "/", none in another.
+// New returns a Mapping between etcd's revisions and the versions of Kubernetes objects. The resources are key
+// prefixes. Each ends in "/", and none is a prefix of another.
 func New(resources ...string) (*Mapping, error) {
 	for i, r := range resources {
 		if !strings.HasSuffix(r, "/") {

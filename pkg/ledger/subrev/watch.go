@@ -14,7 +14,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// burst bounds the events of shared revisions before a pause, below the watch cache's limit of ten.
 const burst = 8
 
 const pause = time.Millisecond
@@ -222,8 +221,8 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 	return len(shown) > 0
 }
 
-// readPrevious reads previous values missing because etcd began the watch before noting the client's request for them.
-// Without them the storage would end a client's watch.
+// readPrevious adds missing previous values to events. Etcd leaves them out if the watch begins before etcd notes that
+// the client wants them, and the storage would then end a client's watch.
 func (k *kv) readPrevious(ctx context.Context, events []*clientv3.Event) {
 	for _, e := range events {
 		if e.IsCreate() || e.PrevKv != nil {

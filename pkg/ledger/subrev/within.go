@@ -22,8 +22,8 @@ import (
 // readInside reads objects at a version inside a revision, for further pages of a list and the watch cache's check: the
 // state before the revision, with the writes up to the version.
 func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
-	touched, in := k.m.resourcesIn(spanOf(op))
-	if !in || op.IsSortSet() {
+	touched, inOneResource := k.m.resourcesIn(spanOf(op))
+	if !inOneResource || op.IsSortSet() {
 		return nil, fmt.Errorf("%s: a read at a version inside a revision is of one resource, in the order of its keys", op.KeyBytes())
 	}
 	revision, _ := Split(op.Rev())
