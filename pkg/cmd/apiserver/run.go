@@ -56,6 +56,7 @@ func (o *Options) Run(ctx context.Context) error {
 		etcd.StorageConfig.Transport.ServerList = member.Endpoints()
 	}
 	err := o.serveAPI(ctx, &etcd)
+	// Peers may need the member, although this program cannot read the store.
 	if errors.Is(err, ledger.ErrFormat) && o.Member.hasPeers() && ctx.Err() == nil {
 		err = o.keepMember(ctx, err)
 	}

@@ -95,18 +95,18 @@ func readHistory(ctx context.Context, r *reading, zone *v1alpha1.Zone, asked url
 	return part
 }
 
-// nameIn parses a name, absolute if within the zone, otherwise relative to the apex. In zone example.org, "www" and
-// "www.example.org" are the same name.
-func nameIn(text string, zone *v1alpha1.Zone) (at name.Name, err error) {
+// nameIn parses a name, which is absolute if within the zone, and otherwise relative to the apex. In zone example.org,
+// "www" and "www.example.org" are the same name. An empty text is the zero name.
+func nameIn(text string, zone *v1alpha1.Zone) (parsed name.Name, err error) {
 	if text == "" {
-		return at, nil
+		return parsed, nil
 	}
 	apex, err := name.Parse(zone.Status.FQDN)
 	if err != nil {
-		return at, err
+		return parsed, err
 	}
-	if at, err = name.ParseIn(strings.TrimSuffix(text, ".")+".", apex); err == nil && apex.Encloses(at) {
-		return at, nil
+	if parsed, err = name.ParseIn(strings.TrimSuffix(text, ".")+".", apex); err == nil && apex.Encloses(parsed) {
+		return parsed, nil
 	}
 	return name.ParseIn(text, apex)
 }

@@ -78,16 +78,17 @@ func (r *reading) scope() []string {
 	return r.namespaces
 }
 
-// readEntries reads up to most entries of a zone. The server ends long searches early, so readEntries continues by
-// the token of the answer, for about searchTime.
-func (r *reading) readEntries(ctx context.Context, zone types.NamespacedName, most int, parameters map[string]string) (
+// readEntries reads at most maxEntries entries of a zone. The server ends long searches early, so readEntries repeats
+// the request with the continue token, for about searchTime.
+func (r *reading) readEntries(ctx context.Context, zone types.NamespacedName, maxEntries int, parameters map[string]string) (
 	*v1alpha1.ZoneEntries, error) {
 	all, next := &v1alpha1.ZoneEntries{}, parameters["continue"]
-	within, cancel := context.WithTimeout(ctx, searchTime)
+	limited, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
-	for asking := ctx; ; asking = within {
+	// The first request may take longer than searchTime.
+	for requestCtx := ctx; ; requestCtx = limited {
 		request := r.api.RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("entries").
-			Param("limit", strconv.Itoa(most-len(all.Entries)))
+			Param("limit", strconv.Itoa(maxEntries-len(all.Entries)))
 		for name, value := range parameters {
 			if value != "" && name != "continue" {
 				request.Param(name, value)
@@ -97,30 +98,30 @@ func (r *reading) readEntries(ctx context.Context, zone types.NamespacedName, mo
 			request.Param("continue", next)
 		}
 		var page v1alpha1.ZoneEntries
-		if err := request.Do(asking).Into(&page); err != nil {
-			if asking == within && within.Err() != nil && ctx.Err() == nil {
+		if err := request.Do(requestCtx).Into(&page); err != nil {
+			if requestCtx == limited && limited.Err() != nil && ctx.Err() == nil {
 				return all, nil
 			}
 			return nil, err
 		}
 		page.Entries = append(all.Entries, page.Entries...)
 		all, next = &page, page.Metadata.Continue
-		if next == "" || len(all.Entries) >= most || within.Err() != nil {
+		if next == "" || len(all.Entries) >= maxEntries || limited.Err() != nil {
 			return all, nil
 		}
-		wait(within, searchPause)
+		wait(limited, searchPause)
 	}
 }
 
-func (r *reading) readSourced(ctx context.Context, zone types.NamespacedName, most int, parameters map[string]string) (
+func (r *reading) readSourced(ctx context.Context, zone types.NamespacedName, maxEntries int, parameters map[string]string) (
 	*v1alpha1.ZoneEntries, bool, error) {
 	parameters["sources"] = "true"
-	list, err := r.readEntries(ctx, zone, most, parameters)
+	list, err := r.readEntries(ctx, zone, maxEntries, parameters)
 	if !apierrors.IsForbidden(err) {
 		return list, true, err
 	}
 	delete(parameters, "sources")
-	list, err = r.readEntries(ctx, zone, most, parameters)
+	list, err = r.readEntries(ctx, zone, maxEntries, parameters)
 	return list, false, err
 }
 

@@ -110,7 +110,7 @@ func (c *collector) askPod(ctx context.Context, pod *corev1.Pod) answer {
 		url := c.core.CoreV1().RESTClient().Get().Namespace(pod.Namespace).Resource("pods").Name("https:" + pod.Name + ":https").
 			SubResource("proxy").URL()
 		proxied = askServer(ctx, c.http, from, url.String())
-		proxied.chain = nil
+		proxied.chain = nil // of kube-apiserver
 	})
 	both.Wait()
 	if direct.err == nil {
