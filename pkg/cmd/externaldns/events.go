@@ -100,8 +100,8 @@ func appendTexts(to []string, value any) []string {
 	return to
 }
 
-// reportAll writes Events about refused changes to their source objects: at most fairShare for a namespace in a call,
-// and the same Event again only after repeatTime. A call during another call does nothing; the next cycle of
+// reportAll writes Events about refused changes to their source objects. A call writes at most fairShare Events for a
+// namespace, and repeats an Event only after repeatTime. A call during another call does nothing; the next cycle of
 // external-dns reports the rest. client-go's recorder would merge Events about different names of an object.
 func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candidate) {
 	if !t.reporting.TryLock() {

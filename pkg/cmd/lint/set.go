@@ -143,24 +143,25 @@ func (s *set) placeZone(one *judged, assume bool) bool {
 	return true
 }
 
-// assumeRule lets the zone above, if any, delegate the zone of spec, because files not read may have a Delegation.
-func (s *set) assumeRule(spec *zones.ZoneSpec) bool {
+// assumeRule lets the zone above, if any, delegate a zone, because a Delegation may be in a file that was not read. It
+// returns whether it did.
+func (s *set) assumeRule(zoneSpec *zones.ZoneSpec) bool {
 	origin := name.Root
-	if ref := spec.ZoneRef; ref != nil && s.store.zones[key{ref.Namespace, ref.Name}] != nil {
+	if ref := zoneSpec.ZoneRef; ref != nil && s.store.zones[key{ref.Namespace, ref.Name}] != nil {
 		origin = s.store.zones[key{ref.Namespace, ref.Name}].FQDN()
 	}
-	fqdn, err := name.ParseIn(spec.DomainName, origin)
+	fqdn, err := name.ParseIn(zoneSpec.DomainName, origin)
 	above, ok := fqdn.Parent()
-	parent := s.store.findEnclosing(spec.View, above)
+	parent := s.store.findEnclosing(zoneSpec.View, above)
 	if err != nil || !ok || parent == nil {
 		return false
 	}
 	owner, _ := fqdn.Rel(parent.FQDN())
-	p, err := pattern.Parse(owner.String())
+	delegated, err := pattern.Parse(owner.String())
 	if err != nil {
 		return false
 	}
-	parent.Rules = append(slices.Clone(parent.Rules), rules.Rule{Namespaces: []string{spec.Namespace}, Zones: []pattern.Pattern{p}})
+	parent.Rules = append(slices.Clone(parent.Rules), rules.Rule{Namespaces: []string{zoneSpec.Namespace}, Zones: []pattern.Pattern{delegated}})
 	parent.SetNameServers()
 	return true
 }

@@ -38,8 +38,8 @@ type Program struct {
 	json      *jsonFormat
 }
 
-// New returns a program with root's commands and a command version. version prints the versions of modules (Go module
-// paths) too. Programs in a process share only the log.
+// New returns a program with the commands of root and a command "version", which prints the versions of modules (Go
+// module paths) too. Programs in a process share only the log.
 func New(root *cobra.Command, modules ...string) *Program {
 	p := &Program{Name: root.Use, Root: root, format: logText}
 	text := describeBuild(root.Use, modules)
@@ -169,7 +169,7 @@ var exitCodes = [][]string{
 
 const optionsCommand = "options"
 
-// Shared marks flags that only the command options lists, and no help of another command.
+// Shared marks flags that only the command "options" lists, and no other help.
 func Shared(flags *pflag.FlagSet) {
 	flags.VisitAll(Share)
 }
@@ -271,7 +271,7 @@ func addFlags(text *output.Text, flags *pflag.FlagSet, all bool) {
 	text.Table(nil, rows)
 }
 
-// No returns an error with exit code 1. The text "" prints nothing.
+// No returns an error with exit code 1. If the text is "", nothing is printed.
 func No(text string) error { return &noError{text} }
 
 type noError struct{ text string }
