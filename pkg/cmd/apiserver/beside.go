@@ -140,13 +140,13 @@ func (p *linePrefix) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// runSubcommands runs the sub-commands in the process of the API server until ctx ends, and restarts each after a
-// failure. It returns process.ErrUnfinished if the work of a sub-command does not stop, otherwise nil.
+// runSubcommands runs the sub-commands in this process until ctx ends, and restarts each after a failure. It returns
+// process.ErrUnfinished if the work of a sub-command does not stop, otherwise nil.
 func (o *Options) runSubcommands(ctx context.Context, server *apiserver.Server, views *zoneview.Set) error {
 	if server.WaitForAPI(ctx) != nil {
 		return nil // the server stops
 	}
-	memory.SpareHeap() // fewer collections, after the garbage of the start
+	memory.SpareHeap() // after the garbage of the start
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var running sync.WaitGroup

@@ -16,8 +16,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// keepMember keeps the etcd member running, because other servers may need its vote for a quorum. This program cannot
-// read the format of the store, for example after the upgrade of another server, so all requests are refused.
+// keepMember keeps the etcd member running, because other servers may need its vote for a quorum. All requests are
+// refused, because this program cannot read the format of the store, for example after the upgrade of another server.
 func (o *Options) keepMember(ctx context.Context, reason error) error {
 	klog.Errorf("This server answers no requests any more: %v. Its member of etcd, %s, runs on until another version replaces this program",
 		reason, o.Member.Cluster.MemberName)

@@ -34,7 +34,7 @@ const (
 // crash. Otherwise a crash would end the container, and Kubernetes would remove the pod from Services although named
 // answers.
 type supervisor struct {
-	// probe is an address, open while named answers. The readiness probe of Kubernetes connects there.
+	// probe is the address of the readiness probe, open while named answers.
 	probe string
 	// nameserver is the address of named, health the URL for requests about the agent's health.
 	nameserver, health      string

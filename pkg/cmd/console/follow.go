@@ -73,7 +73,7 @@ func (s *source) followList(ctx context.Context, r *reading, notify func()) *lac
 }
 
 // findUnfollowed returns a missing right that leaves the page stale, or nil. lacks[i] is the right that is missing for
-// sources[i], or nil. The page stays current without a right to list if another list of the same resource is followed.
+// sources[i], or nil. A right to list may be missing if another list of the resource is followed.
 func findUnfollowed(sources []source, lacks []*lack) *lack {
 	listed := map[string]bool{}
 	for i := range sources {

@@ -25,7 +25,7 @@ const (
 	maxSteps   = 100
 	maxLines   = 40
 	maxRecords = 3
-	// maxCompared limits the steps that a page reads, and maxValues their added and removed values.
+	// Limits of the steps that a page reads, and of their values.
 	maxCompared = 5000
 	maxValues   = 50_000
 )
@@ -95,8 +95,8 @@ func readHistory(ctx context.Context, r *reading, zone *v1alpha1.Zone, asked url
 	return part
 }
 
-// nameIn parses a name, which is absolute if within the zone, and otherwise relative to the apex. In zone example.org,
-// "www" and "www.example.org" are the same name. An empty text is the zero name.
+// nameIn parses a name, absolute if within the zone, otherwise relative to the apex. In zone example.org, "www" and
+// "www.example.org" are the same name. An empty text is the zero name.
 func nameIn(text string, zone *v1alpha1.Zone) (parsed name.Name, err error) {
 	if text == "" {
 		return parsed, nil

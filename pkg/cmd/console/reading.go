@@ -59,7 +59,6 @@ func newReading(config *rest.Config, asked, own string) (*reading, error) {
 	return r, nil
 }
 
-// readOnly is a RoundTripper that rejects requests to change an object.
 type readOnly struct{ next http.RoundTripper }
 
 func (t readOnly) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -100,7 +99,7 @@ func (r *reading) readEntries(ctx context.Context, zone types.NamespacedName, ma
 		var page v1alpha1.ZoneEntries
 		if err := request.Do(requestCtx).Into(&page); err != nil {
 			if requestCtx == limited && limited.Err() != nil && ctx.Err() == nil {
-				return all, nil
+				return all, nil // searchTime is over
 			}
 			return nil, err
 		}

@@ -115,7 +115,7 @@ func (f *facts) listFailing(ofEtcd bool) (texts, names []string, passed int) {
 	return texts, names, passed
 }
 
-// nearQuota is the used part of etcd's quota that gives a WARN (alert KubizoneEtcdNearQuota).
+// nearQuota is the used part as in the alert KubizoneEtcdNearQuota.
 const nearQuota = 0.7
 
 func (f *facts) judgeEtcd(time.Time) Finding {

@@ -96,8 +96,8 @@ func (f *facts) judgeCertificates(now time.Time) Finding {
 	return ok(check, fmt.Sprintf("%d, the first ends on %s", len(all), soon.end.UTC().Format(time.DateOnly)))
 }
 
-// judgeTrust checks that kube-apiserver trusts the certificate that a server presents or, if no server answers, the
-// certificate in the Secret.
+// judgeTrust checks that kube-apiserver trusts the certificate that a server presents, or else the certificate in the
+// Secret.
 func (f *facts) judgeTrust(now time.Time) Finding {
 	const check = "trust"
 	if f.registration(mainAPI) == nil {

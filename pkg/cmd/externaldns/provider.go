@@ -396,8 +396,8 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 	return all, refused, wrong
 }
 
-// writeChange writes a change, or dry-runs it. If a type replaces another, for example a CNAME an A, the creation and
-// the removal are a transaction, so that the name always has a type.
+// writeChange writes a change, or dry-runs it. If a type replaces another, for example a CNAME an A, both writes are a
+// transaction, so that the name always has a type.
 func (p *provider) writeChange(ctx context.Context, existing externaldns.Existing, planned *change, dryRun []string) (failed []failure) {
 	writer := rrsets.Writer{Client: p.records, Namespace: planned.namespace, Manager: externaldns.FieldManager, DryRun: dryRun}
 	write := func(c *externaldns.Candidate, changes ...rrsets.Change) {

@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/history"
 )
 
-// pause is the delay between watches, which a server may end at once.
 const pause = time.Second
 
 const defaultTail = 100

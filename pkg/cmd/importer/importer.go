@@ -218,8 +218,7 @@ func (c *config) showProgress(stderr io.Writer) (end func()) {
 	return bar.End
 }
 
-// importAll imports the sources. If a source cannot be imported, no Records are removed, because that source may have
-// them.
+// importAll imports the sources. If an import fails, no Records are removed, because its source may have them.
 func (c *config) importAll(ctx context.Context, loader *load.Loader, in io.Reader) (total load.Result, errs []error) {
 	doubt := ""
 	for _, s := range c.sources {

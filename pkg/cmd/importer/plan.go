@@ -38,7 +38,6 @@ type Planner struct {
 
 func Results() map[string]any { return map[string]any{"Plan": Plan{}, "Import": imported{}} }
 
-// Other kinds do not affect zones.
 var plannedKinds = []string{"Zone", "Delegation", "Record", "DNSClass", "UpdateKey"}
 
 func (o *Planner) runPlan(ctx context.Context, arguments []string, in io.Reader, out, progress io.Writer) error {
@@ -71,7 +70,7 @@ func (o *Planner) AddFlags(flags *pflag.FlagSet) {
 
 func (o *Planner) Prunes() bool { return o.prune }
 
-// Plan dry-runs manifests, or the sources in the arguments. If Plan returns an error, the plan is incomplete or nil.
+// Plan dry-runs manifests, or the sources in the arguments. After an error, the plan is incomplete or nil.
 func (o *Planner) Plan(ctx context.Context, arguments []string, in io.Reader, progress io.Writer) (*Plan, error) {
 	manifests := len(o.Files)+len(o.kustomizations) > 0
 	switch {

@@ -154,8 +154,7 @@ func (r *Plan) completeZone(ctx context.Context, client versioned.Interface, z *
 	return err
 }
 
-// listClasses returns the classes of a zone, or the default classes. If the user may not read them, whyUnknown tells
-// so.
+// listClasses returns the classes of a zone, or the default classes. If these cannot be read, whyUnknown is the reason.
 func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (names []string, whyUnknown string,
 	err error) {
 	names = []string{}

@@ -90,8 +90,8 @@ func (o *Options) ForZone(ctx context.Context, argument string) (versioned.Inter
 	return client, zone, err
 }
 
-// Zone finds the Zone that an argument names by zone/NAME, as an object, or by DNS name. If the text could be both, the
-// object wins.
+// Zone finds the Zone of an argument: zone/NAME, an object's name, or a DNS name. If the text could be both, the object
+// wins.
 func (o *Options) Zone(ctx context.Context, client versioned.Interface, argument, namespace string) (types.NamespacedName, error) {
 	switch kind, object := find.CutKind(argument); kind {
 	case find.KindZone:
@@ -144,7 +144,7 @@ func (o *Options) Reader() (versioned.Interface, string, error) {
 	return client, namespace, nil
 }
 
-// Client returns the configuration and namespace of a command. Reads, but not writes, fail after 15 seconds without an
+// Client returns a command's configuration and namespace. Reads, but not writes, fail after 15 seconds without an
 // answer, because a person waits; --request-timeout bounds all requests instead.
 func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	if config, namespace, err = o.ProcessClient(); err == nil {

@@ -32,7 +32,7 @@ type set struct {
 	assumedZones map[string]bool // by uid
 	// refusedZones has the names of refused zones. Objects at or below them are not judged.
 	refusedZones []name.Name
-	// warnedTexts has the warnings given so far. None is given twice.
+	// warnedTexts are the warnings already given.
 	warnedTexts map[string]bool
 }
 

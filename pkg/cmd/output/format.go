@@ -35,7 +35,7 @@ type Format struct {
 	forms []string
 }
 
-// AddFormat adds the flag -o to a command, with the forms text (the default), wide, json and yaml, and moreForms.
+// AddFormat adds the flag -o with the forms text (the default), wide, json, yaml and moreForms.
 func AddFormat(command *cobra.Command, moreForms ...string) *Format {
 	f := &Format{form: Plain, forms: append([]string{Plain, Wide, JSON, YAML}, moreForms...)}
 	command.Flags().StringVarP(&f.form, "output", "o", f.form, strings.Join(f.forms[:len(f.forms)-1], ", ")+" or "+f.forms[len(f.forms)-1])

@@ -31,7 +31,7 @@ import (
 type Program struct {
 	Name string
 	Root *cobra.Command
-	// Explain, if set, adds the next step to an error.
+	// Explain, if set, adds the remedy to an error.
 	Explain   func(error) error
 	verbosity int
 	format    string
@@ -336,7 +336,8 @@ func (p *Program) explainUnknown(err error) error {
 	return fmt.Errorf("%w;%s %s --help lists the commands", err, didYouMean("", similarWords(typed, commands)), p.Root.CommandPath())
 }
 
-// AddRun gives a command the flags of options, and no arguments. It runs the configuration that options makes.
+// AddRun gives a command the flags of options, and no arguments. The command runs the configuration that Complete
+// returns.
 func AddRun[C interface {
 	Run(ctx context.Context) error
 }](command *cobra.Command, options interface {
