@@ -170,7 +170,8 @@ func describeBundle(service *apiregistrationv1.APIService) (text, writer string)
 	var last *metav1.ManagedFieldsEntry
 	for i := range service.ManagedFields {
 		entry := &service.ManagedFields[i]
-		if entry.FieldsV1 != nil && bytes.Contains(entry.FieldsV1.Raw, []byte(`"f:caBundle"`)) && (last == nil || last.Time.Before(entry.Time)) {
+		wrote := entry.FieldsV1 != nil && bytes.Contains(entry.FieldsV1.Raw, []byte(`"f:caBundle"`))
+		if wrote && (last == nil || last.Time.Before(entry.Time)) {
 			last = entry
 		}
 	}

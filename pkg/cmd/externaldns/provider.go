@@ -309,7 +309,9 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 	planned, refused, wrong := p.sortChanges(existing, changes)
 	orderFairly(planned, func(x *change) string { return x.namespace })
 	failed := make([][]failure, len(planned))
-	workqueue.ParallelizeUntil(ctx, workers, len(planned), func(i int) { failed[i] = p.writeChange(ctx, existing.existing, planned[i], nil) })
+	workqueue.ParallelizeUntil(ctx, workers, len(planned), func(i int) {
+		failed[i] = p.writeChange(ctx, existing.existing, planned[i], nil)
+	})
 	for _, fault := range slices.Concat(failed...) {
 		switch why := readRefusal(fault.err); {
 		case why != "":

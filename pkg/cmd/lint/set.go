@@ -145,23 +145,23 @@ func (s *set) placeZone(one *judged, assume bool) bool {
 
 // assumeRule lets the zone above, if any, delegate a zone, because a Delegation may be in a file that was not read. It
 // returns whether it did.
-func (s *set) assumeRule(zoneSpec *zones.ZoneSpec) bool {
+func (s *set) assumeRule(child *zones.ZoneSpec) bool {
 	origin := name.Root
-	if ref := zoneSpec.ZoneRef; ref != nil && s.store.zones[key{ref.Namespace, ref.Name}] != nil {
+	if ref := child.ZoneRef; ref != nil && s.store.zones[key{ref.Namespace, ref.Name}] != nil {
 		origin = s.store.zones[key{ref.Namespace, ref.Name}].FQDN()
 	}
-	fqdn, err := name.ParseIn(zoneSpec.DomainName, origin)
+	fqdn, err := name.ParseIn(child.DomainName, origin)
 	above, ok := fqdn.Parent()
-	parent := s.store.findEnclosing(zoneSpec.View, above)
+	parent := s.store.findEnclosing(child.View, above)
 	if err != nil || !ok || parent == nil {
 		return false
 	}
 	owner, _ := fqdn.Rel(parent.FQDN())
-	delegated, err := pattern.Parse(owner.String())
+	names, err := pattern.Parse(owner.String())
 	if err != nil {
 		return false
 	}
-	parent.Rules = append(slices.Clone(parent.Rules), rules.Rule{Namespaces: []string{zoneSpec.Namespace}, Zones: []pattern.Pattern{delegated}})
+	parent.Rules = append(slices.Clone(parent.Rules), rules.Rule{Namespaces: []string{child.Namespace}, Zones: []pattern.Pattern{names}})
 	parent.SetNameServers()
 	return true
 }

@@ -78,19 +78,20 @@ func NewReader(config *rest.Config, namespaces []string, fallbackNamespace strin
 func (r *Reader) Read(ctx context.Context, visitZone func(*v1alpha1.Zone)) *Overview {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	current := &reading{Reader: r, Overview: &Overview{Time: metav1.Now(), NotCurrent: []Item{}}, namespaces: r.namespaces, eachZone: visitZone}
+	state := &reading{Reader: r, Overview: &Overview{Time: metav1.Now(), NotCurrent: []Item{}}, namespaces: r.namespaces,
+		eachZone: visitZone}
 	var reads sync.WaitGroup
-	reads.Go(func() { current.readInstallation(ctx) })
-	reads.Go(func() { current.readClasses(ctx) })
-	current.readZones(ctx) // first, because it chooses the namespaces
-	reads.Go(func() { current.readRecords(ctx) })
-	reads.Go(func() { current.readUpdateKeys(ctx) })
-	reads.Go(func() { current.readEvents(ctx) })
-	reads.Go(func() { current.readChallenges(ctx) })
+	reads.Go(func() { state.readInstallation(ctx) })
+	reads.Go(func() { state.readClasses(ctx) })
+	state.readZones(ctx) // first, because it chooses the namespaces
+	reads.Go(func() { state.readRecords(ctx) })
+	reads.Go(func() { state.readUpdateKeys(ctx) })
+	reads.Go(func() { state.readEvents(ctx) })
+	reads.Go(func() { state.readChallenges(ctx) })
 	reads.Wait()
-	current.sortItems()
-	current.readLastChanges(ctx, current.NotCurrent)
-	return current.Overview
+	state.sortItems()
+	state.readLastChanges(ctx, state.NotCurrent)
+	return state.Overview
 }
 
 const maxLastChanges = 5
