@@ -86,8 +86,8 @@ func (c *Candidate) makeRecord(m Mapping) {
 
 type pointer struct{ reverse, host name.Name }
 
-// findSources maps an address's reverse name and its host to the object that wants the address, or to none if the
-// endpoint has targets of several objects.
+// findSources maps an address's reverse name and its host to the object that wants the address. The object is zero if
+// the endpoint has targets of several objects.
 func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {
@@ -171,8 +171,8 @@ func reverseName(address netip.Addr) name.Name {
 }
 
 // KeepTargets removes the values that the candidate's own object does not have, because external-dns joins the targets
-// of several objects. texts are all texts of the object. Without Asker, if they contain none of the values, all are
-// kept.
+// of several objects. The parameter texts has all texts in the object. If Asker is not set, and no text has any of the
+// values, all values are kept.
 func (c *Candidate) KeepTargets(texts []string) {
 	kept, named := map[string]bool{}, false
 	for _, text := range texts {
@@ -302,17 +302,17 @@ var (
 		"another namespace with this name, or a filter of external-dns excludes this object; to withdraw the name, remove it here")
 )
 
-// Choose returns the answer to external-dns, and the candidates to report to their objects by an Event with Err. These
-// are refused, or Admitted although external-dns names another object. judged returns a candidate with the server's
+// Choose returns the answer to external-dns, and the candidates whose objects get an Event with Err. These are refused,
+// or are Admitted although external-dns names another object. The function judge returns a candidate with the server's
 // verdict.
-func (s Existing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, reported []Candidate) {
-	x := choice{answer: []*contract.Endpoint{}, unadmitted: map[place]bool{}}
+func (s Existing) Choose(wanted Wanted, judge func(*Candidate) *Candidate) (answer []*contract.Endpoint, reported []Candidate) {
+	chosen := choice{answer: []*contract.Endpoint{}, unadmitted: map[place]bool{}}
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {
 		var formed []*Candidate // with a Record to write
 		withdrawn := false
 		for _, c := range wanted[key] {
 			if c.Record != nil {
-				c = judged(c)
+				c = judge(c)
 			}
 			switch {
 			case c.Record != nil:
@@ -320,29 +320,29 @@ func (s Existing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (ans
 			case c.Err == nil:
 				withdrawn = true
 			default:
-				x.report(c, c.Err)
-				x.unadmitted[place{key.Name, c.Namespace}] = true
+				chosen.report(c, c.Err)
+				chosen.unadmitted[place{key.Name, c.Namespace}] = true
 			}
 		}
 		if current := s[key]; current != nil {
-			x.chooseExisting(current, formed, withdrawn)
+			chosen.chooseExisting(current, formed, withdrawn)
 		} else {
-			x.chooseNew(formed)
+			chosen.chooseNew(formed)
 		}
 	}
 	for key, current := range s {
 		if len(wanted[key]) == 0 {
-			x.unclaimed = append(x.unclaimed, current)
+			chosen.unclaimed = append(chosen.unclaimed, current)
 		}
 	}
 	// A Record stays until its replacement is admitted.
-	for _, current := range x.unclaimed {
+	for _, current := range chosen.unclaimed {
 		fqdn, _ := name.Parse(current.Spec.DomainName) // valid as key of s
-		if x.unadmitted[place{fqdn, current.Namespace}] {
-			x.answer = append(x.answer, ReadEndpoint(current))
+		if chosen.unadmitted[place{fqdn, current.Namespace}] {
+			chosen.answer = append(chosen.answer, ReadEndpoint(current))
 		}
 	}
-	return x.answer, x.reported
+	return chosen.answer, chosen.reported
 }
 
 func (x *choice) report(c *Candidate, err error) {
@@ -394,7 +394,7 @@ func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, w
 	case holder == nil && withdrawn:
 		x.unclaimed = append(x.unclaimed, current)
 		return
-	case holder == nil:
+	case holder == nil: // no event
 	case holder.Err != nil:
 		x.report(holder, holder.Err)
 	case holder.Admitted && holder.stayReason != nil:

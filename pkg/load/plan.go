@@ -24,12 +24,11 @@ import (
 )
 
 type plan struct {
-	fqdn name.Name
-	view string
-	spec v1alpha1.ZoneSpec
-	// soa is the line of the SOA, for refusals of the Zone's fields. hasNS is true with NS at the apex.
-	soa      Refusal
-	hasNS    bool
+	fqdn     name.Name
+	view     string
+	spec     v1alpha1.ZoneSpec
+	soa      Refusal // the line of the SOA, for refusals of the Zone's fields
+	hasNS    bool    // at the apex
 	sets     []*set
 	refusals []Refusal
 	unread   int

@@ -48,12 +48,12 @@ func isPublic(server string) bool {
 		(at.Addr().Is4() || globalUnicast.Contains(at.Addr()))
 }
 
-// globalUnicast is the assigned part of IPv6 (RFC 4291). reserved has prefixes that may lead into a private network:
-// this network, shared (RFC 6598), protocols, benchmarks, future use, Azure's metadata, and Teredo and 6to4, which
-// carry IPv4.
 var (
+	// globalUnicast is the assigned part of IPv6 (RFC 4291).
 	globalUnicast = netip.MustParsePrefix("2000::/3")
-	reserved      = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"),
+	// reserved has prefixes that may lead into a private network: this network, shared (RFC 6598), protocols,
+	// benchmarks, future use, Azure's metadata, and Teredo and 6to4, which carry IPv4.
+	reserved = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"),
 		netip.MustParsePrefix("192.0.0.0/24"),
 		netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
 		netip.MustParsePrefix("168.63.129.16/32"),

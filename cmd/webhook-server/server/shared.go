@@ -240,9 +240,9 @@ func Meaning(t rdata.Type, data []string) []string {
 	return sorted(data)
 }
 
-// permitWrite returns an error if the write would replace data of another client. present is the data in the zone, and
-// noted has the data, perhaps in several versions, of this server. If only some values are this server's, a removal
-// becomes a write of the other values.
+// permitWrite returns an error if the write would replace data of another client: the present data in the zone is none
+// of the versions that this server noted. If only some values are another client's, a removal becomes a write of these
+// values.
 func permitWrite(set *protocol.RRset, present []string, ttl uint32, noted [][]string) error {
 	present = sorted(present)
 	if len(present) == 0 {

@@ -29,9 +29,11 @@ const (
 // door authenticates browsers, so that other processes of the machine cannot read the pages. The user opens an address
 // with a token, which is valid once, for a minute. The browser then gets a cookie.
 type door struct {
-	// host is the console's address and port, for example "127.0.0.1:8053". base is the path of all pages, with a
-	// secret. The cookie has this path, because browsers send a cookie to every port of its host.
-	host, base string
+	// host is the console's address and port, for example "127.0.0.1:8053".
+	host string
+	// base is the path of all pages, with a secret. The cookie has this path, because browsers send a cookie to every
+	// port of its host.
+	base string
 	// file, of mode 0600, redirects a browser to the address with the current token.
 	file   string
 	report func(format string, args ...any)

@@ -72,8 +72,8 @@ func (s *source) followList(ctx context.Context, r *reading, notify func()) *lac
 	return nil
 }
 
-// findUnfollowed returns a missing right that leaves the page stale, or nil. lacks[i] is the right that is missing for
-// sources[i], or nil. A right to list may be missing if another list of the resource is followed.
+// findUnfollowed returns a missing right that leaves the page stale, or nil. The right lacks[i] is missing for
+// sources[i], unless nil. A right to list may be missing if another list of the resource is followed.
 func findUnfollowed(sources []source, lacks []*lack) *lack {
 	listed := map[string]bool{}
 	for i := range sources {

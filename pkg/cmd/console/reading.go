@@ -36,11 +36,11 @@ type reading struct {
 	objects versioned.Interface
 	api     client.KubizoneV1alpha1Interface
 	status  *status.Reader
-	// namespaces are the namespaces of the flag -n, or NamespaceAll alone. own is the first namespace of -n, or the
-	// namespace of the kubeconfig context.
+	// namespaces are the namespaces of the flag -n, or NamespaceAll alone.
 	namespaces []string
-	own        string
-	base       string // the URL path of all pages, with a secret
+	// own is the first namespace of -n, or the namespace of the kubeconfig context.
+	own  string
+	base string // the URL path of all pages, with a secret
 }
 
 func newReading(config *rest.Config, asked, own string) (*reading, error) {

@@ -204,8 +204,8 @@ func (f *facts) judgeServers(time.Time) Finding {
 	return warn(check, "no server answers: "+strings.Join(silent, "; "), pods+"; a user who may get pods/proxy learns more")
 }
 
-// judgeAvailability checks that kube-apiserver reaches the API. cause is an earlier finding that explains a failure, or
-// nil.
+// judgeAvailability checks that kube-apiserver reaches the API. If cause is not nil, this earlier finding explains a
+// failure.
 func (f *facts) judgeAvailability(cause *Finding) Finding {
 	const check = "apiservices"
 	var away []string

@@ -44,9 +44,11 @@ type pullRequest struct {
 type forge struct {
 	maxComment               int
 	tokenHeader, tokenPrefix string
-	// commentsPath returns the path of a pull request's comments. editPath returns that of a comment, without its ID.
-	commentsPath, editPath func(p *pullRequest) string
-	changeMethod           string // of HTTP, to edit a comment
+	// commentsPath returns the path of a pull request's comments.
+	commentsPath func(p *pullRequest) string
+	// editPath returns the path of a comment, without its ID.
+	editPath     func(p *pullRequest) string
+	changeMethod string // of HTTP, to edit a comment
 	// rights tells the user how to give a token the right to write comments.
 	rights string
 }
