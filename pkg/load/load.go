@@ -61,7 +61,7 @@ type Config struct {
 	AsLastApplied bool
 	// PruneSelector makes a dry run remove the Zones, Delegations and Records with these labels and without a manifest.
 	PruneSelector string
-	// HowToRemove is the next step for left-over Records, by default "delete them".
+	// HowToRemove is advice about left-over Records, by default "delete them".
 	HowToRemove string
 	// ForceConflicts overwrites other managers' changes.
 	ForceConflicts bool

@@ -49,7 +49,7 @@ type Refusal struct {
 	Lines []int
 	// Text is the line or the name of the object.
 	Text string
-	// Fix is the next step, "" if Reason has it.
+	// Fix is advice for the user, "" if Reason has it.
 	Reason, Fix string
 	// final is true if no rule or other object can lift the refusal.
 	final bool
@@ -174,9 +174,9 @@ func (p *plan) dropRefused(err error) (dropped bool) {
 		default:
 			continue
 		}
-		at := p.soa
-		at.Reason, at.Fix = cause.String(), "loaded with what the server makes"
-		p.refuse(at)
+		fault := p.soa
+		fault.Reason, fault.Fix = cause.String(), "loaded with what the server makes"
+		p.refuse(fault)
 		dropped = true
 	}
 	return dropped

@@ -171,20 +171,20 @@ func (q *questions) enclosing(ctx context.Context, at name.Name) (name.Name, err
 }
 
 // findZone asks the resolver for the name of a zone that the user may not read. A DS is in the zone above its owner.
-func (q *questions) findZone(ctx context.Context, z *ZoneFacts, all []*Facts) {
+func (q *questions) findZone(ctx context.Context, z *ZoneFacts, paths []*Facts) {
 	if !z.FQDN.IsZero() || q.inquiry.Resolver == "" {
-		return
+		return // known, or nobody to ask
 	}
-	for _, f := range all {
+	for _, f := range paths {
 		if f.Zone != z || f.AskedName.IsZero() {
 			continue
 		}
 
-		at := f.AskedName
-		if above, ok := at.Parent(); ok && f.Type == rdata.DS {
-			at = above
+		owner := f.AskedName
+		if above, ok := owner.Parent(); ok && f.Type == rdata.DS {
+			owner = above
 		}
-		apex, err := q.enclosing(ctx, at)
+		apex, err := q.enclosing(ctx, owner)
 		if err != nil {
 			return
 		}

@@ -36,9 +36,9 @@ func FindResolver(asked string) (string, error) {
 		}
 		return "", nil
 	}
-	at, err := transfer.ParseAddress(asked)
+	address, err := transfer.ParseAddress(asked)
 	if err != nil {
 		return "", fmt.Errorf("%w, or none", err)
 	}
-	return at.String(), nil
+	return address.String(), nil
 }
