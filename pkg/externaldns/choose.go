@@ -117,9 +117,10 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 				from = Resource{}
 			}
 
-			at := pointer{reverseName(address), key.Name}
-			if first := sources[at]; first == (Resource{}) || from != (Resource{}) && from.String() < first.String() {
-				sources[at] = from
+			// Of several objects, the first by name counts.
+			ptr := pointer{reverseName(address), key.Name}
+			if first := sources[ptr]; first == (Resource{}) || from != (Resource{}) && from.String() < first.String() {
+				sources[ptr] = from
 			}
 		}
 	}

@@ -247,7 +247,6 @@ func isFreed(one refusal.Refusal) bool {
 	return false
 }
 
-// isOfZone reports a refusal due to a missing Zone.
 func isOfZone(one refusal.Refusal) bool {
 	switch one.Reason {
 	case v1alpha1.ReasonDelegationWithdrawn, v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonBelowZoneCut:

@@ -222,7 +222,8 @@ func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (result Result, 
 		written.resolvedWarnings = withReasons(m.resolvedWarnings, waitReasons...)
 	}
 	ctx = withSubject(ctx, written)
-	if result, m.refused, err = l.applyManifest(ctx, m); err != nil || result.Left > 0 || m.refused != nil && (m.refused.final || m.after == "") {
+	result, m.refused, err = l.applyManifest(ctx, m)
+	if err != nil || result.Left > 0 || m.refused != nil && (m.refused.final || m.after == "") {
 		return result, err
 	}
 	// Later objects may depend on a new Zone, or on a change of rules.

@@ -214,6 +214,7 @@ func (z *Zone) Compare(ctx context.Context, server string, key *transfer.Key) Re
 		}
 	}
 
+	// A wrong key would fail again.
 	var refusal *transfer.Refusal
 	if errors.As(err, &refusal) && refusal.TSIG == 0 && ctx.Err() == nil {
 		var served *Zone

@@ -14,7 +14,5 @@
 //	    tenant may have chosen.
 //	W4. Texts and lists of a chain are bounded. A printer has to escape octets of tenants and servers.
 //
-// Read first: ask.go answers a question, subject.go finds Records and zones, derived.go data without a Record, read.go
-// reads objects, live.go asks servers, judge.go decides the links of objects and answers.go the links of servers;
-// inquiry.go has the shared state, facts.go the input of the judgement, chain.go the result.
+// Read first: ask.go, subject.go, derived.go, read.go, live.go, judge.go, answers.go, inquiry.go, facts.go, chain.go.
 package why

@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// ResolverFile lists the resolvers of this machine.
 const ResolverFile = "/etc/resolv.conf"
 
 // FindResolver returns HOST:PORT of the resolver that a user named or, for "", of the first in ResolverFile. It returns

@@ -31,15 +31,15 @@ const (
 )
 
 // supervisor is the first process in the container of the agent. The agent is a child process, started again after each
-// crash. Otherwise a crash would end the container, and Kubernetes would remove the pod from Services although named
+// crash. Otherwise a crash would end the container, and Kubernetes would remove the pod from Services although BIND
 // answers.
 type supervisor struct {
-	// probe is the address of the readiness probe, open while named answers.
-	probe string
-	// nameserver is the address of named, health the URL for requests about the agent's health.
-	nameserver, health      string
+	// probe is the address of the readiness probe, open while BIND answers.
+	probe                   string
+	nameserver              string // the address of BIND
+	health                  string // the URL for requests about the agent's health
 	command                 func(ctx context.Context) *exec.Cmd
-	healthPause, namedPause time.Duration // between checks of the agent, and of named
+	healthPause, namedPause time.Duration // between checks of the agent, and of BIND
 	logger                  *slog.Logger
 }
 
@@ -150,7 +150,7 @@ func (s *supervisor) askHealth(ctx context.Context) error {
 	return nil
 }
 
-// watchNamed keeps the port of the readiness probe open while named answers, and closes it after maxFailures failed
+// watchNamed keeps the port of the readiness probe open while BIND answers, and closes it after maxFailures failed
 // checks. The kernel accepts connections even if this process hangs, so the pod stays in the Service.
 func (s *supervisor) watchNamed(ctx context.Context) {
 	var probe net.Listener

@@ -14,5 +14,5 @@
 //	C6. Pages are complete without scripts. An open page follows watches, or names the right that it lacks.
 //
 // Read first: console.go starts the server, server.go routes requests and renders pages, door.go admits browsers, and
-// stream.go sends changes. Then read a page, such as zones.go or records.go.
+// stream.go sends changes.
 package console

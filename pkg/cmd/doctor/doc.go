@@ -8,7 +8,7 @@
 //	D1. Nothing is changed. A fact (an input of the checks) that could not be read is a WARN, never an OK.
 //	D2. Every finding but OK has a next step.
 //	D3. The exit code is 0 if all zones are current and nothing fails, 1 after a FAIL, else 2.
-//	D4. Findings are in the order of cause and effect: the first FAIL is the CAUSE, with the only NEXT.
+//	D4. Findings are in the order of cause and effect: the first FAIL is the CAUSE, and only its next step is printed.
 //	D5. Requests are sent side by side and end within five seconds.
 //	D6. Findings are a function of the facts. Only collect.go and probe.go send requests.
 //

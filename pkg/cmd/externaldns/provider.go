@@ -408,7 +408,7 @@ func (p *provider) writeChange(ctx context.Context, existing externaldns.Existin
 		case first.Separate && first.After == nil && apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err):
 			err = nil // deleted already
 		case first.Separate && first.Before == nil && err == nil:
-			err = checkAdopted(made)
+			err = checkAdopted(made) // by a zone
 		}
 		if err != nil {
 			failed = append(failed, failure{c, fmt.Errorf("%s: %w", c.Key.String(), err)})
