@@ -109,18 +109,18 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 			if err != nil {
 				continue
 			}
-			from := resource
+			object := resource
 			switch {
 			case slices.Contains(values, address.String()):
-				from = holder // of the existing Record
+				object = holder // of the existing Record
 			case len(e.Targets) > 1:
-				from = Resource{}
+				object = Resource{}
 			}
 
 			// Of several objects, the first by name counts.
 			ptr := pointer{reverseName(address), key.Name}
-			if first := sources[ptr]; first == (Resource{}) || from != (Resource{}) && from.String() < first.String() {
-				sources[ptr] = from
+			if first := sources[ptr]; first == (Resource{}) || object != (Resource{}) && object.String() < first.String() {
+				sources[ptr] = object
 			}
 		}
 	}
@@ -346,38 +346,38 @@ func (s Existing) Choose(wanted Wanted, judge func(*Candidate) *Candidate) (answ
 	return chosen.answer, chosen.reported
 }
 
-func (x *choice) report(c *Candidate, err error) {
+func (chosen *choice) report(c *Candidate, err error) {
 	reported := *c
 	reported.Err, reported.Admitted = err, err == c.stayReason
-	x.reported = append(x.reported, reported)
+	chosen.reported = append(chosen.reported, reported)
 }
 
-func (x *choice) accept(c *Candidate) {
+func (chosen *choice) accept(c *Candidate) {
 	e := ReadEndpoint(c.Record)
 	e.DNSName = c.Endpoint.DNSName
-	x.answer = append(x.answer, e)
+	chosen.answer = append(chosen.answer, e)
 }
 
 // chooseNew gives an RRset without a Record to the first admitted candidate.
-func (x *choice) chooseNew(formed []*Candidate) {
+func (chosen *choice) chooseNew(formed []*Candidate) {
 	for i, c := range formed {
 		if c.Admitted {
-			x.accept(c)
+			chosen.accept(c)
 			for _, other := range formed[i+1:] {
-				x.report(other, errHeld)
+				chosen.report(other, errHeld)
 			}
 			return
 		}
-		x.unadmitted[place{c.Name, c.Namespace}] = true
+		chosen.unadmitted[place{c.Name, c.Namespace}] = true
 		if c.Err != nil {
-			x.report(c, c.Err)
+			chosen.report(c, c.Err)
 		}
 	}
 }
 
 // chooseExisting chooses the endpoint of an RRset with a Record. If the Record has no zone, and a candidate of another
 // namespace is admitted, external-dns first deletes the Record.
-func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
+func (chosen *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
 	elsewhere := func(c *Candidate) bool { return c.Admitted && c.Namespace != current.Namespace }
 	if !isAdopted(current) && slices.ContainsFunc(formed, elsewhere) {
 		return // deleted first
@@ -387,27 +387,27 @@ func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, w
 	holder := findHolder(current, formed)
 	for _, c := range formed {
 		if c != holder && (c.Namespace != current.Namespace || !matches(current, c.Record)) {
-			x.report(c, errHeld)
+			chosen.report(c, errHeld)
 		}
 	}
 
 	switch {
 	case holder == nil && withdrawn:
-		x.unclaimed = append(x.unclaimed, current)
+		chosen.unclaimed = append(chosen.unclaimed, current)
 		return
 	case holder == nil: // no event
 	case holder.Err != nil:
-		x.report(holder, holder.Err)
+		chosen.report(holder, holder.Err)
 	case holder.Admitted && holder.stayReason != nil:
-		x.report(holder, holder.stayReason)
+		chosen.report(holder, holder.stayReason)
 	}
 
 	// The holder may change the Record. Otherwise the Record stays.
 	if holder != nil && holder.Admitted && !matches(current, holder.Record) {
-		x.accept(holder)
+		chosen.accept(holder)
 		return
 	}
-	x.answer = append(x.answer, ReadEndpoint(current))
+	chosen.answer = append(chosen.answer, ReadEndpoint(current))
 }
 
 func findHolder(current *v1alpha1.Record, formed []*Candidate) (holder *Candidate) {

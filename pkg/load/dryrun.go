@@ -138,7 +138,7 @@ func (l *Loader) dropUnchanged(ctx context.Context, records []*manifest) (pendin
 			if spec != nil && spec["class"] == nil {
 				spec["class"] = string(v1alpha1.ClassIN) // the server's default
 			}
-			if has, _ := live[m.object.GetName()].(map[string]any); has != nil && equality.Semantic.DeepEqual(has, spec) {
+			if liveSpec, _ := live[m.object.GetName()].(map[string]any); liveSpec != nil && equality.Semantic.DeepEqual(liveSpec, spec) {
 				equal++
 			} else {
 				pending = append(pending, m)

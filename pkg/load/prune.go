@@ -101,10 +101,10 @@ func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 		zones[id] = origin{}
 	}
 	for _, s := range l.scopeOrder {
-		from, applied := zones[s.zone]
-		from.file, from.pruned = from.file || s.readable, from.pruned || s.doubt == "" && l.cfg.Prune
-		if applied || from.file || from.pruned {
-			zones[s.zone] = from
+		seen, applied := zones[s.zone]
+		seen.file, seen.pruned = seen.file || s.readable, seen.pruned || s.doubt == "" && l.cfg.Prune
+		if applied || seen.file || seen.pruned {
+			zones[s.zone] = seen
 		}
 	}
 	order := func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }

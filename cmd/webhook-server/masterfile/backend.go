@@ -166,11 +166,11 @@ type bisection struct {
 // returns the indices of the sets that fail alone.
 func (s *bisection) bisectSets(ctx context.Context, indices []int) (refused []int, err error) {
 	candidate, changed := s.accepted, false
-	var good []int
+	var valid []int
 	for _, i := range indices {
 		var differs bool
 		if candidate, differs, s.results[i] = candidate.withRRset(s.sets[i]); s.results[i] == nil {
-			good, changed = append(good, i), changed || differs
+			valid, changed = append(valid, i), changed || differs
 		}
 	}
 	if !changed {
@@ -186,16 +186,16 @@ func (s *bisection) bisectSets(ctx context.Context, indices []int) (refused []in
 		return nil, nil
 	case !errors.As(err, &fault):
 		return nil, err
-	case len(good) == 1:
-		s.results[good[0]] = protocol.Refuse(protocol.CodeInvalidRecord, "%v", fault)
-		return good, nil
+	case len(valid) == 1:
+		s.results[valid[0]] = protocol.Refuse(protocol.CodeInvalidRecord, "%v", fault)
+		return valid, nil
 	}
 	// The check fails for the sets together: try both halves.
-	first, err := s.bisectSets(ctx, good[:len(good)/2])
+	first, err := s.bisectSets(ctx, valid[:len(valid)/2])
 	if err != nil {
 		return nil, err
 	}
-	second, err := s.bisectSets(ctx, good[len(good)/2:])
+	second, err := s.bisectSets(ctx, valid[len(valid)/2:])
 	return append(first, second...), err
 }
 

@@ -71,16 +71,16 @@ func NewShared(backend Backend, path string) (*Shared, error) {
 		}
 		notes[id] = entry.Data
 	}
-	fresh, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	newFile, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return nil, err
 	}
-	s.file = fresh
+	s.file = newFile
 	if err = s.writeNotes(notes); err == nil {
-		err = os.Rename(fresh.Name(), path)
+		err = os.Rename(newFile.Name(), path)
 	}
 	if err != nil {
-		return nil, errors.Join(err, fresh.Close(), os.Remove(fresh.Name()))
+		return nil, errors.Join(err, newFile.Close(), os.Remove(newFile.Name()))
 	}
 	return s, nil
 }

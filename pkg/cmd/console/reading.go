@@ -81,13 +81,13 @@ func (r *reading) scope() []string {
 // the request with the continue token, for about searchTime.
 func (r *reading) readEntries(ctx context.Context, zone types.NamespacedName, maxEntries int, parameters map[string]string) (
 	*v1alpha1.ZoneEntries, error) {
-	all, next := &v1alpha1.ZoneEntries{}, parameters["continue"]
+	found, next := &v1alpha1.ZoneEntries{}, parameters["continue"]
 	limited, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
 	// The first request may take longer than searchTime.
 	for requestCtx := ctx; ; requestCtx = limited {
 		request := r.api.RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("entries").
-			Param("limit", strconv.Itoa(maxEntries-len(all.Entries)))
+			Param("limit", strconv.Itoa(maxEntries-len(found.Entries)))
 		for name, value := range parameters {
 			if value != "" && name != "continue" {
 				request.Param(name, value)
@@ -99,14 +99,14 @@ func (r *reading) readEntries(ctx context.Context, zone types.NamespacedName, ma
 		var page v1alpha1.ZoneEntries
 		if err := request.Do(requestCtx).Into(&page); err != nil {
 			if requestCtx == limited && limited.Err() != nil && ctx.Err() == nil {
-				return all, nil // searchTime is over
+				return found, nil // searchTime is over
 			}
 			return nil, err
 		}
-		page.Entries = append(all.Entries, page.Entries...)
-		all, next = &page, page.Metadata.Continue
-		if next == "" || len(all.Entries) >= maxEntries || limited.Err() != nil {
-			return all, nil
+		page.Entries = append(found.Entries, page.Entries...)
+		found, next = &page, page.Metadata.Continue
+		if next == "" || len(found.Entries) >= maxEntries || limited.Err() != nil {
+			return found, nil
 		}
 		wait(limited, searchPause)
 	}

@@ -306,7 +306,7 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 	}
 	p.lastSnapshot = nil // obsolete after the writes
 
-	planned, refused, wrong := p.sortChanges(existing, changes)
+	planned, refused, errs := p.sortChanges(existing, changes)
 	orderFairly(planned, func(x *change) string { return x.namespace })
 	failed := make([][]failure, len(planned))
 	workqueue.ParallelizeUntil(ctx, workers, len(planned), func(i int) {
@@ -320,14 +320,14 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 		case readAnswer(fault.err) != nil:
 			klog.V(1).InfoS("comes with a later cycle", "object", fault.candidate.Resource.String(), "why", fault.err)
 		default:
-			wrong = append(wrong, fault.err)
+			errs = append(errs, fault.err)
 		}
 	}
 
 	if len(refused) > 0 {
 		p.refuseAdmitted(refused)
 	}
-	if err := errors.Join(append(wrong, ctx.Err())...); err != nil {
+	if err := errors.Join(append(errs, ctx.Err())...); err != nil {
 		return refused, fmt.Errorf("not all is done, the rest comes with the next cycle: %w", err)
 	}
 	return refused, nil
@@ -403,12 +403,12 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 func (p *provider) writeChange(ctx context.Context, existing externaldns.Existing, planned *change, dryRun []string) (failed []failure) {
 	writer := rrsets.Writer{Client: p.records, Namespace: planned.namespace, Manager: externaldns.FieldManager, DryRun: dryRun}
 	write := func(c *externaldns.Candidate, changes ...rrsets.Change) {
-		made, err := writer.WriteAll(ctx, changes...)
+		written, err := writer.WriteAll(ctx, changes...)
 		switch first := changes[0]; {
 		case first.Separate && first.After == nil && apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err):
 			err = nil // deleted already
 		case first.Separate && first.Before == nil && err == nil:
-			err = checkAdopted(made) // by a zone
+			err = checkAdopted(written) // by a zone
 		}
 		if err != nil {
 			failed = append(failed, failure{c, fmt.Errorf("%s: %w", c.Key.String(), err)})
@@ -420,12 +420,12 @@ func (p *provider) writeChange(ctx context.Context, existing externaldns.Existin
 	var changes []rrsets.Change
 	var candidates []*externaldns.Candidate
 	for _, r := range planned.remove {
-		gone := *r
-		gone.ResourceVersion = "" // in any state
+		removed := *r
+		removed.ResourceVersion = "" // in any state
 		c := &externaldns.Candidate{Endpoint: externaldns.ReadEndpoint(r), Namespace: r.Namespace}
 		c.Key, _ = c.Endpoint.Key() // valid for an existing Record
 		c.Resource, _ = p.ResourceOf(r)
-		changes, candidates = append(changes, rrsets.Change{Before: &gone}), append(candidates, c)
+		changes, candidates = append(changes, rrsets.Change{Before: &removed}), append(candidates, c)
 	}
 	for _, c := range planned.create {
 		changes, candidates = append(changes, rrsets.Change{After: c.Record}), append(candidates, c)

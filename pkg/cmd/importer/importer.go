@@ -51,8 +51,7 @@ type source struct {
 	name     string
 	manifest bool
 	transfer *transfer.Source
-	// content is the text if it is at hand.
-	content []byte
+	content  []byte // the text, if at hand
 }
 
 type config struct {
