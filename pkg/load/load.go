@@ -88,7 +88,7 @@ type Result struct {
 	Refused     int `json:"refused"`
 	Failed      int `json:"failed"`
 	NotServable int `json:"notServable"`
-	// Changed counts entries of a zone's former custom resource now missing or with another TTL.
+	// Changed counts entries of a zone's former custom resource that are missing or have another TTL.
 	Changed int `json:"changed"`
 	// Held counts zones not delivered after a mass deletion.
 	Held int `json:"held"`

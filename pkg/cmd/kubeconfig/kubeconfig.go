@@ -68,7 +68,7 @@ func (o *Options) Namespace() string { return o.overrides.Context.Namespace }
 
 func (o *Options) User() string { return o.overrides.AuthInfo.Impersonate }
 
-// Object parses an argument: NAMESPACE/NAME, or NAME in the namespace of Client.
+// Object parses an argument: NAMESPACE/NAME, or NAME in a default namespace.
 func (o *Options) Object(argument, namespace string) (types.NamespacedName, error) {
 	before, after, found := strings.Cut(argument, "/")
 	if !found {
