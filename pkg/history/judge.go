@@ -25,7 +25,7 @@ import (
 
 const fewRecords = 20
 
-// ReadPresent reads the Records that steps wrote. The result unreadable has the server's refusals by namespace.
+// ReadPresent reads the Records that steps wrote. It returns the server's refusals by namespace.
 func (r *Reader) ReadPresent(ctx context.Context, undone []v1alpha1.HistoryStep) (now Present, unreadable map[string]string, err error) {
 	now, unreadable = Present{}, map[string]string{}
 	for namespace, names := range Namespaces(undone) {

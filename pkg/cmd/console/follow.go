@@ -73,7 +73,7 @@ func (s *source) followList(ctx context.Context, r *reading, notify func()) *lac
 }
 
 // findUnfollowed returns a missing right that leaves the page stale, or nil. The right lacks[i] is missing for
-// sources[i], unless nil. A right to list may be missing if another list of the resource is followed.
+// sources[i], unless nil. A missing right to list does no harm if another list of the resource is followed.
 func findUnfollowed(sources []source, lacks []*lack) *lack {
 	listed := map[string]bool{}
 	for i := range sources {

@@ -15,7 +15,7 @@ import (
 
 const (
 	overviewZones = 50
-	// overviewMost limits the objects of each list except zones, because a longer list would delay the page.
+	// overviewMost limits each list except zones, because a longer list would delay the page.
 	overviewMost = 200
 )
 

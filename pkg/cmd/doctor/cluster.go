@@ -225,7 +225,7 @@ func (f *facts) judgeAvailability(cause *Finding) Finding {
 	case len(away) > 0:
 		return fail(check, fmt.Sprintf("kube-apiserver does not reach %s: %s", strings.Join(away, ", "), reason), next)
 	case len(f.registrations) == 0:
-		return Finding{} // see installation
+		return Finding{} // judgeInstallation reports this
 	}
 	return ok(check, fmt.Sprintf("%d are available", len(f.registrations)))
 }

@@ -191,10 +191,10 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 	// external-dns joins the targets of several objects: keep the targets of the candidate's object.
 	if c.Asker != "" || len(c.Endpoint.Targets) > 1 {
 		texts, err := p.readTexts(ctx, &c)
-		unserved := errors.Is(err, errNoKind) || apierrors.IsNotFound(err) && apierrors.IsUnexpectedServerError(err) // no such API
+		unserved := errors.Is(err, errNoKind) || apierrors.IsNotFound(err) && apierrors.IsUnexpectedServerError(err)
 		switch {
 		case err == nil, unserved && c.Asker == "", apierrors.IsNotFound(err) && !unserved:
-			c.KeepTargets(texts)
+			c.KeepTargets(texts) // empty if the object is gone, or no API serves its kind
 		case apierrors.IsForbidden(err):
 			c.Err, expiry = fmt.Errorf("the object cannot be read, so it is unknown which targets are its own; bind the ClusterRole "+
 				"kubizone-external-dns: %w", err), refusedTime
