@@ -9,9 +9,9 @@
 //
 //	W1. Requests have the rights of the clients. A missing right is named in a link with state Unknown or NotAsked.
 //	W2. A chain is decided by Judge, a pure function of Facts.
-//	W3. A question to a server takes at most two seconds, and all questions of a chain take five. At most 256 are sent.
-//	    Without Clients.Ask none is sent. With Clients.Public none is sent to an address in a private network that a
-//	    tenant may have chosen.
+//	W3. A question to a server takes at most two seconds, and all questions of a chain take five. At most 256 are
+//	    sent. Without Clients.Ask none is sent. With Clients.Public none is sent to an address in a private network
+//	    that a tenant may have chosen.
 //	W4. Texts and lists of a chain are bounded. A printer has to escape octets of tenants and servers.
 //
 // Read first: ask.go, subject.go, derived.go, read.go, live.go, judge.go, answers.go, inquiry.go, facts.go, chain.go.

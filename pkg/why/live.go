@@ -173,7 +173,7 @@ func (q *questions) enclosing(ctx context.Context, at name.Name) (name.Name, err
 // findZone asks the resolver for the name of a zone that the user may not read. A DS is in the zone above its owner.
 func (q *questions) findZone(ctx context.Context, z *ZoneFacts, paths []*Facts) {
 	if !z.FQDN.IsZero() || q.inquiry.Resolver == "" {
-		return // known, or nobody to ask
+		return // known, or without a resolver
 	}
 	for _, f := range paths {
 		if f.Zone != z || f.AskedName.IsZero() {

@@ -11,7 +11,7 @@
 //	B3. Keys, tokens and certificates are read for each use. If a certificate is unreadable, the last readable
 //	    certificate stays in use.
 //	B4. When the context ends, current requests are finished.
-//	B5. Without a certificate the server listens only on loopback, because anyone on the network could read tokens.
+//	B5. Without a certificate the server listens only on loopback, because a host on the way could read tokens.
 //	B6. Connections are bounded, in total and per address. The oldest unauthenticated connection is closed, so that no
 //	    client is kept out.
 //	B7. With --supervise an agent that ends or hangs is restarted, and the probe address accepts connections exactly

@@ -6,7 +6,8 @@
 // Guarantees:
 //
 //	C1. Requests have the rights of the kubeconfig. Every request to the API reads, reviews or is a dry run.
-//	C2. Pages need a cookie, which a browser gets for a token, valid once, for a minute. Other requests get 401 without a body.
+//	C2. Pages need a cookie, which a browser gets for a token, valid once, for a minute. Other requests get 401
+//	    without a body.
 //	C3. Requests with another Host, from another origin, and forms without the form token get 403 without a body.
 //	C4. No text of a tenant becomes markup, script, style or the address of another server. Control and format
 //	    characters are escaped as in package terminal.

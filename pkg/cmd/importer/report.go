@@ -187,8 +187,8 @@ func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone
 	return names, "", nil
 }
 
-// foreseeHold returns a warning if a mass deletion holds the zone, or would by this import. A name that other Records
-// keep counts as removed, because a needless warning harms less than a missed hold.
+// foreseeHold returns a warning if a mass deletion holds the zone, or would by this import. A name kept by other
+// Records counts as removed, because a needless warning harms less than a missed hold.
 func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (string, error) {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
