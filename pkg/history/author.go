@@ -18,8 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Author is the user behind a step (a change of a zone), with the way and time of the change. The zero value means a
-// change before the history begins.
+// Author is the user behind a step (a change of a zone). The zero value means a change before the history begins.
 type Author struct {
 	Serial int64  `json:"serial,omitempty"` // after the step
 	Time   string `json:"time,omitempty"`   // RFC 3339

@@ -85,7 +85,7 @@ func Code(text string) string {
 	for strings.Contains(text, fence) {
 		fence += "`"
 	}
-	if len(fence) > 1 || strings.TrimSpace(text) == "" { // the text may begin with a backtick, or be empty
+	if len(fence) > 1 || strings.TrimSpace(text) == "" { // the text may begin with a backtick
 		text = " " + text + " "
 	}
 	return fence + text + fence
