@@ -7,7 +7,7 @@
 // Guarantees:
 //
 //	W1. Options are validated together before the start; errors name the flag.
-//	W2. No request is answered before a line that begins with "ready" and has the address.
+//	W2. No request is answered before the program has printed a line that begins with "ready".
 //	W3. When the context ends, current requests are finished.
 //	W4. Secrets are read for each request; empty secrets are ignored.
 //

@@ -44,7 +44,7 @@ type options struct {
 	check, reload   []string
 }
 
-// newOptions checks files as strictly as named loads a primary zone, without resolving names outside of the zone.
+// newOptions has a check as strict as that of named for a primary zone.
 func newOptions() *options {
 	types := []string{}
 	for _, t := range externaldns.ListedTypes {

@@ -86,8 +86,8 @@ func (c *Candidate) makeRecord(m Mapping) {
 
 type pointer struct{ reverse, host name.Name }
 
-// findSources maps an address's reverse name and its host to the object that wants the address, or to none if the
-// endpoint has targets of several objects.
+// findSources maps an address's reverse name and its host to the object that wants the address. The object is zero if
+// the endpoint has targets of several objects.
 func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {
@@ -109,17 +109,18 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 			if err != nil {
 				continue
 			}
-			from := resource
+			object := resource
 			switch {
 			case slices.Contains(values, address.String()):
-				from = holder // of the existing Record
+				object = holder // of the existing Record
 			case len(e.Targets) > 1:
-				from = Resource{}
+				object = Resource{}
 			}
 
-			at := pointer{reverseName(address), key.Name}
-			if first := sources[at]; first == (Resource{}) || from != (Resource{}) && from.String() < first.String() {
-				sources[at] = from
+			// Of several objects, the first by name counts.
+			ptr := pointer{reverseName(address), key.Name}
+			if first := sources[ptr]; first == (Resource{}) || object != (Resource{}) && object.String() < first.String() {
+				sources[ptr] = object
 			}
 		}
 	}
@@ -171,8 +172,8 @@ func reverseName(address netip.Addr) name.Name {
 }
 
 // KeepTargets removes the values that the candidate's own object does not have, because external-dns joins the targets
-// of several objects. texts are all texts of the object. Without Asker, if they contain none of the values, all are
-// kept.
+// of several objects. The parameter texts has all texts in the object. If Asker is not set, and no text has any of the
+// values, all values are kept.
 func (c *Candidate) KeepTargets(texts []string) {
 	kept, named := map[string]bool{}, false
 	for _, text := range texts {
@@ -302,17 +303,17 @@ var (
 		"another namespace with this name, or a filter of external-dns excludes this object; to withdraw the name, remove it here")
 )
 
-// Choose returns the answer to external-dns, and the candidates to report to their objects by an Event with Err. These
-// are refused, or Admitted although external-dns names another object. judged returns a candidate with the server's
+// Choose returns the answer to external-dns, and the candidates whose objects get an Event with Err. These are refused,
+// or are Admitted although external-dns names another object. The function judge returns a candidate with the server's
 // verdict.
-func (s Existing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, reported []Candidate) {
-	x := choice{answer: []*contract.Endpoint{}, unadmitted: map[place]bool{}}
+func (s Existing) Choose(wanted Wanted, judge func(*Candidate) *Candidate) (answer []*contract.Endpoint, reported []Candidate) {
+	chosen := choice{answer: []*contract.Endpoint{}, unadmitted: map[place]bool{}}
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {
 		var formed []*Candidate // with a Record to write
 		withdrawn := false
 		for _, c := range wanted[key] {
 			if c.Record != nil {
-				c = judged(c)
+				c = judge(c)
 			}
 			switch {
 			case c.Record != nil:
@@ -320,63 +321,63 @@ func (s Existing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (ans
 			case c.Err == nil:
 				withdrawn = true
 			default:
-				x.report(c, c.Err)
-				x.unadmitted[place{key.Name, c.Namespace}] = true
+				chosen.report(c, c.Err)
+				chosen.unadmitted[place{key.Name, c.Namespace}] = true
 			}
 		}
 		if current := s[key]; current != nil {
-			x.chooseExisting(current, formed, withdrawn)
+			chosen.chooseExisting(current, formed, withdrawn)
 		} else {
-			x.chooseNew(formed)
+			chosen.chooseNew(formed)
 		}
 	}
 	for key, current := range s {
 		if len(wanted[key]) == 0 {
-			x.unclaimed = append(x.unclaimed, current)
+			chosen.unclaimed = append(chosen.unclaimed, current)
 		}
 	}
 	// A Record stays until its replacement is admitted.
-	for _, current := range x.unclaimed {
+	for _, current := range chosen.unclaimed {
 		fqdn, _ := name.Parse(current.Spec.DomainName) // valid as key of s
-		if x.unadmitted[place{fqdn, current.Namespace}] {
-			x.answer = append(x.answer, ReadEndpoint(current))
+		if chosen.unadmitted[place{fqdn, current.Namespace}] {
+			chosen.answer = append(chosen.answer, ReadEndpoint(current))
 		}
 	}
-	return x.answer, x.reported
+	return chosen.answer, chosen.reported
 }
 
-func (x *choice) report(c *Candidate, err error) {
+func (chosen *choice) report(c *Candidate, err error) {
 	reported := *c
 	reported.Err, reported.Admitted = err, err == c.stayReason
-	x.reported = append(x.reported, reported)
+	chosen.reported = append(chosen.reported, reported)
 }
 
-func (x *choice) accept(c *Candidate) {
+func (chosen *choice) accept(c *Candidate) {
 	e := ReadEndpoint(c.Record)
 	e.DNSName = c.Endpoint.DNSName
-	x.answer = append(x.answer, e)
+	chosen.answer = append(chosen.answer, e)
 }
 
 // chooseNew gives an RRset without a Record to the first admitted candidate.
-func (x *choice) chooseNew(formed []*Candidate) {
+func (chosen *choice) chooseNew(formed []*Candidate) {
 	for i, c := range formed {
 		if c.Admitted {
-			x.accept(c)
+			chosen.accept(c)
 			for _, other := range formed[i+1:] {
-				x.report(other, errHeld)
+				chosen.report(other, errHeld)
 			}
 			return
 		}
-		x.unadmitted[place{c.Name, c.Namespace}] = true
+		chosen.unadmitted[place{c.Name, c.Namespace}] = true
 		if c.Err != nil {
-			x.report(c, c.Err)
+			chosen.report(c, c.Err)
 		}
 	}
 }
 
 // chooseExisting chooses the endpoint of an RRset with a Record. If the Record has no zone, and a candidate of another
 // namespace is admitted, external-dns first deletes the Record.
-func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
+func (chosen *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
 	elsewhere := func(c *Candidate) bool { return c.Admitted && c.Namespace != current.Namespace }
 	if !isAdopted(current) && slices.ContainsFunc(formed, elsewhere) {
 		return // deleted first
@@ -386,27 +387,27 @@ func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, w
 	holder := findHolder(current, formed)
 	for _, c := range formed {
 		if c != holder && (c.Namespace != current.Namespace || !matches(current, c.Record)) {
-			x.report(c, errHeld)
+			chosen.report(c, errHeld)
 		}
 	}
 
 	switch {
 	case holder == nil && withdrawn:
-		x.unclaimed = append(x.unclaimed, current)
+		chosen.unclaimed = append(chosen.unclaimed, current)
 		return
-	case holder == nil:
+	case holder == nil: // no event
 	case holder.Err != nil:
-		x.report(holder, holder.Err)
+		chosen.report(holder, holder.Err)
 	case holder.Admitted && holder.stayReason != nil:
-		x.report(holder, holder.stayReason)
+		chosen.report(holder, holder.stayReason)
 	}
 
 	// The holder may change the Record. Otherwise the Record stays.
 	if holder != nil && holder.Admitted && !matches(current, holder.Record) {
-		x.accept(holder)
+		chosen.accept(holder)
 		return
 	}
-	x.answer = append(x.answer, ReadEndpoint(current))
+	chosen.answer = append(chosen.answer, ReadEndpoint(current))
 }
 
 func findHolder(current *v1alpha1.Record, formed []*Candidate) (holder *Candidate) {

@@ -177,28 +177,28 @@ func readTexts(r *v1alpha1.Record) map[string]string {
 	return texts
 }
 
-// KeepTexts adds the registry texts of the name, old and fresh, to the candidate's Record. Each Record of a name has
-// all texts, because external-dns does not write known texts again.
-func (s Existing) KeepTexts(c *Candidate, fresh map[string]string) {
+// KeepTexts adds the registry texts of the name to the candidate's Record: the existing texts, and newTexts. Each
+// Record of a name has all texts, because external-dns does not write known texts again.
+func (s Existing) KeepTexts(c *Candidate, newTexts map[string]string) {
 	texts := map[string]string{}
 	for _, r := range s.atName(c.Name) {
 		maps.Copy(texts, readTexts(r))
 	}
-	maps.Copy(texts, fresh)
+	maps.Copy(texts, newTexts)
 	if len(texts) > 0 {
 		text, _ := json.Marshal(texts) // cannot fail
 		c.Record.Annotations[v1alpha1.AnnotationExternalDNSTexts] = string(text)
 	}
 }
 
-// SplitTexts separates the TXT endpoints of external-dns's registry from the rest. texts contains their targets by
-// owned name and TXT name. Encrypted texts are an error, because a tenant's text looks the same.
-func SplitTexts(endpoints []*contract.Endpoint) (rest []*contract.Endpoint, texts map[name.Name]map[string]string, err error) {
+// SplitTexts separates the TXT endpoints of external-dns's registry from the other endpoints. It returns the targets of
+// the TXT endpoints by owned name and TXT name. Encrypted texts are an error, because a tenant's text looks the same.
+func SplitTexts(endpoints []*contract.Endpoint) (others []*contract.Endpoint, texts map[name.Name]map[string]string, err error) {
 	texts = map[name.Name]map[string]string{}
 	for _, e := range endpoints {
 		owned := e.OwnedName()
 		if owned.IsZero() {
-			rest = append(rest, e)
+			others = append(others, e)
 			continue
 		}
 		if !isHeritage(e.Targets[0]) {
@@ -211,7 +211,7 @@ func SplitTexts(endpoints []*contract.Endpoint) (rest []*contract.Endpoint, text
 		}
 		texts[owned][e.DNSName] = e.Targets[0]
 	}
-	return rest, texts, err
+	return others, texts, err
 }
 
 func ReadEndpoint(r *v1alpha1.Record) *contract.Endpoint {
@@ -259,8 +259,8 @@ func parseResource(text string) (r Resource, ok bool) {
 	return Resource{parts[0], parts[1], parts[2]}, true
 }
 
-// ResourceOf returns the object of a Record. ok is false if the annotation, which tenants can edit, names an object
-// whose Records would be in another namespace.
+// ResourceOf returns the object of a Record, from an annotation, which tenants can edit. If Records of the named object
+// would be in another namespace, ok is false.
 func (m Mapping) ResourceOf(r *v1alpha1.Record) (resource Resource, ok bool) {
 	resource, ok = parseResource(r.Annotations[v1alpha1.AnnotationExternalDNSResource])
 	namespace, err := m.NamespaceOf(resource.Namespace)

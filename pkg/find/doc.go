@@ -7,7 +7,7 @@
 //
 // Guarantees:
 //
-//	F1. A search covers all namespaces if the user may list them, otherwise the user's.
+//	F1. A search covers all namespaces if the user may list them, otherwise the user's namespace.
 //	F2. A search by name sends a field selector, so the server returns no other Records. A search by prefix reads the
 //	    entries of all zones, if the user may and there are at most 500; otherwise all Records.
 //

@@ -88,8 +88,8 @@ func DataOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// Nearest returns the Records at a name. Without any, it returns those at the nearest wildcard or name above with a
-// claim (a right to all names below), and that name as nearest. zones is the result of Enclosing.
+// Nearest returns the Records at a name. If there are none, it returns the Records at the nearest wildcard or name
+// above with a claim (a right to all names below), and that name. The zones are the result of Enclosing.
 func (s *Search) Nearest(ctx context.Context, fqdn name.Name, zones []v1alpha1.Zone) (found []v1alpha1.Record, nearest string, err error) {
 	found, err = s.RecordsAt(ctx, fqdn.String())
 	if err != nil || len(found) > 0 {
@@ -108,12 +108,12 @@ func (s *Search) Nearest(ctx context.Context, fqdn name.Name, zones []v1alpha1.Z
 				return z.Status.FQDN == zones[0].Status.FQDN && z.Status.View == r.Status.View
 			}))
 	}
-	for at := fqdn; at != apex; {
-		if at, _ = at.Parent(); at == name.Root {
+	for ancestor := fqdn; ancestor != apex; {
+		if ancestor, _ = ancestor.Parent(); ancestor == name.Root {
 			break
 		}
-		candidates := []string{"*." + at.String(), at.String()}
-		if at == apex {
+		candidates := []string{"*." + ancestor.String(), ancestor.String()}
+		if ancestor == apex {
 			candidates = candidates[:1] // the apex itself claims nothing
 		}
 		for _, candidate := range candidates {
@@ -133,8 +133,8 @@ func (s *Search) RecordsAt(ctx context.Context, fqdn string) ([]v1alpha1.Record,
 // Enclosing returns the nearest zone of each view at or above a name, the longest names first, then by view. The result
 // is nil if the user may not list zones.
 func (s *Search) Enclosing(ctx context.Context, fqdn name.Name) (nearest []v1alpha1.Zone, err error) {
-	for at, more := fqdn, true; more; at, more = at.Parent() {
-		zones, err := s.ZonesAt(ctx, at)
+	for ancestor, exists := fqdn, true; exists; ancestor, exists = ancestor.Parent() {
+		zones, err := s.ZonesAt(ctx, ancestor)
 		if apierrors.IsForbidden(err) {
 			return nil, nil
 		}
@@ -179,15 +179,16 @@ func compareViews(a, b v1alpha1.Zone) int { return cmp.Compare(a.Status.View, b.
 
 type Lister[L runtime.Object] = func(context.Context, metav1.ListOptions) (L, error)
 
-// Each calls do for the objects of all namespaces, or if forbidden, of the user's. A refusal clears s.Everywhere.
+// Each calls visit for the objects of all namespaces or, if the user may not list these, of the user's namespace. A
+// refusal clears s.Everywhere.
 func Each[L, T runtime.Object](ctx context.Context, s *Search, resource string, list func(namespace string) Lister[L],
-	options metav1.ListOptions, do func(T) error) (err error) {
+	options metav1.ListOptions, visit func(T) error) (err error) {
 	if s.Everywhere {
-		err = load.EachItem(ctx, list(metav1.NamespaceAll), options, do)
+		err = load.EachItem(ctx, list(metav1.NamespaceAll), options, visit)
 		s.Everywhere = !apierrors.IsForbidden(err)
 	}
 	if !s.Everywhere {
-		err = load.EachItem(ctx, list(s.Namespace), options, do)
+		err = load.EachItem(ctx, list(s.Namespace), options, visit)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", resource, err)
@@ -195,8 +196,8 @@ func Each[L, T runtime.Object](ctx context.Context, s *Search, resource string, 
 	return nil
 }
 
-func (s *Search) EachRecord(ctx context.Context, options metav1.ListOptions, do func(*v1alpha1.Record) error) error {
-	return Each(ctx, s, "records", func(in string) Lister[*v1alpha1.RecordList] { return s.API.Records(in).List }, options, do)
+func (s *Search) EachRecord(ctx context.Context, options metav1.ListOptions, visit func(*v1alpha1.Record) error) error {
+	return Each(ctx, s, "records", func(in string) Lister[*v1alpha1.RecordList] { return s.API.Records(in).List }, options, visit)
 }
 
 func (s *Search) listRecords(ctx context.Context, of fields.Set, keep func(*v1alpha1.Record) bool) (found []v1alpha1.Record, err error) {

@@ -51,14 +51,14 @@ func ReverseName(prefix netip.Prefix) name.Name {
 
 var errManyZones = errors.New("too many zones to search one by one")
 
-// Within returns the Records with an address in a prefix. It reads zones/entries if the user may read all zones, up to
-// maxZones, and otherwise lists Records.
+// Within returns the Records with an address in a prefix. It reads zones/entries if the user may read all zones and
+// there are at most maxZones, and otherwise lists Records.
 func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Record, error) {
 	rrtype := "A"
 	if prefix.Addr().Is6() {
 		rrtype = "AAAA"
 	}
-	has := func(r *v1alpha1.Record) bool {
+	matches := func(r *v1alpha1.Record) bool {
 		return strings.EqualFold(r.Spec.Type, rrtype) && slices.ContainsFunc(DataOf(r), func(text string) bool {
 			value, err := netip.ParseAddr(text)
 			return err == nil && prefix.Contains(value)
@@ -66,21 +66,21 @@ func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Re
 	}
 	selected := fields.Set{v1alpha1.FieldRecordType: rrtype}
 	if s.Everywhere {
-		found, err := s.withinZones(ctx, prefix, has)
+		found, err := s.withinZones(ctx, prefix, matches)
 		if err == nil {
 			selected[v1alpha1.FieldRecordAdopted] = string(metav1.ConditionFalse) // in no zone yet
-			waiting, err := s.listRecords(ctx, selected, has)
+			waiting, err := s.listRecords(ctx, selected, matches)
 			return append(found, waiting...), err
 		}
 		if !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) && !errors.Is(err, errManyZones) {
 			return nil, err
 		}
 	}
-	return s.listRecords(ctx, selected, has)
+	return s.listRecords(ctx, selected, matches)
 }
 
-// has decides, because a server without the parameter search answers with all entries.
-func (s *Search) withinZones(ctx context.Context, prefix netip.Prefix, has func(*v1alpha1.Record) bool) ([]v1alpha1.Record, error) {
+// withinZones filters the Records by matches, because a server without the parameter search answers with all entries.
+func (s *Search) withinZones(ctx context.Context, prefix netip.Prefix, matches func(*v1alpha1.Record) bool) ([]v1alpha1.Record, error) {
 	var zones []*v1alpha1.Zone
 	err := load.EachItem(ctx, s.API.Zones(metav1.NamespaceAll).List, metav1.ListOptions{}, func(zone *v1alpha1.Zone) error {
 		if zone.Status.Serial != 0 {
@@ -118,7 +118,7 @@ func (s *Search) withinZones(ctx context.Context, prefix netip.Prefix, has func(
 	for ref := range named {
 		reading.Go(func() error {
 			record, err := s.API.Records(ref.Namespace).Get(readCtx, ref.Name, metav1.GetOptions{})
-			if err == nil && has(record) {
+			if err == nil && matches(record) {
 				mu.Lock()
 				defer mu.Unlock()
 				found = append(found, *record)
@@ -136,7 +136,7 @@ func (s *Search) withinZones(ctx context.Context, prefix netip.Prefix, has func(
 	return found, err
 }
 
-func (s *Search) eachEntry(ctx context.Context, zone *v1alpha1.Zone, prefix netip.Prefix, do func(*v1alpha1.Entry)) error {
+func (s *Search) eachEntry(ctx context.Context, zone *v1alpha1.Zone, prefix netip.Prefix, visit func(*v1alpha1.Entry)) error {
 	for next := ""; ; {
 		request := s.API.RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("entries").
 			Param("search", prefix.String()).Param("sources", "true").Param("limit", strconv.Itoa(pageEntries))
@@ -148,7 +148,7 @@ func (s *Search) eachEntry(ctx context.Context, zone *v1alpha1.Zone, prefix neti
 			return err
 		}
 		for i := range page.Entries {
-			do(&page.Entries[i])
+			visit(&page.Entries[i])
 		}
 		if next = page.Metadata.Continue; next == "" {
 			return nil

@@ -22,15 +22,15 @@ import (
 // EveryNamespace among writers means a rule without namespaces.
 const EveryNamespace = "*"
 
-// Writers returns the namespaces that a zone's rules allow to write Records of a type at a name; "" and zero mean any.
-// hidden is true if the user may not list Delegations, whose namespaces are then missing.
-func (s *Search) Writers(ctx context.Context, z *v1alpha1.Zone, at name.Name, rrtype string) (writers []string, hidden bool, err error) {
+// Writers returns the namespaces that a zone's rules allow to write Records of a type at a name. A type "" or a zero
+// name means any. If the user may not list Delegations, hidden is true, and the namespaces of Delegations are missing.
+func (s *Search) Writers(ctx context.Context, z *v1alpha1.Zone, owner name.Name, rrtype string) (writers []string, hidden bool, err error) {
 	writers = []string{}
 	apex, _ := name.Parse(z.Status.FQDN)
-	gives := func(r v1alpha1.RecordDelegation) bool {
+	allows := func(r v1alpha1.RecordDelegation) bool {
 		p, err := pattern.Parse(r.Pattern)
-		return err == nil && (at.IsZero() || p.Match(at, apex)) && (rrtype == "" || len(r.Types) == 0 ||
-			slices.ContainsFunc(r.Types, func(one string) bool { return strings.EqualFold(one, rrtype) }))
+		return err == nil && (owner.IsZero() || p.Match(owner, apex)) && (rrtype == "" || len(r.Types) == 0 ||
+			slices.ContainsFunc(r.Types, func(listed string) bool { return strings.EqualFold(listed, rrtype) }))
 	}
 	for i := range z.Spec.Delegations {
 		rule := &z.Spec.Delegations[i]
@@ -41,13 +41,13 @@ func (s *Search) Writers(ctx context.Context, z *v1alpha1.Zone, at name.Name, rr
 		if len(namespaces) == 0 {
 			namespaces = []string{EveryNamespace}
 		}
-		if slices.ContainsFunc(rule.Records, gives) {
+		if slices.ContainsFunc(rule.Records, allows) {
 			writers = append(writers, namespaces...)
 		}
 	}
 	err = load.EachItem(ctx, s.API.Delegations(z.Namespace).List, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(
 		v1alpha1.FieldDelegationZoneRefName, z.Name).String()}, func(d *v1alpha1.Delegation) error {
-		if slices.ContainsFunc(d.Spec.Records, gives) {
+		if slices.ContainsFunc(d.Spec.Records, allows) {
 			writers = append(writers, d.Spec.Namespaces...)
 		}
 		return nil

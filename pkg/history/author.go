@@ -18,8 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Author is the user behind a step (a change of a zone), with the time and the way. The zero value means a change
-// before the history begins.
+// Author is the user behind a step (a change of a zone). The zero value means a change before the history begins.
 type Author struct {
 	Serial int64  `json:"serial,omitempty"` // after the step
 	Time   string `json:"time,omitempty"`   // RFC 3339
@@ -178,15 +177,16 @@ func ownerOf(owner, fqdn string) string {
 	return owner
 }
 
-// Touches reports whether a step changed values or TTLs at a name, or the whole zone of this name; zero means any.
-func Touches(x *v1alpha1.HistoryStep, at name.Name) bool {
-	if at.IsZero() || x.FQDN == at.String() && len(x.Removed)+len(x.Added)+len(x.TTLs) == 0 {
+// Touches reports whether a step changed values or TTLs at a name, or is a change of the whole zone with this name. The
+// zero name means any.
+func Touches(step *v1alpha1.HistoryStep, owner name.Name) bool {
+	if owner.IsZero() || step.FQDN == owner.String() && len(step.Removed)+len(step.Added)+len(step.TTLs) == 0 {
 		return true
 	}
-	is := func(owner string) bool { return ownerOf(owner, x.FQDN) == at.String() }
-	row := func(r v1alpha1.Row) bool { return is(r.Owner) }
-	return slices.ContainsFunc(x.Removed, row) || slices.ContainsFunc(x.Added, row) ||
-		slices.ContainsFunc(x.TTLs, func(c v1alpha1.TTLChange) bool { return is(c.Owner) })
+	isOwner := func(changed string) bool { return ownerOf(changed, step.FQDN) == owner.String() }
+	row := func(r v1alpha1.Row) bool { return isOwner(r.Owner) }
+	return slices.ContainsFunc(step.Removed, row) || slices.ContainsFunc(step.Added, row) ||
+		slices.ContainsFunc(step.TTLs, func(c v1alpha1.TTLChange) bool { return isOwner(c.Owner) })
 }
 
 func IsBy(x *v1alpha1.HistoryStep, text string) bool {

@@ -107,8 +107,8 @@ func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 	return past, nil
 }
 
-// FindDeleted returns the Zone that last had a DNS name, with namespace and name alone; nil if no deleted Zone is
-// found. With the right to all zones' changes, all namespaces are searched.
+// FindDeleted returns a Zone with the namespace and name of the Zone that last had a DNS name, or nil if no deleted
+// Zone is found. With the right to the changes of all zones, all namespaces are searched.
 func (r *Reader) FindDeleted(ctx context.Context, namespace string, fqdn name.Name) (*v1alpha1.Zone, error) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.AnyZone}}
 	zone.Status.FQDN = fqdn.String()

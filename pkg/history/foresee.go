@@ -19,19 +19,19 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// foreseeHold sets p.Held if the server may take the revert for a mass deletion, and hold the zone (stop deliveries to
-// name servers). RRsets of any age count here, although young RRsets begin no hold.
-func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) error {
+// foreseeHold sets plan.Held if the server may take the revert for a mass deletion, and hold the zone (stop deliveries
+// to name servers). RRsets of any age count here, although young RRsets begin no hold.
+func (r *Reader) foreseeHold(ctx context.Context, plan *Plan, zone *v1alpha1.Zone) error {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
-		p.Held = "the zone is held now: " + c.Message
+		plan.Held = "the zone is held now: " + c.Message
 		return nil
 	}
 
-	// Records that each RRset gains, by name and type; negative for a loss.
+	// Count the Records that each RRset gains, by name and type. A loss is negative.
 	growth := map[string]int{}
-	for i := range p.Changes {
-		if c := &p.Changes[i]; c.Namespace == zone.Namespace {
+	for i := range plan.Changes {
+		if c := &plan.Changes[i]; c.Namespace == zone.Namespace {
 			for n, record := range map[int]*v1alpha1.Record{-1: c.change.Before, 1: c.change.After} {
 				if record != nil {
 					growth[record.Status.FQDN+" "+record.Spec.Type] += n
@@ -40,7 +40,7 @@ func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) 
 		}
 	}
 
-	// Shrinking RRsets, less growing.
+	// Count the shrinking RRsets, less the growing.
 	lost := 0
 	for _, n := range growth {
 		lost -= min(max(n, -1), 1)
@@ -56,7 +56,7 @@ func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) 
 	}
 
 	if excess := stored.ForeseeHold(lost, nameServers); excess != nil {
-		p.Held = fmt.Sprintf("the revert holds the zone (S7.5), if its present RRsets are older than ten minutes: it lacks %s; the "+
+		plan.Held = fmt.Sprintf("the revert holds the zone (S7.5), if its present RRsets are older than ten minutes: it lacks %s; the "+
 			"annotation %s of the Zone lets this through", excess, v1alpha1.AnnotationPublishDeletions)
 	}
 	return nil
@@ -79,8 +79,8 @@ func (r *Reader) losesNameServers(ctx context.Context, zone *v1alpha1.Zone, grow
 
 const maxShared = 200
 
-// foreseeShared adds a Left for each removed value of further Records. They are in no step, because they did not change
-// the zone.
+// foreseeShared adds a Left (a difference that remains) for each removed value that another Record has. Such a Record
+// may be in no step, because it did not change the zone.
 func (r *Reader) foreseeShared(ctx context.Context, p *Plan, zone *v1alpha1.Zone, undone []v1alpha1.HistoryStep) error {
 	if r.masked || zone.Status.Serial == 0 {
 		return nil

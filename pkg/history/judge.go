@@ -25,7 +25,7 @@ import (
 
 const fewRecords = 20
 
-// ReadPresent reads the Records that steps wrote. unreadable has the refusals by namespace.
+// ReadPresent reads the Records that steps wrote. It returns the server's refusals by namespace.
 func (r *Reader) ReadPresent(ctx context.Context, undone []v1alpha1.HistoryStep) (now Present, unreadable map[string]string, err error) {
 	now, unreadable = Present{}, map[string]string{}
 	for namespace, names := range Namespaces(undone) {
@@ -98,7 +98,7 @@ func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	var mu sync.Mutex
 	for _, phase := range p.orderSets(true) {
 		if err := eachSet(ctx, phase, func(ctx context.Context, set []write) error {
-			written, err := r.writeSet(ctx, set, false, nil)
+			written, err := r.writeSet(ctx, set, false, nil) // the Zone exists now; no dry run
 			mu.Lock()
 			defer mu.Unlock()
 			if p.Written += written; err != nil {
@@ -247,7 +247,6 @@ func isFreed(one refusal.Refusal) bool {
 	return false
 }
 
-// isOfZone reports a refusal due to a missing Zone.
 func isOfZone(one refusal.Refusal) bool {
 	switch one.Reason {
 	case v1alpha1.ReasonDelegationWithdrawn, v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonBelowZoneCut:

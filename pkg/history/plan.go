@@ -100,9 +100,9 @@ type touch struct {
 	key            types.NamespacedName
 	uid            types.UID
 	newest, oldest *v1alpha1.HistoryStep
-	// stateBefore, the state to restore, is that before oldest. existed is false if oldest created the Record.
+	// stateBefore is the state before oldest, to restore.
 	stateBefore *v1alpha1.HistoryState
-	existed     bool
+	existed     bool // false if oldest created the Record
 	// renewer is the client that would write the Record again, for example "external-dns"; "" for none.
 	renewer   string
 	challenge bool // of ACME, and never reverted
@@ -198,15 +198,15 @@ func Namespaces(undone []v1alpha1.HistoryStep) map[string][]string {
 	return out
 }
 
-// PlanRevert returns a plan that undoes the steps (changes of a zone) after a moment, without any request. now has the
-// present Records. unreadable maps a namespace that the user may not read to the server's refusal.
-func PlanRevert(past *Past, s Subject, m Moment, now Present, unreadable map[string]string, options Options) (*Plan, error) {
+// PlanRevert returns a plan that undoes the steps (changes of a zone) after a moment, without any request. If the user
+// may not read a namespace, unreadable has the server's refusal.
+func PlanRevert(past *Past, s Subject, m Moment, present Present, unreadable map[string]string, options Options) (*Plan, error) {
 	undone, err := past.Since(m)
 	if err != nil {
 		return nil, err
 	}
 	p := planner{Plan: &Plan{FQDN: past.FQDN, View: past.View, Serial: int64(m.Serial), Changes: []Reversal{}, Left: []Left{}},
-		past: past, options: options, present: now}
+		past: past, options: options, present: present}
 	if s.Zone != nil {
 		p.zone = types.NamespacedName{Namespace: s.Zone.Namespace, Name: s.Zone.Name}
 	}

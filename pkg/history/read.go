@@ -72,13 +72,13 @@ type page struct {
 	view       string
 }
 
-// Read returns the history of a zone, or of the user's own Records if s.Zone is nil. It begins with the newest step,
-// and ends with the first for which enough returns true.
-func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
+// Read returns the history of a zone, or of the user's own Records if s.Zone is nil. It begins with the newest step
+// (change of the zone), and ends with the first step for which isLast returns true.
+func (r *Reader) Read(ctx context.Context, s Subject, isLast func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	if s.Zone == nil {
-		return r.readTenant(ctx, s, enough)
+		return r.readTenant(ctx, s, isLast)
 	}
-	past, err := r.readAll(ctx, s, r.readZone, enough)
+	past, err := r.readAll(ctx, s, r.readZone, isLast)
 	if err == nil {
 		if past.Newest = serialOf(s.Zone.Status.Serial); len(past.Steps) > 0 && serialOf(past.Steps[0].Serial).Ahead(past.Newest) {
 			past.Newest = serialOf(past.Steps[0].Serial)
@@ -92,7 +92,8 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 	}
 	// The server hides users and Records of another namespace's zone. The user's own steps are read in full.
 	oldest := serialOf(past.Steps[len(past.Steps)-1].Serial)
-	own, err := r.readAll(ctx, s, r.readNamespaceSteps, func(x *v1alpha1.HistoryStep) bool { return !serialOf(x.Serial).Ahead(oldest) })
+	isOldest := func(step *v1alpha1.HistoryStep) bool { return !serialOf(step.Serial).Ahead(oldest) }
+	own, err := r.readAll(ctx, s, r.readNamespaceSteps, isOldest)
 	if apierrors.IsForbidden(err) {
 		return past, nil
 	}
@@ -104,8 +105,8 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 		full[[2]int64{own.Steps[i].ContentGeneration, own.Steps[i].Serial}] = &own.Steps[i]
 	}
 	for i := range past.Steps {
-		if x := full[[2]int64{past.Steps[i].ContentGeneration, past.Steps[i].Serial}]; x != nil {
-			past.Steps[i] = *x
+		if step := full[[2]int64{past.Steps[i].ContentGeneration, past.Steps[i].Serial}]; step != nil {
+			past.Steps[i] = *step
 		}
 	}
 	return past, nil

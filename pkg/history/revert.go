@@ -10,7 +10,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// moreSteps before the moment show earlier writers of the Records.
 const moreSteps = 5 * v1alpha1.MaxHistoryLimit
 
 // MakePlan plans a revert, with the server's refusals.

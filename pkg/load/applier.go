@@ -12,23 +12,24 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// managerOf returns the field manager to apply an object with: with AsLastApplied, that of the newest apply. client is
-// true if there was none, so that the Loader computes the patch, like kubectl apply without --server-side.
-func (l *Loader) managerOf(before *unstructured.Unstructured) (manager string, client bool) {
+// managerOf returns the field manager with which to apply an object. With AsLastApplied, this is the manager of the
+// newest apply. If there was none, clientSide is true, and the Loader computes the patch, like kubectl apply without
+// --server-side.
+func (l *Loader) managerOf(before *unstructured.Unstructured) (manager string, clientSide bool) {
 	if !l.cfg.AsLastApplied || before == nil {
 		return l.cfg.FieldManager, false
 	}
-	var last *metav1.ManagedFieldsEntry
+	var newest *metav1.ManagedFieldsEntry
 	for _, entry := range before.GetManagedFields() {
 		if entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" && rrsets.TouchesSpec(entry.FieldsV1) &&
-			(last == nil || last.Time.Before(entry.Time)) {
-			last = &entry
+			(newest == nil || newest.Time.Before(entry.Time)) {
+			newest = &entry
 		}
 	}
-	if last == nil {
+	if newest == nil {
 		return "kubectl-client-side-apply", true
 	}
-	return last.Manager, false
+	return newest.Manager, false
 }
 
 func clientPatch(o *unstructured.Unstructured, before metav1.Object) map[string]any {

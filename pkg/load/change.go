@@ -204,16 +204,14 @@ func dropServerFields(o *unstructured.Unstructured) {
 }
 
 type manifest struct {
-	path   string
-	object *unstructured.Unstructured
-	// owner is the Record's DNS name in the manifest, if known. created is the creation time on an earlier server, or
-	// zero.
-	owner   string
-	created time.Time
-	// answer is the server's answer to the write. after names the object to write first. refused is set by a dry run.
-	before, answer   *unstructured.Unstructured
-	after            string
-	refused          *Refusal
+	path             string
+	object           *unstructured.Unstructured
+	owner            string    // the Record's DNS name in the manifest, if known
+	created          time.Time // on an earlier server, or zero
+	before           *unstructured.Unstructured
+	answer           *unstructured.Unstructured // of the server to the write
+	after            string                     // the object to write first
+	refused          *Refusal                   // by a dry run
 	resolvedWarnings map[string]bool
 }
 

@@ -17,12 +17,12 @@ const maxText = 256 << 20
 // Confined reads manifests of unknown authors, for example of a pull request, within the limits of L10.
 type Confined struct{ octets int64 }
 
-// EachManifest calls do for each manifest of a file or directory, with a function to read it within the limits. The
-// path "-" means in. zones is the number of zone files, which are not read.
-func (c *Confined) EachManifest(given string, in io.Reader, do func(path string, read func() ([]byte, error)) error) (zones int,
+// EachManifest calls visit for each manifest of a file or directory, with a function that reads the manifest within the
+// limits. The path "-" means stdin. The result is the number of zone files, which are not read.
+func (c *Confined) EachManifest(given string, stdin io.Reader, visit func(path string, read func() ([]byte, error)) error) (zoneFiles int,
 	err error) {
 	if given == "-" {
-		return 0, do(given, func() ([]byte, error) { return c.ReadAll(given, in) })
+		return 0, visit(given, func() ([]byte, error) { return c.ReadAll(given, stdin) })
 	}
 	if err := CheckLinks(given); err != nil {
 		return 0, err
@@ -36,7 +36,7 @@ func (c *Confined) EachManifest(given string, in io.Reader, do func(path string,
 		return 0, err
 	}
 	for _, path := range files.Manifests {
-		if err := do(path, func() ([]byte, error) { return c.readFile(given, path) }); err != nil {
+		if err := visit(path, func() ([]byte, error) { return c.readFile(given, path) }); err != nil {
 			return 0, err
 		}
 	}
@@ -64,20 +64,20 @@ func (c *Confined) ReadAll(name string, in io.Reader) ([]byte, error) {
 	return text, nil
 }
 
-// CheckLinks rejects a path below the working directory that a link leads out of it.
+// CheckLinks rejects a path below the working directory if a link on the path leads out of that directory.
 func CheckLinks(path string) error {
-	at, err := os.Getwd()
+	workDir, err := os.Getwd()
 	if err != nil {
 		return err
 	}
 	below := path
 	if filepath.IsAbs(path) {
-		below, err = filepath.Rel(at, path)
+		below, err = filepath.Rel(workDir, path)
 	}
-	if err != nil || !filepath.IsLocal(below) || filepath.Dir(at) == at {
+	if err != nil || !filepath.IsLocal(below) || filepath.Dir(workDir) == workDir {
 		return nil
 	}
-	root, err := os.OpenRoot(at)
+	root, err := os.OpenRoot(workDir)
 	if err != nil {
 		return err
 	}

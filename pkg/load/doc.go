@@ -7,7 +7,7 @@
 // Guarantees:
 //
 //	L1. Files are subject to all refusals of the API.
-//	L2. A refusal is a line with file, line number, content, reason and next step. The rest of the file is loaded.
+//	L2. A refusal is reported with file, line number, content, reason and advice. The rest of the file is loaded.
 //	L3. Loading the same sources again writes nothing. A zone file loaded without a refusal is recognised by its
 //	    digest. An interrupted load is completed.
 //	L4. Fields changed later by other field managers stay, and are reported.

@@ -118,9 +118,9 @@ func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left []*mani
 // fewRecords of a namespace are dry-run without a list, because the namespace may have many more.
 const fewRecords = 8
 
-// dropUnchanged counts Records whose spec equals the server's, which need no dry run, and returns the others. If a
-// namespace has few manifests, or the user may not list it, all differ.
-func (l *Loader) dropUnchanged(ctx context.Context, records []*manifest) (differ []*manifest, equal int) {
+// dropUnchanged returns the Records that need a dry run, and the number of Records whose spec equals the server's. If a
+// namespace has few manifests, or the user may not list it, all need a dry run.
+func (l *Loader) dropUnchanged(ctx context.Context, records []*manifest) (pending []*manifest, equal int) {
 	for _, group := range groupBy(records, func(m *manifest) string { return m.object.GetNamespace() }) {
 		live := make(map[string]any, len(group))
 		if len(group) > fewRecords {
@@ -138,14 +138,14 @@ func (l *Loader) dropUnchanged(ctx context.Context, records []*manifest) (differ
 			if spec != nil && spec["class"] == nil {
 				spec["class"] = string(v1alpha1.ClassIN) // the server's default
 			}
-			if has, _ := live[m.object.GetName()].(map[string]any); has != nil && equality.Semantic.DeepEqual(has, spec) {
+			if liveSpec, _ := live[m.object.GetName()].(map[string]any); liveSpec != nil && equality.Semantic.DeepEqual(liveSpec, spec) {
 				equal++
 			} else {
-				differ = append(differ, m)
+				pending = append(pending, m)
 			}
 		}
 	}
-	return differ, equal
+	return pending, equal
 }
 
 // listZones reads the zones named by objects, or all if an object leaves its zone to the server.
@@ -202,7 +202,7 @@ func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName
 
 // dryRunObject dry-runs a manifest. The server may refuse an object for lack of an earlier object, which a dry run does
 // not store. So m.refused keeps the refusal, and m.after the earlier object, for refuseOrDefer.
-func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (one Result, err error) {
+func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (result Result, err error) {
 	kind := m.object.GetKind()
 	id := types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}
 	var fqdn name.Name
@@ -222,8 +222,9 @@ func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (one Result, err
 		written.resolvedWarnings = withReasons(m.resolvedWarnings, waitReasons...)
 	}
 	ctx = withSubject(ctx, written)
-	if one, m.refused, err = l.applyManifest(ctx, m); err != nil || one.Left > 0 || m.refused != nil && (m.refused.final || m.after == "") {
-		return one, err
+	result, m.refused, err = l.applyManifest(ctx, m)
+	if err != nil || result.Left > 0 || m.refused != nil && (m.refused.final || m.after == "") {
+		return result, err
 	}
 	// Later objects may depend on a new Zone, or on a change of rules.
 	switch {
@@ -233,14 +234,14 @@ func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (one Result, err
 	case kind == "Zone" && (m.answer == nil || !equality.Semantic.DeepEqual(specField(m.before, "delegations"),
 		specField(m.answer, "delegations"))):
 		l.priors.add(id, prior{object: titleOf(m.object)})
-	case kind == "Delegation" && (one.Written > 0 || m.refused != nil):
+	case kind == "Delegation" && (result.Written > 0 || m.refused != nil):
 		concerned := namesIn(m.object)
 		if m.before != nil {
 			concerned = append(concerned, namesIn(m.before)...)
 		}
 		l.priors.add(zone, prior{object: titleOf(m.object), namespaces: concerned})
 	}
-	return one, nil
+	return result, nil
 }
 
 // refuseOrDefer reports a refusal, or shows the object as written after another object of the plan that may lift it.

@@ -61,7 +61,7 @@ type Config struct {
 	AsLastApplied bool
 	// PruneSelector makes a dry run remove the Zones, Delegations and Records with these labels and without a manifest.
 	PruneSelector string
-	// HowToRemove is the next step for left-over Records, by default "delete them".
+	// HowToRemove is advice about left-over Records, by default "delete them".
 	HowToRemove string
 	// ForceConflicts overwrites other managers' changes.
 	ForceConflicts bool
@@ -88,7 +88,7 @@ type Result struct {
 	Refused     int `json:"refused"`
 	Failed      int `json:"failed"`
 	NotServable int `json:"notServable"`
-	// Changed counts entries of a zone's former custom resource now missing or with another TTL.
+	// Changed counts entries of a zone's former custom resource that are missing or have another TTL.
 	Changed int `json:"changed"`
 	// Held counts zones not delivered after a mass deletion.
 	Held int `json:"held"`

@@ -52,7 +52,8 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 	return result, err
 }
 
-// Apply applies objects. Reports name path, or the file if ReadObjects of this Loader has read the object.
+// Apply applies objects. Its reports have the path, or the file from which ReadObjects of this Loader has read the
+// object.
 func (l *Loader) Apply(ctx context.Context, path string, objects []*unstructured.Unstructured) (Result, error) {
 	var all []*manifest
 	for _, o := range objects {
@@ -260,10 +261,10 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	if !l.cfg.DryRun {
 		judged = l.withZone(ctx, m.resolvedWarnings)
 	}
-	manager, client := l.managerOf(before)
+	manager, clientSide := l.managerOf(before)
 	// Without ForceConflicts, another manager's later change is a conflict.
 	after, err := rrsets.Retry(ctx, func() (*unstructured.Unstructured, error) {
-		if client {
+		if clientSide {
 			return l.mergeManifest(judged, resource, m, manager)
 		}
 		return resource.Apply(judged, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: manager,

@@ -24,12 +24,11 @@ import (
 )
 
 type plan struct {
-	fqdn name.Name
-	view string
-	spec v1alpha1.ZoneSpec
-	// soa is the line of the SOA, for refusals of the Zone's fields. hasNS is true with NS at the apex.
-	soa      Refusal
-	hasNS    bool
+	fqdn     name.Name
+	view     string
+	spec     v1alpha1.ZoneSpec
+	soa      Refusal // the line of the SOA, for refusals of the Zone's fields
+	hasNS    bool    // at the apex
 	sets     []*set
 	refusals []Refusal
 	unread   int
@@ -50,7 +49,7 @@ type Refusal struct {
 	Lines []int
 	// Text is the line or the name of the object.
 	Text string
-	// Fix is the next step, "" if Reason has it.
+	// Fix is advice for the user, "" if Reason has it.
 	Reason, Fix string
 	// final is true if no rule or other object can lift the refusal.
 	final bool
@@ -175,9 +174,9 @@ func (p *plan) dropRefused(err error) (dropped bool) {
 		default:
 			continue
 		}
-		at := p.soa
-		at.Reason, at.Fix = cause.String(), "loaded with what the server makes"
-		p.refuse(at)
+		fault := p.soa
+		fault.Reason, fault.Fix = cause.String(), "loaded with what the server makes"
+		p.refuse(fault)
 		dropped = true
 	}
 	return dropped

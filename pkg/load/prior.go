@@ -26,10 +26,9 @@ type prior struct {
 }
 
 type priors struct {
-	zones map[types.NamespacedName][]prior
-	// removals maps a DNS name to the removal that frees it. liveZones has the readable zones of the server.
-	removals  map[name.Name]string
-	liveZones map[types.NamespacedName]prior
+	zones     map[types.NamespacedName][]prior
+	removals  map[name.Name]string           // the removal that frees a name
+	liveZones map[types.NamespacedName]prior // readable, on the server
 }
 
 func (p *priors) add(zone types.NamespacedName, of prior) {

@@ -22,15 +22,15 @@ import (
 
 const maxLeftNamed = 5
 
-// Finish ends a run. It reports the Records that no source has any more, and removes them with Config.Prune. doubt is
-// the reason why sources may be missing, which prevents removals, or "".
+// Finish ends a run. It reports the Records that no source has any more, and removes them with Config.Prune. A doubt
+// other than "" is the reason why sources may be missing, and prevents removals.
 func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 	var result Result
 	// A scope is a Zone and a namespace with loaded zone files.
 	for _, s := range l.scopeOrder {
 		s.doubt = cmp.Or(doubt, s.doubt)
-		one, err := l.finishScope(ctx, s)
-		result.Add(one)
+		ofScope, err := l.finishScope(ctx, s)
+		result.Add(ofScope)
 		l.reportHidden()
 		if err != nil {
 			return result, fmt.Errorf("%s: %w", s.what(), err)
@@ -93,7 +93,7 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 	var result Result
 	if l.cfg.DryRun {
-		return result, nil
+		return result, nil // no zone has changed
 	}
 	type origin struct{ file, pruned bool } // file means a zone file, not only a manifest
 	zones := make(map[types.NamespacedName]origin)
@@ -101,10 +101,10 @@ func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 		zones[id] = origin{}
 	}
 	for _, s := range l.scopeOrder {
-		of, applied := zones[s.zone]
-		of.file, of.pruned = of.file || s.readable, of.pruned || s.doubt == "" && l.cfg.Prune
-		if applied || of.file || of.pruned {
-			zones[s.zone] = of
+		seen, applied := zones[s.zone]
+		seen.file, seen.pruned = seen.file || s.readable, seen.pruned || s.doubt == "" && l.cfg.Prune
+		if applied || seen.file || seen.pruned {
+			zones[s.zone] = seen
 		}
 	}
 	order := func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }

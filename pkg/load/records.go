@@ -89,8 +89,8 @@ func newPhases(sets []*set, origin name.Name) func(s *set) int {
 
 	servers := namedHosts(slices.DeleteFunc(slices.Clone(sets), func(s *set) bool { return !s.owner.IsApex() }), origin, rdata.NS)
 	for host := range servers {
-		for up, ok := host.Parent(); ok; up, ok = up.Parent() {
-			above[up] = true
+		for parent, ok := host.Parent(); ok; parent, ok = parent.Parent() {
+			above[parent] = true
 		}
 	}
 

@@ -82,7 +82,7 @@ func counted(n int, one, more string) []string {
 
 func (l *Loader) reportRefused(r Refusal) { l.reportGrouped("refused", r) }
 
-// Report reports a custom resource not imported, or only in part if refused is false.
+// Report reports a custom resource that was refused or, if refused is false, imported only in part.
 func (l *Loader) Report(r Refusal, refused bool) Result {
 	if refused {
 		l.reportRefused(r)

@@ -48,8 +48,8 @@ func (w *WrittenNames) Have(host string) bool {
 				return true
 			}
 		}
-		var found bool
-		if _, up, found = strings.Cut(up, "."); !found || up == "" {
+		var hasDot bool
+		if _, up, hasDot = strings.Cut(up, "."); !hasDot || up == "" {
 			return up == "" && w.texts["*"]
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// repeatAfter is the wait for an answer over UDP before the question is sent again.
+// repeatAfter is the wait for an answer over UDP.
 const repeatAfter = 900 * time.Millisecond
 
 type Question struct {

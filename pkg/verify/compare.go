@@ -133,27 +133,27 @@ func (z *Zone) add(row zonefile.RR) {
 	z.sets[k] = s
 }
 
-// Undo returns a copy of the zone at an earlier serial. changes has all changes since, oldest first, without SOAs.
-func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
-	was := &Zone{FQDN: z.FQDN, Serial: at, sets: maps.Clone(z.sets), guest: z.guest, signed: z.signed, undone: true}
+// Undo returns a copy of the zone at a former serial. The changes are all since then, oldest first, without SOAs.
+func (z *Zone) Undo(former serial.Serial, changes []dns.Change) *Zone {
+	undone := &Zone{FQDN: z.FQDN, Serial: former, sets: maps.Clone(z.sets), guest: z.guest, signed: z.signed, undone: true}
 	for _, change := range slices.Backward(changes) {
 		for _, e := range change.Added {
 			k := key{e.Name, e.Type}
-			s := was.sets[k]
+			s := undone.sets[k]
 			if s.data = slices.DeleteFunc(slices.Clone(s.data), func(data string) bool { return data == e.Data }); len(s.data) == 0 {
-				delete(was.sets, k)
+				delete(undone.sets, k)
 			} else {
-				was.sets[k] = s
+				undone.sets[k] = s
 			}
 		}
 		for _, e := range change.Removed {
 			k := key{e.Name, e.Type}
-			s := was.sets[k]
-			was.sets[k] = set{s.ttl, slices.Clone(s.data)}
-			was.add(zonefile.RR{Name: e.Name, Type: e.Type, TTL: e.TTL, Data: e.Data})
+			s := undone.sets[k]
+			undone.sets[k] = set{s.ttl, slices.Clone(s.data)}
+			undone.add(zonefile.RR{Name: e.Name, Type: e.Type, TTL: e.TTL, Data: e.Data})
 		}
 	}
-	return was
+	return undone
 }
 
 // Guest returns the zone for comparison with another operator's primary that accepts updates (RFC 2136). SOA, apex NS
@@ -203,25 +203,26 @@ func isOwnOfHost(k key, apex name.Name) bool {
 
 func (z *Zone) Len() int { return len(z.sets) }
 
-// Compare compares z with the zone of server (HOST:PORT), by transfer or, after a refusal, by a query per RRset. With a
-// key, all messages are signed.
+// Compare compares the zone with the content of server (HOST:PORT), by transfer or, if the server refuses transfers, by
+// a query for each RRset. With a key, all messages are signed.
 func (z *Zone) Compare(ctx context.Context, server string, key *transfer.Key) Report {
 	text, err := transfer.Receive(ctx, transfer.Source{Server: server, Zone: z.FQDN, Key: key})
 	if err == nil {
-		var got *Zone
-		if got, err = Read(bytes.NewReader(text)); err == nil {
-			return z.compareWith(server, ByTransfer, got)
+		var served *Zone
+		if served, err = Read(bytes.NewReader(text)); err == nil {
+			return z.compareWith(server, ByTransfer, served)
 		}
 	}
 
+	// A wrong key would fail again.
 	var refusal *transfer.Refusal
 	if errors.As(err, &refusal) && refusal.TSIG == 0 && ctx.Err() == nil {
-		var got *Zone
-		var asking error
-		if got, asking = z.askEach(ctx, server, key); asking == nil {
-			return z.compareWith(server, ByQuestions, got)
+		var served *Zone
+		var askErr error
+		if served, askErr = z.askEach(ctx, server, key); askErr == nil {
+			return z.compareWith(server, ByQuestions, served)
 		}
-		err = errors.Join(err, asking)
+		err = errors.Join(err, askErr)
 	}
 	return Report{Server: server, State: Failed, Error: err.Error()}
 }

@@ -50,20 +50,20 @@ func (z *Zone) askEach(ctx context.Context, server string, signs *transfer.Key) 
 	return got, nil
 }
 
-// takeAnswer adds the RRset k of an answer to got. At or below a cut it accepts a referral, with the RRset in another
-// section (RFC 1034 §4.3.2, 3b).
-func (z *Zone) takeAnswer(got *Zone, k key, answer *mdns.Msg) error {
+// takeAnswer adds the RRset of an answer to the zone received so far. At or below a cut, the answer may be a referral
+// with the RRset in another section (RFC 1034 §4.3.2, 3b).
+func (z *Zone) takeAnswer(received *Zone, question key, answer *mdns.Msg) error {
 	if answer.Rcode != mdns.RcodeSuccess && answer.Rcode != mdns.RcodeNameError {
 		return fmt.Errorf("the server answers %s", mdns.RcodeToString[answer.Rcode])
 	}
-	if !answer.Authoritative && !z.delegated(k) {
+	if !answer.Authoritative && !z.delegated(question) {
 		return errors.New("it is not authoritative; the server does not serve the zone itself")
 	}
 
 	var text strings.Builder
 	for _, rr := range slices.Concat(answer.Answer, answer.Ns, answer.Extra) {
 		// The SOA of a negative answer has another TTL (RFC 2308 §3).
-		if mdns.CanonicalName(rr.Header().Name) == k.name.String() && rr.Header().Rrtype == uint16(k.t) {
+		if mdns.CanonicalName(rr.Header().Name) == question.name.String() && rr.Header().Rrtype == uint16(question.t) {
 			text.WriteString(rr.String() + "\n")
 		}
 	}
@@ -72,11 +72,11 @@ func (z *Zone) takeAnswer(got *Zone, k key, answer *mdns.Msg) error {
 		if err != nil {
 			return err
 		}
-		got.add(row)
+		received.add(row)
 	}
 
-	if k.t == rdata.SOA {
-		got.Serial, _ = transfer.SerialIn(answer, z.FQDN)
+	if question.t == rdata.SOA {
+		received.Serial, _ = transfer.SerialIn(answer, z.FQDN)
 	}
 	return nil
 }

@@ -44,12 +44,12 @@ func Ask(ctx context.Context, clients Clients, q Question) (Chain, error) {
 		i.askServers(asking)
 	}
 	if ctx.Err() != nil {
-		return Chain{}, context.Cause(ctx)
+		return Chain{}, context.Cause(ctx) // the caller gave up
 	}
-	for at, f := range i.facts {
-		path := Path{Subject: i.subjects[at], Links: Judge(f)}
-		if f.Zone != nil && f.Zone.Name != "" {
-			path.Zone = f.Zone.Namespace + "/" + f.Zone.Name
+	for index, facts := range i.facts {
+		path := Path{Subject: i.subjects[index], Links: Judge(facts)}
+		if facts.Zone != nil && facts.Zone.Name != "" {
+			path.Zone = facts.Zone.Namespace + "/" + facts.Zone.Name
 		}
 		path.setState()
 		i.chain.Paths = append(i.chain.Paths, path)

@@ -55,7 +55,7 @@ type Chain struct {
 	Notes []string `json:"notes,omitempty"`
 	// State is the worst state of all paths.
 	State State `json:"state"`
-	// First is the cause: the first link that fails or, if none fails, waits. Nil if all work.
+	// First is the cause: the first link that fails or, if none fails, waits. Nil if all links work.
 	First *Link  `json:"first,omitempty"`
 	Paths []Path `json:"paths"`
 }

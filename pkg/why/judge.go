@@ -290,7 +290,6 @@ func (j *judgement) placeReady() {
 	j.links[at] = cause
 }
 
-// addFaultsOfClasses adds the message of the DNSClass, for users who may read the DNSClass.
 func (j *judgement) addFaultsOfClasses() {
 	for i := range j.links {
 		l := &j.links[i]

@@ -48,12 +48,12 @@ func isPublic(server string) bool {
 		(at.Addr().Is4() || globalUnicast.Contains(at.Addr()))
 }
 
-// globalUnicast is the assigned part of IPv6 (RFC 4291). reserved has prefixes that may lead into a private network:
-// this network, shared (RFC 6598), protocols, benchmarks, future use, Azure's metadata, and Teredo and 6to4, which
-// carry IPv4.
 var (
+	// globalUnicast is the assigned part of IPv6 (RFC 4291).
 	globalUnicast = netip.MustParsePrefix("2000::/3")
-	reserved      = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"),
+	// reserved has prefixes that may lead into a private network: this network, shared (RFC 6598), protocols,
+	// benchmarks, future use, Azure's metadata, and Teredo and 6to4, which carry IPv4.
+	reserved = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"),
 		netip.MustParsePrefix("192.0.0.0/24"),
 		netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
 		netip.MustParsePrefix("168.63.129.16/32"),
@@ -171,20 +171,20 @@ func (q *questions) enclosing(ctx context.Context, at name.Name) (name.Name, err
 }
 
 // findZone asks the resolver for the name of a zone that the user may not read. A DS is in the zone above its owner.
-func (q *questions) findZone(ctx context.Context, z *ZoneFacts, all []*Facts) {
+func (q *questions) findZone(ctx context.Context, z *ZoneFacts, paths []*Facts) {
 	if !z.FQDN.IsZero() || q.inquiry.Resolver == "" {
-		return
+		return // known, or without a resolver
 	}
-	for _, f := range all {
+	for _, f := range paths {
 		if f.Zone != z || f.AskedName.IsZero() {
 			continue
 		}
 
-		at := f.AskedName
-		if above, ok := at.Parent(); ok && f.Type == rdata.DS {
-			at = above
+		owner := f.AskedName
+		if above, ok := owner.Parent(); ok && f.Type == rdata.DS {
+			owner = above
 		}
-		apex, err := q.enclosing(ctx, at)
+		apex, err := q.enclosing(ctx, owner)
 		if err != nil {
 			return
 		}

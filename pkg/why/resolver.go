@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// ResolverFile lists the resolvers of this machine.
 const ResolverFile = "/etc/resolv.conf"
 
 // FindResolver returns HOST:PORT of the resolver that a user named or, for "", of the first in ResolverFile. It returns
@@ -36,9 +35,9 @@ func FindResolver(asked string) (string, error) {
 		}
 		return "", nil
 	}
-	at, err := transfer.ParseAddress(asked)
+	address, err := transfer.ParseAddress(asked)
 	if err != nil {
 		return "", fmt.Errorf("%w, or none", err)
 	}
-	return at.String(), nil
+	return address.String(), nil
 }

@@ -37,7 +37,7 @@ func (i *inquiry) findSubjects(ctx context.Context) error {
 	if address, err := netip.ParseAddr(i.Text); err == nil {
 		return i.findAddress(ctx, address)
 	}
-	if _, is := find.ParsePrefix(i.Text); is {
+	if _, isPrefix := find.ParsePrefix(i.Text); isPrefix {
 		return fmt.Errorf("%s is a prefix: write an address; kubectl kubizone who lists the Records of a prefix", i.Text)
 	}
 	switch {
@@ -186,22 +186,22 @@ func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surround
 		above.zone = &zones[0]
 	}
 	isClosed, isApex := false, false // isClosed: the closest encloser is known
-	for at := fqdn; at != name.Root && !isApex; at, _ = at.Parent() {
-		isApex = above.zone != nil && above.zone.Status.FQDN == at.String()
-		records, err := i.search.RecordsAt(ctx, at.String())
+	for ancestor := fqdn; ancestor != name.Root && !isApex; ancestor, _ = ancestor.Parent() {
+		isApex = above.zone != nil && above.zone.Status.FQDN == ancestor.String()
+		records, err := i.search.RecordsAt(ctx, ancestor.String())
 		if err != nil {
 			return above, err
 		}
-		for r := range records {
-			kind := strings.ToUpper(records[r].Spec.Type)
-			if !isApex && above.cut == "" && (kind == "NS" || kind == "DNAME" && at != fqdn) {
-				above.cut = fmt.Sprintf("the %s Record %s/%s at %s", kind, records[r].Namespace, records[r].Name, at)
+		for n := range records {
+			kind := strings.ToUpper(records[n].Spec.Type)
+			if !isApex && above.cut == "" && (kind == "NS" || kind == "DNAME" && ancestor != fqdn) {
+				above.cut = fmt.Sprintf("the %s Record %s/%s at %s", kind, records[n].Namespace, records[n].Name, ancestor)
 			}
 		}
-		if at == fqdn || isClosed {
+		if ancestor == fqdn || isClosed {
 			continue
 		}
-		if above.wildcards, err = i.search.RecordsAt(ctx, "*."+at.String()); err != nil {
+		if above.wildcards, err = i.search.RecordsAt(ctx, "*."+ancestor.String()); err != nil {
 			return above, err
 		}
 		isClosed = len(records)+len(above.wildcards) > 0

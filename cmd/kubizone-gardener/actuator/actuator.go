@@ -48,7 +48,7 @@ func NewOptions() Options {
 		PollInterval: 500 * time.Millisecond}
 }
 
-// New returns an actuator for a seed. reader reads Secrets without a cache.
+// New returns an actuator for a seed. The reader is for Secrets, and has no cache.
 func New(seed client.Client, reader client.Reader, options Options) dnsrecord.Actuator {
 	return &actuator{seed: seed, reader: reader, options: options}
 }

@@ -48,7 +48,6 @@ var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 	v1alpha1.ReasonTerminating:     gardencorev1beta1.ErrorRetryableInfraDependencies,
 }
 
-// reasonNamespaceBudget is the cause in a 403 if a namespace has too many Records.
 const reasonNamespaceBudget = "NamespaceBudgetExceeded"
 
 // maxErrorText bounds the text in octets, because the server is untrusted.

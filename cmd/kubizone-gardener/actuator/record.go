@@ -34,8 +34,8 @@ const (
 
 func normalizeName(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// RecordName returns the name of the Record for a domain name and type, for example "www-example-org-a-HASH".
-func RecordName(domainName string, of extensionsv1alpha1.DNSRecordType) string {
+// RecordName returns the name of the Record for a domain name and record type, for example "www-example-org-a-HASH".
+func RecordName(domainName string, recordType extensionsv1alpha1.DNSRecordType) string {
 	domainName = normalizeName(domainName)
 	text := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
@@ -44,8 +44,8 @@ func RecordName(domainName string, of extensionsv1alpha1.DNSRecordType) string {
 		return '-'
 	}, domainName)
 	text = text[:min(len(text), maxNameText)]
-	hash := sha256.Sum256([]byte(domainName + " " + string(of)))
-	return strings.TrimLeft(text+"-", "-") + strings.ToLower(string(of)) + "-" + hex.EncodeToString(hash[:8])
+	hash := sha256.Sum256([]byte(domainName + " " + string(recordType)))
+	return strings.TrimLeft(text+"-", "-") + strings.ToLower(string(recordType)) + "-" + hex.EncodeToString(hash[:8])
 }
 
 func owner(dns *extensionsv1alpha1.DNSRecord) string { return dns.Namespace + "/" + dns.Name }
@@ -94,15 +94,15 @@ func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record,
 // status.zone does not become a zoneRef. The server allows only the longest enclosing Zone, so a zoneRef would
 // be invalid after a split of the Zone.
 func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *string {
-	zone, current := dns.Status.Zone, record.Status.ZoneRef
-	ours := zone != nil && strings.HasPrefix(*zone, zonePrefix)
+	before, current := dns.Status.Zone, record.Status.ZoneRef
+	ours := before != nil && strings.HasPrefix(*before, zonePrefix)
 	if current == nil || ours && (dns.Spec.Zone == nil || *dns.Spec.Zone == "") {
-		return zone
+		return before // nothing new, or the first Zone stays
 	}
-	if name := zonePrefix + current.Namespace + "/" + current.Name; !ours || *zone != name {
+	if name := zonePrefix + current.Namespace + "/" + current.Name; !ours || *before != name {
 		return &name
 	}
-	return zone
+	return before
 }
 
 // parseZone parses [kubi.zone/][NAMESPACE/]NAME. The default namespace is from the Secret.

@@ -122,28 +122,28 @@ type round struct {
 	stopErr error
 }
 
-// Apply writes the differences, and checks the provider's listing. Missing RRsets are sent again in smaller parts,
-// finally alone. If an RRset occurs twice, the last counts.
+// Apply writes the RRsets that differ from the provider's listing, and then checks the listing. Missing RRsets are sent
+// again in smaller parts, and finally alone. If an RRset occurs twice, the last counts.
 func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
-	// last has the last index of each RRset, and written the names of RRsets with data.
+	// withData has the names of RRsets with data.
 	r := &round{zone: zone, results: make([]error, len(sets))}
-	last, written := map[contract.Key]int{}, map[name.Name]bool{}
-	for at, set := range sets {
-		last[keyOf(set)] = at
-		written[set.Name] = written[set.Name] || len(set.Data) > 0
+	lastIndex, withData := map[contract.Key]int{}, map[name.Name]bool{}
+	for index, set := range sets {
+		lastIndex[keyOf(set)] = index
+		withData[set.Name] = withData[set.Name] || len(set.Data) > 0
 	}
 	// Removals at a name come first, for example of a CNAME before an A.
 	var removed, rest []*task
-	for at, set := range sets {
-		if last[keyOf(set)] != at {
+	for index, set := range sets {
+		if lastIndex[keyOf(set)] != index {
 			continue
 		}
-		t, err := b.makeTask(at, set)
+		t, err := b.makeTask(index, set)
 		switch removes := len(set.Data) == 0; {
-		case err != nil && removes: // it could never be written
+		case err != nil && removes: // success: such an RRset was never written
 		case err != nil:
-			r.results[at] = err
-		case removes && written[set.Name]:
+			r.results[index] = err
+		case removes && withData[set.Name]:
 			removed = append(removed, t)
 		default:
 			rest = append(rest, t)
@@ -159,8 +159,8 @@ func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRs
 	for _, t := range r.lostTasks {
 		r.results[t.index] = r.explainLoss(t)
 	}
-	for at, set := range sets {
-		r.results[at] = r.results[last[keyOf(set)]]
+	for index, set := range sets {
+		r.results[index] = r.results[lastIndex[keyOf(set)]]
 	}
 	return r.results
 }
@@ -355,18 +355,18 @@ func (b *Backend) adjustWishes(ctx context.Context, r *round, tasks []*task) (ke
 		forms[owner] = append(forms[owner], e)
 	}
 	for _, t := range tasks {
-		at := slices.IndexFunc(forms[t.Name], func(e contract.Endpoint) bool {
+		match := slices.IndexFunc(forms[t.Name], func(e contract.Endpoint) bool {
 			data, err := dataOf(&e, t.Type, b.config.PlainText)
 			return err == nil && e.RecordType == t.Type.String() && meanSame(t.Type, data, t.set.Data)
 		})
 		switch {
 		case t.wish == nil:
-		case at < 0:
+		case match < 0:
 			r.results[t.index] = protocol.Refuse(protocol.CodeInvalidRecord, "the provider would write %s %q %s", t.Key, t.wish.Targets,
 				describeForms(forms[t.Name]))
 			continue
 		default:
-			t.wish = &forms[t.Name][at]
+			t.wish = &forms[t.Name][match]
 		}
 		kept = append(kept, t)
 	}

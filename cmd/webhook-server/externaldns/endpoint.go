@@ -23,8 +23,8 @@ import (
 // exchangeTime is longer than the 15 seconds that external-dns itself waits.
 const exchangeTime = 20 * time.Second
 
-// callProvider sends a request and decodes the response. A nil into expects no content.
-func (b *Backend) callProvider(ctx context.Context, method, path string, body, into any) (media string, err error) {
+// callProvider sends a request and decodes the response. If result is nil, no content is expected.
+func (b *Backend) callProvider(ctx context.Context, method, path string, body, result any) (media string, err error) {
 	var content io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
@@ -50,7 +50,7 @@ func (b *Backend) callProvider(ctx context.Context, method, path string, body, i
 	}
 	defer answer.Body.Close()
 	want := http.StatusOK
-	if into == nil {
+	if result == nil {
 		want = http.StatusNoContent
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, contract.MaxBody+1))
@@ -63,8 +63,8 @@ func (b *Backend) callProvider(ctx context.Context, method, path string, body, i
 	case len(text) > contract.MaxBody:
 		return "", fmt.Errorf("external-dns provider: %s /%s is answered with more than %d octets; give it a --domain-filter",
 			method, path, contract.MaxBody)
-	case err == nil && into != nil:
-		err = json.Unmarshal(text, into)
+	case err == nil && result != nil:
+		err = json.Unmarshal(text, result)
 	}
 	if err != nil {
 		err = fmt.Errorf("external-dns provider: the answer to %s /%s: %w; see that --external-dns-url names a webhook provider",

@@ -164,38 +164,38 @@ type bisection struct {
 
 // bisectSets accepts the sets at the given indices if they pass the check together, and otherwise tries both halves. It
 // returns the indices of the sets that fail alone.
-func (s *bisection) bisectSets(ctx context.Context, which []int) (refused []int, err error) {
-	c, changed := s.accepted, false
-	var good []int
-	for _, i := range which {
+func (s *bisection) bisectSets(ctx context.Context, indices []int) (refused []int, err error) {
+	candidate, changed := s.accepted, false
+	var valid []int
+	for _, i := range indices {
 		var differs bool
-		if c, differs, s.results[i] = c.withRRset(s.sets[i]); s.results[i] == nil {
-			good, changed = append(good, i), changed || differs
+		if candidate, differs, s.results[i] = candidate.withRRset(s.sets[i]); s.results[i] == nil {
+			valid, changed = append(valid, i), changed || differs
 		}
 	}
 	if !changed {
 		return nil, nil
 	}
-	c.soa = s.next.soa
-	file, err := s.b.stageFile(ctx, s.z, c)
+	candidate.soa = s.next.soa
+	file, err := s.b.stageFile(ctx, s.z, candidate)
 	var fault *checkError
 	switch {
 	case err == nil:
 		s.dropFile()
-		s.accepted, s.file = c, file
+		s.accepted, s.file = candidate, file
 		return nil, nil
 	case !errors.As(err, &fault):
 		return nil, err
-	case len(good) == 1:
-		s.results[good[0]] = protocol.Refuse(protocol.CodeInvalidRecord, "%v", fault)
-		return good, nil
+	case len(valid) == 1:
+		s.results[valid[0]] = protocol.Refuse(protocol.CodeInvalidRecord, "%v", fault)
+		return valid, nil
 	}
 	// The check fails for the sets together: try both halves.
-	first, err := s.bisectSets(ctx, good[:len(good)/2])
+	first, err := s.bisectSets(ctx, valid[:len(valid)/2])
 	if err != nil {
 		return nil, err
 	}
-	second, err := s.bisectSets(ctx, good[len(good)/2:])
+	second, err := s.bisectSets(ctx, valid[len(valid)/2:])
 	return append(first, second...), err
 }
 

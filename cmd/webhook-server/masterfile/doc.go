@@ -7,7 +7,7 @@
 // RRset is in the file and the reload has succeeded; a failed reload is repeated. (4) A file with an unsupported line
 // stays. (5) No shell gets a name or value. (6) An RRset that would keep the zone from loading is refused alone.
 //
-// A write loses the comments and the order of a file.
+// Limits: a write loses the comments and the order of a file.
 //
 // Read backend.go, then content.go.
 package masterfile

@@ -54,13 +54,14 @@ func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRs
 	return b.ApplyWhere(ctx, zone, sets, nil)
 }
 
-// ApplyWhere sends an update for each RRset, with present, if not nil, as prerequisites (RFC 2136 §2.4).
-func (b *Backend) ApplyWhere(ctx context.Context, zone name.Name, sets, present []protocol.RRset) []error {
+// ApplyWhere sends an update for each RRset. If expected is not nil, its RRset of the same index is the prerequisite
+// (RFC 2136 §2.4).
+func (b *Backend) ApplyWhere(ctx context.Context, zone name.Name, sets, expected []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	for i, set := range sets {
 		var before *protocol.RRset
-		if present != nil {
-			before = &present[i]
+		if expected != nil {
+			before = &expected[i]
 		}
 		results[i] = b.replaceRRset(ctx, zone, set, before)
 	}
@@ -141,12 +142,12 @@ func (b *Backend) blamesRecords(ctx context.Context, zone name.Name, code int) b
 	return err == nil && empty == mdns.RcodeSuccess
 }
 
-// hasRecords reports whether exactly the records exist, apart from TTLs. A prerequisite of an empty update sees names
-// below delegations and matches no wildcard.
+// hasRecords reports whether exactly the records exist, apart from TTLs. It sends an empty update with prerequisites,
+// which see names below delegations and match no wildcard, unlike a query.
 func (b *Backend) hasRecords(ctx context.Context, zone name.Name, records []mdns.RR) (bool, error) {
-	ask := updateOf(zone)
-	ask.Used(records)
-	switch code, err := b.sendUpdate(ctx, zone, ask); {
+	update := updateOf(zone)
+	update.Used(records)
+	switch code, err := b.sendUpdate(ctx, zone, update); {
 	case err == nil && code == mdns.RcodeSuccess:
 		return true, nil
 	case err == nil && code == mdns.RcodeNXRrset:

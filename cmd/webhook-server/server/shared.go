@@ -28,7 +28,7 @@ type Shared struct {
 
 	mu        sync.Mutex // guards the fields below
 	file      *os.File
-	notedData map[rrsetID][][]string // as in the file
+	notedData map[rrsetID][][]string // data of this server, as in the file
 	zoneLocks map[name.Name]*sync.Mutex
 }
 
@@ -59,28 +59,28 @@ func NewShared(backend Backend, path string) (*Shared, error) {
 	notes := map[rrsetID][][]string{}
 	for n, line := range bytes.SplitAfter(text, []byte{'\n'}) {
 		if !bytes.HasSuffix(line, []byte{'\n'}) {
-			break // a crash before the write to the zone
+			break // incomplete: the server crashed before the write to the zone
 		}
-		var one note
-		if err := json.Unmarshal(line, &one); err != nil {
+		var entry note
+		if err := json.Unmarshal(line, &entry); err != nil {
 			return nil, fmt.Errorf("%s: line %d is no note of this server", path, n+1)
 		}
-		id, err := one.id()
+		id, err := entry.id()
 		if err != nil {
 			return nil, fmt.Errorf("%s: line %d: %w", path, n+1, err)
 		}
-		notes[id] = one.Data
+		notes[id] = entry.Data
 	}
-	fresh, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	newFile, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return nil, err
 	}
-	s.file = fresh
+	s.file = newFile
 	if err = s.writeNotes(notes); err == nil {
-		err = os.Rename(fresh.Name(), path)
+		err = os.Rename(newFile.Name(), path)
 	}
 	if err != nil {
-		return nil, errors.Join(err, fresh.Close(), os.Remove(fresh.Name()))
+		return nil, errors.Join(err, newFile.Close(), os.Remove(newFile.Name()))
 	}
 	return s, nil
 }
@@ -240,14 +240,15 @@ func Meaning(t rdata.Type, data []string) []string {
 	return sorted(data)
 }
 
-// permitWrite returns an error unless set may replace present, the data in the zone. written are the versions of the
-// data that this server noted. A removal of an RRset with values of others becomes a write of the others' values.
-func permitWrite(set *protocol.RRset, present []string, ttl uint32, written [][]string) error {
+// permitWrite returns an error if the write would replace data of another client: the present data in the zone is none
+// of the versions that this server noted. If only some values are another client's, a removal becomes a write of these
+// values.
+func permitWrite(set *protocol.RRset, present []string, ttl uint32, noted [][]string) error {
 	present = sorted(present)
 	if len(present) == 0 {
 		return nil
 	}
-	owned := slices.ContainsFunc(written, func(data []string) bool { return slices.Equal(data, present) })
+	owned := slices.ContainsFunc(noted, func(data []string) bool { return slices.Equal(data, present) })
 	if len(set.Data) > 0 {
 		if owned || slices.Equal(sorted(set.Data), present) {
 			return nil
@@ -259,7 +260,7 @@ func permitWrite(set *protocol.RRset, present []string, ttl uint32, written [][]
 		return nil
 	}
 	foreign := slices.DeleteFunc(slices.Clone(present), func(value string) bool {
-		return slices.ContainsFunc(written, func(data []string) bool { return slices.Contains(data, value) })
+		return slices.ContainsFunc(noted, func(data []string) bool { return slices.Contains(data, value) })
 	})
 	switch len(foreign) {
 	case len(present): // all are others'

@@ -43,16 +43,16 @@ func (h *handler) readSeal(request *http.Request) (seal, error) {
 	if err != nil {
 		return seal{}, protocol.Refuse(protocol.CodeAuthFailed, "%s: must be hexadecimal", protocol.HeaderSignature)
 	}
-	at, err := time.Parse(time.RFC3339, stamp)
+	signedAt, err := time.Parse(time.RFC3339, stamp)
 	if err != nil {
 		return seal{}, protocol.Refuse(protocol.CodeAuthFailed, "%s: must be RFC 3339", protocol.HeaderTimestamp)
 	}
 	// A restart loses the nonces, so signatures older than the start are stale. Requests of fast clocks may be replayed
 	// after a restart.
-	if at.Before(now.Add(-protocol.Window)) || at.After(now.Add(protocol.Window)) || at.Before(h.since) {
+	if signedAt.Before(now.Add(-protocol.Window)) || signedAt.After(now.Add(protocol.Window)) || signedAt.Before(h.since) {
 		return seal{}, protocol.Refuse(protocol.CodeTimestampStale, "the server's time is %s", protocol.Timestamp(now))
 	}
-	return seal{stamp, nonce, at, given}, nil
+	return seal{stamp, nonce, signedAt, given}, nil
 }
 
 func (h *handler) verifySeal(request *http.Request, of seal, body []byte) error {

@@ -140,27 +140,27 @@ func (p *linePrefix) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// runSubcommands runs the sub-commands beside the API server until ctx ends, each again after a failure. The only error
-// is process.ErrUnfinished, of a sub-command whose work does not stop.
+// runSubcommands runs the sub-commands in this process until ctx ends, and restarts each after a failure. It returns
+// process.ErrUnfinished if the work of a sub-command does not stop, otherwise nil.
 func (o *Options) runSubcommands(ctx context.Context, server *apiserver.Server, views *zoneview.Set) error {
 	if server.WaitForAPI(ctx) != nil {
-		return nil
+		return nil // the server stops
 	}
-	memory.SpareHeap()
+	memory.SpareHeap() // after the garbage of the start
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var running sync.WaitGroup
-	for _, one := range o.subcommands {
+	for _, subcommand := range o.subcommands {
 		running.Go(func() {
 			for ctx.Err() == nil {
-				err := one.run(ctx, &process.Server{API: server.ConfigAs(one.user), Views: views, Frozen: server.Frozen})
+				err := subcommand.run(ctx, &process.Server{API: server.ConfigAs(subcommand.user), Views: views, Frozen: server.Frozen})
 				if errors.Is(err, process.ErrUnfinished) {
-					fail(fmt.Errorf("%s: %w", one.name, err))
+					fail(fmt.Errorf("%s: %w", subcommand.name, err))
 				}
 				if ctx.Err() != nil {
 					return
 				}
-				klog.ErrorS(err, "A part of the server has ended, and starts again", "part", one.name, "after", restartPause)
+				klog.ErrorS(err, "A part of the server has ended, and starts again", "part", subcommand.name, "after", restartPause)
 				select {
 				case <-ctx.Done():
 				case <-time.After(restartPause):

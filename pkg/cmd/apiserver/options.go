@@ -77,7 +77,6 @@ type Options struct {
 
 var addLogGates = sync.OnceValue(func() error { return logsapi.AddFeatureGates(utilfeature.DefaultMutableFeatureGate) })
 
-// NewOptions returns the defaults of k8s.io/apiserver, with the changes below.
 func NewOptions() *Options {
 	utilruntime.Must(addLogGates())
 

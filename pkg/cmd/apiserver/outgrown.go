@@ -16,41 +16,41 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// keepMember is for a store in a format that this program cannot read, for example after the upgrade of another server.
-// The etcd member runs on, because the others may need the vote for a quorum. All requests are refused.
-func (o *Options) keepMember(ctx context.Context, why error) error {
+// keepMember keeps the etcd member running, because other servers may need its vote for a quorum. All requests are
+// refused, because this program cannot read the format of the store, for example after the upgrade of another server.
+func (o *Options) keepMember(ctx context.Context, reason error) error {
 	klog.Errorf("This server answers no requests any more: %v. Its member of etcd, %s, runs on until another version replaces this program",
-		why, o.Member.Cluster.MemberName)
+		reason, o.Member.Cluster.MemberName)
 	// Serve the refusals at the same address.
 	if listener := o.SecureServing.Listener; listener != nil {
-		if at, ok := listener.Addr().(*net.TCPAddr); ok {
-			o.SecureServing.BindPort = at.Port
+		if address, ok := listener.Addr().(*net.TCPAddr); ok {
+			o.SecureServing.BindPort = address.Port
 		}
 		listener.Close() // closed already if the API server ran
 		o.SecureServing.Listener = nil
 	}
 	if err := o.bindPort(); err != nil {
-		return errors.Join(why, err)
+		return errors.Join(reason, err)
 	}
 	var serving *genericapiserver.SecureServingInfo
 	if err := o.SecureServing.SecureServingOptions.ApplyTo(&serving); err != nil {
-		return errors.Join(why, fmt.Errorf("serving: %w", err))
+		return errors.Join(reason, fmt.Errorf("serving: %w", err))
 	}
-	ended, _, err := serving.Serve(refuseAll(why), time.Second, ctx.Done())
+	ended, _, err := serving.Serve(refuseAll(reason), time.Second, ctx.Done())
 	if err != nil {
-		return errors.Join(why, fmt.Errorf("serving: %w", err))
+		return errors.Join(reason, fmt.Errorf("serving: %w", err))
 	}
 	<-ended
 	return nil
 }
 
-func refuseAll(why error) http.Handler {
+func refuseAll(reason error) http.Handler {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/livez", "/healthz"} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
 	}
 	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, fmt.Sprintf("[-]format failed: %v\nreadyz check failed", why), http.StatusServiceUnavailable)
+		http.Error(w, fmt.Sprintf("[-]format failed: %v\nreadyz check failed", reason), http.StatusServiceUnavailable)
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "5")

@@ -36,13 +36,13 @@ func (o *Options) Run(ctx context.Context) error {
 		}
 	}()
 	if err := o.findCertificate(ctx); err != nil {
-		return stopped(outer, err)
+		return nilIfEnded(outer, err)
 	}
 	etcd := *o.Etcd
 	if o.Member.DataDir != "" {
 		member, release, err := o.Member.startMember(ctx)
 		if err != nil {
-			return stopped(outer, err)
+			return nilIfEnded(outer, err)
 		}
 		defer release()
 		// A failed member stops the other parts.
@@ -56,6 +56,7 @@ func (o *Options) Run(ctx context.Context) error {
 		etcd.StorageConfig.Transport.ServerList = member.Endpoints()
 	}
 	err := o.serveAPI(ctx, &etcd)
+	// Peers may need the member, although this program cannot read the store.
 	if errors.Is(err, ledger.ErrFormat) && o.Member.hasPeers() && ctx.Err() == nil {
 		err = o.keepMember(ctx, err)
 	}
@@ -82,7 +83,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		History: history.Config{Retention: &o.HistoryRetention, Target: o.HistoryTo},
 	})
 	if err != nil {
-		return stopped(outer, err)
+		return nilIfEnded(outer, err)
 	}
 	defer server.Close()
 	// The ledger outlasts ctx, because pending requests need it.
@@ -113,7 +114,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 	return errors.Join(err, <-ended)
 }
 
-func stopped(outer context.Context, err error) error {
+func nilIfEnded(outer context.Context, err error) error {
 	if outer.Err() != nil {
 		return nil
 	}

@@ -20,7 +20,6 @@ const (
 	maxConnsPerAddress = 32
 )
 
-// listener closes the oldest newcomer beyond maxConns.
 type listener struct {
 	net.Listener
 	newcomers, clients *slots.Slots

@@ -31,15 +31,15 @@ const (
 )
 
 // supervisor is the first process in the container of the agent. The agent is a child process, started again after each
-// crash. Otherwise a crash would end the container, and Kubernetes would remove the pod from Services although named
+// crash. Otherwise a crash would end the container, and Kubernetes would remove the pod from Services although BIND
 // answers.
 type supervisor struct {
-	// probe is an address, open while named answers. The readiness probe of Kubernetes connects there.
-	probe string
-	// nameserver is the address of named, health the URL for requests about the agent's health.
-	nameserver, health      string
+	// probe is the address of the readiness probe, open while BIND answers.
+	probe                   string
+	nameserver              string // the address of BIND
+	health                  string // the URL for requests about the agent's health
 	command                 func(ctx context.Context) *exec.Cmd
-	healthPause, namedPause time.Duration // between checks of the agent, and of named
+	healthPause, namedPause time.Duration // between checks of the agent, and of BIND
 	logger                  *slog.Logger
 }
 
@@ -150,24 +150,24 @@ func (s *supervisor) askHealth(ctx context.Context) error {
 	return nil
 }
 
-// watchNamed keeps the port of the readiness probe open while named answers, and closes it after maxFailures failures.
-// The kernel accepts connections even if this process hangs, so the pod stays in the Service.
+// watchNamed keeps the port of the readiness probe open while BIND answers, and closes it after maxFailures failed
+// checks. The kernel accepts connections even if this process hangs, so the pod stays in the Service.
 func (s *supervisor) watchNamed(ctx context.Context) {
-	var open net.Listener
+	var probe net.Listener
 	closeProbe := func() {
-		if open != nil {
-			open.Close()
-			open = nil
+		if probe != nil {
+			probe.Close()
+			probe = nil
 		}
 	}
 	defer closeProbe()
 	for failures := 0; ctx.Err() == nil; {
 		if err := agent.ProbeNamed(ctx, s.nameserver); err == nil {
 			failures = 0
-			if open == nil {
-				open = s.openProbe()
+			if probe == nil {
+				probe = s.openProbe()
 			}
-		} else if failures++; failures >= maxFailures && open != nil && ctx.Err() == nil {
+		} else if failures++; failures >= maxFailures && probe != nil && ctx.Err() == nil {
 			s.logger.Warn("named does not answer DNS: the server is not ready until it does", "err", err)
 			closeProbe()
 		}

@@ -28,8 +28,7 @@ type clientset struct {
 	rbac      *rbacv1.RbacV1Client
 }
 
-// NewForConfig returns clients for the API groups of Interface. They share connections, but each has its own rate
-// limit.
+// NewForConfig returns clients that share connections, but not a rate limit.
 func NewForConfig(config *rest.Config) (Interface, error) {
 	config = rest.CopyConfig(config)
 	if config.UserAgent == "" {

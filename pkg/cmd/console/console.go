@@ -137,8 +137,8 @@ func (o *options) printAddress(ctx context.Context, say func(format string, args
 	}
 }
 
-// openBrowser opens file, which redirects to the console. The address of the console has a secret, and every user of
-// the machine can read the arguments of a process.
+// openBrowser opens a file that redirects to the console. The address of the console is no argument, because it has a
+// secret, and every user of the machine can read the arguments of a process.
 func openBrowser(ctx context.Context, file string) error {
 	var command *exec.Cmd
 	switch runtime.GOOS {

@@ -235,7 +235,7 @@ func TestDoor_admitsOnceAndForAMinute(t *testing.T) {
 	}
 	late := must.Get(b.door.renew())(t)
 	b.door.mu.Lock()
-	b.door.began = time.Now().Add(-tokenAge)
+	b.door.tokenTime = time.Now().Add(-tokenAge)
 	b.door.mu.Unlock()
 	if got := open(late); got != http.StatusUnauthorized {
 		t.Errorf("after a minute: %d", got)

@@ -19,7 +19,7 @@ import (
 // keys, and the signatures.
 type dnssecPart struct {
 	Links []link
-	// Next describes the next step, and the action that it needs.
+	// Next describes the next step of signing, or the action of a person that it needs.
 	Next string
 	// Date is the time of the next step; nil if unknown.
 	Date *time.Time

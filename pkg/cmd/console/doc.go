@@ -6,7 +6,8 @@
 // Guarantees:
 //
 //	C1. Requests have the rights of the kubeconfig. Every request to the API reads, reviews or is a dry run.
-//	C2. Pages need a cookie, which a token of one use and one minute gives. Other requests get 401 without a body.
+//	C2. Pages need a cookie, which a browser gets for a token, valid once, for a minute. Other requests get 401
+//	    without a body.
 //	C3. Requests with another Host, from another origin, and forms without the form token get 403 without a body.
 //	C4. No text of a tenant becomes markup, script, style or the address of another server. Control and format
 //	    characters are escaped as in package terminal.
@@ -14,5 +15,5 @@
 //	C6. Pages are complete without scripts. An open page follows watches, or names the right that it lacks.
 //
 // Read first: console.go starts the server, server.go routes requests and renders pages, door.go admits browsers, and
-// stream.go sends changes. Then read a page, such as zones.go or records.go.
+// stream.go sends changes.
 package console

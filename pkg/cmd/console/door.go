@@ -29,18 +29,20 @@ const (
 // door authenticates browsers, so that other processes of the machine cannot read the pages. The user opens an address
 // with a token, which is valid once, for a minute. The browser then gets a cookie.
 type door struct {
-	// host is the console's address and port, for example "127.0.0.1:8053". base is the path of all pages, with a
-	// secret. The cookie has this path, because browsers send a cookie to every port of its host.
-	host, base string
+	// host is the console's address and port, for example "127.0.0.1:8053".
+	host string
+	// base is the path of all pages, with a secret. The cookie has this path, because browsers send a cookie to every
+	// port of its host.
+	base string
 	// file, of mode 0600, redirects a browser to the address with the current token.
 	file   string
 	report func(format string, args ...any)
 
 	mu sync.Mutex
-	// token is the SHA-256 of the current token, and began is the time of its creation.
-	token [sha256.Size]byte
-	began time.Time
-	// endedTokens has used and expired tokens. Their use is reported, because another user may have the token.
+	// token is the SHA-256 of the current token, created at tokenTime.
+	token     [sha256.Size]byte
+	tokenTime time.Time
+	// endedTokens are used or expired tokens. Their use is reported, because another user may have the token.
 	endedTokens map[[sha256.Size]byte]bool
 	// sessions maps the SHA-256 of each cookie to the token in the forms of its session.
 	sessions map[[sha256.Size]byte]string
@@ -66,7 +68,7 @@ func (d *door) renew() (address string, err error) {
 func (d *door) renewLocked() (string, error) {
 	d.endToken()
 	token := newSecret()
-	d.token, d.began = sha256.Sum256([]byte(token)), time.Now()
+	d.token, d.tokenTime = sha256.Sum256([]byte(token)), time.Now()
 	address := "http://" + d.host + d.base + "/open?" + url.Values{"token": {token}}.Encode()
 	page := "<!doctype html>\n<meta charset=utf-8>\n<meta name=referrer content=no-referrer>\n" +
 		"<meta http-equiv=refresh content=\"0; url=" + address + "\">\n<title>Kubizone</title>\n<p><a href=\"" + address +
@@ -90,7 +92,7 @@ func (d *door) renewLocked() (string, error) {
 }
 
 func (d *door) endToken() {
-	if d.began.IsZero() {
+	if d.tokenTime.IsZero() {
 		return
 	}
 	if len(d.endedTokens) >= maxEnded {
@@ -103,7 +105,7 @@ func (d *door) endToken() {
 func (d *door) keepOpen(done <-chan struct{}) error {
 	for {
 		d.mu.Lock()
-		left := tokenAge - time.Since(d.began)
+		left := tokenAge - time.Since(d.tokenTime)
 		d.mu.Unlock()
 		select {
 		case <-done:
@@ -112,7 +114,7 @@ func (d *door) keepOpen(done <-chan struct{}) error {
 		}
 		d.mu.Lock()
 		var err error
-		if time.Since(d.began) >= tokenAge {
+		if time.Since(d.tokenTime) >= tokenAge {
 			_, err = d.renewLocked()
 		}
 		d.mu.Unlock()
@@ -133,7 +135,7 @@ func (d *door) admitToken(token string) *http.Cookie {
 		return nil
 	case subtle.ConstantTimeCompare(hash[:], d.token[:]) != 1:
 		return nil
-	case time.Since(d.began) >= tokenAge:
+	case time.Since(d.tokenTime) >= tokenAge:
 		return nil
 	}
 	if _, err := d.renewLocked(); err != nil {

@@ -23,17 +23,17 @@ type source struct {
 	selector            fields.Selector
 }
 
-// followList calls changed after each event of a watch, and whenever a watch begins, until ctx ends. It returns the
-// missing right to list or watch, or nil.
-func (s *source) followList(ctx context.Context, r *reading, changed func()) *lack {
+// followList calls notify after each event of a watch, and whenever a watch begins, until ctx ends. If the user may not
+// list or watch, it returns the missing right.
+func (s *source) followList(ctx context.Context, r *reading, notify func()) *lack {
 	// A watch begins at the resourceVersion of a list of a single object. The list has no selector, because the server
 	// would sort all objects of the selector's index. A selector of an object's name stays, because the user may have
 	// rights to this name alone.
-	options, first := metav1.ListOptions{}, metav1.ListOptions{Limit: 1}
+	options, listOptions := metav1.ListOptions{}, metav1.ListOptions{Limit: 1}
 	if s.selector != nil {
 		options.FieldSelector = s.selector.String()
 		if _, named := s.selector.RequiresExactMatch(metav1.ObjectNameField); named {
-			first.FieldSelector = options.FieldSelector
+			listOptions.FieldSelector = options.FieldSelector
 		}
 	}
 
@@ -42,7 +42,7 @@ func (s *source) followList(ctx context.Context, r *reading, changed func()) *la
 			metav1.ListMeta `json:"metadata"`
 		}
 		request := func() error {
-			body, err := r.api.RESTClient().Get().Namespace(s.namespace).Resource(s.resource).VersionedParams(&first,
+			body, err := r.api.RESTClient().Get().Namespace(s.namespace).Resource(s.resource).VersionedParams(&listOptions,
 				scheme.ParameterCodec).SetHeader("Accept", "application/json").DoRaw(ctx)
 			if err == nil {
 				err = json.Unmarshal(body, &list)
@@ -56,9 +56,9 @@ func (s *source) followList(ctx context.Context, r *reading, changed func()) *la
 		}
 
 		// The page was rendered before the list, so changes in between would be missed. Render again.
-		changed()
+		notify()
 		if err == nil {
-			err = s.watchList(ctx, r, options, list.ResourceVersion, changed)
+			err = s.watchList(ctx, r, options, list.ResourceVersion, notify)
 		}
 		if apierrors.IsForbidden(err) {
 			return lackOf(err, "watch", s.resource, s.namespace)
@@ -72,8 +72,8 @@ func (s *source) followList(ctx context.Context, r *reading, changed func()) *la
 	return nil
 }
 
-// findUnfollowed returns a missing right that leaves the page stale, or nil. lacks[i] is the right that is missing for
-// sources[i], or nil. A list may be forbidden if another list of the same resource is followed.
+// findUnfollowed returns a missing right that leaves the page stale, or nil. The right lacks[i] is missing for
+// sources[i], unless nil. A missing right to list does no harm if another list of the resource is followed.
 func findUnfollowed(sources []source, lacks []*lack) *lack {
 	listed := map[string]bool{}
 	for i := range sources {
@@ -81,15 +81,15 @@ func findUnfollowed(sources []source, lacks []*lack) *lack {
 			listed[sources[i].resource] = true
 		}
 	}
-	for i, l := range lacks {
-		if l != nil && (l.Verb == "watch" || !listed[sources[i].resource]) {
-			return l
+	for i, missing := range lacks {
+		if missing != nil && (missing.Verb == "watch" || !listed[sources[i].resource]) {
+			return missing
 		}
 	}
 	return nil
 }
 
-func (s *source) watchList(ctx context.Context, r *reading, options metav1.ListOptions, version string, changed func()) error {
+func (s *source) watchList(ctx context.Context, r *reading, options metav1.ListOptions, version string, notify func()) error {
 	options.Watch, options.ResourceVersion, options.AllowWatchBookmarks = true, version, true
 	events, err := r.api.RESTClient().Get().Namespace(s.namespace).Resource(s.resource).VersionedParams(&options,
 		scheme.ParameterCodec).Watch(ctx)
@@ -99,7 +99,7 @@ func (s *source) watchList(ctx context.Context, r *reading, options metav1.ListO
 	defer events.Stop()
 	for event := range events.ResultChan() {
 		if event.Type != watch.Bookmark {
-			changed()
+			notify()
 		}
 	}
 	return nil

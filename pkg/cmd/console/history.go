@@ -25,7 +25,7 @@ const (
 	maxSteps   = 100
 	maxLines   = 40
 	maxRecords = 3
-	// maxCompared limits the steps that a page reads, and maxValues their added and removed values.
+	// Limits of the steps that a page reads, and of their values.
 	maxCompared = 5000
 	maxValues   = 50_000
 )
@@ -96,17 +96,17 @@ func readHistory(ctx context.Context, r *reading, zone *v1alpha1.Zone, asked url
 }
 
 // nameIn parses a name, absolute if within the zone, otherwise relative to the apex. In zone example.org, "www" and
-// "www.example.org" are the same name.
-func nameIn(text string, zone *v1alpha1.Zone) (at name.Name, err error) {
+// "www.example.org" are the same name. An empty text is the zero name.
+func nameIn(text string, zone *v1alpha1.Zone) (parsed name.Name, err error) {
 	if text == "" {
-		return at, nil
+		return parsed, nil
 	}
 	apex, err := name.Parse(zone.Status.FQDN)
 	if err != nil {
-		return at, err
+		return parsed, err
 	}
-	if at, err = name.ParseIn(strings.TrimSuffix(text, ".")+".", apex); err == nil && apex.Encloses(at) {
-		return at, nil
+	if parsed, err = name.ParseIn(strings.TrimSuffix(text, ".")+".", apex); err == nil && apex.Encloses(parsed) {
+		return parsed, nil
 	}
 	return name.ParseIn(text, apex)
 }

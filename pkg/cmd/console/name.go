@@ -22,10 +22,9 @@ import (
 type namePage struct {
 	Text, Type, Namespace string
 
-	Chain *why.Chain
-	Paths []*namePath
-	// Unknown counts the links of the chain in state NotAsked or Unknown.
-	Unknown int
+	Chain   *why.Chain
+	Paths   []*namePath
+	Unknown int // links NotAsked or Unknown
 	Problem string
 	// Commands print the chain on a terminal. With a Problem there are none, because the command would also fail.
 	Commands []string

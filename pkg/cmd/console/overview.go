@@ -15,7 +15,7 @@ import (
 
 const (
 	overviewZones = 50
-	// overviewMost limits the objects of each list except zones, because a longer list would delay the page.
+	// overviewMost limits each list except zones, because a longer list would delay the page.
 	overviewMost = 200
 )
 
@@ -63,7 +63,7 @@ func loadOverview(r *reading, request *http.Request) (any, error) {
 	return o, nil
 }
 
-// overviewSources omits the Installation, which has no watch. When a process ends, zones change too.
+// overviewSources omits the Installation, which has no watch.
 func overviewSources(r *reading, _ *http.Request) (all []source) {
 	for _, namespace := range r.scope() {
 		all = append(all, source{"zones", namespace, nil}, source{"updatekeys", namespace, nil})

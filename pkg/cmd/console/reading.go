@@ -36,11 +36,11 @@ type reading struct {
 	objects versioned.Interface
 	api     client.KubizoneV1alpha1Interface
 	status  *status.Reader
-	// namespaces are the namespaces of the flag -n, or NamespaceAll alone. own is the first namespace of -n, or the
-	// namespace of the kubeconfig context.
+	// namespaces are the namespaces of the flag -n, or NamespaceAll alone.
 	namespaces []string
-	own        string
-	base       string // the URL path of all pages, with a secret
+	// own is the first namespace of -n, or the namespace of the kubeconfig context.
+	own  string
+	base string // the URL path of all pages, with a secret
 }
 
 func newReading(config *rest.Config, asked, own string) (*reading, error) {
@@ -59,7 +59,6 @@ func newReading(config *rest.Config, asked, own string) (*reading, error) {
 	return r, nil
 }
 
-// readOnly is a RoundTripper that rejects requests to change an object.
 type readOnly struct{ next http.RoundTripper }
 
 func (t readOnly) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -78,16 +77,17 @@ func (r *reading) scope() []string {
 	return r.namespaces
 }
 
-// readEntries reads up to most entries of a zone. The server ends long searches early, so readEntries continues by
-// the token of the answer, for about searchTime.
-func (r *reading) readEntries(ctx context.Context, zone types.NamespacedName, most int, parameters map[string]string) (
+// readEntries reads at most maxEntries entries of a zone. The server ends long searches early, so readEntries repeats
+// the request with the continue token, for about searchTime.
+func (r *reading) readEntries(ctx context.Context, zone types.NamespacedName, maxEntries int, parameters map[string]string) (
 	*v1alpha1.ZoneEntries, error) {
-	all, next := &v1alpha1.ZoneEntries{}, parameters["continue"]
-	within, cancel := context.WithTimeout(ctx, searchTime)
+	found, next := &v1alpha1.ZoneEntries{}, parameters["continue"]
+	limited, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
-	for asking := ctx; ; asking = within {
+	// The first request may take longer than searchTime.
+	for requestCtx := ctx; ; requestCtx = limited {
 		request := r.api.RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("entries").
-			Param("limit", strconv.Itoa(most-len(all.Entries)))
+			Param("limit", strconv.Itoa(maxEntries-len(found.Entries)))
 		for name, value := range parameters {
 			if value != "" && name != "continue" {
 				request.Param(name, value)
@@ -97,30 +97,30 @@ func (r *reading) readEntries(ctx context.Context, zone types.NamespacedName, mo
 			request.Param("continue", next)
 		}
 		var page v1alpha1.ZoneEntries
-		if err := request.Do(asking).Into(&page); err != nil {
-			if asking == within && within.Err() != nil && ctx.Err() == nil {
-				return all, nil
+		if err := request.Do(requestCtx).Into(&page); err != nil {
+			if requestCtx == limited && limited.Err() != nil && ctx.Err() == nil {
+				return found, nil // searchTime is over
 			}
 			return nil, err
 		}
-		page.Entries = append(all.Entries, page.Entries...)
-		all, next = &page, page.Metadata.Continue
-		if next == "" || len(all.Entries) >= most || within.Err() != nil {
-			return all, nil
+		page.Entries = append(found.Entries, page.Entries...)
+		found, next = &page, page.Metadata.Continue
+		if next == "" || len(found.Entries) >= maxEntries || limited.Err() != nil {
+			return found, nil
 		}
-		wait(within, searchPause)
+		wait(limited, searchPause)
 	}
 }
 
-func (r *reading) readSourced(ctx context.Context, zone types.NamespacedName, most int, parameters map[string]string) (
+func (r *reading) readSourced(ctx context.Context, zone types.NamespacedName, maxEntries int, parameters map[string]string) (
 	*v1alpha1.ZoneEntries, bool, error) {
 	parameters["sources"] = "true"
-	list, err := r.readEntries(ctx, zone, most, parameters)
+	list, err := r.readEntries(ctx, zone, maxEntries, parameters)
 	if !apierrors.IsForbidden(err) {
 		return list, true, err
 	}
 	delete(parameters, "sources")
-	list, err = r.readEntries(ctx, zone, most, parameters)
+	list, err = r.readEntries(ctx, zone, maxEntries, parameters)
 	return list, false, err
 }
 

@@ -28,11 +28,11 @@ const (
 	maxData     = 3
 )
 
-// recordFilter selects Records by state. lists are field selectors with an index in the server, and selector is the
-// same filter for kubectl.
+// recordFilter selects Records by state.
 type recordFilter struct {
-	State, selector string
-	lists           []fields.Selector
+	State    string
+	selector string            // for kubectl
+	lists    []fields.Selector // the same, each with an index in the server
 }
 
 var recordFilters = []recordFilter{

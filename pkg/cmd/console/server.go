@@ -28,12 +28,12 @@ const (
 var files embed.FS
 
 type view struct {
-	// path is a pattern of http.ServeMux below door.base, for example "/zones/{namespace}/{name}". name is the file of
-	// the template, without .html.
-	path, name string
-	load       func(r *reading, request *http.Request) (any, error)
+	// path is a pattern of http.ServeMux below door.base, for example "/zones/{namespace}/{name}".
+	path string
+	name string // of the template's file, without .html
+	load func(r *reading, request *http.Request) (any, error)
 	// sources returns the lists that the page depends on. After each change of a list, an open page gets its template
-	// "live" again, by server-sent events. sources is nil, or returns nothing, for a page that does not change.
+	// "live" again, by server-sent events. For a page that does not change, sources is nil or returns nothing.
 	sources func(r *reading, request *http.Request) []source
 	page    *template.Template
 }

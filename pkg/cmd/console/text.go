@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/output"
 )
 
-// maxText is the maximum number of characters of a text on a page, and maxShort in a list.
+// maxText and maxShort are numbers of characters; maxShort is for lists.
 const (
 	maxText  = 400
 	maxShort = 80

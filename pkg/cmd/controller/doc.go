@@ -7,7 +7,7 @@
 // Guarantees:
 //  1. The elected process releases the Lease only when no delivery is in progress, and exits if it loses the Lease.
 //  2. The others keep all zones in memory, to take over at once.
-//  3. Delivery begins when every zone has been read: a missing zone would count as deleted.
+//  3. Delivery begins when every zone has been read, because a missing zone would count as deleted.
 //
 // Read run.go first, then options.go.
 package controller

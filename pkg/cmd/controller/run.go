@@ -71,8 +71,8 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 
-	// When ctx ends, running ends too, and no delivery begins. Deliveries in flight still write their outcome. For
-	// them, zones, Lease and Events live as long as outlasting.
+	// When ctx ends, running ends too, and no delivery begins. Deliveries in flight still write their outcome, so
+	// zones, Lease and Events remain available until outlasting ends.
 	return w.Process.Run(ctx, func(running, outlasting context.Context) error {
 		// A server without Leases is standalone, and has a controller of its own. Other errors may be temporary.
 		_, err := w.cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String())

@@ -28,18 +28,18 @@ const (
 	serversTimeout = 10 * time.Second
 )
 
-// newBind9 makes the provider of a class with BIND servers. The target omits the servers, because they change at any
-// time.
-func (s Sources) newBind9(of *v1alpha1.DNSClass, _ secrets.GetFunc) (delivery.Provider, string, error) {
-	block := of.Spec.Bind9
-	servers := &readServers{class: of, sources: s}
+// newBind9 returns the provider of a class with BIND servers, and a description of its target. The description omits
+// the servers, because they change at any time.
+func (s Sources) newBind9(dnsClass *v1alpha1.DNSClass, _ secrets.GetFunc) (delivery.Provider, string, error) {
+	block := dnsClass.Spec.Bind9
+	servers := &readServers{class: dnsClass, sources: s}
 	if apiclass.ModeOf(block) == v1alpha1.Bind9ModeUpdate {
 		return provider.NewUpdater(provider.UpdateConfig{Instances: servers.listInstances,
-			Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext}), fmt.Sprintf("bind9 by %s, updates", of.Name), nil
+			Dial: dial.New(dnsClass.Spec.AllowLocalAddresses).DialContext}), fmt.Sprintf("bind9 by %s, updates", dnsClass.Name), nil
 	}
 	config, target := provider.Config{
 		Instances: servers.listInstances,
-		Signed:    s.matchZone(of.Name, transferclass.IsBySigner), Signing: s.matchZone(of.Name, transferclass.IsBeingSigned),
+		Signed:    s.matchZone(dnsClass.Name, transferclass.IsBySigner), Signing: s.matchZone(dnsClass.Name, transferclass.IsBeingSigned),
 	}, ""
 	var catalog name.Name
 	if apiclass.ModeOf(block) == v1alpha1.Bind9ModeCatalog {
@@ -47,19 +47,19 @@ func (s Sources) newBind9(of *v1alpha1.DNSClass, _ secrets.GetFunc) (delivery.Pr
 		if catalog, err = name.Parse(block.CatalogZone); err != nil {
 			return nil, "", delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9.catalogZone: %w", err)
 		}
-		target = fmt.Sprintf("bind9 by %s, catalog %s", of.Name, catalog)
+		target = fmt.Sprintf("bind9 by %s, catalog %s", dnsClass.Name, catalog)
 	} else {
 		for i, text := range block.Primaries {
-			at, err := transfer.ParseAddress(text)
+			address, err := transfer.ParseAddress(text)
 			if err != nil {
 				return nil, "", delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9.primaries[%d]: %w", i, err)
 			}
-			config.Primaries = append(config.Primaries, at)
+			config.Primaries = append(config.Primaries, address)
 		}
 		slices.SortFunc(config.Primaries, netip.AddrPort.Compare)
-		target = fmt.Sprintf("bind9 by %s, from %v", of.Name, config.Primaries)
+		target = fmt.Sprintf("bind9 by %s, from %v", dnsClass.Name, config.Primaries)
 	}
-	config.Transfer = s.shownBy(of, transferclass.Peers{Catalog: catalog})
+	config.Transfer = s.shownBy(dnsClass, transferclass.Peers{Catalog: catalog})
 	provider, err := provider.New(config)
 	if err != nil {
 		return nil, "", err

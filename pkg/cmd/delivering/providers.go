@@ -27,10 +27,10 @@ type Sources struct {
 	// Servers has the BIND servers of each class, Agents the clients of the agents beside them.
 	Servers *transferclass.Servers
 	Agents  *agents.Agents
-	// Zones tells which zones are signed. With nil none counts as signed.
+	// Zones tells which zones are signed. If nil, no zone counts as signed.
 	Zones   listers.ZoneLister
 	Secrets secrets.Reader
-	// Keys has the TSIG keys of all classes. With nil, conflicts between their names are not checked.
+	// Keys has the TSIG keys of all classes. If nil, conflicts between their names are not checked.
 	Keys *transferclass.Keys
 }
 

@@ -115,7 +115,7 @@ func (f *facts) listFailing(ofEtcd bool) (texts, names []string, passed int) {
 	return texts, names, passed
 }
 
-// nearQuota is the used part of etcd's quota that gives a WARN (alert KubizoneEtcdNearQuota).
+// nearQuota is the used part as in the alert KubizoneEtcdNearQuota.
 const nearQuota = 0.7
 
 func (f *facts) judgeEtcd(time.Time) Finding {
@@ -204,8 +204,9 @@ func (f *facts) judgeServers(time.Time) Finding {
 	return warn(check, "no server answers: "+strings.Join(silent, "; "), pods+"; a user who may get pods/proxy learns more")
 }
 
-// judgeAvailability names the finding earlier, if not nil, as the cause.
-func (f *facts) judgeAvailability(earlier *Finding) Finding {
+// judgeAvailability checks that kube-apiserver reaches the API. If cause is not nil, this earlier finding explains a
+// failure.
+func (f *facts) judgeAvailability(cause *Finding) Finding {
 	const check = "apiservices"
 	var away []string
 	reason, next := "", ""
@@ -216,7 +217,7 @@ func (f *facts) judgeAvailability(earlier *Finding) Finding {
 			}
 			if away = append(away, registered.Name); reason == "" {
 				reason = string(condition.Reason) + ": " + condition.Message
-				next = mendRegistration(registered.Name, reason, earlier)
+				next = mendRegistration(registered.Name, reason, cause)
 			}
 		}
 	}
@@ -224,17 +225,17 @@ func (f *facts) judgeAvailability(earlier *Finding) Finding {
 	case len(away) > 0:
 		return fail(check, fmt.Sprintf("kube-apiserver does not reach %s: %s", strings.Join(away, ", "), reason), next)
 	case len(f.registrations) == 0:
-		return Finding{} // see installation
+		return Finding{} // judgeInstallation reports this
 	}
 	return ok(check, fmt.Sprintf("%d are available", len(f.registrations)))
 }
 
-func mendRegistration(name, reason string, earlier *Finding) string {
+func mendRegistration(name, reason string, cause *Finding) string {
 	switch {
 	case !slices.Contains(requiredAPIs, name):
 		return "the servers may run without its flag, such as --acme: repeat the upgrade that adds it, or kubectl delete apiservice " + name
-	case earlier != nil:
-		return "mend " + earlier.Check + " first, which explains it"
+	case cause != nil:
+		return "mend " + cause.Check + " first, which explains it"
 	case strings.Contains(reason, "x509") || strings.Contains(reason, "tls: "):
 		return "the certificate or caBundle is wrong: run this as a user who may read APIServices and Secrets, and follow trust"
 	}

@@ -104,15 +104,15 @@ func (c *collector) askPod(ctx context.Context, pod *corev1.Pod) answer {
 		return answer{from: from, err: fmt.Errorf("its phase is %s", pod.Status.Phase)}
 	}
 	var direct, proxied answer
-	var both sync.WaitGroup
-	both.Go(func() { direct = askDirect(ctx, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(portOf(pod))))) })
-	both.Go(func() {
+	var requests sync.WaitGroup
+	requests.Go(func() { direct = askDirect(ctx, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(portOf(pod))))) })
+	requests.Go(func() {
 		url := c.core.CoreV1().RESTClient().Get().Namespace(pod.Namespace).Resource("pods").Name("https:" + pod.Name + ":https").
 			SubResource("proxy").URL()
 		proxied = askServer(ctx, c.http, from, url.String())
-		proxied.chain = nil
+		proxied.chain = nil // of kube-apiserver
 	})
-	both.Wait()
+	requests.Wait()
 	if direct.err == nil {
 		direct.from = from
 		return direct

@@ -96,22 +96,23 @@ func (f *facts) judgeCertificates(now time.Time) Finding {
 	return ok(check, fmt.Sprintf("%d, the first ends on %s", len(all), soon.end.UTC().Format(time.DateOnly)))
 }
 
-// judgeTrust checks that kube-apiserver trusts the certificate that a server presents, or else the Secret's.
+// judgeTrust checks that kube-apiserver trusts the certificate that a server presents, or else the certificate in the
+// Secret.
 func (f *facts) judgeTrust(now time.Time) Finding {
 	const check = "trust"
 	if f.registration(mainAPI) == nil {
-		return Finding{} // see installation
+		return Finding{} // judgeInstallation reports this
 	}
 	namespace, service, _ := f.serviceRef()
 	options := x509.VerifyOptions{DNSName: service + "." + namespace + ".svc", CurrentTime: now}
 	from, chain := f.findServed()
 	for i := range f.registrations {
-		one := &f.registrations[i]
-		if len(one.Spec.CABundle) == 0 && !slices.Contains(requiredAPIs, one.Name) {
-			continue // see apiservices
+		registration := &f.registrations[i]
+		if len(registration.Spec.CABundle) == 0 && !slices.Contains(requiredAPIs, registration.Name) {
+			continue // this API is optional
 		}
-		bundle, writer := describeBundle(one)
-		if options.Roots = x509.NewCertPool(); !options.Roots.AppendCertsFromPEM(one.Spec.CABundle) {
+		bundle, writer := describeBundle(registration)
+		if options.Roots = x509.NewCertPool(); !options.Roots.AppendCertsFromPEM(registration.Spec.CABundle) {
 			return fail(check, bundle+": kube-apiserver trusts no certificate of the server", f.mendBundle(writer,
 				"the server writes it when it starts with --serving-cert-secret: see its log"))
 		}
@@ -158,19 +159,20 @@ const (
 	injector   = "cainjector"
 )
 
-// describeBundle also returns the last writer of caBundle; "" for a server or if unknown.
-func describeBundle(of *apiregistrationv1.APIService) (text, writer string) {
-	certs, err := certutil.ParseCertsPEM(of.Spec.CABundle)
+// describeBundle returns a description of caBundle, and the last writer: "" if unknown, or a server.
+func describeBundle(service *apiregistrationv1.APIService) (text, writer string) {
+	certs, err := certutil.ParseCertsPEM(service.Spec.CABundle)
 	if err != nil {
-		text = "caBundle of " + of.Name + " is empty or not PEM"
+		text = "caBundle of " + service.Name + " is empty or not PEM"
 	} else {
-		text = "caBundle of " + of.Name + " is " + certs[0].Subject.String()
+		text = "caBundle of " + service.Name + " is " + certs[0].Subject.String()
 	}
 	var last *metav1.ManagedFieldsEntry
-	for i := range of.ManagedFields {
-		one := &of.ManagedFields[i]
-		if one.FieldsV1 != nil && bytes.Contains(one.FieldsV1.Raw, []byte(`"f:caBundle"`)) && (last == nil || last.Time.Before(one.Time)) {
-			last = one
+	for i := range service.ManagedFields {
+		entry := &service.ManagedFields[i]
+		wrote := entry.FieldsV1 != nil && bytes.Contains(entry.FieldsV1.Raw, []byte(`"f:caBundle"`))
+		if wrote && (last == nil || last.Time.Before(entry.Time)) {
+			last = entry
 		}
 	}
 	if last == nil {

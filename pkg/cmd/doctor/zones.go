@@ -35,7 +35,7 @@ var effects = map[string]string{
 	"external-dns":    "names of external-dns are not written",
 }
 
-// lateAfter is the age at which an unconfirmed change is a WARN (alert KubizoneDeliveryLate).
+// lateAfter is the age as in the alert KubizoneDeliveryLate.
 const lateAfter = 5 * time.Minute
 
 func describeAge(now time.Time, since *metav1.Time) string {

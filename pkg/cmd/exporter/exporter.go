@@ -110,7 +110,7 @@ func (m manifest) asWritten() (map[string]any, error) {
 	content["apiVersion"], content["kind"] = v1alpha1.SchemeGroupVersion.String(), m.kind
 	kept := metav1.ObjectMeta{Namespace: m.object.GetNamespace(), Name: m.object.GetName(), Labels: m.object.GetLabels(),
 		Annotations: m.object.GetAnnotations()}
-	// Drop labels of the server and of a loaded file, and kubectl's annotation, a copy of the object.
+	// Drop labels of the server and of a loaded file, and kubectl's copy of the object.
 	delete(kept.Labels, v1alpha1.GroupName+"/parent-zone")
 	delete(kept.Labels, load.LabelLoaded)
 	delete(kept.Annotations, "kubectl.kubernetes.io/last-applied-configuration")

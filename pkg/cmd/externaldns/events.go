@@ -100,8 +100,8 @@ func appendTexts(to []string, value any) []string {
 	return to
 }
 
-// reportAll writes Events about refused changes to their source objects: at most fairShare for a namespace in a call,
-// and the same Event again only after repeatTime. A call during another call does nothing; the next cycle of
+// reportAll writes Events about refused changes to their source objects. A call writes at most fairShare Events for a
+// namespace, and repeats an Event only after repeatTime. A call during another call does nothing; the next cycle of
 // external-dns reports the rest. client-go's recorder would merge Events about different names of an object.
 func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candidate) {
 	if !t.reporting.TryLock() {
@@ -111,26 +111,26 @@ func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candi
 
 	// Leave out the recent Events.
 	recent := map[string]*cache.LRUExpireCache{}
-	fresh := slices.DeleteFunc(candidates, func(c externaldns.Candidate) bool {
+	unreported := slices.DeleteFunc(candidates, func(c externaldns.Candidate) bool {
 		namespace := c.Resource.Namespace
 		if recent[namespace] == nil {
-			known, has := t.recent.Get(namespace)
-			if !has {
-				known = cache.NewLRUExpireCache(maxEvents)
+			cached, isCached := t.recent.Get(namespace)
+			if !isCached {
+				cached = cache.NewLRUExpireCache(maxEvents)
 			}
-			recent[namespace] = known.(*cache.LRUExpireCache)
-			t.recent.Add(namespace, known, repeatTime)
+			recent[namespace] = cached.(*cache.LRUExpireCache)
+			t.recent.Add(namespace, cached, repeatTime)
 		}
-		_, again := recent[namespace].Get(c.Resource.String() + "|" + noteOf(&c))
-		return again
+		_, isRecent := recent[namespace].Get(c.Resource.String() + "|" + noteOf(&c))
+		return isRecent
 	})
 
-	orderFairly(fresh, func(c externaldns.Candidate) string { return c.Resource.Namespace })
+	orderFairly(unreported, func(c externaldns.Candidate) string { return c.Resource.Namespace })
 
 	// Write the first of each namespace. A failed write is tried again after refusedTime, except for a kind of object
 	// that is never read.
 	counts := map[string]int{}
-	for _, c := range fresh {
+	for _, c := range unreported {
 		if counts[c.Resource.Namespace]++; ctx.Err() != nil || counts[c.Resource.Namespace] > fairShare {
 			continue
 		}

@@ -138,7 +138,8 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	shell.RenewLease(heartbeat.ExternalDNS, heartbeat.PodNamespace(), identity, p.local)
 	return shell.Run(ctx, func(running, _ context.Context) error {
-		// external-dns must close idle connections first, after 90 s, because a POST on a closed connection ends it.
+		// external-dns must close idle connections first, after 90 s, because it exits after a POST on a closed
+		// connection.
 		serving := &http.Server{Handler: newHandler(running, p), ReadTimeout: answerTime, WriteTimeout: 2 * answerTime,
 			IdleTimeout: 5 * time.Minute}
 		stop := context.AfterFunc(running, func() { _ = serving.Close() })

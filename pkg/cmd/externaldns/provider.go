@@ -165,21 +165,21 @@ func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *exter
 	return c
 }
 
-// decideAll dry-runs candidates without a verdict. It closes shared after the first candidates of each namespace, so
-// that the answer does not wait for a large namespace.
-func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- struct{}) {
-	var all []*externaldns.Candidate
-	for _, same := range a.wanted {
-		for _, c := range same {
+// decideAll dry-runs the candidates that have no verdict. It closes fairDone after the first candidates of each
+// namespace, so that the answer does not wait for a large namespace.
+func (p *provider) decideAll(ctx context.Context, a *adjustment, fairDone chan<- struct{}) {
+	var undecided []*externaldns.Candidate
+	for _, candidates := range a.wanted {
+		for _, c := range candidates {
 			if a.existing.NeedsVerdict(p.lookUpVerdict(a, c)) {
-				all = append(all, c)
+				undecided = append(undecided, c)
 			}
 		}
 	}
-	share := orderFairly(all, func(c *externaldns.Candidate) string { return cmp.Or(c.Asker, c.Namespace) })
-	workqueue.ParallelizeUntil(ctx, workers, share, func(i int) { p.decideOne(ctx, a, *all[i]) })
-	close(shared)
-	workqueue.ParallelizeUntil(ctx, restWorkers, len(all)-share, func(i int) { p.decideOne(ctx, a, *all[share+i]) })
+	fairCount := orderFairly(undecided, func(c *externaldns.Candidate) string { return cmp.Or(c.Asker, c.Namespace) })
+	workqueue.ParallelizeUntil(ctx, workers, fairCount, func(i int) { p.decideOne(ctx, a, *undecided[i]) })
+	close(fairDone)
+	workqueue.ParallelizeUntil(ctx, restWorkers, len(undecided)-fairCount, func(i int) { p.decideOne(ctx, a, *undecided[fairCount+i]) })
 }
 
 // decideOne stores the verdict about a candidate, or none after a temporary error.
@@ -194,7 +194,7 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 		unserved := errors.Is(err, errNoKind) || apierrors.IsNotFound(err) && apierrors.IsUnexpectedServerError(err)
 		switch {
 		case err == nil, unserved && c.Asker == "", apierrors.IsNotFound(err) && !unserved:
-			c.KeepTargets(texts)
+			c.KeepTargets(texts) // empty if the object is gone, or no API serves its kind
 		case apierrors.IsForbidden(err):
 			c.Err, expiry = fmt.Errorf("the object cannot be read, so it is unknown which targets are its own; bind the ClusterRole "+
 				"kubizone-external-dns: %w", err), refusedTime
@@ -215,26 +215,26 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 	p.verdicts.Add(key, &c, expiry)
 }
 
-// orderFairly sorts all into rounds: the first element of each namespace, then the second of each, and so on. share
-// counts the elements of the first fairShare rounds, or of more if half of the namespaces have more.
-func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
+// orderFairly sorts elements into rounds: the first element of each namespace, then the second of each, and so on. It
+// returns the number of elements in the first fairShare rounds, or in more rounds if half of the namespaces have more.
+func orderFairly[T any](elements []T, namespaceOf func(T) string) (fairCount int) {
 	counts, rounds := map[string]int{}, [][]T{}
-	for _, one := range all {
-		namespace := namespaceOf(one)
+	for _, element := range elements {
+		namespace := namespaceOf(element)
 		if counts[namespace] == len(rounds) {
 			rounds = append(rounds, nil)
 		}
-		rounds[counts[namespace]] = append(rounds[counts[namespace]], one)
+		rounds[counts[namespace]] = append(rounds[counts[namespace]], element)
 		counts[namespace]++
 	}
-	copy(all, slices.Concat(rounds...))
+	copy(elements, slices.Concat(rounds...))
 	sizes := slices.Sorted(maps.Values(counts))
 	for i, round := range rounds {
 		if i < max(fairShare, sizes[(len(sizes)-1)/2]) {
-			share += len(round)
+			fairCount += len(round)
 		}
 	}
-	return share
+	return fairCount
 }
 
 func keyOf(a *adjustment, c *externaldns.Candidate) string {
@@ -296,9 +296,9 @@ type failure struct {
 	err       error
 }
 
-// applyChanges writes the changes of external-dns, and continues after failures. It returns refused changes as
-// refused. Only invalid endpoints and changes without an answer are an error, because external-dns then repeats the
-// cycle for all objects.
+// applyChanges writes the changes of external-dns, and continues after failures. It returns the candidates that the
+// server refused. Only invalid endpoints and changes without an answer are an error, because external-dns then repeats
+// the cycle for all objects.
 func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (refused []externaldns.Candidate, err error) {
 	existing, err := p.readExisting(ctx)
 	if err != nil {
@@ -306,26 +306,28 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 	}
 	p.lastSnapshot = nil // obsolete after the writes
 
-	all, refused, wrong := p.sortChanges(existing, changes)
-	orderFairly(all, func(x *change) string { return x.namespace })
-	failed := make([][]failure, len(all))
-	workqueue.ParallelizeUntil(ctx, workers, len(all), func(i int) { failed[i] = p.writeChange(ctx, existing.existing, all[i], nil) })
-	for _, f := range slices.Concat(failed...) {
-		switch why := readRefusal(f.err); {
+	planned, refused, errs := p.sortChanges(existing, changes)
+	orderFairly(planned, func(x *change) string { return x.namespace })
+	failed := make([][]failure, len(planned))
+	workqueue.ParallelizeUntil(ctx, workers, len(planned), func(i int) {
+		failed[i] = p.writeChange(ctx, existing.existing, planned[i], nil)
+	})
+	for _, fault := range slices.Concat(failed...) {
+		switch why := readRefusal(fault.err); {
 		case why != "":
-			f.candidate.Err = errors.New(why)
-			refused = append(refused, *f.candidate)
-		case readAnswer(f.err) != nil:
-			klog.V(1).InfoS("comes with a later cycle", "object", f.candidate.Resource.String(), "why", f.err)
+			fault.candidate.Err = errors.New(why)
+			refused = append(refused, *fault.candidate)
+		case readAnswer(fault.err) != nil:
+			klog.V(1).InfoS("comes with a later cycle", "object", fault.candidate.Resource.String(), "why", fault.err)
 		default:
-			wrong = append(wrong, f.err)
+			errs = append(errs, fault.err)
 		}
 	}
 
 	if len(refused) > 0 {
 		p.refuseAdmitted(refused)
 	}
-	if err := errors.Join(append(wrong, ctx.Err())...); err != nil {
+	if err := errors.Join(append(errs, ctx.Err())...); err != nil {
 		return refused, fmt.Errorf("not all is done, the rest comes with the next cycle: %w", err)
 	}
 	return refused, nil
@@ -396,45 +398,45 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 	return all, refused, wrong
 }
 
-// writeChange writes a change, or dry-runs it. A type that replaces another, for example an A a CNAME, is written with
-// the removal in a transaction, so that the name always has a type.
-func (p *provider) writeChange(ctx context.Context, s externaldns.Existing, x *change, dry []string) (failed []failure) {
-	writer := rrsets.Writer{Client: p.records, Namespace: x.namespace, Manager: externaldns.FieldManager, DryRun: dry}
+// writeChange writes a change, or dry-runs it. If a type replaces another, for example a CNAME an A, both writes are a
+// transaction, so that the name always has a type.
+func (p *provider) writeChange(ctx context.Context, existing externaldns.Existing, planned *change, dryRun []string) (failed []failure) {
+	writer := rrsets.Writer{Client: p.records, Namespace: planned.namespace, Manager: externaldns.FieldManager, DryRun: dryRun}
 	write := func(c *externaldns.Candidate, changes ...rrsets.Change) {
-		made, err := writer.WriteAll(ctx, changes...)
+		written, err := writer.WriteAll(ctx, changes...)
 		switch first := changes[0]; {
 		case first.Separate && first.After == nil && apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err):
 			err = nil // deleted already
 		case first.Separate && first.Before == nil && err == nil:
-			err = checkAdopted(made)
+			err = checkAdopted(written) // by a zone
 		}
 		if err != nil {
 			failed = append(failed, failure{c, fmt.Errorf("%s: %w", c.Key.String(), err)})
 		}
 	}
-	for _, c := range x.update {
-		write(c, rrsets.Change{Before: s[c.Key], After: c.Record})
+	for _, c := range planned.update {
+		write(c, rrsets.Change{Before: existing[c.Key], After: c.Record})
 	}
 	var changes []rrsets.Change
-	var of []*externaldns.Candidate
-	for _, r := range x.remove {
-		gone := *r
-		gone.ResourceVersion = "" // in any state
+	var candidates []*externaldns.Candidate
+	for _, r := range planned.remove {
+		removed := *r
+		removed.ResourceVersion = "" // in any state
 		c := &externaldns.Candidate{Endpoint: externaldns.ReadEndpoint(r), Namespace: r.Namespace}
 		c.Key, _ = c.Endpoint.Key() // valid for an existing Record
 		c.Resource, _ = p.ResourceOf(r)
-		changes, of = append(changes, rrsets.Change{Before: &gone}), append(of, c)
+		changes, candidates = append(changes, rrsets.Change{Before: &removed}), append(candidates, c)
 	}
-	for _, c := range x.create {
-		changes, of = append(changes, rrsets.Change{After: c.Record}), append(of, c)
+	for _, c := range planned.create {
+		changes, candidates = append(changes, rrsets.Change{After: c.Record}), append(candidates, c)
 	}
-	if len(x.create) > 0 && len(x.remove) > 0 {
-		write(x.create[0], changes...)
+	if len(planned.create) > 0 && len(planned.remove) > 0 {
+		write(planned.create[0], changes...)
 		return failed
 	}
 	for i, c := range changes {
 		c.Separate = true
-		write(of[i], c)
+		write(candidates[i], c)
 	}
 	return failed
 }

@@ -63,8 +63,9 @@ func writeJSON(w http.ResponseWriter, answer any) error {
 	return json.NewEncoder(w).Encode(answer)
 }
 
-// workAlone serializes requests. The context of serve outlasts the request, so work continues after a timeout.
-func (h *handler) workAlone(serve func(ctx context.Context, w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
+// workAlone serializes requests. The context of a request's work outlasts the request, so the work continues after a
+// timeout.
+func (h *handler) workAlone(serveOne func(ctx context.Context, w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case h.busy <- struct{}{}:
@@ -74,7 +75,7 @@ func (h *handler) workAlone(serve func(ctx context.Context, w http.ResponseWrite
 		}
 		ctx, cancel := context.WithTimeout(h.running, workTime)
 		defer cancel()
-		if err := serve(ctx, w, r); err != nil {
+		if err := serveOne(ctx, w, r); err != nil {
 			klog.Warningf("external-dns: %v", err)
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}

@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/history"
 )
 
-// pause is the delay between watches, which a server may end at once.
 const pause = time.Second
 
 const defaultTail = 100
@@ -183,36 +182,36 @@ func (o *logOptions) followZone(ctx context.Context, s history.Subject, out io.W
 	return nil
 }
 
-// printEvents prints the changes after serial last at each event of a watch, and returns the newest serial. The end of
-// events is no error, because the next request shows whether the server answers.
-func (o *logOptions) printEvents(ctx context.Context, s history.Subject, last int64, events <-chan watch.Event, out io.Writer) (
+// printEvents prints at each event of a watch the changes after a serial, and returns the newest serial. The end of a
+// watch is no error, because the next request shows whether the server answers.
+func (o *logOptions) printEvents(ctx context.Context, s history.Subject, printed int64, events <-chan watch.Event, out io.Writer) (
 	int64, error) {
 	for event := range events {
 		if event.Type == watch.Error {
-			return last, apierrors.FromObject(event.Object)
+			return printed, apierrors.FromObject(event.Object)
 		}
 		changes, ok := event.Object.(*v1alpha1.ZoneChanges)
-		if !ok || !serial.Serial(changes.Until).Ahead(serial.Serial(last)) {
+		if !ok || !serial.Serial(changes.Until).Ahead(serial.Serial(printed)) {
 			continue // printed after an earlier event
 		}
-		moment := history.Moment{Serial: serial.Serial(last)}
+		moment := history.Moment{Serial: serial.Serial(printed)}
 		past, err := o.reader.Read(ctx, s, until(moment))
 		if err != nil {
-			return last, err
+			return printed, err
 		}
-		steps := slices.DeleteFunc(past.Steps, func(x v1alpha1.HistoryStep) bool { return !moment.IsBefore(&x) })
+		steps := slices.DeleteFunc(past.Steps, func(step v1alpha1.HistoryStep) bool { return !moment.IsBefore(&step) })
 		if len(steps) > 0 {
-			last = steps[0].Serial
+			printed = steps[0].Serial
 		}
-		steps = slices.DeleteFunc(steps, func(x v1alpha1.HistoryStep) bool { return !o.matchesStep(&s, &x) })
+		steps = slices.DeleteFunc(steps, func(step v1alpha1.HistoryStep) bool { return !o.matchesStep(&s, &step) })
 		if len(steps) == 0 {
 			continue
 		}
 		if err := o.printSteps(past, steps, "", out); err != nil {
-			return last, err
+			return printed, err
 		}
 	}
-	return last, nil
+	return printed, nil
 }
 
 func NewLogCommand() *cobra.Command {

@@ -81,8 +81,9 @@ func (r *room) findSubject(ctx context.Context, text string) (s history.Subject,
 	return s, r.findZone(ctx, &s)
 }
 
-// openZone returns the present content of a zone, and its past back to the first step for which enough returns true.
-func (r *room) openZone(ctx context.Context, text string, enough func(*v1alpha1.HistoryStep) bool) (s history.Subject,
+// openZone returns the present content of a zone, and its past steps (changes between two serials) back to the first
+// for which isLast returns true.
+func (r *room) openZone(ctx context.Context, text string, isLast func(*v1alpha1.HistoryStep) bool) (s history.Subject,
 	now *history.Content, past *history.Past, err error) {
 	if s, err = r.findSubject(ctx, text); err == nil {
 		err = needZone(&s)
@@ -91,7 +92,7 @@ func (r *room) openZone(ctx context.Context, text string, enough func(*v1alpha1.
 		now, err = r.reader.ReadContent(ctx, s.Zone)
 	}
 	if err == nil {
-		past, err = r.reader.Read(ctx, s, enough)
+		past, err = r.reader.Read(ctx, s, isLast)
 	}
 	return s, now, past, err
 }

@@ -7,7 +7,7 @@
 // Guarantees:
 //
 //	M1. Every record goes through the API, with the user's permissions.
-//	M2. A refusal is a line with place, reason and next step, and gives exit code 1. A failed source stops no other,
+//	M2. A refusal is printed with place, reason and remedy, and gives exit code 1. A failed source stops no other,
 //	    and gives exit code 2.
 //	M3. A repeated import writes nothing, so no serial changes.
 //	M4. A plan is a server-side dry run: nothing is stored.

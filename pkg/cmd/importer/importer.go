@@ -51,8 +51,7 @@ type source struct {
 	name     string
 	manifest bool
 	transfer *transfer.Source
-	// content is the text if it is at hand.
-	content []byte
+	content  []byte // the text, if at hand
 }
 
 type config struct {
@@ -218,14 +217,14 @@ func (c *config) showProgress(stderr io.Writer) (end func()) {
 	return bar.End
 }
 
-// importAll imports the sources. After a failed source no Records are removed, because the source may have them.
-func (c *config) importAll(ctx context.Context, loader *load.Loader, in io.Reader) (total load.Result, failed []error) {
+// importAll imports the sources. If an import fails, no Records are removed, because its source may have them.
+func (c *config) importAll(ctx context.Context, loader *load.Loader, in io.Reader) (total load.Result, errs []error) {
 	doubt := ""
 	for _, s := range c.sources {
-		one, err := c.importOne(ctx, loader, s, in)
-		total.Add(one)
+		result, err := c.importOne(ctx, loader, s, in)
+		total.Add(result)
 		if err != nil {
-			failed = append(failed, err)
+			errs = append(errs, err)
 			doubt = s.name + " was not imported"
 			if load.StopsAll(ctx, err) {
 				break
@@ -233,13 +232,13 @@ func (c *config) importAll(ctx context.Context, loader *load.Loader, in io.Reade
 		}
 	}
 	if ctx.Err() == nil {
-		one, err := loader.Finish(ctx, doubt)
-		total.Add(one)
+		result, err := loader.Finish(ctx, doubt)
+		total.Add(result)
 		if err != nil {
-			failed = append(failed, err)
+			errs = append(errs, err)
 		}
 	}
-	return total, failed
+	return total, errs
 }
 
 func (c *config) importOne(ctx context.Context, loader *load.Loader, s source, in io.Reader) (load.Result, error) {

@@ -38,7 +38,6 @@ type Planner struct {
 
 func Results() map[string]any { return map[string]any{"Plan": Plan{}, "Import": imported{}} }
 
-// Other kinds do not affect zones.
 var plannedKinds = []string{"Zone", "Delegation", "Record", "DNSClass", "UpdateKey"}
 
 func (o *Planner) runPlan(ctx context.Context, arguments []string, in io.Reader, out, progress io.Writer) error {
@@ -71,7 +70,7 @@ func (o *Planner) AddFlags(flags *pflag.FlagSet) {
 
 func (o *Planner) Prunes() bool { return o.prune }
 
-// Plan dry-runs manifests, or the sources of arguments. With an error, the plan is incomplete or nil.
+// Plan dry-runs manifests, or the sources in the arguments. After an error, the plan is incomplete or nil.
 func (o *Planner) Plan(ctx context.Context, arguments []string, in io.Reader, progress io.Writer) (*Plan, error) {
 	manifests := len(o.Files)+len(o.kustomizations) > 0
 	switch {
@@ -106,19 +105,19 @@ func (o *Planner) Plan(ctx context.Context, arguments []string, in io.Reader, pr
 	})
 }
 
-// makePlan plans the objects of read, or c's sources if read is nil.
+// makePlan plans the objects that readObjects returns or, without readObjects, the sources of the configuration.
 func (c *config) makePlan(ctx context.Context, in io.Reader, report *Plan,
-	read func(*load.Loader) ([]*unstructured.Unstructured, error)) (*Plan, error) {
+	readObjects func(*load.Loader) ([]*unstructured.Unstructured, error)) (*Plan, error) {
 	c.load.Plan, c.load.Note = report.addChange, report.addNote
 	loader, err := load.New(c.load)
 	if err != nil {
 		return nil, err
 	}
 	var failed []error
-	if read == nil {
+	if readObjects == nil {
 		report.Counts, failed = c.importAll(ctx, loader, in)
 	} else {
-		objects, err := read(loader)
+		objects, err := readObjects(loader)
 		if err == nil {
 			report.Counts, err = loader.Apply(ctx, "plan", objects)
 		}

@@ -154,8 +154,8 @@ func (r *Plan) completeZone(ctx context.Context, client versioned.Interface, z *
 	return err
 }
 
-// listClasses returns the classes of a zone, or the default classes. If they are unreadable, unknown says why.
-func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (names []string, unknown string,
+// listClasses returns the classes of a zone, or the default classes. If these cannot be read, whyUnknown is the reason.
+func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (names []string, whyUnknown string,
 	err error) {
 	names = []string{}
 	for _, ref := range zone.Spec.DNSClassRefs {
@@ -187,8 +187,8 @@ func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone
 	return names, "", nil
 }
 
-// foreseeHold returns a warning if a mass deletion holds the zone, or would by this import. A name that other Records
-// keep counts as removed, because a needless warning harms less than a missed hold.
+// foreseeHold returns a warning if a mass deletion holds the zone, or would by this import. A name kept by other
+// Records counts as removed, because a needless warning harms less than a missed hold.
 func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (string, error) {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
@@ -200,12 +200,12 @@ func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, 
 
 	// Count removed less added RRsets of the zone's own namespace.
 	counted := z.countRRsets(func(namespace string) bool { return namespace == zone.Namespace })
-	gone := 0
+	lost := 0
 	for _, n := range counted {
-		gone -= min(max(n, -1), 1)
+		lost -= min(max(n, -1), 1)
 	}
 
-	of, err := lawform.Zone(zone)
+	stored, err := lawform.Zone(zone)
 	if err != nil {
 		return "", err
 	}
@@ -214,7 +214,7 @@ func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, 
 		return "", err
 	}
 
-	switch excess := of.ForeseeHold(gone, nameServers); {
+	switch excess := stored.ForeseeHold(lost, nameServers); {
 	case excess == nil:
 		return "", nil
 	case nameServers:

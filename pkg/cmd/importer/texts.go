@@ -18,7 +18,7 @@ type Text struct {
 	Content []byte
 }
 
-// PlanTexts dry-runs manifests, or zone files for the zone NAMESPACE/NAME. With an error, the Plan is incomplete or
+// PlanTexts dry-runs manifests, or zone files for the zone NAMESPACE/NAME. After an error, the Plan is incomplete or
 // nil.
 func PlanTexts(ctx context.Context, client *rest.Config, namespace, zone string, texts []Text) (*Plan, error) {
 	report := newReport()

@@ -7,8 +7,8 @@
 //
 //	K1. Precedence is kubectl's: flags, --kubeconfig, $KUBECONFIG, ~/.kube/config, the pod's ServiceAccount.
 //	K2. A command can distinguish the namespace of -n from that of the context.
-//	K3. If the API does not answer, the command says so within seconds. Its reads then fail, and the error has the
-//	    next step.
+//	K3. If the API does not answer, the command says so within seconds. Its reads then fail, and the error tells
+//	    the user what to do.
 //
 // Read kubeconfig.go.
 package kubeconfig

@@ -68,7 +68,7 @@ func (o *Options) Namespace() string { return o.overrides.Context.Namespace }
 
 func (o *Options) User() string { return o.overrides.AuthInfo.Impersonate }
 
-// Object parses an argument: NAMESPACE/NAME, or NAME in the namespace of Client.
+// Object parses an argument: NAMESPACE/NAME, or NAME in a default namespace.
 func (o *Options) Object(argument, namespace string) (types.NamespacedName, error) {
 	before, after, found := strings.Cut(argument, "/")
 	if !found {
@@ -90,7 +90,8 @@ func (o *Options) ForZone(ctx context.Context, argument string) (versioned.Inter
 	return client, zone, err
 }
 
-// Zone finds the Zone of an argument: zone/NAME, an object, or a DNS name. If the text could be both, the object wins.
+// Zone finds the Zone of an argument: zone/NAME, an object's name, or a DNS name. If the text could be both, the object
+// wins.
 func (o *Options) Zone(ctx context.Context, client versioned.Interface, argument, namespace string) (types.NamespacedName, error) {
 	switch kind, object := find.CutKind(argument); kind {
 	case find.KindZone:
@@ -98,28 +99,28 @@ func (o *Options) Zone(ctx context.Context, client versioned.Interface, argument
 	case find.KindRecord:
 		return types.NamespacedName{}, fmt.Errorf("%s is a Record: write a Zone, or the DNS name of a zone", argument)
 	}
-	at, err := o.Object(argument, namespace)
+	id, err := o.Object(argument, namespace)
 	if err != nil || strings.Contains(argument, "/") || !strings.Contains(argument, ".") {
-		return at, err
+		return id, err
 	}
 
 	// An object's name may have dots, but no trailing dot.
 	zones := client.KubizoneV1alpha1()
 	if !strings.HasSuffix(argument, ".") {
-		if _, err := zones.Zones(at.Namespace).Get(ctx, at.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			return at, err
+		if _, err := zones.Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return id, err
 		}
 	}
 	fqdn, err := name.Parse(strings.TrimSuffix(argument, ".") + ".")
 	if err != nil {
-		return at, fmt.Errorf("%q is neither a Zone object nor a DNS name: %w", argument, err)
+		return id, fmt.Errorf("%q is neither a Zone object nor a DNS name: %w", argument, err)
 	}
 	zone, err := o.Search(client, namespace).ZoneAt(ctx, fqdn)
 	switch {
 	case err != nil:
-		return at, err
+		return id, err
 	case zone == nil:
-		return at, fmt.Errorf("no Zone object and no zone has the name %s; kubectl kubizone tree lists the zones", argument)
+		return id, fmt.Errorf("no Zone object and no zone has the name %s; kubectl kubizone tree lists the zones", argument)
 	}
 	return types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, nil
 }
@@ -147,12 +148,12 @@ func (o *Options) Reader() (versioned.Interface, string, error) {
 // answer, because a person waits; --request-timeout bounds all requests instead.
 func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	if config, namespace, err = o.ProcessClient(); err == nil {
-		waits := commandTimeouts
+		limits := commandTimeouts
 		if config.Timeout > 0 {
-			waits.limit, waits.failedLimit, waits.always = config.Timeout, config.Timeout, true
+			limits.limit, limits.failedLimit, limits.always = config.Timeout, config.Timeout, true
 			config.Timeout = 0 // an error of http.Client would hide the cause
 		}
-		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &answers{RoundTripper: next, timeouts: waits} })
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &answers{RoundTripper: next, timeouts: limits} })
 	}
 	return config, namespace, err
 }

@@ -149,30 +149,30 @@ func (l *linter) addObjects(path string, text []byte) {
 	}
 }
 
-// judgeAlone judges an object without regard to others. The result has no object if the text does not decode.
+// judgeAlone judges an object without the other objects. The result has no object if the text does not decode.
 func (l *linter) judgeAlone(path string, object *unstructured.Unstructured, judge func(runtime.Object) (field.ErrorList,
 	[]string)) *judged {
 	if object.GetNamespace() == "" && object.GetKind() != "DNSClass" {
 		object.SetNamespace(metav1.NamespaceDefault)
 	}
-	one := &judged{source: fmt.Sprintf("%s: %s %s", path, strings.ToLower(object.GetKind()), object.GetName()),
+	result := &judged{source: fmt.Sprintf("%s: %s %s", path, strings.ToLower(object.GetKind()), object.GetName()),
 		id: fmt.Sprint(object.GetKind(), " ", object.GetNamespace(), "/", object.GetName())}
 	text, err := object.MarshalJSON()
 	if err == nil {
-		one.object, _, err = l.decoder.Decode(text, nil, nil)
+		result.object, _, err = l.decoder.Decode(text, nil, nil)
 	}
 	if err != nil {
-		one.object, one.errs = nil, []string{err.Error()}
-		return one
+		result.object, result.errs = nil, []string{err.Error()}
+		return result
 	}
-	wrong, warnings := judge(one.object)
+	wrong, warnings := judge(result.object)
 	for _, fault := range wrong {
-		one.errs = append(one.errs, fault.Error())
+		result.errs = append(result.errs, fault.Error())
 	}
 	if len(wrong) == 0 { // the server only warns about accepted objects
-		one.warnings = warnings
+		result.warnings = warnings
 	}
-	return one
+	return result
 }
 
 func (l *linter) countFindings() {

@@ -32,7 +32,7 @@ type set struct {
 	assumedZones map[string]bool // by uid
 	// refusedZones has the names of refused zones. Objects at or below them are not judged.
 	refusedZones []name.Name
-	// warnedTexts has the warnings given so far. None is given twice.
+	// warnedTexts are the warnings already given.
 	warnedTexts map[string]bool
 }
 
@@ -143,24 +143,25 @@ func (s *set) placeZone(one *judged, assume bool) bool {
 	return true
 }
 
-// assumeRule lets the zone above, if any, delegate the zone of spec, because files not read may have a Delegation.
-func (s *set) assumeRule(spec *zones.ZoneSpec) bool {
+// assumeRule lets the zone above, if any, delegate a zone, because a Delegation may be in a file that was not read. It
+// returns whether it did.
+func (s *set) assumeRule(child *zones.ZoneSpec) bool {
 	origin := name.Root
-	if ref := spec.ZoneRef; ref != nil && s.store.zones[key{ref.Namespace, ref.Name}] != nil {
+	if ref := child.ZoneRef; ref != nil && s.store.zones[key{ref.Namespace, ref.Name}] != nil {
 		origin = s.store.zones[key{ref.Namespace, ref.Name}].FQDN()
 	}
-	fqdn, err := name.ParseIn(spec.DomainName, origin)
+	fqdn, err := name.ParseIn(child.DomainName, origin)
 	above, ok := fqdn.Parent()
-	parent := s.store.findEnclosing(spec.View, above)
+	parent := s.store.findEnclosing(child.View, above)
 	if err != nil || !ok || parent == nil {
 		return false
 	}
 	owner, _ := fqdn.Rel(parent.FQDN())
-	p, err := pattern.Parse(owner.String())
+	names, err := pattern.Parse(owner.String())
 	if err != nil {
 		return false
 	}
-	parent.Rules = append(slices.Clone(parent.Rules), rules.Rule{Namespaces: []string{spec.Namespace}, Zones: []pattern.Pattern{p}})
+	parent.Rules = append(slices.Clone(parent.Rules), rules.Rule{Namespaces: []string{child.Namespace}, Zones: []pattern.Pattern{names}})
 	parent.SetNameServers()
 	return true
 }

@@ -28,7 +28,7 @@ type store struct {
 	now   time.Time
 	facts map[law.Key]any
 	zones map[key]*law.Zone
-	// The maps below are by the zone's uid. owners has the names with data, sorted so that the names below a name
+	// The maps below are by the zone's uid. In owners the names with data are sorted, so that the names below a name
 	// follow it.
 	owners          map[string]*btree.BTreeG[name.Rel]
 	records         map[string]map[name.Rel]map[key]*law.Record

@@ -11,7 +11,5 @@
 //	N2. The exit code is 1 if "may" answers no, "tree" or "who" finds nothing, or a link of "why" fails or waits.
 //	N3. The first link of "why" that fails is printed first, with the role that can mend it and the next step.
 //
-// The API server decides (NameReview).
-//
-// Read first: names.go, who.go, tree.go and why.go have the commands, question.go asks and completes.
+// Read first: names.go, who.go, tree.go, why.go, question.go.
 package names

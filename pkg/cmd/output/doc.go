@@ -5,7 +5,7 @@
 //
 // Guarantees:
 //
-//	T1. On a terminal, text is wrapped at its width. In a pipe a line stays whole.
+//	T1. On a terminal, text is wrapped at the terminal's width. In a pipe a line stays whole.
 //	T2. Colour appears only on a terminal, without NO_COLOR and TERM=dumb. Text of a tenant is escaped, and has no
 //	    colour.
 //	T3. A JSON document has apiVersion and kind, and the release has its JSON schema.

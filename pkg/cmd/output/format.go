@@ -35,9 +35,9 @@ type Format struct {
 	forms []string
 }
 
-// AddFormat adds -o to a command, with text as the default, wide, json, yaml and the further forms.
-func AddFormat(command *cobra.Command, further ...string) *Format {
-	f := &Format{form: Plain, forms: append([]string{Plain, Wide, JSON, YAML}, further...)}
+// AddFormat adds the flag -o with the forms text (the default), wide, json, yaml and moreForms.
+func AddFormat(command *cobra.Command, moreForms ...string) *Format {
+	f := &Format{form: Plain, forms: append([]string{Plain, Wide, JSON, YAML}, moreForms...)}
 	command.Flags().StringVarP(&f.form, "output", "o", f.form, strings.Join(f.forms[:len(f.forms)-1], ", ")+" or "+f.forms[len(f.forms)-1])
 	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(f.forms, cobra.ShellCompDirectiveNoFileComp)))
 	command.PreRunE = func(*cobra.Command, []string) error { return f.check() }
@@ -55,32 +55,32 @@ func (f *Format) Is(form string) bool { return f.form == form }
 
 func (f *Format) IsDocument() bool { return f.form == JSON || f.form == YAML }
 
-// Print writes a result as a document of a kind, or by the function text.
-func (f *Format) Print(out io.Writer, kind string, result any, text func(*Text)) error {
+// Print writes a result as a document (JSON or YAML) of a kind, or lets addText write text.
+func (f *Format) Print(out io.Writer, kind string, result any, addText func(*Text)) error {
 	if f.IsDocument() {
 		return f.printDocument(out, kind, result)
 	}
 	page := f.newText(out)
-	text(page)
+	addText(page)
 	_, err := page.WriteTo(out)
 	return err
 }
 
 // PrintOver is Print for a refreshing page: each call overwrites the terminal's screen, and cuts lines beyond the
 // height.
-func (f *Format) PrintOver(out io.Writer, kind string, result any, text func(*Text)) error {
-	to, ok := out.(*Writer)
-	if !ok || f.IsDocument() || to.refreshScreen().Width == 0 {
-		return f.Print(out, kind, result, text)
+func (f *Format) PrintOver(out io.Writer, kind string, result any, addText func(*Text)) error {
+	writer, ok := out.(*Writer)
+	if !ok || f.IsDocument() || writer.refreshScreen().Width == 0 {
+		return f.Print(out, kind, result, addText)
 	}
-	page := f.newText(to)
-	text(page)
+	page := f.newText(writer)
+	addText(page)
 	lines := strings.Split(strings.TrimSuffix(page.built.String(), "\n"), "\n")
-	if room := to.screen.Height - 1; room > 0 && len(lines) > room {
+	if room := writer.screen.Height - 1; room > 0 && len(lines) > room {
 		lines = append(lines[:room-1], "… more than the terminal has room for")
 	}
 	// Go to the first row. Clear the rest of each row after its text, and the rows below the last.
-	_, err := io.WriteString(to.raw, "\x1b[H"+strings.Join(lines, "\x1b[K\n")+"\x1b[K\n\x1b[J")
+	_, err := io.WriteString(writer.raw, "\x1b[H"+strings.Join(lines, "\x1b[K\n")+"\x1b[K\n\x1b[J")
 	return err
 }
 

@@ -28,12 +28,12 @@ type Writer struct {
 	screen Screen
 }
 
-// NewWriter returns a writer to a file, or to a pipe. A Writer is returned unchanged.
-func NewWriter(to io.Writer) *Writer {
-	if already, ok := to.(*Writer); ok {
+// NewWriter returns a Writer for a file or a pipe. If out is a Writer, NewWriter returns out.
+func NewWriter(out io.Writer) *Writer {
+	if already, ok := out.(*Writer); ok {
 		return already
 	}
-	return NewScreenWriter(to, screenOf(to))
+	return NewScreenWriter(out, screenOf(out))
 }
 
 func NewScreenWriter(to io.Writer, screen Screen) *Writer {

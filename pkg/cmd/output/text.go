@@ -85,7 +85,7 @@ func Code(text string) string {
 	for strings.Contains(text, fence) {
 		fence += "`"
 	}
-	if len(fence) > 1 || strings.TrimSpace(text) == "" {
+	if len(fence) > 1 || strings.TrimSpace(text) == "" { // the text may begin with a backtick
 		text = " " + text + " "
 	}
 	return fence + text + fence
@@ -135,7 +135,7 @@ const joins = " \\"
 
 const helpWidth = 100
 
-// Paragraph adds a text of one line, wrapped in a pipe too. Later lines begin with indent.
+// Paragraph adds a text, wrapped even in a pipe. Later lines begin with indent.
 func (t *Text) Paragraph(text, indent string) {
 	for _, line := range wrapText(terminal.Escape(text), t.paragraphWidth(), indent) {
 		t.built.WriteString(line + "\n")

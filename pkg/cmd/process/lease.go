@@ -26,7 +26,8 @@ var errLost = errors.New("the Lease is another's, or could not be renewed in tim
 // ErrUnfinished means that work continues after the loss of the Lease, so the process must exit.
 var ErrUnfinished = fmt.Errorf("%w; a part of the work does not stop", errLost)
 
-// RenewLease makes Run renew a Lease while ready (package heartbeat). Without a namespace it does nothing.
+// RenewLease lets Run renew a Lease while the process is ready (package heartbeat). If namespace is "", it does
+// nothing.
 func (p *Process) RenewLease(process, namespace, identity string, client coordinationclient.LeasesGetter) {
 	if namespace != "" {
 		p.beat = &heartbeat.Beat{Leases: client.Leases(namespace), Process: process, Identity: identity}

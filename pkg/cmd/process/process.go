@@ -81,8 +81,8 @@ func (p *Process) Printf(format string, arguments ...any) {
 	_, _ = terminal.Fprintf(p.out, format+"\n", arguments...)
 }
 
-// Run starts the informers, waits for all data, and calls work. The context running ends with ctx, and outlasting after
-// work has returned. Run returns nil after the end of ctx, or the error of a necessary part.
+// Run starts the informers, waits for all data, and calls work. The context running ends when ctx ends, and the context
+// outlasting ends after work has returned. Run returns nil after the end of ctx, or the error of a necessary part.
 func (p *Process) Run(ctx context.Context, work func(running, outlasting context.Context) error) error {
 	running, fail := context.WithCancelCause(ctx)
 	var parts sync.WaitGroup
@@ -110,11 +110,11 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 	for _, run := range p.Background {
 		parts.Go(func() { run(outlasting) })
 	}
-	what := "zones"
+	resources := "zones"
 	if p.Feed == nil {
-		what = "objects"
+		resources = "objects"
 	}
-	p.Printf("health on %s, reading %s", p.health.Addr(), what)
+	p.Printf("health on %s, reading %s", p.health.Addr(), resources)
 	parts.Go(func() { p.reportWaiting(running) })
 	err := p.readZones(running, outlasting, &parts)
 	if err == nil {

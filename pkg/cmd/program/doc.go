@@ -6,7 +6,7 @@
 //
 // Guarantees:
 //
-//	P1. An error is a single message on stderr, with the next step. Usage is printed only on request.
+//	P1. An error is a single message on stderr, which tells the user what to do. Usage is printed only on request.
 //	P2. Exit code 1 means no: a server differs, an object was refused, a check fails. Exit code 2 means that the
 //	    command could not answer: a server is silent, a flag is wrong.
 //	P3. The first Ctrl-C or SIGTERM stops in order, the second at once.

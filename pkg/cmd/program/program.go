@@ -31,15 +31,15 @@ import (
 type Program struct {
 	Name string
 	Root *cobra.Command
-	// Explain, if set, adds the next step to an error.
+	// Explain, if set, adds the remedy to an error.
 	Explain   func(error) error
 	verbosity int
 	format    string
 	json      *jsonFormat
 }
 
-// New returns a program with root's commands and a command version. version prints the versions of modules (Go module
-// paths) too. Programs in a process share only the log.
+// New returns a program with the commands of root and a command "version", which prints the versions of modules (Go
+// module paths) too. Programs in a process share only the log.
 func New(root *cobra.Command, modules ...string) *Program {
 	p := &Program{Name: root.Use, Root: root, format: logText}
 	text := describeBuild(root.Use, modules)
@@ -169,7 +169,7 @@ var exitCodes = [][]string{
 
 const optionsCommand = "options"
 
-// Shared marks flags that only the command options lists, and no help of another command.
+// Shared marks flags that only the command "options" lists, and no other help.
 func Shared(flags *pflag.FlagSet) {
 	flags.VisitAll(Share)
 }
@@ -271,7 +271,7 @@ func addFlags(text *output.Text, flags *pflag.FlagSet, all bool) {
 	text.Table(nil, rows)
 }
 
-// No returns an error with exit code 1. The text "" prints nothing.
+// No returns an error with exit code 1. If the text is "", nothing is printed.
 func No(text string) error { return &noError{text} }
 
 type noError struct{ text string }
@@ -336,7 +336,8 @@ func (p *Program) explainUnknown(err error) error {
 	return fmt.Errorf("%w;%s %s --help lists the commands", err, didYouMean("", similarWords(typed, commands)), p.Root.CommandPath())
 }
 
-// AddRun gives a command the flags of options, and no arguments. It runs the configuration that options makes.
+// AddRun gives a command the flags of options, and no arguments. The command runs the configuration that Complete
+// returns.
 func AddRun[C interface {
 	Run(ctx context.Context) error
 }](command *cobra.Command, options interface {

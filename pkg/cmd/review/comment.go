@@ -17,10 +17,10 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// review is the input of a comment. plan is nil without a server, and incomplete with planErr.
+// review is the input of a comment.
 type review struct {
 	lint    *lint.Report
-	plan    *importer.Plan
+	plan    *importer.Plan // nil without a server, incomplete with planErr
 	planErr error
 	reasons []string
 	prunes  bool

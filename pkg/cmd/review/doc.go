@@ -6,8 +6,8 @@
 //
 // Guarantees:
 //
-//	W1. A pull request has one comment of a name, and later runs change it. It is found by first line and author:
-//	    comments of other authors never change.
+//	W1. A pull request has a single comment per name, which later runs change. It is found by first line and author,
+//	    so comments of other authors never change.
 //	W2. Texts of files and of the server are only code in the comment: no mention, link, HTML or command. The comment
 //	    has at most the forge's size, and names omissions.
 //	W3. Requests and waiting are bounded, and the token goes only to the forge's API.

@@ -44,8 +44,10 @@ type pullRequest struct {
 type forge struct {
 	maxComment               int
 	tokenHeader, tokenPrefix string
-	// list returns the path of a pull request's comments. change returns the path of a comment, without its ID.
-	list, change func(p *pullRequest) string
+	// commentsPath returns the path of a pull request's comments.
+	commentsPath func(p *pullRequest) string
+	// editPath returns the path of a comment, without its ID.
+	editPath     func(p *pullRequest) string
 	changeMethod string // of HTTP, to edit a comment
 	// rights tells the user how to give a token the right to write comments.
 	rights string
@@ -53,14 +55,14 @@ type forge struct {
 
 var github = &forge{
 	maxComment: 65536, tokenHeader: "Authorization", tokenPrefix: "Bearer ", changeMethod: http.MethodPatch,
-	list:   func(p *pullRequest) string { return "/repos/" + p.repository + "/issues/" + p.number + "/comments" },
-	change: func(p *pullRequest) string { return "/repos/" + p.repository + "/issues/comments" },
-	rights: "give the job the permission pull-requests: write",
+	commentsPath: func(p *pullRequest) string { return "/repos/" + p.repository + "/issues/" + p.number + "/comments" },
+	editPath:     func(p *pullRequest) string { return "/repos/" + p.repository + "/issues/comments" },
+	rights:       "give the job the permission pull-requests: write",
 }
 
 var gitlab = &forge{
 	maxComment: 1000000, tokenHeader: "PRIVATE-TOKEN", changeMethod: http.MethodPut,
-	list: gitlabNotes, change: gitlabNotes,
+	commentsPath: gitlabNotes, editPath: gitlabNotes,
 	rights: "put a project access token with the role Reporter and the scope api into the variable KUBIZONE_REVIEW_TOKEN",
 }
 
@@ -197,7 +199,7 @@ func (c *client) listComments(ctx context.Context, page int) (all []comment, err
 	if c.pr.forge == gitlab {
 		query += "&sort=asc&order_by=created_at"
 	}
-	err = c.sendRequest(ctx, http.MethodGet, c.pr.forge.list(c.pr)+query, nil, &found)
+	err = c.sendRequest(ctx, http.MethodGet, c.pr.forge.commentsPath(c.pr)+query, nil, &found)
 	for _, one := range found {
 		all = append(all, comment{one.ID, one.Body, cmp.Or(one.User.Login, one.Author.Username), one.User.Type == "Bot"})
 	}
@@ -205,11 +207,11 @@ func (c *client) listComments(ctx context.Context, page int) (all []comment, err
 }
 
 func (c *client) addComment(ctx context.Context, body string) error {
-	return c.sendRequest(ctx, http.MethodPost, c.pr.forge.list(c.pr), map[string]string{"body": body}, nil)
+	return c.sendRequest(ctx, http.MethodPost, c.pr.forge.commentsPath(c.pr), map[string]string{"body": body}, nil)
 }
 
 func (c *client) changeComment(ctx context.Context, id int64, body string) error {
-	path := fmt.Sprintf("%s/%d", c.pr.forge.change(c.pr), id)
+	path := fmt.Sprintf("%s/%d", c.pr.forge.editPath(c.pr), id)
 	return c.sendRequest(ctx, c.pr.forge.changeMethod, path, map[string]string{"body": body}, nil)
 }
 

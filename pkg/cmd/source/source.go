@@ -71,16 +71,16 @@ func isEndpoint(text string) bool {
 	return err == nil && (at.Host != "" || at.Scheme == "unix")
 }
 
-// Reach returns etcd's endpoints. With --data-dir, unless a process already runs etcd there, Reach starts etcd, and
-// release stops it. Close connections before release, which is nil after an error.
-func (o *Options) Reach(ctx context.Context) (where storagebackend.TransportConfig, release func(), err error) {
+// Reach returns the endpoints of etcd. With --data-dir, Reach starts etcd unless a process already runs etcd there, and
+// release stops it. Close connections before calling release, which is nil after an error.
+func (o *Options) Reach(ctx context.Context) (transport storagebackend.TransportConfig, release func(), err error) {
 	if err := o.Validate(); err != nil {
-		return where, nil, err
+		return transport, nil, err
 	}
-	where = storagebackend.TransportConfig{ServerList: o.Servers, TrustedCAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile}
+	transport = storagebackend.TransportConfig{ServerList: o.Servers, TrustedCAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile}
 	if o.DataDir == "" {
-		return where, func() {}, nil
+		return transport, func() {}, nil
 	}
-	where.ServerList, release, err = embed.Reach(ctx, o.DataDir, func(line string) { klog.Warningf("etcd: %s", line) })
-	return where, release, err
+	transport.ServerList, release, err = embed.Reach(ctx, o.DataDir, func(line string) { klog.Warningf("etcd: %s", line) })
+	return transport, release, err
 }

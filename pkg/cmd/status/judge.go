@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/output"
 )
 
-// lately is the maximum age of a refusal that is shown.
 const lately = time.Hour
 
 func knownTime(at metav1.Time) *metav1.Time {

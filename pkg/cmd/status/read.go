@@ -58,8 +58,8 @@ func ReadAll(ctx context.Context, objects versioned.Interface, core cluster.Inte
 }
 
 // NewReader returns a Reader of some namespaces, or of all for NamespaceAll alone. If the user may not list the zones
-// of all namespaces, the Reader reads only the namespace fallback, unless fallback is "".
-func NewReader(config *rest.Config, namespaces []string, fallback string) (*Reader, error) {
+// of all namespaces, the Reader reads only fallbackNamespace, unless "".
+func NewReader(config *rest.Config, namespaces []string, fallbackNamespace string) (*Reader, error) {
 	objects, err := versioned.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
@@ -69,28 +69,29 @@ func NewReader(config *rest.Config, namespaces []string, fallback string) (*Read
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	if namespaces[0] != metav1.NamespaceAll {
-		fallback = ""
+		fallbackNamespace = ""
 	}
-	return &Reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: namespaces, fallback: fallback}, nil
+	return &Reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: namespaces, fallback: fallbackNamespace}, nil
 }
 
-// Read returns the present state, with failed reads in Unread. It calls each, unless nil, for every zone.
-func (r *Reader) Read(ctx context.Context, each func(*v1alpha1.Zone)) *Overview {
+// Read returns the present state, and lists failed reads in Unread. It calls visitZone, unless nil, for every zone.
+func (r *Reader) Read(ctx context.Context, visitZone func(*v1alpha1.Zone)) *Overview {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	f := &reading{Reader: r, Overview: &Overview{Time: metav1.Now(), NotCurrent: []Item{}}, namespaces: r.namespaces, eachZone: each}
-	var all sync.WaitGroup
-	all.Go(func() { f.readInstallation(ctx) })
-	all.Go(func() { f.readClasses(ctx) })
-	f.readZones(ctx) // first, because it chooses the namespaces
-	all.Go(func() { f.readRecords(ctx) })
-	all.Go(func() { f.readUpdateKeys(ctx) })
-	all.Go(func() { f.readEvents(ctx) })
-	all.Go(func() { f.readChallenges(ctx) })
-	all.Wait()
-	f.sortItems()
-	f.readLastChanges(ctx, f.NotCurrent)
-	return f.Overview
+	state := &reading{Reader: r, Overview: &Overview{Time: metav1.Now(), NotCurrent: []Item{}}, namespaces: r.namespaces,
+		eachZone: visitZone}
+	var reads sync.WaitGroup
+	reads.Go(func() { state.readInstallation(ctx) })
+	reads.Go(func() { state.readClasses(ctx) })
+	state.readZones(ctx) // first, because it chooses the namespaces
+	reads.Go(func() { state.readRecords(ctx) })
+	reads.Go(func() { state.readUpdateKeys(ctx) })
+	reads.Go(func() { state.readEvents(ctx) })
+	reads.Go(func() { state.readChallenges(ctx) })
+	reads.Wait()
+	state.sortItems()
+	state.readLastChanges(ctx, state.NotCurrent)
+	return state.Overview
 }
 
 const maxLastChanges = 5
@@ -122,21 +123,21 @@ func (f *reading) addUnread(verb, resource, namespace string, err error) {
 
 var errEnough = errors.New("enough objects")
 
-// eachObject calls do for the objects of the namespaces, without concurrent calls. It reads at most the first most
-// objects of each list; 0 means all.
+// eachObject calls visit for the objects of the namespaces, without concurrent calls. It reads at most maxObjects
+// objects of each list; 0 means all. An error means that nothing was read.
 func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces []string, resource string, selector fields.Selector,
-	most int64, list func(namespace string) find.Lister[L], do func(T)) (err error) {
+	maxObjects int64, list func(namespace string) find.Lister[L], visit func(T)) (err error) {
 	options, isRead := metav1.ListOptions{FieldSelector: selector.String()}, false
-	if most > 0 {
-		options.Limit = most + 1
+	if maxObjects > 0 {
+		options.Limit = maxObjects + 1
 	}
 	for _, namespace := range namespaces {
-		n := int64(0)
+		count := int64(0)
 		failed := load.EachItem(ctx, list(namespace), options, func(o T) error {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			if n++; most == 0 || n <= most {
-				do(o)
+			if count++; maxObjects == 0 || count <= maxObjects {
+				visit(o)
 				return nil
 			}
 			if !slices.Contains(f.Partial, resource) {

@@ -20,7 +20,7 @@ const (
 	maxRows = 10
 	// EndsSoon means a missed renewal of a certificate, because leaves are renewed when a third is left.
 	EndsSoon = 14 * 24 * time.Hour
-	// BackupLate is the age of the last backup that gives a warning, as in the alert KubizoneBackupLate.
+	// BackupLate is the age of the last backup as in the alert KubizoneBackupLate.
 	BackupLate = 48 * time.Hour
 )
 

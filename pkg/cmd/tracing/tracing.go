@@ -65,13 +65,13 @@ func Open(ctx context.Context, config *Config, process string) (tracing.TracerPr
 	if err != nil {
 		return nil, err
 	}
-	made, err := tracing.NewProvider(ctx, config, nil, []resource.Option{resource.WithAttributes(
+	provider, err := tracing.NewProvider(ctx, config, nil, []resource.Option{resource.WithAttributes(
 		semconv.ServiceNameKey.String(version.Component+"-"+process), semconv.ServiceVersionKey.String(version.Number()),
 		semconv.ServiceInstanceIDKey.String(host))})
 	if err != nil {
 		return nil, fmt.Errorf("--tracing-config-file: %w", err)
 	}
-	return bounded{made}, nil
+	return bounded{provider}, nil
 }
 
 func Close(provider tracing.TracerProvider) {

@@ -7,7 +7,7 @@
 // Guarantees:
 //
 //	U1. All errors in the flags are reported at once, before any change.
-//	U2. An obstacle, such as a taken port or a full disk, gives a single error with the next step.
+//	U2. An obstacle, such as a taken port or a full disk, gives a single error that tells the user what to do.
 //	U3. A line begins with "ready" when the API and DNS answer, every zone is checked against its hash, and all files
 //	    are loaded. A file that cannot be loaded is reported, and the rest is served.
 //	U4. Parts stop in the reverse order of their start: the API (once pending answers are sent), DNS, the ledger

@@ -64,13 +64,13 @@ func (p *parts) stop() error {
 	return errors.Join(wrong...)
 }
 
-// runDuring calls do and returns its error. If a part fails or ctx ends first, the context of do ends, and the result
-// is that error, when do has returned.
-func (p *parts) runDuring(ctx context.Context, do func(ctx context.Context) error) error {
+// runDuring calls work and returns its error. If a part fails or ctx ends first, runDuring cancels the context of work,
+// waits until work has returned, and returns the error of the part or of ctx.
+func (p *parts) runDuring(ctx context.Context, work func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	done := make(chan error, 1)
-	go func() { done <- do(ctx) }()
+	go func() { done <- work(ctx) }()
 	select {
 	case err := <-done:
 		return err

@@ -192,7 +192,6 @@ func (c *Config) makeCredentials(dir *embed.Dir, at netip.AddrPort) (*pki.Bundle
 	return bundle, c.kubeconfig(), nil
 }
 
-// kubeconfig returns a relative path if --data-dir is relative, for the user's commands.
 func (c *Config) kubeconfig() string { return filepath.Join(c.DataDir, "kubeconfig") }
 
 func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {

@@ -61,7 +61,6 @@ func (o *options) makeClients(argument string) (versioned.Interface, cluster.Int
 	return api, core, at, err
 }
 
-// remove undoes a step after a later refusal.
 type step struct {
 	what         string
 	make, remove func() error

@@ -26,8 +26,8 @@ import (
 
 const byDelivery = "delivery"
 
-// addDelivered adds the servers of the Deliveries. rows are the controller's results, never Current, for servers that
-// cannot be queried here.
+// addDelivered adds the servers of the Deliveries. For servers that cannot be queried here, it returns the results of
+// the controller, none of them as Current.
 func (r *run) addDelivered(ctx context.Context, zone *v1alpha1.Zone) (rows []verify.Report, err error) {
 	all, err := r.listDeliveries(ctx, zone)
 	for _, object := range all {
