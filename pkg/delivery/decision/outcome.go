@@ -53,7 +53,7 @@ const remains = "; RRsets removed from the zone may still be there, since the jo
 	"confirmed serial: compare the provider's data with zones/entries, and remove the rest there"
 
 // RecordAnswer updates m after the provider's answer to a write, and returns the attempt's result. Refused RRsets are
-// noted for retries. If the provider refuses all for lack of the zone, the attempt fails.
+// kept for retries. The attempt fails if the provider refuses all RRsets because it lacks the zone.
 func (m *Memory) RecordAnswer(f *Facts, planned PlannedWrite, report delivery.Report, err error) Result {
 	if planned.Repeat && err == nil {
 		m.due.clear(dueRepeat)
@@ -66,7 +66,7 @@ func (m *Memory) RecordAnswer(f *Facts, planned PlannedWrite, report delivery.Re
 	}
 
 	report.Failed = m.appendUnretried(planned.Plans, report.Failed, err == nil)
-	plan := planned.Plans[0]
+	plan := planned.Plans[0] // all plans have the same zone and serial
 
 	if err == nil {
 		return m.recordSuccess(f, planned, plan, report)
