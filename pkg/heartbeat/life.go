@@ -66,7 +66,7 @@ type sight struct {
 	changed bool
 }
 
-// Replica is a running process, as described by a Lease.
+// Replica is a process as described by its Lease.
 type Replica struct {
 	// Process is the kind, for example "controller". Identity names the replica, for example by its pod.
 	Process, Identity string

@@ -196,7 +196,8 @@ func (p *Provider) Health(ctx context.Context) error {
 		case answer.err == nil:
 		case answer.err.Reason != delivery.ReasonZoneNotFound:
 			errs[i] = answer.err
-		case answer.err.Code == mdns.RcodeToString[mdns.RcodeServerFailure], answer.err.Code == mdns.RcodeToString[mdns.RcodeNotImplemented],
+		case answer.err.Code == mdns.RcodeToString[mdns.RcodeServerFailure],
+			answer.err.Code == mdns.RcodeToString[mdns.RcodeNotImplemented],
 			answer.err.Code == mdns.RcodeToString[mdns.RcodeFormatError]:
 			errs[i] = &delivery.Error{Reason: delivery.ReasonServerError, Code: answer.err.Code,
 				Message: fmt.Sprintf("%s answers %s to a question for the SOA of %s; see its log", s.Name, answer.err.Code, zone)}
