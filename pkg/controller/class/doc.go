@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package class delivers Zones by their DNSClasses, with a schedule.Loop. It saves the Loop's states in Deliveries, and
-// writes Ready of Zones and classes.
+// Package class delivers Zones by their DNSClasses, with a schedule.Loop (scheduler). It saves the states of the Loop
+// in Deliveries, and writes the condition Ready of Zones and classes.
 //
 // Guarantees: (1) A state is written with the resourceVersion read before, so of two workers one gets a conflict (F22).
 // (2) Zone and class have finalizers before any write to a provider, until the Loop has released the zone (S8.3). (3) A

@@ -72,14 +72,14 @@ func newStore(t *testing.T) (*store, *fake.Clientset) {
 	})
 	return &store{
 		client: client.KubizoneV1alpha1(),
-		zone: func(uid string) *v1alpha1.Zone {
+		findZone: func(uid string) *v1alpha1.Zone {
 			if uid == "u1" {
 				return aZone()
 			}
 			return nil
 		},
-		class:    func(string) *v1alpha1.DNSClass { return of },
-		lastSeen: map[delivery.Key]observed{},
+		findClass: func(string) *v1alpha1.DNSClass { return of },
+		lastSeen:  map[delivery.Key]observed{},
 	}, client
 }
 
