@@ -190,7 +190,6 @@ type RRset struct {
 
 func (s RRset) Key() RRsetKey { return RRsetKey{s.Name, s.Type} }
 
-// GroupRRsets groups entries in canonical order, without the SOA.
 func GroupRRsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 	return func(yield func(RRset) bool) {
 		var set RRset

@@ -33,7 +33,6 @@ type Beat struct {
 	lastError string
 }
 
-// PodNamespace returns this pod's namespace, as client-go finds it; "" outside a pod.
 func PodNamespace() string {
 	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
 		return namespace

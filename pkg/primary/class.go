@@ -33,7 +33,6 @@ type ClassConfig struct {
 	Notify []Target
 }
 
-// Member is a zone of a class, served and listed in the catalog under the name Zone.
 type Member struct {
 	UID  string
 	Zone name.Name

@@ -72,7 +72,6 @@ const stepFindServer = "finds the server with kubectl kubizone doctor, or in sta
 
 func (f *Facts) findDeadController() Judgement { return JudgeController(f.Processes.Controller) }
 
-// JudgeController returns the cause NoController, or zero.
 func JudgeController(life heartbeat.Life) Judgement {
 	if life.Ended.IsZero() {
 		return Judgement{}

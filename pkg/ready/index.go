@@ -323,7 +323,6 @@ func (x *Index) ExpelledClasses(zone *v1alpha1.Zone, force InForce, former, take
 	return FindExpelled(zone, force, former, x.ClassByName, of, taken)
 }
 
-// Report is a delivery's state; Known and Observed are as in ClassFacts.
 type Report struct {
 	State           delivery.State
 	Known, Observed bool

@@ -87,7 +87,6 @@ type Judgement struct {
 	Reason, Message string
 }
 
-// AsCondition omits times and generation.
 func (j Judgement) AsCondition() *metav1.Condition {
 	return &metav1.Condition{Type: v1alpha1.ConditionReady, Status: j.Status, Reason: j.Reason, Message: j.Message}
 }

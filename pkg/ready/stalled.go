@@ -35,7 +35,6 @@ var waitsForPerson = map[string]bool{
 	string(delivery.ReasonInvalidConfiguration): true, string(delivery.ReasonConflict): true, string(delivery.ReasonQuotaExceeded): true,
 }
 
-// HasEvent reports whether a stall's reason has its own Event, beside those of failed deliveries.
 func HasEvent(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonPaused, v1alpha1.ReasonClassPaused, v1alpha1.ReasonNoController, v1alpha1.ReasonNoPrimary,
@@ -120,7 +119,6 @@ func SameStall(conditions []metav1.Condition, stalled *metav1.Condition) bool {
 	return current.Reason == stalled.Reason && current.ObservedGeneration == stalled.ObservedGeneration
 }
 
-// FirstFalse returns the first condition of the types that is False, or nil.
 func FirstFalse(conditions []metav1.Condition, types ...string) *metav1.Condition {
 	for _, kind := range types {
 		if of := meta.FindStatusCondition(conditions, kind); of != nil && of.Status == metav1.ConditionFalse {

@@ -46,7 +46,6 @@ func New(total, perClient int) *Slots {
 		queues: map[Client]*queue{}}
 }
 
-// WithSpare adds slots for clients with a full share.
 func (s *Slots) WithSpare(spare int) *Slots {
 	s.spare = spare
 	return s

@@ -80,7 +80,6 @@ var _ delivery.Provider = (*Provider)(nil)
 
 const maxInstances = 1000
 
-// agentTime limits the wait of Deliver for agents, which occupies a worker.
 const agentTime = 5 * time.Second
 
 // New sends nothing. The error is a *delivery.Error.

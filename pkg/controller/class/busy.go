@@ -22,7 +22,6 @@ func WithoutWaiting(config *rest.Config) *rest.Config {
 
 type answering struct{ http.RoundTripper }
 
-// RoundTrip removes the header by which client-go waits.
 func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := a.RoundTripper.RoundTrip(r)
 	if err == nil && response.StatusCode == http.StatusTooManyRequests && r.Method == http.MethodPatch &&
@@ -32,5 +31,4 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// WrappedRoundTripper returns the transport whose idle connections client-go closes.
 func (a answering) WrappedRoundTripper() http.RoundTripper { return a.RoundTripper }

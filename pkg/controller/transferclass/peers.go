@@ -21,7 +21,6 @@ import (
 	wire "kubi.zone/kubizone/pkg/transfer"
 )
 
-// Peers are the secondaries of a class, as primaries and the provider need them.
 type Peers struct {
 	Class       primary.ClassConfig
 	Secondaries []transfer.Secondary

@@ -88,7 +88,6 @@ func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	return signers
 }
 
-// Selected are the servers of a class, as Peers or waiting.
 type Selected struct {
 	Peers
 	Servers []apiclass.Server // of Peers.Secondaries, in that order

@@ -60,7 +60,6 @@ func (m *Memory) BeginAttempt(f *Facts) {
 	}
 }
 
-// Next returns the next action and the updated memory, without side effects.
 func Next(m Memory, f *Facts) (Memory, Action) {
 	act := m.nextAction(f)
 	return m, act

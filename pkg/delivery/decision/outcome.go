@@ -443,7 +443,6 @@ const (
 	absentAttempts = 10
 )
 
-// CountAbsence counts the failed removal e, and reports whether the zone counts as removed.
 func (m *Memory) CountAbsence(f *Facts, e *delivery.Error) bool {
 	since := m.State.Error
 	if e.Reason != delivery.ReasonZoneNotFound {
@@ -484,7 +483,6 @@ func (m *Memory) StateAfterStop(f *Facts) (next delivery.State, store bool) {
 	return next, !m.due.isSet(dueRepeat)
 }
 
-// RetryStore schedules a reload after an error of the Store, sooner if the fence refused.
 func (m *Memory) RetryStore(f *Facts, fenced bool) {
 	m.Loaded = false
 	wait := f.Backoff.Base

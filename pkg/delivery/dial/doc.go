@@ -9,4 +9,6 @@
 //     check.
 //  2. IPv4 addresses embedded in IPv6 addresses, as by NAT64, are checked too.
 //  3. A refusal is a *LocalAddressError, and sends no packet.
+//
+// Read dial.go.
 package dial

@@ -9,4 +9,6 @@
 //     changed, or the worker's Loop (the scheduler) stops. A write that passed before may arrive late, so the other
 //     worker repeats its own.
 //  2. No write to the store replaces another worker's state.
+//
+// Read lease.go: Store first, then PassFence.
 package lease

@@ -11,4 +11,6 @@
 //     written.
 //  2. The plan names all RRsets to remove, also after an interrupted write. If the journal no longer names them all,
 //     Plan.Forgotten is true.
+//
+// Read Source and MakePlans in plan.go.
 package plan

@@ -305,7 +305,6 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 // lostPause separates a class's rounds.
 const lostInterval, lostPause = time.Minute, 3 * time.Second
 
-// losses has the servers waiting for a round of comparisons, and each server's last round.
 type losses struct {
 	waiting map[string]bool
 	rounds  map[string]time.Time

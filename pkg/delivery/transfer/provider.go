@@ -98,7 +98,6 @@ func New(config Config) (*Provider, error) {
 		&samples{servers: map[string]*serverSamples{}}}, nil
 }
 
-// WithSecondaries returns a provider for other secondaries that shares the memory of answers with p.
 func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	config := p.config
 	config.Secondaries = secondaries

@@ -41,7 +41,6 @@ func New(clock func() time.Time, valid time.Duration) *Memory {
 	return &Memory{clock: clock, valid: valid, began: clock().Unix(), tenants: map[string]*tenant{}}
 }
 
-// AcceptsFrom returns the first second whose signatures are accepted.
 func (m *Memory) AcceptsFrom() time.Time { return time.Unix(m.began+1, 0) }
 
 type Answer struct {
@@ -130,7 +129,6 @@ func (a *Answer) End(rcode uint16, outcomeKnown bool) {
 	close(a.done)
 }
 
-// Wait returns the rcode given to End, or false if ctx ends before.
 func (a *Answer) Wait(ctx context.Context) (rcode uint16, ok bool) {
 	select {
 	case <-a.done:

@@ -190,7 +190,6 @@ func (c *Client) Retransfer(ctx context.Context, zone name.Name, fence Fence) er
 	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/retransfer", nil, nil)
 }
 
-// Health returns nil only if the agent accepts the credentials.
 func (c *Client) Health(ctx context.Context) error {
 	leave, _, err := c.acquireSlot(ctx)
 	if err != nil {

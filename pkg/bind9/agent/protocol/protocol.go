@@ -122,7 +122,6 @@ type ServerStatus struct {
 	Status string `json:"status"`
 }
 
-// Members answers GET /server/members: the number of zones in all catalogs, and of zones not served.
 type Members struct {
 	Zones   int    `json:"zones"`
 	Missing int    `json:"missing"`

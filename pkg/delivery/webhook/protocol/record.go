@@ -137,7 +137,6 @@ func Exact(set RRset) bool {
 	return true
 }
 
-// EncodePresentation encodes any RRset outside the root zone.
 func EncodePresentation(set RRset) (Record, error) {
 	domain, subdomain, err := split(set.Zone, set.Name)
 	if err != nil {
