@@ -14,8 +14,7 @@
 // one. (2) Data written by others is never removed. (3) A failed delivery is retried at a known time or after a change.
 // (4) A slow or broken zone, class or record delays no other. (5) After a crash the next worker overwrites the RRsets
 // that may be half written. (6) Without changes, nothing is written, and only scheduled checks ask providers. (7) A
-// zone that changes classes is delivered to the new class before its removal from the old. (8) A class delivers one
-// zone of a name; another waits until the first is removed.
+// zone that changes classes is delivered to the new class before its removal from the old.
 //
 // Read provider.go first, then errors.go and backoff.go; for the packages above class.go, state.go and event.go.
 package delivery

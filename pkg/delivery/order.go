@@ -22,6 +22,7 @@ type WriteOrder struct {
 
 const MaxFailed = 4096
 
+// FailedRRsets returns a zone's RRsets whose last write failed. A higher number means a later failure.
 func (o *WriteOrder) FailedRRsets(zone name.Name) map[RRsetKey]uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -172,6 +172,6 @@ func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zo
 		}
 	}
 
-	r.classes.startTransfer(t, netip.AddrPort{}).End() // only for traces
+	r.classes.startTransfer(t, netip.AddrPort{}).End()
 	return answer{msg: r.finishReply(m, req, key, rcodeSuccess), difference: true}
 }

@@ -50,8 +50,8 @@ func New(config Config) (*Primary, error) {
 
 // AddClass adds a class. The Membership must be complete, because secondaries delete zones that are missing in the
 // catalog.
-func (p *Primary) AddClass(c ClassConfig, of Membership) (*Class, error) {
-	return p.classes.addClass(c, of)
+func (p *Primary) AddClass(config ClassConfig, membership Membership) (*Class, error) {
+	return p.classes.addClass(config, membership)
 }
 
 // SetUpdateKeys replaces the update keys. Their names must differ. The first call sleeps up to a second, because a

@@ -111,10 +111,10 @@ func (x *Index) Prepare() error {
 	)
 }
 
-// Watch calls changed for each change in an informer; before is nil for a new object, after for a deleted one. The
+// Watch calls onChange for each change in an informer; before is nil for a new object, and after for a deleted one. The
 // result reports whether the first list is done.
-func Watch[T any](in cache.SharedIndexInformer, changed func(before, after *T)) (cache.InformerSynced, error) {
-	registration, err := registerHandler(in, changed)
+func Watch[T any](in cache.SharedIndexInformer, onChange func(before, after *T)) (cache.InformerSynced, error) {
+	registration, err := registerHandler(in, onChange)
 	if err != nil {
 		return nil, err
 	}

@@ -25,10 +25,10 @@ type InForce struct {
 }
 
 // ClassesInForce returns the classes that a zone names, else the default classes. An absent class is in force, so its
-// zones wait. A class under deletion, for other namespaces or views, or in taken is not. A taken class already delivers
-// the zone of this name in the default view. named finds a class.
-func ClassesInForce(zone *v1alpha1.Zone, namespaceLabels map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass,
-	taken []string) InForce {
+// zones wait. A class is not in force under deletion, for other namespaces or views, or if it is in taken, the classes
+// that already deliver the zone of this name in the default view.
+func ClassesInForce(zone *v1alpha1.Zone, namespaceLabels map[string]string, classByName func(string) *v1alpha1.DNSClass,
+	all []*v1alpha1.DNSClass, taken []string) InForce {
 	var force InForce
 
 	fault := func(reason delivery.Reason, format string, args ...any) {
@@ -53,7 +53,7 @@ func ClassesInForce(zone *v1alpha1.Zone, namespaceLabels map[string]string, name
 
 	for _, ref := range zone.Spec.DNSClassRefs {
 		name := class.NameOf(zone.Namespace, ref)
-		one := named(name)
+		one := classByName(name)
 		switch {
 		case one == nil:
 			force.Classes = append(force.Classes, name)
@@ -114,9 +114,9 @@ func SameForZones(before, after *v1alpha1.DNSClass) bool {
 }
 
 // FaultOf returns the reason of a class's Ready=False in the present generation; otherwise "".
-func FaultOf(of *v1alpha1.DNSClass) string {
-	ready := meta.FindStatusCondition(of.Status.Conditions, v1alpha1.ConditionReady)
-	if ready == nil || ready.Status != metav1.ConditionFalse || ready.ObservedGeneration != of.Generation {
+func FaultOf(dnsClass *v1alpha1.DNSClass) string {
+	ready := meta.FindStatusCondition(dnsClass.Status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.Status != metav1.ConditionFalse || ready.ObservedGeneration != dnsClass.Generation {
 		return ""
 	}
 	return ready.Reason

@@ -13,6 +13,7 @@ import (
 	"strings"
 )
 
+// TokenFile is a file with a bearer token per line, read for each request.
 type TokenFile string
 
 const maxTokenFile, minToken = 1 << 16, 16

@@ -58,7 +58,7 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 		last := c.applied[key]
 		c.mu.Unlock()
 		if last == (appliedObject{sha256.Sum256(text), formatFingerprint(existing)}) {
-			return nil // unchanged since the last apply
+			return nil
 		}
 	} else if force, err = c.mayTake(ctx, key, o.Config, checkServing); err != nil {
 		return err

@@ -23,7 +23,7 @@ type places struct {
 
 	mu     sync.Mutex
 	inUse  map[place]int
-	byZone map[cache.ObjectName][]place // the places that each zone has
+	byZone map[cache.ObjectName][]place
 	// waiting has the zones without places, in order of arrival.
 	waiting []waitingZone
 }

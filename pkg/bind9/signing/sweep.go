@@ -60,7 +60,7 @@ func (c *Controller) sweepSigners(ctx context.Context) {
 	}
 	sweeping.Wait()
 
-	c.orphans = left // removed at the next sweep
+	c.orphans = left
 }
 
 func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, before map[name.Name]bool) (left map[name.Name]bool,

@@ -31,4 +31,5 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
+// WrappedRoundTripper returns the transport whose idle connections client-go closes.
 func (a answering) WrappedRoundTripper() http.RoundTripper { return a.RoundTripper }

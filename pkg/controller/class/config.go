@@ -26,8 +26,8 @@ import (
 const FieldManager = "kubizone-controller"
 
 // NewProvider makes a class's provider. target is as in delivery.Class. If known, it is returned even with an error,
-// because former confirmations are of a target. Errors are *delivery.Error, except those of secret.
-type NewProvider func(class *v1alpha1.DNSClass, secret secrets.GetFunc) (provider delivery.Provider, target string, err error)
+// because former confirmations are of a target. Errors are *delivery.Error, except those of readSecret.
+type NewProvider func(class *v1alpha1.DNSClass, readSecret secrets.GetFunc) (provider delivery.Provider, target string, err error)
 
 // Config fields are required unless their comment allows nil or 0.
 type Config struct {

@@ -70,8 +70,8 @@ func NewMembers(client rest.Interface) *Members {
 }
 
 // SetOnChange sets the function called for a class when members change or a zone is confirmed. Call it before Run;
-// notify must not block.
-func (m *Members) SetOnChange(notify func(class string)) { m.onChange = notify }
+// onChange must not block.
+func (m *Members) SetOnChange(onChange func(class string)) { m.onChange = onChange }
 
 func (m *Members) Run(ctx context.Context) { m.reflector.RunWithContext(ctx) }
 

@@ -476,8 +476,8 @@ func (m *Memory) StateDuringRemoval(f *Facts, at serial.Serial) delivery.State {
 }
 
 // StateAfterStop returns the state after the Loop stopped an attempt without a call in flight. Any worker may continue.
-// store is false while a repeat is due.
-func (m *Memory) StateAfterStop(f *Facts) (next delivery.State, store bool) {
+// While a repeat is due, mayStore is false.
+func (m *Memory) StateAfterStop(f *Facts) (next delivery.State, mayStore bool) {
 	next = m.State
 	next.Intent = m.withoutHolder(next.Intent, f.Identity)
 	return next, !m.due.isSet(dueRepeat)

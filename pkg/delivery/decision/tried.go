@@ -60,12 +60,12 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	return planned, nil
 }
 
-// StateDuringDelivery returns the state from the first call on. A covered state need not be stored, because this worker
-// is State.Holder.
-func (m *Memory) StateDuringDelivery(f *Facts, t PlannedWrite) (next delivery.State, covered bool) {
+// StateDuringDelivery returns the state from the first call on. If covered is true, the state need not be stored,
+// because this worker is State.Holder.
+func (m *Memory) StateDuringDelivery(f *Facts, planned PlannedWrite) (next delivery.State, covered bool) {
 	next, stored := m.State, &m.Stored
-	next.Zone, next.Target, next.Intent = t.Plans[0].Zone, f.Class.Target, &t.Intent
-	return next, len(t.Plans) == 1 && t.Plans[0].Changes != nil && !m.due.isSet(dueRepeat) &&
+	next.Zone, next.Target, next.Intent = planned.Plans[0].Zone, f.Class.Target, &planned.Intent
+	return next, len(planned.Plans) == 1 && planned.Plans[0].Changes != nil && !m.due.isSet(dueRepeat) &&
 		stored.Holder == f.Identity && stored.Intent == nil && stored.Serial != 0 && m.State.Intent == nil &&
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }

@@ -97,9 +97,8 @@ func (l *Lease) PassFence(ctx context.Context) error {
 	return l.fenceErr
 }
 
-// RunWithWatchdog runs f, returns f's error, and calls stop if f goes longer than stallTimeout without calling
-// PassFence.
-func (l *Lease) RunWithWatchdog(stop func(), f func() error) error {
+// RunWithWatchdog calls run and returns its error. It calls stop if run does not call PassFence for stallTimeout.
+func (l *Lease) RunWithWatchdog(stop func(), run func() error) error {
 	l.mu.Lock()
 	l.watch = time.AfterFunc(stallTimeout, stop)
 	l.mu.Unlock()
@@ -109,10 +108,10 @@ func (l *Lease) RunWithWatchdog(stop func(), f func() error) error {
 		l.watch = nil
 		l.mu.Unlock()
 	}()
-	return f()
+	return run()
 }
 
-// FenceError returns the fence's last error, and began if the provider may have been called before.
+// FenceError returns the last error of the fence. The result began is true if the provider may have been called.
 func (l *Lease) FenceError() (err error, began bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

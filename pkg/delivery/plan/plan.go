@@ -236,10 +236,10 @@ func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
 	return set
 }
 
-// PlanRemoval plans the removal of the zone in state. Without a snapshot of that name, the plan has only left (nil if
-// unknown) and the intent's RRsets, and the provider adds its own.
+// PlanRemoval plans the removal of the zone in state. Without a snapshot of that name, the plan has only the RRsets in
+// remaining (nil if unknown) and in the intent, and the provider adds its own.
 func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
-	left []delivery.RRsetKey) (delivery.Plan, error) {
+	remaining []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone
 	plan := delivery.Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true,
 		Delivered: state.Serial != 0, All: func(func(delivery.RRset) bool) {}}
@@ -258,9 +258,9 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 	}
 
 	if snapshot == nil || snapshot.FQDN() != zone {
-		touch(left)
+		touch(remaining)
 		plan.Changes, plan.Forgotten, plan.Named = newRemovals(touched), state.Serial != 0 || state.Intent != nil && state.Intent.Unlisted,
-			left != nil
+			remaining != nil
 		return plan, nil
 	}
 
@@ -277,9 +277,9 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 			return delivery.Plan{}, err
 		}
 		if err != nil {
-			left = s.ReadEndedRRsets(ctx, uid, state)
-			plan.Forgotten, plan.Named = true, left != nil
-			touch(left)
+			remaining = s.ReadEndedRRsets(ctx, uid, state)
+			plan.Forgotten, plan.Named = true, remaining != nil
+			touch(remaining)
 		} else {
 			plan.History = slices.Concat([]dns.Change{}, changes)
 		}

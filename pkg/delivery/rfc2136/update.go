@@ -65,9 +65,9 @@ func (w *write) writeInOrder(ctx context.Context, changes []delivery.Change, see
 	return err
 }
 
-// seen is true if Before is the server's content, not our last delivery. reviews counts transfers.
-func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
-	for _, batch := range w.divideIntoBatches(changes, seen) {
+// If beforeSeen is true, Before is the server's content, not our last delivery.
+func (w *write) writeAll(ctx context.Context, changes []delivery.Change, beforeSeen bool, reviews int) error {
+	for _, batch := range w.divideIntoBatches(changes, beforeSeen) {
 		if err := w.sendUpdate(ctx, batch, reviews); err != nil {
 			return err
 		}

@@ -105,13 +105,13 @@ func (k *SigningKey) computeMAC(priorMAC []byte, msg []byte, id, arcount uint16,
 	return mac.Sum(nil)
 }
 
-// Sign appends a TSIG record to msg. prior is the MAC of the request or of the stream's previous message, or nil for a
-// request.
-func (k *SigningKey) Sign(msg, prior []byte, p Stamp, timersOnly bool) (signed, mac []byte) {
+// Sign appends a TSIG record to msg. priorMAC is the MAC of the request or of the stream's previous message, or nil for
+// a request.
+func (k *SigningKey) Sign(msg, priorMAC []byte, stamp Stamp, timersOnly bool) (signed, mac []byte) {
 	id := binary.BigEndian.Uint16(msg)
 	arcount := binary.BigEndian.Uint16(msg[10:])
-	mac = k.computeMAC(prior, msg, id, arcount, p, timersOnly)
-	return appendRecord(msg, k.nameWire, k.algorithmWire, mac, p), mac
+	mac = k.computeMAC(priorMAC, msg, id, arcount, stamp, timersOnly)
+	return appendRecord(msg, k.nameWire, k.algorithmWire, mac, stamp), mac
 }
 
 // AppendUnsigned appends a TSIG record without a MAC, for errors that forbid signing (RFC 8945 §5.3.2). It returns

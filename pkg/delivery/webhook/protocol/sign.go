@@ -76,6 +76,7 @@ func (s Signed) MAC(algorithm Algorithm, secret []byte) []byte {
 	return mac.Sum(nil)
 }
 
+// Signature returns the MAC in lower case hexadecimal, as sent.
 func (s Signed) Signature(algorithm Algorithm, secret []byte) string {
 	return hex.EncodeToString(s.MAC(algorithm, secret))
 }
