@@ -62,7 +62,8 @@ type Class struct {
 	name   string
 	tenant string    // "" means the platform
 	peers  peerIndex // guarded by classes.registryMu
-	// views is set in the class of Config.Allow and in the classes of update keys. They serve all zones of the views.
+	// views is set in the class of Config.Allow and in the classes of update keys, which serve all zones of these
+	// views.
 	views []string
 
 	mu         sync.RWMutex

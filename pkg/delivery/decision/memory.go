@@ -108,7 +108,7 @@ func (m *Memory) LoadState(state delivery.State, identity string) {
 	if unsaved := m.unsavedIntent; unsaved != nil && state.Intent == nil && state.Holder == identity {
 		m.State.Intent = m.withoutHolder(unsaved, identity)
 	} else {
-		m.unsavedIntent = nil // the other worker's write includes these RRsets
+		m.unsavedIntent = nil // the other worker's write includes the RRsets
 	}
 }
 

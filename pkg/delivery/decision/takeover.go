@@ -32,7 +32,7 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 
 // foreignIntent returns the intent of another worker, its record of a write that it began, or nil. The worker that
 // confirmed State.Serial may begin the next serial without a stored intent. If the zone has changed since, the result
-// covers all of these changes.
+// covers all changes.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	state, me := &m.State, f.Identity
 	if intent := state.Intent; intent != nil {
@@ -50,9 +50,9 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	return &delivery.Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
 }
 
-// TakeOver continues the intent of another worker, which has stopped, as m.State.Intent. The result is the intent, or
-// nil if it was taken over before, or if quiet says that no call of that worker can be in flight. FindChangedRRsets
-// returns changed and changedOnce.
+// TakeOver continues the intent (the record of a begun write) of another worker, which has stopped. It returns the
+// intent, or nil if it was taken over before, or if quiet says that no call of that worker can be in flight.
+// FindChangedRRsets returns changed and changedOnce.
 func (m *Memory) TakeOver(f *Facts, changed []delivery.RRsetKey, changedOnce, quiet bool) (begun *delivery.Intent) {
 	// List the RRsets that the other worker may have written, unless there are too many.
 	intent := m.foreignIntent(f)

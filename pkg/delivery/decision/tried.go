@@ -70,8 +70,8 @@ func (m *Memory) StateDuringDelivery(f *Facts, planned PlannedWrite) (next deliv
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }
 
-// recordRefusals keeps the errors of refused RRsets in memory, and returns the intent to write these RRsets again. The
-// intent's From is earlier than its Serial if the provider may have older data of a refused RRset.
+// recordRefusals keeps the errors of refused RRsets in memory, and returns the intent to write them again. The intent's
+// From is earlier than its Serial if the provider may have older data of a refused RRset.
 func (m *Memory) recordRefusals(planned PlannedWrite, written serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
 	m.refusals.byRRset = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {

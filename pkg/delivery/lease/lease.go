@@ -62,8 +62,8 @@ func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 }
 
 // PassFence is the check before each write of an attempt (delivery.Fence). The first call stores the intent (the serial
-// to write), and later calls check that no other worker has replaced it. If covered, no intent is needed: each call
-// checks that this worker still is State.Holder.
+// to write), and later calls check that no other worker has replaced it. If l.covered is true, no intent is needed:
+// each call checks that this worker still is State.Holder.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -188,9 +188,9 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 	return touched
 }
 
-// FindChangedRRsets returns the RRsets that changed since state, which another worker confirmed; nil if state has an
-// intent, or the changes are unknown. changedOnce is true if each RRset changed once, so that late writes of that
-// worker have the present content.
+// FindChangedRRsets returns the RRsets changed since state, which another worker confirmed; nil if state has an intent,
+// or the changes are unknown. If each RRset changed once, changedOnce is true, and late writes of the other worker have
+// the present content.
 func (s Source) FindChangedRRsets(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
 	keys []delivery.RRsetKey, changedOnce bool) {
 	if state.Intent != nil {

@@ -229,7 +229,7 @@ func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change
 }
 
 // mayReplace reports whether the RRset at the server is ours, because the zone had it at a serial that may be there, or
-// the class replaces any.
+// the class replaces foreign data.
 func (w *work) mayReplace(present delivery.RRset, change delivery.Change) bool {
 	switch {
 	case len(present.Data) == 0, w.config.Replace, sameData(present, change.Before), sameData(present, change.After):

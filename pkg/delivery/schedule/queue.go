@@ -29,7 +29,7 @@ type queue struct {
 	mu      *sync.Mutex
 	workers int
 	backoff delivery.Backoff
-	// open returns false while no job may start. probe starts a health check, without blocking.
+	// No job starts while open returns false. probe starts a health check, without blocking.
 	open  func() bool
 	probe func()
 

@@ -72,9 +72,9 @@ func StampAt(now time.Time) Stamp {
 	return Stamp{Time: uint64(now.Unix()) & (1<<48 - 1), Fudge: uint16(Fudge / time.Second)}
 }
 
-// computeMAC returns the HMAC of priorMAC (the previous message's MAC, or nil), msg and the TSIG variables. In the
-// header of msg, id and arcount replace the values (RFC 8945 §4.3, §5.3.1). If timersOnly is true, as in later messages
-// of a transfer, time and fudge are the only variables.
+// computeMAC returns the HMAC of priorMAC (the previous message's MAC, or nil), msg and the TSIG variables. The values
+// id and arcount replace those in the header of msg (RFC 8945 §4.3, §5.3.1). If timersOnly is true, as in later
+// messages of a transfer, time and fudge are the only variables.
 func (k *SigningKey) computeMAC(priorMAC []byte, msg []byte, id, arcount uint16, stamp Stamp, timersOnly bool) []byte {
 	mac := k.newMAC()
 	var scratch [64]byte

@@ -80,7 +80,7 @@ func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.
 
 func (q *Queue) AcceptsFrom() time.Time { return q.answers.AcceptsFrom() }
 
-// Enter copies the message's octets and reserves a slot. It returns false if the queue is full. After true, the caller
+// Enter copies the message's octets and reserves a slot. It returns false if the queue is full. Otherwise the caller
 // must call Apply.
 func (q *Queue) Enter(m *Message) bool {
 	q.mu.Lock()
