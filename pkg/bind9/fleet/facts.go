@@ -263,9 +263,9 @@ func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 		}
 		changed = f.acceptedKeys.record(acceptor{instance, group}, accepted) || changed
 	}
-	note(w.server.Group(), &w.server.Transfer)
+	record(w.server.Group(), &w.server.Transfer)
 	if w.server.Peers != nil { // a signer
-		note(w.server.Cluster, w.server.Peers)
+		record(w.server.Cluster, w.server.Peers)
 	}
 	if changed && w.server.Cluster != "" {
 		f.enqueue("cluster", w.server.Namespace, w.server.Cluster)
