@@ -88,7 +88,6 @@ func Check(address netip.Addr) error {
 	if !plain.Is6() {
 		return nil
 	}
-	// The IPv6 address may contain an IPv4 address.
 	octets := plain.As16()
 	for _, c := range carriers {
 		if !c.network.Contains(plain) {

@@ -140,6 +140,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	report.Confirmed, report.Proven = plan.Serial, len(report.Servers) > 0
 	var ahead *delivery.Error
 	for _, row := range report.Servers {
+		// Prefer an error with the code of signed answers.
 		if row.Err != nil && row.Err.Reason == delivery.ReasonSerialBehind && (ahead == nil || row.Err.Code != "") {
 			ahead = row.Err
 		}
