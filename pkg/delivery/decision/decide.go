@@ -54,7 +54,7 @@ func (m *Memory) BeginAttempt(f *Facts) {
 		m.due.clear(dueRetry, dueRefused)
 	}
 
-	// This attempt is the retry that was due.
+	// This attempt is the due retry.
 	if !m.due.isFuture(dueRetry, f.Began) {
 		m.due.clear(dueRetry)
 	}
