@@ -250,7 +250,7 @@ func TestStore_holdsWhatASignerHas_S12_9(t *testing.T) {
 	zones := client.KubizoneV1alpha1().Zones("dns")
 	zone := aZone()
 	zone.Spec.DNSSEC = &v1alpha1.ZoneDNSSEC{Policy: "default"}
-	s.zone = func(string) *v1alpha1.Zone { return zone }
+	s.findZone = func(string) *v1alpha1.Zone { return zone }
 	for _, tc := range []struct {
 		status *v1alpha1.ZoneDNSSECStatus
 		held   bool
