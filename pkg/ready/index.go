@@ -187,8 +187,8 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 	return synced, err
 }
 
-// withViews calls visit for a zone. If the zone is in the default view, it also visits zones of the same name in other
-// views, because their classes depend on that zone's.
+// withViews calls visit for a zone. For a zone in the default view, withViews also visits zones of the same name in
+// other views, because their classes depend on that zone's.
 func (x *Index) withViews(zone *v1alpha1.Zone, visit func(*v1alpha1.Zone)) {
 	visit(zone)
 	if zone.Status.View != "" || zone.Status.FQDN == "" {
@@ -259,8 +259,8 @@ func (x *Index) AllDeliveries() []*v1alpha1.Delivery {
 }
 
 // ClassByName returns a DNSClass, or nil. A name NAMESPACE/NAME is that of a Bind9Cluster, which a zone may name in
-// place of a class, and which is converted to a DNSClass. Until clusters are listed, each counts as existing, so that
-// zones keep their classes.
+// place of a class, and which is converted to a DNSClass. Until clusters are listed, each counts as existing, so zones
+// keep their classes.
 func (x *Index) ClassByName(name string) *v1alpha1.DNSClass {
 	namespace, cluster, ok := class.SplitCluster(name)
 	if !ok {

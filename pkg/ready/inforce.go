@@ -25,8 +25,8 @@ type InForce struct {
 }
 
 // ClassesInForce returns the classes that a zone names, else the default classes. An absent class is in force, so its
-// zones wait. A class is not in force under deletion, for other namespaces or views, or if it is in taken, the classes
-// that already deliver the zone of this name in the default view.
+// zones wait. A class under deletion, for other namespaces or views, or in taken is not. The classes in taken already
+// deliver the zone of this name in the default view.
 func ClassesInForce(zone *v1alpha1.Zone, namespaceLabels map[string]string, classByName func(string) *v1alpha1.DNSClass,
 	all []*v1alpha1.DNSClass, taken []string) InForce {
 	var force InForce

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Progress is the delivery of a zone by all classes in force. It decides Ready of the zone's Records.
+// Progress is the delivery of a zone by all classes in force, which decides Ready of the zone's Records.
 type Progress struct {
 	serial  serial.Serial
 	classes []classProgress

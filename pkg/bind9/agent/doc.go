@@ -11,7 +11,7 @@
 //	A2. Only an unknown zone is answered 404. If named does not answer, the response is 503 with Retry-After.
 //	A3. /ready is 503 unless named answers on the control channel and by DNS, and the zone directory is writable.
 //	 After each start of named, it is also 503 until all zones of the agent are loaded, and all members of catalog
-//	 zones that all servers have loaded once. After two minutes 99 % of the zones are enough.
+//	 zones loaded once by all servers. After two minutes 99 % of the zones are enough.
 //	A4. Names, types and values are parsed by their RFCs: zones may have every type, and no client input stays
 //	 unchecked.
 //	A5. Only /health and /ready need no authentication.

@@ -52,8 +52,8 @@ func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
 	return zonesState(state), nil
 }
 
-// WatchMembers lets BIND recreate the zones of its catalogs that it has lost. By itself, BIND compares its zones with a
-// catalog only after a transfer of the catalog.
+// WatchMembers lets BIND recreate lost zones of its catalogs. By itself, BIND compares its zones with a catalog only
+// after a transfer of the catalog.
 func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.CatalogsFile == "" {
 		return

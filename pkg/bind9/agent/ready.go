@@ -220,7 +220,7 @@ type expectation struct {
 
 // listExpected returns the zones that named should have, which are those with a file of the agent, and the members of
 // catalogs. A catalog that cannot be read is left out, and catalogErr says why. If includeUnconfirmed is true, the
-// result also has members that some server has never loaded, and which may never load.
+// result also has members never loaded by some server, which may never load.
 func (a *Agent) listExpected(ctx context.Context, includeUnconfirmed bool) (expected expectation, catalogErr error) {
 	ownZones, err := a.files.listZones(zoneKind)
 	if err != nil {

@@ -39,8 +39,8 @@ type facts struct {
 	current bool
 	// unsigned says which server lacks a key of the signer, and signed which server still has any; "" means none.
 	unsigned, signed string
-	// passedServers is true if no server that answers has a serial ahead of the zone's.
-	passedServers bool
+	// passed is true if no server that answers has a serial ahead of the zone's.
+	passed bool
 	parent
 }
 
@@ -394,7 +394,7 @@ func (d *decision) decideReturning(f *facts) {
 	switch {
 	case f.signed == "":
 		d.action, d.status = remove, nil
-	case !f.passedServers:
+	case !f.passed:
 		d.action = passServers
 		d.setMessage("the serial of the zone goes past that of its servers: %s", f.signed)
 	default:

@@ -193,8 +193,8 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	l.enqueueClass(c)
 }
 
-// RemoveClass forgets a class. Until all zones are withdrawn from the servers of the class, it returns false, without
-// effect.
+// RemoveClass forgets a class. Until all zones are withdrawn from the servers of the class, the result is false,
+// without effect.
 func (l *Loop) RemoveClass(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 type job struct {
 	queue  *queue
 	tenant string
-	// The queue calls start with the mutex held, to begin a run. It returns at once, and endRun ends the run.
+	// The queue calls start with the mutex held, to begin a run. The call returns at once, and endRun ends the run.
 	start func()
 	// queued is true while the job waits for a worker, runAgain if it was enqueued during a run, dropped if it never
 	// runs again. woken is true if the next run retries at once, without the delay after a failure.
@@ -145,8 +145,8 @@ func (q *queue) setTimer(wait time.Duration) {
 }
 
 // endRun ends a run of a job. A classErr means that the provider failed, so the queue pauses all jobs for
-// classErr.RetryAfter or a growing delay. If the run worked (it made a change or comparison), the failed jobs are
-// retried. A run that began before a change of the class (an old revision) has neither effect.
+// classErr.RetryAfter or a growing delay. If the run worked (made a change or comparison), the failed jobs are retried.
+// A run that began before a change of the class (an old revision) has neither effect.
 func (q *queue) endRun(j *job, revision int, classErr *delivery.Error, worked bool) {
 	j.running = false
 	q.running--
