@@ -21,8 +21,8 @@ const (
 	OutcomeRemoved  Outcome = "Withdrawn"
 )
 
-// Event reports the end of an attempt to deliver, compare or remove a zone. The Loop sends an Event after it stored the
-// new State.
+// Event reports the end of an attempt to deliver, compare or remove a zone. The Loop, the scheduler, sends an Event
+// once the new State is stored.
 type Event struct {
 	Key     Key
 	Outcome Outcome

@@ -29,7 +29,7 @@ func (o *WriteOrder) FailedRRsets(zone name.Name) map[RRsetKey]uint64 {
 	return maps.Clone(o.failures[zone])
 }
 
-// Note records whether the last write of an RRset failed. It keeps at most MaxFailed failed RRsets of a zone.
+// Note records whether the last write of an RRset failed. At most MaxFailed failed RRsets of a zone are kept.
 func (o *WriteOrder) Note(zone name.Name, key RRsetKey, failed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -58,22 +58,22 @@ func (o *WriteOrder) Forget(zone name.Name) {
 	delete(o.failures, zone)
 }
 
-// Divide splits changes: last has the changes at names with failed RRsets, the oldest failure first, and first has all
-// others.
+// Divide splits changes into those to write first and last. The changes at names with failed RRsets are last, the
+// oldest failure first.
 func (o *WriteOrder) Divide(zone name.Name, changes []Change) (first, last []Change) {
-	failed := map[name.Name]uint64{}
-	for key, at := range o.FailedRRsets(zone) {
-		failed[key.Name] = max(at, failed[key.Name])
+	failures := map[name.Name]uint64{}
+	for key, number := range o.FailedRRsets(zone) {
+		failures[key.Name] = max(number, failures[key.Name])
 	}
 	for _, change := range changes {
-		if _, is := failed[change.After.Name]; is {
+		if _, failed := failures[change.After.Name]; failed {
 			last = append(last, change)
 		} else {
 			first = append(first, change)
 		}
 	}
 	slices.SortStableFunc(last, func(one, other Change) int {
-		return cmp.Compare(failed[one.After.Name], failed[other.After.Name])
+		return cmp.Compare(failures[one.After.Name], failures[other.After.Name])
 	})
 	return first, last
 }

@@ -44,11 +44,12 @@ type Provider interface {
 	Close() error
 }
 
-// Abilities describes differences between providers. It is a struct, because a wrapper would hide optional interfaces.
+// Abilities describes differences between providers. It is a struct instead of optional interfaces, which a wrapper
+// would hide.
 type Abilities struct {
 	// Lists is true if Verify reads the whole zone at the provider, including RRsets of others.
 	Lists bool
-	// OwnApexNS is true if the provider has its own apex NS records. The zone's are then not written, removed or
+	// OwnApexNS is true if the provider has its own apex NS records. Those of the zone are then not written, removed or
 	// compared.
 	OwnApexNS bool
 	// Fetched is true if servers fetch zones by transfer. A confirmation then needs rows in Report.Servers.
@@ -189,7 +190,6 @@ type RRset struct {
 
 func (s RRset) Key() RRsetKey { return RRsetKey{s.Name, s.Type} }
 
-// GroupRRsets groups entries in canonical order, without the SOA.
 func GroupRRsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 	return func(yield func(RRset) bool) {
 		var set RRset

@@ -104,7 +104,7 @@ type Intent struct {
 	// Holder is the Config.Identity of the writing worker; "" if any worker may continue.
 	Holder string
 	Time   time.Time
-	// RRsets are half written, or were refused and wait for a retry. All others are as at State.Serial.
+	// RRsets are half written, or were refused and wait for a retry. All others have the content of State.Serial.
 	RRsets []RRsetKey
 	// Unlisted is true if any other RRset changed since From may be half written, too.
 	Unlisted bool

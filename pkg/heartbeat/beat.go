@@ -33,7 +33,6 @@ type Beat struct {
 	lastError string
 }
 
-// PodNamespace returns this pod's namespace, as client-go finds it; "" outside a pod.
 func PodNamespace() string {
 	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
 		return namespace
@@ -45,14 +44,14 @@ func PodNamespace() string {
 	return strings.TrimSpace(string(text))
 }
 
-// Run renews every Interval while ready returns true, until ctx ends.
-func (b *Beat) Run(ctx context.Context, ready func() bool) {
+// Run renews every Interval while isReady returns true, until ctx ends.
+func (b *Beat) Run(ctx context.Context, isReady func() bool) {
 	tick := time.NewTicker(Interval)
 	defer tick.Stop()
 	soon := time.NewTicker(time.Second)
 	defer soon.Stop()
 	for {
-		if ready() {
+		if isReady() {
 			soon.Stop()
 			if err := b.renewLease(ctx); err != nil && ctx.Err() == nil && err.Error() != b.lastError {
 				b.lastError = err.Error()

@@ -7,13 +7,13 @@
 //
 // Guarantees:
 //
-//  1. While ready, a replica renews a Lease of its own every ten seconds (Interval). Of more than eight replicas, the
-//     rest has none (Places).
+//  1. While ready, a replica renews a Lease of its own every ten seconds (Interval). If there are more than eight
+//     replicas (Places), the others have none.
 //  2. A replica takes over another's Lease only after thirty seconds (EndAfter) without a change, if their clocks
 //     agree.
-//  3. A process has ended (Life.Ended) only when none of its Leases has changed for EndAfter by the watcher's clock. So
-//     a wrong clock ends nothing.
-//  4. While the API server does not answer, the last Life stays.
+//  3. A process has ended (Life.Ended) only when none of its Leases has changed for EndAfter by the watcher's clock, so
+//     a replica's wrong clock ends nothing.
+//  4. While the API server does not answer, a process keeps the last known state (Life).
 //
 // Read first: life.go, beat.go.
 package heartbeat

@@ -66,7 +66,7 @@ type sight struct {
 	changed bool
 }
 
-// Replica is a running process, as described by a Lease.
+// Replica is a process as described by its Lease.
 type Replica struct {
 	// Process is the kind, for example "controller". Identity names the replica, for example by its pod.
 	Process, Identity string
@@ -84,9 +84,9 @@ func (w *Watcher) Replicas() ([]Replica, error) {
 	return w.replicas, w.err
 }
 
-// NewWatcher returns a Watcher, whose Run calls changed after each change of a Life.
-func NewWatcher(leases coordinationclient.LeaseInterface, changed func()) *Watcher {
-	return &Watcher{leases: leases, onChange: changed, sights: map[string]sight{}}
+// NewWatcher returns a Watcher, whose Run calls onChange after each change of a Life.
+func NewWatcher(leases coordinationclient.LeaseInterface, onChange func()) *Watcher {
+	return &Watcher{leases: leases, onChange: onChange, sights: map[string]sight{}}
 }
 
 func (w *Watcher) LifeOf(process string) Life {
@@ -114,7 +114,6 @@ func (w *Watcher) Run(ctx context.Context) {
 func (w *Watcher) readLeases(ctx context.Context) {
 	asking, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	// Without an answer, the last lives stay.
 	all, err := w.leases.List(asking, metav1.ListOptions{LabelSelector: LabelProcess})
 	if err != nil {
 		if !w.failed && ctx.Err() == nil {

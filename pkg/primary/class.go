@@ -33,7 +33,6 @@ type ClassConfig struct {
 	Notify []Target
 }
 
-// Member is a zone of a class, served and listed in the catalog under the name Zone.
 type Member struct {
 	UID  string
 	Zone name.Name
@@ -63,7 +62,8 @@ type Class struct {
 	name   string
 	tenant string    // "" means the platform
 	peers  peerIndex // guarded by classes.registryMu
-	// views is set in the class of Config.Allow and in the classes of update keys. They serve all zones of the views.
+	// views is set in the class of Config.Allow and in the classes of update keys, which serve all zones of these
+	// views.
 	views []string
 
 	mu         sync.RWMutex

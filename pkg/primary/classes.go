@@ -215,10 +215,10 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 // changeQueue collects the zones for which secondaries must get a NOTIFY.
 type changeQueue struct {
 	mu sync.Mutex
-	// A nil class means all classes of the zone, and an empty UID all zones of the class. The value is true if the
-	// NOTIFY also goes to secondaries that have confirmed the serial.
+	// pending is keyed by class and zone. A nil class means all classes of the zone, and an empty UID all zones of the
+	// class. The value is true if the NOTIFY also goes to secondaries that have confirmed the serial.
 	pending map[classUID]bool
-	// A value wakes runNotifier or publishCatalogs.
+	// A value in a channel wakes runNotifier or publishCatalogs.
 	wakeNotifier chan struct{}
 	wakeCatalogs chan struct{}
 }

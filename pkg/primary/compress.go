@@ -209,16 +209,16 @@ func follows(b []byte, at int, rest uint16) bool {
 }
 
 // rememberName adds a suffix to the hash table, but uses at most half of the slots, to keep probing short.
-func (c *compressor) rememberName(hash uint64, at int) {
-	if at >= pointerReach || c.used >= len(c.slots)/2 {
+func (c *compressor) rememberName(hash uint64, offset int) {
+	if offset >= pointerReach || c.used >= len(c.slots)/2 {
 		return
 	}
 	mask := len(c.slots) - 1
-	i := int(hash) & mask
-	for c.slots[i].at != 0 {
-		i = (i + 1) & mask
+	index := int(hash) & mask
+	for c.slots[index].at != 0 {
+		index = (index + 1) & mask
 	}
-	c.slots[i] = slot{uint16(at), uint16(hash >> 48)}
+	c.slots[index] = slot{uint16(offset), uint16(hash >> 48)}
 	c.used++
 }
 

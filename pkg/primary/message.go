@@ -84,17 +84,17 @@ func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byt
 	return fits, err
 }
 
-// addRecord adds a record whose owner is already in the buffer, from mark on. If the record does not fit, addRecord
-// removes the owner too, sets full and returns false.
-func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []byte) bool {
+// addRecord adds a record whose owner is already in the buffer, from ownerStart on. If the record does not fit,
+// addRecord removes the owner too, sets full and returns false.
+func (m *message) addRecord(ownerStart, section int, t rdata.Type, ttl uint32, data []byte) bool {
 	b := append(m.buf, byte(t>>8), byte(t), 0, classIN, byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl), 0, 0)
-	at := len(b)
+	dataStart := len(b)
 	b = m.appendData(b, t, data)
-	if length := len(b) - at; length <= maxMessage {
-		binary.BigEndian.PutUint16(b[at-2:], uint16(length))
+	if length := len(b) - dataStart; length <= maxMessage {
+		binary.BigEndian.PutUint16(b[dataStart-2:], uint16(length))
 	}
 	if len(b)-lengthOctets > m.limit {
-		m.buf, m.full = b[:mark], true
+		m.buf, m.full = b[:ownerStart], true
 		return false
 	}
 	m.buf = b

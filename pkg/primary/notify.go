@@ -110,18 +110,19 @@ func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, n
 		return false, nil
 	}
 
-	q, state := readMessage(msg)
-	if state != readable || q.id != id || q.opcode != opcodeNotify {
+	answer, state := readMessage(msg)
+	if state != readable || answer.id != id || answer.opcode != opcodeNotify {
 		return false, nil
 	}
 
-	rcode := q.flags & 0xF
+	rcode := answer.flags & 0xF
 	if key != nil {
-		if q.signature == nil {
+		if answer.signature == nil {
 			return false, fmt.Errorf("unsigned answer with rcode %d", rcode)
 		}
-		if v := (tsig.Keyring{key.Name: key}).Verify(msg, q.signature, mac, now); v.Malformed || v.Err != 0 || v.Key != key {
-			return false, fmt.Errorf("answer with rcode %d, TSIG error %d and a signature that does not hold", rcode, q.signature.Err)
+		verdict := (tsig.Keyring{key.Name: key}).Verify(msg, answer.signature, mac, now)
+		if verdict.Malformed || verdict.Err != 0 || verdict.Key != key {
+			return false, fmt.Errorf("answer with rcode %d, TSIG error %d and a signature that does not hold", rcode, answer.signature.Err)
 		}
 	}
 

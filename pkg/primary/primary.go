@@ -38,8 +38,8 @@ func New(config Config) (*Primary, error) {
 	p := &Primary{config: c, log: c.Logger.WithName("primary"), counters: newCounters(), stopping: make(chan struct{})}
 	p.classes = newClasses(&c, keys, p.log)
 	queue := updates.NewQueue(c.Updates, c.Clock, p.log)
-	serves := &server{responder: &responder{p.classes, c.Clock}, counters: p.counters, updates: queue, log: p.log}
-	p.tcp = newTCPServer(serves, &c, p.stopping)
+	dnsServer := &server{responder: &responder{p.classes, c.Clock}, counters: p.counters, updates: queue, log: p.log}
+	p.tcp = newTCPServer(dnsServer, &c, p.stopping)
 	p.stop = sync.OnceFunc(func() { close(p.stopping) })
 	if p.pair, err = listenPair(c.Listen); err != nil {
 		return nil, err
@@ -50,8 +50,8 @@ func New(config Config) (*Primary, error) {
 
 // AddClass adds a class. The Membership must be complete, because secondaries delete zones that are missing in the
 // catalog.
-func (p *Primary) AddClass(c ClassConfig, of Membership) (*Class, error) {
-	return p.classes.addClass(c, of)
+func (p *Primary) AddClass(config ClassConfig, membership Membership) (*Class, error) {
+	return p.classes.addClass(config, membership)
 }
 
 // SetUpdateKeys replaces the update keys. Their names must differ. The first call sleeps up to a second, because a

@@ -22,7 +22,7 @@ const updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
 // answerUpdater answers a message signed by an update key. Questions, such as the client's SOA query before an UPDATE,
 // also go to the updates.Handler, to find out the key's rights.
 func (r *responder) answerUpdater(req request, msg []byte, key *updater, from netip.Addr, overTCP bool,
-	reply func(rcode uint16, why string) answer) answer {
+	refuse func(rcode uint16, why string) answer) answer {
 	pending := &pendingUpdate{request: req.clone(), key: key, overTCP: overTCP}
 	signature := pending.request.signature
 	pending.Message = updates.Message{Key: key.Key, From: from, Zone: req.qname, MAC: signature.MAC, SignedAt: int64(signature.Time)}
@@ -34,7 +34,7 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 
 	zone, ok := r.findEnclosingOf(key, req)
 	if !ok {
-		return reply(rcodeRefused, "zone not served to the update key")
+		return refuse(rcodeRefused, "zone not served to the update key")
 	}
 
 	// Only the Handler knows the zone's rules for the tenant. The probe, a message without updates, asks for them.
@@ -42,12 +42,12 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 	pending.Probe = &update.Message{Zone: zone.FQDN()}
 	switch {
 	case req.qtype == typeAXFR || req.qtype == typeIXFR:
-		return r.transferToUpdater(req, key, zone, overTCP, reply)
+		return r.transferToUpdater(req, key, zone, overTCP, refuse)
 	case req.qtype == typeSOA, atApex && req.qtype == uint16(rdata.NS):
 	case key.Covers(req.qname):
 		pending.Probe.Prerequisites = []update.RR{{Name: req.qname, Type: rdata.ANY, Class: update.ClassANY}}
 	default:
-		return reply(rcodeRefused, "question beyond the names of the update key")
+		return refuse(rcodeRefused, "question beyond the names of the update key")
 	}
 	return answer{zone: req.qname, update: pending}
 }
@@ -96,20 +96,20 @@ func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapsh
 // transferToUpdater answers an AXFR or IXFR signed by an update key, always with the whole zone, because update clients
 // keep no serial.
 func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.Snapshot, overTCP bool,
-	reply func(rcode uint16, why string) answer) answer {
+	refuse func(rcode uint16, why string) answer) answer {
 	whole := &transfer{zone: zone, request: req.clone(), key: key.signing}
 	switch {
 	case !overTCP:
-		return reply(rcodeRefused, "a transfer to an update key over UDP")
+		return refuse(rcodeRefused, "a transfer to an update key over UDP")
 	case req.qname != zone.FQDN():
-		return reply(rcodeRefused, "zone not served to the update key")
+		return refuse(rcodeRefused, "zone not served to the update key")
 	case key.Transfer == updates.TransferZone && zone.Zone().Namespace == key.Tenant:
 		return answer{transfer: whole, zone: req.qname}
 	case key.Transfer == updates.TransferOwn:
 		whole.shareKey = key.Key
 		return answer{transfer: whole, zone: req.qname}
 	}
-	return reply(rcodeRefused, "the update key has no transfer of this zone")
+	return refuse(rcodeRefused, "the update key has no transfer of this zone")
 }
 
 // replySOABelow answers an SOA question for a name below the apex, with the zone's SOA in the authority section,

@@ -57,10 +57,10 @@ func (f *Facts) findCause(of *ClassFacts) Judgement {
 // AwaitAfter is the age at which Ready names the class that has not confirmed the change.
 const AwaitAfter = 40 * time.Second
 
-// since is the last change by a class, or zero.
-func awaitClass(class string, before *metav1.Condition, since time.Time) Judgement {
-	if class == "" || since.IsZero() || before == nil || before.Status != metav1.ConditionUnknown ||
-		time.Since(before.LastTransitionTime.Time) < AwaitAfter || time.Since(since) < AwaitAfter {
+// lastChange is the last change by a class, or zero.
+func awaitClass(class string, before *metav1.Condition, lastChange time.Time) Judgement {
+	if class == "" || lastChange.IsZero() || before == nil || before.Status != metav1.ConditionUnknown ||
+		time.Since(before.LastTransitionTime.Time) < AwaitAfter || time.Since(lastChange) < AwaitAfter {
 		return Judgement{}
 	}
 	return newCause(v1alpha1.ReasonAwaitsClass, class+": it has not confirmed the change yet, and its servers tell no fault", rolePlatform,
@@ -72,7 +72,6 @@ const stepFindServer = "finds the server with kubectl kubizone doctor, or in sta
 
 func (f *Facts) findDeadController() Judgement { return JudgeController(f.Processes.Controller) }
 
-// JudgeController returns the cause NoController, or zero.
 func JudgeController(life heartbeat.Life) Judgement {
 	if life.Ended.IsZero() {
 		return Judgement{}

@@ -111,10 +111,10 @@ func (x *Index) Prepare() error {
 	)
 }
 
-// Watch calls changed for each change in an informer; before is nil for a new object, after for a deleted one. The
+// Watch calls onChange for each change in an informer; before is nil for a new object, and after for a deleted one. The
 // result reports whether the first list is done.
-func Watch[T any](in cache.SharedIndexInformer, changed func(before, after *T)) (cache.InformerSynced, error) {
-	registration, err := registerHandler(in, changed)
+func Watch[T any](in cache.SharedIndexInformer, onChange func(before, after *T)) (cache.InformerSynced, error) {
+	registration, err := registerHandler(in, onChange)
 	if err != nil {
 		return nil, err
 	}
@@ -140,8 +140,9 @@ func registerHandler[T any](in cache.SharedIndexInformer, changed func(before, a
 	return registration, nil
 }
 
-// WatchZones calls enqueue for each zone whose Ready may change with the zone, a class or the namespace. synced reports
-// the first lists, but not of Bind9Clusters, since zones are judged without their APIService.
+// WatchZones calls enqueue for each zone whose condition Ready may change after a change of the zone, a class or the
+// namespace. The functions in synced report whether the first lists are complete, except for Bind9Clusters, because
+// zones are judged even without their APIService.
 func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.InformerSynced, err error) {
 	everyZone := func(*v1alpha1.Zone) bool { return true }
 
@@ -186,24 +187,24 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 	return synced, err
 }
 
-// withViews calls do for a zone and, in the default view, for zones of the same name in other views, because their
-// classes follow from the default view's.
-func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
-	do(zone)
+// withViews calls visit for a zone. For a zone in the default view, withViews also visits zones of the same name in
+// other views, because their classes depend on that zone's.
+func (x *Index) withViews(zone *v1alpha1.Zone, visit func(*v1alpha1.Zone)) {
+	visit(zone)
 	if zone.Status.View != "" || zone.Status.FQDN == "" {
 		return
 	}
 	for _, other := range x.zonesByFQDN(zone.Status.FQDN) {
 		if other.Status.View != "" {
-			do(other)
+			visit(other)
 		}
 	}
 }
 
-func (x *Index) EachZone(of func(*v1alpha1.Zone) bool, do func(*v1alpha1.Zone)) {
+func (x *Index) EachZone(selects func(*v1alpha1.Zone) bool, visit func(*v1alpha1.Zone)) {
 	for _, zone := range x.AllZones() {
-		if of(zone) {
-			x.withViews(zone, do)
+		if selects(zone) {
+			x.withViews(zone, visit)
 		}
 	}
 }
@@ -257,8 +258,9 @@ func (x *Index) AllDeliveries() []*v1alpha1.Delivery {
 	return cast[*v1alpha1.Delivery](x.Deliveries.GetStore().List())
 }
 
-// ClassByName returns a DNSClass, or nil. "NAMESPACE/NAME" is a Bind9Cluster named by a zone in place of a class, and
-// converted to a DNSClass. Until clusters are listed, each counts as existing, so zones keep their classes.
+// ClassByName returns a DNSClass, or nil. A name NAMESPACE/NAME is that of a Bind9Cluster, which a zone may name in
+// place of a class, and which is converted to a DNSClass. Until clusters are listed, each counts as existing, so zones
+// keep their classes.
 func (x *Index) ClassByName(name string) *v1alpha1.DNSClass {
 	namespace, cluster, ok := class.SplitCluster(name)
 	if !ok {
@@ -267,11 +269,11 @@ func (x *Index) ClassByName(name string) *v1alpha1.DNSClass {
 	if !x.Clusters.HasSynced() {
 		return class.OfCluster(&bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: cluster}})
 	}
-	of := x.ClusterByName(name)
-	if of == nil {
+	found := x.ClusterByName(name)
+	if found == nil {
 		return nil
 	}
-	return class.OfCluster(of)
+	return class.OfCluster(found)
 }
 
 func (x *Index) ClusterByName(name string) *bind9.Bind9Cluster {
@@ -299,10 +301,11 @@ func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bo
 	return map[string]string{class.LabelNamespaceName: namespace}, false
 }
 
-// InForce returns a zone's classes in force. A class delivers a single zone of a name. So for a zone of another view,
-// taken has the classes of the default view's zone of this name, and force excludes them.
+// InForce returns the classes in force, which must deliver a zone. A class delivers a single zone of a name, and
+// prefers the default view's. So for a zone of another view, taken has the classes of the default view's zone of this
+// name, and force excludes them.
 func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
-	of, _ := x.LabelsOf(zone.Namespace)
+	namespaceLabels, _ := x.LabelsOf(zone.Namespace)
 	all := x.AllClasses()
 	if zone.Status.View != "" {
 		for _, other := range x.zonesByFQDN(zone.Status.FQDN) {
@@ -312,7 +315,7 @@ func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
 			}
 		}
 	}
-	return ClassesInForce(zone, of, x.ClassByName, all, taken), taken
+	return ClassesInForce(zone, namespaceLabels, x.ClassByName, all, taken), taken
 }
 
 func (x *Index) ExpelledClasses(zone *v1alpha1.Zone, force InForce, former, taken []string) []string {
@@ -320,7 +323,6 @@ func (x *Index) ExpelledClasses(zone *v1alpha1.Zone, force InForce, former, take
 	return FindExpelled(zone, force, former, x.ClassByName, of, taken)
 }
 
-// Report is a delivery's state; Known and Observed are as in ClassFacts.
 type Report struct {
 	State           delivery.State
 	Known, Observed bool

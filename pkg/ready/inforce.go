@@ -25,10 +25,10 @@ type InForce struct {
 }
 
 // ClassesInForce returns the classes that a zone names, else the default classes. An absent class is in force, so its
-// zones wait. A class under deletion, for other namespaces or views, or in taken is not. A taken class already delivers
-// the zone of this name in the default view. named finds a class.
-func ClassesInForce(zone *v1alpha1.Zone, namespaceLabels map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass,
-	taken []string) InForce {
+// zones wait. A class under deletion, for other namespaces or views, or in taken is not. The classes in taken already
+// deliver the zone of this name in the default view.
+func ClassesInForce(zone *v1alpha1.Zone, namespaceLabels map[string]string, classByName func(string) *v1alpha1.DNSClass,
+	all []*v1alpha1.DNSClass, taken []string) InForce {
 	var force InForce
 
 	fault := func(reason delivery.Reason, format string, args ...any) {
@@ -53,7 +53,7 @@ func ClassesInForce(zone *v1alpha1.Zone, namespaceLabels map[string]string, name
 
 	for _, ref := range zone.Spec.DNSClassRefs {
 		name := class.NameOf(zone.Namespace, ref)
-		one := named(name)
+		one := classByName(name)
 		switch {
 		case one == nil:
 			force.Classes = append(force.Classes, name)
@@ -83,25 +83,26 @@ func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
 		"a name; name another class in spec.dnsClassRefs", Describe(class), zone.Status.FQDN)
 }
 
-// FindExpelled returns the classes that must release the zone without waiting for the others. They are in the zone's
-// spec or in former, but under deletion, taken, or not for the namespace or view.
-func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named func(string) *v1alpha1.DNSClass,
+// FindExpelled returns the classes that must release the zone without waiting until others have it. They are in the
+// zone's spec or in former, but absent, under deletion, in taken (they deliver the default view's zone of this name),
+// or not for the namespace or view.
+func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, classByName func(string) *v1alpha1.DNSClass,
 	namespaceLabels map[string]string, taken []string) []string {
-	var out []string
+	var expelled []string
 	for _, ref := range zone.Spec.DNSClassRefs {
 		former = append(former[:len(former):len(former)], class.NameOf(zone.Namespace, ref))
 	}
 	for _, name := range former {
-		one := named(name)
-		mayHave := one != nil && one.DeletionTimestamp == nil && class.Admits(one, zone.Namespace, namespaceLabels) &&
-			class.Delivers(one, zone.Status.View) && !slices.Contains(taken, name)
+		found := classByName(name)
+		mayHave := found != nil && found.DeletionTimestamp == nil && class.Admits(found, zone.Namespace, namespaceLabels) &&
+			class.Delivers(found, zone.Status.View) && !slices.Contains(taken, name)
 		if mayHave || slices.Contains(force.Classes, name) {
 			continue
 		}
-		out = append(out, name)
+		expelled = append(expelled, name)
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	slices.Sort(expelled)
+	return slices.Compact(expelled)
 }
 
 // SameForZones reports whether a class's change leaves the classes in force, faults and targets of zones unchanged.
@@ -113,9 +114,9 @@ func SameForZones(before, after *v1alpha1.DNSClass) bool {
 }
 
 // FaultOf returns the reason of a class's Ready=False in the present generation; otherwise "".
-func FaultOf(of *v1alpha1.DNSClass) string {
-	ready := meta.FindStatusCondition(of.Status.Conditions, v1alpha1.ConditionReady)
-	if ready == nil || ready.Status != metav1.ConditionFalse || ready.ObservedGeneration != of.Generation {
+func FaultOf(dnsClass *v1alpha1.DNSClass) string {
+	ready := meta.FindStatusCondition(dnsClass.Status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.Status != metav1.ConditionFalse || ready.ObservedGeneration != dnsClass.Generation {
 		return ""
 	}
 	return ready.Reason

@@ -22,12 +22,12 @@ import (
 // Facts is the input for the condition Ready of a Zone (JudgeZone) and of its Records (ProgressOf).
 type Facts struct {
 	Zone    *v1alpha1.Zone
-	InForce InForce
+	InForce InForce // the classes that must deliver the zone
 	// Frozen is true if the stored content does not match status.hash.
 	Frozen bool
-	// Classes has an element for each of InForce.Classes, in that order.
+	// Classes has the facts of each of InForce.Classes, in that order.
 	Classes []ClassFacts
-	// BegunDeliveries have begun to write, also for classes that no longer deliver the zone.
+	// BegunDeliveries have begun to write. Some may be of classes that no longer deliver the zone.
 	BegunDeliveries []ClassFacts
 	Processes       Processes
 	// LastChange is when a class last changed its state of the zone; zero if unknown.
@@ -87,7 +87,6 @@ type Judgement struct {
 	Reason, Message string
 }
 
-// AsCondition omits times and generation.
 func (j Judgement) AsCondition() *metav1.Condition {
 	return &metav1.Condition{Type: v1alpha1.ConditionReady, Status: j.Status, Reason: j.Reason, Message: j.Message}
 }

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Progress is the delivery of a zone by all classes in force. It decides Ready of the zone's Records.
+// Progress is the delivery of a zone by all classes in force, which decides Ready of the zone's Records.
 type Progress struct {
 	serial  serial.Serial
 	classes []classProgress
@@ -79,7 +79,6 @@ func (s *Progress) RevokesReady(before *Progress) bool {
 	return false
 }
 
-// NewlyMissing returns the names of newly missing RRsets, whose Records may lose Ready.
 func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 	for key := range s.missing {
 		if _, was := before.missing[key]; !was {
@@ -89,7 +88,7 @@ func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 	return names
 }
 
-// Follow sets and returns since. This is before's if both are the same, else now. before may be nil.
+// Follow sets and returns since: the time of before if both are the same, or else now.
 func (s *Progress) Follow(before *Progress) time.Time {
 	if s.since = time.Now(); before != nil && s.Same(before) {
 		s.since = before.since
@@ -194,7 +193,6 @@ func progressWithoutClass(f *Facts) *Progress {
 	return s
 }
 
-// IsHeldByPlatform reports a known cause that only the platform can end.
 func (s *Progress) IsHeldByPlatform() bool {
 	return slices.ContainsFunc(s.classes, func(of classProgress) bool {
 		return of.cause.Status != "" && of.cause.Reason != v1alpha1.ReasonPaused

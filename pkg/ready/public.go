@@ -48,7 +48,6 @@ func PublicMessage(class string, reason delivery.Reason, message string) string 
 		strings.ToLower(Describe(class)))
 }
 
-// WhereCause separates the kind of a fault from the place of the provider's error.
 const WhereCause = "; " + rolePlatform + " finds the cause with "
 
 // kindOfFault is for a Record, without data of other Records or of the provider.

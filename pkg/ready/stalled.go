@@ -35,7 +35,6 @@ var waitsForPerson = map[string]bool{
 	string(delivery.ReasonInvalidConfiguration): true, string(delivery.ReasonConflict): true, string(delivery.ReasonQuotaExceeded): true,
 }
 
-// HasEvent reports whether a stall's reason has its own Event, beside those of failed deliveries.
 func HasEvent(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonPaused, v1alpha1.ReasonClassPaused, v1alpha1.ReasonNoController, v1alpha1.ReasonNoPrimary,
@@ -63,43 +62,44 @@ func (s *Stalls) Forget(uid types.UID) {
 	delete(s.starts, uid)
 }
 
-// Judge returns the condition Stalled of an object that waits for the reason in waits; otherwise nil. Before StallAfter
-// Judge returns nil, and calls again with the time left.
-func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition,
-	again func(time.Duration)) *metav1.Condition {
+// Judge returns the condition Stalled if an object has been waiting for StallAfter, for a reason that only a person can
+// resolve; otherwise nil. The condition waiting has the reason. Before StallAfter has passed, Judge calls retryIn with
+// the time left.
+func (s *Stalls) Judge(object *metav1.ObjectMeta, conditions []metav1.Condition, waiting *metav1.Condition,
+	retryIn func(time.Duration)) *metav1.Condition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if waits == nil || waits.Status == metav1.ConditionTrue || !waitsForPerson[waits.Reason] {
-		delete(s.starts, of.UID)
+	if waiting == nil || waiting.Status == metav1.ConditionTrue || !waitsForPerson[waiting.Reason] {
+		delete(s.starts, object.UID)
 		return nil
 	}
 
 	now := metav1.NewTime(time.Now())
 	current := StalledOf(conditions)
-	last, known := s.starts[of.UID]
+	last, known := s.starts[object.UID]
 	// After a restart, continue from the times in the stored conditions.
-	switch before := meta.FindStatusCondition(conditions, waits.Type); {
-	case known && last.reason == waits.Reason && last.generation == of.Generation:
-	case !known && givesReason(current, waits.Reason, of.Generation):
-		last = stallStart{waits.Reason, of.Generation, current.LastTransitionTime.Add(-StallAfter)}
-	case !known && givesReason(before, waits.Reason, of.Generation) && before.Status == waits.Status:
-		last = stallStart{waits.Reason, of.Generation, before.LastTransitionTime.Time}
+	switch before := meta.FindStatusCondition(conditions, waiting.Type); {
+	case known && last.reason == waiting.Reason && last.generation == object.Generation:
+	case !known && givesReason(current, waiting.Reason, object.Generation):
+		last = stallStart{waiting.Reason, object.Generation, current.LastTransitionTime.Add(-StallAfter)}
+	case !known && givesReason(before, waiting.Reason, object.Generation) && before.Status == waiting.Status:
+		last = stallStart{waiting.Reason, object.Generation, before.LastTransitionTime.Time}
 	default:
-		last = stallStart{waits.Reason, of.Generation, now.Time}
+		last = stallStart{waiting.Reason, object.Generation, now.Time}
 	}
 
 	if s.starts == nil {
 		s.starts = map[types.UID]stallStart{}
 	}
-	s.starts[of.UID] = last
+	s.starts[object.UID] = last
 
-	if in := StallAfter - now.Sub(last.time); in > 0 {
-		again(in)
+	if left := StallAfter - now.Sub(last.time); left > 0 {
+		retryIn(left)
 		return nil
 	}
 
-	stalled := &metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: waits.Reason,
-		Message: waits.Message, ObservedGeneration: of.Generation, LastTransitionTime: now}
+	stalled := &metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: waiting.Reason,
+		Message: waiting.Message, ObservedGeneration: object.Generation, LastTransitionTime: now}
 	if current != nil {
 		stalled.LastTransitionTime = current.LastTransitionTime
 	}
@@ -119,7 +119,6 @@ func SameStall(conditions []metav1.Condition, stalled *metav1.Condition) bool {
 	return current.Reason == stalled.Reason && current.ObservedGeneration == stalled.ObservedGeneration
 }
 
-// FirstFalse returns the first condition of the types that is False, or nil.
 func FirstFalse(conditions []metav1.Condition, types ...string) *metav1.Condition {
 	for _, kind := range types {
 		if of := meta.FindStatusCondition(conditions, kind); of != nil && of.Status == metav1.ConditionFalse {

@@ -20,8 +20,7 @@ import (
 )
 
 // StatusFor returns a Delivery's status. Tenants read the status, so a failure of the class is reduced to its kind.
-// before are the present conditions.
-func StatusFor(class string, state delivery.State, before []metav1.Condition) v1alpha1.DeliveryStatus {
+func StatusFor(class string, state delivery.State, presentConditions []metav1.Condition) v1alpha1.DeliveryStatus {
 	status := v1alpha1.DeliveryStatus{
 		Serial: int64(state.Serial), Hash: state.Hash, Target: Fingerprint(state.Target),
 		LastSyncTime: timeFor(state.SyncTime), LastDriftCheckTime: timeFor(state.DriftCheckTime),
@@ -75,7 +74,7 @@ func StatusFor(class string, state delivery.State, before []metav1.Condition) v1
 		ready = delivery.Condition{Status: delivery.Unknown, Reason: delivery.ReasonPending}
 	}
 
-	status.Conditions = slices.Clone(before)
+	status.Conditions = slices.Clone(presentConditions)
 	set := func(kind string, of delivery.Condition) {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 			Type: kind, Status: metav1.ConditionStatus(of.Status), Reason: string(of.Reason),

@@ -60,10 +60,10 @@ func newCluster(client coreclient.SecretsGetter, at clock.Clock) *Cluster {
 	return &Cluster{client: client, clock: at, secrets: map[types.NamespacedName]*clusterSecret{}}
 }
 
-// Get returns the Secret's data. It reads the Secret unless the cache is current.
+// Get returns the data of a Secret, from the cache if the cache is current, or else from the cluster.
 func (s *Cluster) Get(ctx context.Context, namespace, name string) (map[string][]byte, error) {
-	at := types.NamespacedName{Namespace: namespace, Name: name}
-	cached := s.findSecret(at)
+	key := types.NamespacedName{Namespace: namespace, Name: name}
+	cached := s.findSecret(key)
 	cached.mu.Lock()
 	defer cached.mu.Unlock()
 
@@ -74,8 +74,8 @@ func (s *Cluster) Get(ctx context.Context, namespace, name string) (map[string][
 		return cached.data, cached.err
 	}
 
-	// Read the Secret without the lock. A change meanwhile leaves the cache outdated.
-	changes := cached.changes
+	// Read the Secret without the lock. If it changes meanwhile, the cache stays outdated.
+	changesBefore := cached.changes
 	cached.mu.Unlock()
 	secret, err := s.client.Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 	cached.mu.Lock()
@@ -89,7 +89,7 @@ func (s *Cluster) Get(ctx context.Context, namespace, name string) (map[string][
 	case !apierrors.IsForbidden(err):
 		return nil, err
 	}
-	if cached.changes == changes {
+	if cached.changes == changesBefore {
 		cached.data, cached.err, cached.version, cached.readAt = data, err, version, s.clock.Now()
 	}
 	return data, err
@@ -160,10 +160,10 @@ func (o *clusterSecret) noteChanges(events watch.Interface) {
 }
 
 // setWatched sets watched. The cached Secret is outdated when a watch begins, because earlier changes have no event.
-func (o *clusterSecret) setWatched(is bool) {
+func (o *clusterSecret) setWatched(watched bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.watched = is; is {
+	if o.watched = watched; watched {
 		o.changes, o.readAt = o.changes+1, time.Time{}
 	}
 }

@@ -24,8 +24,8 @@ func (s Directory) Get(_ context.Context, namespace, name string) (map[string][]
 	}
 
 	// A name in a class must not lead out of the directory.
-	at := filepath.Join(namespace, name)
-	missing := &MissingError{Next: "write each of its keys to a file " + filepath.Join(string(s), at, "KEY")}
+	path := filepath.Join(namespace, name)
+	missing := &MissingError{Next: "write each of its keys to a file " + filepath.Join(string(s), path, "KEY")}
 	root, err := os.OpenRoot(string(s))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, missing
@@ -35,7 +35,7 @@ func (s Directory) Get(_ context.Context, namespace, name string) (map[string][]
 	}
 	defer root.Close()
 
-	files, err := fs.ReadDir(root.FS(), filepath.ToSlash(at))
+	files, err := fs.ReadDir(root.FS(), filepath.ToSlash(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, missing
 	}
@@ -48,7 +48,7 @@ func (s Directory) Get(_ context.Context, namespace, name string) (map[string][]
 		if file.IsDir() || file.Name()[0] == '.' {
 			continue
 		}
-		if data[file.Name()], err = root.ReadFile(filepath.Join(at, file.Name())); err != nil {
+		if data[file.Name()], err = root.ReadFile(filepath.Join(path, file.Name())); err != nil {
 			return nil, err
 		}
 	}

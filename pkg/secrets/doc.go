@@ -5,7 +5,7 @@
 // cluster, a directory with files NAMESPACE/NAME/KEY (Directory).
 //
 // Guarantees: (1) A Secret is read by name, never listed, so RBAC can allow single Secrets. (2) No error quotes a value
-// of a Secret. (3) A name leads to no file outside the directory.
+// of a Secret. (3) No Secret's name leads to a file outside the directory.
 //
 // Read secrets.go first.
 package secrets

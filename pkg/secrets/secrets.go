@@ -18,7 +18,6 @@ type GetFunc func(namespace, name string) (map[string][]byte, error)
 
 var ErrNotFound = errors.New("there is no such Secret")
 
-// MissingError is an ErrNotFound that names the next step.
 type MissingError struct{ Next string }
 
 func (e *MissingError) Error() string { return ErrNotFound.Error() + "; " + e.Next }

@@ -22,15 +22,15 @@ func ReadTSIGKey(ref v1alpha1.SecretReference, secret GetFunc) (tsig.Key, error)
 	return key, err
 }
 
-// ReadTSIGKeys returns the TSIG keys in a Secret. key signs. The others, under the prefixes next- and former- (such as
-// next-secret), are accepted during a rotation. The error is a *delivery.Error if a value is missing or invalid. Errors
-// of secret are returned unchanged.
-func ReadTSIGKeys(ref v1alpha1.SecretReference, secret GetFunc) (key tsig.Key, others []tsig.Key, err error) {
-	data, err := secret(ref.Namespace, ref.Name)
+// ReadTSIGKeys returns the TSIG keys in a Secret: signKey, to sign messages, and otherKeys, with the prefixes next- and
+// former- (such as next-secret), which are accepted during a rotation. If a value is missing or invalid, the error is a
+// *delivery.Error. Errors of readSecret are returned unchanged.
+func ReadTSIGKeys(ref v1alpha1.SecretReference, readSecret GetFunc) (signKey tsig.Key, otherKeys []tsig.Key, err error) {
+	data, err := readSecret(ref.Namespace, ref.Name)
 	if err != nil {
 		return tsig.Key{}, nil, err
 	}
-	if key, err = readTSIGKey(ref, data, ""); err != nil {
+	if signKey, err = readTSIGKey(ref, data, ""); err != nil {
 		return tsig.Key{}, nil, err
 	}
 	for _, prefix := range rotating {
@@ -41,9 +41,9 @@ func ReadTSIGKeys(ref v1alpha1.SecretReference, secret GetFunc) (key tsig.Key, o
 		if err != nil {
 			return tsig.Key{}, nil, err
 		}
-		others = append(others, other)
+		otherKeys = append(otherKeys, other)
 	}
-	return key, others, nil
+	return signKey, otherKeys, nil
 }
 
 func readTSIGKey(ref v1alpha1.SecretReference, data map[string][]byte, prefix string) (tsig.Key, error) {

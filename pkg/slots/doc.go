@@ -6,10 +6,10 @@
 //
 // Guarantees:
 //
-//	L1. Clients take at most total slots within their shares, and at most spare slots beyond.
-//	L2. If all slots are taken, the oldest work is ended (cut) for a new slot. A slot without a function cut is never
+//	L1. New limits the slots that clients take within their shares, and WithSpare those beyond.
+//	L2. If all slots are taken, the oldest work is ended for a new slot. Work without a function to end it is never
 //	    ended.
-//	L3. A client with a full share takes only spare slots, and cuts none.
+//	L3. A client with a full share takes only spare slots, and ends no work.
 //	L4. TakeInOrder serves the callers of a client in order of arrival.
 //
 // Read slots.go.

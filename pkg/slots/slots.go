@@ -36,9 +36,9 @@ type Client struct {
 type Slot struct {
 	slots  *Slots
 	client Client
-	// cut ends the work without blocking. A nil cut keeps the slot.
-	cut     func()
-	element *list.Element // nil after Release or cut
+	// endWork frees the slot's resources, without blocking. If nil, the slot stays.
+	endWork func()
+	element *list.Element // nil once the slot is freed
 }
 
 func New(total, perClient int) *Slots {
@@ -46,16 +46,15 @@ func New(total, perClient int) *Slots {
 		queues: map[Client]*queue{}}
 }
 
-// WithSpare adds slots for clients with a full share.
 func (s *Slots) WithSpare(spare int) *Slots {
 	s.spare = spare
 	return s
 }
 
 // Take returns a slot, or nil and a channel that is closed when the next slot is freed. A client with a full share gets
-// only spare slots. For others, if all are taken, Take frees the oldest slot and calls its cut, for example to close a
-// connection; without a cut the result is nil.
-func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
+// only spare slots. For other clients, if all slots are taken, Take frees the oldest and calls its endWork, for example
+// to close a connection. If the oldest has no endWork, the result is nil.
+func (s *Slots) Take(client Client, endWork func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	withinShare := s.takenBy[client] < s.perClient
@@ -66,22 +65,22 @@ func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct
 		s.spareTaken++
 	}
 
-	for withinShare && s.order.Len()-s.spareTaken >= s.total { // a cut spare slot makes no room, so continue
+	for withinShare && s.order.Len()-s.spareTaken >= s.total { // freeing a spare slot makes no room, so continue
 		oldest := s.order.Front().Value.(*Slot)
-		if oldest.cut == nil {
+		if oldest.endWork == nil {
 			return nil, s.freed
 		}
 		oldest.removeSlot()
-		oldest.cut()
+		oldest.endWork()
 	}
 
-	slot = &Slot{slots: s, client: client, cut: cut}
+	slot = &Slot{slots: s, client: client, endWork: endWork}
 	slot.element = s.order.PushBack(slot)
 	s.takenBy[client]++
 	return slot, nil
 }
 
-// Release frees the slot. The result is false if the slot was cut.
+// Release frees the slot. The result is false if Take has already freed the slot.
 func (slot *Slot) Release() bool {
 	slot.slots.mu.Lock()
 	defer slot.slots.mu.Unlock()
@@ -106,7 +105,8 @@ func (slot *Slot) removeSlot() {
 	s.freed = make(chan struct{})
 }
 
-// TakeWhenFreed calls take until it returns a slot, and waits for freed between calls. The result is nil when ctx ends.
+// TakeWhenFreed calls take until it returns a slot, and waits between calls until a slot is freed. The result is nil if
+// ctx ends.
 func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan struct{})) *Slot {
 	for {
 		slot, freed := take()

@@ -73,8 +73,8 @@ func TestTake_boundsSharesAndSpare(t *testing.T) {
 	}
 }
 
-// Work in a slot with a function cut can be ended to make room. However, a slot within a share never exceeds the limit,
-// because cutting work beyond the shares makes no room within them (L1, L2).
+// Work in a slot with a function endWork can be ended to make room. However, a slot within a share never exceeds the
+// limit, because cutting work beyond the shares makes no room within them (L1, L2).
 func TestTake_cutsWithinShares(t *testing.T) {
 	s := New(2, 1).WithSpare(2)
 	held := map[string]int{}

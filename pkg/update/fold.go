@@ -35,17 +35,17 @@ type Change struct {
 }
 
 // Fold applies a checked message's updates in order (RFC 2136 §3.4.2), and returns the changed RRsets or the first
-// failure. present contains the data at UpdatedNames.
-func (m *Message) Fold(present map[name.Name]Present) ([]Change, *Failure) {
+// failure. The map existing has the data at UpdatedNames before the message.
+func (m *Message) Fold(existing map[name.Name]Present) ([]Change, *Failure) {
 	f := folding{zone: m.Zone, names: map[name.Name]*foldedName{}}
 	for i := range m.Updates {
 		rr := &m.Updates[i]
-		n := f.names[rr.Name]
-		if n == nil {
-			n = newFoldedName(present[rr.Name])
-			f.names[rr.Name], f.order = n, append(f.order, rr.Name)
+		folded := f.names[rr.Name]
+		if folded == nil {
+			folded = newFoldedName(existing[rr.Name])
+			f.names[rr.Name], f.order = folded, append(f.order, rr.Name)
 		}
-		if failure := f.foldRecord(n, rr); failure != nil {
+		if failure := f.foldRecord(folded, rr); failure != nil {
 			return nil, failure
 		}
 	}

@@ -48,7 +48,6 @@ func ParseRCode(text string) (RCode, bool) {
 	return 0, false
 }
 
-// Class determines the meaning of a record in an UPDATE.
 type Class string
 
 const (

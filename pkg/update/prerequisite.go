@@ -24,23 +24,23 @@ type Prerequisite struct {
 
 // ListPrerequisites returns the prerequisites of a checked message in order of evaluation (RFC 2136 §3.2.5).
 func (m *Message) ListPrerequisites() []Prerequisite {
-	var all, valued []Prerequisite
-	at := map[setKey]int{}
+	var withoutValues, withValues []Prerequisite
+	position := map[setKey]int{}
 	for _, rr := range m.Prerequisites {
 		if rr.Class != ClassIN {
-			all = append(all, Prerequisite{Name: rr.Name, Type: rr.Type, Exists: rr.Class == ClassANY})
+			withoutValues = append(withoutValues, Prerequisite{Name: rr.Name, Type: rr.Type, Exists: rr.Class == ClassANY})
 			continue
 		}
 		// All values of an RRset form a single prerequisite.
-		i, known := at[setKey{rr.Name, rr.Type}]
+		index, known := position[setKey{rr.Name, rr.Type}]
 		if !known {
-			i = len(valued)
-			at[setKey{rr.Name, rr.Type}] = i
-			valued = append(valued, Prerequisite{Name: rr.Name, Type: rr.Type, Exists: true})
+			index = len(withValues)
+			position[setKey{rr.Name, rr.Type}] = index
+			withValues = append(withValues, Prerequisite{Name: rr.Name, Type: rr.Type, Exists: true})
 		}
-		if !slices.Contains(valued[i].Values, rr.Data) {
-			valued[i].Values = append(valued[i].Values, rr.Data)
+		if !slices.Contains(withValues[index].Values, rr.Data) {
+			withValues[index].Values = append(withValues[index].Values, rr.Data)
 		}
 	}
-	return append(all, valued...)
+	return append(withoutValues, withValues...)
 }

@@ -46,7 +46,6 @@ func NewScope(records []ScopeRecords) (Scope, error) {
 	return scope, nil
 }
 
-// CoversName reports whether the key may write some type at fqdn.
 func (s Scope) CoversName(fqdn name.Name) bool {
 	return slices.ContainsFunc(s, func(of scopeEntry) bool { return of.pattern.Match(fqdn, name.Root) })
 }
@@ -58,7 +57,6 @@ func (s Scope) Covers(fqdn name.Name, t rdata.Type) bool {
 	})
 }
 
-// Reaches reports whether the key may write some name in a zone.
 func (s Scope) Reaches(zone name.Name) bool {
 	return slices.ContainsFunc(s, func(of scopeEntry) bool { return of.pattern.CanMatch(zone) })
 }

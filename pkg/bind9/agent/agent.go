@@ -32,13 +32,13 @@ type Config struct {
 	Control Controller
 	// Nameserver is named's address for DNS queries: "127.0.0.1:53".
 	Nameserver string
-	// TSIGKey returns the key that signs such queries.
+	// TSIGKey returns the key that signs DNS queries.
 	TSIGKey func() (transfer.Key, error)
 	// ZoneDir is the directory of zone files. The agent writes there, and named must see it under the same path.
 	ZoneDir string
-	// ConfigDir is the directory of named's configuration. WatchConfig reloads changed files; with "" it does nothing.
+	// ConfigDir is the directory of named's configuration, for WatchConfig; "" means none.
 	ConfigDir string
-	// CatalogsFile has a line for each of named's catalog zones: "catalog.example.". With "" there are none.
+	// CatalogsFile has a line for each of named's catalog zones, such as "catalog.example."; "" means none.
 	CatalogsFile string
 	Authenticate func(*http.Request) error
 	Version      string

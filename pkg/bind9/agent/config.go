@@ -40,7 +40,7 @@ func (l *loadedConfig) check() string {
 	return "ok"
 }
 
-// WatchConfig runs rndc reconfig at the start, and at each tick after a configuration file has changed. A refused
+// WatchConfig runs rndc reconfig at the start, and at each tick if a configuration file has changed. A refused
 // configuration is retried, because an included file may arrive later.
 func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.ConfigDir == "" {

@@ -11,12 +11,12 @@
 //	A2. Only an unknown zone is answered 404. If named does not answer, the response is 503 with Retry-After.
 //	A3. /ready is 503 unless named answers on the control channel and by DNS, and the zone directory is writable.
 //	 After each start of named, it is also 503 until all zones of the agent are loaded, and all members of catalog
-//	 zones that every server once had. After two minutes 99 % of the zones are enough.
+//	 zones loaded once by all servers. After two minutes 99 % of the zones are enough.
 //	A4. Names, types and values are parsed by their RFCs: zones may have every type, and no client input stays
 //	 unchecked.
 //	A5. Only /health and /ready need no authentication.
 //	A6. Requests are bounded in size, number, rate and time. Too many requests give 429 with Retry-After.
-//	A7. If named loses the zone of a catalog member, the zone is recreated within a minute.
+//	A7. If named loses a zone listed in a catalog, the zone is recreated within a minute.
 //
 // Read routes.go, then zones.go.
 package agent

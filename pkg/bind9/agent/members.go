@@ -52,8 +52,8 @@ func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
 	return zonesState(state), nil
 }
 
-// WatchMembers makes named create lost zones of its catalogs again. By itself named compares its zones with a catalog
-// only after a transfer of the catalog.
+// WatchMembers lets BIND recreate lost zones of its catalogs. By itself, BIND compares its zones with a catalog only
+// after a transfer of the catalog.
 func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.CatalogsFile == "" {
 		return
@@ -71,7 +71,7 @@ func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 			continue
 		}
 		a.restoreMembers(ctx, &watch)
-		// Checks take at most a twentieth of the time.
+		// Pause, so that checks take at most 5 % of the time.
 		notBefore = began.Add(memberShare * time.Since(began))
 	}
 }

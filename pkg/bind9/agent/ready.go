@@ -218,46 +218,46 @@ type expectation struct {
 	catalogs map[name.Name]time.Duration
 }
 
-// listExpected returns the zones that named should have: those with a file of the agent, and the members of catalogs.
-// lacking has the errors of catalogs that are left out. With unconfirmed, members not confirmed by all servers are
-// included, and may never load.
-func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
-	made, err := a.files.listZones(zoneKind)
+// listExpected returns the zones that named should have, which are those with a file of the agent, and the members of
+// catalogs. A catalog that cannot be read is left out, and catalogErr says why. If includeUnconfirmed is true, the
+// result also has members never loaded by some server, which may never load.
+func (a *Agent) listExpected(ctx context.Context, includeUnconfirmed bool) (expected expectation, catalogErr error) {
+	ownZones, err := a.files.listZones(zoneKind)
 	if err != nil {
-		return of, err
+		return expected, err
 	}
-	for zone := range made {
-		of.zones = append(of.zones, expectedZone{name: zone})
+	for zone := range ownZones {
+		expected.zones = append(expected.zones, expectedZone{name: zone})
 	}
 
 	catalogs, err := a.readCatalogs()
 	if err != nil || len(catalogs) == 0 {
-		return of, err
+		return expected, err
 	}
-	if len(made) > 0 {
-		of.sources++
+	if len(ownZones) > 0 {
+		expected.sources++
 	}
 
 	key, err := a.config.TSIGKey()
 	if err != nil {
-		return of, fmt.Errorf("key of transfers: %w", err)
+		return expected, fmt.Errorf("key of transfers: %w", err)
 	}
 
-	of.catalogs = map[name.Name]time.Duration{}
+	expected.catalogs = map[name.Name]time.Duration{}
 	for _, catalog := range catalogs {
 		members, expire, err := transferMembers(ctx, transfer.Source{Server: a.config.Nameserver, Zone: catalog, Key: &key, Wait: readyTime,
-			Limit: maxCatalog}, unconfirmed)
+			Limit: maxCatalog}, includeUnconfirmed)
 		if err != nil {
-			lacking = errors.Join(lacking, err)
+			catalogErr = errors.Join(catalogErr, err)
 			continue
 		}
-		of.sources++
-		of.catalogs[catalog] = expire
+		expected.sources++
+		expected.catalogs[catalog] = expire
 		for _, zone := range members {
-			of.zones = append(of.zones, expectedZone{zone, true})
+			expected.zones = append(expected.zones, expectedZone{name: zone, listed: true})
 		}
 	}
-	return of, lacking
+	return expected, catalogErr
 }
 
 func (a *Agent) serveMembers(job *work) (int, any, error) {

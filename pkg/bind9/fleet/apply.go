@@ -28,43 +28,44 @@ import (
 )
 
 // applyAll applies the objects of a server in order. It stops at an error, because the workload comes last and must not
-// lack a volume, but not if the take-over of another manager's object has to wait.
-func (c *children) applyAll(ctx context.Context, namespace string, objects []render.Object, serving func() error) error {
-	var first error
+// lack a volume. However, it continues if another manager's object cannot be taken over yet.
+func (c *children) applyAll(ctx context.Context, namespace string, objects []render.Object, checkServing func() error) error {
+	var firstErr error
 	for _, o := range objects {
-		err := c.applyObject(ctx, namespace, o, serving)
-		if waits := (*takingOver)(nil); err != nil && !errors.As(err, &waits) {
+		err := c.applyObject(ctx, namespace, o, checkServing)
+		if mustWait := (*takingOver)(nil); err != nil && !errors.As(err, &mustWait) {
 			return err
 		}
-		first = cmp.Or(first, err)
+		firstErr = cmp.Or(firstErr, err)
 	}
-	return first
+	return firstErr
 }
 
 // applyObject writes an object by server-side apply. A foreign object (of another manager) is an error, unless
-// annotated with TakeOver. serving returns an error until our pod can replace the pods behind a foreign Service.
-func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() error) error {
+// annotated with TakeOver. A foreign Service is taken over once checkServing returns nil, because our pod can then
+// replace its pods.
+func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, checkServing func() error) error {
 	text, err := json.Marshal(o.Config)
 	if err != nil {
 		return err
 	}
 
 	key := childKey{o.Resource, namespace, o.Name}
-	have := c.cached(o.Resource, namespace, o.Name)
-	force := have != nil
-	if have != nil {
+	existing := c.cached(o.Resource, namespace, o.Name)
+	force := existing != nil
+	if existing != nil {
 		c.mu.Lock()
 		last := c.applied[key]
 		c.mu.Unlock()
-		if last == (appliedObject{sha256.Sum256(text), formatFingerprint(have)}) {
-			return nil // unchanged since the last apply
+		if last == (appliedObject{sha256.Sum256(text), formatFingerprint(existing)}) {
+			return nil
 		}
-	} else if force, err = c.mayTake(ctx, key, o.Config, serving); err != nil {
+	} else if force, err = c.mayTake(ctx, key, o.Config, checkServing); err != nil {
 		return err
 	}
 
-	if have != nil {
-		if err := c.checkOwner(key, accessor(have), text); err != nil {
+	if existing != nil {
+		if err := c.checkOwner(key, accessor(existing), text); err != nil {
 			return err
 		}
 	}
@@ -99,9 +100,9 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 	return &foreign{resource: key.resource.Resource, name: key.name, owner: owner}
 }
 
-// mayTake reports whether an apply may overwrite other managers' fields; false for a missing object. A foreign object
-// without the annotation TakeOver is an error.
-func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
+// mayTake reports whether an apply may overwrite the fields of other managers. For a missing object the result is
+// false. A foreign object without the annotation TakeOver is an error.
+func (c *children) mayTake(ctx context.Context, key childKey, wanted any, checkServing func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {
 		return false, err
@@ -111,7 +112,7 @@ func (c *children) mayTake(ctx context.Context, key childKey, wanted any, servin
 		return true, nil
 	}
 	if o.GetAnnotations()[TakeOver] != "" {
-		return true, c.takeOver(ctx, live, key, wanted, serving)
+		return true, c.takeOver(ctx, live, key, wanted, checkServing)
 	}
 	manager := ""
 	if name := o.GetLabels()[render.LabelManager]; name != "" {
@@ -171,7 +172,7 @@ type takingOver struct {
 
 func (e *takingOver) Error() string { return e.text }
 
-func (c *children) takeOver(ctx context.Context, live runtime.Object, key childKey, wanted any, serving func() error) error {
+func (c *children) takeOver(ctx context.Context, live runtime.Object, key childKey, wanted any, checkServing func() error) error {
 	switch live := live.(type) {
 	case *appsv1.Deployment:
 		return c.removeDeployment(ctx, live)
@@ -183,7 +184,7 @@ func (c *children) takeOver(ctx context.Context, live runtime.Object, key childK
 				"of the role or the instance, so that it keeps its addresses", key.name, live.Spec.Type,
 				*to.Spec.Type), live}
 		}
-		if err := serving(); err != nil {
+		if err := checkServing(); err != nil {
 			return &takingOver{fmt.Sprintf("Service %q selects the pods of another manager until that of this server has the zones: %v",
 				key.name, err), live}
 		}

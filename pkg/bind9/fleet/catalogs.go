@@ -127,12 +127,12 @@ func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 			continue
 		}
 		servers := apiclass.ServersOf(class, instances, f.findCluster)
-		if !slices.ContainsFunc(servers, func(one apiclass.Server) bool { return one.Name == server.Name }) {
+		if !slices.ContainsFunc(servers, func(other apiclass.Server) bool { return other.Name == server.Name }) {
 			continue
 		}
 		for _, text := range listPrimaries(class.Spec.Bind9, servers, server) {
-			if at, ok := readAddress(text); ok {
-				all = append(all, at)
+			if address, ok := readAddress(text); ok {
+				all = append(all, address)
 			}
 		}
 	}

@@ -255,25 +255,25 @@ func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 // noteKeys records whether a server and its primaries accept both keys of a rotation. A signer records the cluster's
 // keys, too, because servers that transfer from the signer must not sign with a key unknown there.
 func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
-	at, changed := cache.MetaObjectToName(w.instance), false
-	note := func(group string, keys *render.TransferKeys) {
-		taken := ""
-		if keys.SecondKey() != nil && f.haveKeys(ctx, w) && f.primariesTake(ctx, w.server) {
-			taken = keys.Names()
+	instance, changed := cache.MetaObjectToName(w.instance), false
+	record := func(group string, keys *render.TransferKeys) {
+		accepted := ""
+		if keys.SecondKey() != nil && f.haveKeys(ctx, w) && f.primariesAccept(ctx, w.server) {
+			accepted = keys.Names()
 		}
-		changed = f.acceptedKeys.record(keyTaker{at, group}, taken) || changed
+		changed = f.acceptedKeys.record(acceptor{instance, group}, accepted) || changed
 	}
-	note(w.server.Group(), &w.server.Transfer)
-	if w.server.Peers != nil {
-		note(w.server.Cluster, w.server.Peers)
+	record(w.server.Group(), &w.server.Transfer)
+	if w.server.Peers != nil { // a signer
+		record(w.server.Cluster, w.server.Peers)
 	}
 	if changed && w.server.Cluster != "" {
 		f.enqueue("cluster", w.server.Namespace, w.server.Cluster)
 	}
 }
 
-// primariesTake skips an unreachable primary, because it reads both keys at its start.
-func (f *Fleet) primariesTake(ctx context.Context, server *render.Server) bool {
+// primariesAccept skips an unreachable primary, because it reads both keys at its start.
+func (f *Fleet) primariesAccept(ctx context.Context, server *render.Server) bool {
 	next := server.Transfer.Next
 	if next == nil || f.Answers == nil {
 		return true

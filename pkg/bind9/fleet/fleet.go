@@ -45,7 +45,7 @@ type Config struct {
 	Ask func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error)
 	// Members returns an error if BIND in a pod lacks zones of its catalogs. Nil asks the agent in the pod.
 	Members func(ctx context.Context, pod *corev1.Pod, server *render.Server) error
-	// Random is crypto/rand if nil, Clock the real clock.
+	// If nil, Random is crypto/rand, and Clock the real clock.
 	Random io.Reader
 	Clock  clock.Clock
 }

@@ -129,28 +129,28 @@ func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotati
 	return of
 }
 
-// acceptedKeys records the Bind9Instances that accept both TSIG keys of a rotation. A rotation takes its next step when
-// all servers that share the keys (a group) accept both.
+// acceptedKeys records the Bind9Instances that accept both TSIG keys of a rotation. A rotation proceeds when all
+// servers that share the keys (a group) accept both.
 type acceptedKeys struct {
 	mu sync.Mutex
-	// byTaker has the names of the accepted keys, by server and group. A signing server has two entries, for its own
+	// byAcceptor has the names of the accepted keys, by server and group. A signing server has two entries, for its own
 	// keys and for the cluster's.
-	byTaker map[keyTaker]string
+	byAcceptor map[acceptor]string
 }
 
-type keyTaker struct {
+type acceptor struct {
 	instance cache.ObjectName
 	group    string
 }
 
-func (t *acceptedKeys) record(at keyTaker, keys string) bool {
+func (t *acceptedKeys) record(at acceptor, keys string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	before := t.byTaker[at]
+	before := t.byAcceptor[at]
 	if keys == "" {
-		delete(t.byTaker, at)
+		delete(t.byAcceptor, at)
 	} else {
-		t.byTaker[at] = keys
+		t.byAcceptor[at] = keys
 	}
 	return before != keys
 }
@@ -159,7 +159,7 @@ func (t *acceptedKeys) acceptedByAll(group string, members []*bind9.Bind9Instanc
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return !slices.ContainsFunc(members, func(one *bind9.Bind9Instance) bool {
-		return t.byTaker[keyTaker{cache.MetaObjectToName(one), group}] != keys
+		return t.byAcceptor[acceptor{cache.MetaObjectToName(one), group}] != keys
 	})
 }
 

@@ -31,8 +31,9 @@ type otherServer struct {
 	late bool
 }
 
-// nextHolder returns the server that may replace its pod, and the reason why f.server waits, or "".
-func nextHolder(holder string, f *reservation) (next, waits string) {
+// nextHolder returns the server that may replace its pod. If f.server must wait, waitReason says why; otherwise it is
+// "".
+func nextHolder(holder string, f *reservation) (next, waitReason string) {
 	late := slices.IndexFunc(f.others, func(one otherServer) bool { return one.late })
 	runs := slices.ContainsFunc(f.others, func(one otherServer) bool { return one.name == holder })
 	switch {

@@ -52,7 +52,7 @@ func New(config Config) (*Fleet, error) {
 		instances: bind9.Bind9Instances().Lister(),
 		classes:   config.Informers.Kubizone().V1alpha1().DNSClasses().Lister(), common: informers.NewSharedInformerFactoryWithOptions(
 			config.Cluster, 0, informers.WithTransform(trimObject)),
-		acceptedKeys: acceptedKeys{byTaker: map[keyTaker]string{}},
+		acceptedKeys: acceptedKeys{byAcceptor: map[acceptor]string{}},
 		slow:         slowPods{clock: config.Clock, byServer: map[cache.ObjectName]slowAnswers{}},
 		silent:       silences{byInstance: map[cache.ObjectName]silence{}},
 		replacing:    replacements{server: map[cache.ObjectName]string{}},
@@ -101,8 +101,9 @@ func (f *Fleet) listInformers() []cache.SharedIndexInformer {
 	return all
 }
 
-// followChange enqueues the objects to reconcile after a change. before is nil except for updates. A cluster's status
-// enqueues no instances, because a thousand instances would enqueue each other.
+// followChange enqueues the objects to reconcile after a change. After an update, before is the former version;
+// otherwise it is nil. A change of a cluster's status enqueues no instances, because a thousand instances would enqueue
+// each other.
 func (f *Fleet) followChange(object, before metav1.Object) {
 	namespace, name := object.GetNamespace(), object.GetName()
 	switch o := object.(type) {
@@ -121,10 +122,10 @@ func (f *Fleet) followChange(object, before metav1.Object) {
 		if !isOtherSpec(o, before) {
 			return
 		}
-		for in := range listServerNamespaces(o, before) {
-			all, _ := f.instances.Bind9Instances(in).List(labels.Everything())
+		for serverNamespace := range listServerNamespaces(o, before) {
+			all, _ := f.instances.Bind9Instances(serverNamespace).List(labels.Everything())
 			for _, instance := range all {
-				f.enqueue("instance", in, instance.Name)
+				f.enqueue("instance", serverNamespace, instance.Name)
 			}
 		}
 	case *appsv1.ReplicaSet: // of another manager's Deployment

@@ -80,7 +80,6 @@ var _ delivery.Provider = (*Provider)(nil)
 
 const maxInstances = 1000
 
-// agentTime limits the wait of Deliver for agents, which occupies a worker.
 const agentTime = 5 * time.Second
 
 // New sends nothing. The error is a *delivery.Error.
@@ -217,7 +216,7 @@ func isWithoutZone(row delivery.Server) bool {
 	return row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound
 }
 
-// makeMissing returns the agents' errors as failed. err is that of fence or ctx.
+// makeMissing returns the agents' errors in failed. The result err is the error of fence or ctx.
 func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error,
 	made map[string]bool, err error) {
 	drift, err := f.Verify(ctx, plan)
@@ -320,7 +319,7 @@ func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence de
 }
 
 // workAtAll returns the error of fence or ctx. Calls of fence do not overlap.
-func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do func(T, delivery.Fence) R) ([]R, error) {
+func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, work func(T, delivery.Fence) R) ([]R, error) {
 	var mu sync.Mutex
 	var lost error
 	ask := func(context.Context) error {
@@ -335,7 +334,7 @@ func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do 
 	results := make([]R, len(all))
 	var working sync.WaitGroup
 	for i, one := range all {
-		working.Go(func() { results[i] = do(one, ask) })
+		working.Go(func() { results[i] = work(one, ask) })
 	}
 	working.Wait()
 

@@ -39,8 +39,8 @@ type Updater struct {
 	writers map[writerKey]*rfc2136.Provider
 	// notifyLists has the secondaries that a primary is configured to notify about a zone.
 	notifyLists map[zoneAt]string
-	// provenPrimaries has the primary whose content a secondary was last seen to have. While this is its source, equal
-	// serials confirm the delivery. Otherwise the content is compared.
+	// provenPrimaries has the primary whose content a secondary was last seen to have. While the secondary transfers
+	// from this primary, equal serials confirm the delivery. Otherwise the content is compared.
 	provenPrimaries map[zoneAt]string
 	// behindSince is when a secondary began to lack its primary's content. After notifyTime the secondary has to
 	// transfer the whole zone again.

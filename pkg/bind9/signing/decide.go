@@ -37,16 +37,15 @@ type facts struct {
 	otherKeys bool
 	// current is true if the signer has signed the settled serial (the last serial for name servers) or a later one.
 	current bool
-	// unsigned names a server that lacks a key of the signer, signed a server that still has any. Both are "" if there
-	// is none.
+	// unsigned says which server lacks a key of the signer, and signed which server still has any; "" means none.
 	unsigned, signed string
-	// ahead is true if no server that answers has a serial ahead of the zone's.
-	ahead bool
+	// passed is true if no server that answers has a serial ahead of the zone's.
+	passed bool
 	parent
 }
 
-// parent has the DS records of a zone at the name servers of the parent. A rollover waits until all of them have a new
-// key's DS, and until none has an old key's.
+// parent has the DS records of a zone at the name servers of the parent zone. A rollover waits until all of them have a
+// new key's DS, and until none has an old key's.
 type parent struct {
 	// readFailure says why the DS are unknown; "" otherwise.
 	readFailure string
@@ -62,7 +61,6 @@ type parent struct {
 // maxDSTTL limits the TTL of a DS to wait for, unless the policy's is longer.
 const maxDSTTL = 7 * 24 * time.Hour
 
-// refuseLongTTL sets readFailure if the phase Expiring would hardly end with the DS's TTL.
 func (f *facts) refuseLongTTL() {
 	if most := max(maxDSTTL, f.times.parentDSTTL); f.ttl > most {
 		f.readFailure = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
@@ -263,7 +261,7 @@ func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	has := func(state string) bool {
 		return slices.ContainsFunc(keys, func(key keyState) bool { return key.DSState == state })
 	}
-	replaced, coming, tooMany := has(dsOmnipresent), has(dsRumoured), f.countWaiting() > maxWaiting
+	inAllCaches, onTheWay, tooMany := has(dsOmnipresent), has(dsRumoured), f.countWaiting() > maxWaiting
 
 	needed := map[uint16]bool{}
 	for _, key := range keys {
@@ -271,10 +269,11 @@ func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 		case dsRumoured, dsOmnipresent:
 			needed[key.Tag] = true
 		case dsUnretentive:
-			// The old DS stays until another is in all caches. While a new DS comes, a dropped DS does not return. If
-			// the parent never gets a DS, named keeps each replaced key. Of too many such keys, the old DS go.
+			// The DS of a replaced key stays until another is in all caches. However, a dropped DS does not return
+			// while a new DS is on the way. If the parent never gets a DS, named keeps every replaced key. If they
+			// become too many, the DS that no server of the parent has are dropped.
 			unused := tooMany && f.isAtNone(key.Tag)
-			if dropped := unused || !hasDS(f.status.DS, key.Tag); !replaced && !(coming && dropped) {
+			if dropped := unused || !hasDS(f.status.DS, key.Tag); !inAllCaches && !(onTheWay && dropped) {
 				needed[key.Tag] = true
 			}
 		}
@@ -395,7 +394,7 @@ func (d *decision) decideReturning(f *facts) {
 	switch {
 	case f.signed == "":
 		d.action, d.status = remove, nil
-	case !f.ahead:
+	case !f.passed:
 		d.action = passServers
 		d.setMessage("the serial of the zone goes past that of its servers: %s", f.signed)
 	default:

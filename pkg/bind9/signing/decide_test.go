@@ -144,9 +144,9 @@ func TestDecide_S12_5(t *testing.T) {
 		"the parent has a DS again":      {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{dsAtAny: dsOf(1)}}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, ""},
 		"caches have the DS no more":     {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour)}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, ""},
 		"servers are ahead":              {facts{status: at(v1alpha1.DNSSECReturning, 0), signed: "ns1"}, v1alpha1.DNSSECReturning, false, passServers, nil, nil, ""},
-		"servers come back":              {facts{status: at(v1alpha1.DNSSECReturning, 0), signed: "ns1", ahead: true}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, "ns1"},
-		"all are back":                   {facts{status: at(v1alpha1.DNSSECReturning, 0), ahead: true}, none, true, remove, nil, nil, ""},
-		"asked for while they come back": {facts{policy: "fast", status: at(v1alpha1.DNSSECReturning, 0), signed: "ns1", ahead: true}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, "ns1"},
+		"servers come back":              {facts{status: at(v1alpha1.DNSSECReturning, 0), signed: "ns1", passed: true}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, "ns1"},
+		"all are back":                   {facts{status: at(v1alpha1.DNSSECReturning, 0), passed: true}, none, true, remove, nil, nil, ""},
+		"asked for while they come back": {facts{policy: "fast", status: at(v1alpha1.DNSSECReturning, 0), signed: "ns1", passed: true}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, "ns1"},
 	} {
 		f := test.facts
 		f.now, f.times = begin, fast

@@ -18,7 +18,7 @@ const placesOfZones, placesOfSigners = 1, 4
 // placesOfSigners for each namespace with signers. So a tenant with slow agents or servers occupies only a few workers.
 // A zone needs a place of either kind.
 type places struct {
-	// wake enqueues a zone after its wait. It must not block.
+	// wake enqueues a zone whose wait has ended. It must not block.
 	wake func(zone cache.ObjectName)
 
 	mu     sync.Mutex

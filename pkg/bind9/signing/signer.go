@@ -205,7 +205,7 @@ func (w *work) hasOtherOwner(ref *v1alpha1.Bind9ClusterReference) (bool, error) 
 	}
 
 	byOther := slices.ContainsFunc(signed, func(zone *v1alpha1.Zone) bool { return zone.UID != w.zone.UID })
-	if isSignedAt(w.zone, w.signer) != byOther {
+	if ours := isSignedAt(w.zone, w.signer); ours != byOther {
 		return byOther, nil
 	}
 	// Both or neither are signed there, so the classes decide.

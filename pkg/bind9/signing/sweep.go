@@ -39,26 +39,26 @@ func (c *Controller) sweepSigners(ctx context.Context) {
 
 	left, slots := map[v1alpha1.ZoneSigner]map[name.Name]bool{}, make(chan struct{}, sweepers)
 	var mu sync.Mutex
-	var all sync.WaitGroup
+	var sweeping sync.WaitGroup
 	for _, signers := range byNamespace {
-		// In turn, so that slow signers of a tenant occupy a single slot.
-		all.Go(func() {
+		// Sweep the signers of a namespace in turn, so that slow signers of a tenant occupy a single slot.
+		sweeping.Go(func() {
 			for _, signer := range signers {
-				at := v1alpha1.ZoneSigner{Namespace: signer.Namespace, Name: signer.Name}
+				key := v1alpha1.ZoneSigner{Namespace: signer.Namespace, Name: signer.Name}
 				slots <- struct{}{}
-				zones, err := c.sweepSigner(ctx, signer, c.orphans[at])
+				zones, err := c.sweepSigner(ctx, signer, c.orphans[key])
 				<-slots
 				if err != nil && ctx.Err() == nil {
 					klog.FromContext(ctx).Error(err, "Zones that are left at a signer could not be removed; this is retried",
-						"signer", at)
+						"signer", key)
 				}
 				mu.Lock()
-				left[at] = zones
+				left[key] = zones
 				mu.Unlock()
 			}
 		})
 	}
-	all.Wait()
+	sweeping.Wait()
 
 	c.orphans = left
 }

@@ -176,11 +176,11 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 	keys, err := w.askKeys(ctx, w.signerDNS)
 	if err != nil {
 		f.unsigned, f.signed = fmt.Sprintf("%s: %v", w.signerDNS.Name, err), fmt.Sprintf("%s: %v", w.signerDNS.Name, err)
-		f.ahead = true // the serial to exceed is unknown, and raising is allowed once a day
+		f.passed = true // the serial to exceed is unknown, and raising is allowed once a day
 		return
 	}
 
-	f.ahead = !serial.Serial(keys.Serial).Ahead(serial.Serial(w.zone.Status.Serial))
+	f.passed = !serial.Serial(keys.Serial).Ahead(serial.Serial(w.zone.Status.Serial))
 	w.highest = keys.Serial
 
 	for _, observed := range w.askEachServer(ctx) {
@@ -201,7 +201,7 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 			f.signed = observed.Name + " answers with keys of the signer"
 		}
 		if serial.Serial(observed.Serial).Ahead(serial.Serial(w.zone.Status.Serial)) {
-			f.ahead = false
+			f.passed = false
 			if serial.Serial(observed.Serial).Ahead(serial.Serial(w.highest)) {
 				w.highest = observed.Serial
 			}

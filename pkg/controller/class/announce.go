@@ -22,7 +22,6 @@ import (
 
 const actionDeliver = "Deliver"
 
-// reasonRemains is for a zone whose history no longer lists all names that the provider may still have.
 const reasonRemains = "HistoryForgotten"
 
 type announcer struct {

@@ -14,15 +14,15 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// sighting is a secondary's answer that needs a raise of the zone's serial by the API server. Otherwise the secondary
-// would not transfer the zone, because its serial is ahead of the zone's, or equal but with other data (differs).
+// sighting is a secondary's answer after which the API server must raise the zone's serial. Otherwise the secondary
+// would not transfer the zone, because its serial is ahead of the zone's, or equal although its data differs.
 type sighting struct {
-	// serial is the serial to exceed: the secondary's, or with differs the next.
+	// serial is the serial to exceed: the secondary's, or if differs is true, the next.
 	serial   serial.Serial
-	differs  bool
+	differs  bool // the data, at an equal serial
 	probedAt time.Time
-	// accepted is the Zone's annotation AcceptSerial, by which the owner allows a raise above serial.MaxRepair; "" with
-	// differs.
+	// accepted is the Zone's annotation AcceptSerial, by which the owner allows a raise above serial.MaxRepair; "" if
+	// differs is true.
 	accepted string
 }
 
@@ -87,23 +87,26 @@ func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	return "; the zone's serial is raised past it"
 }
 
-// passSecondary returns the secondary that the zone's serial should pass, and adds the outlook to j.Message. seen is
-// zero if there is none, or if the last request, asked, was the same.
-func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sighting) {
+// passSecondary returns the answer of a secondary that the zone's serial should pass, and appends the outlook to the
+// judgement's message. The result is zero if there is none, or if the last request to the API server, lastAsked, was
+// the same.
+func passSecondary(f *ready.Facts, judgement *ready.Judgement, lastAsked sighting) (seen sighting) {
 	var outlook string
-	switch again := false; j.Reason {
+	switch stillDiffers := false; judgement.Reason {
 	case string(delivery.ReasonSerialBehind):
 		seen, _ = furthestAhead(f)
 	case string(delivery.ReasonContentDiffers):
-		if seen, again = findDifferent(f); again {
+		if seen, stillDiffers = findDifferent(f); stillDiffers {
 			outlook = "; it differs although it transferred the zone whole, so no serial follows until it is repaired"
 		}
 	}
 	if seen.serial != 0 {
-		outlook = seen.describeOutlook(f.Zone, asked.serial == seen.serial && asked.accepted == seen.accepted)
+		outlook = seen.describeOutlook(f.Zone, lastAsked.serial == seen.serial && lastAsked.accepted == seen.accepted)
 	}
-	j.Message = ready.Shorten(j.Message, max(ready.MaxZoneMessage-len(outlook), ready.MaxZoneMessage/4)) + outlook
-	if asked == seen || seen.differs && asked.differs && asked.serial == seen.serial && seen.probedAt.Sub(asked.probedAt) < askAgain {
+	judgement.Message = ready.Shorten(judgement.Message, max(ready.MaxZoneMessage-len(outlook), ready.MaxZoneMessage/4)) + outlook
+	askedRecently := seen.differs && lastAsked.differs && lastAsked.serial == seen.serial &&
+		seen.probedAt.Sub(lastAsked.probedAt) < askAgain
+	if lastAsked == seen || askedRecently {
 		return sighting{}
 	}
 	return seen

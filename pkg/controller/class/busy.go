@@ -22,7 +22,6 @@ func WithoutWaiting(config *rest.Config) *rest.Config {
 
 type answering struct{ http.RoundTripper }
 
-// RoundTrip removes the header by which client-go waits.
 func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := a.RoundTripper.RoundTrip(r)
 	if err == nil && response.StatusCode == http.StatusTooManyRequests && r.Method == http.MethodPatch &&

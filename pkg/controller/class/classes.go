@@ -149,8 +149,8 @@ func (c *classSync) forgetCluster(name string) bool {
 	return true
 }
 
-// decideClaims gives each TSIG key name to the class that uses the name, else to the oldest. Primaries decide alike
-// (transferclass). c.mu is held.
+// decideClaims decides which class owns each TSIG key name: the class that uses the name, or else the oldest. Primaries
+// decide alike (transferclass). c.mu is held.
 func (c *classSync) decideClaims() {
 	// Classes with a block bind9 claim nothing.
 	order := c.index.AllClasses()
@@ -161,14 +161,14 @@ func (c *classSync) decideClaims() {
 		}
 		return nil
 	}, c.usesOf)
-	for at, of := range order {
-		to := ""
-		if winner := lost[at]; winner != nil {
-			to = winner.Name
+	for index, dnsClass := range order {
+		winnerName := ""
+		if winner := lost[index]; winner != nil {
+			winnerName = winner.Name
 		}
-		if known := c.known[of.Name]; known != nil && known.lost != to {
-			known.lost, known.stale = to, true
-			c.queue.Add(task{kind: classTask, name: of.Name})
+		if known := c.known[dnsClass.Name]; known != nil && known.lost != winnerName {
+			known.lost, known.stale = winnerName, true
+			c.queue.Add(task{kind: classTask, name: dnsClass.Name})
 		}
 	}
 }
@@ -363,38 +363,38 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	fresh.spec.Generation = generationOf(fresh)
 }
 
-// driftInterval returns the time between comparisons of a zone. This is the class's interval, doubled until queries
-// keep within half of requestsPerSecond. A class of transferring servers without an interval also keeps within its
-// share of allPerSecond.
-func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
+// driftInterval returns the time between comparisons of a zone. This is the class's interval, doubled until the queries
+// for all zones take at most half of requestsPerSecond. A class without an interval whose servers fetch zones also
+// keeps within its share of allPerSecond.
+func (c *classSync) driftInterval(dnsClass *v1alpha1.DNSClass, abilities delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
-	if of.Spec.RequestsPerSecond != nil {
-		perSecond = int(*of.Spec.RequestsPerSecond)
+	if dnsClass.Spec.RequestsPerSecond != nil {
+		perSecond = int(*dnsClass.Spec.RequestsPerSecond)
 	}
 	requests := 0 // to compare each zone once
-	for _, one := range c.index.DeliveriesByClass(of.Name) {
+	for _, stored := range c.index.DeliveriesByClass(dnsClass.Name) {
 		requests++
-		if can.Fetched {
-			requests += max(0, len(one.Status.Servers)-1)
+		if abilities.Fetched {
+			requests += max(0, len(stored.Status.Servers)-1)
 		}
 	}
 
-	least := time.Duration(2*requests) * time.Second / time.Duration(perSecond)
-	shared := time.Duration(0)
-	if can.Fetched {
+	minimum := time.Duration(2*requests) * time.Second / time.Duration(perSecond)
+	sharedMinimum := time.Duration(0)
+	if abilities.Fetched {
 		c.mu.Lock()
-		c.questions.setNumber(of.Name, requests)
-		shared = c.questions.findInterval(of.Name)
+		c.questions.setNumber(dnsClass.Name, requests)
+		sharedMinimum = c.questions.findInterval(dnsClass.Name)
 		c.mu.Unlock()
 	}
 
 	switch {
-	case of.Spec.DriftInterval != nil:
-		interval = of.Spec.DriftInterval.Duration
-	case can.Fetched:
-		interval, least = time.Minute, max(least, shared)
+	case dnsClass.Spec.DriftInterval != nil:
+		interval = dnsClass.Spec.DriftInterval.Duration
+	case abilities.Fetched:
+		interval, minimum = time.Minute, max(minimum, sharedMinimum)
 	}
-	for interval < least {
+	for interval < minimum {
 		interval *= 2
 	}
 	return interval

@@ -26,12 +26,12 @@ import (
 const FieldManager = "kubizone-controller"
 
 // NewProvider makes a class's provider. target is as in delivery.Class. If known, it is returned even with an error,
-// because former confirmations are of a target. Errors are *delivery.Error, except those of secret.
-type NewProvider func(class *v1alpha1.DNSClass, secret secrets.GetFunc) (provider delivery.Provider, target string, err error)
+// because former confirmations are of a target. Errors are *delivery.Error, except those of readSecret.
+type NewProvider func(class *v1alpha1.DNSClass, readSecret secrets.GetFunc) (provider delivery.Provider, target string, err error)
 
 // Config fields are required unless their comment allows nil or 0.
 type Config struct {
-	// Identity names this process, and is never used again.
+	// Identity names this process. No later process may have the same.
 	Identity string
 	Client   versioned.Interface
 	// Informers are started by the caller, after New.
@@ -46,10 +46,11 @@ type Config struct {
 	Servers func(class *v1alpha1.DNSClass) []string
 	// Namespaces is nil without a cluster. Only the label with the name is then known.
 	Namespaces coreinformers.NamespaceInformer
-	// Clusters are classes of their namespaces. The caller starts the informer; Run does not wait for it.
+	// Clusters has the Bind9Clusters, the classes of their namespaces. The caller starts the informer; Run does not
+	// wait for it.
 	Clusters bind9informers.Bind9ClusterInformer
-	// Leases returns a Watcher that calls changed; nil if all work is in this process.
-	Leases func(changed func()) *heartbeat.Watcher
+	// Leases returns a Watcher that calls onChange; nil if all work is in this process.
+	Leases func(onChange func()) *heartbeat.Watcher
 	// Events are logged if nil.
 	Events events.EventRecorder
 	// LastChange returns the zone's last change as the end of a note; may be nil.

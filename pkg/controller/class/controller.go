@@ -74,7 +74,7 @@ func New(config Config) (*Controller, error) {
 	with := &shared{
 		index: index, queue: queue, stalls: &ready.Stalls{}, status: statusWriter{client,
 			config.Client.Bind9V1alpha1()}, events: announcer{config.Events, config.LastChange, nil},
-		store: &store{client: client, clusters: config.Client.Bind9V1alpha1(), zone: index.ZoneByUID, class: index.ClassByName,
+		store: &store{client: client, clusters: config.Client.Bind9V1alpha1(), findZone: index.ZoneByUID, findClass: index.ClassByName,
 			lastSeen: map[delivery.Key]observed{}},
 	}
 	if config.LastChange != nil {

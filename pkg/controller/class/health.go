@@ -57,8 +57,6 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 	return condition, health
 }
 
-// judgeDelivering returns a Bind9Cluster's condition Delivering, which tenants read, without details of the
-// controller's network.
 func judgeDelivering(ctx context.Context, name string, found error) metav1.Condition {
 	condition, _ := judgeHealth(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}}, found, metav1.Now())
 	condition.Type = bind9.ConditionDelivering

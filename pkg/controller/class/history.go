@@ -67,7 +67,6 @@ func (h history) readEndedRRsets(ctx context.Context, uid string, since serial.S
 	return endedRRsets(&answer, uid)
 }
 
-// errNotEnded is for an existing zone, because its changes are not all its content.
 var errNotEnded = errors.New("the zone has not ended")
 
 func endedRRsets(answer *v1alpha1.ZoneChanges, uid string) ([]delivery.RRsetKey, error) {

@@ -12,7 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// reports has the state of each delivery, from this process's Loop or from another process's Delivery.
 type reports struct {
 	mu     sync.Mutex
 	states map[delivery.Key]report

@@ -33,9 +33,9 @@ import (
 type store struct {
 	client   typed.KubizoneV1alpha1Interface
 	clusters bind9typed.Bind9ClustersGetter
-	// zone and class return nil if the object does not exist.
-	zone  func(uid string) *v1alpha1.Zone
-	class func(name string) *v1alpha1.DNSClass
+	// findZone and findClass return nil if the object does not exist.
+	findZone  func(uid string) *v1alpha1.Zone
+	findClass func(name string) *v1alpha1.DNSClass
 
 	// finalizerLocks are chosen by a hash of the zone's UID. Without the lock, a delivery that ends could remove the
 	// zone's finalizer while another begins.
@@ -80,7 +80,7 @@ var _ lease.Store = (*store)(nil)
 var errNoZone = errors.New("the Zone is gone")
 
 func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, error) {
-	zone := s.zone(key.UID)
+	zone := s.findZone(key.UID)
 	if zone == nil {
 		return delivery.State{}, errNoZone
 	}
@@ -97,7 +97,7 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 }
 
 func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
-	zone := s.zone(key.UID)
+	zone := s.findZone(key.UID)
 	if zone == nil {
 		return "", errNoZone
 	}
@@ -159,7 +159,7 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 
 // Delete also removes the zone's finalizer after the last Delivery.
 func (s *store) Delete(ctx context.Context, key delivery.Key) error {
-	zone := s.zone(key.UID)
+	zone := s.findZone(key.UID)
 	if zone == nil {
 		return nil
 	}
@@ -189,7 +189,7 @@ func (s *store) addFinalizers(ctx context.Context, zone *v1alpha1.Zone, name str
 	if err != nil {
 		return fmt.Errorf("finalizer of Zone %s/%s: %w", zone.Namespace, zone.Name, err)
 	}
-	of := s.class(name)
+	of := s.findClass(name)
 	if of == nil || slices.Contains(of.Finalizers, v1alpha1.FinalizerDelivery) && of.DeletionTimestamp == nil {
 		return nil
 	}

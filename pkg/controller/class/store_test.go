@@ -72,14 +72,14 @@ func newStore(t *testing.T) (*store, *fake.Clientset) {
 	})
 	return &store{
 		client: client.KubizoneV1alpha1(),
-		zone: func(uid string) *v1alpha1.Zone {
+		findZone: func(uid string) *v1alpha1.Zone {
 			if uid == "u1" {
 				return aZone()
 			}
 			return nil
 		},
-		class:    func(string) *v1alpha1.DNSClass { return of },
-		lastSeen: map[delivery.Key]observed{},
+		findClass: func(string) *v1alpha1.DNSClass { return of },
+		lastSeen:  map[delivery.Key]observed{},
 	}, client
 }
 
@@ -250,7 +250,7 @@ func TestStore_holdsWhatASignerHas_S12_9(t *testing.T) {
 	zones := client.KubizoneV1alpha1().Zones("dns")
 	zone := aZone()
 	zone.Spec.DNSSEC = &v1alpha1.ZoneDNSSEC{Policy: "default"}
-	s.zone = func(string) *v1alpha1.Zone { return zone }
+	s.findZone = func(string) *v1alpha1.Zone { return zone }
 	for _, tc := range []struct {
 		status *v1alpha1.ZoneDNSSECStatus
 		held   bool

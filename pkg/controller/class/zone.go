@@ -42,7 +42,7 @@ type zoneMemory struct {
 	// progress has the serials that classes had confirmed at the last sync.
 	progress  *ready.Progress
 	lastWrite readyWrite // of the condition Ready
-	// askedSighting is the last sighting passed to the API server.
+	// askedSighting is the secondary's answer last passed to the API server.
 	askedSighting sighting
 }
 

@@ -369,11 +369,11 @@ func (c *Controller) endClass(name string) {
 	}
 }
 
-// decideKeys returns an error if another class has the right to a TSIG key name in peers. The class with the name in
-// its status has the right, else the oldest. Keys of servers yield (see Keys).
-func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
-	if of.Spec.Bind9 != nil {
-		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others
+// decideKeys returns an error if another class has the right to the name of a TSIG key in peers. The class with the
+// name in its status has the right, or else the oldest. Keys of BIND servers yield to others (see Keys).
+func (c *Controller) decideKeys(dnsClass *v1alpha1.DNSClass, peers Peers) error {
+	if dnsClass.Spec.Bind9 != nil {
+		return c.dropServers(dnsClass, peers.Claims()) // ReadServers has left out the names of others
 	}
 	order, err := c.Classes.Lister().List(labels.Everything())
 	if err != nil {
@@ -381,7 +381,7 @@ func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	}
 	slices.SortFunc(order, func(a, b *v1alpha1.DNSClass) int { return rankOf(a).Compare(rankOf(b)) })
 	_, lost := precedence.Decide(order, func(class *v1alpha1.DNSClass) map[string]string {
-		if class.Name == of.Name {
+		if class.Name == dnsClass.Name {
 			return peers.Claims()
 		}
 		if other := c.serving[class.Name]; other != nil && other.dnsClass.Spec.Bind9 == nil {
@@ -389,16 +389,16 @@ func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 		}
 		return nil
 	}, func(class *v1alpha1.DNSClass) []string { return class.Status.KeyNames })
-	for at, to := range lost {
-		name := order[at].Name
-		if name == of.Name {
+	for index, winner := range lost {
+		name := order[index].Name
+		if name == dnsClass.Name {
 			return fmt.Errorf("DNSClass %s has another key of the same name; rename one of the keys, "+
-				"in its Secret and at the secondaries", to.Name)
+				"in its Secret and at the secondaries", winner.Name)
 		}
 		c.endClass(name)
 		c.queue.AddRateLimited(task{class: name, peers: true})
 	}
-	return c.dropServers(of, peers.Claims())
+	return c.dropServers(dnsClass, peers.Claims())
 }
 
 func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string) error {

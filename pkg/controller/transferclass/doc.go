@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package transferclass configures a hidden primary from the API: peers from DNSClasses with a block transfer or bind9,
-// zones from Deliveries.
+// Package transferclass configures a hidden primary from API objects. The peers come from DNSClasses with a block
+// transfer or bind9, and the zones from Deliveries.
 //
 // Guarantees: (1) A zone is in a class from the first intent (planned write) in the Delivery until the Delivery is
 // deleted, at every primary of the same store. (2) A class is served with all members or not at all: serving begins
 // when all Deliveries are listed, and a member leaves only while the API has the class. (3) A catalog's serial grows
-// and is the same at every primary: it derives from the revision of the last change of members and the class's
+// and is the same at every primary, because it derives from the revision of the last change of members and the class's
 // creation. (4) A class with a missing Secret or invalid settings is not served; while a Secret cannot be read, the
 // class keeps its keys. (5) The name of a key in use belongs to the class with the name in its status; a BIND 9 server
 // has only keys named after its namespace (S11.17, S11.18).

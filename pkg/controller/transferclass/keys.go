@@ -34,12 +34,12 @@ type heldKeys struct {
 	claims    map[string]string
 }
 
-// Hold replaces the keys of a class. release removes them, unless replaced since.
-func (k *Keys) Hold(of *v1alpha1.DNSClass, peers Peers) (release func()) {
-	if of.Spec.Paused {
+// Hold replaces the keys of a class. The function release removes them, unless they were replaced since.
+func (k *Keys) Hold(dnsClass *v1alpha1.DNSClass, peers Peers) (release func()) {
+	if dnsClass.Spec.Paused {
 		peers = Peers{}
 	}
-	return k.holdKeys(of.Name, &heldKeys{rankOf(of), of.Spec.Bind9 != nil, peers.Claims()})
+	return k.holdKeys(dnsClass.Name, &heldKeys{rankOf(dnsClass), dnsClass.Spec.Bind9 != nil, peers.Claims()})
 }
 
 func (k *Keys) holdGeneral(keys []tsig.Key) {

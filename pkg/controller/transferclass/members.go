@@ -70,8 +70,8 @@ func NewMembers(client rest.Interface) *Members {
 }
 
 // SetOnChange sets the function called for a class when members change or a zone is confirmed. Call it before Run;
-// notify must not block.
-func (m *Members) SetOnChange(notify func(class string)) { m.onChange = notify }
+// onChange must not block.
+func (m *Members) SetOnChange(onChange func(class string)) { m.onChange = onChange }
 
 func (m *Members) Run(ctx context.Context) { m.reflector.RunWithContext(ctx) }
 
@@ -84,24 +84,24 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Membership returns the zones and the serial of a class's catalog zone. created is the creation of the class. With
-// ofServers (block bind9), Unconfirmed has the zones never confirmed by all servers. A change there also raises the
-// serial, so that servers fetch the catalog.
-func (m *Members) Membership(class string, created time.Time, ofServers bool) primary.Membership {
+// Membership returns the zones and the serial of the catalog zone of a class created at createdAt. If hasBIND is true
+// (for a class with a block bind9), Unconfirmed has the zones without a serial confirmed by all servers. A change there
+// also raises the serial, so that servers fetch the catalog.
+func (m *Members) Membership(class string, createdAt time.Time, hasBIND bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	known := m.find(class)
-	membership := primary.Membership{Serial: serialAt(created, known.membersRevision)}
-	for _, one := range slices.SortedFunc(maps.Values(known.rows), row.compare) {
-		membership.Members = append(membership.Members, primary.Member{UID: one.uid, Zone: one.zone})
+	membership := primary.Membership{Serial: serialAt(createdAt, known.membersRevision)}
+	for _, member := range slices.SortedFunc(maps.Values(known.rows), row.compare) {
+		membership.Members = append(membership.Members, primary.Member{UID: member.uid, Zone: member.zone})
 	}
-	if !ofServers {
+	if !hasBIND {
 		return membership
 	}
-	membership.Serial = serialAt(created, max(known.membersRevision, known.marksRevision))
+	membership.Serial = serialAt(createdAt, max(known.membersRevision, known.marksRevision))
 	membership.Unconfirmed = map[string]bool{}
-	for uid, one := range known.rows {
-		if !one.everConfirmed {
+	for uid, member := range known.rows {
+		if !member.everConfirmed {
 			membership.Unconfirmed[uid] = true
 		}
 	}
@@ -185,9 +185,9 @@ func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	defer m.mu.RUnlock()
 	var named []row
 	for _, class := range classes {
-		for _, one := range m.find(class).rows {
-			if one.zone == zone {
-				named = append(named, one)
+		for _, member := range m.find(class).rows {
+			if member.zone == zone {
+				named = append(named, member)
 			}
 		}
 	}

@@ -21,7 +21,6 @@ import (
 	wire "kubi.zone/kubizone/pkg/transfer"
 )
 
-// Peers are the secondaries of a class, as primaries and the provider need them.
 type Peers struct {
 	Class       primary.ClassConfig
 	Secondaries []transfer.Secondary
@@ -37,12 +36,12 @@ func (p Peers) Claims() map[string]string {
 	return claims
 }
 
-// ReadPeers reads the block transfer and its Secrets. Errors are *delivery.Error, except those of secret.
+// ReadPeers reads the block transfer and its Secrets. Errors are *delivery.Error, except those of readSecret.
 //
 // A secondary with a key may transfer from any address, because queries often come from another than the listed
 // address. Others are known by address. Local addresses need allowLocalAddresses.
-func ReadPeers(of *v1alpha1.DNSClass, secret secrets.GetFunc) (Peers, error) {
-	return readBlock(of, of.Spec.Transfer, secret)
+func ReadPeers(dnsClass *v1alpha1.DNSClass, readSecret secrets.GetFunc) (Peers, error) {
+	return readBlock(dnsClass, dnsClass.Spec.Transfer, readSecret)
 }
 
 func (p Peers) dropNames(names map[string]string) Peers {

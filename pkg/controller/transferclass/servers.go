@@ -59,9 +59,9 @@ func (s *Servers) ListServers(of *v1alpha1.DNSClass) ([]apiclass.Server, error) 
 	return apiclass.ServersOf(of, instances, s.Cluster), nil
 }
 
-// Find returns the server of a Bind9Instance. runs is false if the instance is absent, stopped or under deletion. An
-// error means that instances are not listed yet.
-func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs bool, err error) {
+// Find returns the server of a Bind9Instance. The result running is false if the instance is absent, stopped or under
+// deletion. An error means that instances are not listed yet.
+func (s *Servers) Find(namespace, name string) (server apiclass.Server, running bool, err error) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return apiclass.Server{}, false, errUnlisted
 	}
@@ -69,8 +69,8 @@ func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs boo
 	if err != nil {
 		return apiclass.Server{}, false, nil //nolint:nilerr // it is not there
 	}
-	server, runs = apiclass.ServerOf(instance)
-	return server, runs, nil
+	server, running = apiclass.ServerOf(instance)
+	return server, running, nil
 }
 
 // ListSigners returns the running DNSSEC signers of all fleets, except external ones. The result is nil until the
@@ -88,7 +88,6 @@ func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	return signers
 }
 
-// Selected are the servers of a class, as Peers or waiting.
 type Selected struct {
 	Peers
 	Servers []apiclass.Server // of Peers.Secondaries, in that order

@@ -27,7 +27,7 @@ func IsBySigner(zone *v1alpha1.Zone) bool {
 	return false
 }
 
-// IsBeingSigned reports whether a signer begins to sign the zone. Until all is signed, the zone is unsigned.
+// IsBeingSigned reports whether a signer begins to sign the zone.
 func IsBeingSigned(zone *v1alpha1.Zone) bool {
 	return zone.Status.DNSSEC != nil && zone.Status.DNSSEC.Phase == v1alpha1.DNSSECSigning
 }

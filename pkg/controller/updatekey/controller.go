@@ -62,8 +62,8 @@ type Config struct {
 type Controller struct {
 	Config
 	synced  cache.InformerSynced
-	changed chan struct{}
-	begun   chan struct{}
+	changed chan struct{} // wakes Run
+	begun   chan struct{} // closed after the first sync
 	// lastKeys are the last keys read from Secrets, by UID of the UpdateKey, for use while the API cannot be reached. A
 	// missing, forbidden or invalid Secret ends the use of a key. For Run only.
 	lastKeys map[types.UID]tsig.Key

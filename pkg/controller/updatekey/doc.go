@@ -12,7 +12,7 @@
 //     (S13.3).
 //  3. If the API server does not answer, a message gets SERVFAIL.
 //
-// Package registry/updatekey fills the messages.
+// Package registry/updatekey applies the messages.
 //
 // Read controller.go first; poster.go sends messages.
 package updatekey

@@ -18,7 +18,8 @@ const compareWithin = 10 * time.Second // after a change of the class's servers
 
 const viewWait = 5 * time.Minute // bounds a removal's wait for its zone's view
 
-// BeginAttempt updates m by f before an attempt to deliver. Leaving becomes true if the class must give up the zone.
+// BeginAttempt updates m from the facts before an attempt to deliver. Afterwards, m.Leaving is true if the class must
+// give up the zone.
 func (m *Memory) BeginAttempt(f *Facts) {
 	// The class changed.
 	if f.Revision != m.revision {
@@ -47,17 +48,18 @@ func (m *Memory) BeginAttempt(f *Facts) {
 		}
 	}
 
+	// A wake-up ends the waits after failures.
 	if woken {
 		m.blocked = false
 		m.due.clear(dueRetry, dueRefused)
 	}
 
+	// This attempt is the due retry.
 	if !m.due.isFuture(dueRetry, f.Began) {
 		m.due.clear(dueRetry)
 	}
 }
 
-// Next returns the next action and the updated memory, without side effects.
 func Next(m Memory, f *Facts) (Memory, Action) {
 	act := m.nextAction(f)
 	return m, act

@@ -55,8 +55,8 @@ type Claims struct {
 	AwaitedByOther, HeldByOther bool
 	// LeavingClasses are former classes of the zone that may still have it.
 	LeavingClasses []string
-	// Replaced is true if this class may drop the zone, because every class in force has it, or the class is in
-	// Zone.ExpelledClasses. HandedOver is true if a class in force has the zone at the same target, so nothing is
+	// Replaced is true if this class may drop the zone, because all Zone.Classes have it, or the class is in
+	// Zone.ExpelledClasses. HandedOver is true if one of Zone.Classes has the zone at the same target, so nothing is
 	// removed.
 	Replaced, HandedOver bool
 }

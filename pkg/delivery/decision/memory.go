@@ -18,25 +18,27 @@ type Memory struct {
 	Stored, State      delivery.State
 	Leaving            bool
 	LoggedReason       string
-	// unsavedIntent lists RRsets that may be half written, although no stored intent lists them (BeginUnrecorded).
+	// unsavedIntent lists RRsets that may be half written, although no stored intent lists them.
 	unsavedIntent *delivery.Intent
-	revision      int
+	revision      int // Facts.Revision of the last attempt
 	viewed        bool
-	due           times
-	failures      int
+	// due has the time of the next retry, comparison and so on.
+	due      times
+	failures int
 	// blocked is true after a permanent error, until another serial than blockedAt is to be written.
 	blocked   bool
 	blockedAt serial.Serial
 	refusals  refusals
-	// pending is a serial that was written, but not confirmed by all servers. polls counts the attempts to ask.
+	// pending is a serial that was written, but not confirmed by all servers. polls counts the attempts since.
 	pending    serial.Serial
 	polls      int
 	cannotList bool
 	drift      driftCount
-	servers    []string
-	lostAt     time.Time
-	request    string
-	takeover   takeover
+	// servers, lostAt and request are the last handled Class.Servers, Facts.LostAt and Zone.Request.
+	servers  []string
+	lostAt   time.Time
+	request  string
+	takeover takeover
 	// absences counts removals in a row that failed because the provider lacks the zone.
 	absences int
 }
@@ -82,8 +84,8 @@ const (
 
 type times [causes]time.Time
 
-func (t *times) clear(of ...cause) {
-	for _, c := range of {
+func (t *times) clear(ended ...cause) {
+	for _, c := range ended {
 		t[c] = time.Time{}
 	}
 }
@@ -96,17 +98,17 @@ func (m *Memory) IsFailing() bool { return m.failures > 0 || m.refusals.rounds >
 
 // LoadState replaces m.State by the stored state. It keeps an intent that this process could not save, unless the
 // stored Intent or Holder is another worker's.
-func (m *Memory) LoadState(state delivery.State, me string) {
+func (m *Memory) LoadState(state delivery.State, identity string) {
 	m.Loaded, m.LoadedOnce, m.Stored, m.State = true, true, state, state
 	m.refusals.byRRset, m.refusals.remaining = nil, nil
 	m.drift.rrsets = map[delivery.RRsetKey]bool{}
 	for _, key := range state.Drift {
 		m.drift.rrsets[key] = true
 	}
-	if unsaved := m.unsavedIntent; unsaved != nil && state.Intent == nil && state.Holder == me {
-		m.State.Intent = m.withoutHolder(unsaved, me)
+	if unsaved := m.unsavedIntent; unsaved != nil && state.Intent == nil && state.Holder == identity {
+		m.State.Intent = m.withoutHolder(unsaved, identity)
 	} else {
-		m.unsavedIntent = nil // the other worker writes all changes of the zone, with the RRsets in unsavedIntent
+		m.unsavedIntent = nil // the other worker's write includes the RRsets
 	}
 }
 
@@ -117,27 +119,28 @@ func (m *Memory) KeepStored(state delivery.State) {
 // BeginUnrecorded begins without a stored intent. m keeps the intent until a state is stored.
 func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsavedIntent = next, next.Intent }
 
-// withoutHolder lets any worker continue a copy of intent. While a repeat is due, only the worker me may.
-func (m *Memory) withoutHolder(intent *delivery.Intent, me string) *delivery.Intent {
+// withoutHolder returns a copy of intent that any worker may continue, or only this worker while a repeat is due.
+func (m *Memory) withoutHolder(intent *delivery.Intent, identity string) *delivery.Intent {
 	if intent == nil {
 		return nil
 	}
 	free := *intent
 	if free.Holder = ""; m.due.isSet(dueRepeat) {
-		free.Holder = me
+		free.Holder = identity
 	}
 	return &free
 }
 
-// NextWake returns the time of the next attempt if nothing changes; zero means none. A due retry alone counts, because
-// Next waits for it. Other causes count only if due after began.
+// NextWake returns the time of the next attempt if nothing changes before; zero means none. If a retry is scheduled,
+// this is its time, because Next waits for it. Otherwise it is the earliest scheduled time after began, the start of
+// the last attempt.
 func (m *Memory) NextWake(began time.Time) (wake time.Time) {
 	if m.due.isSet(dueRetry) {
 		return m.due[dueRetry]
 	}
-	for _, at := range m.due[:dueRequest] {
-		if at.After(began) && (wake.IsZero() || at.Before(wake)) {
-			wake = at
+	for _, due := range m.due[:dueRequest] { // dueRequest starts none
+		if due.After(began) && (wake.IsZero() || due.Before(wake)) {
+			wake = due
 		}
 	}
 	return wake

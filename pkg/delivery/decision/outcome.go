@@ -53,7 +53,7 @@ const remains = "; RRsets removed from the zone may still be there, since the jo
 	"confirmed serial: compare the provider's data with zones/entries, and remove the rest there"
 
 // RecordAnswer updates m after the provider's answer to a write, and returns the attempt's result. Refused RRsets are
-// noted for retries. If the provider refuses all for lack of the zone, the attempt fails.
+// kept for retries. The attempt fails if the provider refuses all RRsets because it lacks the zone.
 func (m *Memory) RecordAnswer(f *Facts, planned PlannedWrite, report delivery.Report, err error) Result {
 	if planned.Repeat && err == nil {
 		m.due.clear(dueRepeat)
@@ -66,7 +66,7 @@ func (m *Memory) RecordAnswer(f *Facts, planned PlannedWrite, report delivery.Re
 	}
 
 	report.Failed = m.appendUnretried(planned.Plans, report.Failed, err == nil)
-	plan := planned.Plans[0]
+	plan := planned.Plans[0] // all plans have the same zone and serial
 
 	if err == nil {
 		return m.recordSuccess(f, planned, plan, report)
@@ -443,7 +443,6 @@ const (
 	absentAttempts = 10
 )
 
-// CountAbsence counts the failed removal e, and reports whether the zone counts as removed.
 func (m *Memory) CountAbsence(f *Facts, e *delivery.Error) bool {
 	since := m.State.Error
 	if e.Reason != delivery.ReasonZoneNotFound {
@@ -477,14 +476,13 @@ func (m *Memory) StateDuringRemoval(f *Facts, at serial.Serial) delivery.State {
 }
 
 // StateAfterStop returns the state after the Loop stopped an attempt without a call in flight. Any worker may continue.
-// store is false while a repeat is due.
-func (m *Memory) StateAfterStop(f *Facts) (next delivery.State, store bool) {
+// While a repeat is due, mayStore is false.
+func (m *Memory) StateAfterStop(f *Facts) (next delivery.State, mayStore bool) {
 	next = m.State
 	next.Intent = m.withoutHolder(next.Intent, f.Identity)
 	return next, !m.due.isSet(dueRepeat)
 }
 
-// RetryStore schedules a reload after an error of the Store, sooner if the fence refused.
 func (m *Memory) RetryStore(f *Facts, fenced bool) {
 	m.Loaded = false
 	wait := f.Backoff.Base

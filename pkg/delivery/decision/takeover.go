@@ -30,8 +30,9 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	return Action{}, true
 }
 
-// foreignIntent returns another worker's intent, or nil. The worker that confirmed State.Serial may have begun a later
-// serial without a stored intent. The result then covers all changes since State.Serial.
+// foreignIntent returns the intent of another worker, its record of a write that it began, or nil. The worker that
+// confirmed State.Serial may begin the next serial without a stored intent. If the zone has changed since, the result
+// covers all changes.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	state, me := &m.State, f.Identity
 	if intent := state.Intent; intent != nil {
@@ -41,28 +42,30 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 		return intent
 	}
 
-	if state.Holder == "" || state.Holder == me || state.Serial == 0 || f.View == nil || f.View.Serial == state.Serial ||
-		state.Serial.Ahead(f.View.Serial) {
+	foreignHolder := state.Holder != "" && state.Holder != me && state.Serial != 0
+	changedSince := f.View != nil && f.View.Serial != state.Serial && !state.Serial.Ahead(f.View.Serial)
+	if !foreignHolder || !changedSince {
 		return nil
 	}
 	return &delivery.Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
 }
 
-// TakeOver makes the intent of another, stopped worker this worker's own, and returns it; nil if taken over before, or
-// if no call can be in flight (quiet). touched and once come from FindChangedRRsets.
-func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet bool) (begun *delivery.Intent) {
+// TakeOver continues the intent (the record of a begun write) of another worker, which has stopped. It returns the
+// intent, or nil if it was taken over before, or if quiet says that no call of that worker can be in flight.
+// FindChangedRRsets returns changed and changedOnce.
+func (m *Memory) TakeOver(f *Facts, changed []delivery.RRsetKey, changedOnce, quiet bool) (begun *delivery.Intent) {
 	// List the RRsets that the other worker may have written, unless there are too many.
 	intent := m.foreignIntent(f)
-	if touched != nil && len(touched) <= maxListed {
-		intent.RRsets, intent.Unlisted = touched, false
+	if changed != nil && len(changed) <= maxListed {
+		intent.RRsets, intent.Unlisted = changed, false
 	}
 
 	if !quiet && !intent.Equal(&m.takeover.intent) {
 		// Schedule a second write (dueRepeat) over late calls of the other worker. Failures do not postpone it. If the
-		// other delivery begins and ends at the same serial, its late calls write the content of that serial, so only
-		// RRsets changed later need it.
+		// intent begins and ends at one serial, late calls write the content of that serial, so only RRsets changed
+		// later need the second write.
 		m.takeover.wroteWhole, m.takeover.oneSerial = false, intent.From != 0 && intent.From == intent.Serial
-		if !once {
+		if !changedOnce {
 			m.due[dueRepeat] = f.Began.Add(f.RepeatAfter)
 		}
 		begun = intent

@@ -60,30 +60,31 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	return planned, nil
 }
 
-// StateDuringDelivery returns the state from the first call on. A covered state need not be stored, because this worker
-// is State.Holder.
-func (m *Memory) StateDuringDelivery(f *Facts, t PlannedWrite) (next delivery.State, covered bool) {
+// StateDuringDelivery returns the state from the first call on. If covered is true, the state need not be stored,
+// because this worker is State.Holder.
+func (m *Memory) StateDuringDelivery(f *Facts, planned PlannedWrite) (next delivery.State, covered bool) {
 	next, stored := m.State, &m.Stored
-	next.Zone, next.Target, next.Intent = t.Plans[0].Zone, f.Class.Target, &t.Intent
-	return next, len(t.Plans) == 1 && t.Plans[0].Changes != nil && !m.due.isSet(dueRepeat) &&
+	next.Zone, next.Target, next.Intent = planned.Plans[0].Zone, f.Class.Target, &planned.Intent
+	return next, len(planned.Plans) == 1 && planned.Plans[0].Changes != nil && !m.due.isSet(dueRepeat) &&
 		stored.Holder == f.Identity && stored.Intent == nil && stored.Serial != 0 && m.State.Intent == nil &&
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }
 
-// recordRefusals stores the RRsets that the provider refused, and returns the intent to write them again. From is
-// earlier than the serial if the provider may have earlier data in place of a refused RRset.
-func (m *Memory) recordRefusals(planned PlannedWrite, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
+// recordRefusals keeps the errors of refused RRsets in memory, and returns the intent to write them again. The intent's
+// From is earlier than its Serial if the provider may have older data of a refused RRset.
+func (m *Memory) recordRefusals(planned PlannedWrite, written serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
 	m.refusals.byRRset = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
 		m.refusals.byRRset[failure.Key()] = failure.Err
 	}
 
 	earlier, fresh := planned.splitFailed(failed)
-	intent := &delivery.Intent{Serial: at, From: at, Time: now, RRsets: slices.Concat(fresh, earlier)}
+	intent := &delivery.Intent{Serial: written, From: written, Time: now, RRsets: slices.Concat(fresh, earlier)}
 	if len(earlier) > 0 {
 		intent.From = planned.stateBefore.Earliest()
 	}
 
+	// The intent cannot list all. Unlisted adds the changes since From, and From 0 means the whole zone.
 	if len(m.refusals.byRRset) > maxListed {
 		intent.Unlisted = true
 		if len(fresh) > maxListed {
@@ -96,8 +97,8 @@ func (m *Memory) recordRefusals(planned PlannedWrite, at serial.Serial, failed [
 	return intent
 }
 
-// splitFailed splits refused RRsets. In place of an earlier RRset the provider may have data known from the history, in
-// place of a fresh RRset none.
+// splitFailed returns two lists of refused RRsets. In place of those in earlier, the provider may have older data,
+// known from the history. In place of those in fresh, it has none.
 func (t PlannedWrite) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil
@@ -115,10 +116,10 @@ func (t PlannedWrite) splitFailed(failed []delivery.Failure) (earlier, fresh []d
 		}
 	}
 
-	// A refused RRset without history was never at the provider.
-	lags := t.stateBefore.Earliest() != t.stateBefore.Serial
+	// If an RRset was also refused before, older data is there only if the intent began at an earlier serial.
+	mayBeOlder := t.stateBefore.Earliest() != t.stateBefore.Serial
 	for _, failure := range failed {
-		if key := failure.Key(); had[key] && (lags || !t.unconfirmedBefore[key]) {
+		if key := failure.Key(); had[key] && (mayBeOlder || !t.unconfirmedBefore[key]) {
 			earlier = append(earlier, key)
 		} else {
 			fresh = append(fresh, key)

@@ -53,11 +53,11 @@ var metadata = []netip.Addr{
 // amazon covers fd00:ec2::254, fd00:ec2::23 (credentials of pods), and future addresses.
 var amazon = netip.MustParsePrefix("fd00:ec2::/32")
 
-// carriers are IPv6 networks whose addresses contain an IPv4 address; at has the positions of its octets.
+// carriers are IPv6 networks whose addresses contain an IPv4 address; positions are those of its octets.
 var carriers = []struct {
-	network netip.Prefix
-	at      [4]int
-	turned  bool // each bit is inverted
+	network   netip.Prefix
+	positions [4]int
+	inverted  bool // each bit
 }{
 	{netip.MustParsePrefix("64:ff9b::/96"), [4]int{12, 13, 14, 15}, false}, // NAT64, RFC 6052
 	// NAT64 with a local prefix (RFC 8215). Octet 8 is skipped (RFC 6052 §2.2).
@@ -77,9 +77,9 @@ var (
 	siteLocal   = netip.MustParsePrefix("fec0::/10")
 )
 
-// Check returns a *LocalAddressError for an address near the process, forbidden to classes by default: loopback,
-// link-local, site-local, cloud metadata, unspecified or multicast, also embedded in an IPv6 address. Other addresses
-// give nil.
+// Check returns a *LocalAddressError for an address that classes may not use by default: loopback, link-local,
+// site-local, cloud metadata, unspecified or multicast, also if embedded in an IPv6 address. For other addresses it
+// returns nil.
 func Check(address netip.Addr) error {
 	plain := address.Unmap().WithZone("")
 	if kind := kindOf(plain); kind != "" {
@@ -94,9 +94,9 @@ func Check(address netip.Addr) error {
 			continue
 		}
 		var carried [4]byte
-		for i, at := range c.at {
-			carried[i] = octets[at]
-			if c.turned {
+		for i, position := range c.positions {
+			carried[i] = octets[position]
+			if c.inverted {
 				carried[i] = ^carried[i]
 			}
 		}
@@ -104,7 +104,7 @@ func Check(address netip.Addr) error {
 			return &LocalAddressError{Address: address, Kind: kind}
 		}
 	}
-	// An ISATAP address (RFC 5214 §6.1) has a mark in the interface identifier, below any prefix.
+	// An ISATAP address (RFC 5214 §6.1) has a mark in the interface identifier, under any prefix.
 	if octets[8]&^2 == 0 && octets[9] == 0 && octets[10] == 0x5e && octets[11] == 0xfe {
 		if kind := kindOf(netip.AddrFrom4([4]byte(octets[12:]))); kind != "" {
 			return &LocalAddressError{Address: address, Kind: kind}

@@ -61,8 +61,9 @@ func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.nextState, l.covered, l.recorded, l.begun, l.fenceErr = next, covered, false, false, nil
 }
 
-// PassFence is the delivery.Fence of an attempt. The first call stores the intent (the serial to write), and later
-// calls check it. A covered worker needs no intent, and checks that it still is State.Holder.
+// PassFence is the check before each write of an attempt (delivery.Fence). The first call stores the intent (the serial
+// to write), and later calls check that no other worker has replaced it. If l.covered is true, no intent is needed:
+// each call checks that this worker still is State.Holder.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,15 +91,14 @@ func (l *Lease) PassFence(ctx context.Context) error {
 		l.fenceErr = l.recordIntent(ctx)
 	}
 
-	if l.fenceErr == nil && l.watch != nil {
-		l.watch.Reset(stallTimeout)
+	if watchdog := l.watch; l.fenceErr == nil && watchdog != nil {
+		watchdog.Reset(stallTimeout)
 	}
 	return l.fenceErr
 }
 
-// RunWithWatchdog runs f, returns f's error, and calls stop if f goes longer than stallTimeout without calling
-// PassFence.
-func (l *Lease) RunWithWatchdog(stop func(), f func() error) error {
+// RunWithWatchdog calls run and returns its error. It calls stop if run does not call PassFence for stallTimeout.
+func (l *Lease) RunWithWatchdog(stop func(), run func() error) error {
 	l.mu.Lock()
 	l.watch = time.AfterFunc(stallTimeout, stop)
 	l.mu.Unlock()
@@ -108,10 +108,10 @@ func (l *Lease) RunWithWatchdog(stop func(), f func() error) error {
 		l.watch = nil
 		l.mu.Unlock()
 	}()
-	return f()
+	return run()
 }
 
-// FenceError returns the fence's last error, and began if the provider may have been called before.
+// FenceError returns the last error of the fence. The result began is true if the provider may have been called.
 func (l *Lease) FenceError() (err error, began bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,7 +155,7 @@ func (l *Lease) checkIntent(ctx context.Context) error {
 	return nil
 }
 
-// SaveState stores a delivery's state. A conflict with another kind of write, such as of labels, is retried; a conflict
+// SaveState stores a delivery's state. A conflict with another kind of write, such as of labels, is retried. A conflict
 // with another worker's write is ErrFenced. After any error, the state must be loaded again.
 func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 	m, store := l.Memory, l.Store
@@ -164,22 +164,24 @@ func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 
 	next.Version = m.Stored.Version
 	version, err := store.Save(storing, l.Key, next)
+	// Retry at most three times, and only if no other worker has written.
 	for tries := 0; errors.Is(err, ErrConflict); tries++ {
-		var now delivery.State
-		if now, err = store.Load(storing, l.Key); err != nil {
+		var stored delivery.State
+		if stored, err = store.Load(storing, l.Key); err != nil {
 			break
 		}
-		if tries == 3 || !now.Intent.Alike(m.Stored.Intent) || now.Holder != m.Stored.Holder || now.Serial != m.Stored.Serial ||
-			(now.Version == "") != (m.Stored.Version == "") {
+		otherWorker := !stored.Intent.Alike(m.Stored.Intent) || stored.Holder != m.Stored.Holder || stored.Serial != m.Stored.Serial
+		createdOrDeleted := (stored.Version == "") != (m.Stored.Version == "")
+		if tries == 3 || otherWorker || createdOrDeleted {
 			err = delivery.ErrFenced
 			break
 		}
-		next.Version = now.Version
+		next.Version = stored.Version
 		version, err = store.Save(storing, l.Key, next)
 	}
 
 	if err != nil {
-		m.Loaded = false // the write may have arrived
+		m.Loaded = false // the write may have arrived despite the error
 		return err
 	}
 

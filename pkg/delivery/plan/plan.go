@@ -26,9 +26,9 @@ type Source struct {
 	EndedRRsets func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
 }
 
-// FindDeliverable returns the content of a zone for name servers, or nil if unknown. This is the newest content without
-// unfinished cascades (changes in many steps) or the hold after a mass deletion. While a terminating namespace deletes
-// its Records, this is the content before, at zone.FrozenSerial.
+// FindDeliverable returns the content of a zone to deliver, or nil if unknown. This is the newest content without an
+// unfinished cascade (a change in many steps) or mass deletion on hold. While a terminating namespace deletes its
+// Records, this is the content before, at zone.FrozenSerial.
 func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	settled, ok := s.Views.Settled(zone.UID)
 	if !ok {
@@ -38,11 +38,12 @@ func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 		return settled
 	}
 
-	steps, err := s.Views.Changes(zone.UID, zone.FrozenSerial, settled.Serial())
+	// Undo the changes since FrozenSerial.
+	changes, err := s.Views.Changes(zone.UID, zone.FrozenSerial, settled.Serial())
 	if err != nil {
 		return nil // the present content must not be delivered
 	}
-	if settled, err = settled.UndoAll(steps); err != nil {
+	if settled, err = settled.UndoAll(changes); err != nil {
 		return nil
 	}
 	return settled
@@ -187,11 +188,11 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 	return touched
 }
 
-// FindChangedRRsets returns the RRsets changed since a worker confirmed state without an intent; nil with an intent, or
-// if unknown. once is true if no RRset changed more than once. Late writes of that worker then have the present
-// content.
+// FindChangedRRsets returns the RRsets changed since state, which another worker confirmed; nil if state has an intent,
+// or the changes are unknown. If each RRset changed once, changedOnce is true, and late writes of the other worker have
+// the present content.
 func (s Source) FindChangedRRsets(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
-	keys []delivery.RRsetKey, once bool) {
+	keys []delivery.RRsetKey, changedOnce bool) {
 	if state.Intent != nil {
 		return nil, false
 	}
@@ -201,12 +202,12 @@ func (s Source) FindChangedRRsets(ctx context.Context, state delivery.State, sna
 	}
 
 	changed := map[delivery.RRsetKey]int{}
-	once = true
+	changedOnce = true
 	for n, change := range changes {
 		for _, entry := range slices.Concat(change.Removed, change.Added) {
 			key := delivery.RRsetKey{Name: entry.Name, Type: entry.Type}
-			if first, known := changed[key]; known && first != n && entry.Type != rdata.SOA {
-				once = false
+			if previous, known := changed[key]; known && previous != n && entry.Type != rdata.SOA {
+				changedOnce = false
 			}
 			changed[key] = n
 		}
@@ -214,7 +215,7 @@ func (s Source) FindChangedRRsets(ctx context.Context, state delivery.State, sna
 
 	keys = slices.AppendSeq([]delivery.RRsetKey{}, maps.Keys(undoChanges(snapshot, changes)))
 	slices.SortFunc(keys, delivery.RRsetKey.Compare)
-	return keys, once
+	return keys, changedOnce
 }
 
 func toChanges(snapshot *zoneview.Snapshot, before map[delivery.RRsetKey][]dns.Entry) []delivery.Change {
@@ -235,10 +236,10 @@ func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
 	return set
 }
 
-// PlanRemoval plans the removal of the zone in state. Without a snapshot of that name, the plan has only left (nil if
-// unknown) and the intent's RRsets, and the provider adds its own.
+// PlanRemoval plans the removal of the zone in state. Without a snapshot of that name, the plan has only the RRsets in
+// remaining (nil if unknown) and in the intent, and the provider adds its own.
 func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
-	left []delivery.RRsetKey) (delivery.Plan, error) {
+	remaining []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone
 	plan := delivery.Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true,
 		Delivered: state.Serial != 0, All: func(func(delivery.RRset) bool) {}}
@@ -257,9 +258,9 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 	}
 
 	if snapshot == nil || snapshot.FQDN() != zone {
-		touch(left)
+		touch(remaining)
 		plan.Changes, plan.Forgotten, plan.Named = newRemovals(touched), state.Serial != 0 || state.Intent != nil && state.Intent.Unlisted,
-			left != nil
+			remaining != nil
 		return plan, nil
 	}
 
@@ -276,9 +277,9 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 			return delivery.Plan{}, err
 		}
 		if err != nil {
-			left = s.ReadEndedRRsets(ctx, uid, state)
-			plan.Forgotten, plan.Named = true, left != nil
-			touch(left)
+			remaining = s.ReadEndedRRsets(ctx, uid, state)
+			plan.Forgotten, plan.Named = true, remaining != nil
+			touch(remaining)
 		} else {
 			plan.History = slices.Concat([]dns.Change{}, changes)
 		}
@@ -299,8 +300,8 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 }
 
 // ReadEndedRRsets returns nil if unknown, or after an error.
-func (s Source) ReadEndedRRsets(ctx context.Context, uid string, of delivery.State) []delivery.RRsetKey {
-	since := of.Earliest()
+func (s Source) ReadEndedRRsets(ctx context.Context, uid string, state delivery.State) []delivery.RRsetKey {
+	since := state.Earliest()
 	if s.EndedRRsets == nil || since == 0 {
 		return nil
 	}

@@ -228,12 +228,13 @@ func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change
 	return append(rest, w.reviseChanges(conceded, held)...), nil
 }
 
-// mayReplace reports whether the RRset is ours: the zone had it at a serial that may be at the server.
+// mayReplace reports whether the RRset at the server is ours, because the zone had it at a serial that may be there, or
+// the class replaces foreign data.
 func (w *work) mayReplace(present delivery.RRset, change delivery.Change) bool {
 	switch {
 	case len(present.Data) == 0, w.config.Replace, sameData(present, change.Before), sameData(present, change.After):
 		return true
-	case !w.plan.Uncertain && w.plan.Changes != nil:
+	case !w.plan.Uncertain && w.plan.Changes != nil: // the last delivery is confirmed, so other data is foreign
 		return false
 	case w.plan.History == nil:
 		// Without the history, an RRset of a delivered zone counts as ours unless it was refused.

@@ -176,13 +176,14 @@ func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Seria
 }
 
 // Health asks the server for the SOA of the last delivered zone, or of the root before the first delivery. A signed
-// answer proves that the server accepts the key. After an unsigned refusal for the root, the error wraps ErrNotProven.
+// answer proves that the server accepts the key. An unsigned refusal for the root proves nothing, so its error wraps
+// ErrNotProven.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.lastZone
 	p.mu.Unlock()
-	first := zone.IsZero()
-	if first {
+	undelivered := zone.IsZero()
+	if undelivered {
 		zone = name.Root
 	}
 
@@ -196,7 +197,7 @@ func (p *Provider) Health(ctx context.Context) error {
 		code := mdns.RcodeToString[answer.Rcode]
 		return &delivery.Error{Reason: delivery.ReasonServerError, Code: code, Message: fmt.Sprintf("%s answers %s to a question for the "+
 			"SOA of %s; see its log", p.config.Server, code, zone)}
-	case unsigned && first && !isBrokenRcode(refusal.Rcode):
+	case unsigned && undelivered && !isBrokenRcode(refusal.Rcode):
 		return fmt.Errorf("%s answers %s without a signature to a question for the root; whether it accepts the key is not known yet: %w",
 			p.config.Server, mdns.RcodeToString[refusal.Rcode], delivery.ErrNotProven)
 	}

@@ -65,9 +65,9 @@ func (w *write) writeInOrder(ctx context.Context, changes []delivery.Change, see
 	return err
 }
 
-// seen is true if Before is the server's content, not our last delivery. reviews counts transfers.
-func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
-	for _, batch := range w.divideIntoBatches(changes, seen) {
+// If beforeSeen is true, Before is the server's content, not our last delivery.
+func (w *write) writeAll(ctx context.Context, changes []delivery.Change, beforeSeen bool, reviews int) error {
+	for _, batch := range w.divideIntoBatches(changes, beforeSeen) {
 		if err := w.sendUpdate(ctx, batch, reviews); err != nil {
 			return err
 		}
@@ -343,8 +343,8 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// endIsolation fails a batch whose refused RRset was not found, so that each RRset is retried alone. If the server has
-// accepted nothing yet, the key may be the cause, and the attempt fails.
+// endIsolation fails a whole batch, because the RRset that the server refuses was not found; each RRset is retried
+// alone. If the server has accepted nothing yet, it may refuse the key, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.accepted) == 0 {
 		e := w.explainRcode(rcode)
@@ -353,11 +353,11 @@ func (w *write) endIsolation(batch []written, rcode int) error {
 		}
 		return e
 	}
-	for _, one := range batch {
+	for _, change := range batch {
 		e := delivery.Errorf(delivery.ReasonValidationFailed, "the server refused it together with other RRsets of the zone; each is "+
 			"retried alone soon")
 		e.Code, e.RetryAfter = mdns.RcodeToString[rcode], soon
-		w.failures[one.After.Key()] = e
+		w.failures[change.After.Key()] = e
 	}
 	return nil
 }

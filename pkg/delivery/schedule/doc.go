@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package schedule decides when zones are delivered to name servers. Each DNSClass has a queue of deliveries, and
-// workers that attempt them: after a change of the zone, and again after a failure. Of several zones with the same
-// name, a class delivers one (names.go).
+// workers that attempt them after a change of the zone, and again after a failure.
 //
 // Guarantees:
 //  1. Attempts at a delivery do not overlap.

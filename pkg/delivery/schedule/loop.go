@@ -38,8 +38,8 @@ type Loop struct {
 type knownZone struct {
 	delivery.Zone
 	items map[string]*item
-	// lastContent is the last content of a removed zone, or of a zone without a rule for its name, whose records are
-	// removed at providers. Nil for other zones.
+	// lastContent is the last content of a removed zone, or of a zone without a rule for its name, whose records must
+	// be removed at providers. Nil for other zones.
 	lastContent *zoneview.Snapshot
 }
 
@@ -193,8 +193,8 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	l.enqueueClass(c)
 }
 
-// RemoveClass forgets a class. The result is false, without effect, until all zones are withdrawn from the servers of
-// the class.
+// RemoveClass forgets a class. Until all zones are withdrawn from the servers of the class, the result is false,
+// without effect.
 func (l *Loop) RemoveClass(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -269,8 +269,8 @@ func (l *Loop) RemoveZone(uid string) {
 	}
 }
 
-// Health asks the servers of a class, and returns the fault, or nil. Without a fault, or with ErrNotProven, deliveries
-// that failed because of the class are retried.
+// Health asks the servers of a class whether they work, and returns the fault, or nil. After nil or ErrNotProven,
+// deliveries that failed because of the class are retried.
 func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -285,7 +285,7 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	}
 
 	provider, spec, revision := c.provider, c.spec, c.queue.revision
-	provider.uses++
+	provider.uses++ // keeps it open
 	l.mu.Unlock()
 
 	ctx, cancel := context.WithTimeout(ctx, l.config.CallTimeout)
@@ -305,7 +305,6 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 // lostPause separates a class's rounds.
 const lostInterval, lostPause = time.Minute, 3 * time.Second
 
-// losses has the servers waiting for a round of comparisons, and each server's last round.
 type losses struct {
 	waiting map[string]bool
 	rounds  map[string]time.Time
@@ -335,8 +334,8 @@ func (o *losses) beginRound(lost []string, now time.Time) []string {
 	return nil
 }
 
-// AskLast calls the provider's AskLast. If a server has lost a change or a zone, all zones of the class are compared at
-// once.
+// AskLast asks each server of a class for the zone that changed last there. If a server has lost the zone or its
+// change, all zones of the class are compared, unless such a comparison has just begun.
 func (l *Loop) AskLast(ctx context.Context, class string) {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -346,7 +345,7 @@ func (l *Loop) AskLast(ctx context.Context, class string) {
 	}
 
 	provider, spec := c.provider, c.spec
-	provider.uses++
+	provider.uses++ // keeps it open
 	l.mu.Unlock()
 
 	ctx, cancel := context.WithTimeout(ctx, l.config.CallTimeout)

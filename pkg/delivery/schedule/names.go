@@ -23,8 +23,8 @@ type names struct {
 	// holders has the deliveries with a right to a name, in order of precedence. Only the first may deliver. Others
 	// exist only if several stored Deliveries had the name when this process began.
 	holders      map[className][]*right
-	waiters      map[className][]delivery.Key
-	awaitedNames map[delivery.Key]name.Name
+	waiters      map[className][]delivery.Key // these wait for a name
+	awaitedNames map[delivery.Key]name.Name   // the reverse of waiters
 }
 
 type className struct {

@@ -13,9 +13,9 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// Hold reserves the zone name of a stored delivery in its class, so that a later delivery of the name waits; a zero
-// State frees the name. Call Hold before Run for each stored delivery, and after each write of another worker. Hold
-// ignores the Loop's own deliveries. The earlier delivery (since, then id) has precedence.
+// Hold reserves a zone name in a class for a stored delivery, so that a later delivery of the name waits. A zero State
+// frees the name. Call Hold before Run for each stored delivery, and after each write of another worker. Hold ignores
+// the Loop's own deliveries. The delivery with the earlier since, or if equal the smaller id, has precedence.
 func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 type job struct {
 	queue  *queue
 	tenant string
-	// start begins a run, and returns at once. The mutex is held. The run ends with endRun.
+	// The queue calls start with the mutex held, to begin a run. The call returns at once, and endRun ends the run.
 	start func()
 	// queued is true while the job waits for a worker, runAgain if it was enqueued during a run, dropped if it never
 	// runs again. woken is true if the next run retries at once, without the delay after a failure.
@@ -24,12 +24,12 @@ type job struct {
 }
 
 // queue runs the deliveries (jobs) of a class with a limited number of workers. If the provider is down, all jobs
-// pause, and the queue checks the provider's health in between. The mutex is held during every method.
+// pause, and the queue checks the provider's health in between. Callers of all methods hold mu.
 type queue struct {
 	mu      *sync.Mutex
 	workers int
 	backoff delivery.Backoff
-	// open returns false while no job may start. probe starts a health check, without blocking.
+	// No job starts while open returns false. probe starts a health check, without blocking.
 	open  func() bool
 	probe func()
 
@@ -39,8 +39,8 @@ type queue struct {
 	runningByTenant map[string]int
 	waiting         int
 	running         int
-	revision        int
-	// No job starts before pausedUntil. failures in a row make the next pause longer.
+	revision        int // counts changes of the class
+	// No job starts before pausedUntil. The number of failures in a row makes the next pause longer.
 	pausedUntil time.Time
 	failures    int
 	timer       *time.Timer
@@ -144,10 +144,10 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// endRun ends a run of a job. If pause is not nil, the provider failed, and the queue pauses all jobs for
-// pause.RetryAfter or a growing delay. If the run worked (a change or comparison), the failed jobs are retried. A run
-// from before a change of the class (an old revision) has neither effect.
-func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
+// endRun ends a run of a job. A classErr means that the provider failed, so the queue pauses all jobs for
+// classErr.RetryAfter or a growing delay. If the run worked (made a change or comparison), the failed jobs are retried.
+// A run that began before a change of the class (an old revision) has neither effect.
+func (q *queue) endRun(j *job, revision int, classErr *delivery.Error, worked bool) {
 	j.running = false
 	q.running--
 	if q.runningByTenant[j.tenant]--; q.runningByTenant[j.tenant] == 0 {
@@ -156,12 +156,12 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 
 	switch now := time.Now(); {
 	case revision != q.revision: // the class has changed since
-	case pause != nil:
+	case classErr != nil:
 		// A pause in progress stays.
 		if q.down, q.failedJobs[j] = true, true; q.pausedUntil.After(now) {
 			return
 		}
-		delay := pause.RetryAfter
+		delay := classErr.RetryAfter
 		// Good health must not end a pause set by the provider, or a pause after failures despite good health.
 		if delay > 0 || q.health == healthTrusted {
 			q.health = healthIgnored

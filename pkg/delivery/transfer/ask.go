@@ -39,26 +39,26 @@ func (s *ServedKeys) noteSignature(record mdns.RR) {
 // earliest expiry of their signatures.
 func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name) (ServedKeys, error) {
 	got := ServedKeys{Keys: map[string]bool{}}
-	keys, err := askRRset(ctx, connect, server.Addr, server.Key, zone, mdns.TypeDNSKEY)
+	keyAnswer, err := askRRset(ctx, connect, server.Addr, server.Key, zone, mdns.TypeDNSKEY)
 	if err != nil {
 		return got, err
 	}
 
-	for _, record := range keys.Answer {
+	for _, record := range keyAnswer.Answer {
 		got.noteSignature(record)
 		if key, ok := record.(*mdns.DNSKEY); ok {
 			got.Keys[fmt.Sprintf("%d %d %s", key.Flags, key.Algorithm, key.PublicKey)] = true
 		}
 	}
 
-	soa, err := askRRset(ctx, connect, server.Addr, server.Key, zone, mdns.TypeSOA)
+	soaAnswer, err := askRRset(ctx, connect, server.Addr, server.Key, zone, mdns.TypeSOA)
 	if err != nil {
 		return got, err
 	}
-	for _, record := range soa.Answer {
+	for _, record := range soaAnswer.Answer {
 		got.noteSignature(record)
-		if one, ok := record.(*mdns.SOA); ok {
-			got.Serial = one.Serial
+		if soa, ok := record.(*mdns.SOA); ok {
+			got.Serial = soa.Serial
 		}
 	}
 	return got, nil

@@ -76,12 +76,13 @@ func measureZone(plan delivery.Plan) (m zoneSummary) {
 // naming limits the comparisons that name differing RRsets, because they hold the zone's RRsets in memory.
 var naming = make(chan struct{}, 4)
 
-// comparison finds out whether a server has the zone's records, apart from a signer's. A digest adds the hashes of the
-// zone's RRsets, and subtracts the hashes of the server's records. If the digest ends at zero, the data are equal.
+// comparison compares a server's records with the zone's, apart from DNSSEC records of a signer. The digest adds the
+// hashes of the zone's RRsets, and subtracts the hashes of the server's records. If the digest ends at zero, the data
+// are equal.
 type comparison struct {
-	plan   delivery.Plan
-	digest digest
-	soa    bool
+	plan       delivery.Plan
+	digest     digest
+	soaDiffers bool // apart from the serial
 	// sets has the digest of each RRset that differs so far, at most maxNames. Nil if the comparison need not name
 	// RRsets.
 	sets     map[delivery.RRsetKey]digest
@@ -100,7 +101,7 @@ func (c *comparison) takeRecord(rr mdns.RR) {
 	if header.Rrtype == mdns.TypeSOA {
 		data, _ := readData(rr)
 		soa := c.plan.SOA
-		c.soa = len(soa.Data) > 0 && formatSOA(header.Ttl, data) != formatSOA(soa.TTL, soa.Data[0])
+		c.soaDiffers = len(soa.Data) > 0 && formatSOA(header.Ttl, data) != formatSOA(soa.TTL, soa.Data[0])
 		return
 	}
 
@@ -121,7 +122,7 @@ func (c *comparison) takeRecord(rr mdns.RR) {
 }
 
 func (c *comparison) endComparison() *difference {
-	if c.digest == (digest{}) && !c.soa {
+	if c.digest == (digest{}) && !c.soaDiffers {
 		return nil
 	}
 

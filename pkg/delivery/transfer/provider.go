@@ -98,7 +98,6 @@ func New(config Config) (*Provider, error) {
 		&samples{servers: map[string]*serverSamples{}}}, nil
 }
 
-// WithSecondaries returns a provider for other secondaries that shares the memory of answers with p.
 func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	config := p.config
 	config.Secondaries = secondaries
@@ -110,9 +109,9 @@ func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	return other, nil
 }
 
-// Deliver makes the zone a member of the class, and waits for the secondaries. The wait is short, because it occupies a
-// worker. The Report confirms the serial only if all have it. The error is a Conflict if the name is the catalog's or
-// another zone's.
+// Deliver offers the zone to the secondaries, and waits for them. The wait is short, because it occupies a worker. The
+// Report confirms the serial only if all have it. The error is a Conflict if the zone's name is that of the catalog or
+// of another zone of the class.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	switch holder := p.config.Members.Holder(plan.Zone); {
 	case plan.Zone == p.config.Catalog:
@@ -123,14 +122,16 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 			"and a secondary can have one zone of a name; deliver one of the two by another class", plan.Zone)
 	}
 
+	// The primaries offer a zone to the secondaries once the fence has stored its Delivery.
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		if err := fence(ctx); err != nil {
 			return delivery.Report{}, err
 		}
 	}
 
-	report := delivery.Report{Servers: p.askSecondaries(ctx, plan, true)}
-	p.compareContent(ctx, plan, report.Servers, false)
+	const wait, routine = true, false
+	report := delivery.Report{Servers: p.askSecondaries(ctx, plan, wait)}
+	p.compareContent(ctx, plan, report.Servers, routine)
 
 	if err := ctx.Err(); err != nil {
 		return report, err
@@ -139,6 +140,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	report.Confirmed, report.Proven = plan.Serial, len(report.Servers) > 0
 	var ahead *delivery.Error
 	for _, row := range report.Servers {
+		// Prefer an error with the code of signed answers.
 		if row.Err != nil && row.Err.Reason == delivery.ReasonSerialBehind && (ahead == nil || row.Err.Code != "") {
 			ahead = row.Err
 		}
@@ -153,8 +155,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, nil
 }
 
-// Remove drops the zone's cached answers, unless another worker has a later plan. Secondaries remove the zone by
-// themselves when it leaves the catalog, after the deletion of its Delivery.
+// Remove drops the answers cached for the zone, unless the fence says that another worker has a later plan. Secondaries
+// remove the zone by themselves when it leaves the catalog, after the deletion of its Delivery.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		return delivery.Report{}, ctx.Err()
@@ -177,8 +179,8 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, ctx.Err()
 }
 
-// Health asks each secondary for the SOA of its catalog, or of the root. A secondary without this zone proves nothing.
-// The error is then ErrNotProven, if no secondary has another error.
+// Health asks each secondary for the SOA of the class's catalog, or of the root without a catalog. A secondary without
+// this zone proves nothing. The error is then ErrNotProven, unless another secondary has a worse fault.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
 		return fmt.Errorf("the class names no secondary to ask; any server with its key may transfer its zones: %w",
@@ -190,14 +192,15 @@ func (p *Provider) Health(ctx context.Context) error {
 		if zone.IsZero() || s.NoCatalog {
 			zone = name.Root
 		}
-		switch at := p.probeSOA(ctx, s, zone, healthTimeout); {
-		case at.err == nil:
-		case at.err.Reason != delivery.ReasonZoneNotFound:
-			errs[i] = at.err
-		case at.err.Code == mdns.RcodeToString[mdns.RcodeServerFailure], at.err.Code == mdns.RcodeToString[mdns.RcodeNotImplemented],
-			at.err.Code == mdns.RcodeToString[mdns.RcodeFormatError]:
-			errs[i] = &delivery.Error{Reason: delivery.ReasonServerError, Code: at.err.Code,
-				Message: fmt.Sprintf("%s answers %s to a question for the SOA of %s; see its log", s.Name, at.err.Code, zone)}
+		switch answer := p.probeSOA(ctx, s, zone, healthTimeout); {
+		case answer.err == nil:
+		case answer.err.Reason != delivery.ReasonZoneNotFound:
+			errs[i] = answer.err
+		case answer.err.Code == mdns.RcodeToString[mdns.RcodeServerFailure],
+			answer.err.Code == mdns.RcodeToString[mdns.RcodeNotImplemented],
+			answer.err.Code == mdns.RcodeToString[mdns.RcodeFormatError]:
+			errs[i] = &delivery.Error{Reason: delivery.ReasonServerError, Code: answer.err.Code,
+				Message: fmt.Sprintf("%s answers %s to a question for the SOA of %s; see its log", s.Name, answer.err.Code, zone)}
 		default:
 			errs[i] = fmt.Errorf("%s answers, and does not serve %s; whether it transfers the zones of the class is not known yet: "+
 				"%w", s.Name,

@@ -107,8 +107,8 @@ func (a *samples) forgetZone(uid string) {
 	}
 }
 
-// compareContent compares the data of secondaries with the zone's, and returns the differences; nil for none. Without
-// routine, it compares only servers that had other data.
+// compareContent compares the data of secondaries with the zone's. The result has the difference of each secondary, or
+// nil. If routine is false, it compares only servers that had other data before.
 func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows []delivery.Server, routine bool) []*difference {
 	found := make([]*difference, len(rows))
 	summary := sync.OnceValue(func() zoneSummary { return measureZone(plan) })

@@ -304,22 +304,22 @@ func (s *signer) latest() match {
 	return s.matches[len(s.matches)-1]
 }
 
-// findBehind maps the serial observed at a secondary of a signer to the zone's serial. A secondary that also transfers
-// from our primaries may answer the zone's serial itself.
+// findBehind returns the zone's serial for the serial observed at a secondary of a signer, which counts its own
+// serials. A secondary that also transfers from our primaries may answer the zone's serial itself.
 func (p *Provider) findBehind(s Secondary, plan delivery.Plan, observed serial.Serial) probe {
 	if s.Unsigned && !p.mayBeAhead(plan, observed) {
 		return probe{serial: observed}
 	}
 
-	z := p.ensureSignedZone(plan)
-	z.mu.Lock()
-	defer z.mu.Unlock()
+	signed := p.ensureSignedZone(plan)
+	signed.mu.Lock()
+	defer signed.mu.Unlock()
 
-	if from := z.signers[s.Signer]; from != nil {
-		for _, one := range slices.Backward(from.matches) {
-			if one.remote == observed {
-				return probe{serial: one.local, note: fmt.Sprintf("its serial %d is that of %s, which has the data of %d",
-					observed, s.Signer, one.local)}
+	if known := signed.signers[s.Signer]; known != nil {
+		for _, pair := range slices.Backward(known.matches) {
+			if pair.remote == observed {
+				return probe{serial: pair.local, note: fmt.Sprintf("its serial %d is that of %s, which has the data of %d",
+					observed, s.Signer, pair.local)}
 			}
 		}
 	}

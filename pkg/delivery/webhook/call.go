@@ -41,17 +41,17 @@ type answer struct {
 	secrets []string
 }
 
-// Errors of before are returned unchanged; others are *delivery.Error and mean no answer.
-func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before delivery.Fence, method, path string, body []byte) (answer,
-	error) {
-	for again := false; ; again = true {
-		if before != nil {
-			if err := before(ctx); err != nil {
+// Errors of passFence are returned unchanged; others are *delivery.Error and mean no answer.
+func (p *Provider) callServer(ctx context.Context, timeout time.Duration, passFence delivery.Fence, method, path string,
+	body []byte) (answer, error) {
+	for retried := false; ; retried = true {
+		if passFence != nil {
+			if err := passFence(ctx); err != nil {
 				return answer{}, err
 			}
 		}
 		got, err := p.sendRequest(ctx, timeout, method, path, body)
-		if err != nil || again || p.config.HMAC == nil {
+		if err != nil || retried || p.config.HMAC == nil {
 			return got, err
 		}
 		var response protocol.Response

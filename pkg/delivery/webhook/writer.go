@@ -28,8 +28,6 @@ const (
 	soon = 5 * time.Second
 )
 
-// minTimeout bounds a halved timeout, as does timeoutFactor times the slowest answer, because slow answers are no
-// timeouts.
 var minTimeout = time.Second
 
 const timeoutFactor = 4

@@ -41,7 +41,6 @@ func New(clock func() time.Time, valid time.Duration) *Memory {
 	return &Memory{clock: clock, valid: valid, began: clock().Unix(), tenants: map[string]*tenant{}}
 }
 
-// AcceptsFrom returns the first second whose signatures are accepted.
 func (m *Memory) AcceptsFrom() time.Time { return time.Unix(m.began+1, 0) }
 
 type Answer struct {
@@ -53,10 +52,10 @@ type Answer struct {
 	rcode    uint16
 }
 
-// Begin returns the answer to a message. If first is true, the caller must apply the message and call End. Otherwise a
-// copy came before, and the caller must call Wait. The answer is nil if the message was signed (Unix seconds) too long
-// ago to know whether a copy was applied.
-func (m *Memory) Begin(tenantName, id string, signed int64) (a *Answer, first bool) {
+// Begin returns the answer to a message that was signed at signedAt, in Unix seconds. If isFirst is true, the caller
+// must apply the message and call End. Otherwise a copy came before, and the caller must call Wait. The answer is nil
+// if the signature is too old to know whether a copy was applied.
+func (m *Memory) Begin(tenantName, id string, signedAt int64) (a *Answer, isFirst bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.clock()
@@ -70,7 +69,7 @@ func (m *Memory) Begin(tenantName, id string, signed int64) (a *Answer, first bo
 
 	t.forgetExpired(now.Add(-m.valid).Unix())
 
-	if a = t.bySecond[signed][id]; a != nil {
+	if a = t.bySecond[signedAt][id]; a != nil {
 		return a, false
 	}
 
@@ -80,15 +79,15 @@ func (m *Memory) Begin(tenantName, id string, signed int64) (a *Answer, first bo
 	}
 
 	// A copy of the message may be among the evicted.
-	if signed <= t.floor {
+	if signedAt <= t.floor {
 		return nil, false
 	}
 
-	a = &Answer{memory: m, tenant: tenantName, signedAt: signed, id: id, done: make(chan struct{})}
-	if t.bySecond[signed] == nil {
-		t.bySecond[signed] = map[string]*Answer{}
+	a = &Answer{memory: m, tenant: tenantName, signedAt: signedAt, id: id, done: make(chan struct{})}
+	if t.bySecond[signedAt] == nil {
+		t.bySecond[signedAt] = map[string]*Answer{}
 	}
-	t.bySecond[signed][id] = a
+	t.bySecond[signedAt][id] = a
 	t.size++
 	return a, true
 }
@@ -118,11 +117,11 @@ func (t *tenant) forgetSecond(signed int64) {
 	delete(t.bySecond, signed)
 }
 
-// End sets the answer and wakes Wait. If known is false, the next copy of the message is applied.
-func (a *Answer) End(rcode uint16, known bool) {
+// End sets the answer and wakes Wait. If outcomeKnown is false, the next copy of the message is applied.
+func (a *Answer) End(rcode uint16, outcomeKnown bool) {
 	a.memory.mu.Lock()
 	defer a.memory.mu.Unlock()
-	if t := a.memory.tenants[a.tenant]; !known && t != nil && t.bySecond[a.signedAt][a.id] == a {
+	if t := a.memory.tenants[a.tenant]; !outcomeKnown && t != nil && t.bySecond[a.signedAt][a.id] == a {
 		delete(t.bySecond[a.signedAt], a.id)
 		t.size--
 	}
@@ -130,7 +129,6 @@ func (a *Answer) End(rcode uint16, known bool) {
 	close(a.done)
 }
 
-// Wait returns the rcode given to End, or false if ctx ends before.
 func (a *Answer) Wait(ctx context.Context) (rcode uint16, ok bool) {
 	select {
 	case <-a.done:

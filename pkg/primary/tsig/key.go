@@ -130,17 +130,17 @@ func ParseKeys(text string) ([]Key, error) {
 			break
 		}
 
-		at := p.line
-		k, err := p.parseKey()
+		startLine := p.line
+		key, err := p.parseKey()
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", p.line, err)
 		}
 
-		if first, twice := seen[k.Name]; twice {
-			return nil, fmt.Errorf("line %d: key %q stands at line %d already; names must differ", at, k, first)
+		if firstLine, twice := seen[key.Name]; twice {
+			return nil, fmt.Errorf("line %d: key %q stands at line %d already; names must differ", startLine, key, firstLine)
 		}
-		seen[k.Name] = at
-		keys = append(keys, k)
+		seen[key.Name] = startLine
+		keys = append(keys, key)
 	}
 	if len(keys) == 0 {
 		return nil, errors.New(`no key in it; write key "name" { algorithm hmac-sha256; secret "…"; };`)

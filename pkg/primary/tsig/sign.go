@@ -51,7 +51,6 @@ func (k Key) newMAC() hash.Hash { return hmac.New(k.Algorithm.hash(), k.secret) 
 
 func (k *SigningKey) macLen() int { return k.Algorithm.hash()().Size() }
 
-// RecordLen returns the length in octets of a TSIG record with the full MAC and no other data.
 func (k *SigningKey) RecordLen() int {
 	return len(k.nameWire) + 10 + len(k.algorithmWire) + 16 + k.macLen()
 }
@@ -73,46 +72,46 @@ func StampAt(now time.Time) Stamp {
 	return Stamp{Time: uint64(now.Unix()) & (1<<48 - 1), Fudge: uint16(Fudge / time.Second)}
 }
 
-// computeMAC returns the HMAC of prior (the previous MAC, or nil), msg and the TSIG variables. id and arcount replace
-// the values in the header of msg (RFC 8945 §4.3, §5.3.1). If timersOnly is true, as in later messages of a transfer,
-// time and fudge are the only variables.
-func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p Stamp, timersOnly bool) []byte {
-	h := k.newMAC()
+// computeMAC returns the HMAC of priorMAC (the previous message's MAC, or nil), msg and the TSIG variables. The values
+// id and arcount replace those in the header of msg (RFC 8945 §4.3, §5.3.1). If timersOnly is true, as in later
+// messages of a transfer, time and fudge are the only variables.
+func (k *SigningKey) computeMAC(priorMAC []byte, msg []byte, id, arcount uint16, stamp Stamp, timersOnly bool) []byte {
+	mac := k.newMAC()
 	var scratch [64]byte
-	if prior != nil {
-		h.Write(binary.BigEndian.AppendUint16(scratch[:0], uint16(len(prior))))
-		h.Write(prior)
+	if priorMAC != nil {
+		mac.Write(binary.BigEndian.AppendUint16(scratch[:0], uint16(len(priorMAC))))
+		mac.Write(priorMAC)
 	}
 
-	head := append(scratch[:0], msg[:headerLen]...)
-	binary.BigEndian.PutUint16(head, id)
-	binary.BigEndian.PutUint16(head[10:], arcount)
-	h.Write(head)
-	h.Write(msg[headerLen:])
+	header := append(scratch[:0], msg[:headerLen]...)
+	binary.BigEndian.PutUint16(header, id)
+	binary.BigEndian.PutUint16(header[10:], arcount)
+	mac.Write(header)
+	mac.Write(msg[headerLen:])
 
 	if timersOnly {
-		h.Write(p.appendTimers(scratch[:0]))
-		return h.Sum(nil)
+		mac.Write(stamp.appendTimers(scratch[:0]))
+		return mac.Sum(nil)
 	}
 
-	h.Write(k.nameWire)
-	h.Write([]byte{0, classANY, 0, 0, 0, 0})
-	h.Write(k.algorithmWire)
-	b := p.appendTimers(scratch[:0])
-	b = binary.BigEndian.AppendUint16(b, p.Err)
-	b = binary.BigEndian.AppendUint16(b, uint16(len(p.OtherData)))
-	h.Write(b)
-	h.Write(p.OtherData)
-	return h.Sum(nil)
+	mac.Write(k.nameWire)
+	mac.Write([]byte{0, classANY, 0, 0, 0, 0})
+	mac.Write(k.algorithmWire)
+	b := stamp.appendTimers(scratch[:0])
+	b = binary.BigEndian.AppendUint16(b, stamp.Err)
+	b = binary.BigEndian.AppendUint16(b, uint16(len(stamp.OtherData)))
+	mac.Write(b)
+	mac.Write(stamp.OtherData)
+	return mac.Sum(nil)
 }
 
-// Sign appends a TSIG record to msg. prior is the MAC of the request or of the stream's previous message, or nil for a
-// request.
-func (k *SigningKey) Sign(msg, prior []byte, p Stamp, timersOnly bool) (signed, mac []byte) {
+// Sign appends a TSIG record to msg. priorMAC is the MAC of the request or of the stream's previous message, or nil for
+// a request.
+func (k *SigningKey) Sign(msg, priorMAC []byte, stamp Stamp, timersOnly bool) (signed, mac []byte) {
 	id := binary.BigEndian.Uint16(msg)
 	arcount := binary.BigEndian.Uint16(msg[10:])
-	mac = k.computeMAC(prior, msg, id, arcount, p, timersOnly)
-	return appendRecord(msg, k.nameWire, k.algorithmWire, mac, p), mac
+	mac = k.computeMAC(priorMAC, msg, id, arcount, stamp, timersOnly)
+	return appendRecord(msg, k.nameWire, k.algorithmWire, mac, stamp), mac
 }
 
 // AppendUnsigned appends a TSIG record without a MAC, for errors that forbid signing (RFC 8945 §5.3.2). It returns

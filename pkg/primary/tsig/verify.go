@@ -63,37 +63,38 @@ func NewKeyring(list []Key) (Keyring, error) {
 	return keys, errors.Join(faults...)
 }
 
-// Verify checks key, MAC, time and truncation, in the order of RFC 8945 §5.2. prior is the request's MAC if msg is a
-// response.
-func (r Keyring) Verify(msg []byte, s *Signature, prior []byte, now time.Time) Verdict {
-	k, ok := r[s.Key]
+// Verify checks key, MAC, time and truncation, in the order of RFC 8945 §5.2. If msg is a response, requestMAC is the
+// MAC of the request.
+func (r Keyring) Verify(msg []byte, signature *Signature, requestMAC []byte, now time.Time) Verdict {
+	key, ok := r[signature.Key]
 	if !ok {
 		return Verdict{Err: BadKey}
 	}
-	if string(k.Algorithm) != s.Algorithm {
-		return Verdict{Err: BadKey, OtherAlgorithm: k}
+	if string(key.Algorithm) != signature.Algorithm {
+		return Verdict{Err: BadKey, OtherAlgorithm: key}
 	}
 
-	full := k.macLen()
-	if len(s.MAC) > full || len(s.MAC) < max(10, full/2) {
-		return Verdict{Key: k, Malformed: true}
+	full := key.macLen()
+	if len(signature.MAC) > full || len(signature.MAC) < max(10, full/2) {
+		return Verdict{Key: key, Malformed: true}
 	}
 
-	p := Stamp{Time: s.Time, Fudge: s.Fudge, Err: s.Err, OtherData: s.OtherData}
+	const timersOnly = false
+	stamp := Stamp{Time: signature.Time, Fudge: signature.Fudge, Err: signature.Err, OtherData: signature.OtherData}
 	arcount := binary.BigEndian.Uint16(msg[10:]) - 1
-	want := k.computeMAC(prior, msg[:s.Offset], s.OriginID, arcount, p, false)
-	if !hmac.Equal(want[:len(s.MAC)], s.MAC) {
-		return Verdict{Key: k, Err: BadSig}
+	wanted := key.computeMAC(requestMAC, msg[:signature.Offset], signature.OriginID, arcount, stamp, timersOnly)
+	if !hmac.Equal(wanted[:len(signature.MAC)], signature.MAC) {
+		return Verdict{Key: key, Err: BadSig}
 	}
 
 	// The sender may only narrow the permitted difference of the clocks.
 	now48 := uint64(now.Unix()) & (1<<48 - 1)
-	if apart := max(now48, s.Time) - min(now48, s.Time); apart > min(uint64(s.Fudge), uint64(Fudge/time.Second)) {
-		return Verdict{Key: k, Err: BadTime}
+	if apart := max(now48, signature.Time) - min(now48, signature.Time); apart > min(uint64(signature.Fudge), uint64(Fudge/time.Second)) {
+		return Verdict{Key: key, Err: BadTime}
 	}
 
-	if len(s.MAC) < full { // policy: whole MACs only
-		return Verdict{Key: k, Err: BadTrunc}
+	if len(signature.MAC) < full { // policy: whole MACs only
+		return Verdict{Key: key, Err: BadTrunc}
 	}
-	return Verdict{Key: k}
+	return Verdict{Key: key}
 }

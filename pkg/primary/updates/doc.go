@@ -3,7 +3,7 @@
 
 // Package updates queues DNS UPDATE messages (RFC 2136). Package primary receives a message, verifies the signature,
 // and puts the message into a Queue. The Queue parses the message (package update/wire) and calls a Handler, to send
-// the changes to the API server. Clients' questions, such as SOA queries, pass the Queue too.
+// the changes to the API server. Clients' questions, such as SOA queries, pass through the Queue too.
 //
 // Guarantees:
 //

@@ -80,7 +80,7 @@ func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.
 
 func (q *Queue) AcceptsFrom() time.Time { return q.answers.AcceptsFrom() }
 
-// Enter copies the message's octets and reserves a slot. It returns false if the queue is full. After true, the caller
+// Enter copies the message's octets and reserves a slot. It returns false if the queue is full. Otherwise the caller
 // must call Apply.
 func (q *Queue) Enter(m *Message) bool {
 	q.mu.Lock()
@@ -112,22 +112,22 @@ func (q *Queue) countOctets(tenant string, octets int) {
 }
 
 // Apply waits until the limits allow the message, and calls the Handler. It returns the Handler's RCODE, SERVFAIL after
-// the time within, or BADTIME for a possible replay. A repeated message gets its first RCODE again.
-func (q *Queue) Apply(ctx context.Context, m *Message, within time.Duration) (rcode uint16) {
+// the timeout, or BADTIME for a possible replay. A repeated message gets its first RCODE again.
+func (q *Queue) Apply(ctx context.Context, m *Message, timeout time.Duration) (rcode uint16) {
 	defer q.release(m)
-	ctx, cancel := context.WithTimeout(ctx, within)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 
 	if m.Octets == nil { // a question
 		return q.callWhenFree(ctx, m)
 	}
 
-	answer, first := q.answers.Begin(m.Key.Tenant, m.id(), m.SignedAt)
+	answer, isFirst := q.answers.Begin(m.Key.Tenant, m.id(), m.SignedAt)
 	switch {
 	case answer == nil:
 		q.logRefusal(m, "signed before the remembered updates")
 		return tsig.BadTime
-	case first:
+	case isFirst:
 		rcode := q.callWhenFree(ctx, m)
 		answer.End(rcode, rcode != mdns.RcodeServerFailure) // after SERVFAIL a retry is applied
 		return rcode

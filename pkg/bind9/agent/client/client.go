@@ -49,16 +49,16 @@ const (
 	dialectAge = time.Minute
 )
 
-// New takes a URL without a path, such as "https://192.0.2.1:8443", and sends nothing. The transport adds the
-// credentials; nil means http.DefaultTransport.
+// New returns a client of the agent at a URL without a path, such as "https://192.0.2.1:8443", and sends nothing. The
+// transport adds the credentials; nil means http.DefaultTransport.
 func New(address string, transport http.RoundTripper) (*Client, error) {
-	at, err := url.Parse(address)
-	if err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Host == "" || at.Path != "" && at.Path != "/" || at.RawQuery != "" ||
-		at.User != nil {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Host == "" || parsed.Path != "" && parsed.Path != "/" ||
+		parsed.RawQuery != "" || parsed.User != nil {
 		return nil, fmt.Errorf("URL of an agent %q: must be https://HOST:PORT, or http", address)
 	}
-	keep := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{url: strings.TrimSuffix(address, "/"), http: http.Client{Transport: transport, CheckRedirect: keep},
+	keepRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{url: strings.TrimSuffix(address, "/"), http: http.Client{Transport: transport, CheckRedirect: keepRedirect},
 		slot: make(chan struct{}, 1), dialect: slowest, pace: rate.NewLimiter(slowest.rate, slowest.burst)}, nil
 }
 
@@ -190,7 +190,6 @@ func (c *Client) Retransfer(ctx context.Context, zone name.Name, fence Fence) er
 	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/retransfer", nil, nil)
 }
 
-// Health returns nil only if the agent accepts the credentials.
 func (c *Client) Health(ctx context.Context) error {
 	leave, _, err := c.acquireSlot(ctx)
 	if err != nil {

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package client creates, changes and removes zones at a BIND server by the HTTP API of its agent: Kubizone's, or
-// bindcar 0.7.3 or later.
+// Package client creates, changes and removes zones at a BIND server by the HTTP API of its agent, which is Kubizone's
+// or bindcar 0.7.3 or later.
 //
 // Guarantees:
 //

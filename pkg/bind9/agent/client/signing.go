@@ -103,7 +103,8 @@ func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
 	return zones, nil
 }
 
-// RemoveIfOwned removes a zone, but keeps its keys, if isOwner is true for the keys' owner ("" for keys added by hand).
+// RemoveIfOwned removes a zone, but not its keys, if isOwner returns true for the owner of the keys ("" for keys added
+// by hand).
 func (c *Client) RemoveIfOwned(ctx context.Context, zone name.Name, isOwner func(owner string) bool, fence Fence) error {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {

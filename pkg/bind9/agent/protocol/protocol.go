@@ -39,7 +39,7 @@ type ZoneConfig struct {
 	// The agent also accepts a key, "192.0.2.1 key transfer", and "list NAME" for a server list of named.conf.
 	AlsoNotify []string `json:"alsoNotify,omitempty"`
 	Primaries  []string `json:"primaries,omitempty"`
-	// AllowTransfer are addresses. The agent also accepts prefixes, "key NAME", "any" and "none".
+	// AllowTransfer has addresses. The agent also accepts prefixes, "key NAME", "any" and "none".
 	AllowTransfer []string `json:"allowTransfer,omitempty"`
 	// DNSSECPolicy is the policy of named for signing the zone; "" means unsigned.
 	DNSSECPolicy string `json:"dnssecPolicy,omitempty"`
@@ -122,7 +122,6 @@ type ServerStatus struct {
 	Status string `json:"status"`
 }
 
-// Members answers GET /server/members: the number of zones in all catalogs, and of zones not served.
 type Members struct {
 	Zones   int    `json:"zones"`
 	Missing int    `json:"missing"`

@@ -42,7 +42,7 @@ func (f *Failure) Error() string {
 
 // Client sends commands to BIND's control channel, as the program rndc does. It is safe for concurrent use.
 type Client struct {
-	// Address is in a controls block of named.conf: "127.0.0.1:953".
+	// Address is from a controls block of named.conf, such as "127.0.0.1:953".
 	Address string
 	// Keys are tried in turn until named accepts one, because both ends may change keys at different times.
 	Keys func() ([]Key, error)

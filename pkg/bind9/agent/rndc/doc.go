@@ -9,7 +9,7 @@
 //
 // Guarantees:
 //
-//	R1. A command is sent once, with a nonce that named has issued for it. So a recorded command cannot be replayed.
+//	R1. A command is sent once, with a nonce that named has issued for it, so a recorded command cannot be replayed.
 //	R2. An answer is accepted only with named's signature, and the command's serial number and nonce.
 //	R3. Messages are bounded in octets, nesting and time.
 //	R4. The error type *Failure means that named refused the command. After another error the outcome is unknown.

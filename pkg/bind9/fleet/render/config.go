@@ -108,8 +108,7 @@ func Hash(files ...map[string]string) string {
 
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
-// conf collects named.conf, and keeps the first error. The field of an error is below spec.config, or begins with
-// "dnssec.".
+// conf collects named.conf, and keeps the first error.
 type conf struct {
 	strings.Builder
 	err error

@@ -40,7 +40,6 @@ type TransferKeys struct {
 	CreatedAt, SteppedAt time.Time
 }
 
-// SecondKey returns the key accepted beside Key; nil without a rotation.
 func (k *TransferKeys) SecondKey() *Key { return cmp.Or(k.Next, k.Former) }
 
 func (k *TransferKeys) Names() string {

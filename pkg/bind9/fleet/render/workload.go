@@ -70,15 +70,15 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 
 	// The claim is deleted with the StatefulSet, since zones can be transferred again. A signer's claim stays, so that
 	// no keys are lost.
-	deleted := appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+	whenDeleted := appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	if s.Role == bind9.RoleSigner {
-		deleted = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
+		whenDeleted = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
 	}
 
 	spec := appsac.StatefulSetSpec().WithReplicas(s.Replicas).WithSelector(selector).WithTemplate(template).WithRevisionHistoryLimit(
 		2).WithServiceName(s.Name).
 		WithPersistentVolumeClaimRetentionPolicy(appsac.StatefulSetPersistentVolumeClaimRetentionPolicy().
-			WithWhenDeleted(deleted).WithWhenScaled(appsv1.RetainPersistentVolumeClaimRetentionPolicyType)).
+			WithWhenDeleted(whenDeleted).WithWhenScaled(appsv1.RetainPersistentVolumeClaimRetentionPolicyType)).
 		WithVolumeClaimTemplates(&coreac.PersistentVolumeClaimApplyConfiguration{
 			ObjectMetaApplyConfiguration: &metaac.ObjectMetaApplyConfiguration{Name: new(stateVolume), Labels: s.selector()}, Spec: claim,
 		})

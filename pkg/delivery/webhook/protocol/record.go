@@ -91,8 +91,8 @@ func split(zone, owner name.Name) (domain, subdomain string, err error) {
 	return strings.TrimSuffix(zone.String(), "."), relative.String(), nil
 }
 
-// Encode returns the Record of an RRset. A Record without values identifies the RRset in a Delete. Errors name the
-// value and wrap ErrNoForm, unless the owner is outside the zone.
+// Encode returns the Record of an RRset. If the RRset has no Data, the Record only identifies it, for a Delete. Errors
+// name the value and wrap ErrNoForm, unless the owner is outside the zone.
 func Encode(set RRset) (Record, error) {
 	domain, subdomain, err := split(set.Zone, set.Name)
 	if err != nil {
@@ -117,6 +117,7 @@ func Encode(set RRset) (Record, error) {
 		}
 	}
 
+	// Equal metadata is sent once.
 	if alike(record.Metadata) {
 		record.Metadata = record.Metadata[:min(1, len(record.Metadata))]
 	}
@@ -136,7 +137,6 @@ func Exact(set RRset) bool {
 	return true
 }
 
-// EncodePresentation encodes any RRset outside the root zone.
 func EncodePresentation(set RRset) (Record, error) {
 	domain, subdomain, err := split(set.Zone, set.Name)
 	if err != nil {
