@@ -45,14 +45,14 @@ func (c *Change) operation() string {
 	return v1alpha1.OperationUpdated
 }
 
-// Item returns the change as an item of a change set. Before's resourceVersion is a precondition unless AppliedJSON is
-// set. A deletion also requires Before's UID.
+// Item returns the change as an item of a change set. Unless AppliedJSON is set, the item requires that the Record has
+// the resourceVersion of Before. A deletion also requires the UID of Before.
 func (c *Change) Item() (item v1alpha1.ChangeSetItem, err error) {
 	item = c.objectItem()
-	for _, of := range []*runtime.RawExtension{item.Apply, item.Create} {
-		if of != nil && of.Object != nil {
-			of.Raw, err = json.Marshal(of.Object)
-			of.Object = nil
+	for _, record := range []*runtime.RawExtension{item.Apply, item.Create} {
+		if record != nil && record.Object != nil {
+			record.Raw, err = json.Marshal(record.Object)
+			record.Object = nil
 		}
 	}
 	return item, err

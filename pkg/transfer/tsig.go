@@ -33,7 +33,7 @@ const (
 // message. A nil verifier accepts every message.
 type verifier struct {
 	key Key
-	// mac is the MAC of the last signed message, or at first of the request.
+	// mac is the MAC of the last signed message, which at first is the request.
 	mac string
 	// first is true until the first message is verified.
 	first bool
@@ -56,8 +56,8 @@ func (j *verifier) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
 	return j.key.MAC(digested), nil
 }
 
-// Verify checks the MAC of a message and the unsigned messages before it. miekg/dns omits the latter, so Verify inserts
-// them after the previous MAC.
+// Verify checks the MAC over a message and the unsigned messages before it. miekg/dns leaves the unsigned messages out
+// of the digested octets, so Verify inserts them after the previous MAC.
 func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
 	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != j.key.Algorithm {
 		return fmt.Errorf("it is signed with key %s (%s), not with %s (%s)", t.Hdr.Name, t.Algorithm, j.key.Name, j.key.Algorithm)
