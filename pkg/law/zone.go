@@ -130,7 +130,7 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 		return nil, false
 	}
 
-	// Rules on both sides get 0.
+	// A rule in both lists gets 0.
 	differ := map[string]int{}
 	for i := range before.Rules {
 		differ[before.Rules[i].Text()]--

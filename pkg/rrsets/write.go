@@ -141,7 +141,7 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 			return w.writeItems(ctx, outcomes, left[half:])
 		}
 		// If all refusals are temporary (429), Retry has repeated already.
-		lasting := slices.ContainsFunc(slices.Collect(maps.Values(refused)), func(refusals []refusal.Refusal) bool { return !waits(refusals) })
+		lasting := slices.ContainsFunc(slices.Collect(maps.Values(refused)), func(causes []refusal.Refusal) bool { return !waits(causes) })
 		// More Records may change soon, so read all again after a pause.
 		stale := attempt > 1 && slices.ContainsFunc(slices.Collect(maps.Values(refused)), isStale)
 		if stale && attempt < maxAttempts {

@@ -19,7 +19,7 @@ import (
 )
 
 // Canonical returns h in canonical form: mail addresses become names, and addresses are sorted without duplicates.
-// Values that cannot be parsed stay.
+// Values that cannot be parsed stay unchanged.
 func (h Header) Canonical() Header {
 	h.PrimaryNameServer = canonicalOrAsIs(h.PrimaryNameServer, canonicalHost)
 	h.Contact = canonicalOrAsIs(h.Contact, canonicalContact)
@@ -116,12 +116,12 @@ func (h Header) Check() error {
 func (h Header) NameServerRRsets() []RRset {
 	var sets []RRset
 	add := func(owner name.Rel, value rdata.Value) {
-		made := RRset{Owner: owner, Type: value.Type, TTL: InheritTTL(), Data: []string{value.Text}}
-		if i := slices.IndexFunc(sets, func(set RRset) bool { return set.Compare(made) == 0 }); i >= 0 {
-			sets[i] = sets[i].Merge(made)
+		rrset := RRset{Owner: owner, Type: value.Type, TTL: InheritTTL(), Data: []string{value.Text}}
+		if i := slices.IndexFunc(sets, func(set RRset) bool { return set.Compare(rrset) == 0 }); i >= 0 {
+			sets[i] = sets[i].Merge(rrset)
 			return
 		}
-		sets = append(sets, made)
+		sets = append(sets, rrset)
 	}
 
 	for _, server := range h.NameServers {

@@ -110,9 +110,9 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 	return labels
 }
 
-// IsAbove reports whether a rule with p keeps n for its namespaces: p has no "*", and is n or a name above, but neither
-// the apex nor an underscore name. labels counts the labels of p below the zone. For example, "lab" is above a.lab, and
-// labels is 1.
+// IsAbove reports whether a rule with the pattern p reserves n for its namespaces: p has no "*", is n or a name above,
+// and is neither the apex nor an underscore name. The first result is the number of labels of p below the zone: for
+// example, "lab" is above a.lab, and has 1.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false
@@ -164,13 +164,13 @@ func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 	if p.absolute {
 		labels = labels[:max(len(labels)-zone.NumLabels(), 0)]
 	}
-	at := zone
+	parent := zone
 	for i := len(labels) - 1; i >= 0 && labels[i].literal() && (i > 0 || p.leadingStar); i-- {
-		below, err := name.ParseIn(labels[i][0], at)
+		below, err := name.ParseIn(labels[i][0], parent)
 		if err != nil {
 			break
 		}
-		at, above = below, append(above, below)
+		parent, above = below, append(above, below)
 	}
 	return above
 }

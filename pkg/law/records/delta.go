@@ -32,8 +32,8 @@ type delta struct {
 	rule        string // the pattern that allows added
 	// otherData is the data at added's name, until admitAdded includes added.
 	otherData *law.Owner
-	// yielding are tenants that give way at and below yieldedName. If awaitsEviction is true, added waits until they
-	// have.
+	// yielding are tenants that give way at and below yieldedName. If awaitsEviction is true, added waits until their
+	// records are gone.
 	yielding       []string
 	yieldedName    name.Rel
 	awaitsEviction bool
@@ -169,7 +169,8 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 //
 //   - data above the lock without an effect below (affectsBelow), such as own data other than a DNAME
 //   - data without a rule, refused with 403 instead
-//   - in a cascade: Records of its own lock, and Records that left their zone for this zone
+//   - in a cascade: Records already in this zone, Records of its own lock, and Records that left their zone for this
+//     zone
 func (x *delta) refuseLocked() *law.Refusal {
 	z, p := x.zone, x.place
 	ownLock := x.holding.HasLockOf(x.ask.MarkID)
@@ -179,8 +180,8 @@ func (x *delta) refuseLocked() *law.Refusal {
 
 	holding := x.holding.WithoutReplacement(x.ask.MarkID)
 	base := rules.Base(x.added.Owner)
-	at, err := base.In(z.FQDN())
-	above := err == nil && holding.HasLockBelow(at)
+	baseName, err := base.In(z.FQDN())
+	above := err == nil && holding.HasLockBelow(baseName)
 	if !above && !holding.HasLockAt(p.fqdn) {
 		return nil
 	}
@@ -259,10 +260,10 @@ func (x *delta) isOwnStep() bool {
 	}
 
 	// A record that leaves the zone counts unless another zone has its name now.
-	at, err := x.removed.Owner.In(z.FQDN())
+	removedName, err := x.removed.Owner.In(z.FQDN())
 	if err != nil {
 		return true
 	}
-	_, h := x.FindEnclosing(z.View, at)
-	return h != nil && h.UID == z.UID
+	_, holding := x.FindEnclosing(z.View, removedName)
+	return holding != nil && holding.UID == z.UID
 }

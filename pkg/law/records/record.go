@@ -108,9 +108,9 @@ func (d *recordDecision) leaveZone(plan *law.Plan, current *law.Zone, holding *l
 	return d.changeZone(plan, current, holding, nil, nil)
 }
 
-// waitForAdoption plans that the record leaves its current zone, if any, and waits. p is nil if the place is unknown,
-// and awaited is the namespace whose data is in the way.
-func (d *recordDecision) waitForAdoption(plan *law.Plan, current *law.Zone, currentHolding *law.Holding, p *place, why *law.Refusal,
+// waitForAdoption plans that the record leaves its current zone, if any, and waits for a zone. The place p is nil if
+// unknown. The namespace awaited has the data that is in the way, or is "".
+func (d *recordDecision) waitForAdoption(plan *law.Plan, current *law.Zone, currentHolding *law.Holding, p *place, refusal *law.Refusal,
 	awaited string) (*law.Plan,
 	*law.Refusal) {
 	r := d.ask.After
@@ -129,7 +129,7 @@ func (d *recordDecision) waitForAdoption(plan *law.Plan, current *law.Zone, curr
 	if awaited != "" {
 		plan.Waiting.KeptOut = awaited
 	}
-	plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: why.Reason, Message: why.Message}
+	plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: refusal.Reason, Message: refusal.Message}
 	return d.leaveZone(plan, current, currentHolding)
 }
 

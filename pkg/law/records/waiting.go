@@ -26,36 +26,40 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 }
 
 // lockForReplacement locks the name of a removed Record if Records of its namespace, or of the zone's own, wait there.
-// Until the plan's cascade has decided them, no other tenant can take the name. The result is nil for too many locks.
-func (x *delta) lockForReplacement(plan *law.Plan, h *law.Holding) *law.Holding {
+// Until the plan's cascade has decided them, no other tenant can take the name. The result is nil if the namespace has
+// too many locks.
+func (x *delta) lockForReplacement(plan *law.Plan, holding *law.Holding) *law.Holding {
 	z, ns := x.zone, x.ask.Namespace
 	if x.ask.Cascade || x.ask.BeforeSet != nil || x.removed == nil || x.removed.Owner.IsApex() ||
 		x.added != nil && x.added.Owner == x.removed.Owner {
-		return h // a set may write at this name
+		return holding // a set may write at this name
 	}
 
-	if c := x.ownerAt(rules.Base(x.removed.Owner)).ClaimOf(ns); c != nil && c.Holds() {
-		return h // other records keep the name
+	if claim := x.ownerAt(rules.Base(x.removed.Owner)).ClaimOf(ns); claim != nil && claim.Holds() {
+		return holding // other records keep the name
 	}
-	at, first := x.nameOf(x.removed.Owner), slices.Compact(slices.Sorted(slices.Values([]string{z.Namespace, ns})))
-	var ks []law.Key
-	for _, namespace := range first {
-		ks = append(ks, law.RecordsAwaitKey(z.View, at, namespace))
+	removedName, namespaces := x.nameOf(x.removed.Owner), slices.Compact(slices.Sorted(slices.Values([]string{z.Namespace, ns})))
+	var awaitKeys []law.Key
+	for _, namespace := range namespaces {
+		awaitKeys = append(awaitKeys, law.RecordsAwaitKey(z.View, removedName, namespace))
 	}
-	x.RequireAll(ks)
-	if !slices.ContainsFunc(ks, func(k law.Key) bool { w := law.Get[law.Awaited](x.Reading, k); return w != nil && w.Any }) {
-		return h
+	x.RequireAll(awaitKeys)
+	if !slices.ContainsFunc(awaitKeys, func(key law.Key) bool {
+		awaited := law.Get[law.Awaited](x.Reading, key)
+		return awaited != nil && awaited.Any
+	}) {
+		return holding
 	}
-	if h.CountReplacements(ns) >= law.MaxRemovals {
+	if holding.CountReplacements(ns) >= law.MaxRemovals {
 		return nil
 	}
 
-	w := &law.Work{ID: x.ask.WorkID, Reason: fmt.Sprintf("records that wait at %s are adopted "+
-		"first", at), View: z.View, By: ns, Since: x.ask.Now.Unix(),
+	work := &law.Work{ID: x.ask.WorkID, Reason: fmt.Sprintf("records that wait at %s are adopted "+
+		"first", removedName), View: z.View, By: ns, Since: x.ask.Now.Unix(),
 		Zones: []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}},
-		Scans: []law.Scan{{Kind: law.ScanWaiting, View: z.View, Name: at, Exact: true, Namespaces: first}}}
-	plan.Work = w
-	return h.WithReplacement(w.ID, ns, at, w.Since)
+		Scans: []law.Scan{{Kind: law.ScanWaiting, View: z.View, Name: removedName, Exact: true, Namespaces: namespaces}}}
+	plan.Work = work
+	return holding.WithReplacement(work.ID, ns, removedName, work.Since)
 }
 
 func (x *delta) explainWait(why *law.Refusal, awaited string) (*law.Refusal, law.Warning) {

@@ -54,7 +54,7 @@ func (r *RecordRule) allowsType(t rdata.Type, own bool) bool {
 	return !MustName(t, own)
 }
 
-// MustName reports whether a rule must name the type to allow it. own is true for an own rule.
+// MustName reports whether a rule must name the type to allow it. The flag own is true for an own rule.
 func MustName(t rdata.Type, own bool) bool {
 	return t.ByNumber() || !own && slices.Contains(namedOnly, t)
 }
@@ -87,11 +87,11 @@ func (rr *RecordRule) IsElsewhere(zone name.Name, own bool, isZone func(name.Nam
 	return IsElsewhere(rr.Pattern, zone, isZone) || literal && only != zone && isZone(only) && !rr.allowsType(rdata.DS, own)
 }
 
-// FindElsewhere returns the patterns without effect (IsElsewhere) in a zone of the namespace own.
-func FindElsewhere(list []Rule, zone name.Name, own string, isZone func(name.Name) bool) (texts []string) {
+// FindElsewhere returns the patterns without effect (IsElsewhere) in a zone of ownNamespace.
+func FindElsewhere(list []Rule, zone name.Name, ownNamespace string, isZone func(name.Name) bool) (texts []string) {
 	for i := range list {
 		for _, rr := range list[i].Records {
-			if rr.IsElsewhere(zone, list[i].CoversNamespace(own), isZone) {
+			if rr.IsElsewhere(zone, list[i].CoversNamespace(ownNamespace), isZone) {
 				texts = append(texts, rr.Text)
 			}
 		}
