@@ -151,8 +151,7 @@ func (h *Holding) HasLockBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// HasLockOf reports whether the cascade with this id has a lock, and so brings records to locked names, even from a
-// zone removed since (Origins).
+// HasLockOf reports whether the cascade with this id has a lock, and so brings records to locked names.
 func (h *Holding) HasLockOf(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
@@ -188,7 +187,6 @@ func (h *Holding) WithoutReplacement(id string) *Holding {
 	return h.WithoutWork(id)
 }
 
-// WithWork adds the mark of a cascade, unless its id is empty or has a mark.
 func (h *Holding) WithWork(id, zoneNamespace, causedBy string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, causedBy, "", name.Name{}, now)
 }

@@ -140,7 +140,6 @@ type OwnersBelow struct {
 	GuestsBelow
 }
 
-// ReservesForOthers reports whether Delegations reserve a name below for others only.
 func (b *OwnersBelow) ReservesForOthers(namespace string) bool {
 	if b == nil {
 		return false

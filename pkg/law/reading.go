@@ -139,7 +139,6 @@ func (r *Reading) WithRulesExcept(z *Zone, namespace, delegation string) *Zone {
 	return z.WithDelegated(list)
 }
 
-// ZoneVisibleTo reports whether the namespace may know of the zone, also by rules of Delegations.
 func (r *Reading) ZoneVisibleTo(z *Zone, namespace string) bool {
 	return z.visibleTo(namespace) || r.WithRulesFor(z, namespace).visibleTo(namespace)
 }

@@ -275,7 +275,6 @@ type DelegatedRule struct {
 	Rule rules.Rule `json:"r"`
 }
 
-// CountOctets estimates the stored size, for MaxDelegatedOctets.
 func (d *DelegatedRule) CountOctets() int {
 	n := len(d.Name) + len(d.UID) + 32
 	for i := range d.Rule.Records {

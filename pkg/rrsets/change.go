@@ -80,7 +80,6 @@ func (c *Change) objectItem() (item v1alpha1.ChangeSetItem) {
 	return item
 }
 
-// NewSet returns a change set without a field manager.
 func NewSet(changes []Change) (*v1alpha1.ChangeSet, error) {
 	set := &v1alpha1.ChangeSet{}
 	for i := range changes {

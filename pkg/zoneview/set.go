@@ -127,11 +127,11 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// Apply applies a transaction of the journal to a zone: the steps that the zone lacks, or the removal of the zone
-// (tx.Gone). first is the identity of the zone, used only if tx creates it. Apply returns ErrMisfit if a step does not
-// fit the content, and ErrUnknown if the Set does not have the zone. After an error nothing has changed, and the caller
-// must read the whole zone again (Put).
-func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
+// Apply applies a transaction of the journal to a zone: the steps that the zone lacks, or its removal (tx.Gone). The
+// identity is used only if tx creates the zone. Apply returns ErrMisfit if a step does not fit the content, and
+// ErrUnknown if the Set does not have the zone. After an error nothing has changed, and the caller must read the whole
+// zone again (Put).
+func (v *Set) Apply(uid string, tx content.Transaction, identity Zone) error {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()
 	if tx.Gone {
@@ -144,7 +144,7 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	if known := v.lookUp(uid); known != nil {
 		*next = *known
 	}
-	applied, err := next.applySteps(uid, tx.Steps, first)
+	applied, err := next.applySteps(uid, tx.Steps, identity)
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (v *Set) keepSteps(state *zoneState, applied []content.Step) {
 const ageEvery = 3600
 
 // boundSteps drops the steps older than MaxAge and, if all steps together exceed MaxTotal, the oldest steps of all
-// zones. now is the time of the newest step in Unix seconds.
+// zones. The newest step is from the time now, in Unix seconds.
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -34,7 +34,6 @@ func AppendName(wire []byte, n name.Name) []byte {
 	return append(wire, 0)
 }
 
-// AppendLabels appends the labels of owner, without the zone's name.
 func AppendLabels(wire []byte, owner name.Rel) []byte {
 	if owner.IsApex() {
 		return wire

@@ -141,7 +141,6 @@ func ParseType(text string) (Type, error) {
 	return 0, fmt.Errorf("type %s is not known; %s", quote(text), remedy)
 }
 
-// Single reports whether a name may have only one value of the type.
 func (t Type) Single() bool { return t == CNAME || t == DNAME }
 
 // BySigner reports whether a signing server makes such records itself. All other types, DS included, are equal in the

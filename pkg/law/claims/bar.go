@@ -27,7 +27,6 @@ type Bar struct {
 	Undecided bool
 }
 
-// FindReservedBar returns the bar at the deepest name, from base upwards, that rules reserve for others alone.
 func (c *Claimant) FindReservedBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}

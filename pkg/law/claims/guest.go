@@ -75,8 +75,7 @@ func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	return false, false
 }
 
-// RefuseExcluding refuses a guest's zone, or a type that admits no other data, at a base of another namespace. The text
-// neededRule describes an allowing rule.
+// RefuseExcluding refuses a guest's zone, or a type that admits no other data, at a base of another namespace.
 func (c *Claimant) RefuseExcluding(what string, owner name.Rel, neededRule string) *law.Refusal {
 	base := rules.Base(owner)
 	if _, others := c.FindHolder(base); !others {

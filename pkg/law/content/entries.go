@@ -235,7 +235,6 @@ func Check(h Header, sets iter.Seq[RRset]) error {
 	return errors.Join(errs...)
 }
 
-// EntryCount returns status.entryCount: SOA, rows, and the records of nameServers (made).
 func EntryCount(made []RRset, rows int) int {
 	count := 1 + rows
 	for _, set := range made {

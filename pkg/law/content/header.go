@@ -186,8 +186,7 @@ func canonicalHost(text string) (string, error) {
 	return value.Text, nil
 }
 
-// ContactName returns the absolute rname (RFC 1035 §3.3.13) of a contact: a mail address, or a name, perhaps relative
-// to origin.
+// ContactName returns the absolute rname (RFC 1035 §3.3.13) of a contact: a mail address or a name.
 func ContactName(text string, origin name.Name) (string, error) {
 	canonical, err := canonicalContact(text)
 	if err != nil {

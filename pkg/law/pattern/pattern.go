@@ -87,7 +87,6 @@ func (p Pattern) SpeaksForMany() bool {
 
 func (p Pattern) IsLiteralFor(n, zone name.Name) bool { return !p.hasStar && p.Match(n, zone) }
 
-// LiteralName returns the single name that a pattern without "*" matches.
 func (p Pattern) LiteralName(zone name.Name) (name.Name, bool) {
 	if p.hasStar || p.IsZero() || zone.IsZero() {
 		return name.Name{}, false

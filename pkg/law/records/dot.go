@@ -21,7 +21,6 @@ func RepeatsOrigin(written name.Rel, origin name.Name) bool {
 	return len(end) > 0 && len(labels) >= len(end) && slices.Equal(labels[len(labels)-len(end):], end)
 }
 
-// UndottedWarning warns of a name without a trailing dot. means is the full name.
 func UndottedWarning(what, written string, means fmt.Stringer) string {
 	return fmt.Sprintf("%s %q has no trailing dot, so it means %s; write %q if it is absolute", what, written, means, written+".")
 }

@@ -64,7 +64,6 @@ func UpdateWithdrawal(r *law.Reading, plan *law.Plan, data Withdrawn) (w *law.Wi
 	return &next, next.IsOver()
 }
 
-// ReleaseWork returns the cascade by which z releases data of namespaces. Each step is delivered at once.
 func ReleaseWork(z *law.Zone, namespaces []string, id string, now int64) *law.Work {
 	w := &law.Work{ID: id, Reason: fmt.Sprintf("zone %s releases records and zones that its rules no longer "+
 		"allow", z.FQDN()), View: z.View, By: z.Namespace,
@@ -95,12 +94,12 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 	}
 }
 
-// MaxReleases limits the withdrawals ended in a transaction.
 const MaxReleases = 16
 
 // findYielding returns the tenants whose records give way to a new record, since no rule allows them any more, and the
 // name at and below which they do. Only a rule without "*" has this effect, so that neighbours gain no name whose rule
-// was lost by accident. claimsRefuse is true if claims refuse the record, and below if there are claims below its name.
+// was lost by accident. claimsRefuse is true if claims refuse the record. If below is true, claims below its name may
+// give way, too.
 func (x *delta) findYielding(claimsRefuse, below bool) (tenants []string, top name.Rel) {
 	z, base := x.zone, rules.Base(x.added.Owner)
 	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.NSHosts, base) {

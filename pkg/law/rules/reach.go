@@ -116,7 +116,6 @@ func (s *Set) MinTailFor(n name.Rel, namespace string) (minTail int) {
 	return minTail
 }
 
-// WithMinTail returns the set without tenants' patterns that have fewer than minTail labels after a "*".
 func (s *Set) WithMinTail(minTail int) *Set {
 	out := *s
 	out.minTail = minTail

@@ -87,7 +87,6 @@ func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	return err == nil && s.AllowsName(base, namespace) || slices.ContainsFunc(grants, func(g Grant) bool { return g.underscore })
 }
 
-// HasSharedLiteral reports whether a shared rule without "*" keeps the owner for the zone's namespace, as an own name.
 func (s *Set) HasSharedLiteral(owner name.Rel) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.HasSharedLiteral(owner, s.Zone) })
 }
@@ -120,7 +119,6 @@ func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	return s.zoneRule(namespace, false, s.delegates(n, namespace))
 }
 
-// DelegatesDS reports whether such a rule has "ds: true".
 func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
 	return s.zoneRule(namespace, true, s.delegates(n, namespace))
 }
@@ -223,7 +221,6 @@ func (s *Set) sharesName(r *Rule, base name.Rel, namespace string) bool {
 	})
 }
 
-// AdmitOwn returns the admission of an own record. No claim refuses it.
 func AdmitOwn(owner name.Rel, g *Grant) AdmittingRule {
 	for _, label := range owner.Labels() {
 		if IsUnderscore(label) {

@@ -59,7 +59,6 @@ func (s State) Update(removed, added []Element) (State, error) {
 	return state, err
 }
 
-// LeadsTo reports whether Update would return target.
 func (s State) LeadsTo(removed, added []Element, target State) (bool, error) {
 	if known := sums.get(target); known != nil {
 		sum, err := s.sumElements(removed, added)

@@ -302,7 +302,6 @@ func (f *Feed) Wait(ctx context.Context) error {
 	}
 }
 
-// FrozenReason returns the error of a frozen zone's proof, or nil if the zone is not frozen.
 func (f *Feed) FrozenReason(key string) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

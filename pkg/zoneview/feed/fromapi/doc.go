@@ -11,7 +11,7 @@
 //     proofs, or if the server has no proof, the zone is frozen, and read again until a proof succeeds.
 //  3. A zone is also read again after a 410 for a serial. A Zone with a new UID is another zone, and a deleted Zone
 //     leaves the Set. While the server is unreachable, nothing changes.
-//  4. At most eight zones are read at a time. The only stream is the watch. Failures are retried with jittered delays.
+//  4. At most eight zones are read at a time.
 //
 // The ServiceAccount needs list and watch of zones, and get of zones/entries and zones/changes.
 //
