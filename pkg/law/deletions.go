@@ -143,7 +143,7 @@ func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 // ten minutes.
 func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	z, h := c.Zone, c.Holding
-	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil {
+	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil { // the annotation is unchanged or absent
 		return
 	}
 	published := serial.Serial(*z.Publish)

@@ -23,7 +23,6 @@ type Change struct {
 	Separate bool
 }
 
-// Record returns After, or Before if the change is a deletion.
 func (c *Change) Record() *v1alpha1.Record {
 	if c.After != nil {
 		return c.After

@@ -113,7 +113,6 @@ func FromKey(key string) (Name, error) {
 
 func (n Name) MarshalText() ([]byte, error) { return []byte(n.s), nil }
 
-// UnmarshalText parses the result of MarshalText like FromKey, and any other text like Parse.
 func (n *Name) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {

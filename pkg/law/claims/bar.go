@@ -75,9 +75,9 @@ func (c *Claimant) FindReservedName(base name.Rel) (at name.Rel, ok bool) {
 	return name.Rel{}, false
 }
 
-// FindBar returns the bar against a tenant's new record or zone at the name base. The bar is at the deepest name, from
-// base upwards, that is reserved for others, or at a deeper own name (kept for the zone's namespace) above base. For
-// example, the bar pay stops the pattern "*" at x.pay, but not "*.pay".
+// FindBar returns the bar against a tenant's new record or zone at the name base. The bar is at the deepest reserved
+// name of others, from base upwards, or at a deeper own name (kept for the zone's namespace) above base. For example,
+// the bar pay stops the pattern "*" at x.pay, but not "*.pay".
 func (c *Claimant) FindBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace { // no tenant
 		return Bar{}

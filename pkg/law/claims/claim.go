@@ -224,6 +224,7 @@ func (c *Claimant) FindClaimAbove(n name.Rel) (up name.Rel, others bool) {
 		if sharedBelow {
 			others = slices.ContainsFunc(o.Claims, func(claim law.Claim) bool { return c.isOthersByStar(up, claim) })
 		}
+		// Stop at a claim of others, or at a name that the Claimant has without sharing.
 		if others || mine != nil && (mine.Plain+mine.Literal > 0 || c.Zone.RuleSet().NamesFor(c.NameOf(up), c.Namespace)) ||
 			c.Rule != nil && c.Rule.HasSharedLiteral(up, c.Zone.FQDN()) {
 			return up, others

@@ -161,7 +161,6 @@ func (h Header) MakesAt(fqdn name.Name) bool {
 	return inside && slices.ContainsFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner == owner })
 }
 
-// HostName returns the absolute form of a host name that is absolute, relative to origin, or "@".
 func HostName(text string, origin name.Name) (string, error) {
 	canonical, err := canonicalHost(text)
 	if err != nil {

@@ -100,20 +100,20 @@ const MaxReleases = 16
 // name at and below which they do. Only a rule without "*" has this effect, so that neighbours gain no name whose rule
 // was lost by accident. claimsRefuse is true if claims refuse the record. If below is true, claims below its name may
 // give way, too.
-func (x *delta) findYielding(claimsRefuse, below bool) (tenants []string, top name.Rel) {
-	z, base := x.zone, rules.Base(x.added.Owner)
-	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.NSHosts, base) {
-		return nil, top
+func (d *delta) findYielding(claimsRefuse, below bool) (tenants []string, top name.Rel) {
+	z, base := d.zone, rules.Base(d.added.Owner)
+	if d.ask.Before != nil || !d.ask.Yields.IsZero() && d.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.NSHosts, base) {
+		return nil, top // not new, already yielding, or a name that no rule gives away
 	}
-	if o := x.ownerAt(base); !claimsRefuse && !below && !o.HasTenantClaim(z) {
-		return nil, top
+	if o := d.ownerAt(base); !claimsRefuse && !below && !o.HasTenantClaim(z) {
+		return nil, top // the name is free
 	}
 
-	c := x.claimant(rules.AdmittedPlain, nil)
+	c := d.claimant(rules.AdmittedPlain, nil)
 	top, named := c.FindReservedName(base)
 	if !named {
 		top = base
-		grants := z.RuleSet().FindGrants(x.place.fqdn, x.added.Type, x.ask.Namespace)
+		grants := z.RuleSet().FindGrants(d.place.fqdn, d.added.Type, d.ask.Namespace)
 		named = slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal && !g.Shared })
 	}
 
@@ -153,21 +153,21 @@ func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, losers []string, now tim
 	return work
 }
 
-func (x *delta) awaitEviction(plan *law.Plan) *law.Plan {
-	ask, p := &x.ask, x.place
+func (d *delta) awaitEviction(plan *law.Plan) *law.Plan {
+	ask, p := &d.ask, d.place
 	plan.Waiting = ask.waitingAt(p)
 	const rule = "S2.13"
 	text := fmt.Sprintf("%s of zone %s is being released by a namespace that the rules no longer allow; the record is adopted in a "+
-		"moment", rules.Base(x.added.Owner), x.zone.FQDN())
+		"moment", rules.Base(d.added.Owner), d.zone.FQDN())
 	plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonNameHeld, Message: law.Cite(rule, text)}
 	plan.Warnings = nil
 	if !ask.Cascade {
 		plan.Warn(rule, "%s", text)
 	}
-	plan.Work = x.yieldWork()
+	plan.Work = d.yieldWork()
 	return plan
 }
 
-func (x *delta) yieldWork() *law.Work {
-	return YieldWork(x.Reading, x.zone, x.yieldedName, x.yielding, x.ask.Now)
+func (d *delta) yieldWork() *law.Work {
+	return YieldWork(d.Reading, d.zone, d.yieldedName, d.yielding, d.ask.Now)
 }

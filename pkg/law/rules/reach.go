@@ -36,7 +36,6 @@ func (r *Rule) visitReserving(visit func(pattern.Pattern)) {
 	}
 }
 
-// ListNamed returns the names reserved by the rule, sorted and without duplicates.
 func (r *Rule) ListNamed(zone name.Name) (names []name.Rel) {
 	r.visitReserving(func(p pattern.Pattern) {
 		n, ok := p.LiteralName(zone)

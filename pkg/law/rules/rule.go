@@ -21,7 +21,6 @@ type Rule struct {
 	DS bool
 }
 
-// RecordRule allows types at the matches of a pattern.
 type RecordRule struct {
 	Pattern pattern.Pattern
 	Text    string
