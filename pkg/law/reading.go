@@ -18,8 +18,8 @@ type Reading struct {
 
 type missingFacts struct{}
 
-// Decide runs a decision with the facts in seen, and marks the facts that it reads. If facts are missing, the outcome
-// lists their keys in Need: the caller loads them into seen, and calls Decide again.
+// Decide runs a decision with the facts seen so far, and marks the facts that it reads. If facts are missing, the
+// outcome lists their keys in Need: the caller loads them, and calls Decide again.
 func Decide(seen *Facts, decide func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false

@@ -17,9 +17,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// SOA returns the SOA record. Without PrimaryNameServer, the mname is the first host in NameServers, the host
-// firstApexNS of an NS record, or ns in the zone. The rname is Contact or hostmaster in the zone. Names that cannot be
-// parsed count as absent.
+// SOA returns the SOA record. Without PrimaryNameServer, the mname is the first host in NameServers, or else
+// firstApexNS, the host of an NS record, or else ns in the zone. The rname is Contact or hostmaster in the zone. Names
+// that cannot be parsed count as absent.
 func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	mname := ""
 	if h.PrimaryNameServer != "" {

@@ -110,8 +110,8 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 }
 
 // IsAbove reports whether a rule with the pattern p reserves n for its namespaces: p has no "*", is n or a name above,
-// and is neither the apex nor an underscore name. The first result is the number of labels of p below the zone: for
-// example, "lab" is above a.lab, and has 1.
+// and is neither the apex nor an underscore name. The number of labels of p below the zone is also returned: 1 for
+// "lab", which is above a.lab.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false

@@ -78,14 +78,14 @@ func (f *Feed) BeginListing(keepSync bool) {
 }
 
 // EndListing ends a listing. It freezes the zones that the source could not read, with the errors in unreadable, keyed
-// by namespace/name. It removes all other zones for which BeginProof was not called in this listing.
+// by namespace/name. It removes all other zones that were not seen in this listing.
 func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	for key, z := range f.zones {
 		name := z.identity.Namespace + "/" + z.identity.Name
 		switch err := unreadable[name]; {
-		case z.listing == f.listing: // BeginProof was called
+		case z.listing == f.listing: // seen
 		case err != nil:
 			f.freezeZone(ctx, key, err)
 			delete(unreadable, name)
@@ -102,7 +102,7 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 
 // Apply applies a journal transaction to a zone, or queues the transaction until the zone's proof (hash check) ends. If
 // the zone is frozen, because a proof failed, Apply ignores all transactions but a removal. The identity is zero unless
-// the transaction has the zone's first step. After an error the zone is frozen, or the caller must read it again.
+// the transaction creates the zone. After an error the zone is frozen, or the caller must read it again.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, identity zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
