@@ -51,8 +51,8 @@ func (e *Excess) String() string {
 }
 
 // ForeseeHold predicts whether a deletion by the zone's own namespace would cause a hold, a stop of deliveries to name
-// servers. removals is the number of removed RRsets older than ten minutes, and lastNS is true if the last NS at the
-// apex goes. The result has the numbers for a message, or is nil without a hold.
+// servers. The count removals has only RRsets older than ten minutes. If lastNS is true, the last NS at the apex goes,
+// too. The result has the numbers for a message, or is nil without a hold.
 func (z *Zone) ForeseeHold(removals int, lastNS bool) *Excess {
 	after := *z // with the removals
 	if after.Deletions.Own -= removals; lastNS {

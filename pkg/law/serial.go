@@ -15,8 +15,8 @@ import (
 //   - the first serial of the day, YYYYMMDD00, in UTC
 //   - minimum, unless it equals lastMinimum, the minimum used last
 //
-// Serials wrap around, so a minimum too far away is not ahead of last, and has no effect yet. usedMinimum is true if
-// next is the minimum.
+// Serials wrap around, so a minimum too far away is not ahead of last, and has no effect yet. The result usedMinimum is
+// true if next is the minimum.
 func NextSerial(last serial.Serial, now time.Time, minimum, lastMinimum *uint32) (next serial.Serial, usedMinimum bool) {
 	next = last.Next()
 	ahead := func(s serial.Serial) bool { return s != 0 && s.Ahead(next) && (last == 0 || s.Ahead(last)) }

@@ -27,8 +27,8 @@ func (r Rank) Compare(other Rank) int {
 }
 
 // Decide returns the claimant of each name and, by the index of each losing claimant, the winner. The claimants must be
-// sorted by Rank. claims returns a claimant's names with their meanings. uses returns the names in a claimant's status,
-// and may be nil.
+// sorted by Rank. The function claims returns a claimant's names with their meanings, and uses returns the names in a
+// claimant's status. If uses is nil, no name is in use.
 //
 // A name in use is refused to claimants with another meaning. While the first user does not claim the name, perhaps
 // because a Secret is missing for a moment, only users get the name. A claimant that loses a name gets none.

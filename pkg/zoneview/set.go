@@ -51,12 +51,12 @@ func ConfigForMemory(memory uint64) Config {
 type Set struct {
 	config Config
 
-	// updateMu is held while a zone changes, and is locked before mu. mu guards the fields below, and is held only
+	// updateMu is held while a zone changes, and is locked before mu, which guards the fields below and is held only
 	// briefly.
 	updateMu sync.Mutex
 	mu       sync.RWMutex
 	zones    map[string]*zoneState // by UID
-	// totalOctets is the size of all steps. agesChecked is the time of the newest step, in Unix seconds, at the last
+	// totalOctets is the size of all steps, and agesChecked the time of the newest step, in Unix seconds, at the last
 	// check of ages.
 	totalOctets int
 	agesChecked int64
@@ -75,7 +75,7 @@ type zoneState struct {
 	// settled is the content for name servers, older than newest while a change of many records is incomplete, or while
 	// a mass deletion waits for consent. It is nil until the zone first settles.
 	settled *Snapshot
-	// steps lead to newest without a gap, oldest first. octets is their total size.
+	// steps lead to newest without a gap, oldest first, and octets is their total size.
 	steps  []content.Step
 	octets int
 }

@@ -34,8 +34,8 @@ type Snapshot struct {
 	zone   Zone
 	header content.Header
 	serial serial.Serial
-	// n is the number of the last step (change of serial). state is the multiset hash of the rows (values) and explicit
-	// TTLs.
+	// n is the number of the last step (change of serial), and state the multiset hash of the rows (values) and
+	// explicit TTLs.
 	n        uint64
 	state    sethash.State
 	nsRRsets []content.RRset // derived from spec.nameServers

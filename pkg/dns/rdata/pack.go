@@ -25,7 +25,7 @@ func NewPacker(origin name.Name) *Packer {
 	return p
 }
 
-// AppendName appends the uncompressed wire form of n (RFC 1035 §3.1). n must not be zero.
+// AppendName appends the uncompressed wire form of n (RFC 1035 §3.1). The name must not be zero.
 func AppendName(wire []byte, n name.Name) []byte {
 	text := n.String()
 	if text != "." {

@@ -25,7 +25,7 @@ type lines struct {
 	// number is the number of the last physical line, from 1.
 	number int
 	// pending contains physical lines to read again, in order. After an error, such as an unclosed parenthesis, all
-	// lines of the record but the first are read again. rereads counts such errors.
+	// lines of the record but the first are read again, and rereads counts such errors.
 	pending []string
 	rereads int
 	// err is the last error of reader, io.EOF at the end.

@@ -12,14 +12,14 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// delta is the change of a zone by a Record's write. removed and added are the Record's data in the zone before and
-// after, or nil.
+// delta is the change of a zone by a Record's write.
 type delta struct {
 	*recordDecision
 	zone    *law.Zone
 	holding *law.Holding
 	// place is nil if the record leaves the zone.
-	place          *place
+	place *place
+	// removed is the Record's data in the zone before the write, and added the data after, or nil.
 	removed, added *law.Contribution
 	// owners are the changed names, each once: first dataOwners names of removed and added, then other names with
 	// counts, such as claimed bases.

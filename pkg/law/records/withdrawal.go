@@ -98,8 +98,8 @@ const MaxReleases = 16
 
 // findYielding returns the tenants whose records give way to a new record, since no rule allows them any more, and the
 // name at and below which they do. Only a rule without "*" has this effect, so that neighbours gain no name whose rule
-// was lost by accident. claimsRefuse is true if claims refuse the record. If below is true, claims below its name may
-// give way, too.
+// was lost by accident. The flag claimsRefuse is true if claims refuse the record. If below is true, claims below its
+// name may give way, too.
 func (d *delta) findYielding(claimsRefuse, below bool) (tenants []string, top name.Rel) {
 	z, base := d.zone, rules.Base(d.added.Owner)
 	if d.ask.Before != nil || !d.ask.Yields.IsZero() && d.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.NSHosts, base) {

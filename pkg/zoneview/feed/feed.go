@@ -36,7 +36,7 @@ type Feed struct {
 	// mutex guards the fields below. It is held during writes to the Set, but not during proofs.
 	mutex sync.Mutex
 	zones map[string]*zone // the source chooses the keys
-	// listing is the number of the source's current listing. listed is true after EndListing.
+	// listing is the number of the source's current listing, and listed is true after EndListing.
 	listing                   int
 	listed                    bool
 	pendingCount, frozenCount int   // numbers of zones
