@@ -12,7 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// WildcardAnswer describes the wildcard that answers for a name without data.
 type WildcardAnswer struct {
 	Wildcard name.Rel
 	// Top is the name or its ancestor directly below the wildcard's parent. Once Top exists, the wildcard does not
@@ -46,7 +45,7 @@ func (c *Claimant) hasData(n name.Rel) bool {
 	return o != nil && len(o.Values)+len(o.Cut) > 0 || slices.Contains(c.Zone.NSHosts, n)
 }
 
-// FindHidden returns the wildcard that answers for n as long as no name below n exists.
+// FindHidden returns the wildcard for n while no name below n exists.
 func (c *Claimant) FindHidden(n name.Rel) (answer WildcardAnswer, ok bool) {
 	if answer, ok = c.FindWildcard(n); !ok {
 		return answer, false
