@@ -86,8 +86,8 @@ func (z *Zone) YoungExcess(before *Zone) *Excess {
 	if z.Deletions.PeakStock == nil { // the owner has let removals through
 		return nil
 	}
-	had := &Held{Had: *z.Deletions.PeakStock}
-	if excess := z.ExcessOf(had); excess.Holds() && !before.ExcessOf(had).Holds() {
+	peak := &Held{Had: *z.Deletions.PeakStock}
+	if excess := z.ExcessOf(peak); excess.Holds() && !before.ExcessOf(peak).Holds() {
 		return excess
 	}
 	return nil

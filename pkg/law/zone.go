@@ -122,8 +122,8 @@ func (z *Zone) visibleTo(namespace string) bool {
 // ChangedRules returns the namespaces whose Records a change of a Zone's rules may affect. If changed is true and
 // namespaces is nil, Records of every namespace are affected.
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
-	rest := before.ZoneRules
-	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
+	newRulesOnly := before.ZoneRules
+	if newRulesOnly.Rules = after.Rules; !reflect.DeepEqual(newRulesOnly, after.ZoneRules) { // another setting changed
 		return nil, true
 	}
 	if reflect.DeepEqual(before.Rules, after.Rules) {

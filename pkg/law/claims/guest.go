@@ -75,19 +75,19 @@ func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 }
 
 // RefuseExcluding refuses a guest's zone, or a type that admits no other data, at a base of another namespace.
-func (c *Claimant) RefuseExcluding(what string, owner name.Rel, neededRule string) *law.Refusal {
+func (c *Claimant) RefuseExcluding(subject string, owner name.Rel, neededRule string) *law.Refusal {
 	base := rules.Base(owner)
 	if _, others := c.FindHolder(base); !others {
 		return nil
 	}
 	return c.forbid("%s at %s would exclude all other data there, and %s belongs to another namespace (S4.24; ask the zone's owner for %s)",
-		what, c.NameOf(owner), c.NameOf(base), neededRule)
+		subject, c.NameOf(owner), c.NameOf(base), neededRule)
 }
 
 // RefuseHiding refuses the data or zone of a guest (a tenant at an underscore name) if its base would then exist, so
 // that another namespace's wildcard would no longer answer there (RFC 4592 §2.2.2). For example, _acme-challenge.www
 // makes the base www exist, and hides www from the wildcard "*".
-func (c *Claimant) RefuseHiding(what string, owner name.Rel) *law.Refusal {
+func (c *Claimant) RefuseHiding(subject string, owner name.Rel) *law.Refusal {
 	base := rules.Base(owner)
 	answer, hides := c.FindHidden(base)
 	if !hides {
@@ -98,7 +98,7 @@ func (c *Claimant) RefuseHiding(what string, owner name.Rel) *law.Refusal {
 	}
 	return c.forbid("%s at %s would hide %s from another namespace's wildcard %s: a wildcard does not answer for a name with names "+
 		"below it (S4.23, RFC 4592; have a record created at %s first, or write %s, which is for the wildcard)",
-		what, c.NameOf(owner), c.NameOf(base),
+		subject, c.NameOf(owner), c.NameOf(base),
 		c.NameOf(answer.Wildcard), c.NameOf(base), c.moveLabels(owner, answer.Wildcard))
 }
 

@@ -22,14 +22,14 @@ func stepOf(z, set *law.Zone) uint64 {
 // with the rows of diff. The zone beforeSet is the zone before the change set (Records written together), or nil
 // without a set.
 func AdvanceZone(change *law.ZoneChange, before, beforeSet *law.Zone, diff *Diff, now time.Time, record *content.RecordRef,
-	by string) *law.Refusal {
+	user string) *law.Refusal {
 	state, err := diff.applyTo(sethash.State(before.State))
 	if err != nil {
 		return law.NewInvalid("status.contentState", nil, law.ReasonInvalid, "zone %s: %v; run kubizone fsck", before.FQDN(), err)
 	}
-	n, from, next, usedMinimum := stepOf(before, beforeSet), before.Serial, before.Serial, false
+	n, fromSerial, next, usedMinimum := stepOf(before, beforeSet), before.Serial, before.Serial, false
 	if n == before.N { // a later write of the set: the first has raised the serial
-		from = beforeSet.Serial
+		fromSerial = beforeSet.Serial
 	} else {
 		next, usedMinimum = law.NextSerial(before.Serial, now, before.MinimumSerial, change.Holding.MinimumConsumed)
 	}
@@ -45,7 +45,7 @@ func AdvanceZone(change *law.ZoneChange, before, beforeSet *law.Zone, diff *Diff
 	after.Serial, after.State, after.Rows, after.RRsets, after.N = next, state, before.Rows+len(diff.added)-len(diff.removed),
 		before.RRsets+diff.rrsetGrowth(), n
 	change.Zone = &after
-	change.Step = &content.Step{N: n, From: from, Serial: next, State: state, Removed: diff.removed, Added: diff.added, TTLs: diff.ttls,
-		Record: record, By: by, Time: now.Unix()}
+	change.Step = &content.Step{N: n, From: fromSerial, Serial: next, State: state, Removed: diff.removed, Added: diff.added, TTLs: diff.ttls,
+		Record: record, By: user, Time: now.Unix()}
 	return nil
 }
