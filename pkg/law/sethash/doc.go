@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sethash computes status.contentState of a Zone, a hash of 32 octets over all values in the zone. It is a
-// multiset hash: a value (element) that enters or leaves the zone is added or subtracted, so only the changed values are
-// hashed.
+// Package sethash computes status.contentState of a Zone, a hash of 32 octets over all values in the zone. A value, an
+// element of this multiset hash, is added when it enters the zone and subtracted when it leaves, so only changed values
+// are hashed.
 //
 // Guarantees:
 //
