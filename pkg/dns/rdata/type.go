@@ -111,7 +111,7 @@ var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 		delete(toText, toType[read[i]])
 	}
 	for _, f := range formats {
-		toText[f.of], toType[f.name] = f.name, f.of
+		toText[f.rtype], toType[f.name] = f.name, f.rtype
 	}
 	return toText, toType
 }()

@@ -98,13 +98,13 @@ func (l *lines) readLogical(first string) (string, error) {
 	}
 	l.logical = l.logical[:0]
 	var (
-		depth int
-		again []string
+		depth     int
+		following []string
 	)
 	for text := first; ; {
 		var err error
 		if depth, err = l.stripComment(text, depth); err != nil {
-			return "", l.reread(again, err)
+			return "", l.reread(following, err)
 		}
 		if depth == 0 {
 			return string(l.logical), nil
@@ -113,11 +113,11 @@ func (l *lines) readLogical(first string) (string, error) {
 		next, ok := l.readPhysical()
 		if !ok || len(l.logical) > maxLine {
 			if ok {
-				again = append(again, next)
+				following = append(following, next)
 			}
-			return "", l.reread(again, errors.New("a parenthesis is not closed; end the record with )"))
+			return "", l.reread(following, errors.New("a parenthesis is not closed; end the record with )"))
 		}
-		again = append(again, next)
+		following = append(following, next)
 		text = next
 	}
 }
