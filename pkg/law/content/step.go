@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Merge returns a single step, a change of a zone by one serial, for writes that commit together. The author is that of
+// Merge returns a single step (the change between two serials) for writes that commit together. The author is that of
 // the first write. The result is nil without steps.
 func Merge(steps []Step) *Step {
 	switch len(steps) {

@@ -78,7 +78,7 @@ func (f *Feed) BeginListing(keepSync bool) {
 }
 
 // EndListing ends a listing. It freezes the zones that the source could not read, with the errors in unreadable, keyed
-// by namespace/name. It removes all other zones that were not seen in this listing.
+// by namespace/name. It removes all other zones not seen in this listing.
 func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -158,7 +158,7 @@ func (f *Feed) removeZone(key string, z *zone) {
 	}
 }
 
-// Expect adds a zone that is not read yet. The feed is not in sync until Report or a proof.
+// Expect adds a zone before its first read. The feed is not in sync until Report or a proof.
 func (f *Feed) Expect(key string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
