@@ -29,7 +29,6 @@ func (e Entry) String() string {
 
 func (e Entry) AppendText(line []byte) []byte { return e.AppendLine(line, e.Type.String(), e.Data) }
 
-// AppendLine is like AppendText, with the caller's form of type and data.
 func (e Entry) AppendLine(line []byte, rtype, data string) []byte {
 	line = append(line, e.Name.String()...)
 	line = append(line, '\t')

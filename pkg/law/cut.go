@@ -15,7 +15,6 @@ type CountedCut struct {
 	Sets []content.RRset `json:"sets"`
 }
 
-// CutWithDS returns cut with the DS records that the parent lists: ds if h.DS is set, or none.
 func (h *Holding) CutWithDS(cut *CountedCut, ds []string) *CountedCut {
 	if !h.DS {
 		ds = nil

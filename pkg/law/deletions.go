@@ -50,16 +50,16 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// ForeseeHold predicts whether deliveries would stop (a hold) if the own namespace removed "taken" more RRsets older
-// than ten minutes or, with nameServers, the last NS at the apex. The result has the numbers for a message, or is nil
-// without a hold.
-func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
+// ForeseeHold predicts whether a deletion by the zone's own namespace would cause a hold, a stop of deliveries to name
+// servers. The count removals has only RRsets older than ten minutes. If lastNS is true, the last NS at the apex goes,
+// too. The result has the numbers for a message, or is nil without a hold.
+func (z *Zone) ForeseeHold(removals int, lastNS bool) *Excess {
 	after := *z // with the removals
-	if after.Deletions.Own -= taken; nameServers {
+	if after.Deletions.Own -= removals; lastNS {
 		after.Header.NameServers = nil
 	}
-	held := after.findHold(append(z.Deletions.LeastStocks[1:], z.stock()), nameServers)
-	if held == nil || taken <= 0 && !nameServers {
+	held := after.findHold(append(z.Deletions.LeastStocks[1:], z.stock()), lastNS)
+	if held == nil || removals <= 0 && !lastNS {
 		return nil
 	}
 	return after.ExcessOf(held)
@@ -79,15 +79,15 @@ func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungExcess returns, for a warning, removals of the present ten minutes that exceed the limit of a hold (a stop of
-// deliveries), and before the change did not. Callers have checked that they cause no hold, because RRsets younger than
-// ten minutes do not count. Otherwise the result is nil.
+// YoungExcess returns, for a warning, the removals of the present ten minutes if they exceed the limit of a hold (a
+// stop of deliveries) since this change. They cause no hold, as callers have checked, because RRsets younger than ten
+// minutes do not count. Otherwise the result is nil.
 func (z *Zone) YoungExcess(before *Zone) *Excess {
 	if z.Deletions.PeakStock == nil { // the owner has let removals through
 		return nil
 	}
-	had := &Held{Had: *z.Deletions.PeakStock}
-	if excess := z.ExcessOf(had); excess.Holds() && !before.ExcessOf(had).Holds() {
+	peak := &Held{Had: *z.Deletions.PeakStock}
+	if excess := z.ExcessOf(peak); excess.Holds() && !before.ExcessOf(peak).Holds() {
 		return excess
 	}
 	return nil
@@ -138,20 +138,20 @@ func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 }
 
-// PublishDeletions ends a hold (a stop of deliveries after many removals) or, without a hold, allows any removals for
-// ten minutes, if the annotation kubi.zone/publish-deletions changed to a serial from the delivered serial up to
-// ToPublish.
+// PublishDeletions acts if the annotation kubi.zone/publish-deletions changed to a serial from the delivered serial up
+// to ToPublish. It ends a hold (a stop of deliveries after many removals) or, without a hold, allows any removals for
+// ten minutes.
 func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	z, h := c.Zone, c.Holding
-	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil {
+	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil { // the annotation is unchanged or absent
 		return
 	}
-	at := serial.Serial(*z.Publish)
-	inRange := at != 0 && !before.settledAt(h).Ahead(at) && !at.Ahead(ToPublish(before.Serial, before.Publish))
+	published := serial.Serial(*z.Publish)
+	inRange := published != 0 && !before.settledAt(h).Ahead(published) && !published.Ahead(ToPublish(before.Serial, before.Publish))
 	switch {
 	case h.Held == nil && inRange:
 		z.Deletions.restart(now, z, nil)
-	case h.Held != nil && (inRange || at == h.Held.Serial):
+	case h.Held != nil && (inRange || published == h.Held.Serial):
 		c.endHold(plan, now, nil)
 	}
 }
@@ -181,22 +181,22 @@ type CountedStep struct {
 	RemovesLastNS, AddsNS bool
 }
 
-// CountDeletions counts the RRsets that a change of z to c.Zone adds or removes. If the own namespace removes too many,
-// a hold begins in c.Holding: deliveries stop until enough RRsets are back. The parameter last is z or, in a change
-// set, the zone before the set.
-func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t CountedStep, now int64) {
+// CountDeletions counts the RRsets that a change of the zone before to c.Zone adds or removes. If the own namespace
+// removes too many, a hold begins in c.Holding: deliveries stop until enough RRsets are back. The zone beforeSet is the
+// same as before or, in a change set, the zone before the set.
+func (c *ZoneChange) CountDeletions(plan *Plan, before, beforeSet *Zone, step CountedStep, now int64) {
 	after, holding := *c.Zone, *c.Holding
-	t.RemovesLastNS = t.RemovesLastNS && !z.ClassNameServers
-	grown := after.RRsets - z.RRsets
-	if grown == 0 && holding.Held == nil && !t.RemovesLastNS {
+	step.RemovesLastNS = step.RemovesLastNS && !before.ClassNameServers
+	grown := after.RRsets - before.RRsets
+	if grown == 0 && holding.Held == nil && !step.RemovesLastNS {
 		return
 	}
 
 	d := &after.Deletions
 	if holding.Held == nil { // a hold stops the periods
-		*d = d.advanceTo(now, last.stock())
+		*d = d.advanceTo(now, beforeSet.stock())
 	}
-	if t.Own {
+	if step.Own {
 		d.Own += grown
 	}
 	if d.PeakStock != nil && d.Own >= d.PeakStock.Own {
@@ -205,22 +205,22 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t CountedStep, no
 
 	c.Zone = &after
 
-	switch settled := last.settledAt(&holding); {
-	case !t.Own:
+	switch settled := beforeSet.settledAt(&holding); {
+	case !step.Own:
 		return // tenants' removals hold no zone
 	case holding.Held != nil:
 		// End the hold if enough is back.
 		held := *holding.Held
-		held.NameServers = (held.NameServers || t.RemovesLastNS) && !t.AddsNS
+		held.NameServers = (held.NameServers || step.RemovesLastNS) && !step.AddsNS
 		holding.Held, c.Holding = &held, &holding
 		c.updateHold(plan, now)
 	case settled == 0 || d.PeakStock == nil: // never delivered, or the owner lets removals through
-	case grown < 0 || t.RemovesLastNS:
-		if held := after.findHold(d.LeastStocks[1:], t.RemovesLastNS); held != nil {
+	case grown < 0 || step.RemovesLastNS:
+		if held := after.findHold(d.LeastStocks[1:], step.RemovesLastNS); held != nil {
 			held.Serial, held.Since = settled, now
 			holding.Held, c.Holding, c.BeginsHold = held, &holding, true
 			return
 		}
-		c.YoungExcess = after.YoungExcess(z)
+		c.YoungExcess = after.YoungExcess(before)
 	}
 }

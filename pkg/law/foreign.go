@@ -38,7 +38,6 @@ func (f *Foreign) Add(own, namespace string, count int64, at name.Name) {
 	}
 }
 
-// AddZone counts the zone of h if its parent is the zone of k, a ForeignZonesKey.
 func (f *Foreign) AddZone(k Key, at name.Name, h *Holding) {
 	if h.Parent != nil && h.Parent.UID == k.Object {
 		f.Add(k.Namespace, h.Namespace, 1, at)

@@ -124,18 +124,18 @@ func (h *Holding) Origins() (from []Origin) {
 	return from
 }
 
-// WithOrigins locks the names of the removed zones in "from" against writes, until the cascade id has moved their
-// records here. Without a mark of the cascade (WithMove), nothing is locked.
-func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
+// WithOrigins locks the names of removed zones against writes, until the cascade (background job) with this id has
+// moved their records here. Without a mark of the cascade (WithMove), nothing is locked.
+func (h *Holding) WithOrigins(id string, origins []Origin) *Holding {
 	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
-	if i < 0 || len(from) == 0 {
+	if i < 0 || len(origins) == 0 {
 		return h
 	}
 	out := *h
 	out.Works = slices.Clone(h.Works)
-	for _, o := range from {
+	for _, origin := range origins {
 		w := h.Works[i]
-		w.Losing, w.Locks = o.Zone, o.Name
+		w.Losing, w.Locks = origin.Zone, origin.Name
 		out.Works = append(out.Works, w)
 	}
 	return &out
@@ -151,8 +151,7 @@ func (h *Holding) HasLockBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// HasLockOf reports whether the cascade id has a lock, and so brings records to locked names, even from a zone removed
-// since (Origins).
+// HasLockOf reports whether the cascade with this id has a lock, and so brings records to locked names.
 func (h *Holding) HasLockOf(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
@@ -161,10 +160,10 @@ func (h *Holding) MayGainRecords(n name.Name) bool {
 	return h.HasLock(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
 
-// WithReplacement locks a name that the namespace by has left, until the cascade id has decided the Records waiting for
-// the name.
-func (h *Holding) WithReplacement(id, by string, locks name.Name, now int64) *Holding {
-	out := h.WithMove(id, h.Namespace, by, "", locks, now)
+// WithReplacement locks a name that the namespace causedBy has left, until the cascade has decided the Records waiting
+// for the name.
+func (h *Holding) WithReplacement(id, causedBy string, lockedName name.Name, now int64) *Holding {
+	out := h.WithMove(id, h.Namespace, causedBy, "", lockedName, now)
 	if out != h {
 		out.Works[len(out.Works)-1].Replaces = true
 	}
@@ -188,29 +187,28 @@ func (h *Holding) WithoutReplacement(id string) *Holding {
 	return h.WithoutWork(id)
 }
 
-// WithWork adds the mark of a cascade that the namespace by has caused, unless id is empty or has a mark.
-func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
-	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
+func (h *Holding) WithWork(id, zoneNamespace, causedBy string, now int64) *Holding {
+	return h.WithMove(id, zoneNamespace, causedBy, "", name.Name{}, now)
 }
 
-// WithMove returns h with a mark of the cascade id, caused by the namespace "by". The mark locks the name "locks" with
-// all below, because the cascade brings their records from the zone losing (a UID). Both may be zero. Delivery waits
-// for the cascade, up to a time limit. If id is "" or has a mark, the result is h.
-func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
+// WithMove returns h with a mark of the cascade (background job) with this id. The mark locks lockedName and all names
+// below, because the cascade brings their records from the zone losingUID. Both may be zero. Delivery waits for the
+// cascade, up to a time limit. If the id is "" or has a mark, the result is h.
+func (h *Holding) WithMove(id, zoneNamespace, causedBy, losingUID string, lockedName name.Name, now int64) *Holding {
 	if id == "" || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id }) {
 		return h
 	}
 	out := *h
-	own := by == zoneNamespace
-	switch first := !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own }); {
-	case own && first:
+	own := causedBy == zoneNamespace
+	switch firstOwn := !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own }); {
+	case own && firstOwn:
 		// The longer time limit begins.
 		out.Unsettled, out.Overdue = now, false
 	case len(h.Works) == 0:
 		// A series of cascades begins, and may delay delivery unless waived.
 		out.Unsettled, out.Overdue = now, h.IsWaived(now)
 	}
-	out.Works = append(slices.Clone(h.Works), CascadeMark{ID: id, Losing: losing, Locks: locks, Since: now, By: by, Own: own})
+	out.Works = append(slices.Clone(h.Works), CascadeMark{ID: id, Losing: losingUID, Locks: lockedName, Since: now, By: causedBy, Own: own})
 	return &out
 }
 
@@ -249,8 +247,8 @@ const (
 // IsWaived reports whether foreign cascades delay no delivery at now. A time beyond Waiver comes from a wrong clock.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
-// BecomesOverdue reports whether, at now in Unix seconds, unfinished cascades have delayed delivery for timeoutOwn or,
-// if tenants caused them all, for timeoutForeign.
+// BecomesOverdue reports whether unfinished cascades (background jobs) have delayed delivery for timeoutOwn seconds or,
+// if tenants caused them all, for timeoutForeign seconds. The result is false if Overdue is already set.
 func (h *Holding) BecomesOverdue(now int64) bool {
 	if h.Overdue || len(h.Works) == 0 {
 		return false
@@ -280,8 +278,8 @@ type Held struct {
 }
 
 // HostsNamedByApex returns the hosts in the zone that records at the apex refer to, without the apex. Tenants may not
-// write there. Only own MX, SVCB and HTTPS records count, but NS records of any namespace, because a rule must name
-// this type.
+// write there. Own MX, SVCB and HTTPS records count, and NS records of any namespace, because a rule allows NS only if
+// it names this type.
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
 		return nil
@@ -297,17 +295,17 @@ func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	return out
 }
 
-// CountHosts adds n, 1 or -1, to the count in ApexHosts of each host that c, an own record at the apex, refers to. Only
+// CountHosts adds delta, 1 or -1, to the count in ApexHosts of each host that an own record at the apex refers to. Only
 // MX, SVCB and HTTPS records count.
-func (h *Holding) CountHosts(c *Contribution, n int) {
-	if c.Type != rdata.MX && c.Type != rdata.SVCB && c.Type != rdata.HTTPS {
+func (h *Holding) CountHosts(record *Contribution, delta int) {
+	if record.Type != rdata.MX && record.Type != rdata.SVCB && record.Type != rdata.HTTPS {
 		return
 	}
 	hosts := map[string]int{} // a copy: ApexHosts is shared
 	maps.Copy(hosts, h.ApexHosts)
-	for _, v := range c.Values {
-		if hosts[v.Host()] += n; hosts[v.Host()] <= 0 {
-			delete(hosts, v.Host())
+	for _, value := range record.Values {
+		if hosts[value.Host()] += delta; hosts[value.Host()] <= 0 {
+			delete(hosts, value.Host())
 		}
 	}
 	h.ApexHosts = hosts

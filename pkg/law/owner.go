@@ -77,14 +77,16 @@ func (o *Owner) IsReservedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
-// CountNaming adds n, 1 or -1, to the count of Delegations that reserve o's name for a namespace. The result is false
-// if the count would be negative.
-func (o *Owner) CountNaming(namespace string, n int) bool {
-	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
+// CountNaming adds delta, 1 or -1, to the count of Delegations that reserve o's name for a namespace. The result is
+// false if the count would be negative.
+func (o *Owner) CountNaming(namespace string, delta int) bool {
+	i, found := slices.BinarySearchFunc(o.Named, namespace, func(naming Naming, namespace string) int {
+		return strings.Compare(naming.Namespace, namespace)
+	})
 	if !found {
 		o.Named = slices.Insert(o.Named, i, Naming{Namespace: namespace})
 	}
-	o.Named[i].Count += n
+	o.Named[i].Count += delta
 	valid := o.Named[i].Count >= 0
 	if o.Named[i].Count <= 0 {
 		o.Named = slices.Delete(o.Named, i, i+1)
@@ -138,7 +140,6 @@ type OwnersBelow struct {
 	GuestsBelow
 }
 
-// ReservesForOthers reports whether Delegations reserve a name below for others only.
 func (b *OwnersBelow) ReservesForOthers(namespace string) bool {
 	if b == nil {
 		return false
@@ -231,18 +232,18 @@ func (o *Owner) HasType(t rdata.Type) bool {
 
 func (o *Owner) HasCut() bool { return o != nil && len(o.Cut) > 0 }
 
-// AddContribution counts the values of a record, c, in o. sizes holds the octets of each value on the wire. guests is 1
-// if c is a tenant's record by an underscore rule, such as "_acme-challenge.*", and else 0.
-func (o *Owner) AddContribution(c *Contribution, sizes []int, guests int) {
-	for i, v := range c.Values {
-		d := DigestOf(v.Text)
-		if j := o.indexOf(c.Type, d, c.TTL); j >= 0 { // another record has the value, too
-			o.Values[j].Count++
-			o.Values[j].Guests += guests
+// AddContribution adds a record's values to o, with their sizes in octets on the wire. The number guests is 1 if a
+// tenant's underscore rule, such as "_acme-challenge.*", allows the record, or else 0.
+func (o *Owner) AddContribution(record *Contribution, sizes []int, guests int) {
+	for i, value := range record.Values {
+		digest := DigestOf(value.Text)
+		if index := o.indexOf(record.Type, digest, record.TTL); index >= 0 { // another record has the value, too
+			o.Values[index].Count++
+			o.Values[index].Guests += guests
 			continue
 		}
-		o.Values = append(o.Values, OwnerValue{Type: c.Type, Digest: d, TTL: c.TTL, Count: 1, Guests: guests, Size: sizes[i],
-			SPF: c.Type == rdata.TXT && rdata.IsSPF(v.Text)})
+		o.Values = append(o.Values, OwnerValue{Type: record.Type, Digest: digest, TTL: record.TTL, Count: 1, Guests: guests, Size: sizes[i],
+			SPF: record.Type == rdata.TXT && rdata.IsSPF(value.Text)})
 	}
 	slices.SortFunc(o.Values, CompareOwnerValues)
 }
@@ -394,19 +395,19 @@ func (c *Claim) counted(a rules.Admission) *int {
 // Holds reports whether the claim keeps other tenants from the name. Own underscore records alone do not.
 func (c *Claim) Holds() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n, 1 or -1, to the records by which a namespace keeps other tenants from o's name. own is true for
-// the zone's own namespace, and a is the kind of rule that admits the record. A tenant's underscore rule claims
-// nothing. The result is false if a count becomes negative.
-func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
-	if a == rules.AdmittedUnderscore && !own {
+// CountClaim adds delta, 1 or -1, to the records by which a namespace keeps other tenants from o's name. The kind of
+// rule that allows the record selects the count. A tenant's underscore rule claims nothing; own is true for the zone's
+// own namespace. The result is false if a count becomes negative.
+func (o *Owner) CountClaim(namespace string, own bool, admission rules.Admission, delta int) bool {
+	if admission == rules.AdmittedUnderscore && !own {
 		return true
 	}
 	i, found := slices.BinarySearchFunc(o.Claims, namespace, func(c Claim, ns string) int { return strings.Compare(c.Namespace, ns) })
 	if !found {
 		o.Claims = slices.Insert(o.Claims, i, Claim{Namespace: namespace})
 	}
-	count := o.Claims[i].counted(a)
-	*count += n
+	count := o.Claims[i].counted(admission)
+	*count += delta
 	valid := *count >= 0
 	if o.Claims[i] == (Claim{Namespace: namespace}) { // all counts are 0
 		o.Claims = slices.Delete(o.Claims, i, i+1)

@@ -75,7 +75,7 @@ type Placement struct {
 	Message string
 	// HasClass and Served are from the Zone. Served is also false while name servers do not get the record yet.
 	HasClass, Served bool
-	// Stays is true if the zone's content stays the same, as after a change of labels. The condition Ready stays, too.
+	// Stays is true if the zone's content stays the same, as after a change of labels. Ready then keeps its status.
 	Stays bool
 	// EndsAt estimates, in Unix seconds, when the record leaves the zone because no rule allows it any more. 0 means
 	// never.

@@ -18,9 +18,9 @@ type Reading struct {
 
 type missingFacts struct{}
 
-// Decide calls the decision function "by" with the facts in seen, and marks the facts that it reads. If facts are
-// missing, the outcome lists their keys in Need: load them into seen, and call Decide again.
-func Decide(seen *Facts, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
+// Decide runs a decision with the facts seen so far, and marks the facts that it reads. If facts are missing, the
+// outcome lists their keys in Need: the caller loads them, and calls Decide again.
+func Decide(seen *Facts, decide func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false
 	}
@@ -32,7 +32,7 @@ func Decide(seen *Facts, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 			out = Outcome{Need: r.missing}
 		}
 	}()
-	plan, refusal := by(&r)
+	plan, refusal := decide(&r)
 	if refusal != nil {
 		return Outcome{Refusal: refusal}
 	}
@@ -102,14 +102,14 @@ func (r *Reading) ZoneAt(p Place) (*Zone, *Holding) {
 // FindEnclosing returns the longest zone name at or above n in a view, and this zone's Holding (stored state). Without
 // such a zone, both are zero.
 func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) {
-	ks := make([]Key, 0, n.NumLabels()+1)
-	for at, ok := n, true; ok; at, ok = at.Parent() {
-		ks = append(ks, HoldingKey(view, at))
+	keys := make([]Key, 0, n.NumLabels()+1)
+	for ancestor, ok := n, true; ok; ancestor, ok = ancestor.Parent() {
+		keys = append(keys, HoldingKey(view, ancestor))
 	}
-	r.RequireAll(ks)
-	for _, k := range ks {
-		if h := Get[Holding](r, k); h != nil {
-			return k.Name, h
+	r.RequireAll(keys)
+	for _, key := range keys {
+		if holding := Get[Holding](r, key); holding != nil {
+			return key.Name, holding
 		}
 	}
 	return name.Name{}, nil
@@ -139,7 +139,6 @@ func (r *Reading) WithRulesExcept(z *Zone, namespace, delegation string) *Zone {
 	return z.WithDelegated(list)
 }
 
-// ZoneVisibleTo reports whether the namespace may know of the zone, also by rules of Delegations.
 func (r *Reading) ZoneVisibleTo(z *Zone, namespace string) bool {
 	return z.visibleTo(namespace) || r.WithRulesFor(z, namespace).visibleTo(namespace)
 }

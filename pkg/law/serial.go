@@ -13,11 +13,11 @@ import (
 //
 //   - last+1
 //   - the first serial of the day, YYYYMMDD00, in UTC
-//   - minimum, unless it equals consumed, the minimum used last
+//   - minimum, unless it equals lastMinimum, the minimum used last
 //
-// Serials wrap around, so a minimum too far away is not ahead of last, and has no effect yet. usedMinimum is true if
-// next is the minimum.
-func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (next serial.Serial, usedMinimum bool) {
+// Serials wrap around, so a minimum too far away is not ahead of last, and has no effect yet. The result usedMinimum is
+// true if next is the minimum.
+func NextSerial(last serial.Serial, now time.Time, minimum, lastMinimum *uint32) (next serial.Serial, usedMinimum bool) {
 	next = last.Next()
 	ahead := func(s serial.Serial) bool { return s != 0 && s.Ahead(next) && (last == 0 || s.Ahead(last)) }
 	if y, m, d := now.UTC().Date(); y >= 2000 && y <= 2099 {
@@ -25,7 +25,7 @@ func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (n
 			next = today
 		}
 	}
-	if minimum != nil && (consumed == nil || *consumed != *minimum) {
+	if minimum != nil && (lastMinimum == nil || *lastMinimum != *minimum) {
 		switch m := serial.Serial(*minimum); {
 		case ahead(m):
 			return m, true
@@ -40,7 +40,7 @@ func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (n
 // would ignore a lower serial. It is kept while secondaries may serve the old zone: for the SOA expire time, but at
 // most 60 days.
 type LastSerial struct {
-	// Serial, at FloorKey, is for all other names after a restore.
+	// Serial is the serial to continue from. At FloorKey, after a restore, it is for all names without a LastSerial.
 	Serial serial.Serial `json:"serial"`
 	// Left is the remaining time in seconds. Time passes only while a server runs.
 	Left int64 `json:"left,omitempty"`

@@ -148,8 +148,6 @@ func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	return s.Covers(b.Namespace)
 }
 
-// RefersFrom reports whether the scan includes the zone at (view, fqdn), because it refers to Target from outside the
-// subtree.
 func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
 	return s.Kind == ScanReferring && !s.Name.IsZero() && h.Target != nil && *h.Target == *s.Target && s.Covers(h.Namespace) &&
 		(s.View != view || !s.Name.Encloses(fqdn))

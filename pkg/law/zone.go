@@ -122,15 +122,15 @@ func (z *Zone) visibleTo(namespace string) bool {
 // ChangedRules returns the namespaces whose Records a change of a Zone's rules may affect. If changed is true and
 // namespaces is nil, Records of every namespace are affected.
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
-	rest := before.ZoneRules
-	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
+	newRulesOnly := before.ZoneRules
+	if newRulesOnly.Rules = after.Rules; !reflect.DeepEqual(newRulesOnly, after.ZoneRules) { // another setting changed
 		return nil, true
 	}
 	if reflect.DeepEqual(before.Rules, after.Rules) {
 		return nil, false
 	}
 
-	// Rules on both sides get 0.
+	// A rule in both lists gets 0.
 	differ := map[string]int{}
 	for i := range before.Rules {
 		differ[before.Rules[i].Text()]--
@@ -275,7 +275,6 @@ type DelegatedRule struct {
 	Rule rules.Rule `json:"r"`
 }
 
-// CountOctets estimates the stored size, for MaxDelegatedOctets.
 func (d *DelegatedRule) CountOctets() int {
 	n := len(d.Name) + len(d.UID) + 32
 	for i := range d.Rule.Records {

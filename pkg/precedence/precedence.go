@@ -27,51 +27,51 @@ func (r Rank) Compare(other Rank) int {
 }
 
 // Decide returns the claimant of each name and, by the index of each losing claimant, the winner. The claimants must be
-// sorted by Rank. claims returns a claimant's names with their meanings. uses returns the names in a claimant's status,
-// and may be nil.
+// sorted by Rank. The function claims returns a claimant's names with their meanings, and uses returns the names in a
+// claimant's status. If uses is nil, no name is in use.
 //
 // A name in use is refused to claimants with another meaning. While the first user does not claim the name, perhaps
 // because a Secret is missing for a moment, only users get the name. A claimant that loses a name gets none.
-func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, uses func(C) []N) (has map[N]C, lost map[int]C) {
-	has, lost = map[N]C{}, map[int]C{}
+func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, uses func(C) []N) (winners map[N]C, losers map[int]C) {
+	winners, losers = map[N]C{}, map[int]C{}
 	first, user, own := map[N]int{}, map[N]int{}, map[int]map[N]bool{}
-	for at, claimant := range claimants {
+	for index, claimant := range claimants {
 		if uses == nil {
 			break
 		}
-		own[at] = map[N]bool{}
+		own[index] = map[N]bool{}
 		for _, name := range uses(claimant) {
-			own[at][name] = true
+			own[index][name] = true
 			if _, used := user[name]; !used {
-				user[name] = at
+				user[name] = index
 			}
 		}
 	}
-	for at, claimant := range claimants {
-		wants, to := claims(claimant), len(claimants)
+	for index, claimant := range claimants {
+		wants, winner := claims(claimant), len(claimants)
 		for name, meaning := range wants {
 			other, taken := user[name]
 			if !taken {
 				other, taken = first[name]
 			}
-			if !taken || other == at {
+			if !taken || other == index {
 				continue
 			}
 			otherMeaning, known := claims(claimants[other])[name]
 			// Two users of a name agree, because they were served together.
-			if known && otherMeaning != meaning || !known && !own[at][name] {
-				to = min(to, other)
+			if known && otherMeaning != meaning || !known && !own[index][name] {
+				winner = min(winner, other)
 			}
 		}
-		if to < len(claimants) {
-			lost[at] = claimants[to]
+		if winner < len(claimants) {
+			losers[index] = claimants[winner]
 			continue
 		}
 		for name := range wants {
 			if _, taken := first[name]; !taken {
-				first[name], has[name] = at, claimant
+				first[name], winners[name] = index, claimant
 			}
 		}
 	}
-	return has, lost
+	return winners, losers
 }

@@ -23,7 +23,6 @@ type Change struct {
 	Separate bool
 }
 
-// Record returns After, or Before if the change is a deletion.
 func (c *Change) Record() *v1alpha1.Record {
 	if c.After != nil {
 		return c.After
@@ -45,14 +44,14 @@ func (c *Change) operation() string {
 	return v1alpha1.OperationUpdated
 }
 
-// Item returns the change as an item of a change set. Before's resourceVersion is a precondition unless AppliedJSON is
-// set. A deletion also requires Before's UID.
+// Item returns the change as an item of a change set. Unless AppliedJSON is set, the item requires that the Record has
+// the resourceVersion of Before. A deletion also requires the UID of Before.
 func (c *Change) Item() (item v1alpha1.ChangeSetItem, err error) {
 	item = c.objectItem()
-	for _, of := range []*runtime.RawExtension{item.Apply, item.Create} {
-		if of != nil && of.Object != nil {
-			of.Raw, err = json.Marshal(of.Object)
-			of.Object = nil
+	for _, record := range []*runtime.RawExtension{item.Apply, item.Create} {
+		if record != nil && record.Object != nil {
+			record.Raw, err = json.Marshal(record.Object)
+			record.Object = nil
 		}
 	}
 	return item, err
@@ -80,7 +79,6 @@ func (c *Change) objectItem() (item v1alpha1.ChangeSetItem) {
 	return item
 }
 
-// NewSet returns a change set without a field manager.
 func NewSet(changes []Change) (*v1alpha1.ChangeSet, error) {
 	set := &v1alpha1.ChangeSet{}
 	for i := range changes {

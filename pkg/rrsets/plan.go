@@ -22,21 +22,22 @@ type Desired struct {
 	Complete func(r *v1alpha1.Record) bool
 }
 
-// Plan returns the changes from existing to d: deletions, sorted by name and type, and then writes, in d's order.
-func Plan(existing []*v1alpha1.Record, d Desired) []Change {
+// Plan returns the changes that lead from the existing to the desired Records: deletions, sorted by name and type, and
+// then writes, in the order of desired.Records.
+func Plan(existing []*v1alpha1.Record, desired Desired) []Change {
 	byName := make(map[string]*v1alpha1.Record, len(existing))
-	wanted := make(map[string]bool, len(d.Records))
+	wanted := make(map[string]bool, len(desired.Records))
 	for _, r := range existing {
 		byName[r.Name] = r
 	}
 
 	var changes []Change
-	for _, want := range d.Records {
+	for _, want := range desired.Records {
 		have := byName[want.Name]
 		if wanted[want.Name] = true; have == nil {
 			changes = append(changes, Change{After: want})
 		} else if !sameSpec(&have.Spec, &want.Spec) {
-			_, others := d.ownership(have)
+			_, others := desired.ownership(have)
 			changes = append(changes, Change{Before: have, After: want, OtherManagers: others})
 		}
 	}
@@ -44,10 +45,10 @@ func Plan(existing []*v1alpha1.Record, d Desired) []Change {
 	// Delete only the owner's Records, where the wanted Records are complete.
 	var gone []Change
 	for _, r := range existing {
-		if wanted[r.Name] || r.DeletionTimestamp != nil || d.Complete == nil || !d.Complete(r) {
+		if wanted[r.Name] || r.DeletionTimestamp != nil || desired.Complete == nil || !desired.Complete(r) {
 			continue
 		}
-		if owns, others := d.ownership(r); owns {
+		if owns, others := desired.ownership(r); owns {
 			gone = append(gone, Change{Before: r, OtherManagers: others})
 		}
 	}
@@ -68,7 +69,7 @@ func sameSpec(have, want *v1alpha1.RecordSpec) bool {
 }
 
 // ownership reports whether the owner has created or patched the spec, and returns the spec's other managers. An owner
-// that used apply counts as another manager, because the manifest decides.
+// that used server-side apply counts as another manager, because the applied manifest is the source of the spec.
 func (d Desired) ownership(r *v1alpha1.Record) (owns bool, others []string) {
 	for _, entry := range r.ManagedFields {
 		switch {

@@ -14,11 +14,12 @@ import (
 
 const maxAttempts = 6
 
-// Retry calls do until success, a permanent error or the end of ctx, at most maxAttempts times. do must be idempotent.
-func Retry[T any](ctx context.Context, do func() (T, error)) (T, error) {
+// Retry sends a request until it succeeds, fails with a permanent error, or ctx ends, at most maxAttempts times. The
+// function send must be idempotent.
+func Retry[T any](ctx context.Context, send func() (T, error)) (T, error) {
 	pause := 200 * time.Millisecond
 	for attempt := 1; ; attempt++ {
-		answer, err := do()
+		answer, err := send()
 		if err == nil || !isTransient(err) {
 			return answer, err
 		}

@@ -25,9 +25,9 @@ import (
 const MaxSets = 4
 
 // Pages divides writes of a namespace and zone into pages, each for a change set. Writes of a name share a page if they
-// fit. A write that cannot be in a change set (Change.Separate, for example) has its own page. of returns the change of
-// a write.
-func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
+// fit. A write that cannot be in a change set (Change.Separate, for example) has its own page. The function changeOf
+// returns the change that a write makes.
+func Pages[T any](writes []T, changeOf func(T) *Change) (pages [][]T) {
 	var page []T
 	octets := 0
 	flush := func() {
@@ -39,33 +39,33 @@ func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 	// Group the writes by name.
 	var names []string
 	byName := make(map[string][]T)
-	for _, w := range writes {
-		if of(w).isSeparate() {
-			pages = append(pages, []T{w})
+	for _, write := range writes {
+		if changeOf(write).isSeparate() {
+			pages = append(pages, []T{write})
 			continue
 		}
-		fqdn := of(w).Record().Status.FQDN
+		fqdn := changeOf(write).Record().Status.FQDN
 		if byName[fqdn] == nil {
 			names = append(names, fqdn)
 		}
-		byName[fqdn] = append(byName[fqdn], w)
+		byName[fqdn] = append(byName[fqdn], write)
 	}
 	// Begin a page if the writes of a name do not fit into the last.
 	for _, fqdn := range names {
 		size := 0
-		for _, w := range byName[fqdn] {
-			if item, err := of(w).Item(); err == nil {
+		for _, write := range byName[fqdn] {
+			if item, err := changeOf(write).Item(); err == nil {
 				size += item.Size()
 			}
 		}
 		if len(page)+len(byName[fqdn]) > v1alpha1.MaxChangeSetItems || octets+size > v1alpha1.MaxChangeSetOctets {
 			flush()
 		}
-		for _, w := range byName[fqdn] {
+		for _, write := range byName[fqdn] {
 			if len(page) == v1alpha1.MaxChangeSetItems {
 				flush()
 			}
-			page = append(page, w)
+			page = append(page, write)
 		}
 		octets += size
 	}
@@ -81,13 +81,13 @@ type Writer struct {
 	Manager string
 	Force   bool
 	DryRun  []string // {"All"}, or nil to write
-	// Context, if not nil, returns the context for a request. indices are the indices of the request's changes in the
-	// page.
+	// Context, if not nil, returns the context for a request with the changes at these indices of the page, the
+	// argument of Write.
 	Context func(ctx context.Context, indices []int) context.Context
 	// Replan plans the change at index of the page again, because others may have changed its Record since Before was
-	// read. now is the current Record, or nil if it was deleted. Replan returns the new change, or nil if none is
+	// read. Replan gets the current Record, or nil if it was deleted, and returns the new change, or nil if none is
 	// needed. If Replan is nil, a change of a changed Record is refused.
-	Replan func(ctx context.Context, index int, now *v1alpha1.Record) (*Change, error)
+	Replan func(ctx context.Context, index int, current *v1alpha1.Record) (*Change, error)
 }
 
 type Outcome struct {
@@ -107,8 +107,9 @@ func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	return outcomes, w.writeItems(ctx, outcomes, indices)
 }
 
-// WriteAll writes all changes or none, in one request. made is the Record of a separate change, except a deletion.
-func (w *Writer) WriteAll(ctx context.Context, changes ...Change) (made *v1alpha1.Record, err error) {
+// WriteAll writes all changes or none, in one request. The result is the written Record of a separate change, or nil
+// for a deletion and for change sets.
+func (w *Writer) WriteAll(ctx context.Context, changes ...Change) (written *v1alpha1.Record, err error) {
 	if len(changes) == 1 && changes[0].isSeparate() {
 		return w.sendAlone(ctx, &changes[0])
 	}
@@ -140,7 +141,7 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 			return w.writeItems(ctx, outcomes, left[half:])
 		}
 		// If all refusals are temporary (429), Retry has repeated already.
-		lasting := slices.ContainsFunc(slices.Collect(maps.Values(refused)), func(of []refusal.Refusal) bool { return !waits(of) })
+		lasting := slices.ContainsFunc(slices.Collect(maps.Values(refused)), func(causes []refusal.Refusal) bool { return !waits(causes) })
 		// More Records may change soon, so read all again after a pause.
 		stale := attempt > 1 && slices.ContainsFunc(slices.Collect(maps.Values(refused)), isStale)
 		if stale && attempt < maxAttempts {

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Refusal is the error for a server's error answer, and for an answer whose TSIG signature is not valid.
+// Refusal is returned if a server answers with an error, or if the TSIG signature of an answer is not valid.
 type Refusal struct {
 	// Rcode is the RCODE of the answer, for example 5 for REFUSED. TSIG is the error in its signature (RFC 8945 §3),
 	// for example 17 for BADKEY, or 0 for none.
@@ -74,9 +74,9 @@ func refusalOfZone(m *mdns.Msg, key *Key, verifyErr error) error {
 	return r
 }
 
-// Exchange sends question over conn and returns the answer, with any RCODE. If key is not nil, question is signed in
-// place, and an answer without a valid signature is a *Refusal. The caller sets the deadline. The end of ctx closes
-// conn.
+// Exchange sends a question over conn and returns the answer, with any RCODE. If key is not nil, the question is signed
+// in place, and an answer without a valid signature is a *Refusal. The caller sets the deadline of conn. When ctx ends,
+// Exchange closes conn.
 func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()

@@ -73,18 +73,18 @@ func Receive(ctx context.Context, source Source) ([]byte, error) {
 
 // Fetched describes a finished or failed transfer.
 type Fetched struct {
-	Serial serial.Serial // the server's, or 0
+	Serial serial.Serial // the serial on the server, or 0 if unknown
 	// Whole is true if the server sent the whole zone instead of differences.
 	Whole bool
 	// Octets is the number of octets received, also after a failure.
 	Octets int
 }
 
-// Fetch transfers a zone or, if since is not nil, the changes after that serial (IXFR). It calls take for each arriving
-// record, but for no SOA except the newest. A server whose serial is older than since is an error. After an error the
-// records may be incomplete or forged.
-func Fetch(ctx context.Context, source Source, since *serial.Serial, take func(rr mdns.RR, removed bool)) (Fetched, error) {
-	z := &receiver{source: source, since: since, handle: take}
+// Fetch transfers a zone or, if since is not nil, the changes after that serial (IXFR). It calls handle for each
+// arriving record, but for no SOA except the newest. A server whose serial is older than since is an error. After an
+// error the records may be incomplete or forged.
+func Fetch(ctx context.Context, source Source, since *serial.Serial, handle func(rr mdns.RR, removed bool)) (Fetched, error) {
+	z := &receiver{source: source, since: since, handle: handle}
 	err := z.receiveZone(ctx)
 	if err != nil {
 		err = fmt.Errorf("transfer of %s from %s: %w", source.Zone, source.Server, err)

@@ -33,7 +33,7 @@ const (
 // message. A nil verifier accepts every message.
 type verifier struct {
 	key Key
-	// mac is the MAC of the last signed message, or at first of the request.
+	// mac is the MAC of the last signed message, which at first is the request.
 	mac string
 	// first is true until the first message is verified.
 	first bool
@@ -45,59 +45,59 @@ type verifier struct {
 var _ mdns.TsigProvider = (*verifier)(nil)
 
 func sign(question *mdns.Msg, key Key) ([]byte, *verifier, error) {
-	j := &verifier{key: key, first: true}
+	v := &verifier{key: key, first: true}
 	question.SetTsig(key.Name, key.Algorithm, fudge, time.Now().Unix())
-	packed, mac, err := mdns.TsigGenerateWithProvider(question, j, "", false)
-	j.mac = mac
-	return packed, j, err
+	packed, mac, err := mdns.TsigGenerateWithProvider(question, v, "", false)
+	v.mac = mac
+	return packed, v, err
 }
 
-func (j *verifier) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
-	return j.key.MAC(digested), nil
+func (v *verifier) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
+	return v.key.MAC(digested), nil
 }
 
-// Verify checks the MAC of a message and the unsigned messages before it. miekg/dns omits the latter, so Verify inserts
-// them after the previous MAC.
-func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
-	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != j.key.Algorithm {
-		return fmt.Errorf("it is signed with key %s (%s), not with %s (%s)", t.Hdr.Name, t.Algorithm, j.key.Name, j.key.Algorithm)
+// Verify checks the MAC over a message and the unsigned messages before it. miekg/dns leaves the unsigned messages out
+// of the digested octets, so Verify inserts them after the previous MAC.
+func (v *verifier) Verify(digested []byte, tsig *mdns.TSIG) error {
+	if mdns.CanonicalName(tsig.Hdr.Name) != v.key.Name || mdns.CanonicalName(tsig.Algorithm) != v.key.Algorithm {
+		return fmt.Errorf("it is signed with key %s (%s), not with %s (%s)", tsig.Hdr.Name, tsig.Algorithm, v.key.Name, v.key.Algorithm)
 	}
-	got, err := hex.DecodeString(t.MAC)
+	signature, err := hex.DecodeString(tsig.MAC)
 	if err != nil {
 		return err
 	}
-	end := 2 + int(binary.BigEndian.Uint16(digested)) // of the previous MAC
-	if !hmac.Equal(j.key.MAC(digested[:end], j.pending, digested[end:]), got) {
+	macEnd := 2 + int(binary.BigEndian.Uint16(digested)) // the previous MAC comes first, after its length
+	if !hmac.Equal(v.key.MAC(digested[:macEnd], v.pending, digested[macEnd:]), signature) {
 		return errors.New("the signature does not hold: the secrets differ, or the message was changed on its way")
 	}
 	return nil
 }
 
-func (j *verifier) verifyMessage(raw []byte, m *mdns.Msg) error {
-	if j == nil {
+func (v *verifier) verifyMessage(raw []byte, m *mdns.Msg) error {
+	if v == nil {
 		return nil
 	}
 	t := m.IsTsig()
 	if t == nil {
-		if j.unsigned++; j.first || j.unsigned > maxUnsigned {
+		if v.unsigned++; v.first || v.unsigned > maxUnsigned {
 			return fmt.Errorf("message without a signature, %d in a row: the first has to be signed and one in a hundred after it; "+
-				"the server may not know the key", j.unsigned)
+				"the server may not know the key", v.unsigned)
 		}
-		j.pending = append(j.pending, raw...)
+		v.pending = append(v.pending, raw...)
 		return nil
 	}
-	if err := mdns.TsigVerifyWithProvider(raw, j, j.mac, !j.first); err != nil {
+	if err := mdns.TsigVerifyWithProvider(raw, v, v.mac, !v.first); err != nil {
 		if errors.Is(err, mdns.ErrTime) {
 			err = fmt.Errorf("the signature is of another time: %w; compare the clocks", err)
 		}
 		return fmt.Errorf("TSIG: %w", err)
 	}
-	j.mac, j.first, j.pending, j.unsigned = t.MAC, false, nil, 0
+	v.mac, v.first, v.pending, v.unsigned = t.MAC, false, nil, 0
 	return nil
 }
 
-func (j *verifier) verifyEnd() error {
-	if j != nil && j.unsigned > 0 {
+func (v *verifier) verifyEnd() error {
+	if v != nil && v.unsigned > 0 {
 		return errors.New("TSIG: the last message is not signed, so the end of the zone is not proven")
 	}
 	return nil

@@ -16,7 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Apply returns the snapshot after step, the zone's next change. The error is ErrMisfit if step does not continue s.
+// Apply returns the snapshot that results from a step, the change of a zone by one serial. It returns ErrMisfit if the
+// step does not follow s, or replaces content that s does not have.
 func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n+1:
@@ -31,7 +32,6 @@ func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	return s.applyContent(step)
 }
 
-// applyContent applies a step whose number, serials and header fit s.
 func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	next, err := s.editRRsets(step.N, step.Removed, step.Added, step.TTLs)
 	if err != nil {
@@ -50,7 +50,8 @@ func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	return next, nil
 }
 
-// Undo returns the snapshot before step, or ErrMisfit if the step is not the last, or created the zone.
+// Undo is the inverse of Apply: it returns the snapshot before the zone's last step. It returns ErrMisfit if step is
+// not the last, or created the zone.
 func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n:
@@ -67,13 +68,14 @@ func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 		return nil, s.misfitError(step.N, "it leads to the header %+v, the zone has %+v", *step.HeaderAfter, s.header)
 	}
 
-	back := make([]content.TTLChange, 0, len(step.TTLs))
+	// Apply the step in reverse: remove the added rows, and add the removed rows.
+	reversed := make([]content.TTLChange, 0, len(step.TTLs))
 	for _, change := range step.TTLs {
 		change.Before, change.After = change.After, change.Before
-		back = append(back, change)
+		reversed = append(reversed, change)
 	}
 
-	previous, err := s.editRRsets(step.N, step.Added, step.Removed, back)
+	previous, err := s.editRRsets(step.N, step.Added, step.Removed, reversed)
 	if err != nil {
 		return nil, err
 	}

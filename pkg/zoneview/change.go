@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// StepChange returns the resource records that step removed and added, without the SOA. The cost grows with the size of
-// the step, or of the zone if its name or TTL changed.
+// StepChange returns the resource records that a step, the change of a zone by one serial, removed and added, without
+// the SOA. The cost grows with the size of the step, or of the zone if its name or TTL changed.
 func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	change := dns.Change{From: before.serial, To: after.serial}
 	if before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL { // may change every record
@@ -34,14 +34,14 @@ func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	for _, ttl := range step.TTLs {
 		touched[rrsetKey{ttl.Owner, ttl.Type}] = true
 	}
-	if step.HeaderAfter != nil {
+	if step.HeaderAfter != nil { // may change the RRsets derived from spec.nameServers
 		for _, set := range slices.Concat(before.nsRRsets, after.nsRRsets) {
 			touched[rrsetKey{set.Owner, set.Type}] = true
 		}
 	}
 
-	for _, each := range slices.SortedFunc(maps.Keys(touched), rrsetKey.compare) {
-		compareRRset(&change, before.lookup(each.owner, each.t), after.lookup(each.owner, each.t))
+	for _, key := range slices.SortedFunc(maps.Keys(touched), rrsetKey.compare) {
+		compareRRset(&change, before.lookup(key.owner, key.t), after.lookup(key.owner, key.t))
 	}
 	return change
 }

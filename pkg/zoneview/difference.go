@@ -22,31 +22,32 @@ type Difference struct {
 	dns.Change
 }
 
-// Difference returns the net change from the serial since to after. The error is ErrTrimmed if a change between the two
-// is no longer kept, or changed the zone's name or default TTL.
-func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, error) {
-	steps, err := v.Changes(after.zone.UID, since, after.serial)
+// Difference returns the net change of a zone between an old serial and a newer snapshot. It returns ErrTrimmed if a
+// step (the change by one serial) between them is no longer kept, or if the zone's name or default TTL changed.
+func (v *Set) Difference(newer *Snapshot, oldSerial serial.Serial) (Difference, error) {
+	steps, err := v.Changes(newer.zone.UID, oldSerial, newer.serial)
 	if err != nil {
 		return Difference{}, err
 	}
-	undone := undoState{after: after, header: after.header, sets: map[rrsetKey]*content.RRset{}}
+	undone := undoState{newer: newer, header: newer.header, sets: map[rrsetKey]*content.RRset{}}
 	for _, step := range slices.Backward(steps) {
 		if err := undone.undoStep(step); err != nil {
 			return Difference{}, err
 		}
 	}
-	if undone.header.FQDN != after.header.FQDN || undone.header.TTL != after.header.TTL {
-		return Difference{}, fmt.Errorf("%s, from serial %d to %d: %w: its name or ttl changed", after, since, after.serial, ErrTrimmed)
+	if undone.header.FQDN != newer.header.FQDN || undone.header.TTL != newer.header.TTL {
+		return Difference{}, fmt.Errorf("%s, from serial %d to %d: %w: its name or ttl changed", newer, oldSerial, newer.serial, ErrTrimmed)
 	}
-	return undone.makeDifference(since), nil
+	return undone.makeDifference(oldSerial), nil
 }
 
-// undoState computes the RRsets of a zone at an earlier serial by undoing steps, the changes between two serials,
-// newest first. No hash is verified, because all content in the Set has the hash of the Zone.
+// undoState computes the RRsets of a zone at an earlier serial by undoing steps, newest first. No hash is verified,
+// because all content in the Set has the hash of the Zone.
 type undoState struct {
-	after  *Snapshot
+	newer  *Snapshot
 	header content.Header // in the earlier state
-	// sets contains the RRsets that the undone steps changed, in their earlier state. An absent RRset has no Data.
+	// sets contains the RRsets that the undone steps changed, in their earlier state. An RRset that did not exist has
+	// no Data.
 	sets map[rrsetKey]*content.RRset
 }
 
@@ -54,7 +55,7 @@ func (b *undoState) rrset(k rrsetKey) *content.RRset {
 	set := b.sets[k]
 	if set == nil {
 		set = &content.RRset{Owner: k.owner, Type: k.t}
-		if now, ok := b.after.RRset(k.owner, k.t); ok {
+		if now, ok := b.newer.RRset(k.owner, k.t); ok {
 			*set = now
 			set.Data = slices.Clone(now.Data)
 		}
@@ -68,7 +69,7 @@ func (b *undoState) undoStep(step content.Step) error {
 		set := b.rrset(rrsetKey{row.Owner, row.Type})
 		i := slices.Index(set.Data, row.Data)
 		if i < 0 {
-			return b.after.misfitError(step.N, "it added %s %s %s, which is not there", row.Owner, row.Type, row.Data)
+			return b.newer.misfitError(step.N, "it added %s %s %s, which is not there", row.Owner, row.Type, row.Data)
 		}
 		set.Data = slices.Delete(set.Data, i, i+1)
 	}
@@ -88,17 +89,17 @@ func (b *undoState) undoStep(step content.Step) error {
 }
 
 func (b *undoState) makeDifference(since serial.Serial) Difference {
-	d := Difference{NewSOA: b.after.SOA()}
-	d.From, d.To = since, b.after.serial
-	made := b.after.nsRRsets
-	if !b.header.Equal(b.after.header) {
+	d := Difference{NewSOA: b.newer.SOA()}
+	d.From, d.To = since, b.newer.serial
+	made := b.newer.nsRRsets
+	if !b.header.Equal(b.newer.header) {
 		made = b.header.NameServerRRsets()
-		for _, set := range slices.Concat(made, b.after.nsRRsets) {
+		for _, set := range slices.Concat(made, b.newer.nsRRsets) {
 			b.rrset(rrsetKey{set.Owner, set.Type})
 		}
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(b.sets), rrsetKey.compare) {
-		compareRRset(&d.Change, b.entriesBefore(k, made), b.after.lookup(k.owner, k.t))
+		compareRRset(&d.Change, b.entriesBefore(k, made), b.newer.lookup(k.owner, k.t))
 	}
 	firstServer := ""
 	if servers := b.entriesBefore(rrsetKey{name.Apex, rdata.NS}, made); len(servers) > 0 {

@@ -51,17 +51,17 @@ func ConfigForMemory(memory uint64) Config {
 type Set struct {
 	config Config
 
-	// updateMu is held while a zone changes, and is locked before mu. mu guards the fields below, and is held only
+	// updateMu is held while a zone changes, and is locked before mu, which guards the fields below and is held only
 	// briefly.
 	updateMu sync.Mutex
 	mu       sync.RWMutex
 	zones    map[string]*zoneState // by UID
-	// sum is the size of all steps in octets. swept is the time of the newest step, in Unix seconds, at the last check
-	// of ages.
-	sum   int
-	swept int64
+	// totalOctets is the size of all steps, and agesChecked the time of the newest step, in Unix seconds, at the last
+	// check of ages.
+	totalOctets int
+	agesChecked int64
 	// names contains the UIDs of zones by settled name. If several zones have a name, the others are in shadowedUIDs,
-	// and the last of them follows when the zone in names is removed or renamed.
+	// and the last of them gets the name when the zone in names is removed or renamed.
 	names        map[viewName]string
 	shadowedUIDs map[viewName][]string
 	waiting      map[string]*waiters
@@ -75,7 +75,7 @@ type zoneState struct {
 	// settled is the content for name servers, older than newest while a change of many records is incomplete, or while
 	// a mass deletion waits for consent. It is nil until the zone first settles.
 	settled *Snapshot
-	// steps lead to newest without a gap, oldest first. octets is their total size.
+	// steps lead to newest without a gap, oldest first, and octets is their total size.
 	steps  []content.Step
 	octets int
 }
@@ -99,8 +99,8 @@ func NewSet(config Config) *Set {
 	}
 }
 
-// Put adds or replaces a zone, whose snapshot was read as a whole. If settled is false, name servers keep the former
-// settled snapshot.
+// Put adds a zone, or replaces the content, with a snapshot that was read as a whole. If settled is false, name servers
+// keep the former settled snapshot.
 func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()
@@ -127,11 +127,11 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// Apply applies a transaction of the journal to a zone: the steps that the zone lacks, or the removal of the zone
-// (tx.Gone). first is the identity of the zone, used only if tx creates it. Apply returns ErrMisfit if a step does not
-// fit the content, and ErrUnknown if the Set does not have the zone. After an error nothing has changed, and the caller
-// must read the whole zone again (Put).
-func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
+// Apply applies a transaction of the journal to a zone: the steps that the zone lacks, or its removal (tx.Gone). The
+// identity is used only if tx creates the zone. Apply returns ErrMisfit if a step does not fit the content, and
+// ErrUnknown if the Set does not have the zone. After an error nothing has changed, and the caller must read the whole
+// zone again (Put).
+func (v *Set) Apply(uid string, tx content.Transaction, identity Zone) error {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()
 	if tx.Gone {
@@ -144,7 +144,7 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	if known := v.lookUp(uid); known != nil {
 		*next = *known
 	}
-	applied, err := next.applySteps(uid, tx.Steps, first)
+	applied, err := next.applySteps(uid, tx.Steps, identity)
 	if err != nil {
 		return err
 	}
@@ -200,53 +200,53 @@ func (h *zoneState) applySteps(uid string, steps []content.Step, first Zone) (ap
 	return applied, nil
 }
 
-// keepSteps appends applied steps, and drops the oldest beyond MaxSteps and MaxOctets. Beyond MaxOctets, an eighth more
-// is dropped, so that copying the others, to free memory, is rare. Slices held by readers stay valid.
-func (v *Set) keepSteps(h *zoneState, applied []content.Step) {
+// keepSteps appends applied steps to a zone's, and drops the oldest beyond MaxSteps and MaxOctets. Beyond MaxOctets, an
+// eighth more is dropped: the rest is copied to free memory, and this must be rare. Slices held by readers stay valid.
+func (v *Set) keepSteps(state *zoneState, applied []content.Step) {
 	for i := range applied {
-		h.octets += countOctets(&applied[i])
+		state.octets += countOctets(&applied[i])
 	}
-	h.steps = append(h.steps, applied...)
+	state.steps = append(state.steps, applied...)
 
 	drop := func() {
-		h.octets -= countOctets(&h.steps[0])
-		h.steps = h.steps[1:]
+		state.octets -= countOctets(&state.steps[0])
+		state.steps = state.steps[1:]
 	}
 
-	for len(h.steps) > v.config.MaxSteps {
+	for len(state.steps) > v.config.MaxSteps {
 		drop()
 	}
 
-	if h.octets <= v.config.MaxOctets {
+	if state.octets <= v.config.MaxOctets {
 		return
 	}
-	for len(h.steps) > 0 && h.octets > v.config.MaxOctets-v.config.MaxOctets/8 {
+	for len(state.steps) > 0 && state.octets > v.config.MaxOctets-v.config.MaxOctets/8 {
 		drop()
 	}
-	h.steps = slices.Clone(h.steps)
+	state.steps = slices.Clone(state.steps)
 }
 
 const ageEvery = 3600
 
 // boundSteps drops the steps older than MaxAge and, if all steps together exceed MaxTotal, the oldest steps of all
-// zones. now is the time of the newest step in Unix seconds.
+// zones. The newest step is from the time now, in Unix seconds.
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 
 	// Ages are checked only once an hour, because each check reads all zones.
-	full := v.sum > v.config.MaxTotal
-	if !full && (now < v.swept+ageEvery && now >= v.swept-ageEvery) {
+	full := v.totalOctets > v.config.MaxTotal
+	if !full && (now < v.agesChecked+ageEvery && now >= v.agesChecked-ageEvery) {
 		return
 	}
-	v.swept = now
+	v.agesChecked = now
 
 	var zones byOldest
 	drop := map[string]int{} // number of steps by zone
 	for uid, h := range v.zones {
 		n := 0
 		for n < len(h.steps) && h.steps[n].Time < now-v.config.MaxAge {
-			v.sum -= countOctets(&h.steps[n])
+			v.totalOctets -= countOctets(&h.steps[n])
 			n++
 		}
 		if drop[uid] = n; n < len(h.steps) {
@@ -258,10 +258,10 @@ func (v *Set) boundSteps(now int64) {
 	if full {
 		heap.Init(&zones)
 	}
-	for full && v.sum > v.config.MaxTotal-v.config.MaxTotal/8 && len(zones) > 0 {
+	for full && v.totalOctets > v.config.MaxTotal-v.config.MaxTotal/8 && len(zones) > 0 {
 		uid := zones[0].uid
 		h := v.zones[uid]
-		v.sum -= countOctets(&h.steps[drop[uid]])
+		v.totalOctets -= countOctets(&h.steps[drop[uid]])
 		if drop[uid]++; drop[uid] < len(h.steps) {
 			zones[0].time = h.steps[drop[uid]].Time
 			heap.Fix(&zones, 0)
@@ -359,7 +359,7 @@ func (v *Set) removeZone(uid string) {
 		return
 	}
 	delete(v.zones, uid)
-	v.sum -= known.octets
+	v.totalOctets -= known.octets
 	v.removeName(uid, known.settled)
 	v.notifySubscribers(Event{Zone: known.newest.zone, Gone: true, LastSettled: known.settled})
 }
@@ -375,8 +375,8 @@ func (v *Set) publishZone(zone Zone, next *zoneState) {
 	defer v.mu.Unlock()
 	known := v.zones[zone.UID]
 	v.zones[zone.UID] = next
-	if v.sum += next.octets; known != nil {
-		v.sum -= known.octets
+	if v.totalOctets += next.octets; known != nil {
+		v.totalOctets -= known.octets
 	}
 
 	if known == nil || known.settled != next.settled {
@@ -456,8 +456,8 @@ func (v *Set) Journal() (steps int, oldest int64) {
 	defer v.mu.RUnlock()
 	for _, known := range v.zones {
 		if steps += len(known.steps); len(known.steps) > 0 {
-			if at := known.steps[0].Time; at > 0 && (oldest == 0 || at < oldest) {
-				oldest = at
+			if stepTime := known.steps[0].Time; stepTime > 0 && (oldest == 0 || stepTime < oldest) {
+				oldest = stepTime
 			}
 		}
 	}
@@ -544,7 +544,7 @@ func (v *Set) EntryChanges(uid string, since, until serial.Serial) ([]dns.Change
 	return changes, err
 }
 
-// ResolvedSteps returns the results of Changes and EntryChanges for the same state of the zone.
+// ResolvedSteps returns the results of both Changes and EntryChanges, without a change of the zone in between.
 func (v *Set) ResolvedSteps(uid string, since, until serial.Serial) (steps []content.Step, changes []dns.Change, err error) {
 	known, steps, err := v.stepsBetween(uid, since, until)
 	if err != nil || len(steps) == 0 {
@@ -564,9 +564,11 @@ func (v *Set) ResolvedSteps(uid string, since, until serial.Serial) (steps []con
 	return steps, changes, err
 }
 
-// Resolve returns each step as a change of resource records. after is the snapshot after the last step.
-func Resolve(after *Snapshot, steps []content.Step) ([]dns.Change, error) {
+// Resolve returns each step, the change of a zone by one serial, as a change of resource records. The last step must
+// have led to the snapshot newest.
+func Resolve(newest *Snapshot, steps []content.Step) ([]dns.Change, error) {
 	changes := make([]dns.Change, len(steps))
+	after := newest
 	for i, step := range slices.Backward(steps) {
 		before, err := after.Undo(step)
 		if err != nil {

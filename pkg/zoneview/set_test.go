@@ -396,8 +396,8 @@ func TestSet_keepsSoManyOctetsOfAllZones(t *testing.T) {
 					sum += countOctets(&h.steps[i])
 				}
 			}
-			if sum > bound || sum != v.sum {
-				t.Fatalf("after step %d of zone %d the steps of all zones hold %d octets, counted as %d, want %d at most", i, z, sum, v.sum, bound)
+			if sum > bound || sum != v.totalOctets {
+				t.Fatalf("after step %d of zone %d the steps of all zones hold %d octets, counted as %d, want %d at most", i, z, sum, v.totalOctets, bound)
 			}
 		}
 	}
@@ -415,8 +415,8 @@ func TestSet_keepsSoManyOctetsOfAllZones(t *testing.T) {
 	for _, h := range v.zones {
 		sum += h.octets
 	}
-	if sum != v.sum {
-		t.Errorf("%d octets are counted as %d", sum, v.sum)
+	if sum != v.totalOctets {
+		t.Errorf("%d octets are counted as %d", sum, v.totalOctets)
 	}
 }
 

@@ -34,8 +34,8 @@ type Snapshot struct {
 	zone   Zone
 	header content.Header
 	serial serial.Serial
-	// n is the number of the last step (change of serial). state is the multiset hash of the rows (values) and explicit
-	// TTLs.
+	// n is the number of the last step (change of serial), and state the multiset hash of the rows (values) and
+	// explicit TTLs.
 	n        uint64
 	state    sethash.State
 	nsRRsets []content.RRset // derived from spec.nameServers
@@ -62,8 +62,8 @@ func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
 	return fmt.Errorf("%s, step %d: %w: %s", s, n, ErrMisfit, fmt.Sprintf(format, args...))
 }
 
-// NewSnapshot returns a snapshot of a zone that was read as a whole, at serial sn and step n. sets may be in any order,
-// but must not repeat an owner and type. Only Prove verifies state, the hash.
+// NewSnapshot returns the snapshot of a zone that was read as a whole, at the serial sn, after n steps (changes of one
+// serial). The RRsets may be in any order, but must not repeat an owner and type. Only Prove verifies the hash, state.
 func NewSnapshot(z Zone, h content.Header, sn serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
 	snapshot := &Snapshot{zone: z, header: h, serial: sn, n: n, state: state, nsRRsets: h.NameServerRRsets(), sets: newTree()}
 	for set := range sets {
@@ -100,7 +100,7 @@ func (s *Snapshot) EntryCount() int { return content.EntryCount(s.nsRRsets, s.ro
 
 const proveChunk = 1024
 
-// Prove returns an error unless the hash of all rows and explicit TTLs is State.
+// Prove hashes all rows and explicit TTLs in parallel, and returns an error unless the result is the snapshot's state.
 func (s *Snapshot) Prove() error {
 	chunks := make(chan []sethash.Element)
 	states := make([]sethash.State, min(runtime.GOMAXPROCS(0), 1+s.rows/proveChunk))
@@ -149,12 +149,12 @@ const maxPrefetch = 32
 func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	return func(yield func(content.RRset) bool) {
 		// Begin with a single RRset, because a reader of a single name must not pay for more.
-		var stretch [maxPrefetch]*content.RRset
+		var upcoming [maxPrefetch]*content.RRset
 		n, most, going := 0, 1, true
 
 		hand := func() bool {
-			prefetchRRsets(stretch[:n])
-			for _, set := range stretch[:n] {
+			prefetchRRsets(upcoming[:n])
+			for _, set := range upcoming[:n] {
 				if going = yield(*set); !going {
 					return false
 				}
@@ -164,7 +164,7 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 		}
 
 		s.sets.AscendGreaterOrEqual(&content.RRset{Owner: owner}, func(set *content.RRset) bool {
-			stretch[n] = set
+			upcoming[n] = set
 			n++
 			return n < most || hand()
 		})
@@ -175,12 +175,12 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 }
 
 // prefetchRRsets reads RRsets before they are needed, because the processor can load scattered memory in parallel.
-func prefetchRRsets(stretch []*content.RRset) {
+func prefetchRRsets(upcoming []*content.RRset) {
 	var octets byte
-	for _, set := range stretch {
+	for _, set := range upcoming {
 		octets += byte(len(set.Data))
 	}
-	for _, set := range stretch {
+	for _, set := range upcoming {
 		if len(set.Data) > 0 {
 			octets += byte(len(set.Data[0]))
 		}
@@ -188,7 +188,7 @@ func prefetchRRsets(stretch []*content.RRset) {
 			octets += owner[0]
 		}
 	}
-	for _, set := range stretch {
+	for _, set := range upcoming {
 		if len(set.Data) > 0 && set.Data[0] != "" {
 			octets += set.Data[0][0]
 		}
@@ -206,12 +206,12 @@ func (s *Snapshot) RRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 
 func (s *Snapshot) mergedRRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	set, ok := s.RRset(owner, t)
-	for _, made := range s.nsRRsets {
-		if made.Owner == owner && made.Type == t {
+	for _, nsRRset := range s.nsRRsets {
+		if nsRRset.Owner == owner && nsRRset.Type == t {
 			if ok {
-				return set.Merge(made), true
+				return set.Merge(nsRRset), true
 			}
-			return made, true
+			return nsRRset, true
 		}
 	}
 	return set, ok
@@ -221,17 +221,17 @@ func (s *Snapshot) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(s.header, s.serial, s.RRsets())
 }
 
-// EntriesFrom iterates over the entries at n and after it, to continue a listing.
-func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
-	if n.IsZero() || n.Compare(s.header.FQDN) <= 0 {
+// EntriesFrom iterates over the entries from the name start on, in canonical order, to continue a listing.
+func (s *Snapshot) EntriesFrom(start name.Name) iter.Seq[dns.Entry] {
+	if start.IsZero() || start.Compare(s.header.FQDN) <= 0 {
 		return s.Entries()
 	}
-	from, ok := n.Rel(s.header.FQDN)
+	owner, ok := start.Rel(s.header.FQDN)
 	if !ok {
-		// Names in the zone are contiguous in canonical order, and n is after them.
+		// Names in the zone are contiguous in canonical order, and start is after them.
 		return func(func(dns.Entry) bool) {}
 	}
-	return content.EntriesFrom(s.header, from, s.rrsetsFrom(from))
+	return content.EntriesFrom(s.header, owner, s.rrsetsFrom(owner))
 }
 
 // PackedRRsets iterates over all RRsets in wire format, the SOA first. See content.Pack for their lifetime.
@@ -261,14 +261,14 @@ func (s *Snapshot) PackedRRset(owner name.Rel, t rdata.Type) (content.Packed, bo
 	return packed, err == nil && len(packed.Rdata) > 0, err
 }
 
-// Exists reports whether there is an RRset at or below owner. An owner with RRsets only below is an empty non-terminal
+// Exists reports whether a name or any name below has an RRset. A name with RRsets only below is an empty non-terminal
 // (RFC 8499).
 func (s *Snapshot) Exists(owner name.Rel) bool {
 	if owner.IsApex() {
 		return true
 	}
-	for _, made := range s.nsRRsets {
-		if owner.Encloses(made.Owner) {
+	for _, nsRRset := range s.nsRRsets {
+		if owner.Encloses(nsRRset.Owner) {
 			return true
 		}
 	}
@@ -291,9 +291,9 @@ func (s *Snapshot) TypesAt(owner name.Rel) []rdata.Type {
 		}
 		types = append(types, set.Type)
 	}
-	for _, made := range s.nsRRsets {
-		if made.Owner == owner && !slices.Contains(types, made.Type) {
-			types = append(types, made.Type)
+	for _, nsRRset := range s.nsRRsets {
+		if nsRRset.Owner == owner && !slices.Contains(types, nsRRset.Type) {
+			types = append(types, nsRRset.Type)
 		}
 	}
 	return types

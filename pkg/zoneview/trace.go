@@ -11,19 +11,20 @@ import (
 // traceAge limits the age of a traced step, in seconds before the newest. A later delivery is not part of the trace.
 const traceAge = 600
 
-// Traces returns the W3C traceparents of the sampled steps after since, up to until, oldest first. If since is 0 or no
-// longer kept, it begins with the oldest step. Steps more than traceAge older than the last are left out.
-func (v *Set) Traces(uid string, since, until serial.Serial) (all []string) {
+// Traces returns the W3C traceparents of the sampled steps after the serial since, up to until, oldest first. If since
+// is 0 or no longer kept, the result begins with the oldest step. Steps more than traceAge older than the last are left
+// out.
+func (v *Set) Traces(uid string, since, until serial.Serial) (traceparents []string) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	if since == 0 || err != nil {
 		steps = v.stepsUntil(uid, until)
 	}
 	for i := range steps {
 		if step := &steps[i]; step.Trace != "" && step.Time >= steps[len(steps)-1].Time-traceAge {
-			all = append(all, step.Trace)
+			traceparents = append(traceparents, step.Trace)
 		}
 	}
-	return all
+	return traceparents
 }
 
 func (v *Set) stepsUntil(uid string, until serial.Serial) []content.Step {

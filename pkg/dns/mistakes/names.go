@@ -31,12 +31,12 @@ var valueFaults = map[rdata.Type]func(owner, text string) string{
 }
 
 // OfValues returns a mistake that several values of an RRset make together, such as two SPF policies, and the index of
-// the faulty value. fault is "" if there is no mistake.
-func OfValues(rrtype rdata.Type, owner string, texts []string) (at int, fault string) {
+// the faulty value. The text is "" if there is no mistake.
+func OfValues(rrtype rdata.Type, owner string, texts []string) (faultyIndex int, fault string) {
 	if rrtype == rdata.MX && len(texts) > 1 {
-		at = slices.IndexFunc(texts, func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." })
-		if at >= 0 {
-			return at, "means no mail, and other MX are beside it (RFC 7505 §3): remove it, or the others"
+		faultyIndex = slices.IndexFunc(texts, func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." })
+		if faultyIndex >= 0 {
+			return faultyIndex, "means no mail, and other MX are beside it (RFC 7505 §3): remove it, or the others"
 		}
 	}
 	policies, reports := 0, 0
@@ -232,7 +232,7 @@ func reverseZone(octets []byte) string {
 	return out
 }
 
-// OfContact returns the mistake in a zone's contact. zone may be zero.
+// OfContact returns the mistake in a zone's contact. The zone may be zero.
 func OfContact(contact string, zone name.Name) string {
 	if contact == "" || strings.Contains(contact, "@") || name.IsAbsolute(contact) {
 		return ""

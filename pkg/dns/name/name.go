@@ -59,7 +59,7 @@ func (n Name) Parent() (Name, bool) {
 	return Name{rest}, true
 }
 
-// Encloses reports whether sub is n or below. It returns false if either is zero.
+// Encloses reports whether the name sub is n, or is below n. It returns false if either is zero.
 func (n Name) Encloses(sub Name) bool {
 	_, ok := n.labelsBelow(sub)
 	return ok
@@ -113,7 +113,6 @@ func FromKey(key string) (Name, error) {
 
 func (n Name) MarshalText() ([]byte, error) { return []byte(n.s), nil }
 
-// UnmarshalText parses the result of MarshalText like FromKey, and any other text like Parse.
 func (n *Name) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {

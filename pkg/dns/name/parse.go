@@ -32,7 +32,7 @@ var profile = idna.New(
 
 // IsAbsolute reports whether text, valid or not, ends in a dot after IDNA mapping.
 func IsAbsolute(text string) bool {
-	if text == "" || len(text) > maxText {
+	if text == "" || len(text) > maxText { // too long to map
 		return strings.HasSuffix(text, ".")
 	}
 	if !scanASCII(text).needsIDNA {
@@ -59,7 +59,7 @@ func Parse(text string) (Name, error) {
 }
 
 // ParseIn parses an absolute name, a name relative to origin, or "@" for origin. An absolute name need not be in
-// origin.
+// origin. If origin is zero, a relative name is ErrNoOrigin.
 func ParseIn(text string, origin Name) (Name, error) {
 	s, absolute, err := canonicalLabels(text)
 	switch {
@@ -117,8 +117,8 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 	return text, scan.absolute, nil
 }
 
-// CheckSpelling returns an error if IDNA maps a Unicode character in text to "*", "_", "/", "@" or ".", because
-// policies would see another text than the server.
+// CheckSpelling returns an error if IDNA maps a Unicode character in text to "*", "_", "/", "@" or ".", because an
+// admission policy would see other characters than the server.
 func CheckSpelling(text string) error {
 	switch {
 	case !scanASCII(text).needsIDNA:
@@ -138,7 +138,7 @@ func CheckSpelling(text string) error {
 	return nil
 }
 
-// mapIDNA returns text in ASCII. It returns an error if a label becomes empty, because "www.xn--" would become the
+// mapIDNA converts text to ASCII. It returns an error if a label becomes empty, because "www.xn--" would become the
 // absolute name "www.".
 func mapIDNA(text string) (string, error) {
 	if !utf8.ValidString(text) {
@@ -148,21 +148,21 @@ func mapIDNA(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// No label of text may vanish.
-	rest := mapped
-	for from := text; ; {
-		i := strings.IndexAny(from, ".\u3002\uff0e\uff61")
-		label, after, found := strings.Cut(rest, ".")
-		if found != (i >= 0) || label == "" && from != "" && i != 0 {
+	// Compare the labels before and after the mapping: none may vanish.
+	mappedRest := mapped
+	for unmappedRest := text; ; {
+		i := strings.IndexAny(unmappedRest, ".\u3002\uff0e\uff61")
+		label, after, found := strings.Cut(mappedRest, ".")
+		if found != (i >= 0) || label == "" && unmappedRest != "" && i != 0 {
 			return "", errors.New("a label of which the mapping leaves nothing")
 		}
 		if !found {
 			break
 		}
-		_, size := utf8.DecodeRuneInString(from[i:])
-		from, rest = from[i+size:], after
+		_, size := utf8.DecodeRuneInString(unmappedRest[i:])
+		unmappedRest, mappedRest = unmappedRest[i+size:], after
 	}
-	if again, err := profile.ToASCII(mapped); err != nil || again != mapped {
+	if mappedTwice, err := profile.ToASCII(mapped); err != nil || mappedTwice != mapped {
 		return "", errors.New("a label whose A-label is not valid itself")
 	}
 	return mapped, nil

@@ -78,7 +78,6 @@ func (r Rel) Encloses(sub Rel) bool {
 	return r == sub || r.IsApex() || strings.HasSuffix(sub.s, "."+r.s)
 }
 
-// RelFromKey is the inverse of Rel.Key, as strict as FromKey.
 func RelFromKey(key string) (Rel, error) {
 	text, err := keyToLabels(key)
 	if err != nil {
@@ -92,7 +91,6 @@ func RelFromKey(key string) (Rel, error) {
 
 func (r Rel) MarshalText() ([]byte, error) { return []byte(r.s), nil }
 
-// UnmarshalText parses the result of MarshalText like RelFromKey, and any other text like ParseRel.
 func (r *Rel) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {

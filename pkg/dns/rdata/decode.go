@@ -61,8 +61,8 @@ func appendGroups(text, octets []byte, size int, separator byte) []byte {
 
 func (d *decoder) readString() []byte { return d.readOctets(int(d.readOctets(1)[0])) }
 
-// readName reads an uncompressed name and appends the text, such as "mail.example.org.". If the name ends in the mark,
-// the last label, the text is relative (chooseMark).
+// readName reads an uncompressed name and appends the text, such as "mail.example.org.". If the last label is the mark
+// (chooseMark), the text is relative, such as "mail".
 func (d *decoder) readName(text []byte) []byte {
 	start, total := len(text), 0
 	for {
@@ -80,6 +80,7 @@ func (d *decoder) readName(text []byte) []byte {
 			return text
 		}
 		label := d.readOctets(n)
+		// The mark ends a relative name.
 		if d.mark != noMark && n == 1 && label[0] == d.mark && len(d.rest) > 0 && d.rest[0] == 0 {
 			d.rest = d.rest[1:]
 			if len(text) == start {

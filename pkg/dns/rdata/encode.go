@@ -21,8 +21,9 @@ import (
 // noMark is the mark of a wire form without relative names.
 const noMark = 0
 
-// chooseMark returns a control character, the mark, that does not occur in text, and the wire form of a top label of
-// it. In the record's wire form, this label ends each relative name: with the mark \001, "mail" becomes "mail.\001.".
+// chooseMark chooses a control character, the mark, that does not occur in text. In wire form, a label with this
+// character ends each relative name: with the mark \001, "mail" becomes "mail.\001.". The result top is the wire form
+// of this label.
 func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	if !f.hasNames() {
 		return top, noMark, nil

@@ -70,7 +70,7 @@ func one(k kind) []field { return []field{{kind: k}} }
 
 // format describes the record data (RDATA) of a type by its fields. Their order is the same in wire form and text.
 type format struct {
-	of     Type
+	rtype  Type
 	name   string
 	fields []field
 	// example is a valid text for error messages, except that a digest is written as "<64 hexadecimal digits>".
@@ -88,66 +88,66 @@ type format struct {
 // formats contains the SOA and the types allowed in Records, sorted by number. BIND, Knot, NSD and PowerDNS read them
 // in the same way.
 var formats = []format{
-	{of: A, name: "A", fields: one(kindIPv4)},
-	{of: NS, name: "NS", fields: one(kindName)},
-	{of: CNAME, name: "CNAME", fields: one(kindName)},
-	{of: SOA, name: "SOA", fields: []field{
+	{rtype: A, name: "A", fields: one(kindIPv4)},
+	{rtype: NS, name: "NS", fields: one(kindName)},
+	{rtype: CNAME, name: "CNAME", fields: one(kindName)},
+	{rtype: SOA, name: "SOA", fields: []field{
 		{"primary server", kindName}, {"mailbox", kindName}, {"serial", kindUint32},
 		{"refresh", kindSeconds}, {"retry", kindSeconds}, {"expire", kindSeconds}, {"minimum", kindSeconds},
 	}, example: "ns1.example.org. hostmaster.example.org. 2026010200 86400 7200 3600000 3600"},
-	{of: PTR, name: "PTR", fields: one(kindName)},
-	{of: HINFO, name: "HINFO", fields: []field{{"cpu", kindString}, {"os", kindString}}, example: `"amd64" "linux"`},
-	{of: MX, name: "MX", fields: []field{{"preference", kindUint16}, {"exchange", kindName}}, example: "10 mail.example.org."},
-	{of: TXT, name: "TXT", fields: one(kindStrings)},
-	{of: RP, name: "RP", fields: []field{
+	{rtype: PTR, name: "PTR", fields: one(kindName)},
+	{rtype: HINFO, name: "HINFO", fields: []field{{"cpu", kindString}, {"os", kindString}}, example: `"amd64" "linux"`},
+	{rtype: MX, name: "MX", fields: []field{{"preference", kindUint16}, {"exchange", kindName}}, example: "10 mail.example.org."},
+	{rtype: TXT, name: "TXT", fields: one(kindStrings)},
+	{rtype: RP, name: "RP", fields: []field{
 		{"mailbox", kindName}, {"text name", kindName},
 	}, example: "admin.example.org. people.example.org."},
-	{of: AFSDB, name: "AFSDB", fields: []field{{"subtype", kindUint16}, {"hostname", kindName}}, example: "1 afsdb.example.org."},
-	{of: AAAA, name: "AAAA", fields: one(kindIPv6)},
-	{of: LOC, name: "LOC", fields: one(kindLOC)},
-	{of: SRV, name: "SRV", fields: []field{
+	{rtype: AFSDB, name: "AFSDB", fields: []field{{"subtype", kindUint16}, {"hostname", kindName}}, example: "1 afsdb.example.org."},
+	{rtype: AAAA, name: "AAAA", fields: one(kindIPv6)},
+	{rtype: LOC, name: "LOC", fields: one(kindLOC)},
+	{rtype: SRV, name: "SRV", fields: []field{
 		{"priority", kindUint16}, {"weight", kindUint16}, {"port", kindUint16}, {"target", kindName},
 	}, example: "10 5 5060 sip.example.org."},
-	{of: NAPTR, name: "NAPTR", fields: []field{
+	{rtype: NAPTR, name: "NAPTR", fields: []field{
 		{"order", kindUint16}, {"preference", kindUint16}, {"flags", kindString},
 		{"services", kindString}, {"regexp", kindString}, {"replacement", kindName},
 	}, example: `100 10 "s" "SIP+D2U" "" _sip._udp.example.org.`},
-	{of: KX, name: "KX", fields: []field{{"preference", kindUint16}, {"exchanger", kindName}}, example: "10 kx.example.org."},
-	{of: CERT, name: "CERT", fields: []field{
+	{rtype: KX, name: "KX", fields: []field{{"preference", kindUint16}, {"exchanger", kindName}}, example: "10 kx.example.org."},
+	{rtype: CERT, name: "CERT", fields: []field{
 		{"type", kindCertificateType}, {"key tag", kindUint16}, {"algorithm", kindAlgorithm}, {"certificate", kindBase64},
 	}, example: "1 0 0 dGhpcyBpcyBhIGtleQ=="},
-	{of: DNAME, name: "DNAME", fields: one(kindName)},
-	{of: DS, name: "DS", fields: digestFields, example: "12345 13 2 <64 hexadecimal digits>"},
-	{of: SSHFP, name: "SSHFP", fields: []field{
+	{rtype: DNAME, name: "DNAME", fields: one(kindName)},
+	{rtype: DS, name: "DS", fields: digestFields, example: "12345 13 2 <64 hexadecimal digits>"},
+	{rtype: SSHFP, name: "SSHFP", fields: []field{
 		{"algorithm", kindUint8}, {"fingerprint type", kindUint8}, {"fingerprint", kindHex},
 	}, example: "4 2 <64 hexadecimal digits>"},
-	{of: IPSECKEY, name: "IPSECKEY", fields: []field{
+	{rtype: IPSECKEY, name: "IPSECKEY", fields: []field{
 		{"precedence", kindUint8}, {"gateway type", kindUint8}, {"algorithm", kindUint8},
 		{"gateway", kindGateway}, {"public key", kindBase64},
 	}, example: "10 1 2 192.0.2.1 dGhpcyBpcyBhIGtleQ=="},
-	{of: DNSKEY, name: "DNSKEY", fields: keyFields, example: "257 3 13 dGhpcyBpcyBhIGtleQ=="},
-	{of: DHCID, name: "DHCID", fields: one(kindBase64)},
-	{of: TLSA, name: "TLSA", fields: associationFields, example: "3 1 1 <64 hexadecimal digits>"},
-	{of: SMIMEA, name: "SMIMEA", fields: associationFields, example: "3 1 1 <64 hexadecimal digits>"},
-	{of: CDS, name: "CDS", fields: digestFields, example: "12345 13 2 <64 hexadecimal digits>"},
-	{of: CDNSKEY, name: "CDNSKEY", fields: keyFields, example: "257 3 13 dGhpcyBpcyBhIGtleQ=="},
-	{of: OPENPGPKEY, name: "OPENPGPKEY", fields: one(kindBase64)},
-	{of: CSYNC, name: "CSYNC", fields: []field{
+	{rtype: DNSKEY, name: "DNSKEY", fields: keyFields, example: "257 3 13 dGhpcyBpcyBhIGtleQ=="},
+	{rtype: DHCID, name: "DHCID", fields: one(kindBase64)},
+	{rtype: TLSA, name: "TLSA", fields: associationFields, example: "3 1 1 <64 hexadecimal digits>"},
+	{rtype: SMIMEA, name: "SMIMEA", fields: associationFields, example: "3 1 1 <64 hexadecimal digits>"},
+	{rtype: CDS, name: "CDS", fields: digestFields, example: "12345 13 2 <64 hexadecimal digits>"},
+	{rtype: CDNSKEY, name: "CDNSKEY", fields: keyFields, example: "257 3 13 dGhpcyBpcyBhIGtleQ=="},
+	{rtype: OPENPGPKEY, name: "OPENPGPKEY", fields: one(kindBase64)},
+	{rtype: CSYNC, name: "CSYNC", fields: []field{
 		{"serial", kindUint32}, {"flags", kindUint16}, {"types", kindTypes},
 	}, example: "66 3 A NS AAAA"},
-	{of: SVCB, name: "SVCB", fields: serviceFields, example: `1 svc.example.org. port=8443 alpn="h2"`},
-	{of: HTTPS, name: "HTTPS", fields: serviceFields, example: `1 . alpn="h2,h3"`},
-	{of: SPF, name: "SPF", fields: one(kindStrings)},
-	{of: NID, name: "NID", fields: []field{{"preference", kindUint16}, {"node id", kindLocator64}}, example: "10 0014:4fff:ff20:ee64"},
-	{of: L32, name: "L32", fields: []field{{"preference", kindUint16}, {"locator", kindIPv4}}, example: "10 192.0.2.1"},
-	{of: L64, name: "L64", fields: []field{{"preference", kindUint16}, {"locator", kindLocator64}}, example: "10 2001:0db8:1140:1000"},
-	{of: LP, name: "LP", fields: []field{{"preference", kindUint16}, {"fqdn", kindName}}, example: "10 l64.example.org."},
-	{of: EUI48, name: "EUI48", fields: one(kindEUI48)},
-	{of: EUI64, name: "EUI64", fields: one(kindEUI64)},
-	{of: URI, name: "URI", fields: []field{
+	{rtype: SVCB, name: "SVCB", fields: serviceFields, example: `1 svc.example.org. port=8443 alpn="h2"`},
+	{rtype: HTTPS, name: "HTTPS", fields: serviceFields, example: `1 . alpn="h2,h3"`},
+	{rtype: SPF, name: "SPF", fields: one(kindStrings)},
+	{rtype: NID, name: "NID", fields: []field{{"preference", kindUint16}, {"node id", kindLocator64}}, example: "10 0014:4fff:ff20:ee64"},
+	{rtype: L32, name: "L32", fields: []field{{"preference", kindUint16}, {"locator", kindIPv4}}, example: "10 192.0.2.1"},
+	{rtype: L64, name: "L64", fields: []field{{"preference", kindUint16}, {"locator", kindLocator64}}, example: "10 2001:0db8:1140:1000"},
+	{rtype: LP, name: "LP", fields: []field{{"preference", kindUint16}, {"fqdn", kindName}}, example: "10 l64.example.org."},
+	{rtype: EUI48, name: "EUI48", fields: one(kindEUI48)},
+	{rtype: EUI64, name: "EUI64", fields: one(kindEUI64)},
+	{rtype: URI, name: "URI", fields: []field{
 		{"priority", kindUint16}, {"weight", kindUint16}, {"target", kindOctets},
 	}, example: `10 1 "https://www.example.org/"`},
-	{of: CAA, name: "CAA", fields: []field{
+	{rtype: CAA, name: "CAA", fields: []field{
 		{"flags", kindUint8}, {"tag", kindTag}, {"value", kindOctets},
 	}, example: `0 issue "ca.example.net"`},
 }
@@ -179,9 +179,9 @@ var byNumber = func() []*format {
 				f.syntax.innerQuotes = true
 			}
 		}
-		at = slices.Grow(at, int(f.of)+1)
-		at = at[:max(len(at), int(f.of)+1)]
-		at[f.of] = f
+		at = slices.Grow(at, int(f.rtype)+1)
+		at = at[:max(len(at), int(f.rtype)+1)]
+		at[f.rtype] = f
 	}
 	return at
 }()
@@ -222,7 +222,7 @@ func (t Type) Fields() []string {
 }
 
 func (f *format) describeFields() string {
-	words := f.of.Fields()
+	words := f.rtype.Fields()
 	for i, field := range f.fields {
 		if field.name != "" {
 			words[i] = fmt.Sprintf("%s (%s)", field.name, words[i])

@@ -54,7 +54,7 @@ func TestFormats(t *testing.T) {
 		example := digits.ReplaceAllStringFunc(f.example, func(text string) string {
 			return strings.Repeat("a", int(text[1]-'0')*10+int(text[2]-'0'))
 		})
-		if _, err := Parse(f.of, example); err != nil {
+		if _, err := Parse(f.rtype, example); err != nil {
 			t.Errorf("%s: %v", f.name, err)
 		}
 	}

@@ -123,7 +123,7 @@ func fieldTexts(k kind) *rapid.Generator[string] {
 func TestEncode_twin(t *testing.T) {
 	plain := []kind{kindUint8, kindUint16, kindUint32, kindAlgorithm, kindCertificateType, kindName, kindIPv4, kindIPv6, kindHex, kindBase64, kindTypes}
 	for _, f := range formats {
-		if slices.ContainsFunc(f.fields, func(field field) bool { return !slices.Contains(plain, field.kind) }) || slices.Contains([]Type{DNSKEY, CDNSKEY}, f.of) {
+		if slices.ContainsFunc(f.fields, func(field field) bool { return !slices.Contains(plain, field.kind) }) || slices.Contains([]Type{DNSKEY, CDNSKEY}, f.rtype) {
 			continue // the library drops fields after the key
 		}
 		t.Run(f.name, rapid.MakeCheck(func(t *rapid.T) {
@@ -132,11 +132,11 @@ func TestEncode_twin(t *testing.T) {
 				parts[i] = fieldTexts(field.kind).Draw(t, kindWords[field.kind])
 			}
 			text := strings.Join(parts, " ")
-			local, err := encodeText(f.of, text, oneValue, AppendName(nil, origin), nil)
+			local, err := encodeText(f.rtype, text, oneValue, AppendName(nil, origin), nil)
 			if err != nil {
 				return
 			}
-			if remote, err := packByLibrary(f.of, text, origin); err != nil || !equalButCase(local, remote) {
+			if remote, err := packByLibrary(f.rtype, text, origin); err != nil || !equalButCase(local, remote) {
 				t.Fatalf("S5.3: %s %q: %x, the library says %x, %v", f.name, text, local, remote, err)
 			}
 		}))

@@ -21,9 +21,9 @@ func (v Value) MasterFile() (rtype, data string, err error) {
 		return "TYPE" + strconv.Itoa(int(v.Type)), data, err
 	}
 	// Most values are written unchanged.
-	last := f.fields[len(f.fields)-1].kind
-	params, types := last == kindParams, last == kindTypes
-	if !params && !types && (!f.hasNames() || plainNames(v.Text)) {
+	lastKind := f.fields[len(f.fields)-1].kind
+	hasParams, hasTypes := lastKind == kindParams, lastKind == kindTypes
+	if !hasParams && !hasTypes && (!f.hasNames() || plainNames(v.Text)) {
 		return v.Type.String(), v.Text, nil
 	}
 	fields, err := splitText(v.Text, f.syntax, nil)
@@ -41,9 +41,9 @@ func (v Value) MasterFile() (rtype, data string, err error) {
 			out.WriteString(`"` + field.text + `"`)
 		case f.isName(i, fields):
 			writeName(&out, field.text)
-		case params && i >= 2:
+		case hasParams && i >= 2:
 			writeParam(&out, field.text)
-		case types && i >= 2:
+		case hasTypes && i >= 2:
 			out.WriteString(typeInList(field.text))
 		default:
 			out.WriteString(field.text)

@@ -16,7 +16,7 @@ type Packer struct {
 	top []byte // empty for the zero Name
 }
 
-// NewPacker returns a Packer for the zone origin. origin may be zero if no name is relative.
+// NewPacker returns a Packer for a zone. The origin may be zero if no name is relative.
 func NewPacker(origin name.Name) *Packer {
 	p := &Packer{}
 	if !origin.IsZero() {
@@ -25,7 +25,7 @@ func NewPacker(origin name.Name) *Packer {
 	return p
 }
 
-// AppendName appends the uncompressed wire form of n (RFC 1035 §3.1). n must not be zero.
+// AppendName appends the uncompressed wire form of n (RFC 1035 §3.1). The name must not be zero.
 func AppendName(wire []byte, n name.Name) []byte {
 	text := n.String()
 	if text != "." {
@@ -34,7 +34,6 @@ func AppendName(wire []byte, n name.Name) []byte {
 	return append(wire, 0)
 }
 
-// AppendLabels appends the labels of owner, without the zone's name.
 func AppendLabels(wire []byte, owner name.Rel) []byte {
 	if owner.IsApex() {
 		return wire
@@ -53,9 +52,10 @@ func appendLabels(wire []byte, text string) []byte {
 	}
 }
 
-// Append appends the canonical, uncompressed wire form of v (RFC 4034 §6.2). After an error wire is unchanged.
+// Append appends the canonical, uncompressed wire form of v (RFC 4034 §6.2) to wire. After an error, the result is wire
+// without v.
 func (p *Packer) Append(wire []byte, v Value) ([]byte, error) {
-	if v.Type == A {
+	if v.Type == A { // the most frequent type needs no tokens
 		if addr, err := netip.ParseAddr(v.Text); err == nil && addr.Is4() {
 			four := addr.As4()
 			return append(wire, four[:]...), nil

@@ -250,7 +250,7 @@ func (d *decoder) readParams(text []byte) []byte {
 			return text
 		}
 		if len(text) == start {
-			text = text[:start-2]
+			text = text[:start-2] // a key without a value
 		} else {
 			text = append(text, '"')
 		}

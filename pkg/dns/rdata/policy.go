@@ -21,7 +21,6 @@ func beginning(text string) string {
 	return strings.ReplaceAll(strings.ToLower(text[:min(len(text), 16)]), `"`, "")
 }
 
-// Unquote joins a TXT's strings, without quotes and escaped semicolons.
 func Unquote(text string) string {
 	return strings.NewReplacer(`" "`, "", `"`, "", `\;`, ";").Replace(text)
 }

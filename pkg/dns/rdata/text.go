@@ -64,7 +64,7 @@ func splitFields(f *format, text string, from source, space []token) ([]token, e
 	if err != nil {
 		return nil, err
 	}
-	if from != zoneFile && f.of.isText() {
+	if from != zoneFile && f.rtype.isText() {
 		for _, field := range fields {
 			if !field.quoted {
 				return nil, fmt.Errorf("%s stands outside of the quotes; text that begins with a quote is quoted strings only, "+

@@ -111,7 +111,7 @@ var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 		delete(toText, toType[read[i]])
 	}
 	for _, f := range formats {
-		toText[f.of], toType[f.name] = f.name, f.of
+		toText[f.rtype], toType[f.name] = f.name, f.rtype
 	}
 	return toText, toType
 }()
@@ -141,7 +141,6 @@ func ParseType(text string) (Type, error) {
 	return 0, fmt.Errorf("type %s is not known; %s", quote(text), remedy)
 }
 
-// Single reports whether a name may have only one value of the type.
 func (t Type) Single() bool { return t == CNAME || t == DNAME }
 
 // BySigner reports whether a signing server makes such records itself. All other types, DS included, are equal in the

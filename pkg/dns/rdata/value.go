@@ -226,26 +226,26 @@ func (v Value) Spellings(origin name.Name) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := []string{""}
+	texts := []string{""}
 	for i, field := range fields {
 		forms := []string{field.text}
 		if field.quoted {
 			forms[0] = `"` + field.text + `"`
 		} else if n, err := name.Parse(field.text); err == nil && f.isName(i, fields) {
-			if rel, in := n.Rel(origin); in {
+			if rel, inZone := n.Rel(origin); inZone {
 				forms = append(forms, rel.String())
 			}
 		}
 		// Append each form to each text so far.
 		var longer []string
-		for _, text := range all {
+		for _, text := range texts {
 			for _, form := range forms {
 				longer = append(longer, strings.TrimPrefix(text+" "+form, " "))
 			}
 		}
-		all = longer
+		texts = longer
 	}
-	return all, nil
+	return texts, nil
 }
 
 // Host returns the last name in the value as written, such as the target of an SRV, or "" if the type has no names.
@@ -254,12 +254,12 @@ func (v Value) Host() string {
 	if f == nil || f.names == 0 {
 		return ""
 	}
-	at := bits.Len64(f.names) - 1
-	if at == len(f.fields)-1 {
+	index := bits.Len64(f.names) - 1
+	if index == len(f.fields)-1 {
 		return v.Text[strings.LastIndexByte(v.Text, ' ')+1:]
 	}
 	rest := v.Text // no field before it is quoted
-	for range at {
+	for range index {
 		_, rest, _ = strings.Cut(rest, " ")
 	}
 	host, _, _ := strings.Cut(rest, " ")

@@ -502,7 +502,7 @@ func TestParse_cutNames(t *testing.T) {
 			continue
 		}
 		for _, generic := range []string{`\# 0`, `\# 1 01`, `\# 1 3F`, `\# 1 C0`, `\# 1 FF`} {
-			if v, err := Parse(f.of, generic); err == nil {
+			if v, err := Parse(f.rtype, generic); err == nil {
 				t.Errorf("S5.11: %s %s is taken, as %s", f.name, generic, v)
 			}
 		}
@@ -591,7 +591,7 @@ func TestAbsolute_everyName(t *testing.T) {
 		if listed != f.hasNames() {
 			t.Errorf("%s has names: %t; the table lacks it", f.name, f.hasNames())
 		}
-		if got := Absolute(f.of, texts[0]); listed && got != texts[1] {
+		if got := Absolute(f.rtype, texts[0]); listed && got != texts[1] {
 			t.Errorf("%s %q is %q, want %q", f.name, texts[0], got, texts[1])
 		}
 	}

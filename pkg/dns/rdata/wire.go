@@ -13,8 +13,9 @@ import (
 	"strings"
 )
 
-// encodeText appends the wire form of text to wire. top completes relative names. If top is empty, they are errors.
-func encodeText(t Type, text string, from source, top, wire []byte) ([]byte, error) {
+// encodeText appends the wire form of a value to wire. Relative names are completed by top, the wire form of the zone's
+// name. If top is empty, a relative name is an error.
+func encodeText(t Type, text string, src source, top, wire []byte) ([]byte, error) {
 	text = trimBlanks(text)
 	if isGeneric(text) {
 		return encodeGeneric(text, wire)
@@ -24,11 +25,11 @@ func encodeText(t Type, text string, from source, top, wire []byte) ([]byte, err
 		return nil, fmt.Errorf("type %s has no presentation format here; write \\#, the number of octets and the octets in hex, "+
 			"as in \"\\# 4 0a000001\" (RFC 3597 §5)", t)
 	}
-	if from != zoneFile && t.isText() && text != "" && text[0] != '"' {
+	if src != zoneFile && t.isText() && text != "" && text[0] != '"' {
 		return encodeBareText(strings.TrimRight(text, " \t"), wire)
 	}
 	var space [16]token
-	tokens, err := splitFields(f, text, from, space[:0])
+	tokens, err := splitFields(f, text, src, space[:0])
 	if err != nil {
 		return nil, err
 	}

@@ -18,9 +18,9 @@ const RestoreStep = 1 << 28
 // serials.
 const MaxRepair = 1 << 24
 
-// Ahead reports whether s comes after the serial "of" (RFC 1982 §3.2, SERIAL_BITS = 32). Never sort by Ahead, because
+// Ahead reports whether s comes after the other serial (RFC 1982 §3.2, SERIAL_BITS = 32). Never sort by Ahead, because
 // the order is not transitive.
-func (s Serial) Ahead(of Serial) bool { return s != of && uint32(s-of) < 1<<31 }
+func (s Serial) Ahead(other Serial) bool { return s != other && uint32(s-other) < 1<<31 }
 
 // Next returns the next serial, never 0.
 func (s Serial) Next() Serial {

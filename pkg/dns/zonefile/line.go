@@ -24,8 +24,8 @@ type lines struct {
 	reader *bufio.Reader
 	// number is the number of the last physical line, from 1.
 	number int
-	// pending contains physical lines to read again, in order: after an error, such as an unclosed parenthesis, the
-	// lines behind the first. rereads counts such errors.
+	// pending contains physical lines to read again, in order. After an error, such as an unclosed parenthesis, all
+	// lines of the record but the first are read again, and rereads counts such errors.
 	pending []string
 	rereads int
 	// err is the last error of reader, io.EOF at the end.
@@ -98,13 +98,13 @@ func (l *lines) readLogical(first string) (string, error) {
 	}
 	l.logical = l.logical[:0]
 	var (
-		depth int
-		again []string
+		depth     int
+		following []string
 	)
 	for text := first; ; {
 		var err error
 		if depth, err = l.stripComment(text, depth); err != nil {
-			return "", l.reread(again, err)
+			return "", l.reread(following, err)
 		}
 		if depth == 0 {
 			return string(l.logical), nil
@@ -113,27 +113,28 @@ func (l *lines) readLogical(first string) (string, error) {
 		next, ok := l.readPhysical()
 		if !ok || len(l.logical) > maxLine {
 			if ok {
-				again = append(again, next)
+				following = append(following, next)
 			}
-			return "", l.reread(again, errors.New("a parenthesis is not closed; end the record with )"))
+			return "", l.reread(following, errors.New("a parenthesis is not closed; end the record with )"))
 		}
-		again = append(again, next)
+		following = append(following, next)
 		text = next
 	}
 }
 
 // reread queues the lines after a bad line to be read again, because a superfluous parenthesis must not swallow them.
-func (l *lines) reread(again []string, err error) error {
-	if l.rereads++; len(again) == 0 || l.rereads > maxReread {
+func (l *lines) reread(following []string, err error) error {
+	if l.rereads++; len(following) == 0 || l.rereads > maxReread {
 		return err
 	}
-	l.pending = append(again, l.pending...)
-	l.number -= len(again)
+	l.pending = append(following, l.pending...)
+	l.number -= len(following)
 	return err
 }
 
-// stripComment appends text to the logical line without the comment. depth is the number of open parentheses before
-// text, and the result the number after text. They nest as in BIND, unlike in RFC 1035.
+// stripComment appends a physical line without the comment to the logical line. The parameter depth is the number of
+// open parentheses before the text, and the result is the number after the text. Parentheses nest as in BIND, unlike in
+// RFC 1035.
 func (l *lines) stripComment(text string, depth int) (int, error) {
 	quoted := false
 	for i := 0; i < len(text); i++ {

@@ -59,9 +59,9 @@ func (e *LineError) Error() string {
 func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 	return func(yield func(RR, error) bool) {
 		f := file{origin: opts.Origin, guess: opts.Guess, fallback: opts.TTL}
-		in := newLines(r)
+		input := newLines(r)
 		for {
-			text, line, err := in.readNext()
+			text, line, err := input.readNext()
 			if err == io.EOF {
 				break
 			}
@@ -90,8 +90,8 @@ func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 				return
 			}
 		}
-		if in.err != nil && in.err != io.EOF {
-			yield(RR{Line: in.number}, fmt.Errorf("zone file after line %d: %w", in.number, in.err))
+		if input.err != nil && input.err != io.EOF {
+			yield(RR{Line: input.number}, fmt.Errorf("zone file after line %d: %w", input.number, input.err))
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Write writes entries as a master file, each on its own line, and returns their number. Some readers require the SOA
-// first.
+// as the first entry.
 func Write(w io.Writer, entries iter.Seq[dns.Entry]) (n int, err error) {
 	out := bufio.NewWriterSize(w, 64<<10)
 	line := make([]byte, 0, 1024)

@@ -12,9 +12,10 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Bar keeps tenants (namespaces other than the zone's own) out of a name reserved for other tenants by a rule, or an
-// own name of the zone. At and below the name, a tenant's pattern with "*" gives nothing unless the labels after its
-// last "*" end in the name. For example, the pattern "*" does not reach x.pay if pay is reserved, but "*.pay" does.
+// Bar keeps tenants (namespaces other than the zone's own) out of a name that a rule reserves for other tenants, or out
+// of an own name, kept for the zone's namespace. At and below the name, a tenant's pattern with "*" gives nothing
+// unless the labels after its last "*" end in the name. For example, the pattern "*" does not reach x.pay if pay is
+// reserved, but "*.pay" does.
 type Bar struct {
 	// Name is relative to the zone.
 	Name name.Rel
@@ -26,7 +27,6 @@ type Bar struct {
 	Undecided bool
 }
 
-// FindReservedBar returns the bar at the deepest name at or above base reserved for others alone.
 func (c *Claimant) FindReservedBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
@@ -55,7 +55,7 @@ func (c *Claimant) findReserved(base name.Rel) []rules.ReservedAbove {
 }
 
 func (c *Claimant) isReserved(n name.Rel, found []rules.ReservedAbove) (named, mine bool) {
-	if i := slices.IndexFunc(found, func(x rules.ReservedAbove) bool { return x.Labels == n.NumLabels() }); i >= 0 {
+	if i := slices.IndexFunc(found, func(reserved rules.ReservedAbove) bool { return reserved.Labels == n.NumLabels() }); i >= 0 {
 		named, mine = true, found[i].Mine
 	}
 	if c.Holding.Delegations == 0 {
@@ -75,8 +75,9 @@ func (c *Claimant) FindReservedName(base name.Rel) (at name.Rel, ok bool) {
 	return name.Rel{}, false
 }
 
-// FindBar returns the bar against a tenant's new record or zone at base: the deepest name at or above base reserved for
-// others, or a deeper own name above base. For example, the bar pay stops the pattern "*" at x.pay, but not "*.pay".
+// FindBar returns the bar against a tenant's new record or zone at the name base. The bar is at the deepest reserved
+// name of others, from base upwards, or at a deeper own name (kept for the zone's namespace) above base. For example,
+// the bar pay stops the pattern "*" at x.pay, but not "*.pay".
 func (c *Claimant) FindBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace { // no tenant
 		return Bar{}
@@ -124,12 +125,15 @@ func (c *Claimant) isService(n name.Rel) bool {
 	return !given
 }
 
-// GivesTenants reports whether rules let a tenant take the free name n: then own records that point to n, such as MX,
-// would lead clients to the tenant. Rules of Delegations are not read: with any, each name without a bar counts.
+// GivesTenants reports whether rules let a tenant take the free name n. Records of the zone's namespace that point to
+// n, such as MX, would then lead clients to the tenant. If the zone has Delegations, their rules are not read, and
+// every name without a bar counts as given.
 func (c *Claimant) GivesTenants(n name.Rel) bool {
 	base, set := rules.Base(n), c.Zone.RuleSet()
 	isTenants := func(namespaces []string) bool { return !slices.Equal(namespaces, []string{c.Zone.Namespace}) }
-	if slices.ContainsFunc(set.ListNamed(), func(x rules.Named) bool { return rules.Encloses(x.Name, base) && isTenants(x.Namespaces) }) {
+	if slices.ContainsFunc(set.ListNamed(), func(named rules.Named) bool {
+		return rules.Encloses(named.Name, base) && isTenants(named.Namespaces)
+	}) {
 		return true
 	}
 	tenant := *c
@@ -141,9 +145,9 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 	return c.Holding.Delegations > 0 && bar.MinTail == 0 || set.WithMinTail(bar.MinTail).GivesTenants(c.NameOf(n))
 }
 
-// Refuse returns the refusal of a record or zone at base that does not pass the bar. reason is for reserved names
-// (other names have NameHeld), and needs describes a rule that would pass.
-func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
+// Refuse returns the refusal of a record or zone at base that does not pass the bar. The reason is used for reserved
+// names (own names get NameHeld), and neededRule describes a rule that would pass.
+func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, neededRule string) *law.Refusal {
 	if b.Undecided {
 		return law.NewLater(reason, "Delegations of zone %s are coming into force, and may give the name to another namespace (S4.22; "+
 			"try again in a moment)", c.Zone.FQDN())
@@ -151,57 +155,57 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 	if b.ByOwnName {
 		return law.NewForbidden(law.ReasonNameHeld, "%s lies below %s, a name of the namespace of zone %s, and a pattern with * reaches "+
 			"there only if it ends in that name (S4.9; choose another name, or ask that namespace for %s)", c.NameOf(base),
-			c.NameOf(b.Name), c.Zone.FQDN(), needs)
+			c.NameOf(b.Name), c.Zone.FQDN(), neededRule)
 	}
 	return law.NewForbidden(reason, "%s of zone %s is reserved: a rule gives %s to another namespace by name, with all below it (S4.20; "+
-		"choose another name, or ask the zone's owner for %s)", c.NameOf(base), c.Zone.FQDN(), c.NameOf(b.Name), needs)
+		"choose another name, or ask the zone's owner for %s)", c.NameOf(base), c.Zone.FQDN(), c.NameOf(b.Name), neededRule)
 }
 
 const maxYielding = 16
 
-// FindYielding returns the tenants with claims that no rule allows any more, and so give way to the Claimant: from base
-// up to the name "at" and, if below is true, below base. If a rule allows any of the claims, none gives way, and the
-// result is nil, as for more than maxYielding.
-func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
-	add := func(list []law.Claim) {
-		for _, x := range list {
-			if x.Namespace != c.Namespace && x.Namespace != c.Zone.Namespace && !slices.Contains(from, x.Namespace) {
-				from = append(from, x.Namespace)
+// FindYielding returns the tenants whose claims give way to the Claimant, because no rule allows them any more: the
+// claims from base up to the name top and, if below is true, those below base. If a rule allows any of these claims, or
+// more than maxYielding tenants have them, the result is nil.
+func (c *Claimant) FindYielding(base, top name.Rel, below bool) (tenants []string) {
+	addTenants := func(list []law.Claim) {
+		for _, claim := range list {
+			if claim.Namespace != c.Namespace && claim.Namespace != c.Zone.Namespace && !slices.Contains(tenants, claim.Namespace) {
+				tenants = append(tenants, claim.Namespace)
 			}
 		}
 	}
 
-	for up, ok := base, true; ok && at.Encloses(up) && !up.IsApex(); up, ok = up.Parent() {
+	for up, ok := base, true; ok && top.Encloses(up) && !up.IsApex(); up, ok = up.Parent() {
 		o := c.OwnerAt(up)
 		if o == nil {
 			continue
 		}
-		for _, x := range o.Claims {
-			if x.Namespace != c.Namespace && x.Namespace != c.Zone.Namespace && c.AllowsAt(up, x.Namespace) {
+		for _, claim := range o.Claims {
+			if claim.Namespace != c.Namespace && claim.Namespace != c.Zone.Namespace && c.AllowsAt(up, claim.Namespace) {
 				return nil
 			}
 		}
-		add(o.Claims)
+		addTenants(o.Claims)
 	}
 
 	if below {
-		k := law.OwnersBelowKey(c.Zone.UID, base)
-		if lower := law.Get[law.OwnersBelow](c.Reading, k); lower != nil {
-			held := slices.DeleteFunc(slices.Clone(lower.Claims), func(x law.Claim) bool { return !x.Holds() })
-			for _, x := range held {
-				if x.Namespace != c.Namespace && x.Namespace != c.Zone.Namespace && c.mayAllowBelow(at, x.Namespace) {
+		key := law.OwnersBelowKey(c.Zone.UID, base)
+		if lower := law.Get[law.OwnersBelow](c.Reading, key); lower != nil {
+			held := slices.DeleteFunc(slices.Clone(lower.Claims), func(claim law.Claim) bool { return !claim.Holds() })
+			for _, claim := range held {
+				if claim.Namespace != c.Namespace && claim.Namespace != c.Zone.Namespace && c.mayAllowBelow(top, claim.Namespace) {
 					return nil
 				}
 			}
-			add(held)
+			addTenants(held)
 		}
 	}
 
-	if len(from) > maxYielding {
+	if len(tenants) > maxYielding {
 		return nil
 	}
-	slices.Sort(from)
-	return from
+	slices.Sort(tenants)
+	return tenants
 }
 
 func (c *Claimant) AllowsAt(base name.Rel, namespace string) bool {

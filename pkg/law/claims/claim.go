@@ -20,8 +20,8 @@ type Claimant struct {
 	Zone      *law.Zone
 	Holding   *law.Holding
 	Namespace string
-	Admission rules.Admission
-	// Rule is that rule if it has shared: true, else nil. Its namespaces count as a single tenant.
+	Admission rules.Admission // the kind of rule that allows the write
+	// Rule is this rule if it has shared: true, else nil. Its namespaces count as a single tenant.
 	Rule *rules.Rule
 	// Literal is true if the pattern of the rule has no "*", and so is the name itself.
 	Literal bool
@@ -32,15 +32,15 @@ type Claimant struct {
 	Yielding []string
 }
 
-func (c *Claimant) isTenant(x law.Claim) bool {
-	return x.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, x.Namespace)
+func (c *Claimant) isTenant(claim law.Claim) bool {
+	return claim.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, claim.Namespace)
 }
 
-func (c *Claimant) mayShare(x law.Claim, shares func(*rules.Rule) bool) bool {
-	if x.Namespace == c.Namespace {
+func (c *Claimant) mayShare(claim law.Claim, shares func(*rules.Rule) bool) bool {
+	if claim.Namespace == c.Namespace {
 		return true
 	}
-	return c.Rule != nil && x.Plain+x.Literal == 0 && c.Rule.CoversNamespace(x.Namespace) && shares(c.Rule)
+	return c.Rule != nil && claim.Plain+claim.Literal == 0 && c.Rule.CoversNamespace(claim.Namespace) && shares(c.Rule)
 }
 
 func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
@@ -48,13 +48,13 @@ func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 	if o == nil {
 		return nil, false
 	}
-	for i, x := range o.Claims {
+	for i, claim := range o.Claims {
 		switch {
-		case !c.isTenant(x) || !x.Holds():
-		case x.Namespace == c.Namespace:
+		case !c.isTenant(claim) || !claim.Holds():
+		case claim.Namespace == c.Namespace:
 			mine = &o.Claims[i]
 		default:
-			others = others || !c.mayShare(x, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) })
+			others = others || !c.mayShare(claim, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) })
 		}
 	}
 	return mine, others
@@ -139,8 +139,8 @@ func (c *Claimant) RefuseOthers(n name.Rel) *law.Refusal {
 		"shared: true that gives it to both)", c.NameOf(n), c.Zone.FQDN())
 }
 
-func (c *Claimant) refuseBelow(n name.Rel, what func(name.Rel) string) *law.Refusal {
-	below := what(n)
+func (c *Claimant) refuseBelow(n name.Rel, describe func(name.Rel) string) *law.Refusal {
+	below := describe(n)
 	if below == "" {
 		return nil
 	}
@@ -168,12 +168,13 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 		if !o.HasType(rdata.NS) {
 			continue
 		}
-		claims := slices.DeleteFunc(slices.Clone(o.Claims), func(x law.Claim) bool { return !x.Holds() })
-		if len(claims) > 0 && !slices.ContainsFunc(claims, func(x law.Claim) bool { return !slices.Contains(c.Yielding, x.Namespace) }) {
-			continue // all give way
+		claims := slices.DeleteFunc(slices.Clone(o.Claims), func(claim law.Claim) bool { return !claim.Holds() })
+		stays := func(claim law.Claim) bool { return !slices.Contains(c.Yielding, claim.Namespace) }
+		if len(claims) > 0 && !slices.ContainsFunc(claims, stays) {
+			continue // all claims give way
 		}
-		if len(claims) == 0 || slices.ContainsFunc(claims, func(x law.Claim) bool {
-			return !c.mayShare(x, func(r *rules.Rule) bool { return r.SharesName(up, c.Zone.FQDN()) })
+		if len(claims) == 0 || slices.ContainsFunc(claims, func(claim law.Claim) bool {
+			return !c.mayShare(claim, func(r *rules.Rule) bool { return r.SharesName(up, c.Zone.FQDN()) })
 		}) {
 			return c.forbid("%s lies at or below the NS records at %s, which do not belong to namespace %q alone (S4.11; the namespace "+
 				"of the NS records can write it)", c.NameOf(owner), c.NameOf(up), c.Namespace)
@@ -196,8 +197,8 @@ func (c *Claimant) isOwnForRequest(n name.Rel) bool {
 	return records || c.isOwn(n, c.Holding.HostsNamedByApex(z))
 }
 
-func (c *Claimant) hasOwnHost(of func(name.Rel) bool) (own bool) {
-	hosts := slices.DeleteFunc(c.Holding.HostsNamedByApex(c.Zone), func(n name.Rel) bool { return !of(n) })
+func (c *Claimant) hasOwnHost(counts func(name.Rel) bool) (own bool) {
+	hosts := slices.DeleteFunc(c.Holding.HostsNamedByApex(c.Zone), func(n name.Rel) bool { return !counts(n) })
 	var ks []law.Key
 	for _, host := range hosts {
 		ks = append(ks, law.OwnerKey(c.Zone.UID, host))
@@ -210,42 +211,43 @@ func (c *Claimant) hasOwnHost(of func(name.Rel) bool) (own bool) {
 }
 
 // FindClaimAbove returns the nearest claimed name above n, and whether another tenant claims it. The search skips names
-// whose claims the Claimant shares (shared: true) by a pattern with "*". Above such a name, others' claims by literal
-// patterns do not refuse n.
+// whose claims the Claimant shares (shared: true) by a pattern with "*". Above such a name, claims of others by literal
+// patterns do not keep the Claimant from n.
 func (c *Claimant) FindClaimAbove(n name.Rel) (up name.Rel, others bool) {
-	shared := false
+	sharedBelow := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		o := c.OwnerAt(up)
 		if o == nil || !slices.ContainsFunc(o.Claims, c.isTenant) {
 			continue
 		}
 		mine, others := c.claimsAt(up)
-		if shared {
-			others = slices.ContainsFunc(o.Claims, func(x law.Claim) bool { return c.isOthersByStar(up, x) })
+		if sharedBelow {
+			others = slices.ContainsFunc(o.Claims, func(claim law.Claim) bool { return c.isOthersByStar(up, claim) })
 		}
+		// Stop at a claim of others, or at a name that the Claimant has without sharing.
 		if others || mine != nil && (mine.Plain+mine.Literal > 0 || c.Zone.RuleSet().NamesFor(c.NameOf(up), c.Namespace)) ||
 			c.Rule != nil && c.Rule.HasSharedLiteral(up, c.Zone.FQDN()) {
 			return up, others
 		}
-		shared = true // go on above
+		sharedBelow = true // go on above
 	}
 	return up, false
 }
 
-func (c *Claimant) isOthersByStar(n name.Rel, x law.Claim) bool {
-	if !c.isTenant(x) || c.mayShare(x, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) }) {
+func (c *Claimant) isOthersByStar(n name.Rel, claim law.Claim) bool {
+	if !c.isTenant(claim) || c.mayShare(claim, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) }) {
 		return false
 	}
-	return x.Plain > 0 || x.Shared > 0 && !c.Zone.RuleSet().HasSharedLiteralFor(n, x.Namespace)
+	return claim.Plain > 0 || claim.Shared > 0 && !c.Zone.RuleSet().HasSharedLiteralFor(n, claim.Namespace)
 }
 
 func (c *Claimant) describeOthersBelow(n name.Rel) string {
 	z, at := c.Zone, c.NameOf(n)
 	c.RequireAll([]law.Key{law.OwnersBelowKey(z.UID, n), law.ZonesBelowKey(z.View, at)})
 	if below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(z.UID, n)); below != nil {
-		if slices.ContainsFunc(below.Claims, func(x law.Claim) bool {
-			return c.isTenant(x) && x.Plain+x.Shared > 0 &&
-				!c.mayShare(x, func(r *rules.Rule) bool { return r.SharesBelow(n, z.FQDN()) })
+		if slices.ContainsFunc(below.Claims, func(claim law.Claim) bool {
+			return c.isTenant(claim) && claim.Plain+claim.Shared > 0 &&
+				!c.mayShare(claim, func(r *rules.Rule) bool { return r.SharesBelow(n, z.FQDN()) })
 		}) {
 			return "names of another namespace"
 		}
@@ -258,23 +260,25 @@ func (c *Claimant) describeOthersBelow(n name.Rel) string {
 
 func (c *Claimant) describeOwnBelow(n name.Rel) string {
 	below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(c.Zone.UID, n))
-	own := below != nil && slices.ContainsFunc(below.Claims, func(x law.Claim) bool { return x.Namespace == c.Zone.Namespace && x.Holds() })
+	own := below != nil && slices.ContainsFunc(below.Claims, func(claim law.Claim) bool {
+		return claim.Namespace == c.Zone.Namespace && claim.Holds()
+	})
 	if own || c.hasOwnName(func(host name.Rel) bool { return host != n && rules.Encloses(n, host) }) {
 		return "names of the zone's own namespace"
 	}
 	return ""
 }
 
-func (c *Claimant) hasOwnName(of func(name.Rel) bool) bool {
+func (c *Claimant) hasOwnName(counts func(name.Rel) bool) bool {
 	listed := slices.DeleteFunc(c.Zone.RuleSet().ListSharedLiterals(), func(n name.Rel) bool {
 		return c.Admission == rules.AdmittedShared && c.Rule.HasSharedLiteral(n, c.Zone.FQDN())
 	})
-	return slices.ContainsFunc(c.Zone.NSHosts, of) || slices.ContainsFunc(listed, of) || c.hasOwnHost(of) ||
-		slices.ContainsFunc(services, func(n name.Rel) bool { return of(n) && c.isService(n) })
+	return slices.ContainsFunc(c.Zone.NSHosts, counts) || slices.ContainsFunc(listed, counts) || c.hasOwnHost(counts) ||
+		slices.ContainsFunc(services, func(n name.Rel) bool { return counts(n) && c.isService(n) })
 }
 
-func (c *Claimant) hasOthersZone(at name.Name, which func(*law.ZoneBelow) bool) (others bool) {
-	below := law.Get[law.ZonesBelow](c.Reading, law.ZonesBelowKey(c.Zone.View, at))
+func (c *Claimant) hasOthersZone(fqdn name.Name, counts func(*law.ZoneBelow) bool) (others bool) {
+	below := law.Get[law.ZonesBelow](c.Reading, law.ZonesBelowKey(c.Zone.View, fqdn))
 	if below == nil {
 		return false
 	}
@@ -285,7 +289,7 @@ func (c *Claimant) hasOthersZone(at name.Name, which func(*law.ZoneBelow) bool) 
 			continue
 		}
 		last = b.FQDN
-		others = others || b.Namespace != c.Namespace && c.Zone.FQDN().Encloses(b.FQDN) && which(b)
+		others = others || b.Namespace != c.Namespace && c.Zone.FQDN().Encloses(b.FQDN) && counts(b)
 	}
 	return others
 }
@@ -294,33 +298,35 @@ func (c *Claimant) hasOthersZone(at name.Name, which func(*law.ZoneBelow) bool) 
 //
 //   - a name reserved for others, unless the tenant's rule names owner (literal)
 //   - a record, unless an underscore rule admitted it
-//   - a zone or an own name
+//   - a zone, or an own name (kept for the zone's namespace)
 func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
-	z, at := c.Zone, c.NameOf(owner)
-	c.RequireAll([]law.Key{law.OwnersBelowKey(z.UID, owner), law.ZonesBelowKey(z.View, at)})
-	foreign := func(x law.Claim) bool { return x.Namespace != c.Namespace && !slices.Contains(c.Yielding, x.Namespace) }
+	z, fqdn := c.Zone, c.NameOf(owner)
+	c.RequireAll([]law.Key{law.OwnersBelowKey(z.UID, owner), law.ZonesBelowKey(z.View, fqdn)})
+	foreign := func(claim law.Claim) bool {
+		return claim.Namespace != c.Namespace && !slices.Contains(c.Yielding, claim.Namespace)
+	}
 	below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(z.UID, owner))
-	has := c.OwnerAt(owner)
-	if !literal && c.isNamedBelow(owner, has, below) {
+	atOwner := c.OwnerAt(owner)
+	if !literal && c.isNamedBelow(owner, atOwner, below) {
 		return true
 	}
 	if below != nil && slices.ContainsFunc(below.Claims, foreign) {
 		return true
 	}
 	// A claim is stored at the base of owner. At an underscore name, it counts only if there is data at or below owner.
-	counts := rules.Base(owner) == owner || has != nil && len(has.Values) > 0 || below != nil && below.RecordNames > 0
-	if base := c.OwnerAt(rules.Base(owner)); base != nil && slices.ContainsFunc(base.Claims, foreign) && counts {
+	baseCounts := rules.Base(owner) == owner || atOwner != nil && len(atOwner.Values) > 0 || below != nil && below.RecordNames > 0
+	if base := c.OwnerAt(rules.Base(owner)); base != nil && slices.ContainsFunc(base.Claims, foreign) && baseCounts {
 		return true
 	}
-	return c.hasOthersZone(at, func(*law.ZoneBelow) bool { return true }) ||
+	return c.hasOthersZone(fqdn, func(*law.ZoneBelow) bool { return true }) ||
 		c.hasOwnName(func(n name.Rel) bool { return rules.Encloses(owner, n) })
 }
 
-func (c *Claimant) isNamedBelow(owner name.Rel, has *law.Owner, below *law.OwnersBelow) bool {
-	if has != nil && len(has.Named) > 0 && !has.IsReservedFor(c.Namespace) || below.ReservesForOthers(c.Namespace) {
+func (c *Claimant) isNamedBelow(owner name.Rel, atOwner *law.Owner, below *law.OwnersBelow) bool {
+	if atOwner != nil && len(atOwner.Named) > 0 && !atOwner.IsReservedFor(c.Namespace) || below.ReservesForOthers(c.Namespace) {
 		return true
 	}
-	return slices.ContainsFunc(c.Zone.RuleSet().ListNamed(), func(x rules.Named) bool {
-		return rules.Encloses(owner, x.Name) && !slices.Contains(x.Namespaces, c.Namespace)
+	return slices.ContainsFunc(c.Zone.RuleSet().ListNamed(), func(named rules.Named) bool {
+		return rules.Encloses(owner, named.Name) && !slices.Contains(named.Namespaces, c.Namespace)
 	})
 }

@@ -19,8 +19,8 @@ const MaxGlue = 48
 //   - the child's NS records, except for hosts at or below the cut without an address
 //   - the addresses of hosts at or below the cut, at most MaxGlue, with an equal part for each RRset
 //
-// The result is nil if the child has no NS records. childSets looks up an RRset of the child, without spec.nameServers.
-// In the result, owners are relative to parent, data is absolute, and TTLs are explicit.
+// The result is nil if the child has no NS records. The function childSets looks up an RRset of the child, without
+// spec.nameServers. In the result, owners are relative to parent, data is absolute, and TTLs are explicit.
 func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.Type) (RRset, bool)) []RRset {
 	cutOwner, ok := child.FQDN.Rel(parent)
 	if !ok || cutOwner.IsApex() {

@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// NameServer is an entry of spec.nameServers.
 type NameServer struct {
 	// Name is absolute, relative to the zone, or "@".
 	Name string `json:"name"`

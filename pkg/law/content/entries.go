@@ -17,8 +17,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// SOA returns the SOA record. The mname is PrimaryNameServer or, without it, the first name server, firstApexNS, or ns
-// in the zone. The rname is Contact or hostmaster in the zone. Names that cannot be parsed count as absent.
+// SOA returns the SOA record. Without PrimaryNameServer, the mname is the first host in NameServers, or else
+// firstApexNS, the host of an NS record, or else ns in the zone. The rname is Contact or hostmaster in the zone. Names
+// that cannot be parsed count as absent.
 func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	mname := ""
 	if h.PrimaryNameServer != "" {
@@ -40,11 +41,11 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	}
 	if rname == "" {
 		// A mail domain is a host name: for _tcp.example.org, take example.org.
-		at := h
-		for up, ok := h.FQDN.Parent(); ok && !name.IsHost(at.FQDN.String()); up, ok = up.Parent() {
-			at.FQDN = up
+		mailDomain := h
+		for up, ok := h.FQDN.Parent(); ok && !name.IsHost(mailDomain.FQDN.String()); up, ok = up.Parent() {
+			mailDomain.FQDN = up
 		}
-		rname = at.nameBelow("hostmaster")
+		rname = mailDomain.nameBelow("hostmaster")
 	}
 
 	data := make([]byte, 0, len(mname)+len(rname)+56)
@@ -234,7 +235,6 @@ func Check(h Header, sets iter.Seq[RRset]) error {
 	return errors.Join(errs...)
 }
 
-// EntryCount returns status.entryCount: SOA, rows, and the records of nameServers (made).
 func EntryCount(made []RRset, rows int) int {
 	count := 1 + rows
 	for _, set := range made {

@@ -19,7 +19,7 @@ import (
 )
 
 // Canonical returns h in canonical form: mail addresses become names, and addresses are sorted without duplicates.
-// Values that cannot be parsed stay.
+// Values that cannot be parsed stay unchanged.
 func (h Header) Canonical() Header {
 	h.PrimaryNameServer = canonicalOrAsIs(h.PrimaryNameServer, canonicalHost)
 	h.Contact = canonicalOrAsIs(h.Contact, canonicalContact)
@@ -116,12 +116,12 @@ func (h Header) Check() error {
 func (h Header) NameServerRRsets() []RRset {
 	var sets []RRset
 	add := func(owner name.Rel, value rdata.Value) {
-		made := RRset{Owner: owner, Type: value.Type, TTL: InheritTTL(), Data: []string{value.Text}}
-		if i := slices.IndexFunc(sets, func(set RRset) bool { return set.Compare(made) == 0 }); i >= 0 {
-			sets[i] = sets[i].Merge(made)
+		rrset := RRset{Owner: owner, Type: value.Type, TTL: InheritTTL(), Data: []string{value.Text}}
+		if i := slices.IndexFunc(sets, func(set RRset) bool { return set.Compare(rrset) == 0 }); i >= 0 {
+			sets[i] = sets[i].Merge(rrset)
 			return
 		}
-		sets = append(sets, made)
+		sets = append(sets, rrset)
 	}
 
 	for _, server := range h.NameServers {
@@ -161,7 +161,6 @@ func (h Header) MakesAt(fqdn name.Name) bool {
 	return inside && slices.ContainsFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner == owner })
 }
 
-// HostName returns the absolute form of a host name that is absolute, relative to origin, or "@".
 func HostName(text string, origin name.Name) (string, error) {
 	canonical, err := canonicalHost(text)
 	if err != nil {
@@ -186,8 +185,7 @@ func canonicalHost(text string) (string, error) {
 	return value.Text, nil
 }
 
-// ContactName returns the absolute rname (RFC 1035 §3.3.13) of a contact: a mail address, or a name, perhaps relative
-// to origin.
+// ContactName returns the absolute rname (RFC 1035 §3.3.13) of a contact: a mail address or a name.
 func ContactName(text string, origin name.Name) (string, error) {
 	canonical, err := canonicalContact(text)
 	if err != nil {

@@ -18,7 +18,7 @@ func IsMailbox(text string) bool {
 			return i > 0 && name.IsHost(text[i+1:])
 		case c <= ' ' || c >= 0x7f:
 			return false
-		case c != '\\':
+		case c != '\\': // a printable character
 		case i+3 < len(text) && '0' <= text[i+1] && text[i+1] <= '9': // \DDD
 			octet := int(text[i+1]-'0')*100 + int(text[i+2]-'0')*10 + int(text[i+3]-'0')
 			if octet <= ' ' || octet >= 0x7f {

@@ -20,12 +20,13 @@ type Packed struct {
 	Type  rdata.Type
 	TTL   uint32
 	// Rdata holds the RDATA of each record, uncompressed, in canonical form and order (RFC 4034 §6.2, §6.3). In a
-	// sequence it is never empty, and valid only until the next element, because its memory is reused.
+	// sequence it is never empty, and is valid only until the next RRset, because its memory is reused.
 	Rdata [][]byte
 }
 
-// Pack returns the RRsets of a zone at serial s in wire form: the SOA, then sets, merged with the name servers of h. An
-// RRset without a wire form ends the sequence with an error, so that an incomplete zone transfer never looks complete.
+// Pack returns the RRsets of a zone at serial s in wire form: the SOA, and then the given sets, merged with the name
+// servers of h. An RRset without a wire form ends the sequence with an error, so that an incomplete zone transfer never
+// looks complete.
 func Pack(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq2[Packed, error] {
 	return func(yield func(Packed, error) bool) {
 		p := packing{header: h, packer: rdata.NewPacker(h.FQDN)}

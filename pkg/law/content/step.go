@@ -13,7 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Merge returns the step of writes that commit together, by the author of the first; nil without steps.
+// Merge returns a single step (the change between two serials) for writes that commit together. The author is that of
+// the first write. The result is nil without steps.
 func Merge(steps []Step) *Step {
 	switch len(steps) {
 	case 0:
@@ -21,14 +22,14 @@ func Merge(steps []Step) *Step {
 	case 1:
 		return &steps[0]
 	}
-	all, first := Condense(steps), &steps[0]
-	all.By, all.Origin, all.Record, all.Trace = first.By, first.Origin, first.Record, first.Trace
+	merged, first := Condense(steps), &steps[0]
+	merged.By, merged.Origin, merged.Record, merged.Trace = first.By, first.Origin, first.Record, first.Trace
 	for _, step := range steps[1:] {
 		if step.Record != nil {
-			all.Others = append(all.Others, *step.Record)
+			merged.Others = append(merged.Others, *step.Record)
 		}
 	}
-	return &all
+	return &merged
 }
 
 // Condense merges consecutive steps, at least one, and drops changes that cancel out (RFC 1995 §5). The result depends
@@ -98,7 +99,7 @@ type RecordRef struct {
 	Namespace string `json:"ns"`
 	Name      string `json:"n"`
 	UID       string `json:"u"`
-	// Was is true if the Record was in the zone before the step, and Left if it no longer is afterwards.
+	// Was means that the Record was in the zone before the step, and Left that it no longer is after the step.
 	Was  bool `json:"w,omitempty"`
 	Left bool `json:"l,omitempty"`
 }
@@ -185,8 +186,8 @@ type Identity struct {
 // Transaction is an entry of the journal, the log that keeps the servers' zones in memory up to date. An entry holds a
 // zone's steps of an etcd transaction or, without steps, marks the zone as settled or gone.
 type Transaction struct {
-	// After is set only without steps: the N of the last step before the mark, or 0 for the newest. A mark read late
-	// then settles no later step.
+	// After is set only in a mark: the N of the last step before the mark, or 0 for the newest. So a mark that is read
+	// late does not settle later steps.
 	After uint64 `json:"n,omitempty"`
 	Steps []Step `json:"s,omitempty"`
 	// Zone is set if the transaction creates the zone.

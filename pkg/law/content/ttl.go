@@ -40,7 +40,6 @@ func (t TTL) Merge(other TTL) TTL {
 	return merged
 }
 
-// EqualTTLs compares two TTLs, where nil means no RRset.
 func EqualTTLs(x, y *TTL) bool { return x == y || x != nil && y != nil && *x == *y }
 
 func (t TTL) Resolve(zoneTTL uint32) uint32 {

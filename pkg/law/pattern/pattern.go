@@ -87,7 +87,6 @@ func (p Pattern) SpeaksForMany() bool {
 
 func (p Pattern) IsLiteralFor(n, zone name.Name) bool { return !p.hasStar && p.Match(n, zone) }
 
-// LiteralName returns the single name that a pattern without "*" matches.
 func (p Pattern) LiteralName(zone name.Name) (name.Name, bool) {
 	if p.hasStar || p.IsZero() || zone.IsZero() {
 		return name.Name{}, false
@@ -110,9 +109,9 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 	return labels
 }
 
-// IsAbove reports whether a rule with p keeps n for its namespaces: p has no "*", and is n or a name above, but neither
-// the apex nor an underscore name. labels counts the labels of p below the zone. For example, "lab" is above a.lab, and
-// labels is 1.
+// IsAbove reports whether a rule with the pattern p reserves n for its namespaces: p has no "*", is n or a name above,
+// and is neither the apex nor an underscore name. The number of labels of p below the zone is also returned: 1 for
+// "lab", which is above a.lab.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false
@@ -164,13 +163,13 @@ func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 	if p.absolute {
 		labels = labels[:max(len(labels)-zone.NumLabels(), 0)]
 	}
-	at := zone
+	parent := zone
 	for i := len(labels) - 1; i >= 0 && labels[i].literal() && (i > 0 || p.leadingStar); i-- {
-		below, err := name.ParseIn(labels[i][0], at)
+		below, err := name.ParseIn(labels[i][0], parent)
 		if err != nil {
 			break
 		}
-		at, above = below, append(above, below)
+		parent, above = below, append(above, below)
 	}
 	return above
 }
@@ -289,7 +288,6 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	return least <= maxWire
 }
 
-// Warning describes a pattern that is probably a mistake, or returns "".
 func (p Pattern) Warning(zone name.Name) string {
 	if meant := p.withoutZone(zone); meant != "" {
 		return fmt.Sprintf("pattern %.200q repeats the zone's name, and is relative to %s: write %q, or a dot at its end", p.text,

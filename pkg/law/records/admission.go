@@ -17,72 +17,72 @@ import (
 
 // admitRecord refuses added because of rules, claims, other data or a limit. Otherwise admitRecord sets admission and
 // rule, or awaitsEviction if other tenants must give way first.
-func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
-	if refusal := x.refuseLocked(); refusal != nil {
+func (d *delta) admitRecord(plan *law.Plan) *law.Refusal {
+	if refusal := d.refuseLocked(); refusal != nil {
 		return refusal
 	}
-	z, ns := x.zone, x.ask.Namespace
+	z, ns := d.zone, d.ask.Namespace
 
 	// If claims refuse the record, try again without the claims of lost rules: first at and above the name, then also
 	// below.
-	by, refusal := x.findAdmission()
+	by, refusal := d.findAdmission()
 	if refusal == nil && ns == z.Namespace {
-		x.yielding, x.yieldedName = x.findYielding(false, x.added.Type == rdata.DNAME)
+		d.yielding, d.yieldedName = d.findYielding(false, d.added.Type == rdata.DNAME)
 	} else if refusal != nil && refusal.Reason == law.ReasonNameHeld {
 		for _, below := range []bool{false, true} {
-			if x.yielding, x.yieldedName = x.findYielding(true, below); len(x.yielding) == 0 {
+			if d.yielding, d.yieldedName = d.findYielding(true, below); len(d.yielding) == 0 {
 				continue
 			}
-			if with, held := x.findAdmission(); held == nil {
+			if with, held := d.findAdmission(); held == nil {
 				by, refusal = with, nil
 				break
 			}
-			x.yielding = nil
+			d.yielding = nil
 		}
 	}
 
 	if refusal == nil && ns != z.Namespace {
-		refusal = x.refuseCutOff()
+		refusal = d.refuseCutOff()
 	}
 	if refusal == nil {
-		refusal = x.refuseSigning()
+		refusal = d.refuseSigning()
 	}
 	if refusal == nil {
-		refusal = x.refuseReplacement()
+		refusal = d.refuseReplacement()
 	}
 	if refusal != nil {
 		return refusal
 	}
 
-	x.admission, x.rule = by.Admission, by.Pattern
+	d.admission, d.rule = by.Admission, by.Pattern
 
-	if refusal := x.checkOwner(); refusal != nil {
+	if refusal := d.checkOwner(); refusal != nil {
 		return refusal
 	}
 
-	evicts := len(x.yielding) > 0
+	evicts := len(d.yielding) > 0
 	if !evicts || ns == z.Namespace {
-		refusal := x.checkCoexistence(plan)
-		if x.conflicts = refusal != nil; x.conflicts && (!evicts || x.ownerAt(rules.Base(x.added.Owner)).HasOwnClaim(z)) {
+		refusal := d.checkCoexistence(plan)
+		if d.conflicts = refusal != nil; d.conflicts && (!evicts || d.ownerAt(rules.Base(d.added.Owner)).HasOwnClaim(z)) {
 			return refusal
 		}
 	}
 
-	if refusal := x.refuseOverLimit(); refusal != nil {
+	if refusal := d.refuseOverLimit(); refusal != nil {
 		return refusal
 	}
-	if x.awaitsEviction = evicts && (x.conflicts || ns != z.Namespace); x.awaitsEviction {
+	if d.awaitsEviction = evicts && (d.conflicts || ns != z.Namespace); d.awaitsEviction {
 		return nil
 	}
 
-	x.warnOfHiding(plan)
-	x.warnOfMixing(by.Admission, plan)
+	d.warnOfHiding(plan)
+	d.warnOfMixing(by.Admission, plan)
 	return nil
 }
 
-func (x *delta) findAdmission() (rules.AdmittingRule, *law.Refusal) {
-	z, added, ns := x.zone, x.added, x.ask.Namespace
-	n, set := x.place.fqdn, z.RuleSet()
+func (d *delta) findAdmission() (rules.AdmittingRule, *law.Refusal) {
+	z, added, ns := d.zone, d.added, d.ask.Namespace
+	n, set := d.place.fqdn, z.RuleSet()
 	if grants := set.FindGrants(n, added.Type, ns); len(grants) == 0 {
 		return rules.AdmittingRule{}, notDelegated(z, n, added.Owner, added.Type, ns)
 	} else if ns == z.Namespace {
@@ -90,26 +90,26 @@ func (x *delta) findAdmission() (rules.AdmittingRule, *law.Refusal) {
 	}
 
 	base := rules.Base(added.Owner)
-	bar := x.findBar(base)
-	by, refusal := x.findKind(set.WithMinTail(bar.MinTail), base)
+	bar := d.findBar(base)
+	by, refusal := d.findKind(set.WithMinTail(bar.MinTail), base)
 	switch {
 	case by.Admission != "":
 		return by, nil
 	case refusal != nil:
-		return by, x.noteClaim(base, refusal)
+		return by, d.noteClaim(base, refusal)
 	case bar.MinTail > 0 && slices.ContainsFunc(set.FindGrants(n, added.Type, ns), func(g rules.Grant) bool {
 		return set.KindOf(&g, added.Owner, ns) != ""
 	}):
-		return by, bar.Refuse(x.claimant(rules.AdmittedPlain, nil), base, law.ReasonDelegationWithdrawn,
+		return by, bar.Refuse(d.claimant(rules.AdmittedPlain, nil), base, law.ReasonDelegationWithdrawn,
 			fmt.Sprintf("a rule with pattern %q", rules.PatternFor(base)))
 	}
 
 	return by, baseNotDelegated(z, n, added.Owner, added.Type, ns)
 }
 
-func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.AdmittingRule, refusal *law.Refusal) {
-	added, ns := x.added, x.ask.Namespace
-	grants := set.FindGrants(x.place.fqdn, added.Type, ns)
+func (d *delta) findKind(set *rules.Set, base name.Rel) (by rules.AdmittingRule, refusal *law.Refusal) {
+	added, ns := d.added, d.ask.Namespace
+	grants := set.FindGrants(d.place.fqdn, added.Type, ns)
 	var asGuest *law.Refusal
 	for _, kind := range rules.Kinds {
 		for i := range grants {
@@ -117,20 +117,20 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.AdmittingRule,
 			if set.KindOf(g, added.Owner, ns) != kind {
 				continue
 			}
-			c := x.claimant(kind, g.Rule)
+			c := d.claimant(kind, g.Rule)
 			c.Literal = g.Literal
 			var why *law.Refusal
 			switch {
 			case kind == rules.AdmittedUnderscore:
-				why = x.refuseGuest(g.Literal)
+				why = d.refuseGuest(g.Literal)
 				asGuest = why
-			case !x.keepsClaim(c, base):
+			case !d.keepsClaim(c, base):
 				why = c.RefuseClaim(added.Owner, base)
 			case kind == rules.AdmittedShared: // the rule's namespaces may be others now
 				why = c.RefuseOthers(base)
 			}
 
-			if why == nil && kind != rules.AdmittedUnderscore && !x.hasPlace() {
+			if why == nil && kind != rules.AdmittedUnderscore && !d.hasPlace() {
 				why = c.RefuseOwnData(added.Owner)
 			}
 			if why == nil {
@@ -144,47 +144,47 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.AdmittingRule,
 	return by, cmp.Or(asGuest, refusal)
 }
 
-func (x *delta) findBar(base name.Rel) claims.Bar {
-	c := x.claimant(rules.AdmittedPlain, nil)
-	if x.keepsPlace() || x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission != rules.AdmittedUnderscore {
+func (d *delta) findBar(base name.Rel) claims.Bar {
+	c := d.claimant(rules.AdmittedPlain, nil)
+	if d.keepsPlace() || d.removed != nil && rules.Base(d.removed.Owner) == base && d.ask.Before.Admission != rules.AdmittedUnderscore {
 		return c.FindReservedBar(base)
 	}
 	return c.FindBar(base)
 }
 
-func (x *delta) claimant(kind rules.Admission, rule *rules.Rule) *claims.Claimant {
-	c := &claims.Claimant{Reading: x.Reading, Zone: x.zone, Holding: x.holding, Namespace: x.ask.Namespace, Admission: kind,
-		OwnerAt: x.ownerAt, Yielding: x.yielding}
+func (d *delta) claimant(kind rules.Admission, rule *rules.Rule) *claims.Claimant {
+	c := &claims.Claimant{Reading: d.Reading, Zone: d.zone, Holding: d.holding, Namespace: d.ask.Namespace, Admission: kind,
+		OwnerAt: d.ownerAt, Yielding: d.yielding}
 	if kind == rules.AdmittedShared {
 		c.Rule = rule
 	}
 	return c
 }
 
-func (x *delta) keepsClaim(c *claims.Claimant, base name.Rel) bool {
-	return x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission == c.Admission &&
-		(c.Rule == nil || x.keepsName() && x.removed.Type == x.added.Type || !c.WidensClaim(base))
+func (d *delta) keepsClaim(c *claims.Claimant, base name.Rel) bool {
+	return d.removed != nil && rules.Base(d.removed.Owner) == base && d.ask.Before.Admission == c.Admission &&
+		(c.Rule == nil || d.keepsName() && d.removed.Type == d.added.Type || !c.WidensClaim(base))
 }
 
-func (x *delta) noteClaim(base name.Rel, refusal *law.Refusal) *law.Refusal {
-	if o := x.ownerAt(base); o != nil {
+func (d *delta) noteClaim(base name.Rel, refusal *law.Refusal) *law.Refusal {
+	if o := d.ownerAt(base); o != nil {
 		for _, c := range o.Claims {
-			if c.Namespace != x.ask.Namespace && c.Holds() && (x.claimedBy == "" || x.claimedBy == x.zone.Namespace) {
-				x.claimedBy = c.Namespace
+			if c.Namespace != d.ask.Namespace && c.Holds() && (d.claimedBy == "" || d.claimedBy == d.zone.Namespace) {
+				d.claimedBy = c.Namespace
 			}
 		}
 	}
 	return refusal
 }
 
-func (x *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
-	z, added := x.zone, x.added
+func (d *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
+	z, added := d.zone, d.added
 	base := rules.Base(added.Owner)
 	if base.IsApex() || slices.Contains(z.NSHosts, base) {
 		return
 	}
-	own := x.ask.Namespace == z.Namespace
-	switch o := x.ownerAt(base); {
+	own := d.ask.Namespace == z.Namespace
+	switch o := d.ownerAt(base); {
 	case own && o.HasTenantClaim(z):
 		plan.Warn("S4.18", "%s of zone %s is claimed by another namespace: now both that namespace and the zone's own have records "+
 			"there", base,
@@ -192,7 +192,7 @@ func (x *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
 		return
 	case own:
 		for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-			if x.ownerAt(up).HasTenantClaim(z) {
+			if d.ownerAt(up).HasTenantClaim(z) {
 				plan.Warn("S4.18", "%s of zone %s lies below %s, which another namespace claims with all below it", base, z.FQDN(), up)
 				return
 			}
@@ -202,52 +202,52 @@ func (x *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
 		return
 	}
 
-	if x.otherData.HasType(added.Type) && (a == rules.AdmittedShared || own && z.RuleSet().HasSharedLiteral(added.Owner)) {
-		plan.Warn("S4.13", "%s at %s joins values of other records (shared: true): a resolver gets all of them", added.Type, x.place.fqdn)
+	if d.otherData.HasType(added.Type) && (a == rules.AdmittedShared || own && z.RuleSet().HasSharedLiteral(added.Owner)) {
+		plan.Warn("S4.13", "%s at %s joins values of other records (shared: true): a resolver gets all of them", added.Type, d.place.fqdn)
 	}
 }
 
-func (x *delta) refuseOverLimit() *law.Refusal {
-	z, ns, most := x.zone, x.ask.Namespace, x.zone.RecordsPerNamespace
-	if most <= 0 || ns == z.Namespace || !x.isNew() || x.newCount < most {
+func (d *delta) refuseOverLimit() *law.Refusal {
+	z, ns, most := d.zone, d.ask.Namespace, d.zone.RecordsPerNamespace
+	if most <= 0 || ns == z.Namespace || !d.isNew() || d.newCount < most {
 		return nil
 	}
 	return law.NewForbidden(law.ReasonLimitExceeded, "namespace %q has %d records in zone %s and its limits.recordsPerNamespace is %d "+
-		"(S5.9; delete some, or ask the zone's owner for more)", ns, x.newCount, z.FQDN(), most)
+		"(S5.9; delete some, or ask the zone's owner for more)", ns, d.newCount, z.FQDN(), most)
 }
 
 // refuseCutOff refuses a tenant's DNAME or NS that cuts off names of others. In a cascade, a record that is there
 // already passes, because the zone's own namespace may have taken its name later.
-func (x *delta) refuseCutOff() *law.Refusal {
-	p, added := x.place, x.added
-	if added.Type != rdata.DNAME && (added.Type != rdata.NS || added.Owner.IsApex()) || x.keepsPlace() {
+func (d *delta) refuseCutOff() *law.Refusal {
+	p, added := d.place, d.added
+	if added.Type != rdata.DNAME && (added.Type != rdata.NS || added.Owner.IsApex()) || d.keepsPlace() {
 		return nil
 	}
-	grants := x.zone.RuleSet().FindGrants(p.fqdn, added.Type, x.ask.Namespace)
+	grants := d.zone.RuleSet().FindGrants(p.fqdn, added.Type, d.ask.Namespace)
 	literal := slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal })
-	if !x.claimant(rules.AdmittedPlain, nil).CutsOff(added.Owner, literal) {
+	if !d.claimant(rules.AdmittedPlain, nil).CutsOff(added.Owner, literal) {
 		return nil
 	}
 	return law.NewForbidden(law.ReasonNameHeld, "%s at %s would cut off names at or below it that another namespace has in zone "+
-		"%s (S4.15; choose a name of your own)", added.Type, p.fqdn, x.zone.FQDN())
+		"%s (S4.15; choose a name of your own)", added.Type, p.fqdn, d.zone.FQDN())
 }
 
-func (x *delta) refuseSigning() *law.Refusal {
-	if !x.signsAnother() {
+func (d *delta) refuseSigning() *law.Refusal {
+	if !d.signsAnother() {
 		return nil
 	}
 	return law.NewForbidden(law.ReasonNameHeld, "%s is a zone of another namespace, and a DS there would decide whether it "+
-		"validates (S4.16; the owner of zone %s can write it)", x.place.fqdn, x.zone.FQDN())
+		"validates (S4.16; the owner of zone %s can write it)", d.place.fqdn, d.zone.FQDN())
 }
 
 // signsAnother reports whether added is a tenant's DS at a zone of another namespace. Such a DS has no grace period,
 // because validating resolvers would reject the child zone.
-func (x *delta) signsAnother() bool {
-	if x.added.Type != rdata.DS || x.ask.Namespace == x.zone.Namespace {
+func (d *delta) signsAnother() bool {
+	if d.added.Type != rdata.DS || d.ask.Namespace == d.zone.Namespace {
 		return false
 	}
-	child := law.Get[law.Holding](x.Reading, law.HoldingKey(x.place.view, x.place.fqdn))
-	return child != nil && child.Namespace != x.ask.Namespace
+	child := law.Get[law.Holding](d.Reading, law.HoldingKey(d.place.view, d.place.fqdn))
+	return child != nil && child.Namespace != d.ask.Namespace
 }
 
 func notDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, namespace string) *law.Refusal {
@@ -279,28 +279,28 @@ func baseNotDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, na
 		z.FQDN(), t, n, namespace, at, hint)
 }
 
-func (x *delta) checkCoexistence(plan *law.Plan) (refusal *law.Refusal) {
-	owner, t := x.added.Owner, x.added.Type
-	present := x.presentTypes()
-	if refusal := x.checkBeside(present); refusal != nil {
+func (d *delta) checkCoexistence(plan *law.Plan) (refusal *law.Refusal) {
+	owner, t := d.added.Owner, d.added.Type
+	present := d.presentTypes()
+	if refusal := d.checkBeside(present); refusal != nil {
 		return refusal
 	}
-	below, refusal := x.checkAbove()
+	below, refusal := d.checkAbove()
 	if refusal != nil {
 		return refusal
 	}
 
 	switch {
 	case t == rdata.DNAME:
-		if refusal := x.checkBelow(); refusal != nil {
+		if refusal := d.checkBelow(); refusal != nil {
 			return refusal
 		}
 	case t == rdata.NS && !owner.IsApex():
-		x.warnOfCut(present, plan)
+		d.warnOfCut(present, plan)
 	}
 
-	x.warnOfOcclusion(below, plan)
-	x.warnOfValues(plan)
-	x.warnOfTargets(plan)
+	d.warnOfOcclusion(below, plan)
+	d.warnOfValues(plan)
+	d.warnOfTargets(plan)
 	return nil
 }

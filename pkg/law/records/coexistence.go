@@ -13,31 +13,31 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-func (x *delta) refuseConflict(format string, args ...any) *law.Refusal {
-	return law.NewInvalid("spec.domainName", x.ask.After.DomainName, law.ReasonCNAMEConflict, format, args...)
+func (d *delta) refuseConflict(format string, args ...any) *law.Refusal {
+	return law.NewInvalid("spec.domainName", d.ask.After.DomainName, law.ReasonCNAMEConflict, format, args...)
 }
 
-func (x *delta) checkOwner() *law.Refusal {
-	owner, t, fqdn := x.added.Owner, x.added.Type, x.place.fqdn
+func (d *delta) checkOwner() *law.Refusal {
+	owner, t, fqdn := d.added.Owner, d.added.Type, d.place.fqdn
 	switch {
 	case owner.IsApex() && (t == rdata.CNAME || t == rdata.DS):
-		return x.refuseConflict("%s is not allowed at %s, the zone's own apex (S5.6)", t, fqdn)
+		return d.refuseConflict("%s is not allowed at %s, the zone's own apex (S5.6)", t, fqdn)
 	case owner.IsApex() && (t == rdata.CDS || t == rdata.CDNSKEY): // BIND loads no file with CDS or CDNSKEY and no DNSKEY
-		return x.refuseConflict("%s at %s, the zone's own apex, is made by the server that signs the zone (S5.6; sign on a secondary)",
+		return d.refuseConflict("%s at %s, the zone's own apex, is made by the server that signs the zone (S5.6; sign on a secondary)",
 			t, fqdn)
 	case owner.IsWildcard() && (t == rdata.NS || t == rdata.DNAME):
-		return x.refuseConflict("%s is not allowed at a wildcard (S5.6)", t)
+		return d.refuseConflict("%s is not allowed at a wildcard (S5.6)", t)
 	}
-	refusal := checkHosts(x.added, x.zone.FQDN(), fqdn)
+	refusal := checkHosts(d.added, d.zone.FQDN(), fqdn)
 	if refusal != nil && refusal.Value == nil {
-		refusal.Value = x.ask.After.DomainName
+		refusal.Value = d.ask.After.DomainName
 	}
 	return refusal
 }
 
-func (x *delta) presentTypes() []rdata.Type {
-	present := x.otherData.Types()
-	for _, s := range x.zone.NSSetsAt(x.added.Owner) {
+func (d *delta) presentTypes() []rdata.Type {
+	present := d.otherData.Types()
+	for _, s := range d.zone.NSSetsAt(d.added.Owner) {
 		if !slices.Contains(present, s.Type) {
 			present = append(present, s.Type)
 		}
@@ -45,24 +45,24 @@ func (x *delta) presentTypes() []rdata.Type {
 	return present
 }
 
-func (x *delta) checkBeside(present []rdata.Type) *law.Refusal {
-	owner, t, fqdn := x.added.Owner, x.added.Type, x.place.fqdn
+func (d *delta) checkBeside(present []rdata.Type) *law.Refusal {
+	owner, t, fqdn := d.added.Owner, d.added.Type, d.place.fqdn
 	for _, other := range present {
 		switch {
 		case other == t:
 		case t == rdata.CNAME:
-			return x.refuseConflict("CNAME is not allowed beside %s at %s (S5.6; remove the other data or use another name)", other, fqdn)
+			return d.refuseConflict("CNAME is not allowed beside %s at %s (S5.6; remove the other data or use another name)", other, fqdn)
 		case other == rdata.CNAME:
-			return x.refuseConflict("%s is not allowed beside the CNAME at %s (S5.6; remove the CNAME or use another name)", t, fqdn)
+			return d.refuseConflict("%s is not allowed beside the CNAME at %s (S5.6; remove the CNAME or use another name)", t, fqdn)
 		case !owner.IsApex() && (t == rdata.DNAME && other == rdata.NS || t == rdata.NS && other == rdata.DNAME):
-			return x.refuseConflict("NS and DNAME are not allowed together at %s (S5.7)", fqdn)
+			return d.refuseConflict("NS and DNAME are not allowed together at %s (S5.7)", fqdn)
 		}
 	}
 
 	if t.Single() {
-		if n, _ := x.mergeOwner().CountDistinct(t); n > 1 {
+		if n, _ := d.mergeOwner().CountDistinct(t); n > 1 {
 			refusal := refuseSeveral(t, fqdn, n)
-			refusal.Value = x.ask.After.DomainName
+			refusal.Value = d.ask.After.DomainName
 			return refusal
 		}
 	}
@@ -70,61 +70,61 @@ func (x *delta) checkBeside(present []rdata.Type) *law.Refusal {
 	return nil
 }
 
-func (x *delta) mergeOwner() *law.Owner {
-	out := x.otherData.Clone()
-	out.AddContribution(x.added, make([]int, len(x.added.Values)), 0)
+func (d *delta) mergeOwner() *law.Owner {
+	out := d.otherData.Clone()
+	out.AddContribution(d.added, make([]int, len(d.added.Values)), 0)
 	return out
 }
 
-func (x *delta) checkAbove() (below bool, refusal *law.Refusal) {
-	owner, fqdn := x.added.Owner, x.place.fqdn
+func (d *delta) checkAbove() (below bool, refusal *law.Refusal) {
+	owner, fqdn := d.added.Owner, d.place.fqdn
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
-		o := x.storedOwner(up)
+		o := d.storedOwner(up)
 		if o.HasType(rdata.DNAME) {
-			return false, x.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.7)", fqdn, x.nameOf(up))
+			return false, d.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.7)", fqdn, d.nameOf(up))
 		}
-		below = below || !up.IsApex() && o.HasType(rdata.NS) && !isGlue(o, x.added.Type, fqdn, owner)
+		below = below || !up.IsApex() && o.HasType(rdata.NS) && !isGlue(o, d.added.Type, fqdn, owner)
 	}
 	return below, nil
 }
 
-func (x *delta) checkBelow() *law.Refusal {
-	z, owner, fqdn := x.zone, x.added.Owner, x.place.fqdn
-	below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(z.UID, owner))
+func (d *delta) checkBelow() *law.Refusal {
+	z, owner, fqdn := d.zone, d.added.Owner, d.place.fqdn
+	below := law.Get[law.OwnersBelow](d.Reading, law.OwnersBelowKey(z.UID, owner))
 	blocked := below != nil && below.RecordNames > 0 ||
 		slices.ContainsFunc(z.NSHosts, func(m name.Rel) bool { return m != owner && rules.Encloses(owner, m) })
 	// A rule may list the zone later, and add NS below the DNAME. No server loads such a zone.
-	if blocked || x.hasZonesBelow() {
-		return x.refuseConflict("there are names below %s, which a DNAME there would replace (S5.7; remove them first)", fqdn)
+	if blocked || d.hasZonesBelow() {
+		return d.refuseConflict("there are names below %s, which a DNAME there would replace (S5.7; remove them first)", fqdn)
 	}
 	return nil
 }
 
-func (x *delta) hasZonesBelow() bool {
-	fqdn := x.place.fqdn
-	below := law.Get[law.ZonesBelow](x.Reading, law.ZonesBelowKey(x.place.view, fqdn))
+func (d *delta) hasZonesBelow() bool {
+	fqdn := d.place.fqdn
+	below := law.Get[law.ZonesBelow](d.Reading, law.ZonesBelowKey(d.place.view, fqdn))
 	return below != nil && slices.ContainsFunc(below.Zones, func(b law.ZoneBelow) bool { return b.FQDN != fqdn })
 }
 
-func (x *delta) warnOfCut(present []rdata.Type, plan *law.Plan) {
-	owner, fqdn := x.added.Owner, x.place.fqdn
-	below, zones := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(x.zone.UID, owner)), x.hasZonesBelow()
-	after := x.mergeOwner()
+func (d *delta) warnOfCut(present []rdata.Type, plan *law.Plan) {
+	owner, fqdn := d.added.Owner, d.place.fqdn
+	below, zones := law.Get[law.OwnersBelow](d.Reading, law.OwnersBelowKey(d.zone.UID, owner)), d.hasZonesBelow()
+	after := d.mergeOwner()
 	beside := slices.ContainsFunc(present, func(other rdata.Type) bool {
 		return other != rdata.NS && other != rdata.DS && !isGlue(after, other, fqdn, owner)
 	})
-	if below != nil && below.RecordNames > 0 && below.RecordNames > x.countGlue() || zones || beside {
+	if below != nil && below.RecordNames > 0 && below.RecordNames > d.countGlue() || zones || beside {
 		plan.WarnOf("S5.6", law.WarningOccludes, "NS at %s delegates the name: data at or below it is occluded, except DS and "+
 			"glue addresses", fqdn)
 	}
 }
 
-func (x *delta) countGlue() (n int) {
+func (d *delta) countGlue() (n int) {
 	var hosts []name.Rel
-	for _, v := range x.added.Values {
-		target, _ := v.Target(x.zone.FQDN())
-		host, ok := target.Rel(x.zone.FQDN())
-		if ok && host != x.added.Owner && rules.Encloses(x.added.Owner, host) && !slices.Contains(hosts, host) {
+	for _, v := range d.added.Values {
+		target, _ := v.Target(d.zone.FQDN())
+		host, ok := target.Rel(d.zone.FQDN())
+		if ok && host != d.added.Owner && rules.Encloses(d.added.Owner, host) && !slices.Contains(hosts, host) {
 			hosts = append(hosts, host)
 		}
 		if len(hosts) == law.MaxPointerHosts {
@@ -132,7 +132,7 @@ func (x *delta) countGlue() (n int) {
 		}
 	}
 	for _, host := range hosts {
-		types := x.storedOwner(host).Types()
+		types := d.storedOwner(host).Types()
 		if len(types) > 0 && !slices.ContainsFunc(types, func(t rdata.Type) bool { return t != rdata.A && t != rdata.AAAA }) {
 			n++
 		}
@@ -140,17 +140,17 @@ func (x *delta) countGlue() (n int) {
 	return n
 }
 
-func (x *delta) warnOfOcclusion(below bool, plan *law.Plan) {
-	owner, t, fqdn := x.added.Owner, x.added.Type, x.place.fqdn
-	beside := !owner.IsApex() && t != rdata.NS && t != rdata.DS && x.otherData.HasType(rdata.NS) && !isGlue(x.otherData, t, fqdn, owner)
+func (d *delta) warnOfOcclusion(below bool, plan *law.Plan) {
+	owner, t, fqdn := d.added.Owner, d.added.Type, d.place.fqdn
+	beside := !owner.IsApex() && t != rdata.NS && t != rdata.DS && d.otherData.HasType(rdata.NS) && !isGlue(d.otherData, t, fqdn, owner)
 	switch {
-	case below && slices.Contains(apexHosts(x.zone, x.holding), owner):
+	case below && slices.Contains(apexHosts(d.zone, d.holding), owner):
 	case below && (t == rdata.A || t == rdata.AAAA) && !owner.IsWildcard():
 		plan.WarnOf("S5.6", law.WarningUnnamedGlue, "%s at %s lies below NS records: servers return it as glue only, if NS records of "+
-			"zone %s name it", t, fqdn, x.zone.FQDN())
+			"zone %s name it", t, fqdn, d.zone.FQDN())
 	case below || beside:
 		plan.WarnOf("S5.6", law.WarningCut, "%s at %s is occluded by NS records at or above it", t, fqdn)
-	case t == rdata.DS && !x.otherData.HasType(rdata.NS) && !x.otherData.HasCut():
+	case t == rdata.DS && !d.otherData.HasType(rdata.NS) && !d.otherData.HasCut():
 		plan.WarnOf("S5.14", law.WarningCut, "DS at %s has no NS beside it, so no resolver asks for it; write the NS, or create the "+
 			"child zone", fqdn)
 	}
@@ -172,30 +172,30 @@ func isGlue(cut *law.Owner, t rdata.Type, fqdn name.Name, owner name.Rel) bool {
 		cut.HasValue(rdata.NS, law.DigestOf(owner.String())))
 }
 
-func (x *delta) warnOfValues(plan *law.Plan) {
-	t, fqdn, added, others := x.added.Type, x.place.fqdn, x.added, x.otherData
+func (d *delta) warnOfValues(plan *law.Plan) {
+	t, fqdn, added, others := d.added.Type, d.place.fqdn, d.added, d.otherData
 	if ttl := others.RRsetTTL(t); ttl != nil {
 		mine := added.TTL
 		if mine == nil && !ttl.Inherit || mine != nil && (!ttl.Explicit || ttl.Seconds != *mine) {
 			plan.Warn("S5.2", "%s at %s has values with different TTLs: the smallest applies to all", t, fqdn)
 		}
 	}
-	for _, v := range x.ask.After.RepeatedValues {
+	for _, v := range d.ask.After.RepeatedValues {
 		plan.Warn("S5.2", "%s %s is given twice, and published once", t, v.Text)
 	}
 	for _, v := range added.Values {
 		if others.HasValue(t, law.DigestOf(v.Text)) {
 			plan.Warn("S5.2", "%s %s is at %s already: it is published once, until its last Record is deleted", t, v.Text, fqdn)
-		} else if other, ok := x.otherSpelling(v); ok {
+		} else if other, ok := d.otherSpelling(v); ok {
 			plan.Warn("S6.7", "%s %s is at %s already as %s: one entry in the listing, two values in the hash", t, v.Text, fqdn, other)
 		}
-		x.warnOfPolicy(v, plan)
-		x.warnOfAlias(v, plan)
+		d.warnOfPolicy(v, plan)
+		d.warnOfAlias(v, plan)
 	}
 }
 
-func (x *delta) warnOfPolicy(v rdata.Value, plan *law.Plan) {
-	others, fqdn := x.otherData, x.place.fqdn
+func (d *delta) warnOfPolicy(v rdata.Value, plan *law.Plan) {
+	others, fqdn := d.otherData, d.place.fqdn
 	null := law.DigestOf("0 .")
 	switch {
 	case v.Type == rdata.TXT && rdata.IsSPF(v.Text) && others.HasOtherSPF(law.DigestOf(v.Text)):
@@ -208,19 +208,19 @@ func (x *delta) warnOfPolicy(v rdata.Value, plan *law.Plan) {
 	}
 }
 
-func (x *delta) warnOfAlias(v rdata.Value, plan *law.Plan) {
+func (d *delta) warnOfAlias(v rdata.Value, plan *law.Plan) {
 	if v.Type != rdata.MX && v.Type != rdata.NS && v.Type != rdata.SRV {
 		return
 	}
-	target, _ := v.Target(x.zone.FQDN())
-	if rel, ok := target.Rel(x.zone.FQDN()); ok && x.storedOwner(rel).HasType(rdata.CNAME) {
-		plan.Warn("S5.6", "%s at %s points at %s, which is a CNAME (RFC 2181 §10.3)", v.Type, x.place.fqdn, target)
+	target, _ := v.Target(d.zone.FQDN())
+	if rel, ok := target.Rel(d.zone.FQDN()); ok && d.storedOwner(rel).HasType(rdata.CNAME) {
+		plan.Warn("S5.6", "%s at %s points at %s, which is a CNAME (RFC 2181 §10.3)", v.Type, d.place.fqdn, target)
 	}
 }
 
-func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
-	spellings, _ := v.Spellings(x.zone.FQDN())
-	i := slices.IndexFunc(spellings, func(text string) bool { return text != v.Text && x.otherData.HasValue(v.Type, law.DigestOf(text)) })
+func (d *delta) otherSpelling(v rdata.Value) (string, bool) {
+	spellings, _ := v.Spellings(d.zone.FQDN())
+	i := slices.IndexFunc(spellings, func(text string) bool { return text != v.Text && d.otherData.HasValue(v.Type, law.DigestOf(text)) })
 	if i < 0 {
 		return "", false
 	}
@@ -229,8 +229,8 @@ func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
 
 // checkLimits refuses data above the limits of a name. A name above a limit may stay and shrink, but not above the
 // limit of types, because servers refuse such a zone.
-func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
-	z, added := x.zone, x.added
+func (d *delta) checkLimits(after, before *law.Owner) *law.Refusal {
+	z, added := d.zone, d.added
 	t := added.Type
 	values, octets := after.CountDistinct(t)
 	var was, wasOctets, wasTypes, wasAll int
@@ -250,10 +250,10 @@ func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 	owner, _ := added.Owner.In(z.FQDN())
 	octets += values * (owner.WireLen() + 10) // each value with owner, type, class, TTL and length
 	wasOctets += was * (owner.WireLen() + 10)
-	if types > law.MaxTypesAtName && (types > wasTypes || x.keepsPlace() && !after.SharesType(added)) {
+	if types > law.MaxTypesAtName && (types > wasTypes || d.keepsPlace() && !after.SharesType(added)) {
 		return refuseManyTypes(owner)
 	}
-	if refusal := x.refuseFull(after, before); refusal != nil {
+	if refusal := d.refuseFull(after, before); refusal != nil {
 		return refusal
 	}
 

@@ -12,14 +12,14 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// delta is the change of a zone by a Record's write. removed and added are the Record's data in the zone before and
-// after, or nil.
+// delta is the change of a zone by a Record's write.
 type delta struct {
 	*recordDecision
 	zone    *law.Zone
 	holding *law.Holding
 	// place is nil if the record leaves the zone.
-	place          *place
+	place *place
+	// removed is the Record's data in the zone before the write, and added the data after, or nil.
 	removed, added *law.Contribution
 	// owners are the changed names, each once: first dataOwners names of removed and added, then other names with
 	// counts, such as claimed bases.
@@ -32,8 +32,8 @@ type delta struct {
 	rule        string // the pattern that allows added
 	// otherData is the data at added's name, until admitAdded includes added.
 	otherData *law.Owner
-	// yielding are tenants that give way at and below yieldedName. If awaitsEviction is true, added waits until they
-	// have.
+	// yielding are tenants that give way at and below yieldedName. If awaitsEviction is true, added waits until their
+	// records are gone.
 	yielding       []string
 	yieldedName    name.Rel
 	awaitsEviction bool
@@ -48,119 +48,119 @@ type delta struct {
 	keys keys
 }
 
-func (x *delta) readFacts() {
-	x.RequireAll(x.firstKeys(make([]law.Key, 0, 8)))
-	for i := range x.owners {
-		o := &x.owners[i]
-		o.before = x.storedOwner(o.owner)
+func (d *delta) readFacts() {
+	d.RequireAll(d.firstKeys(make([]law.Key, 0, 8)))
+	for i := range d.owners {
+		o := &d.owners[i]
+		o.before = d.storedOwner(o.owner)
 		o.after = o.before.Clone()
 	}
-	if x.storedCount = law.Get[law.Count](x.Reading, law.CountKey(x.zone.UID, x.ask.Namespace)); x.storedCount != nil {
-		x.newCount = x.storedCount.Records
+	if d.storedCount = law.Get[law.Count](d.Reading, law.CountKey(d.zone.UID, d.ask.Namespace)); d.storedCount != nil {
+		d.newCount = d.storedCount.Records
 	}
 }
 
-func (x *delta) firstKeys(ks []law.Key) []law.Key {
-	z := x.zone
-	addsCut := x.added != nil && x.added.Type == rdata.NS && !x.added.Owner.IsApex()
-	for _, o := range x.owners {
+func (d *delta) firstKeys(ks []law.Key) []law.Key {
+	z := d.zone
+	addsCut := d.added != nil && d.added.Type == rdata.NS && !d.added.Owner.IsApex()
+	for _, o := range d.owners {
 		owner := o.owner
 		ks = append(ks, law.OwnerKey(z.UID, owner))
-		if addsCut && x.added.Owner == owner {
-			ks = append(ks, law.ZonesBelowKey(z.View, x.nameOf(owner)), law.OwnersBelowKey(z.UID, owner))
+		if addsCut && d.added.Owner == owner {
+			ks = append(ks, law.ZonesBelowKey(z.View, d.nameOf(owner)), law.OwnersBelowKey(z.UID, owner))
 		}
 		for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 			ks = append(ks, law.OwnerKey(z.UID, up))
 		}
 	}
-	for _, c := range []*law.Contribution{x.removed, x.added} {
-		for _, n := range x.listPointerHosts(c) {
+	for _, c := range []*law.Contribution{d.removed, d.added} {
+		for _, n := range d.listPointerHosts(c) {
 			ks = append(ks, law.OwnerKey(z.UID, n))
 		}
 	}
-	ks = append(ks, x.targetKeys(x.listTargets())...)
-	return append(ks, law.CountKey(z.UID, x.ask.Namespace))
+	ks = append(ks, d.targetKeys(d.listTargets())...)
+	return append(ks, law.CountKey(z.UID, d.ask.Namespace))
 }
 
-func (x *delta) listPointerHosts(c *law.Contribution) []name.Rel {
-	if x.ask.Namespace != x.zone.Namespace {
+func (d *delta) listPointerHosts(c *law.Contribution) []name.Rel {
+	if d.ask.Namespace != d.zone.Namespace {
 		return nil
 	}
-	return c.ListPointerHosts(x.zone.FQDN())
+	return c.ListPointerHosts(d.zone.FQDN())
 }
 
-func (x *delta) uncountRemoved() {
-	if x.removed == nil {
+func (d *delta) uncountRemoved() {
+	if d.removed == nil {
 		return
 	}
-	by := x.ask.Before.Admission
-	if !x.owners.findAfter(x.removed.Owner).RemoveContribution(x.removed, x.countGuest(by)) || !x.countClaim(x.removed, by, -1) {
-		x.Reread() // the status says all is counted
+	by := d.ask.Before.Admission
+	if !d.owners.findAfter(d.removed.Owner).RemoveContribution(d.removed, d.countGuest(by)) || !d.countClaim(d.removed, by, -1) {
+		d.Reread() // the status says all is counted
 	}
-	x.newCount--
+	d.newCount--
 }
 
-func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
-	own, counted := x.ask.Namespace == x.zone.Namespace, true
+func (d *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
+	own, counted := d.ask.Namespace == d.zone.Namespace, true
 	if own && a == rules.AdmittedUnderscore {
-		o := x.ownerForUpdate(rules.Unstarred(c.Owner))
+		o := d.ownerForUpdate(rules.Unstarred(c.Owner))
 		o.Own += n
 		counted = o.Own >= 0
 	}
-	return x.ownerForUpdate(rules.Base(c.Owner)).CountClaim(x.ask.Namespace, own, a, n) && counted
+	return d.ownerForUpdate(rules.Base(c.Owner)).CountClaim(d.ask.Namespace, own, a, n) && counted
 }
 
-func (x *delta) writeKeys() {
-	uid := x.zone.UID
-	for _, o := range x.owners {
-		x.keys.put(law.OwnerKey(uid, o.owner), o.after.Fact())
+func (d *delta) writeKeys() {
+	uid := d.zone.UID
+	for _, o := range d.owners {
+		d.keys.put(law.OwnerKey(uid, o.owner), o.after.Fact())
 	}
 	var count any
-	if x.newCount > 0 {
-		count = &law.Count{Records: x.newCount}
+	if d.newCount > 0 {
+		count = &law.Count{Records: d.newCount}
 	}
-	x.keys.put(law.CountKey(uid, x.ask.Namespace), count)
-	if x.keepsOwner() {
+	d.keys.put(law.CountKey(uid, d.ask.Namespace), count)
+	if d.keepsOwner() {
 		return
 	}
-	if x.removed != nil {
-		x.keys.put(law.MemberKey(uid, x.removed.Owner, x.ask.Namespace, x.ask.Name), nil)
+	if d.removed != nil {
+		d.keys.put(law.MemberKey(uid, d.removed.Owner, d.ask.Namespace, d.ask.Name), nil)
 	}
-	if r := x.ask.After; x.added != nil {
-		x.keys.put(law.MemberKey(uid, x.added.Owner, r.Namespace, r.Name), &law.Member{UID: r.UID, Created: r.Created})
+	if r := d.ask.After; d.added != nil {
+		d.keys.put(law.MemberKey(uid, d.added.Owner, r.Namespace, r.Name), &law.Member{UID: r.UID, Created: r.Created})
 	}
 }
 
-func (x *delta) keepsOwner() bool {
-	return x.removed != nil && x.added != nil && x.removed.Owner == x.added.Owner
+func (d *delta) keepsOwner() bool {
+	return d.removed != nil && d.added != nil && d.removed.Owner == d.added.Owner
 }
 
-func (x *delta) changesNothing() bool {
-	return x.ask.Cascade && x.keepsOwner() && x.diff.empty() && x.ask.Before.Admission == x.admission
+func (d *delta) changesNothing() bool {
+	return d.ask.Cascade && d.keepsOwner() && d.diff.empty() && d.ask.Before.Admission == d.admission
 }
 
-func (x *delta) storedOwner(owner name.Rel) *law.Owner {
-	return law.Get[law.Owner](x.Reading, law.OwnerKey(x.zone.UID, owner))
+func (d *delta) storedOwner(owner name.Rel) *law.Owner {
+	return law.Get[law.Owner](d.Reading, law.OwnerKey(d.zone.UID, owner))
 }
 
-func (x *delta) ownerAt(n name.Rel) *law.Owner {
-	if o := x.owners.findAfter(n); o != nil {
+func (d *delta) ownerAt(n name.Rel) *law.Owner {
+	if o := d.owners.findAfter(n); o != nil {
 		return o
 	}
-	return x.storedOwner(n)
+	return d.storedOwner(n)
 }
 
-func (x *delta) ownerForUpdate(owner name.Rel) *law.Owner {
-	if o := x.owners.findAfter(owner); o != nil {
+func (d *delta) ownerForUpdate(owner name.Rel) *law.Owner {
+	if o := d.owners.findAfter(owner); o != nil {
 		return o
 	}
-	before := x.storedOwner(owner)
-	x.owners = append(x.owners, ownerChange{owner, before, before.Clone()})
-	return x.owners[len(x.owners)-1].after
+	before := d.storedOwner(owner)
+	d.owners = append(d.owners, ownerChange{owner, before, before.Clone()})
+	return d.owners[len(d.owners)-1].after
 }
 
-func (x *delta) nameOf(owner name.Rel) name.Name {
-	n, _ := owner.In(x.zone.FQDN())
+func (d *delta) nameOf(owner name.Rel) name.Name {
+	n, _ := owner.In(d.zone.FQDN())
 	return n
 }
 
@@ -169,51 +169,52 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 //
 //   - data above the lock without an effect below (affectsBelow), such as own data other than a DNAME
 //   - data without a rule, refused with 403 instead
-//   - in a cascade: Records of its own lock, and Records that left their zone for this zone
-func (x *delta) refuseLocked() *law.Refusal {
-	z, p := x.zone, x.place
-	ownLock := x.holding.HasLockOf(x.ask.MarkID)
-	if x.ask.Cascade && (!x.isNew() || x.ask.HadZone && (ownLock || x.ask.Before == nil) || x.ask.HasFormerName && ownLock) {
+//   - in a cascade: Records already in this zone, Records of its own lock, and Records that left their zone for this
+//     zone
+func (d *delta) refuseLocked() *law.Refusal {
+	z, p := d.zone, d.place
+	ownLock := d.holding.HasLockOf(d.ask.MarkID)
+	if d.ask.Cascade && (!d.isNew() || d.ask.HadZone && (ownLock || d.ask.Before == nil) || d.ask.HasFormerName && ownLock) {
 		return nil
 	}
 
-	holding := x.holding.WithoutReplacement(x.ask.MarkID)
-	base := rules.Base(x.added.Owner)
-	at, err := base.In(z.FQDN())
-	above := err == nil && holding.HasLockBelow(at)
+	holding := d.holding.WithoutReplacement(d.ask.MarkID)
+	base := rules.Base(d.added.Owner)
+	baseName, err := base.In(z.FQDN())
+	above := err == nil && holding.HasLockBelow(baseName)
 	if !above && !holding.HasLockAt(p.fqdn) {
 		return nil
 	}
 
-	grants := z.RuleSet().FindGrants(p.fqdn, x.added.Type, x.ask.Namespace)
-	if len(grants) == 0 || !holding.HasLockAt(p.fqdn) && !x.affectsBelow(base, grants) {
+	grants := z.RuleSet().FindGrants(p.fqdn, d.added.Type, d.ask.Namespace)
+	if len(grants) == 0 || !holding.HasLockAt(p.fqdn) && !d.affectsBelow(base, grants) {
 		return nil
 	}
 	return law.RefuseMoving(p.fqdn, z.FQDN())
 }
 
-func (x *delta) affectsBelow(base name.Rel, grants []rules.Grant) bool {
-	own := x.ask.Namespace == x.zone.Namespace
-	switch t := x.added.Type; {
+func (d *delta) affectsBelow(base name.Rel, grants []rules.Grant) bool {
+	own := d.ask.Namespace == d.zone.Namespace
+	switch t := d.added.Type; {
 	case t == rdata.DNAME, t == rdata.NS && !own:
 		return true
-	case own, x.ownerAt(base).ClaimOf(x.ask.Namespace) != nil, x.removed != nil && rules.Base(x.removed.Owner) == base:
+	case own, d.ownerAt(base).ClaimOf(d.ask.Namespace) != nil, d.removed != nil && rules.Base(d.removed.Owner) == base:
 		return false
 	}
 	return !slices.ContainsFunc(grants, func(g rules.Grant) bool {
-		return x.zone.RuleSet().KindOf(&g, x.added.Owner, x.ask.Namespace) == rules.AdmittedUnderscore
+		return d.zone.RuleSet().KindOf(&g, d.added.Owner, d.ask.Namespace) == rules.AdmittedUnderscore
 	})
 }
 
-func (x *delta) keepsPlace() bool { return x.ask.Cascade && x.hasPlace() }
+func (d *delta) keepsPlace() bool { return d.ask.Cascade && d.hasPlace() }
 
-func (x *delta) hasPlace() bool {
-	b := x.ask.Before
-	return b != nil && b.Zone.UID == x.zone.UID && b.Owner == x.added.Owner && b.Type == x.added.Type
+func (d *delta) hasPlace() bool {
+	b := d.ask.Before
+	return b != nil && b.Zone.UID == d.zone.UID && b.Owner == d.added.Owner && b.Type == d.added.Type
 }
 
-func (x *delta) isNew() bool {
-	return x.ask.Before == nil || x.ask.Before.Zone.UID != x.zone.UID
+func (d *delta) isNew() bool {
+	return d.ask.Before == nil || d.ask.Before.Zone.UID != d.zone.UID
 }
 
 type keys []law.Write
@@ -231,10 +232,10 @@ func (k *keys) put(key law.Key, v any) {
 	*k = append(*k, law.Write{Key: key, Value: v})
 }
 
-func (x *delta) ownStep(h *law.Holding) (t law.CountedStep) {
-	if t.Own = x.isOwnStep(); t.Own {
-		t.RemovesLastNS = len(x.holding.ApexNS) > 0 && len(h.ApexNS) == 0
-		t.AddsNS = x.added != nil && x.added.Owner.IsApex() && x.added.Type == rdata.NS
+func (d *delta) ownStep(h *law.Holding) (t law.CountedStep) {
+	if t.Own = d.isOwnStep(); t.Own {
+		t.RemovesLastNS = len(d.holding.ApexNS) > 0 && len(h.ApexNS) == 0
+		t.AddsNS = d.added != nil && d.added.Owner.IsApex() && d.added.Type == rdata.NS
 	}
 	return t
 }
@@ -242,8 +243,8 @@ func (x *delta) ownStep(h *law.Holding) (t law.CountedStep) {
 // isOwnStep reports whether the step (a change of the zone) counts towards a mass deletion by the zone's own namespace.
 // A client's write counts if its Record is in this namespace. A cascade (background work of a write) counts if this
 // namespace caused it, except for Records that move between zones.
-func (x *delta) isOwnStep() bool {
-	ask, z := &x.ask, x.zone
+func (d *delta) isOwnStep() bool {
+	ask, z := &d.ask, d.zone
 	switch {
 	case ask.Uncounted:
 		return false
@@ -251,18 +252,18 @@ func (x *delta) isOwnStep() bool {
 		return ask.Namespace == z.Namespace
 	case ask.CausedBy != z.Namespace:
 		return false
-	case x.removed == nil:
+	case d.removed == nil:
 		// A tenant's Record counts if admitted by changed rules, but not if it takes a free name.
 		return !ask.HadZone && (ask.Namespace == z.Namespace || ask.RulesChanged)
-	case ask.After == nil || x.added != nil:
+	case ask.After == nil || d.added != nil: // a deletion, or a change of a record that stays
 		return true
 	}
 
 	// A record that leaves the zone counts unless another zone has its name now.
-	at, err := x.removed.Owner.In(z.FQDN())
+	removedName, err := d.removed.Owner.In(z.FQDN())
 	if err != nil {
 		return true
 	}
-	_, h := x.FindEnclosing(z.View, at)
-	return h != nil && h.UID == z.UID
+	_, holding := d.FindEnclosing(z.View, removedName)
+	return holding != nil && holding.UID == z.UID
 }

@@ -21,7 +21,6 @@ func RepeatsOrigin(written name.Rel, origin name.Name) bool {
 	return len(end) > 0 && len(labels) >= len(end) && slices.Equal(labels[len(labels)-len(end):], end)
 }
 
-// UndottedWarning warns of a name without a trailing dot. means is the full name.
 func UndottedWarning(what, written string, means fmt.Stringer) string {
 	return fmt.Sprintf("%s %q has no trailing dot, so it means %s; write %q if it is absolute", what, written, means, written+".")
 }
@@ -32,18 +31,18 @@ type target struct {
 	host name.Rel
 }
 
-func (x *delta) listTargets() (all []target) {
-	if x.added == nil || x.ask.Cascade {
+func (d *delta) listTargets() (all []target) {
+	if d.added == nil || d.ask.Cascade {
 		return nil
 	}
 	labels := 0
-	for _, v := range x.added.Values {
-		fqdn, ok := v.Target(x.zone.FQDN())
+	for _, v := range d.added.Values {
+		fqdn, ok := v.Target(d.zone.FQDN())
 		if !ok {
 			continue
 		}
-		host, ok := fqdn.Rel(x.zone.FQDN())
-		if !ok || host.IsApex() || host == x.added.Owner {
+		host, ok := fqdn.Rel(d.zone.FQDN())
+		if !ok || host.IsApex() || host == d.added.Owner {
 			continue
 		}
 		if labels += host.NumLabels(); labels > maxHostLabels || len(all) == law.MaxPointerHosts {
@@ -54,32 +53,32 @@ func (x *delta) listTargets() (all []target) {
 	return all
 }
 
-func (x *delta) targetKeys(named []target) (ks []law.Key) {
+func (d *delta) targetKeys(named []target) (ks []law.Key) {
 	for _, t := range named {
 		for at, ok := t.host, true; ok && !at.IsApex(); {
-			ks = append(ks, law.OwnerKey(x.zone.UID, at))
+			ks = append(ks, law.OwnerKey(d.zone.UID, at))
 			if at, ok = at.Parent(); ok {
-				ks = append(ks, law.OwnerKey(x.zone.UID, rules.WildcardAt(at)))
+				ks = append(ks, law.OwnerKey(d.zone.UID, rules.WildcardAt(at)))
 			}
 		}
 	}
 	return ks
 }
 
-func (x *delta) warnOfTargets(plan *law.Plan) {
-	z, p, added := x.zone, x.place, x.added
-	if x.ask.Cascade {
+func (d *delta) warnOfTargets(plan *law.Plan) {
+	z, p, added := d.zone, d.place, d.added
+	if d.ask.Cascade {
 		return
 	}
-	if text := x.ask.After.DomainName; !name.IsAbsolute(text) && RepeatsOrigin(added.Owner, z.FQDN()) {
+	if text := d.ask.After.DomainName; !name.IsAbsolute(text) && RepeatsOrigin(added.Owner, z.FQDN()) {
 		plan.Warn("S1.1", "%s", UndottedWarning("spec.domainName:", text, p.fqdn))
 	}
 
-	for _, t := range x.listTargets() {
-		answers, repeats := x.answersFor(t), !name.IsAbsolute(t.Host()) && RepeatsOrigin(t.host, z.FQDN())
+	for _, t := range d.listTargets() {
+		answers, repeats := d.answersFor(t), !name.IsAbsolute(t.Host()) && RepeatsOrigin(t.host, z.FQDN())
 		var mine, another bool
-		if x.warnsOfHolder(t) {
-			mine, another = x.findHolder(t)
+		if d.warnsOfHolder(t) {
+			mine, another = d.findHolder(t)
 		}
 
 		switch {
@@ -89,34 +88,34 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 		case repeats || !answers && SeemsUndotted(t.Host(), added.Owner):
 			plan.Warn("S5.1", "%s", UndottedWarning(fmt.Sprintf("%s at %s names a host:", t.Type, p.fqdn), t.Host(), t.fqdn))
 			return
-		case !mine && x.leavesToTenants(t):
+		case !mine && d.leavesToTenants(t):
 			plan.Warnings = append(plan.Warnings, law.Warning{Rule: "S4.18", Reason: law.WarningUnclaimedHost, Host: t.fqdn,
 				Text: fmt.Sprintf("%s at %s names %s, which no namespace has: the first namespace to write an address there decides "+
 					"where it points; check the spelling, or write the address", t.Type, p.fqdn, t.fqdn)})
 		case !answers:
-			x.warnOfAbsent(t, plan)
+			d.warnOfAbsent(t, plan)
 		}
 	}
 }
 
-func (x *delta) warnsOfHolder(t target) bool {
+func (d *delta) warnsOfHolder(t target) bool {
 	if !slices.Contains(law.PointerTypes, t.Type) {
 		return false
 	}
-	return x.ask.Namespace == x.zone.Namespace || x.added.Owner.IsApex() || t.Type == rdata.NS
+	return d.ask.Namespace == d.zone.Namespace || d.added.Owner.IsApex() || t.Type == rdata.NS
 }
 
-func (x *delta) findHolder(t target) (mine, another bool) {
-	z, ns := x.zone, x.ask.Namespace
+func (d *delta) findHolder(t target) (mine, another bool) {
+	z, ns := d.zone, d.ask.Namespace
 	isAnother := func(of string) bool { return of != z.Namespace && of != ns }
 	for at, ok := rules.Base(t.host), true; ok && !at.IsApex(); at, ok = at.Parent() {
-		o := x.ownerAt(at)
+		o := d.ownerAt(at)
 		if slices.ContainsFunc(ownerCut(o), func(v law.OwnerValue) bool { return v.Type == rdata.NS }) {
-			child := law.Get[law.Holding](x.Reading, law.HoldingKey(x.place.view, x.nameOf(at)))
+			child := law.Get[law.Holding](d.Reading, law.HoldingKey(d.place.view, d.nameOf(at)))
 			return child != nil && child.Namespace == ns, child != nil && isAnother(child.Namespace)
 		}
 		c := o.ClaimOf(ns)
-		mine = c != nil && c.Holds() || at == rules.Base(x.added.Owner)
+		mine = c != nil && c.Holds() || at == rules.Base(d.added.Owner)
 		another = o != nil && slices.ContainsFunc(o.Claims, func(c law.Claim) bool { return isAnother(c.Namespace) })
 		if mine || another || o.HasOwnClaim(z) {
 			return mine, another
@@ -125,17 +124,17 @@ func (x *delta) findHolder(t target) (mine, another bool) {
 	return false, false
 }
 
-func (x *delta) leavesToTenants(t target) bool {
-	z, added := x.zone, x.added
+func (d *delta) leavesToTenants(t target) bool {
+	z, added := d.zone, d.added
 	glue := t.Type == rdata.NS && !added.Owner.IsApex() && rules.Encloses(added.Owner, t.host)
-	if !x.warnsOfHolder(t) || glue || slices.Contains(z.NSHosts, t.host) || len(x.ownerAt(t.host).Types()) > 0 ||
-		x.ownerAt(rules.Base(t.host)).HasOwnClaim(z) {
+	if !d.warnsOfHolder(t) || glue || slices.Contains(z.NSHosts, t.host) || len(d.ownerAt(t.host).Types()) > 0 ||
+		d.ownerAt(rules.Base(t.host)).HasOwnClaim(z) {
 		return false
 	}
-	if x.ask.Namespace != z.Namespace {
+	if d.ask.Namespace != z.Namespace {
 		return true
 	}
-	return !added.Owner.IsApex() && x.claimant(rules.AdmittedPlain, nil).GivesTenants(t.host)
+	return !added.Owner.IsApex() && d.claimant(rules.AdmittedPlain, nil).GivesTenants(t.host)
 }
 
 // SeemsUndotted reports whether a relative host of several labels looks absolute: its last label is not the owner's.
@@ -144,15 +143,15 @@ func SeemsUndotted(host string, owner name.Rel) bool {
 	return err == nil && len(written.Labels()) >= 2 && lastLabel(written) != lastLabel(owner)
 }
 
-func (x *delta) warnOfAbsent(t target, plan *law.Plan) {
+func (d *delta) warnOfAbsent(t target, plan *law.Plan) {
 	switch {
-	case t.Type == rdata.NS && x.added.Owner.IsApex():
+	case t.Type == rdata.NS && d.added.Owner.IsApex():
 	case t.Type == rdata.NS:
 		plan.WarnOfHost("S5.14", t.fqdn, "NS at %s names %s, which has no address in zone %s, so no resolver finds it: write A or AAAA "+
-			"there", x.place.fqdn, t.fqdn, x.zone.FQDN())
+			"there", d.place.fqdn, t.fqdn, d.zone.FQDN())
 	case slices.Contains(law.PointerTypes, t.Type):
 		plan.WarnOfHost("S5.14", t.fqdn, "%s at %s names %s, and zone %s has no record there: check the spelling, or create one",
-			t.Type, x.place.fqdn, t.fqdn, x.zone.FQDN())
+			t.Type, d.place.fqdn, t.fqdn, d.zone.FQDN())
 	}
 }
 
@@ -164,24 +163,24 @@ func lastLabel(r name.Rel) string {
 	return labels[len(labels)-1]
 }
 
-func (x *delta) answersFor(t target) bool {
-	z := x.zone
+func (d *delta) answersFor(t target) bool {
+	z := d.zone
 	if slices.Contains(z.NSHosts, t.host) {
 		return true
 	}
-	o := x.ownerAt(t.host)
-	glue := t.Type == rdata.NS && rules.Encloses(x.added.Owner, t.host)
+	o := d.ownerAt(t.host)
+	glue := t.Type == rdata.NS && rules.Encloses(d.added.Owner, t.host)
 	if glue && (o.HasType(rdata.A) || o.HasType(rdata.AAAA)) || !glue && len(o.Types()) > 0 {
 		return true
 	}
 
 	for at, ok := t.host, len(o.Types()) == 0; ok && !at.IsApex(); at, ok = at.Parent() {
 		up, _ := at.Parent()
-		above := x.ownerAt(up)
-		if x.ownerAt(at).HasCut() || above.HasType(rdata.DNAME) {
+		above := d.ownerAt(up)
+		if d.ownerAt(at).HasCut() || above.HasType(rdata.DNAME) {
 			return true
 		}
-		if !glue && (!up.IsApex() && above.HasType(rdata.NS) || len(x.ownerAt(rules.WildcardAt(up)).Types()) > 0) {
+		if !glue && (!up.IsApex() && above.HasType(rdata.NS) || len(d.ownerAt(rules.WildcardAt(up)).Types()) > 0) {
 			return true
 		}
 	}

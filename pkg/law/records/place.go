@@ -55,7 +55,7 @@ type place struct {
 	zone    *law.Zone
 	holding *law.Holding
 	owner   name.Rel
-	// reason and message explain a nil zone. rule may be "".
+	// reason and message explain a nil zone. The rule may be "".
 	reason, rule, message string
 }
 

@@ -12,46 +12,46 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-func (x *delta) countPointers() {
-	removed, added := x.listPointerHosts(x.removed), x.listPointerHosts(x.added)
+func (d *delta) countPointers() {
+	removed, added := d.listPointerHosts(d.removed), d.listPointerHosts(d.added)
 	for _, n := range removed {
 		if slices.Contains(added, n) {
 			continue
 		}
-		o := x.ownerForUpdate(n)
+		o := d.ownerForUpdate(n)
 		if o.Pointers--; o.Pointers < 0 {
-			x.Reread()
+			d.Reread()
 		}
 	}
 	for _, n := range added {
 		if !slices.Contains(removed, n) {
-			x.ownerForUpdate(n).Pointers++
+			d.ownerForUpdate(n).Pointers++
 		}
 	}
 }
 
-func (x *delta) noticeTakenHosts() {
-	z, added := x.zone, x.added
+func (d *delta) noticeTakenHosts() {
+	z, added := d.zone, d.added
 	if added == nil {
 		return
 	}
-	if x.ask.Namespace == z.Namespace {
-		if x.ask.Cascade && x.isNew() {
-			hosts := slices.DeleteFunc(x.listPointerHosts(added), func(n name.Rel) bool { return !x.ownerAt(n).HasTenantClaim(z) })
-			x.notices = append(x.notices, takenHostNotices(z, hosts)...)
+	if d.ask.Namespace == z.Namespace {
+		if d.ask.Cascade && d.isNew() {
+			hosts := slices.DeleteFunc(d.listPointerHosts(added), func(n name.Rel) bool { return !d.ownerAt(n).HasTenantClaim(z) })
+			d.notices = append(d.notices, takenHostNotices(z, hosts)...)
 		}
 		return
 	}
 
-	i := slices.IndexFunc(x.owners, func(o ownerChange) bool { return o.owner == rules.Base(added.Owner) })
-	if i >= 0 && x.owners[i].after.Pointers > 0 && !x.owners[i].before.HasTenantClaim(z) && x.owners[i].after.HasTenantClaim(z) {
-		x.notices = append(x.notices, takenHostNotices(z, []name.Rel{x.owners[i].owner})...)
+	i := slices.IndexFunc(d.owners, func(o ownerChange) bool { return o.owner == rules.Base(added.Owner) })
+	if i >= 0 && d.owners[i].after.Pointers > 0 && !d.owners[i].before.HasTenantClaim(z) && d.owners[i].after.HasTenantClaim(z) {
+		d.notices = append(d.notices, takenHostNotices(z, []name.Rel{d.owners[i].owner})...)
 	}
-	before := x.storedOwner(added.Owner)
+	before := d.storedOwner(added.Owner)
 	cuts := !added.Owner.IsApex() && (added.Type == rdata.NS || added.Type == rdata.DNAME) && !before.HasType(added.Type)
 	if cuts || added.Owner.IsWildcard() && len(before.Types()) == 0 {
-		if below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(z.UID, rules.Unstarred(added.Owner))); below != nil {
-			x.notices = append(x.notices, takenHostNotices(z, below.PointerHosts)...)
+		if below := law.Get[law.OwnersBelow](d.Reading, law.OwnersBelowKey(z.UID, rules.Unstarred(added.Owner))); below != nil {
+			d.notices = append(d.notices, takenHostNotices(z, below.PointerHosts)...)
 		}
 	}
 }

@@ -108,9 +108,9 @@ func (d *recordDecision) leaveZone(plan *law.Plan, current *law.Zone, holding *l
 	return d.changeZone(plan, current, holding, nil, nil)
 }
 
-// waitForAdoption plans that the record leaves its current zone, if any, and waits. p is nil if the place is unknown,
-// and awaited is the namespace whose data is in the way.
-func (d *recordDecision) waitForAdoption(plan *law.Plan, current *law.Zone, currentHolding *law.Holding, p *place, why *law.Refusal,
+// waitForAdoption plans that the record leaves its current zone, if any, and waits for a zone. The place p is nil if
+// unknown. The namespace awaited has the data that is in the way, or is "".
+func (d *recordDecision) waitForAdoption(plan *law.Plan, current *law.Zone, currentHolding *law.Holding, p *place, refusal *law.Refusal,
 	awaited string) (*law.Plan,
 	*law.Refusal) {
 	r := d.ask.After
@@ -129,39 +129,39 @@ func (d *recordDecision) waitForAdoption(plan *law.Plan, current *law.Zone, curr
 	if awaited != "" {
 		plan.Waiting.KeptOut = awaited
 	}
-	plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: why.Reason, Message: why.Message}
+	plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: refusal.Reason, Message: refusal.Message}
 	return d.leaveZone(plan, current, currentHolding)
 }
 
 func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, current *law.Zone) (
 	*law.Plan, *law.Refusal) {
-	x := &delta{recordDecision: d, zone: z, holding: holding, place: p}
+	change := &delta{recordDecision: d, zone: z, holding: holding, place: p}
 	if b := d.ask.Before; b != nil && (p == nil || current != nil) {
-		x.removed = &b.Contribution
-		x.owners = append(x.owners, ownerChange{owner: x.removed.Owner})
+		change.removed = &b.Contribution
+		change.owners = append(change.owners, ownerChange{owner: change.removed.Owner})
 	}
 
 	if p != nil {
 		added := d.ask.After.ContributionAt(p.owner)
-		x.added = &added
-		if x.removed == nil || x.removed.Owner != x.added.Owner {
-			x.owners = append(x.owners, ownerChange{owner: x.added.Owner})
+		change.added = &added
+		if change.removed == nil || change.removed.Owner != change.added.Owner {
+			change.owners = append(change.owners, ownerChange{owner: change.added.Owner})
 		}
 	}
 
-	x.dataOwners = len(x.owners)
-	x.readFacts()
-	x.uncountRemoved()
+	change.dataOwners = len(change.owners)
+	change.readFacts()
+	change.uncountRemoved()
 
-	if x.added != nil {
-		if locked := x.refuseLocked(); locked != nil && d.ask.Cascade && d.ask.Before != nil {
+	if change.added != nil {
+		if locked := change.refuseLocked(); locked != nil && d.ask.Cascade && d.ask.Before != nil {
 			return nil, locked
 		}
-		refusal, awaited := x.admitAdded(plan), ""
+		refusal, awaited := change.admitAdded(plan), ""
 		var waits law.Warning
 		if refusal != nil {
-			if awaited = x.awaitedClaim(refusal); awaited != "" {
-				refusal, waits = x.explainWait(refusal, awaited)
+			if awaited = change.awaitedClaim(refusal); awaited != "" {
+				refusal, waits = change.explainWait(refusal, awaited)
 			}
 		}
 
@@ -171,7 +171,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 				refusal.Message += fmt.Sprintf("; unchanged, it stays until about %s", time.Unix(b.EndsAt, 0).UTC().Format(time.RFC3339))
 			}
 			return nil, z.NameContact(refusal, d.ask.Namespace)
-		case refusal != nil && current != nil && refusal.Kind == law.Forbidden && !x.signsAnother():
+		case refusal != nil && current != nil && refusal.Kind == law.Forbidden && !change.signsAnother():
 			return d.withdrawRecord(plan, holding, p, refusal)
 		case refusal != nil:
 			plan.Warnings = nil
@@ -181,103 +181,103 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 			return d.waitForAdoption(plan, current, holding, p, refusal, awaited)
 		}
 
-		if x.awaitsEviction {
-			return x.awaitEviction(plan), nil
+		if change.awaitsEviction {
+			return change.awaitEviction(plan), nil
 		}
 	}
 
-	if x.added != nil {
-		x.countClaim(x.added, x.admission, 1)
+	if change.added != nil {
+		change.countClaim(change.added, change.admission, 1)
 	}
-	x.countPointers()
-	x.noticeTakenHosts()
-	x.noticeHiddenNames(plan)
-	for i := range x.dataOwners {
-		x.diff.compareOwner(&x.owners[i], x.removed, x.added)
+	change.countPointers()
+	change.noticeTakenHosts()
+	change.noticeHiddenNames(plan)
+	for i := range change.dataOwners {
+		change.diff.compareOwner(&change.owners[i], change.removed, change.added)
 	}
-	x.writeKeys()
-	after := apexNames(holding, x.removed, x.added, x.owners.findAfter(name.Apex), d.ask.Namespace == z.Namespace)
-	if x.changesNothing() {
-		plan.Record = x.adoptedPlacement(z, z.Served && holding.Settled())
+	change.writeKeys()
+	after := apexNames(holding, change.removed, change.added, change.owners.findAfter(name.Apex), d.ask.Namespace == z.Namespace)
+	if change.changesNothing() {
+		plan.Record = change.adoptedPlacement(z, z.Served && holding.Settled())
 		plan.Record.Stays = true
 		return plan, nil
 	}
 
-	return x.planStep(plan, after)
+	return change.planStep(plan, after)
 }
 
-func (x *delta) admitAdded(plan *law.Plan) *law.Refusal {
-	added := x.added
+func (d *delta) admitAdded(plan *law.Plan) *law.Refusal {
+	added := d.added
 	if refusal := checkType(added); refusal != nil {
 		return refusal
 	}
-	o := x.owners[slices.IndexFunc(x.owners, func(o ownerChange) bool { return o.owner == added.Owner })]
-	x.otherData = o.after
-	refusal := x.admitRecord(plan)
-	if refusal != nil || x.awaitsEviction {
+	o := d.owners[slices.IndexFunc(d.owners, func(o ownerChange) bool { return o.owner == added.Owner })]
+	d.otherData = o.after
+	refusal := d.admitRecord(plan)
+	if refusal != nil || d.awaitsEviction {
 		return refusal
 	}
 
-	sizes, refusal := packValues(x.zone.FQDN(), added)
+	sizes, refusal := packValues(d.zone.FQDN(), added)
 	if refusal != nil {
 		return refusal
 	}
-	o.after.AddContribution(added, sizes, x.countGuest(x.admission))
-	if refusal = x.checkLimits(o.after, o.before); refusal != nil {
-		if x.awaitsEviction = len(x.yielding) > 0; x.awaitsEviction {
+	o.after.AddContribution(added, sizes, d.countGuest(d.admission))
+	if refusal = d.checkLimits(o.after, o.before); refusal != nil {
+		if d.awaitsEviction = len(d.yielding) > 0; d.awaitsEviction {
 			return nil
 		}
 		return refusal
 	}
 
-	x.newCount++
+	d.newCount++
 	return nil
 }
 
-func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.Refusal) {
-	z, ask := x.zone, &x.ask
-	plan.Writes = x.keys // drops UpdateWithdrawal's write: the period is over
-	plan.Rule = x.rule
-	if len(x.yielding) > 0 {
-		plan.Work = x.yieldWork()
-	} else if holding = x.lockForReplacement(plan, holding); holding == nil {
+func (d *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.Refusal) {
+	z, ask := d.zone, &d.ask
+	plan.Writes = d.keys // drops UpdateWithdrawal's write: the period is over
+	plan.Rule = d.rule
+	if len(d.yielding) > 0 {
+		plan.Work = d.yieldWork()
+	} else if holding = d.lockForReplacement(plan, holding); holding == nil {
 		return nil, law.NewLater("", "other Records wait at %d names of zone %s that namespace %q has left, and are adopted first "+
 			"(S2.14; try again in a moment)", law.MaxRemovals, z.FQDN(), ask.Namespace)
 	}
 
-	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.MarkID, z.Namespace, ask.CausedBy, ask.Now.Unix()), Notices: x.notices}
-	if !x.diff.empty() {
+	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.MarkID, z.Namespace, ask.CausedBy, ask.Now.Unix()), Notices: d.notices}
+	if !d.diff.empty() {
 		record := &content.RecordRef{Namespace: ask.Namespace, Name: ask.Name, UID: ask.UID,
-			Was: ask.Before != nil && ask.Before.Zone.UID == z.UID, Left: x.place == nil}
-		if r := AdvanceZone(change, z, ask.BeforeSet, &x.diff, ask.Now, record, ask.By); r != nil {
+			Was: ask.Before != nil && ask.Before.Zone.UID == z.UID, Left: d.place == nil}
+		if r := AdvanceZone(change, z, ask.BeforeSet, &d.diff, ask.Now, record, ask.By); r != nil {
 			return nil, r
 		}
 	}
 
-	t := x.ownStep(change.Holding)
+	t := d.ownStep(change.Holding)
 	last := z
 	if ask.BeforeSet != nil {
 		last = ask.BeforeSet // content between writes of a step is never delivered
 	}
 	change.CountDeletions(plan, z, last, t, ask.Now.Unix())
-	x.updateNameServers(plan, change)
-	if change.Holding != x.holding {
+	d.updateNameServers(plan, change)
+	if change.Holding != d.holding {
 		plan.Writes = append(plan.Writes, law.Write{Key: law.HoldingKey(z.View, z.FQDN()), Value: change.Holding})
 	}
 
 	plan.Zone = change
-	if x.place != nil {
-		plan.Record = x.adoptedPlacement(change.Zone, z.Served && change.Settled() &&
+	if d.place != nil {
+		plan.Record = d.adoptedPlacement(change.Zone, z.Served && change.Settled() &&
 			(change.Servable == nil || change.Servable.Status == "True"))
 	}
 
 	return plan, nil
 }
 
-func (x *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
-	return &law.Placement{FQDN: x.place.fqdn, View: x.place.view, Zone: &x.zone.Ref, Serial: z.Serial, Reason: law.ReasonAdopted,
-		Admission: x.admission, HasClass: x.zone.HasClass, Served: served,
-		Message: fmt.Sprintf("in zone %s by delegation pattern %q", x.zone.FQDN(), x.rule)}
+func (d *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
+	return &law.Placement{FQDN: d.place.fqdn, View: d.place.view, Zone: &d.zone.Ref, Serial: z.Serial, Reason: law.ReasonAdopted,
+		Admission: d.admission, HasClass: d.zone.HasClass, Served: served,
+		Message: fmt.Sprintf("in zone %s by delegation pattern %q", d.zone.FQDN(), d.rule)}
 }
 
 // withdrawRecord begins the grace period of a record that no rule allows any more. After the period, or at once if
@@ -310,11 +310,11 @@ func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p 
 	return d.waitForAdoption(plan, z, holding, p, refusal, "")
 }
 
-func (x *delta) updateNameServers(plan *law.Plan, change *law.ZoneChange) {
-	z := x.zone
+func (d *delta) updateNameServers(plan *law.Plan, change *law.ZoneChange) {
+	z := d.zone
 	apexNS, address := false, false
-	hosts := apexHosts(z, x.holding)
-	for _, c := range []*law.Contribution{x.removed, x.added} {
+	hosts := apexHosts(z, d.holding)
+	for _, c := range []*law.Contribution{d.removed, d.added} {
 		if c == nil {
 			continue
 		}
@@ -325,7 +325,7 @@ func (x *delta) updateNameServers(plan *law.Plan, change *law.ZoneChange) {
 		return
 	}
 	plan.AddPendingCut(change.Holding.Parent, z.Ref, z.View, z.FQDN())
-	change.Servable = JudgeServable(x.Reading, z, change.Holding, x.owners)
+	change.Servable = JudgeServable(d.Reading, z, change.Holding, d.owners)
 }
 
 func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {

@@ -26,22 +26,22 @@ type Requirement struct {
 
 func fieldOfRequirement(index int) string { return fmt.Sprintf("spec.prerequisites[%d]", index) }
 
-// DecideRequirements checks the prerequisites of a change set in the zone "in". It returns a Forbidden refusal if the
+// DecideRequirements checks the prerequisites of a change set in a zone. It returns a Forbidden refusal if the
 // namespace may not write the name of a prerequisite, or else Unmet for the first prerequisite that is not met.
-func DecideRequirements(seen *law.Facts, in law.Ref, namespace string, all []Requirement) law.Outcome {
+func DecideRequirements(seen *law.Facts, zone law.Ref, namespace string, requirements []Requirement) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
-		z := law.Get[law.Zone](r, law.ZoneKey(in.Namespace, in.Name))
-		if z == nil || z.UID != in.UID || z.Pending {
+		z := law.Get[law.Zone](r, law.ZoneKey(zone.Namespace, zone.Name))
+		if z == nil || z.UID != zone.UID || z.Pending {
 			return nil, law.NewForbidden(law.ReasonZoneNotFound, "the zone of the prerequisites is gone (S10.5; try again)")
 		}
 		if !r.ZoneVisibleTo(z, namespace) {
-			return nil, law.NewForbidden(law.ReasonZoneNotFound, "%s", law.AbsentMessage(&in, namespace))
+			return nil, law.NewForbidden(law.ReasonZoneNotFound, "%s", law.AbsentMessage(&zone, namespace))
 		}
 
 		ruled := r.WithRulesFor(z, namespace)
 		var keys, above []law.Key
-		for i := range all {
-			owner, inside := all[i].Name.Rel(z.FQDN())
+		for i := range requirements {
+			owner, inside := requirements[i].Name.Rel(z.FQDN())
 			keys = append(keys, law.OwnerKey(z.UID, owner))
 			for up, ok := owner, inside; ok; up, ok = up.Parent() {
 				above = append(above, law.OwnerKey(z.UID, up))
@@ -50,18 +50,19 @@ func DecideRequirements(seen *law.Facts, in law.Ref, namespace string, all []Req
 
 		// Check all rights first, so that no answer reveals others' data.
 		r.RequireAll(above)
-		for i := range all {
-			if _, inside := all[i].Name.Rel(z.FQDN()); !inside || !mayWrite(r, ruled, keys[i].Owner, all[i].Name, namespace) {
+		for i := range requirements {
+			fqdn := requirements[i].Name
+			if _, inside := fqdn.Rel(z.FQDN()); !inside || !mayWrite(r, ruled, keys[i].Owner, fqdn, namespace) {
 				return nil, law.NewForbidden(law.ReasonNotDelegated, "%s: %s is no name of zone %s that namespace %q may write, and a "+
 					"prerequisite may check no other (S10.5; choose another name, or ask the owner of the zone for a rule)",
-					fieldOfRequirement(i), all[i].Name, z.FQDN(), namespace)
+					fieldOfRequirement(i), fqdn, z.FQDN(), namespace)
 			}
 		}
 
-		for i := range all {
-			if !all[i].isMet(z, keys[i].Owner, law.Get[law.Owner](r, keys[i])) {
+		for i := range requirements {
+			if !requirements[i].isMet(z, keys[i].Owner, law.Get[law.Owner](r, keys[i])) {
 				return nil, &law.Refusal{Kind: law.Unmet, Field: fieldOfRequirement(i), Reason: law.ReasonPrerequisite, Rule: "S10.5",
-					Message: fmt.Sprintf("%s is not as required (S10.5); read the zone and decide again", all[i].Name)}
+					Message: fmt.Sprintf("%s is not as required (S10.5); read the zone and decide again", requirements[i].Name)}
 			}
 		}
 

@@ -32,11 +32,11 @@ const (
 	Unclaimed      ClaimState = "Unclaimed"
 )
 
-// ReviewName decides, without a write, whether a namespace could create a record at a name. The answer is in review. If
-// no rule gives the name, review is the same as without a zone, so that the zone stays hidden. out has missing facts,
-// or refuses an impossible request.
-func ReviewName(seen *law.Facts, ask RecordInput) (review Review, out law.Outcome) {
-	out = law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
+// ReviewName decides, without a write, whether a namespace could create a record at a name, and answers in the Review.
+// If no rule gives the name, the Review is the same as without a zone, so that the zone stays hidden. The Outcome lists
+// missing facts, or refuses an impossible request.
+func ReviewName(seen *law.Facts, ask RecordInput) (review Review, outcome law.Outcome) {
+	outcome = law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		d := &recordDecision{Reading: r, ask: ask}
 		p, refusal := d.locateRecord(ask.After)
 		if refusal != nil {
@@ -67,7 +67,7 @@ func ReviewName(seen *law.Facts, ask RecordInput) (review Review, out law.Outcom
 		return &law.Plan{}, nil
 	})
 
-	return review, out
+	return review, outcome
 }
 
 func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) ClaimState {

@@ -18,32 +18,34 @@ func stepOf(z, set *law.Zone) uint64 {
 	return z.N + 1
 }
 
-// AdvanceZone sets change to the zone after a write: the next serial, content state (a hash), and a journal step with
-// the rows of df. set is the zone before the change set (Records written together), or nil.
-func AdvanceZone(change *law.ZoneChange, z, set *law.Zone, df *Diff, now time.Time, record *content.RecordRef, by string) *law.Refusal {
-	state, err := df.applyTo(sethash.State(z.State))
+// AdvanceZone puts the results of a write into change: the next serial, the content state (a hash), and a journal step
+// with the rows of diff. The zone beforeSet is the zone before the change set (Records written together), or nil
+// without a set.
+func AdvanceZone(change *law.ZoneChange, before, beforeSet *law.Zone, diff *Diff, now time.Time, record *content.RecordRef,
+	user string) *law.Refusal {
+	state, err := diff.applyTo(sethash.State(before.State))
 	if err != nil {
-		return law.NewInvalid("status.contentState", nil, law.ReasonInvalid, "zone %s: %v; run kubizone fsck", z.FQDN(), err)
+		return law.NewInvalid("status.contentState", nil, law.ReasonInvalid, "zone %s: %v; run kubizone fsck", before.FQDN(), err)
 	}
-	n, from, next, used := stepOf(z, set), z.Serial, z.Serial, false
-	if n == z.N { // a later write of the set: the first has raised the serial
-		from = set.Serial
+	n, fromSerial, next, usedMinimum := stepOf(before, beforeSet), before.Serial, before.Serial, false
+	if n == before.N { // a later write of the set: the first has raised the serial
+		fromSerial = beforeSet.Serial
 	} else {
-		next, used = law.NextSerial(z.Serial, now, z.MinimumSerial, change.Holding.MinimumConsumed)
+		next, usedMinimum = law.NextSerial(before.Serial, now, before.MinimumSerial, change.Holding.MinimumConsumed)
 	}
 
-	if used { // a minimum has effect once
+	if usedMinimum { // a minimum has effect once
 		h := *change.Holding
-		m := *z.MinimumSerial
-		h.MinimumConsumed = &m
+		minimum := *before.MinimumSerial
+		h.MinimumConsumed = &minimum
 		change.Holding = &h
 	}
 
-	after := *z
-	after.Serial, after.State, after.Rows, after.RRsets, after.N = next, state, z.Rows+len(df.added)-len(df.removed),
-		z.RRsets+df.rrsetGrowth(), n
+	after := *before
+	after.Serial, after.State, after.Rows, after.RRsets, after.N = next, state, before.Rows+len(diff.added)-len(diff.removed),
+		before.RRsets+diff.rrsetGrowth(), n
 	change.Zone = &after
-	change.Step = &content.Step{N: n, From: from, Serial: next, State: state, Removed: df.removed, Added: df.added, TTLs: df.ttls,
-		Record: record, By: by, Time: now.Unix()}
+	change.Step = &content.Step{N: n, From: fromSerial, Serial: next, State: state, Removed: diff.removed, Added: diff.added,
+		TTLs: diff.ttls, Record: record, By: user, Time: now.Unix()}
 	return nil
 }

@@ -11,56 +11,60 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-func (x *delta) awaitedClaim(why *law.Refusal) string {
-	z, ns := x.zone, x.ask.Namespace
-	if !x.ask.After.WaitsOnConflict || x.ask.Before != nil || why.Kind == law.Later {
+func (d *delta) awaitedClaim(why *law.Refusal) string {
+	z, ns := d.zone, d.ask.Namespace
+	if !d.ask.After.WaitsOnConflict || d.ask.Before != nil || why.Kind == law.Later {
 		return ""
 	}
-	switch c := x.ownerAt(rules.Base(x.added.Owner)).ClaimOf(ns); {
+	switch c := d.ownerAt(rules.Base(d.added.Owner)).ClaimOf(ns); {
 	case why.Reason == law.ReasonNameHeld:
-		return x.claimedBy
-	case x.conflicts && (c != nil && c.Holds() || ns == z.Namespace):
+		return d.claimedBy
+	case d.conflicts && (c != nil && c.Holds() || ns == z.Namespace):
 		return ns
 	}
 	return ""
 }
 
 // lockForReplacement locks the name of a removed Record if Records of its namespace, or of the zone's own, wait there.
-// Until the plan's cascade has decided them, no other tenant can take the name. The result is nil for too many locks.
-func (x *delta) lockForReplacement(plan *law.Plan, h *law.Holding) *law.Holding {
-	z, ns := x.zone, x.ask.Namespace
-	if x.ask.Cascade || x.ask.BeforeSet != nil || x.removed == nil || x.removed.Owner.IsApex() ||
-		x.added != nil && x.added.Owner == x.removed.Owner {
-		return h // a set may write at this name
+// Until the plan's cascade has decided them, no other tenant can take the name. The result is nil if the namespace has
+// too many locks.
+func (d *delta) lockForReplacement(plan *law.Plan, holding *law.Holding) *law.Holding {
+	z, ns := d.zone, d.ask.Namespace
+	if d.ask.Cascade || d.ask.BeforeSet != nil || d.removed == nil || d.removed.Owner.IsApex() ||
+		d.added != nil && d.added.Owner == d.removed.Owner {
+		return holding // only a client's single write that leaves a name locks the name
 	}
 
-	if c := x.ownerAt(rules.Base(x.removed.Owner)).ClaimOf(ns); c != nil && c.Holds() {
-		return h // other records keep the name
+	if claim := d.ownerAt(rules.Base(d.removed.Owner)).ClaimOf(ns); claim != nil && claim.Holds() {
+		return holding // other records keep the name
 	}
-	at, first := x.nameOf(x.removed.Owner), slices.Compact(slices.Sorted(slices.Values([]string{z.Namespace, ns})))
-	var ks []law.Key
-	for _, namespace := range first {
-		ks = append(ks, law.RecordsAwaitKey(z.View, at, namespace))
+	removedName, namespaces := d.nameOf(d.removed.Owner), slices.Compact(slices.Sorted(slices.Values([]string{z.Namespace, ns})))
+	var awaitKeys []law.Key
+	for _, namespace := range namespaces {
+		awaitKeys = append(awaitKeys, law.RecordsAwaitKey(z.View, removedName, namespace))
 	}
-	x.RequireAll(ks)
-	if !slices.ContainsFunc(ks, func(k law.Key) bool { w := law.Get[law.Awaited](x.Reading, k); return w != nil && w.Any }) {
-		return h
+	d.RequireAll(awaitKeys)
+	if !slices.ContainsFunc(awaitKeys, func(key law.Key) bool {
+		awaited := law.Get[law.Awaited](d.Reading, key)
+		return awaited != nil && awaited.Any
+	}) {
+		return holding
 	}
-	if h.CountReplacements(ns) >= law.MaxRemovals {
+	if holding.CountReplacements(ns) >= law.MaxRemovals {
 		return nil
 	}
 
-	w := &law.Work{ID: x.ask.WorkID, Reason: fmt.Sprintf("records that wait at %s are adopted "+
-		"first", at), View: z.View, By: ns, Since: x.ask.Now.Unix(),
+	work := &law.Work{ID: d.ask.WorkID, Reason: fmt.Sprintf("records that wait at %s are adopted "+
+		"first", removedName), View: z.View, By: ns, Since: d.ask.Now.Unix(),
 		Zones: []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}},
-		Scans: []law.Scan{{Kind: law.ScanWaiting, View: z.View, Name: at, Exact: true, Namespaces: first}}}
-	plan.Work = w
-	return h.WithReplacement(w.ID, ns, at, w.Since)
+		Scans: []law.Scan{{Kind: law.ScanWaiting, View: z.View, Name: removedName, Exact: true, Namespaces: namespaces}}}
+	plan.Work = work
+	return holding.WithReplacement(work.ID, ns, removedName, work.Since)
 }
 
-func (x *delta) explainWait(why *law.Refusal, awaited string) (*law.Refusal, law.Warning) {
-	if awaited != x.ask.Namespace {
-		return x.refuseHeld(), law.Warning{Rule: "S2.15", Text: x.describeHeld()}
+func (d *delta) explainWait(why *law.Refusal, awaited string) (*law.Refusal, law.Warning) {
+	if awaited != d.ask.Namespace {
+		return d.refuseHeld(), law.Warning{Rule: "S2.15", Text: d.describeHeld()}
 	}
 	waits := law.Warning{Rule: "S2.14", Text: why.Message + "; the record waits until that is gone"}
 	out := *why
@@ -69,33 +73,33 @@ func (x *delta) explainWait(why *law.Refusal, awaited string) (*law.Refusal, law
 }
 
 // The message stays true without the holder, so that no replacement rewrites waiting records.
-func (x *delta) refuseHeld() *law.Refusal {
-	return law.NewForbidden(law.ReasonNameHeld, "%s (S2.15)", x.describeHeld())
+func (d *delta) refuseHeld() *law.Refusal {
+	return law.NewForbidden(law.ReasonNameHeld, "%s (S2.15)", d.describeHeld())
 }
 
-func (x *delta) describeHeld() string {
+func (d *delta) describeHeld() string {
 	return fmt.Sprintf("another namespace holds %s of zone %s, or held it when the record began to wait: once the name is free, the "+
 		"record gets it if a delegation has pattern %q, or no rule allows it to the other namespace; or delete and recreate the record "+
-		"then", x.nameOf(rules.Base(x.added.Owner)), x.zone.FQDN(), rules.PatternFor(x.added.Owner))
+		"then", d.nameOf(rules.Base(d.added.Owner)), d.zone.FQDN(), rules.PatternFor(d.added.Owner))
 }
 
 // refuseReplacement refuses to give a waiting Record the name that another namespace (KeptOut) has left, as long as
 // rules allow that namespace the name: it may be replacing its Record. A rule with the literal name overrides this.
-func (x *delta) refuseReplacement() *law.Refusal {
-	z, ns := x.zone, x.ask.Namespace
-	if !x.ask.Cascade || x.ask.WaitingBefore == nil || ns == z.Namespace || x.ownerAt(rules.Base(x.added.Owner)).ClaimOf(ns) != nil {
-		return nil
+func (d *delta) refuseReplacement() *law.Refusal {
+	z, ns := d.zone, d.ask.Namespace
+	if !d.ask.Cascade || d.ask.WaitingBefore == nil || ns == z.Namespace || d.ownerAt(rules.Base(d.added.Owner)).ClaimOf(ns) != nil {
+		return nil // no waiting Record of a tenant, or the tenant has the name already
 	}
-	other := x.ask.WaitingBefore.KeptOut
+	other := d.ask.WaitingBefore.KeptOut
 	if other == "" || other == ns {
 		return nil
 	}
-	grants := z.RuleSet().FindGrants(x.place.fqdn, x.added.Type, ns)
+	grants := z.RuleSet().FindGrants(d.place.fqdn, d.added.Type, ns)
 	if slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal }) {
 		return nil
 	}
-	if !x.claimant(rules.AdmittedPlain, nil).AllowsAt(rules.Base(x.added.Owner), other) {
+	if !d.claimant(rules.AdmittedPlain, nil).AllowsAt(rules.Base(d.added.Owner), other) {
 		return nil
 	}
-	return x.refuseHeld()
+	return d.refuseHeld()
 }

@@ -31,39 +31,39 @@ type Withdrawn struct {
 }
 
 // UpdateWithdrawal plans the grace period (withdrawal) of a namespace in a zone whose rules no longer allow its data,
-// and returns it, or nil. If release is true, the period is over, and the caller releases the data. A new period begins
-// when the zone's own namespace withdraws more rules, or after rules came back for everything.
-func UpdateWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawn) (w *law.Withdrawal, release bool) {
-	if x.Begins && x.Grace == 0 {
+// and returns it, or nil if the zone grants none. If release is true, the period is over, and the caller releases the
+// data. A new period begins when the zone's own namespace withdraws more rules, or after rules came back for
+// everything.
+func UpdateWithdrawal(r *law.Reading, plan *law.Plan, data Withdrawn) (w *law.Withdrawal, release bool) {
+	if data.Begins && data.Grace == 0 {
 		return nil, true
 	}
-	key := law.WithdrawalKey(x.Zone.UID, x.Namespace)
-	was, z := law.Get[law.Withdrawal](r, key), r.WithRulesFor(x.Zone, x.Namespace)
+	key := law.WithdrawalKey(data.Zone.UID, data.Namespace)
+	previous, z := law.Get[law.Withdrawal](r, key), r.WithRulesFor(data.Zone, data.Namespace)
 	switch {
-	case was == nil:
-		was = &law.Withdrawal{}
-	case was.Now: // ended by an annotation
-		return was, true
+	case previous == nil:
+		previous = &law.Withdrawal{}
+	case previous.Now: // ended by an annotation
+		return previous, true
 	}
 
-	next := *was
-	if was.Since == 0 || x.ByOwner && was.Cause != x.Cause || x.Begins && was.IsCancelled(z, x.Namespace) {
+	next := *previous
+	if previous.Since == 0 || data.ByOwner && previous.Cause != data.Cause || data.Begins && previous.IsCancelled(z, data.Namespace) {
 		// The new period is no shorter than the rest of the earlier one.
-		next.Since, next.Grace, next.Passed, next.Cause = x.Now.Unix(), max(x.Grace, was.Grace-was.Passed), 0, x.Cause
+		next.Since, next.Grace, next.Passed, next.Cause = data.Now.Unix(), max(data.Grace, previous.Grace-previous.Passed), 0, data.Cause
 	}
-	if digest := z.DigestRules(x.Namespace, x.Child); x.Child {
+	if digest := z.DigestRules(data.Namespace, data.Child); data.Child {
 		next.Zones = digest
 	} else {
 		next.Records = digest
 	}
 
-	if next != *was {
+	if next != *previous {
 		plan.Writes = append(plan.Writes, law.Write{Key: key, Value: &next})
 	}
 	return &next, next.IsOver()
 }
 
-// ReleaseWork returns the cascade by which z releases data of namespaces. Each step is delivered at once.
 func ReleaseWork(z *law.Zone, namespaces []string, id string, now int64) *law.Work {
 	w := &law.Work{ID: id, Reason: fmt.Sprintf("zone %s releases records and zones that its rules no longer "+
 		"allow", z.FQDN()), View: z.View, By: z.Namespace,
@@ -94,80 +94,80 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 	}
 }
 
-// MaxReleases limits the withdrawals ended in a transaction.
 const MaxReleases = 16
 
-// findYielding returns the tenants whose records give way to a new record, since no rule allows them any more: at the
-// returned name and below. Only a rule without "*" has this effect, so that neighbours gain no name whose rule was lost
-// by accident. refused is true if claims refuse the record, and below for claims below its name.
-func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
-	z, base := x.zone, rules.Base(x.added.Owner)
-	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.NSHosts, base) {
-		return nil, at
+// findYielding returns the tenants whose records give way to a new record, since no rule allows them any more, and the
+// name at and below which they do. Only a rule without "*" has this effect, so that neighbours gain no name whose rule
+// was lost by accident. The flag claimsRefuse is true if claims refuse the record. If below is true, claims below its
+// name may give way, too.
+func (d *delta) findYielding(claimsRefuse, below bool) (tenants []string, top name.Rel) {
+	z, base := d.zone, rules.Base(d.added.Owner)
+	if d.ask.Before != nil || !d.ask.Yields.IsZero() && d.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.NSHosts, base) {
+		return nil, top // not new, already yielding, or a name that no rule gives away
 	}
-	if o := x.ownerAt(base); !refused && !below && !o.HasTenantClaim(z) {
-		return nil, at
+	if o := d.ownerAt(base); !claimsRefuse && !below && !o.HasTenantClaim(z) {
+		return nil, top // the name is free
 	}
 
-	c := x.claimant(rules.AdmittedPlain, nil)
-	at, named := c.FindReservedName(base)
+	c := d.claimant(rules.AdmittedPlain, nil)
+	top, named := c.FindReservedName(base)
 	if !named {
-		at = base
-		grants := z.RuleSet().FindGrants(x.place.fqdn, x.added.Type, x.ask.Namespace)
+		top = base
+		grants := z.RuleSet().FindGrants(d.place.fqdn, d.added.Type, d.ask.Namespace)
 		named = slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal && !g.Shared })
 	}
 
 	if !named {
-		return nil, at
+		return nil, top
 	}
-	if !refused {
-		return c.FindYielding(base, base, below), at
+	if !claimsRefuse {
+		return c.FindYielding(base, base, below), top
 	}
 
-	return c.FindYielding(base, at, below), at
+	return c.FindYielding(base, top, below), top
 }
 
 func yieldWorkID(zone string, at name.Rel) string { return "yields-" + zone + "-" + at.String() }
 
-// YieldWork returns an outbox item (background work) for a name n that a rule now gives to another namespace. Records
-// of the namespaces in "from" at and below n leave the zone if no rule allows them, and then records waiting there are
+// YieldWork returns an outbox item (background work) for a name n that a rule now gives to another namespace. At and
+// below n, records of the namespaces in losers leave the zone if no rule allows them, and then waiting records are
 // decided again. An existing item for n is extended.
-func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.Time) *law.Work {
+func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, losers []string, now time.Time) *law.Work {
 	id := yieldWorkID(z.UID, n)
 	existing := law.Get[law.Work](r, law.WorkKey(id))
-	at, _ := n.In(z.FQDN())
-	w := &law.Work{ID: id, Reason: fmt.Sprintf("names of zone %s go to another namespace", z.FQDN()), View: z.View, By: z.Namespace,
+	fqdn, _ := n.In(z.FQDN())
+	work := &law.Work{ID: id, Reason: fmt.Sprintf("names of zone %s go to another namespace", z.FQDN()), View: z.View, By: z.Namespace,
 		Since: now.Unix(), Unmarked: true, Yields: n}
 	if existing != nil {
-		w.Times, w.Runner = existing.Times+1, existing.Runner
+		work.Times, work.Runner = existing.Times+1, existing.Runner
 		for i := range existing.Scans {
-			from = append(slices.Clone(from), existing.Scans[i].Namespaces...)
+			losers = append(slices.Clone(losers), existing.Scans[i].Namespaces...)
 		}
-		slices.Sort(from)
-		from = slices.Compact(from)
+		slices.Sort(losers)
+		losers = slices.Compact(losers)
 	}
-	w.Scans = []law.Scan{
-		{Kind: law.ScanMembers, Zone: z.UID, Owner: n, Namespaces: from},
-		{Kind: law.ScanWaiting, View: z.View, Name: at},
+	work.Scans = []law.Scan{
+		{Kind: law.ScanMembers, Zone: z.UID, Owner: n, Namespaces: losers},
+		{Kind: law.ScanWaiting, View: z.View, Name: fqdn},
 	}
-	return w
+	return work
 }
 
-func (x *delta) awaitEviction(plan *law.Plan) *law.Plan {
-	ask, p := &x.ask, x.place
+func (d *delta) awaitEviction(plan *law.Plan) *law.Plan {
+	ask, p := &d.ask, d.place
 	plan.Waiting = ask.waitingAt(p)
 	const rule = "S2.13"
 	text := fmt.Sprintf("%s of zone %s is being released by a namespace that the rules no longer allow; the record is adopted in a "+
-		"moment", rules.Base(x.added.Owner), x.zone.FQDN())
+		"moment", rules.Base(d.added.Owner), d.zone.FQDN())
 	plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonNameHeld, Message: law.Cite(rule, text)}
 	plan.Warnings = nil
 	if !ask.Cascade {
 		plan.Warn(rule, "%s", text)
 	}
-	plan.Work = x.yieldWork()
+	plan.Work = d.yieldWork()
 	return plan
 }
 
-func (x *delta) yieldWork() *law.Work {
-	return YieldWork(x.Reading, x.zone, x.yieldedName, x.yielding, x.ask.Now)
+func (d *delta) yieldWork() *law.Work {
+	return YieldWork(d.Reading, d.zone, d.yieldedName, d.yielding, d.ask.Now)
 }

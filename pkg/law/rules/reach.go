@@ -18,7 +18,7 @@ func hasMinTail(p pattern.Pattern, labels int, zone name.Name) bool {
 	return p.IsLiteral() || p.Tail(zone) >= labels
 }
 
-func (r *Rule) eachReserving(do func(pattern.Pattern)) {
+func (r *Rule) visitReserving(visit func(pattern.Pattern)) {
 	if len(r.Namespaces) == 0 {
 		return
 	}
@@ -26,19 +26,18 @@ func (r *Rule) eachReserving(do func(pattern.Pattern)) {
 		rr := &r.Records[i]
 		proves := len(rr.Types) > 0 && !slices.ContainsFunc(rr.Types, func(t rdata.Type) bool { return !slices.Contains(provesOnly, t) })
 		if rr.Pattern.IsLiteral() && !proves {
-			do(rr.Pattern)
+			visit(rr.Pattern)
 		}
 	}
 	for _, p := range r.Zones {
 		if p.IsLiteral() {
-			do(p)
+			visit(p)
 		}
 	}
 }
 
-// ListNamed returns the names reserved by the rule, sorted and without duplicates.
 func (r *Rule) ListNamed(zone name.Name) (names []name.Rel) {
-	r.eachReserving(func(p pattern.Pattern) {
+	r.visitReserving(func(p pattern.Pattern) {
 		n, ok := p.LiteralName(zone)
 		if rel, below := n.Rel(zone); ok && below {
 			if _, named := p.IsAbove(rel, zone); named {
@@ -56,13 +55,13 @@ func (s *Set) ListNamed() []Named {
 	for i := range s.Lists[0] {
 		r := &s.Lists[0][i]
 		for _, n := range r.ListNamed(s.Zone) {
-			at, found := slices.BinarySearchFunc(out, n, func(x Named, n name.Rel) int { return x.Name.Compare(n) })
+			index, found := slices.BinarySearchFunc(out, n, func(named Named, n name.Rel) int { return named.Name.Compare(n) })
 			if !found {
-				out = slices.Insert(out, at, Named{Name: n})
+				out = slices.Insert(out, index, Named{Name: n})
 			}
-			all := append(out[at].Namespaces, r.Namespaces...)
-			slices.Sort(all)
-			out[at].Namespaces = slices.Compact(all)
+			namespaces := append(out[index].Namespaces, r.Namespaces...)
+			slices.Sort(namespaces)
+			out[index].Namespaces = slices.Compact(namespaces)
 		}
 	}
 	return out
@@ -79,23 +78,23 @@ type ReservedAbove struct {
 	Mine   bool
 }
 
-// FindReserved lists the names at or above n that patterns without "*" reserve, for the namespace (Mine) or for others.
-// Below a reserved pay, other namespaces need a pattern such as "*.pay".
+// FindReserved lists the names at or above n that patterns without "*" reserve, for the given namespace (Mine) or for
+// others. Below a reserved pay, other namespaces need a pattern such as "*.pay".
 func (s *Set) FindReserved(n name.Rel, namespace string) (out []ReservedAbove) {
 	for _, list := range s.Lists {
 		for i := range list {
 			r := &list[i]
 			mine := slices.Contains(r.Namespaces, namespace)
-			r.eachReserving(func(p pattern.Pattern) {
+			r.visitReserving(func(p pattern.Pattern) {
 				labels, ok := p.IsAbove(n, s.Zone)
 				if !ok {
 					return
 				}
-				at := slices.IndexFunc(out, func(x ReservedAbove) bool { return x.Labels == labels })
-				if at < 0 {
-					at, out = len(out), append(out, ReservedAbove{Labels: labels})
+				index := slices.IndexFunc(out, func(reserved ReservedAbove) bool { return reserved.Labels == labels })
+				if index < 0 {
+					index, out = len(out), append(out, ReservedAbove{Labels: labels})
 				}
-				out[at].Mine = out[at].Mine || mine
+				out[index].Mine = out[index].Mine || mine
 			})
 		}
 	}
@@ -104,22 +103,21 @@ func (s *Set) FindReserved(n name.Rel, namespace string) (out []ReservedAbove) {
 
 // MinTailFor returns the least number of labels after the "*" in a tenant's pattern for n, so that no wildcard takes a
 // name reserved for others. The result is 1 below a reserved pay, as in "*.pay", and 0 if any pattern will do.
-func (s *Set) MinTailFor(n name.Rel, namespace string) (least int) {
+func (s *Set) MinTailFor(n name.Rel, namespace string) (minTail int) {
 	if namespace == s.OwnNamespace {
 		return 0
 	}
-	for _, x := range s.FindReserved(Base(n), namespace) {
-		if !x.Mine {
-			least = max(least, x.Labels)
+	for _, reserved := range s.FindReserved(Base(n), namespace) {
+		if !reserved.Mine {
+			minTail = max(minTail, reserved.Labels)
 		}
 	}
-	return least
+	return minTail
 }
 
-// WithMinTail returns the set without tenants' patterns with fewer than least labels after a "*".
-func (s *Set) WithMinTail(least int) *Set {
+func (s *Set) WithMinTail(minTail int) *Set {
 	out := *s
-	out.minTail = least
+	out.minTail = minTail
 	return &out
 }
 

@@ -21,7 +21,6 @@ type Rule struct {
 	DS bool
 }
 
-// RecordRule allows types at the matches of a pattern.
 type RecordRule struct {
 	Pattern pattern.Pattern
 	Text    string
@@ -54,7 +53,7 @@ func (r *RecordRule) allowsType(t rdata.Type, own bool) bool {
 	return !MustName(t, own)
 }
 
-// MustName reports whether a rule must name the type to allow it. own is true for an own rule.
+// MustName reports whether a rule must name the type to allow it.
 func MustName(t rdata.Type, own bool) bool {
 	return t.ByNumber() || !own && slices.Contains(namedOnly, t)
 }
@@ -81,17 +80,16 @@ func IsElsewhere(p pattern.Pattern, zone name.Name, isZone func(name.Name) bool)
 }
 
 // IsElsewhere reports whether a pattern for records has no effect, because all its matches are at or below another
-// zone, where the upper zone keeps only DS. own is true for an own rule.
+// zone, where the upper zone keeps only DS.
 func (rr *RecordRule) IsElsewhere(zone name.Name, own bool, isZone func(name.Name) bool) bool {
 	only, literal := rr.Pattern.LiteralName(zone)
 	return IsElsewhere(rr.Pattern, zone, isZone) || literal && only != zone && isZone(only) && !rr.allowsType(rdata.DS, own)
 }
 
-// FindElsewhere returns the patterns without effect (IsElsewhere) in a zone of the namespace own.
-func FindElsewhere(list []Rule, zone name.Name, own string, isZone func(name.Name) bool) (texts []string) {
+func FindElsewhere(list []Rule, zone name.Name, ownNamespace string, isZone func(name.Name) bool) (texts []string) {
 	for i := range list {
 		for _, rr := range list[i].Records {
-			if rr.IsElsewhere(zone, list[i].CoversNamespace(own), isZone) {
+			if rr.IsElsewhere(zone, list[i].CoversNamespace(ownNamespace), isZone) {
 				texts = append(texts, rr.Text)
 			}
 		}

@@ -42,7 +42,7 @@ type Grant struct {
 }
 
 // FindGrants returns the patterns that allow the namespace a record of type t at n, in the order of the rules. A type
-// of 0 stands for any type.
+// of 0 means any type.
 func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	var out []Grant
 	own := namespace == s.OwnNamespace
@@ -87,7 +87,6 @@ func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	return err == nil && s.AllowsName(base, namespace) || slices.ContainsFunc(grants, func(g Grant) bool { return g.underscore })
 }
 
-// HasSharedLiteral reports whether a shared rule without "*" makes owner an own name.
 func (s *Set) HasSharedLiteral(owner name.Rel) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.HasSharedLiteral(owner, s.Zone) })
 }
@@ -114,13 +113,12 @@ func (s *Set) HasSharedLiteralFor(owner name.Rel, namespace string) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.CoversNamespace(namespace) && r.HasSharedLiteral(owner, s.Zone) })
 }
 
-// DelegatesZone reports whether a rule allows the namespace a zone n. If n is an underscore name of a tenant, the rule
-// must name the label literally.
+// DelegatesZone reports whether a rule allows the namespace a zone with the name n. If n is an underscore name of a
+// tenant, the rule must name the label literally.
 func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	return s.zoneRule(namespace, false, s.delegates(n, namespace))
 }
 
-// DelegatesDS reports whether such a rule has "ds: true".
 func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
 	return s.zoneRule(namespace, true, s.delegates(n, namespace))
 }
@@ -210,7 +208,7 @@ func (s *Set) KindOf(g *Grant, owner name.Rel, namespace string) Admission {
 	case owner == base:
 		return AdmittedPlain
 	}
-	if at, err := base.In(s.Zone); err != nil || !s.AllowsName(at, namespace) {
+	if baseName, err := base.In(s.Zone); err != nil || !s.AllowsName(baseName, namespace) {
 		return ""
 	}
 	return AdmittedPlain
@@ -223,7 +221,6 @@ func (s *Set) sharesName(r *Rule, base name.Rel, namespace string) bool {
 	})
 }
 
-// AdmitOwn returns the admission of an own record. No claim refuses it.
 func AdmitOwn(owner name.Rel, g *Grant) AdmittingRule {
 	for _, label := range owner.Labels() {
 		if IsUnderscore(label) {

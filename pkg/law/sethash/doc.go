@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sethash computes status.contentState of a Zone, a hash of 32 octets over all values in the zone. It is a
-// multiset hash: a value that enters or leaves the zone is added or subtracted, so a change costs nothing for the other
-// values.
+// Package sethash computes status.contentState of a Zone, a hash of 32 octets over all values in the zone. A value, an
+// element of this multiset hash, is added when it enters the zone and subtracted when it leaves, so only changed values
+// are hashed.
 //
 // Guarantees:
 //
@@ -12,7 +12,7 @@
 //     Sums or XOR of ordinary hashes would be too weak, because tenants choose elements.
 //  3. Equal multisets have equal octets. The empty set is all zeros.
 //
-// A state proves no membership: an element can be removed without having been added.
+// Limits: A state proves no membership, because an element can be removed without having been added.
 //
 // Read state.go first.
 package sethash

@@ -59,14 +59,13 @@ func (s State) Update(removed, added []Element) (State, error) {
 	return state, err
 }
 
-// LeadsTo reports whether Update would return "to".
-func (s State) LeadsTo(removed, added []Element, to State) (bool, error) {
-	if known := sums.get(to); known != nil {
+func (s State) LeadsTo(removed, added []Element, target State) (bool, error) {
+	if known := sums.get(target); known != nil {
 		sum, err := s.sumElements(removed, added)
 		return err == nil && sum.IsEqual(known), err
 	}
 	state, err := s.Update(removed, added)
-	return err == nil && state == to, err
+	return err == nil && state == target, err
 }
 
 func (s State) sumElements(removed, added []Element) (group.Element, error) {
@@ -87,7 +86,8 @@ func (s State) sumElements(removed, added []Element) (group.Element, error) {
 	return sum, nil
 }
 
-// Sum returns the state of the multiset sum: an element of two sets counts twice. Without states, it is the empty set.
+// Sum returns the state of the union of multisets, in which an element of two sets counts twice. The sum of no states
+// is the state of the empty set.
 func Sum(states ...State) (State, error) {
 	sum := group.Ristretto255.Identity()
 	for _, s := range states {

@@ -16,13 +16,11 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// MaxDelegatedOctets limits the rules of a namespace in a zone from Delegations.
 const MaxDelegatedOctets = 32 << 10
 
 // MaxNames limits the names that a Delegation reserves, so that all fit into an etcd transaction.
 const MaxNames = 32
 
-// DelegationWorkPrefix begins the ids of Delegations' outbox items.
 const DelegationWorkPrefix = "delegation-"
 
 func delegationWorkID(namespace, name string) string {

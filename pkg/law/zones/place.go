@@ -143,7 +143,6 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	return nil
 }
 
-// warnOfElsewhere warns of patterns in p whose names are all in the new zone, a tenant only of its own rules.
 func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace string) {
 	list := slices.DeleteFunc(slices.Concat(p.RuleSet().Lists[:]...), func(r rules.Rule) bool {
 		return namespace != p.Namespace && !r.CoversNamespace(namespace)

@@ -25,23 +25,23 @@ type Ahead struct {
 	AcceptedSerial serial.Serial
 }
 
-// Repair returns a new serial for a zone at serial last, so that a secondary ahead of the zone transfers again. The
-// result is false if the report is outdated, the secondary is too far ahead, or the last repair (in Unix seconds, 0 for
-// none) was within repairInterval.
-func Repair(last serial.Serial, ahead Ahead, repaired int64, now time.Time) (serial.Serial, bool) {
+// Repair returns a new serial for a zone with the current serial, so that a secondary ahead of the zone transfers
+// again. The result is false if the report is outdated, the secondary is too far ahead, or lastRepair (in Unix seconds,
+// 0 for none) was within repairInterval.
+func Repair(current serial.Serial, ahead Ahead, lastRepair int64, now time.Time) (serial.Serial, bool) {
 	next := ahead.Serial.Next()
 	if ahead.Differs {
 		next = ahead.Serial
 	}
 	switch {
-	case ahead.Differs && next != last.Next():
+	case ahead.Differs && next != current.Next():
 		return 0, false // the zone has changed since
-	case last == 0 || ahead.Serial == 0 || !ahead.Serial.Ahead(last) || !next.Ahead(last):
+	case current == 0 || ahead.Serial == 0 || !ahead.Serial.Ahead(current) || !next.Ahead(current):
 		return 0, false // the zone is no longer behind
-	case uint32(ahead.Serial-last) > serial.MaxRepair && ahead.AcceptedSerial != ahead.Serial:
+	case uint32(ahead.Serial-current) > serial.MaxRepair && ahead.AcceptedSerial != ahead.Serial:
 		return 0, false // only the annotation allows this distance
 	// The difference is absolute, because a time far ahead comes from a wrong clock.
-	case repaired != 0 && now.Sub(time.Unix(repaired, 0)).Abs() < repairInterval:
+	case lastRepair != 0 && now.Sub(time.Unix(lastRepair, 0)).Abs() < repairInterval:
 		return 0, false
 	}
 	return next, true
@@ -59,10 +59,11 @@ func LastSerialOf(z *law.Zone) *law.LastSerial {
 	return &law.LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }
 
-// findLastSerial returns the serial from which a new zone continues, or 0. Secondaries may still have a former zone of
-// the name, and ignore lower serials. last is stored when a zone is removed, or nil. A store restored from a backup
-// also has a least serial for names without last, the floor, because the backup may lack zones.
-func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, from serial.Serial) {
+// findLastSerial returns the serial from which a new zone starts, or 0. Secondaries may still have a former zone of the
+// name, and ignore lower serials. The removal of the former zone has stored last; without a removal, last is nil. A
+// store restored from a backup also has a floor, a least serial for names without last, because the backup may lack
+// zones.
+func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, start serial.Serial) {
 	keys := []law.Key{law.LastSerialKey(view, fqdn), law.FloorKey}
 	d.RequireAll(keys)
 	last, floor := law.Get[law.LastSerial](d.Reading, keys[0]), law.Get[law.LastSerial](d.Reading, keys[1])
@@ -73,13 +74,13 @@ func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint
 		return nil, 0
 	}
 
-	from = floor.Serial
+	start = floor.Serial
 	if minimum != nil { // a lost zone may have begun at this minimum: begin at least Jump beyond
 		least := serial.Serial(*minimum)
 		jumped := least + serial.Serial(floor.Jump)
-		if jumped += (from - jumped) % serial.RestoreStep; least.Ahead(from) || jumped.Ahead(from) {
-			from = jumped
+		if jumped += (start - jumped) % serial.RestoreStep; least.Ahead(start) || jumped.Ahead(start) {
+			start = jumped
 		}
 	}
-	return nil, max(from, 1)
+	return nil, max(start, 1)
 }

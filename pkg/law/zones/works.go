@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideUnlock lets clients write again at the names that the cascade id has locked in a zone while records moved
-// between zones. Plan.Zone is nil if the lock or the zone is gone.
+// DecideUnlock lets clients write again at the names that a cascade (background job) has locked in a zone while records
+// moved between zones. Plan.Zone is nil if the lock or the zone is gone.
 func DecideUnlock(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -26,8 +26,9 @@ func DecideUnlock(seen *law.Facts, place law.Place, id string) law.Outcome {
 	})
 }
 
-// DecideDelegationsDone notes that the cascade id has decided the Delegations that waited for a new zone. Until then,
-// patterns with "*" give tenants no name, because a Delegation may reserve the name. Plan.Zone is nil if already noted.
+// DecideDelegationsDone notes that a cascade (background job) has decided the Delegations that waited for a new zone.
+// Until then, patterns with "*" give tenants no name, because a Delegation may reserve the name. Plan.Zone is nil if
+// this is already noted.
 func DecideDelegationsDone(seen *law.Facts, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -52,20 +53,21 @@ func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change 
 	plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: &after}}
 }
 
-// DecideElapsed adds passed seconds to a withdrawal, the grace period of a namespace's records that a zone's rules no
-// longer allow. At its end, the plan releases them. The plan is empty if the withdrawal is no longer equal to counted.
-func DecideElapsed(seen *law.Facts, place law.Place, namespace string, counted law.Withdrawal, passed int64, workID string,
+// DecideElapsed adds elapsed seconds to a withdrawal, the grace period of a namespace's records that a zone's rules no
+// longer allow. At its end, the plan releases them. The plan is empty if the stored withdrawal has changed since it was
+// counted.
+func DecideElapsed(seen *law.Facts, place law.Place, namespace string, counted law.Withdrawal, elapsed int64, workID string,
 	now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
 		key := law.WithdrawalKey(place.UID, namespace)
-		w := law.Get[law.Withdrawal](r, key)
+		withdrawal := law.Get[law.Withdrawal](r, key)
 		z, _ := r.ZoneAt(place)
-		if w == nil || *w != counted || z == nil {
+		if withdrawal == nil || *withdrawal != counted || z == nil {
 			return plan, nil
 		}
-		next := *w
-		next.Passed = min(next.Grace, next.Passed+passed)
+		next := *withdrawal
+		next.Passed = min(next.Grace, next.Passed+elapsed)
 		plan.Writes = []law.Write{{Key: key, Value: &next}}
 		if next.IsOver() {
 			plan.Work = records.ReleaseWork(z, []string{namespace}, workID, now)

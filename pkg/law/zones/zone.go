@@ -298,10 +298,10 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 	return d.finishPlan(plan, change)
 }
 
-// endZone plans the end of a child zone that the zone above (from) no longer delegates. The name becomes free, and the
-// Zone object stays, without name and content. If too many zones of the namespace end at once, endZone refuses with
-// Later. If counted is true, the parent's loss of the NS counts towards a mass deletion there.
-func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Zone, counted bool) (*law.Plan, *law.Refusal) {
+// endZone plans the end of a child zone that the zone above, parent, no longer delegates. The name becomes free, and
+// the Zone object stays, without name and content. If too many zones of the namespace end at once, endZone refuses with
+// Later. If countsAsDeletion is true, the parent's loss of the NS counts towards a mass deletion there.
+func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, parent *law.Zone, countsAsDeletion bool) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	plan, refusal := d.vacateName(plan, holding, fmt.Sprintf("zone %s ended", z.FQDN()), law.MaxEnds)
 	if plan == nil || refusal != nil {
@@ -311,17 +311,17 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 	// The parent has to remove the child's NS and glue.
 	for i := range plan.PendingCuts {
 		if cut := &plan.PendingCuts[i]; cut.Child.UID == z.UID {
-			cut.Own = cut.Own || counted
+			cut.Own = cut.Own || countsAsDeletion
 		}
 	}
 
 	// A cascade releases the child's Records. The parent's namespace caused and pays for this cascade. Only the
 	// child is unsettled meanwhile.
-	plan.Work.By = from.Namespace
+	plan.Work.By = parent.Namespace
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
 
 	plan = d.keepPending(plan, law.ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, and "+
-		"its grace period is over: it holds no name and is not served (S3.7; its owner can add a delegation with zones)", from.FQDN()))
+		"its grace period is over: it holds no name and is not served (S3.7; its owner can add a delegation with zones)", parent.FQDN()))
 	plan.Zone.EndedZone, plan.Zone.Zone.Ending = z, true
 	return plan, nil
 }

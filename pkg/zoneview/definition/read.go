@@ -39,14 +39,15 @@ func Read(ctx context.Context, client rest.Interface, zone *v1alpha1.Zone) (*zon
 	return snapshot, nil
 }
 
-// ReadSteps returns the steps from a serial to a later serial. If sources is true, they have the W3C traceparents of
-// their writes, and the client needs the right to list Records.
-func ReadSteps(ctx context.Context, client rest.Interface, zone *v1alpha1.Zone, since, until serial.Serial, sources bool) (
+// ReadSteps reads a zone's steps, the changes by one serial each, from the serial since to the serial until. If
+// withTraces is true, the steps contain the W3C traceparents of their writes, and the client needs the right to list
+// Records.
+func ReadSteps(ctx context.Context, client rest.Interface, zone *v1alpha1.Zone, since, until serial.Serial, withTraces bool) (
 	[]content.Step, error) {
 	ctx, cancel := context.WithTimeout(ctx, changesTime)
 	defer cancel()
 	query := map[string]string{"since": since.String(), "until": until.String()}
-	if sources {
+	if withTraces {
 		query["sources"] = "true"
 	}
 	body, err := requestSubresource(ctx, client, zone, "changes", query)

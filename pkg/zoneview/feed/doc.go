@@ -7,10 +7,10 @@
 //
 // Guarantees:
 //
-//  1. A zone enters the Set only if the rows, and later each step, lead to the claimed content state. Until then the
-//     last proven state is served.
-//  2. A zone's transactions wait for the proof. The number of concurrent proofs is limited.
-//  3. A zone without a proof is frozen, as last proven or absent, until a proof succeeds. No other zone waits.
+//  1. A zone enters the Set only if its rows match the hash, and a step only if its result does. Until then readers
+//     get the last proven state.
+//  2. A zone's transactions are queued until the proof ends. The number of concurrent proofs is limited.
+//  3. A frozen zone keeps its last proven content, or stays absent, until a proof succeeds. No other zone waits.
 //  4. The feed is in sync when every zone of the first listing is in the Set or frozen, so that no reader takes a slow
 //     zone for deleted.
 //

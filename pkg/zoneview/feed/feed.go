@@ -28,19 +28,19 @@ var (
 	errNotProven = errors.New("not proven yet")
 )
 
-// Feed keeps a Set, the zones in a process's memory, in sync with a source. The source chooses the keys of zones.
+// Feed keeps a Set, the zones in a process's memory, in sync with a source.
 type Feed struct {
 	set   *zoneview.Set
-	slots chan struct{} // for concurrent proofs
+	slots chan struct{} // limits the concurrent proofs
 
-	// mutex guards the fields below. Writes to the Set hold mutex, proofs do not.
+	// mutex guards the fields below. It is held during writes to the Set, but not during proofs.
 	mutex sync.Mutex
-	zones map[string]*zone
-	// listing is the number of the source's current listing. listed is true after EndListing.
+	zones map[string]*zone // the source chooses the keys
+	// listing is the number of the source's current listing, and listed is true after EndListing.
 	listing                   int
 	listed                    bool
-	pendingCount, frozenCount int
-	proofsFailed              int64
+	pendingCount, frozenCount int   // numbers of zones
+	proofsFailed              int64 // a count
 	// synced is true after a listing without pending zones, until the source fails.
 	synced   bool
 	failure  error
@@ -63,9 +63,9 @@ func New(set *zoneview.Set, proofs int) *Feed {
 	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), syncChanged: make(chan struct{})}
 }
 
-// BeginListing starts a listing of the source. The caller then calls BeginProof for each zone, and EndListing. If stay
-// is true, a feed with frozen zones stays in sync, because only their proofs are retried.
-func (f *Feed) BeginListing(stay bool) {
+// BeginListing starts a listing of the source. The caller then calls BeginProof for each zone, and EndListing. If
+// keepSync is true, a feed with frozen zones stays in sync, because only their proofs are retried.
+func (f *Feed) BeginListing(keepSync bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	for _, z := range f.zones { // end earlier proofs
@@ -74,18 +74,18 @@ func (f *Feed) BeginListing(stay bool) {
 	}
 	f.listing++
 	f.listed = false
-	f.setSynced(f.synced && stay && f.frozenCount > 0)
+	f.setSynced(f.synced && keepSync && f.frozenCount > 0)
 }
 
-// EndListing freezes the zones in unreadable, keyed by namespace/name, and removes all others without a BeginProof
-// since BeginListing.
+// EndListing ends a listing. It freezes the zones that the source could not read, with the errors in unreadable, keyed
+// by namespace/name. It removes all other zones not seen in this listing.
 func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	for key, z := range f.zones {
 		name := z.identity.Namespace + "/" + z.identity.Name
 		switch err := unreadable[name]; {
-		case z.listing == f.listing:
+		case z.listing == f.listing: // seen
 		case err != nil:
 			f.freezeZone(ctx, key, err)
 			delete(unreadable, name)
@@ -93,25 +93,25 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 			f.removeZone(key, z)
 		}
 	}
-	for name, err := range unreadable {
+	for name, err := range unreadable { // zones new to the feed
 		f.freezeZone(ctx, name, err)
 	}
 	f.listed = true
 	f.checkSync()
 }
 
-// Apply applies a journal transaction, or queues the transaction until the zone's proof (hash check) ends. If the zone
-// is frozen, because a proof failed, Apply ignores all but a removal. After an error the zone is frozen, or the caller
-// must read it again.
-func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
+// Apply applies a journal transaction to a zone, or queues the transaction until the zone's proof (hash check) ends. If
+// the zone is frozen, because a proof failed, Apply ignores all transactions but a removal. The identity is zero unless
+// the transaction creates the zone. After an error the zone is frozen, or the caller must read it again.
+func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, identity zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	z := f.ensureZone(key)
-	if first.UID != "" {
-		z.identity = first
+	if identity.UID != "" {
+		z.identity = identity
 	}
 	switch {
 	case tx.Gone:
@@ -158,7 +158,7 @@ func (f *Feed) removeZone(key string, z *zone) {
 	}
 }
 
-// Expect adds a zone that is not read yet. The feed is not in sync until Report or a proof.
+// Expect adds a zone before its first read. The feed is not in sync until Report or a proof.
 func (f *Feed) Expect(key string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -167,8 +167,8 @@ func (f *Feed) Expect(key string) {
 	}
 }
 
-// Report ends a read of a zone. If err is nil, the Set matches the source. If freeze is true, the error freezes the
-// zone. Otherwise the error is the reason why a zone is not in the Set yet.
+// Report tells the feed how a read of a zone ended. If err is nil, the Set matches the source. If freeze is true, the
+// zone is frozen because of err. Otherwise Check returns err as long as the zone is not in the Set.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -302,7 +302,6 @@ func (f *Feed) Wait(ctx context.Context) error {
 	}
 }
 
-// FrozenReason returns the error of a frozen zone's proof, or nil if the zone is not frozen.
 func (f *Feed) FrozenReason(key string) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

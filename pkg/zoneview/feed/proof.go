@@ -18,8 +18,8 @@ type UnprovenZone struct {
 	Snapshot *zoneview.Snapshot
 	// Hash is the status.hash that the content must have, or "" if the source has compared it already.
 	Hash string
-	// Settled is true if name servers may get the snapshot. Otherwise UnsettledSteps lead to the snapshot from the
-	// content that they have, or are nil if unknown.
+	// Settled is true if name servers may get the snapshot. Otherwise UnsettledSteps lead from the content that name
+	// servers have to the snapshot, or are nil if unknown.
 	Settled        bool
 	UnsettledSteps []content.Step
 	// FreezeOnFailure is true if a retry is useless, as another read would return the same content. After a failure the
@@ -37,24 +37,25 @@ type Proof struct {
 	queue []content.Transaction
 }
 
-// BeginProof prepares the check of a zone's content against the hash, and replaces an earlier proof. The caller calls
-// Run.
-func (f *Feed) BeginProof(key string, base UnprovenZone) *Proof {
+// BeginProof prepares the check of a zone's content against the hash, and replaces an earlier proof. The caller must
+// then call Run.
+func (f *Feed) BeginProof(key string, unproven UnprovenZone) *Proof {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	z := f.ensureZone(key)
-	z.identity, z.listing = base.Snapshot.Zone(), f.listing
-	if !f.synced && (!f.listed || z.pendingReason != nil) {
+	z.identity, z.listing = unproven.Snapshot.Zone(), f.listing
+	if !f.synced && (!f.listed || z.pendingReason != nil) { // Check names this zone until the proof ends
 		f.setPending(z, errNotProven)
 	}
 
+	// After a new listing, the Set may already have this content.
 	known, inSet := f.set.ByUID(z.identity.UID)
-	inSet = inSet && z.frozenReason == nil && known.N() == base.Snapshot.N() && known.Serial() == base.Snapshot.Serial() &&
-		known.Hash() == base.Snapshot.Hash()
+	inSet = inSet && z.frozenReason == nil && known.N() == unproven.Snapshot.N() && known.Serial() == unproven.Snapshot.Serial() &&
+		known.Hash() == unproven.Snapshot.Hash()
 
-	z.proof = &Proof{feed: f, key: key, zone: z, unproven: base, inSet: inSet}
-	if inSet && base.Settled {
-		f.set.Put(known, true)
+	z.proof = &Proof{feed: f, key: key, zone: z, unproven: unproven, inSet: inSet}
+	if inSet && unproven.Settled {
+		f.set.Put(known, true) // perhaps settled only now
 	}
 	return z.proof
 }
@@ -82,7 +83,7 @@ func (p *Proof) Run(ctx context.Context) error {
 	// delivered is the content that name servers have, or nil if unknown.
 	var delivered *zoneview.Snapshot
 	switch {
-	case err != nil:
+	case err != nil: // finishProof returns or freezes
 	case p.unproven.Settled:
 		delivered = snapshot
 	case len(p.unproven.UnsettledSteps) > 0:

@@ -6,12 +6,12 @@
 //
 // Guarantees:
 //
-//  1. The Set has only settled states, with the serial of status.settledSerial.
-//  2. A zone whose steps do not fit is read again, and its last state is served until then. After several failed
+//  1. The Set has only settled states, those that name servers may get (status.settledSerial).
+//  2. A zone whose changes do not fit is read again, and its last state is served until then. After several failed
 //     proofs, or if the server has no proof, the zone is frozen, and read again until a proof succeeds.
 //  3. A zone is also read again after a 410 for a serial. A Zone with a new UID is another zone, and a deleted Zone
 //     leaves the Set. While the server is unreachable, nothing changes.
-//  4. At most eight zones are read at a time. The only stream is the watch. Failures are retried with jittered delays.
+//  4. At most eight zones are read at a time.
 //
 // The ServiceAccount needs list and watch of zones, and get of zones/entries and zones/changes.
 //

@@ -104,7 +104,6 @@ func (j jittered) When(zone cache.ObjectName) time.Duration {
 	return wait.Jitter(j.TypedRateLimiter.When(zone), 0.5)
 }
 
-// Recheck reads a zone again after a change of Interest.
 func (s *Source) Recheck(zone cache.ObjectName) { s.queue.Add(zone) }
 
 func (s *Source) enqueue(object any, first bool) {

@@ -27,7 +27,6 @@ const (
 	trimmed = "trimmed"
 )
 
-// wantedZone returns nil for a Zone deleted or without Interest.
 func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	zone, err := s.Zones.Lister().Zones(object.Namespace).Get(object.Name)
 	switch {

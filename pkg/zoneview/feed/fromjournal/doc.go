@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package fromjournal keeps the API server's copies of all zones (a zoneview.Set) up to date. It first reads every zone
-// from etcd at a single revision, and then follows the journal, whose transactions contain steps (changes of a zone)
-// for the copy.
+// from etcd at a single revision, and then follows the journal, whose transactions contain steps, the changes of
+// a zone by one serial.
 //
 // Guarantees:
 //
