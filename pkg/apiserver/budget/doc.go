@@ -4,7 +4,7 @@
 // Package budget limits how much of etcd a namespace uses: the octets of its stored objects, the octets that it writes
 // in a second, and its Bind9Clusters. Beyond a limit the API server answers 403, or 429 for writes (S9.1, S9.2).
 //
-// A namespace may write the octets of a minute at once; this is the burst.
+// A namespace may write the octets of a minute at once, its burst.
 //
 // Guarantees:
 //

@@ -74,7 +74,7 @@ type source interface {
 	NewInformer(cache.Indexers) cache.SharedIndexInformer
 }
 
-// IndexOf returns a Config.NewIndex. namespaces is nil in a standalone server.
+// IndexOf returns a function for Config.NewIndex. A standalone server passes nil for namespaces.
 func IndexOf(zones, deliveries, classes, clusters source, namespaces coreinformers.NamespaceInformer) func() *ready.Index {
 	return func() *ready.Index {
 		return &ready.Index{Zones: zones.NewInformer(cache.Indexers{}), Deliveries: deliveries.NewInformer(cache.Indexers{}),
@@ -178,9 +178,9 @@ type zone struct {
 type dueRecords struct {
 	// fresh has Records not yet in a page.
 	fresh map[law.Ref]bool
-	// turn has the namespaces of pages, the next first.
 	pages map[string][][]law.Ref
-	turn  []string
+	// turn has the namespaces of pages, the next first.
+	turn []string
 }
 
 func newDueRecords() dueRecords {
