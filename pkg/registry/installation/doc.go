@@ -4,8 +4,6 @@
 // Package installation serves the object Installation "kubizone", by which operators see processes, etcd, certificates
 // and the last backup. No object is stored.
 //
-// Guarantees: (1) Get sends no request (package inventory). (2) Any other name is not found. (3) An Installation has no
-// data of tenants.
-//
-// Read storage.go.
+// Guarantees: (1) Get answers without a request to another process. (2) Any other name is not found. (3) An
+// Installation has no data of tenants.
 package installation

@@ -91,7 +91,7 @@ var (
 	_ rest.SingularNameProvider = (*REST[Object])(nil)
 )
 
-// AddStorage adds a kind and its subresources to paths. Without decide, dry runs only validate.
+// AddStorage adds a kind and its subresources to paths. If decide is nil, dry runs only validate.
 func (k *Kind[T]) AddStorage(paths map[string]rest.Storage, scheme *runtime.Scheme, options generic.RESTOptionsGetter,
 	decide Decide[T]) (*REST[T], error) {
 	strategy := Strategy[T]{scheme, names.SimpleNameGenerator, k}

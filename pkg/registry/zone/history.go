@@ -43,7 +43,7 @@ type RecordFilter struct {
 	// Record is the name of a Record object, "" for any.
 	Record string
 	// FQDN selects steps that changed a value or TTL at the name. Enclosing selects steps of zones at or above a name.
-	// Zero selects all.
+	// A zero name selects all.
 	FQDN, Enclosing name.Name
 }
 
