@@ -151,8 +151,7 @@ func (h *Handler) Decode(w *Write, text []byte) {
 
 const slow = 500 * time.Millisecond
 
-// Serve handles the write like a request of ctx's user. It returns the HTTP code, and the object or, for a refusal, a
-// metav1.Status.
+// Serve handles the write like a request of ctx's user. It returns the HTTP code, and the object or a metav1.Status.
 func (h *Handler) Serve(ctx context.Context, w *Write) (code int, answer runtime.Object) {
 	ctx, span := tracing.Start(ctx, "Write", attribute.String("verb", w.Verb), attribute.String("name", w.Name))
 	defer span.End(slow)

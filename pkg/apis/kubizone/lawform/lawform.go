@@ -86,7 +86,7 @@ func ReleaseNow(o metav1.Object) []string {
 	})))
 }
 
-// ZoneRef returns the zone that a spec names, by default in its object's namespace, or nil.
+// ZoneRef returns the zone that a spec names, by default in the namespace of the object, or nil.
 func ZoneRef(r *v1alpha1.ZoneReference, namespace string) *law.Ref {
 	if r == nil {
 		return nil

@@ -298,7 +298,7 @@ func validateServerAddresses(list []string, most int, path *field.Path) field.Er
 	})
 }
 
-// seen has the previous addresses, with port 53 by default.
+// The map seen has the previous addresses, with port 53 by default.
 func validateServerAddress(text string, seen map[netip.AddrPort]bool, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", `+
