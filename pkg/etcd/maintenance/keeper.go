@@ -369,7 +369,7 @@ func (k *Keeper) doneKey(m member) string { return fmt.Sprintf("%s/%x", k.lockKe
 // handOver moves the raft leadership from m to another member. All writes would wait during a leader's defragmentation.
 func (k *Keeper) handOver(ctx context.Context, m member) error {
 	if leaderRank(m) == 0 {
-		return nil
+		return nil // another member leads
 	}
 	limited, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -412,9 +412,9 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// freeSpace makes etcd accept writes again after the alarm NOSPACE. It compacts etcd, defragments a member, and disarms
-// the alarms of members below the quota. alarms are the IDs of the members with the alarm.
-func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
+// freeSpace makes etcd accept writes again after the alarm NOSPACE of the members alarmedIDs. It compacts etcd,
+// defragments a member, and disarms the alarms of members below the quota.
+func (k *Keeper) freeSpace(ctx context.Context, alarmedIDs []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()
 
@@ -454,7 +454,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	var wrong []error
 	for _, m := range members {
 		switch {
-		case !slices.Contains(alarms, m.id()):
+		case !slices.Contains(alarmedIDs, m.id()):
 		case m.isBelowQuota():
 			_, err := k.client.AlarmDisarm(limited, &clientv3.AlarmMember{MemberID: m.id(), Alarm: etcdserverpb.AlarmType_NOSPACE})
 			if err != nil {
