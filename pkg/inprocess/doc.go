@@ -6,12 +6,9 @@
 //
 // Guarantees:
 //
-//  1. The handler gets a request as from a connection. The request's context ends with the sender's, but has none of
-//     the sender's values.
-//  2. The whole response is in memory, so watches and other streams do not work.
-//  3. If the handler panics, only that request fails.
+//  1. The handler gets the request that it would get from a connection, and has to authenticate the user. The
+//     request's context ends with the sender's, but has none of the sender's values.
+//  2. If the handler panics, only that request fails.
 //
-// The handler authenticates.
-//
-// Read inprocess.go.
+// Limit: the whole response is in memory, so watches and other streams do not work.
 package inprocess

@@ -15,8 +15,8 @@ type Transport struct{ Handler http.Handler }
 
 var _ http.RoundTripper = Transport{}
 
-// RoundTrip calls the handler without a network, and waits for the handler's end. So the handler has to end with the
-// request's context.
+// RoundTrip calls the handler without a network, and waits until the handler returns. So the handler has to return when
+// the request's context ends.
 func (t Transport) RoundTrip(request *http.Request) (response *http.Response, err error) {
 	ctx, release := Detach(request.Context())
 	defer release()

@@ -4,7 +4,5 @@
 // Package memory sizes a server by its memory. SpareHeap makes Go's garbage collector run less often while memory is
 // free.
 //
-// Guarantees: (1) Unknown memory is 0. (2) SpareHeap keeps GOGC and GOMEMLIMIT of the environment.
-//
-// Read memory.go first.
+// Guarantees: (1) Total returns 0 for unknown memory. (2) SpareHeap keeps GOGC and GOMEMLIMIT of the environment.
 package memory

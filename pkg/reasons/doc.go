@@ -7,6 +7,4 @@
 // Guarantees:
 //
 //	R1. Each reason of the API has a meaning, the role that can mend the fault, and a next step.
-//
-// Read reasons.go.
 package reasons

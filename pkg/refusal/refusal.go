@@ -45,8 +45,8 @@ func Of(err error) []Refusal {
 	return OfStatus(answer.Status())
 }
 
-// OfStatus returns a refusal for each cause in a status or, without causes, the status as a refusal.
-func OfStatus(status metav1.Status) (all []Refusal) {
+// OfStatus returns a refusal for each cause in a status. A status without causes is a refusal itself.
+func OfStatus(status metav1.Status) (refusals []Refusal) {
 	var causes []metav1.StatusCause
 	var paths []string
 	if status.Details != nil {
@@ -55,27 +55,29 @@ func OfStatus(status metav1.Status) (all []Refusal) {
 
 	for _, cause := range causes {
 		if rule, ok := strings.CutPrefix(string(cause.Type), rulePrefix); ok {
-			for i := range all {
-				if paths[i] == cause.Field && all[i].Message == cause.Message {
-					all[i].Rule = rule
+			// The cause of a rule repeats the field and message of an earlier cause.
+			for i := range refusals {
+				if paths[i] == cause.Field && refusals[i].Message == cause.Message {
+					refusals[i].Rule = rule
 				}
 			}
 			continue
 		}
 
-		one := Refusal{Prerequisite: -1, Field: cause.Field, Reason: cause.Type, Message: cause.Message}
-		if one.Item, one.Field = cutIndex(cause.Field, items); one.Item >= 0 {
-			_, one.Field, _ = strings.Cut(one.Field, ".") // after the member with the Record
+		refusal := Refusal{Prerequisite: -1, Field: cause.Field, Reason: cause.Type, Message: cause.Message}
+		if refusal.Item, refusal.Field = cutIndex(cause.Field, items); refusal.Item >= 0 {
+			_, refusal.Field, _ = strings.Cut(refusal.Field, ".") // after the member with the Record
 		} else {
-			one.Prerequisite, one.Field = cutIndex(cause.Field, prerequisites)
+			refusal.Prerequisite, refusal.Field = cutIndex(cause.Field, prerequisites)
 		}
-		all, paths = append(all, one), append(paths, cause.Field)
+		refusals, paths = append(refusals, refusal), append(paths, cause.Field)
 	}
 
-	if len(all) == 0 {
-		all = []Refusal{{Item: -1, Prerequisite: -1, Reason: metav1.CauseType(status.Reason), Message: strings.TrimSpace(status.Message)}}
+	if len(refusals) == 0 {
+		refusals = []Refusal{{Item: -1, Prerequisite: -1, Reason: metav1.CauseType(status.Reason),
+			Message: strings.TrimSpace(status.Message)}}
 	}
-	return all
+	return refusals
 }
 
 // Has reports whether an API error, or a refusal in it, has the reason.

@@ -130,9 +130,9 @@ func (t *explainedTxn) isResendable() bool {
 }
 
 // findOutcome returns the outcome of a transaction after etcd has refused a later copy of it. If an earlier copy was
-// applied, the outcome is success, otherwise refusedAnswer. If an earlier copy may still be applied, or the revisions
-// in question cannot be read, findOutcome returns doubtErr.
-func (t *explainedTxn) findOutcome(ctx context.Context, refusedAnswer *clientv3.TxnResponse, doubtErr error) (*clientv3.TxnResponse, error) {
+// applied, the outcome is success, otherwise the refusal in laterAnswer. If an earlier copy may still be applied, or
+// the revisions in question cannot be read, findOutcome returns doubtErr.
+func (t *explainedTxn) findOutcome(ctx context.Context, laterAnswer *clientv3.TxnResponse, doubtErr error) (*clientv3.TxnResponse, error) {
 	// Find a written key whose revision differs from the compared revision.
 	found, newestRev, err := t.readWrittenKeys(ctx, 0)
 	if err != nil {
@@ -154,9 +154,9 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusedAnswer *clientv3.
 			return nil, doubtErr
 		}
 		if t.isWritten(written, changeRev) {
-			return t.makeResponse(changeRev, refusedAnswer), nil
+			return t.makeResponse(changeRev, laterAnswer), nil
 		}
-		return refusedAnswer, nil
+		return laterAnswer, nil
 	}
 	return nil, doubtErr
 }
