@@ -69,7 +69,7 @@ func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records 
 		for i := range quotas.Items {
 			quota := &quotas.Items[i]
 			used, limited := quota.Status.Used[quotaOfRecords]
-			// Other writers may have corrected the quota, so it never falls below the existing Records.
+			// The existing Records are the least use.
 			newUse := max(used.Value()-int64(records), existing.Count)
 			if !limited || newUse >= used.Value() {
 				continue

@@ -73,7 +73,7 @@ func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory
 	})
 }
 
-// watchNothing returns a watch without events, which expires after the pause, so that the reflector lists again.
+// watchNothing returns a watch that expires after the pause, so that the reflector lists again.
 func watchNothing(pause time.Duration) watch.Interface {
 	events := make(chan watch.Event, 1)
 	time.AfterFunc(pause, func() {

@@ -405,7 +405,6 @@ func (s *Server) Loopback() *restclient.Config {
 		Transport:     inprocess.Transport{Handler: s.generic.Handler}}
 }
 
-// ConfigAs returns a configuration for the loopback address with the user's rights.
 func (s *Server) ConfigAs(user string) *restclient.Config {
 	config := restclient.CopyConfig(s.loopback)
 	config.Impersonate.UserName = user

@@ -6,8 +6,8 @@
 //
 // Guarantees:
 //
-//  1. The handler gets the request that it would get from a connection, and has to authenticate the user. The
-//     request's context ends with the sender's, but has none of the sender's values.
+//  1. The handler gets the same request as from a connection, and has to authenticate the user. The request's context
+//     ends with the sender's, but has no value of the sender's.
 //  2. If the handler panics, only that request fails.
 //
 // Limit: the whole response is in memory, so watches and other streams do not work.

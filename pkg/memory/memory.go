@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Total returns the memory of the machine, or of the container if less, in octets. It returns 0 if unknown.
+// Total returns the memory of the machine, or of the container if less, in octets, or 0 if unknown.
 func Total() uint64 { return readTotal(os.DirFS("/")) }
 
 func readTotal(root fs.FS) uint64 {

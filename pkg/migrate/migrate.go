@@ -98,9 +98,9 @@ func (c *conversion) omit(o *unstructured.Unstructured, reason, fix string) {
 
 const fixFields = "change the custom resource, or import a file without what is named"
 
-// addReplacement adds a converted object. Users' labels and annotations stay. The time of creation stays too, because
-// the older of two objects keeps a name. Owner references go, because the garbage collector would delete an object
-// whose owner is absent in its cluster.
+// addReplacement adds a converted object. Users' labels and annotations stay, and the time of creation, because the
+// older of two objects keeps a name. Owner references go, because the garbage collector would delete an object whose
+// owner is absent in its cluster.
 func (c *conversion) addReplacement(original *unstructured.Unstructured, kind, name string, spec any) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
 	if err != nil {

@@ -63,7 +63,6 @@ func OfRecord(owner name.Rel, rrtype rdata.Type, zone string) [2]string {
 // updatePrefix distinguishes Records made by updates (RFC 2136) from imported Records.
 const updatePrefix = "dyn--"
 
-// OfUpdate returns the name of the Record made by updates for an RRset of a zone object.
 func OfUpdate(owner name.Rel, t rdata.Type, zone string) string {
 	return ofOther(updatePrefix, owner, t, zone)
 }

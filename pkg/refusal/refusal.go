@@ -80,7 +80,6 @@ func OfStatus(status metav1.Status) (refusals []Refusal) {
 	return refusals
 }
 
-// Has reports whether an API error, or a refusal in it, has the reason.
 func Has(err error, reason metav1.StatusReason) bool {
 	return apierrors.ReasonForError(err) == reason || slices.ContainsFunc(Of(err), func(one Refusal) bool {
 		return one.Reason == metav1.CauseType(reason)
@@ -125,7 +124,6 @@ func Cite(rule string, err *field.Error) *field.Error {
 	return err.WithOrigin(rulePrefix + rule)
 }
 
-// NewInvalid returns the 422 answer to field errors, with the rules that they cite.
 func NewInvalid(kind schema.GroupKind, name string, errs field.ErrorList) *apierrors.StatusError {
 	answer := apierrors.NewInvalid(kind, name, errs)
 	AddCited(&answer.ErrStatus, errs)
@@ -170,7 +168,6 @@ func cutIndex(path, list string) (index int, field string) {
 //
 //	spec.items[3] (www-a): S5.14: spec.ttl: 5s is short
 
-// Warning puts a rule, such as "S5.14", before a text. The rule may be "".
 func Warning(rule, text string) string {
 	if rule == "" {
 		return text
@@ -178,7 +175,6 @@ func Warning(rule, text string) string {
 	return rule + ruleEnd + text
 }
 
-// OfItem puts the item of a ChangeSet, with the name of its Record, before a Warning.
 func OfItem(index int, name, warning string) string {
 	return fmt.Sprintf("%s (%s): %s", ItemPath(index), name, warning)
 }

@@ -9,7 +9,6 @@
 //
 //  1. Only a span that this process records has a traceparent. The header of a client alone gives none.
 //  2. Work is recorded exactly if a write that caused it is.
-//  3. A span has at most MaxCauses links.
 //
 // Package tracing of component-base samples and exports spans. Attributes of spans never contain record data or keys.
 package traces

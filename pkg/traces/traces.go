@@ -98,7 +98,6 @@ func Parent(span trace.Span) string {
 	return text.String()
 }
 
-// Call starts the span of a request, and adds its traceparent to the header.
 func Call(ctx context.Context, request *http.Request) trace.Span {
 	_, span := Start(ctx, request.Method)
 	if parent := Parent(span); parent != "" {
@@ -109,7 +108,6 @@ func Call(ctx context.Context, request *http.Request) trace.Span {
 	return span
 }
 
-// Transport adds the traceparent of a request's context to the header.
 func Transport(next http.RoundTripper) http.RoundTripper { return &transport{next} }
 
 type transport struct{ next http.RoundTripper }
@@ -125,7 +123,6 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 // WrappedRoundTripper is for client-go.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// Join appends causes without repetition, and keeps the first MaxCauses.
 func Join(causes []string, more ...string) []string {
 	for _, cause := range more {
 		if len(causes) == MaxCauses {

@@ -6,8 +6,8 @@
 //
 // Guarantees:
 //
-//  1. A Record is Ready while every class that delivers its zone has confirmed its serial at the servers where the
-//     class delivers now (status.target). Otherwise the condition has the reason (S6.13).
+//  1. A Record is Ready while every class that delivers its zone has confirmed its serial at the present servers
+//     (status.target). Otherwise the condition has the reason (S6.13).
 //  2. A Record is written only if unchanged since the decision, so no Ready is older than its content.
 //  3. In a zone, Records that are wrongly Ready come first, then the latest changes, in pages of alternating
 //     namespaces.

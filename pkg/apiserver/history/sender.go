@@ -51,7 +51,6 @@ type Sender struct {
 	wake   chan struct{}
 }
 
-// CheckTarget requires an absolute path or an http or https URL.
 func CheckTarget(to string) error {
 	u, err := url.Parse(to)
 	if err == nil && ((u.Scheme == "https" || u.Scheme == "http") && u.Host != "" || u.Scheme == "" && len(to) > 0 && to[0] == '/') {
@@ -89,7 +88,6 @@ func (s *Sender) Queue(object *v1alpha1.Zone, steps []content.Step, statesBefore
 	}
 }
 
-// QueueRemoval adds the removal of a zone, which follows step number lastStep.
 func (s *Sender) QueueRemoval(uid string, lastStep uint64, removal *content.Removal) {
 	entry := stored.EntryOfRemoval(uid, lastStep+1, removal)
 	s.queueItem(&zone.HistoryItem{FQDN: removal.FQDN.String(), View: removal.View, Namespace: removal.Namespace, Name: removal.Name,

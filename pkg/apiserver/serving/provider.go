@@ -114,7 +114,6 @@ func New(config Config) (*Provider, error) {
 
 func (p *Provider) Name() string { return p.name }
 
-// CurrentCertKeyContent returns the served leaf and key in PEM, or nil before RunOnce.
 func (p *Provider) CurrentCertKeyContent() (cert, key []byte) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -124,7 +123,6 @@ func (p *Provider) CurrentCertKeyContent() (cert, key []byte) {
 	return p.served.leaf.CertPEM, p.served.leaf.KeyPEM
 }
 
-// Authority returns the certificate that signed the served leaf, or nil before RunOnce.
 func (p *Provider) Authority() *x509.Certificate {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

@@ -298,7 +298,6 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// failure holds etcd's fatal error.
 type failure struct {
 	dir   string
 	ready atomic.Bool // etcd has accepted writes

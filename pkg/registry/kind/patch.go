@@ -48,7 +48,6 @@ func KeepPatch(r *http.Request, media types.PatchType) *http.Request {
 	return r
 }
 
-// WithApplied returns a context with the JSON text of a server-side apply.
 func WithApplied(ctx context.Context, text []byte) context.Context {
 	return context.WithValue(ctx, patchKey{}, &patch{media: types.ApplyYAMLPatchType, strict: true, text: *bytes.NewBuffer(text)})
 }

@@ -85,7 +85,6 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	return review, nil
 }
 
-// ListRules returns the rules in force for a namespace, and whether the list is complete.
 func (r *REST) ListRules(ctx context.Context, namespace string) (rules []v1alpha1.NameReviewRule, complete bool) {
 	table, err := r.rules.readRules(ctx)
 	if err != nil {

@@ -4,8 +4,5 @@
 // Package record serves Records (REST storage of records.kubi.zone), with the subresource status. A Record is an RRset
 // of a zone, or some of its values.
 //
-// Guarantees, beside those of package kind: (1) Package validation decides by the object alone. (2) Columns suit
-// kubectl get, and field selectors suit watches of a zone's Records.
-//
-// Read storage.go.
+// Guarantee, beside those of package kind: package validation decides by the object alone.
 package record

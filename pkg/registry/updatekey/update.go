@@ -127,7 +127,6 @@ type Writer struct {
 
 func NewWriter(sets rest.Creater, zones Zones) *Writer { return &Writer{sets, zones} }
 
-// FindZone returns the apex of the nearest zone at or above a name.
 func (w *Writer) FindZone(view string, fqdn name.Name) (name.Name, bool) {
 	_, apex, ok := w.zones.FindEnclosing(view, fqdn)
 	return apex, ok
@@ -343,8 +342,8 @@ func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made m
 	return changes, made, failure, nil
 }
 
-// addApex adds to present the RRsets of the Zone's spec.nameServers, which updates must not change, if the key's
-// namespace owns the zone. If the message updates NS at the apex, addApex sets ForeignNS if others have NS there.
+// addApex adds to present the RRsets of the own Zone's spec.nameServers, which updates must not change. If the message
+// updates NS at the apex, addApex sets ForeignNS if others have NS there.
 func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present) error {
 	ownsZone := p.zoneObject.Namespace == p.key.Namespace
 	updatesNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.zone.fqdn && rr.Type == rdata.NS })

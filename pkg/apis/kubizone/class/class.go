@@ -110,7 +110,6 @@ func ProvidersOf(spec *v1alpha1.DNSClassSpec) (kinds []string) {
 	return kinds
 }
 
-// ProviderOf returns a class's kind of provider, or "".
 func ProviderOf(spec *v1alpha1.DNSClassSpec) string {
 	for _, kind := range ProvidersOf(spec) {
 		return kind

@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of bind9.kubi.zone objects.
 const (
 	// MaxFleetOctets bounds the stored size, half of this the spec.
 	MaxFleetOctets   = 64 << 10
@@ -106,7 +105,6 @@ func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.E
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
-// FleetStatusUpdate validates a status by its conditions and sizes.
 func FleetStatusUpdate(after, before *metav1.ObjectMeta, conditions []metav1.Condition, octetsAfter, octetsBefore int) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(after, before, field.NewPath("metadata"))
 	errs = append(errs, validateOctets(field.NewPath("status"), "status", octetsAfter, octetsBefore, maxStatusOctets,
