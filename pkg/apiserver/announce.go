@@ -47,7 +47,7 @@ type announcer struct {
 	recorder     events.EventRecorder
 	queue        *eventQueue
 	recentEvents *cache.LRUExpireCache
-	// members returns the name and UID of a namespace's first Record at an owner name. zone is a UID.
+	// members returns the name and UID of a namespace's first Record at an owner name. The zone is a UID.
 	members    func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
 	lastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 }

@@ -28,7 +28,7 @@ type sized interface {
 	Marshal() ([]byte, error)
 }
 
-// budgetedWrite is a write or dry run that a budget must allow. before is nil for a create.
+// budgetedWrite is a write or dry run that a budget must allow. For a create, before is nil.
 type budgetedWrite struct {
 	resource      schema.GroupResource
 	before, after sized

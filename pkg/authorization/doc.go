@@ -14,6 +14,7 @@
 //  3. No answer outlives the cache TTLs.
 //  4. Reviews, at most two for a request, have no rate limit, because priority and fairness limits requests.
 //  5. The group system:masters and the health paths need no review.
+//  6. Requests in Config.InEveryNamespace are reviewed without namespace.
 //
 // Read authorizer.go first, then options.go.
 package authorization

@@ -75,7 +75,7 @@ func (c *conversion) refuse(o *unstructured.Unstructured, reason, fix string) {
 	c.found = append(c.found, Finding{Of: o, Refused: true, Reason: reason, Fix: fix})
 }
 
-// refusal is an error with the next step. Any other error is about a field.
+// refusal is an error with a fix. Any other error is about a field.
 type refusal struct{ reason, fix string }
 
 func (r *refusal) Error() string { return r.reason }

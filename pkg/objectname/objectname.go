@@ -69,7 +69,8 @@ func OfUpdate(owner name.Rel, t rdata.Type, zone string) string {
 
 const externalPrefix = "ext--"
 
-// OfExternal returns the name of the Record for an RRset and an owner of external-dns. fqdn is relative to the root.
+// OfExternal returns the name of the Record for an RRset and an owner of external-dns. The name fqdn is relative to the
+// root.
 func OfExternal(fqdn name.Rel, t rdata.Type, owner string) string {
 	return ofOther(externalPrefix, fqdn, t, owner)
 }

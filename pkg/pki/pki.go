@@ -80,7 +80,7 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 	}, nil
 }
 
-// Kubeconfig returns the administrator's kubeconfig with embedded certificates. server is an https URL.
+// Kubeconfig returns the administrator's kubeconfig with embedded certificates. The server is an https URL.
 func (b *Bundle) Kubeconfig(server string) ([]byte, error) {
 	const name = "kubizone"
 	config := clientcmdapi.NewConfig()

@@ -36,7 +36,7 @@ func newCauseLimit() *rate.Limiter {
 	return rate.NewLimiter(rate.Every(causeInterval/pageRecords), causeRecords)
 }
 
-// Ledger reads and writes the stored Zones and Records for a Confirmer. zone is the UID of a Zone.
+// Ledger reads and writes the stored Zones and Records for a Confirmer. The argument zone is a UID.
 type Ledger interface {
 	// RunElected waits until this server is elected, calls run, and returns when run returns. If the server loses the
 	// election, the context of run ends.

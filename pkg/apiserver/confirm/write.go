@@ -177,7 +177,7 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	}
 }
 
-// mu is held.
+// The caller holds mu.
 func (z *zone) choosePages(from *dueRecords, most int) (chosen [][]law.Ref) {
 	by := map[string][]dueRecord{}
 	for ref := range from.fresh {

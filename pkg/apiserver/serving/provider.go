@@ -88,7 +88,7 @@ type Provider struct {
 	trustedSince map[identity]time.Time
 	lastRead     *material
 
-	// mu guards the fields below. served is nil at first.
+	// mu guards the fields below. At first, served is nil.
 	mu        sync.RWMutex
 	served    *material
 	listeners []dynamiccertificates.Listener

@@ -69,7 +69,7 @@ type Member struct {
 }
 
 // Start starts the member and returns when etcd accepts writes. In a cluster, this needs a majority of the members. The
-// error is the cause of ctx's end, a *LostMemberError, or names a flag or the directory, and the next step.
+// error is the cause of ctx's end, or a *LostMemberError, or names a flag or the directory, and the remedy.
 func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	dir := filepath.Join(cfg.Dir.Path(), etcdDir)
 	if err := cfg.Dir.checkMember(cfg.memberName()); err != nil {

@@ -61,8 +61,8 @@ type Keeper struct {
 
 	quota atomic.Int64 // the smallest of the members; 0 if unknown
 
-	// mutex guards the result of the last check. full is nil unless etcd has raised the alarm NOSPACE, corrupt is nil
-	// unless etcd has raised CORRUPT.
+	// mutex guards the result of the last check. Without the alarm NOSPACE, full is nil; without CORRUPT, corrupt is
+	// nil.
 	mutex         sync.Mutex
 	full, corrupt error
 	state         State

@@ -47,7 +47,7 @@ type Kind[T Object] struct {
 
 	// KeepsParentLabel is true if only the server sets the label with the adopting zone.
 	KeepsParentLabel bool
-	// Keep restores further fields of after that only the server sets. before is empty for a new object.
+	// Keep restores further fields of after that only the server sets. For a new object, before is empty.
 	Keep func(ctx context.Context, after, before T)
 	// RequiresVersion refuses a PUT without resourceVersion.
 	RequiresVersion bool
@@ -56,7 +56,7 @@ type Kind[T Object] struct {
 	// Warn returns warnings about a new or changed spec. WarnUpdate, if set, replaces Warn for all updates.
 	Warn       func(T) []string
 	WarnUpdate func(ctx context.Context, after, before T) []string
-	// Check checks other objects and rights, after admission. before is empty for a new object.
+	// Check checks other objects and rights, after admission. For a new object, before is empty.
 	Check func(ctx context.Context, after, before T) error
 	// IsProtected and CheckDeletion refuse a deletion. They see the object as it is at the deletion.
 	IsProtected   func(T) bool
@@ -226,7 +226,8 @@ func (r *REST[T]) DeleteCollection(ctx context.Context, further rest.ValidateObj
 	return r.Store.DeleteCollection(ctx, r.checkDeletion(further, options), options, list)
 }
 
-// ValidateObject runs admission for an object that is not stored, such as a review. validate may be nil.
+// ValidateObject runs admission for an object that is not stored, such as a review. If validate is nil, the object
+// passes.
 func ValidateObject(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc) error {
 	if validate == nil {
 		return nil

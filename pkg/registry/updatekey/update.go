@@ -41,13 +41,13 @@ func User(key *v1alpha1.UpdateKey, from string) user.Info {
 // Zones finds the zone of a DNS UPDATE message, and reads the Records there. Reads of etcd are charged to the namespace
 // of the UpdateKey.
 type Zones interface {
-	// FindZone returns the Zone with the name apex in a view. ok is false if none exists.
+	// FindZone returns the Zone with the name apex in a view, or false.
 	FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool, err error)
 	// FindEnclosing returns the closest zone at or above a name, such as example.org. for www.example.org., from
 	// memory.
 	FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool)
-	// RecordsOf returns the stored Records of a namespace at the names, by name. apex is the name of the zone. The
-	// error may be ErrTooManyRecords.
+	// RecordsOf returns the stored Records of a namespace at the names, by name. The zone is named apex. The error may
+	// be ErrTooManyRecords.
 	RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 		map[name.Name][]*v1alpha1.Record, error)
 	// ApexOf returns the RRsets of the Zone's spec.nameServers (made), and the values of all namespaces' NS Records at

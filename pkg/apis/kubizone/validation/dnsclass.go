@@ -45,7 +45,7 @@ const (
 	maxCABundle           = 256 << 10
 )
 
-// DNSClass validates a new DNSClass. inlineSecrets allows secrets in the class itself.
+// DNSClass validates a new DNSClass. If inlineSecrets is true, the class may contain secrets.
 func DNSClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&class.ObjectMeta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validateDNSClass(class, inlineSecrets)...)
