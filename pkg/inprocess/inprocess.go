@@ -35,7 +35,7 @@ func (t Transport) RoundTrip(request *http.Request) (response *http.Response, er
 	}()
 	w := NewRecorder()
 	t.Handler.ServeHTTP(w, served)
-	w.WriteHeader(http.StatusOK)
+	w.WriteHeader(http.StatusOK) // unless the handler has written a status
 	status := fmt.Sprintf("%d %s", w.Code, http.StatusText(w.Code))
 	return &http.Response{Status: status, StatusCode: w.Code, Proto: served.Proto, ProtoMajor: served.ProtoMajor,
 		Header: w.Header(), Body: io.NopCloser(&w.Body), ContentLength: int64(w.Body.Len()), Request: request}, nil

@@ -61,19 +61,19 @@ func SpareHeap() {
 		return
 	}
 	limit := uint64(debug.SetMemoryLimit(-1)) // GOMEMLIMIT; else more than any memory
-	spare, set, last := spareOf(min(cmp.Or(Total(), limit), limit)), 0, time.Now()
+	spare, lastPercent, lastCollection := spareOf(min(cmp.Or(Total(), limit), limit)), 0, time.Now()
 	callAfterCollections(func() {
 		heap := readHeap()
 		percent := percentFor(spare, heap.live)
-		if percent*10 > set*11 || percent*11 < set*10 { // SetGCPercent stops the world
-			set = percent
+		if percent*10 > lastPercent*11 || percent*11 < lastPercent*10 { // SetGCPercent stops the world
+			lastPercent = percent
 			debug.SetGCPercent(percent)
 		}
 		now := time.Now()
-		if now.Sub(last) >= quietTime && heap.isLoose() {
+		if now.Sub(lastCollection) >= quietTime && heap.isLoose() {
 			go debug.FreeOSMemory() // the collection calls this function again
 		}
-		last = now
+		lastCollection = now
 	})
 }
 

@@ -44,6 +44,7 @@ func OfRecord(owner name.Rel, rrtype rdata.Type, zone string) [2]string {
 	readable, unambiguous := joinLabels(labels, "apex")
 	if unambiguous && len(labels) > 0 {
 		unambiguous = readable != "apex" && !strings.Contains(kind, "-")
+		// Otherwise another RRset could have the same readable name.
 		for _, label := range labels[:len(labels)-1] {
 			unambiguous = unambiguous && !endsInType(label)
 		}

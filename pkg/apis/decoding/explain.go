@@ -48,7 +48,8 @@ func (d decoder) Decode(text []byte, defaults *schema.GroupVersionKind, into run
 	if newErr != nil {
 		return object, kind, err
 	}
-	faults := Explain(Read(text), reflect.TypeOf(example), "", true)
+	const wholeObject, isStrict = "", true
+	faults := Explain(Read(text), reflect.TypeOf(example), wholeObject, isStrict)
 	if strict, ok := runtime.AsStrictDecodingError(err); ok {
 		all := strict.Errors()
 		for i, strictErr := range all {

@@ -233,11 +233,12 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 		old++
 	}
 	written := m.DbSizeInUse - k.leastInUse
+	almostFull, growsFast := m.DbSizeInUse >= quota/10*7 && written >= quota/64, written >= quota/8
 	upTo := int64(0)
 	switch {
-	case m.DbSizeInUse >= quota/10*7 && written >= quota/64 && last > 0: // keep the history since the last check
+	case almostFull && last > 0: // keep the history since the last check
 		upTo = k.recentRevisions[last-1].revision
-	case written >= quota/8 && old > 0: // keep the history of keepHistory
+	case growsFast && old > 0: // keep the history of keepHistory
 		upTo = k.recentRevisions[old-1].revision
 	}
 	k.recentRevisions = k.recentRevisions[max(0, old-1):]
