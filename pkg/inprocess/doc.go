@@ -6,7 +6,7 @@
 //
 // Guarantees:
 //
-//  1. The handler gets the same request as from a connection, and has to authenticate the user. The request's context
+//  1. A request arrives as if from a connection, so the handler has to authenticate the user. The request's context
 //     ends with the sender's, but has no value of the sender's.
 //  2. If the handler panics, only that request fails.
 //

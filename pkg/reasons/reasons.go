@@ -27,7 +27,7 @@ const (
 
 var roles = map[string]Role{"–": None, "you": You, "owner": ZoneOwner, "platform": Platform}
 
-// Explanation is a row of docs/reasons.md, as plain text: the meaning of a condition's reason, and the next step.
+// Explanation is a row of docs/reasons.md, as plain text: the meaning of a condition's reason, and the remedy.
 type Explanation struct {
 	Reason string `json:"reason"`
 	// Of is the heading of the row, such as "Adopted, of a Record".

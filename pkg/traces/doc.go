@@ -8,7 +8,7 @@
 // Guarantees:
 //
 //  1. Only a span that this process records has a traceparent. The header of a client alone gives none.
-//  2. Work is recorded exactly if a write that caused it is.
+//  2. The span of work is recorded if, and only if, the span of a causing write is.
 //
 // Package tracing of component-base samples and exports spans. Attributes of spans never contain record data or keys.
 package traces

@@ -4,5 +4,5 @@
 // Package delegation serves Delegations (REST storage of delegations.kubi.zone). A Delegation lets namespaces write
 // names in a Zone. It has no subresource status.
 //
-// Guarantee, beside those of package kind: package validation decides by the object alone.
+// Guarantee, beside those of package kind: package validation reads no other object.
 package delegation

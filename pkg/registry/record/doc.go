@@ -4,5 +4,5 @@
 // Package record serves Records (REST storage of records.kubi.zone), with the subresource status. A Record is an RRset
 // of a zone, or some of its values.
 //
-// Guarantee, beside those of package kind: package validation decides by the object alone.
+// Guarantee, beside those of package kind: package validation reads no other object.
 package record
