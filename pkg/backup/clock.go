@@ -64,8 +64,7 @@ func (c Clock) advance(from, most, step uint64) uint64 {
 // advances by the backup's age in milliseconds. A long advance could count as a step back (RFC 1982), so it is bounded.
 // If the bound applies, serial also returns true.
 func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
-	// The nil arguments mean no minimum serial.
-	today, _ := law.NextSerial(0, c.Now, nil, nil)
+	today, _ := law.NextSerial(0, c.Now, nil, nil) // nil: no minimum serial
 	next, _ := law.NextSerial(last, c.Now, nil, nil)
 	if last == 0 {
 		last = next
@@ -74,8 +73,7 @@ func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
 	away := max(uint32(next-today), uint32(next-last))
 	most := uint64(mostAhead - min(away/2, mostAhead))
 	begins = max(serial.Serial(c.advance(uint64(next), most, serial.RestoreStep)), 1)
-	const unbounded = 1 << 62
-	return begins, c.age(most) < c.age(unbounded)
+	return begins, c.age(most) < c.age(1<<62)
 }
 
 // Revision returns the first revision of the restored store, given the backup's last. The result exceeds the revisions

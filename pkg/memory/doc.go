@@ -5,4 +5,6 @@
 // is free.
 //
 // Guarantees: (1) Total returns 0 for unknown memory. (2) SpareHeap keeps GOGC and GOMEMLIMIT of the environment.
+//
+// Read memory.go.
 package memory

@@ -7,6 +7,8 @@
 //
 // Guarantees: (1) The types have the JSON of cert-manager v1.21.
 //
+// Read types.go.
+//
 // +k8s:deepcopy-gen=package
 // +k8s:openapi-gen=true
 // +k8s:openapi-model-package=zone.kubi.kubizone.pkg.apis.acme

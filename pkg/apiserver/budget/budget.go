@@ -134,14 +134,12 @@ func (b *Budgets) Charge(namespace string, octets int) {
 	}
 }
 
-// BeginCount implements ledger.Sizes, with Add and EndCount.
 func (b *Budgets) BeginCount() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.recount = map[string]int64{}
 }
 
-// Add adds stored octets, or subtracts them if negative.
 func (b *Budgets) Add(namespace string, octets int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

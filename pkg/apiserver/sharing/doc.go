@@ -7,4 +7,6 @@
 // Guarantees:
 //  1. Decoding gives the same object as the wrapped codec. Decoded objects are read-only, since others share their
 //     memory.
+//
+// Read codec.go.
 package sharing

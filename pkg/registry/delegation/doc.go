@@ -4,5 +4,7 @@
 // Package delegation serves Delegations (REST storage of delegations.kubi.zone). A Delegation lets namespaces write
 // names in a Zone. It has no subresource status.
 //
-// Guarantee, beside those of package kind: package validation reads no other object.
+// Guarantees, beside those of package kind: (1) Package validation reads no other object.
+//
+// Read storage.go.
 package delegation

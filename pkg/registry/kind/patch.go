@@ -36,7 +36,6 @@ type patch struct {
 
 type patchKey struct{}
 
-// KeepPatch returns a request whose context gets the patch body, to explain errors.
 func KeepPatch(r *http.Request, media types.PatchType) *http.Request {
 	strict := media == types.ApplyYAMLPatchType || r.URL.Query().Get("fieldValidation") == metav1.FieldValidationStrict
 	p := &patch{media: media, strict: strict}

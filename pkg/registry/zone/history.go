@@ -88,7 +88,6 @@ type HistoryDelegation struct {
 	State json.RawMessage
 }
 
-// ErrContinue is the error for an invalid HistoryQuery.Continue.
 var ErrContinue = errors.New("it is not the token of an answer")
 
 func (s *streams) askHistory(limit int64, token, sinceTime string, since serial.Serial) (HistoryQuery, error) {

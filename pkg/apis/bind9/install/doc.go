@@ -6,6 +6,8 @@
 //
 // Guarantees: (1) Only this package sets defaults of the group.
 //
+// Read install.go.
+//
 // +k8s:defaulter-gen=TypeMeta
 // +k8s:defaulter-gen-input=kubi.zone/kubizone/api/bind9/v1alpha1
 package install

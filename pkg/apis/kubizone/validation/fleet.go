@@ -119,7 +119,7 @@ func clusterOf(spec *bind9.Bind9InstanceSpec) string {
 	return spec.ClusterRef.Name
 }
 
-// The object's instances and Services add up to suffixLength characters to its name, and must be RFC 1035 labels.
+// The object's instances and Services add up to suffixLength characters to the name, and must be RFC 1035 labels.
 func validateNewFleetObject(meta *metav1.ObjectMeta, spec, status interface{ Size() int }, namespaced bool, suffixLength int,
 ) field.ErrorList {
 	path := field.NewPath("metadata")
