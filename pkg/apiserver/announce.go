@@ -47,7 +47,7 @@ type announcer struct {
 	recorder     events.EventRecorder
 	queue        *eventQueue
 	recentEvents *cache.LRUExpireCache
-	// members returns the name and UID of a namespace's first Record at an owner name. zone is a UID.
+	// members returns the name and UID of a namespace's first Record at an owner name. The zone is a UID.
 	members    func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
 	lastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 }
@@ -74,8 +74,9 @@ type eventQueue struct {
 	mu sync.Mutex
 	// waiting has the Events by namespace, oldest first. A namespace without Events has no key.
 	waiting map[string][]queuedEvent
-	next    []string
-	count   int
+	// next has the namespaces with Events, in the order of writing.
+	next  []string
+	count int
 	// added wakes the writer after the queue was empty.
 	added chan struct{}
 }
@@ -132,25 +133,25 @@ func (q *eventQueue) dequeueEvent() (e queuedEvent, ok bool) {
 	return e, true
 }
 
-// announceWithdrawn announces that an object leaves its zone at endsAt (Unix seconds), or stays if 0. The reference has
-// no resourceVersion, so that an object's Events form a series.
-func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message string) {
+// announceWithdrawn announces that an object leaves its zone at the Unix time endsAt, or stays if endsAt is 0. The
+// reference has no resourceVersion, so that an object's Events form a series.
+func (a *announcer) announceWithdrawn(object metav1.Object, endsAt int64, message string) {
 	if a.recorder == nil {
 		return
 	}
 	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Record",
-		Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
-	if _, ok := o.(*v1alpha1.Zone); ok {
+		Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID()}
+	if _, ok := object.(*v1alpha1.Zone); ok {
 		about.Kind = "Zone"
 	}
-	e := queuedEvent{about: about, kind: corev1.EventTypeNormal, reason: reasonRestored, action: actionRestore,
+	event := queuedEvent{about: about, kind: corev1.EventTypeNormal, reason: reasonRestored, action: actionRestore,
 		note: "rules allow it again, and it does not end: " + message}
 	if endsAt != 0 {
-		at := "about " + time.Unix(endsAt, 0).UTC().Format(time.RFC3339)
-		e = queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: v1alpha1.ReasonDelegationWithdrawn, action: actionWithdraw,
-			note: strings.Replace(message, "about status.endsAt", at, 1)}
+		date := "about " + time.Unix(endsAt, 0).UTC().Format(time.RFC3339)
+		event = queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: v1alpha1.ReasonDelegationWithdrawn, action: actionWithdraw,
+			note: strings.Replace(message, "about status.endsAt", date, 1)}
 	}
-	a.queue.addEvent(e)
+	a.queue.addEvent(event)
 }
 
 func (a *announcer) announceRefused(key *v1alpha1.UpdateKey, rcode, message string) {

@@ -28,7 +28,7 @@ type sized interface {
 	Marshal() ([]byte, error)
 }
 
-// budgetedWrite is a write or dry run that a budget must allow. before is nil for a create.
+// budgetedWrite is a write or dry run that a budget must allow. For a create, before is nil.
 type budgetedWrite struct {
 	resource      schema.GroupResource
 	before, after sized
@@ -44,12 +44,15 @@ type budgetJudge struct {
 
 // allowWrite returns an error if the write exceeds the budget of the object's namespace. The subresources finalizers
 // and dnssec always pass, because deliveries and DS rollovers must not wait for a busy tenant. The growth of a status
-// does not count as stored. No Role of a namespace grants these three.
+// does not count as stored. No Role of a namespace grants these subresources.
 func (j budgetJudge) allowWrite(ctx context.Context, w budgetedWrite) error {
 	grows := j.countOctets(w.after)
 	if w.before != nil {
-		had := j.countOctets(w.before)
-		if grows -= had; -grows >= had/shrinks || w.before.GetDeletionTimestamp() == nil && w.after.GetDeletionTimestamp() != nil {
+		octetsBefore := j.countOctets(w.before)
+		grows -= octetsBefore
+		shrinksEnough := -grows >= octetsBefore/shrinks
+		beginsDeletion := w.before.GetDeletionTimestamp() == nil && w.after.GetDeletionTimestamp() != nil
+		if shrinksEnough || beginsDeletion {
 			return nil
 		}
 		if info, ok := genericapirequest.RequestInfoFrom(ctx); ok {
@@ -65,15 +68,15 @@ func (j budgetJudge) allowWrite(ctx context.Context, w budgetedWrite) error {
 	err := j.budgets.Admit(budget.Write{Resource: w.resource, Namespace: w.after.GetNamespace(), Name: w.after.GetName(),
 		Grows: ledger.GrowthInSet(ctx, grows)})
 	if err != nil && w.before != nil && unchanged(w.before, w.after) {
-		return nil
+		return nil // etcd is not written
 	}
 	return err
 }
 
 func unchanged(before, after sized) bool {
-	x, err := before.Marshal()
-	y, wrong := after.Marshal()
-	return err == nil && wrong == nil && bytes.Equal(x, y)
+	textBefore, err := before.Marshal()
+	textAfter, wrong := after.Marshal()
+	return err == nil && wrong == nil && bytes.Equal(textBefore, textAfter)
 }
 
 func (j budgetJudge) countOctets(object sized) int64 {
@@ -117,48 +120,50 @@ func (b *budgeted) Create(ctx context.Context, key string, obj, out runtime.Obje
 	if err := b.judge.allowWrite(ctx, budgetedWrite{resource: b.resource, after: obj.(sized)}); err != nil {
 		return err
 	}
-	done, err := b.admitCluster(ctx, obj.(sized))
+	release, err := b.admitCluster(ctx, obj.(sized))
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer release()
 	err = b.Interface.Create(ctx, key, obj, out, ttl)
 	b.charge(obj.(sized), err)
 	return err
 }
 
-func (b *budgeted) admitCluster(ctx context.Context, of sized) (done func(), err error) {
+func (b *budgeted) admitCluster(ctx context.Context, cluster sized) (release func(), err error) {
 	if b.clusters == nil {
 		return func() {}, nil
 	}
-	return b.judge.budgets.AdmitCluster(b.resource, of.GetNamespace(), of.GetName(),
-		func() (int64, error) { return b.clusters(ctx, of.GetNamespace()) })
+	return b.judge.budgets.AdmitCluster(b.resource, cluster.GetNamespace(), cluster.GetName(),
+		func() (int64, error) { return b.clusters(ctx, cluster.GetNamespace()) })
 }
 
-// GuaranteedUpdate may create an object, because server-side apply of an absent object is an update.
+// GuaranteedUpdate may create an object, because server-side apply of an absent object is an update. So it checks the
+// budget of Bind9Clusters too.
 func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
-	var done func() // of an admitted create; set once, despite retries
+	var release func() // after an admitted create; set once, despite retries
 	defer func() {
-		if done != nil {
-			done()
+		if release != nil {
+			release()
 		}
 	}()
 	err := b.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions,
-		func(in runtime.Object, response storage.ResponseMeta) (runtime.Object, *uint64, error) {
+		func(stored runtime.Object, response storage.ResponseMeta) (runtime.Object, *uint64, error) {
 			var before sized
 			if response.ResourceVersion != 0 {
-				before = in.DeepCopyObject().(sized) // update may modify its input
+				before = stored.DeepCopyObject().(sized) // update may modify its input
 			}
-			out, ttl, err := update(in, response)
+			out, ttl, err := update(stored, response)
 			if err != nil {
 				return out, ttl, err
 			}
-			if err := b.judge.allowWrite(ctx, budgetedWrite{resource: b.resource, before: before, after: out.(sized)}); err != nil ||
-				before != nil || done != nil {
+			err = b.judge.allowWrite(ctx, budgetedWrite{resource: b.resource, before: before, after: out.(sized)})
+			isUpdate, alreadyAdmitted := before != nil, release != nil
+			if err != nil || isUpdate || alreadyAdmitted {
 				return out, ttl, err
 			}
-			done, err = b.admitCluster(ctx, out.(sized))
+			release, err = b.admitCluster(ctx, out.(sized))
 			return out, ttl, err
 		}, cached)
 	b.charge(destination.(sized), err)

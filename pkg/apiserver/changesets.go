@@ -50,7 +50,7 @@ type quotaReturn struct {
 // minutes to recalculate the quota.
 func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records int) {
 	logger := klog.FromContext(ctx)
-	present, err := q.etcd.Get(ctx, q.keys.Record(namespace, ""), clientv3.WithPrefix(), clientv3.WithCountOnly())
+	existing, err := q.etcd.Get(ctx, q.keys.Record(namespace, ""), clientv3.WithPrefix(), clientv3.WithCountOnly())
 	if err != nil {
 		logger.Error(err, "A refused change set counts in the quota of Records until quotas are recalculated",
 			"namespace", namespace, "records", records)
@@ -68,12 +68,13 @@ func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records 
 
 		for i := range quotas.Items {
 			quota := &quotas.Items[i]
-			used, counts := quota.Status.Used[quotaOfRecords]
-			left := max(used.Value()-int64(records), present.Count)
-			if !counts || left >= used.Value() {
+			used, limited := quota.Status.Used[quotaOfRecords]
+			// The existing Records are the least use.
+			newUse := max(used.Value()-int64(records), existing.Count)
+			if !limited || newUse >= used.Value() {
 				continue
 			}
-			quota.Status.Used[quotaOfRecords] = *resource.NewQuantity(left, resource.DecimalSI)
+			quota.Status.Used[quotaOfRecords] = *resource.NewQuantity(newUse, resource.DecimalSI)
 			if _, err := q.core.CoreV1().ResourceQuotas(namespace).UpdateStatus(ctx, quota, metav1.UpdateOptions{}); apierrors.IsConflict(
 				err) && len(quotas.Items) == 1 { // with several quotas a retry would subtract twice
 				conflict = true

@@ -59,7 +59,7 @@ func serveCore(server *genericapiserver.GenericAPIServer, registry install.Regis
 			discovery.APIResourceListerFunc(func() []metav1.APIResource { return []metav1.APIResource{} })),
 	} {
 		mux.Handle(path, handler)
-		mux.UnlistedHandle(path+"/", handler) // kr8s asks with a slash
+		mux.UnlistedHandle(path+"/", handler) // the Python client kr8s asks with a slash
 	}
 	mux.UnlistedHandlePrefix(namespacesPath, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		namespace := strings.TrimPrefix(r.URL.Path, namespacesPath)

@@ -251,7 +251,7 @@ func (d *Delegated) etcdOptions(registry install.Registry) *genericoptions.EtcdO
 }
 
 // ClientConfig reads a client configuration from a kubeconfig file, or from the pod's service account if kubeconfig is
-// "". Errors begin with the flag.
+// "". Errors begin with the name of the flag.
 func ClientConfig(flag, kubeconfig string) (*restclient.Config, error) {
 	var config *restclient.Config
 	var err error

@@ -32,7 +32,7 @@ type Metrics struct {
 	ledger *ledger.Ledger
 	feed   *fromjournal.Source
 	zones  *zoneview.Set
-	// listGone lists deleted namespaces with objects here. The result is false until Namespaces are listed.
+	// listGone lists deleted namespaces whose objects remain. The bool is false until Namespaces are listed.
 	listGone     func() ([]string, bool)
 	certificates inventory.Certificates
 	// replicas lists the replicas of other processes by their Leases. Nil outside a pod.

@@ -83,10 +83,10 @@ func (n *namespaces) isTerminating(name string) bool {
 }
 
 // began returns a namespace's creation in Unix seconds. It fails for a terminating namespace, because the informer may
-// lack the next namespace of that name.
+// still lack a new namespace of that name.
 func (n *namespaces) began(name string) (int64, error) {
 	if n.lister == nil {
-		return 0, nil
+		return 0, nil // a standalone server has no Namespaces
 	}
 	if found := n.find(name); found != nil && found.DeletionTimestamp == nil {
 		return found.CreationTimestamp.Unix(), nil

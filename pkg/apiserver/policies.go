@@ -38,18 +38,18 @@ type policyClient[L runtime.Object] interface {
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// informWhereServed registers an informer that stays empty until kube-apiserver serves the kind. A later "not found" is
-// an error, so that known policies stay in force.
-func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory, pause time.Duration, kind runtime.Object, none L,
-	of func(kubernetes.Interface) policyClient[L]) {
+// informWhereServed registers an informer that stays empty until kube-apiserver serves the kind. Afterwards "not found"
+// is an error, so that known policies stay in force.
+func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory, pause time.Duration, kind runtime.Object, emptyList L,
+	clientOf func(kubernetes.Interface) policyClient[L]) {
 	factory.InformerFor(kind, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
-		from := of(client)
+		policies := clientOf(client)
 		var served atomic.Bool
 		return cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				list, err := from.List(ctx, o)
+			ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+				list, err := policies.List(ctx, options)
 				if apierrors.IsNotFound(err) && !served.Load() {
-					return none.DeepCopyObject(), nil
+					return emptyList.DeepCopyObject(), nil
 				}
 				if err != nil {
 					return nil, err
@@ -57,11 +57,13 @@ func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory
 				served.Store(true)
 				return list, nil
 			},
-			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-				if !served.Load() && !ptr.Deref(o.SendInitialEvents, false) {
-					return watchNothing(pause), nil // the kind is not served
+			WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+				// A watch in place of the list has to fail, so that the reflector lists.
+				replacesList := ptr.Deref(options.SendInitialEvents, false)
+				if !served.Load() && !replacesList {
+					return watchNothing(pause), nil
 				}
-				events, err := from.Watch(ctx, o)
+				events, err := policies.Watch(ctx, options)
 				if err == nil {
 					served.Store(true)
 				}

@@ -405,7 +405,6 @@ func (s *Server) Loopback() *restclient.Config {
 		Transport:     inprocess.Transport{Handler: s.generic.Handler}}
 }
 
-// ConfigAs returns a configuration for the loopback address with the user's rights.
 func (s *Server) ConfigAs(user string) *restclient.Config {
 	config := restclient.CopyConfig(s.loopback)
 	config.Impersonate.UserName = user
@@ -427,12 +426,12 @@ func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var running sync.WaitGroup
-	for what, run := range map[string]func(context.Context) error{"cascades": s.runCascades, "format": s.ledger.FollowFormat,
+	for part, run := range map[string]func(context.Context) error{"cascades": s.runCascades, "format": s.ledger.FollowFormat,
 		"views": s.feed.Run, "classes": s.classes.Run, "Records": s.confirmer.Run, "budgets": s.followSizes, "care for etcd": s.keeper.Run,
 		"metrics": s.metrics.countKeys, "processes": s.inventory.Run, "history": s.sender.Run} {
 		running.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
-				cancel(fmt.Errorf("%s: %w", what, err))
+				cancel(fmt.Errorf("%s: %w", part, err))
 			}
 		})
 	}

@@ -50,8 +50,8 @@ type Source struct {
 	EncryptionProviderConfigFile string
 }
 
-// Open connects to etcd. The caller closes the client. codecOf returns the codec of a resource's stored objects, for
-// example of "records" or "bind9clusters.bind9.kubi.zone".
+// Open returns a client of etcd, which the caller closes, and the codecs of stored objects by resource, for example
+// "records" or "bind9clusters.bind9.kubi.zone".
 func (s Source) Open(ctx context.Context) (client *kubernetes.Client, codecOf func(resource string) objects.ObjectCodec, err error) {
 	options := etcdOptions(install.New(), s.Etcd)
 	var encryption value.ResourceTransformers
@@ -63,11 +63,11 @@ func (s Source) Open(ctx context.Context) (client *kubernetes.Client, codecOf fu
 		encryption = encryptionconfig.StaticTransformers(loaded.Transformers)
 	}
 	codecOf = func(resource string) objects.ObjectCodec {
-		named := schema.ParseGroupResource(resource)
-		if named.Group == "" {
-			named.Group = v1alpha1.GroupName
+		groupResource := schema.ParseGroupResource(resource)
+		if groupResource.Group == "" {
+			groupResource.Group = v1alpha1.GroupName
 		}
-		return objectCodec(options, encryption, named)
+		return objectCodec(options, encryption, groupResource)
 	}
 	client, err = dialEtcd(ctx, options.StorageConfig.Transport)
 	return client, codecOf, err

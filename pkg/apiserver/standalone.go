@@ -53,7 +53,7 @@ type Config struct {
 	History history.Config
 	Traces  tracing.TracerProvider
 
-	plain bool
+	plain bool // for NewPlain
 }
 
 // New connects to etcd and returns a server. Call Run and RunLedger next. New fails if ctx ends, or if this program

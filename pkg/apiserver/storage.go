@@ -36,10 +36,11 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource, example runti
 }
 
 // newDecorator returns the factory of a resource's storage. Its layers, from etcd up, are a client, the generic
-// apiserver's store, wrap, the watch cache, and above. Watch caches must not share a client.
+// apiserver's store, the result of wrapStore, the watch cache, and the result of wrapCache. Watch caches must not share
+// a client.
 func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, versions *subrev.Mapping,
-	wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error),
-	above func(storage.Interface) storage.Interface) generic.StorageDecorator {
+	wrapStore func(schema.GroupResource, storage.Interface) (storage.Interface, error),
+	wrapCache func(storage.Interface) storage.Interface) generic.StorageDecorator {
 	compactor = subrev.Compactor(compactor)
 	return func(
 		config *storagebackend.ConfigForResource, resourcePrefix string, key func(runtime.Object) (string, error),
@@ -70,7 +71,7 @@ func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Co
 			client.Close()
 		}
 
-		wrapped, err := wrap(config.GroupResource, raw)
+		wrapped, err := wrapStore(config.GroupResource, raw)
 		if err != nil {
 			release()
 			return nil, nil, err
@@ -97,7 +98,7 @@ func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Co
 
 		delegator := cacher.NewCacheDelegator(cached, wrapped)
 		var once sync.Once // each subresource destroys the shared storage
-		return above(delegator), func() {
+		return wrapCache(delegator), func() {
 			once.Do(func() {
 				delegator.Stop()
 				cached.Stop()

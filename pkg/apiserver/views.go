@@ -36,7 +36,7 @@ type views struct {
 	// served.
 	frozenCause func(uid string) error
 	// readSteps reads the steps from the serial since up to step number n, and the content state (a hash) at since. The
-	// error is journal.ErrTrimmed if some are gone.
+	// error is journal.ErrTrimmed if the journal has dropped some.
 	readSteps func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
 	// readJournal reads all steps that the journal has up to step number n, and the content state before them.
 	readJournal func(ctx context.Context, uid string, n uint64) (sethash.State, []content.Step, error)
@@ -94,7 +94,7 @@ func (v views) SnapshotAt(ctx context.Context, object *v1alpha1.Zone, at serial.
 // the stored journal counts too, if its steps lead to the zone's content.
 func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial, error) {
 	uid := string(object.UID)
-	oldest, kept, err := v.zones.Oldest(uid)
+	oldest, keptSteps, err := v.zones.Oldest(uid)
 	if err != nil {
 		return 0, asNotHeld(err)
 	}
@@ -108,7 +108,7 @@ func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial
 		return oldest, nil
 	case err != nil:
 		return 0, err
-	case len(steps) <= kept:
+	case len(steps) <= keptSteps:
 		return oldest, nil
 	}
 	if _, _, err := proveSteps(ctx, newest, newest.Serial(), before, steps); err != nil {
@@ -118,17 +118,17 @@ func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial
 }
 
 // Steps reads steps and changed entries together, because the journal may drop steps between two reads.
-func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial, entries bool) (steps []content.Step,
+func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial, withEntries bool) (steps []content.Step,
 	changes []dns.Change, err error) {
 	uid := string(object.UID)
-	if entries {
+	if withEntries {
 		steps, changes, err = v.zones.ResolvedSteps(uid, since, until)
 	} else {
 		steps, err = v.zones.Changes(uid, since, until)
 	}
 	if errors.Is(err, zoneview.ErrTrimmed) {
 		var after *zoneview.Snapshot
-		if after, steps, err = v.readStoredSteps(ctx, uid, since, until); err == nil && entries {
+		if after, steps, err = v.readStoredSteps(ctx, uid, since, until); err == nil && withEntries {
 			changes, err = zoneview.Resolve(after, steps)
 		}
 	}
@@ -174,35 +174,36 @@ func (v views) readStoredSteps(ctx context.Context, uid string, since, until ser
 	return proveSteps(ctx, after, until, before, steps)
 }
 
-// proveSteps undoes the stored steps from the newest content, whose hash is proven. The result must have the state
-// stored for their beginning, before.
-func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (
+// proveSteps undoes the stored steps from the newest content, whose hash is proven. The oldest content must then have
+// the state stored for the first step. proveSteps returns the content at the serial until, and the steps to there.
+func proveSteps(ctx context.Context, newest *zoneview.Snapshot, until serial.Serial, firstState sethash.State, steps []content.Step) (
 	*zoneview.Snapshot, []content.Step, error) {
 	var err error
-	uid, at := after.Zone().UID, after
-	found, upTo := false, len(steps)
+	uid, current := newest.Zone().UID, newest
+	var found *zoneview.Snapshot
+	stepsToFound := 0
 
 	for i := len(steps); ; i-- {
-		if at.Serial() == until {
-			after, found, upTo = at, true, i
+		if current.Serial() == until {
+			found, stepsToFound = current, i
 		}
 		if i == 0 {
 			break
 		}
-		if at, err = at.Undo(steps[i-1]); err != nil {
+		if current, err = current.Undo(steps[i-1]); err != nil {
 			break
 		}
 	}
 	switch {
-	case err != nil, at.State() != before:
+	case err != nil, current.State() != firstState:
 		klog.FromContext(ctx).Error(err, "The stored journal of a zone is damaged, and not served; kubizone fsck names the step",
 			"uid", uid, "steps", len(steps))
 		return nil, nil, zone.ErrNotHeld
-	case !found:
+	case found == nil:
 		return nil, nil, fmt.Errorf("zone %s: serial %d does not lie among the last %d steps: %w", uid, until, len(steps),
 			zoneview.ErrTrimmed)
 	}
-	return after, steps[:upTo], nil
+	return found, steps[:stepsToFound], nil
 }
 
 func asNotHeld(err error) error {

@@ -7,8 +7,9 @@
 //
 // Guarantees:
 //
-//  1. A request for named or selected objects is first reviewed without name and selectors and, only if not allowed, as
-//     it is. This is exact under RBAC, where no rule denies. For other authorizers, such as Node, use Config.AskByName.
+//  1. A request for named or selected objects is first reviewed without name and selectors. Only if this is not
+//     allowed, the request is reviewed as it is. This is exact under RBAC, where no rule denies. For other authorizers,
+//     such as Node, use Config.AskByName.
 //  2. An error, a timeout, or an answer that both allows and denies is never an Allow, nor retried in another form.
 //  3. No answer outlives the cache TTLs.
 //  4. Reviews, at most two for a request, have no rate limit, because priority and fairness limits requests.

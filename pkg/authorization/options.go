@@ -26,7 +26,6 @@ type Options struct {
 	InEveryNamespace func(authorizer.Attributes) bool
 }
 
-// NewOptions returns the generic apiserver's defaults.
 func NewOptions() *Options {
 	return &Options{DelegatingAuthorizationOptions: genericoptions.NewDelegatingAuthorizationOptions()}
 }

@@ -60,11 +60,11 @@ func (c Clock) advance(from, most, step uint64) uint64 {
 	return to + (uint64(c.Now.UnixMilli())%step+step-to%step)%step
 }
 
-// serial returns the first serial of a restored zone, given the last serial in the backup (0: none). The serial
+// serial returns the first serial of a restored zone, given the last serial in the backup, or 0 for none. The serial
 // advances by the backup's age in milliseconds. A long advance could count as a step back (RFC 1982), so it is bounded.
-// limited is true if the age exceeds the bound.
+// If the bound applies, serial also returns true.
 func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
-	today, _ := law.NextSerial(0, c.Now, nil, nil)
+	today, _ := law.NextSerial(0, c.Now, nil, nil) // nil: no minimum serial
 	next, _ := law.NextSerial(last, c.Now, nil, nil)
 	if last == 0 {
 		last = next
@@ -77,8 +77,8 @@ func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
 }
 
 // Revision returns the first revision of the restored store, given the backup's last. The result exceeds the revisions
-// of all restores, of any backup, in earlier spans of 65 s. To exceed the level, only multiples of catalogSerials are
-// added, because catalog serials wrap with revisions.
+// of all restores, of any backup, in earlier spans of 65 s. To exceed the level, Revision adds only multiples of
+// catalogSerials, because catalog serials wrap with revisions.
 func (c Clock) Revision(last int64) int64 {
 	to := c.advance(uint64(last), mostAhead, revisionStep)
 	if level := c.level(); to < level {

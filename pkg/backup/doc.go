@@ -17,5 +17,5 @@
 //
 // A zone made after the backup is lost: its user has to create it again, with spec.minimumSerial.
 //
-// Read take.go first, then restore.go, with fsck of a store; serials.go raises serials.
+// Read take.go first, then restore.go, clock.go and serials.go.
 package backup

@@ -41,23 +41,23 @@ type Restore struct {
 
 // Run restores the backup and returns fsck's clean report. After an error the directory has no data.
 func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
-	at := Clock{Now: time.Now()}
+	clock := Clock{Now: time.Now()}
 	manifest, err := Verify(r.Backup)
 	if err != nil {
 		return nil, err
 	}
-	at.Since = manifest.Time
+	clock.Since = manifest.Time
 	// The restore of an older backup may have raised numbers further.
 	if r.AheadOf != "" {
 		older, err := readManifest(r.AheadOf)
 		if err != nil {
 			return nil, fmt.Errorf("--ahead-of: %w", err)
 		}
-		if older.Time.Before(at.Since) {
-			at.Since = older.Time
+		if older.Time.Before(clock.Since) {
+			clock.Since = older.Time
 		}
 	}
-	if err := at.check(); err != nil {
+	if err := clock.check(); err != nil {
 		return nil, err
 	}
 	if err := embed.CheckSnapshot(r.Backup); err != nil {
@@ -65,8 +65,8 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	}
 	r.Report(fmt.Sprintf("%s: %s at revision %d, taken %s", r.Backup, manifest, manifest.Revision,
 		manifest.Time.Format("2006-01-02 15:04:05 MST")))
-	_, before := os.Stat(r.DataDir)
-	// For two copies of the snapshot, and space to start.
+	_, statErr := os.Stat(r.DataDir)
+	// Require space for two copies of the snapshot, and to start etcd.
 	dir, err := embed.OpenDir(r.DataDir, embed.DefaultMinFreeBytes+uint64(2*manifest.Bytes))
 	if err != nil {
 		return nil, err
@@ -76,11 +76,11 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 		return nil, fmt.Errorf("data-dir %s has data; name a directory without", dir.Path())
 	}
 	work := filepath.Join(dir.Path(), "restoring")
-	report, err := r.prepareInto(ctx, dir, work, manifest, at)
+	report, err := r.prepareInto(ctx, dir, work, manifest, clock)
 	if cleaning := os.RemoveAll(work); err == nil && cleaning != nil {
 		err = cleaning
 	}
-	if err != nil && os.IsNotExist(before) {
+	if err != nil && os.IsNotExist(statErr) {
 		os.RemoveAll(dir.Path())
 	}
 	return report, err

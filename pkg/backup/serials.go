@@ -30,8 +30,9 @@ import (
 const parallelRaises = 32
 
 // raiseSerials advances the serials of zones (by spec.minimumSerial), of names without a zone, and the floor, the first
-// serial of unknown names. No server may run. limited counts the zones whose Clock.serial is limited.
-func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones, limited int, err error) {
+// serial of unknown names. No server may run. The second number counts the zones whose advance is limited
+// (Clock.serial).
+func raiseSerials(ctx context.Context, source apiserver.Source, clock Clock) (zones, limited int, err error) {
 	client, codecOf, err := source.Open(ctx)
 	if err != nil {
 		return 0, 0, err
@@ -56,10 +57,10 @@ func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones
 	defer raw.Close()
 
 	keys := opened.Layout()
-	if err := raiseKeptSerials(ctx, opened.Client(), keys.Room("serials"), at); err != nil {
+	if err := raiseKeptSerials(ctx, opened.Client(), keys.Room("serials"), clock); err != nil {
 		return 0, 0, err
 	}
-	if err := raiseFloor(ctx, opened.Client(), keys.Key(law.FloorKey), at); err != nil {
+	if err := raiseFloor(ctx, opened.Client(), keys.Key(law.FloorKey), clock); err != nil {
 		return 0, 0, err
 	}
 	if err := opened.ForgetHistory(ctx); err != nil {
@@ -76,7 +77,7 @@ func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones
 	err = etcd.Each(ctx, client.Client, keys.Objects("zones"), &revision, func(key string, _ []byte, _ int64) error {
 		zones++
 		group.Go(func() error {
-			short, err := raiseZone(ctx, store, key[len(apiserver.Prefix):], at)
+			short, err := raiseZone(ctx, store, key[len(apiserver.Prefix):], clock)
 			if short {
 				shorter.Add(1)
 			}

@@ -26,40 +26,40 @@ import (
 
 const dialTimeout = 10 * time.Second
 
-// Take writes a snapshot of etcd to the file out, and a manifest beside the snapshot. Neither file may exist.
-func Take(ctx context.Context, where storagebackend.TransportConfig, out string) (*Manifest, error) {
-	for _, path := range []string{out, ManifestFile(out)} {
+// Take writes a snapshot of etcd to a file, and a manifest beside the snapshot. Neither file may exist.
+func Take(ctx context.Context, transport storagebackend.TransportConfig, file string) (*Manifest, error) {
+	for _, path := range []string{file, ManifestFile(file)} {
 		if _, err := os.Lstat(path); err == nil {
 			return nil, fmt.Errorf("%s is there already; name another file", path)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
-	if dir, err := os.Stat(filepath.Dir(out)); err != nil || !dir.IsDir() {
-		return nil, fmt.Errorf("%s cannot be written: %s is no directory; make it, or name another file", out, filepath.Dir(out))
+	if dir, err := os.Stat(filepath.Dir(file)); err != nil || !dir.IsDir() {
+		return nil, fmt.Errorf("%s cannot be written: %s is no directory; make it, or name another file", file, filepath.Dir(file))
 	}
-	m := &Manifest{Kind: kind, Version: manifestVersion, Time: time.Now().UTC().Truncate(time.Second), Kubizone: version.Number()}
-	partial := out + ".partial"
+	manifest := &Manifest{Kind: kind, Version: manifestVersion, Time: time.Now().UTC().Truncate(time.Second), Kubizone: version.Number()}
+	partial := file + ".partial"
 	defer os.Remove(partial)
-	if err := m.saveSnapshot(ctx, where, partial); err != nil {
+	if err := manifest.saveSnapshot(ctx, transport, partial); err != nil {
 		return nil, err
 	}
-	if err := m.readContents(partial); err != nil {
+	if err := manifest.readContents(partial); err != nil {
 		return nil, err
 	}
 	var err error
-	if m.Bytes, m.SHA256, err = digestFile(partial); err != nil {
+	if manifest.Bytes, manifest.SHA256, err = digestFile(partial); err != nil {
 		return nil, err
 	}
 
 	// The manifest comes last, because a snapshot without a manifest is no backup.
-	if err := os.Rename(partial, out); err != nil {
+	if err := os.Rename(partial, file); err != nil {
 		return nil, err
 	}
-	if err := m.writeFile(out); err != nil {
+	if err := manifest.writeFile(file); err != nil {
 		return nil, err
 	}
-	return m, syncDir(filepath.Dir(out))
+	return manifest, syncDir(filepath.Dir(file))
 }
 
 // WriteTime stores the backup's time in etcd, for the alert about a late backup.
@@ -102,7 +102,7 @@ func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.Transp
 		one.ServerList = config.Endpoints
 		err := apiserver.Reachable(ctx, one)
 		if err == nil {
-			if err = caughtUp(ctx, config); err == nil {
+			if err = awaitAnsweredWrites(ctx, config); err == nil {
 				m.Etcd, err = snapshot.SaveWithVersion(ctx, zap.NewNop(), config, path)
 			}
 			if err == nil {
@@ -118,8 +118,8 @@ func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.Transp
 	return errors.Join(wrong...)
 }
 
-// caughtUp makes a linearizable read at the member, so that a later snapshot has every answered write (B1).
-func caughtUp(ctx context.Context, config clientv3.Config) error {
+// awaitAnsweredWrites makes a linearizable read at the member, so that a later snapshot has every answered write (B1).
+func awaitAnsweredWrites(ctx context.Context, config clientv3.Config) error {
 	client, err := clientv3.New(config)
 	if err != nil {
 		return err

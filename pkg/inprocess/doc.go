@@ -6,12 +6,11 @@
 //
 // Guarantees:
 //
-//  1. The handler gets a request as from a connection. The request's context ends with the sender's, but has none of
-//     the sender's values.
-//  2. The whole response is in memory, so watches and other streams do not work.
-//  3. If the handler panics, only that request fails.
+//  1. A request arrives as if from a connection, so the handler has to authenticate the user. The request's context
+//     ends with the sender's, but has no value of the sender's.
+//  2. If the handler panics, only that request fails.
 //
-// The handler authenticates.
+// Limit: the whole response is in memory, so watches and other streams do not work.
 //
 // Read inprocess.go.
 package inprocess

@@ -15,8 +15,8 @@ type Transport struct{ Handler http.Handler }
 
 var _ http.RoundTripper = Transport{}
 
-// RoundTrip calls the handler without a network, and waits for the handler's end. So the handler has to end with the
-// request's context.
+// RoundTrip calls the handler without a network, and waits until the handler returns. So the handler has to return when
+// the request's context ends.
 func (t Transport) RoundTrip(request *http.Request) (response *http.Response, err error) {
 	ctx, release := Detach(request.Context())
 	defer release()
@@ -35,7 +35,7 @@ func (t Transport) RoundTrip(request *http.Request) (response *http.Response, er
 	}()
 	w := NewRecorder()
 	t.Handler.ServeHTTP(w, served)
-	w.WriteHeader(http.StatusOK)
+	w.WriteHeader(http.StatusOK) // unless the handler has written a status
 	status := fmt.Sprintf("%d %s", w.Code, http.StatusText(w.Code))
 	return &http.Response{Status: status, StatusCode: w.Code, Proto: served.Proto, ProtoMajor: served.ProtoMajor,
 		Header: w.Header(), Body: io.NopCloser(&w.Body), ContentLength: int64(w.Body.Len()), Request: request}, nil

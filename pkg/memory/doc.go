@@ -1,10 +1,10 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package memory sizes a server by its memory. SpareHeap makes Go's garbage collector run less often while memory is
-// free.
+// Package memory reads the size of the machine's memory, and makes Go's garbage collector run less often while memory
+// is free.
 //
-// Guarantees: (1) Unknown memory is 0. (2) SpareHeap keeps GOGC and GOMEMLIMIT of the environment.
+// Guarantees: (1) Total returns 0 for unknown memory. (2) SpareHeap keeps GOGC and GOMEMLIMIT of the environment.
 //
-// Read memory.go first.
+// Read memory.go.
 package memory

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// Total returns the memory of the machine, or of the container if less, in octets. It returns 0 if unknown.
+// Total returns the memory of the machine, or of the container if less, in octets, or 0 if unknown.
 func Total() uint64 { return readTotal(os.DirFS("/")) }
 
 func readTotal(root fs.FS) uint64 {
 	least := uint64(0)
-	for _, x := range []struct {
+	for _, source := range []struct {
 		file, form string
 		unit       uint64
 	}{
@@ -27,16 +27,16 @@ func readTotal(root fs.FS) uint64 {
 		{"sys/fs/cgroup/memory.max", "%d", 1},
 		{"sys/fs/cgroup/memory/memory.limit_in_bytes", "%d", 1},
 	} {
-		text, err := fs.ReadFile(root, x.file)
+		text, err := fs.ReadFile(root, source.file)
 		if err != nil {
 			continue
 		}
-		var n uint64
-		if _, err := fmt.Sscanf(string(text), x.form, &n); err != nil { // "max" means no limit
+		var octets uint64
+		if _, err := fmt.Sscanf(string(text), source.form, &octets); err != nil { // "max" means no limit
 			continue
 		}
-		if n *= x.unit; least == 0 || n < least {
-			least = n
+		if octets *= source.unit; least == 0 || octets < least {
+			least = octets
 		}
 	}
 	return least
@@ -52,28 +52,28 @@ const (
 // After quietTime without a collection, spare memory goes back to the system. The runtime's own is two minutes.
 const quietTime = 100 * time.Second
 
-// SpareHeap delays each garbage collection until the garbage reaches a sixteenth of the memory or GOMEMLIMIT, between
-// leastSpare and mostSpare, or the live heap's size if larger. Otherwise a server with few zones would spend a fifth of
-// its CPU time on collections, because each write leaves some 100 KiB of garbage. Call SpareHeap once, after the start,
-// so that garbage of the start does not lie between objects. GOGC disables it.
+// SpareHeap delays each garbage collection until the garbage reaches the larger of two sizes: the live heap, and a
+// sixteenth of the memory (or GOMEMLIMIT), between leastSpare and mostSpare. Otherwise a server with few zones would
+// spend a fifth of its CPU time on collections, because each write leaves some 100 KiB of garbage. Call SpareHeap once,
+// after the start, so that garbage of the start does not lie between objects. GOGC disables it.
 func SpareHeap() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
 	limit := uint64(debug.SetMemoryLimit(-1)) // GOMEMLIMIT; else more than any memory
-	spare, set, last := spareOf(min(cmp.Or(Total(), limit), limit)), 0, time.Now()
+	spare, lastPercent, lastCollection := spareOf(min(cmp.Or(Total(), limit), limit)), 0, time.Now()
 	callAfterCollections(func() {
 		heap := readHeap()
 		percent := percentFor(spare, heap.live)
-		if percent*10 > set*11 || percent*11 < set*10 { // the call stops the world
-			set = percent
+		if percent*10 > lastPercent*11 || percent*11 < lastPercent*10 { // SetGCPercent stops the world
+			lastPercent = percent
 			debug.SetGCPercent(percent)
 		}
 		now := time.Now()
-		if now.Sub(last) >= quietTime && heap.isLoose() {
+		if now.Sub(lastCollection) >= quietTime && heap.isLoose() {
 			go debug.FreeOSMemory() // the collection calls this function again
 		}
-		last = now
+		lastCollection = now
 	})
 }
 

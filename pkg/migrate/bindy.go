@@ -374,8 +374,8 @@ func (zones *zonesOfBindy) byName(namespace, object string) *zoneOfBindy {
 	return nil
 }
 
-// findZone returns the DNSZone that a record names, or else selects by labels. Of several it returns the DNSZone in the
-// record's status, which bindy writes.
+// findZone returns the DNSZone that a record names, or else the DNSZone that selects the record by labels. Of several,
+// it returns the DNSZone in the record's status, which bindy writes. Without a zone, reason and fix are for the user.
 func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOfBindy) (z *zoneOfBindy, reason, fix string) {
 	here := o.GetNamespace()
 	const importBoth = "import it in the same source, or name another one"

@@ -7,8 +7,8 @@
 //
 // Guarantees:
 //
-//	M1. Each object or field not carried over is a Finding, with reason and next step. An object with a field that the
-//	    converter does not understand is not converted.
+//	M1. Each object or field not carried over is a Finding, with the reason and the fix. An object with a field that
+//	    the converter does not understand is not converted.
 //	M2. Users' labels and annotations stay. The replaced operator's fields, labels, finalizers and ownerReferences go.
 //	M3. If two objects want a name, the older wins, as in bindy and external-dns-management. External-dns serves the
 //	    data of both: each becomes a Record, and the server decides.

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Finding is a custom resource not converted, or not as a whole.
+// Finding is a custom resource that was not converted, or only in part.
 type Finding struct {
 	Of *unstructured.Unstructured
 	// Refused is true if nothing was converted of the object, or of the list item named in Reason. Otherwise only the
@@ -31,12 +31,12 @@ type Finding struct {
 }
 
 // Convert converts custom resources of other projects to objects of this API. Pass all objects of bindy at once, since
-// its records and zones refer to each other. found has the objects and fields not converted, each with the reason.
-func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstructured, found []Finding) {
+// its records and zones refer to each other. Each Finding has the reason why an object or field was not converted.
+func Convert(objects []*unstructured.Unstructured) (converted []*unstructured.Unstructured, findings []Finding) {
 	c := &conversion{}
 	groups := make(map[string][]*unstructured.Unstructured)
 
-	for _, o := range all {
+	for _, o := range objects {
 		if o.GetDeletionTimestamp() != nil {
 			c.refuse(o, "it is being deleted", "let it go, or make it again")
 			continue
@@ -75,7 +75,7 @@ func (c *conversion) refuse(o *unstructured.Unstructured, reason, fix string) {
 	c.found = append(c.found, Finding{Of: o, Refused: true, Reason: reason, Fix: fix})
 }
 
-// refusal is an error with the next step. Any other error is about a field.
+// refusal is an error with a fix. Any other error is about a field.
 type refusal struct{ reason, fix string }
 
 func (r *refusal) Error() string { return r.reason }
@@ -99,22 +99,22 @@ func (c *conversion) omit(o *unstructured.Unstructured, reason, fix string) {
 const fixFields = "change the custom resource, or import a file without what is named"
 
 // addReplacement adds a converted object. Users' labels and annotations stay, and the time of creation, because the
-// older object keeps a name. Owner references go, because the garbage collector would delete an object whose owner is
-// absent in its cluster.
-func (c *conversion) addReplacement(was *unstructured.Unstructured, kind, object string, spec any) {
+// older of two objects keeps a name. Owner references go, because the garbage collector would delete an object whose
+// owner is absent in its cluster.
+func (c *conversion) addReplacement(original *unstructured.Unstructured, kind, name string, spec any) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
 	if err != nil {
-		c.refuse(was, err.Error(), "")
+		c.refuse(original, err.Error(), "")
 		return
 	}
 
-	group := was.GroupVersionKind().Group
-	o := &unstructured.Unstructured{Object: map[string]any{"spec": content}}
-	o.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(kind))
-	o.SetNamespace(was.GetNamespace())
-	o.SetName(object)
-	if created := was.GetCreationTimestamp(); !created.IsZero() {
-		o.SetCreationTimestamp(created)
+	group := original.GroupVersionKind().Group
+	replacement := &unstructured.Unstructured{Object: map[string]any{"spec": content}}
+	replacement.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(kind))
+	replacement.SetNamespace(original.GetNamespace())
+	replacement.SetName(name)
+	if created := original.GetCreationTimestamp(); !created.IsZero() {
+		replacement.SetCreationTimestamp(created)
 	}
 
 	// The former operator's labels and annotations go.
@@ -123,20 +123,20 @@ func (c *conversion) addReplacement(was *unstructured.Unstructured, kind, object
 		return prefix == group || strings.HasSuffix(prefix, "."+group) || key == "kubectl.kubernetes.io/last-applied-configuration"
 	}
 
-	labels, annotations := was.GetLabels(), was.GetAnnotations()
+	labels, annotations := original.GetLabels(), original.GetAnnotations()
 	maps.DeleteFunc(labels, foreign)
 	maps.DeleteFunc(annotations, foreign)
-	o.SetLabels(labels)
-	o.SetAnnotations(annotations)
-	dropEmpty(o.Object)
+	replacement.SetLabels(labels)
+	replacement.SetAnnotations(annotations)
+	dropEmpty(replacement.Object)
 
-	for _, owner := range was.GetOwnerReferences() {
-		if of, _, _ := strings.Cut(owner.APIVersion, "/"); of != group {
-			c.omit(was, fmt.Sprintf("metadata.ownerReferences: %s %s, which made it, neither changes nor deletes the %s", owner.Kind,
+	for _, owner := range original.GetOwnerReferences() {
+		if ownerGroup, _, _ := strings.Cut(owner.APIVersion, "/"); ownerGroup != group {
+			c.omit(original, fmt.Sprintf("metadata.ownerReferences: %s %s, which made it, neither changes nor deletes the %s", owner.Kind,
 				owner.Name, kind), "write it as others are written, and delete it with its owner")
 		}
 	}
-	c.converted = append(c.converted, o)
+	c.converted = append(c.converted, replacement)
 }
 
 func dropEmpty(content map[string]any) {

@@ -24,9 +24,9 @@ const (
 	parentLabel = v1alpha1.GroupName + "/parent-zone"
 )
 
-// convertV0 takes over a Zone or Record of an earlier Kubizone. The status stays, for ServedBefore. Kubizone's owner
-// references and all finalizers go: the garbage collector would delete an object with an owner of another uid, and no
-// controller would remove the finalizers.
+// convertV0 takes over a Zone or Record of an earlier Kubizone. The status stays, because ServedBefore reads it.
+// Kubizone's owner references and all finalizers go: the garbage collector would delete an object with an owner of
+// another uid, and no controller would remove the finalizers.
 func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	kind := o.GroupVersionKind()
 	switch {
@@ -82,10 +82,11 @@ func ServedBefore(o *unstructured.Unstructured) string {
 	return text.String()
 }
 
-// Compare compares a zone's entries before and after the migration, without the SOA, and returns a line per difference.
-func Compare(before string, now io.Reader) (lines []string, missing int, err error) {
-	old, unreadable := readEntries(strings.NewReader(before))
-	entries, errs := readEntries(now)
+// Compare compares a zone's entries before and after the migration, without the SOA, and returns a line per difference,
+// and the number of missing entries.
+func Compare(before string, after io.Reader) (lines []string, missing int, err error) {
+	entriesBefore, unreadable := readEntries(strings.NewReader(before))
+	entries, errs := readEntries(after)
 	if len(errs) > 0 {
 		return nil, 0, errs[0]
 	}
@@ -93,18 +94,18 @@ func Compare(before string, now io.Reader) (lines []string, missing int, err err
 		lines = append(lines, fmt.Sprintf("an entry that v0 served cannot be read: %v", err))
 	}
 
-	list := func(verb string, of, without map[entry]bool) (count int) {
-		for _, e := range slices.SortedFunc(maps.Keys(of), compareEntries) {
-			if !without[e] {
+	list := func(verb string, listed, others map[entry]bool) (count int) {
+		for _, entry := range slices.SortedFunc(maps.Keys(listed), compareEntries) {
+			if !others[entry] {
 				count++
-				lines = append(lines, fmt.Sprintf("%s: %s %d %s %s", verb, e.name, e.ttl, e.typ, e.data))
+				lines = append(lines, fmt.Sprintf("%s: %s %d %s %s", verb, entry.name, entry.ttl, entry.typ, entry.data))
 			}
 		}
 		return count
 	}
 
-	added := list("added", entries, old)
-	missing = list("missing", old, entries) + len(unreadable)
+	added := list("added", entries, entriesBefore)
+	missing = list("missing", entriesBefore, entries) + len(unreadable)
 	return append(lines, fmt.Sprintf("compared with its custom resource: %d entries as before, %d added, %d missing", len(entries)-added,
 		added, missing)), missing, nil
 }

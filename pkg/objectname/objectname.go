@@ -27,25 +27,26 @@ var (
 // OfZone returns two names for a Zone object: the readable "example.org" or "root" and, if that is taken, a name with a
 // digest of name and view.
 func OfZone(fqdn name.Name, view string) [2]string {
-	nice, exact := joinLabels(fqdn.Labels(), "root")
+	readable, unambiguous := joinLabels(fqdn.Labels(), "root")
 	id := view + "|" + fqdn.String()
-	long := cutToFit(nice, "--"+digest(id))
-	if !exact || nice == "root" && fqdn != name.Root || len(nice) > maxObjectName {
+	long := cutToFit(readable, "--"+digest(id))
+	if !unambiguous || readable == "root" && fqdn != name.Root || len(readable) > maxObjectName {
 		return [2]string{long, long}
 	}
-	return [2]string{nice, long}
+	return [2]string{readable, long}
 }
 
 // OfRecord returns two names for a Record object: "www-a.example.org" and, if that is taken, a name with a digest. If
-// the first is too long, or may belong to another RRset, both are the second.
-func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
-	kind := strings.ToLower(t.String())
+// the first is too long, or may belong to another RRset, both names are the second.
+func OfRecord(owner name.Rel, rrtype rdata.Type, zone string) [2]string {
+	kind := strings.ToLower(rrtype.String())
 	labels := owner.Labels()
-	nice, exact := joinLabels(labels, "apex")
-	if exact && len(labels) > 0 {
-		exact = nice != "apex" && !strings.Contains(kind, "-")
+	readable, unambiguous := joinLabels(labels, "apex")
+	if unambiguous && len(labels) > 0 {
+		unambiguous = readable != "apex" && !strings.Contains(kind, "-")
+		// Otherwise another RRset could have the same readable name.
 		for _, label := range labels[:len(labels)-1] {
-			exact = exact && !endsInType(label)
+			unambiguous = unambiguous && !endsInType(label)
 		}
 	}
 	suffix := "-" + kind + "." + zone
@@ -53,24 +54,24 @@ func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	if len(long) > maxObjectName/2 {
 		long = "-" + kind + "." + digest(zone)
 	}
-	long = cutToFit(nice, "--"+digest(owner.String()+"|"+t.String()+"|"+zone)+long)
-	if !exact || len(nice)+len(suffix) > maxObjectName {
+	long = cutToFit(readable, "--"+digest(owner.String()+"|"+rrtype.String()+"|"+zone)+long)
+	if !unambiguous || len(readable)+len(suffix) > maxObjectName {
 		return [2]string{long, long}
 	}
-	return [2]string{nice + suffix, long}
+	return [2]string{readable + suffix, long}
 }
 
 // updatePrefix distinguishes Records made by updates (RFC 2136) from imported Records.
 const updatePrefix = "dyn--"
 
-// OfUpdate returns the name of the Record made by updates for an RRset of a zone object.
 func OfUpdate(owner name.Rel, t rdata.Type, zone string) string {
 	return ofOther(updatePrefix, owner, t, zone)
 }
 
 const externalPrefix = "ext--"
 
-// OfExternal returns the name of the Record for an RRset and an owner of external-dns. fqdn is relative to the root.
+// OfExternal returns the name of the Record for an RRset and an owner of external-dns. The name fqdn is relative to the
+// root.
 func OfExternal(fqdn name.Rel, t rdata.Type, owner string) string {
 	return ofOther(externalPrefix, fqdn, t, owner)
 }

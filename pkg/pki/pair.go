@@ -68,7 +68,7 @@ func Authority(commonName string) x509.Certificate {
 	}
 }
 
-// Serving returns a template for a TLS server's certificate. hosts are names or addresses.
+// Serving returns a template for the certificate of a TLS server with the given names or addresses.
 func Serving(commonName string, hosts []string) x509.Certificate {
 	template := x509.Certificate{
 		Subject:     pkix.Name{CommonName: commonName},
@@ -85,8 +85,8 @@ func Serving(commonName string, hosts []string) x509.Certificate {
 	return template
 }
 
-// Issue returns a new key and certificate, signed by authority or, if nil, by the key itself. It sets serial number and
-// validity. The certificate does not outlive the authority.
+// Issue returns a new key and a certificate, signed by authority or, if authority is nil, by the key itself. Issue sets
+// serial number and validity. The certificate does not outlive the authority.
 func Issue(authority *Pair, template x509.Certificate, now time.Time, validity time.Duration) (*Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

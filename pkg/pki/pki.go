@@ -35,7 +35,7 @@ type Bundle struct {
 	AdminCert, AdminKey     []byte
 }
 
-// Open reads the bundle in dir, and issues missing or invalid parts (P2). The serving certificate covers hosts.
+// Open reads the bundle in dir, and issues missing or invalid parts (P2). The serving certificate is valid for hosts.
 func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil {
@@ -44,24 +44,24 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
-	authority, err := ensurePair(dir, "ca", func(have *Pair) (*Pair, error) {
-		if have != nil && have.Cert.IsCA && lasts(have, now) {
-			return have, nil
+	authority, err := ensurePair(dir, "ca", func(existing *Pair) (*Pair, error) {
+		if existing != nil && existing.Cert.IsCA && lasts(existing, now) {
+			return existing, nil
 		}
 		return Issue(nil, Authority("kubizone standalone authority"), now, validity)
 	})
 	if err != nil {
 		return nil, err
 	}
-	ensureLeaf := func(name string, template x509.Certificate, fits func(have *Pair) bool) (*Pair, error) {
-		return ensurePair(dir, name, func(have *Pair) (*Pair, error) {
-			if have != nil && lasts(have, now) && have.SignedBy(authority) && fits(have) {
-				return have, nil
+	ensureLeaf := func(name string, template x509.Certificate, fits func(existing *Pair) bool) (*Pair, error) {
+		return ensurePair(dir, name, func(existing *Pair) (*Pair, error) {
+			if existing != nil && lasts(existing, now) && existing.SignedBy(authority) && fits(existing) {
+				return existing, nil
 			}
 			return Issue(authority, template, now, validity)
 		})
 	}
-	serving, err := ensureLeaf("serving", Serving("kubizone", hosts), func(have *Pair) bool { return have.Covers(hosts) })
+	serving, err := ensureLeaf("serving", Serving("kubizone", hosts), func(existing *Pair) bool { return existing.Covers(hosts) })
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 		Subject:     pkix.Name{CommonName: AdminUser, Organization: []string{AdminGroup}},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}, func(have *Pair) bool { return slices.Contains(have.Cert.Subject.Organization, AdminGroup) })
+	}, func(existing *Pair) bool { return slices.Contains(existing.Cert.Subject.Organization, AdminGroup) })
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 	}, nil
 }
 
-// Kubeconfig returns the administrator's kubeconfig with embedded certificates. server is an https URL.
+// Kubeconfig returns the administrator's kubeconfig with embedded certificates. The server is an https URL.
 func (b *Bundle) Kubeconfig(server string) ([]byte, error) {
 	const name = "kubizone"
 	config := clientcmdapi.NewConfig()
@@ -110,7 +110,7 @@ func Hosts(host string) []string {
 		add(name)
 	}
 
-	// Without addresses, remote clients need a name.
+	// If the addresses are unknown, remote clients can still use the name.
 	addresses, _ := net.InterfaceAddrs()
 	for _, address := range addresses {
 		if network, ok := address.(*net.IPNet); ok && !network.IP.IsLinkLocalUnicast() {

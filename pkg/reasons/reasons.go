@@ -27,7 +27,7 @@ const (
 
 var roles = map[string]Role{"–": None, "you": You, "owner": ZoneOwner, "platform": Platform}
 
-// Explanation is a row of docs/reasons.md, as plain text: the meaning of a condition's reason, and the next step.
+// Explanation is a row of docs/reasons.md, as plain text: the meaning of a condition's reason, and the remedy.
 type Explanation struct {
 	Reason string `json:"reason"`
 	// Of is the heading of the row, such as "Adopted, of a Record".
@@ -88,13 +88,13 @@ func Find(reason string) (found []Explanation) {
 	return found
 }
 
-// FindOf returns the explanation of a reason under a heading, such as OfRecord. Without one, it returns the first
-// explanation or, for an unknown reason, only the reason.
-func FindOf(reason, of string) Explanation {
+// FindOf returns the explanation of a reason under a heading, such as OfRecord. If the heading has none, FindOf returns
+// the first explanation or, for an unknown reason, only the reason.
+func FindOf(reason, heading string) Explanation {
 	found := Find(reason)
-	for _, one := range found {
-		if one.Of == of {
-			return one
+	for _, explanation := range found {
+		if explanation.Of == heading {
+			return explanation
 		}
 	}
 	if len(found) > 0 {

@@ -45,8 +45,8 @@ func Of(err error) []Refusal {
 	return OfStatus(answer.Status())
 }
 
-// OfStatus returns a refusal for each cause in a status or, without causes, the status as a refusal.
-func OfStatus(status metav1.Status) (all []Refusal) {
+// OfStatus returns a refusal for each cause in a status. A status without causes is a refusal itself.
+func OfStatus(status metav1.Status) (refusals []Refusal) {
 	var causes []metav1.StatusCause
 	var paths []string
 	if status.Details != nil {
@@ -55,30 +55,31 @@ func OfStatus(status metav1.Status) (all []Refusal) {
 
 	for _, cause := range causes {
 		if rule, ok := strings.CutPrefix(string(cause.Type), rulePrefix); ok {
-			for i := range all {
-				if paths[i] == cause.Field && all[i].Message == cause.Message {
-					all[i].Rule = rule
+			// The cause of a rule repeats the field and message of an earlier cause.
+			for i := range refusals {
+				if paths[i] == cause.Field && refusals[i].Message == cause.Message {
+					refusals[i].Rule = rule
 				}
 			}
 			continue
 		}
 
-		one := Refusal{Prerequisite: -1, Field: cause.Field, Reason: cause.Type, Message: cause.Message}
-		if one.Item, one.Field = cutIndex(cause.Field, items); one.Item >= 0 {
-			_, one.Field, _ = strings.Cut(one.Field, ".") // after the member with the Record
+		refusal := Refusal{Prerequisite: -1, Field: cause.Field, Reason: cause.Type, Message: cause.Message}
+		if refusal.Item, refusal.Field = cutIndex(cause.Field, items); refusal.Item >= 0 {
+			_, refusal.Field, _ = strings.Cut(refusal.Field, ".") // after the member with the Record
 		} else {
-			one.Prerequisite, one.Field = cutIndex(cause.Field, prerequisites)
+			refusal.Prerequisite, refusal.Field = cutIndex(cause.Field, prerequisites)
 		}
-		all, paths = append(all, one), append(paths, cause.Field)
+		refusals, paths = append(refusals, refusal), append(paths, cause.Field)
 	}
 
-	if len(all) == 0 {
-		all = []Refusal{{Item: -1, Prerequisite: -1, Reason: metav1.CauseType(status.Reason), Message: strings.TrimSpace(status.Message)}}
+	if len(refusals) == 0 {
+		refusals = []Refusal{{Item: -1, Prerequisite: -1, Reason: metav1.CauseType(status.Reason),
+			Message: strings.TrimSpace(status.Message)}}
 	}
-	return all
+	return refusals
 }
 
-// Has reports whether an API error, or a refusal in it, has the reason.
 func Has(err error, reason metav1.StatusReason) bool {
 	return apierrors.ReasonForError(err) == reason || slices.ContainsFunc(Of(err), func(one Refusal) bool {
 		return one.Reason == metav1.CauseType(reason)
@@ -123,7 +124,6 @@ func Cite(rule string, err *field.Error) *field.Error {
 	return err.WithOrigin(rulePrefix + rule)
 }
 
-// NewInvalid returns the 422 answer to field errors, with the rules that they cite.
 func NewInvalid(kind schema.GroupKind, name string, errs field.ErrorList) *apierrors.StatusError {
 	answer := apierrors.NewInvalid(kind, name, errs)
 	AddCited(&answer.ErrStatus, errs)
@@ -168,7 +168,6 @@ func cutIndex(path, list string) (index int, field string) {
 //
 //	spec.items[3] (www-a): S5.14: spec.ttl: 5s is short
 
-// Warning puts a rule, such as "S5.14", before a text. The rule may be "".
 func Warning(rule, text string) string {
 	if rule == "" {
 		return text
@@ -176,7 +175,6 @@ func Warning(rule, text string) string {
 	return rule + ruleEnd + text
 }
 
-// OfItem puts the item of a ChangeSet, with the name of its Record, before a Warning.
 func OfItem(index int, name, warning string) string {
 	return fmt.Sprintf("%s (%s): %s", ItemPath(index), name, warning)
 }

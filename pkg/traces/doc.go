@@ -3,15 +3,14 @@
 
 // Package traces connects the trace of a write (OpenTelemetry) with the work that the write causes later: in the queue
 // of a zone, in the journal, and in other processes. Queue and journal keep the traceparent of the write's span, a text
-// of 55 octets. The span of the work links to the write's.
+// of 55 octets. The span of the work has a link to the span of the write.
 //
 // Guarantees:
 //
-//  1. Only a span that this process records has a traceparent: the header of a client alone gives none.
-//  2. Work is recorded exactly if a cause of the work is.
-//  3. A span has at most MaxCauses links.
+//  1. Only a span that this process records has a traceparent. The header of a client alone gives none.
+//  2. The span of work is recorded if, and only if, the span of a causing write is.
 //
-// Package tracing of component-base samples and exports. Attributes of spans never contain record data or keys.
+// Package tracing of component-base samples and exports spans. Attributes of spans never contain record data or keys.
 //
 // Read traces.go.
 package traces

@@ -34,8 +34,8 @@ func Start(ctx context.Context, name string) (context.Context, trace.Span) {
 	return parent.TracerProvider().Tracer(Scope).Start(ctx, name)
 }
 
-// StartJoint starts a child of the first recorded span, with links from and to all. If none is recorded, it returns ctx
-// within None, and None.
+// StartJoint starts a child of the first recorded span, with links from and to all recorded spans. If none is recorded,
+// it returns None, which records nothing.
 func StartJoint(ctx context.Context, name string, spans []trace.Span) (context.Context, trace.Span) {
 	joint := None
 	for _, span := range spans {
@@ -54,15 +54,14 @@ func StartJoint(ctx context.Context, name string, spans []trace.Span) (context.C
 
 // Within returns ctx with a span, or ctx alone if it has the span or if neither is recorded.
 func Within(ctx context.Context, span trace.Span) context.Context {
-	if is := trace.SpanFromContext(ctx); is == span || !is.IsRecording() && !span.IsRecording() {
+	if current := trace.SpanFromContext(ctx); current == span || !current.IsRecording() && !span.IsRecording() {
 		return ctx
 	}
 	return trace.ContextWithSpan(ctx, span)
 }
 
-// StartCaused starts the span of work that earlier writes caused. causes are the traceparents of the writes: the span
-// is a child of the first, with links to at most MaxCauses. Without a provider or a valid cause, the result is ctx and
-// None.
+// StartCaused starts the span of work that earlier writes caused, from their traceparents. The span is a child of the
+// first, with links to at most MaxCauses. Without a provider or a valid cause, StartCaused returns ctx and None.
 func StartCaused(ctx context.Context, provider trace.TracerProvider, name string, causes []string, options ...trace.SpanStartOption) (
 	context.Context, trace.Span) {
 	if provider == nil || len(causes) == 0 {
@@ -88,18 +87,17 @@ func read(traceparent string) trace.SpanContext {
 
 // Parent returns the traceparent of a span, or "" if not recorded.
 func Parent(span trace.Span) string {
-	of := span.SpanContext()
-	if !span.IsRecording() || !of.IsSampled() {
+	spanContext := span.SpanContext()
+	if !span.IsRecording() || !spanContext.IsSampled() {
 		return ""
 	}
 	var text strings.Builder
 	text.Grow(Octets)
-	id, parent := of.TraceID(), of.SpanID()
+	id, parent := spanContext.TraceID(), spanContext.SpanID()
 	text.WriteString("00-" + hex.EncodeToString(id[:]) + "-" + hex.EncodeToString(parent[:]) + "-01")
 	return text.String()
 }
 
-// Call starts the span of a request, and adds its traceparent to the header.
 func Call(ctx context.Context, request *http.Request) trace.Span {
 	_, span := Start(ctx, request.Method)
 	if parent := Parent(span); parent != "" {
@@ -110,7 +108,6 @@ func Call(ctx context.Context, request *http.Request) trace.Span {
 	return span
 }
 
-// Transport adds the traceparent of a request's context to the header.
 func Transport(next http.RoundTripper) http.RoundTripper { return &transport{next} }
 
 type transport struct{ next http.RoundTripper }
@@ -126,7 +123,6 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 // WrappedRoundTripper is for client-go.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// Join appends causes without repetition, and keeps the first MaxCauses.
 func Join(causes []string, more ...string) []string {
 	for _, cause := range more {
 		if len(causes) == MaxCauses {

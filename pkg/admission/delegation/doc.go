@@ -11,7 +11,7 @@
 //     delays a refusal.
 //  2. A refusal is checked against etcd, and has the text of the write's refusal. If the cache cannot tell, the Record
 //     passes.
-//  3. Deletions, status, and updates that keep the spec pass unchecked.
+//  3. Deletions, writes of status, and updates that keep the spec pass unchecked.
 //
 // Read plugin.go.
 package delegation

@@ -8,5 +8,5 @@
 // Guarantees:
 //  1. A body is read a second time only after the decoder has refused it.
 //
-// Read explain.go first.
+// Read explain.go.
 package decoding

@@ -36,25 +36,27 @@ type decoder struct {
 	creater runtime.ObjectCreater
 }
 
-// Decode explains the error of the wrapped decoder. A strict decoding error keeps its type and duplicate fields.
+// Decode explains the error of the wrapped decoder. A strict decoding error keeps its type, and its errors about
+// duplicate fields.
 func (d decoder) Decode(text []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object,
 	*schema.GroupVersionKind, error) {
 	object, kind, err := d.Decoder.Decode(text, defaults, into)
 	if err == nil || kind == nil {
 		return object, kind, err
 	}
-	of, unknown := d.creater.New(*kind)
-	if unknown != nil {
+	example, newErr := d.creater.New(*kind)
+	if newErr != nil {
 		return object, kind, err
 	}
-	faults := Explain(Read(text), reflect.TypeOf(of), "", true)
+	const wholeObject, isStrict = "", true
+	faults := Explain(Read(text), reflect.TypeOf(example), wholeObject, isStrict)
 	if strict, ok := runtime.AsStrictDecodingError(err); ok {
 		all := strict.Errors()
-		for i, wrong := range all {
-			var at kjson.FieldError
-			for _, one := range faults {
-				if errors.As(wrong, &at) && one.(fault).field == at.FieldPath() {
-					all[i] = one
+		for i, strictErr := range all {
+			var fieldErr kjson.FieldError
+			for _, explained := range faults {
+				if errors.As(strictErr, &fieldErr) && explained.(fault).field == fieldErr.FieldPath() {
+					all[i] = explained
 				}
 			}
 		}
@@ -81,40 +83,40 @@ func Read(text []byte) (value any) {
 }
 
 // Explain returns at most ten messages about a decoded JSON value that does not fit a Go type, for example
-// "spec.limits: got list []; want an object". path is the field with the value, or "" for a whole object. If strict,
-// unknown fields are faults too, except directives of a strategic merge patch, such as $patch.
-func Explain(value any, of reflect.Type, path string, strict bool) (faults []error) {
-	for of.Kind() == reflect.Pointer {
-		of = of.Elem()
+// "spec.limits: got list []; want an object". The value is the field at path, or a whole object if path is "". If
+// strict is true, unknown fields are faults too, except directives of a strategic merge patch, such as $patch.
+func Explain(value any, goType reflect.Type, path string, strict bool) (faults []error) {
+	for goType.Kind() == reflect.Pointer {
+		goType = goType.Elem()
 	}
-	const most = 10
-	readsItself := reflect.PointerTo(of).Implements(reflect.TypeFor[json.Unmarshaler]())
+	const maxFaults = 10
+	readsItself := reflect.PointerTo(goType).Implements(reflect.TypeFor[json.Unmarshaler]())
 	object, _ := value.(map[string]any)
 	list, _ := value.([]any)
 	_, isString := value.(string)
-	switch kind := of.Kind(); {
+	switch kind := goType.Kind(); {
 	case value == nil || isString && kind == reflect.String && !readsItself:
 	case object != nil && !readsItself && (kind == reflect.Struct || kind == reflect.Map):
 		for _, name := range slices.Sorted(maps.Keys(object)) {
-			at := strings.TrimPrefix(path+"."+name, ".")
-			if is, unknown := findField(of, name); is == nil && strict && !strings.HasPrefix(name, "$") {
-				faults = append(faults, fault{at, unknown})
-			} else if is != nil && len(faults) < most {
-				faults = append(faults, Explain(object[name], is, at, strict)...)
+			fieldPath := strings.TrimPrefix(path+"."+name, ".")
+			if fieldType, why := findField(goType, name); fieldType == nil && strict && !strings.HasPrefix(name, "$") {
+				faults = append(faults, fault{fieldPath, why})
+			} else if fieldType != nil && len(faults) < maxFaults {
+				faults = append(faults, Explain(object[name], fieldType, fieldPath, strict)...)
 			}
 		}
 	case list != nil && !readsItself && kind == reflect.Slice:
-		for i := 0; i < len(list) && len(faults) < most; i++ {
-			faults = append(faults, Explain(list[i], of.Elem(), fmt.Sprintf("%s[%d]", path, i), strict)...)
+		for i := 0; i < len(list) && len(faults) < maxFaults; i++ {
+			faults = append(faults, Explain(list[i], goType.Elem(), fmt.Sprintf("%s[%d]", path, i), strict)...)
 		}
 	default:
 		text, err := json.Marshal(value)
-		if err == nil && kjson.UnmarshalCaseSensitivePreserveInts(text, reflect.New(of).Interface()) != nil {
-			got, want := kinds[reflect.TypeOf(value).String()], cmp.Or(wants[of.String()], wants[kind.String()])
+		if err == nil && kjson.UnmarshalCaseSensitivePreserveInts(text, reflect.New(goType).Interface()) != nil {
+			got, want := kinds[reflect.TypeOf(value).String()], cmp.Or(wants[goType.String()], wants[kind.String()])
 			faults = []error{fault{path, fmt.Sprintf("got %s %.60s; want %s", got, text, want)}}
 		}
 	}
-	return faults[:min(len(faults), most)]
+	return faults[:min(len(faults), maxFaults)]
 }
 
 var (
@@ -127,23 +129,23 @@ var (
 		"v1alpha1.Quantity": `a quantity such as "1Gi"`}
 )
 
-// findField returns the type of a struct's field with a JSON name, or of a map's values. For an unknown name the type
+// findField returns the type of a struct's field with a JSON name, or of a map's values. For an unknown name, fieldType
 // is nil, and why may name the most similar field: "unknown field; did you mean zoneRef?".
-func findField(of reflect.Type, name string) (is reflect.Type, why string) {
-	if of.Kind() == reflect.Map {
-		return of.Elem(), ""
+func findField(goType reflect.Type, name string) (fieldType reflect.Type, why string) {
+	if goType.Kind() == reflect.Map {
+		return goType.Elem(), ""
 	}
 
-	why, least := "unknown field", -3
-	for i := range of.NumField() {
-		field := of.Field(i)
+	why, mostSimilar := "unknown field", -3 // a similar field lacks at most two letters
+	for i := range goType.NumField() {
+		field := goType.Field(i)
 		known, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch {
 		case known == name:
 			return field.Type, ""
-		case known == "" && field.Anonymous:
-			if is, why = findField(field.Type, name); is != nil {
-				return is, ""
+		case known == "" && field.Anonymous: // an embedded struct
+			if fieldType, why = findField(field.Type, name); fieldType != nil {
+				return fieldType, ""
 			}
 		}
 
@@ -158,8 +160,8 @@ func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 		}
 
 		// The most similar field lacks the fewest letters of the longer name.
-		if away := same - max(len(a), len(b)); same > 0 && away > least {
-			why, least = "unknown field; did you mean "+known+"?", away
+		if similarity := same - max(len(a), len(b)); same > 0 && similarity > mostSimilar {
+			why, mostSimilar = "unknown field; did you mean "+known+"?", similarity
 		}
 	}
 	return nil, why

@@ -134,14 +134,12 @@ func (b *Budgets) Charge(namespace string, octets int) {
 	}
 }
 
-// BeginCount implements ledger.Sizes, with Add and EndCount.
 func (b *Budgets) BeginCount() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.recount = map[string]int64{}
 }
 
-// Add adds stored octets, which may be negative.
 func (b *Budgets) Add(namespace string, octets int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -177,11 +175,12 @@ func (b *Budgets) Admit(w Write) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	a := b.currentAccount(w.Namespace)
-	if may := a.limits.Stored.octetsOf(b.quota()); may > 0 && b.hasCounted && w.Grows > 0 && a.storedOctets+w.Grows > may {
+	// Until the first count, stored octets are unknown.
+	if limit := a.limits.Stored.octetsOf(b.quota()); limit > 0 && b.hasCounted && w.Grows > 0 && a.storedOctets+w.Grows > limit {
 		b.metrics.refused.WithLabelValues("stored").Inc()
 		message := fmt.Sprintf("namespace %s stores %s of records and zones, the limit is %s, and this write would add %s (S9.1): "+
 			"delete objects, or have a cluster admin raise the limit by the annotation kubi.zone/budget of the Namespace",
-			w.Namespace, octets(a.storedOctets), octets(may), octets(w.Grows))
+			w.Namespace, octets(a.storedOctets), octets(limit), octets(w.Grows))
 		err := apierrors.NewForbidden(w.Resource, w.Name, fmt.Errorf("%s", message))
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: CauseTooMuch, Message: message}}
 		refusal.AddRule(&err.ErrStatus, "S9.1")
@@ -207,42 +206,43 @@ func (b *Budgets) Admit(w Write) error {
 	return nil
 }
 
-// AdmitCluster returns 403 beyond the limit of Bind9Clusters, or count's error. The caller calls done after the create.
-// Until then the create counts too, so two creates cannot both take the last place.
-func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name string, count func() (int64, error)) (done func(),
+// AdmitCluster returns 403 if another Bind9Cluster would exceed the namespace's limit, or the error of count. The
+// caller calls release after the create. Until then the create counts too, so two creates cannot both take the last
+// place.
+func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name string, count func() (int64, error)) (release func(),
 	err error) {
 	b.mu.Lock()
-	may := b.currentAccount(namespace).limits.Clusters
+	limit := b.currentAccount(namespace).limits.Clusters
 	b.creating[namespace]++
 	creating := b.creating[namespace]
 	b.mu.Unlock()
-	done = func() {
+	release = func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if b.creating[namespace]--; b.creating[namespace] == 0 {
 			delete(b.creating, namespace)
 		}
 	}
-	if may == 0 {
-		return done, nil
+	if limit == 0 {
+		return release, nil
 	}
-	has, err := count()
-	if err == nil && has+creating > may {
+	existing, err := count()
+	if err == nil && existing+creating > limit {
 		b.metrics.refused.WithLabelValues("clusters").Inc()
 		message := fmt.Sprintf("namespace %s has %d Bind9Clusters and is creating %d, this one included, and the limit is %d (S9.1): "+
 			"delete one, or have a cluster admin raise the limit by the annotation kubi.zone/budget of the "+
 			"Namespace, as clusters=%d",
-			namespace, has, creating, may, 2*may)
+			namespace, existing, creating, limit, 2*limit)
 		refused := apierrors.NewForbidden(resource, name, fmt.Errorf("%s", message))
 		refused.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: CauseTooMuch, Message: message}}
 		refusal.AddRule(&refused.ErrStatus, "S9.1")
 		err = refused
 	}
 	if err != nil {
-		done()
+		release()
 		return nil, err
 	}
-	return done, nil
+	return release, nil
 }
 
 func octets(n int64) string {

@@ -15,21 +15,22 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// writeCauseOfZone writes why a Zone is Pending into Ready and Stalled, while no controller works. Afterwards it
-// replaces the reason NoController.
+// writeCauseOfZone writes the cause of a pending Zone into the conditions Ready and Stalled while no controller works.
+// Once a controller works again, it replaces the reason NoController.
 func (l *leader) writeCauseOfZone(ctx context.Context, f *ready.Facts) error {
 	zone, now := f.Zone, ready.JudgeZone(f)
 	before := ready.ReadyOf(zone.Status.Conditions)
-	if before == nil || before.Status != metav1.ConditionUnknown || now.Status != metav1.ConditionUnknown ||
-		f.Processes.Controller.Ended.IsZero() && before.Reason != v1alpha1.ReasonNoController {
+	staysPending := before != nil && before.Status == metav1.ConditionUnknown && now.Status == metav1.ConditionUnknown
+	controllerWorks := f.Processes.Controller.Ended.IsZero()
+	if !staysPending || controllerWorks && before.Reason != v1alpha1.ReasonNoController {
 		return nil
 	}
 	uid := string(zone.UID)
 
 	stalled := l.stalls.Judge(&zone.ObjectMeta, zone.Status.Conditions, now.AsCondition(),
-		func(in time.Duration) { l.queue.AddAfter(uid, in) })
-	isNamed := before.Reason == now.Reason && (before.Message == now.Message || now.Reason == v1alpha1.ReasonPending)
-	if isNamed && ready.SameStall(zone.Status.Conditions, stalled) {
+		func(delay time.Duration) { l.queue.AddAfter(uid, delay) })
+	isWritten := before.Reason == now.Reason && (before.Message == now.Message || now.Reason == v1alpha1.ReasonPending)
+	if isWritten && ready.SameStall(zone.Status.Conditions, stalled) {
 		return nil
 	}
 	if !l.zoneLimit.Allow() {

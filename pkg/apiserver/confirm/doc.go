@@ -6,14 +6,15 @@
 //
 // Guarantees:
 //
-//  1. A Record is Ready while every class in force has confirmed its serial at the present target (status.target).
-//     Otherwise the condition has the reason (S6.13).
+//  1. A Record is Ready while every class that delivers its zone has confirmed its serial at the present servers
+//     (status.target). Otherwise the condition has the reason (S6.13).
 //  2. A Record is written only if unchanged since the decision, so no Ready is older than its content.
-//  3. In a zone, Records wrongly Ready come first, then the latest changes, in pages of alternating namespaces.
+//  3. In a zone, Records that are wrongly Ready come first, then the latest changes, in pages of alternating
+//     namespaces.
 //  4. Writes of unchanged Records have a bounded rate, and the server pauses while clients write.
 //  5. A single server writes. If it dies, another continues.
-//  6. Only the Zone and the latest Records of each namespace get the cause of a Pending Ready. The server writes a
-//     Zone only while no controller works (S7.12).
+//  6. Only the Zone and the latest Records of each namespace get the cause of a pending Ready. The server writes a Zone
+//     only while no controller works (S7.12).
 //
 // Read first: confirm.go, write.go, cause.go, tracker.go, leader.go (the state), lag.go, tally.go.
 package confirm

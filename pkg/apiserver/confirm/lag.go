@@ -19,8 +19,8 @@ type LagMetrics struct {
 	index atomic.Pointer[ready.Index]
 }
 
-// NewLagMetrics registers LagMetrics, so that alerts keep firing after the controller has ended. The names are those of
-// the controller's metrics, so a controller in this process needs another registry.
+// NewLagMetrics registers the metrics of late deliveries, so that alerts keep firing after the controller has ended.
+// The names are those of the controller's metrics, so a controller in this process needs another registry.
 func NewLagMetrics(registry metrics.KubeRegistry) *LagMetrics {
 	oldest := samples.New("kubizone_delivery_oldest_change_seconds", ready.HelpOldestChange, "class")
 	behind := samples.New("kubizone_delivery_secondaries_behind", ready.HelpSecondariesBehind, "class")
@@ -28,7 +28,7 @@ func NewLagMetrics(registry metrics.KubeRegistry) *LagMetrics {
 	samples.Register(registry, func(send samples.Send) {
 		index := m.index.Load()
 		if index == nil || index.Processes().Controller.Ended.IsZero() {
-			return
+			return // another server is elected, or the controller works
 		}
 		for class, lag := range index.FindLags() {
 			age := 0.0

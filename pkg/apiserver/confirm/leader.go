@@ -36,7 +36,7 @@ func newCauseLimit() *rate.Limiter {
 	return rate.NewLimiter(rate.Every(causeInterval/pageRecords), causeRecords)
 }
 
-// Ledger reads and writes the stored Zones and Records for a Confirmer. zone is the UID of a Zone.
+// Ledger reads and writes the stored Zones and Records for a Confirmer. The argument zone is a UID.
 type Ledger interface {
 	// RunElected waits until this server is elected, calls run, and returns when run returns. If the server loses the
 	// election, the context of run ends.
@@ -74,7 +74,7 @@ type source interface {
 	NewInformer(cache.Indexers) cache.SharedIndexInformer
 }
 
-// IndexOf returns a Config.NewIndex. namespaces is nil in a standalone server.
+// IndexOf returns a function for Config.NewIndex. A standalone server passes nil for namespaces.
 func IndexOf(zones, deliveries, classes, clusters source, namespaces coreinformers.NamespaceInformer) func() *ready.Index {
 	return func() *ready.Index {
 		return &ready.Index{Zones: zones.NewInformer(cache.Indexers{}), Deliveries: deliveries.NewInformer(cache.Indexers{}),
@@ -178,9 +178,9 @@ type zone struct {
 type dueRecords struct {
 	// fresh has Records not yet in a page.
 	fresh map[law.Ref]bool
-	// turn has the namespaces of pages, the next first.
 	pages map[string][][]law.Ref
-	turn  []string
+	// turn has the namespaces of pages, the next first.
+	turn []string
 }
 
 func newDueRecords() dueRecords {

@@ -101,14 +101,14 @@ func (l *leader) followRecords(ctx context.Context, since string) (string, error
 			if !ok {
 				return since, nil
 			}
-			record, is := event.Object.(*v1alpha1.Record)
-			if !is {
+			record, isRecord := event.Object.(*v1alpha1.Record)
+			if !isRecord {
 				return "", fmt.Errorf("%s: %v", event.Type, event.Object)
 			}
 			if event.Type != watch.Bookmark {
 				l.changes.add(change{record: record, deleted: event.Type == watch.Deleted})
 			}
-			// Initial events are in the order of keys, not of versions.
+			// Initial events are in the order of keys, not of versions. A watch can continue only after the last.
 			if since != "" || event.Type == watch.Bookmark && record.Annotations[metav1.InitialEventsAnnotationKey] == "true" {
 				since = record.ResourceVersion
 			}

@@ -107,8 +107,8 @@ func (l *leader) writeCauses(ctx context.Context, uid string, z *zone) (wait tim
 	return wait, err
 }
 
-// findMissing makes Records due whose data a server has lost. They are in the ledger, because the tracker has no Ready
-// Records.
+// findMissing queues the Records whose data a server has lost. It reads them from the ledger, because the tracker has
+// no Ready Records.
 func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *ready.Progress) error {
 	if uid == "" || z.progress == nil {
 		return nil
@@ -123,8 +123,8 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *read
 	}
 	names := now.NewlyMissing(z.progress)
 	slices.SortFunc(names, name.Name.Compare)
-	for _, at := range slices.Compact(names) {
-		owner, within := at.Rel(apex)
+	for _, fqdn := range slices.Compact(names) {
+		owner, within := fqdn.Rel(apex)
 		if !within {
 			continue
 		}
@@ -177,7 +177,7 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	}
 }
 
-// mu is held.
+// The caller holds mu.
 func (z *zone) choosePages(from *dueRecords, most int) (chosen [][]law.Ref) {
 	by := map[string][]dueRecord{}
 	for ref := range from.fresh {

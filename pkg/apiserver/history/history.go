@@ -120,16 +120,16 @@ func (h Reader) ReadRemovedFQDN(ctx context.Context, namespace string, fqdn name
 	return answerRemoved(h.Ledger.RemovedHistoryOf(ctx, namespace, fqdn.String(), bounded))
 }
 
-func answerRemoved(a *stored.Answer, of *stored.Header, err error) (*zone.HistoryPage, *v1alpha1.Zone, error) {
-	if err == nil && of == nil {
+func answerRemoved(answer *stored.Answer, header *stored.Header, err error) (*zone.HistoryPage, *v1alpha1.Zone, error) {
+	if err == nil && header == nil {
 		err = zone.ErrNotHeld
 	}
-	if of == nil {
+	if header == nil {
 		return nil, nil, err
 	}
-	out, err := answerHistory(a, err)
-	was := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name, UID: types.UID(of.Zone)}}
-	if was.Status.FQDN, was.Status.View = of.FQDN, of.View; out != nil && len(out.Items) > 0 {
+	out, err := answerHistory(answer, err)
+	was := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: header.Namespace, Name: header.Name, UID: types.UID(header.Zone)}}
+	if was.Status.FQDN, was.Status.View = header.FQDN, header.View; out != nil && len(out.Items) > 0 {
 		was.Status.Serial = int64(out.Items[0].Step.Serial)
 	}
 	return out, was, err

@@ -51,7 +51,6 @@ type Sender struct {
 	wake   chan struct{}
 }
 
-// CheckTarget requires an absolute path or an http or https URL.
 func CheckTarget(to string) error {
 	u, err := url.Parse(to)
 	if err == nil && ((u.Scheme == "https" || u.Scheme == "http") && u.Host != "" || u.Scheme == "" && len(to) > 0 && to[0] == '/') {
@@ -79,24 +78,24 @@ type lostSteps struct {
 	Time time.Time `json:"time"`
 }
 
-// Queue adds the steps of a committed write. states has JSON of v1alpha1.HistoryState by step and UID.
-func (s *Sender) Queue(object *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage) {
+// Queue adds the steps of a committed write. The former states of Records are JSON of v1alpha1.HistoryState, by step
+// and UID.
+func (s *Sender) Queue(object *v1alpha1.Zone, steps []content.Step, statesBefore map[uint64]map[string]json.RawMessage) {
 	for i := range steps {
 		item := zone.HistoryItem{FQDN: object.Status.FQDN, View: object.Status.View, Namespace: object.Namespace, Name: object.Name,
-			UID: string(object.UID), Step: steps[i], StatesBefore: states[steps[i].N]}
+			UID: string(object.UID), Step: steps[i], StatesBefore: statesBefore[steps[i].N]}
 		s.queueItem(&item)
 	}
 }
 
-// QueueRemoval adds the removal of a zone after the last step.
-func (s *Sender) QueueRemoval(uid string, last uint64, x *content.Removal) {
-	e := stored.EntryOfRemoval(uid, last+1, x)
-	s.queueItem(&zone.HistoryItem{FQDN: x.FQDN.String(), View: x.View, Namespace: x.Namespace, Name: x.Name, UID: uid, Step: e.Step,
-		Removed: true, Zone: e.Removed.State})
+func (s *Sender) QueueRemoval(uid string, lastStep uint64, removal *content.Removal) {
+	entry := stored.EntryOfRemoval(uid, lastStep+1, removal)
+	s.queueItem(&zone.HistoryItem{FQDN: removal.FQDN.String(), View: removal.View, Namespace: removal.Namespace, Name: removal.Name,
+		UID: uid, Step: entry.Step, Removed: true, Zone: entry.Removed.State})
 }
 
-func (s *Sender) queueItem(x *zone.HistoryItem) {
-	text, err := json.Marshal(sentStep{x.Namespace, x.Name, x.UID, zone.ShowStep(x)})
+func (s *Sender) queueItem(item *zone.HistoryItem) {
+	text, err := json.Marshal(sentStep{item.Namespace, item.Name, item.UID, zone.ShowStep(item)})
 	s.mu.Lock()
 	if err != nil || s.octets+len(text) > maxQueued {
 		s.lost++

@@ -14,7 +14,6 @@ import (
 
 type Certificates map[string]func() ([]*x509.Certificate, error)
 
-// AddFile adds a PEM file, unless path is "".
 func (c Certificates) AddFile(name, path string) {
 	if path != "" {
 		c[name] = func() ([]*x509.Certificate, error) { return certutil.CertsFromFile(path) }

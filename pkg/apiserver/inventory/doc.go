@@ -6,7 +6,7 @@
 //
 // Guarantees:
 //  1. ReadStatus sends no request.
-//  2. Each part that the server does not know is in status.unknown, with the reason and the next step.
+//  2. Each part that the server does not know is in status.unknown, with the reason and the remedy.
 //  3. The status has no private key and no data of a tenant.
 //
 // Read inventory.go first, then certificates.go.

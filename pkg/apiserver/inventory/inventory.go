@@ -32,7 +32,7 @@ type Reader struct {
 	Processes *heartbeat.Watcher
 	// EtcdState returns the last check of etcd, and whether the alarms NOSPACE (full) and CORRUPT are set.
 	EtcdState func() (state maintenance.State, full, corrupt bool)
-	// ListGone lists deleted namespaces with objects here. The result is false if unknown.
+	// ListGone lists deleted namespaces whose objects remain. The bool is false if unknown.
 	ListGone func() ([]string, bool)
 	// Permissions lists the RBAC rules that the server lacks. Nil without a kube-apiserver.
 	Permissions func() []string

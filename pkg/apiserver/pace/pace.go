@@ -40,8 +40,8 @@ func (p *pace) end(octets int) {
 }
 
 // EndSlowClients adds a deadline to each read of a request and each write of a response, because a stalled client would
-// keep its seat of priority and fairness. Long-running requests, such as watches, and filters outside handler get none
-// for writes.
+// keep its seat of priority and fairness. Writes of long-running requests, such as watches, and of filters outside
+// handler have no deadline.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)

@@ -171,7 +171,6 @@ func (p *Checker) noteAnswer(required, optional []error, err error) {
 	}
 }
 
-// List returns the missing rules, with their effect.
 func (p *Checker) List() []string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

@@ -83,8 +83,8 @@ func (m *material) bundle() []byte {
 	return text.Bytes()
 }
 
-// m is nil for an absent or empty Secret. Then before has the authorities of leaves still served. settled means that no
-// replica serves an older leaf.
+// renewIfDue returns the material with renewed parts, and why. The receiver is nil for an absent or empty Secret; then
+// before has the authorities of leaves still served. If settled, no replica serves an older leaf.
 func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settled bool, now time.Time) (after *material, why string,
 	err error) {
 	if m != nil {

@@ -88,7 +88,7 @@ type Provider struct {
 	trustedSince map[identity]time.Time
 	lastRead     *material
 
-	// mu guards the fields below. served is nil at first.
+	// mu guards the fields below. At first, served is nil.
 	mu        sync.RWMutex
 	served    *material
 	listeners []dynamiccertificates.Listener
@@ -114,7 +114,6 @@ func New(config Config) (*Provider, error) {
 
 func (p *Provider) Name() string { return p.name }
 
-// CurrentCertKeyContent returns the served leaf and key in PEM, or nil before RunOnce.
 func (p *Provider) CurrentCertKeyContent() (cert, key []byte) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -124,7 +123,6 @@ func (p *Provider) CurrentCertKeyContent() (cert, key []byte) {
 	return p.served.leaf.CertPEM, p.served.leaf.KeyPEM
 }
 
-// Authority returns the certificate that signed the served leaf, or nil before RunOnce.
 func (p *Provider) Authority() *x509.Certificate {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -179,25 +177,26 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 	}
 }
 
-// checkAll reads the APIService before the Secret. If another replica then writes caBundle, the write here fails by the
-// resourceVersion (C3). The leaf is served last (C2).
+// checkAll renews the Secret if due, writes the authorities into each caBundle, and serves the leaf last (C2). It reads
+// the APIService before the Secret. If another replica then writes caBundle, the write here fails by the
+// resourceVersion (C3).
 func (p *Provider) checkAll(ctx context.Context) error {
 	p.pass.Lock()
 	defer p.pass.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
 
-	registration, failure := p.getAPIService(ctx, p.config.APIService)
-	absent := apierrors.IsNotFound(failure)
+	registration, mainErr := p.getAPIService(ctx, p.config.APIService)
+	absent := apierrors.IsNotFound(mainErr)
 	var further []*apiregistrationv1.APIService
-	var wrong error
+	var furtherErr error
 	for _, name := range p.config.Further {
-		one, err := p.getAPIService(ctx, name)
+		other, err := p.getAPIService(ctx, name)
 		switch {
 		case err == nil:
-			further = append(further, one)
+			further = append(further, other)
 		case !apierrors.IsNotFound(err): // an older installation may lack it
-			wrong = errors.Join(wrong, err)
+			furtherErr = errors.Join(furtherErr, err)
 		}
 	}
 	hosts := p.config.Hosts
@@ -207,18 +206,18 @@ func (p *Provider) checkAll(ctx context.Context) error {
 	}
 	material, err := p.ensureSecret(ctx, registration, hosts)
 	if err != nil {
-		return errors.Join(err, failure, wrong)
+		return errors.Join(err, mainErr, furtherErr)
 	}
 	p.lastRead = material
 	// The main APIService is written last, so an authority that is trusted there is trusted in all.
-	for _, one := range further {
-		wrong = errors.Join(wrong, p.writeBundle(ctx, one, material))
+	for _, other := range further {
+		furtherErr = errors.Join(furtherErr, p.writeBundle(ctx, other, material))
 	}
 	if registration != nil {
-		failure = p.publishAuthorities(ctx, registration, material)
+		mainErr = p.publishAuthorities(ctx, registration, material)
 	}
 	p.serveLeaf(ctx, material, absent)
-	return errors.Join(failure, wrong)
+	return errors.Join(mainErr, furtherErr)
 }
 
 func (p *Provider) getAPIService(ctx context.Context, name string) (*apiregistrationv1.APIService, error) {
@@ -345,7 +344,7 @@ func (p *Provider) isTrustedFor(registration *apiregistrationv1.APIService, auth
 	return ok && registration != nil && p.clock.Since(since) >= d && containsAuthority(registration.Spec.CABundle, authority)
 }
 
-// serveLeaf serves the Secret's certificate once caBundle has had its authority for the time settle, so that
+// serveLeaf serves the Secret's certificate once caBundle has had its authority for the duration settle, so that
 // kube-apiserver trusts the certificate (C2).
 func (p *Provider) serveLeaf(ctx context.Context, m *material, unregistered bool) {
 	p.mu.Lock()
@@ -355,7 +354,7 @@ func (p *Provider) serveLeaf(ctx context.Context, m *material, unregistered bool
 			return
 		}
 		since, trusted := p.trustedSince[identify(m.authority.Cert)]
-		switch now := p.clock.Now(); {
+		switch now := p.clock.Now(); { // each case before default lets the leaf be served
 		case p.served.authority.Cert.Equal(m.authority.Cert):
 		case trusted && now.Sub(since) >= settle:
 		case unregistered: // kube-apiserver forwards no request

@@ -7,7 +7,6 @@
 // Guarantees:
 //  1. Decoding gives the same object as the wrapped codec. Decoded objects are read-only, since others share their
 //     memory.
-//  2. Versions of an object share equal large fields, such as a Zone's rules.
 //
-// Read first: codec.go.
+// Read codec.go.
 package sharing

@@ -135,9 +135,10 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 
 func hasLog(etcdDir string) bool { return wal.Exist(filepath.Join(etcdDir, "member", "wal")) }
 
-// findCluster asks the other members for their cluster. It returns nil if none has one, as at the first start of all.
+// findCluster asks the other members for the cluster. It returns nil if no member answers, as at the first start of all
+// members.
 func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membership.RaftCluster, error) {
-	round, err := rafthttp.NewRoundTripper(c.tls(), peerDialTimeout)
+	transport, err := rafthttp.NewRoundTripper(c.tls(), peerDialTimeout)
 	if err != nil {
 		return nil, fmt.Errorf("--etcd-peer-cert-file, --etcd-peer-key-file, --etcd-peer-ca-file: %w", err)
 	}
@@ -147,7 +148,7 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 			peers = append(peers, members[member].StringSlice()...)
 		}
 	}
-	formed, err := etcdserver.GetClusterFromRemotePeers(log, peers, round)
+	formed, err := etcdserver.GetClusterFromRemotePeers(log, peers, transport)
 	if err != nil {
 		return nil, nil // etcd's error says only that no peer answered
 	}
@@ -156,17 +157,17 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 
 // joinFormed configures the first start of a member in a running cluster. A member that has lost its data gets a
 // *LostMemberError, because an empty member could vote a second time in a raft term.
-func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
+func (c *Cluster) joinFormed(config *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
 	initial, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, members)
 	if err != nil {
 		return fmt.Errorf("--etcd-initial-cluster: %w", err)
 	}
 	mine := members[c.MemberName].StringSlice()
-	at := slices.IndexFunc(formed.Members(), func(m *membership.Member) bool { return slices.Equal(m.PeerURLs, mine) })
-	if at < 0 {
+	index := slices.IndexFunc(formed.Members(), func(m *membership.Member) bool { return slices.Equal(m.PeerURLs, mine) })
+	if index < 0 {
 		return &LostMemberError{Dir: dir.Path(), Member: c.MemberName}
 	}
-	self := formed.Members()[at]
+	self := formed.Members()[index]
 	if len(self.ClientURLs) > 0 { // published at the member's first start
 		return &LostMemberError{Dir: dir.Path(), Member: c.MemberName, Known: true}
 	}
@@ -188,7 +189,7 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 			return fmt.Errorf("member %s of the cluster: %w", member, err)
 		}
 	}
-	to.ClusterState, to.InitialCluster = etcd.ClusterStateFlagExisting, urls.String()
+	config.ClusterState, config.InitialCluster = etcd.ClusterStateFlagExisting, urls.String()
 	return nil
 }
 

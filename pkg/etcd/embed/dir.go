@@ -38,7 +38,7 @@ type Dir struct {
 // has fewer than minFree octets free; 0 means DefaultMinFreeBytes.
 //
 // If another process has locked the directory, the error is an *InUseError. Other errors name the directory and the
-// next step.
+// remedy.
 func OpenDir(path string, minFree uint64) (*Dir, error) {
 	if path == "" {
 		return nil, errors.New("data-dir: must not be empty, name a directory that this user may write")

@@ -69,7 +69,7 @@ type Member struct {
 }
 
 // Start starts the member and returns when etcd accepts writes. In a cluster, this needs a majority of the members. The
-// error is the cause of ctx's end, a *LostMemberError, or names a flag or the directory, and the next step.
+// error is the cause of ctx's end, or a *LostMemberError, or names a flag or the directory, and the remedy.
 func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	dir := filepath.Join(cfg.Dir.Path(), etcdDir)
 	if err := cfg.Dir.checkMember(cfg.memberName()); err != nil {
@@ -159,8 +159,8 @@ func (m *Member) Err() error {
 	}
 }
 
-// Stop answers the requests in flight and closes etcd. If etcd has failed or is not ready, Stop waits two seconds at
-// most.
+// Stop answers the requests in flight and closes etcd. If etcd has failed or is not ready, Stop waits at most two
+// seconds.
 func (m *Member) Stop() {
 	m.stop.Do(func() {
 		m.stopping.Store(true)
@@ -194,27 +194,27 @@ func (m *Member) relayFailure() {
 	}
 }
 
-// RunningEndpoint returns the endpoint of the etcd that another process runs in the data directory path. ok is false if
+// RunningEndpoint returns the endpoint of the etcd that another process runs in a data directory. It returns false if
 // the directory has no socket.
-func RunningEndpoint(path string) (endpoint string, ok bool) {
-	path, err := filepath.Abs(path)
+func RunningEndpoint(dataDir string) (endpoint string, ok bool) {
+	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
 		return "", false
 	}
-	path = filepath.Join(path, etcdDir, socketFile)
-	if info, err := os.Stat(path); err != nil || info.Mode()&os.ModeSocket == 0 {
+	socket := filepath.Join(dataDir, etcdDir, socketFile)
+	if info, err := os.Stat(socket); err != nil || info.Mode()&os.ModeSocket == 0 {
 		return "", false
 	}
-	return "unix://" + path, true
+	return "unix://" + socket, true
 }
 
-// Reach returns the endpoints of the etcd in the data directory path. If no process runs etcd there, Reach starts a
-// sole member, which runs until the caller calls release.
-func Reach(ctx context.Context, path string, log func(line string)) (endpoints []string, release func(), err error) {
-	dir, err := OpenDir(path, 0)
+// Reach returns the endpoints of the etcd in a data directory. If no process runs etcd there, Reach starts a sole
+// member, which runs until the caller calls release.
+func Reach(ctx context.Context, dataDir string, log func(line string)) (endpoints []string, release func(), err error) {
+	dir, err := OpenDir(dataDir, 0)
 	var inUse *InUseError
 	if errors.As(err, &inUse) {
-		if endpoint, running := RunningEndpoint(path); running {
+		if endpoint, running := RunningEndpoint(dataDir); running {
 			return []string{endpoint}, func() {}, nil
 		}
 	}
@@ -298,7 +298,6 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// failure holds etcd's fatal error.
 type failure struct {
 	dir   string
 	ready atomic.Bool // etcd has accepted writes
@@ -318,8 +317,8 @@ func (f *failure) setError(err error) {
 	})
 }
 
-// OnWrite records the error of a Fatal or Panic log line. zap calls OnWrite after the line. OnWrite must not return, so
-// it ends the goroutine.
+// OnWrite records the error of a Fatal or Panic log line. zap calls OnWrite after the line. Callers of Fatal expect no
+// return, so OnWrite ends the goroutine.
 func (f *failure) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 	err := errors.New(entry.Message)
 	for _, field := range fields {

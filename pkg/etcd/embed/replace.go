@@ -18,8 +18,8 @@ import (
 )
 
 // Replace replaces a member that lost its data by an empty member of the same name, and returns when the new member has
-// a vote. dataDir is the data directory of a running member. Replace calls report when the new member may be started,
-// and can be repeated after an error.
+// a vote. It works through a running member, whose data directory is dataDir. Replace calls report when the new member
+// may be started, and can be repeated after an error.
 //
 // Until the new member has all data, it is a learner, without a vote, so that writes do not wait for it.
 func Replace(ctx context.Context, dataDir, member, initialCluster string, report func(line string)) error {

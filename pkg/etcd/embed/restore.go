@@ -30,7 +30,7 @@ type Snapshot struct {
 }
 
 // Restore creates the directory's store from a snapshot. The directory must have no data, and has none after an error.
-func (d *Dir) Restore(from Snapshot) error {
+func (d *Dir) Restore(source Snapshot) error {
 	target := filepath.Join(d.path, etcdDir)
 	if d.HasData() {
 		return fmt.Errorf("data-dir %s has data; restore into another one, or move %s away first", d.path, target)
@@ -41,32 +41,32 @@ func (d *Dir) Restore(from Snapshot) error {
 	}
 
 	config := snapshot.RestoreConfig{
-		SnapshotPath: from.Path, OutputDataDir: partial,
+		SnapshotPath: source.Path, OutputDataDir: partial,
 		Name: soleMember, PeerURLs: []string{solePeer}, InitialCluster: soleMember + "=" + solePeer, InitialClusterToken: clusterToken,
 	}
-	if from.MemberName != "" {
-		cluster := Cluster{MemberName: from.MemberName, InitialCluster: from.InitialCluster}
+	if source.MemberName != "" {
+		cluster := Cluster{MemberName: source.MemberName, InitialCluster: source.InitialCluster}
 		members, err := cluster.parseMembers()
-		if err != nil || members[from.MemberName] == nil {
-			return fmt.Errorf("--etcd-initial-cluster %q: it must name member %s with its URL (%v)", from.InitialCluster, from.MemberName,
-				err)
+		if err != nil || members[source.MemberName] == nil {
+			return fmt.Errorf("--etcd-initial-cluster %q: it must name member %s with its URL (%v)", source.InitialCluster,
+				source.MemberName, err)
 		}
-		config.Name, config.PeerURLs = from.MemberName, members[from.MemberName].StringSlice()
-		config.InitialCluster = from.MemberName + "=" + members[from.MemberName].String()
+		config.Name, config.PeerURLs = source.MemberName, members[source.MemberName].StringSlice()
+		config.InitialCluster = source.MemberName + "=" + members[source.MemberName].String()
 	}
-	if from.Bump > 0 {
-		config.RevisionBump, config.MarkCompacted = uint64(from.Bump), true
+	if source.Bump > 0 {
+		config.RevisionBump, config.MarkCompacted = uint64(source.Bump), true
 	}
 
 	if err := snapshot.NewV3(zap.NewNop()).Restore(config); err != nil {
 		os.RemoveAll(partial)
-		return fmt.Errorf("data-dir %s: %s cannot be restored: %w", d.path, from.Path, err)
+		return fmt.Errorf("data-dir %s: %s cannot be restored: %w", d.path, source.Path, err)
 	}
 
 	// Rename last, so that a crash leaves no incomplete store.
 	err := os.Chmod(partial, 0o700)
 	if err == nil {
-		err = d.SetMember(from.MemberName)
+		err = d.SetMember(source.MemberName)
 	}
 	if err == nil {
 		err = os.Rename(partial, target)

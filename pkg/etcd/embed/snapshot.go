@@ -26,9 +26,9 @@ type Change struct {
 	Deleted  bool
 }
 
-// ReadSnapshot calls each for every change of a key in a snapshot file, lowest revision first. After a compaction, a
-// snapshot may contain only the last change of a key. An error of the file ends the read.
-func ReadSnapshot(path string, each func(Change)) error {
+// ReadSnapshot calls visit for every change of a key in a snapshot file, lowest revision first. After a compaction, a
+// snapshot may contain only the last change of a key. If the file is damaged, ReadSnapshot stops with an error.
+func ReadSnapshot(path string, visit func(Change)) error {
 	return readSnapshot(path, func(tx *bbolt.Tx) error {
 		bucket := tx.Bucket(schema.Key.Name())
 		if bucket == nil {
@@ -39,7 +39,7 @@ func ReadSnapshot(path string, each func(Change)) error {
 			if err := proto.Unmarshal(value, &kv); err != nil {
 				return fmt.Errorf("a value does not parse: %w", err)
 			}
-			each(Change{Revision: mvcc.BytesToRev(revision).Main, Key: string(kv.Key), Value: kv.Value,
+			visit(Change{Revision: mvcc.BytesToRev(revision).Main, Key: string(kv.Key), Value: kv.Value,
 				Deleted: mvcc.IsTombstone(revision)})
 			return nil
 		})
@@ -76,9 +76,9 @@ func CheckSnapshot(path string) error {
 	})
 }
 
-// readSnapshot opens the snapshot file for read. bbolt trusts the file's content, so panics and memory faults are
-// recovered and returned as errors.
-func readSnapshot(path string, read func(*bbolt.Tx) error) (err error) {
+// readSnapshot calls readTx with a transaction of the snapshot file. bbolt trusts the file's content, so panics and
+// memory faults are recovered and returned as errors.
+func readSnapshot(path string, readTx func(*bbolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -90,7 +90,7 @@ func readSnapshot(path string, read func(*bbolt.Tx) error) (err error) {
 		return fmt.Errorf("%s is no snapshot of etcd: %w", path, err)
 	}
 	defer db.Close()
-	if err := db.View(read); err != nil {
+	if err := db.View(readTx); err != nil {
 		return fmt.Errorf("%s is damaged: %w; take another backup", path, err)
 	}
 	return nil

@@ -61,8 +61,8 @@ type Keeper struct {
 
 	quota atomic.Int64 // the smallest of the members; 0 if unknown
 
-	// mutex guards the result of the last check. full is nil unless etcd has raised the alarm NOSPACE, corrupt is nil
-	// unless etcd has raised CORRUPT.
+	// mutex guards the result of the last check. Without the alarm NOSPACE, full is nil; without CORRUPT, corrupt is
+	// nil.
 	mutex         sync.Mutex
 	full, corrupt error
 	state         State
@@ -233,11 +233,12 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 		old++
 	}
 	written := m.DbSizeInUse - k.leastInUse
+	almostFull, growsFast := m.DbSizeInUse >= quota/10*7 && written >= quota/64, written >= quota/8
 	upTo := int64(0)
 	switch {
-	case m.DbSizeInUse >= quota/10*7 && written >= quota/64 && last > 0: // keep the history since the last check
+	case almostFull && last > 0: // keep the history since the last check
 		upTo = k.recentRevisions[last-1].revision
-	case written >= quota/8 && old > 0: // keep the history of keepHistory
+	case growsFast && old > 0: // keep the history of keepHistory
 		upTo = k.recentRevisions[old-1].revision
 	}
 	k.recentRevisions = k.recentRevisions[max(0, old-1):]
@@ -369,7 +370,7 @@ func (k *Keeper) doneKey(m member) string { return fmt.Sprintf("%s/%x", k.lockKe
 // handOver moves the raft leadership from m to another member. All writes would wait during a leader's defragmentation.
 func (k *Keeper) handOver(ctx context.Context, m member) error {
 	if leaderRank(m) == 0 {
-		return nil
+		return nil // another member leads
 	}
 	limited, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -412,9 +413,9 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// freeSpace makes etcd accept writes again after the alarm NOSPACE. It compacts etcd, defragments a member, and disarms
-// the alarms of members below the quota. alarms are the IDs of the members with the alarm.
-func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
+// freeSpace makes etcd accept writes again after the alarm NOSPACE of the members alarmedIDs. It compacts etcd,
+// defragments a member, and disarms the alarms of members below the quota.
+func (k *Keeper) freeSpace(ctx context.Context, alarmedIDs []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()
 
@@ -454,7 +455,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	var wrong []error
 	for _, m := range members {
 		switch {
-		case !slices.Contains(alarms, m.id()):
+		case !slices.Contains(alarmedIDs, m.id()):
 		case m.isBelowQuota():
 			_, err := k.client.AlarmDisarm(limited, &clientv3.AlarmMember{MemberID: m.id(), Alarm: etcdserverpb.AlarmType_NOSPACE})
 			if err != nil {

@@ -76,23 +76,23 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 
 // sendWrite sends a transaction with writes. Without an answer, a resendable transaction is sent again.
 func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
-	again := t.isResendable()
+	resendable := t.isResendable()
 	var doubt error // why it is unknown whether an earlier copy was applied, or nil
 	for timeout := resendAfter; ; {
-		trying, end := ctx, context.CancelFunc(func() {})
-		if again {
-			trying, end = context.WithTimeout(ctx, timeout)
+		attempt, cancel := ctx, context.CancelFunc(func() {})
+		if resendable {
+			attempt, cancel = context.WithTimeout(ctx, timeout)
 		}
-		response, err := t.sendOnce(trying, t.cmps, t.then, t.orelse)
-		late := trying.Err() != nil && ctx.Err() == nil
-		end()
+		response, err := t.sendOnce(attempt, t.cmps, t.then, t.orelse)
+		late := attempt.Err() != nil && ctx.Err() == nil
+		cancel()
 		switch {
 		case err == nil && (response.Succeeded || doubt == nil):
 			return response, nil
 		case err == nil: // an earlier copy may be the reason of the refusal
 			return t.findOutcome(ctx, response, doubt)
 		case isProposalDropped(err): // certainly not applied
-		case again && (late || isUnanswered(err)):
+		case resendable && (late || isUnanswered(err)):
 			if late {
 				err, timeout = errSlow, 2*timeout
 			}
@@ -129,39 +129,40 @@ func (t *explainedTxn) isResendable() bool {
 	return slices.ContainsFunc(t.then, func(op clientv3.Op) bool { return t.comparedRevision(op.KeyBytes()) > 0 })
 }
 
-// findOutcome returns the outcome of a transaction if etcd has answered a later copy with refusal. The outcome is
-// success if an earlier copy was applied, or else refusal. The error is doubt if an earlier copy may still be applied,
-// or if the revisions in question cannot be read.
-func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnResponse, doubt error) (*clientv3.TxnResponse, error) {
+// findOutcome returns the outcome of a transaction after etcd has refused a later copy of it. If an earlier copy was
+// applied, the outcome is success, otherwise the refusal in laterAnswer. If an earlier copy may still be applied, or
+// the revisions in question cannot be read, findOutcome returns doubtErr.
+func (t *explainedTxn) findOutcome(ctx context.Context, laterAnswer *clientv3.TxnResponse, doubtErr error) (*clientv3.TxnResponse, error) {
 	// Find a written key whose revision differs from the compared revision.
-	found, now, err := t.readWrittenKeys(ctx, 0)
+	found, newestRev, err := t.readWrittenKeys(ctx, 0)
 	if err != nil {
-		return nil, doubt
+		return nil, doubtErr
 	}
 	for i, op := range t.then {
-		was := t.comparedRevision(op.KeyBytes())
-		if was == 0 || found[i].GetModRevision() == was {
+		comparedRev := t.comparedRevision(op.KeyBytes())
+		if comparedRev == 0 || found[i].GetModRevision() == comparedRev {
 			continue
 		}
 		// Only the next change of this key can be the transaction. Another transaction may have written the same value
 		// here, so compare all keys as of that revision.
-		at, err := t.findNextChange(ctx, string(op.KeyBytes()), was, cmp.Or(found[i].GetModRevision(), now))
+		changeRev, err := t.findNextChange(ctx, string(op.KeyBytes()), comparedRev, cmp.Or(found[i].GetModRevision(), newestRev))
 		if err != nil {
-			return nil, doubt
+			return nil, doubtErr
 		}
-		written, _, err := t.readWrittenKeys(ctx, at)
+		written, _, err := t.readWrittenKeys(ctx, changeRev)
 		if err != nil {
-			return nil, doubt
+			return nil, doubtErr
 		}
-		if t.isWritten(written, at) {
-			return t.makeResponse(at, refusal), nil
+		if t.isWritten(written, changeRev) {
+			return t.makeResponse(changeRev, laterAnswer), nil
 		}
-		return refusal, nil
+		return laterAnswer, nil
 	}
-	return nil, doubt
+	return nil, doubtErr
 }
 
-// comparedRevision returns the revision that the transaction requires of a key; 0 for no requirement, or an absent key.
+// comparedRevision returns the revision that the transaction requires of a key, or 0 if the key may have any or must be
+// absent.
 func (t *explainedTxn) comparedRevision(key []byte) int64 {
 	for _, c := range t.cmps {
 		if revision := revisionIn(c); revision > 0 && bytes.Equal(c.KeyBytes(), key) {
@@ -171,51 +172,51 @@ func (t *explainedTxn) comparedRevision(key []byte) int64 {
 	return 0
 }
 
-// findNextChange returns the revision of a key's first write or deletion after revision was, by a binary search. The
-// key must have changed by revision now. ErrCompacted means that the change may precede the last compaction.
-func (t *explainedTxn) findNextChange(ctx context.Context, key string, was, now int64) (int64, error) {
-	// The change is after revision before, and at revision at or earlier. seen is false if before is compacted.
-	before, at, seen := was, now, true
-	for at > before+1 {
-		middle := before + (at-before)/2
+// findNextChange returns the revision of a key's first write or deletion after oldRev, by a binary search. The key must
+// have changed by newRev. ErrCompacted means that the change may precede the last compaction.
+func (t *explainedTxn) findNextChange(ctx context.Context, key string, oldRev, newRev int64) (int64, error) {
+	// The change is after revision low, and at high or earlier. If low is compacted, lowIsKnown is false.
+	low, high, lowIsKnown := oldRev, newRev, true
+	for high > low+1 {
+		middle := low + (high-low)/2
 		found, err := t.sendRead(ctx, nil, []clientv3.Op{clientv3.OpGet(key, clientv3.WithRev(middle), clientv3.WithKeysOnly())}, nil)
 		switch {
 		case errors.Is(err, rpctypes.ErrCompacted):
-			before, seen = middle, false
+			low, lowIsKnown = middle, false
 			continue
 		case err != nil:
 			return 0, err
 		}
 		switch kv := firstKV(found.Responses[0]); {
-		case kv.GetModRevision() == was:
-			before, seen = middle, true
+		case kv.GetModRevision() == oldRev:
+			low, lowIsKnown = middle, true
 		case kv != nil:
-			at = kv.ModRevision
+			high = kv.ModRevision
 		default: // deleted by then
-			at = middle
+			high = middle
 		}
 	}
-	if !seen {
+	if !lowIsKnown {
 		return 0, rpctypes.ErrCompacted
 	}
-	return at, nil
+	return high, nil
 }
 
-// isWritten reports whether all keys, as found at a revision, have the values and the revision that the transaction
+// isWritten reports whether all keys, as read at a revision, have the values and the revision that the transaction
 // would have given them.
-func (t *explainedTxn) isWritten(found []*mvccpb.KeyValue, at int64) bool {
+func (t *explainedTxn) isWritten(keyValues []*mvccpb.KeyValue, revision int64) bool {
 	for i, op := range t.then {
-		kv := found[i]
-		if op.IsDelete() && kv != nil || op.IsPut() && (kv.GetModRevision() != at || !bytes.Equal(kv.GetValue(), op.ValueBytes())) {
+		kv := keyValues[i]
+		if op.IsDelete() && kv != nil || op.IsPut() && (kv.GetModRevision() != revision || !bytes.Equal(kv.GetValue(), op.ValueBytes())) {
 			return false
 		}
 	}
 	return true
 }
 
-// readWrittenKeys returns the values of the keys that the transaction writes, nil for an absent key, as of a revision,
-// and that revision. Revision 0 means the newest.
-func (t *explainedTxn) readWrittenKeys(ctx context.Context, revision int64) (all []*mvccpb.KeyValue, at int64, err error) {
+// readWrittenKeys reads the keys that the transaction writes, as of a revision, and returns the revision too. An absent
+// key is nil. Revision 0 means the newest.
+func (t *explainedTxn) readWrittenKeys(ctx context.Context, revision int64) (keyValues []*mvccpb.KeyValue, readRevision int64, err error) {
 	for part := range slices.Chunk(t.then, maxProbes) {
 		gets := make([]clientv3.Op, len(part))
 		for i, op := range part {
@@ -226,11 +227,11 @@ func (t *explainedTxn) readWrittenKeys(ctx context.Context, revision int64) (all
 			return nil, 0, err
 		}
 		revision = cmp.Or(revision, found.Header.Revision)
-		for _, one := range found.Responses {
-			all = append(all, firstKV(one))
+		for _, response := range found.Responses {
+			keyValues = append(keyValues, firstKV(response))
 		}
 	}
-	return all, revision, nil
+	return keyValues, revision, nil
 }
 
 func firstKV(of *etcdserverpb.ResponseOp) *mvccpb.KeyValue {

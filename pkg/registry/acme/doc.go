@@ -6,11 +6,11 @@
 //
 // Guarantees:
 //
-//  1. The caller needs the right to solve for the resourceNamespace of the request, and the zone's rules must give the
-//     name to this namespace.
+//  1. The caller needs the right to solve challenges for the resourceNamespace of the request, and the zone's rules
+//     must give the name to this namespace.
 //  2. Only a TXT value at resolvedFQDN with the form of a DNS-01 response (43 characters) is written or removed.
 //  3. A repeated write or removal succeeds.
-//  4. A refusal is for users: cert-manager copies the text to the Challenge.
+//  4. The text of a refusal addresses users, because cert-manager copies the text to the Challenge.
 //
 // Read storage.go.
 package acme

@@ -56,8 +56,8 @@ func NewREST(config Config) *REST {
 	return &REST{kind.NewResource(&acme.ChallengePayload{}, acme.Resource, false), config}
 }
 
-// Create solves the challenge. The response has a refusal. An error is a missing right, or a failure that cert-manager
-// retries.
+// Create solves the challenge, and puts a refusal into the response. It returns an error for an invalid request, a
+// missing right, or a failure that cert-manager retries.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	payload, ok := obj.(*acme.ChallengePayload)
@@ -68,6 +68,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 		return nil, apierrors.NewBadRequest("a challenge has no dry run; a dry run of a Record shows whether a zone adopts it")
 	}
 	denied := r.authorizeCaller(ctx, payload.Request.ResourceNamespace)
+	// A cleanup may go on without the right: see solveChallenge.
 	if denied != nil && (payload.Request.Action != acme.ActionCleanUp || !apierrors.IsForbidden(denied)) {
 		return nil, denied
 	}
@@ -117,8 +118,9 @@ var response = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
 const ttl = 60
 
-// denied is the error of a caller without the right to solve. Even then cleanup of an absent record succeeds. Otherwise
-// Challenge and namespace could not be deleted.
+// solveChallenge writes or removes the TXT record, or returns a refusal. If the caller lacks the right to solve, denied
+// is the error. Even then the cleanup of an absent record succeeds. Otherwise Challenge and namespace could not be
+// deleted.
 func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeRequest, denied error) (refusal string, err error) {
 	rr := update.RR{Type: rdata.TXT, Class: update.ClassIN, TTL: ttl, Data: `"` + request.Key + `"`}
 	switch request.Action {
@@ -135,22 +137,22 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	}
 	namespace := request.ResourceNamespace
 	// The answer must not reveal whether the zone is absent or has no rule for the namespace.
-	none := fmt.Sprintf("no zone takes %s TXT of namespace %q: the zone's owner adds a rule for the namespace with a pattern that "+
+	noZone := fmt.Sprintf("no zone takes %s TXT of namespace %q: the zone's owner adds a rule for the namespace with a pattern that "+
 		"matches the name, such as *.apps, or _acme-challenge.www for one name alone (S4.7, S4.14)", rr.Name, namespace)
 	zone, found := r.Writer.FindZone(view, rr.Name)
 	if !found {
-		return unlessCleanUp(request, none), nil
+		return unlessCleanUp(request, noZone), nil
 	}
 	key := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: v1alpha1.UpdateKeySpec{View: view,
 		Records: []v1alpha1.UpdateKeyRecords{{Pattern: rr.Name.String(), Types: []string{rdata.TXT.String()}}}}}
-	m := &update.Message{Zone: zone, Updates: []update.RR{rr}}
+	message := &update.Message{Zone: zone, Updates: []update.RR{rr}}
 	if denied != nil {
-		if changes, err := r.Writer.Changes(ctx, key, m); err != nil || !changes {
+		if changes, err := r.Writer.Changes(ctx, key, message); err != nil || !changes {
 			return "", err
 		}
 		return "", denied
 	}
-	status, err := r.Writer.Apply(genericapirequest.WithNamespace(ctx, namespace), key, User(ctx, namespace), m)
+	status, err := r.Writer.Apply(genericapirequest.WithNamespace(ctx, namespace), key, User(ctx, namespace), message)
 	switch {
 	case isLater(err):
 		return explainLater(err), nil
@@ -159,7 +161,7 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	case status.RCode == update.NoError.String():
 		return "", nil
 	case status.RCode == update.NotAuth.String():
-		return unlessCleanUp(request, none), nil
+		return unlessCleanUp(request, noZone), nil
 	}
 	return status.Message, nil
 }

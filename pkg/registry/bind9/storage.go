@@ -31,6 +31,7 @@ func NewStorage(config Config) (map[string]rest.Storage, *kind.REST[*bind9.Bind9
 	paths := map[string]rest.Storage{
 		"bind9instances/external": kind.NewPermission(&bind9.Bind9Instance{}, bind9.Resource("bind9instances/external")),
 	}
+	// Without a Decide function, dry runs only validate.
 	if _, err := completeKind(newProviders(config.Rules), config).AddStorage(paths, config.Scheme, config.RESTOptions, nil); err != nil {
 		return nil, nil, err
 	}

@@ -64,7 +64,7 @@ func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Deliver
 	}
 
 	if after.Status.Serial == before.Status.Serial || after.Status.Serial == 0 {
-		return nil
+		return nil // nothing new is confirmed
 	}
 
 	// Read the Zone from etcd (a Get without a resourceVersion), since the servers may be ahead of the watch cache.

@@ -96,7 +96,7 @@ type Write struct {
 	Verb, Namespace, Name string
 	// Object is the object to create or apply. Decode sets it.
 	Object runtime.Object
-	// Of Options a deletion uses only DryRun. ClientManager is the field manager if Options has none.
+	// A deletion uses only DryRun of Options. ClientManager is the field manager if Options has none.
 	Options       metav1.PatchOptions
 	ClientManager string
 	// Preconditions are for a deletion. Nil for none.
@@ -109,7 +109,8 @@ type Write struct {
 	strict []error // unknown or duplicate fields
 }
 
-// Decode sets w.Object for a create or apply. With invalid text, Object stays nil, and Serve refuses the write.
+// Decode decodes text into w.Object, for a create or apply. If text is invalid, Object stays nil, and Serve refuses the
+// write.
 func (h *Handler) Decode(w *Write, text []byte) {
 	w.text = text
 	if w.fault = h.CheckText(text); w.fault != nil {
@@ -122,7 +123,7 @@ func (h *Handler) Decode(w *Write, text []byte) {
 			w.fault = apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", w.fault))
 			return
 		}
-		if len(w.strict) > 0 { // the text of the patch decoder's error
+		if len(w.strict) > 0 { // answer with the text of the generic apiserver
 			if err := yaml.UnmarshalStrict(text, &map[string]any{}); err != nil {
 				w.strict = []error{err}
 			}

@@ -76,17 +76,18 @@ func (l *Lister) get(ctx context.Context, name string) (*v1alpha1.DNSClass, erro
 	return obj.(*v1alpha1.DNSClass), nil
 }
 
-// FirstClass returns the zone's first class, the first default class, or nil. The caller must not modify the class.
+// FirstClass returns the first class that the zone names or, if none is named, the first default class. It returns nil
+// if the class is absent. The caller must not modify the class.
 func (l *Lister) FirstClass(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
 	refs := zone.Spec.DNSClassRefs
 	if len(refs) == 0 {
-		if all := l.defaultClasses(zone.Namespace, zone.Spec.View); len(all) > 0 {
-			return all[0], nil
+		if defaults := l.defaultClasses(zone.Namespace, zone.Spec.View); len(defaults) > 0 {
+			return defaults[0], nil
 		}
 		return nil, nil
 	}
 	if refs[0].Kind == v1alpha1.KindBind9Cluster {
-		return nil, nil // no defaults for Zones
+		return nil, nil // a Bind9Cluster has no defaults for Zones
 	}
 	named, err := l.get(ctx, refs[0].Name)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) { // BadRequest: invalid name

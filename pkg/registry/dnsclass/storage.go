@@ -22,9 +22,9 @@ import (
 )
 
 // NewKind returns the kind of DNSClasses. It has no category, because kubectl get kubizone would fail for tenants, who
-// may not list classes. withdrawn describes the zones that a change withdraws from servers. after is nil for a
-// deletion.
-func NewKind(inlineSecrets bool, withdrawn func(before, after *v1alpha1.DNSClass) string) *kind.Kind[*v1alpha1.DNSClass] {
+// may not list classes. The text of describeWithdrawn is about the zones that a change withdraws from servers; for a
+// deletion, after is nil.
+func NewKind(inlineSecrets bool, describeWithdrawn func(before, after *v1alpha1.DNSClass) string) *kind.Kind[*v1alpha1.DNSClass] {
 	return &kind.Kind[*v1alpha1.DNSClass]{
 		GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "dnsclasses", Singular: "dnsclass", ShortNames: []string{"dc"},
 		ClusterScoped: true,
@@ -47,7 +47,7 @@ func NewKind(inlineSecrets bool, withdrawn func(before, after *v1alpha1.DNSClass
 				warnings = validation.DNSClassUpdateWarnings(after, before)
 			}
 			if narrowed(before, after) {
-				if what := withdrawn(before, after); what != "" {
+				if what := describeWithdrawn(before, after); what != "" {
 					warning.AddWarning(ctx, v1alpha1.WarningTakesAway, refusal.Warning("S2.16", fmt.Sprintf("the class no longer "+
 						"selects zones that it delivers, and withdraws them from its servers now: %s", what)))
 				}
@@ -59,7 +59,7 @@ func NewKind(inlineSecrets bool, withdrawn func(before, after *v1alpha1.DNSClass
 			if c.DeletionTimestamp != nil || !slices.Contains(c.Finalizers, v1alpha1.FinalizerDelivery) {
 				return nil
 			}
-			if what := withdrawn(c, nil); what != "" {
+			if what := describeWithdrawn(c, nil); what != "" {
 				warning.AddWarning(ctx, v1alpha1.WarningTakesAway, refusal.Warning("S2.16", fmt.Sprintf("the class delivers zones, and "+
 					"withdraws them from its servers now: %s (kubectl get deliveries -A lists them); spec.deletionProtection "+
 					"refuses a deletion", what)))

@@ -31,7 +31,7 @@ type beginning struct {
 
 type contextKey struct{}
 
-// Delete deletes from a store whose storage is wrapped by Storage. validation may be nil.
+// Delete deletes from a store whose storage is wrapped by Storage. The validation may be nil.
 func Delete(ctx context.Context, store rest.GracefulDeleter, name string, validation rest.ValidateObjectFunc,
 	options *metav1.DeleteOptions) (out runtime.Object, immediately bool, err error) {
 	for attempt := range attempts {

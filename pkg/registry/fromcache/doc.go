@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fromcache makes deletions faster: the first read of the object comes from the watch cache instead of etcd,
-// and saves a tenth of the time. The transaction checks the object again.
+// Package fromcache makes deletions faster: the first read of the object comes from the watch cache instead of etcd.
+// This saves a tenth of the time. The transaction checks the object again.
 //
 // Guarantees:
 //

@@ -1,11 +1,10 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package installation serves the object Installation "kubizone", by which operators see processes, etcd, certificates
+// Package installation serves the object Installation "kubizone", in which operators see processes, etcd, certificates
 // and the last backup. No object is stored.
 //
-// Guarantees: (1) Get sends no request (package inventory). (2) Any other name is not found. (3) An Installation has no
-// data of tenants.
+// Guarantees: (1) Get answers without a request to another process. (2) An Installation has no data of tenants.
 //
 // Read storage.go.
 package installation

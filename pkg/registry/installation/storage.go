@@ -23,10 +23,10 @@ type REST struct {
 
 var _ rest.Getter = (*REST)(nil)
 
-// NewREST returns the storage. read must not block.
-func NewREST(read func() v1alpha1.InstallationStatus) *REST {
+// NewREST returns the storage. The function readStatus must not block.
+func NewREST(readStatus func() v1alpha1.InstallationStatus) *REST {
 	return &REST{kind.NewResource(&v1alpha1.Installation{}, "installation", false),
-		rest.NewDefaultTableConvertor(v1alpha1.Resource("installations")), read}
+		rest.NewDefaultTableConvertor(v1alpha1.Resource("installations")), readStatus}
 }
 
 func (r *REST) Get(_ context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {

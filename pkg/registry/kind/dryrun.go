@@ -10,8 +10,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Decide answers a dry run as the ledger would answer the write. It sets the status of after, or returns an error.
-// before is nil for a create, after for a removal.
+// Decide answers a dry run as the ledger would answer the write. It sets the status of after, or returns an error. For
+// a create, before is nil; for a removal, after is nil.
 type Decide[T Object] func(ctx context.Context, before, after T) error
 
 func (r *REST[T]) decideUpdate(ctx context.Context, existing, out runtime.Object, created bool) error {

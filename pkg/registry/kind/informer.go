@@ -17,23 +17,23 @@ import (
 func (r *REST[T]) NewInformer(indexers cache.Indexers) cache.SharedIndexInformer {
 	return cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			within, err := convertOptions(options)
+			converted, err := convertOptions(options)
 			if err != nil {
 				return nil, err
 			}
 			// Copy, because items share maps and slices with the watch cache.
-			list, err := r.List(ctx, within)
+			list, err := r.List(ctx, converted)
 			if err != nil {
 				return nil, err
 			}
 			return list.DeepCopyObject(), nil
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			within, err := convertOptions(options)
+			converted, err := convertOptions(options)
 			if err != nil {
 				return nil, err
 			}
-			return r.watchCopies(ctx, within)
+			return r.watchCopies(ctx, converted)
 		},
 	}, r.New(), 0, indexers)
 }

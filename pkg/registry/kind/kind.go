@@ -46,7 +46,7 @@ type Kind[T Object] struct {
 
 	// KeepsParentLabel is true if only the server sets the label with the adopting zone.
 	KeepsParentLabel bool
-	// Keep restores further fields of after that only the server sets. before is empty for a new object.
+	// Keep restores further fields of after that only the server sets. For a new object, before is empty.
 	Keep func(ctx context.Context, after, before T)
 	// RequiresVersion refuses a PUT without resourceVersion.
 	RequiresVersion bool
@@ -55,7 +55,7 @@ type Kind[T Object] struct {
 	// Warn returns warnings about a new or changed spec. WarnUpdate, if set, replaces Warn for all updates.
 	Warn       func(T) []string
 	WarnUpdate func(ctx context.Context, after, before T) []string
-	// Check checks other objects and rights, after admission. before is empty for a new object.
+	// Check checks other objects and rights, after admission. For a new object, before is empty.
 	Check func(ctx context.Context, after, before T) error
 	// IsProtected and CheckDeletion refuse a deletion. They see the object as it is at the deletion.
 	IsProtected   func(T) bool
@@ -91,7 +91,7 @@ var (
 	_ rest.SingularNameProvider = (*REST[Object])(nil)
 )
 
-// AddStorage adds a kind and its subresources to paths. Without decide, dry runs only validate.
+// AddStorage adds a kind and its subresources to paths. If decide is nil, dry runs only validate.
 func (k *Kind[T]) AddStorage(paths map[string]rest.Storage, scheme *runtime.Scheme, options generic.RESTOptionsGetter,
 	decide Decide[T]) (*REST[T], error) {
 	strategy := Strategy[T]{scheme, names.SimpleNameGenerator, k}
@@ -229,7 +229,8 @@ func (r *REST[T]) DeleteCollection(ctx context.Context, further rest.ValidateObj
 	return r.Store.DeleteCollection(ctx, r.checkDeletion(further, options), options, list)
 }
 
-// ValidateObject runs admission for an object that is not stored, such as a review. validate may be nil.
+// ValidateObject runs admission for an object that is not stored, such as a review. If validate is nil, the object
+// passes.
 func ValidateObject(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc) error {
 	if validate == nil {
 		return nil

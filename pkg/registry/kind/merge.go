@@ -12,10 +12,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Conditions merges a client's status write into the conditions. The types in server stay as before, because only the
-// API server sets them. If the write is stale, for an earlier serial, Ready and Stalled stay too.
-func Conditions(before, written []metav1.Condition, stale bool, server ...string) []metav1.Condition {
-	kept := slices.Clone(server)
+// Conditions merges a client's status write into the conditions. The types in serverTypes stay as before, because only
+// the API server sets them. If the write is stale (for an earlier serial), Ready and Stalled stay too.
+func Conditions(before, written []metav1.Condition, stale bool, serverTypes ...string) []metav1.Condition {
+	kept := slices.Clone(serverTypes)
 	if stale {
 		kept = append(kept, v1alpha1.ConditionReady, v1alpha1.ConditionStalled)
 	}
@@ -33,13 +33,13 @@ func Conditions(before, written []metav1.Condition, stale bool, server ...string
 	return out
 }
 
-// Stale reports whether the serial written is older than now. 0 is not. Serials without order (RFC 1982 §3.2) count as
-// older, because a late True is better than a wrong True.
-func Stale(written, now int64) bool {
-	if written == 0 || written == now {
+// Stale reports whether writtenSerial is older than currentSerial. 0 is not older. Serials without order (RFC 1982
+// §3.2) count as older, because a late True is better than a wrong True.
+func Stale(writtenSerial, currentSerial int64) bool {
+	if writtenSerial == 0 || writtenSerial == currentSerial {
 		return false
 	}
-	return !serial.Serial(uint32(written)).Ahead(serial.Serial(uint32(now)))
+	return !serial.Serial(uint32(writtenSerial)).Ahead(serial.Serial(uint32(currentSerial)))
 }
 
 func keepMetadata(after, before *metav1.ObjectMeta) {
@@ -54,7 +54,7 @@ func setDeliveryFinalizer(before, written []string) []string {
 	return withDeliveryFinalizer(before, slices.Contains(written, v1alpha1.FinalizerDelivery))
 }
 
-// KeepDeliveryFinalizer returns the finalizers written, but keeps or omits kubi.zone/delivery as before, because the
+// KeepDeliveryFinalizer returns the written finalizers, but keeps or omits kubi.zone/delivery as before, because the
 // right to write does not suffice to complete a deletion.
 func KeepDeliveryFinalizer(before, written []string) []string {
 	return withDeliveryFinalizer(written, slices.Contains(before, v1alpha1.FinalizerDelivery))

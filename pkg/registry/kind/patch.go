@@ -36,7 +36,6 @@ type patch struct {
 
 type patchKey struct{}
 
-// KeepPatch returns a request whose context gets the patch body, to explain errors.
 func KeepPatch(r *http.Request, media types.PatchType) *http.Request {
 	strict := media == types.ApplyYAMLPatchType || r.URL.Query().Get("fieldValidation") == metav1.FieldValidationStrict
 	p := &patch{media: media, strict: strict}
@@ -48,7 +47,6 @@ func KeepPatch(r *http.Request, media types.PatchType) *http.Request {
 	return r
 }
 
-// WithApplied returns a context with the JSON text of a server-side apply.
 func WithApplied(ctx context.Context, text []byte) context.Context {
 	return context.WithValue(ctx, patchKey{}, &patch{media: types.ApplyYAMLPatchType, strict: true, text: *bytes.NewBuffer(text)})
 }

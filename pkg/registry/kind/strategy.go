@@ -18,7 +18,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Strategy implements the generic store's strategies for a kind.
 type Strategy[T Object] struct {
 	runtime.ObjectTyper
 	names.NameGenerator
@@ -116,7 +115,6 @@ func (s Strategy[T]) inVersion(set *fieldpath.Set) map[fieldpath.APIVersion]*fie
 	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(s.Kind.GroupVersion.String()): set}
 }
 
-// SpecChanged reports whether PrepareForUpdate has increased the generation.
 func SpecChanged[T Object](after, before T) bool {
 	return after.GetGeneration() != before.GetGeneration()
 }

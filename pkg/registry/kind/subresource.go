@@ -117,17 +117,17 @@ func newSubresource[T Object](of *genericregistry.Store, strategy SubStrategy[T]
 
 func (*subresource[T]) Destroy() {}
 
-// Update answers Conflict for the UID of another object, because a patch has no preconditions, and validation would
-// answer Invalid.
+// Update answers Conflict if the request has another object's UID, because a patch has no preconditions, and validation
+// would answer Invalid.
 func (s *subresource[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	var before T
 	info = rest.WrapUpdatedObjectInfo(explained{info}, func(_ context.Context, written, stored runtime.Object) (runtime.Object, error) {
 		before = stored.(T)
-		uid, has := written.(T).GetUID(), stored.(T).GetUID()
-		if uid != "" && has != "" && uid != has {
+		requestUID, storedUID := written.(T).GetUID(), stored.(T).GetUID()
+		if requestUID != "" && storedUID != "" && requestUID != storedUID {
 			return nil, apierrors.NewConflict(s.of.resource(), name,
-				fmt.Errorf("precondition failed: the uid in the request is %s, that of the object is %s", uid, has))
+				fmt.Errorf("precondition failed: the uid in the request is %s, that of the object is %s", requestUID, storedUID))
 		}
 		return written, nil
 	})

@@ -31,11 +31,12 @@ func Ready(conditions []metav1.Condition) string {
 	return string(metav1.ConditionUnknown)
 }
 
-// Message returns reason and message of the first condition of types that is not True, for a column of kubectl get, or
-// None. The reason DelegationWithdrawn counts as not True, because the object is about to leave its zone.
+// Message returns the reason and message of the first of the conditions in types whose status is not True, for a column
+// of kubectl get, or None. The reason DelegationWithdrawn counts as not True, because the object is about to leave its
+// zone.
 func Message(conditions []metav1.Condition, types ...string) string {
-	for _, kind := range types {
-		condition := meta.FindStatusCondition(conditions, kind)
+	for _, conditionType := range types {
+		condition := meta.FindStatusCondition(conditions, conditionType)
 		switch {
 		case condition == nil || condition.Status == metav1.ConditionTrue && condition.Reason != v1alpha1.ReasonDelegationWithdrawn:
 		case condition.Message == "":

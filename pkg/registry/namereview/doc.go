@@ -7,8 +7,8 @@
 // Guarantees:
 //
 //  1. The user needs the right to create Records in the namespace (S14.1).
-//  2. A name is decided by the code of a create's dry run (S14.1), with the same answer for no zone as for no rule:
-//     no answer reveals a zone (S14.2).
+//  2. A name is decided by the code of a create's dry run (S14.1), with the same answer if no zone or no rule exists,
+//     so no answer reveals a zone (S14.2).
 //  3. Listed rules name no other namespace or object (S14.3).
 //  4. Listing takes at most a fifth of a processor.
 //

@@ -85,8 +85,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	return review, nil
 }
 
-// ListRules returns the rules in force for a namespace. ok is false if the list is incomplete.
-func (r *REST) ListRules(ctx context.Context, namespace string) (all []v1alpha1.NameReviewRule, ok bool) {
+func (r *REST) ListRules(ctx context.Context, namespace string) (rules []v1alpha1.NameReviewRule, complete bool) {
 	table, err := r.rules.readRules(ctx)
 	if err != nil {
 		return nil, false

@@ -4,8 +4,7 @@
 // Package record serves Records (REST storage of records.kubi.zone), with the subresource status. A Record is an RRset
 // of a zone, or some of its values.
 //
-// Guarantees, beside those of package kind: (1) Package validation refuses by the object alone. (2) Columns suit
-// kubectl get, and field selectors suit watches of a zone's Records.
+// Guarantees, beside those of package kind: (1) Package validation reads no other object.
 //
 // Read storage.go.
 package record

@@ -22,15 +22,16 @@ import (
 
 type ListRules func(ctx context.Context, namespace string) (all []v1alpha1.NameReviewRule, ok bool)
 
-// NewKind returns the kind of UpdateKeys. taken is called with the message when Ready gets the reason KeyNameTaken.
-func NewKind(by authorizer.UnconditionalAuthorizer, rules ListRules,
-	taken func(key *v1alpha1.UpdateKey, why string)) *kind.Kind[*v1alpha1.UpdateKey] {
+// NewKind returns the kind of UpdateKeys. The kind calls onNameTaken with the message of Ready when Ready gets the
+// reason KeyNameTaken.
+func NewKind(authz authorizer.UnconditionalAuthorizer, rules ListRules,
+	onNameTaken func(key *v1alpha1.UpdateKey, why string)) *kind.Kind[*v1alpha1.UpdateKey] {
 	status := kind.Status(validation.UpdateKeyStatusUpdate)
 	status.AfterWrite = func(after, before *v1alpha1.UpdateKey) {
 		now := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
 		was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady)
 		if now != nil && now.Reason == v1alpha1.ReasonKeyNameTaken && (was == nil || was.Reason != now.Reason) {
-			taken(after, now.Message)
+			onNameTaken(after, now.Message)
 		}
 	}
 	return &kind.Kind[*v1alpha1.UpdateKey]{
@@ -43,7 +44,7 @@ func NewKind(by authorizer.UnconditionalAuthorizer, rules ListRules,
 			if !kind.SpecChanged(after, before) {
 				return nil
 			}
-			if err := reviewAuthor(ctx, by, after); err != nil {
+			if err := reviewAuthor(ctx, authz, after); err != nil {
 				return err
 			}
 			warnOfPatterns(ctx, rules, after)

@@ -41,13 +41,13 @@ func User(key *v1alpha1.UpdateKey, from string) user.Info {
 // Zones finds the zone of a DNS UPDATE message, and reads the Records there. Reads of etcd are charged to the namespace
 // of the UpdateKey.
 type Zones interface {
-	// FindZone returns the Zone with the name apex in a view. ok is false if none exists.
+	// FindZone returns the Zone with the name apex in a view, or false.
 	FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool, err error)
 	// FindEnclosing returns the closest zone at or above a name, such as example.org. for www.example.org., from
 	// memory.
 	FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool)
-	// RecordsOf returns the stored Records of a namespace at the names, by name. apex is the name of the zone. The
-	// error may be ErrTooManyRecords.
+	// RecordsOf returns the stored Records of a namespace at the names, by name. The zone is named apex. The error may
+	// be ErrTooManyRecords.
 	RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 		map[name.Name][]*v1alpha1.Record, error)
 	// ApexOf returns the RRsets of the Zone's spec.nameServers (made), and the values of all namespaces' NS Records at
@@ -127,7 +127,6 @@ type Writer struct {
 
 func NewWriter(sets rest.Creater, zones Zones) *Writer { return &Writer{sets, zones} }
 
-// FindZone returns the apex of the nearest zone at or above a name.
 func (w *Writer) FindZone(view string, fqdn name.Name) (name.Name, bool) {
 	_, apex, ok := w.zones.FindEnclosing(view, fqdn)
 	return apex, ok
@@ -135,13 +134,13 @@ func (w *Writer) FindZone(view string, fqdn name.Name) (name.Name, bool) {
 
 const maxTries = 10
 
-// Apply writes the changes of a message as a user, for a key's namespace, and annotates the Records with the key. The
-// status has the RCODE. After an error the outcome may be unknown, and the client should retry.
-func (w *Writer) Apply(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (
+// Apply writes the changes of a message as the user author, for the key's namespace, and annotates the Records with the
+// key. The status has the RCODE. After an error the outcome may be unknown, and the client should retry.
+func (w *Writer) Apply(ctx context.Context, key *v1alpha1.UpdateKey, author user.Info, message *update.Message) (
 	v1alpha1.UpdateRequestStatus, error) {
-	p := &plan{w: w, key: key, message: m, requester: as}
+	p := &plan{w: w, key: key, message: message, requester: author}
 	for range maxTries {
-		if again, err := p.attemptWrite(ctx); err != nil || !again {
+		if retry, err := p.attemptWrite(ctx); err != nil || !retry {
 			return p.status, err
 		}
 	}
@@ -171,10 +170,10 @@ type plan struct {
 	message   *update.Message
 	requester user.Info
 	scope     update.Scope
-	// in is the zone of the message, and at refers to the Zone object.
-	in     zone
-	at     v1alpha1.AdoptingZone
-	status v1alpha1.UpdateRequestStatus
+	// zone is the zone of the message, and zoneObject refers to the Zone object.
+	zone       zone
+	zoneObject v1alpha1.AdoptingZone
+	status     v1alpha1.UpdateRequestStatus
 	// retriedUnmet is true after a second try because of an unmet prerequisite. An earlier copy of the message may have
 	// been written meanwhile.
 	retriedUnmet bool
@@ -208,7 +207,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 	// 2. Without changes, only check prerequisites.
 	prerequisites := makePrerequisites(p.message)
 	if failure != nil || len(changes) == 0 { // prerequisites come first (RFC 2136 §3)
-		err := p.w.zones.Judge(ctx, p.at, p.key.Namespace, prerequisites)
+		err := p.w.zones.Judge(ctx, p.zoneObject, p.key.Namespace, prerequisites)
 		if p.answer(update.NoError, ""); failure != nil {
 			p.answer(failure.RCode, "%s", failure.Reason)
 		}
@@ -218,7 +217,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 	// 3. Write a change set.
 	writes := make([]rrsets.Change, len(changes))
 	for i, c := range changes {
-		writes[i] = makeChange(p.key, p.in, p.message.ID, c, made[c.Name][c.Type])
+		writes[i] = makeChange(p.key, p.zone, p.message.ID, c, made[c.Name][c.Type])
 	}
 	set := rrsets.NewLocalSet(writes)
 	set.Spec.FieldManager, set.Spec.Force, set.Spec.Prerequisites = fieldManager, true, prerequisites
@@ -263,7 +262,7 @@ func (p *plan) checkMessage(ctx context.Context) (*update.Failure, error) {
 	if !ok {
 		return &update.Failure{RCode: update.NotAuth, Reason: notAuth(m.Zone, p.key.Namespace)}, nil
 	}
-	p.at, p.in = at, zone{p.key.Spec.View, m.Zone}
+	p.zoneObject, p.zone = at, zone{p.key.Spec.View, m.Zone}
 	return p.checkNames(), nil
 }
 
@@ -307,14 +306,14 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 
 // findWritten returns a Record that an earlier copy of the message wrote, or nil. The Record proves that the whole
 // message was written, because a single transaction writes a message.
-func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
+func (p *plan) findWritten(shares map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil
 	}
-	for _, here := range made {
-		for _, r := range here {
-			if r.Annotations[v1alpha1.AnnotationUpdateID] == p.message.ID {
-				return r
+	for _, share := range shares {
+		for _, record := range share {
+			if record.Annotations[v1alpha1.AnnotationUpdateID] == p.message.ID {
+				return record
 			}
 		}
 	}
@@ -323,7 +322,7 @@ func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 
 func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made map[name.Name]share, failure *update.Failure, err error) {
 	names := p.message.UpdatedNames()
-	records, err := p.w.zones.RecordsOf(ctx, p.at, p.in.fqdn, p.key.Namespace, names)
+	records, err := p.w.zones.RecordsOf(ctx, p.zoneObject, p.zone.fqdn, p.key.Namespace, names)
 	if errors.Is(err, ErrTooManyRecords) {
 		return nil, nil, &update.Failure{RCode: update.Refused, Reason: err.Error()}, nil
 	} else if err != nil {
@@ -332,7 +331,7 @@ func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made m
 	present := map[name.Name]update.Present{}
 	made = map[name.Name]share{}
 	for _, fqdn := range names {
-		if present[fqdn], made[fqdn], err = divideRecords(p.scope, p.in, fqdn, records[fqdn]); err != nil {
+		if present[fqdn], made[fqdn], err = divideRecords(p.scope, p.zone, fqdn, records[fqdn]); err != nil {
 			return nil, nil, nil, err
 		}
 	}
@@ -343,46 +342,49 @@ func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made m
 	return changes, made, failure, nil
 }
 
-// addApex adds the RRsets of the Zone's spec, which updates must not change. If the message updates NS at the apex,
-// ForeignNS is set for other NS values there.
+// addApex adds to present the RRsets of the own Zone's spec.nameServers, which updates must not change. If the message
+// updates NS at the apex, addApex sets ForeignNS if others have NS there.
 func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present) error {
-	own := p.at.Namespace == p.key.Namespace
-	aboutNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.in.fqdn && rr.Type == rdata.NS })
-	if len(present) == 0 || !aboutNS && (!own || !p.w.zones.MayMake(p.at, p.key.Spec.View, p.in.fqdn, slices.Collect(maps.Keys(present)))) {
+	ownsZone := p.zoneObject.Namespace == p.key.Namespace
+	updatesNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.zone.fqdn && rr.Type == rdata.NS })
+	mayDerive := func() bool {
+		return ownsZone && p.w.zones.MayMake(p.zoneObject, p.key.Spec.View, p.zone.fqdn, slices.Collect(maps.Keys(present)))
+	}
+	if len(present) == 0 || !updatesNS && !mayDerive() {
 		return nil
 	}
 
-	made, ns, err := p.w.zones.ApexOf(ctx, p.at, p.key.Namespace)
+	derived, nsValues, err := p.w.zones.ApexOf(ctx, p.zoneObject, p.key.Namespace)
 	if err != nil {
 		return err
 	}
 
-	for _, set := range made {
-		fqdn, err := set.Owner.In(p.in.fqdn)
+	for _, set := range derived {
+		fqdn, err := set.Owner.In(p.zone.fqdn)
 		if err != nil {
 			return err
 		}
-		at, updated := present[fqdn]
+		atName, updated := present[fqdn]
 		switch {
-		case own && updated:
-			resolved, err := resolveSet(p.in.fqdn, set.Type, set.Data)
+		case ownsZone && updated:
+			resolved, err := resolveSet(p.zone.fqdn, set.Type, set.Data)
 			if err != nil {
 				return err
 			}
-			at.Derived = append(at.Derived, resolved)
-			present[fqdn] = at
-		case !own && set.Type == rdata.NS:
-			ns = append(ns, set.Data...)
+			atName.Derived = append(atName.Derived, resolved)
+			present[fqdn] = atName
+		case !ownsZone && set.Type == rdata.NS:
+			nsValues = append(nsValues, set.Data...)
 		}
 	}
 
-	if at, updated := present[p.in.fqdn]; updated && aboutNS {
-		all, err := resolveSet(p.in.fqdn, rdata.NS, ns)
+	if atName, updated := present[p.zone.fqdn]; updated && updatesNS {
+		all, err := resolveSet(p.zone.fqdn, rdata.NS, nsValues)
 		if err != nil {
 			return err
 		}
-		at.ForeignNS = slices.ContainsFunc(all.Values, func(value string) bool { return !at.HasValue(rdata.NS, value) })
-		present[p.in.fqdn] = at
+		atName.ForeignNS = slices.ContainsFunc(all.Values, func(value string) bool { return !atName.HasValue(rdata.NS, value) })
+		present[p.zone.fqdn] = atName
 	}
 	return nil
 }
@@ -408,7 +410,7 @@ func (p *plan) answerError(ctx context.Context, err error) error {
 		}
 		p.answer(rcodeOfUnmet(all[i]), "a prerequisite is not met: %s", all[i].Name)
 	case status.Code == http.StatusForbidden && p.isZoneAbsent(ctx):
-		p.answer(update.NotAuth, "%s", notAuth(p.in.fqdn, p.key.Namespace))
+		p.answer(update.NotAuth, "%s", notAuth(p.zone.fqdn, p.key.Namespace))
 	case status.Code == http.StatusForbidden, status.Code == http.StatusUnprocessableEntity,
 		status.Code == http.StatusRequestEntityTooLarge:
 		p.answer(update.Refused, "%s", kind.Shorten(explainRefusal(status, refusals), maxMessage))
@@ -428,6 +430,6 @@ func explainRefusal(status metav1.Status, refusals []refusal.Refusal) string {
 const maxMessage = 1024
 
 func (p *plan) isZoneAbsent(ctx context.Context) bool {
-	err := p.w.zones.Judge(ctx, p.at, p.key.Namespace, nil)
+	err := p.w.zones.Judge(ctx, p.zoneObject, p.key.Namespace, nil)
 	return apierrors.HasStatusCause(err, metav1.CauseType("ZoneNotFound"))
 }

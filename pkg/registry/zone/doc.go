@@ -11,7 +11,8 @@
 // Guarantees, beside those of package kind:
 //
 //  1. The right to establish is checked before the write, never under a lock (S3.3).
-//  2. Entries and changes have a single serial, at least etcd's at the request (S7.1), and stream in constant memory.
+//  2. An answer has a single serial, at least the zone's serial in etcd at the request (S7.1), and streams in constant
+//     memory.
 //  3. A request that cannot be answered fails before the first byte: 410 means start over, 429 and 504 mean retry. A
 //     watch of changes ends with the reason in the stream.
 //  4. Watches and reads have separate slots, at most half of them for a user.

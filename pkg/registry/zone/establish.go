@@ -83,18 +83,18 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	attempt := ctx
-	asked, needs := "", "" // the checked name, the name of the last attempt
+	checkedName, neededName := "", "" // neededName is set by each attempt
 	info = &rebased{UpdatedObjectInfo: info, read: func(ctx context.Context, version string) *v1alpha1.Zone {
 		return r.readAt(ctx, name, version)
 	}}
 	for range maxReviews {
-		out, created, err := r.REST.Update(attempt, name, nameAuthorization{completed{info, r}, asked, &needs}, createValidation,
+		out, created, err := r.REST.Update(attempt, name, nameAuthorization{completed{info, r}, checkedName, &neededName}, createValidation,
 			updateValidation, forceAllowCreate, options)
-		if needs == asked {
+		if neededName == checkedName {
 			return out, created, err
 		}
-		asked = needs
-		if attempt, err = r.askEstablish(ctx, asked); err != nil {
+		checkedName = neededName
+		if attempt, err = r.askEstablish(ctx, checkedName); err != nil {
 			return nil, false, err
 		}
 	}

@@ -43,7 +43,7 @@ type RecordFilter struct {
 	// Record is the name of a Record object, "" for any.
 	Record string
 	// FQDN selects steps that changed a value or TTL at the name. Enclosing selects steps of zones at or above a name.
-	// Zero selects all.
+	// A zero name selects all.
 	FQDN, Enclosing name.Name
 }
 
@@ -88,7 +88,6 @@ type HistoryDelegation struct {
 	State json.RawMessage
 }
 
-// ErrContinue is the error for an invalid HistoryQuery.Continue.
 var ErrContinue = errors.New("it is not the token of an answer")
 
 func (s *streams) askHistory(limit int64, token, sinceTime string, since serial.Serial) (HistoryQuery, error) {

@@ -23,9 +23,10 @@ type rebased struct {
 	rest.UpdatedObjectInfo
 	read func(ctx context.Context, version string) *v1alpha1.Zone
 
-	// version is the client's version. older is the Zone at that version, or nil if compacted.
+	// version is the client's version.
 	version string
-	older   *v1alpha1.Zone
+	// older is the Zone at that version, or nil if compacted.
+	older *v1alpha1.Zone
 }
 
 func (r *rebased) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {

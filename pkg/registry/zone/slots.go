@@ -28,7 +28,7 @@ func newSlots(total, each int) *slots {
 	return &slots{total: total, perUser: each, byUser: make(map[string]int)}
 }
 
-func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apierrors.StatusError) {
+func (s *slots) acquire(user string, readsAll bool) (release func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	free, mine := s.total-s.acquired, s.byUser[user]

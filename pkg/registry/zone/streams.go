@@ -98,16 +98,17 @@ func (v *view[O]) ProducesObject(string) any { return v.New() }
 func (v *view[O]) Connect(ctx context.Context, id string, options runtime.Object, _ rest.Responder) (http.Handler, error) {
 	query := options.(O)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		places, reader := v.slotsOf(query), readerOf(ctx)
-		leave, refusal := places.acquire(reader, false)
+		slots, reader := v.slotsOf(query), readerOf(ctx)
+		const readsAll = true
+		release, refusal := slots.acquire(reader, !readsAll)
 		if refusal != nil && v.mayReadAll(ctx) {
-			leave, refusal = places.acquire(reader, true)
+			release, refusal = slots.acquire(reader, readsAll)
 		}
 		if refusal != nil {
 			writeError(w, refusal)
 			return
 		}
-		defer leave()
+		defer release()
 
 		write, err := v.prepare(ctx, id, query, req.Header.Get("Accept"))
 		if err != nil {

@@ -60,8 +60,8 @@ type watcher struct {
 	*streams
 	zone     *v1alpha1.Zone
 	lastSent serial.Serial
-	// definition is true if the client gets changes as stored, with relative names, instead of entries. sources adds
-	// the user, Record and traceparent of each change. The stored form gets only the traceparent.
+	// definition is true if the client gets changes as stored, with relative names, instead of entries. If sources is
+	// true, each change has its user, Record and traceparent; a change as stored has only the traceparent.
 	definition, sources bool
 
 	stream *stream

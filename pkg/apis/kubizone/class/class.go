@@ -28,9 +28,9 @@ func IsDefault(class *v1alpha1.DNSClass) bool {
 	return class.Annotations[v1alpha1.AnnotationDefaultClass] == "true"
 }
 
-// Admits reports whether the class may deliver zones of a namespace with the labels of. Without spec.namespaces, a
+// Admits reports whether the class may deliver zones of a namespace with these labels. Without spec.namespaces, a
 // default class admits every namespace, and another class none.
-func Admits(class *v1alpha1.DNSClass, namespace string, of map[string]string) bool {
+func Admits(class *v1alpha1.DNSClass, namespace string, namespaceLabels map[string]string) bool {
 	selection := class.Spec.Namespaces
 	if selection == nil {
 		return IsDefault(class)
@@ -42,7 +42,7 @@ func Admits(class *v1alpha1.DNSClass, namespace string, of map[string]string) bo
 		return false
 	}
 	selector, err := metav1.LabelSelectorAsSelector(selection.Selector)
-	return err == nil && selector.Matches(labels.Set(of))
+	return err == nil && selector.Matches(labels.Set(namespaceLabels))
 }
 
 const EveryView = "*"
@@ -110,7 +110,6 @@ func ProvidersOf(spec *v1alpha1.DNSClassSpec) (kinds []string) {
 	return kinds
 }
 
-// ProviderOf returns a class's kind of provider, or "".
 func ProviderOf(spec *v1alpha1.DNSClassSpec) string {
 	for _, kind := range ProvidersOf(spec) {
 		return kind

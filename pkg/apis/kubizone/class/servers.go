@@ -77,11 +77,11 @@ func NameServersOf(spec *v1alpha1.DNSClassSpec) (servers []NameServer) {
 	return servers
 }
 
-// ServersOf returns the servers of a class with the provider bind9, sorted by namespace and name. clusterOf returns a
-// Bind9Cluster, or nil.
-func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
+// ServersOf returns the servers of a class with the provider bind9, sorted by namespace and name. The function
+// clusterOf returns a Bind9Cluster, or nil.
+func ServersOf(class *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 	clusterOf func(namespace, name string) *bind9.Bind9Cluster) []Server {
-	block := of.Spec.Bind9
+	block := class.Spec.Bind9
 	var servers []Server
 	for _, instance := range instances {
 		inCluster := block.ClusterRef != nil && instance.Spec.ClusterRef != nil &&
@@ -94,7 +94,7 @@ func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 		if !selected {
 			continue // the next checks are costly, and run for all classes every few seconds
 		}
-		if server, runs := ServerOf(instance); runs && takesZones(of, instance, clusterOf) {
+		if server, runs := ServerOf(instance); runs && takesZones(class, instance, clusterOf) {
 			servers = append(servers, server)
 		}
 	}
@@ -116,7 +116,7 @@ func ServerNamespaces(of *v1alpha1.DNSClass) []string {
 	return slices.Compact(all)
 }
 
-// ServerOf returns a Bind9Instance's address, agent and TSIG Secret (its own or its cluster's). runs is false if the
+// ServerOf returns a Bind9Instance's address, agent and TSIG Secret (its own or its cluster's). It returns false if the
 // instance is deleted or has zero replicas.
 func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 	stopped := instance.Spec.Replicas != nil && *instance.Spec.Replicas == 0
@@ -160,7 +160,7 @@ func agentOf(instance *bind9.Bind9Instance) Agent {
 
 // takesZones reports whether an instance accepts zones of every namespace of the class (spec.zoneNamespaces), because a
 // server gets all zones of its catalog.
-func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) bool {
+func takesZones(class *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) bool {
 	consents := instance.Spec.ZoneNamespaces
 	if ref := instance.Spec.ClusterRef; consents == nil && ref != nil {
 		if cluster := clusterOf(instance.Namespace, ref.Name); cluster != nil {
@@ -170,12 +170,12 @@ func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf 
 
 	consents = cmp.Or(consents, &bind9.NamespaceSelection{})
 	if all := consents.Selector; all != nil && len(all.MatchLabels)+len(all.MatchExpressions) == 0 {
-		return true
+		return true // an empty selector selects every namespace
 	}
 
-	delivers := of.Spec.Namespaces
+	delivers := class.Spec.Namespaces
 	if delivers == nil {
-		return !IsDefault(of) // other classes deliver no zone
+		return !IsDefault(class) // other classes deliver no zone
 	}
 	if delivers.Selector != nil && !equality.Semantic.DeepEqual(delivers.Selector, consents.Selector) {
 		return false

@@ -6,7 +6,7 @@
 // Here the internal version has the Go types of v1alpha1, so no object is ever converted.
 //
 // Guarantees:
-//  1. Only this package sets defaults of kubi.zone. A Zone's TTL has none: a class may set one.
+//  1. Only this package sets defaults of kubi.zone. A Zone's TTL has no default here, because a class may set the TTL.
 //
 // Read install.go.
 //

@@ -37,7 +37,7 @@ func Install(scheme *runtime.Scheme) {
 	addVersions(scheme)
 	for _, version := range servedVersions {
 		for kind, goType := range scheme.KnownTypes(version) {
-			if slices.Contains(typePackages, goType.PkgPath()) { // others are of metav1
+			if slices.Contains(typePackages, goType.PkgPath()) { // leave out metav1
 				scheme.AddKnownTypeWithName(internalOf(version).WithKind(kind), reflect.New(goType).Interface().(runtime.Object))
 			}
 		}
@@ -67,7 +67,7 @@ type Registry struct {
 	ParameterCodec runtime.ParameterCodec
 }
 
-// New returns a Registry. further install more groups.
+// New returns a Registry. The functions in further install more groups.
 func New(further ...func(*runtime.Scheme)) Registry {
 	scheme := runtime.NewScheme()
 	Install(scheme)

@@ -79,14 +79,12 @@ func publishDeletions(o *v1alpha1.Zone) *uint32 {
 	return &publish
 }
 
-// ReleaseNow returns the namespaces in the release-now annotation, sorted.
 func ReleaseNow(o metav1.Object) []string {
 	return slices.Compact(slices.Sorted(strings.FieldsFuncSeq(o.GetAnnotations()[v1alpha1.AnnotationReleaseNow], func(c rune) bool {
 		return c == ',' || c == ' '
 	})))
 }
 
-// ZoneRef returns the zone that a spec names, by default in its object's namespace, or nil.
 func ZoneRef(r *v1alpha1.ZoneReference, namespace string) *law.Ref {
 	if r == nil {
 		return nil

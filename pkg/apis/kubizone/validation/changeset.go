@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// ChangeSet validates a change set, except the content of Records. names has the Records' names in the order of items.
+// ChangeSet validates a change set, except the content of Records. It returns the Records' names in the order of items.
 func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	items := specPath.Child("items")
 	switch n := len(set.Spec.Items); {

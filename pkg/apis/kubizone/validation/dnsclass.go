@@ -45,7 +45,7 @@ const (
 	maxCABundle           = 256 << 10
 )
 
-// DNSClass validates a new DNSClass. inlineSecrets allows secrets in the class itself.
+// DNSClass validates a new DNSClass. If inlineSecrets is true, the class may contain secrets.
 func DNSClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&class.ObjectMeta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validateDNSClass(class, inlineSecrets)...)
@@ -298,7 +298,7 @@ func validateServerAddresses(list []string, most int, path *field.Path) field.Er
 	})
 }
 
-// seen has the previous addresses, with port 53 by default.
+// The map seen has the previous addresses, with port 53 by default.
 func validateServerAddress(text string, seen map[netip.AddrPort]bool, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", `+

@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// MaxDS bounds status.dnssec.ds.
 const MaxDS = 16
 
 // Lengths by digest type (RFC 4034 §5.1.4, RFC 4509, RFC 6605).

@@ -5,7 +5,7 @@
 // object is needed, so kubectl kubizone lint can call the package without a server.
 //
 // Guarantees:
-//  1. All errors are reported at once. Each names the field, the rule and the next step.
+//  1. All errors are reported at once. Each names the field, the rule and the remedy.
 //  2. No content causes a panic.
 //  3. An update is never refused for an unchanged value, so an object older than a rule can be repaired.
 //  4. A valid value that is probably a mistake causes a warning, never an error.

@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of bind9.kubi.zone objects.
 const (
 	// MaxFleetOctets bounds the stored size, half of this the spec.
 	MaxFleetOctets   = 64 << 10
@@ -106,11 +105,10 @@ func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.E
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
-// FleetStatusUpdate validates a status. octets and had are its sizes after and before.
-func FleetStatusUpdate(after, before *metav1.ObjectMeta, conditions []metav1.Condition, octets, had int) field.ErrorList {
+func FleetStatusUpdate(after, before *metav1.ObjectMeta, conditions []metav1.Condition, octetsAfter, octetsBefore int) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(after, before, field.NewPath("metadata"))
-	errs = append(errs, validateOctets(field.NewPath("status"), "status", octets, had, maxStatusOctets, "shorten its messages "+
-		"and lists")...)
+	errs = append(errs, validateOctets(field.NewPath("status"), "status", octetsAfter, octetsBefore, maxStatusOctets,
+		"shorten its messages and lists")...)
 	return append(errs, validateConditions(conditions, field.NewPath("status", "conditions"))...)
 }
 
@@ -121,11 +119,12 @@ func clusterOf(spec *bind9.Bind9InstanceSpec) string {
 	return spec.ClusterRef.Name
 }
 
-// The names of the object's instances and Services add up to longest characters, and must be RFC 1035 labels.
-func validateNewFleetObject(meta *metav1.ObjectMeta, spec, status interface{ Size() int }, namespaced bool, longest int) field.ErrorList {
+// The object's instances and Services add up to suffixLength characters to the name, and must be RFC 1035 labels.
+func validateNewFleetObject(meta *metav1.ObjectMeta, spec, status interface{ Size() int }, namespaced bool, suffixLength int,
+) field.ErrorList {
 	path := field.NewPath("metadata")
 	errs := apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNS1035Label, path)
-	if most := utilvalidation.DNS1035LabelMaxLength - longest; len(meta.Name) > most {
+	if most := utilvalidation.DNS1035LabelMaxLength - suffixLength; len(meta.Name) > most {
 		errs = append(errs, refusal.Cite("S11.3", field.Invalid(path.Child("name"), cut(meta.Name),
 			fmt.Sprintf("must be no more than %d characters: servers are named after it", most))))
 	}

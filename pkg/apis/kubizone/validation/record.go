@@ -18,7 +18,6 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// MaxDescription bounds a description, in characters.
 const MaxDescription = 1024
 
 var specPath = field.NewPath("spec")

@@ -94,7 +94,7 @@ func validateSize(kind string, after, before partSizes, limit int, splitSpec str
 	return append(errs, validateStatusSize(after, before)...)
 }
 
-// ZoneSize refuses a Zone beyond the limits, unless the Zone keeps its size or shrinks. before is nil for a new Zone.
+// ZoneSize refuses a Zone beyond the limits, unless the Zone keeps its size or shrinks. For a new Zone, before is nil.
 func ZoneSize(after, before *v1alpha1.Zone) field.ErrorList {
 	return validateSpecAndSize("Zone", zoneSizes(after), zoneSizes(before), MaxZoneSpecOctets, MaxZoneOctets, splitZone)
 }
