@@ -6,6 +6,4 @@
 //
 // Guarantees: (1) If a user types a command of kubectl-kubizone, such as kubizone apply, the program prints the command
 // line to type instead, and ends with exit code 2.
-//
-// Read kubizone.go.
 package cmd

@@ -11,6 +11,4 @@
 //  2. If the handler panics, only that request fails.
 //
 // Limit: the whole response is in memory, so watches and other streams do not work.
-//
-// Read inprocess.go.
 package inprocess

@@ -5,6 +5,4 @@
 // is free.
 //
 // Guarantees: (1) Total returns 0 for unknown memory. (2) SpareHeap keeps GOGC and GOMEMLIMIT of the environment.
-//
-// Read memory.go.
 package memory

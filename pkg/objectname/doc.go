@@ -8,6 +8,4 @@
 //
 //  1. A name is valid for Kubernetes. If the readable form would be ambiguous or too long, the name has a digest.
 //  2. Different objects have different names, except for a collision of 40-bit digests, found at the creation.
-//
-// Read objectname.go.
 package objectname

@@ -9,6 +9,4 @@
 //  1. A claimant keeps a name in use, as recorded in its status. An unused name goes to the first claimant by Rank: the
 //     older or, at the same time, the lower ID. Claimants with Rank.Last come after all others.
 //  2. Every process decides the same, from claims and recorded uses alone.
-//
-// Read precedence.go.
 package precedence

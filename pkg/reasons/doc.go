@@ -7,6 +7,4 @@
 // Guarantees:
 //
 //	R1. Each reason of the API has a meaning, a remedy, and the role that can apply the remedy.
-//
-// Read reasons.go.
 package reasons

@@ -10,6 +10,4 @@
 //  1. No client has to parse the sentence of an error.
 //  2. kubectl prints the same text with and without a rule, because the cause with the rule repeats the field and
 //     message of the other cause.
-//
-// Read refusal.go.
 package refusal

@@ -5,6 +5,4 @@
 //
 // Guarantees: (1) A metric has the stability level BETA. If the name ends with _total, the metric is a counter,
 // otherwise a gauge.
-//
-// Read samples.go.
 package samples

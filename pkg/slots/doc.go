@@ -11,6 +11,4 @@
 //	    ended.
 //	L3. A client with a full share takes only spare slots, and ends no work.
 //	L4. TakeInOrder serves the callers of a client in order of arrival.
-//
-// Read slots.go.
 package slots

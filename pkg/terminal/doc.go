@@ -9,6 +9,4 @@
 //  1. No control or format character reaches the reader: ESC, BEL, C1 and bidirectional controls become escapes of JSON
 //     (RFC 8259 §7). So a JSON document keeps its meaning.
 //  2. No argument of this package's Fprintf prints a newline or tab.
-//
-// Read terminal.go.
 package terminal

@@ -5,6 +5,4 @@
 // fill the memory of Prometheus.
 //
 // Guarantees: (1) A metric names at most ten namespaces. (2) Equal values give the same choice at each scrape.
-//
-// Read topten.go.
 package topten

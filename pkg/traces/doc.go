@@ -11,6 +11,4 @@
 //  2. The span of work is recorded if, and only if, the span of a causing write is.
 //
 // Package tracing of component-base samples and exports spans. Attributes of spans never contain record data or keys.
-//
-// Read traces.go.
 package traces

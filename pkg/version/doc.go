@@ -5,6 +5,4 @@
 //
 // Guarantees: (1) The version has -dev unless the program is of a release, or built by go install at a release's tag.
 // (2) Commands, /version, backups and every client's User-Agent have the same version.
-//
-// Read version.go.
 package version

@@ -11,6 +11,4 @@
 //     restarts it on the same data. "secondary ZONE" starts a hidden primary and a BIND that transfers the zone; the
 //     BIND's address follows "done".
 //  3. The end of input ends all processes and removes the files.
-//
-// Read main.go.
 package main

@@ -5,6 +5,4 @@
 //
 // Guarantees: (1) The test fails at the calling line, with the unchanged error. (2) The test stops as by t.Fatal, so
 // only its goroutine may call.
-//
-// Read must.go.
 package must

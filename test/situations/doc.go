@@ -9,6 +9,4 @@
 //  1. Each situation has a number, the rules that answer it, a story and an answer.
 //  2. Each story begins with that of the page's zone.
 //  3. Answers are reduced to the page's words.
-//
-// Read situations.go.
 package situations

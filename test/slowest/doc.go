@@ -9,6 +9,4 @@
 //  1. It prints the output of go test without -v, and then the summary.
 //  2. The exit code is go test's.
 //  3. A cached result does not count.
-//
-// Read main.go.
 package main

@@ -7,6 +7,4 @@
 //
 //  1. Start returns a ready server and stops it after the test. A server's error fails the test.
 //  2. The server uses free loopback ports and a directory of the test.
-//
-// Read standalone.go.
 package standalone

@@ -12,6 +12,4 @@
 //  2. A refusal is checked against etcd, and has the text of the write's refusal. If the cache cannot tell, the Record
 //     passes.
 //  3. Deletions, writes of status, and updates that keep the spec pass unchecked.
-//
-// Read plugin.go.
 package delegation

@@ -8,6 +8,4 @@
 // Guarantees:
 //  1. Spans never change the chain's decision.
 //  2. A refusal's span has no message, because the message may name objects of other tenants.
-//
-// Read traced.go.
 package traced

@@ -7,6 +7,4 @@
 //
 // Guarantees:
 //  1. A body is read a second time only after the decoder has refused it.
-//
-// Read explain.go.
 package decoding

@@ -8,6 +8,4 @@
 //  1. A request ends if its client stalls for five seconds, or needs five seconds more than a transfer at 64 KiB a
 //     second.
 //  2. The time of the server's own work does not count.
-//
-// Read pace.go.
 package pace

@@ -6,6 +6,4 @@
 // Guarantees:
 //  1. A server that starts without a required rule is not ready. It logs each missing rule, with the consequence.
 //  2. A rule revoked later is in the Installation's status within a minute, but the server stays ready.
-//
-// Read permissions.go.
 package permissions

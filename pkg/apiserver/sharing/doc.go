@@ -7,6 +7,4 @@
 // Guarantees:
 //  1. Decoding gives the same object as the wrapped codec. Decoded objects are read-only, since others share their
 //     memory.
-//
-// Read codec.go.
 package sharing

@@ -9,6 +9,4 @@
 //	P1. All Records of a call change, or none (S10.1).
 //	P2. A call with more than 100 changes is refused, never split.
 //	P3. A refusal names each refused Record with its file.
-//
-// Read applier.go.
 package applier

@@ -5,6 +5,4 @@
 // to answer.
 //
 // Guarantees: (1) An existing file is not overwritten. (2) After exit code 0 the backup is complete and on disk.
-//
-// Read backup.go.
 package backup

@@ -5,6 +5,4 @@
 //
 // Guarantees: (1) a command has the rights of the kubeconfig's user, and links neither etcd nor a server; (2) usage and
 // errors name the program as typed, kubectl kubizone.
-//
-// Read client.go.
 package client

@@ -6,6 +6,4 @@
 // reflection, so that the linker keeps all methods.
 //
 // Guarantees: (1) A clientset has only the API groups of Interface.
-//
-// Read cluster.go.
 package cluster

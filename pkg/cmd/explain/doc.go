@@ -10,6 +10,4 @@
 //	X2. For an unknown rule, the error lists the numbers in its section; for an unknown reason, similar reasons.
 //	X3. Each reason of the API is explained.
 //	X4. Each alert is explained.
-//
-// Read explain.go.
 package explain

@@ -10,6 +10,4 @@
 //	X2. The manifests have no field that the server sets. Applied to another server, they give the same content and
 //	    hash. Applied a second time, they change nothing.
 //	X3. Objects that the user may not read are reported as missing.
-//
-// Read exporter.go.
 package exporter

@@ -9,6 +9,4 @@
 //	F1. Nothing is written into the checked store, apart from etcd's own writes at its start.
 //	F2. A data directory in use is checked through the process that has opened the directory.
 //	F3. Damage gives exit code 1. Pending consequences of a write are no damage.
-//
-// Read fsck.go.
 package fsck

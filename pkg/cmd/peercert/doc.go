@@ -10,6 +10,4 @@
 //	K2. The certificate is renewed after two thirds of its validity, or for a new host. The authority is never renewed
 //	    automatically, because running members would not trust another.
 //	K3. Files are replaced atomically, and only their owner can read keys.
-//
-// Read peercert.go.
 package peercert

@@ -6,6 +6,4 @@
 //
 // Guarantees: (1) The other members take writes meanwhile. (2) After exit code 0 the new member has all data and a
 // vote. (3) The command can be repeated.
-//
-// Read replacemember.go.
 package replacemember

@@ -6,6 +6,4 @@
 //
 // Guarantees: (1) A directory with data is not touched. (2) After exit code 0 the restored data is complete and has
 // passed the check of kubizone fsck. Otherwise the directory has no data.
-//
-// Read restore.go.
 package restore

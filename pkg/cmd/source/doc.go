@@ -8,6 +8,4 @@
 //
 //	S1. No data directory is created.
 //	S2. A data directory in use is reached through the process that uses it.
-//
-// Read source.go.
 package source

@@ -5,6 +5,4 @@
 // that the file configures.
 //
 // Guarantees: (1) Without the flag there are no spans. (2) A file is read and validated before anything starts.
-//
-// Read tracing.go.
 package tracing

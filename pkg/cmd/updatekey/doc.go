@@ -9,6 +9,4 @@
 //	K1. create writes Secret, Role, RoleBinding and UpdateKey with the rights of the user, and removes them if any is
 //	    refused.
 //	K2. show prints the algorithm in each format, because the default of most clients is refused.
-//
-// Read updatekey.go.
 package updatekey

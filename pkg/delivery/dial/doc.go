@@ -9,6 +9,4 @@
 //     check.
 //  2. IPv4 addresses embedded in IPv6 addresses, as by NAT64, are checked too.
 //  3. A refusal is a *LocalAddressError, and sends no packet.
-//
-// Read dial.go.
 package dial

@@ -6,6 +6,4 @@
 //
 // Guarantees: (1) RFC 1982 defines no order for two serials at a distance of 2^31; then neither is ahead. (2) Next is
 // ahead of its receiver. (3) Next skips 0, because some secondaries take 0 for "no zone yet".
-//
-// Read serial.go.
 package serial

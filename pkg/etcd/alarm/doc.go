@@ -6,6 +6,4 @@
 // doctor uses this package to avoid a dependency on etcd's client.
 //
 // Guarantees: (1) The names never change, because users monitor them.
-//
-// Read alarm.go.
 package alarm

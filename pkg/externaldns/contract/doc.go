@@ -5,6 +5,4 @@
 // as of external-dns v0.22). An Endpoint is an RRset in the words of external-dns.
 //
 // Guarantees: (1) A body over 32 MiB is an error. (2) No input panics.
-//
-// Read contract.go.
 package contract

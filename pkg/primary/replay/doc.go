@@ -11,6 +11,4 @@
 //  3. Memory is limited, and a tenant evicts only its own answers.
 //
 // The caller rejects expired signatures.
-//
-// Read memory.go.
 package replay

@@ -11,6 +11,4 @@
 //  2. Only a TXT value at resolvedFQDN with the form of a DNS-01 response (43 characters) is written or removed.
 //  3. A repeated write or removal succeeds.
 //  4. The text of a refusal addresses users, because cert-manager copies the text to the Challenge.
-//
-// Read storage.go.
 package acme

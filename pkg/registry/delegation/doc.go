@@ -5,6 +5,4 @@
 // names in a Zone. It has no subresource status.
 //
 // Guarantees, beside those of package kind: (1) Package validation reads no other object.
-//
-// Read storage.go.
 package delegation

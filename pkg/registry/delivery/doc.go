@@ -11,6 +11,4 @@
 //     stops.
 //  3. A write of status makes Records Ready. So the writer needs the right to confirm for the class, and the serial is
 //     at most the zone's settledSerial, the newest that name servers may have (S6.18).
-//
-// Read storage.go.
 package delivery

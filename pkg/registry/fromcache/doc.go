@@ -9,6 +9,4 @@
 //  1. If finalizers, uid or deletionTimestamp differ in etcd, the deletion starts again from etcd.
 //  2. Objects absent in the cache, and deletions with preconditions, start from etcd.
 //  3. A deletion of the collection is a conflict if an object meanwhile gets a first finalizer.
-//
-// Read delete.go.
 package fromcache

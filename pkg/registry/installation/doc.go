@@ -5,6 +5,4 @@
 // and the last backup. No object is stored.
 //
 // Guarantees: (1) Get answers without a request to another process. (2) An Installation has no data of tenants.
-//
-// Read storage.go.
 package installation

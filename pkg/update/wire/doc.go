@@ -7,6 +7,4 @@
 //
 //  1. No input panics. At most update.MaxRecords records are read, and equal names and values are parsed once.
 //  2. Values are spelled as in the spec of a Record.
-//
-// Read parse.go.
 package wire

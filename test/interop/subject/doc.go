@@ -7,6 +7,4 @@
 //
 //  1. A zone has exactly its master file's records.
 //  2. A server from Start ends before the test.
-//
-// Read subject.go.
 package subject

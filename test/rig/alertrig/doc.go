@@ -8,6 +8,4 @@
 //  1. Expression and duration of an alert are those of charts/kubizone/rules. Only the clock is promtool's: a scraped
 //     state goes on for an hour, or as the test says.
 //  2. Judge returns every alert that fires.
-//
-// Read alertrig.go.
 package alertrig

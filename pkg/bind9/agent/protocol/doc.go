@@ -9,6 +9,4 @@
 //
 //	P1. A field that both agents know means the same to both. Each ignores other fields.
 //	P2. The comment of a field that only kubizone bind-agent knows says "agent".
-//
-// Read protocol.go.
 package protocol

@@ -10,6 +10,4 @@
 //  1. If a step does not continue the copy, every zone is read again. A zone whose steps never fit, or whose content
 //     does not match the hash, is frozen: the last proven content is served.
 //  2. Frozen zones are read again after a minute, then at growing intervals of up to an hour.
-//
-// Read source.go.
 package fromjournal
