@@ -79,9 +79,9 @@ func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungExcess returns, for a warning, the removals of the present ten minutes if they exceed the limit of a hold (a
-// stop of deliveries) since this change. They cause no hold, as callers have checked, because RRsets younger than ten
-// minutes do not count. Otherwise the result is nil.
+// YoungExcess returns the removals of the present ten minutes for a warning, if this change has made them exceed the
+// limit at which deliveries stop (a hold), and nil otherwise. Callers have checked that there is no hold: for a hold,
+// removed RRsets younger than ten minutes do not count, and here they do.
 func (z *Zone) YoungExcess(before *Zone) *Excess {
 	if z.Deletions.PeakStock == nil { // the owner has let removals through
 		return nil

@@ -42,16 +42,16 @@ type set struct {
 	lines []int
 }
 
-// Refusal is a line of a zone file, or an object, that was not loaded.
+// Refusal tells why a line of a zone file, or an object, was not loaded.
 type Refusal struct {
 	// Path is the file. Lines are line numbers from 1, nil if the format has none.
 	Path  string
 	Lines []int
 	// Text is the line or the name of the object.
 	Text string
-	// Fix is advice for the user, "" if Reason has it.
+	// Fix is advice for the user, "" if the text in Reason includes advice.
 	Reason, Fix string
-	// final is true if no rule or other object can lift the refusal.
+	// final is true if neither a rule nor another object can lift the refusal.
 	final bool
 }
 

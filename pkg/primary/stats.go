@@ -34,8 +34,7 @@ type Stats struct {
 	Questions map[string]int64
 	// Updates counts DNS UPDATE messages by RCODE.
 	Updates map[string]int64
-	// Transfers counts transfers by kind and result, and TransferOctets their octets by kind. Both include differences
-	// sent over UDP.
+	// Transfers counts transfers by kind and result, and TransferOctets their octets by kind. IXFR over UDP counts too.
 	Transfers      map[TransferKind]int64
 	TransferOctets map[string]int64
 	// NotifiesSent includes retries.

@@ -143,8 +143,10 @@ func (p *linePrefix) Write(line []byte) (int, error) {
 // runSubcommands runs the sub-commands in this process until ctx ends, and restarts each after a failure. It returns
 // process.ErrUnfinished if the work of a sub-command does not stop, otherwise nil.
 func (o *Options) runSubcommands(ctx context.Context, server *apiserver.Server, views *zoneview.Set) error {
-	if server.WaitForAPI(ctx) != nil {
+	if err := server.WaitForAPI(ctx); ctx.Err() != nil {
 		return nil // the server stops
+	} else if err != nil {
+		return err
 	}
 	memory.SpareHeap() // after the garbage of the start
 	ctx, fail := context.WithCancelCause(ctx)

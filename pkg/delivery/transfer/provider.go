@@ -179,8 +179,9 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, ctx.Err()
 }
 
-// Health asks each secondary for the SOA of the class's catalog, or of the root without a catalog. A secondary without
-// this zone proves nothing. The error is then ErrNotProven, unless another secondary has a worse fault.
+// Health checks that the secondaries answer. It asks each for the SOA of the class's catalog zone, or of the root if
+// the secondary has no catalog. The error is ErrNotProven if a secondary answers without serving that zone, because the
+// secondary may still transfer no zone of the class. Another error of another secondary comes first.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
 		return fmt.Errorf("the class names no secondary to ask; any server with its key may transfer its zones: %w",

@@ -17,9 +17,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// SOA returns the SOA record. Without PrimaryNameServer, the mname is the first host in NameServers, or else
-// firstApexNS, the host of an NS record, or else ns in the zone. The rname is Contact or hostmaster in the zone. Names
-// that cannot be parsed count as absent.
+// SOA returns the SOA record. The mname is the first that exists of: PrimaryNameServer, the first host of NameServers,
+// the parameter firstApexNS (the host of an NS record at the apex), and "ns" in the zone. The rname is Contact, or
+// "hostmaster" in the zone. A name that cannot be parsed counts as absent.
 func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	mname := ""
 	if h.PrimaryNameServer != "" {
@@ -48,7 +48,7 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 		rname = mailDomain.nameBelow("hostmaster")
 	}
 
-	data := make([]byte, 0, len(mname)+len(rname)+56)
+	data := make([]byte, 0, len(mname)+len(rname)+56) // 56: five numbers of ten digits, and spaces
 	data = append(data, mname...)
 	data = append(append(data, ' '), rname...)
 	for _, number := range []uint32{uint32(s), h.Refresh, h.Retry, h.Expire, h.NegativeResponseCache} {

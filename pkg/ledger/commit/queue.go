@@ -53,8 +53,8 @@ func (com *Committer) joinQueue(zone string, groups []*group) (h *queue, first b
 	return h, first
 }
 
-// commitOwn lets the first caller at an idle queue commit its own groups. A goroutine commits groups that arrive later,
-// so that no caller waits for later writes.
+// commitOwn lets the first caller at an idle queue commit its own groups. If the batch has groups of other callers too,
+// a goroutine commits the batch and all later ones, so that the caller does not wait for later writes.
 func (com *Committer) commitOwn(ctx context.Context, h *queue, groups []*group) {
 	select {
 	case h.sem <- struct{}{}:

@@ -79,11 +79,11 @@ type Trimming struct {
 	mu              sync.Mutex
 	zone            *v1alpha1.Zone // the last written Zone while a trim runs, otherwise nil
 	rev             int64          // revision of zone
-	condensedOctets int            // of the condensed step at the last trim
-	writtenSteps    int            // since the last trim
-	octets          int            // of steps, since a trim last measured the journal
-	long            int            // the same, of writes whose steps exceed longStep on average
-	stateOctets     int            // of former Records (before/), since the last trim
+	condensedOctets int            // octets of the condensed step after the last trim
+	writtenSteps    int            // steps written since the last trim
+	octets          int            // octets of steps written since a trim last measured the journal
+	long            int            // the part of octets by writes whose steps exceed longStep on average
+	stateOctets     int            // octets of former Records (before/) written since the last trim
 	done            bool           // the first trim is over
 	// The keys before deletedBefore are deleted. This holds while the key of the zone's name has the create revision
 	// nameRev: a zone that ended and came back has the same UID, but counts steps from 1.

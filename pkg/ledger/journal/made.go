@@ -31,13 +31,13 @@ type cachedValue struct {
 	tx     *content.Transaction
 }
 
-// Put caches the value of a journal key, and its decoded form tx. They replace the oldest cached value. A long value is
-// not cached. The caller must change neither afterwards.
+// Put caches the value of a journal key with its decoded form tx. In a full cache, they replace the oldest value. A long
+// value is not cached. Afterwards the caller must change neither value nor tx.
 func (m *valueCache) Put(key string, value []byte, tx *content.Transaction) {
 	if len(value) > maxCachedOctets {
 		return
 	}
-	if cap(value) > 2*maxCachedOctets { // grown by a discarded long step
+	if cap(value) > 2*maxCachedOctets { // its buffer has held a longer value
 		value = bytes.Clone(value)
 	}
 	m.mu.Lock()

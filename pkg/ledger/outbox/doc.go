@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package outbox carries out works, the changes of other objects that follow a write. Each work is an item in etcd.
-// Cascades decide many objects again, cuts add the NS, glue and DS of a child zone to its parent, grace periods end,
-// and sweeps delete obsolete keys.
+// Package outbox is a transactional outbox: a write stores an item in etcd for each work, a change of other objects
+// that must follow. Cascades decide many objects again, for example all Records below a withdrawn rule. Cuts add the
+// NS, glue and DS of a child zone to its parent. Other works end grace periods, or delete obsolete keys.
 //
 // Guarantees:
 //
@@ -14,8 +14,8 @@
 //  4. An unreadable record is left out and noted in the item.
 //  5. After an interruption, a work continues after the position noted in its item.
 //
-// No client waits for a refused change. So the refusal becomes the reason of a condition, and the record leaves its
-// zone or waits.
+// No client waits for the answer to such a change. If a Record is refused, its condition Adopted gets the reason, and
+// the Record leaves its zone or goes on waiting.
 //
 // Read first: run.go, then cascade.go, waiting.go and zones.go, then steps.go and window.go.
 package outbox
