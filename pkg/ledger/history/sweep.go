@@ -15,9 +15,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Sweep deletes history older than its zone's retention, in seconds by zone UID. If complete is true, retentions has all
-// zones, so that the history of removed zones expires too. At the end, setLevel shrinks the history of namespaces above
-// their share of the octets.
+// Sweep deletes history older than its zone's retention, in seconds by zone UID. If complete is true, retentions has
+// all zones, so that the history of removed zones expires too. At the end, setLevel shrinks the history of namespaces
+// above their share of the octets.
 func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, complete bool) error {
 	began := a.Now().Unix()
 	var removed removedZones

@@ -31,8 +31,8 @@ type cachedValue struct {
 	tx     *content.Transaction
 }
 
-// Put caches the value of a journal key with its decoded form tx. In a full cache, they replace the oldest value. A long
-// value is not cached. Afterwards the caller must change neither value nor tx.
+// Put caches the value of a journal key with its decoded form tx. In a full cache, they replace the oldest value. A
+// long value is not cached. Afterwards the caller must change neither value nor tx.
 func (m *valueCache) Put(key string, value []byte, tx *content.Transaction) {
 	if len(value) > maxCachedOctets {
 		return
