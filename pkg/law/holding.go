@@ -278,8 +278,8 @@ type Held struct {
 }
 
 // HostsNamedByApex returns the hosts in the zone that records at the apex refer to, without the apex. Tenants may not
-// write there. Own MX, SVCB and HTTPS records count, and NS records of any namespace, because a rule allows NS only if
-// it names this type.
+// write there. Own MX, SVCB and HTTPS records count, and NS records of any namespace, because only a rule
+// that lists the type NS allows NS.
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
 		return nil

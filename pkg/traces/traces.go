@@ -35,7 +35,7 @@ func Start(ctx context.Context, name string) (context.Context, trace.Span) {
 }
 
 // StartJoint starts a child of the first recorded span, with links from and to all recorded spans. If none is recorded,
-// it returns None, which records nothing.
+// the result is None, a span that records nothing.
 func StartJoint(ctx context.Context, name string, spans []trace.Span) (context.Context, trace.Span) {
 	joint := None
 	for _, span := range spans {

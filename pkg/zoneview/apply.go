@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Apply returns the snapshot that results from a step, the change of a zone by one serial. It returns ErrMisfit if the
-// step does not follow s, or replaces content that s does not have.
+// Apply returns the snapshot that results from a step, the change of a zone from one serial to the next. It returns
+// ErrMisfit if the step does not follow s, or replaces content that s does not have.
 func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n+1:

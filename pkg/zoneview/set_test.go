@@ -397,7 +397,8 @@ func TestSet_keepsSoManyOctetsOfAllZones(t *testing.T) {
 				}
 			}
 			if sum > bound || sum != v.totalOctets {
-				t.Fatalf("after step %d of zone %d the steps of all zones hold %d octets, counted as %d, want %d at most", i, z, sum, v.totalOctets, bound)
+				t.Fatalf("after step %d of zone %d the steps of all zones hold %d octets, counted as %d, want %d at most", i, z, sum,
+					v.totalOctets, bound)
 			}
 		}
 	}

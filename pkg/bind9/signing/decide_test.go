@@ -87,6 +87,7 @@ func TestDecide_S12_5(t *testing.T) {
 		since := metaTime(begin.Add(-ago))
 		return &v1alpha1.ZoneDNSSECStatus{Phase: phase, Policy: "fast", LastTransitionTime: &since, DS: dsOf(ds...)}
 	}
+	returning := func() *v1alpha1.ZoneDNSSECStatus { return at(v1alpha1.DNSSECReturning, 0) }
 	none := v1alpha1.DNSSECPhase("")
 	another := []v1alpha1.DelegationSigner{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("CD", 32)}}
 	for name, test := range map[string]struct {
@@ -129,24 +130,27 @@ func TestDecide_S12_5(t *testing.T) {
 			v1alpha1.DNSSECSigned, false, nothing, nil, []int32{2}, "to drop the DS"},
 		"the former DS is nowhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 2), signing: signedBy("unretentive", "omnipresent"), parent: parent{dsAtAll: dsOf(2), dsAtAny: dsOf(2)}},
 			v1alpha1.DNSSECSigned, false, nothing, []dsReport{{1, protocol.DSWithdrawn}}, []int32{2}, ""},
-		"another policy":                 {facts{policy: "slow", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("omnipresent")}, v1alpha1.DNSSECSigned, false, ensure, nil, []int32{1}, ""},
-		"the policy is gone":             {facts{policy: "fast", blocked: "no policy fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("omnipresent")}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "as before"},
-		"the keys are lost":              {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1)}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "KeysLost"},
-		"no longer asked for":            {facts{status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("omnipresent")}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, ""},
-		"the parent has the DS still":    {facts{status: at(v1alpha1.DNSSECWithdrawing, 0), parent: parent{dsAtAny: dsOf(1)}}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, "to drop the DS"},
-		"the parent cannot be asked":     {facts{status: at(v1alpha1.DNSSECWithdrawing, 0), parent: parent{readFailure: "no answer"}}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, "no answer"},
-		"no server has the DS":           {facts{status: at(v1alpha1.DNSSECWithdrawing, 0)}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, ""},
-		"asked for again":                {facts{policy: "fast", status: at(v1alpha1.DNSSECWithdrawing, 0)}, v1alpha1.DNSSECSigned, false, nothing, nil, nil, ""},
-		"caches have the DS":             {facts{status: at(v1alpha1.DNSSECExpiring, time.Hour)}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
-		"the parent's TTL is longer":     {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{ttl: 3 * time.Hour}}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
-		"the TTL was longer":             {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{longestTTL: 3 * time.Hour}}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
-		"a TTL above the policy's":       {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, 2*time.Hour, 1), signing: signedBy("rumoured"), parent: parent{dsAtAll: dsOf(1), dsAtAny: dsOf(1), ttl: 48 * time.Hour}}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "timing.parentDSTTL 2h0m0s"},
-		"the parent has a DS again":      {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{dsAtAny: dsOf(1)}}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, ""},
-		"caches have the DS no more":     {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour)}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, ""},
-		"servers are ahead":              {facts{status: at(v1alpha1.DNSSECReturning, 0), signed: "ns1"}, v1alpha1.DNSSECReturning, false, passServers, nil, nil, ""},
-		"servers come back":              {facts{status: at(v1alpha1.DNSSECReturning, 0), signed: "ns1", passed: true}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, "ns1"},
-		"all are back":                   {facts{status: at(v1alpha1.DNSSECReturning, 0), passed: true}, none, true, remove, nil, nil, ""},
-		"asked for while they come back": {facts{policy: "fast", status: at(v1alpha1.DNSSECReturning, 0), signed: "ns1", passed: true}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, "ns1"},
+		"another policy":              {facts{policy: "slow", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("omnipresent")}, v1alpha1.DNSSECSigned, false, ensure, nil, []int32{1}, ""},
+		"the policy is gone":          {facts{policy: "fast", blocked: "no policy fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("omnipresent")}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "as before"},
+		"the keys are lost":           {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1)}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "KeysLost"},
+		"no longer asked for":         {facts{status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("omnipresent")}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, ""},
+		"the parent has the DS still": {facts{status: at(v1alpha1.DNSSECWithdrawing, 0), parent: parent{dsAtAny: dsOf(1)}}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, "to drop the DS"},
+		"the parent cannot be asked":  {facts{status: at(v1alpha1.DNSSECWithdrawing, 0), parent: parent{readFailure: "no answer"}}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, "no answer"},
+		"no server has the DS":        {facts{status: at(v1alpha1.DNSSECWithdrawing, 0)}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, ""},
+		"asked for again":             {facts{policy: "fast", status: at(v1alpha1.DNSSECWithdrawing, 0)}, v1alpha1.DNSSECSigned, false, nothing, nil, nil, ""},
+		"caches have the DS":          {facts{status: at(v1alpha1.DNSSECExpiring, time.Hour)}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
+		"the parent's TTL is longer":  {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{ttl: 3 * time.Hour}}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
+		"the TTL was longer":          {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{longestTTL: 3 * time.Hour}}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
+		"a TTL above the policy's":    {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, 2*time.Hour, 1), signing: signedBy("rumoured"), parent: parent{dsAtAll: dsOf(1), dsAtAny: dsOf(1), ttl: 48 * time.Hour}}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "timing.parentDSTTL 2h0m0s"},
+		"the parent has a DS again":   {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{dsAtAny: dsOf(1)}}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, ""},
+		"caches have the DS no more":  {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour)}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, ""},
+		"servers are ahead": {facts{status: returning(), signed: "ns1"},
+			v1alpha1.DNSSECReturning, false, passServers, nil, nil, ""},
+		"servers come back": {facts{status: returning(), signed: "ns1", passed: true},
+			v1alpha1.DNSSECReturning, false, nothing, nil, nil, "ns1"},
+		"all are back": {facts{status: returning(), passed: true}, none, true, remove, nil, nil, ""},
+		"asked for while they come back": {facts{policy: "fast", status: returning(), signed: "ns1", passed: true},
+			v1alpha1.DNSSECReturning, false, nothing, nil, nil, "ns1"},
 	} {
 		f := test.facts
 		f.now, f.times = begin, fast

@@ -143,8 +143,8 @@ func (s *set) placeZone(one *judged, assume bool) bool {
 	return true
 }
 
-// assumeRule lets the zone above, if any, delegate a zone, because a Delegation may be in a file that was not read. It
-// returns whether it did.
+// assumeRule adds a rule that delegates the child to the zone above, because a Delegation may be in a file that was not
+// read. The result is false if no zone is above, or the child's name is invalid.
 func (s *set) assumeRule(child *zones.ZoneSpec) bool {
 	origin := name.Root
 	if ref := child.ZoneRef; ref != nil && s.store.zones[key{ref.Namespace, ref.Name}] != nil {

@@ -123,7 +123,8 @@ func fieldTexts(k kind) *rapid.Generator[string] {
 func TestEncode_twin(t *testing.T) {
 	plain := []kind{kindUint8, kindUint16, kindUint32, kindAlgorithm, kindCertificateType, kindName, kindIPv4, kindIPv6, kindHex, kindBase64, kindTypes}
 	for _, f := range formats {
-		if slices.ContainsFunc(f.fields, func(field field) bool { return !slices.Contains(plain, field.kind) }) || slices.Contains([]Type{DNSKEY, CDNSKEY}, f.rtype) {
+		isOdd := slices.ContainsFunc(f.fields, func(field field) bool { return !slices.Contains(plain, field.kind) })
+		if isOdd || slices.Contains([]Type{DNSKEY, CDNSKEY}, f.rtype) {
 			continue // the library drops fields after the key
 		}
 		t.Run(f.name, rapid.MakeCheck(func(t *rapid.T) {

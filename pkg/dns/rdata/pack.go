@@ -55,7 +55,7 @@ func appendLabels(wire []byte, text string) []byte {
 // Append appends the canonical, uncompressed wire form of v (RFC 4034 §6.2) to wire. After an error, the result is wire
 // without v.
 func (p *Packer) Append(wire []byte, v Value) ([]byte, error) {
-	if v.Type == A { // the most frequent type needs no tokens
+	if v.Type == A { // the most frequent type is parsed without splitting the text into words
 		if addr, err := netip.ParseAddr(v.Text); err == nil && addr.Is4() {
 			four := addr.As4()
 			return append(wire, four[:]...), nil

@@ -3,7 +3,7 @@
 
 // Package fromjournal keeps the API server's copies of all zones (a zoneview.Set) up to date. It first reads every zone
 // from etcd at a single revision, and then follows the journal, whose transactions contain steps, the changes of
-// a zone by one serial.
+// a zone from one serial to the next.
 //
 // Guarantees:
 //
