@@ -381,50 +381,72 @@ func (w *world) stoppedEtcd() fault {
 		words: makeUnreachable("^etcd: etcd does not answer", "etcd did not answer|unable to (handle|return)"), alerts: unavailable}
 }
 
-// fullEtcd writes beside the keys of Kubizone until etcd has the alarm NOSPACE.
+// fullEtcd writes keys beside those of Kubizone until the end of the fault, since the server frees space again and again.
 func (w *world) fullEtcd() fault {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(w.etcdCA.PEM)
 	pair := must.Get(w.key.TLS())(w.t)
-	etcd := must.Get(clientv3.New(clientv3.Config{Endpoints: []string{"https://" + w.etcd.listener.Addr().String()}, Context: w.ctx,
+	endpoint := "https://" + w.etcd.listener.Addr().String()
+	etcd := must.Get(clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Context: w.ctx,
 		TLS: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}}))(w.t)
 	w.t.Cleanup(func() { etcd.Close() })
+	var stop func()
+	written := 0
 	return fault{name: "etcd full", begin: func() {
-		for i := 0; ; i++ {
-			if _, err := etcd.Put(w.ctx, fmt.Sprint("/filler/", i), strings.Repeat("x", 1<<20)); err != nil {
-				return
+		stop = repeatUntilStopped(func() {
+			for err := error(nil); err == nil; written++ {
+				_, err = etcd.Put(w.ctx, fmt.Sprint("/filler/", written), strings.Repeat("x", 1<<20))
 			}
-		}
+		})
 	}, end: func() {
-		deleted := must.Get(etcd.Delete(w.ctx, "/filler/", clientv3.WithPrefix()))(w.t)
-		must.Get(etcd.Compact(w.ctx, deleted.Header.Revision))(w.t) // the servers compact within minutes
+		stop()
+		w.waitUntil("etcd has space", func() error {
+			deleted, err := etcd.Delete(w.ctx, "/filler/", clientv3.WithPrefix())
+			if err == nil {
+				_, err = etcd.Compact(w.ctx, deleted.Header.Revision) // the servers compact within minutes
+			}
+			status, noStatus := etcd.Status(w.ctx, endpoint)
+			if noStatus == nil && status.DbSizeInUse > quota/2 { // etcd counts pages as free only after further writes
+				return fmt.Errorf("%d octets in use; %w", status.DbSizeInUse, err)
+			}
+			return noStatus
+		})
 	},
 		words: map[string]string{inStatus: "etcd has the alarm NOSPACE", inDoctor: "^etcd: alarm NOSPACE",
 			inAlerts: "KubizoneEtcdOutOfSpace"},
 		alerts: []string{"KubizoneEtcdNearQuota", "KubizoneEtcdOutOfSpace"}}
 }
 
+// repeatUntilStopped does a step every 200 ms until stop is called, which waits for the last step.
+func repeatUntilStopped(step func()) (stop func()) {
+	stopping, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			step()
+			select {
+			case <-stopping:
+				return
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+	}()
+	return func() { close(stopping); <-stopped }
+}
+
 // wrongCA writes another authority into caBundle again and again, since the servers restore it.
 func (w *world) wrongCA() fault {
 	stranger := must.Get(rig.NewAuthority("somebody else"))(w.t)
-	stop, stopped := make(chan struct{}), make(chan struct{})
+	var stop func()
 	return fault{name: "wrong CA", zone: "paused", begin: func() {
-		go func() {
-			defer close(stopped)
-			for {
-				for _, name := range []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"} {
-					patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"caBundle": stranger.PEM}})
-					all := w.aggregator().ApiregistrationV1().APIServices()
-					_, _ = all.Patch(w.ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
-				}
-				select {
-				case <-stop:
-					return
-				case <-time.After(200 * time.Millisecond):
-				}
+		stop = repeatUntilStopped(func() {
+			for _, name := range []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"} {
+				patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"caBundle": stranger.PEM}})
+				all := w.aggregator().ApiregistrationV1().APIServices()
+				_, _ = all.Patch(w.ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
 			}
-		}()
-	}, end: func() { close(stop); <-stopped },
+		})
+	}, end: func() { stop() },
 		words: makeUnreachable("(?s)^trust: kube-apiserver does not trust .* is .*CN=somebody else.*, last written by .*NEXT: stop ",
 			"x509|currently unable to handle"), alerts: unavailable}
 }
