@@ -381,7 +381,7 @@ func (w *world) stoppedEtcd() fault {
 		words: makeUnreachable("^etcd: etcd does not answer", "etcd did not answer|unable to (handle|return)"), alerts: unavailable}
 }
 
-// fullEtcd writes keys beside those of Kubizone until the end of the fault, since the server frees space again and again.
+// fullEtcd writes keys beside those of Kubizone until the fault ends, since the server frees space again and again.
 func (w *world) fullEtcd() fault {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(w.etcdCA.PEM)
