@@ -130,19 +130,22 @@ func (c *Claimant) isService(n name.Rel) bool {
 // every name without a bar counts as given.
 func (c *Claimant) GivesTenants(n name.Rel) bool {
 	base, set := rules.Base(n), c.Zone.RuleSet()
-	isTenants := func(namespaces []string) bool { return !slices.Equal(namespaces, []string{c.Zone.Namespace}) }
-	if slices.ContainsFunc(set.ListNamed(), func(named rules.Named) bool {
-		return rules.Encloses(named.Name, base) && isTenants(named.Namespaces)
-	}) {
+	isNamedForTenants := slices.ContainsFunc(set.ListNamed(), func(named rules.Named) bool {
+		isForZone := slices.Equal(named.Namespaces, []string{c.Zone.Namespace})
+		return rules.Encloses(named.Name, base) && !isForZone
+	})
+	if isNamedForTenants {
 		return true
 	}
+
 	tenant := *c
 	tenant.Namespace = "" // any
 	if tenant.isOwnForRequest(base) {
 		return false
 	}
 	bar := tenant.FindBar(base)
-	return c.Holding.Delegations > 0 && bar.MinTail == 0 || set.WithMinTail(bar.MinTail).GivesTenants(c.NameOf(n))
+	mayBeDelegated := c.Holding.Delegations > 0 && bar.MinTail == 0
+	return mayBeDelegated || set.WithMinTail(bar.MinTail).GivesTenants(c.NameOf(n))
 }
 
 // Refuse returns the refusal of a record or zone at base that does not pass the bar. The reason is used for reserved
@@ -167,45 +170,52 @@ const maxYielding = 16
 // claims from base up to the name top and, if below is true, those below base. If a rule allows any of these claims, or
 // more than maxYielding tenants have them, the result is nil.
 func (c *Claimant) FindYielding(base, top name.Rel, below bool) (tenants []string) {
-	addTenants := func(list []law.Claim) {
-		for _, claim := range list {
-			if claim.Namespace != c.Namespace && claim.Namespace != c.Zone.Namespace && !slices.Contains(tenants, claim.Namespace) {
-				tenants = append(tenants, claim.Namespace)
-			}
-		}
-	}
-
 	for up, ok := base, true; ok && top.Encloses(up) && !up.IsApex(); up, ok = up.Parent() {
-		o := c.OwnerAt(up)
-		if o == nil {
+		owner := c.OwnerAt(up)
+		if owner == nil {
 			continue
 		}
-		for _, claim := range o.Claims {
-			if claim.Namespace != c.Namespace && claim.Namespace != c.Zone.Namespace && c.AllowsAt(up, claim.Namespace) {
+		for _, claim := range owner.Claims {
+			if !c.isOtherTenants(claim) {
+				continue
+			}
+			if c.AllowsAt(up, claim.Namespace) {
 				return nil
 			}
+			tenants = append(tenants, claim.Namespace)
 		}
-		addTenants(o.Claims)
 	}
 
 	if below {
-		key := law.OwnersBelowKey(c.Zone.UID, base)
-		if lower := law.Get[law.OwnersBelow](c.Reading, key); lower != nil {
-			held := slices.DeleteFunc(slices.Clone(lower.Claims), func(claim law.Claim) bool { return !claim.Holds() })
-			for _, claim := range held {
-				if claim.Namespace != c.Namespace && claim.Namespace != c.Zone.Namespace && c.mayAllowBelow(top, claim.Namespace) {
-					return nil
-				}
+		for _, claim := range c.listClaimsBelow(base) {
+			if !c.isOtherTenants(claim) || !claim.Holds() {
+				continue
 			}
-			addTenants(held)
+			if c.mayAllowBelow(top, claim.Namespace) {
+				return nil
+			}
+			tenants = append(tenants, claim.Namespace)
 		}
 	}
 
+	slices.Sort(tenants)
+	tenants = slices.Compact(tenants)
 	if len(tenants) > maxYielding {
 		return nil
 	}
-	slices.Sort(tenants)
 	return tenants
+}
+
+func (c *Claimant) isOtherTenants(claim law.Claim) bool {
+	return claim.Namespace != c.Namespace && claim.Namespace != c.Zone.Namespace
+}
+
+func (c *Claimant) listClaimsBelow(base name.Rel) []law.Claim {
+	below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(c.Zone.UID, base))
+	if below == nil {
+		return nil
+	}
+	return below.Claims
 }
 
 func (c *Claimant) AllowsAt(base name.Rel, namespace string) bool {

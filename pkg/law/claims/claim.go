@@ -168,14 +168,18 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 		if !o.HasType(rdata.NS) {
 			continue
 		}
+
 		claims := slices.DeleteFunc(slices.Clone(o.Claims), func(claim law.Claim) bool { return !claim.Holds() })
+		isUnclaimed := len(claims) == 0
 		stays := func(claim law.Claim) bool { return !slices.Contains(c.Yielding, claim.Namespace) }
-		if len(claims) > 0 && !slices.ContainsFunc(claims, stays) {
-			continue // all claims give way
+		allGiveWay := !isUnclaimed && !slices.ContainsFunc(claims, stays)
+		if allGiveWay {
+			continue
 		}
-		if len(claims) == 0 || slices.ContainsFunc(claims, func(claim law.Claim) bool {
-			return !c.mayShare(claim, func(r *rules.Rule) bool { return r.SharesName(up, c.Zone.FQDN()) })
-		}) {
+
+		sharesName := func(r *rules.Rule) bool { return r.SharesName(up, c.Zone.FQDN()) }
+		isOthers := func(claim law.Claim) bool { return !c.mayShare(claim, sharesName) }
+		if isUnclaimed || slices.ContainsFunc(claims, isOthers) {
 			return c.forbid("%s lies at or below the NS records at %s, which do not belong to namespace %q alone (S4.11; the namespace "+
 				"of the NS records can write it)", c.NameOf(owner), c.NameOf(up), c.Namespace)
 		}
@@ -214,22 +218,22 @@ func (c *Claimant) hasOwnHost(counts func(name.Rel) bool) (own bool) {
 // whose claims the Claimant shares (shared: true) by a pattern with "*". Above such a name, claims of others by literal
 // patterns do not keep the Claimant from n.
 func (c *Claimant) FindClaimAbove(n name.Rel) (up name.Rel, others bool) {
-	sharedBelow := false
+	hasPassedShared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		o := c.OwnerAt(up)
 		if o == nil || !slices.ContainsFunc(o.Claims, c.isTenant) {
 			continue
 		}
 		mine, others := c.claimsAt(up)
-		if sharedBelow {
+		if hasPassedShared {
 			others = slices.ContainsFunc(o.Claims, func(claim law.Claim) bool { return c.isOthersByStar(up, claim) })
 		}
-		// Stop at a claim of others, or at a name that the Claimant has without sharing.
-		if others || mine != nil && (mine.Plain+mine.Literal > 0 || c.Zone.RuleSet().NamesFor(c.NameOf(up), c.Namespace)) ||
-			c.Rule != nil && c.Rule.HasSharedLiteral(up, c.Zone.FQDN()) {
+		isUnshared := mine != nil && (mine.Plain+mine.Literal > 0 || c.Zone.RuleSet().NamesFor(c.NameOf(up), c.Namespace))
+		isSharedLiteral := c.Rule != nil && c.Rule.HasSharedLiteral(up, c.Zone.FQDN())
+		if others || isUnshared || isSharedLiteral {
 			return up, others
 		}
-		sharedBelow = true // go on above
+		hasPassedShared = true
 	}
 	return up, false
 }
@@ -300,26 +304,33 @@ func (c *Claimant) hasOthersZone(fqdn name.Name, counts func(*law.ZoneBelow) boo
 //   - a record, unless an underscore rule admitted it
 //   - a zone, or an own name (kept for the zone's namespace)
 func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
-	z, fqdn := c.Zone, c.NameOf(owner)
-	c.RequireAll([]law.Key{law.OwnersBelowKey(z.UID, owner), law.ZonesBelowKey(z.View, fqdn)})
-	foreign := func(claim law.Claim) bool {
-		return claim.Namespace != c.Namespace && !slices.Contains(c.Yielding, claim.Namespace)
-	}
-	below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(z.UID, owner))
-	atOwner := c.OwnerAt(owner)
+	fqdn := c.NameOf(owner)
+	belowKey := law.OwnersBelowKey(c.Zone.UID, owner)
+	c.RequireAll([]law.Key{belowKey, law.ZonesBelowKey(c.Zone.View, fqdn)})
+	atOwner, below := c.OwnerAt(owner), law.Get[law.OwnersBelow](c.Reading, belowKey)
 	if !literal && c.isNamedBelow(owner, atOwner, below) {
 		return true
 	}
-	if below != nil && slices.ContainsFunc(below.Claims, foreign) {
+
+	isOthers := func(claim law.Claim) bool {
+		return claim.Namespace != c.Namespace && !slices.Contains(c.Yielding, claim.Namespace)
+	}
+	if below != nil && slices.ContainsFunc(below.Claims, isOthers) {
 		return true
 	}
+
 	// A claim is stored at the base of owner. At an underscore name, it counts only if there is data at or below owner.
-	baseCounts := rules.Base(owner) == owner || atOwner != nil && len(atOwner.Values) > 0 || below != nil && below.RecordNames > 0
-	if base := c.OwnerAt(rules.Base(owner)); base != nil && slices.ContainsFunc(base.Claims, foreign) && baseCounts {
+	base := rules.Base(owner)
+	atBase := c.OwnerAt(base)
+	hasData := atOwner != nil && len(atOwner.Values) > 0 || below != nil && below.RecordNames > 0
+	baseCounts := base == owner || hasData
+	if baseCounts && atBase != nil && slices.ContainsFunc(atBase.Claims, isOthers) {
 		return true
 	}
-	return c.hasOthersZone(fqdn, func(*law.ZoneBelow) bool { return true }) ||
-		c.hasOwnName(func(n name.Rel) bool { return rules.Encloses(owner, n) })
+
+	anyZone := func(*law.ZoneBelow) bool { return true }
+	isCutOff := func(n name.Rel) bool { return rules.Encloses(owner, n) }
+	return c.hasOthersZone(fqdn, anyZone) || c.hasOwnName(isCutOff)
 }
 
 func (c *Claimant) isNamedBelow(owner name.Rel, atOwner *law.Owner, below *law.OwnersBelow) bool {

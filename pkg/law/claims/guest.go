@@ -60,15 +60,23 @@ func (c *Claimant) FindHidden(n name.Rel) (answer WildcardAnswer, ok bool) {
 func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	found := c.findReserved(n)
 	for up, ok := n, true; ok && (!up.IsApex() || n.IsApex()); up, ok = up.Parent() {
-		named, given := c.isReserved(up, found)
+		isReserved, isMine := c.isReserved(up, found)
+		isClaimed := false
 		if o := c.OwnerAt(up); o != nil {
 			for _, claim := range o.Claims {
-				counts := claim.Holds() && !slices.Contains(c.Yielding, claim.Namespace)
-				given, named = given || counts && claim.Namespace == c.Namespace, named || counts
+				if !claim.Holds() || slices.Contains(c.Yielding, claim.Namespace) {
+					continue
+				}
+				isClaimed = true
+				isMine = isMine || claim.Namespace == c.Namespace
 			}
 		}
-		if given || named || c.isOwnForRequest(up) {
-			return given, !given
+
+		if isMine {
+			return true, false
+		}
+		if isReserved || isClaimed || c.isOwnForRequest(up) {
+			return false, true
 		}
 	}
 	return false, false
