@@ -173,21 +173,27 @@ func (d *delta) nameOf(owner name.Rel) name.Name {
 //     zone
 func (d *delta) refuseLocked() *law.Refusal {
 	z, p := d.zone, d.place
-	ownLock := d.holding.HasLockOf(d.ask.MarkID)
-	if d.ask.Cascade && (!d.isNew() || d.ask.HadZone && (ownLock || d.ask.Before == nil) || d.ask.HasFormerName && ownLock) {
+	hasOwnLock := d.holding.HasLockOf(d.ask.MarkID)
+	movesByOwnLock := hasOwnLock && (d.ask.HadZone || d.ask.HasFormerName)
+	hasLeftItsZone := d.ask.HadZone && d.ask.Before == nil
+	if d.ask.Cascade && (!d.isNew() || movesByOwnLock || hasLeftItsZone) {
 		return nil
 	}
 
 	holding := d.holding.WithoutReplacement(d.ask.MarkID)
 	base := rules.Base(d.added.Owner)
 	baseName, err := base.In(z.FQDN())
-	above := err == nil && holding.HasLockBelow(baseName)
-	if !above && !holding.HasLockAt(p.fqdn) {
+	isLocked := holding.HasLockAt(p.fqdn)
+	isAboveLock := err == nil && holding.HasLockBelow(baseName)
+	if !isLocked && !isAboveLock {
 		return nil
 	}
 
 	grants := z.RuleSet().FindGrants(p.fqdn, d.added.Type, d.ask.Namespace)
-	if len(grants) == 0 || !holding.HasLockAt(p.fqdn) && !d.affectsBelow(base, grants) {
+	if len(grants) == 0 {
+		return nil
+	}
+	if !isLocked && !d.affectsBelow(base, grants) {
 		return nil
 	}
 	return law.RefuseMoving(p.fqdn, z.FQDN())
@@ -245,17 +251,25 @@ func (d *delta) ownStep(h *law.Holding) (t law.CountedStep) {
 // namespace caused it, except for Records that move between zones.
 func (d *delta) isOwnStep() bool {
 	ask, z := &d.ask, d.zone
-	switch {
-	case ask.Uncounted:
+	isOwn := ask.Namespace == z.Namespace
+	if ask.Uncounted {
 		return false
-	case !ask.Cascade:
-		return ask.Namespace == z.Namespace
-	case ask.CausedBy != z.Namespace:
+	}
+	if !ask.Cascade {
+		return isOwn
+	}
+	if ask.CausedBy != z.Namespace {
 		return false
-	case d.removed == nil:
+	}
+
+	if d.removed == nil {
 		// A tenant's Record counts if admitted by changed rules, but not if it takes a free name.
-		return !ask.HadZone && (ask.Namespace == z.Namespace || ask.RulesChanged)
-	case ask.After == nil || d.added != nil: // a deletion, or a change of a record that stays
+		return !ask.HadZone && (isOwn || ask.RulesChanged)
+	}
+
+	isDeletion := ask.After == nil
+	staysInZone := d.added != nil
+	if isDeletion || staysInZone {
 		return true
 	}
 

@@ -285,9 +285,13 @@ func (d *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
 func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p *place, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	z, ask := d.currentZone, &d.ask
 	plan.Warnings = nil
-	if base := rules.Base(ask.Before.Owner); ask.Yields.IsZero() || !ask.Yields.Encloses(base) {
-		w, release := UpdateWithdrawal(d.Reading, plan, Withdrawn{Zone: z, Namespace: ask.Namespace, Begins: ask.Before.EndsAt == 0,
-			ByOwner: ask.Before.EndsAt == 0 && ask.CausedBy == z.Namespace, Grace: z.Grace, Cause: ask.Cause, Now: ask.Now})
+	givesWay := !ask.Yields.IsZero() && ask.Yields.Encloses(rules.Base(ask.Before.Owner))
+	if givesWay {
+		ask.Uncounted = true
+	} else {
+		begins := ask.Before.EndsAt == 0
+		w, release := UpdateWithdrawal(d.Reading, plan, Withdrawn{Zone: z, Namespace: ask.Namespace, Begins: begins,
+			ByOwner: begins && ask.CausedBy == z.Namespace, Grace: z.Grace, Cause: ask.Cause, Now: ask.Now})
 		if !release {
 			plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Zone: &z.Ref, Serial: z.Serial, Stays: true, EndsAt: w.EndsAt(),
 				Admission: ask.Before.Admission, Reason: law.ReasonDelegationWithdrawn,
@@ -295,8 +299,6 @@ func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p 
 			return plan, nil
 		}
 		ask.Uncounted = ask.Uncounted || w.Uncounted()
-	} else {
-		ask.Uncounted = true
 	}
 
 	if d.absent != "" {

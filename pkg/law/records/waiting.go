@@ -30,24 +30,31 @@ func (d *delta) awaitedClaim(why *law.Refusal) string {
 // too many locks.
 func (d *delta) lockForReplacement(plan *law.Plan, holding *law.Holding) *law.Holding {
 	z, ns := d.zone, d.ask.Namespace
-	if d.ask.Cascade || d.ask.BeforeSet != nil || d.removed == nil || d.removed.Owner.IsApex() ||
-		d.added != nil && d.added.Owner == d.removed.Owner {
-		return holding // only a client's single write that leaves a name locks the name
+	isSingleWrite := !d.ask.Cascade && d.ask.BeforeSet == nil // by a client
+	leavesName := d.removed != nil && !d.removed.Owner.IsApex() && !d.keepsOwner()
+	if !isSingleWrite || !leavesName {
+		return holding
 	}
 
-	if claim := d.ownerAt(rules.Base(d.removed.Owner)).ClaimOf(ns); claim != nil && claim.Holds() {
+	claim := d.ownerAt(rules.Base(d.removed.Owner)).ClaimOf(ns)
+	if claim != nil && claim.Holds() {
 		return holding // other records keep the name
 	}
-	removedName, namespaces := d.nameOf(d.removed.Owner), slices.Compact(slices.Sorted(slices.Values([]string{z.Namespace, ns})))
+
+	removedName := d.nameOf(d.removed.Owner)
+	namespaces := []string{z.Namespace, ns}
+	slices.Sort(namespaces)
+	namespaces = slices.Compact(namespaces)
 	var awaitKeys []law.Key
 	for _, namespace := range namespaces {
 		awaitKeys = append(awaitKeys, law.RecordsAwaitKey(z.View, removedName, namespace))
 	}
 	d.RequireAll(awaitKeys)
-	if !slices.ContainsFunc(awaitKeys, func(key law.Key) bool {
+	isAwaited := slices.ContainsFunc(awaitKeys, func(key law.Key) bool {
 		awaited := law.Get[law.Awaited](d.Reading, key)
 		return awaited != nil && awaited.Any
-	}) {
+	})
+	if !isAwaited {
 		return holding
 	}
 	if holding.CountReplacements(ns) >= law.MaxRemovals {
@@ -86,19 +93,20 @@ func (d *delta) describeHeld() string {
 // refuseReplacement refuses to give a waiting Record the name that another namespace (KeptOut) has left, as long as
 // rules allow that namespace the name: it may be replacing its Record. A rule with the literal name overrides this.
 func (d *delta) refuseReplacement() *law.Refusal {
-	z, ns := d.zone, d.ask.Namespace
-	if !d.ask.Cascade || d.ask.WaitingBefore == nil || ns == z.Namespace || d.ownerAt(rules.Base(d.added.Owner)).ClaimOf(ns) != nil {
-		return nil // no waiting Record of a tenant, or the tenant has the name already
-	}
-	other := d.ask.WaitingBefore.KeptOut
-	if other == "" || other == ns {
+	z, ns, base := d.zone, d.ask.Namespace, rules.Base(d.added.Owner)
+	isWaitingTenant := d.ask.Cascade && d.ask.WaitingBefore != nil && ns != z.Namespace
+	if !isWaitingTenant {
 		return nil
 	}
+	alreadyHasName := d.ownerAt(base).ClaimOf(ns) != nil
+	formerHolder := d.ask.WaitingBefore.KeptOut
+	if alreadyHasName || formerHolder == "" || formerHolder == ns {
+		return nil
+	}
+
 	grants := z.RuleSet().FindGrants(d.place.fqdn, d.added.Type, ns)
-	if slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal }) {
-		return nil
-	}
-	if !d.claimant(rules.AdmittedPlain, nil).AllowsAt(rules.Base(d.added.Owner), other) {
+	hasLiteralRule := slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal })
+	if hasLiteralRule || !d.claimant(rules.AdmittedPlain, nil).AllowsAt(base, formerHolder) {
 		return nil
 	}
 	return d.refuseHeld()

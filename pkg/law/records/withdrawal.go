@@ -39,20 +39,27 @@ func UpdateWithdrawal(r *law.Reading, plan *law.Plan, data Withdrawn) (w *law.Wi
 		return nil, true
 	}
 	key := law.WithdrawalKey(data.Zone.UID, data.Namespace)
-	previous, z := law.Get[law.Withdrawal](r, key), r.WithRulesFor(data.Zone, data.Namespace)
-	switch {
-	case previous == nil:
+	previous := law.Get[law.Withdrawal](r, key)
+	if previous == nil {
 		previous = &law.Withdrawal{}
-	case previous.Now: // ended by an annotation
+	}
+	z := r.WithRulesFor(data.Zone, data.Namespace)
+	if previous.Now { // ended by an annotation
 		return previous, true
 	}
 
 	next := *previous
-	if previous.Since == 0 || data.ByOwner && previous.Cause != data.Cause || data.Begins && previous.IsCancelled(z, data.Namespace) {
-		// The new period is no shorter than the rest of the earlier one.
-		next.Since, next.Grace, next.Passed, next.Cause = data.Now.Unix(), max(data.Grace, previous.Grace-previous.Passed), 0, data.Cause
+	isFirst := previous.Since == 0
+	ownerWithdrawsMore := data.ByOwner && previous.Cause != data.Cause
+	rulesCameBack := data.Begins && previous.IsCancelled(z, data.Namespace)
+	if isFirst || ownerWithdrawsMore || rulesCameBack {
+		rest := previous.Grace - previous.Passed
+		next.Since, next.Passed, next.Cause = data.Now.Unix(), 0, data.Cause
+		next.Grace = max(data.Grace, rest)
 	}
-	if digest := z.DigestRules(data.Namespace, data.Child); data.Child {
+
+	digest := z.DigestRules(data.Namespace, data.Child)
+	if data.Child {
 		next.Zones = digest
 	} else {
 		next.Records = digest
@@ -102,29 +109,34 @@ const MaxReleases = 16
 // name may give way, too.
 func (d *delta) findYielding(claimsRefuse, below bool) (tenants []string, top name.Rel) {
 	z, base := d.zone, rules.Base(d.added.Owner)
-	if d.ask.Before != nil || !d.ask.Yields.IsZero() && d.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.NSHosts, base) {
-		return nil, top // not new, already yielding, or a name that no rule gives away
+	isNew := d.ask.Before == nil
+	alreadyYields := !d.ask.Yields.IsZero() && d.ask.Yields.Encloses(base)
+	isNeverGiven := base.IsApex() || slices.Contains(z.NSHosts, base)
+	if !isNew || alreadyYields || isNeverGiven {
+		return nil, top
 	}
-	if o := d.ownerAt(base); !claimsRefuse && !below && !o.HasTenantClaim(z) {
-		return nil, top // the name is free
+
+	isFree := !d.ownerAt(base).HasTenantClaim(z) && !claimsRefuse && !below
+	if isFree {
+		return nil, top
 	}
 
 	c := d.claimant(rules.AdmittedPlain, nil)
-	top, named := c.FindReservedName(base)
-	if !named {
+	top, isReserved := c.FindReservedName(base)
+	if !isReserved {
 		top = base
 		grants := z.RuleSet().FindGrants(d.place.fqdn, d.added.Type, d.ask.Namespace)
-		named = slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal && !g.Shared })
+		isNamed := slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal && !g.Shared })
+		if !isNamed {
+			return nil, top
+		}
 	}
 
-	if !named {
-		return nil, top
+	highest := base
+	if claimsRefuse { // perhaps a claim above base
+		highest = top
 	}
-	if !claimsRefuse {
-		return c.FindYielding(base, base, below), top
-	}
-
-	return c.FindYielding(base, top, below), top
+	return c.FindYielding(base, highest, below), top
 }
 
 func yieldWorkID(zone string, at name.Rel) string { return "yields-" + zone + "-" + at.String() }
