@@ -143,11 +143,14 @@ func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 // ten minutes.
 func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	z, h := c.Zone, c.Holding
-	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil { // the annotation is unchanged or absent
+	isUnchanged := reflect.DeepEqual(before.Publish, z.Publish)
+	if isUnchanged || z.Publish == nil {
 		return
 	}
 	published := serial.Serial(*z.Publish)
-	inRange := published != 0 && !before.settledAt(h).Ahead(published) && !published.Ahead(ToPublish(before.Serial, before.Publish))
+	isOlder := before.settledAt(h).Ahead(published)
+	isFuture := published.Ahead(ToPublish(before.Serial, before.Publish))
+	inRange := published != 0 && !isOlder && !isFuture
 	switch {
 	case h.Held == nil && inRange:
 		z.Deletions.restart(now, z, nil)
@@ -185,42 +188,61 @@ type CountedStep struct {
 // removes too many, a hold begins in c.Holding: deliveries stop until enough RRsets are back. The zone beforeSet is the
 // same as before or, in a change set, the zone before the set.
 func (c *ZoneChange) CountDeletions(plan *Plan, before, beforeSet *Zone, step CountedStep, now int64) {
-	after, holding := *c.Zone, *c.Holding
 	step.RemovesLastNS = step.RemovesLastNS && !before.ClassNameServers
-	grown := after.RRsets - before.RRsets
-	if grown == 0 && holding.Held == nil && !step.RemovesLastNS {
+	grown := c.Zone.RRsets - before.RRsets
+	if grown == 0 && c.Holding.Held == nil && !step.RemovesLastNS {
 		return
 	}
 
-	d := &after.Deletions
-	if holding.Held == nil { // a hold stops the periods
-		*d = d.advanceTo(now, beforeSet.stock())
+	after := *c.Zone
+	counts := &after.Deletions
+	if c.Holding.Held == nil { // a hold stops the periods
+		*counts = counts.advanceTo(now, beforeSet.stock())
 	}
 	if step.Own {
-		d.Own += grown
+		counts.Own += grown
 	}
-	if d.PeakStock != nil && d.Own >= d.PeakStock.Own {
-		d.PeakStock = &Stock{after.RRsets, d.Own}
+	if counts.PeakStock != nil && counts.Own >= counts.PeakStock.Own {
+		counts.PeakStock = &Stock{RRsets: after.RRsets, Own: counts.Own}
 	}
-
 	c.Zone = &after
 
-	switch settled := beforeSet.settledAt(&holding); {
+	removes := grown < 0 || step.RemovesLastNS
+	switch {
 	case !step.Own:
 		return // tenants' removals hold no zone
-	case holding.Held != nil:
-		// End the hold if enough is back.
-		held := *holding.Held
-		held.NameServers = (held.NameServers || step.RemovesLastNS) && !step.AddsNS
-		holding.Held, c.Holding = &held, &holding
-		c.updateHold(plan, now)
-	case settled == 0 || d.PeakStock == nil: // never delivered, or the owner lets removals through
-	case grown < 0 || step.RemovesLastNS:
-		if held := after.findHold(d.LeastStocks[1:], step.RemovesLastNS); held != nil {
-			held.Serial, held.Since = settled, now
-			holding.Held, c.Holding, c.BeginsHold = held, &holding, true
-			return
-		}
-		c.YoungExcess = after.YoungExcess(before)
+	case c.Holding.Held != nil:
+		c.continueHold(plan, step, now)
+	case removes:
+		c.beginHold(before, beforeSet, step, now)
 	}
+}
+
+// continueHold ends the hold if enough is back.
+func (c *ZoneChange) continueHold(plan *Plan, step CountedStep, now int64) {
+	holding, held := *c.Holding, *c.Holding.Held
+	held.NameServers = (held.NameServers || step.RemovesLastNS) && !step.AddsNS
+	holding.Held = &held
+	c.Holding = &holding
+	c.updateHold(plan, now)
+}
+
+func (c *ZoneChange) beginHold(before, beforeSet *Zone, step CountedStep, now int64) {
+	settled := beforeSet.settledAt(c.Holding)
+	wasDelivered := settled != 0
+	ownerAllowsAny := c.Zone.Deletions.PeakStock == nil
+	if !wasDelivered || ownerAllowsAny {
+		return
+	}
+
+	held := c.Zone.findHold(c.Zone.Deletions.LeastStocks[1:], step.RemovesLastNS)
+	if held == nil {
+		c.YoungExcess = c.Zone.YoungExcess(before)
+		return
+	}
+
+	held.Serial, held.Since = settled, now
+	holding := *c.Holding
+	holding.Held = held
+	c.Holding, c.BeginsHold = &holding, true
 }

@@ -200,8 +200,9 @@ func (h *Holding) WithMove(id, zoneNamespace, causedBy, losingUID string, locked
 	}
 	out := *h
 	own := causedBy == zoneNamespace
-	switch firstOwn := !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own }); {
-	case own && firstOwn:
+	hasOwn := slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
+	switch {
+	case own && !hasOwn:
 		// The longer time limit begins.
 		out.Unsettled, out.Overdue = now, false
 	case len(h.Works) == 0:

@@ -22,15 +22,17 @@ func (c *Contribution) ListPointerHosts(zone name.Name) (bases []name.Rel) {
 		return nil
 	}
 	for _, v := range c.Values {
-		fqdn, ok := v.Target(zone)
-		if !ok {
+		if len(bases) == MaxPointerHosts {
+			break
+		}
+		fqdn, hasTarget := v.Target(zone)
+		if !hasTarget {
 			continue
 		}
-		host, ok := fqdn.Rel(zone)
-		if base := rules.Base(host); ok && !base.IsApex() && !slices.Contains(bases, base) {
-			if bases = append(bases, base); len(bases) == MaxPointerHosts {
-				break
-			}
+		host, inZone := fqdn.Rel(zone)
+		base := rules.Base(host)
+		if inZone && !base.IsApex() && !slices.Contains(bases, base) {
+			bases = append(bases, base)
 		}
 	}
 	return bases

@@ -20,18 +20,21 @@ import (
 func NextSerial(last serial.Serial, now time.Time, minimum, lastMinimum *uint32) (next serial.Serial, usedMinimum bool) {
 	next = last.Next()
 	ahead := func(s serial.Serial) bool { return s != 0 && s.Ahead(next) && (last == 0 || s.Ahead(last)) }
-	if y, m, d := now.UTC().Date(); y >= 2000 && y <= 2099 {
-		if today := serial.Serial(((y*100+int(m))*100 + d) * 100); ahead(today) {
-			next = today
-		}
+
+	year, month, day := now.UTC().Date()
+	today := serial.Serial(((year*100+int(month))*100 + day) * 100)
+	hasDateForm := year >= 2000 && year <= 2099
+	if hasDateForm && ahead(today) {
+		next = today
 	}
-	if minimum != nil && (lastMinimum == nil || *lastMinimum != *minimum) {
-		switch m := serial.Serial(*minimum); {
-		case ahead(m):
-			return m, true
-		case m == next:
-			return next, true
-		}
+
+	isNewMinimum := minimum != nil && (lastMinimum == nil || *lastMinimum != *minimum)
+	if !isNewMinimum {
+		return next, false
+	}
+	least := serial.Serial(*minimum)
+	if least == next || ahead(least) {
+		return least, true
 	}
 	return next, false
 }

@@ -123,7 +123,9 @@ func (z *Zone) visibleTo(namespace string) bool {
 // namespaces is nil, Records of every namespace are affected.
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	newRulesOnly := before.ZoneRules
-	if newRulesOnly.Rules = after.Rules; !reflect.DeepEqual(newRulesOnly, after.ZoneRules) { // another setting changed
+	newRulesOnly.Rules = after.Rules
+	otherSettingChanged := !reflect.DeepEqual(newRulesOnly, after.ZoneRules)
+	if otherSettingChanged {
 		return nil, true
 	}
 	if reflect.DeepEqual(before.Rules, after.Rules) {
@@ -145,8 +147,9 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 			if differ[r.Text()] == 0 {
 				continue
 			}
-			if len(r.Namespaces) == 0 || slices.ContainsFunc(r.Records, func(rr rules.RecordRule) bool { return rr.Shared }) {
-				return nil, true // a shared rule also changes which namespaces its names refuse
+			isShared := slices.ContainsFunc(r.Records, func(rr rules.RecordRule) bool { return rr.Shared })
+			if len(r.Namespaces) == 0 || isShared { // a shared rule also changes which namespaces its names refuse
+				return nil, true
 			}
 			namespaces = append(namespaces, r.Namespaces...)
 		}

@@ -13,22 +13,30 @@ func IsMailbox(text string) bool {
 	}
 
 	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '.':
+		c := text[i]
+		if c == '.' { // the first label ends
 			return i > 0 && name.IsHost(text[i+1:])
-		case c <= ' ' || c >= 0x7f:
-			return false
-		case c != '\\': // a printable character
-		case i+3 < len(text) && '0' <= text[i+1] && text[i+1] <= '9': // \DDD
-			octet := int(text[i+1]-'0')*100 + int(text[i+2]-'0')*10 + int(text[i+3]-'0')
-			if octet <= ' ' || octet >= 0x7f {
-				return false
-			}
-			i += 3
-		default: // \X
-			i++
 		}
+		if !isPrintable(int(c)) {
+			return false
+		}
+		if c != '\\' {
+			continue
+		}
+
+		isDecimal := i+3 < len(text) && '0' <= text[i+1] && text[i+1] <= '9' // \DDD
+		if !isDecimal {
+			i++ // \X
+			continue
+		}
+		octet := int(text[i+1]-'0')*100 + int(text[i+2]-'0')*10 + int(text[i+3]-'0')
+		if !isPrintable(octet) {
+			return false
+		}
+		i += 3
 	}
 
 	return false
 }
+
+func isPrintable(octet int) bool { return ' ' < octet && octet < 0x7f }

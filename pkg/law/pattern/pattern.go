@@ -116,20 +116,30 @@ func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false
 	}
-	text := p.text
-	if p.absolute { // remove the zone
-		if text, ok = strings.CutSuffix(text, zone.String()); !ok {
-			return 0, false
-		}
-		if text, ok = strings.CutSuffix(text, "."); !ok && zone != name.Root {
-			return 0, false
-		}
-	}
-	if text == "" || text == "@" || strings.HasPrefix(text, "_") || strings.Contains(text, "._") {
+
+	text, ok := p.textBelow(zone)
+	isApex := text == "" || text == "@"
+	hasUnderscore := strings.HasPrefix(text, "_") || strings.Contains(text, "._")
+	if !ok || isApex || hasUnderscore {
 		return 0, false
 	}
-	rest, ok := strings.CutSuffix(n.String(), text)
-	return strings.Count(text, ".") + 1, ok && (rest == "" || strings.HasSuffix(rest, "."))
+
+	rest, hasSuffix := strings.CutSuffix(n.String(), text)
+	isWholeLabel := rest == "" || strings.HasSuffix(rest, ".")
+	return strings.Count(text, ".") + 1, hasSuffix && isWholeLabel
+}
+
+// textBelow returns the pattern relative to the zone, or false for an absolute pattern of another zone.
+func (p Pattern) textBelow(zone name.Name) (text string, ok bool) {
+	if !p.absolute {
+		return p.text, true
+	}
+	text, ok = strings.CutSuffix(p.text, zone.String())
+	if !ok {
+		return "", false
+	}
+	text, hasDot := strings.CutSuffix(text, ".")
+	return text, hasDot || zone == name.Root
 }
 
 func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {

@@ -75,16 +75,22 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 // AllowsRecord reports whether a rule allows the record. For a tenant (any namespace but the zone's own), a rule must
 // also allow the base name (apps for *.apps) or name the underscore label literally.
 func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
-	owner, ok := n.Rel(s.Zone)
-	if ok {
-		s = s.WithMinTail(s.MinTailFor(owner, namespace))
+	owner, inZone := n.Rel(s.Zone)
+	if !inZone {
+		return false
 	}
+	s = s.WithMinTail(s.MinTailFor(owner, namespace))
 	grants := s.FindGrants(n, t, namespace)
-	if !ok || len(grants) == 0 || namespace == s.OwnNamespace {
-		return ok && len(grants) > 0
+	if len(grants) == 0 {
+		return false
 	}
+	if namespace == s.OwnNamespace {
+		return true
+	}
+
 	base, err := Base(owner).In(s.Zone)
-	return err == nil && s.AllowsName(base, namespace) || slices.ContainsFunc(grants, func(g Grant) bool { return g.underscore })
+	allowsBase := err == nil && s.AllowsName(base, namespace)
+	return allowsBase || slices.ContainsFunc(grants, func(g Grant) bool { return g.underscore })
 }
 
 func (s *Set) HasSharedLiteral(owner name.Rel) bool {

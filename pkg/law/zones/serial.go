@@ -33,15 +33,16 @@ func Repair(current serial.Serial, ahead Ahead, lastRepair int64, now time.Time)
 	if ahead.Differs {
 		next = ahead.Serial
 	}
-	switch {
-	case ahead.Differs && next != current.Next():
-		return 0, false // the zone has changed since
-	case current == 0 || ahead.Serial == 0 || !ahead.Serial.Ahead(current) || !next.Ahead(current):
-		return 0, false // the zone is no longer behind
-	case uint32(ahead.Serial-current) > serial.MaxRepair && ahead.AcceptedSerial != ahead.Serial:
-		return 0, false // only the annotation allows this distance
+	hasChanged := ahead.Differs && next != current.Next()
+	isBehind := current != 0 && ahead.Serial != 0 && ahead.Serial.Ahead(current) && next.Ahead(current)
+	if hasChanged || !isBehind {
+		return 0, false
+	}
+
+	isTooFar := uint32(ahead.Serial-current) > serial.MaxRepair && ahead.AcceptedSerial != ahead.Serial
 	// The difference is absolute, because a time far ahead comes from a wrong clock.
-	case lastRepair != 0 && now.Sub(time.Unix(lastRepair, 0)).Abs() < repairInterval:
+	isTooEarly := lastRepair != 0 && now.Sub(time.Unix(lastRepair, 0)).Abs() < repairInterval
+	if isTooFar || isTooEarly {
 		return 0, false
 	}
 	return next, true
