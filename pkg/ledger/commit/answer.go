@@ -209,18 +209,23 @@ func (m *member) compareStored(kv *mvccpb.KeyValue, rev int64) (moved bool) {
 // resolveConflicts follows a failed compare: it answers some groups, and returns the groups to decide again. The slice
 // stored has the compared keys at revision rev, first the zones, then the objects.
 func (b *batch) resolveConflicts(ctx context.Context, rev int64, stored []*mvccpb.KeyValue) (again []*group) {
-	com, explained := b.com, false
+	com := b.com
+	hasMovedObject := false
 	for i, kv := range stored[len(b.zones):] {
-		explained = b.members[i].compareStored(kv, rev) || explained
+		if b.members[i].compareStored(kv, rev) {
+			hasMovedObject = true
+		}
 	}
 	moved, unlocked, err := b.reloadMoved(ctx, rev, stored)
 	if err != nil {
 		replyAll(b.groups, Answer{Err: err})
 		return nil
 	}
-	if !explained && len(moved) == 0 { // only the cached zone names can be wrong
+	onlyNamesCanBeWrong := !hasMovedObject && len(moved) == 0
+	if onlyNamesCanBeWrong {
 		com.mem.MarkNamesStale(b.sessions...)
 	}
+
 	refreshed := map[*Item]error{nil: nil} // a client's write has no outbox item
 	for _, g := range b.groups {
 		item := g.firstWrite().OutboxItem
@@ -247,13 +252,17 @@ func (b *batch) resolveConflicts(ctx context.Context, rev int64, stored []*mvccp
 // zones that the group has read without a lock (unlocked). A preview needs no lock, nor do the first two tries of
 // several groups.
 func (b *batch) locksFor(g *group, unlocked []string) (needs []string) {
-	if len(b.groups) > 1 && b.retries <= 1 || g.preview {
+	mayTryUnlocked := len(b.groups) > 1 && b.retries <= 1
+	if g.preview || mayTryUnlocked {
 		return nil
 	}
 
 	for _, key := range unlocked {
-		hasRead := func(m *member) bool { return m.session != nil && m.session.Zone(key) != nil }
-		if slices.ContainsFunc(g.members, func(m *member) bool { return key != m.Key && hasRead(m) }) {
+		readsZone := func(m *member) bool {
+			hasRead := m.session != nil && m.session.Zone(key) != nil
+			return hasRead && key != m.Key
+		}
+		if slices.ContainsFunc(g.members, readsZone) {
 			needs = append(needs, key)
 		}
 	}
@@ -324,7 +333,6 @@ func (b *batch) shrinkNext(err error) (again []*group) {
 // unanswered group of the batch gets the error. Otherwise only the guilty group, whose decision panicked, gets the
 // error. If the guilty group is unknown, each group is decided again in a batch of its own.
 func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
-	guilty := b.deciding
 	if b.sent {
 		b.com.mem.DropFacts(b.sessions...)
 		if b.head != nil {
@@ -333,25 +341,31 @@ func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 	}
 
 	for _, g := range groups {
+		isSent := b.sent && slices.Contains(b.groups, g)
 		switch {
 		case g.answered:
-		case b.sent && slices.Contains(b.groups, g):
+		case isSent:
 			g.reply(Answer{Err: err, sent: true})
 		default:
 			others = append(others, g)
 		}
 	}
-
 	if b.sent || len(others) == 0 {
 		return others
 	}
-	if guilty == nil && (len(others) == 1 || others[0].alone) { // the batch had no other group
+
+	guilty := b.deciding
+	hadOneGroup := len(others) == 1 || others[0].alone
+	if guilty == nil && hadOneGroup {
 		guilty = others[0]
 	}
-
-	for _, g := range others {
-		g.alone = g.alone || guilty == nil
+	if guilty == nil {
+		for _, g := range others {
+			g.alone = true
+		}
+		return others
 	}
+
 	return slices.DeleteFunc(others, func(g *group) bool {
 		if g == guilty {
 			g.reply(Answer{Err: err})

@@ -46,10 +46,12 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last
 	com.packStates(g.firstWrite().LikelyZone, g)
 
 	var locks []string
-	for postponed := time.Duration(0); ; g = g.renew() {
+	postponed := time.Duration(0)
+	for {
 		// A group with a batch of its own locks the zone at once.
 		w := g.firstWrite()
-		if g.goesAlone() && w.LikelyZone != "" && len(w.Locks)+len(locks) == 0 {
+		hasLocks := len(w.Locks)+len(locks) > 0
+		if g.goesAlone() && w.LikelyZone != "" && !hasLocks {
 			locks = []string{w.LikelyZone}
 		}
 		if len(locks) > 0 {
@@ -58,19 +60,22 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last
 			}
 		}
 
-		a := com.submit(ctx, w.Locks, w.LikelyZone, g)[0]
-		switch locks = a.Locks; {
-		case a.Err != nil:
-			return a, g
-		case len(locks) > 0: // the next try takes them
-		case a.Later != nil:
+		answer := com.submit(ctx, w.Locks, w.LikelyZone, g)[0]
+		locks = answer.Locks // for the next try
+		needsLocks := len(locks) > 0
+		isDelayed := answer.Later != nil
+		isFinal := !needsLocks && !isDelayed
+		if answer.Err != nil || isFinal {
+			return answer, g
+		}
+
+		if !needsLocks {
 			com.releaseAll(w)
 			etcd.Pause(ctx, laterPause)
 			postponed += laterPause
 			g.finalRefusal = postponed >= maxPostponed
-		default:
-			return a, g
 		}
+		g = g.renew()
 	}
 }
 

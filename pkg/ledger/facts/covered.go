@@ -19,38 +19,52 @@ const defaultCheckEvery = 100
 // must also write the Zone, since transactions compare only the Zone's revision. After each Config.CheckEvery-th
 // decision, CheckCovered reads such facts again, and logs and counts those that differ.
 func (s *Session) CheckCovered(ctx context.Context) {
-	mem, every := s.mem, s.mem.CheckEvery
+	every := s.mem.CheckEvery
 	if every == 0 && klog.V(5).Enabled() {
 		every = defaultCheckEvery
 	}
-	if every == 0 || mem.decisions.Add(1)%every != 0 {
+	if every == 0 || s.mem.decisions.Add(1)%every != 0 {
 		return
 	}
 
-	// Select the used facts without a compare of their own. Values in an overlay are not yet in etcd.
-	var keys []law.Key
+	keys := s.listUncompared()
+	if len(keys) == 0 {
+		return
+	}
+	fresh := s.mem.Session(false) // reads, without guesses
+	fresh.Overlay = s.Overlay
+	if err := fresh.ReadFacts(ctx, keys); err != nil {
+		return
+	}
+	s.reportDifferences(ctx, keys, fresh)
+}
+
+// listUncompared returns the keys of the used facts without a compare of their own.
+func (s *Session) listUncompared() (keys []law.Key) {
 	for k := range s.Seen.All() {
-		overlaid := false
+		isInEtcd := true
 		if s.Overlay != nil {
-			_, overlaid = s.Overlay.Facts[k]
+			_, isOverlaid := s.Overlay.Facts[k]
+			isInEtcd = !isOverlaid
 		}
-		if zoneScoped(k) && s.Seen.IsUsed(k) && s.proofIndex(k) < 0 && !overlaid {
+		isCompared := s.proofIndex(k) >= 0
+		if zoneScoped(k) && s.Seen.IsUsed(k) && !isCompared && isInEtcd {
 			keys = append(keys, k)
 		}
 	}
-	fresh := mem.Session(false)
-	fresh.Overlay = s.Overlay
-	if len(keys) == 0 || fresh.ReadFacts(ctx, keys) != nil {
-		return
-	}
+	return keys
+}
 
-	// If the zone is still at the revision of the decision, the facts must be equal.
+func (s *Session) reportDifferences(ctx context.Context, keys []law.Key, fresh *Session) {
+	mem := s.mem
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	for _, k := range keys {
 		cached, _ := s.Seen.Get(k)
 		stored, _ := fresh.Seen.Get(k)
-		if h := mem.byUID[k.Zone]; h != nil && s.readAtRevisionOf(h) && !bytes.Equal(layout.Encode(cached), layout.Encode(stored)) {
+		h := mem.byUID[k.Zone]
+		isSameRevision := h != nil && s.readAtRevisionOf(h) // so the facts must be equal
+		if isSameRevision && !bytes.Equal(layout.Encode(cached), layout.Encode(stored)) {
 			mem.Stats.UncoveredFacts.Add(1)
 			klog.FromContext(ctx).Error(nil, "A fact was written beside its zone. Please report this", "key", mem.Layout.Key(k),
 				"remembered", cached, "stored", stored)

@@ -165,7 +165,8 @@ var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was
 // ask needs none. If ask needs a given fact again, the facts contradict each other, so Decide starts over. The third
 // time it returns ErrMoved.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) (law.Outcome, error) {
-	for restarts := 0; ; {
+	restarts := 0
+	for {
 		if err := ctx.Err(); err != nil {
 			return law.Outcome{}, err
 		}
@@ -175,49 +176,59 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) 
 		}
 
 		need := Dedupe(out.Need)
-		contradicts := false
-		for _, k := range need {
-			if _, known := s.Seen.Get(k); known {
-				contradicts = true
+		contradicts := slices.ContainsFunc(need, func(k law.Key) bool {
+			_, isGiven := s.Seen.Get(k)
+			return isGiven
+		})
+		if !contradicts {
+			if err := s.findFacts(ctx, need); err != nil {
+				return law.Outcome{}, err
 			}
-		}
-
-		// Start over without the contradictory facts, and without guesses.
-		if contradicts {
-			if restarts++; restarts > 2 {
-				return law.Outcome{}, ErrMoved
-			}
-			s.forgetFacts(need)
-			s.Reset()
-			s.Guess, s.FirstTry = false, false
 			continue
 		}
 
-		if err := s.findFacts(ctx, need); err != nil {
-			return law.Outcome{}, err
+		// Start over without the contradictory facts, and without guesses.
+		if restarts == maxRestarts {
+			return law.Outcome{}, ErrMoved
 		}
+		restarts++
+		s.forgetFacts(need)
+		s.Reset()
+		s.Guess, s.FirstTry = false, false
 	}
 }
+
+const maxRestarts = 2
 
 // DecideCached calls ask, which decides a write, with facts (stored values) from memory. It returns the keys of missing
 // facts, which the caller reads for all writes of a batch. If a missing fact concerns another zone than the Overlay's,
 // or LookUpAll refuses, known is false.
 func (s *Session) DecideCached(ask func(*law.Facts) law.Outcome) (out law.Outcome, missing []law.Key, known bool) {
-	for out = ask(s.Seen); len(out.Need) > 0; out = ask(s.Seen) {
-		if missing, known = s.LookUpAll(Dedupe(out.Need)); !known {
-			return out, nil, false
+	for {
+		out = ask(s.Seen)
+		if len(out.Need) == 0 {
+			return out, nil, true
 		}
-		for _, k := range missing {
-			if k.Kind != law.KindHolding && k.Kind != law.KindZone && k.Kind != law.KindZonesBelow && (s.Overlay == nil ||
-				s.Overlay.Zone == nil || k.Zone != s.Overlay.Zone.UID && k.Kind != law.KindWithdrawal) {
-				return out, nil, false
-			}
+
+		missing, known = s.LookUpAll(Dedupe(out.Need))
+		if !known || slices.ContainsFunc(missing, s.isOutsideBatch) {
+			return out, nil, false
 		}
 		if len(missing) > 0 {
 			return out, missing, true
 		}
 	}
-	return out, nil, true
+}
+
+func (s *Session) isOutsideBatch(k law.Key) bool {
+	switch k.Kind {
+	case law.KindHolding, law.KindZone, law.KindZonesBelow:
+		return false
+	}
+	if s.Overlay == nil || s.Overlay.Zone == nil {
+		return true
+	}
+	return k.Zone != s.Overlay.Zone.UID && k.Kind != law.KindWithdrawal
 }
 
 func Dedupe(keys []law.Key) []law.Key {
@@ -348,30 +359,29 @@ func (s *Session) guessesAbsent(k law.Key) bool {
 // guessEmpty assumes that a range has no keys at and below its name, to save a read. The transaction compares the
 // range. guessEmpty returns false if data is likely there. The caller holds Memory.Mu.
 func (s *Session) guessEmpty(k law.Key) bool {
+	const isCovered = false // by a Zone's revision
+	return s.isLikelyEmpty(k) && s.noteEmptyRange(k, isCovered)
+}
+
+func (s *Session) isLikelyEmpty(k law.Key) bool {
 	nameKey := k // of the name itself
 	switch k.Kind {
-	case law.KindZonesBelow: // data is likely if the name is a zone's
+	case law.KindZonesBelow:
 		nameKey.Kind = law.KindHolding
-		if s.mem.staleNames[nameKey] || s.mem.index[nameKey] != nil {
-			return false
-		}
-	case law.KindOwnersBelow: // data is likely below the apex, or if the name has data
+		isZoneName := s.mem.index[nameKey] != nil
+		return !isZoneName && !s.mem.staleNames[nameKey]
+	case law.KindOwnersBelow:
 		nameKey.Kind = law.KindOwner
 		h := s.mem.byUID[k.Zone]
-		if k.Owner.IsApex() || h == nil || h.Facts[nameKey] != nil || s.Overlay != nil && s.Overlay.Facts[nameKey] != nil {
+		if k.Owner.IsApex() || h == nil {
 			return false
 		}
+		isWritten := s.Overlay != nil && s.Overlay.Facts[nameKey] != nil || len(s.listWrittenBelow(k)) > 0
+		return h.Facts[nameKey] == nil && !isWritten
 	case law.KindAwaited:
-		if k.Name.IsZero() {
-			return false
-		}
-	default:
-		return false
+		return !k.Name.IsZero()
 	}
-	if k.Kind == law.KindOwnersBelow && len(s.listWrittenBelow(k)) > 0 { // by earlier writes of the batch
-		return false
-	}
-	return s.noteEmptyRange(k, false)
+	return false
 }
 
 func (s *Session) noteEmptyRange(k law.Key, covered bool) bool {
