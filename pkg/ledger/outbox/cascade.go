@@ -50,67 +50,85 @@ func (ob *Outbox) processWork(ctx context.Context, s *workState) error {
 func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 	if !s.cursor.Moved {
 		if slices.ContainsFunc(s.Work.Scans, s.moves) {
-			if err := ob.decideWindows(ctx, s); err != nil {
+			if err := ob.moveRecords(ctx, s); err != nil {
 				return err
 			}
-			// All Records have moved: unlock their names.
-			for _, place := range s.Work.Zones {
-				ob.mem.Fault("cascade-unlock")
-				if err := ob.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
-					return func(seen *law.Facts) law.Outcome { return zones.DecideUnlock(seen, place, s.Work.ID) }, nil
-				}); err != nil {
-					return err
-				}
-			}
 		}
-
 		s.cursor = law.Cursor{Times: s.cursor.Times, Moved: true} // go on with the other objects
 	}
 
 	if err := ob.decideRepaired(ctx, s); err != nil {
 		return err
 	}
-	if isTrial(&s.Work) && len(s.Work.Scans) > 0 && ob.isGaining(s.Work.View, s.Work.Scans[0].Name) {
-		return nil // leave the name to the cascade that moves Records there
-	}
 
+	// Leave the name to a cascade that moves Records there.
+	isTrialAtName := isTrial(&s.Work) && len(s.Work.Scans) > 0
+	if isTrialAtName && ob.isGaining(s.Work.View, s.Work.Scans[0].Name) {
+		return nil
+	}
 	return ob.decideWindows(ctx, s)
 }
 
+// moveRecords decides the moving Records, and then unlocks their names.
+func (ob *Outbox) moveRecords(ctx context.Context, s *workState) error {
+	if err := ob.decideWindows(ctx, s); err != nil {
+		return err
+	}
+
+	for _, place := range s.Work.Zones {
+		ob.mem.Fault("cascade-unlock")
+		err := ob.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
+			return func(seen *law.Facts) law.Outcome { return zones.DecideUnlock(seen, place, s.Work.ID) }, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
-	for more := true; more; {
+	for {
 		w, err := ob.findWindow(ctx, s)
 		if err != nil {
 			return err
 		}
-		more = w.more
-		for found := w.candidates; len(found) > 0; {
-			began, clients, n := time.Now(), ob.com.Clients.Load(), 1
-			if found[0].kindLetter == layout.WaitingZone {
-				ob.mem.Fault("cascade-step")
-				ob.mem.Stats.CascadeSteps.Add(1)
-				s.decidedCount++
-				err = ob.decideZone(ctx, &s.Item, found[0].Ref, ob.askPending)
-			} else {
-				n = min(len(found), ob.stepsAtOnce(&s.Work))
-				err = ob.decideRecords(ctx, s, found[:n])
-			}
-			if err != nil {
-				return err
-			}
-
-			s.cursor, found = w.cursorAt(found[n-1]), found[n:]
-			paused, err := ob.yieldBetweenSteps(ctx, s, began, clients)
-			if err != nil {
-				return err
-			}
-			if paused {
-				found, more = nil, true
-			}
+		paused, err := ob.decideWindow(ctx, s, w)
+		if err != nil {
+			return err
+		}
+		if !paused && !w.more {
+			return nil
 		}
 	}
+}
 
-	return nil
+// decideWindow decides the candidates of w. After a pause it returns true, and the rest must be found again.
+func (ob *Outbox) decideWindow(ctx context.Context, s *workState, w *window) (paused bool, err error) {
+	for found := w.candidates; len(found) > 0; {
+		began, clients := time.Now(), ob.com.Clients.Load()
+		decided := 1
+		if found[0].kindLetter == layout.WaitingZone {
+			ob.mem.Fault("cascade-step")
+			ob.mem.Stats.CascadeSteps.Add(1)
+			s.decidedCount++
+			err = ob.decideZone(ctx, &s.Item, found[0].Ref, ob.askPending)
+		} else {
+			decided = min(len(found), ob.stepsAtOnce(&s.Work))
+			err = ob.decideRecords(ctx, s, found[:decided])
+		}
+		if err != nil {
+			return false, err
+		}
+
+		s.cursor = w.cursorAt(found[decided-1])
+		found = found[decided:]
+		paused, err = ob.yieldBetweenSteps(ctx, s, began, clients)
+		if err != nil || paused {
+			return paused, err
+		}
+	}
+	return false, nil
 }
 
 // finishWork ends a cascade: it removes ended withdrawals, the cascade's marks at zones, and the keys of a purged zone.
@@ -204,27 +222,35 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	}
 
 	for _, room := range rooms {
-		from := ob.mem.Layout.Room(room) + s.Work.Purge + "/"
-		end := clientv3.GetPrefixRangeEnd(from)
-		for more := true; more; {
-			began := time.Now()
-			if from, more, err = etcd.DeletePage(ctx, ob.mem.Client, from, end); err != nil {
-				return err
-			}
-			ob.mem.Fault("purge-page")
-			if !more {
-				break
-			}
-			if _, err := ob.yieldBetweenSteps(ctx, s, began, 0); err != nil { // pause as if clients wrote
-				return err
-			}
+		if err := ob.purgeRoom(ctx, s, room); err != nil {
+			return err
 		}
 	}
-
 	if waits {
 		return journal.ErrAwaitsDelivery
 	}
 	return nil
+}
+
+func (ob *Outbox) purgeRoom(ctx context.Context, s *workState, room string) error {
+	const clientsThen = 0 // pause as if clients wrote
+	key := ob.mem.Layout.Room(room) + s.Work.Purge + "/"
+	end := clientv3.GetPrefixRangeEnd(key)
+	for {
+		began := time.Now()
+		next, more, err := etcd.DeletePage(ctx, ob.mem.Client, key, end)
+		if err != nil {
+			return err
+		}
+		ob.mem.Fault("purge-page")
+		if !more {
+			return nil
+		}
+		if _, err := ob.yieldBetweenSteps(ctx, s, began, clientsThen); err != nil {
+			return err
+		}
+		key = next
+	}
 }
 
 func (ob *Outbox) archiveRemoved(ctx context.Context, s *workState) error {

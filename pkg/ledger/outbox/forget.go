@@ -49,11 +49,14 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 		if layout.Decode(kv.Value, &stored) != nil {
 			return // fsck reports it
 		}
+
 		key := string(kv.Key)
-		switch next, due := SubtractElapsed(stored, unchangedFor); {
-		case due && next == nil:
+		next, isDue := SubtractElapsed(stored, unchangedFor)
+		isOver := next == nil
+		switch {
+		case isOver:
 			write(key, kv.ModRevision, clientv3.OpDelete(key))
-		case due:
+		case isDue:
 			write(key, kv.ModRevision, etcd.OpPut(key, layout.Encode(next)))
 		case stored.By != "":
 			byNamespace[stored.By] = append(byNamespace[stored.By], forgettable{key, kv.ModRevision, stored.Left})
@@ -61,9 +64,10 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	})
 
 	// Beyond a namespace's limit, delete those with the least time left.
-	for _, left := range byNamespace {
-		slices.SortFunc(left, func(x, y forgettable) int { return cmp.Compare(x.secondsLeft, y.secondsLeft) })
-		for _, f := range left[:max(0, len(left)-ob.maxSerials)] {
+	for _, serials := range byNamespace {
+		slices.SortFunc(serials, func(x, y forgettable) int { return cmp.Compare(x.secondsLeft, y.secondsLeft) })
+		excess := max(0, len(serials)-ob.maxSerials)
+		for _, f := range serials[:excess] {
 			write(f.key, f.mod, clientv3.OpDelete(f.key))
 		}
 	}
@@ -104,14 +108,20 @@ func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 
 	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return newest[h.UID] > 0 }) {
 		z, _, err := ob.mem.ReadZone(ctx, h.Namespace, h.Name)
-		if err != nil || z == nil || string(z.UID) != h.UID || z.Status.FQDN == "" || journal.IsUnsettled(z) {
-			continue // removed, ended or needed
+		isRemoved := z == nil || string(z.UID) != h.UID
+		if err != nil || isRemoved {
+			continue
+		}
+		hasEnded := z.Status.FQDN == ""
+		if hasEnded || journal.IsUnsettled(z) {
+			continue
 		}
 
 		// Steps condensed since the scan stay.
 		key := ob.mem.Layout.Condensed(h.UID)
-		if _, err := ob.mem.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "<", newest[h.UID]+1).WithPrefix()).
-			Then(clientv3.OpDelete(key, clientv3.WithPrefix())).Commit(); err != nil {
+		isUnchanged := clientv3.Compare(clientv3.ModRevision(key), "<", newest[h.UID]+1).WithPrefix()
+		deletion := clientv3.OpDelete(key, clientv3.WithPrefix())
+		if _, err := ob.mem.Client.Txn(ctx).If(isUnchanged).Then(deletion).Commit(); err != nil {
 			return err
 		}
 	}

@@ -96,35 +96,50 @@ func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref
 		if err != nil || decide == nil {
 			return err
 		}
-		w := ob.com.NewWrite("zones", o, mod)
-		w.ZoneBefore, w.LikelyZone, w.OutboxItem, w.Origin = o, w.Key, item, commit.CauseOf(item)
-		w.Decide = func(seen *law.Facts) law.Outcome {
-			out := decide(seen)
-			ob.dropUnchanged(out.Plan, o)
-			return out
-		}
-		w.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
-			if plan.Zone == nil {
-				return nil, nil, nil
-			}
-			placed := o.DeepCopy()
-			ob.placer.PlaceZone(placed, plan.Zone)
-			data, err := ob.mem.Zones.Encode(ctx, w.Key, placed)
-			op := etcd.OpPut(w.Key, data)
-			return &op, placed, err
-		}
 
-		// If out.OK is false, another write was faster: repeat.
-		if out, err := ob.com.Commit(ctx, w); err != nil {
+		w := ob.newZoneWrite(item, o, mod, decide)
+		out, err := ob.com.Commit(ctx, w)
+		if err != nil {
 			return err
-		} else if out.OK {
-			c := w.Plan.Zone
-			if c != nil && !c.Zone.Pending && c.Delegated != nil && (c.Holding.Withdrawn != "") != (o.Status.EndsAt != nil) {
-				ob.announce(o, c.EndsAt, c.Delegated.Message)
-			}
-			ob.CountCuts(ctx, w.Plan.PendingCuts)
-			return nil
 		}
+		if !out.OK { // another write was faster
+			continue
+		}
+		ob.announceWithdrawal(o, w.Plan.Zone)
+		ob.CountCuts(ctx, w.Plan.PendingCuts)
+		return nil
+	}
+}
+
+func (ob *Outbox) newZoneWrite(item *commit.Item, o *v1alpha1.Zone, mod int64, decide func(*law.Facts) law.Outcome) *commit.Write {
+	w := ob.com.NewWrite("zones", o, mod)
+	w.ZoneBefore, w.LikelyZone, w.OutboxItem, w.Origin = o, w.Key, item, commit.CauseOf(item)
+	w.Decide = func(seen *law.Facts) law.Outcome {
+		out := decide(seen)
+		ob.dropUnchanged(out.Plan, o)
+		return out
+	}
+	w.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+		if plan.Zone == nil {
+			return nil, nil, nil
+		}
+		placed := o.DeepCopy()
+		ob.placer.PlaceZone(placed, plan.Zone)
+		data, err := ob.mem.Zones.Encode(ctx, w.Key, placed)
+		op := etcd.OpPut(w.Key, data)
+		return &op, placed, err
+	}
+	return w
+}
+
+func (ob *Outbox) announceWithdrawal(before *v1alpha1.Zone, change *law.ZoneChange) {
+	if change == nil || change.Zone.Pending || change.Delegated == nil {
+		return
+	}
+	wasWithdrawn := before.Status.EndsAt != nil
+	isWithdrawn := change.Holding.Withdrawn != ""
+	if isWithdrawn != wasWithdrawn {
+		ob.announce(before, change.EndsAt, change.Delegated.Message)
 	}
 }
 

@@ -34,28 +34,11 @@ func (ob *Outbox) Run(ctx context.Context) error {
 	defer ob.lanes.Wait()
 	var duties sync.WaitGroup
 	defer duties.Wait()
-	for _, duty := range []struct {
-		every time.Duration
-		run   func(context.Context, sightings) sightings
-	}{
-		{dutyEvery, ob.sweepCuts}, {dutyEvery, ob.sweepMarks}, {dutyEvery, ob.sweepWithdrawals},
-		{ob.usageEvery, ob.sweepUsage}, {ob.serialsEvery, ob.sweepSerials}, {ob.serialsEvery,
-			func(ctx context.Context, _ sightings) sightings {
-				_ = ob.SweepCondensed(ctx) // the next sweep retries
-				return nil
-			}},
-		{historyEvery, func(ctx context.Context, _ sightings) sightings {
-			_ = ob.SweepHistory(ctx)
-			return nil
-		}},
-		{ob.serialsEvery, func(ctx context.Context, _ sightings) sightings {
-			_ = ob.SweepStates(ctx)
-			return nil
-		}},
-	} {
+	for _, duty := range ob.listDuties() {
 		duties.Go(func() {
-			for seen := duty.run(ctx, nil); etcd.Pause(ctx, duty.every); {
-				seen = duty.run(ctx, seen)
+			seen := duty.sweep(ctx, nil)
+			for etcd.Pause(ctx, duty.every) {
+				seen = duty.sweep(ctx, seen)
 			}
 		})
 	}
@@ -64,8 +47,11 @@ func (ob *Outbox) Run(ctx context.Context) error {
 	duties.Go(func() { ob.followFreed(ctx) })
 	rev := ob.beginItems(ctx)
 	duties.Go(func() { ob.followItems(ctx, rev) })
-	for isFirst := true; ; isFirst = false { // the first sweep also takes works that no server runs
-		ob.sweepOutbox(ctx, isFirst)
+
+	takesUnowned := true // the first sweep also takes works that no server runs
+	for {
+		ob.sweepOutbox(ctx, takesUnowned)
+		takesUnowned = false
 		select {
 		case <-ctx.Done():
 			return nil
@@ -75,9 +61,35 @@ func (ob *Outbox) Run(ctx context.Context) error {
 	}
 }
 
-func (ob *Outbox) sweepOutbox(ctx context.Context, all bool) {
+// duty is a sweep repeated at an interval. Each sweep gets the result of the last, at first nil.
+type duty struct {
+	every time.Duration
+	sweep func(context.Context, sightings) sightings
+}
+
+func (ob *Outbox) listDuties() []duty {
+	return []duty{
+		{every: dutyEvery, sweep: ob.sweepCuts},
+		{every: dutyEvery, sweep: ob.sweepMarks},
+		{every: dutyEvery, sweep: ob.sweepWithdrawals},
+		{every: ob.usageEvery, sweep: ob.sweepUsage},
+		{every: ob.serialsEvery, sweep: ob.sweepSerials},
+		{every: ob.serialsEvery, sweep: ignoreError(ob.SweepCondensed)},
+		{every: historyEvery, sweep: ignoreError(ob.SweepHistory)},
+		{every: ob.serialsEvery, sweep: ignoreError(ob.SweepStates)},
+	}
+}
+
+func ignoreError(sweep func(context.Context) error) func(context.Context, sightings) sightings {
+	return func(ctx context.Context, _ sightings) sightings {
+		_ = sweep(ctx) // the next sweep retries
+		return nil
+	}
+}
+
+func (ob *Outbox) sweepOutbox(ctx context.Context, takesUnowned bool) {
 	due := map[string][]*workState{} // by namespace, oldest first
-	for _, s := range ob.listDue(all) {
+	for _, s := range ob.listDue(takesUnowned) {
 		due[s.Work.By] = append(due[s.Work.By], s)
 	}
 	for name, works := range due {
@@ -108,14 +120,16 @@ func (ob *Outbox) sweepOutbox(ctx context.Context, all bool) {
 	}
 }
 
-func (ob *Outbox) listDue(all bool) (works []*workState) {
+func (ob *Outbox) listDue(takesUnowned bool) (works []*workState) {
 	ob.items.mu.Lock()
-	for _, one := range ob.items.byKey {
-		own := ob.com.OwnsItem(one.Work.ID)
-		last, failed := ob.retries.Load(one.Work.ID)
+	for _, cached := range ob.items.byKey {
+		last, failed := ob.retries.Load(cached.Work.ID)
 		rests := failed && time.Now().Before(last.(retry).notBefore)
-		if !rests && (own || all && one.Work.Runner == "" || time.Since(one.firstSeen) >= takeoverAfter) {
-			works = append(works, &workState{Item: one.Item, createRev: one.createRev, interrupted: failed || !own})
+		isOwn := ob.com.OwnsItem(cached.Work.ID)
+		isUnowned := takesUnowned && cached.Work.Runner == ""
+		isAbandoned := time.Since(cached.firstSeen) >= takeoverAfter
+		if !rests && (isOwn || isUnowned || isAbandoned) {
+			works = append(works, &workState{Item: cached.Item, createRev: cached.createRev, interrupted: failed || !isOwn})
 		}
 	}
 
@@ -164,14 +178,7 @@ func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 		place := law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
 		var err error
 		for _, mark := range h.Works {
-			failed := ob.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
-				// If a later work with this ID marks the zone meanwhile, the write fails.
-				r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(mark.ID), clientv3.WithKeysOnly())
-				if err != nil || len(r.Kvs) > 0 {
-					return nil, err // the cascade goes on
-				}
-				return func(seen *law.Facts) law.Outcome { return zones.DecideCascadeDone(seen, place, mark.ID) }, nil
-			})
+			failed := ob.removeLeftMark(ctx, place, mark.ID)
 			err = cmp.Or(err, failed)
 		}
 
@@ -186,6 +193,17 @@ func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 	}
 
 	return nil
+}
+
+func (ob *Outbox) removeLeftMark(ctx context.Context, place law.Place, id string) error {
+	return ob.decideZone(ctx, nil, place.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
+		// If a later work with this ID marks the zone meanwhile, the write fails.
+		r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(id), clientv3.WithKeysOnly())
+		if err != nil || len(r.Kvs) > 0 {
+			return nil, err // the cascade goes on
+		}
+		return func(seen *law.Facts) law.Outcome { return zones.DecideCascadeDone(seen, place, id) }, nil
+	})
 }
 
 const (
