@@ -113,7 +113,9 @@ type check struct {
 // Run checks the whole store at config.Revision, without a write, and reports the differences. After an error, for
 // example if etcd has compacted the revision, the Report is incomplete.
 func Run(ctx context.Context, config Config) (Report, error) {
-	if config.Client == nil || config.Prefix == "" || config.Zones.Codec == nil || config.Records.Codec == nil {
+	hasStore := config.Client != nil && config.Prefix != ""
+	hasCodecs := config.Zones.Codec != nil && config.Records.Codec != nil
+	if !hasStore || !hasCodecs {
 		return Report{}, errors.New("the Client, the Prefix and the codecs of Zones and Records are required")
 	}
 	if config.Delegations.Codec == nil {
@@ -125,13 +127,15 @@ func Run(ctx context.Context, config Config) (Report, error) {
 		return Report{}, fmt.Errorf("checking the store: %w", err)
 	}
 	config.Client = client
+
 	c := &check{ctx: ctx, config: config, layout: layout.Keys{Prefix: config.Prefix}, report: Report{Revision: config.Revision},
 		model: newModel()}
-	for _, step := range []func() error{
+	steps := []func() error{
 		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDelegations, c.readPendingCuts, c.readWithdrawals, c.readCuts,
 		c.readRecords, c.checkMembers, c.checkOwners, c.checkCounts, c.checkDelegatedRules, c.checkOrphans, c.checkSerials, c.checkZones,
 		c.checkCuts, c.checkNames, c.checkWaiting, c.checkJournals, c.checkHistory, c.readServers,
-	} {
+	}
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return c.report, fmt.Errorf("checking the store: %w", err)
 		}
@@ -235,12 +239,17 @@ func checkRoom[T any](c *check, room string, rule Rule, compute func(z *zone, ad
 		if c.existingZone(key, uid) == nil || !c.parseValue(key, kv, have) {
 			return
 		}
+
 		if want == nil {
 			c.reportDamage(key, rule, encodeText(have), "nothing")
-		} else if broken, ok := compare(have, want); !ok {
+			return
+		}
+		broken, isEqual := compare(have, want)
+		if !isEqual {
 			c.reportDamage(key, broken, encodeText(have), "%s", encodeText(want))
 		}
 	})
+
 	for key, want := range expected { // the store lacks the keys left
 		c.reportDamage(key, rule, "nothing", "%s", encodeText(want))
 	}

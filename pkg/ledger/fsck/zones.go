@@ -59,27 +59,44 @@ func (c *check) checkName(z *zone) {
 // of pending cascades agree. Settled may stay True until a cascade's next step: a zone's removal puts a mark on the
 // zone that gains records, without a write of the gaining zone's object.
 func (c *check) checkSettled(z *zone) {
-	s, h, works, key := z.status, z.holding, len(z.holding.Works), c.nameKey(z)
+	s, h, works := z.status, z.holding, len(z.holding.Works)
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})
-	isSettled, isDelivered, held := cond.Status == "True", s.SettledSerial == s.Serial, h.Held != nil
 	settled := fmt.Sprintf("settledSerial %d", s.SettledSerial)
-	c.require(held == (cond.Reason == v1alpha1.ReasonMassDeletion), z.key, "S7.5", "Settled "+cond.Reason, "a mass deletion: %t, as in "+
-		"names/", held)
-	c.require(!held || h.Held.Serial == serial.Serial(s.SettledSerial), key, "S7.5", "held: "+encodeText(h.Held), "at %s", settled)
-	c.require(!held || z.ExcessOf(h.Held).Holds(), key, "S7.5", "held: "+encodeText(h.Held), "for more than its own namespace may remove")
+	c.checkHold(z, cond.Reason, settled)
+	c.checkDeletions(z)
 
-	// The numbers that decide about a hold.
-	d := z.Deletions
-	most := cmp.Or(d.PeakStock, &law.Stock{Own: d.Own})
-	c.require(d.PeriodStart >= 0 && !slices.ContainsFunc(append(d.LeastStocks[:], *most), func(s law.Stock) bool { return s.RRsets < 0 }) &&
-		most.Own >= d.Own, z.key, "S7.5", "status.deletions "+encodeText(d), "numbers of RRsets, none above the most, and a time")
-
-	c.require(works > 0 || held || isSettled, z.key, "S7.2", "not Settled", "Settled: no work on the zone is pending")
-	c.require(works == 0 && !held || !isSettled || isDelivered, z.key, "S7.2", "Settled",
+	isHeld := h.Held != nil
+	mayWait := works > 0 || isHeld
+	isSettled := cond.Status == metav1.ConditionTrue
+	isDelivered := s.SettledSerial == s.Serial
+	c.require(mayWait || isSettled, z.key, "S7.2", "not Settled", "Settled: no work on the zone is pending")
+	c.require(!mayWait || !isSettled || isDelivered, z.key, "S7.2", "Settled",
 		"not Settled: %d works on the zone are pending", works)
-	c.require(isDelivered || held || works > 0 && !h.Overdue, z.key, "S7.2", settled,
+	c.require(isDelivered || isHeld || works > 0 && !h.Overdue, z.key, "S7.2", settled,
 		"%d, the serial: nothing holds the zone back", s.Serial)
 	c.require(s.SettledSerial == 0 || !isAhead(s.SettledSerial, s.Serial), z.key, "S7.2", settled, "none ahead of the serial, %d", s.Serial)
+}
+
+func (c *check) checkHold(z *zone, reason, settled string) {
+	held, key := z.holding.Held, c.nameKey(z)
+	isHeld := held != nil
+	c.require(isHeld == (reason == v1alpha1.ReasonMassDeletion), z.key, "S7.5", "Settled "+reason, "a mass deletion: %t, as in "+
+		"names/", isHeld)
+	if !isHeld {
+		return
+	}
+	c.require(held.Serial == serial.Serial(z.status.SettledSerial), key, "S7.5", "held: "+encodeText(held), "at %s", settled)
+	c.require(z.ExcessOf(held).Holds(), key, "S7.5", "held: "+encodeText(held), "for more than its own namespace may remove")
+}
+
+// checkDeletions checks the numbers that decide about a hold.
+func (c *check) checkDeletions(z *zone) {
+	d := z.Deletions
+	most := cmp.Or(d.PeakStock, &law.Stock{Own: d.Own})
+	isNegative := func(s law.Stock) bool { return s.RRsets < 0 }
+	hasNegative := d.PeriodStart < 0 || slices.ContainsFunc(d.LeastStocks[:], isNegative) || isNegative(*most)
+	c.require(!hasNegative && most.Own >= d.Own, z.key, "S7.5", "status.deletions "+encodeText(d),
+		"numbers of RRsets, none above the most, and a time")
 }
 
 func (c *check) checkHolding(z *zone) {
