@@ -15,11 +15,15 @@ import (
 // a write (deletion of a range), it must be the resource's only write. The function isPresent reports whether the
 // transaction compares a key's existence.
 func (m *Mapping) numberWrites(ops []clientv3.Op, isPresent func(key string) bool) ([]int64, error) {
-	subs, written := make([]int64, len(ops)), make([]int64, len(m.resources))
-	uncounted := make([]bool, len(m.resources))
+	subs := make([]int64, len(ops))
+	written := make([]int64, len(m.resources))  // writes so far, by resource
+	uncounted := make([]bool, len(m.resources)) // whether etcd may skip or multiply the resource's write
 	for i := len(ops) - 1; i >= 0; i-- {
 		op := &ops[i]
 		subs[i] = Last
+		if op.IsGet() {
+			continue
+		}
 		if op.IsTxn() {
 			if m.writesObjects(ops[i : i+1]) {
 				return nil, fmt.Errorf("a transaction inside a transaction writes objects: their number is not known; " +
@@ -28,20 +32,19 @@ func (m *Mapping) numberWrites(ops []clientv3.Op, isPresent func(key string) boo
 			continue
 		}
 
-		if op.IsGet() {
-			continue
-		}
 		touched, _ := m.resourcesIn(spanOf(*op))
 		for _, r := range touched {
-			countable := !op.IsDelete() || len(op.RangeBytes()) == 0 && isPresent(string(op.KeyBytes()))
-			if uncounted[r] || !countable && written[r] > 0 {
+			isRange := len(op.RangeBytes()) > 0
+			isUncounted := op.IsDelete() && (isRange || !isPresent(string(op.KeyBytes())))
+			if uncounted[r] || isUncounted && written[r] > 0 {
 				return nil, fmt.Errorf("%s: a deletion of a range, or of a key that is not compared with its version, "+
 					"is the only write of its resource in a transaction; compare ModRevision = its version", op.KeyBytes())
 			}
-			if written[r]++; written[r] > Objects {
+			written[r]++
+			if written[r] > Objects {
 				return nil, fmt.Errorf("more than %d objects of %s in one transaction; write the rest in another", Objects, m.resources[r])
 			}
-			uncounted[r] = !countable
+			uncounted[r] = isUncounted
 			subs[i] = Objects - written[r]
 		}
 
@@ -82,15 +85,17 @@ func (m *Mapping) countEvents(events []*clientv3.Event, subs []int64) ([]int64, 
 		if r < 0 {
 			continue
 		}
+
+		// A deletion, which stores no sub-revision, counts down from the next write's.
 		next[r]++
 		sub := Objects - next[r]
 		if events[i].Type == mvccpb.Event_PUT {
-			// A put stores its sub-revision. A deletion, which stores nothing, counts down from the next write's.
-			own := sub
-			if _, sub = decodeValue(events[i].Kv.Value); sub > own {
+			_, stored := decodeValue(events[i].Kv.Value)
+			if stored > sub {
 				return nil, false
 			}
-			next[r] = Objects - sub
+			sub = stored
+			next[r] = Objects - stored
 		}
 
 		if sub < 0 {

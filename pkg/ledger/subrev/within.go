@@ -26,36 +26,37 @@ func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetRespo
 	if !inOneResource || op.IsSortSet() {
 		return nil, fmt.Errorf("%s: a read at a version inside a revision is of one resource, in the order of its keys", op.KeyBytes())
 	}
-	revision, _ := Split(op.Rev())
 	writes, err := k.readWrites(ctx, k.m.resources[touched[0]], op.Rev())
 	if err != nil {
 		return nil, err
 	}
-
 	asked := spanOf(op)
 	writes = slices.DeleteFunc(writes, func(e *clientv3.Event) bool { return !asked.contains(string(e.Kv.Key)) })
+
+	// Read the state before the revision.
+	revision, _ := Split(op.Rev())
 	limit := op.Limit()
 	clientv3.WithRev(Version(revision-1, Last))(&op)
 	if limit > 0 {
 		clientv3.WithLimit(limit + int64(len(writes)))(&op) // for deletions from the page
 	}
-
 	answer, err := k.Do(ctx, op)
 	if err != nil {
 		return nil, err
 	}
 	r := answer.Get()
-	end := ""
+	lastKey := ""
 	if len(r.Kvs) > 0 {
-		end = string(r.Kvs[len(r.Kvs)-1].Key)
+		lastKey = string(r.Kvs[len(r.Kvs)-1].Key)
 	}
 
-	// A write after the page's last key belongs to a later page.
 	for _, e := range writes {
 		if op.IsKeysOnly() {
 			e.Kv.Value = nil
 		}
-		applyWrite(r, e, !op.IsCountOnly() && (!r.More || string(e.Kv.Key) <= end))
+		isOnPage := !r.More || string(e.Kv.Key) <= lastKey // or on a later page
+		isShown := isOnPage && !op.IsCountOnly()
+		applyWrite(r, e, isShown)
 	}
 
 	if limit > 0 && int64(len(r.Kvs)) > limit {
