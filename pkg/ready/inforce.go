@@ -94,12 +94,12 @@ func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, classByNa
 	}
 	for _, name := range former {
 		found := classByName(name)
-		mayHave := found != nil && found.DeletionTimestamp == nil && class.Admits(found, zone.Namespace, namespaceLabels) &&
-			class.Delivers(found, zone.Status.View) && !slices.Contains(taken, name)
-		if mayHave || slices.Contains(force.Classes, name) {
-			continue
+		exists := found != nil && found.DeletionTimestamp == nil
+		isForZone := exists && class.Admits(found, zone.Namespace, namespaceLabels) && class.Delivers(found, zone.Status.View)
+		mayKeep := isForZone && !slices.Contains(taken, name)
+		if !mayKeep && !slices.Contains(force.Classes, name) {
+			expelled = append(expelled, name)
 		}
-		expelled = append(expelled, name)
 	}
 	slices.Sort(expelled)
 	return slices.Compact(expelled)

@@ -75,29 +75,24 @@ func (s *Stalls) Judge(object *metav1.ObjectMeta, conditions []metav1.Condition,
 	}
 
 	now := metav1.NewTime(time.Now())
-	current := StalledOf(conditions)
-	last, known := s.starts[object.UID]
-	// After a restart, continue from the times in the stored conditions.
-	switch before := meta.FindStatusCondition(conditions, waiting.Type); {
-	case known && last.reason == waiting.Reason && last.generation == object.Generation:
-	case !known && givesReason(current, waiting.Reason, object.Generation):
-		last = stallStart{waiting.Reason, object.Generation, current.LastTransitionTime.Add(-StallAfter)}
-	case !known && givesReason(before, waiting.Reason, object.Generation) && before.Status == waiting.Status:
-		last = stallStart{waiting.Reason, object.Generation, before.LastTransitionTime.Time}
-	default:
-		last = stallStart{waiting.Reason, object.Generation, now.Time}
+	start, known := s.starts[object.UID]
+	isSame := start.reason == waiting.Reason && start.generation == object.Generation
+	if !known {
+		start = storedStart(object, conditions, waiting, now.Time)
+	} else if !isSame {
+		start = stallStart{reason: waiting.Reason, generation: object.Generation, time: now.Time}
 	}
-
 	if s.starts == nil {
 		s.starts = map[types.UID]stallStart{}
 	}
-	s.starts[object.UID] = last
+	s.starts[object.UID] = start
 
-	if left := StallAfter - now.Sub(last.time); left > 0 {
+	if left := StallAfter - now.Sub(start.time); left > 0 {
 		retryIn(left)
 		return nil
 	}
 
+	current := StalledOf(conditions)
 	stalled := &metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: waiting.Reason,
 		Message: waiting.Message, ObservedGeneration: object.Generation, LastTransitionTime: now}
 	if current != nil {
@@ -106,8 +101,21 @@ func (s *Stalls) Judge(object *metav1.ObjectMeta, conditions []metav1.Condition,
 	return stalled
 }
 
-func givesReason(of *metav1.Condition, reason string, generation int64) bool {
-	return of != nil && of.Reason == reason && of.ObservedGeneration == generation
+// storedStart continues, after a restart, from the times in the stored conditions; otherwise from now.
+func storedStart(object *metav1.ObjectMeta, conditions []metav1.Condition, waiting *metav1.Condition, now time.Time) stallStart {
+	start := stallStart{reason: waiting.Reason, generation: object.Generation, time: now}
+	stalled, before := StalledOf(conditions), meta.FindStatusCondition(conditions, waiting.Type)
+	switch {
+	case start.isOf(stalled):
+		start.time = stalled.LastTransitionTime.Add(-StallAfter)
+	case start.isOf(before) && before.Status == waiting.Status:
+		start.time = before.LastTransitionTime.Time
+	}
+	return start
+}
+
+func (s stallStart) isOf(condition *metav1.Condition) bool {
+	return condition != nil && condition.Reason == s.reason && condition.ObservedGeneration == s.generation
 }
 
 // SameStall reports whether conditions have the reason and generation of stalled; for nil, no Stalled.
