@@ -53,29 +53,17 @@ func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 // Undo is the inverse of Apply: it returns the snapshot before the zone's last step. It returns ErrMisfit if step is
 // not the last, or created the zone.
 func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
-	switch {
-	case step.N != s.n:
-		return nil, s.misfitError(step.N, "the zone is at step %d, only that can be undone", s.n)
-	case step.Serial != s.serial:
-		return nil, s.misfitError(step.N, "it leads to serial %d, the zone is at %d", step.Serial, s.serial)
-	case step.State != s.state:
-		return nil, s.misfitError(step.N, "it leads to content state %s, the zone has %s", step.State, s.state)
-	case step.Creates():
-		return nil, s.misfitError(step.N, "it made the zone: there is no definition before it")
-	case (step.HeaderBefore == nil) != (step.HeaderAfter == nil):
-		return nil, s.misfitError(step.N, "it has one header, a change has both")
-	case step.HeaderAfter != nil && !step.HeaderAfter.Equal(s.header):
-		return nil, s.misfitError(step.N, "it leads to the header %+v, the zone has %+v", *step.HeaderAfter, s.header)
+	if err := s.checkLast(step); err != nil {
+		return nil, err
 	}
 
 	// Apply the step in reverse: remove the added rows, and add the removed rows.
-	reversed := make([]content.TTLChange, 0, len(step.TTLs))
+	reversedTTLs := make([]content.TTLChange, 0, len(step.TTLs))
 	for _, change := range step.TTLs {
 		change.Before, change.After = change.After, change.Before
-		reversed = append(reversed, change)
+		reversedTTLs = append(reversedTTLs, change)
 	}
-
-	previous, err := s.editRRsets(step.N, step.Added, step.Removed, reversed)
+	previous, err := s.editRRsets(step.N, step.Added, step.Removed, reversedTTLs)
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +76,25 @@ func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 
 	previous.setVersion(step.HeaderBefore, step.From, step.N-1, state)
 	return previous, nil
+}
+
+func (s *Snapshot) checkLast(step content.Step) error {
+	hasOneHeader := (step.HeaderBefore == nil) != (step.HeaderAfter == nil)
+	switch {
+	case step.N != s.n:
+		return s.misfitError(step.N, "the zone is at step %d, only that can be undone", s.n)
+	case step.Serial != s.serial:
+		return s.misfitError(step.N, "it leads to serial %d, the zone is at %d", step.Serial, s.serial)
+	case step.State != s.state:
+		return s.misfitError(step.N, "it leads to content state %s, the zone has %s", step.State, s.state)
+	case step.Creates():
+		return s.misfitError(step.N, "it made the zone: there is no definition before it")
+	case hasOneHeader:
+		return s.misfitError(step.N, "it has one header, a change has both")
+	case step.HeaderAfter != nil && !step.HeaderAfter.Equal(s.header):
+		return s.misfitError(step.N, "it leads to the header %+v, the zone has %+v", *step.HeaderAfter, s.header)
+	}
+	return nil
 }
 
 // UndoAll returns the snapshot before steps, sorted oldest first. The last step led to s.

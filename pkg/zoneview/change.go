@@ -19,16 +19,14 @@ import (
 // the SOA. The cost grows with the size of the step, or of the zone if its name or TTL changed.
 func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	change := dns.Change{From: before.serial, To: after.serial}
-	if before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL { // may change every record
+	mayChangeAll := before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL
+	if mayChangeAll {
 		compareAll(&change, before.Entries(), after.Entries())
 		return change
 	}
 
 	touched := map[rrsetKey]bool{}
-	for _, row := range step.Removed {
-		touched[rrsetKey{row.Owner, row.Type}] = true
-	}
-	for _, row := range step.Added {
+	for _, row := range slices.Concat(step.Removed, step.Added) {
 		touched[rrsetKey{row.Owner, row.Type}] = true
 	}
 	for _, ttl := range step.TTLs {

@@ -44,18 +44,20 @@ func (f *Feed) BeginProof(key string, unproven UnprovenZone) *Proof {
 	defer f.mutex.Unlock()
 	z := f.ensureZone(key)
 	z.identity, z.listing = unproven.Snapshot.Zone(), f.listing
-	if !f.synced && (!f.listed || z.pendingReason != nil) { // Check names this zone until the proof ends
+	delaysSync := !f.listed || z.pendingReason != nil
+	if !f.synced && delaysSync { // Check names this zone until the proof ends
 		f.setPending(z, errNotProven)
 	}
 
 	// After a new listing, the Set may already have this content.
-	known, inSet := f.set.ByUID(z.identity.UID)
-	inSet = inSet && z.frozenReason == nil && known.N() == unproven.Snapshot.N() && known.Serial() == unproven.Snapshot.Serial() &&
-		known.Hash() == unproven.Snapshot.Hash()
-
+	snapshot := unproven.Snapshot
+	known, isKnown := f.set.ByUID(z.identity.UID)
+	isSame := isKnown && known.N() == snapshot.N() && known.Serial() == snapshot.Serial() && known.Hash() == snapshot.Hash()
+	inSet := isSame && z.frozenReason == nil
 	z.proof = &Proof{feed: f, key: key, zone: z, unproven: unproven, inSet: inSet}
 	if inSet && unproven.Settled {
-		f.set.Put(known, true) // perhaps settled only now
+		const settled = true // perhaps only now
+		f.set.Put(known, settled)
 	}
 	return z.proof
 }
@@ -74,27 +76,40 @@ func (p *Proof) Run(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 
+	if err := p.proveContent(); err != nil {
+		return p.finishProof(ctx, nil, err)
+	}
+	return p.finishProof(ctx, p.findDelivered(ctx), nil)
+}
+
+func (p *Proof) proveContent() error {
+	snapshot, hash := p.unproven.Snapshot, p.unproven.Hash
+	if err := snapshot.Prove(); err != nil {
+		return err
+	}
+	if hash != "" && snapshot.Hash() != hash {
+		return fmt.Errorf("%s: %w: its hash is %s, the zone claims %s", snapshot, zoneview.ErrMisfit, snapshot.Hash(), hash)
+	}
+	return nil
+}
+
+// findDelivered returns the content that name servers have, or nil if unknown.
+func (p *Proof) findDelivered(ctx context.Context) *zoneview.Snapshot {
 	snapshot := p.unproven.Snapshot
-	err := snapshot.Prove()
-	if err == nil && p.unproven.Hash != "" && snapshot.Hash() != p.unproven.Hash {
-		err = fmt.Errorf("%s: %w: its hash is %s, the zone claims %s", snapshot, zoneview.ErrMisfit, snapshot.Hash(), p.unproven.Hash)
+	if p.unproven.Settled {
+		return snapshot
+	}
+	if len(p.unproven.UnsettledSteps) == 0 {
+		return nil
 	}
 
-	// delivered is the content that name servers have, or nil if unknown.
-	var delivered *zoneview.Snapshot
-	switch {
-	case err != nil: // finishProof returns or freezes
-	case p.unproven.Settled:
-		delivered = snapshot
-	case len(p.unproven.UnsettledSteps) > 0:
-		var damaged error
-		if delivered, damaged = snapshot.UndoAll(p.unproven.UnsettledSteps); damaged != nil {
-			klog.FromContext(ctx).Error(damaged, "The journal does not reach back to the delivered content of a zone: the zone is "+
-				"served again when it settles; run kubizone fsck", "zone", snapshot.String())
-		}
+	delivered, err := snapshot.UndoAll(p.unproven.UnsettledSteps)
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "The journal does not reach back to the delivered content of a zone: the zone is "+
+			"served again when it settles; run kubizone fsck", "zone", snapshot.String())
+		return nil
 	}
-
-	return p.finishProof(ctx, delivered, err)
+	return delivered
 }
 
 // isOvertaken reports whether the zone was removed or read again. An old proof must not delay a new proof.
