@@ -214,29 +214,37 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 			mem.Mu.Lock()
 			defer mem.Mu.Unlock()
 			for _, e := range events {
-				view, fqdn, err := mem.Layout.ParseName("names", string(e.Kv.Key))
-				if err != nil {
-					continue // fsck reports damage
-				}
-				k := law.HoldingKey(view, fqdn)
-				if e.Type == clientv3.EventTypeDelete {
-					mem.UpdateName(k, nil, e.Kv.ModRevision)
-				} else if _, h, err := mem.Layout.DecodeName(string(e.Kv.Key), e.Kv.Value); err == nil {
-					mem.UpdateName(k, h, e.Kv.ModRevision)
-				}
+				mem.noteNameEvent(e)
 			}
 			return nil
 		})
 
 		// The watch ended, perhaps by a compaction: load all names again.
 		for ctx.Err() == nil {
-			again, err := mem.LoadNames(ctx)
+			loadedRev, err := mem.LoadNames(ctx)
 			if err == nil {
-				rev = again
+				rev = loadedRev
 				break
 			}
 			etcd.Pause(ctx, time.Second)
 		}
+	}
+}
+
+// The caller of noteNameEvent holds Mu.
+func (mem *Memory) noteNameEvent(e *clientv3.Event) {
+	view, fqdn, err := mem.Layout.ParseName("names", string(e.Kv.Key))
+	if err != nil {
+		return // fsck reports damage
+	}
+	k := law.HoldingKey(view, fqdn)
+	if e.Type == clientv3.EventTypeDelete {
+		mem.UpdateName(k, nil, e.Kv.ModRevision)
+		return
+	}
+	_, h, err := mem.Layout.DecodeName(string(e.Kv.Key), e.Kv.Value)
+	if err == nil {
+		mem.UpdateName(k, h, e.Kv.ModRevision)
 	}
 }
 

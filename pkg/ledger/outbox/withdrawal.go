@@ -40,13 +40,9 @@ func mustCount(w law.Withdrawal, unchangedFor time.Duration) bool {
 // release of the names at the end.
 func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightings {
 	written := 0
-	var zones map[string]law.Place
+	var places map[string]law.Place
 	return ob.sweepRoom(ctx, "withdrawn", last, func(kv *mvccpb.KeyValue, unchangedFor time.Duration) {
-		var w law.Withdrawal
-		k, err := ob.mem.Layout.ParseWithdrawal(string(kv.Key))
-		if err == nil {
-			err = layout.Decode(kv.Value, &w)
-		}
+		k, w, err := ob.decodeWithdrawal(kv)
 		if err != nil {
 			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "a withdrawal cannot be ended")
 			return
@@ -55,22 +51,36 @@ func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sighting
 		if written == maxCountsAtOnce || !mustCount(w, unchangedFor) { // later sweeps count the others
 			return
 		}
-		if zones == nil {
-			zones = map[string]law.Place{} // by uid
-			for k, h := range ob.mem.Holdings(func(*law.Holding) bool { return true }) {
-				zones[h.UID] = law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
-			}
+		if places == nil {
+			places = ob.listPlaces()
 		}
-
-		place, ok := zones[k.Object]
-		if !ok {
+		place, exists := places[k.Object]
+		if !exists {
 			return
 		}
+
 		written++
 		if err := ob.countWithdrawal(ctx, k, kv.ModRevision, place, w, unchangedFor); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "the end of a withdrawal failed; it is tried again", "key", string(kv.Key))
 		}
 	})
+}
+
+func (ob *Outbox) decodeWithdrawal(kv *mvccpb.KeyValue) (k law.Key, w law.Withdrawal, err error) {
+	k, err = ob.mem.Layout.ParseWithdrawal(string(kv.Key))
+	if err != nil {
+		return k, w, err
+	}
+	return k, w, layout.Decode(kv.Value, &w)
+}
+
+// listPlaces returns the places of all zones by UID.
+func (ob *Outbox) listPlaces() map[string]law.Place {
+	places := map[string]law.Place{}
+	for k, h := range ob.mem.Holdings(func(*law.Holding) bool { return true }) {
+		places[h.UID] = law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
+	}
+	return places
 }
 
 func (ob *Outbox) countWithdrawal(ctx context.Context, k law.Key, mod int64, place law.Place, w law.Withdrawal,
