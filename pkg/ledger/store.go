@@ -186,35 +186,41 @@ var ErrEncrypted = errors.New("the data is encrypted, and this encryption config
 func (l *Ledger) FollowFormat(ctx context.Context) error {
 	s := &store{client: l.mem.Client, layout: l.mem.Layout, migrations: l.bounds.migrations}
 	for ctx.Err() == nil {
-		// Watch before reading, so that no change is missed.
-		following, cancel := context.WithCancel(ctx)
-		changes := l.mem.Client.Watch(following, l.mem.Layout.Config())
-		for watching := true; watching; {
-			_, config, err := s.readConfig(ctx)
-			if err == nil && l.startedUnencrypted && len(config.Key) > 0 {
-				err = formatError("another server has begun to encrypt the store, and this server cannot read its values: restart it " +
-					"with the same --encryption-provider-config")
-			}
-
-			if errors.Is(err, ErrFormat) {
-				l.superseded.Store(true)
-				cancel()
-				return err
-			}
-			if err != nil {
-				break
-			}
-
-			r, open := <-changes
-			watching = open && r.Err() == nil
+		if err := l.watchFormat(ctx, s); err != nil {
+			return err
 		}
-
-		cancel()
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Second):
 		}
 	}
-
 	return nil
+}
+
+// watchFormat returns ErrFormat, or nil if the watch or a read fails.
+func (l *Ledger) watchFormat(ctx context.Context, s *store) error {
+	// Watch before reading, so that no change is missed.
+	watching, cancel := context.WithCancel(ctx)
+	defer cancel()
+	changes := l.mem.Client.Watch(watching, l.mem.Layout.Config())
+	for {
+		_, config, err := s.readConfig(ctx)
+		isNowEncrypted := err == nil && l.startedUnencrypted && len(config.Key) > 0
+		if isNowEncrypted {
+			err = formatError("another server has begun to encrypt the store, and this server cannot read its values: restart it " +
+				"with the same --encryption-provider-config")
+		}
+		if errors.Is(err, ErrFormat) {
+			l.superseded.Store(true)
+			return err
+		}
+		if err != nil {
+			return nil
+		}
+
+		r, open := <-changes
+		if !open || r.Err() != nil {
+			return nil
+		}
+	}
 }

@@ -330,12 +330,16 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, newZone *law.Zone, rev int6
 		if z.FQDN == newZone.FQDN() || !last.IsZero() && last.Encloses(z.FQDN) {
 			continue // another zone is between
 		}
-		if last = z.FQDN; z.Established && !newZone.RuleSet().DelegatesZone(z.FQDN, z.Namespace) {
-			if found.zones++; first.IsZero() {
-				first = z.FQDN
-			}
-			found.add(z.Namespace, "zone "+z.FQDN.String())
+		last = z.FQDN
+		isListed := newZone.RuleSet().DelegatesZone(z.FQDN, z.Namespace)
+		if !z.Established || isListed {
+			continue
 		}
+		if first.IsZero() {
+			first = z.FQDN
+		}
+		found.zones++
+		found.add(z.Namespace, "zone "+z.FQDN.String())
 	}
 
 	if found.zones == 0 {

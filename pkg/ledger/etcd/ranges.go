@@ -92,9 +92,12 @@ func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int6
 
 	began := false
 	for r := range stream {
-		if err := r.Err(); grpcstatus.Code(err) == codes.Unimplemented && !began { // before etcd 3.7
+		err := r.Err()
+		isTooOld := !began && grpcstatus.Code(err) == codes.Unimplemented
+		if isTooOld {
 			return EachPage(ctx, client, prefix, rev, visit)
-		} else if err != nil {
+		}
+		if err != nil {
 			return fmt.Errorf("reading %s: %w", prefix, err)
 		}
 

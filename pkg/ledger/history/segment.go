@@ -70,34 +70,42 @@ type Segment struct {
 // do not fit, the segment is nil.
 func encodeSegment(header *Header, lines []line) (value []byte, whole bool, err error) {
 	text, err := textOf(header, lines)
+	if err != nil {
+		return nil, false, err
+	}
+	version := []byte{segmentVersion}
+	if len(text) <= maxSegment {
+		return deflate(version, text), true, nil
+	}
 
 	// Try without states.
-	if whole = len(text) <= maxSegment; !whole && err == nil {
-		lines = slices.Clone(lines)
-		for i := range lines {
-			lines[i].states = nil
-		}
-		text, err = textOf(header, lines)
+	lines = slices.Clone(lines)
+	for i := range lines {
+		lines[i].states = nil
+	}
+	text, err = textOf(header, lines)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(text) <= maxSegment {
+		return deflate(version, text), false, nil
 	}
 
 	// Try without rows.
-	if len(text) > maxSegment && err == nil {
-		bare := *header
-		bare.Bare = true
-		for i := range lines {
-			var step content.Step
-			if err := layout.Decode(lines[i].text, &step); err != nil {
-				return nil, false, err
-			}
-			lines[i].text = lineOf(bareStep(&step)).text
+	bare := *header
+	bare.Bare = true
+	for i := range lines {
+		var step content.Step
+		if err := layout.Decode(lines[i].text, &step); err != nil {
+			return nil, false, err
 		}
-		text, err = textOf(&bare, lines)
+		lines[i].text = lineOf(bareStep(&step)).text
 	}
+	text, err = textOf(&bare, lines)
 	if err != nil || len(text) > maxSegment {
 		return nil, false, err
 	}
-
-	return deflate([]byte{segmentVersion}, text), whole, nil
+	return deflate(version, text), false, nil
 }
 
 func textOf(of *Header, lines []line) ([]byte, error) {

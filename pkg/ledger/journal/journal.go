@@ -114,12 +114,18 @@ func (jr *Journal) CountWrite(t *Trimming, name string, z *v1alpha1.Zone, rev in
 }
 
 func (jr *Journal) isDue(t *Trimming, z *v1alpha1.Zone) (weigh, archives, due bool) {
-	newest, most := uint64(z.Status.ContentGeneration), jr.KeptSteps
-	// An earlier process may have had other bounds.
-	first := !t.done && newest > uint64(most)
-	weigh = first || t.long >= jr.Octets || (jr.HasDelivery(z) || IsUnsettled(z)) && t.octets >= max(jr.keptOctets(z), t.condensedOctets)/4
-	archives = t.stateOctets >= maxStates || t.stateOctets > 0 && jr.States.Load() > jr.statesRoom()
-	return weigh, archives, weigh || archives || t.writtenSteps >= max(1, most/2) && newest > uint64(most)
+	hasExcess := uint64(z.Status.ContentGeneration) > uint64(jr.KeptSteps)
+	isFirst := !t.done && hasExcess // an earlier process may have had other bounds
+	isTooLong := t.long >= jr.Octets
+	hasReaders := jr.HasDelivery(z) || IsUnsettled(z)
+	hasGrown := hasReaders && t.octets >= max(jr.keptOctets(z), t.condensedOctets)/4
+	weigh = isFirst || isTooLong || hasGrown
+
+	exceedsShare := t.stateOctets > 0 && jr.States.Load() > jr.statesRoom()
+	archives = t.stateOctets >= maxStates || exceedsShare
+
+	hasNewExcess := hasExcess && t.writtenSteps >= max(1, jr.KeptSteps/2)
+	return weigh, archives, weigh || archives || hasNewExcess
 }
 
 func (jr *Journal) statesRoom() int64 {
@@ -161,7 +167,8 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 		}
 
 		t.mu.Lock()
-		if t.done, t.condensedOctets = true, condensed; err != nil {
+		t.done, t.condensedOctets = true, condensed
+		if err != nil {
 			t.long += jr.Octets // makes the next trim due
 			t.zone = nil
 			t.mu.Unlock()
