@@ -21,33 +21,7 @@ import (
 // the parameter firstApexNS (the host of an NS record at the apex), and "ns" in the zone. The rname is Contact, or
 // "hostmaster" in the zone. A name that cannot be parsed counts as absent.
 func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
-	mname := ""
-	if h.PrimaryNameServer != "" {
-		mname, _ = HostName(h.PrimaryNameServer, h.FQDN)
-	}
-	for i := 0; mname == "" && i < len(h.NameServers); i++ {
-		mname, _ = HostName(h.NameServers[i].Name, h.FQDN)
-	}
-	if mname == "" {
-		mname = firstApexNS
-	}
-	if mname == "" {
-		mname = h.nameBelow("ns")
-	}
-
-	rname := ""
-	if h.Contact != "" {
-		rname, _ = ContactName(h.Contact, h.FQDN)
-	}
-	if rname == "" {
-		// A mail domain is a host name: for _tcp.example.org, take example.org.
-		mailDomain := h
-		for up, ok := h.FQDN.Parent(); ok && !name.IsHost(mailDomain.FQDN.String()); up, ok = up.Parent() {
-			mailDomain.FQDN = up
-		}
-		rname = mailDomain.nameBelow("hostmaster")
-	}
-
+	mname, rname := h.findPrimary(firstApexNS), h.findContact()
 	data := make([]byte, 0, len(mname)+len(rname)+56) // 56: five numbers of ten digits, and spaces
 	data = append(data, mname...)
 	data = append(append(data, ' '), rname...)
@@ -55,6 +29,41 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 		data = strconv.AppendUint(append(data, ' '), uint64(number), 10)
 	}
 	return dns.Entry{Name: h.FQDN, Type: rdata.SOA, TTL: h.TTL, Data: string(data)}
+}
+
+func (h Header) findPrimary(firstApexNS string) (host string) {
+	if h.PrimaryNameServer != "" {
+		host, _ = HostName(h.PrimaryNameServer, h.FQDN)
+	}
+	if host != "" {
+		return host
+	}
+	for _, server := range h.NameServers {
+		host, _ = HostName(server.Name, h.FQDN)
+		if host != "" {
+			return host
+		}
+	}
+	if firstApexNS != "" {
+		return firstApexNS
+	}
+	return h.nameBelow("ns")
+}
+
+func (h Header) findContact() (mailbox string) {
+	if h.Contact != "" {
+		mailbox, _ = ContactName(h.Contact, h.FQDN)
+	}
+	if mailbox != "" {
+		return mailbox
+	}
+
+	// A mail domain is a host name: for _tcp.example.org, take example.org.
+	mailDomain := h
+	for up, ok := h.FQDN.Parent(); ok && !name.IsHost(mailDomain.FQDN.String()); up, ok = up.Parent() {
+		mailDomain.FQDN = up
+	}
+	return mailDomain.nameBelow("hostmaster")
 }
 
 func (h Header) nameBelow(label string) string {

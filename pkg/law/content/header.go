@@ -115,15 +115,6 @@ func (h Header) Check() error {
 // and inherited TTLs. Values that cannot be parsed, and addresses of hosts outside the zone, are left out.
 func (h Header) NameServerRRsets() []RRset {
 	var sets []RRset
-	add := func(owner name.Rel, value rdata.Value) {
-		rrset := RRset{Owner: owner, Type: value.Type, TTL: InheritTTL(), Data: []string{value.Text}}
-		if i := slices.IndexFunc(sets, func(set RRset) bool { return set.Compare(rrset) == 0 }); i >= 0 {
-			sets[i] = sets[i].Merge(rrset)
-			return
-		}
-		sets = append(sets, rrset)
-	}
-
 	for _, server := range h.NameServers {
 		text, err := canonicalHost(server.Name)
 		if err != nil {
@@ -135,24 +126,35 @@ func (h Header) NameServerRRsets() []RRset {
 		}
 
 		// The NS record is at the apex, and the addresses at the host.
-		add(name.Apex, ns)
-		host, ok := ns.Target(h.FQDN)
-		if !ok {
+		sets = addValue(sets, name.Apex, ns)
+		host, hasHost := ns.Target(h.FQDN)
+		if !hasHost {
 			continue
 		}
-		owner, ok := host.Rel(h.FQDN)
-		if !ok {
+		owner, inZone := host.Rel(h.FQDN)
+		if !inZone {
 			continue
 		}
 
 		for _, address := range server.Addresses {
-			if value, err := addressValue(address); err == nil {
-				add(owner, value)
+			value, err := addressValue(address)
+			if err == nil {
+				sets = addValue(sets, owner, value)
 			}
 		}
 	}
 
 	slices.SortFunc(sets, RRset.Compare)
+	return sets
+}
+
+func addValue(sets []RRset, owner name.Rel, value rdata.Value) []RRset {
+	rrset := RRset{Owner: owner, Type: value.Type, TTL: InheritTTL(), Data: []string{value.Text}}
+	i := slices.IndexFunc(sets, func(set RRset) bool { return set.Compare(rrset) == 0 })
+	if i < 0 {
+		return append(sets, rrset)
+	}
+	sets[i] = sets[i].Merge(rrset)
 	return sets
 }
 

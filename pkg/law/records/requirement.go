@@ -31,7 +31,8 @@ func fieldOfRequirement(index int) string { return fmt.Sprintf("spec.prerequisit
 func DecideRequirements(seen *law.Facts, zone law.Ref, namespace string, requirements []Requirement) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		z := law.Get[law.Zone](r, law.ZoneKey(zone.Namespace, zone.Name))
-		if z == nil || z.UID != zone.UID || z.Pending {
+		isGone := z == nil || z.UID != zone.UID || z.Pending
+		if isGone {
 			return nil, law.NewForbidden(law.ReasonZoneNotFound, "the zone of the prerequisites is gone (S10.5; try again)")
 		}
 		if !r.ZoneVisibleTo(z, namespace) {
@@ -39,20 +40,14 @@ func DecideRequirements(seen *law.Facts, zone law.Ref, namespace string, require
 		}
 
 		ruled := r.WithRulesFor(z, namespace)
-		var keys, above []law.Key
-		for i := range requirements {
-			owner, inside := requirements[i].Name.Rel(z.FQDN())
-			keys = append(keys, law.OwnerKey(z.UID, owner))
-			for up, ok := owner, inside; ok; up, ok = up.Parent() {
-				above = append(above, law.OwnerKey(z.UID, up))
-			}
-		}
+		keys := requireOwners(r, z, requirements)
 
 		// Check all rights first, so that no answer reveals others' data.
-		r.RequireAll(above)
 		for i := range requirements {
 			fqdn := requirements[i].Name
-			if _, inside := fqdn.Rel(z.FQDN()); !inside || !mayWrite(r, ruled, keys[i].Owner, fqdn, namespace) {
+			_, inZone := fqdn.Rel(z.FQDN())
+			mayCheck := inZone && mayWrite(r, ruled, keys[i].Owner, fqdn, namespace)
+			if !mayCheck {
 				return nil, law.NewForbidden(law.ReasonNotDelegated, "%s: %s is no name of zone %s that namespace %q may write, and a "+
 					"prerequisite may check no other (S10.5; choose another name, or ask the owner of the zone for a rule)",
 					fieldOfRequirement(i), fqdn, z.FQDN(), namespace)
@@ -68,6 +63,20 @@ func DecideRequirements(seen *law.Facts, zone law.Ref, namespace string, require
 
 		return &law.Plan{}, nil
 	})
+}
+
+// requireOwners returns the key of each requirement's name, and reads these names and all above.
+func requireOwners(r *law.Reading, z *law.Zone, requirements []Requirement) (keys []law.Key) {
+	var needed []law.Key
+	for i := range requirements {
+		owner, inZone := requirements[i].Name.Rel(z.FQDN())
+		keys = append(keys, law.OwnerKey(z.UID, owner))
+		for up, ok := owner, inZone; ok; up, ok = up.Parent() {
+			needed = append(needed, law.OwnerKey(z.UID, up))
+		}
+	}
+	r.RequireAll(needed)
+	return keys
 }
 
 func mayWrite(r *law.Reading, z *law.Zone, owner name.Rel, fqdn name.Name, namespace string) bool {

@@ -43,7 +43,8 @@ func ReviewName(seen *law.Facts, ask RecordInput) (review Review, outcome law.Ou
 			return nil, refusal
 		}
 		z, ns := p.zone, ask.Namespace
-		if z == nil || ns != z.Namespace && !z.RuleSet().AllowsName(p.fqdn, ns) {
+		isGiven := z != nil && (ns == z.Namespace || z.RuleSet().AllowsName(p.fqdn, ns))
+		if !isGiven {
 			hint := "its owner, whose mailbox the SOA record in DNS has, can add a delegation"
 			if p.fqdn.NumLabels() == 1 {
 				hint = fmt.Sprintf("write the whole name, such as %sexample.org.; ", p.fqdn) + hint

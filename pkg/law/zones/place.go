@@ -289,11 +289,13 @@ func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Re
 	if s.parent == nil || !s.parentHolding.HasLock(s.fqdn) {
 		return nil
 	}
-	mayJoin := namespace == s.parent.Namespace || last != nil && last.By == namespace
-	lockAbove := slices.ContainsFunc(s.parentHolding.Works, func(w law.CascadeMark) bool {
+	isBelowLock := slices.ContainsFunc(s.parentHolding.Works, func(w law.CascadeMark) bool {
 		return !w.Locks.IsZero() && w.Locks != s.fqdn && w.Locks.Encloses(s.fqdn)
 	})
-	if mayJoin && !lockAbove && !s.parentHolding.HasLockBelow(s.fqdn) {
+	isAtLock := !isBelowLock && !s.parentHolding.HasLockBelow(s.fqdn)
+	isParents := namespace == s.parent.Namespace
+	hadZone := last != nil && last.By == namespace
+	if isAtLock && (isParents || hadZone) {
 		return nil
 	}
 	return law.RefuseMoving(s.fqdn, s.parent.FQDN())

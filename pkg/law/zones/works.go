@@ -102,15 +102,20 @@ func DecideEndingDone(seen *law.Facts, work *law.Work, now int64) law.Outcome {
 		place := work.Ended
 		z := law.Get[law.Zone](r, law.ZoneKey(place.Namespace, place.Name))
 		last := law.Get[law.LastSerial](r, law.LastSerialKey(place.View, place.FQDN))
-		if z == nil || z.UID != place.UID || !z.Pending || !z.Ending {
-			return plan, nil // deleted, or another server was faster
+		isDeleted := z == nil || z.UID != place.UID
+		if isDeleted {
+			return plan, nil
+		}
+		isEnding := z.Pending && z.Ending
+		if !isEnding { // another server was faster
+			return plan, nil
 		}
 
 		after := *z
 		after.Ending = false
 		plan.Zone = &law.ZoneChange{Zone: &after}
-		if last != nil && slices.ContainsFunc(last.From, func(o law.Origin) bool { return o.Zone == z.UID }) {
-			// No records are left to take over.
+		isOrigin := last != nil && slices.ContainsFunc(last.From, func(o law.Origin) bool { return o.Zone == z.UID })
+		if isOrigin { // no records are left to take over
 			kept := *last
 			kept.From = nil
 			plan.Writes = []law.Write{{Key: law.LastSerialKey(place.View, place.FQDN), Value: &kept}}
