@@ -146,10 +146,11 @@ func (b *batch) sendAlone(ctx context.Context) outcome {
 		charged = etcd.PaidBy(ctx, b.payers()...)
 	}
 	o := b.sendTransaction(charged, nil, b.cmps, b.then, elseOps)
-	if o.err == nil && !o.committed && b.retries == 0 {
+	hasConflict := o.err == nil && !o.committed
+	if hasConflict && b.retries == 0 {
 		o.r, o.err = b.com.mem.Client.Txn(ctx).Then(b.readCompared()...).Commit()
 	}
-	if o.err == nil && !o.committed {
+	if hasConflict && o.err == nil {
 		o.stored = etcd.FirstKVs(o.r.Responses)
 	}
 	return o

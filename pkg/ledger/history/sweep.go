@@ -65,43 +65,47 @@ type removedZones struct {
 }
 
 func (a *Archive) findRemoved(ctx context.Context, retentions map[string]int64) (removedZones, error) {
-	removed, now := removedZones{map[string]int64{}, map[string][]string{}}, a.Now().Unix()
-	var over []string
-	var left []string
-	names := map[string][]string{} // by uid
+	now := a.Now().Unix()
+	removed := removedZones{retentions: map[string]int64{}, expired: map[string][]string{}}
+	var expiredZones, oldDelegations []string
+	indexKeys := map[string][]string{} // by zone uid
 	_, err := etcd.Scan(ctx, a.Client, a.Layout.Room("archived"), "", 0, func(kv *mvccpb.KeyValue) error {
-		zone, ns, ok := a.Layout.ParseArchived(string(kv.Key))
+		key := string(kv.Key)
+		zone, ns, ok := a.Layout.ParseArchived(key)
 		_, exists := retentions[zone]
-		switch {
-		case zone == layout.RemovedZones || zone == layout.RemovedFQDNs:
-			var of Header
-			if layout.Decode(kv.Value, &of) == nil {
-				names[of.Zone] = append(names[of.Zone], string(kv.Key))
+		if zone == layout.RemovedZones || zone == layout.RemovedFQDNs {
+			var header Header
+			if layout.Decode(kv.Value, &header) == nil {
+				indexKeys[header.Zone] = append(indexKeys[header.Zone], key)
 			}
 			return nil
-		case exists && strings.HasPrefix(ns, layout.LeftDelegations):
-			var x OldDelegation
-			if layout.Decode(kv.Value, &x) != nil || x.Time < now-int64(oldDelegationTTL.Seconds()) {
-				left = append(left, string(kv.Key))
+		}
+		if exists && strings.HasPrefix(ns, layout.LeftDelegations) {
+			var delegation OldDelegation
+			isUnreadable := layout.Decode(kv.Value, &delegation) != nil
+			if isUnreadable || delegation.Time < now-int64(oldDelegationTTL.Seconds()) {
+				oldDelegations = append(oldDelegations, key)
 			}
 			return nil
 		}
 
-		var x Archived
-		if !ok || ns != "" || exists || layout.Decode(kv.Value, &x) != nil {
+		isRemovedZone := ok && ns == "" && !exists
+		var archived Archived
+		if !isRemovedZone || layout.Decode(kv.Value, &archived) != nil {
 			return nil
 		}
-		if removed.retentions[zone] = x.Retention; x.Gone != 0 && x.Gone+x.Retention < now {
-			over = append(over, zone)
+		removed.retentions[zone] = archived.Retention
+		if archived.Gone != 0 && archived.Gone+archived.Retention < now {
+			expiredZones = append(expiredZones, zone)
 		}
 		return nil
 	})
 	if err == nil {
-		err = a.sweepOldDelegations(ctx, left)
+		err = a.sweepOldDelegations(ctx, oldDelegations)
 	}
 
-	for _, zone := range over {
-		removed.expired[zone] = names[zone]
+	for _, zone := range expiredZones {
+		removed.expired[zone] = indexKeys[zone]
 	}
 	return removed, err
 }

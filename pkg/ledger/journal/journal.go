@@ -441,15 +441,16 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 		return before, nil, cmp.Or(failed, err)
 	}
 
-	switch stepsAfter := n - c.Step.N; {
-	case c.Step.N > n:
+	if c.Step.N > n {
 		return before, nil, fmt.Errorf("zone %s has changed too much to read the steps from serial %d to step %d, "+
 			"and they are condensed up to step %d; read the zone again", zone, since, n, c.Step.N)
-	case stepsAfter > uint64(len(steps)): // a gap
-		return before, nil, err
-	default:
-		steps = steps[uint64(len(steps))-stepsAfter:]
 	}
+	stepsAfter, stepsRead := n-c.Step.N, uint64(len(steps))
+	hasGap := stepsAfter > stepsRead
+	if hasGap {
+		return before, nil, err
+	}
+	steps = steps[stepsRead-stepsAfter:]
 
 	first, err := jr.condensedStep(ctx, zone, c, rev)
 	if err != nil {

@@ -161,9 +161,11 @@ func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, 
 			writes = append(writes, st.w)
 		}
 
-		answers, done := ob.com.SubmitInOrder(ctx, zone, writes), 0
-		for ; done < len(group) && answers[done].Out.OK; done++ {
+		answers := ob.com.SubmitInOrder(ctx, zone, writes)
+		done := 0
+		for done < len(group) && answers[done].Out.OK {
 			leaves[group[done].UID] = ob.noteStep(ctx, group[done])
+			done++
 		}
 
 		// The failed step is decided again, alone; the loop submits the rest.

@@ -107,13 +107,19 @@ func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(r.Kvs, func(kv *mvccpb.KeyValue) bool {
+
+	concernsWork := func(scan law.Scan) bool {
+		isOfZone := slices.ContainsFunc(w.Zones, func(z law.Place) bool { return z.UID == scan.Zone })
+		return isOfZone && scan.Kind == law.ScanNamespaces && scan.Covers(namespace)
+	}
+	for _, kv := range r.Kvs {
 		var due law.Work
-		return layout.Decode(kv.Value, &due) == nil && slices.ContainsFunc(due.Scans, func(s law.Scan) bool {
-			return s.Kind == law.ScanNamespaces && s.Covers(namespace) &&
-				slices.ContainsFunc(w.Zones, func(z law.Place) bool { return z.UID == s.Zone })
-		})
-	}), nil
+		err := layout.Decode(kv.Value, &due)
+		if err == nil && slices.ContainsFunc(due.Scans, concernsWork) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 func (ob *Outbox) enqueueTrial(ctx context.Context, w *law.Work, namespace string) error {
