@@ -49,7 +49,9 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 			}
 		case <-ctx.Done():
 			v.mu.Lock()
-			if waiting.count--; waiting.count == 0 && v.waiting[uid] == waiting {
+			waiting.count--
+			isLast := waiting.count == 0 && v.waiting[uid] == waiting
+			if isLast {
 				delete(v.waiting, uid)
 			}
 			v.mu.Unlock()

@@ -55,14 +55,18 @@ func (v *values) decryptValue(kv *mvccpb.KeyValue) (err error) {
 	if kv == nil || len(kv.Value) == 0 || !v.cover(string(kv.Key)) {
 		return nil
 	}
-	sealed, marked := bytes.CutPrefix(kv.Value, []byte(encryptedPrefix))
-	n := v.aead.NonceSize()
-	switch {
-	case !marked && v.mixed: // plaintext
-	case !marked || len(sealed) < n:
+	sealed, hasPrefix := bytes.CutPrefix(kv.Value, []byte(encryptedPrefix))
+	isPlaintext := !hasPrefix && v.mixed
+	if isPlaintext {
+		return nil
+	}
+
+	nonceSize := v.aead.NonceSize()
+	isSealed := hasPrefix && len(sealed) >= nonceSize
+	if isSealed {
+		kv.Value, err = v.aead.Open(nil, sealed[:nonceSize], sealed[nonceSize:], kv.Key)
+	} else {
 		err = errors.New("it is not encrypted, and this store encrypts all values")
-	default:
-		kv.Value, err = v.aead.Open(nil, sealed[:n], sealed[n:], kv.Key)
 	}
 	if err != nil {
 		return fmt.Errorf("the value of %s does not decrypt (%w): it was changed in etcd, or moved there from another key or store; "+
