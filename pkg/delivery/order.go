@@ -34,22 +34,28 @@ func (o *WriteOrder) Note(zone name.Name, key RRsetKey, failed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	failures := o.failures[zone]
-	_, known := failures[key]
-	switch {
-	case !failed:
-		if delete(failures, key); len(failures) == 0 {
+	if !failed {
+		delete(failures, key)
+		if len(failures) == 0 {
 			delete(o.failures, zone)
 		}
-	case failures == nil:
+		return
+	}
+
+	_, known := failures[key]
+	if !known && len(failures) >= MaxFailed {
+		return
+	}
+
+	if failures == nil {
 		if o.failures == nil {
 			o.failures = map[name.Name]map[RRsetKey]uint64{}
 		}
-		o.count++
-		o.failures[zone] = map[RRsetKey]uint64{key: o.count}
-	case known || len(failures) < MaxFailed:
-		o.count++
-		failures[key] = o.count
+		failures = map[RRsetKey]uint64{}
+		o.failures[zone] = failures
 	}
+	o.count++
+	failures[key] = o.count
 }
 
 func (o *WriteOrder) Forget(zone name.Name) {
@@ -58,8 +64,7 @@ func (o *WriteOrder) Forget(zone name.Name) {
 	delete(o.failures, zone)
 }
 
-// Divide splits changes into those to write first and last. The changes at names with failed RRsets are last, the
-// oldest failure first.
+// Divide puts the changes at names with failed RRsets last, the oldest failure first.
 func (o *WriteOrder) Divide(zone name.Name, changes []Change) (first, last []Change) {
 	failures := map[name.Name]uint64{}
 	for key, number := range o.FailedRRsets(zone) {

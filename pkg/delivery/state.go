@@ -61,19 +61,25 @@ func (s State) ServerNames() []string { return namesOf(s.Servers) }
 // LaggingServers returns the servers that failed, or whose serial precedes the latest of Serial, Intent.Serial and
 // AskedSerial. If all three are 0, every server lags.
 func (s State) LaggingServers() (names []string) {
-	goal := s.Serial
-	if s.Intent != nil && (goal == 0 || s.Intent.Serial.Ahead(goal)) {
-		goal = s.Intent.Serial
-	}
-	if s.AskedSerial != 0 && (goal == 0 || s.AskedSerial.Ahead(goal)) {
-		goal = s.AskedSerial
-	}
+	latest := s.latestSerial()
 	for _, server := range s.Servers {
-		if server.Err != nil || server.Serial == 0 || goal == 0 || goal.Ahead(server.Serial) {
+		isBehind := server.Serial == 0 || latest == 0 || latest.Ahead(server.Serial)
+		if server.Err != nil || isBehind {
 			names = append(names, server.Name)
 		}
 	}
 	return names
+}
+
+func (s State) latestSerial() serial.Serial {
+	latest := s.Serial
+	if s.Intent != nil && (latest == 0 || s.Intent.Serial.Ahead(latest)) {
+		latest = s.Intent.Serial
+	}
+	if s.AskedSerial != 0 && (latest == 0 || s.AskedSerial.Ahead(latest)) {
+		latest = s.AskedSerial
+	}
+	return latest
 }
 
 // WentBack reports whether a server answers an earlier serial than the confirmed serial, for example after a restart

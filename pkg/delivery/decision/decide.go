@@ -24,13 +24,14 @@ func (m *Memory) BeginAttempt(f *Facts) {
 	// The class changed.
 	if f.Revision != m.revision {
 		m.revision = f.Revision
-		m.failures, m.refusals.rounds, m.blocked, m.cannotList = 0, 0, false, false
+		m.failures, m.refusals.rounds = 0, 0
+		m.blocked, m.cannotList = false, false
 		m.due.clear(dueRetry, dueRefused, duePoll)
 	}
 
 	// The zone joined or left.
-	if wanted := f.ShouldDeliver(); wanted == m.Leaving {
-		m.Leaving = !wanted
+	if leaving := !f.ShouldDeliver(); leaving != m.Leaving {
+		m.Leaving = leaving
 		m.failures, m.blocked = 0, false
 		m.due.clear(dueRetry, dueView)
 	}
@@ -39,13 +40,14 @@ func (m *Memory) BeginAttempt(f *Facts) {
 
 	// Accept one request per requestInterval. Another only moves a retry to the end of the interval.
 	woken := f.Woken
-	if request := f.Zone.Request; request != "" && request != m.request {
-		if !m.due.isFuture(dueRequest, f.Began) {
-			m.request, m.cannotList, woken = request, false, true
-			m.due[dueRequest] = f.Began.Add(requestInterval)
-		} else if m.due[dueRetry].After(m.due[dueRequest]) {
-			m.due[dueRetry] = m.due[dueRequest]
-		}
+	isNewRequest := f.Zone.Request != "" && f.Zone.Request != m.request
+	tooEarly := m.due.isFuture(dueRequest, f.Began)
+	if isNewRequest && !tooEarly {
+		m.request, m.cannotList, woken = f.Zone.Request, false, true
+		m.due[dueRequest] = f.Began.Add(requestInterval)
+	}
+	if isNewRequest && tooEarly && m.due[dueRetry].After(m.due[dueRequest]) {
+		m.due[dueRetry] = m.due[dueRequest]
 	}
 
 	// A wake-up ends the waits after failures.

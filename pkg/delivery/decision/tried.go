@@ -104,28 +104,36 @@ func (t PlannedWrite) splitFailed(failed []delivery.Failure) (earlier, fresh []d
 		return nil, nil
 	}
 
-	had := map[delivery.RRsetKey]bool{}
-	for _, plan := range t.Plans {
-		for _, change := range plan.Changes {
-			had[change.After.Key()] = had[change.After.Key()] || len(change.Before.Data) > 0
-		}
-		for _, step := range plan.History {
-			for _, entry := range slices.Concat(step.Removed, step.Added) {
-				had[delivery.RRsetKey{Name: entry.Name, Type: entry.Type}] = true
-			}
-		}
-	}
-
-	// If an RRset was also refused before, older data is there only if the intent began at an earlier serial.
-	mayBeOlder := t.stateBefore.Earliest() != t.stateBefore.Serial
+	hadData := t.findEarlierData()
+	beganEarlier := t.stateBefore.Earliest() != t.stateBefore.Serial
 	for _, failure := range failed {
-		if key := failure.Key(); had[key] && (mayBeOlder || !t.unconfirmedBefore[key]) {
+		key := failure.Key()
+		// If an RRset was also refused before, older data is there only if the intent began at an earlier serial.
+		mayBeOlder := beganEarlier || !t.unconfirmedBefore[key]
+		if hadData[key] && mayBeOlder {
 			earlier = append(earlier, key)
 		} else {
 			fresh = append(fresh, key)
 		}
 	}
 	return earlier, fresh
+}
+
+func (t PlannedWrite) findEarlierData() map[delivery.RRsetKey]bool {
+	hadData := map[delivery.RRsetKey]bool{}
+	for _, plan := range t.Plans {
+		for _, change := range plan.Changes {
+			if len(change.Before.Data) > 0 {
+				hadData[change.After.Key()] = true
+			}
+		}
+		for _, step := range plan.History {
+			for _, entry := range slices.Concat(step.Removed, step.Added) {
+				hadData[delivery.RRsetKey{Name: entry.Name, Type: entry.Type}] = true
+			}
+		}
+	}
+	return hadData
 }
 
 func (t PlannedWrite) findMissingZone(failures []delivery.Failure) *delivery.Error {

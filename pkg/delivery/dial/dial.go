@@ -82,15 +82,20 @@ var (
 // returns nil.
 func Check(address netip.Addr) error {
 	plain := address.Unmap().WithZone("")
-	if kind := kindOf(plain); kind != "" {
-		return &LocalAddressError{Address: address, Kind: kind}
+	kind := kindOf(plain)
+	if kind == "" && plain.Is6() {
+		kind = kindOfEmbedded(plain)
 	}
-	if !plain.Is6() {
+	if kind == "" {
 		return nil
 	}
-	octets := plain.As16()
+	return &LocalAddressError{Address: address, Kind: kind}
+}
+
+func kindOfEmbedded(address netip.Addr) string {
+	octets := address.As16()
 	for _, c := range carriers {
-		if !c.network.Contains(plain) {
+		if !c.network.Contains(address) {
 			continue
 		}
 		var carried [4]byte
@@ -101,16 +106,16 @@ func Check(address netip.Addr) error {
 			}
 		}
 		if kind := carriedKind(netip.AddrFrom4(carried), c.network); kind != "" {
-			return &LocalAddressError{Address: address, Kind: kind}
+			return kind
 		}
 	}
-	// An ISATAP address (RFC 5214 §6.1) has a mark in the interface identifier, under any prefix.
-	if octets[8]&^2 == 0 && octets[9] == 0 && octets[10] == 0x5e && octets[11] == 0xfe {
-		if kind := kindOf(netip.AddrFrom4([4]byte(octets[12:]))); kind != "" {
-			return &LocalAddressError{Address: address, Kind: kind}
-		}
+
+	// RFC 5214 §6.1: the interface identifier, under any prefix, begins with 0000:5efe or 0200:5efe.
+	isISATAP := octets[8]&^2 == 0 && octets[9] == 0 && octets[10] == 0x5e && octets[11] == 0xfe
+	if isISATAP {
+		return kindOf(netip.AddrFrom4([4]byte(octets[12:])))
 	}
-	return nil
+	return ""
 }
 
 // carriedKind ignores 0.0.0.0/8 in rfc8215, where wrong layouts read zeros.

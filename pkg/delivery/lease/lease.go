@@ -63,7 +63,7 @@ func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 
 // PassFence is the check before each write of an attempt (delivery.Fence). The first call stores the intent (the serial
 // to write), and later calls check that no other worker has replaced it. If l.covered is true, no intent is needed:
-// each call checks that this worker still is State.Holder.
+// each call checks that this worker still is State.Holder. An error is final until PrepareFence.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,33 +71,35 @@ func (l *Lease) PassFence(ctx context.Context) error {
 		return l.fenceErr
 	}
 
-	if err := l.Limiter.Wait(ctx); err != nil {
-		if l.fenceErr = ctx.Err(); l.fenceErr == nil {
-			l.fenceErr = context.DeadlineExceeded // Wait fails at once if the deadline is too near
-		}
-		return l.fenceErr
-	}
-
-	if l.fenceErr = l.CheckCurrent(); l.fenceErr != nil {
-		return l.fenceErr
-	}
-
-	switch {
-	case l.recorded:
-		l.fenceErr = l.checkIntent(ctx)
-	case l.covered:
-		l.fenceErr = l.checkConfirmation(ctx)
-	default:
-		l.fenceErr = l.recordIntent(ctx)
-	}
-
-	if watchdog := l.watch; l.fenceErr == nil && watchdog != nil {
-		watchdog.Reset(stallTimeout)
+	l.fenceErr = l.checkWrite(ctx)
+	if l.fenceErr == nil && l.watch != nil {
+		l.watch.Reset(stallTimeout)
 	}
 	return l.fenceErr
 }
 
-// RunWithWatchdog calls run and returns its error. It calls stop if run does not call PassFence for stallTimeout.
+func (l *Lease) checkWrite(ctx context.Context) error {
+	if err := l.Limiter.Wait(ctx); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return context.DeadlineExceeded // Wait fails at once if the deadline is too near
+	}
+	if err := l.CheckCurrent(); err != nil {
+		return err
+	}
+
+	switch {
+	case l.recorded:
+		return l.checkIntent(ctx)
+	case l.covered:
+		return l.checkConfirmation(ctx)
+	default:
+		return l.recordIntent(ctx)
+	}
+}
+
+// RunWithWatchdog calls run, and calls stop if run does not call PassFence for stallTimeout.
 func (l *Lease) RunWithWatchdog(stop func(), run func() error) error {
 	l.mu.Lock()
 	l.watch = time.AfterFunc(stallTimeout, stop)
@@ -111,7 +113,7 @@ func (l *Lease) RunWithWatchdog(stop func(), run func() error) error {
 	return run()
 }
 
-// FenceError returns the last error of the fence. The result began is true if the provider may have been called.
+// FenceError returns the fence's last error; began is true if the provider may have been called.
 func (l *Lease) FenceError() (err error, began bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

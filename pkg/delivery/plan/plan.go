@@ -201,21 +201,26 @@ func (s Source) FindChangedRRsets(ctx context.Context, state delivery.State, sna
 		return nil, false
 	}
 
-	changed := map[delivery.RRsetKey]int{}
-	changedOnce = true
-	for n, change := range changes {
+	keys = []delivery.RRsetKey{} // not nil, even if empty
+	keys = slices.AppendSeq(keys, maps.Keys(undoChanges(snapshot, changes)))
+	slices.SortFunc(keys, delivery.RRsetKey.Compare)
+	return keys, !haveCommonRRset(changes)
+}
+
+// haveCommonRRset ignores the SOA.
+func haveCommonRRset(changes []dns.Change) bool {
+	lastChange := map[delivery.RRsetKey]int{} // index in changes
+	for index, change := range changes {
 		for _, entry := range slices.Concat(change.Removed, change.Added) {
 			key := delivery.RRsetKey{Name: entry.Name, Type: entry.Type}
-			if previous, known := changed[key]; known && previous != n && entry.Type != rdata.SOA {
-				changedOnce = false
+			previous, known := lastChange[key]
+			if known && previous != index && entry.Type != rdata.SOA {
+				return true
 			}
-			changed[key] = n
+			lastChange[key] = index
 		}
 	}
-
-	keys = slices.AppendSeq([]delivery.RRsetKey{}, maps.Keys(undoChanges(snapshot, changes)))
-	slices.SortFunc(keys, delivery.RRsetKey.Compare)
-	return keys, changedOnce
+	return false
 }
 
 func toChanges(snapshot *zoneview.Snapshot, before map[delivery.RRsetKey][]dns.Entry) []delivery.Change {

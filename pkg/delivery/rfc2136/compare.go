@@ -231,13 +231,21 @@ func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change
 // mayReplace reports whether the RRset at the server is ours, because the zone had it at a serial that may be there, or
 // the class replaces foreign data.
 func (w *work) mayReplace(present delivery.RRset, change delivery.Change) bool {
-	switch {
-	case len(present.Data) == 0, w.config.Replace, sameData(present, change.Before), sameData(present, change.After):
+	if len(present.Data) == 0 || w.config.Replace {
 		return true
-	case !w.plan.Uncertain && w.plan.Changes != nil: // the last delivery is confirmed, so other data is foreign
+	}
+	if sameData(present, change.Before) || sameData(present, change.After) {
+		return true
+	}
+
+	// After a confirmed delivery, no data of another serial is ours.
+	isConfirmed := !w.plan.Uncertain && w.plan.Changes != nil
+	if isConfirmed {
 		return false
-	case w.plan.History == nil:
-		// Without the history, an RRset of a delivered zone counts as ours unless it was refused.
+	}
+
+	// Without the history, an RRset of a delivered zone counts as ours unless it was refused.
+	if w.plan.History == nil {
 		return w.plan.Delivered && !w.isUnconfirmed(change.After.Key())
 	}
 	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(present, version) })

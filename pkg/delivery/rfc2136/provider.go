@@ -191,13 +191,15 @@ func (p *Provider) Health(ctx context.Context) error {
 	defer w.end()
 	answer, err := w.askServer(ctx, transfer.NewQuestion(zone, mdns.TypeSOA))
 
-	var refusal *transfer.Refusal
-	switch unsigned := errors.As(err, &refusal) && refusal.TSIG == 0; {
-	case err == nil && isBrokenRcode(answer.Rcode):
+	if err == nil && isBrokenRcode(answer.Rcode) {
 		code := mdns.RcodeToString[answer.Rcode]
 		return &delivery.Error{Reason: delivery.ReasonServerError, Code: code, Message: fmt.Sprintf("%s answers %s to a question for the "+
 			"SOA of %s; see its log", p.config.Server, code, zone)}
-	case unsigned && undelivered && !isBrokenRcode(refusal.Rcode):
+	}
+
+	var refusal *transfer.Refusal
+	isUnsigned := errors.As(err, &refusal) && refusal.TSIG == 0
+	if isUnsigned && undelivered && !isBrokenRcode(refusal.Rcode) {
 		return fmt.Errorf("%s answers %s without a signature to a question for the root; whether it accepts the key is not known yet: %w",
 			p.config.Server, mdns.RcodeToString[refusal.Rcode], delivery.ErrNotProven)
 	}

@@ -277,7 +277,6 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	if c == nil || !c.known {
 		l.mu.Unlock()
 		return delivery.Errorf(delivery.ReasonInvalidConfiguration, "class %s is not known here", class)
-
 	}
 	if c.provider == nil {
 		defer l.mu.Unlock()

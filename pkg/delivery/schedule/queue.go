@@ -154,32 +154,44 @@ func (q *queue) endRun(j *job, revision int, classErr *delivery.Error, worked bo
 		delete(q.runningByTenant, j.tenant)
 	}
 
-	switch now := time.Now(); {
-	case revision != q.revision: // the class has changed since
-	case classErr != nil:
-		// A pause in progress stays.
-		if q.down, q.failedJobs[j] = true, true; q.pausedUntil.After(now) {
-			return
-		}
-		delay := classErr.RetryAfter
-		// Good health must not end a pause set by the provider, or a pause after failures despite good health.
-		if delay > 0 || q.health == healthTrusted {
-			q.health = healthIgnored
-		} else {
-			q.health = healthAsked
-		}
-		if delay <= 0 {
-			delay = delivery.Jitter(q.backoff.Delay(q.failures), rand.Int64N)
-		}
-		q.failures++
-		q.pausedUntil, q.probeAt = now.Add(delay), now.Add(q.backoff.Max)
-	case worked:
+	if revision != q.revision {
+		return
+	}
+	if classErr != nil {
+		q.pauseAfter(j, classErr)
+		return
+	}
+	if worked {
 		delete(q.failedJobs, j)
-		if q.failures = 0; q.health == healthTrusted {
+		q.failures = 0
+		if q.health == healthTrusted {
 			q.health = healthAsked
 		}
 		q.retryFailed()
 	}
+}
+
+func (q *queue) pauseAfter(failed *job, classErr *delivery.Error) {
+	q.down, q.failedJobs[failed] = true, true
+	now := time.Now()
+	isPaused := q.pausedUntil.After(now)
+	if isPaused {
+		return
+	}
+
+	// Good health must not end a pause set by the provider, or a pause after failures despite good health.
+	delay := classErr.RetryAfter
+	if delay > 0 || q.health == healthTrusted {
+		q.health = healthIgnored
+	} else {
+		q.health = healthAsked
+	}
+
+	if delay <= 0 {
+		delay = delivery.Jitter(q.backoff.Delay(q.failures), rand.Int64N)
+	}
+	q.failures++
+	q.pausedUntil, q.probeAt = now.Add(delay), now.Add(q.backoff.Max)
 }
 
 func (q *queue) scheduleNext(j *job, again bool, at time.Time) {

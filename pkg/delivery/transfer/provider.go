@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -109,21 +110,17 @@ func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	return other, nil
 }
 
-// Deliver offers the zone to the secondaries, and waits for them. The wait is short, because it occupies a worker. The
-// Report confirms the serial only if all have it. The error is a Conflict if the zone's name is that of the catalog or
-// of another zone of the class.
+// Deliver offers the zone to the class's secondaries, and waits for them. The wait is short, because it occupies a
+// worker. The Report confirms the plan's serial only if all secondaries have it. The error is a Conflict if the zone
+// has the name of the catalog or of another zone of the class.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	switch holder := p.config.Members.Holder(plan.Zone); {
-	case plan.Zone == p.config.Catalog:
-		return delivery.Report{}, delivery.Errorf(delivery.ReasonConflict, "%s is the name of the class's catalog zone; give the zone, "+
-			"or the catalog, another name", plan.Zone)
-	case holder != "" && holder != plan.UID:
-		return delivery.Report{}, delivery.Errorf(delivery.ReasonConflict, "another zone of the class is named %s, "+
-			"and a secondary can have one zone of a name; deliver one of the two by another class", plan.Zone)
+	if err := p.checkZoneName(plan); err != nil {
+		return delivery.Report{}, err
 	}
 
-	// The primaries offer a zone to the secondaries once the fence has stored its Delivery.
-	if p.config.Members.Name(plan.UID) != plan.Zone {
+	// The fence stores the Delivery, and from then on the primaries offer the zone.
+	isOffered := p.config.Members.Name(plan.UID) == plan.Zone
+	if !isOffered {
 		if err := fence(ctx); err != nil {
 			return delivery.Report{}, err
 		}
@@ -132,27 +129,47 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	const wait, routine = true, false
 	report := delivery.Report{Servers: p.askSecondaries(ctx, plan, wait)}
 	p.compareContent(ctx, plan, report.Servers, routine)
-
 	if err := ctx.Err(); err != nil {
 		return report, err
 	}
 
-	report.Confirmed, report.Proven = plan.Serial, len(report.Servers) > 0
-	var ahead *delivery.Error
-	for _, row := range report.Servers {
-		// Prefer an error with the code of signed answers.
-		if row.Err != nil && row.Err.Reason == delivery.ReasonSerialBehind && (ahead == nil || row.Err.Code != "") {
-			ahead = row.Err
-		}
-		if row.Err != nil || row.Content == delivery.ContentDiffers || !reaches(row.Serial, plan.Serial) {
-			report.Confirmed, report.Proven = 0, false
-		}
+	if !slices.ContainsFunc(report.Servers, func(s delivery.Server) bool { return isBehind(s, plan.Serial) }) {
+		report.Confirmed, report.Proven = plan.Serial, len(report.Servers) > 0
 	}
-
-	if ahead != nil {
+	if ahead := findAhead(report.Servers); ahead != nil {
 		return report, ahead
 	}
 	return report, nil
+}
+
+func (p *Provider) checkZoneName(plan delivery.Plan) error {
+	if plan.Zone == p.config.Catalog {
+		return delivery.Errorf(delivery.ReasonConflict, "%s is the name of the class's catalog zone; give the zone, "+
+			"or the catalog, another name", plan.Zone)
+	}
+	if holder := p.config.Members.Holder(plan.Zone); holder != "" && holder != plan.UID {
+		return delivery.Errorf(delivery.ReasonConflict, "another zone of the class is named %s, "+
+			"and a secondary can have one zone of a name; deliver one of the two by another class", plan.Zone)
+	}
+	return nil
+}
+
+func isBehind(s delivery.Server, want serial.Serial) bool {
+	return s.Err != nil || s.Content == delivery.ContentDiffers || !reaches(s.Serial, want)
+}
+
+// findAhead prefers the error of a signed answer.
+func findAhead(servers []delivery.Server) (ahead *delivery.Error) {
+	for _, server := range servers {
+		if server.Err == nil || server.Err.Reason != delivery.ReasonSerialBehind {
+			continue
+		}
+		isSigned := server.Err.Code != ""
+		if ahead == nil || isSigned {
+			ahead = server.Err
+		}
+	}
+	return ahead
 }
 
 // Remove drops the answers cached for the zone, unless the fence says that another worker has a later plan. Secondaries
@@ -181,33 +198,14 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 
 // Health checks that the secondaries answer. It asks each for the SOA of the class's catalog zone, or of the root if
 // the secondary has no catalog. The error is ErrNotProven if a secondary answers without serving that zone, because the
-// secondary may still transfer no zone of the class. Another error of another secondary comes first.
+// secondary may still transfer no zone of the class. Any other error of a secondary has precedence.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
 		return fmt.Errorf("the class names no secondary to ask; any server with its key may transfer its zones: %w",
 			delivery.ErrNotProven)
 	}
 	errs := make([]error, len(p.config.Secondaries))
-	p.eachSecondary(func(i int, s Secondary) {
-		zone := p.config.Catalog
-		if zone.IsZero() || s.NoCatalog {
-			zone = name.Root
-		}
-		switch answer := p.probeSOA(ctx, s, zone, healthTimeout); {
-		case answer.err == nil:
-		case answer.err.Reason != delivery.ReasonZoneNotFound:
-			errs[i] = answer.err
-		case answer.err.Code == mdns.RcodeToString[mdns.RcodeServerFailure],
-			answer.err.Code == mdns.RcodeToString[mdns.RcodeNotImplemented],
-			answer.err.Code == mdns.RcodeToString[mdns.RcodeFormatError]:
-			errs[i] = &delivery.Error{Reason: delivery.ReasonServerError, Code: answer.err.Code,
-				Message: fmt.Sprintf("%s answers %s to a question for the SOA of %s; see its log", s.Name, answer.err.Code, zone)}
-		default:
-			errs[i] = fmt.Errorf("%s answers, and does not serve %s; whether it transfers the zones of the class is not known yet: "+
-				"%w", s.Name,
-				zone, delivery.ErrNotProven)
-		}
-	})
+	p.eachSecondary(func(i int, s Secondary) { errs[i] = p.checkSecondary(ctx, s) })
 
 	for _, err := range errs {
 		if err != nil && !errors.Is(err, delivery.ErrNotProven) {
@@ -220,6 +218,30 @@ func (p *Provider) Health(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
+}
+
+func (p *Provider) checkSecondary(ctx context.Context, s Secondary) error {
+	zone := p.config.Catalog
+	if zone.IsZero() || s.NoCatalog {
+		zone = name.Root
+	}
+
+	answer := p.probeSOA(ctx, s, zone, healthTimeout)
+	if answer.err == nil {
+		return nil
+	}
+	if answer.err.Reason != delivery.ReasonZoneNotFound {
+		return answer.err
+	}
+
+	switch code := answer.err.Code; code {
+	case mdns.RcodeToString[mdns.RcodeServerFailure], mdns.RcodeToString[mdns.RcodeNotImplemented],
+		mdns.RcodeToString[mdns.RcodeFormatError]:
+		return &delivery.Error{Reason: delivery.ReasonServerError, Code: code,
+			Message: fmt.Sprintf("%s answers %s to a question for the SOA of %s; see its log", s.Name, code, zone)}
+	}
+	return fmt.Errorf("%s answers, and does not serve %s; whether it transfers the zones of the class is not known yet: %w", s.Name,
+		zone, delivery.ErrNotProven)
 }
 
 func (p *Provider) Abilities() delivery.Abilities {
