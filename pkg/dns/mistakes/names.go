@@ -34,22 +34,28 @@ var valueFaults = map[rdata.Type]func(owner, text string) string{
 // the faulty value. The text is "" if there is no mistake.
 func OfValues(rrtype rdata.Type, owner string, texts []string) (faultyIndex int, fault string) {
 	if rrtype == rdata.MX && len(texts) > 1 {
-		faultyIndex = slices.IndexFunc(texts, func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." })
-		if faultyIndex >= 0 {
-			return faultyIndex, "means no mail, and other MX are beside it (RFC 7505 §3): remove it, or the others"
+		meansNoMail := func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." }
+		if index := slices.IndexFunc(texts, meansNoMail); index >= 0 {
+			return index, "means no mail, and other MX are beside it (RFC 7505 §3): remove it, or the others"
 		}
 	}
-	policies, reports := 0, 0
+	if rrtype != rdata.TXT {
+		return 0, ""
+	}
+
+	spfs, dmarcs := 0, 0
 	for i, text := range texts {
 		switch {
-		case rrtype == rdata.TXT && rdata.IsSPF(text):
-			if policies++; policies == 2 {
-				return i, "is a second SPF policy, and receivers reject both (RFC 7208 §4.5): merge them into one"
-			}
-		case rrtype == rdata.TXT && rdata.IsDMARC(text) && isDMARCOwner(owner):
-			if reports++; reports == 2 {
-				return i, "is a second DMARC policy, and receivers ignore both (RFC 7489 §6.6.3): keep one"
-			}
+		case rdata.IsSPF(text):
+			spfs++
+		case rdata.IsDMARC(text) && isDMARCOwner(owner):
+			dmarcs++
+		}
+		if spfs == 2 {
+			return i, "is a second SPF policy, and receivers reject both (RFC 7208 §4.5): merge them into one"
+		}
+		if dmarcs == 2 {
+			return i, "is a second DMARC policy, and receivers ignore both (RFC 7489 §6.6.3): keep one"
 		}
 	}
 	return 0, ""

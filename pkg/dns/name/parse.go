@@ -21,6 +21,8 @@ const (
 	maxText = 4 * maxWire
 )
 
+const dots = ".\u3002\uff0e\uff61" // before the mapping (UTS 46)
+
 // profile maps names as for lookups, but without the rules for ASCII. They reject "_", "*", "/" and "r3---x", all valid
 // in owner names.
 var profile = idna.New(
@@ -43,7 +45,7 @@ func IsAbsolute(text string) bool {
 	}
 	// The last character of invalid text decides.
 	last, _ := utf8.DecodeLastRuneInString(text)
-	return strings.ContainsRune(".\u3002\uff0e\uff61", last)
+	return strings.ContainsRune(dots, last)
 }
 
 // Parse parses an absolute owner name in any case, with U-labels or A-labels.
@@ -148,24 +150,31 @@ func mapIDNA(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Compare the labels before and after the mapping: none may vanish.
-	mappedRest := mapped
-	for unmappedRest := text; ; {
-		i := strings.IndexAny(unmappedRest, ".\u3002\uff0e\uff61")
-		label, after, found := strings.Cut(mappedRest, ".")
-		if found != (i >= 0) || label == "" && unmappedRest != "" && i != 0 {
-			return "", errors.New("a label of which the mapping leaves nothing")
-		}
-		if !found {
-			break
-		}
-		_, size := utf8.DecodeRuneInString(unmappedRest[i:])
-		unmappedRest, mappedRest = unmappedRest[i+size:], after
+	if losesLabel(text, mapped) {
+		return "", errors.New("a label of which the mapping leaves nothing")
 	}
 	if mappedTwice, err := profile.ToASCII(mapped); err != nil || mappedTwice != mapped {
 		return "", errors.New("a label whose A-label is not valid itself")
 	}
 	return mapped, nil
+}
+
+// losesLabel compares the labels before and after the mapping.
+func losesLabel(text, mapped string) bool {
+	for {
+		dot := strings.IndexAny(text, dots)
+		label, mappedRest, found := strings.Cut(mapped, ".")
+		otherNumber := found != (dot >= 0)
+		becameEmpty := label == "" && text != "" && dot != 0
+		if otherNumber || becameEmpty {
+			return true
+		}
+		if !found {
+			return false
+		}
+		_, size := utf8.DecodeRuneInString(text[dot:])
+		text, mapped = text[dot+size:], mappedRest
+	}
 }
 
 type asciiScan struct {
@@ -271,15 +280,19 @@ func IsHost(text string) bool {
 	if text == "" {
 		return true
 	}
-	for _, label := range strings.Split(text, ".") {
-		if label == "" || label[0] == '-' || label[len(label)-1] == '-' {
+	for label := range strings.SplitSeq(text, ".") {
+		if label == "" || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") {
 			return false
 		}
 		for _, c := range []byte(label) {
-			if c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			if !inHosts(c) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+func inHosts(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-'
 }

@@ -64,29 +64,35 @@ func (d *decoder) readString() []byte { return d.readOctets(int(d.readOctets(1)[
 // readName reads an uncompressed name and appends the text, such as "mail.example.org.". If the last label is the mark
 // (chooseMark), the text is relative, such as "mail".
 func (d *decoder) readName(text []byte) []byte {
-	start, total := len(text), 0
+	start, wireLen := len(text), 0
 	for {
 		n := int(d.readOctets(1)[0])
-		switch total += 1 + n; {
-		case n > 63:
+		wireLen += 1 + n
+		if n > 63 {
 			d.fail(errors.New("a compressed name; write it out"))
 			return text
-		case total > 255 && !d.markEnds(n, total):
+		}
+		if wireLen > 255 && !d.markEnds(n, wireLen) {
 			d.fail(errors.New("a name of more than 255 octets (RFC 1035 §2.3.4)"))
 			return text
-		case n == 0 && len(text) == start:
+		}
+
+		hasLabels := len(text) > start
+		if n == 0 && !hasLabels {
 			return append(text, '.')
-		case n == 0:
+		}
+		if n == 0 {
 			return text
 		}
+
 		label := d.readOctets(n)
-		// The mark ends a relative name.
-		if d.mark != noMark && n == 1 && label[0] == d.mark && len(d.rest) > 0 && d.rest[0] == 0 {
+		isMark := d.mark != noMark && n == 1 && label[0] == d.mark && len(d.rest) > 0 && d.rest[0] == 0
+		if isMark {
 			d.rest = d.rest[1:]
-			if len(text) == start {
+			if !hasLabels {
 				return append(text, '@')
 			}
-			return text[:len(text)-1]
+			return text[:len(text)-1] // without the dot
 		}
 		text = append(appendLabel(text, label), '.')
 	}

@@ -28,9 +28,11 @@ func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	if !f.hasNames() {
 		return top, noMark, nil
 	}
+	hasEscapes := strings.IndexByte(text, '\\') >= 0
 	for mark = byte(1); mark < ' '; mark++ {
-		if strings.IndexByte(text, mark) < 0 && (strings.IndexByte(text, '\\') < 0 ||
-			!strings.Contains(text, string(appendDDD(nil, mark)))) {
+		occurs := strings.IndexByte(text, mark) >= 0
+		occursEscaped := hasEscapes && strings.Contains(text, string(appendDDD(nil, mark)))
+		if !occurs && !occursEscaped {
 			return [3]byte{1, mark, 0}, mark, nil
 		}
 	}
@@ -113,24 +115,32 @@ var (
 
 // ParseSeconds parses a number of seconds, or numbers with the units w, d, h, m and s, such as "1h30m" for 5400.
 func ParseSeconds(text string) (uint32, error) {
-	var total, number uint64
-	digits := 0
-	for _, c := range []byte(text) {
-		if isDigit(c) {
-			number, digits = number*10+uint64(c-'0'), digits+1
-		} else if unit := secondsOf[c|0x20]; unit > 0 && digits > 0 {
-			total, number, digits = total+number*unit, 0, 0
-		} else {
-			number = math.MaxUint64 // not a time
-		}
-		if number > math.MaxUint32 || total > math.MaxUint32 {
-			break
-		}
-	}
-	if total += number; text == "" || number > math.MaxUint32 || total > math.MaxUint32 {
+	seconds, ok := addSeconds(text)
+	if !ok {
 		return 0, fmt.Errorf("%s is not a time of 0 to 4294967295 seconds; write seconds, or units as in \"1h30m\"", quote(text))
 	}
-	return uint32(total), nil
+	return seconds, nil
+}
+
+func addSeconds(text string) (seconds uint32, ok bool) {
+	var total, number uint64
+	hasDigits := false
+	for _, c := range []byte(text) {
+		unit := secondsOf[c|0x20]
+		switch {
+		case isDigit(c):
+			number, hasDigits = number*10+uint64(c-'0'), true
+		case unit > 0 && hasDigits:
+			total, number, hasDigits = total+number*unit, 0, false
+		default:
+			return 0, false
+		}
+		if number > math.MaxUint32 || total > math.MaxUint32 {
+			return 0, false
+		}
+	}
+	total += number
+	return uint32(total), text != "" && total <= math.MaxUint32
 }
 
 var secondsOf = map[byte]uint64{'s': 1, 'm': 60, 'h': 3600, 'd': 86400, 'w': 604800}

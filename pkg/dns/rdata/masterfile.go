@@ -20,12 +20,13 @@ func (v Value) MasterFile() (rtype, data string, err error) {
 		data, err = v.generic()
 		return "TYPE" + strconv.Itoa(int(v.Type)), data, err
 	}
-	// Most values are written unchanged.
 	lastKind := f.fields[len(f.fields)-1].kind
-	hasParams, hasTypes := lastKind == kindParams, lastKind == kindTypes
-	if !hasParams && !hasTypes && (!f.hasNames() || plainNames(v.Text)) {
+	hasList := lastKind == kindParams || lastKind == kindTypes
+	isWrittenAsIs := !hasList && (!f.hasNames() || plainNames(v.Text))
+	if isWrittenAsIs {
 		return v.Type.String(), v.Text, nil
 	}
+
 	fields, err := splitText(v.Text, f.syntax, nil)
 	if err != nil {
 		return "", "", fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
@@ -36,14 +37,15 @@ func (v Value) MasterFile() (rtype, data string, err error) {
 		if i > 0 {
 			out.WriteByte(' ')
 		}
+		isListed := i >= fieldsBeforeList
 		switch {
 		case field.quoted:
 			out.WriteString(`"` + field.text + `"`)
 		case f.isName(i, fields):
 			writeName(&out, field.text)
-		case hasParams && i >= 2:
+		case lastKind == kindParams && isListed:
 			writeParam(&out, field.text)
-		case hasTypes && i >= 2:
+		case lastKind == kindTypes && isListed:
 			out.WriteString(typeInList(field.text))
 		default:
 			out.WriteString(field.text)
@@ -51,6 +53,9 @@ func (v Value) MasterFile() (rtype, data string, err error) {
 	}
 	return v.Type.String(), out.String(), nil
 }
+
+// fieldsBeforeList is the number of fields before the parameters of SVCB and HTTPS, and the types of CSYNC.
+const fieldsBeforeList = 2
 
 func (v Value) generic() (string, error) {
 	wire, err := v.Pack(name.Name{})

@@ -135,7 +135,8 @@ func ParseType(text string) (Type, error) {
 		}
 	}
 	remedy := `write a mnemonic such as "AAAA", or "TYPE" and a number (RFC 3597 §5)`
-	if slices.Contains([]string{"ALIAS", "ANAME", "AWS"}, strings.ToUpper(text)) { // cli53 exports a line AWS ALIAS A
+	isAlias := slices.Contains([]string{"ALIAS", "ANAME", "AWS"}, strings.ToUpper(text)) // cli53 exports a line AWS ALIAS A
+	if isAlias {
 		remedy = "for an alias write A and AAAA with the addresses of the host, and HTTPS for browsers (docs/recipes.md)"
 	}
 	return 0, fmt.Errorf("type %s is not known; %s", quote(text), remedy)

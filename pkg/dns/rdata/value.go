@@ -226,17 +226,10 @@ func (v Value) Spellings(origin name.Name) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Append each form of a field to each text so far.
 	texts := []string{""}
 	for i, field := range fields {
-		forms := []string{field.text}
-		if field.quoted {
-			forms[0] = `"` + field.text + `"`
-		} else if n, err := name.Parse(field.text); err == nil && f.isName(i, fields) {
-			if rel, inZone := n.Rel(origin); inZone {
-				forms = append(forms, rel.String())
-			}
-		}
-		// Append each form to each text so far.
+		forms := spellField(field, f.isName(i, fields), origin)
 		var longer []string
 		for _, text := range texts {
 			for _, form := range forms {
@@ -246,6 +239,24 @@ func (v Value) Spellings(origin name.Name) ([]string, error) {
 		texts = longer
 	}
 	return texts, nil
+}
+
+func spellField(field token, isName bool, origin name.Name) []string {
+	if field.quoted {
+		return []string{`"` + field.text + `"`}
+	}
+	forms := []string{field.text}
+	if !isName {
+		return forms
+	}
+	absolute, err := name.Parse(field.text)
+	if err != nil {
+		return forms
+	}
+	if relative, inZone := absolute.Rel(origin); inZone {
+		forms = append(forms, relative.String())
+	}
+	return forms
 }
 
 // Host returns the last name in the value as written, such as the target of an SRV, or "" if the type has no names.

@@ -25,7 +25,8 @@ func encodeText(t Type, text string, src source, top, wire []byte) ([]byte, erro
 		return nil, fmt.Errorf("type %s has no presentation format here; write \\#, the number of octets and the octets in hex, "+
 			"as in \"\\# 4 0a000001\" (RFC 3597 §5)", t)
 	}
-	if src != zoneFile && t.isText() && text != "" && text[0] != '"' {
+	isBareText := src != zoneFile && t.isText() && text != "" && text[0] != '"'
+	if isBareText {
 		return encodeBareText(strings.TrimRight(text, " \t"), wire)
 	}
 	var space [16]token

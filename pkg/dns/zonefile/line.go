@@ -142,13 +142,14 @@ func (l *lines) stripComment(text string, depth int) (int, error) {
 		switch {
 		case c == '\\':
 			l.logical = append(l.logical, c)
-			if i++; i == len(text) {
+			i++
+			if i == len(text) {
 				return depth, errors.New("a backslash ends the line; write \\\\ for a backslash")
 			}
 			c = text[i]
 		case c == '"':
 			quoted = !quoted
-		case quoted:
+		case quoted: // not special
 		case c == ';':
 			return depth, nil
 		case c == '(':

@@ -65,35 +65,42 @@ func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 			if err == io.EOF {
 				break
 			}
-			if err != nil {
+
+			var rr RR
+			isDirective := err == nil && text[0] == '$'
+			switch {
+			case err != nil:
 				f.owner = name.Name{} // the line may have an owner
-				if !yield(RR{Line: line}, lineError(line, text, err)) {
-					return
-				}
-				continue
+			case isDirective:
+				err = f.readDirective(text, line)
+			default:
+				rr, err = f.readRecord(text)
+				err = f.explainLostOrigin(err)
 			}
-			if text[0] == '$' {
-				if err := f.readDirective(text, line); err != nil && !yield(RR{Line: line}, lineError(line, text, err)) {
-					return
-				}
+
+			if isDirective && err == nil {
 				continue
-			}
-			rr, err := f.readRecord(text)
-			rr.Line = line
-			if errors.Is(err, name.ErrNoOrigin) && f.lostOrigin > 0 {
-				err = fmt.Errorf("a name is relative to the $ORIGIN of line %d, which is refused; correct that line", f.lostOrigin)
 			}
 			if err != nil {
-				rr, err = RR{Line: line}, lineError(line, text, err)
+				rr, err = RR{}, lineError(line, text, err)
 			}
+			rr.Line = line
 			if !yield(rr, err) {
 				return
 			}
 		}
+
 		if input.err != nil && input.err != io.EOF {
 			yield(RR{Line: input.number}, fmt.Errorf("zone file after line %d: %w", input.number, input.err))
 		}
 	}
+}
+
+func (f *file) explainLostOrigin(err error) error {
+	if errors.Is(err, name.ErrNoOrigin) && f.lostOrigin > 0 {
+		return fmt.Errorf("a name is relative to the $ORIGIN of line %d, which is refused; correct that line", f.lostOrigin)
+	}
+	return err
 }
 
 func lineError(line int, text string, err error) *LineError {
