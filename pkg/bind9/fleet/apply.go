@@ -51,23 +51,16 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 	}
 
 	key := childKey{o.Resource, namespace, o.Name}
-	existing := c.cached(o.Resource, namespace, o.Name)
-	force := existing != nil
-	if existing != nil {
-		c.mu.Lock()
-		last := c.applied[key]
-		c.mu.Unlock()
-		if last == (appliedObject{sha256.Sum256(text), formatFingerprint(existing)}) {
+	force := true
+	if existing := c.cached(o.Resource, namespace, o.Name); existing != nil {
+		if c.isApplied(key, text, existing) {
 			return nil
 		}
-	} else if force, err = c.mayTake(ctx, key, o.Config, checkServing); err != nil {
-		return err
-	}
-
-	if existing != nil {
 		if err := c.checkOwner(key, accessor(existing), text); err != nil {
 			return err
 		}
+	} else if force, err = c.mayTake(ctx, key, o.Config, checkServing); err != nil {
+		return err
 	}
 
 	// Without force, a foreign object created since the lookup gives a conflict.
@@ -85,6 +78,13 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 	c.applied[key] = appliedObject{sha256.Sum256(text), formatFingerprint(result)}
 	c.mu.Unlock()
 	return nil
+}
+
+func (c *children) isApplied(key childKey, text []byte, existing runtime.Object) bool {
+	c.mu.Lock()
+	last := c.applied[key]
+	c.mu.Unlock()
+	return last == appliedObject{sha256.Sum256(text), formatFingerprint(existing)}
 }
 
 func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) error {

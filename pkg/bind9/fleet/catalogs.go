@@ -121,23 +121,27 @@ func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 		return nil
 	}
 	instances, _ := f.instances.Bind9Instances(server.Namespace).List(labels.Everything())
-	var all []netip.Addr
+	var unkeyed []netip.Addr
 	for _, class := range f.listClasses() {
-		if class.DeletionTimestamp != nil || class.Spec.Bind9 == nil || apiclass.ModeOf(class.Spec.Bind9) == v1alpha1.Bind9ModeCatalog {
+		if class.DeletionTimestamp != nil || class.Spec.Bind9 == nil {
+			continue
+		}
+		if apiclass.ModeOf(class.Spec.Bind9) == v1alpha1.Bind9ModeCatalog {
 			continue
 		}
 		servers := apiclass.ServersOf(class, instances, f.findCluster)
-		if !slices.ContainsFunc(servers, func(other apiclass.Server) bool { return other.Name == server.Name }) {
+		isServer := slices.ContainsFunc(servers, func(other apiclass.Server) bool { return other.Name == server.Name })
+		if !isServer {
 			continue
 		}
 		for _, text := range listPrimaries(class.Spec.Bind9, servers, server) {
 			if address, ok := readAddress(text); ok {
-				all = append(all, address)
+				unkeyed = append(unkeyed, address)
 			}
 		}
 	}
-	slices.SortFunc(all, netip.Addr.Compare)
-	return slices.Compact(all)
+	slices.SortFunc(unkeyed, netip.Addr.Compare)
+	return slices.Compact(unkeyed)
 }
 
 func listPrimaries(block *v1alpha1.Bind9Provider, servers []apiclass.Server, server *render.Server) []string {

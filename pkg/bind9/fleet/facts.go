@@ -170,16 +170,18 @@ func (f *Fleet) ensureAccess(secret *corev1.Secret, server *render.Server) (acce
 }
 
 func (f *Fleet) reserveReplacement(w *facts) string {
-	of := &reservation{server: w.server.Name, ready: w.ready, finished: w.finished, same: w.hasSameTemplate()}
+	wanted := &reservation{server: w.server.Name, ready: w.ready, finished: w.finished, upToDate: w.hasSameTemplate()}
 	for _, other := range f.instancesOf(w.server.Namespace, w.server.Cluster) {
-		stopped := other.Spec.Replicas != nil && *other.Spec.Replicas == 0
-		if other.Name != w.server.Name {
-			of.others = append(of.others, otherServer{other.Name, other.DeletionTimestamp == nil && !stopped &&
-				!meta.IsStatusConditionTrue(other.Status.Conditions, bind9.ConditionReady)})
+		if other.Name == w.server.Name {
+			continue
 		}
+		isStopped := other.Spec.Replicas != nil && *other.Spec.Replicas == 0
+		shouldRun := other.DeletionTimestamp == nil && !isStopped
+		isReady := meta.IsStatusConditionTrue(other.Status.Conditions, bind9.ConditionReady)
+		wanted.others = append(wanted.others, otherServer{name: other.Name, unready: shouldRun && !isReady})
 	}
-	slices.SortFunc(of.others, func(a, b otherServer) int { return strings.Compare(a.name, b.name) })
-	return f.replacing.reserve(cache.ObjectName{Namespace: w.server.Namespace, Name: w.server.Cluster}, of)
+	slices.SortFunc(wanted.others, func(a, b otherServer) int { return strings.Compare(a.name, b.name) })
+	return f.replacing.reserve(cache.ObjectName{Namespace: w.server.Namespace, Name: w.server.Cluster}, wanted)
 }
 
 func (f *Fleet) judgeWorkload(server *render.Server) (workload metav1.Object, ready, finished bool) {
@@ -255,7 +257,8 @@ func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 // noteKeys records whether a server and its primaries accept both keys of a rotation. A signer records the cluster's
 // keys, too, because servers that transfer from the signer must not sign with a key unknown there.
 func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
-	instance, changed := cache.MetaObjectToName(w.instance), false
+	instance := cache.MetaObjectToName(w.instance)
+	changed := false
 	record := func(group string, keys *render.TransferKeys) {
 		accepted := ""
 		if keys.SecondKey() != nil && f.haveKeys(ctx, w) && f.primariesAccept(ctx, w.server) {

@@ -21,31 +21,38 @@ type replacements struct {
 }
 
 type reservation struct {
-	server                string
-	same, ready, finished bool
-	others                []otherServer
+	server string
+	// upToDate is true if the pod needs no replacement. ready and finished are of the server's workload.
+	upToDate, ready, finished bool
+	others                    []otherServer
 }
 
 type otherServer struct {
-	name string
-	late bool
+	name    string
+	unready bool // although it should run
 }
 
 // nextHolder returns the server that may replace its pod. If f.server must wait, waitReason says why; otherwise it is
 // "".
 func nextHolder(holder string, f *reservation) (next, waitReason string) {
-	late := slices.IndexFunc(f.others, func(one otherServer) bool { return one.late })
-	runs := slices.ContainsFunc(f.others, func(one otherServer) bool { return one.name == holder })
-	switch {
-	case f.same && holder == f.server && f.ready && f.finished:
+	isReplaced := holder == f.server && f.ready && f.finished
+	if f.upToDate && isReplaced {
 		return "", ""
-	case f.same:
+	}
+	if f.upToDate {
 		return holder, ""
-	case runs:
+	}
+
+	isHolder := func(other otherServer) bool { return other.name == holder }
+	if slices.ContainsFunc(f.others, isHolder) {
 		return holder, fmt.Sprintf("the pod of %s is replaced before: one server of a cluster at a time", holder)
-	case f.ready && late >= 0:
+	}
+
+	// A server that is not ready itself need not wait for the others.
+	unready := slices.IndexFunc(f.others, func(other otherServer) bool { return other.unready })
+	if f.ready && unready >= 0 {
 		return holder, fmt.Sprintf("%s is not ready: a pod is replaced while all other servers of the cluster are",
-			f.others[late].name)
+			f.others[unready].name)
 	}
 	return f.server, ""
 }

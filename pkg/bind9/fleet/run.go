@@ -110,33 +110,41 @@ func (f *Fleet) followChange(object, before metav1.Object) {
 	case *bind9.ClusterBind9Provider:
 		f.enqueue("provider", "", name)
 	case *bind9.Bind9Cluster:
-		f.enqueue("cluster", namespace, name)
-		// Finalizers show whether the cluster is in use as a class, whose catalog the servers follow.
-		if isOtherSpec(o, before) || !slices.Equal(o.Finalizers, before.GetFinalizers()) {
-			f.enqueueInstances(namespace, name)
-		}
-		f.enqueue("provider", "", name)
+		f.followCluster(o, before)
 	case *bind9.Bind9Instance:
 		f.followInstance(o, before)
 	case *v1alpha1.DNSClass:
-		if !isOtherSpec(o, before) {
-			return
-		}
-		for serverNamespace := range listServerNamespaces(o, before) {
-			all, _ := f.instances.Bind9Instances(serverNamespace).List(labels.Everything())
-			for _, instance := range all {
-				f.enqueue("instance", serverNamespace, instance.Name)
-			}
-		}
+		f.followClass(o, before)
 	case *appsv1.ReplicaSet: // of another manager's Deployment
 		f.enqueue("instance", namespace, o.Labels[labelSuperseded])
 	case *corev1.Namespace:
-		all, _ := f.providers.List(labels.Everything())
-		for _, provider := range all {
+		providers, _ := f.providers.List(labels.Everything())
+		for _, provider := range providers {
 			f.enqueue("provider", "", provider.Name)
 		}
 	default:
 		f.followChild(o)
+	}
+}
+
+func (f *Fleet) followCluster(o *bind9.Bind9Cluster, before metav1.Object) {
+	f.enqueue("cluster", o.Namespace, o.Name)
+	// Finalizers show whether the cluster is in use as a class, whose catalog the servers follow.
+	if isOtherSpec(o, before) || !slices.Equal(o.Finalizers, before.GetFinalizers()) {
+		f.enqueueInstances(o.Namespace, o.Name)
+	}
+	f.enqueue("provider", "", o.Name)
+}
+
+func (f *Fleet) followClass(o *v1alpha1.DNSClass, before metav1.Object) {
+	if !isOtherSpec(o, before) {
+		return
+	}
+	for namespace := range listServerNamespaces(o, before) {
+		instances, _ := f.instances.Bind9Instances(namespace).List(labels.Everything())
+		for _, instance := range instances {
+			f.enqueue("instance", namespace, instance.Name)
+		}
 	}
 }
 
@@ -178,30 +186,30 @@ func isOtherSpec(o, before metav1.Object) bool {
 }
 
 func listServerNamespaces(classes ...metav1.Object) map[string]bool {
-	in := map[string]bool{}
+	namespaces := map[string]bool{}
 	for _, object := range classes {
-		of, ok := object.(*v1alpha1.DNSClass)
+		class, ok := object.(*v1alpha1.DNSClass)
 		if !ok {
 			continue
 		}
-		if of.Spec.Bind9 != nil {
-			for _, namespace := range apiclass.ServerNamespaces(of) {
-				in[namespace] = true
+		if class.Spec.Bind9 != nil {
+			for _, namespace := range apiclass.ServerNamespaces(class) {
+				namespaces[namespace] = true
 			}
 		}
-		if block := of.Spec.Transfer; block != nil {
+		if block := class.Spec.Transfer; block != nil {
 			refs := []*v1alpha1.SecretReference{block.TSIGSecretRef}
 			for _, secondary := range block.Secondaries {
 				refs = append(refs, secondary.TSIGSecretRef)
 			}
 			for _, ref := range refs {
 				if ref != nil {
-					in[ref.Namespace] = true
+					namespaces[ref.Namespace] = true
 				}
 			}
 		}
 	}
-	return in
+	return namespaces
 }
 
 func (f *Fleet) findOwner(namespace, owner string) bool {

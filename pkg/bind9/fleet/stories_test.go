@@ -381,7 +381,7 @@ func describeKey(name string) string {
 }
 
 func describeTurn(s *storyFacts) string {
-	w := &reservation{server: "ns1", same: s.hasKey("same"), ready: !s.hasKey("late"), finished: !s.hasKey("changes")}
+	w := &reservation{server: "ns1", upToDate: s.hasKey("same"), ready: !s.hasKey("late"), finished: !s.hasKey("changes")}
 	for _, name := range s.listValues("others") {
 		name, late := strings.CutSuffix(name, "!")
 		w.others = append(w.others, otherServer{name, late})

@@ -376,21 +376,29 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	if err != nil {
 		return delivery.Report{}, err
 	}
-	// Instances have a renamed zone under the former name too.
-	if holder := p.config.Transfer.Members.Holder(plan.Zone); p.usesAgents() && (holder == "" || holder == plan.UID) {
-		all := f.listZoneHolders()
-		failed, err := p.removeFrom(ctx, all, plan.Zone, fence)
-		if err != nil {
+	holder := p.config.Transfer.Members.Holder(plan.Zone)
+	isReused := holder != "" && holder != plan.UID
+	if p.usesAgents() && !isReused {
+		// Instances have a renamed zone under the former name too.
+		if err := p.removeFromAll(ctx, f.listZoneHolders(), plan.Zone, fence); err != nil {
 			return delivery.Report{}, err
-		}
-		for _, instance := range all {
-			if failure := failed[instance.Name]; failure != nil {
-				failure.Message = fmt.Sprintf("the zone is not removed everywhere: %s", failure.Message)
-				return delivery.Report{}, failure
-			}
 		}
 	}
 	return f.Provider.Remove(ctx, plan, fence)
+}
+
+func (p *Provider) removeFromAll(ctx context.Context, instances []Instance, zone name.Name, fence delivery.Fence) error {
+	failed, err := p.removeFrom(ctx, instances, zone, fence)
+	if err != nil {
+		return err
+	}
+	for _, instance := range instances {
+		if failure := failed[instance.Name]; failure != nil {
+			failure.Message = fmt.Sprintf("the zone is not removed everywhere: %s", failure.Message)
+			return failure
+		}
+	}
+	return nil
 }
 
 func (f *fleet) listZoneHolders() []Instance {

@@ -257,25 +257,12 @@ const maxDS, maxWaiting = 16, 3
 // wantedDS returns the DS records that the parent should have. DSState is named's state of a key's DS: rumoured (new),
 // omnipresent (in all caches) or unretentive (of a replaced key).
 func wantedDS(f *facts) []v1alpha1.DelegationSigner {
-	keys := f.signing.Status.Keys
-	has := func(state string) bool {
-		return slices.ContainsFunc(keys, func(key keyState) bool { return key.DSState == state })
-	}
-	inAllCaches, onTheWay, tooMany := has(dsOmnipresent), has(dsRumoured), f.countWaiting() > maxWaiting
-
 	needed := map[uint16]bool{}
-	for _, key := range keys {
-		switch key.DSState {
-		case dsRumoured, dsOmnipresent:
+	for _, key := range f.signing.Status.Keys {
+		isCurrent := key.DSState == dsRumoured || key.DSState == dsOmnipresent
+		isReplaced := key.DSState == dsUnretentive
+		if isCurrent || isReplaced && f.keepsReplaced(key.Tag) {
 			needed[key.Tag] = true
-		case dsUnretentive:
-			// The DS of a replaced key stays until another is in all caches. However, a dropped DS does not return
-			// while a new DS is on the way. If the parent never gets a DS, named keeps every replaced key. If they
-			// become too many, the DS that no server of the parent has are dropped.
-			unused := tooMany && f.isAtNone(key.Tag)
-			if dropped := unused || !hasDS(f.status.DS, key.Tag); !inAllCaches && !(onTheWay && dropped) {
-				needed[key.Tag] = true
-			}
 		}
 	}
 
@@ -293,6 +280,26 @@ func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	})
 	wanted = slices.Compact(wanted)
 	return wanted[:min(len(wanted), maxDS)]
+}
+
+func (f *facts) keepsReplaced(tag uint16) bool {
+	isOtherInAllCaches := f.hasDSState(dsOmnipresent)
+	if isOtherInAllCaches {
+		return false
+	}
+
+	// If the parent never gets a DS, named keeps every replaced key. If they become too many, the DS that no server of
+	// the parent has are dropped.
+	isUnused := f.countWaiting() > maxWaiting && f.isAtNone(tag)
+
+	// A dropped DS does not return while a new DS is on the way.
+	isDropped := isUnused || !hasDS(f.status.DS, tag)
+	isNewOnTheWay := f.hasDSState(dsRumoured)
+	return !(isDropped && isNewOnTheWay)
+}
+
+func (f *facts) hasDSState(state string) bool {
+	return slices.ContainsFunc(f.signing.Status.Keys, func(key keyState) bool { return key.DSState == state })
 }
 
 func hasDS(list []v1alpha1.DelegationSigner, tag uint16) bool {

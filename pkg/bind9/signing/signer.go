@@ -204,29 +204,36 @@ func (w *work) hasOtherOwner(ref *v1alpha1.Bind9ClusterReference) (bool, error) 
 		return false, err
 	}
 
+	byUs := isSignedAt(w.zone, w.signer)
 	byOther := slices.ContainsFunc(signed, func(zone *v1alpha1.Zone) bool { return zone.UID != w.zone.UID })
-	if ours := isSignedAt(w.zone, w.signer); ours != byOther {
+	if byUs != byOther {
 		return byOther, nil
 	}
-	// Both or neither are signed there, so the classes decide.
 
-	all, err := w.Classes.Lister().List(labels.Everything())
+	// Both or neither are signed there, so the classes decide.
+	classes, err := w.listClassesAt(ref)
 	if err != nil {
 		return false, err
 	}
-
-	classes := []string{ref.Namespace + "/" + ref.Name}
-	for _, class := range all {
-		if block := class.Spec.Bind9; block != nil && block.ClusterRef != nil && *block.ClusterRef == *ref {
-			classes = append(classes, class.Name)
-		}
-	}
-
 	holder := w.Holder(classes, w.fqdn)
 	if holder == "" {
 		return false, errUnknownMember
 	}
 	return holder != string(w.zone.UID), nil
+}
+
+func (w *work) listClassesAt(cluster *v1alpha1.Bind9ClusterReference) ([]string, error) {
+	all, err := w.Classes.Lister().List(labels.Everything())
+	if err != nil {
+		return nil, err
+	}
+	names := []string{cluster.Namespace + "/" + cluster.Name} // the cluster is a class itself
+	for _, class := range all {
+		if block := class.Spec.Bind9; block != nil && block.ClusterRef != nil && *block.ClusterRef == *cluster {
+			names = append(names, class.Name)
+		}
+	}
+	return names, nil
 }
 
 var errUnknownMember = errors.New("the Delivery is not known yet")

@@ -37,8 +37,9 @@ func (c *Controller) sweepSigners(ctx context.Context) {
 		byNamespace[signer.Namespace] = append(byNamespace[signer.Namespace], signer)
 	}
 
-	left, slots := map[v1alpha1.ZoneSigner]map[name.Name]bool{}, make(chan struct{}, sweepers)
+	slots := make(chan struct{}, sweepers)
 	var mu sync.Mutex
+	orphans := map[v1alpha1.ZoneSigner]map[name.Name]bool{} // guarded by mu
 	var sweeping sync.WaitGroup
 	for _, signers := range byNamespace {
 		// Sweep the signers of a namespace in turn, so that slow signers of a tenant occupy a single slot.
@@ -53,14 +54,14 @@ func (c *Controller) sweepSigners(ctx context.Context) {
 						"signer", key)
 				}
 				mu.Lock()
-				left[key] = zones
+				orphans[key] = zones
 				mu.Unlock()
 			}
 		})
 	}
 	sweeping.Wait()
 
-	c.orphans = left
+	c.orphans = orphans
 }
 
 func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, before map[name.Name]bool) (left map[name.Name]bool,

@@ -53,13 +53,18 @@ const (
 // transport adds the credentials; nil means http.DefaultTransport.
 func New(address string, transport http.RoundTripper) (*Client, error) {
 	parsed, err := url.Parse(address)
-	if err != nil || parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Host == "" || parsed.Path != "" && parsed.Path != "/" ||
-		parsed.RawQuery != "" || parsed.User != nil {
+	if err != nil || !isServerURL(parsed) {
 		return nil, fmt.Errorf("URL of an agent %q: must be https://HOST:PORT, or http", address)
 	}
 	keepRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{url: strings.TrimSuffix(address, "/"), http: http.Client{Transport: transport, CheckRedirect: keepRedirect},
 		slot: make(chan struct{}, 1), dialect: slowest, pace: rate.NewLimiter(slowest.rate, slowest.burst)}, nil
+}
+
+func isServerURL(u *url.URL) bool {
+	isHTTP := u.Scheme == "https" || u.Scheme == "http"
+	hasPath := u.Path != "" && u.Path != "/"
+	return isHTTP && u.Host != "" && !hasPath && u.RawQuery == "" && u.User == nil
 }
 
 type Error struct {

@@ -112,22 +112,25 @@ func (c *Client) RemoveIfOwned(ctx context.Context, zone name.Name, isOwner func
 	}
 	defer leave()
 	var status protocol.ZoneResponse
-	switch err := c.sendRequest(ctx, http.MethodGet, zonePath(zone)+"/status", nil, &status); {
-	case statusOf(err) == http.StatusNotFound:
-		return nil
-	case err != nil:
-		return err
-	case !isOwner(status.KeyOwner):
+	err = c.sendRequest(ctx, http.MethodGet, zonePath(zone)+"/status", nil, &status)
+	if statusOf(err) == http.StatusNotFound {
 		return nil
 	}
+	if err != nil {
+		return err
+	}
+	if !isOwner(status.KeyOwner) {
+		return nil
+	}
+
 	if err := fence(ctx); err != nil {
 		return err
 	}
-	if err := c.sendRequest(ctx, http.MethodDelete, zonePath(zone)+"?keyOwner="+url.QueryEscape(status.KeyOwner), nil, nil); statusOf(
-		err) != http.StatusNotFound {
-		return err
+	err = c.sendRequest(ctx, http.MethodDelete, zonePath(zone)+"?keyOwner="+url.QueryEscape(status.KeyOwner), nil, nil)
+	if statusOf(err) == http.StatusNotFound {
+		return nil
 	}
-	return nil
+	return err
 }
 
 func (c *Client) RemoveWithKeys(ctx context.Context, zone name.Name, fence Fence) error {
