@@ -160,7 +160,8 @@ func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zo
 	if !r.classes.isShort(zone, serial.Serial(req.serial)) {
 		return r.replySOA(req, key, zone, overTCP)
 	}
-	if r.classes.readDifference(t); !t.incremental {
+	r.classes.readDifference(t)
+	if !t.incremental {
 		return r.replySOA(req, key, zone, overTCP)
 	}
 

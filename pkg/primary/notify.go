@@ -71,12 +71,16 @@ func (n *notification) sendTo(ctx context.Context, config *Config, served netip.
 // dialFrom returns a UDP socket for a NOTIFY, from the listener's address if possible, because secondaries accept
 // NOTIFYs only from their primaries.
 func dialFrom(served netip.Addr, to netip.AddrPort) (*net.UDPConn, error) {
-	if a := served; !a.IsUnspecified() && a.Is4() == to.Addr().Is4() && a.IsLoopback() == to.Addr().IsLoopback() {
-		if conn, err := net.DialUDP("udp", &net.UDPAddr{IP: a.AsSlice(), Zone: a.Zone()}, net.UDPAddrFromAddrPort(to)); err == nil {
+	target := net.UDPAddrFromAddrPort(to)
+	sameFamily := served.Is4() == to.Addr().Is4()
+	sameScope := served.IsLoopback() == to.Addr().IsLoopback()
+	if !served.IsUnspecified() && sameFamily && sameScope {
+		conn, err := net.DialUDP("udp", &net.UDPAddr{IP: served.AsSlice(), Zone: served.Zone()}, target)
+		if err == nil {
 			return conn, nil
 		}
 	}
-	return net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
+	return net.DialUDP("udp", nil, target)
 }
 
 func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac []byte, err error) {
@@ -106,12 +110,14 @@ func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac
 // readNotifyAnswer reports whether msg answers the NOTIFY with the given ID. The error is not nil if the target refused
 // the NOTIFY. If key is not nil, an answer without a valid signature does not count, and the error describes it.
 func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, now time.Time) (answered bool, err error) {
-	if len(msg) < headerLen || msg[2]&0x80 == 0 {
+	isResponse := len(msg) >= headerLen && msg[2]&0x80 != 0
+	if !isResponse {
 		return false, nil
 	}
 
 	answer, state := readMessage(msg)
-	if state != readable || answer.id != id || answer.opcode != opcodeNotify {
+	isToNotify := state == readable && answer.id == id && answer.opcode == opcodeNotify
+	if !isToNotify {
 		return false, nil
 	}
 
@@ -121,7 +127,8 @@ func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, n
 			return false, fmt.Errorf("unsigned answer with rcode %d", rcode)
 		}
 		verdict := (tsig.Keyring{key.Name: key}).Verify(msg, answer.signature, mac, now)
-		if verdict.Malformed || verdict.Err != 0 || verdict.Key != key {
+		isValid := !verdict.Malformed && verdict.Err == 0 && verdict.Key == key
+		if !isValid {
 			return false, fmt.Errorf("answer with rcode %d, TSIG error %d and a signature that does not hold", rcode, answer.signature.Err)
 		}
 	}

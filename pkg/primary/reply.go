@@ -83,7 +83,7 @@ func (r *responder) replyBadSignature(q request, v tsig.Verdict, requestLen int)
 	}
 
 	reply := m.finishMessage()
-
+	const timersOnly = false
 	signature := q.signature
 
 	switch v.Err {
@@ -93,19 +93,21 @@ func (r *responder) replyBadSignature(q request, v tsig.Verdict, requestLen int)
 		for i := range stamp.OtherData {
 			stamp.OtherData[i] = byte(now >> (8 * (5 - i)))
 		}
-		reply, _ = v.Key.Sign(reply, signature.MAC, stamp, false)
+		signed, _ := v.Key.Sign(reply, signature.MAC, stamp, timersOnly)
+		return signed
 	case tsig.BadTrunc:
 		stamp := tsig.StampAt(r.clock())
 		stamp.Err = v.Err
-		reply, _ = v.Key.Sign(reply, signature.MAC, stamp, false)
-	default: // BADKEY or BADSIG
-		unsigned, ok := tsig.AppendUnsigned(reply, signature, v.Err)
-		if !ok || len(unsigned) > requestLen {
-			return headerOnly(q, rcodeNotAuth)
-		}
-		reply = unsigned
+		signed, _ := v.Key.Sign(reply, signature.MAC, stamp, timersOnly)
+		return signed
 	}
-	return reply
+
+	// BADKEY or BADSIG
+	unsigned, ok := tsig.AppendUnsigned(reply, signature, v.Err)
+	if !ok || len(unsigned) > requestLen {
+		return headerOnly(q, rcodeNotAuth)
+	}
+	return unsigned
 }
 
 func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {

@@ -44,44 +44,54 @@ func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]b
 	s := stream{transfer: t, message: m, now: now, write: write, priorMAC: t.request.priorMAC()}
 	s.openMessage()
 
-	// An IXFR. The records contain the SOAs.
-	if t.records != nil {
-		for _, record := range t.records {
-			if err := s.sendRecord(record, record.Rdata[0]); err != nil {
-				return s.stats, err
-			}
-		}
-		return s.stats, s.flushMessage()
+	var err error
+	isDifference := t.records != nil
+	if isDifference {
+		err = s.sendRecords(t.records)
+	} else {
+		err = s.sendZone()
 	}
+	if err == nil {
+		err = s.flushMessage()
+	}
+	return s.stats, err
+}
 
-	// The whole zone: the SOA, all records, and the SOA again.
-	var soa content.Packed
-	for set, err := range t.zone.PackedRRsets() {
-		if err != nil {
-			return s.stats, err
+func (s *stream) sendRecords(records []content.Packed) error {
+	for _, record := range records {
+		if err := s.sendRecord(record, record.Rdata[0]); err != nil {
+			return err
 		}
-		if soa.Rdata == nil {
-			if set.Type != rdata.SOA {
-				return s.stats, fmt.Errorf("snapshot of %s begins with %s, not its SOA", t.zone.FQDN(), set.Type)
-			}
+	}
+	return nil
+}
+
+// sendZone sends the SOA, all records, and the SOA again.
+func (s *stream) sendZone() error {
+	var soa content.Packed
+	for set, err := range s.zone.PackedRRsets() {
+		if err != nil {
+			return err
+		}
+		isFirst := soa.Rdata == nil
+		if isFirst && set.Type != rdata.SOA {
+			return fmt.Errorf("snapshot of %s begins with %s, not its SOA", s.zone.FQDN(), set.Type)
+		}
+		if isFirst {
 			soa = set
 			soa.Rdata = [][]byte{bytes.Clone(set.Rdata[0])} // the iterator reuses the octets
 		}
 		for _, data := range set.Rdata {
 			if err := s.sendRecord(set, data); err != nil {
-				return s.stats, err
+				return err
 			}
 		}
 	}
 
 	if soa.Rdata == nil {
-		return s.stats, fmt.Errorf("snapshot of %s has no records", t.zone.FQDN())
+		return fmt.Errorf("snapshot of %s has no records", s.zone.FQDN())
 	}
-
-	if err := s.sendRecord(soa, soa.Rdata[0]); err != nil {
-		return s.stats, err
-	}
-	return s.stats, s.flushMessage()
+	return s.sendRecord(soa, soa.Rdata[0])
 }
 
 type stream struct {
@@ -172,12 +182,15 @@ func (s *classes) readDifference(t *transfer) {
 		t.incremental = err == nil && !slices.ContainsFunc(steps, content.Step.Raises)
 	}
 
-	if t.incremental {
-		d, err := zones.Difference(t.zone, since)
-		if t.incremental = err == nil; t.incremental { // false if the journal is too short
-			t.records, t.incremental = packDifference(t.zone, d)
-		}
+	if !t.incremental {
+		return
 	}
+	difference, err := zones.Difference(t.zone, since)
+	if err != nil { // the journal is too short
+		t.incremental = false
+		return
+	}
+	t.records, t.incremental = packDifference(t.zone, difference)
 }
 
 func packDifference(zone *zoneview.Snapshot, d zoneview.Difference) (records []content.Packed, ok bool) {

@@ -37,18 +37,21 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 		return refuse(rcodeRefused, "zone not served to the update key")
 	}
 
-	// Only the Handler knows the zone's rules for the tenant. The probe, a message without updates, asks for them.
-	atApex := req.qname == zone.FQDN()
-	pending.Probe = &update.Message{Zone: zone.FQDN()}
-	switch {
-	case req.qtype == typeAXFR || req.qtype == typeIXFR:
+	isTransfer := req.qtype == typeAXFR || req.qtype == typeIXFR
+	if isTransfer {
 		return r.transferToUpdater(req, key, zone, overTCP, refuse)
-	case req.qtype == typeSOA, atApex && req.qtype == uint16(rdata.NS):
-	case key.Covers(req.qname):
-		pending.Probe.Prerequisites = []update.RR{{Name: req.qname, Type: rdata.ANY, Class: update.ClassANY}}
-	default:
+	}
+
+	// Only the Handler knows the zone's rules for the tenant. The probe, a message without updates, asks for them.
+	pending.Probe = &update.Message{Zone: zone.FQDN()}
+	isApexNS := req.qtype == uint16(rdata.NS) && req.qname == zone.FQDN()
+	if req.qtype == typeSOA || isApexNS {
+		return answer{zone: req.qname, update: pending}
+	}
+	if !key.Covers(req.qname) {
 		return refuse(rcodeRefused, "question beyond the names of the update key")
 	}
+	pending.Probe.Prerequisites = []update.RR{{Name: req.qname, Type: rdata.ANY, Class: update.ClassANY}}
 	return answer{zone: req.qname, update: pending}
 }
 
@@ -97,13 +100,17 @@ func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapsh
 // keep no serial.
 func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.Snapshot, overTCP bool,
 	refuse func(rcode uint16, why string) answer) answer {
-	whole := &transfer{zone: zone, request: req.clone(), key: key.signing}
-	switch {
-	case !overTCP:
+	if !overTCP {
 		return refuse(rcodeRefused, "a transfer to an update key over UDP")
-	case req.qname != zone.FQDN():
+	}
+	if req.qname != zone.FQDN() {
 		return refuse(rcodeRefused, "zone not served to the update key")
-	case key.Transfer == updates.TransferZone && zone.Zone().Namespace == key.Tenant:
+	}
+
+	whole := &transfer{zone: zone, request: req.clone(), key: key.signing}
+	isOwnZone := zone.Zone().Namespace == key.Tenant
+	switch {
+	case key.Transfer == updates.TransferZone && isOwnZone:
 		return answer{transfer: whole, zone: req.qname}
 	case key.Transfer == updates.TransferOwn:
 		whole.shareKey = key.Key

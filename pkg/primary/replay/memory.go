@@ -74,8 +74,10 @@ func (m *Memory) Begin(tenantName, id string, signedAt int64) (a *Answer, isFirs
 	}
 
 	// Evict the oldest answers beyond the tenant's share.
-	for share := max(maxAnswers/len(m.tenants), leastShare); t.size >= share; {
-		t.forgetSecond(slices.Min(slices.Collect(maps.Keys(t.bySecond))))
+	share := max(maxAnswers/len(m.tenants), leastShare)
+	for t.size >= share {
+		oldest := slices.Min(slices.Collect(maps.Keys(t.bySecond)))
+		t.forgetSecond(oldest)
 	}
 
 	// A copy of the message may be among the evicted.

@@ -90,7 +90,8 @@ func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 		return nil, nil, fmt.Errorf("TSIG key file %s: not a regular file", path)
 	}
 
-	if mode := info.Mode().Perm(); mode&0o027 != 0 {
+	const groupWriteOthersAll = 0o027
+	if mode := info.Mode().Perm(); mode&groupWriteOthersAll != 0 {
 		warnings = append(warnings, fmt.Sprintf("TSIG key file %s has mode %#o: each user may read the secrets, "+
 			"or others than its owner change them; chmod 640 it", path, mode))
 	}

@@ -75,7 +75,8 @@ func (r Keyring) Verify(msg []byte, signature *Signature, requestMAC []byte, now
 	}
 
 	full := key.macLen()
-	if len(signature.MAC) > full || len(signature.MAC) < max(10, full/2) {
+	shortest := max(10, full/2)
+	if len(signature.MAC) > full || len(signature.MAC) < shortest {
 		return Verdict{Key: key, Malformed: true}
 	}
 
@@ -88,8 +89,10 @@ func (r Keyring) Verify(msg []byte, signature *Signature, requestMAC []byte, now
 	}
 
 	// The sender may only narrow the permitted difference of the clocks.
+	permitted := min(uint64(signature.Fudge), uint64(Fudge/time.Second))
 	now48 := uint64(now.Unix()) & (1<<48 - 1)
-	if apart := max(now48, signature.Time) - min(now48, signature.Time); apart > min(uint64(signature.Fudge), uint64(Fudge/time.Second)) {
+	apart := max(now48, signature.Time) - min(now48, signature.Time)
+	if apart > permitted {
 		return Verdict{Key: key, Err: BadTime}
 	}
 

@@ -86,7 +86,8 @@ func (q *Queue) Enter(m *Message) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	tenant, octets := m.Key.Tenant, len(m.Octets)
-	if q.octets+octets > maxOctets || q.octetsOf[tenant]+octets > maxOctetsOfTenant {
+	isFull := q.octets+octets > maxOctets || q.octetsOf[tenant]+octets > maxOctetsOfTenant
+	if isFull {
 		return false
 	}
 	if m.slot, _ = q.waiting.Take(slots.Client{Tenant: tenant}, nil); m.slot == nil {
@@ -118,16 +119,17 @@ func (q *Queue) Apply(ctx context.Context, m *Message, timeout time.Duration) (r
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 
-	if m.Octets == nil { // a question
+	isQuestion := m.Octets == nil
+	if isQuestion {
 		return q.callWhenFree(ctx, m)
 	}
 
 	answer, isFirst := q.answers.Begin(m.Key.Tenant, m.id(), m.SignedAt)
-	switch {
-	case answer == nil:
+	if answer == nil {
 		q.logRefusal(m, "signed before the remembered updates")
 		return tsig.BadTime
-	case isFirst:
+	}
+	if isFirst {
 		rcode := q.callWhenFree(ctx, m)
 		answer.End(rcode, rcode != mdns.RcodeServerFailure) // after SERVFAIL a retry is applied
 		return rcode
