@@ -32,14 +32,14 @@ func furthestAhead(f *ready.Facts) (sighting, bool) {
 		return sighting{}, false
 	}
 	furthest := sighting{accepted: f.Zone.Annotations[v1alpha1.AnnotationAcceptSerial]}
-	for _, of := range f.Classes {
-		if !of.Observed {
+	for _, class := range f.Classes {
+		if !class.Observed {
 			continue
 		}
-		for _, server := range of.State.Servers {
+		for _, server := range class.State.Servers {
 			e := server.Err
-			if e == nil || e.Reason != delivery.ReasonSerialBehind || e.Code != delivery.CodeSigned ||
-				!server.Serial.Ahead(serial.Serial(f.Zone.Status.Serial)) {
+			isTrusted := e != nil && e.Reason == delivery.ReasonSerialBehind && e.Code == delivery.CodeSigned
+			if !isTrusted || !server.Serial.Ahead(serial.Serial(f.Zone.Status.Serial)) {
 				continue
 			}
 			if furthest.serial == 0 || server.Serial.Ahead(furthest.serial) {
@@ -50,20 +50,26 @@ func furthestAhead(f *ready.Facts) (sighting, bool) {
 	return furthest, furthest.serial != 0
 }
 
-func findDifferent(f *ready.Facts) (seen sighting, again bool) {
-	for _, of := range f.Classes {
-		for _, server := range of.State.Servers {
-			e := server.Err
-			if !of.Observed || e == nil || e.Reason != delivery.ReasonContentDiffers ||
-				server.Serial != serial.Serial(f.Zone.Status.Serial) {
+// stillDiffers is true if every different secondary has transferred the zone whole.
+func findDifferent(f *ready.Facts) (seen sighting, stillDiffers bool) {
+	for _, class := range f.Classes {
+		if !class.Observed {
+			continue
+		}
+		for _, server := range class.State.Servers {
+			isDifferent := server.Err != nil && server.Err.Reason == delivery.ReasonContentDiffers
+			isCurrent := server.Serial == serial.Serial(f.Zone.Status.Serial)
+			if !isDifferent || !isCurrent {
 				continue
 			}
-			if again = again || e.Code == delivery.CodeWhole; e.Code != delivery.CodeWhole {
-				seen = sighting{serial: server.Serial.Next(), differs: true, probedAt: server.At}
+			if server.Err.Code == delivery.CodeWhole {
+				stillDiffers = true
+				continue
 			}
+			seen = sighting{serial: server.Serial.Next(), differs: true, probedAt: server.At}
 		}
 	}
-	return seen, again && seen.serial == 0
+	return seen, stillDiffers && seen.serial == 0
 }
 
 // askAgain is the delay before other data ask for a serial again, because each minute has a comparison.
@@ -91,21 +97,26 @@ func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 // judgement's message. The result is zero if there is none, or if the last request to the API server, lastAsked, was
 // the same.
 func passSecondary(f *ready.Facts, judgement *ready.Judgement, lastAsked sighting) (seen sighting) {
-	var outlook string
-	switch stillDiffers := false; judgement.Reason {
+	outlook := ""
+	switch judgement.Reason {
 	case string(delivery.ReasonSerialBehind):
 		seen, _ = furthestAhead(f)
 	case string(delivery.ReasonContentDiffers):
-		if seen, stillDiffers = findDifferent(f); stillDiffers {
+		var stillDiffers bool
+		seen, stillDiffers = findDifferent(f)
+		if stillDiffers {
 			outlook = "; it differs although it transferred the zone whole, so no serial follows until it is repaired"
 		}
 	}
 	if seen.serial != 0 {
-		outlook = seen.describeOutlook(f.Zone, lastAsked.serial == seen.serial && lastAsked.accepted == seen.accepted)
+		wasRefused := lastAsked.serial == seen.serial && lastAsked.accepted == seen.accepted
+		outlook = seen.describeOutlook(f.Zone, wasRefused)
 	}
-	judgement.Message = ready.Shorten(judgement.Message, max(ready.MaxZoneMessage-len(outlook), ready.MaxZoneMessage/4)) + outlook
-	askedRecently := seen.differs && lastAsked.differs && lastAsked.serial == seen.serial &&
-		seen.probedAt.Sub(lastAsked.probedAt) < askAgain
+	messageLen := max(ready.MaxZoneMessage-len(outlook), ready.MaxZoneMessage/4)
+	judgement.Message = ready.Shorten(judgement.Message, messageLen) + outlook
+
+	bothDiffer := seen.differs && lastAsked.differs && lastAsked.serial == seen.serial
+	askedRecently := bothDiffer && seen.probedAt.Sub(lastAsked.probedAt) < askAgain
 	if lastAsked == seen || askedRecently {
 		return sighting{}
 	}

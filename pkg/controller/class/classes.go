@@ -155,18 +155,22 @@ func (c *classSync) decideClaims() {
 	// Classes with a block bind9 claim nothing.
 	order := c.index.AllClasses()
 	slices.SortFunc(order, func(a, b *v1alpha1.DNSClass) int { return rankOf(a).Compare(rankOf(b)) })
-	_, lost := precedence.Decide(order, func(of *v1alpha1.DNSClass) map[string]string {
-		if known := c.known[of.Name]; known != nil {
+	claimsOf := func(dnsClass *v1alpha1.DNSClass) map[string]string {
+		if known := c.known[dnsClass.Name]; known != nil {
 			return known.claims
 		}
 		return nil
-	}, c.usesOf)
+	}
+	_, lost := precedence.Decide(order, claimsOf, c.usesOf)
+
 	for index, dnsClass := range order {
 		winnerName := ""
 		if winner := lost[index]; winner != nil {
 			winnerName = winner.Name
 		}
-		if known := c.known[dnsClass.Name]; known != nil && known.lost != winnerName {
+		known := c.known[dnsClass.Name]
+		hasChanged := known != nil && known.lost != winnerName
+		if hasChanged {
 			known.lost, known.stale = winnerName, true
 			c.queue.Add(task{kind: classTask, name: dnsClass.Name})
 		}
@@ -363,11 +367,13 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	fresh.spec.Generation = generationOf(fresh)
 }
 
+const defaultRequestsPerSecond = 50
+
 // driftInterval returns the time between comparisons of a zone. This is the class's interval, doubled until the queries
 // for all zones take at most half of requestsPerSecond. A class without an interval whose servers fetch zones also
 // keeps within its share of allPerSecond.
 func (c *classSync) driftInterval(dnsClass *v1alpha1.DNSClass, abilities delivery.Abilities) time.Duration {
-	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
+	perSecond := defaultRequestsPerSecond
 	if dnsClass.Spec.RequestsPerSecond != nil {
 		perSecond = int(*dnsClass.Spec.RequestsPerSecond)
 	}
@@ -378,8 +384,8 @@ func (c *classSync) driftInterval(dnsClass *v1alpha1.DNSClass, abilities deliver
 			requests += max(0, len(stored.Status.Servers)-1)
 		}
 	}
-
 	minimum := time.Duration(2*requests) * time.Second / time.Duration(perSecond)
+
 	sharedMinimum := time.Duration(0)
 	if abilities.Fetched {
 		c.mu.Lock()
@@ -388,11 +394,13 @@ func (c *classSync) driftInterval(dnsClass *v1alpha1.DNSClass, abilities deliver
 		c.mu.Unlock()
 	}
 
+	interval := v1alpha1.DefaultDriftInterval
 	switch {
 	case dnsClass.Spec.DriftInterval != nil:
 		interval = dnsClass.Spec.DriftInterval.Duration
 	case abilities.Fetched:
-		interval, minimum = time.Minute, max(minimum, sharedMinimum)
+		interval = time.Minute
+		minimum = max(minimum, sharedMinimum)
 	}
 	for interval < minimum {
 		interval *= 2

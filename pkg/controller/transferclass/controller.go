@@ -380,7 +380,8 @@ func (c *Controller) decideKeys(dnsClass *v1alpha1.DNSClass, peers Peers) error 
 		return err
 	}
 	slices.SortFunc(order, func(a, b *v1alpha1.DNSClass) int { return rankOf(a).Compare(rankOf(b)) })
-	_, lost := precedence.Decide(order, func(class *v1alpha1.DNSClass) map[string]string {
+
+	claimsOf := func(class *v1alpha1.DNSClass) map[string]string {
 		if class.Name == dnsClass.Name {
 			return peers.Claims()
 		}
@@ -388,15 +389,18 @@ func (c *Controller) decideKeys(dnsClass *v1alpha1.DNSClass, peers Peers) error 
 			return other.peers.Claims()
 		}
 		return nil
-	}, func(class *v1alpha1.DNSClass) []string { return class.Status.KeyNames })
+	}
+	usesOf := func(class *v1alpha1.DNSClass) []string { return class.Status.KeyNames }
+	_, lost := precedence.Decide(order, claimsOf, usesOf)
+
 	for index, winner := range lost {
-		name := order[index].Name
-		if name == dnsClass.Name {
+		loser := order[index].Name
+		if loser == dnsClass.Name {
 			return fmt.Errorf("DNSClass %s has another key of the same name; rename one of the keys, "+
 				"in its Secret and at the secondaries", winner.Name)
 		}
-		c.endClass(name)
-		c.queue.AddRateLimited(task{class: name, peers: true})
+		c.endClass(loser)
+		c.queue.AddRateLimited(task{class: loser, peers: true})
 	}
 	return c.dropServers(dnsClass, peers.Claims())
 }
@@ -455,22 +459,28 @@ func (c *Controller) readMembership(of *v1alpha1.DNSClass) primary.Membership {
 	return now
 }
 
+// sameMembership ignores the serial.
+func sameMembership(a, b primary.Membership) bool {
+	return slices.Equal(a.Members, b.Members) && maps.Equal(a.Paused, b.Paused) && maps.Equal(a.Unconfirmed, b.Unconfirmed) &&
+		maps.Equal(a.Signed, b.Signed) && maps.Equal(a.Signing, b.Signing)
+}
+
 func (c *Controller) syncMembers(ctx context.Context, name string) error {
 	known := c.serving[name]
 	if known == nil {
 		return nil
 	}
 	now := c.readMembership(known.dnsClass)
-	if slices.Equal(now.Members, known.members.Members) && maps.Equal(now.Paused, known.members.Paused) &&
-		maps.Equal(now.Unconfirmed, known.members.Unconfirmed) &&
-		maps.Equal(now.Signed, known.members.Signed) && maps.Equal(now.Signing, known.members.Signing) {
+	if sameMembership(now, known.members) {
 		return nil
 	}
-	here := map[string]bool{}
-	for _, m := range now.Members {
-		here[m.UID] = true
+
+	stays := map[string]bool{}
+	for _, member := range now.Members {
+		stays[member.UID] = true
 	}
-	if slices.ContainsFunc(known.members.Members, func(m primary.Member) bool { return !here[m.UID] }) {
+	someLeave := slices.ContainsFunc(known.members.Members, func(member primary.Member) bool { return !stays[member.UID] })
+	if someLeave {
 		// A lost store has neither Deliveries nor the class, and the zones must stay.
 		live, err := c.askUID(ctx, name)
 		if err != nil {
@@ -481,6 +491,7 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 			return nil
 		}
 	}
+
 	before := known.members
 	known.SetMembers(now)
 	known.members = now
