@@ -267,7 +267,8 @@ func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 		changed = f.acceptedKeys.record(acceptor{instance, group}, accepted) || changed
 	}
 	record(w.server.Group(), &w.server.Transfer)
-	if w.server.Peers != nil { // a signer
+	isSigner := w.server.Peers != nil
+	if isSigner {
 		record(w.server.Cluster, w.server.Peers)
 	}
 	if changed && w.server.Cluster != "" {

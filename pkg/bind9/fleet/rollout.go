@@ -22,14 +22,14 @@ type replacements struct {
 
 type reservation struct {
 	server string
-	// upToDate is true if the pod needs no replacement. ready and finished are of the server's workload.
+	// upToDate is true if the pod needs no replacement.
 	upToDate, ready, finished bool
 	others                    []otherServer
 }
 
 type otherServer struct {
 	name    string
-	unready bool // although it should run
+	unready bool
 }
 
 // nextHolder returns the server that may replace its pod. If f.server must wait, waitReason says why; otherwise it is

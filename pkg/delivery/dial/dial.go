@@ -110,7 +110,7 @@ func kindOfEmbedded(address netip.Addr) string {
 		}
 	}
 
-	// RFC 5214 §6.1: the interface identifier, under any prefix, begins with 0000:5efe or 0200:5efe.
+	// RFC 5214 §6.1, under any prefix.
 	isISATAP := octets[8]&^2 == 0 && octets[9] == 0 && octets[10] == 0x5e && octets[11] == 0xfe
 	if isISATAP {
 		return kindOf(netip.AddrFrom4([4]byte(octets[12:])))

@@ -159,7 +159,6 @@ func mapIDNA(text string) (string, error) {
 	return mapped, nil
 }
 
-// losesLabel compares the labels before and after the mapping.
 func losesLabel(text, mapped string) bool {
 	for {
 		dot := strings.IndexAny(text, dots)

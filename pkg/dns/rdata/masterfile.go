@@ -54,7 +54,7 @@ func (v Value) MasterFile() (rtype, data string, err error) {
 	return v.Type.String(), out.String(), nil
 }
 
-// fieldsBeforeList is the number of fields before the parameters of SVCB and HTTPS, and the types of CSYNC.
+// fieldsBeforeList is the number before the parameters of SVCB and the types of CSYNC.
 const fieldsBeforeList = 2
 
 func (v Value) generic() (string, error) {
