@@ -32,8 +32,7 @@ type otherServer struct {
 	unready bool
 }
 
-// nextHolder returns the server that may replace its pod. If f.server must wait, waitReason says why; otherwise it is
-// "".
+// nextHolder returns the server that may replace its pod. waitReason says why f.server must wait, or is "".
 func nextHolder(holder string, f *reservation) (next, waitReason string) {
 	isReplaced := holder == f.server && f.ready && f.finished
 	if f.upToDate && isReplaced {

@@ -101,9 +101,8 @@ func (f *Fleet) listInformers() []cache.SharedIndexInformer {
 	return all
 }
 
-// followChange enqueues the objects to reconcile after a change. After an update, before is the former version;
-// otherwise it is nil. A change of a cluster's status enqueues no instances, because a thousand instances would enqueue
-// each other.
+// followChange enqueues the objects to reconcile after a change. Except after an update, before is nil. A change of a
+// cluster's status enqueues no instances, because a thousand instances would enqueue each other.
 func (f *Fleet) followChange(object, before metav1.Object) {
 	namespace, name := object.GetNamespace(), object.GetName()
 	switch o := object.(type) {

@@ -282,14 +282,15 @@ func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	return wanted[:min(len(wanted), maxDS)]
 }
 
+// The DS of a replaced key stays until another is in all caches.
 func (f *facts) keepsReplaced(tag uint16) bool {
 	isOtherInAllCaches := f.hasDSState(dsOmnipresent)
 	if isOtherInAllCaches {
 		return false
 	}
 
-	// If the parent never gets a DS, named keeps every replaced key. If they become too many, the DS that no server of
-	// the parent has are dropped.
+	// If the parent never gets a DS, named keeps every replaced key. If they become too many, the DS that no parent
+	// server has are dropped.
 	isUnused := f.countWaiting() > maxWaiting && f.isAtNone(tag)
 
 	// A dropped DS does not return while a new DS is on the way.

@@ -36,7 +36,9 @@ func (m *Memory) BeginAttempt(f *Facts) {
 		m.due.clear(dueRetry, dueView)
 	}
 
-	m.viewed = m.viewed || f.View != nil
+	if f.View != nil {
+		m.viewed = true
+	}
 
 	// Accept one request per requestInterval. Another only moves a retry to the end of the interval.
 	woken := f.Woken

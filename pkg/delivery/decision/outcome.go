@@ -60,8 +60,8 @@ func (m *Memory) RecordAnswer(f *Facts, planned PlannedWrite, report delivery.Re
 	}
 
 	if err == nil {
-		if e := planned.findMissingZone(report.Failed); e != nil {
-			err = e
+		if zoneMissing := planned.findMissingZone(report.Failed); zoneMissing != nil {
+			err = zoneMissing
 		}
 	}
 

@@ -48,7 +48,8 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	}
 
 	for n := range plans {
-		if plans[n].Delivered = m.State.Serial != 0; m.hasUnlistedRefusals() {
+		plans[n].Delivered = m.State.Serial != 0
+		if m.hasUnlistedRefusals() {
 			plans[n].Unconfirmed = slices.SortedFunc(maps.Keys(m.refusals.byRRset), delivery.RRsetKey.Compare)
 		}
 	}
@@ -63,11 +64,15 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 // StateDuringDelivery returns the state from the first call on. If covered is true, the state need not be stored,
 // because this worker is State.Holder.
 func (m *Memory) StateDuringDelivery(f *Facts, planned PlannedWrite) (next delivery.State, covered bool) {
-	next, stored := m.State, &m.Stored
+	next = m.State
 	next.Zone, next.Target, next.Intent = planned.Plans[0].Zone, f.Class.Target, &planned.Intent
-	return next, len(planned.Plans) == 1 && planned.Plans[0].Changes != nil && !m.due.isSet(dueRepeat) &&
-		stored.Holder == f.Identity && stored.Intent == nil && stored.Serial != 0 && m.State.Intent == nil &&
-		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
+
+	stored := &m.Stored
+	writesOnlyChanges := len(planned.Plans) == 1 && planned.Plans[0].Changes != nil && !m.due.isSet(dueRepeat)
+	isHolder := stored.Holder == f.Identity && stored.Serial != 0 && stored.Serial == m.State.Serial
+	hasNoIntent := stored.Intent == nil && m.State.Intent == nil
+	isSamePlace := stored.Zone == next.Zone && stored.Target == next.Target
+	return next, writesOnlyChanges && isHolder && hasNoIntent && isSamePlace
 }
 
 // recordRefusals keeps the errors of refused RRsets in memory, and returns the intent to write them again. The intent's

@@ -133,7 +133,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		return report, err
 	}
 
-	if !slices.ContainsFunc(report.Servers, func(s delivery.Server) bool { return isBehind(s, plan.Serial) }) {
+	someBehind := slices.ContainsFunc(report.Servers, func(s delivery.Server) bool { return isBehind(s, plan.Serial) })
+	if !someBehind {
 		report.Confirmed, report.Proven = plan.Serial, len(report.Servers) > 0
 	}
 	if ahead := findAhead(report.Servers); ahead != nil {

@@ -135,7 +135,6 @@ func (q *Queue) Apply(ctx context.Context, m *Message, timeout time.Duration) (r
 		return rcode
 	}
 
-	// Another copy came first.
 	if rcode, ok := answer.Wait(ctx); ok {
 		return rcode
 	}
