@@ -50,21 +50,30 @@ func (d decoder) Decode(text []byte, defaults *schema.GroupVersionKind, into run
 	}
 	const wholeObject, isStrict = "", true
 	faults := Explain(Read(text), reflect.TypeOf(example), wholeObject, isStrict)
-	if strict, ok := runtime.AsStrictDecodingError(err); ok {
-		all := strict.Errors()
-		for i, strictErr := range all {
-			var fieldErr kjson.FieldError
-			for _, explained := range faults {
-				if errors.As(strictErr, &fieldErr) && explained.(fault).field == fieldErr.FieldPath() {
-					all[i] = explained
-				}
-			}
-		}
-		err = runtime.NewStrictDecodingError(all)
-	} else if len(faults) > 0 {
+	strictErr, isStrictErr := runtime.AsStrictDecodingError(err)
+	switch {
+	case isStrictErr:
+		err = runtime.NewStrictDecodingError(replaceExplained(strictErr.Errors(), faults))
+	case len(faults) > 0:
 		err = utilerrors.NewAggregate(faults)
 	}
 	return object, kind, err
+}
+
+// replaceExplained replaces the errors of fields that have a fault.
+func replaceExplained(strictErrs, faults []error) []error {
+	for i, strictErr := range strictErrs {
+		var fieldErr kjson.FieldError
+		if !errors.As(strictErr, &fieldErr) {
+			continue
+		}
+		for _, explained := range faults {
+			if explained.(fault).field == fieldErr.FieldPath() {
+				strictErrs[i] = explained
+			}
+		}
+	}
+	return strictErrs
 }
 
 type fault struct{ field, detail string }
@@ -85,38 +94,75 @@ func Read(text []byte) (value any) {
 // Explain returns at most ten messages about a decoded JSON value that does not fit a Go type, for example
 // "spec.limits: got list []; want an object". The value is the field at path, or a whole object if path is "". If
 // strict is true, unknown fields are faults too, except directives of a strategic merge patch, such as $patch.
-func Explain(value any, goType reflect.Type, path string, strict bool) (faults []error) {
+func Explain(value any, goType reflect.Type, path string, strict bool) []error {
 	for goType.Kind() == reflect.Pointer {
 		goType = goType.Elem()
 	}
-	const maxFaults = 10
-	readsItself := reflect.PointerTo(goType).Implements(reflect.TypeFor[json.Unmarshaler]())
-	object, _ := value.(map[string]any)
-	list, _ := value.([]any)
-	_, isString := value.(string)
-	switch kind := goType.Kind(); {
-	case value == nil || isString && kind == reflect.String && !readsItself:
-	case object != nil && !readsItself && (kind == reflect.Struct || kind == reflect.Map):
-		for _, name := range slices.Sorted(maps.Keys(object)) {
-			fieldPath := strings.TrimPrefix(path+"."+name, ".")
-			if fieldType, why := findField(goType, name); fieldType == nil && strict && !strings.HasPrefix(name, "$") {
-				faults = append(faults, fault{fieldPath, why})
-			} else if fieldType != nil && len(faults) < maxFaults {
-				faults = append(faults, Explain(object[name], fieldType, fieldPath, strict)...)
-			}
+	if value == nil {
+		return nil
+	}
+	decodesItself := reflect.PointerTo(goType).Implements(reflect.TypeFor[json.Unmarshaler]())
+	if decodesItself {
+		return explainValue(value, goType, path)
+	}
+
+	kind := goType.Kind()
+	switch value := value.(type) {
+	case string:
+		if kind == reflect.String {
+			return nil
 		}
-	case list != nil && !readsItself && kind == reflect.Slice:
-		for i := 0; i < len(list) && len(faults) < maxFaults; i++ {
-			faults = append(faults, Explain(list[i], goType.Elem(), fmt.Sprintf("%s[%d]", path, i), strict)...)
+	case map[string]any:
+		if kind == reflect.Struct || kind == reflect.Map {
+			return explainFields(value, goType, path, strict)
 		}
-	default:
-		text, err := json.Marshal(value)
-		if err == nil && kjson.UnmarshalCaseSensitivePreserveInts(text, reflect.New(goType).Interface()) != nil {
-			got, want := kinds[reflect.TypeOf(value).String()], cmp.Or(wants[goType.String()], wants[kind.String()])
-			faults = []error{fault{path, fmt.Sprintf("got %s %.60s; want %s", got, text, want)}}
+	case []any:
+		if kind == reflect.Slice {
+			return explainElements(value, goType.Elem(), path, strict)
+		}
+	}
+	return explainValue(value, goType, path)
+}
+
+const maxFaults = 10
+
+func explainFields(object map[string]any, goType reflect.Type, path string, strict bool) (faults []error) {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if len(faults) >= maxFaults {
+			break
+		}
+		fieldPath := strings.TrimPrefix(path+"."+name, ".")
+		fieldType, why := findField(goType, name)
+		isDirective := strings.HasPrefix(name, "$")
+		switch {
+		case fieldType != nil:
+			faults = append(faults, Explain(object[name], fieldType, fieldPath, strict)...)
+		case strict && !isDirective:
+			faults = append(faults, fault{fieldPath, why})
 		}
 	}
 	return faults[:min(len(faults), maxFaults)]
+}
+
+func explainElements(list []any, elementType reflect.Type, path string, strict bool) (faults []error) {
+	for i, element := range list {
+		if len(faults) >= maxFaults {
+			break
+		}
+		faults = append(faults, Explain(element, elementType, fmt.Sprintf("%s[%d]", path, i), strict)...)
+	}
+	return faults[:min(len(faults), maxFaults)]
+}
+
+// explainValue compares a value as a whole with its type.
+func explainValue(value any, goType reflect.Type, path string) []error {
+	text, err := json.Marshal(value)
+	if err != nil || kjson.UnmarshalCaseSensitivePreserveInts(text, reflect.New(goType).Interface()) == nil {
+		return nil
+	}
+	got := kinds[reflect.TypeOf(value).String()]
+	want := cmp.Or(wants[goType.String()], wants[goType.Kind().String()])
+	return []error{fault{path, fmt.Sprintf("got %s %.60s; want %s", got, text, want)}}
 }
 
 var (
@@ -136,33 +182,40 @@ func findField(goType reflect.Type, name string) (fieldType reflect.Type, why st
 		return goType.Elem(), ""
 	}
 
-	why, mostSimilar := "unknown field", -3 // a similar field lacks at most two letters
+	const maxMissing = 2
+	why, fewestMissing := "unknown field", maxMissing+1
 	for i := range goType.NumField() {
 		field := goType.Field(i)
 		known, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		isEmbedded := known == "" && field.Anonymous
 		switch {
 		case known == name:
 			return field.Type, ""
-		case known == "" && field.Anonymous: // an embedded struct
+		case isEmbedded:
 			if fieldType, why = findField(field.Type, name); fieldType != nil {
 				return fieldType, ""
 			}
 		}
 
-		// Count the equal letters at the beginning and at the end, in any case. A missing letter, or two swapped
-		// letters, leave nearly all equal.
-		a, b, same := strings.ToLower(name), strings.ToLower(known), 0
-		for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
-			same++
-		}
-		for i := 1; i <= min(len(a), len(b)) && a[len(a)-i] == b[len(b)-i]; i++ {
-			same++
-		}
-
-		// The most similar field lacks the fewest letters of the longer name.
-		if similarity := same - max(len(a), len(b)); same > 0 && similarity > mostSimilar {
-			why, mostSimilar = "unknown field; did you mean "+known+"?", similarity
+		lowerName, lowerKnown := strings.ToLower(name), strings.ToLower(known)
+		common := countCommonLetters(lowerName, lowerKnown)
+		missing := max(len(lowerName), len(lowerKnown)) - common
+		if common > 0 && missing < fewestMissing {
+			why, fewestMissing = "unknown field; did you mean "+known+"?", missing
 		}
 	}
 	return nil, why
+}
+
+// countCommonLetters counts the equal letters at the beginning and at the end. A missing letter, or two swapped
+// letters, leave nearly all equal.
+func countCommonLetters(a, b string) (common int) {
+	shorter := min(len(a), len(b))
+	for i := 0; i < shorter && a[i] == b[i]; i++ {
+		common++
+	}
+	for i := 1; i <= shorter && a[len(a)-i] == b[len(b)-i]; i++ {
+		common++
+	}
+	return common
 }
