@@ -203,45 +203,62 @@ func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName
 // dryRunObject dry-runs a manifest. The server may refuse an object for lack of an earlier object, which a dry run does
 // not store. So m.refused keeps the refusal, and m.after the earlier object, for refuseOrDefer.
 func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (result Result, err error) {
-	kind := m.object.GetKind()
-	id := types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}
-	var fqdn name.Name
 	var zone types.NamespacedName
+	var fqdn name.Name
+	kind := m.object.GetKind()
 	switch kind {
 	case "Zone", "Record":
 		zone, fqdn = l.zoneOf(m.object)
 	case "Delegation":
 		zone, _ = zoneRefOf(m.object)
 	}
-	earlier := l.priors.firstFor(zone, id.Namespace)
+	earlier := l.priors.firstFor(zone, m.object.GetNamespace())
 	if kind != "Delegation" || earlier.isNew {
 		m.after = earlier.object // rules add up, so a Delegation depends only on a new Zone
 	}
+
 	written := subject{title: describeObject(m.object), resolvedWarnings: m.resolvedWarnings}
 	if earlier.isNew {
 		written.resolvedWarnings = withReasons(m.resolvedWarnings, waitReasons...)
 	}
-	ctx = withSubject(ctx, written)
-	result, m.refused, err = l.applyManifest(ctx, m)
-	if err != nil || result.Left > 0 || m.refused != nil && (m.refused.final || m.after == "") {
+	result, m.refused, err = l.applyManifest(withSubject(ctx, written), m)
+	if err != nil {
 		return result, err
 	}
-	// Later objects may depend on a new Zone, or on a change of rules.
-	switch {
-	case kind == "Zone" && m.before == nil:
-		view, _, _ := unstructured.NestedString(m.object.Object, "spec", "view")
-		l.priors.addNewZone(id, fqdn, cmp.Or(view, earlier.view))
-	case kind == "Zone" && (m.answer == nil || !equality.Semantic.DeepEqual(specField(m.before, "delegations"),
-		specField(m.answer, "delegations"))):
-		l.priors.add(id, prior{object: titleOf(m.object)})
-	case kind == "Delegation" && (result.Written > 0 || m.refused != nil):
+
+	mayBeWritten := m.refused == nil || !m.refused.final && m.after != ""
+	if mayBeWritten && result.Left == 0 {
+		hasEffect := result.Written > 0 || m.refused != nil
+		l.addPrior(m, zone, fqdn, hasEffect)
+	}
+	return result, nil
+}
+
+// addPrior notes a new Zone or changed rules, for later objects.
+func (l *Loader) addPrior(m *manifest, zone types.NamespacedName, fqdn name.Name, hasEffect bool) {
+	id := types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}
+	switch m.object.GetKind() {
+	case "Zone":
+		if m.before == nil {
+			view, _, _ := unstructured.NestedString(m.object.Object, "spec", "view")
+			earlier := l.priors.firstFor(zone, id.Namespace)
+			l.priors.addNewZone(id, fqdn, cmp.Or(view, earlier.view))
+			return
+		}
+		sameRules := m.answer != nil && equality.Semantic.DeepEqual(specField(m.before, "delegations"), specField(m.answer, "delegations"))
+		if !sameRules {
+			l.priors.add(id, prior{object: titleOf(m.object)})
+		}
+	case "Delegation":
+		if !hasEffect {
+			return
+		}
 		concerned := namesIn(m.object)
 		if m.before != nil {
 			concerned = append(concerned, namesIn(m.before)...)
 		}
 		l.priors.add(zone, prior{object: titleOf(m.object), namespaces: concerned})
 	}
-	return result, nil
 }
 
 // refuseOrDefer reports a refusal, or shows the object as written after another object of the plan that may lift it.

@@ -88,6 +88,28 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	return result, err
 }
 
+// changedZone says how this run may have changed a Zone.
+type changedZone struct {
+	fromFile bool // by a zone file, not only a manifest
+	pruned   bool
+}
+
+func (l *Loader) findChangedZones() map[types.NamespacedName]changedZone {
+	zones := make(map[types.NamespacedName]changedZone)
+	for id := range l.appliedZones {
+		zones[id] = changedZone{}
+	}
+	for _, s := range l.scopeOrder {
+		fromFile := s.readable
+		pruned := l.cfg.Prune && s.doubt == ""
+		zone, isKnown := zones[s.zone]
+		if isKnown || fromFile || pruned {
+			zones[s.zone] = changedZone{fromFile: zone.fromFile || fromFile, pruned: zone.pruned || pruned}
+		}
+	}
+	return zones
+}
+
 // checkZones reports zones without working name servers, and zones held after a mass deletion. It runs after all
 // sources, because they may depend on each other.
 func (l *Loader) checkZones(ctx context.Context) (Result, error) {
@@ -95,18 +117,7 @@ func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 	if l.cfg.DryRun {
 		return result, nil // no zone has changed
 	}
-	type origin struct{ file, pruned bool } // file means a zone file, not only a manifest
-	zones := make(map[types.NamespacedName]origin)
-	for id := range l.appliedZones {
-		zones[id] = origin{}
-	}
-	for _, s := range l.scopeOrder {
-		seen, applied := zones[s.zone]
-		seen.file, seen.pruned = seen.file || s.readable, seen.pruned || s.doubt == "" && l.cfg.Prune
-		if applied || seen.file || seen.pruned {
-			zones[s.zone] = seen
-		}
-	}
+	zones := l.findChangedZones()
 	order := func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }
 	for _, id := range slices.SortedFunc(maps.Keys(zones), order) {
 		zone, err := rrsets.Retry(ctx, func() (*v1alpha1.Zone, error) {
@@ -114,14 +125,19 @@ func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 		})
 		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 			continue
-		} else if err != nil {
+		}
+		if err != nil {
 			return result, fmt.Errorf("zone %s: %w", id, err)
 		}
-		// A Zone of a manifest may lack name servers by intent. A zone file implies them.
-		if (zones[id].file || l.appliedZones[id]) && l.reportServable(id, zone) && zones[id].file {
-			result.NotServable++
+		changed := zones[id]
+		if changed.fromFile || l.appliedZones[id] {
+			notServable := l.reportServable(id, zone)
+			// A Zone of a manifest may lack name servers by intent. A zone file implies them.
+			if notServable && changed.fromFile {
+				result.NotServable++
+			}
 		}
-		if zones[id].pruned && l.reportHeld(id, zone) {
+		if changed.pruned && l.reportHeld(id, zone) {
 			result.Held++
 		}
 	}
