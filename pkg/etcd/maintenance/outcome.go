@@ -74,37 +74,42 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 	}
 }
 
-// sendWrite sends a transaction with writes. Without an answer, a resendable transaction is sent again.
 func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
-	resendable := t.isResendable()
+	if t.isResendable() {
+		return t.sendCopies(ctx)
+	}
+	for {
+		response, err := t.sendOnce(ctx, t.cmps, t.then, t.orelse)
+		if !isProposalDropped(err) || !waitToResend(ctx) {
+			return response, err
+		}
+	}
+}
+
+// sendCopies sends a resendable transaction until etcd answers a copy.
+func (t *explainedTxn) sendCopies(ctx context.Context) (*clientv3.TxnResponse, error) {
 	var doubt error // why it is unknown whether an earlier copy was applied, or nil
 	for timeout := resendAfter; ; {
-		attempt, cancel := ctx, context.CancelFunc(func() {})
-		if resendable {
-			attempt, cancel = context.WithTimeout(ctx, timeout)
-		}
+		attempt, cancel := context.WithTimeout(ctx, timeout)
 		response, err := t.sendOnce(attempt, t.cmps, t.then, t.orelse)
-		late := attempt.Err() != nil && ctx.Err() == nil
+		isLate := attempt.Err() != nil && ctx.Err() == nil
 		cancel()
 		switch {
-		case err == nil && (response.Succeeded || doubt == nil):
-			return response, nil
-		case err == nil: // an earlier copy may be the reason of the refusal
+		case err == nil && !response.Succeeded && doubt != nil:
+			// An earlier copy may be the reason of the refusal.
 			return t.findOutcome(ctx, response, doubt)
+		case err == nil:
+			return response, nil
 		case isProposalDropped(err): // certainly not applied
-		case resendable && (late || isUnanswered(err)):
-			if late {
-				err, timeout = errSlow, 2*timeout
-			}
-			if doubt == nil {
-				doubt = err
-			}
-		case doubt != nil:
-			return nil, doubt
+		case isLate:
+			doubt = cmp.Or(doubt, errSlow)
+			timeout *= 2
+		case isUnanswered(err):
+			doubt = cmp.Or(doubt, err)
 		default:
-			return nil, err
+			return nil, cmp.Or(doubt, err)
 		}
-		if !late && !waitToResend(ctx) {
+		if !isLate && !waitToResend(ctx) {
 			return nil, cmp.Or(doubt, err)
 		}
 	}
