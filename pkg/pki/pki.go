@@ -37,11 +37,7 @@ type Bundle struct {
 
 // Open reads the bundle in dir, and issues missing or invalid parts (P2). The serving certificate is valid for hosts.
 func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
-	err := os.MkdirAll(dir, 0o700)
-	if err == nil {
-		err = os.Chmod(dir, 0o700)
-	}
-	if err != nil {
+	if err := makePrivateDir(dir); err != nil {
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
 	authority, err := ensurePair(dir, "ca", func(existing *Pair) (*Pair, error) {
@@ -53,6 +49,7 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	ensureLeaf := func(name string, template x509.Certificate, fits func(existing *Pair) bool) (*Pair, error) {
 		return ensurePair(dir, name, func(existing *Pair) (*Pair, error) {
 			if existing != nil && lasts(existing, now) && existing.SignedBy(authority) && fits(existing) {
@@ -61,15 +58,13 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 			return Issue(authority, template, now, validity)
 		})
 	}
-	serving, err := ensureLeaf("serving", Serving("kubizone", hosts), func(existing *Pair) bool { return existing.Covers(hosts) })
+	coversHosts := func(existing *Pair) bool { return existing.Covers(hosts) }
+	serving, err := ensureLeaf("serving", Serving("kubizone", hosts), coversHosts)
 	if err != nil {
 		return nil, err
 	}
-	admin, err := ensureLeaf("admin", x509.Certificate{
-		Subject:     pkix.Name{CommonName: AdminUser, Organization: []string{AdminGroup}},
-		KeyUsage:    x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}, func(existing *Pair) bool { return slices.Contains(existing.Cert.Subject.Organization, AdminGroup) })
+	isAdmin := func(existing *Pair) bool { return slices.Contains(existing.Cert.Subject.Organization, AdminGroup) }
+	admin, err := ensureLeaf("admin", adminTemplate(), isAdmin)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +73,21 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 		ServingCert: serving.CertPEM, ServingKey: serving.KeyPEM,
 		AdminCert: admin.CertPEM, AdminKey: admin.KeyPEM,
 	}, nil
+}
+
+func makePrivateDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o700)
+}
+
+func adminTemplate() x509.Certificate {
+	return x509.Certificate{
+		Subject:     pkix.Name{CommonName: AdminUser, Organization: []string{AdminGroup}},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
 }
 
 // Kubeconfig returns the administrator's kubeconfig with embedded certificates. The server is an https URL.
@@ -102,10 +112,12 @@ func Hosts(host string) []string {
 	}
 
 	ip := net.ParseIP(host)
-	if host != "" && (ip == nil || !ip.IsUnspecified()) {
+	isAnyAddress := host == "" || ip != nil && ip.IsUnspecified()
+	if !isAnyAddress {
 		add(host)
 		return hosts
 	}
+
 	if name, err := os.Hostname(); err == nil {
 		add(name)
 	}

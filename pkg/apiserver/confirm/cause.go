@@ -21,15 +21,20 @@ func (l *leader) writeCauseOfZone(ctx context.Context, f *ready.Facts) error {
 	zone, now := f.Zone, ready.JudgeZone(f)
 	before := ready.ReadyOf(zone.Status.Conditions)
 	staysPending := before != nil && before.Status == metav1.ConditionUnknown && now.Status == metav1.ConditionUnknown
-	controllerWorks := f.Processes.Controller.Ended.IsZero()
-	if !staysPending || controllerWorks && before.Reason != v1alpha1.ReasonNoController {
+	if !staysPending {
 		return nil
 	}
-	uid := string(zone.UID)
+	controllerWorks := f.Processes.Controller.Ended.IsZero()
+	mustReplace := before.Reason == v1alpha1.ReasonNoController
+	if controllerWorks && !mustReplace {
+		return nil
+	}
 
+	uid := string(zone.UID)
 	stalled := l.stalls.Judge(&zone.ObjectMeta, zone.Status.Conditions, now.AsCondition(),
 		func(delay time.Duration) { l.queue.AddAfter(uid, delay) })
-	isWritten := before.Reason == now.Reason && (before.Message == now.Message || now.Reason == v1alpha1.ReasonPending)
+	sameMessage := before.Message == now.Message || now.Reason == v1alpha1.ReasonPending
+	isWritten := before.Reason == now.Reason && sameMessage
 	if isWritten && ready.SameStall(zone.Status.Conditions, stalled) {
 		return nil
 	}
@@ -48,7 +53,8 @@ func (l *leader) writeCauseOfZone(ctx context.Context, f *ready.Facts) error {
 		setStalled(&stored.Status.Conditions, stalled)
 		return true
 	})
-	if changed && stalled != nil && ready.StalledOf(zone.Status.Conditions) == nil && l.config.Announce != nil {
+	newlyStalled := stalled != nil && ready.StalledOf(zone.Status.Conditions) == nil
+	if changed && newlyStalled && l.config.Announce != nil {
 		l.config.Announce(zone, stalled.Reason, stalled.Message)
 	}
 	return err
