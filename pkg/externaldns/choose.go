@@ -93,15 +93,16 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 	for _, e := range endpoints {
 		resource, known := ReadResource(e)
 		key, err := e.Key()
-		if !known || err != nil || key.Type != rdata.A && key.Type != rdata.AAAA {
+		hasAddresses := key.Type == rdata.A || key.Type == rdata.AAAA
+		if !known || err != nil || !hasAddresses {
 			continue
 		}
 
-		var holder Resource
-		var values []string
+		var holder Resource // of the existing Record
+		var heldValues []string
 		if current := s[key]; current != nil && isAdopted(current) {
 			holder, _ = m.ResourceOf(current)
-			values = valuesOf(current)
+			heldValues = valuesOf(current)
 		}
 
 		for _, target := range e.Targets {
@@ -109,17 +110,19 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 			if err != nil {
 				continue
 			}
-			object := resource
+			var object Resource
 			switch {
-			case slices.Contains(values, address.String()):
-				object = holder // of the existing Record
-			case len(e.Targets) > 1:
-				object = Resource{}
+			case slices.Contains(heldValues, address.String()):
+				object = holder
+			case len(e.Targets) == 1:
+				object = resource
 			}
 
 			// Of several objects, the first by name counts.
-			ptr := pointer{reverseName(address), key.Name}
-			if first := sources[ptr]; first == (Resource{}) || object != (Resource{}) && object.String() < first.String() {
+			ptr := pointer{reverse: reverseName(address), host: key.Name}
+			first := sources[ptr]
+			isEarlier := object != (Resource{}) && object.String() < first.String()
+			if first == (Resource{}) || isEarlier {
 				sources[ptr] = object
 			}
 		}
@@ -135,11 +138,13 @@ func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contrac
 		return []*contract.Endpoint{e}
 	}
 
-	shares, derived := map[string]*contract.Endpoint{}, false
+	shares := map[string]*contract.Endpoint{} // by namespace
+	isDerived := false
 	for _, target := range slices.Sorted(slices.Values(e.Targets)) {
 		host, _ := contract.ParseName(target)
-		resource, known := sources[pointer{key.Name, host}]
-		if derived = derived || known; resource == (Resource{}) {
+		resource, known := sources[pointer{reverse: key.Name, host: host}]
+		isDerived = isDerived || known
+		if resource == (Resource{}) {
 			continue
 		}
 
@@ -151,7 +156,7 @@ func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contrac
 		shares[resource.Namespace].Targets = append(shares[resource.Namespace].Targets, target)
 	}
 
-	if !derived {
+	if !isDerived {
 		return []*contract.Endpoint{e}
 	}
 	return slices.Collect(maps.Values(shares))
@@ -237,9 +242,14 @@ func (m Mapping) AddHolders(s Existing, wanted Wanted) {
 	for key, current := range s {
 		others := wanted[key]
 		resource, known := m.ResourceOf(current)
-		if !known || wanted.wants(key, current.Namespace) || len(others) == 0 && resource.Kind != "crd" {
+		if !known || wanted.wants(key, current.Namespace) {
 			continue
 		}
+		isDNSEndpoint := resource.Kind == "crd"
+		if len(others) == 0 && !isDNSEndpoint {
+			continue
+		}
+
 		c := &Candidate{Key: key, Endpoint: ReadEndpoint(current), Resource: resource, Namespace: current.Namespace, stayReason: errShared}
 		if len(others) == 0 {
 			c.stayReason = errLeft
@@ -271,9 +281,9 @@ func (s Existing) NeedsVerdict(c *Candidate) bool {
 // Replaced returns the existing Records that a candidate excludes and its namespace does not want.
 func (s Existing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Record) {
 	for _, other := range s.atName(c.Name) {
-		t, _ := rdata.ParseType(other.Spec.Type) // valid as key of s
-		if (t == rdata.CNAME) != (c.Type == rdata.CNAME) && other.Namespace == c.Namespace &&
-			!wanted.wants(contract.Key{Name: c.Name, Type: t}, c.Namespace) {
+		otherType, _ := rdata.ParseType(other.Spec.Type) // valid as key of s
+		excluded := (otherType == rdata.CNAME) != (c.Type == rdata.CNAME)
+		if excluded && other.Namespace == c.Namespace && !wanted.wants(contract.Key{Name: c.Name, Type: otherType}, c.Namespace) {
 			replaced = append(replaced, other)
 		}
 	}
@@ -309,22 +319,7 @@ var (
 func (s Existing) Choose(wanted Wanted, judge func(*Candidate) *Candidate) (answer []*contract.Endpoint, reported []Candidate) {
 	chosen := choice{answer: []*contract.Endpoint{}, unadmitted: map[place]bool{}}
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {
-		var formed []*Candidate // with a Record to write
-		withdrawn := false
-		for _, c := range wanted[key] {
-			if c.Record != nil {
-				c = judge(c)
-			}
-			switch {
-			case c.Record != nil:
-				formed = append(formed, c)
-			case c.Err == nil:
-				withdrawn = true
-			default:
-				chosen.report(c, c.Err)
-				chosen.unadmitted[place{key.Name, c.Namespace}] = true
-			}
-		}
+		formed, withdrawn := chosen.sortCandidates(wanted[key], judge)
 		if current := s[key]; current != nil {
 			chosen.chooseExisting(current, formed, withdrawn)
 		} else {
@@ -340,10 +335,30 @@ func (s Existing) Choose(wanted Wanted, judge func(*Candidate) *Candidate) (answ
 	for _, current := range chosen.unclaimed {
 		fqdn, _ := name.Parse(current.Spec.DomainName) // valid as key of s
 		if chosen.unadmitted[place{fqdn, current.Namespace}] {
-			chosen.answer = append(chosen.answer, ReadEndpoint(current))
+			chosen.keep(current)
 		}
 	}
 	return chosen.answer, chosen.reported
+}
+
+// sortCandidates returns the candidates with a Record to write, and whether another is withdrawn. It reports the invalid
+// ones.
+func (chosen *choice) sortCandidates(candidates []*Candidate, judge func(*Candidate) *Candidate) (formed []*Candidate, withdrawn bool) {
+	for _, c := range candidates {
+		if c.Record != nil {
+			c = judge(c)
+		}
+		switch {
+		case c.Record != nil:
+			formed = append(formed, c)
+		case c.Err == nil:
+			withdrawn = true
+		default:
+			chosen.report(c, c.Err)
+			chosen.unadmitted[place{c.Name, c.Namespace}] = true
+		}
+	}
+	return formed, withdrawn
 }
 
 func (chosen *choice) report(c *Candidate, err error) {
@@ -378,35 +393,43 @@ func (chosen *choice) chooseNew(formed []*Candidate) {
 // chooseExisting chooses the endpoint of an RRset with a Record. If the Record has no zone, and a candidate of another
 // namespace is admitted, external-dns first deletes the Record.
 func (chosen *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
-	elsewhere := func(c *Candidate) bool { return c.Admitted && c.Namespace != current.Namespace }
-	if !isAdopted(current) && slices.ContainsFunc(formed, elsewhere) {
-		return // deleted first
+	admittedElsewhere := slices.ContainsFunc(formed, func(c *Candidate) bool {
+		return c.Admitted && c.Namespace != current.Namespace
+	})
+	if !isAdopted(current) && admittedElsewhere {
+		return // external-dns deletes a Record without an endpoint
 	}
 
-	// Refuse the others, unless they want the same Record.
 	holder := findHolder(current, formed)
 	for _, c := range formed {
-		if c != holder && (c.Namespace != current.Namespace || !matches(current, c.Record)) {
+		wantsSameRecord := c.Namespace == current.Namespace && matches(current, c.Record)
+		if c != holder && !wantsSameRecord {
 			chosen.report(c, errHeld)
 		}
 	}
 
-	switch {
-	case holder == nil && withdrawn:
+	if holder == nil && withdrawn {
 		chosen.unclaimed = append(chosen.unclaimed, current)
 		return
-	case holder == nil: // no event
+	}
+	if holder == nil {
+		chosen.keep(current)
+		return
+	}
+	switch {
 	case holder.Err != nil:
 		chosen.report(holder, holder.Err)
 	case holder.Admitted && holder.stayReason != nil:
 		chosen.report(holder, holder.stayReason)
 	}
-
-	// The holder may change the Record. Otherwise the Record stays.
-	if holder != nil && holder.Admitted && !matches(current, holder.Record) {
+	if holder.Admitted && !matches(current, holder.Record) {
 		chosen.accept(holder)
 		return
 	}
+	chosen.keep(current)
+}
+
+func (chosen *choice) keep(current *v1alpha1.Record) {
 	chosen.answer = append(chosen.answer, ReadEndpoint(current))
 }
 

@@ -101,20 +101,15 @@ func (s *Search) Nearest(ctx context.Context, fqdn name.Name, zones []v1alpha1.Z
 			return nil, "", err
 		}
 	}
-	// Only Records of the zones with the longest name claim names.
-	claims := func(r *v1alpha1.Record) bool {
-		return r.Status.ZoneRef != nil && r.Status.Admission != string(rules.AdmittedUnderscore) && (len(zones) == 0 ||
-			slices.ContainsFunc(zones, func(z v1alpha1.Zone) bool {
-				return z.Status.FQDN == zones[0].Status.FQDN && z.Status.View == r.Status.View
-			}))
-	}
+	claims := func(r *v1alpha1.Record) bool { return mayClaim(r, zones) }
 	for ancestor := fqdn; ancestor != apex; {
-		if ancestor, _ = ancestor.Parent(); ancestor == name.Root {
+		ancestor, _ = ancestor.Parent()
+		if ancestor == name.Root {
 			break
 		}
-		candidates := []string{"*." + ancestor.String(), ancestor.String()}
-		if ancestor == apex {
-			candidates = candidates[:1] // the apex itself claims nothing
+		candidates := []string{"*." + ancestor.String()}
+		if ancestor != apex { // the apex itself claims nothing
+			candidates = append(candidates, ancestor.String())
 		}
 		for _, candidate := range candidates {
 			found, err = s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordFQDN: candidate}, claims)
@@ -124,6 +119,21 @@ func (s *Search) Nearest(ctx context.Context, fqdn name.Name, zones []v1alpha1.Z
 		}
 	}
 	return nil, "", nil
+}
+
+func mayClaim(r *v1alpha1.Record, zones []v1alpha1.Zone) bool {
+	isAdopted := r.Status.ZoneRef != nil
+	if !isAdopted || r.Status.Admission == string(rules.AdmittedUnderscore) {
+		return false
+	}
+	if len(zones) == 0 {
+		return true
+	}
+	// Only Records of the zones with the longest name claim names.
+	longest := zones[0].Status.FQDN
+	return slices.ContainsFunc(zones, func(z v1alpha1.Zone) bool {
+		return z.Status.FQDN == longest && z.Status.View == r.Status.View
+	})
 }
 
 func (s *Search) RecordsAt(ctx context.Context, fqdn string) ([]v1alpha1.Record, error) {

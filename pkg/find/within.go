@@ -72,7 +72,8 @@ func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Re
 			waiting, err := s.listRecords(ctx, selected, matches)
 			return append(found, waiting...), err
 		}
-		if !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) && !errors.Is(err, errManyZones) {
+		cannotSearchZones := apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || errors.Is(err, errManyZones)
+		if !cannotSearchZones {
 			return nil, err
 		}
 	}

@@ -27,34 +27,48 @@ const EveryNamespace = "*"
 func (s *Search) Writers(ctx context.Context, z *v1alpha1.Zone, owner name.Name, rrtype string) (writers []string, hidden bool, err error) {
 	writers = []string{}
 	apex, _ := name.Parse(z.Status.FQDN)
-	allows := func(r v1alpha1.RecordDelegation) bool {
-		p, err := pattern.Parse(r.Pattern)
-		return err == nil && (owner.IsZero() || p.Match(owner, apex)) && (rrtype == "" || len(r.Types) == 0 ||
-			slices.ContainsFunc(r.Types, func(listed string) bool { return strings.EqualFold(listed, rrtype) }))
-	}
+	allows := func(rule v1alpha1.RecordDelegation) bool { return allowsWrite(rule, apex, owner, rrtype) }
 	for i := range z.Spec.Delegations {
 		rule := &z.Spec.Delegations[i]
-		namespaces := slices.Clone(rule.Namespaces)
-		if rule.Namespace != "" {
-			namespaces = append(namespaces, rule.Namespace)
-		}
-		if len(namespaces) == 0 {
-			namespaces = []string{EveryNamespace}
-		}
 		if slices.ContainsFunc(rule.Records, allows) {
-			writers = append(writers, namespaces...)
+			writers = append(writers, namespacesOf(rule)...)
 		}
 	}
-	err = load.EachItem(ctx, s.API.Delegations(z.Namespace).List, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(
-		v1alpha1.FieldDelegationZoneRefName, z.Name).String()}, func(d *v1alpha1.Delegation) error {
+
+	ofZone := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldDelegationZoneRefName, z.Name).String()}
+	err = load.EachItem(ctx, s.API.Delegations(z.Namespace).List, ofZone, func(d *v1alpha1.Delegation) error {
 		if slices.ContainsFunc(d.Spec.Records, allows) {
 			writers = append(writers, d.Spec.Namespaces...)
 		}
 		return nil
 	})
-	if hidden = apierrors.IsForbidden(err); err != nil && !hidden {
+	hidden = apierrors.IsForbidden(err)
+	if err != nil && !hidden {
 		return nil, false, fmt.Errorf("delegations: %w", err)
 	}
 	slices.Sort(writers)
 	return slices.Compact(writers), hidden, nil
+}
+
+func allowsWrite(rule v1alpha1.RecordDelegation, apex, owner name.Name, rrtype string) bool {
+	p, err := pattern.Parse(rule.Pattern)
+	if err != nil {
+		return false
+	}
+	allowsName := owner.IsZero() || p.Match(owner, apex)
+	allowsType := rrtype == "" || len(rule.Types) == 0 || slices.ContainsFunc(rule.Types, func(listed string) bool {
+		return strings.EqualFold(listed, rrtype)
+	})
+	return allowsName && allowsType
+}
+
+func namespacesOf(rule *v1alpha1.DelegationRule) []string {
+	namespaces := slices.Clone(rule.Namespaces)
+	if rule.Namespace != "" {
+		namespaces = append(namespaces, rule.Namespace)
+	}
+	if len(namespaces) == 0 {
+		return []string{EveryNamespace}
+	}
+	return namespaces
 }

@@ -185,28 +185,39 @@ func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surround
 	if len(zones) > 0 {
 		above.zone = &zones[0]
 	}
-	isClosed, isApex := false, false // isClosed: the closest encloser is known
+
+	foundEncloser, isApex := false, false
 	for ancestor := fqdn; ancestor != name.Root && !isApex; ancestor, _ = ancestor.Parent() {
 		isApex = above.zone != nil && above.zone.Status.FQDN == ancestor.String()
 		records, err := i.search.RecordsAt(ctx, ancestor.String())
 		if err != nil {
 			return above, err
 		}
-		for n := range records {
-			kind := strings.ToUpper(records[n].Spec.Type)
-			if !isApex && above.cut == "" && (kind == "NS" || kind == "DNAME" && ancestor != fqdn) {
-				above.cut = fmt.Sprintf("the %s Record %s/%s at %s", kind, records[n].Namespace, records[n].Name, ancestor)
-			}
+		if !isApex && above.cut == "" {
+			above.cut = describeCut(records, ancestor, fqdn)
 		}
-		if ancestor == fqdn || isClosed {
+		if ancestor == fqdn || foundEncloser {
 			continue
 		}
 		if above.wildcards, err = i.search.RecordsAt(ctx, "*."+ancestor.String()); err != nil {
 			return above, err
 		}
-		isClosed = len(records)+len(above.wildcards) > 0
+		foundEncloser = len(records)+len(above.wildcards) > 0
 	}
 	return above, nil
+}
+
+// describeCut describes the first of an ancestor's Records that takes a name out of the zone's data, or returns "".
+func describeCut(records []v1alpha1.Record, ancestor, fqdn name.Name) string {
+	for i := range records {
+		r := &records[i]
+		rrtype := strings.ToUpper(r.Spec.Type)
+		redirects := rrtype == "DNAME" && ancestor != fqdn // a DNAME only concerns names below
+		if rrtype == "NS" || redirects {
+			return fmt.Sprintf("the %s Record %s/%s at %s", rrtype, r.Namespace, r.Name, ancestor)
+		}
+	}
+	return ""
 }
 
 func (i *inquiry) addAbsent(ctx context.Context, fqdn name.Name, at []v1alpha1.Record, above surroundings) error {
