@@ -131,7 +131,9 @@ func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candi
 	// that is never read.
 	counts := map[string]int{}
 	for _, c := range unreported {
-		if counts[c.Resource.Namespace]++; ctx.Err() != nil || counts[c.Resource.Namespace] > fairShare {
+		namespace := c.Resource.Namespace
+		counts[namespace]++
+		if ctx.Err() != nil || counts[namespace] > fairShare {
 			continue
 		}
 		note, expiry := noteOf(&c), repeatTime
@@ -142,7 +144,7 @@ func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candi
 				expiry = refusedTime
 			}
 		}
-		recent[c.Resource.Namespace].Add(c.Resource.String()+"|"+note, true, expiry)
+		recent[namespace].Add(c.Resource.String()+"|"+note, true, expiry)
 	}
 }
 

@@ -114,7 +114,8 @@ func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1
 
 	found.writable = map[string]bool{}
 	for i, list := range lists {
-		if found.writable[namespaces.Items[i].Name] = list != nil; list != nil {
+		found.writable[namespaces.Items[i].Name] = list != nil
+		if list != nil {
 			items = append(items, list.Items...)
 		}
 	}
@@ -129,10 +130,11 @@ func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1
 }
 
 func (p *provider) checkNamespace(s *snapshot, namespace string) error {
-	switch writable, there := s.writable[namespace]; {
-	case writable || s.writable == nil:
+	isWritable, exists := s.writable[namespace]
+	if isWritable || s.writable == nil {
 		return nil
-	case !there && p.Cluster != "":
+	}
+	if !exists && p.Cluster != "" {
 		return fmt.Errorf("namespace %[1]q of the central Kubizone is not there for cluster %[2]q; its administrator makes it by: "+
 			"kubectl create namespace %[1]s && kubectl label namespace %[1]s %[3]s=%[2]s", namespace, p.Cluster, v1alpha1.LabelCluster)
 	}
@@ -184,23 +186,11 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment, fairDone chan<-
 
 // decideOne stores the verdict about a candidate, or none after a temporary error.
 func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.Candidate) {
-	key, expiry := keyOf(a, &c), admittedTime
-	if c.Asker != "" {
-		expiry = refusedTime // the object may change without external-dns
-	}
-	// external-dns joins the targets of several objects: keep the targets of the candidate's object.
-	if c.Asker != "" || len(c.Endpoint.Targets) > 1 {
-		texts, err := p.readTexts(ctx, &c)
-		unserved := errors.Is(err, errNoKind) || apierrors.IsNotFound(err) && apierrors.IsUnexpectedServerError(err)
-		switch {
-		case err == nil, unserved && c.Asker == "", apierrors.IsNotFound(err) && !unserved:
-			c.KeepTargets(texts) // empty if the object is gone, or no API serves its kind
-		case apierrors.IsForbidden(err):
-			c.Err, expiry = fmt.Errorf("the object cannot be read, so it is unknown which targets are its own; bind the ClusterRole "+
-				"kubizone-external-dns: %w", err), refusedTime
-		default:
-			return // the Record stays until the object is readable
-		}
+	key := keyOf(a, &c)
+	isOmitted := c.Asker != ""
+	isJoined := isOmitted || len(c.Endpoint.Targets) > 1
+	if isJoined && !p.keepOwnTargets(ctx, &c) {
+		return // the Record stays until the object is readable
 	}
 	if a.existing.NeedsVerdict(&c) {
 		if err := p.askServer(ctx, a, &c); err != nil {
@@ -208,11 +198,33 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 			if why == "" {
 				return
 			}
-			c.Err, expiry = errors.New(why), refusedTime
+			c.Err = errors.New(why)
 		}
 	}
+
 	c.Admitted = c.Err == nil
+	expiry := admittedTime
+	if isOmitted || !c.Admitted { // an omitted object may change without external-dns
+		expiry = refusedTime
+	}
 	p.verdicts.Add(key, &c, expiry)
+}
+
+// keepOwnTargets keeps the targets in the candidate's object, because external-dns joins the targets of several objects.
+func (p *provider) keepOwnTargets(ctx context.Context, c *externaldns.Candidate) (isReadable bool) {
+	texts, err := p.readTexts(ctx, c)
+	isUnserved := errors.Is(err, errNoKind) || apierrors.IsNotFound(err) && apierrors.IsUnexpectedServerError(err)
+	isGone := apierrors.IsNotFound(err) && !isUnserved
+	switch {
+	case err == nil, isGone, isUnserved && c.Asker == "":
+		c.KeepTargets(texts) // none after an error
+	case apierrors.IsForbidden(err):
+		c.Err = fmt.Errorf("the object cannot be read, so it is unknown which targets are its own; bind the ClusterRole "+
+			"kubizone-external-dns: %w", err)
+	default:
+		return false
+	}
+	return true
 }
 
 // orderFairly sorts elements into rounds: the first element of each namespace, then the second of each, and so on. It
@@ -250,11 +262,12 @@ func keyOf(a *adjustment, c *externaldns.Candidate) string {
 func prefixOf(c *externaldns.Candidate) string { return c.Namespace + "|" + c.Key.String() + "|" }
 
 func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.Candidate) error {
-	x := &change{namespace: c.Namespace, create: []*externaldns.Candidate{c}, remove: a.existing.Replaced(c, a.wanted)}
+	candidates := []*externaldns.Candidate{c}
+	planned := &change{namespace: c.Namespace, create: candidates, remove: a.existing.Replaced(c, a.wanted)}
 	if current := a.existing[c.Key]; current != nil && current.Namespace == c.Namespace {
-		x = &change{namespace: c.Namespace, update: x.create}
+		planned = &change{namespace: c.Namespace, update: candidates}
 	}
-	if failed := p.writeChange(ctx, a.existing, x, []string{metav1.DryRunAll}); len(failed) > 0 {
+	if failed := p.writeChange(ctx, a.existing, planned, []string{metav1.DryRunAll}); len(failed) > 0 {
 		return failed[0].err
 	}
 	return nil
@@ -277,8 +290,7 @@ func readAnswer(err error) *metav1.Status {
 // existing Record of another owner does not.
 func readRefusal(err error) string {
 	status := readAnswer(err)
-	switch {
-	case status == nil || apierrors.IsConflict(err) || apierrors.IsTooManyRequests(err):
+	if status == nil || apierrors.IsConflict(err) || apierrors.IsTooManyRequests(err) {
 		return ""
 	}
 	return cmp.Or(refusal.Messages(refusal.OfStatus(*status)), http.StatusText(int(status.Code)))
@@ -313,7 +325,8 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 		failed[i] = p.writeChange(ctx, existing.existing, planned[i], nil)
 	})
 	for _, fault := range slices.Concat(failed...) {
-		switch why := readRefusal(fault.err); {
+		why := readRefusal(fault.err)
+		switch {
 		case why != "":
 			fault.candidate.Err = errors.New(why)
 			refused = append(refused, *fault.candidate)
@@ -354,7 +367,7 @@ func (p *provider) refuseAdmitted(refused []externaldns.Candidate) {
 
 func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*change, refused []externaldns.Candidate, wrong []error) {
 	byName := map[string]*change{}
-	at := func(namespace string, fqdn name.Name) *change {
+	changeOf := func(namespace string, fqdn name.Name) *change {
 		key := namespace + "/" + fqdn.String()
 		if byName[key] == nil {
 			byName[key] = &change{namespace: namespace}
@@ -377,10 +390,11 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 			continue
 		}
 		s.existing.KeepTexts(c, texts[c.Name])
-		if x := at(c.Namespace, c.Name); current == nil {
-			x.create = append(x.create, c)
+		planned := changeOf(c.Namespace, c.Name)
+		if current == nil {
+			planned.create = append(planned.create, c)
 		} else {
-			x.update = append(x.update, c)
+			planned.update = append(planned.update, c)
 		}
 	}
 
@@ -391,8 +405,8 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 			wrong = append(wrong, err)
 		}
 		if r := s.existing[key]; r != nil {
-			x := at(r.Namespace, key.Name)
-			x.remove = append(x.remove, r)
+			planned := changeOf(r.Namespace, key.Name)
+			planned.remove = append(planned.remove, r)
 		}
 	}
 	return all, refused, wrong
@@ -403,42 +417,60 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 func (p *provider) writeChange(ctx context.Context, existing externaldns.Existing, planned *change, dryRun []string) (failed []failure) {
 	writer := rrsets.Writer{Client: p.records, Namespace: planned.namespace, Manager: externaldns.FieldManager, DryRun: dryRun}
 	write := func(c *externaldns.Candidate, changes ...rrsets.Change) {
-		written, err := writer.WriteAll(ctx, changes...)
-		switch first := changes[0]; {
-		case first.Separate && first.After == nil && apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err):
-			err = nil // deleted already
-		case first.Separate && first.Before == nil && err == nil:
-			err = checkAdopted(written) // by a zone
-		}
-		if err != nil {
+		if err := writeRecords(ctx, writer, changes); err != nil {
 			failed = append(failed, failure{c, fmt.Errorf("%s: %w", c.Key.String(), err)})
 		}
 	}
 	for _, c := range planned.update {
 		write(c, rrsets.Change{Before: existing[c.Key], After: c.Record})
 	}
+
 	var changes []rrsets.Change
 	var candidates []*externaldns.Candidate
 	for _, r := range planned.remove {
 		removed := *r
 		removed.ResourceVersion = "" // in any state
-		c := &externaldns.Candidate{Endpoint: externaldns.ReadEndpoint(r), Namespace: r.Namespace}
-		c.Key, _ = c.Endpoint.Key() // valid for an existing Record
-		c.Resource, _ = p.ResourceOf(r)
-		changes, candidates = append(changes, rrsets.Change{Before: &removed}), append(candidates, c)
+		changes = append(changes, rrsets.Change{Before: &removed})
+		candidates = append(candidates, p.candidateOf(r))
 	}
 	for _, c := range planned.create {
-		changes, candidates = append(changes, rrsets.Change{After: c.Record}), append(candidates, c)
+		changes = append(changes, rrsets.Change{After: c.Record})
+		candidates = append(candidates, c)
 	}
-	if len(planned.create) > 0 && len(planned.remove) > 0 {
+
+	replaces := len(planned.create) > 0 && len(planned.remove) > 0
+	if replaces {
 		write(planned.create[0], changes...)
 		return failed
 	}
-	for i, c := range changes {
-		c.Separate = true
-		write(candidates[i], c)
+	for i, change := range changes {
+		change.Separate = true
+		write(candidates[i], change)
 	}
 	return failed
+}
+
+func (p *provider) candidateOf(r *v1alpha1.Record) *externaldns.Candidate {
+	c := &externaldns.Candidate{Endpoint: externaldns.ReadEndpoint(r), Namespace: r.Namespace}
+	c.Key, _ = c.Endpoint.Key() // valid for an existing Record
+	c.Resource, _ = p.ResourceOf(r)
+	return c
+}
+
+// writeRecords succeeds if a Record to delete is absent, and fails if no zone takes a new Record.
+func writeRecords(ctx context.Context, writer rrsets.Writer, changes []rrsets.Change) error {
+	written, err := writer.WriteAll(ctx, changes...)
+	first := changes[0]
+	isDeletion := first.Separate && first.After == nil
+	isCreation := first.Separate && first.Before == nil
+	isAbsent := apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err)
+	switch {
+	case isDeletion && isAbsent:
+		return nil
+	case isCreation && err == nil:
+		return checkAdopted(written)
+	}
+	return err
 }
 
 func checkAdopted(made *v1alpha1.Record) error {
