@@ -79,37 +79,53 @@ func (r *Reader) Read(ctx context.Context, s Subject, isLast func(*v1alpha1.Hist
 		return r.readTenant(ctx, s, isLast)
 	}
 	past, err := r.readAll(ctx, s, r.readZone, isLast)
-	if err == nil {
-		if past.Newest = serialOf(s.Zone.Status.Serial); len(past.Steps) > 0 && serialOf(past.Steps[0].Serial).Ahead(past.Newest) {
-			past.Newest = serialOf(past.Steps[0].Serial)
-		}
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		past.Masked = r.masked
+	past.Masked = r.masked
+	past.Newest = serialOf(s.Zone.Status.Serial)
+	if len(past.Steps) == 0 {
+		return past, nil
 	}
-	if err != nil || !r.masked || s.Namespace == s.Zone.Namespace || len(past.Steps) == 0 {
-		return past, err
+	if newestStep := serialOf(past.Steps[0].Serial); newestStep.Ahead(past.Newest) {
+		past.Newest = newestStep
 	}
-	// The server hides users and Records of another namespace's zone. The user's own steps are read in full.
+	isOwnZone := s.Namespace == s.Zone.Namespace
+	if !r.masked || isOwnZone {
+		return past, nil
+	}
+	if err := r.unmaskOwn(ctx, s, past); err != nil {
+		return nil, err
+	}
+	return past, nil
+}
+
+// unmaskOwn replaces the steps of the user's namespace, because the server hides users and Records of another
+// namespace's zone.
+func (r *Reader) unmaskOwn(ctx context.Context, s Subject, past *Past) error {
 	oldest := serialOf(past.Steps[len(past.Steps)-1].Serial)
 	isOldest := func(step *v1alpha1.HistoryStep) bool { return !serialOf(step.Serial).Ahead(oldest) }
 	own, err := r.readAll(ctx, s, r.readNamespaceSteps, isOldest)
 	if apierrors.IsForbidden(err) {
-		return past, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	full := make(map[[2]int64]*v1alpha1.HistoryStep, len(own.Steps))
+
+	type stepKey struct{ contentGeneration, serial int64 }
+	full := make(map[stepKey]*v1alpha1.HistoryStep, len(own.Steps))
 	for i := range own.Steps {
-		full[[2]int64{own.Steps[i].ContentGeneration, own.Steps[i].Serial}] = &own.Steps[i]
+		step := &own.Steps[i]
+		full[stepKey{step.ContentGeneration, step.Serial}] = step
 	}
 	for i := range past.Steps {
-		if step := full[[2]int64{past.Steps[i].ContentGeneration, past.Steps[i].Serial}]; step != nil {
-			past.Steps[i] = *step
+		step := &past.Steps[i]
+		if unmasked := full[stepKey{step.ContentGeneration, step.Serial}]; unmasked != nil {
+			*step = *unmasked
 		}
 	}
-	return past, nil
+	return nil
 }
 
 func (r *Reader) readTenant(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
