@@ -77,33 +77,46 @@ func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {
 	return l.reportDiffers(at, c.OtherManagers)
 }
 
-const numPhases = 4
+const (
+	phaseHosts = iota // hosts of NS and MX outside child zones, and cuts above name servers
+	phaseApex         // the apex, and glue below those cuts
+	phaseCuts
+	phaseRest
+	numPhases
+)
 
 // newPhases returns the phase in which to write each RRset. Addresses of name servers come early, because a zone is not
 // Servable without them.
 func newPhases(sets []*set, origin name.Name) func(s *set) int {
-	hosts, cuts, above := namedHosts(sets, origin, rdata.NS, rdata.MX), map[name.Rel]bool{}, map[name.Rel]bool{}
+	hosts := namedHosts(sets, origin, rdata.NS, rdata.MX)
+	cuts := map[name.Rel]bool{}
 	for _, s := range sets {
-		cuts[s.owner] = cuts[s.owner] || s.typ == rdata.NS && !s.owner.IsApex()
+		if s.typ == rdata.NS && !s.owner.IsApex() {
+			cuts[s.owner] = true
+		}
 	}
 
-	servers := namedHosts(slices.DeleteFunc(slices.Clone(sets), func(s *set) bool { return !s.owner.IsApex() }), origin, rdata.NS)
+	apexSets := slices.DeleteFunc(slices.Clone(sets), func(s *set) bool { return !s.owner.IsApex() })
+	servers := namedHosts(apexSets, origin, rdata.NS)
+	aboveServers := map[name.Rel]bool{}
 	for host := range servers {
 		for parent, ok := host.Parent(); ok; parent, ok = parent.Parent() {
-			above[parent] = true
+			aboveServers[parent] = true
 		}
 	}
 
 	return func(s *set) int {
+		isCut := cuts[s.owner]
+		isHost := hosts[s.owner] && !isBelow(s.owner, cuts)
 		switch {
-		case hosts[s.owner] && !isBelow(s.owner, cuts), cuts[s.owner] && above[s.owner]:
-			return 0 // hosts of NS and MX outside child zones, and cuts above name servers
+		case isHost, isCut && aboveServers[s.owner]:
+			return phaseHosts
 		case s.owner.IsApex(), servers[s.owner]:
-			return 1 // the apex, and glue below those cuts
-		case cuts[s.owner]:
-			return 2
+			return phaseApex
+		case isCut:
+			return phaseCuts
 		}
-		return numPhases - 1
+		return phaseRest
 	}
 }
 

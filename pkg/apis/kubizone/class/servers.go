@@ -81,17 +81,9 @@ func NameServersOf(spec *v1alpha1.DNSClassSpec) (servers []NameServer) {
 // clusterOf returns a Bind9Cluster, or nil.
 func ServersOf(class *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 	clusterOf func(namespace, name string) *bind9.Bind9Cluster) []Server {
-	block := class.Spec.Bind9
 	var servers []Server
 	for _, instance := range instances {
-		inCluster := block.ClusterRef != nil && instance.Spec.ClusterRef != nil &&
-			instance.Namespace == block.ClusterRef.Namespace && instance.Spec.ClusterRef.Name == block.ClusterRef.Name
-		selected := inCluster || slices.ContainsFunc(block.InstancesFrom, func(from v1alpha1.Bind9InstanceSelection) bool {
-			// A server gets all zones, and an instance's author chooses its labels, so namespaces are required.
-			selector, err := metav1.LabelSelectorAsSelector(&from.Selector)
-			return err == nil && slices.Contains(from.Namespaces, instance.Namespace) && selector.Matches(labels.Set(instance.Labels))
-		})
-		if !selected {
+		if !selects(class.Spec.Bind9, instance) {
 			continue // the next checks are costly, and run for all classes every few seconds
 		}
 		if server, runs := ServerOf(instance); runs && takesZones(class, instance, clusterOf) {
@@ -102,6 +94,16 @@ func ServersOf(class *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return slices.CompactFunc(servers, func(a, b Server) bool { return a.UID == b.UID && a.Namespace == b.Namespace && a.Name == b.Name })
+}
+
+func selects(block *v1alpha1.Bind9Provider, instance *bind9.Bind9Instance) bool {
+	wanted, own := block.ClusterRef, instance.Spec.ClusterRef
+	inCluster := wanted != nil && own != nil && instance.Namespace == wanted.Namespace && own.Name == wanted.Name
+	return inCluster || slices.ContainsFunc(block.InstancesFrom, func(from v1alpha1.Bind9InstanceSelection) bool {
+		// A server gets all zones, and an instance's author chooses its labels, so namespaces are required.
+		selector, err := metav1.LabelSelectorAsSelector(&from.Selector)
+		return err == nil && slices.Contains(from.Namespaces, instance.Namespace) && selector.Matches(labels.Set(instance.Labels))
+	})
 }
 
 func ServerNamespaces(of *v1alpha1.DNSClass) []string {
@@ -169,15 +171,17 @@ func takesZones(class *v1alpha1.DNSClass, instance *bind9.Bind9Instance, cluster
 	}
 
 	consents = cmp.Or(consents, &bind9.NamespaceSelection{})
-	if all := consents.Selector; all != nil && len(all.MatchLabels)+len(all.MatchExpressions) == 0 {
-		return true // an empty selector selects every namespace
+	selector := consents.Selector
+	selectsAll := selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) == 0
+	if selectsAll {
+		return true
 	}
 
 	delivers := class.Spec.Namespaces
 	if delivers == nil {
 		return !IsDefault(class) // other classes deliver no zone
 	}
-	if delivers.Selector != nil && !equality.Semantic.DeepEqual(delivers.Selector, consents.Selector) {
+	if delivers.Selector != nil && !equality.Semantic.DeepEqual(delivers.Selector, selector) {
 		return false
 	}
 	for _, name := range delivers.Names {
@@ -185,8 +189,8 @@ func takesZones(class *v1alpha1.DNSClass, instance *bind9.Bind9Instance, cluster
 			continue
 		}
 		// Only the label with the namespace's name is known here.
-		selector, err := metav1.LabelSelectorAsSelector(consents.Selector)
-		if err != nil || selector.Empty() || !selector.Matches(labels.Set{LabelNamespaceName: name}) {
+		parsed, err := metav1.LabelSelectorAsSelector(selector)
+		if err != nil || parsed.Empty() || !parsed.Matches(labels.Set{LabelNamespaceName: name}) {
 			return false
 		}
 	}
