@@ -57,7 +57,7 @@ const (
 
 func New(config Config) (*Backend, error) {
 	base, err := url.Parse(config.URL)
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
+	if err != nil || !isProviderURL(base) {
 		return nil, fmt.Errorf("%q: must be the URL of a webhook provider, such as http://127.0.0.1:8888", config.URL)
 	}
 	for _, t := range config.Types {
@@ -81,6 +81,11 @@ func New(config Config) (*Backend, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
+}
+
+func isProviderURL(u *url.URL) bool {
+	isHTTP := u.Scheme == "http" || u.Scheme == "https"
+	return isHTTP && u.Host != "" && u.RawQuery == "" && u.Fragment == ""
 }
 
 func (b *Backend) acquireSlot(ctx context.Context) error {
@@ -125,30 +130,13 @@ type round struct {
 // Apply writes the RRsets that differ from the provider's listing, and then checks the listing. Missing RRsets are sent
 // again in smaller parts, and finally alone. If an RRset occurs twice, the last counts.
 func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
-	// withData has the names of RRsets with data.
 	r := &round{zone: zone, results: make([]error, len(sets))}
-	lastIndex, withData := map[contract.Key]int{}, map[name.Name]bool{}
+	lastIndex := map[contract.Key]int{}
 	for index, set := range sets {
 		lastIndex[keyOf(set)] = index
-		withData[set.Name] = withData[set.Name] || len(set.Data) > 0
 	}
-	// Removals at a name come first, for example of a CNAME before an A.
-	var removed, rest []*task
-	for index, set := range sets {
-		if lastIndex[keyOf(set)] != index {
-			continue
-		}
-		t, err := b.makeTask(index, set)
-		switch removes := len(set.Data) == 0; {
-		case err != nil && removes: // success: such an RRset was never written
-		case err != nil:
-			r.results[index] = err
-		case removes && withData[set.Name]:
-			removed = append(removed, t)
-		default:
-			rest = append(rest, t)
-		}
-	}
+
+	removed, rest := b.makeTasks(r, sets, lastIndex)
 	if err := b.acquireSlot(ctx); err != nil {
 		r.fail(slices.Concat(removed, rest), err)
 	} else {
@@ -156,6 +144,7 @@ func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRs
 		b.writeTasks(ctx, r, rest)
 		b.releaseSlot()
 	}
+
 	for _, t := range r.lostTasks {
 		r.results[t.index] = r.explainLoss(t)
 	}
@@ -163,6 +152,32 @@ func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRs
 		r.results[index] = r.results[lastIndex[keyOf(set)]]
 	}
 	return r.results
+}
+
+// makeTasks returns the tasks of the last RRset of each key. Removals at a name come first, for example of a CNAME
+// before an A.
+func (b *Backend) makeTasks(r *round, sets []protocol.RRset, lastIndex map[contract.Key]int) (removed, rest []*task) {
+	hasData := map[name.Name]bool{}
+	for _, set := range sets {
+		hasData[set.Name] = hasData[set.Name] || len(set.Data) > 0
+	}
+	for index, set := range sets {
+		if lastIndex[keyOf(set)] != index {
+			continue
+		}
+		t, err := b.makeTask(index, set)
+		isRemoval := len(set.Data) == 0
+		switch {
+		case err != nil && isRemoval: // success: such an RRset was never written
+		case err != nil:
+			r.results[index] = err
+		case isRemoval && hasData[set.Name]:
+			removed = append(removed, t)
+		default:
+			rest = append(rest, t)
+		}
+	}
+	return removed, rest
 }
 
 func keyOf(set protocol.RRset) contract.Key { return contract.Key{Name: set.Name, Type: set.Type} }
@@ -290,19 +305,26 @@ func meanSame(t rdata.Type, one, other []string) bool {
 }
 
 func (b *Backend) isThere(r *round, t *task, s listedRRset, exactTTL bool) bool {
-	before, sameTTL := b.forms[t.Key], s.ttl == t.set.TTL
+	before := b.forms[t.Key]
 	delete(b.forms, t.Key)
-	switch {
-	case t.wish == nil || len(s.data) == 0:
-		return t.wish == nil && len(s.data) == 0
-	case !meanSame(t.Type, s.data, t.set.Data):
+	isRemoval, isAbsent := t.wish == nil, len(s.data) == 0
+	if isRemoval || isAbsent {
+		return isRemoval && isAbsent
+	}
+	if !meanSame(t.Type, s.data, t.set.Data) {
 		return false
-	case sameTTL && slices.Equal(s.data, sorted(t.set.Data)):
+	}
+
+	sameTTL := s.ttl == t.set.TTL
+	if sameTTL && slices.Equal(s.data, sorted(t.set.Data)) {
 		r.accepted++
 		return true
-	case exactTTL && !sameTTL && (before.requested.TTL != t.set.TTL || before.listed.ttl != s.ttl):
+	}
+	acceptedBefore := before.requested.TTL == t.set.TTL && before.listed.ttl == s.ttl
+	if exactTTL && !sameTTL && !acceptedBefore {
 		return false
-	case !sameTTL:
+	}
+	if !sameTTL {
 		b.config.Logger.Info("the provider has another ttl", "name", t.Name, "type", t.Type, "asked", t.set.TTL, "ttl", s.ttl)
 	}
 	r.accepted++
@@ -355,19 +377,21 @@ func (b *Backend) adjustWishes(ctx context.Context, r *round, tasks []*task) (ke
 		forms[owner] = append(forms[owner], e)
 	}
 	for _, t := range tasks {
-		match := slices.IndexFunc(forms[t.Name], func(e contract.Endpoint) bool {
+		if t.wish == nil {
+			kept = append(kept, t)
+			continue
+		}
+		sameData := func(e contract.Endpoint) bool {
 			data, err := dataOf(&e, t.Type, b.config.PlainText)
 			return err == nil && e.RecordType == t.Type.String() && meanSame(t.Type, data, t.set.Data)
-		})
-		switch {
-		case t.wish == nil:
-		case match < 0:
+		}
+		match := slices.IndexFunc(forms[t.Name], sameData)
+		if match < 0 {
 			r.results[t.index] = protocol.Refuse(protocol.CodeInvalidRecord, "the provider would write %s %q %s", t.Key, t.wish.Targets,
 				describeForms(forms[t.Name]))
 			continue
-		default:
-			t.wish = &forms[t.Name][match]
 		}
+		t.wish = &forms[t.Name][match]
 		kept = append(kept, t)
 	}
 	return kept, nil
@@ -386,8 +410,9 @@ func describeForms(forms []contract.Endpoint) string {
 
 func findBeside(list listing, t *task) error {
 	for _, other := range contract.Types {
-		_, there := list[contract.Key{Name: t.Name, Type: other}]
-		if there && t.wish != nil && other != t.Type && (other == rdata.CNAME || t.Type == rdata.CNAME) {
+		_, isListed := list[contract.Key{Name: t.Name, Type: other}]
+		excludes := other != t.Type && (other == rdata.CNAME || t.Type == rdata.CNAME)
+		if isListed && excludes && t.wish != nil {
 			return server.CoexistError("%s conflicts with the %s that the provider has there; remove that first", t.Key, other)
 		}
 	}
