@@ -30,7 +30,7 @@ const (
 func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	kind := o.GroupVersionKind()
 	switch {
-	case kind.Group != v1alpha1.GroupName && kind.Group != devGroup:
+	case !isOwnGroup(kind.Group):
 		c.refuse(o, fmt.Sprintf("%s is of no operator that is imported from", o.GetAPIVersion()),
 			"export the others alone, or write Zones and Records for it: docs/migration.md")
 		return
@@ -47,22 +47,31 @@ func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	o.SetLabels(labels)
 
 	o.SetOwnerReferences(slices.DeleteFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
-		group, _, found := strings.Cut(owner.APIVersion, "/")
-		return found && (group == v1alpha1.GroupName || group == devGroup)
+		group, _, hasGroup := strings.Cut(owner.APIVersion, "/")
+		return hasGroup && isOwnGroup(group)
 	}))
 	dropEmpty(o.Object)
-
-	if spec, ok := o.Object["spec"].(map[string]any); ok {
-		// Secondaries must see a later serial.
-		last, found, _ := unstructured.NestedInt64(o.Object, "status", "serial")
-		if kind.Kind == "Zone" && found && last > 0 && spec["minimumSerial"] == nil {
-			spec["minimumSerial"] = last
-		}
-		if class, ok := spec["class"].(string); ok {
-			spec["class"] = strings.ToUpper(class)
-		}
-	}
+	convertSpec(o)
 	c.converted = append(c.converted, o)
+}
+
+func isOwnGroup(group string) bool { return group == v1alpha1.GroupName || group == devGroup }
+
+func convertSpec(o *unstructured.Unstructured) {
+	spec, ok := o.Object["spec"].(map[string]any)
+	if !ok {
+		return
+	}
+	if class, ok := spec["class"].(string); ok {
+		spec["class"] = strings.ToUpper(class)
+	}
+	if o.GetKind() != "Zone" || spec["minimumSerial"] != nil {
+		return
+	}
+	// Secondaries must see a later serial.
+	if last, _, _ := unstructured.NestedInt64(o.Object, "status", "serial"); last > 0 {
+		spec["minimumSerial"] = last
+	}
 }
 
 type entry struct {

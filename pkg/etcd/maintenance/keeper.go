@@ -220,7 +220,25 @@ type revisionAt struct {
 // compactHistory compacts etcd if the database grows fast, because the five minutes of history that the API server's
 // compactor keeps may then fill the quota.
 func (k *Keeper) compactHistory(ctx context.Context, m member) error {
-	now, quota := revisionAt{m.Header.Revision, time.Now()}, m.quota()
+	revision := k.chooseCompaction(m)
+	if revision == 0 {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	_, err := k.client.Compact(limited, revision)
+	isCompacted := err == nil || errors.Is(err, rpctypes.ErrCompacted)
+	if !isCompacted {
+		return fmt.Errorf("compacting etcd: %w", err)
+	}
+	k.leastInUse = m.DbSizeInUse // the next check lowers it
+	klog.FromContext(ctx).V(2).Info("Compacted etcd", "revision", revision, "inUse", m.DbSizeInUse, "quota", m.quota())
+	return nil
+}
+
+// chooseCompaction returns the revision up to which to compact, or 0.
+func (k *Keeper) chooseCompaction(m member) (revision int64) {
+	now := revisionAt{m.Header.Revision, time.Now()}
 	last := len(k.recentRevisions)
 	k.recentRevisions = append(k.recentRevisions, now)
 	if k.leastInUse == 0 || m.DbSizeInUse < k.leastInUse {
@@ -232,28 +250,17 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	for old < last && now.time.Sub(k.recentRevisions[old].time) >= k.keepHistory {
 		old++
 	}
-	written := m.DbSizeInUse - k.leastInUse
-	almostFull, growsFast := m.DbSizeInUse >= quota/10*7 && written >= quota/64, written >= quota/8
-	upTo := int64(0)
+	quota, written := m.quota(), m.DbSizeInUse-k.leastInUse
+	almostFull := m.DbSizeInUse >= quota/10*7 && written >= quota/64
+	growsFast := written >= quota/8
 	switch {
 	case almostFull && last > 0: // keep the history since the last check
-		upTo = k.recentRevisions[last-1].revision
+		revision = k.recentRevisions[last-1].revision
 	case growsFast && old > 0: // keep the history of keepHistory
-		upTo = k.recentRevisions[old-1].revision
+		revision = k.recentRevisions[old-1].revision
 	}
 	k.recentRevisions = k.recentRevisions[max(0, old-1):]
-	if upTo == 0 {
-		return nil
-	}
-
-	limited, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	if _, err := k.client.Compact(limited, upTo); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
-		return fmt.Errorf("compacting etcd: %w", err)
-	}
-	k.leastInUse = m.DbSizeInUse // the next check lowers it
-	klog.FromContext(ctx).V(2).Info("Compacted etcd", "revision", upTo, "inUse", m.DbSizeInUse, "quota", quota)
-	return nil
+	return revision
 }
 
 func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {

@@ -113,34 +113,43 @@ type Write struct {
 // write.
 func (h *Handler) Decode(w *Write, text []byte) {
 	w.text = text
-	if w.fault = h.CheckText(text); w.fault != nil {
+	w.fault = h.CheckText(text)
+	if w.fault != nil {
 		return
 	}
-
 	if w.Verb == "patch" {
-		fields := map[string]any{}
-		if w.strict, w.fault = kjson.UnmarshalStrict(text, &fields); w.fault != nil {
-			w.fault = apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", w.fault))
-			return
-		}
-		if len(w.strict) > 0 { // answer with the text of the generic apiserver
-			if err := yaml.UnmarshalStrict(text, &map[string]any{}); err != nil {
-				w.strict = []error{err}
-			}
-		}
-		w.Object = &unstructured.Unstructured{Object: fields}
+		w.decodeApplied()
+	} else {
+		h.decodeCreated(w)
+	}
+}
+
+func (w *Write) decodeApplied() {
+	fields := map[string]any{}
+	w.strict, w.fault = kjson.UnmarshalStrict(w.text, &fields)
+	if w.fault != nil {
+		w.fault = apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", w.fault))
 		return
 	}
+	if len(w.strict) > 0 { // answer with the text of the generic apiserver
+		if err := yaml.UnmarshalStrict(w.text, &map[string]any{}); err != nil {
+			w.strict = []error{err}
+		}
+	}
+	w.Object = &unstructured.Unstructured{Object: fields}
+}
 
-	into, kind := h.Storage.New(), h.kind
-	object, read, err := h.decoder.Decode(text, &kind, into)
-	strict, isStrict := runtime.AsStrictDecodingError(err)
+func (h *Handler) decodeCreated(w *Write) {
+	kind := h.kind
+	object, decodedKind, err := h.decoder.Decode(w.text, &kind, h.Storage.New())
+	strictErr, isStrictErr := runtime.AsStrictDecodingError(err)
+	mayBeStored := isStrictErr && object != nil && w.Options.FieldValidation != metav1.FieldValidationStrict
 	switch {
-	case isStrict && object != nil && w.Options.FieldValidation != metav1.FieldValidationStrict:
-		w.strict = strict.Errors()
-	case err != nil && read != nil && read.Kind != "":
-		w.fault = apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", read.Kind, read.Version,
-			kind.Kind, err))
+	case mayBeStored:
+		w.strict = strictErr.Errors()
+	case err != nil && decodedKind != nil && decodedKind.Kind != "":
+		w.fault = apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", decodedKind.Kind,
+			decodedKind.Version, kind.Kind, err))
 		return
 	case err != nil:
 		w.fault = apierrors.NewBadRequest(err.Error())
