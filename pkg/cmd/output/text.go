@@ -48,10 +48,11 @@ var colors = map[string]string{
 }
 
 func (t *Text) paint(word, text string) string {
-	if color := colors[word]; color != "" && t.screen.Color && text != "" {
-		return color + text + plain
+	color := colors[word]
+	if color == "" || text == "" || !t.screen.Color {
+		return text
 	}
-	return text
+	return color + text + plain
 }
 
 // Line adds a line, wrapped to the screen's width. On a coloured screen, a line of a diff (+, -, ~) is coloured whole,
@@ -61,11 +62,13 @@ func (t *Text) Line(format string, args ...any) {
 	terminal.Fprintf(&line, format, args...)
 	first, _, _ := strings.Cut(line.String(), " ")
 	word := strings.TrimSuffix(first, ":")
+	isDiff := len(word) == 1
 	for i, part := range wrapText(line.String(), t.screen.Width, "  ") {
+		beginsWithWord := i == 0 && strings.HasPrefix(part, first)
 		switch {
-		case len(word) == 1:
+		case isDiff:
 			part = t.paint(word, part)
-		case i == 0 && strings.HasPrefix(part, first):
+		case beginsWithWord:
 			part = t.paint(word, first) + part[len(first):]
 		}
 		t.built.WriteString(part + "\n")
@@ -85,18 +88,18 @@ func Code(text string) string {
 	for strings.Contains(text, fence) {
 		fence += "`"
 	}
-	if len(fence) > 1 || strings.TrimSpace(text) == "" { // the text may begin with a backtick
+	hasBacktick := len(fence) > 1
+	if hasBacktick || strings.TrimSpace(text) == "" {
 		text = " " + text + " "
 	}
 	return fence + text + fence
 }
 
 func Count[N int | int64](n N, noun string) string {
-	stem, isY := strings.CutSuffix(noun, "y")
-	switch {
-	case n == 1:
+	if n == 1 {
 		return "1 " + noun
-	case isY:
+	}
+	if stem, endsInY := strings.CutSuffix(noun, "y"); endsInY {
 		return fmt.Sprint(n, " ", stem, "ies")
 	}
 	return fmt.Sprint(n, " ", noun, "s")
@@ -158,19 +161,19 @@ func (t *Text) paragraphWidth() int {
 
 // Table adds rows in columns, below their header, which may be nil.
 func (t *Text) Table(header []string, rows [][]string) {
-	all := make([][]string, 0, len(rows)+1)
+	lines := make([][]string, 0, len(rows)+1)
 	if header != nil {
-		all = append(all, header)
+		lines = append(lines, header)
 	}
 	for _, row := range rows {
 		escaped := make([]string, len(row))
 		for i, cell := range row {
 			escaped[i] = terminal.Escape(cell)
 		}
-		all = append(all, escaped)
+		lines = append(lines, escaped)
 	}
-	widths := fitColumns(all, t.screen.Width)
-	for _, row := range all {
+	widths := fitColumns(lines, t.screen.Width)
+	for _, row := range lines {
 		t.addRow(row, widths)
 	}
 }
@@ -178,18 +181,19 @@ func (t *Text) Table(header []string, rows [][]string) {
 const gap = "  "
 
 func (t *Text) addRow(row []string, widths []int) {
-	cells, height := make([][]string, len(row)), 1
+	cells := make([][]string, len(row))
+	height := 1
 	for i, cell := range row {
 		cells[i] = wrapText(cell, widths[i], "")
 		height = max(height, len(cells[i]))
 	}
-	for at := range height {
+	for n := range height {
 		var line strings.Builder
 		padding := 0
-		for i := range cells {
+		for i, cell := range cells {
 			part := ""
-			if at < len(cells[i]) {
-				part = cells[i][at]
+			if n < len(cell) {
+				part = cell[n]
 			}
 			if part != "" {
 				line.WriteString(strings.Repeat(" ", padding) + t.paint(strings.TrimSpace(part), part))
@@ -267,7 +271,8 @@ func (w *wrapper) Write(octets []byte) (int, error) {
 	for line := range strings.Lines(string(octets)) {
 		text := strings.TrimSuffix(line, "\n")
 		escaped := terminal.Escape(text)
-		if strings.Contains(text, "\t") || utf8.RuneCountInString(escaped) <= w.width {
+		isTable := strings.Contains(text, "\t")
+		if isTable || utf8.RuneCountInString(escaped) <= w.width {
 			wrapped.WriteString(line)
 			continue
 		}
