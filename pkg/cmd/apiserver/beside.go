@@ -140,12 +140,31 @@ func (p *linePrefix) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
+func (s subcommand) runRepeatedly(ctx context.Context, newServer func() *process.Server, fail context.CancelCauseFunc) {
+	for ctx.Err() == nil {
+		err := s.run(ctx, newServer())
+		if errors.Is(err, process.ErrUnfinished) {
+			fail(fmt.Errorf("%s: %w", s.name, err))
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		klog.ErrorS(err, "A part of the server has ended, and starts again", "part", s.name, "after", restartPause)
+		select {
+		case <-ctx.Done():
+		case <-time.After(restartPause):
+		}
+	}
+}
+
 // runSubcommands runs the sub-commands in this process until ctx ends, and restarts each after a failure. It returns
 // process.ErrUnfinished if the work of a sub-command does not stop, otherwise nil.
 func (o *Options) runSubcommands(ctx context.Context, server *apiserver.Server, views *zoneview.Set) error {
-	if err := server.WaitForAPI(ctx); ctx.Err() != nil {
+	err := server.WaitForAPI(ctx)
+	if ctx.Err() != nil {
 		return nil // the server stops
-	} else if err != nil {
+	}
+	if err != nil {
 		return err
 	}
 	memory.SpareHeap() // after the garbage of the start
@@ -153,22 +172,10 @@ func (o *Options) runSubcommands(ctx context.Context, server *apiserver.Server, 
 	defer fail(nil)
 	var running sync.WaitGroup
 	for _, subcommand := range o.subcommands {
-		running.Go(func() {
-			for ctx.Err() == nil {
-				err := subcommand.run(ctx, &process.Server{API: server.ConfigAs(subcommand.user), Views: views, Frozen: server.Frozen})
-				if errors.Is(err, process.ErrUnfinished) {
-					fail(fmt.Errorf("%s: %w", subcommand.name, err))
-				}
-				if ctx.Err() != nil {
-					return
-				}
-				klog.ErrorS(err, "A part of the server has ended, and starts again", "part", subcommand.name, "after", restartPause)
-				select {
-				case <-ctx.Done():
-				case <-time.After(restartPause):
-				}
-			}
-		})
+		newServer := func() *process.Server {
+			return &process.Server{API: server.ConfigAs(subcommand.user), Views: views, Frozen: server.Frozen}
+		}
+		running.Go(func() { subcommand.runRepeatedly(ctx, newServer, fail) })
 	}
 	<-ctx.Done()
 

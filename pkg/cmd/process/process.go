@@ -104,6 +104,7 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 		defer informers.Shutdown()
 	}
 	defer end()
+
 	if p.beat != nil {
 		parts.Go(func() { p.beat.Run(running, func() bool { return p.unready() == "" }) })
 	}
@@ -116,12 +117,14 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 	}
 	p.Printf("health on %s, reading %s", p.health.Addr(), resources)
 	parts.Go(func() { p.reportWaiting(running) })
+
 	err := p.readZones(running, outlasting, &parts)
 	if err == nil {
 		close(p.started)
 		err = work(running, outlasting)
 	}
-	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+	endedByCaller := ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+	if endedByCaller {
 		return nil
 	}
 	return err
@@ -130,31 +133,37 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 // reportWaiting prints why the work has not begun, because informers retry silently.
 func (p *Process) reportWaiting(ctx context.Context) {
 	var message string
-	for answers := false; ; {
-		pause := readPause
-		if !answers {
-			err := p.Client.Get().AbsPath("/apis").MaxRetries(0).Timeout(reachTimeout).Do(ctx).Error()
-			var status apierrors.APIStatus
-			answers = err == nil || errors.As(err, &status)
-			if !answers {
-				pause = reachPause
-				if why := err.Error(); why != message && ctx.Err() == nil {
-					message = why
-					p.Printf("waiting for the API: %s; does the kubeconfig name the server, and does it run?", why)
-				}
-			}
-		} else if p.Feed == nil {
+	for {
+		err := p.Client.Get().AbsPath("/apis").MaxRetries(0).Timeout(reachTimeout).Do(ctx).Error()
+		var status apierrors.APIStatus
+		hasAnswered := err == nil || errors.As(err, &status)
+		if hasAnswered {
+			break
+		}
+		if why := err.Error(); why != message && ctx.Err() == nil {
+			message = why
+			p.Printf("waiting for the API: %s; does the kubeconfig name the server, and does it run?", why)
+		}
+		if !p.waitForStart(ctx, reachPause) {
 			return
-		} else if err := p.Feed.Check(); err != nil {
+		}
+	}
+
+	for p.waitForStart(ctx, readPause) && p.Feed != nil {
+		if err := p.Feed.Check(); err != nil {
 			p.Printf("still reading zones: %v", err)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-p.started:
-			return
-		case <-time.After(pause):
-		}
+	}
+}
+
+func (p *Process) waitForStart(ctx context.Context, pause time.Duration) (isWaiting bool) {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-p.started:
+		return false
+	case <-time.After(pause):
+		return true
 	}
 }
 
