@@ -162,12 +162,16 @@ func (s *supervisor) watchNamed(ctx context.Context) {
 	}
 	defer closeProbe()
 	for failures := 0; ctx.Err() == nil; {
-		if err := agent.ProbeNamed(ctx, s.nameserver); err == nil {
+		err := agent.ProbeNamed(ctx, s.nameserver)
+		if err == nil {
 			failures = 0
-			if probe == nil {
-				probe = s.openProbe()
-			}
-		} else if failures++; failures >= maxFailures && probe != nil && ctx.Err() == nil {
+		} else {
+			failures++
+		}
+		switch {
+		case err == nil && probe == nil:
+			probe = s.openProbe()
+		case failures >= maxFailures && probe != nil && ctx.Err() == nil:
 			s.logger.Warn("named does not answer DNS: the server is not ready until it does", "err", err)
 			closeProbe()
 		}

@@ -108,25 +108,21 @@ func (f *facts) judgeTrust(now time.Time) Finding {
 	from, chain := f.findServed()
 	for i := range f.registrations {
 		registration := &f.registrations[i]
-		if len(registration.Spec.CABundle) == 0 && !slices.Contains(requiredAPIs, registration.Name) {
-			continue // this API is optional
+		isOptional := !slices.Contains(requiredAPIs, registration.Name)
+		if isOptional && len(registration.Spec.CABundle) == 0 {
+			continue
 		}
+
 		bundle, writer := describeBundle(registration)
-		if options.Roots = x509.NewCertPool(); !options.Roots.AppendCertsFromPEM(registration.Spec.CABundle) {
+		options.Roots = x509.NewCertPool()
+		if !options.Roots.AppendCertsFromPEM(registration.Spec.CABundle) {
 			return fail(check, bundle+": kube-apiserver trusts no certificate of the server", f.mendBundle(writer,
 				"the server writes it when it starts with --serving-cert-secret: see its log"))
 		}
 		if len(chain) == 0 {
 			continue
 		}
-		options.Intermediates = x509.NewCertPool()
-		for _, cert := range chain[1:] {
-			options.Intermediates.AddCert(cert)
-		}
-		if _, err := chain[0].Verify(options); err != nil {
-			if unknown, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-				err = x509.UnknownAuthorityError{Cert: unknown.Cert} // without the hint of another error
-			}
+		if err := verifyChain(chain, options); err != nil {
 			return fail(check, fmt.Sprintf("kube-apiserver does not trust the certificate of %s for %s: %v; %s", from, options.DNSName, err,
 				bundle), f.mendBundle(writer, "look for another writer of caBundle, such as a GitOps tool (kubectl get apiservice -o yaml "+
 				"--show-managed-fields), "+bundleWait+"; without that flag, put the authority into caBundle, and "+options.DNSName+
@@ -140,6 +136,18 @@ func (f *facts) judgeTrust(now time.Time) Finding {
 		return notRead(check, "Secret "+servingSecret, f.secretErr)
 	}
 	return warn(check, "no certificate of a server is seen from here", "see servers")
+}
+
+func verifyChain(chain []*x509.Certificate, options x509.VerifyOptions) error {
+	options.Intermediates = x509.NewCertPool()
+	for _, cert := range chain[1:] {
+		options.Intermediates.AddCert(cert)
+	}
+	_, err := chain[0].Verify(options)
+	if unknown, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return x509.UnknownAuthorityError{Cert: unknown.Cert} // without the hint of another error
+	}
+	return err
 }
 
 func (f *facts) findServed() (from string, chain []*x509.Certificate) {

@@ -109,7 +109,6 @@ func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candi
 	}
 	defer t.reporting.Unlock()
 
-	// Leave out the recent Events.
 	recent := map[string]*cache.LRUExpireCache{}
 	unreported := slices.DeleteFunc(candidates, func(c externaldns.Candidate) bool {
 		namespace := c.Resource.Namespace
@@ -127,8 +126,7 @@ func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candi
 
 	orderFairly(unreported, func(c externaldns.Candidate) string { return c.Resource.Namespace })
 
-	// Write the first of each namespace. A failed write is tried again after refusedTime, except for a kind of object
-	// that is never read.
+	// A failed write is tried again after refusedTime, except for a kind of object that is never read.
 	counts := map[string]int{}
 	for _, c := range unreported {
 		namespace := c.Resource.Namespace

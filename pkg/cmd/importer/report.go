@@ -176,8 +176,10 @@ func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone
 	}
 	for i := range r.classes.Items {
 		c := &r.classes.Items[i]
+		if !class.IsDefault(c) || !class.Delivers(c, zone.Status.View) {
+			continue
+		}
 		switch {
-		case !class.IsDefault(c) || !class.Delivers(c, zone.Status.View):
 		case class.Admits(c, zone.Namespace, nil):
 			names = append(names, c.Name)
 		case c.Spec.Namespaces != nil && c.Spec.Namespaces.Selector != nil:
@@ -190,9 +192,10 @@ func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone
 // foreseeHold returns a warning if a mass deletion holds the zone, or would by this import. A name kept by other
 // Records counts as removed, because a needless warning harms less than a missed hold.
 func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (string, error) {
-	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
-		c.Reason == v1alpha1.ReasonMassDeletion {
-		return "is held now: " + c.Message, nil
+	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
+	isHeld := settled != nil && settled.Reason == v1alpha1.ReasonMassDeletion
+	if isHeld {
+		return "is held now: " + settled.Message, nil
 	}
 	if zone.Status.FQDN == "" {
 		return "", nil
@@ -201,29 +204,34 @@ func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, 
 	// Count removed less added RRsets of the zone's own namespace.
 	counted := z.countRRsets(func(namespace string) bool { return namespace == zone.Namespace })
 	lost := 0
-	for _, n := range counted {
-		lost -= min(max(n, -1), 1)
+	for _, added := range counted {
+		switch {
+		case added < 0:
+			lost++
+		case added > 0:
+			lost--
+		}
 	}
 
 	stored, err := lawform.Zone(zone)
 	if err != nil {
 		return "", err
 	}
-	nameServers, err := z.losesNameServers(ctx, client, zone, counted[zone.Status.FQDN+" NS"])
+	losesNameServers, err := z.losesNameServers(ctx, client, zone, counted[zone.Status.FQDN+" NS"])
 	if err != nil {
 		return "", err
 	}
 
-	switch excess := stored.ForeseeHold(lost, nameServers); {
-	case excess == nil:
+	excess := stored.ForeseeHold(lost, losesNameServers)
+	if excess == nil {
 		return "", nil
-	case nameServers:
+	}
+	if losesNameServers {
 		return fmt.Sprintf("this would hold the zone (S7.6): it lacks %s; the annotation %s lets that through", excess,
 			v1alpha1.AnnotationPublishDeletions), nil
-	default:
-		return fmt.Sprintf("this would hold the zone (S7.5) if its present RRsets are older than ten minutes: it lacks %s; the annotation "+
-			"%s lets that through", excess, v1alpha1.AnnotationPublishDeletions), nil
 	}
+	return fmt.Sprintf("this would hold the zone (S7.5) if its present RRsets are older than ten minutes: it lacks %s; the annotation "+
+		"%s lets that through", excess, v1alpha1.AnnotationPublishDeletions), nil
 }
 
 func (z *ZonePlan) countRRsets(of func(namespace string) bool) map[string]int {

@@ -100,14 +100,15 @@ func (o *Options) Zone(ctx context.Context, client versioned.Interface, argument
 		return types.NamespacedName{}, fmt.Errorf("%s is a Record: write a Zone, or the DNS name of a zone", argument)
 	}
 	id, err := o.Object(argument, namespace)
-	if err != nil || strings.Contains(argument, "/") || !strings.Contains(argument, ".") {
+	mayBeDNSName := strings.Contains(argument, ".") && !strings.Contains(argument, "/")
+	if err != nil || !mayBeDNSName {
 		return id, err
 	}
 
 	// An object's name may have dots, but no trailing dot.
-	zones := client.KubizoneV1alpha1()
 	if !strings.HasSuffix(argument, ".") {
-		if _, err := zones.Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		_, err := client.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
+		if !apierrors.IsNotFound(err) {
 			return id, err
 		}
 	}

@@ -127,16 +127,18 @@ var errEnough = errors.New("enough objects")
 // objects of each list; 0 means all. An error means that nothing was read.
 func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces []string, resource string, selector fields.Selector,
 	maxObjects int64, list func(namespace string) find.Lister[L], visit func(T)) (err error) {
-	options, isRead := metav1.ListOptions{FieldSelector: selector.String()}, false
+	options := metav1.ListOptions{FieldSelector: selector.String()}
 	if maxObjects > 0 {
 		options.Limit = maxObjects + 1
 	}
+	isRead := false
 	for _, namespace := range namespaces {
 		count := int64(0)
 		failed := load.EachItem(ctx, list(namespace), options, func(o T) error {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			if count++; maxObjects == 0 || count <= maxObjects {
+			count++
+			if maxObjects == 0 || count <= maxObjects {
 				visit(o)
 				return nil
 			}
