@@ -22,28 +22,22 @@ import (
 // foreseeHold sets plan.Held if the server may take the revert for a mass deletion, and hold the zone (stop deliveries
 // to name servers). RRsets of any age count here, although young RRsets begin no hold.
 func (r *Reader) foreseeHold(ctx context.Context, plan *Plan, zone *v1alpha1.Zone) error {
-	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
-		c.Reason == v1alpha1.ReasonMassDeletion {
-		plan.Held = "the zone is held now: " + c.Message
+	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
+	isHeld := settled != nil && settled.Reason == v1alpha1.ReasonMassDeletion
+	if isHeld {
+		plan.Held = "the zone is held now: " + settled.Message
 		return nil
 	}
 
-	// Count the Records that each RRset gains, by name and type. A loss is negative.
-	growth := map[string]int{}
-	for i := range plan.Changes {
-		if c := &plan.Changes[i]; c.Namespace == zone.Namespace {
-			for n, record := range map[int]*v1alpha1.Record{-1: c.change.Before, 1: c.change.After} {
-				if record != nil {
-					growth[record.Status.FQDN+" "+record.Spec.Type] += n
-				}
-			}
-		}
-	}
-
-	// Count the shrinking RRsets, less the growing.
+	growth := countGrowth(plan.Changes, zone.Namespace)
 	lost := 0
-	for _, n := range growth {
-		lost -= min(max(n, -1), 1)
+	for _, gained := range growth {
+		switch {
+		case gained < 0:
+			lost++
+		case gained > 0:
+			lost--
+		}
 	}
 
 	stored, err := lawform.Zone(zone)
@@ -60,6 +54,24 @@ func (r *Reader) foreseeHold(ctx context.Context, plan *Plan, zone *v1alpha1.Zon
 			"annotation %s of the Zone lets this through", excess, v1alpha1.AnnotationPublishDeletions)
 	}
 	return nil
+}
+
+// countGrowth counts the Records that each RRset gains, by name and type. A loss is negative.
+func countGrowth(changes []Reversal, namespace string) map[string]int {
+	growth := map[string]int{}
+	count := func(record *v1alpha1.Record, gained int) {
+		if record != nil {
+			growth[record.Status.FQDN+" "+record.Spec.Type] += gained
+		}
+	}
+	for i := range changes {
+		c := &changes[i]
+		if c.Namespace == namespace {
+			count(c.change.Before, -1)
+			count(c.change.After, 1)
+		}
+	}
+	return growth
 }
 
 func (r *Reader) losesNameServers(ctx context.Context, zone *v1alpha1.Zone, grown int) (bool, error) {

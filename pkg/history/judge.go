@@ -96,21 +96,24 @@ func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	}
 	// A phase ends before the next begins. The first phases free names for other namespaces.
 	var mu sync.Mutex
+	writeAndCount := func(ctx context.Context, set []write) error {
+		const awaitsZone = false // the Zone exists now
+		written, err := r.writeSet(ctx, set, awaitsZone, nil)
+		mu.Lock()
+		defer mu.Unlock()
+		p.Written += written
+		if err != nil {
+			return err
+		}
+		for _, w := range set {
+			if c := w.Reversal; len(c.Refused) > 0 {
+				return ErrStopped{fmt.Sprintf("record %s/%s: %s", c.Namespace, c.Name, strings.Join(c.Refused, "; "))}
+			}
+		}
+		return nil
+	}
 	for _, phase := range p.orderSets(true) {
-		if err := eachSet(ctx, phase, func(ctx context.Context, set []write) error {
-			written, err := r.writeSet(ctx, set, false, nil) // the Zone exists now; no dry run
-			mu.Lock()
-			defer mu.Unlock()
-			if p.Written += written; err != nil {
-				return err
-			}
-			for _, w := range set {
-				if c := w.Reversal; len(c.Refused) > 0 {
-					return ErrStopped{fmt.Sprintf("record %s/%s: %s", c.Namespace, c.Name, strings.Join(c.Refused, "; "))}
-				}
-			}
-			return nil
-		}); err != nil {
+		if err := eachSet(ctx, phase, writeAndCount); err != nil {
 			return err
 		}
 	}
