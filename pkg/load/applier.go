@@ -21,8 +21,9 @@ func (l *Loader) managerOf(before *unstructured.Unstructured) (manager string, c
 	}
 	var newest *metav1.ManagedFieldsEntry
 	for _, entry := range before.GetManagedFields() {
-		if entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" && rrsets.TouchesSpec(entry.FieldsV1) &&
-			(newest == nil || newest.Time.Before(entry.Time)) {
+		isApply := entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
+		isNewer := newest == nil || newest.Time.Before(entry.Time)
+		if isApply && isNewer && rrsets.TouchesSpec(entry.FieldsV1) {
 			newest = &entry
 		}
 	}

@@ -33,7 +33,9 @@ type Source struct {
 func ParseSource(text string) (Source, error) {
 	var s Source
 	rest := text
-	if view, after, found := strings.Cut(rest, "="); found && !strings.ContainsAny(view, "/\\.") {
+	view, after, found := strings.Cut(rest, "=")
+	hasView := found && !strings.ContainsAny(view, "/\\.")
+	if hasView {
 		if view != "" {
 			if wrong := validation.IsDNS1123Label(view); len(wrong) > 0 {
 				return Source{}, fmt.Errorf("%q: view %q: %s; write VIEW=PATH, or ./%s if this is a path", text, view,
@@ -43,7 +45,9 @@ func ParseSource(text string) (Source, error) {
 		s.View, s.viewGiven, rest = view, true, after
 	}
 
-	if zone, after, found := strings.Cut(rest, "="); found && strings.Contains(zone, ".") && !strings.ContainsAny(zone, "/\\") {
+	zone, after, found := strings.Cut(rest, "=")
+	hasName := found && strings.Contains(zone, ".") && !strings.ContainsAny(zone, "/\\")
+	if hasName {
 		origin, err := ParseOrigin(zone)
 		if err != nil {
 			return Source{}, fmt.Errorf("%q: %w; write NAME=PATH with the name of a zone, or ./%s if this is a path", text, err, rest)
@@ -80,20 +84,23 @@ func (s Source) Files() (Files, error) {
 	if err != nil {
 		return Files{}, fmt.Errorf("load %s: %w; name a file or directory that exists and can be read", s, err)
 	}
-	var files Files
-	if !s.Origin.IsZero() && (info.IsDir() || IsManifest(s.Path)) {
+	isZoneFile := !info.IsDir() && !IsManifest(s.Path)
+	if !s.Origin.IsZero() && !isZoneFile {
 		return Files{}, fmt.Errorf("load %s: the name of a zone goes with one zone file, and %s is not a zone file: remove %q", s, s.Path,
 			s.Origin.String()+"=")
 	}
 
-	if !info.IsDir() {
-		if IsManifest(s.Path) {
-			files.Manifests = []string{s.Path}
-		} else {
-			files.Zones = []string{s.Path}
+	var files Files
+	switch {
+	case info.IsDir():
+		files, err = s.findFiles()
+		if err != nil {
+			return Files{}, err
 		}
-	} else if files, err = s.findFiles(); err != nil {
-		return Files{}, err
+	case isZoneFile:
+		files.Zones = []string{s.Path}
+	default:
+		files.Manifests = []string{s.Path}
 	}
 
 	if s.viewGiven && len(files.Manifests) > 0 {

@@ -4,6 +4,7 @@
 package load
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,21 +39,25 @@ func (w *WrittenNames) AddObject(object *unstructured.Unstructured) {
 // Have reports whether host, or a wildcard that covers host, may be in the set. A relative name matches every absolute
 // name that begins with its labels: www matches www.example.org.
 func (w *WrittenNames) Have(host string) bool {
-	// First host itself, then the wildcards above.
-	for text, up := strings.ToLower(host), strings.ToLower(host); ; text = "*." + up {
-		if w.texts[text] || w.beginnings[text] {
+	host = strings.ToLower(host)
+	if w.mayHave(host) {
+		return true
+	}
+	_, parent, _ := strings.Cut(host, ".")
+	for parent != "" {
+		if w.mayHave("*." + parent) {
 			return true
 		}
-		for _, beginning := range beginningsOf(text) {
-			if w.texts[beginning] {
-				return true
-			}
-		}
-		var hasDot bool
-		if _, up, hasDot = strings.Cut(up, "."); !hasDot || up == "" {
-			return up == "" && w.texts["*"]
-		}
+		_, parent, _ = strings.Cut(parent, ".")
 	}
+	return w.texts["*"]
+}
+
+func (w *WrittenNames) mayHave(text string) bool {
+	if w.texts[text] || w.beginnings[text] {
+		return true
+	}
+	return slices.ContainsFunc(beginningsOf(text), func(beginning string) bool { return w.texts[beginning] })
 }
 
 func beginningsOf(text string) (all []string) {
