@@ -64,8 +64,7 @@ func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records 
 				"namespace", namespace, "records", records)
 			return
 		}
-		conflict := false
-
+		mayRetry := false
 		for i := range quotas.Items {
 			quota := &quotas.Items[i]
 			used, limited := quota.Status.Used[quotaOfRecords]
@@ -75,15 +74,17 @@ func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records 
 				continue
 			}
 			quota.Status.Used[quotaOfRecords] = *resource.NewQuantity(newUse, resource.DecimalSI)
-			if _, err := q.core.CoreV1().ResourceQuotas(namespace).UpdateStatus(ctx, quota, metav1.UpdateOptions{}); apierrors.IsConflict(
-				err) && len(quotas.Items) == 1 { // with several quotas a retry would subtract twice
-				conflict = true
-			} else if err != nil {
+			_, err := q.core.CoreV1().ResourceQuotas(namespace).UpdateStatus(ctx, quota, metav1.UpdateOptions{})
+			isOnlyQuota := len(quotas.Items) == 1 // with several quotas a retry would subtract twice
+			switch {
+			case apierrors.IsConflict(err) && isOnlyQuota:
+				mayRetry = true
+			case err != nil:
 				logger.Error(err, "A refused change set counts in a quota of Records until quotas are recalculated",
 					"namespace", namespace, "quota", quota.Name, "records", records)
 			}
 		}
-		if !conflict {
+		if !mayRetry {
 			return
 		}
 	}

@@ -109,7 +109,8 @@ func (l *leader) followRecords(ctx context.Context, since string) (string, error
 				l.changes.add(change{record: record, deleted: event.Type == watch.Deleted})
 			}
 			// Initial events are in the order of keys, not of versions. A watch can continue only after the last.
-			if since != "" || event.Type == watch.Bookmark && record.Annotations[metav1.InitialEventsAnnotationKey] == "true" {
+			isLastInitial := event.Type == watch.Bookmark && record.Annotations[metav1.InitialEventsAnnotationKey] == "true"
+			if since != "" || isLastInitial {
 				since = record.ResourceVersion
 			}
 		}

@@ -353,13 +353,13 @@ func (p *Provider) serveLeaf(ctx context.Context, m *material, unregistered bool
 		if bytes.Equal(p.served.leaf.CertPEM, m.leaf.CertPEM) {
 			return
 		}
-		since, trusted := p.trustedSince[identify(m.authority.Cert)]
-		switch now := p.clock.Now(); { // each case before default lets the leaf be served
-		case p.served.authority.Cert.Equal(m.authority.Cert):
-		case trusted && now.Sub(since) >= settle:
-		case unregistered: // kube-apiserver forwards no request
-		case now.After(p.served.leaf.Cert.NotAfter):
-		default:
+		now := p.clock.Now()
+		since, isTrusted := p.trustedSince[identify(m.authority.Cert)]
+		isSettled := isTrusted && now.Sub(since) >= settle
+		sameAuthority := p.served.authority.Cert.Equal(m.authority.Cert)
+		isExpired := now.After(p.served.leaf.Cert.NotAfter)
+		mayReplace := sameAuthority || isSettled || isExpired || unregistered // then kube-apiserver forwards no request
+		if !mayReplace {
 			return
 		}
 	}
