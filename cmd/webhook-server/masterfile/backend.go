@@ -165,12 +165,15 @@ type bisection struct {
 // bisectSets accepts the sets at the given indices if they pass the check together, and otherwise tries both halves. It
 // returns the indices of the sets that fail alone.
 func (s *bisection) bisectSets(ctx context.Context, indices []int) (refused []int, err error) {
-	candidate, changed := s.accepted, false
+	candidate := s.accepted
+	changed := false
 	var valid []int
 	for _, i := range indices {
 		var differs bool
-		if candidate, differs, s.results[i] = candidate.withRRset(s.sets[i]); s.results[i] == nil {
-			valid, changed = append(valid, i), changed || differs
+		candidate, differs, s.results[i] = candidate.withRRset(s.sets[i])
+		if s.results[i] == nil {
+			valid = append(valid, i)
+			changed = changed || differs
 		}
 	}
 	if !changed {

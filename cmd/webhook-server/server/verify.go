@@ -49,7 +49,9 @@ func (h *handler) readSeal(request *http.Request) (seal, error) {
 	}
 	// A restart loses the nonces, so signatures older than the start are stale. Requests of fast clocks may be replayed
 	// after a restart.
-	if signedAt.Before(now.Add(-protocol.Window)) || signedAt.After(now.Add(protocol.Window)) || signedAt.Before(h.since) {
+	isPast := signedAt.Before(now.Add(-protocol.Window)) || signedAt.Before(h.since)
+	isFuture := signedAt.After(now.Add(protocol.Window))
+	if isPast || isFuture {
 		return seal{}, protocol.Refuse(protocol.CodeTimestampStale, "the server's time is %s", protocol.Timestamp(now))
 	}
 	return seal{stamp, nonce, signedAt, given}, nil
