@@ -29,15 +29,18 @@ const dialTimeout = 10 * time.Second
 // Take writes a snapshot of etcd to a file, and a manifest beside the snapshot. Neither file may exist.
 func Take(ctx context.Context, transport storagebackend.TransportConfig, file string) (*Manifest, error) {
 	for _, path := range []string{file, ManifestFile(file)} {
-		if _, err := os.Lstat(path); err == nil {
+		_, err := os.Lstat(path)
+		if err == nil {
 			return nil, fmt.Errorf("%s is there already; name another file", path)
-		} else if !errors.Is(err, fs.ErrNotExist) {
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
 	if dir, err := os.Stat(filepath.Dir(file)); err != nil || !dir.IsDir() {
 		return nil, fmt.Errorf("%s cannot be written: %s is no directory; make it, or name another file", file, filepath.Dir(file))
 	}
+
 	manifest := &Manifest{Kind: kind, Version: manifestVersion, Time: time.Now().UTC().Truncate(time.Second), Kubizone: version.Number()}
 	partial := file + ".partial"
 	defer os.Remove(partial)
@@ -48,7 +51,8 @@ func Take(ctx context.Context, transport storagebackend.TransportConfig, file st
 		return nil, err
 	}
 	var err error
-	if manifest.Bytes, manifest.SHA256, err = digestFile(partial); err != nil {
+	manifest.Bytes, manifest.SHA256, err = digestFile(partial)
+	if err != nil {
 		return nil, err
 	}
 

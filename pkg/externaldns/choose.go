@@ -341,8 +341,8 @@ func (s Existing) Choose(wanted Wanted, judge func(*Candidate) *Candidate) (answ
 	return chosen.answer, chosen.reported
 }
 
-// sortCandidates returns the candidates with a Record to write, and whether another is withdrawn. It reports the invalid
-// ones.
+// sortCandidates returns the candidates with a Record to write, and whether another is withdrawn. Invalid candidates
+// are reported.
 func (chosen *choice) sortCandidates(candidates []*Candidate, judge func(*Candidate) *Candidate) (formed []*Candidate, withdrawn bool) {
 	for _, c := range candidates {
 		if c.Record != nil {

@@ -64,8 +64,9 @@ func OfStatus(status metav1.Status) (refusals []Refusal) {
 			continue
 		}
 
-		refusal := Refusal{Prerequisite: -1, Field: cause.Field, Reason: cause.Type, Message: cause.Message}
-		if refusal.Item, refusal.Field = cutIndex(cause.Field, items); refusal.Item >= 0 {
+		refusal := Refusal{Prerequisite: -1, Reason: cause.Type, Message: cause.Message}
+		refusal.Item, refusal.Field = cutIndex(cause.Field, items)
+		if refusal.Item >= 0 {
 			_, refusal.Field, _ = strings.Cut(refusal.Field, ".") // after the member with the Record
 		} else {
 			refusal.Prerequisite, refusal.Field = cutIndex(cause.Field, prerequisites)

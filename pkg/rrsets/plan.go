@@ -33,10 +33,12 @@ func Plan(existing []*v1alpha1.Record, desired Desired) []Change {
 
 	var changes []Change
 	for _, want := range desired.Records {
+		wanted[want.Name] = true
 		have := byName[want.Name]
-		if wanted[want.Name] = true; have == nil {
+		switch {
+		case have == nil:
 			changes = append(changes, Change{After: want})
-		} else if !sameSpec(&have.Spec, &want.Spec) {
+		case !sameSpec(&have.Spec, &want.Spec):
 			_, others := desired.ownership(have)
 			changes = append(changes, Change{Before: have, After: want, OtherManagers: others})
 		}
@@ -45,7 +47,8 @@ func Plan(existing []*v1alpha1.Record, desired Desired) []Change {
 	// Delete only the owner's Records, where the wanted Records are complete.
 	var gone []Change
 	for _, r := range existing {
-		if wanted[r.Name] || r.DeletionTimestamp != nil || desired.Complete == nil || !desired.Complete(r) {
+		isComplete := desired.Complete != nil && desired.Complete(r)
+		if wanted[r.Name] || r.DeletionTimestamp != nil || !isComplete {
 			continue
 		}
 		if owns, others := desired.ownership(r); owns {

@@ -30,6 +30,7 @@ func Ask(ctx context.Context, clients Clients, q Question) (Chain, error) {
 	i := &inquiry{Clients: clients, Question: q, zones: map[zoneKey]*ZoneFacts{},
 		search: &find.Search{API: clients.API.KubizoneV1alpha1(), Namespace: q.Namespace, Everywhere: true}}
 	i.chain = Chain{Question: q.Text, Type: q.Type, Paths: []Path{}}
+
 	reading, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	if err := i.findSubjects(reading); err != nil {
@@ -46,6 +47,7 @@ func Ask(ctx context.Context, clients Clients, q Question) (Chain, error) {
 	if ctx.Err() != nil {
 		return Chain{}, context.Cause(ctx) // the caller gave up
 	}
+
 	for index, facts := range i.facts {
 		path := Path{Subject: i.subjects[index], Links: Judge(facts)}
 		if facts.Zone != nil && facts.Zone.Name != "" {
@@ -54,7 +56,8 @@ func Ask(ctx context.Context, clients Clients, q Question) (Chain, error) {
 		path.setState()
 		i.chain.Paths = append(i.chain.Paths, path)
 	}
-	if i.chain.setState(); i.chain.First != nil {
+	i.chain.setState()
+	if i.chain.First != nil {
 		reading, cancel := context.WithTimeout(ctx, readTime)
 		defer cancel()
 		i.noteLastChange(reading)

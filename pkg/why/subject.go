@@ -207,7 +207,7 @@ func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surround
 	return above, nil
 }
 
-// describeCut describes the first of an ancestor's Records that takes a name out of the zone's data, or returns "".
+// describeCut returns "" without a cut.
 func describeCut(records []v1alpha1.Record, ancestor, fqdn name.Name) string {
 	for i := range records {
 		r := &records[i]

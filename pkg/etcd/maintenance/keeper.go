@@ -236,7 +236,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	return nil
 }
 
-// chooseCompaction returns the revision up to which to compact, or 0.
+// chooseCompaction returns 0 if etcd needs no compaction.
 func (k *Keeper) chooseCompaction(m member) (revision int64) {
 	now := revisionAt{m.Header.Revision, time.Now()}
 	last := len(k.recentRevisions)

@@ -69,7 +69,8 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	}
 	denied := r.authorizeCaller(ctx, payload.Request.ResourceNamespace)
 	// A cleanup may go on without the right: see solveChallenge.
-	if denied != nil && (payload.Request.Action != acme.ActionCleanUp || !apierrors.IsForbidden(denied)) {
+	mayGoOn := payload.Request.Action == acme.ActionCleanUp && apierrors.IsForbidden(denied)
+	if denied != nil && !mayGoOn {
 		return nil, denied
 	}
 	if err := kind.ValidateObject(ctx, payload, validate); err != nil {

@@ -30,7 +30,9 @@ func NewKind(authz authorizer.UnconditionalAuthorizer, rules ListRules,
 	status.AfterWrite = func(after, before *v1alpha1.UpdateKey) {
 		now := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
 		was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady)
-		if now != nil && now.Reason == v1alpha1.ReasonKeyNameTaken && (was == nil || was.Reason != now.Reason) {
+		isTaken := now != nil && now.Reason == v1alpha1.ReasonKeyNameTaken
+		wasTaken := was != nil && was.Reason == v1alpha1.ReasonKeyNameTaken
+		if isTaken && !wasTaken {
 			onNameTaken(after, now.Message)
 		}
 	}

@@ -125,17 +125,19 @@ func RetentionWarnings(after, before *v1alpha1.Zone) []string {
 // tenants get a warning for "@", which gives nothing, and for patterns that match below names of all namespaces, for
 // example "_acme-challenge.*".
 func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
-	open := func(all []v1alpha1.DelegationRule, i int) bool {
-		return i < len(all) && all[i].Namespace == "" && len(all[i].Namespaces) == 0
+	isOpen := func(rules []v1alpha1.DelegationRule, i int) bool {
+		return i < len(rules) && rules[i].Namespace == "" && len(rules[i].Namespaces) == 0
 	}
 	for i := range after.Spec.Delegations {
-		if open(after.Spec.Delegations, i) && !open(before.Spec.Delegations, i) {
+		if isOpen(after.Spec.Delegations, i) && !isOpen(before.Spec.Delegations, i) {
 			warnings = append(warnings, refusal.Warning("S4.2", fmt.Sprintf("spec.delegations[%d]: has no namespace, so it is for every "+
 				"namespace; name one if that is not meant", i)))
 		}
 		rule := &after.Spec.Delegations[i]
-		same := func(r v1alpha1.DelegationRule) bool { return reflect.DeepEqual(&r, rule) }
-		if !slices.ContainsFunc(before.Spec.Delegations, same) {
+		existedBefore := slices.ContainsFunc(before.Spec.Delegations, func(r v1alpha1.DelegationRule) bool {
+			return reflect.DeepEqual(&r, rule)
+		})
+		if !existedBefore {
 			warnings = append(warnings, tenantWarnings(rule.Records, append([]string{rule.Namespace}, rule.Namespaces...),
 				after.Namespace, fmt.Sprintf("spec.delegations[%d]", i))...)
 		}
