@@ -26,6 +26,7 @@ func (o *Options) Run(ctx context.Context) error {
 	outer := ctx
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+
 	// Bind first, so that a taken port fails before etcd starts.
 	if err := o.bindPort(); err != nil {
 		return err
@@ -38,6 +39,7 @@ func (o *Options) Run(ctx context.Context) error {
 	if err := o.findCertificate(ctx); err != nil {
 		return nilIfEnded(outer, err)
 	}
+
 	etcd := *o.Etcd
 	if o.Member.DataDir != "" {
 		member, release, err := o.Member.startMember(ctx)
@@ -55,13 +57,16 @@ func (o *Options) Run(ctx context.Context) error {
 		}()
 		etcd.StorageConfig.Transport.ServerList = member.Endpoints()
 	}
+
 	err := o.serveAPI(ctx, &etcd)
 	// Peers may need the member, although this program cannot read the store.
-	if errors.Is(err, ledger.ErrFormat) && o.Member.hasPeers() && ctx.Err() == nil {
+	peersNeedMember := errors.Is(err, ledger.ErrFormat) && o.Member.hasPeers()
+	if peersNeedMember && ctx.Err() == nil {
 		err = o.keepMember(ctx, err)
 	}
-	if err == nil && outer.Err() == nil {
-		err = context.Cause(ctx)
+	endedByItself := err == nil && outer.Err() == nil
+	if endedByItself {
+		return context.Cause(ctx)
 	}
 	return err
 }
@@ -86,6 +91,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		return nilIfEnded(outer, err)
 	}
 	defer server.Close()
+
 	// The ledger outlasts ctx, because pending requests need it.
 	beyond, stopLedger := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
@@ -100,6 +106,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		}
 		ended <- err
 	}()
+
 	// The API outlasts the sub-commands, which write their last outcomes.
 	serving, stopAPI := context.WithCancel(context.WithoutCancel(ctx))
 	besideEnded := make(chan error, 1)
@@ -107,6 +114,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		defer stopAPI()
 		besideEnded <- o.runSubcommands(ctx, server, views)
 	}()
+
 	err = server.Run(serving)
 	fail(err)
 	err = errors.Join(err, <-besideEnded)

@@ -210,7 +210,7 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 	p.verdicts.Add(key, &c, expiry)
 }
 
-// keepOwnTargets keeps the targets in the candidate's object, because external-dns joins the targets of several objects.
+// keepOwnTargets keeps the targets in the candidate's object, because external-dns joins targets of several objects.
 func (p *provider) keepOwnTargets(ctx context.Context, c *externaldns.Candidate) (isReadable bool) {
 	texts, err := p.readTexts(ctx, c)
 	isUnserved := errors.Is(err, errNoKind) || apierrors.IsNotFound(err) && apierrors.IsUnexpectedServerError(err)
