@@ -149,15 +149,17 @@ func (i *inquiry) findName(ctx context.Context) error {
 	}
 	// 3. A Record object, a zone, or a free name.
 	above, err := i.lookAbove(ctx, fqdn)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case object != nil && (above.zone == nil || above.zone.Status.FQDN != fqdn.String()):
+	}
+	isZone := above.zone != nil && above.zone.Status.FQDN == fqdn.String()
+	switch {
+	case object != nil && !isZone:
 		i.chain.Reading = ReadingRecord
 		i.note("No Record has this DNS name %s, so it is read as the object's; a final dot asks of the DNS name.", i.search.Where())
 		i.addRecord(object, "")
 		return nil
-	case i.Type == "" && len(found) == 0 && above.zone != nil && above.zone.Status.FQDN == fqdn.String():
+	case i.Type == "" && len(found) == 0 && isZone:
 		i.addZone(above.zone)
 		return nil
 	}
@@ -220,19 +222,21 @@ func describeCut(records []v1alpha1.Record, ancestor, fqdn name.Name) string {
 	return ""
 }
 
-func (i *inquiry) addAbsent(ctx context.Context, fqdn name.Name, at []v1alpha1.Record, above surroundings) error {
+func (i *inquiry) addAbsent(ctx context.Context, fqdn name.Name, others []v1alpha1.Record, above surroundings) error {
 	if done, err := i.addDerived(ctx, fqdn, above.zone); done || err != nil {
 		return err
 	}
 	wildcards := slices.DeleteFunc(slices.Clone(above.wildcards), func(r v1alpha1.Record) bool { return !answersType(&r, i.Type) })
-	if len(at) == 0 && above.cut == "" && len(wildcards) > 0 {
+	wildcardAnswers := len(others) == 0 && above.cut == "" && len(wildcards) > 0
+	if wildcardAnswers {
 		i.note("No Record has this name %s; a wildcard answers.", i.search.Where())
 		i.addRecords(wildcards, fqdn.String())
 		return nil
 	}
+
 	absent := &AbsentFacts{Namespace: i.Namespace, Cut: above.cut}
-	for r := range at {
-		absent.OtherTypes = append(absent.OtherTypes, strings.ToUpper(at[r].Spec.Type))
+	for n := range others {
+		absent.OtherTypes = append(absent.OtherTypes, strings.ToUpper(others[n].Spec.Type))
 	}
 	slices.Sort(absent.OtherTypes)
 	absent.OtherTypes = slices.Compact(absent.OtherTypes)
