@@ -26,9 +26,9 @@ const (
 type Event struct {
 	Key     Key
 	Outcome Outcome
-	Serial  serial.Serial
+	Serial  serial.Serial // of the content written, compared or removed
 	State   State
-	Failed  []Failure
+	Failed  []Failure // the RRsets that the provider refused
 	// First is true for the first failure after a success, Recovered for the first success after a failure.
 	First, Recovered bool
 	// Proven is true if the provider accepted the credentials.

@@ -64,7 +64,7 @@ type Set struct {
 	// and the last of them gets the name when the zone in names is removed or renamed.
 	names        map[viewName]string
 	shadowedUIDs map[viewName][]string
-	waiting      map[string]*waiters
+	waiting      map[string]*waiters // readers that wait for a later serial, by UID
 	subs         map[*subscriber]struct{}
 }
 

@@ -11,12 +11,13 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Server is a running, ready API server in this process.
+// Server is a ready API server in this process, for a sub-command that runs beside it.
 type Server struct {
 	// API connects to the server with the rights of the sub-command's user.
 	API *rest.Config
-	// Views has the content of every zone. The hash of each zone has been verified, except of zones in Frozen.
-	Views  *zoneview.Set
+	// Views has the content of every zone, verified by the zone's hash.
+	Views *zoneview.Set
+	// Frozen lists the zones that failed this verification. Views has their last verified content, or none.
 	Frozen func() []cache.ObjectName
 }
 

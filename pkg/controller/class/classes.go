@@ -34,10 +34,10 @@ const (
 type classSync struct {
 	*shared
 	providers   providers
-	listServers func(of *v1alpha1.DNSClass) []string
-	interval    time.Duration
+	listServers func(of *v1alpha1.DNSClass) []string // Config.Servers
+	interval    time.Duration                        // between health checks
 	metrics     *Metrics
-	checks      sync.WaitGroup
+	checks      sync.WaitGroup // calls to providers in progress
 
 	mu    sync.Mutex
 	known map[string]*knownClass // by name

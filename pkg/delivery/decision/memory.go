@@ -16,29 +16,29 @@ type Memory struct {
 	// Loaded is true if Stored equals the state in the Store. State is Stored with later changes.
 	Loaded, LoadedOnce bool
 	Stored, State      delivery.State
-	Leaving            bool
-	LoggedReason       string
+	Leaving            bool   // the class must give up the zone
+	LoggedReason       string // of the last wait
 	// unsavedIntent lists RRsets that may be half written, although no stored intent lists them.
 	unsavedIntent *delivery.Intent
-	revision      int // Facts.Revision of the last attempt
-	viewed        bool
+	revision      int  // Facts.Revision of the last attempt
+	viewed        bool // an attempt had the zone's content (Facts.View)
 	// due has the time of the next retry, comparison and so on.
 	due      times
-	failures int
+	failures int // in a row
 	// blocked is true after a permanent error, until another serial than blockedAt is to be written.
 	blocked   bool
 	blockedAt serial.Serial
-	refusals  refusals
+	refusals  refusals // RRsets that the provider refused
 	// pending is a serial that was written, but not confirmed by all servers. polls counts the attempts since.
 	pending    serial.Serial
 	polls      int
-	cannotList bool
-	drift      driftCount
+	cannotList bool       // the provider cannot list RRsets, so no comparison is due
+	drift      driftCount // of the last comparison
 	// servers, lostAt and request are the last handled Class.Servers, Facts.LostAt and Zone.Request.
 	servers  []string
 	lostAt   time.Time
 	request  string
-	takeover takeover
+	takeover takeover // of the zone from another worker
 	// absences counts removals in a row that failed because the provider lacks the zone.
 	absences int
 }

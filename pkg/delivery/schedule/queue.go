@@ -27,7 +27,7 @@ type job struct {
 // pause, and the queue checks the provider's health in between. Callers of all methods hold mu.
 type queue struct {
 	mu      *sync.Mutex
-	workers int
+	workers int // at most so many jobs run
 	backoff delivery.Backoff
 	// No job starts while open returns false. probe starts a health check, without blocking.
 	open  func() bool
@@ -37,19 +37,19 @@ type queue struct {
 	ready           map[string][]*job
 	order           []string
 	runningByTenant map[string]int
-	waiting         int
-	running         int
+	waiting         int // number of jobs in ready
+	running         int // number of running jobs
 	revision        int // counts changes of the class
 	// No job starts before pausedUntil. The number of failures in a row makes the next pause longer.
 	pausedUntil time.Time
 	failures    int
-	timer       *time.Timer
+	timer       *time.Timer // for pausedUntil or probeAt
 	// down is true after a failure of the class itself, until a job succeeds or the health is good. failedJobs has the
 	// jobs that failed meanwhile.
 	down       bool
 	failedJobs map[*job]bool
 	health     health
-	probeAt    time.Time
+	probeAt    time.Time // of the next health check in a pause
 }
 
 type health int

@@ -28,14 +28,14 @@ import (
 // Committer commits all writes of a server: each zone has a queue of waiting writes, and a batch of them becomes an
 // etcd transaction.
 type Committer struct {
-	mem        *facts.Memory
-	jr         *journal.Journal
-	placer     *objects.Placer
-	onHold     func(*v1alpha1.Zone)
-	notify     func(*v1alpha1.Zone, []law.Notice)
-	slowCommit time.Duration
-	latency    latencies
-	// OnCommit and OnRemoval are those of ledger.Config.
+	mem        *facts.Memory    // cached zones and stored values
+	jr         *journal.Journal // recent changes of zones
+	placer     *objects.Placer  // sets the status of objects
+	slowCommit time.Duration    // from this latency on, a batch waits for more groups
+	latency    latencies        // of recent commits
+	// The functions below are those of ledger.Config.
+	onHold      func(*v1alpha1.Zone)
+	notify      func(*v1alpha1.Zone, []law.Notice)
 	OnCommit    func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
 	OnRemoval   func(uid string, last uint64, x *content.Removal)
 	Retention   time.Duration
@@ -67,7 +67,7 @@ type queue struct {
 	sem chan struct{} // the zone's lock, which also guards cachedFacts and noSharingUntil
 
 	cachedFacts    map[law.Key]facts.ProvenFact
-	noSharingUntil time.Time
+	noSharingUntil time.Time // until then no transaction is shared with other zones
 
 	// Memory.Mu guards the fields below. While committing is true, a goroutine commits the groups in waiting. acquiring
 	// counts the writes that wait for sem without a place in waiting.

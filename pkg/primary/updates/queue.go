@@ -58,10 +58,11 @@ const (
 // repeated message with the first answer. Otherwise a client's retry could fail, because the first copy has made the
 // prerequisites false, and an attacker could replay a message.
 type Queue struct {
-	handler          Handler
-	log              klog.Logger
-	running, waiting *slots.Slots
-	answers          *replay.Memory
+	handler Handler
+	log     klog.Logger
+	running *slots.Slots   // held by messages at the handler
+	waiting *slots.Slots   // held by all messages
+	answers *replay.Memory // the first answers, for repeated messages
 
 	mu sync.Mutex
 	// octets is the size of all messages in the Queue, and octetsOf their size by tenant.

@@ -89,9 +89,9 @@ func (s *search) matches(entry dns.Entry, ofOwner bool) bool {
 
 // page is the part of a zone that a request for zones/entries selects. A zero field does not limit the entries.
 type page struct {
-	snapshot Snapshot
-	uid      string
-	limit    int64
+	snapshot Snapshot // the zone
+	uid      string   // of the Zone
+	limit    int64    // number of entries
 	resumeAt continuation
 	owner    name.Name
 	rrtype   rdata.Type

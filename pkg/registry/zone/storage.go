@@ -20,8 +20,10 @@ import (
 type Config struct {
 	Scheme      *runtime.Scheme
 	RESTOptions generic.RESTOptionsGetter
-	Preview     kind.Decide[*v1alpha1.Zone]
-	Authorizer  authorizer.UnconditionalAuthorizer
+	// Preview answers a dry run as the ledger would answer the write.
+	Preview kind.Decide[*v1alpha1.Zone]
+	// Authorizer checks further rights of a user, such as the right to create zones/establish.
+	Authorizer authorizer.UnconditionalAuthorizer
 	// WithEstablish tells the commit, by the context, whether the user may create zones/establish, the right to make a
 	// zone without a parent zone.
 	WithEstablish func(ctx context.Context, allowed bool) context.Context
@@ -34,9 +36,9 @@ type Config struct {
 	FirstClass func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
 	// ClassesWithoutRetain returns the zone's classes that forbid the deletionPolicy Retain.
 	ClassesWithoutRetain func(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error)
-	Views                Views
-	Sources              Sources
-	History              History
+	Views                Views   // the content of zones
+	Sources              Sources // the Records behind entries
+	History              History // past changes
 	// Stopping ends at shutdown. Then all watches of changes end.
 	Stopping context.Context
 }

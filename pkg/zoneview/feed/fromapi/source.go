@@ -43,11 +43,13 @@ type Config struct {
 	Client rest.Interface
 	// Zones is the informer, started by the caller. A transform may drop all fields but names, labels and status.
 	Zones informers.ZoneInformer
-	Set   *zoneview.Set
+	// Set gets the content of zones.
+	Set *zoneview.Set
 	// Interest reports whether a zone, after the transform, belongs in the Set. If nil, every zone does.
 	Interest func(*v1alpha1.Zone) bool
 	// Traced requests the W3C traceparents of changes. This requires the right to list Records.
-	Traced   bool
+	Traced bool
+	// Registry exports the metrics. Nil if nobody reads them.
 	Registry metrics.KubeRegistry
 }
 
@@ -55,8 +57,8 @@ type Config struct {
 type Source struct {
 	Config
 	*feed.Feed
-	registration cache.ResourceEventHandlerRegistration
-	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	registration cache.ResourceEventHandlerRegistration                 // of the informer's events
+	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName] // zones to read
 	metrics      *Metrics
 	traced       atomic.Bool // false once the server forbids traceparents
 	// catchUpInterval is short, because the server keeps a busy zone's changes only for seconds.

@@ -32,8 +32,9 @@ var errRetry = errors.New("frozen zones are read again")
 // Source keeps a feed up to date with the store. The keys of zones are UIDs.
 type Source struct {
 	*feed.Feed
-	follow       func(ctx context.Context, sink ledger.Sink) error
-	pause, retry time.Duration
+	follow func(ctx context.Context, sink ledger.Sink) error // Ledger.Follow
+	pause  time.Duration                                     // after an error
+	retry  time.Duration                                     // before the first new read of frozen zones
 }
 
 func New(from *ledger.Ledger, set *zoneview.Set) *Source {
