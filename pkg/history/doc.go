@@ -14,5 +14,5 @@
 //     Records of a set or none).
 //  4. A repeated revert changes nothing.
 //
-// Read first: revert.go, deleted.go, judge.go, restore.go, plan.go, rebuild.go, read.go.
+// Read first: revert.go, deleted.go.
 package history

@@ -37,14 +37,15 @@
 //
 // # Promises
 //
-// Package fsck recomputes all internal keys from the objects, and checks five invariants. (I1) Two objects of a
-// resource never share a resourceVersion, and a batch changes a single zone. (I2) A zone's content follows from the
-// store at the zone's last revision. (I3) Serial and hash change with the content, once for each change. (I4) The
-// transaction of a write also stores its pending work, and the work's last transaction removes it. (I5) A decision is
-// valid at the revision of its commit.
+// Package fsck recomputes all internal keys from the objects, and checks five invariants:
+//
+//   - (I1) Two objects of a resource never share a resourceVersion, and a batch changes a single zone.
+//   - (I2) A zone's content follows from the store at the zone's last revision.
+//   - (I3) Serial and hash change with the content, once for each change.
+//   - (I4) The transaction of a write also stores its pending work, and the work's last transaction removes it.
+//   - (I5) A decision is valid at the revision of its commit.
 //
 // # Reading order
 //
-// Read first: open.go, then record.go, zone.go and delegation.go, then write.go and storage.go. Of the packages, read
-// commit, facts and outbox first.
+// Read first: open.go, then record.go, zone.go and delegation.go, then write.go and storage.go.
 package ledger

@@ -20,6 +20,5 @@
 //	L9. A Warning that another write of the run resolves is not shown.
 //	L10. Confined follows no link out of the given or the working directory, and reads 256 MiB at most.
 //
-// Read first: run.go, zonefile.go, import.go, manifest.go, dryrun.go, prune.go, scope.go, records.go,
-// recordwrite.go, applier.go, confined.go, source.go, report.go, load.go, prior.go, change.go, plan.go.
+// Read first: run.go, zonefile.go.
 package load

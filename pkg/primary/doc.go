@@ -15,13 +15,13 @@
 //  4. Every message of an answer to a signed request is signed.
 //  5. Each target gets a NOTIFY for a new serial at once, repeated until the target confirms it or NotifyAttempts is
 //     reached. At most one NOTIFY is in flight for a zone and target. Later serials are coalesced.
-//  6. Connections, transfers, messages and every wait have limits (Config).
+//  6. Connections, transfers, messages and waits are limited (Config).
 //  7. The catalog zone (RFC 9432) of a class of secondaries lists exactly the class's zones, from the first serial on.
 //  8. An UPDATE (RFC 2136) reaches the Handler (controller/updatekey.Poster) only once, and only if an update key
-//     signed it after this primary started. The client of an update key can read the key's names, the SOA above them,
-//     and by AXFR the zones that the UpdateKey allows.
-//  9. Until an UPDATE has a slot of its tenant (the key's namespace), the work for it is linear in its size, so updates
-//     delay neither questions nor other tenants.
+//     signed it after this primary started.
+//  9. The client of an update key can read the key's names, the SOA above them, and by AXFR the zones that the
+//     UpdateKey allows.
+//  10. Updates delay neither questions nor other tenants.
 //
 // An answer ends at a CNAME that leaves the zone.
 //

@@ -13,6 +13,5 @@
 //     target has changed since, or if a server lost the data (S6.13).
 //  3. Tenants read the kind of a class's fault, but no text of its provider (S6.17).
 //
-// Read first: lag.go, index.go, progress.go, judge.go, cause.go, stalled.go, state.go, public.go, inforce.go and
-// frozen.go.
+// Read first: lag.go, index.go.
 package ready

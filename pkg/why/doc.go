@@ -14,5 +14,5 @@
 //	    that a tenant may have chosen.
 //	W4. Texts and lists of a chain are bounded. A printer has to escape octets of tenants and servers.
 //
-// Read first: ask.go, subject.go, derived.go, read.go, live.go, judge.go, answers.go, inquiry.go, facts.go, chain.go.
+// Read first: ask.go, subject.go.
 package why

@@ -3,6 +3,9 @@
 
 // Package client is the command line of kubectl-kubizone, the client of the API for people.
 //
-// Guarantees: (1) a command has the rights of the kubeconfig's user, and links neither etcd nor a server; (2) usage and
-// errors name the program as typed, kubectl kubizone.
+// Guarantees:
+//
+//  1. A command has only the rights of the kubeconfig's user.
+//  2. The program links neither etcd nor a server.
+//  3. Usage and errors name the program as typed, kubectl kubizone.
 package client

@@ -14,6 +14,5 @@
 //	C5. A missing right is named by verb, resource and namespace, whether or not an object exists.
 //	C6. Pages are complete without scripts. An open page follows watches, or names the right that it lacks.
 //
-// Read first: console.go starts the server, server.go routes requests and renders pages, door.go admits browsers, and
-// stream.go sends changes.
+// Read first: console.go, server.go, door.go.
 package console

@@ -11,5 +11,5 @@
 // for the zone's: their content is compared, by bounded transfers (S6.14). (5) The data of other secondaries is
 // compared once a day, by bounded transfers. A secondary with other data at the zone's serial confirms nothing (S6.11).
 //
-// Read first: provider.go, sample.go, difference.go. Then probe.go, last.go; for signers signer.go, digest.go.
+// Read first: provider.go, sample.go.
 package transfer

@@ -17,6 +17,5 @@
 //  4. A namespace is charged for the octets of its writes, and for a share of the keys common to a batch (etcd.PaidBy).
 //  5. A panic fails only its write (Recover): locks are released, and other writes are decided again.
 //
-// Read first: commit.go, whose commitGroups names the steps, then queue.go, batch.go, together.go, transaction.go,
-// answer.go, draft.go, history.go, set.go, lock.go, errors.go, items.go, write.go and types.go.
+// Read first: commit.go (commitGroups names the steps), queue.go.
 package commit

@@ -17,5 +17,5 @@
 // No client waits for the answer to such a change. If a Record is refused, its condition Adopted gets the reason, and
 // the Record leaves its zone or goes on waiting.
 //
-// Read first: run.go, then cascade.go, waiting.go and zones.go, then steps.go and window.go.
+// Read first: run.go, cascade.go.
 package outbox

@@ -49,7 +49,7 @@ type Config struct {
 	Interest func(*v1alpha1.Zone) bool
 	// Traced requests the W3C traceparents of changes. This requires the right to list Records.
 	Traced bool
-	// Registry exports the metrics. Nil if nobody reads them.
+	// Registry exports the metrics, unless nil.
 	Registry metrics.KubeRegistry
 }
 
