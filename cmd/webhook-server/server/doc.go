@@ -3,11 +3,15 @@
 
 // Package server serves the webhook protocol for a Backend, which stores the records.
 //
-// Guarantees: (1) The Backend gets only requests signed with the shared secret, within five minutes, with an unseen
-// nonce. If a nonce cannot be remembered, the request is refused. (2) The time of a refusal reveals nothing about a
-// signature. (3) Names and values are parsed; names lie in their zone. (4) A repeated request succeeds again. (5) A
-// request without signature headers takes no slot, a slow body delays others briefly, and only signed requests take
-// slots of the Backend.
+// Guarantees:
+//
+//  1. The Backend gets only requests signed with the shared secret, within five minutes, with an unseen nonce. If a
+//     nonce cannot be remembered, the request is refused.
+//  2. The time of a refusal reveals nothing about a signature.
+//  3. Names and values are parsed; names lie in their zone.
+//  4. A repeated request succeeds again.
+//  5. A request without signature headers takes no slot, a slow body delays others briefly, and only signed requests
+//     take slots of the Backend.
 //
 // Read backend.go, then handler.go, verify.go and shared.go.
 package server

@@ -4,12 +4,17 @@
 // Package transfer delivers zones to secondaries. They fetch each zone from hidden primaries, and this package asks
 // them for their serials.
 //
-// Guarantees: (1) A serial is confirmed when every listed secondary has answered with this serial, with authority, and
-// signed if the secondary has a key. (2) A secondary ahead of the stored zone causes the error SerialBehind. After two
-// signed answers its code is TSIG, and only then may the zone's serial be raised (S6.11). (3) A silent secondary delays
-// no other. (4) A secondary that signs, and the secondaries behind it, have serials of their own, which are never taken
-// for the zone's: their content is compared, by bounded transfers (S6.14). (5) The data of other secondaries is
-// compared once a day, by bounded transfers. A secondary with other data at the zone's serial confirms nothing (S6.11).
+// Guarantees:
+//
+//  1. A serial is confirmed when every listed secondary has answered with this serial, with authority, and signed if
+//     the secondary has a key.
+//  2. A secondary ahead of the stored zone causes the error SerialBehind. After two signed answers its code is TSIG,
+//     and only then may the zone's serial be raised (S6.11).
+//  3. A silent secondary delays no other.
+//  4. A secondary that signs, and the secondaries behind it, have serials of their own, which are never taken for the
+//     zone's: their content is compared, by bounded transfers (S6.14).
+//  5. The data of other secondaries is compared once a day, by bounded transfers. A secondary with other data at the
+//     zone's serial confirms nothing (S6.11).
 //
 // Read first: provider.go, sample.go.
 package transfer

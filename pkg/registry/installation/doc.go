@@ -4,5 +4,8 @@
 // Package installation serves the object Installation "kubizone", in which operators see processes, etcd, certificates
 // and the last backup. No object is stored.
 //
-// Guarantees: (1) Get answers without a request to another process. (2) An Installation has no data of tenants.
+// Guarantees:
+//
+//  1. Get answers without a request to another process.
+//  2. An Installation has no data of tenants.
 package installation
