@@ -19,5 +19,5 @@
 //	A7. A delegated server's /readyz names each missing RBAC permission.
 //	A8. Until /readyz has passed once, requests for objects get 503 with Retry-After.
 //
-// Read server.go first (storageDecorator), then storage.go, standalone.go, delegated.go and views.go.
+// Read server.go first, then storage.go.
 package apiserver

@@ -69,26 +69,26 @@ import (
 type Server struct {
 	generic    *genericapiserver.GenericAPIServer
 	authorizer authorizer.Authorizer
-	loopback   *restclient.Config
+	loopback   *restclient.Config // calls this server as an administrator
 	ledger     *ledger.Ledger
-	client     *kubernetes.Client
-	compactor  interface {
+	client     *kubernetes.Client // of etcd
+	compactor  interface {        // of etcd's history
 		etcd3.Compactor
 		Stop()
 	}
-	keeper    *maintenance.Keeper
+	keeper    *maintenance.Keeper // of etcd's space
 	registry  metrics.KubeRegistry
-	feed      *fromjournal.Source
+	feed      *fromjournal.Source // fills the Set of zones in memory
 	metrics   *Metrics
 	classes   *dnsclass.Lister
-	confirmer *confirm.Confirmer
-	budgets   *budget.Budgets // nil without budgets
-	sender    *history.Sender // nil without a receiver
-	announcer announcer
+	confirmer *confirm.Confirmer // makes Records Ready
+	budgets   *budget.Budgets    // nil without budgets
+	sender    *history.Sender    // nil without a receiver
+	announcer announcer          // writes Events
 	// core is a client of kube-apiserver. Nil without the ResourceQuota plugin.
 	core       kubeclient.Interface
-	closing    sync.Once
-	namespaces namespaces
+	closing    sync.Once  // for Close
+	namespaces namespaces // empty without kube-apiserver
 	// leases is nil outside a pod.
 	leases    func(changed func()) *heartbeat.Watcher
 	inventory *inventory.Reader

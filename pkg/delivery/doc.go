@@ -22,5 +22,5 @@
 //  6. Without changes, nothing is written, and only scheduled checks ask providers.
 //  7. A zone that changes classes is delivered to the new class before its removal from the old.
 //
-// Read provider.go first, then errors.go and backoff.go; for the packages above class.go, state.go and event.go.
+// Read provider.go first, then class.go, state.go and event.go.
 package delivery

@@ -39,12 +39,12 @@ type Waiting struct {
 	KeptOut string
 }
 
-// Work is an item of the outbox: a cascade that decides records and zones again.
+// Work is an item of the outbox, the stored background jobs: a cascade that decides records and zones again.
 type Work struct {
 	ID     string `json:"id"`
-	Reason string `json:"reason"`
+	Reason string `json:"reason"` // for the history
 	View   string `json:"view"`
-	Scans  []Scan `json:"scans"`
+	Scans  []Scan `json:"scans"` // the objects to decide, empty afterwards
 	// Zones have a CascadeMark of this ID during the work.
 	Zones []Place `json:"zones,omitempty"`
 	// Unmarked is true if no zone has a mark, so that each step is delivered when written. By is then the zone's
@@ -61,7 +61,7 @@ type Work struct {
 	Releases  []string `json:"releases,omitempty"`
 	// Yields is a base name where data without a rule gives way to another namespace.
 	Yields name.Rel        `json:"yields,omitzero"`
-	Had    *content.Header `json:"had,omitempty"`
+	Had    *content.Header `json:"had,omitempty"` // of the zone Ended
 	// Left is the name of a terminating namespace. The work waits for a new namespace of the name.
 	Left string `json:"left,omitempty"`
 	// Times counts extensions by later writes. After each, the cascade scans again.
@@ -76,7 +76,7 @@ type Work struct {
 	Runner string `json:"runner,omitempty"`
 	// Trace is the traceparent of the causing span, or "".
 	Trace  string  `json:"tp,omitempty"`
-	Cursor *Cursor `json:"cursor,omitempty"`
+	Cursor *Cursor `json:"cursor,omitempty"` // nil at the start
 }
 
 // Cursor is the position of a cascade: the sort key of the last object decided.

@@ -13,7 +13,7 @@
 //	L4. Fields changed later by other field managers stay, and are reported.
 //	L5. A Record's object name depends only on owner and type, so a second load of a changed file finds the Record.
 //	    If another client's Record has the same data, no second Record is made.
-//	L6. A source may be a pipe. A slow pipe is reported, and ctx ends the wait.
+//	L6. A source may be a pipe.
 //	L7. Records are removed only with Prune, only if every field of the spec belongs to this field manager, and only
 //	    if all files of the run were read completely.
 //	L8. A dry run asks the server about each write. A write that depends on another object of the run names it.

@@ -22,10 +22,10 @@ import (
 
 const catalogInterval = 250 * time.Millisecond
 
-// catalog is a class's catalog zone (RFC 9432). Its serial is Membership.Serial, so all primaries publish the same list
-// under the same serial. Each primary merges the changes within catalogInterval, and so skips serials. A secondary that
-// asks another primary for the changes since a skipped serial gets the whole catalog. The class's mutex guards all
-// fields.
+// catalog is a class's catalog zone (RFC 9432), the list of zones for the class's secondaries. Every primary publishes
+// the same list under the same serial, Membership.Serial. A primary merges the changes within catalogInterval, and so
+// skips serials. A secondary that asks another primary for the changes since a skipped serial gets the whole catalog.
+// The class's mutex guards all fields.
 type catalog struct {
 	class string
 	fqdn  name.Name

@@ -25,6 +25,5 @@
 //
 // An answer ends at a CNAME that leaves the zone.
 //
-// Read answer.go first: it chooses the answers without I/O. Then read query.go (messages), resolve.go (questions),
-// transfer.go, class.go and notifier.go.
+// Read answer.go first, which chooses the answers without I/O, then query.go.
 package primary

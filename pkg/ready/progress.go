@@ -21,17 +21,14 @@ import (
 type Progress struct {
 	serial  serial.Serial
 	classes []classProgress
-	// fault is the Ready of every Record, or zero. silent is true if every Record keeps its Ready.
-	fault  Judgement
-	silent bool
+	fault   Judgement // the Ready of every Record, or zero
+	silent  bool      // every Record keeps its Ready
 	// confirmed is the Ready of a Record that every class has confirmed.
 	confirmed Judgement
 	// missing maps the RRsets that a class lacks as of its serial to the reason; nil if unknown.
-	missing map[delivery.RRsetKey]*delivery.Error
-	// digests are the hashes of further missing RRsets, ascending for each class. unlisted is true if yet others are
-	// missing.
-	digests  [][]uint64
-	unlisted bool
+	missing  map[delivery.RRsetKey]*delivery.Error
+	digests  [][]uint64 // hashes of further missing RRsets, ascending for each class
+	unlisted bool       // yet other RRsets are missing
 	// hold is the Ready of Records changed after the serial settledAt; zero unless a mass deletion holds the zone.
 	hold      Judgement
 	settledAt serial.Serial

@@ -53,13 +53,11 @@ type Set struct {
 
 	// updateMu is held while a zone changes, and is locked before mu, which guards the fields below and is held only
 	// briefly.
-	updateMu sync.Mutex
-	mu       sync.RWMutex
-	zones    map[string]*zoneState // by UID
-	// totalOctets is the size of all steps, and agesChecked the time of the newest step, in Unix seconds, at the last
-	// check of ages.
-	totalOctets int
-	agesChecked int64
+	updateMu    sync.Mutex
+	mu          sync.RWMutex
+	zones       map[string]*zoneState // by UID
+	totalOctets int                   // of all steps
+	agesChecked int64                 // Unix time of the newest step at the last check of ages
 	// names contains the UIDs of zones by settled name. If several zones have a name, the others are in shadowedUIDs,
 	// and the last of them gets the name when the zone in names is removed or renamed.
 	names        map[viewName]string

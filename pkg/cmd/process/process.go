@@ -36,15 +36,17 @@ type Informers interface {
 	Shutdown()
 }
 
-// Process runs a sub-command such as kubizone primary: informers, health port and work.
+// Process runs a sub-command such as kubizone primary: informers, health port and work. The sub-command sets the
+// exported fields between Open and Run.
 type Process struct {
+	// Registry has the metrics of the health port.
 	Registry metrics.KubeRegistry
 	// Informers and Background start before the work, and end afterwards.
 	Informers  []Informers
 	Background []func(ctx context.Context)
 	// Feed reads the zones over the API. Nil if an API server in this process has them, or none are needed.
 	Feed *fromapi.Source
-	// Client sends test requests until the API answers.
+	// Client tests whether the API answers yet, for the log.
 	Client rest.Interface
 	// WaitFirst returns when everything but the zones has been read. Optional.
 	WaitFirst func(ctx context.Context) error
@@ -52,8 +54,8 @@ type Process struct {
 	Unready func() string
 
 	out     io.Writer
-	health  net.Listener
-	started chan struct{}
+	health  net.Listener    // the health port
+	started chan struct{}   // closed when the work begins
 	beat    *heartbeat.Beat // nil without a Lease
 }
 

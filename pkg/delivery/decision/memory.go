@@ -13,11 +13,12 @@ import (
 // Memory is the memory of a delivery (a zone in a class) between attempts: the state in the store, and findings of this
 // process. Only one worker at a time uses it.
 type Memory struct {
-	// Loaded is true if Stored equals the state in the Store. State is Stored with later changes.
-	Loaded, LoadedOnce bool
-	Stored, State      delivery.State
-	Leaving            bool   // the class must give up the zone
-	LoggedReason       string // of the last wait
+	Loaded       bool           // Stored equals the state in the Store
+	LoadedOnce   bool           // Loaded was true before
+	Stored       delivery.State // as read from the Store, or written there
+	State        delivery.State // Stored with later changes
+	Leaving      bool           // the class must give up the zone
+	LoggedReason string         // of the last wait
 	// unsavedIntent lists RRsets that may be half written, although no stored intent lists them.
 	unsavedIntent *delivery.Intent
 	revision      int  // Facts.Revision of the last attempt

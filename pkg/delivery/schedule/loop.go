@@ -63,18 +63,15 @@ type item struct {
 	// Loop.mu guards the fields from here to laggingServers.
 
 	job
-	// withdrawn is true once the servers have nothing of the zone, and the Delivery is deleted. delivered is true if
-	// the servers of the present target have confirmed a serial.
-	withdrawn, delivered bool
-	// changedAt is the time of the oldest change that waits for an attempt, unconfirmedSince of the oldest unconfirmed
-	// change. Zero means none.
+	withdrawn bool // the servers have nothing of the zone, and the Delivery is deleted
+	delivered bool // the servers of the present target have confirmed a serial
+	// The time of the oldest change that waits for an attempt, or is unconfirmed. Zero means none.
 	changedAt, unconfirmedSince time.Time
 	failing                     bool
-	// loaded is a copy of Memory.Loaded, because a running attempt changes Memory without Loop.mu. confirmed is the
-	// last serial at all servers, confirmedAt the time of their answers.
+	// loaded is a copy of Memory.Loaded, because a running attempt changes Memory without Loop.mu.
 	loaded      bool
-	confirmed   serial.Serial
-	confirmedAt time.Time
+	confirmed   serial.Serial // last serial at all servers
+	confirmedAt time.Time     // of their answers
 	// laggingServers failed, or lacked the zone's serial in the last attempt.
 	laggingServers []string
 

@@ -33,9 +33,8 @@ type queue struct {
 	open  func() bool
 	probe func()
 
-	// ready has the waiting jobs by tenant. order has the tenants in ready, the next to serve first.
-	ready           map[string][]*job
-	order           []string
+	ready           map[string][]*job // waiting jobs by tenant
+	order           []string          // of the tenants in ready, the next first
 	runningByTenant map[string]int
 	waiting         int // number of jobs in ready
 	running         int // number of running jobs
@@ -44,10 +43,9 @@ type queue struct {
 	pausedUntil time.Time
 	failures    int
 	timer       *time.Timer // for pausedUntil or probeAt
-	// down is true after a failure of the class itself, until a job succeeds or the health is good. failedJobs has the
-	// jobs that failed meanwhile.
+	// down is true after a failure of the class itself, until a job succeeds or the health is good.
 	down       bool
-	failedJobs map[*job]bool
+	failedJobs map[*job]bool // jobs that failed while down is true
 	health     health
 	probeAt    time.Time // of the next health check in a pause
 }

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package transfer delivers zones to secondaries. They fetch each zone from hidden primaries, and this package asks
-// them for their serials.
+// Package transfer delivers zones to secondaries, which fetch each zone from hidden primaries. The Provider asks the
+// secondaries for their serials.
 //
 // Guarantees:
 //
@@ -12,9 +12,10 @@
 //     and only then may the zone's serial be raised (S6.11).
 //  3. A silent secondary delays no other.
 //  4. A secondary that signs, and the secondaries behind it, have serials of their own, which are never taken for the
-//     zone's: their content is compared, by bounded transfers (S6.14).
-//  5. The data of other secondaries is compared once a day, by bounded transfers. A secondary with other data at the
-//     zone's serial confirms nothing (S6.11).
+//     zone's. Their content is compared (S6.14).
+//  5. The data of other secondaries is compared once a day. A secondary with other data at the zone's serial confirms
+//     nothing (S6.11).
+//  6. Transfers for comparisons are bounded.
 //
 // Read first: provider.go, sample.go.
 package transfer

@@ -69,19 +69,16 @@ type queue struct {
 	cachedFacts    map[law.Key]facts.ProvenFact
 	noSharingUntil time.Time // until then no transaction is shared with other zones
 
-	// Memory.Mu guards the fields below. While committing is true, a goroutine commits the groups in waiting. acquiring
-	// counts the writes that wait for sem without a place in waiting.
+	// Memory.Mu guards the fields below.
 	waiting    []*group
-	committing bool
-	acquiring  int
+	committing bool // a goroutine commits the groups in waiting
+	acquiring  int  // number of writes that wait for sem without a place in waiting
 	// A batch that waits for more groups listens to sizeReached, which is closed when waiting has targetSize groups.
-	sizeReached chan struct{}
-	targetSize  int
-	// lastContention is the last time at which this server noticed another server at the zone. yieldRequests counts the
-	// other server's requests since then (requestYield). yieldFor is how long the next Release keeps the lock for it.
-	lastContention time.Time
-	yieldRequests  int
-	yieldFor       time.Duration
+	sizeReached    chan struct{}
+	targetSize     int
+	lastContention time.Time     // when this server last noticed another server at the zone
+	yieldRequests  int           // of the other server since then (requestYield)
+	yieldFor       time.Duration // how long the next Release keeps the lock for the other server
 	trimming       journal.Trimming
 }
 

@@ -147,15 +147,17 @@ type group struct {
 	// onlyCompares means that the group puts nothing, for a refusal or a dry run. Its compares prove the values behind
 	// the decision.
 	onlyCompares   bool
-	contradictions int
-	// answered is true after the answer. alone is true after a panic, and gives the group a batch of its own. Only the
-	// committing goroutine accesses both.
-	answered, alone bool
-	// deciding is locked while the decision reads objects of the caller. callerGone means that the caller has withdrawn
-	// the group and may change the objects, so batches skip the group. admitted means that a batch may commit the
-	// group, overtaken that writes of others made a try fail.
-	deciding                        sync.Mutex
-	callerGone, admitted, overtaken bool
+	contradictions int // tries in which stored values contradicted the objects
+
+	// Only the committing goroutine accesses the next two fields.
+	answered bool
+	alone    bool // after a panic, the group gets a batch of its own
+
+	// deciding is locked while the decision reads objects of the caller.
+	deciding   sync.Mutex
+	callerGone bool // the caller may change the objects, so batches skip the group
+	admitted   bool // a batch may commit the group
+	overtaken  bool // writes of others made a try fail
 	spans
 }
 
