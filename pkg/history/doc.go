@@ -14,5 +14,5 @@
 //     Records of a set or none).
 //  4. A repeated revert changes nothing.
 //
-// Read first: revert.go, deleted.go.
+// Read revert.go first.
 package history

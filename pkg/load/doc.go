@@ -20,5 +20,5 @@
 //	L9. A Warning that another write of the run resolves is not shown.
 //	L10. Confined follows no link out of the given or the working directory, and reads 256 MiB at most.
 //
-// Read first: run.go, zonefile.go.
+// Read run.go first, then zonefile.go.
 package load

@@ -17,5 +17,5 @@
 //     nothing (S6.11).
 //  6. Transfers for comparisons are bounded.
 //
-// Read first: provider.go, sample.go.
+// Read provider.go first.
 package transfer

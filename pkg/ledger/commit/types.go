@@ -31,7 +31,7 @@ type Committer struct {
 	mem        *facts.Memory    // cached zones and stored values
 	jr         *journal.Journal // recent changes of zones
 	placer     *objects.Placer  // sets the status of objects
-	slowCommit time.Duration    // from this latency on, a batch waits for more groups
+	slowCommit time.Duration    // from this latency on, large batches wait for more groups
 	latency    latencies        // of recent commits
 	// The functions below are those of ledger.Config.
 	onHold      func(*v1alpha1.Zone)

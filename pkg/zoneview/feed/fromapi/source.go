@@ -57,7 +57,7 @@ type Config struct {
 type Source struct {
 	Config
 	*feed.Feed
-	registration cache.ResourceEventHandlerRegistration                 // of the informer's events
+	registration cache.ResourceEventHandlerRegistration
 	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName] // zones to read
 	metrics      *Metrics
 	traced       atomic.Bool // false once the server forbids traceparents
