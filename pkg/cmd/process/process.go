@@ -36,8 +36,8 @@ type Informers interface {
 	Shutdown()
 }
 
-// Process runs a sub-command such as kubizone primary: informers, health port and work. The sub-command sets the
-// exported fields between Open and Run.
+// Process runs a sub-command such as kubizone primary: informers, health port and work. The sub-command may set the
+// exported fields before Run.
 type Process struct {
 	// Registry has the metrics of the health port.
 	Registry metrics.KubeRegistry
