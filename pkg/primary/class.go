@@ -67,10 +67,10 @@ type Class struct {
 	views []string
 
 	mu         sync.RWMutex
-	access     rules
-	notify     []Target
-	members    map[string]name.Name // by uid
-	byName     map[name.Name]string // uids
+	access     rules                // sources that may transfer
+	notify     []Target             // servers that get NOTIFYs
+	members    map[string]name.Name // zone names by UID
+	byName     map[name.Name]string // UIDs by zone name
 	membership Membership
 	catalog    *catalog // may be nil
 }

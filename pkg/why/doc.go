@@ -14,5 +14,5 @@
 //	    that a tenant may have chosen.
 //	W4. Texts and lists of a chain are bounded. A printer has to escape octets of tenants and servers.
 //
-// Read first: ask.go, subject.go.
+// Read ask.go first.
 package why

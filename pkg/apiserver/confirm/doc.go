@@ -16,5 +16,5 @@
 //  6. Only the Zone and the latest Records of each namespace get the cause of a pending Ready. The server writes a Zone
 //     only while no controller works (S7.12).
 //
-// Read first: confirm.go, write.go.
+// Read confirm.go first.
 package confirm

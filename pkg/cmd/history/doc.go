@@ -9,5 +9,5 @@
 //	H1. log --follow prints each change once and in order, across several watches.
 //	H2. revert prints its plan before it asks for consent, and asks before it writes.
 //
-// Read first: revert.go, ask.go, log.go, room.go.
+// Read revert.go first.
 package history

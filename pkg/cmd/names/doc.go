@@ -15,5 +15,5 @@
 //	N2. The exit code is 1 if "may" answers no, "tree" or "who" finds nothing, or a link of "why" fails or waits.
 //	N3. The first link of "why" that fails is printed first, with the role that can mend it and the next step.
 //
-// Read first: names.go, who.go.
+// Read names.go first.
 package names

@@ -10,5 +10,5 @@
 //	N2. The exit code is 0 if all zones read are current (Ready), 1 if a zone is not, and 2 if no zone could be read.
 //	N3. With --watch, reading takes at most a fifth of the time, and is repeated at most every two seconds.
 //
-// Read first: status.go, read.go.
+// Read status.go first.
 package status
