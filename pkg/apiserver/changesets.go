@@ -57,6 +57,7 @@ func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records 
 		return
 	}
 
+	returned := map[string]bool{} // by the quota's name
 	for range maxGiveBacks {
 		quotas, err := q.core.CoreV1().ResourceQuotas(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -70,16 +71,17 @@ func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records 
 			used, limited := quota.Status.Used[quotaOfRecords]
 			// The existing Records are the least use.
 			newUse := max(used.Value()-int64(records), existing.Count)
-			if !limited || newUse >= used.Value() {
+			if returned[quota.Name] || !limited || newUse >= used.Value() {
 				continue
 			}
 			quota.Status.Used[quotaOfRecords] = *resource.NewQuantity(newUse, resource.DecimalSI)
 			_, err := q.core.CoreV1().ResourceQuotas(namespace).UpdateStatus(ctx, quota, metav1.UpdateOptions{})
-			isOnlyQuota := len(quotas.Items) == 1 // with several quotas a retry would subtract twice
 			switch {
-			case apierrors.IsConflict(err) && isOnlyQuota:
+			case err == nil:
+				returned[quota.Name] = true
+			case apierrors.IsConflict(err):
 				mayRetry = true
-			case err != nil:
+			default:
 				logger.Error(err, "A refused change set counts in a quota of Records until quotas are recalculated",
 					"namespace", namespace, "quota", quota.Name, "records", records)
 			}

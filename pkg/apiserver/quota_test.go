@@ -4,12 +4,16 @@
 package apiserver
 
 import (
+	"errors"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"kubi.zone/kubizone/test/must"
 )
@@ -40,6 +44,34 @@ func TestGiveBack_S10_3(t *testing.T) {
 	for _, left := range []int64{5, 3, 2, 2} {
 		if _, err := w.sendSet(t, refused); err == nil || used("records") != left || used("secrets") != 7 {
 			t.Errorf("%v: %d are counted, want %d", err, used("records"), left)
+		}
+	}
+}
+
+// If another writer was faster at one of several quotas, this quota alone is read and reduced again.
+func TestGiveBack_repeatsAConflict(t *testing.T) {
+	quota := func(name string) *corev1.ResourceQuota {
+		return &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name},
+			Status: corev1.ResourceQuotaStatus{Used: corev1.ResourceList{quotaOfRecords: *resource.NewQuantity(7, resource.DecimalSI)}}}
+	}
+	core := fake.NewClientset(quota("first"), quota("second"))
+	failed := false
+	core.PrependReactor("update", "resourcequotas", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		name := action.(clienttesting.UpdateAction).GetObject().(*corev1.ResourceQuota).Name
+		if failed || name != "second" {
+			return false, nil, nil
+		}
+		failed = true
+		return true, nil, apierrors.NewConflict(corev1.Resource("resourcequotas"), name, errors.New("modified"))
+	})
+	w := newWatched(t, nil, func(s *Server) { s.core = core })
+	if _, err := w.sendSet(t, makeChangeSet(applyItem("one", "192.0.2.1"), deleteItem("missing"), deleteItem("other"))); err == nil {
+		t.Fatal("the set is not refused")
+	}
+	for _, name := range []string{"first", "second"} {
+		quota := must.Get(core.CoreV1().ResourceQuotas("team").Get(t.Context(), name, metav1.GetOptions{}))(t)
+		if used := quota.Status.Used[quotaOfRecords]; used.Value() != 6 {
+			t.Errorf("quota %s counts %d Records, want 6", name, used.Value())
 		}
 	}
 }
