@@ -177,10 +177,11 @@ func TestKV_refuses(t *testing.T) {
 	if again := store.Must(tw.raw.Get(ctx, x.root+"outbox/1")).Kvs[0]; string(again.Value) == string(one.Value) {
 		t.Error("equal values look equal")
 	}
-	for what, value := range map[string]string{"plain": "{}", "cut": string(one.Value[:20]), "changed": string(one.Value[:len(one.Value)-1]) + "x"} {
+	for want, value := range map[string]string{"it is not encrypted": "{}", "it is cut off": string(one.Value[:20]),
+		"message authentication failed": string(one.Value[:len(one.Value)-1]) + "x"} {
 		store.Must(tw.raw.Put(ctx, x.root+"outbox/1", value))
-		if got := x.getText("outbox/1"); !strings.Contains(got, "does not decrypt") {
-			t.Errorf("a value that is %s: %s", what, got)
+		if got := x.getText("outbox/1"); !strings.Contains(got, "does not decrypt") || !strings.Contains(got, want) {
+			t.Errorf("want %q: %s", want, got)
 		}
 	}
 	// A store created without encryption may hold plaintext values, which are read. Damaged values still fail to

@@ -62,11 +62,13 @@ func (v *values) decryptValue(kv *mvccpb.KeyValue) (err error) {
 	}
 
 	nonceSize := v.aead.NonceSize()
-	isSealed := hasPrefix && len(sealed) >= nonceSize
-	if isSealed {
-		kv.Value, err = v.aead.Open(nil, sealed[:nonceSize], sealed[nonceSize:], kv.Key)
-	} else {
+	switch {
+	case !hasPrefix:
 		err = errors.New("it is not encrypted, and this store encrypts all values")
+	case len(sealed) < nonceSize:
+		err = errors.New("it is cut off")
+	default:
+		kv.Value, err = v.aead.Open(nil, sealed[:nonceSize], sealed[nonceSize:], kv.Key)
 	}
 	if err != nil {
 		return fmt.Errorf("the value of %s does not decrypt (%w): it was changed in etcd, or moved there from another key or store; "+

@@ -82,8 +82,8 @@ func (a *Archive) findRemoved(ctx context.Context, retentions map[string]int64) 
 		}
 		if exists && strings.HasPrefix(ns, layout.LeftDelegations) {
 			var delegation OldDelegation
-			isUnreadable := layout.Decode(kv.Value, &delegation) != nil
-			if isUnreadable || delegation.Time < now-int64(oldDelegationTTL.Seconds()) {
+			isReadable := layout.Decode(kv.Value, &delegation) == nil // fsck reports the others
+			if isReadable && delegation.Time < now-int64(oldDelegationTTL.Seconds()) {
 				oldDelegations = append(oldDelegations, key)
 			}
 			return nil
