@@ -169,7 +169,15 @@ func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
 		}
 	}
 	for ref := range refs {
-		if z, err := l.typed.KubizoneV1alpha1().Zones(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{}); err == nil {
+		if ref.Name == "" {
+			continue
+		}
+		z, err := l.typed.KubizoneV1alpha1().Zones(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+		isUnknown := apierrors.IsNotFound(err) || apierrors.IsForbidden(err)
+		if err != nil && !isUnknown {
+			return fmt.Errorf("reading zone %s: %w", ref, err)
+		}
+		if err == nil {
 			_ = add(z)
 		}
 	}
