@@ -358,7 +358,7 @@ func (p *Provider) serveLeaf(ctx context.Context, m *material, unregistered bool
 		isSettled := isTrusted && now.Sub(since) >= settle
 		sameAuthority := p.served.authority.Cert.Equal(m.authority.Cert)
 		isExpired := now.After(p.served.leaf.Cert.NotAfter)
-		mayReplace := sameAuthority || isSettled || isExpired || unregistered // then kube-apiserver forwards no request
+		mayReplace := sameAuthority || isSettled || isExpired || unregistered // unregistered: kube-apiserver forwards no request
 		if !mayReplace {
 			return
 		}

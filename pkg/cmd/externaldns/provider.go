@@ -188,9 +188,9 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment, fairDone chan<-
 func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.Candidate) {
 	key := keyOf(a, &c)
 	isOmitted := c.Asker != ""
-	isJoined := isOmitted || len(c.Endpoint.Targets) > 1
-	if isJoined && !p.keepOwnTargets(ctx, &c) {
-		return // the Record stays until the object is readable
+	mayBeJoined := isOmitted || len(c.Endpoint.Targets) > 1
+	if mayBeJoined && !p.keepOwnTargets(ctx, &c) {
+		return // the Record stays, and the next cycle reads the object again
 	}
 	if a.existing.NeedsVerdict(&c) {
 		if err := p.askServer(ctx, a, &c); err != nil {
@@ -211,13 +211,13 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 }
 
 // keepOwnTargets keeps the targets in the candidate's object, because external-dns joins targets of several objects.
-func (p *provider) keepOwnTargets(ctx context.Context, c *externaldns.Candidate) (isReadable bool) {
+func (p *provider) keepOwnTargets(ctx context.Context, c *externaldns.Candidate) (isDecided bool) {
 	texts, err := p.readTexts(ctx, c)
 	isUnserved := errors.Is(err, errNoKind) || apierrors.IsNotFound(err) && apierrors.IsUnexpectedServerError(err)
 	isGone := apierrors.IsNotFound(err) && !isUnserved
 	switch {
 	case err == nil, isGone, isUnserved && c.Asker == "":
-		c.KeepTargets(texts) // none after an error
+		c.KeepTargets(texts) // no texts if the object is gone or no API serves its kind
 	case apierrors.IsForbidden(err):
 		c.Err = fmt.Errorf("the object cannot be read, so it is unknown which targets are its own; bind the ClusterRole "+
 			"kubizone-external-dns: %w", err)
@@ -457,7 +457,7 @@ func (p *provider) candidateOf(r *v1alpha1.Record) *externaldns.Candidate {
 	return c
 }
 
-// writeRecords succeeds if a Record to delete is absent, and fails if no zone takes a new Record.
+// writeRecords succeeds if a Record to delete alone is absent, and fails if no zone takes a Record created alone.
 func writeRecords(ctx context.Context, writer rrsets.Writer, changes []rrsets.Change) error {
 	written, err := writer.WriteAll(ctx, changes...)
 	first := changes[0]
