@@ -24,11 +24,13 @@ const (
 // Event reports the end of an attempt to deliver, compare or remove a zone. The Loop, the scheduler, sends an Event
 // once the new State is stored.
 type Event struct {
-	Key     Key
-	Outcome Outcome
-	Serial  serial.Serial // of the content written, compared or removed
-	State   State
-	Failed  []Failure // the RRsets that the provider refused
+	Key Key
+	// Generation is that of the Class (Class.Generation) at the begin of the attempt.
+	Generation string
+	Outcome    Outcome
+	Serial     serial.Serial // of the content written, compared or removed
+	State      State
+	Failed     []Failure // the RRsets that the provider refused
 	// First is true for the first failure after a success, Recovered for the first success after a failure.
 	First, Recovered bool
 	// Proven is true if the provider accepted the credentials.

@@ -510,7 +510,7 @@ func (c *classSync) takeEvent(event delivery.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.known[event.Key.Class]
-	if known == nil || known.missing {
+	if known == nil || known.missing || event.Generation != known.spec.Generation { // of an earlier Secret or spec
 		return
 	}
 	known.provenAt = time.Now()

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -166,6 +167,27 @@ func TestController_goesByWhetherServersFetch(t *testing.T) {
 				end()
 			})
 		})
+	}
+}
+
+// An attempt that began before a class got another Secret or spec says nothing about the class's health now. Its event
+// would hide that the Secret is gone, until the next health check.
+func TestObserve_ignoresAnEarlierGeneration(t *testing.T) {
+	c := newController(t, fake.NewClientset())
+	missing := &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: "there is no Secret dns/hook"}
+	known := &knownClass{spec: delivery.Class{Name: "main", Generation: "2"}}
+	known.noteHealth(missing)
+	c.classes.known["main"] = known
+	refused := &delivery.Error{Reason: delivery.ReasonAuthenticationFailed, WholeClass: true}
+	event := delivery.Event{Key: delivery.Key{UID: "u", Class: "main"}, Generation: "1", Outcome: delivery.OutcomeFailed,
+		ClassError: refused}
+	c.Observe(event)
+	if known.health != error(missing) || !known.provenAt.IsZero() {
+		t.Errorf("after an event of an earlier generation: %v, proven at %s", known.health, known.provenAt)
+	}
+	event.Generation = "2"
+	if c.Observe(event); known.health != error(refused) {
+		t.Errorf("after an event of this generation: %v", known.health)
 	}
 }
 

@@ -167,7 +167,7 @@ func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 }
 
 func (a *attempt) observe(event delivery.Event) {
-	event.Key = a.key
+	event.Key, event.Generation = a.key, a.facts.Class.Generation
 	a.config.Observer.Observe(event)
 }
 
