@@ -47,7 +47,7 @@ func nextHolder(holder string, f *reservation) (next, waitReason string) {
 		return holder, fmt.Sprintf("the pod of %s is replaced before: one server of a cluster at a time", holder)
 	}
 
-	// A server that is not ready itself need not wait for the others.
+	// A server that is not ready itself need not wait until the others are.
 	unready := slices.IndexFunc(f.others, func(other otherServer) bool { return other.unready })
 	if f.ready && unready >= 0 {
 		return holder, fmt.Sprintf("%s is not ready: a pod is replaced while all other servers of the cluster are",

@@ -50,7 +50,7 @@ func furthestAhead(f *ready.Facts) (sighting, bool) {
 	return furthest, furthest.serial != 0
 }
 
-// stillDiffers is true if every different secondary has transferred the zone whole.
+// stillDiffers is true if there are different secondaries, and all have transferred the zone whole.
 func findDifferent(f *ready.Facts) (seen sighting, stillDiffers bool) {
 	for _, class := range f.Classes {
 		if !class.Observed {

@@ -238,7 +238,7 @@ func (w *work) mayReplace(present delivery.RRset, change delivery.Change) bool {
 		return true
 	}
 
-	// After a confirmed delivery, no data of another serial is ours.
+	// After a confirmed delivery, no other data is ours.
 	isConfirmed := !w.plan.Uncertain && w.plan.Changes != nil
 	if isConfirmed {
 		return false

@@ -126,14 +126,14 @@ func addSeconds(text string) (seconds uint32, ok bool) {
 	var total, number uint64
 	hasDigits := false
 	for _, c := range []byte(text) {
-		unit := secondsOf[c|0x20]
-		switch {
-		case isDigit(c):
+		if isDigit(c) {
 			number, hasDigits = number*10+uint64(c-'0'), true
-		case unit > 0 && hasDigits:
+		} else {
+			unit := secondsOf[c|0x20]
+			if unit == 0 || !hasDigits {
+				return 0, false
+			}
 			total, number, hasDigits = total+number*unit, 0, false
-		default:
-			return 0, false
 		}
 		if number > math.MaxUint32 || total > math.MaxUint32 {
 			return 0, false
