@@ -6,9 +6,8 @@
 //
 // Guarantees:
 //
-//	L1. New limits the slots that clients take within their shares, and WithSpare those beyond.
-//	L2. If all slots are taken, the oldest work is ended for a new slot. Work without a function to end it is never
-//	    ended.
-//	L3. A client with a full share takes only spare slots, and ends no work.
+//	L1. New sets the number of slots and the share of each client. WithSpare adds slots for clients with a full share.
+//	L2. If all slots are taken, the oldest work is ended for new work. Work without a function to end it goes on.
+//	L3. A client with a full share takes only spare slots, and ends no other work.
 //	L4. TakeInOrder serves the callers of a client in order of arrival.
 package slots

@@ -204,26 +204,27 @@ func (f *facts) judgeServers(time.Time) Finding {
 	return warn(check, "no server answers: "+strings.Join(silent, "; "), pods+"; a user who may get pods/proxy learns more")
 }
 
-// judgeAvailability checks that kube-apiserver reaches the API. If cause is not nil, this earlier finding explains a
-// failure.
+// judgeAvailability checks that kube-apiserver reaches the API. The cause is an earlier finding that explains a
+// failure, or nil.
 func (f *facts) judgeAvailability(cause *Finding) Finding {
 	const check = "apiservices"
-	var away []string
+	var unavailable []string
 	reason, next := "", ""
 	for _, registered := range f.registrations {
 		for _, condition := range registered.Status.Conditions {
 			if condition.Type != apiregistrationv1.Available || condition.Status == apiregistrationv1.ConditionTrue {
 				continue
 			}
-			if away = append(away, registered.Name); reason == "" {
+			unavailable = append(unavailable, registered.Name)
+			if reason == "" { // of the first
 				reason = string(condition.Reason) + ": " + condition.Message
 				next = mendRegistration(registered.Name, reason, cause)
 			}
 		}
 	}
 	switch {
-	case len(away) > 0:
-		return fail(check, fmt.Sprintf("kube-apiserver does not reach %s: %s", strings.Join(away, ", "), reason), next)
+	case len(unavailable) > 0:
+		return fail(check, fmt.Sprintf("kube-apiserver does not reach %s: %s", strings.Join(unavailable, ", "), reason), next)
 	case len(f.registrations) == 0:
 		return Finding{} // judgeInstallation reports this
 	}

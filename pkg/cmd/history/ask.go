@@ -146,7 +146,7 @@ func (r *room) showContent(ctx context.Context, argument string, out io.Writer) 
 	if err != nil {
 		return err
 	}
-	s, c, past, err := r.openZone(ctx, zone, until(moments[0]))
+	s, c, past, err := r.openZone(ctx, zone, reaches(moments[0]))
 	if err == nil {
 		err = contentAt(past, c, moments[0])
 	}

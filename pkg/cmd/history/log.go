@@ -184,34 +184,34 @@ func (o *logOptions) followZone(ctx context.Context, s history.Subject, out io.W
 
 // printEvents prints at each event of a watch the changes after a serial, and returns the newest serial. The end of a
 // watch is no error, because the next request shows whether the server answers.
-func (o *logOptions) printEvents(ctx context.Context, s history.Subject, printed int64, events <-chan watch.Event, out io.Writer) (
+func (o *logOptions) printEvents(ctx context.Context, s history.Subject, printedSerial int64, events <-chan watch.Event, out io.Writer) (
 	int64, error) {
 	for event := range events {
 		if event.Type == watch.Error {
-			return printed, apierrors.FromObject(event.Object)
+			return printedSerial, apierrors.FromObject(event.Object)
 		}
 		changes, ok := event.Object.(*v1alpha1.ZoneChanges)
-		if !ok || !serial.Serial(changes.Until).Ahead(serial.Serial(printed)) {
+		if !ok || !serial.Serial(changes.Until).Ahead(serial.Serial(printedSerial)) {
 			continue // printed after an earlier event
 		}
-		moment := history.Moment{Serial: serial.Serial(printed)}
-		past, err := o.reader.Read(ctx, s, until(moment))
+		moment := history.Moment{Serial: serial.Serial(printedSerial)}
+		past, err := o.reader.Read(ctx, s, reaches(moment))
 		if err != nil {
-			return printed, err
+			return printedSerial, err
 		}
 		steps := slices.DeleteFunc(past.Steps, func(step v1alpha1.HistoryStep) bool { return !moment.IsBefore(&step) })
 		if len(steps) > 0 {
-			printed = steps[0].Serial
+			printedSerial = steps[0].Serial
 		}
 		steps = slices.DeleteFunc(steps, func(step v1alpha1.HistoryStep) bool { return !o.matchesStep(&s, &step) })
 		if len(steps) == 0 {
 			continue
 		}
 		if err := o.printSteps(past, steps, "", out); err != nil {
-			return printed, err
+			return printedSerial, err
 		}
 	}
-	return printed, nil
+	return printedSerial, nil
 }
 
 func NewLogCommand() *cobra.Command {

@@ -218,7 +218,8 @@ func narrow(s *history.Subject, past *history.Past) {
 	}
 }
 
-func until(m history.Moment) func(*v1alpha1.HistoryStep) bool {
+// reaches returns a test for the steps at or before m. A reading, newest step first, ends with the first of them.
+func reaches(m history.Moment) func(*v1alpha1.HistoryStep) bool {
 	if m.IsZero() {
 		return nil
 	}
