@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -69,5 +70,31 @@ func TestDropUnchanged(t *testing.T) {
 	})
 	if differ, equal := l.dropUnchanged(t.Context(), all); len(differ) != len(all) || equal != 0 {
 		t.Errorf("without the right to list: %d equal", equal)
+	}
+}
+
+// A zone that cannot be read for now is not absent: the plan ends with the reason. A zone that does not exist, or that
+// the user may not read, is absent for the plan.
+func TestListZones_endsAtATemporaryError(t *testing.T) {
+	zones := v1alpha1.Resource("zones")
+	for _, c := range []struct {
+		err   error
+		fails bool
+	}{
+		{apierrors.NewNotFound(zones, "shop"), false},
+		{apierrors.NewForbidden(zones, "shop", errors.New("no right")), false},
+		{apierrors.NewServiceUnavailable("etcd does not answer"), true},
+	} {
+		server := fake.NewSimpleClientset()
+		server.PrependReactor("get", "zones", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, c.err })
+		record := &manifest{object: &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": v1alpha1.SchemeGroupVersion.String(), "kind": "Record",
+			"metadata": map[string]any{"namespace": "team", "name": "www"},
+			"spec":     map[string]any{"domainName": "www", "zoneRef": map[string]any{"name": "shop"}, "type": "A", "rdata": "192.0.2.1"},
+		}}}
+		err := newLab(t, server).listZones(t.Context(), []*manifest{record})
+		if fails := err != nil; fails != c.fails {
+			t.Errorf("after %v: %v", c.err, err)
+		}
 	}
 }
