@@ -173,6 +173,8 @@ func TestReady_primaryAway(t *testing.T) {
 	f.wantReady(true, 0)
 	f.primary.Stop()
 	f.restartServer(keepAll)
+	f.waitForZone("a.example.")
+	f.waitForZone("b.example.")
 	f.wantReady(true, 0)
 
 	// A zone's file is lost.
