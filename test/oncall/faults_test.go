@@ -407,7 +407,7 @@ func (w *world) fullEtcd() fault {
 			}
 			status, noStatus := etcd.Status(w.ctx, endpoint)
 			if noStatus == nil && status.DbSizeInUse > quota/2 { // etcd counts pages as free only after further writes
-				return fmt.Errorf("%d octets in use; %w", status.DbSizeInUse, err)
+				return fmt.Errorf("%d octets in use; the last compaction: %v", status.DbSizeInUse, err)
 			}
 			return noStatus
 		})
