@@ -3,13 +3,12 @@
 
 # Go code builds from vendor/ alone. -buildvcs=false: a clone owned by another user must build too. -trimpath: what
 # one clone compiled, another finds in Go's cache, wherever it stands. Without DWARF, which only debuggers read, compiling
-# takes a sixth less: for a debugger, build with go itself.
-export GOFLAGS := -mod=vendor -buildvcs=false -trimpath -gcflags=all=-dwarf=false
+# takes a sixth less: for a debugger, build with go itself. The compiler spends a third of its time on its garbage; with
+# more room a cold build takes two thirds of the processor time.
+export GOFLAGS := -mod=vendor -buildvcs=false -trimpath -gcflags=all=-dwarf=false '-toolexec=env GOGC=400'
 # The binary is static and the tests run what is shipped; the race detector alone wants a C compiler.
 export CGO_ENABLED := 0
 GO ?= go
-# The compiler spends a third of its time on its garbage; with more room a cold build takes two thirds of the processor time.
-COMPILE := GOGC=400 $(GO)
 
 # Packages whose promise is about concurrency, with those below them: CI runs them under the race detector too.
 RACE := pkg/(ledger|zoneview|primary|apiserver|registry)
@@ -22,6 +21,10 @@ ALL := ./... ./api/...
 PKG ?= $(ALL)
 # TIMEOUT is what one package may take.
 TIMEOUT ?= 20m
+# TABLE gets the seconds of every package and test of make test.
+TABLE ?= slowest.txt
+# BESIDE are the modules outside the workspace, kubizone-gardener and the console's tests, tested at the same time.
+BESIDE := $(if $(filter ./...,$(PKG)),-beside hack/console.sh -beside hack/gardener.sh)
 # KUBE is the Kubernetes of test: the newest that is supported, or with KUBE=--oldest the oldest.
 KUBE ?=
 
@@ -41,26 +44,31 @@ help-all: ##- print all targets
 .PHONY: build
 build: ## build the programs into bin/, from vendor/
 	@test -x bin/kubizone || echo "building bin/kubizone: the first time takes some minutes"
-	$(COMPILE) build -ldflags '-s -w' -o bin/ ./cmd/kubizone ./cmd/kubectl-kubizone ./cmd/bind-agent ./cmd/webhook-server
+	$(GO) build -ldflags '-s -w' -o bin/ ./cmd/kubizone ./cmd/kubectl-kubizone ./cmd/bind-agent ./cmd/webhook-server
 
 .PHONY: run
 run: build ## start everything in one process with the examples; Ctrl-C stops it
 	bin/kubizone up --data-dir .kubizone --dns-view "" --dns-view root \
 		--load artifacts/examples --load root=test/testdata/root-2018031200.zone
 
-# The packages that take the longest first, else one of them runs alone at the end.
+# The longest packages begin: the last one would run alone at the end.
+FIRST := awk '/\/$(LONGEST)$$/ { print; next } { rest = rest $$0 "\n" } END { printf "%s", rest }'
+
 .PHONY: test
 test: peers ## vet and every test, or those of PKG (make test PKG=./pkg/dns/...)
-	hack/build-gitops.sh && hack/build-tool.sh helm && hack/build-tool.sh crane && hack/build-tool.sh kubeconform && \
+	@hack/build-gitops.sh && hack/build-tool.sh helm && hack/build-tool.sh crane && hack/build-tool.sh kubeconform && \
 	hack/build-tool.sh otelcol && \
 	KUBE_BIN=$$(hack/build-kube.sh $(KUBE) kubectl kube-apiserver kube-controller-manager) && \
 	export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	KUBIZONE_BIN=$$(mktemp -d) && export KUBIZONE_BIN && trap 'rm -rf "$$KUBIZONE_BIN"' EXIT && \
-	$(COMPILE) vet $(PKG) && \
-	packages=$$($(GO) list $(PKG) | awk '/\/$(LONGEST)$$/ { print; next } { rest = rest $$0 "\n" } END { printf "%s", rest }') && \
-	$(GO) run ./test/slowest -vet=off -p 3 -parallel 4 -timeout $(TIMEOUT) $$packages && \
-	{ test '$(PKG)' != '$(ALL)' || { hack/gardener.sh vet ./... && $(GO) run ./test/slowest -go hack/gardener.sh -vet=off -timeout $(TIMEOUT) ./...; }; } && \
-	{ test '$(PKG)' != '$(ALL)' || { hack/console.sh vet ./... && $(GO) run ./test/slowest -go hack/console.sh -timeout $(TIMEOUT) ./...; }; }
+	began=$$(date +%s) && $(GO) vet $(PKG) && echo "compiled and vetted in $$(( $$(date +%s) - began )) s" && \
+	packages=$$($(GO) list $(PKG) | $(FIRST)) && \
+	$(GO) run ./test/slowest -table $(TABLE) $(BESIDE) -vet=off -p 3 -parallel 4 -timeout=$(TIMEOUT) $$packages
+
+# LONGEST are the packages that check leaves to test unless they differ themselves.
+.PHONY: check
+check: ## build and vet all, test the packages that differ from main and those that import them
+	LONGEST='$(subst \/,/,/$(LONGEST)$$)' hack/check.sh $(BASE)
 
 .PHONY: test-gardener
 test-gardener: peers ##- vet and test kubizone-gardener, a module of its own; its first build takes three minutes and the Go module proxy
@@ -80,8 +88,8 @@ test-oldest: ##- the tests in a cluster and of the installation with the oldest 
 
 .PHONY: test-race
 test-race: peers ## the tests of concurrent packages under the race detector
-	KUBE_BIN=$$(hack/build-kube.sh kubectl) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
-	packages=$$($(GO) list $(PKG) | grep -E '/$(RACE)(/|$$)'); test -z "$$packages" || \
+	@KUBE_BIN=$$(hack/build-kube.sh kubectl) && export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
+	packages=$$($(GO) list $(PKG) | grep -E '/$(RACE)(/|$$)' | $(FIRST)); test -z "$$packages" || \
 	CGO_ENABLED=1 $(GO) run ./test/slowest -race -short -vet=off -p 2 -timeout 20m $$packages
 
 .PHONY: test-idle
@@ -143,6 +151,7 @@ bench-large: build ##- how a server grows, to a million records and a hundred th
 .PHONY: bench-go
 bench-go: ##- the packages' own Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem -p 1 -timeout 60m $(PKG)
+	$(if $(filter ./...,$(PKG)),hack/console.sh test -run '^$$' -bench . -timeout 60m ./...)
 
 .PHONY: verify
 verify: ## check format, headers, generated code, vendor/ and linters
@@ -178,8 +187,8 @@ export VERSION PLATFORMS IMAGE GARDENER
 release-dry-run: ##- build all of a release into dist/ and judge it, without publishing (20 minutes on two busy cores, 2 where all is compiled)
 	rm -rf dist
 	hack/build-release.sh dist
-	KUBIZONE_TEST_REQUIRE_ALL=1 $(GO) test -vet=off -count=1 -v -run 'TestRelease$$' ./test/release -dist "$$PWD/dist"
+	KUBIZONE_TEST_REQUIRE_ALL=1 $(GO) test -vet=off -count=1 -timeout 30m -v -run 'TestRelease$$' ./test/release -dist "$$PWD/dist"
 
 .PHONY: clean
-clean: ## remove what build, run and release-dry-run leave here
-	rm -rf bin dist .kubizone
+clean: ##- remove the files that build, run, test and release-dry-run leave here
+	rm -rf bin dist .kubizone slowest.txt

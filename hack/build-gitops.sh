@@ -16,11 +16,13 @@ dir=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kubizone/$module-$(cat go.mod go.su
 if [[ ! -d $dir ]]; then
   [[ ${1:-} != --cached ]] || exit 1
   mkdir -p "$dir.$$"
+  echo "building hack/tools/$module into $dir (once)" >&2
   # GOGC and the flags of hack/build-kube.sh: what both have is compiled once.
   GOGC=400 GOFLAGS= GOWORK=off CGO_ENABLED=0 go build -mod=readonly -buildvcs=false -trimpath \
     -gcflags all=-dwarf=false -ldflags '-s -w' -o "$dir.$$/" ./...
   # The kinds of cert-manager are files of its module.
   [[ $module != cert-manager ]] || cp -r --no-preserve=mode "$(GOFLAGS= GOWORK=off go list -m -f '{{.Dir}}' github.com/cert-manager/cert-manager)/deploy/crds" "$dir.$$/"
   mv -T "$dir.$$" "$dir" 2>/dev/null || rm -r "$dir.$$" # another run has built them meanwhile
+  echo "built in $SECONDS s" >&2
 fi
 echo "$dir"

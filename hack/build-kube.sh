@@ -53,6 +53,7 @@ if [[ -n $(missing) ]]; then
     fi
     mv "$dir"/new/* "$dir/"
     rmdir "$dir/new"
+    echo "built in $SECONDS s" >&2
   fi
 fi
 echo "$dir"

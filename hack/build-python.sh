@@ -2,7 +2,7 @@
 # Copyright The Kubizone Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Prints the directory of the programs in Python that write into zones: certbot with its plugin, octodns-sync, and a python with dnspython. Where they
+# Prints the directory of the programs in Python that write into zones: certbot with its plugin, and octodns-sync with dnspython. Where they
 # are not in the cache it installs them first, in the versions of tools/python/requirements.txt: half a minute, with Python 3.10 and its package index.
 # With --cached it installs nothing and fails when they are missing.
 #   hack/build-python.sh [--cached]

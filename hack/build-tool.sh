@@ -12,9 +12,11 @@ dir=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kubizone/$1-$(cat go.mod go.sum | s
 if [[ ! -x $dir/$1 ]]; then
   [[ ${2:-} != --cached ]] || exit 1
   mkdir -p "$dir"
+  echo "building $1 into $dir (once)" >&2
   # GOGC and the flags of hack/build-kube.sh: what both have is compiled once.
   GOGC=400 GOFLAGS= GOWORK=off CGO_ENABLED=0 go build -mod=readonly -buildvcs=false -trimpath \
     -gcflags all=-dwarf=false -ldflags '-s -w' -o "$dir/$1.$$" tool
   mv "$dir/$1.$$" "$dir/$1"
+  echo "built in $SECONDS s" >&2
 fi
 echo "$dir/$1"

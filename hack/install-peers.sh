@@ -59,15 +59,19 @@ if ((EUID != 0)); then
   exit 1
 fi
 
-echo "installing ${packages[*]}" >&2
+echo "installing ${packages[*]} (once)" >&2
 export DEBIAN_FRONTEND=noninteractive
-apt-get update -q >&2
+log=$(mktemp) made=
+trap 'rm -f "$log" ${made:+"$made"}' EXIT
+trap 'cat "$log" >&2' ERR # the many lines of apt-get are of use only if it fails
+apt-get update -q >"$log" 2>&1
 
 # The packages are wanted as programs only: their services must neither start nor take port 53.
 deny=/usr/sbin/policy-rc.d
 if [[ ! -e $deny ]]; then
   printf '#!/bin/sh\nexit 101\n' >"$deny"
+  made=$deny
   chmod 755 "$deny"
-  trap 'rm -f "$deny"' EXIT
 fi
-apt-get install -q -y --no-install-recommends "${packages[@]}" </dev/null >&2
+apt-get install -q -y --no-install-recommends "${packages[@]}" </dev/null >>"$log" 2>&1
+echo "installed in $SECONDS s" >&2

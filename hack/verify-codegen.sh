@@ -8,9 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-mkdir "$copy/pkg"
-cp -r go.work go.mod go.sum api hack "$copy/"
-cp -r pkg/apis pkg/generated "$copy/pkg/"
+cp -r go.work go.mod go.sum api hack pkg "$copy/"
 if [[ -d vendor ]]; then ln -s "$PWD/vendor" "$copy/vendor"; fi
 
 "$copy/hack/update-codegen.sh"

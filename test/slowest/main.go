@@ -4,34 +4,125 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
-	"slices"
+	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 )
 
 func main() {
-	if err := runTests(os.Args[1:]); err != nil {
-		if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.ExitCode() > 0 {
-			os.Exit(ended.ExitCode())
-		}
-		fmt.Fprintln(os.Stderr, "slowest:", err)
-		os.Exit(1)
+	opts, err := parseArgs(os.Args[1:])
+	if err == nil {
+		err = runAll(opts)
 	}
+	if err == nil {
+		return
+	}
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.ExitCode() > 0 {
+		os.Exit(ended.ExitCode())
+	}
+	fmt.Fprintln(os.Stderr, "slowest:", err)
+	os.Exit(1)
 }
 
-func runTests(args []string) error {
-	program := "go"
-	if len(args) > 1 && args[0] == "-go" {
-		program, args = args[1], args[2:]
+type options struct {
+	program string   // in place of the go command
+	beside  []string // programs that run go in another module
+	table   string   // the file for the whole table; empty: none
+	args    []string // of go test
+}
+
+// parseArgs reads the options before the first argument that belongs to go test.
+func parseArgs(args []string) (options, error) {
+	o := options{program: "go"}
+	for len(args) > 0 {
+		name := args[0]
+		if name != "-go" && name != "-beside" && name != "-table" {
+			break
+		}
+		if len(args) == 1 {
+			return o, fmt.Errorf("%s wants a value", name)
+		}
+		switch value := args[1]; name {
+		case "-go":
+			o.program = value
+		case "-beside":
+			o.beside = append(o.beside, value)
+		case "-table":
+			o.table = value
+		}
+		args = args[2:]
 	}
-	test := exec.Command(program, append([]string{"test", "-json"}, args...)...)
+	o.args = args
+	return o, nil
+}
+
+// runAll runs the tests of this module and, at the same time, those of the modules beside it, one after the other: two
+// that compile at once would take the processors from the tests. It returns the first error of a program.
+func runAll(o options) error {
+	r := &report{out: os.Stdout}
+	began := time.Now()
+	var running sync.WaitGroup
+	var failed error
+	running.Go(func() {
+		for _, program := range o.beside {
+			vet := exec.Command(program, "vet", "./...")
+			vet.Stdout, vet.Stderr = os.Stderr, os.Stderr
+			err := vet.Run()
+			r.addCost(vet.ProcessState, "")
+			if err == nil {
+				err = runTests(r, program, append(othersOptions(o.args), "./..."))
+			}
+			if err != nil && failed == nil {
+				failed = err
+			}
+		}
+	})
+	err := runTests(r, o.program, o.args)
+	running.Wait()
+	err = firstOf(err, failed)
+	r.printSummary(r.out, listed, 0, time.Since(began))
+	if o.table != "" {
+		err = firstOf(err, r.writeTable(o.table, time.Since(began)))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stdout, "FAIL")
+	}
+	return err
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// othersOptions returns the options of go test that hold for another module, too: without packages and parallelism.
+func othersOptions(args []string) (kept []string) {
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "-vet=") || strings.HasPrefix(arg, "-timeout=") || arg == "-short" {
+			kept = append(kept, arg)
+		}
+	}
+	return kept
+}
+
+// runTests runs go test and reports its events. It returns the error of the program.
+func runTests(r *report, program string, args []string) error {
+	dir, err := os.MkdirTemp("", "slowest")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	graph := filepath.Join(dir, "graph.json")
+	test := exec.Command(program, append([]string{"test", "-json", "-debug-actiongraph=" + graph}, args...)...)
 	test.Stderr = os.Stderr
 	events, err := test.StdoutPipe()
 	if err != nil {
@@ -40,143 +131,20 @@ func runTests(args []string) error {
 	if err := test.Start(); err != nil {
 		return err
 	}
-	r := &report{out: os.Stdout, running: map[string]*pkg{}}
 	if err := r.readEvents(events); err != nil {
 		test.Process.Kill()
 		return errors.Join(err, test.Wait())
 	}
 	err = test.Wait()
-	r.printSummary()
-	if err != nil {
-		fmt.Fprintln(os.Stdout, "FAIL")
-	}
+	r.addCost(test.ProcessState, graph)
 	return err
 }
 
-type event struct {
-	Action, Package, Test, Output string
-	Elapsed                       float64 // seconds
-}
-
-type pkg struct {
-	output map[string]*strings.Builder // of running tests; "" is the package's
-	order  []string
-	tests  []taken
-}
-
-type taken struct {
-	seconds float64
-	name    string
-}
-
-const listed = 15
-
-type report struct {
-	out             io.Writer
-	running         map[string]*pkg
-	packages, tests []taken
-}
-
-func (r *report) readEvents(events io.Reader) error {
-	lines := bufio.NewReader(events)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if len(line) > 0 {
-			var e event
-			if json.Unmarshal(line, &e) == nil && e.Action != "" {
-				r.takeEvent(e)
-			} else {
-				r.out.Write(line)
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+func (r *report) writeTable(file string, took time.Duration) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
 	}
-}
-
-func (r *report) takeEvent(e event) {
-	if e.Action == "build-output" {
-		io.WriteString(r.out, e.Output)
-		return
-	}
-	if e.Package == "" {
-		return
-	}
-	p := r.running[e.Package]
-	if p == nil {
-		p = &pkg{output: map[string]*strings.Builder{}}
-		r.running[e.Package] = p
-	}
-	switch e.Action {
-	case "output":
-		if strings.HasPrefix(e.Output, "=== ") {
-			return
-		}
-		text := p.output[e.Test]
-		if text == nil {
-			text = &strings.Builder{}
-			p.output[e.Test] = text
-			p.order = append(p.order, e.Test)
-		}
-		text.WriteString(e.Output)
-	case "pass", "fail", "skip":
-		if e.Test != "" {
-			r.endTest(p, e)
-		} else {
-			r.endPackage(p, e)
-		}
-	}
-}
-
-func (r *report) endTest(p *pkg, e event) {
-	if text := p.output[e.Test]; text != nil && e.Action == "fail" {
-		io.WriteString(r.out, text.String())
-	}
-	delete(p.output, e.Test)
-	if !strings.Contains(e.Test, "/") {
-		p.tests = append(p.tests, taken{e.Elapsed, e.Package + " " + e.Test})
-	}
-}
-
-func (r *report) endPackage(p *pkg, e event) {
-	delete(r.running, e.Package)
-	var own string
-	if text := p.output[""]; text != nil {
-		own = text.String()
-	}
-	if e.Action == "fail" {
-		for _, test := range p.order { // ended by a crash or the time limit
-			if text := p.output[test]; text != nil && test != "" {
-				io.WriteString(r.out, text.String())
-			}
-		}
-		io.WriteString(r.out, own)
-	} else {
-		for line := range strings.Lines(own) {
-			if strings.HasPrefix(line, "ok  \t") || strings.HasPrefix(line, "?   \t") || strings.HasPrefix(line, "\t") {
-				io.WriteString(r.out, line)
-			}
-		}
-	}
-	if !strings.Contains(own, "\t(cached)") {
-		r.packages = append(r.packages, taken{e.Elapsed, e.Package})
-		r.tests = append(r.tests, p.tests...)
-	}
-}
-
-func (r *report) printSummary() {
-	for _, list := range []struct {
-		of  string
-		all []taken
-	}{{"packages", r.packages}, {"tests", r.tests}} {
-		slices.SortStableFunc(list.all, func(a, b taken) int { return cmp.Compare(b.seconds, a.seconds) })
-		fmt.Fprintf(r.out, "slowest %s:\n", list.of)
-		for _, one := range list.all[:min(len(list.all), listed)] {
-			fmt.Fprintf(r.out, "%8.1fs  %s\n", one.seconds, one.name)
-		}
-	}
+	r.printSummary(f, len(r.packages)+len(r.tests), slow, took)
+	return errors.Join(err, f.Close())
 }

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,9 +52,41 @@ slowest tests:
      1.5s  x/bad TestB
 `
 	var out strings.Builder
-	r := &report{out: &out, running: map[string]*pkg{}}
+	r := &report{out: &out}
 	must.Succeed(t, r.readEvents(strings.NewReader(events)))
-	if r.printSummary(); out.String() != want {
+	if r.printSummary(&out, listed, 0, 0); out.String() != want {
 		t.Errorf("got:\n%s\nwant:\n%s", out.String(), want)
+	}
+}
+
+// The processor time of a run is divided by the steps of the go command; a step that Go's cache answered has none.
+func TestCost_dividesTheStepsOfGo(t *testing.T) {
+	c := cost{all: 100e9}
+	c.addActions([]byte(`[
+		{"Mode":"build","CmdUser":10000000000,"CmdSys":2000000000},
+		{"Mode":"build"},
+		{"Mode":"link","CmdUser":7000000000,"CmdSys":1000000000},
+		{"Mode":"link"},
+		{"Mode":"vet","CmdUser":3000000000},
+		{"Mode":"test run"}]`))
+	var out strings.Builder
+	c.print(&out, 60e9)
+	if want := "60 s, and 100 s of a processor: compiling 12, linking 1 programs 8, vet 3, tests 77\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+// The options of slowest stand before those of go test. A module beside it gets the options that hold for every module.
+func TestParseArgs(t *testing.T) {
+	o := must.Get(parseArgs(strings.Fields("-table t.txt -beside a -beside b -vet=off -p 3 -timeout=20m ./x -go")))(t)
+	if o.program != "go" || o.table != "t.txt" || !slices.Equal(o.beside, []string{"a", "b"}) ||
+		!slices.Equal(o.args, []string{"-vet=off", "-p", "3", "-timeout=20m", "./x", "-go"}) {
+		t.Errorf("got %+v", o)
+	}
+	if got := othersOptions(o.args); !slices.Equal(got, []string{"-vet=off", "-timeout=20m"}) {
+		t.Errorf("another module gets %q", got)
+	}
+	if _, err := parseArgs([]string{"-table"}); err == nil {
+		t.Error("an option without a value is taken")
 	}
 }
