@@ -59,7 +59,7 @@ func TestZone_showsTheChainOfASignedZone(t *testing.T) {
 	}
 	s := shared.setAnother(t, secrets)
 	s.startSigningFleet(t, named)
-	b := s.newTab(t, true)
+	b := s.newTab(t)
 	b.visitPage("/zones/net/signed/dnssec")
 	b.waitLonger("the signer has signed", func(text string) bool { return strings.Contains(text, "Signed by dns/signer with policy fast") })
 	b.waitLonger("the next step has a date", func(text string) bool {
@@ -75,14 +75,7 @@ func TestZone_showsTheChainOfASignedZone(t *testing.T) {
 	if got := strings.Join(links, ", "); got != "ok Parent 1, ok Keys of the zone 1, ok Signatures 0" {
 		t.Errorf("the chain is %s", got)
 	}
-	for _, screen := range screens {
-		what := fmt.Sprintf("dnssec-signed-%d-%s", screen.width, screen.scheme)
-		b.setScreen(screen.width, screen.scheme)
-		b.visitPage("/zones/net/signed/dnssec")
-		b.expectFits(what)
-		b.expectColours(what, screen.scheme)
-		b.expectNoFinding(what)
-	}
+	b.expectSeen("dnssec-signed", "/zones/net/signed/dnssec", true)
 	b.visitPage("/zones?sign=signed")
 	b.expectText("#live", "signed.example.org.", "1 of 2")
 	b.expectPeace()

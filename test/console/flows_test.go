@@ -17,7 +17,7 @@ import (
 
 func TestOverview_isStatusAndFollows(t *testing.T) {
 	s := needStage(t)
-	b := s.newTab(t, true)
+	b := s.newTab(t)
 	b.expectText("#main", "zones of all namespaces, ", "Not current", "Paused", "net/paused", "example.org.", "Processes",
 		"controller", "Certificates", "NoEnclosingZone")
 	b.expectText("#live-state", "live")
@@ -31,7 +31,7 @@ func TestOverview_isStatusAndFollows(t *testing.T) {
 }
 
 func TestZones_areFiltered(t *testing.T) {
-	b := needStage(t).newTab(t, true)
+	b := needStage(t).newTab(t)
 	b.visitPage("/zones")
 	b.expectText("#live", "example.org.", "dev.example.org.", "example.net.", "paused")
 	b.runActions(chromedp.SendKeys("input[name=name]", "DEV.example", chromedp.ByQuery))
@@ -54,7 +54,7 @@ func TestZones_areFiltered(t *testing.T) {
 
 func TestRecords_areFiltered(t *testing.T) {
 	s := needStage(t)
-	b := s.newTab(t, true)
+	b := s.newTab(t)
 	b.visitPage("/records?namespace=team-c")
 	b.expectText("#live", "2 Records of namespace team-c", "shop.example.net.", "198.51.100.80", "not current", "net/example-net",
 		"www.nowhere.example.", "waiting", "NoEnclosingZone", "kubectl get records -n team-c")
@@ -86,7 +86,7 @@ func TestRecords_areFiltered(t *testing.T) {
 // Names in lists of entries, changes and claims are links to the page of the name, and serials are links to their
 // changes.
 func TestNames_areLinks(t *testing.T) {
-	b := needStage(t).newTab(t, true)
+	b := needStage(t).newTab(t)
 	for _, one := range []struct{ page, link, want string }{
 		{"/zones/net/example-net?search=shop", "shop.example.net.", "record team-c/shop"},
 		{"/zones/net/example-net?search=shop", "team-c/shop", "record team-c/shop"},
@@ -111,7 +111,7 @@ func TestNames_areLinks(t *testing.T) {
 }
 
 func TestZone_searchesEntries(t *testing.T) {
-	b := needStage(t).newTab(t, true)
+	b := needStage(t).newTab(t)
 	b.visitPage("/zones/platform/example-org")
 	b.expectText("#live", "25 entries", "team-a/web")
 	for search, want := range map[string]string{"apps": "2 entries", "mx": "2 entries", "192.0.2.80": "1 entry",
@@ -134,7 +134,7 @@ func TestZone_searchesEntries(t *testing.T) {
 
 func TestZone_comparesSerials(t *testing.T) {
 	s := needStage(t)
-	b := s.newTab(t, true)
+	b := s.newTab(t)
 	b.visitPage("/zones/net/example-net/history")
 	b.expectText("#live", "kubizone-admin", "Request", "net/www", "+ www.example.net. A 192.0.2.7", "+ Zone example.net., name servers ns1")
 	s.writeObject(t, http.MethodPatch, "/namespaces/net/records/www", `{"spec":{"rdata":"192.0.2.8"}}`)
@@ -159,7 +159,7 @@ func TestZone_comparesSerials(t *testing.T) {
 }
 
 func TestConsole_isNotLiveWithoutTheRightToFollow(t *testing.T) {
-	b := needStage(t).newTab(t, true)
+	b := needStage(t).newTab(t)
 	b.visitPage("/zones")
 	b.expectText("#live-state", "live")
 	const event = `htmx.trigger(document.getElementById("live"), "unfollowed", {data: "you lack the right to watch <b>zones</b>"})`
@@ -169,7 +169,7 @@ func TestConsole_isNotLiveWithoutTheRightToFollow(t *testing.T) {
 }
 
 func TestZone_plotsTheLag(t *testing.T) {
-	b := needStage(t).newTab(t, true)
+	b := needStage(t).newTab(t)
 	b.visitPage("/zones/net/example-net/delivery")
 	b.expectText("#live", "public", "127.0.0.1:1")
 	b.runActions(chromedp.WaitVisible("#plot canvas", chromedp.ByQuery))
@@ -179,7 +179,7 @@ func TestZone_plotsTheLag(t *testing.T) {
 }
 
 func TestZone_showsRulesAndDNSSEC(t *testing.T) {
-	b := needStage(t).newTab(t, true)
+	b := needStage(t).newTab(t)
 	b.visitPage("/zones/net/example-net/rules")
 	b.expectText("#live", "team-c", "Delegation team-c", "*.c", "Claimed names", "shop.example.net.")
 	b.visitPage("/zones/net/example-net/dnssec")
@@ -189,7 +189,7 @@ func TestZone_showsRulesAndDNSSEC(t *testing.T) {
 }
 
 func TestName_isDrawnAsAChain(t *testing.T) {
-	b := needStage(t).newTab(t, true)
+	b := needStage(t).newTab(t)
 	b.visitPage("/name")
 	b.runActions(chromedp.SendKeys("input[name=text]", "www.example.net"+kb.Enter, chromedp.ByQuery),
 		chromedp.WaitVisible("ol.chain", chromedp.ByQuery))
@@ -213,7 +213,7 @@ func TestName_isDrawnAsAChain(t *testing.T) {
 }
 
 func TestMay_showsTheRefusal(t *testing.T) {
-	b := needStage(t).newTab(t, true)
+	b := needStage(t).newTab(t)
 	ask := func(namespace, name, rrtype, data string) {
 		b.visitPage("/may")
 		b.runActions(chromedp.SetValue("input[name=namespace]", namespace, chromedp.ByQuery),
@@ -230,7 +230,7 @@ func TestMay_showsTheRefusal(t *testing.T) {
 }
 
 func TestPlan_isThatOfThePullRequest(t *testing.T) {
-	b := needStage(t).newTab(t, true)
+	b := needStage(t).newTab(t)
 	b.visitPage("/plan")
 	file := b.stage.dir + "/change.yaml"
 	if err := os.WriteFile(file, []byte("apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: team-c, name: shop}\n"+
@@ -251,7 +251,7 @@ func TestPlan_isThatOfThePullRequest(t *testing.T) {
 
 // Every page can be read without scripts: the HTML from the server has the whole content.
 func TestPages_areReadWithoutScripts(t *testing.T) {
-	b := needStage(t).newTab(t, true)
+	b := needStage(t).newTab(t)
 	b.runActions(emulation.SetScriptExecutionDisabled(true))
 	for path, want := range map[string]string{"/": "example.org.", "/zones?name=dev": "dev.example.org.",
 		"/zones/platform/example-org?search=apps": "2 entries", "/zones/net/example-net/history": "net/www",
@@ -265,7 +265,7 @@ func TestPages_areReadWithoutScripts(t *testing.T) {
 // The page can be used by keyboard: the first press of Tab reaches the link to the content, and further ones every
 // control in the order of the page.
 func TestPages_areUsedByKeyboard(t *testing.T) {
-	b := needStage(t).newTab(t, true)
+	b := needStage(t).newTab(t)
 	b.visitPage("/zones")
 	var focused []string
 	for range 8 {

@@ -20,6 +20,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ import (
 const (
 	requireAll = "KUBIZONE_TEST_REQUIRE_ALL"
 	startTime  = 2 * time.Minute
-	pageTime   = 30 * time.Second
+	pageTime   = time.Minute
 )
 
 // stage is kubizone up with its console.
@@ -41,7 +42,6 @@ type stage struct {
 	programs, dir, api, base, dns string
 	client                        *http.Client
 	options                       []chromedp.ExecAllocatorOption
-	output                        func() string
 }
 
 var (
@@ -65,7 +65,7 @@ func TestMain(m *testing.M) {
 }
 
 // needStage skips the test without a browser.
-func needStage(t *testing.T) *stage {
+func needStage(t testing.TB) *stage {
 	t.Helper()
 	if errors.Is(stageErr, errNoBrowser) && os.Getenv(requireAll) == "" {
 		t.Skip(stageErr)
@@ -110,7 +110,7 @@ func setStage(ctx context.Context) (s *stage, end func(), err error) {
 }
 
 // setAnother starts another kubizone up, for a test alone, with the files of the Secrets in namespace dns.
-func (s *stage) setAnother(t *testing.T, secrets map[string]string, loads ...string) *stage {
+func (s *stage) setAnother(t testing.TB, secrets map[string]string, loads ...string) *stage {
 	t.Helper()
 	other := &stage{programs: s.programs, options: s.options, dir: t.TempDir()}
 	for name, text := range secrets {
@@ -124,29 +124,41 @@ func (s *stage) setAnother(t *testing.T, secrets map[string]string, loads ...str
 	return other
 }
 
-func writeFile(t *testing.T, path, text string) {
+func writeFile(t testing.TB, path, text string) {
 	t.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// buildPrograms returns a directory with kubizone and its client, side by side.
+// buildPrograms returns a directory with kubizone and its client, side by side. In the shared directory it locks out
+// other packages, as test/rig does.
 func buildPrograms(ctx context.Context, dir string) (string, error) {
 	if shared := os.Getenv("KUBIZONE_BIN"); shared != "" {
 		dir = shared
+	}
+	lock, err := os.Create(filepath.Join(dir, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
 	for _, name := range []string{"kubizone", "kubectl-kubizone"} {
 		program := filepath.Join(dir, name)
 		if _, err := os.Stat(program); err == nil {
 			continue
 		}
-		build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", program, "./cmd/"+name)
+		build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", program+".new", "./cmd/"+name)
 		build.Dir = "../.."
 		build.Env = append(os.Environ(), "GOWORK=", "CGO_ENABLED=0",
 			"GOFLAGS=-mod=vendor -buildvcs=false -trimpath -gcflags=all=-dwarf=false")
 		if out, err := build.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
+		}
+		if err := os.Rename(program+".new", program); err != nil {
+			return "", err
 		}
 	}
 	return dir, nil
@@ -181,7 +193,7 @@ func (s *stage) startUp(ctx context.Context, loads ...string) (stop func(), err 
 	}
 	var mu sync.Mutex
 	var all strings.Builder
-	s.output = func() string {
+	output := func() string {
 		mu.Lock()
 		defer mu.Unlock()
 		return all.String()
@@ -197,16 +209,16 @@ func (s *stage) startUp(ctx context.Context, loads ...string) (stop func(), err 
 		_ = up.Process.Signal(os.Interrupt)
 		_ = up.Wait()
 	}
-	console, dns := regexp.MustCompile(`console on (http://\S+/) for`), regexp.MustCompile(`ready: API on \S+, DNS on (\S+) `)
+	console, dns := regexp.MustCompile(`url=(http://\S+)/open\?`), regexp.MustCompile(`ready: API on \S+, DNS on (\S+) `)
 	for began := time.Now(); time.Since(began) < startTime; time.Sleep(50 * time.Millisecond) {
-		text := s.output()
-		at, ready := console.FindStringSubmatch(text), dns.FindStringSubmatch(text)
+		opens, _ := os.ReadFile(filepath.Join(data, "console.html")) // absent before the console
+		at, ready := console.FindSubmatch(opens), dns.FindStringSubmatch(output())
 		if ready != nil && at != nil {
-			s.base, s.dns = strings.TrimSuffix(at[1], "/"), ready[1]
+			s.base, s.dns = string(at[1]), ready[1]
 			return stop, s.connectClient(filepath.Join(data, "kubeconfig"))
 		}
 	}
-	return stop, fmt.Errorf("kubizone up is not ready with its console:\n%s", s.output())
+	return stop, fmt.Errorf("kubizone up is not ready with its console:\n%s", output())
 }
 
 func (s *stage) connectClient(kubeconfig string) error {
@@ -256,15 +268,15 @@ func (s *stage) prepareBrowser(chromium string) error {
 // tab is a window of a person: its own cookies, and the complaints of its pages.
 type tab struct {
 	context.Context
-	t          *testing.T
+	t          testing.TB
 	stage      *stage
 	mu         sync.Mutex
 	complaints []string
 	dialogs    int
 }
 
-// newTab returns a window that is in, if it opens the file of the console.
-func (s *stage) newTab(t *testing.T, opens bool) *tab {
+// newTab returns a window that has opened the file of the console.
+func (s *stage) newTab(t testing.TB) *tab {
 	t.Helper()
 	allocator, end := chromedp.NewExecAllocator(context.Background(), s.options...)
 	t.Cleanup(end)
@@ -291,9 +303,7 @@ func (s *stage) newTab(t *testing.T, opens bool) *tab {
 		}
 	})
 	b.runActions(log.Enable())
-	if opens {
-		b.runActions(chromedp.Navigate("file://"+filepath.Join(s.dir, "data", "console.html")), chromedp.WaitVisible("nav a[aria-current]"))
-	}
+	b.runActions(chromedp.Navigate("file://"+filepath.Join(s.dir, "data", "console.html")), chromedp.WaitVisible("nav a[aria-current]"))
 	return b
 }
 
@@ -363,7 +373,7 @@ func (b *tab) expectPeace() {
 	b.complaints = nil
 }
 
-func (s *stage) writeObject(t *testing.T, method, path, body string) {
+func (s *stage) writeObject(t testing.TB, method, path, body string) {
 	t.Helper()
 	if !strings.HasPrefix(path, "/apis/") {
 		path = "/apis/kubi.zone/v1alpha1" + path

@@ -27,7 +27,7 @@ import (
 )
 
 // Servers have port 53 in DNS, and a free loopback port here.
-const above, below = "192.0.2.10:53", "192.0.2.53:53"
+const above, below = "192.0.2.10:53", "10.0.0.53:53"
 
 func TestMain(m *testing.M) {
 	rig.RetrySoon()
@@ -62,7 +62,7 @@ func TestWhy_followsANameToTheParent(t *testing.T) {
 	for _, zone := range []string{"child", "dev.child"} {
 		must.Get(api.Zones("team").Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: strings.ReplaceAll(zone, ".", "-")},
 			Spec: v1alpha1.ZoneSpec{DomainName: zone + ".test.", DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "public"}},
-				NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
+				NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"10.0.0.53"}}},
 				Delegations: []v1alpha1.DelegationRule{{Zones: []string{"dev"}, Records: []v1alpha1.RecordDelegation{
 					{Pattern: "*"}, {Pattern: "many", Types: []string{"TYPE65300"}}}}},
 			}}, metav1.CreateOptions{}))(t)
@@ -112,10 +112,10 @@ func TestWhy_followsANameToTheParent(t *testing.T) {
 	until("www.child.test", "Parent Fails", "lists no NS of child.test.")
 	delegate("child.test. 60 IN NS old.example.net.\n")
 	until("www.child.test", "Parent Fails", "to old.example.net. (lame), and the zone has ns.child.test.")
-	delegate("child.test. 60 IN NS ns.child.test.\nns.child.test. 60 IN A 192.0.2.53\nchild.test. 60 IN DS 1 13 2 " +
+	delegate("child.test. 60 IN NS ns.child.test.\nns.child.test. 60 IN A 10.0.0.53\nchild.test. 60 IN DS 1 13 2 " +
 		strings.Repeat("00", 32) + "\n")
 	until("www.child.test", "Parent Fails", "has DS 1, and the zone has no DNSKEY")
-	delegate("child.test. 60 IN NS ns.child.test.\nns.child.test. 60 IN A 192.0.2.53\n")
+	delegate("child.test. 60 IN NS ns.child.test.\nns.child.test. 60 IN A 10.0.0.53\n")
 	whole := until("www.child.test", "", "")
 	states := ""
 	for _, l := range whole.Paths[0].Links {

@@ -352,6 +352,7 @@ func (f *signingFleet) operateRoot(ctx context.Context, t *testing.T) {
 // return to unsigned, the lowest first. Throughout, delv, a caching resolver and a check of each signature find every
 // answer secure from the first DS until its removal, unsigned otherwise, and never bogus.
 func TestFleetSigns_S12_5(t *testing.T) {
+	t.Parallel() // mostly waits
 	rollovers := 1
 	if rig.Long() {
 		rollovers = 4
@@ -515,6 +516,7 @@ func TestFleetSigns_S12_5(t *testing.T) {
 // S12.9, S12.10: a signed zone that has lost its class is removed at the signer on deletion, and another namespace's
 // zone of the same name is signed with new keys.
 func TestFleetSigns_removesWhatLostItsClass_S12_9(t *testing.T) {
+	t.Parallel() // mostly waits
 	ctx := subject.Within(t, 3*time.Minute)
 	f := startSigningFleet(ctx, t)
 	const fqdn = "example."

@@ -36,6 +36,7 @@ func (s *server) describeReady(t *testing.T, names ...string) (text string) {
 // S6.13: a BIND from an old disk answers old values. After seconds the Records changed since are not Ready, and no
 // others, though another zone was compared last; they are Ready when BIND has the values again.
 func TestRecordsAreNotReadyWhileAServerAnswersOldValues_S6_13(t *testing.T) {
+	t.Parallel() // mostly waits
 	ctx := subject.Within(t, 4*time.Minute)
 	s := startServer(t)
 	at := must.Get(rig.FreePort())(t)

@@ -52,11 +52,9 @@ func startLocalRoot(ctx context.Context, t *testing.T, servers []netip.AddrPort)
 	for _, at := range servers {
 		fmt.Fprintf(&targets, "%s port %d; ", at.Addr(), at.Port())
 	}
-	root, err := rig.StartBIND(ctx, rig.BINDConfig{Keys: []rig.TSIGKey{rootKey}, Notify: true, Statements: fmt.Sprintf(`dnssec-policy "root" { keys { csk lifetime unlimited algorithm ecdsap256sha256; }; dnskey-ttl PT2S; max-zone-ttl PT2S; };
+	root := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{Keys: []rig.TSIGKey{rootKey}, Notify: true, Statements: fmt.Sprintf(`dnssec-policy "root" { keys { csk lifetime unlimited algorithm ecdsap256sha256; }; dnskey-ttl PT2S; max-zone-ttl PT2S; };
 zone "." { type primary; file %q; dnssec-policy "root"; allow-update { key %q; }; also-notify { %s}; };
-`, file, rootKey.Name, targets.String())})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { root.Close() })
+`, file, rootKey.Name, targets.String())}))(t)
 	r := &localRoot{BIND: root, servers: servers, anchors: filepath.Join(dir, "anchors")}
 	waitUntil(t, func() (bool, string) {
 		keys, signatures, err := askSigned(root.Addr, ".", mdns.TypeDNSKEY)

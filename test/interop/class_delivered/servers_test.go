@@ -132,6 +132,7 @@ func (s *server) waitForRows(t *testing.T, class, zone string, want ...string) m
 // Existing zones change while the agent is away. A rotated token and a restarted controller lose nothing, and a server
 // that leaves the class loses its zones, also if it left while no controller ran (S11.14, S11.15).
 func TestServers_inEachMode_S11_15(t *testing.T) {
+	t.Parallel() // mostly waits
 	program := must.Get(rig.Kubizone(t.Context(), t.TempDir(), ""))(t)
 	for _, mode := range []v1alpha1.Bind9Mode{v1alpha1.Bind9ModeCatalog, v1alpha1.Bind9ModeTransfer, v1alpha1.Bind9ModeUpdate} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -228,6 +229,7 @@ func inMode(t *testing.T, program string, mode v1alpha1.Bind9Mode) {
 // A secondary may drop the NOTIFY of a new catalog, because it is just then asking for the catalog, which did not exist
 // before. So the primary repeats this NOTIFY within seconds for a while, and not only by the regular reminder.
 func TestClass_announcesANewCatalogAgain(t *testing.T) {
+	t.Parallel() // mostly waits
 	s := startServer(t)
 	at := must.Get(rig.FreePort())(t)
 	const catalog = "catalog.invalid."

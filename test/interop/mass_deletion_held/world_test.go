@@ -249,14 +249,10 @@ func startWorld(t *testing.T) *world {
 
 	target := func() netip.AddrPort {
 		t.Helper()
-		bind, err := rig.StartBIND(ctx, rig.BINDConfig{Keys: []rig.TSIGKey{updateKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: empty, UpdateKey: updateKey.Name}}})
-		rig.SkipMissing(t, err)
-		t.Cleanup(func() { bind.Close() })
+		bind := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{Keys: []rig.TSIGKey{updateKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: empty, UpdateKey: updateKey.Name}}}))(t)
 		return bind.Addr
 	}
-	written, err := rig.StartKnot(ctx, rig.KnotConfig{Key: &updateKey, Zones: []rig.PrimaryZone{{Zone: "example.org.", Text: empty, UpdateKey: updateKey.Name}}})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { written.Close() })
+	written := rig.NeedServer(rig.StartKnot(ctx, rig.KnotConfig{Key: &updateKey, Zones: []rig.PrimaryZone{{Zone: "example.org.", Text: empty, UpdateKey: updateKey.Name}}}))(t)
 	w.update = place{name: "the server of the class update", at: target(), key: &updateKey}
 	w.moved = place{name: "the server to which the class update is moved", at: target(), key: &updateKey}
 	w.late = place{name: "the server of the class late", at: target(), key: &updateKey}
@@ -340,10 +336,7 @@ func makeLines(names ...string) []string {
 
 func (w *world) patchZone(format string, args ...any) *v1alpha1.Zone {
 	w.Helper()
-	zone, err := w.api.Zones("infra").Patch(w.Context(), "example", types.MergePatchType, fmt.Appendf(nil, format, args...), metav1.PatchOptions{})
-	if err != nil {
-		w.Fatal(err)
-	}
+	zone := must.Get(w.api.Zones("infra").Patch(w.Context(), "example", types.MergePatchType, fmt.Appendf(nil, format, args...), metav1.PatchOptions{}))(w)
 	return zone
 }
 

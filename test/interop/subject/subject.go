@@ -29,8 +29,6 @@ import (
 
 var Loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/16")}
 
-var Outside = netip.MustParseAddr("127.99.0.1")
-
 // Zone makes a zone of the default view. Its name is the uid: new text replaces the old zone in a Set.
 func Zone(t testing.TB, text string) *zoneview.Snapshot {
 	t.Helper()

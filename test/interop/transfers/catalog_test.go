@@ -1,11 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package catalog_followed proves: BIND, Knot and PowerDNS follow the catalog zone of their class (RFC 9432). A zone
-// that joins the class appears on each server, changes, is replaced by a new zone of the same name, and disappears on
-// leaving. Zones of other classes never appear. A server without catalogs transfers the same zones by static
-// configuration.
-package catalog_followed
+package transfers
 
 import (
 	"context"
@@ -26,8 +22,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
-
-var key = rig.TSIGKey{Name: "signed.example", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 
 type consumer struct {
 	name string
@@ -70,7 +64,7 @@ func (c consumer) waitFor(ctx context.Context, zone string, want uint32) error {
 	}
 }
 
-func makeZone(t *testing.T, uid, fqdn string, serial uint32) *zoneview.Snapshot {
+func makeMemberZone(t *testing.T, uid, fqdn string, serial uint32) *zoneview.Snapshot {
 	t.Helper()
 	s := subject.Zone(t, fmt.Sprintf("%[1]s 300 IN SOA ns.%[1]s host.%[1]s %[2]d 86400 7200 3600000 300\n%[1]s 300 IN NS ns.%[1]s\nns.%[1]s 300 IN A 192.0.2.1\nwww.%[1]s 300 IN TXT %[3]q\n", fqdn, serial, uid))
 	return zoneview.NewSnapshot(zoneview.Zone{UID: uid, Namespace: "default", Name: uid}, s.Header(), s.Serial(), s.N(), s.State(), s.RRsets())
@@ -88,78 +82,44 @@ func makeMembership(changes uint32, zones ...*zoneview.Snapshot) primary.Members
 	return m
 }
 
+func addClasses(t *testing.T, serving subject.Serving, signedMembers, plainMembers primary.Membership, bind, knot,
+	pdns netip.AddrPort) (signed, plain *primary.Class) {
+	t.Helper()
+	keys := subject.Keys(t, key.Statement())
+	signed = must.Get(serving.Primary.AddClass(primary.ClassConfig{
+		Name: "signed", Catalog: name.MustParse("signed.catalog.example."), Keys: keys, Allow: primary.Rules(subject.Loopback, keys),
+		Notify: []primary.Target{{Addr: bind}, {Addr: knot}},
+	}, signedMembers))(t)
+	plain = must.Get(serving.Primary.AddClass(primary.ClassConfig{
+		Name: "plain", Catalog: name.MustParse("plain.catalog.example."), Allow: primary.Rules(subject.Loopback, nil),
+		Notify: []primary.Target{{Addr: pdns}},
+	}, plainMembers))(t)
+	return signed, plain
+}
+
 // startClass starts a class with a key for BIND and Knot, and a class without for PowerDNS. Their consumers start
 // first, so that NOTIFY must bring them to the catalog.
 func startClass(t *testing.T, ctx context.Context, serving subject.Serving, signedMembers, plainMembers primary.Membership) (signed,
 	plain *primary.Class, bind, knot, pdns consumer) {
 	t.Helper()
 	signedCatalog := []rig.SecondaryZone{{Zone: "signed.catalog.example.", Primary: serving.Addr, Key: key.Name}}
-	b, err := rig.StartBIND(ctx, rig.BINDConfig{
+	b := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{
 		Keys: []rig.TSIGKey{key}, Catalogs: signedCatalog,
 		// BIND's default of 20 queries a second and two transfers at a time is slow for many zones.
 		Options: "serial-query-rate 1000; transfers-in 100; transfers-per-ns 100;",
-	})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { b.Close() })
+	}))(t)
 	k := rig.NeedServer(rig.StartKnot(ctx, rig.KnotConfig{Key: &key, Catalogs: signedCatalog}))(t)
-	p, err := rig.StartPowerDNS(ctx, rig.PowerDNSConfig{Catalogs: []rig.SecondaryZone{{Zone: "plain.catalog.example.", Primary: serving.Addr}}})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { p.Close() })
-	keys := subject.Keys(t, key.Statement())
-	signed = must.Get(serving.Primary.AddClass(primary.ClassConfig{
-		Name: "signed", Catalog: name.MustParse("signed.catalog.example."), Keys: keys, Allow: primary.Rules(subject.Loopback, keys),
-		Notify: []primary.Target{{Addr: b.Addr}, {Addr: k.Addr}},
-	}, signedMembers))(t)
-	plain = must.Get(serving.Primary.AddClass(primary.ClassConfig{
-		Name: "plain", Catalog: name.MustParse("plain.catalog.example."), Allow: primary.Rules(subject.Loopback, nil), Notify: []primary.Target{{Addr: p.Addr}},
-	}, plainMembers))(t)
+	p := rig.NeedServer(rig.StartPowerDNS(ctx, rig.PowerDNSConfig{Catalogs: []rig.SecondaryZone{{Zone: "plain.catalog.example.", Primary: serving.Addr}}}))(t)
+	signed, plain = addClasses(t, serving, signedMembers, plainMembers, b.Addr, k.Addr, p.Addr)
 	return signed, plain, consumer{"BIND", b.Addr.String(), b.Log}, consumer{"Knot", k.Addr.String(), k.Log}, consumer{"PowerDNS", p.Addr.String(), p.Log}
-}
-
-func TestZonesAppearChangeAndDisappear(t *testing.T) {
-	ctx := subject.Within(t, 2*time.Minute)
-	first, second, alone := makeZone(t, "uid-1", "first.example.", 100), makeZone(t, "uid-2", "second.example.", 200),
-		makeZone(t, "uid-3", "alone.example.", 300)
-	serving := subject.StartClasses(t, primary.Config{}, first, second, alone)
-	signed, plain, bind, knot, pdns := startClass(t, ctx, serving, makeMembership(1, first, alone), makeMembership(1, first))
-	all := []consumer{bind, knot, pdns}
-	everywhere := func(zone string, serial uint32) {
-		t.Helper()
-		for _, c := range all {
-			c.expectSerial(t, ctx, zone, serial)
-		}
-	}
-	everywhere("first.example.", 100)
-	bind.expectSerial(t, ctx, "alone.example.", 300)
-	knot.expectSerial(t, ctx, "alone.example.", 300)
-
-	signed.SetMembers(makeMembership(2, first, alone, second))
-	plain.SetMembers(makeMembership(2, first, second))
-	everywhere("second.example.", 200)
-
-	serving.Put(makeZone(t, "uid-1", "first.example.", 101), true)
-	everywhere("first.example.", 101)
-
-	again := makeZone(t, "uid-4", "second.example.", 7)
-	serving.Remove("uid-2")
-	serving.Put(again, true)
-	signed.SetMembers(makeMembership(3, first, alone, again))
-	plain.SetMembers(makeMembership(3, first, again))
-	everywhere("second.example.", 7)
-
-	signed.SetMembers(makeMembership(4, alone, again))
-	plain.SetMembers(makeMembership(4, again))
-	everywhere("first.example.", 0)
-	bind.expectSerial(t, ctx, "alone.example.", 300)
-	pdns.expectSerial(t, ctx, "alone.example.", 0)
 }
 
 // A restarted primary is given the members of a class and their serial. BIND, Knot and PowerDNS, which followed the
 // catalog of the first process, follow the second, and keep every zone that is still a member.
 func TestARestartedPrimaryIsFollowed(t *testing.T) {
 	ctx := subject.Within(t, 2*time.Minute)
-	first, second, third := makeZone(t, "uid-1", "first.example.", 100), makeZone(t, "uid-2", "second.example.", 200),
-		makeZone(t, "uid-3", "third.example.", 300)
+	first, second, third := makeMemberZone(t, "uid-1", "first.example.", 100), makeMemberZone(t, "uid-2", "second.example.", 200),
+		makeMemberZone(t, "uid-3", "third.example.", 300)
 	serving := subject.StartClasses(t, primary.Config{}, first, second)
 	signed, plain, bind, knot, pdns := startClass(t, ctx, serving, makeMembership(1, first, second), makeMembership(1, first, second))
 	for _, to := range []struct {
@@ -176,39 +136,13 @@ func TestARestartedPrimaryIsFollowed(t *testing.T) {
 	}
 	serving.Stop()
 	again := subject.StartClasses(t, primary.Config{Listen: serving.Addr}, first, third)
-	keys := subject.Keys(t, key.Statement())
 	members := makeMembership(7, first, third) // the second left meanwhile
-	for _, config := range []primary.ClassConfig{
-		{Name: "signed", Catalog: name.MustParse("signed.catalog.example."), Keys: keys, Allow: primary.Rules(subject.Loopback, keys),
-			Notify: []primary.Target{{Addr: bind.parseAddress()}, {Addr: knot.parseAddress()}}},
-		{Name: "plain", Catalog: name.MustParse("plain.catalog.example."), Allow: primary.Rules(subject.Loopback, nil),
-			Notify: []primary.Target{{Addr: pdns.parseAddress()}}},
-	} {
-		must.Get(again.Primary.AddClass(config, members))(t)
-	}
+	addClasses(t, again, members, members, bind.parseAddress(), knot.parseAddress(), pdns.parseAddress())
 	for _, c := range []consumer{bind, knot, pdns} {
 		c.expectSerial(t, ctx, "third.example.", 300)
 		c.expectSerial(t, ctx, "second.example.", 0)
 		c.expectSerial(t, ctx, "first.example.", 100)
 	}
-}
-
-// NSD runs without catalog zones, with the zone in its own configuration. It transfers the zone from a class, with the
-// key of the class, and follows its NOTIFY.
-func TestNSDTransfersByItsOwnConfiguration(t *testing.T) {
-	ctx := subject.Within(t, time.Minute)
-	zone := makeZone(t, "uid-1", "first.example.", 100)
-	serving := subject.StartClasses(t, primary.Config{}, zone)
-	n, err := rig.StartNSD(ctx, rig.NSDConfig{Keys: []rig.TSIGKey{key}, Secondaries: []rig.SecondaryZone{{Zone: "first.example.", Primary: serving.Addr, Key: key.Name}}})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { n.Close() })
-	keys := subject.Keys(t, key.Statement())
-	must.Get(serving.Primary.AddClass(primary.ClassConfig{Name: "signed", Keys: keys, Allow: primary.Rules(subject.Loopback, keys),
-		Notify: []primary.Target{{Addr: n.Addr}}}, makeMembership(1, zone)))(t)
-	nsd := consumer{"NSD", n.Addr.String(), n.Log}
-	nsd.expectSerial(t, ctx, "first.example.", 100)
-	serving.Put(makeZone(t, "uid-1", "first.example.", 101), true)
-	nsd.expectSerial(t, ctx, "first.example.", 101)
 }
 
 // zones is the size of the long catalog: `go test -zones 10000` measures the figure in operations.
@@ -218,7 +152,7 @@ func TestManyZones(t *testing.T) {
 	ctx := subject.Within(t, 5*time.Minute+time.Duration(*zones)*100*time.Millisecond)
 	var all []*zoneview.Snapshot
 	for i := range *zones {
-		all = append(all, makeZone(t, fmt.Sprintf("uid-%d", i), fmt.Sprintf("zone-%d.example.", i), 1))
+		all = append(all, makeMemberZone(t, fmt.Sprintf("uid-%d", i), fmt.Sprintf("zone-%d.example.", i), 1))
 	}
 	serving := subject.StartClasses(t, primary.Config{}, all...)
 	begun := time.Now()
