@@ -52,14 +52,9 @@ func TestChart_grantsTheRightsOfTheGoldenFile(t *testing.T) {
 	got := strings.TrimPrefix(regexp.MustCompile(`(?m)^# Source: .*\n`).ReplaceAllString(renderChart(t, "-s", "templates/rbac.yaml"), ""),
 		"---\n")
 	if *update {
-		if err := os.WriteFile("testdata/rbac.golden", []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, os.WriteFile("testdata/rbac.golden", []byte(got), 0o644))
 	}
-	want, err := os.ReadFile("testdata/rbac.golden")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := mustGet(os.ReadFile("testdata/rbac.golden"))(t)
 	if got != string(want) {
 		t.Errorf("the chart grants\n%s\nand testdata/rbac.golden has\n%s\ngo test -run Chart -update writes it anew", got, want)
 	}
@@ -103,16 +98,11 @@ func TestChart_startsTheControllerWithFlagsThatItHas(t *testing.T) {
 
 func chartVersion(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../" + chart + "/Chart.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := mustGet(os.ReadFile("../../" + chart + "/Chart.yaml"))(t)
 	var it struct {
 		AppVersion string `json:"appVersion"`
 	}
-	if err := yaml.Unmarshal(text, &it); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, yaml.Unmarshal(text, &it))
 	return it.AppVersion
 }
 
@@ -131,9 +121,7 @@ func TestChart_imageIsThatOfTheVector(t *testing.T) {
 
 func TestChart_scalesTheDeployment(t *testing.T) {
 	var vpa vpav1.VerticalPodAutoscaler
-	if err := yaml.UnmarshalStrict([]byte(renderChart(t, "-s", "templates/vpa.yaml")), &vpa); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, yaml.UnmarshalStrict([]byte(renderChart(t, "-s", "templates/vpa.yaml")), &vpa))
 	of := readDeployment(t)
 	if ref := vpa.Spec.TargetRef; ref.Kind != of.Kind || ref.Name != of.Name || ref.APIVersion != of.APIVersion {
 		t.Errorf("it scales %+v", ref)
@@ -149,9 +137,7 @@ func TestChart_scalesTheDeployment(t *testing.T) {
 func readAlertRules(t *testing.T) monitoringv1.PrometheusRuleSpec {
 	t.Helper()
 	var rule monitoringv1.PrometheusRule
-	if err := yaml.UnmarshalStrict([]byte(renderChart(t, "-s", "templates/alerts.yaml")), &rule); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, yaml.UnmarshalStrict([]byte(renderChart(t, "-s", "templates/alerts.yaml")), &rule))
 	return rule.Spec
 }
 
@@ -167,19 +153,11 @@ func TestAlerts_areOfTheJobOfThePods(t *testing.T) {
 
 // Alerts are quiet in a healthy landscape, and fire in a faulty one.
 func TestAlerts_ring(t *testing.T) {
-	text, err := yaml.Marshal(readAlertRules(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cases, err := os.ReadFile("testdata/alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := mustGet(yaml.Marshal(readAlertRules(t)))(t)
+	cases := mustGet(os.ReadFile("testdata/alerts.yaml"))(t)
 	dir := t.TempDir()
 	for file, text := range map[string][]byte{"rules.yaml": text, "alerts.yaml": cases} {
-		if err := os.WriteFile(filepath.Join(dir, file), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, os.WriteFile(filepath.Join(dir, file), text, 0o600))
 	}
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
@@ -201,15 +179,9 @@ func TestAlerts_ring(t *testing.T) {
 // Gardener refuses unknown fields, so each manifest is read strictly.
 func TestManifests_areThoseOfGardener(t *testing.T) {
 	kinds := map[string]any{}
-	files, err := filepath.Glob("../../artifacts/gardener/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := mustGet(filepath.Glob("../../artifacts/gardener/*.yaml"))(t)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := mustGet(os.ReadFile(file))(t)
 		for _, document := range strings.Split(string(text), "\n---\n") {
 			var object unstructured.Unstructured
 			if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
@@ -248,10 +220,7 @@ func TestManifests_areThoseOfGardener(t *testing.T) {
 
 // This module's places of a new version in RELEASE.md.
 func TestVersion_isThatOfTheTree(t *testing.T) {
-	source, err := os.ReadFile("../../pkg/version/version.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := mustGet(os.ReadFile("../../pkg/version/version.go"))(t)
 	number := regexp.MustCompile(`(?m)^var number = "(.*)-dev"$`).FindSubmatch(source)
 	if number == nil {
 		t.Fatal("pkg/version/version.go has no number")
@@ -263,10 +232,7 @@ func TestVersion_isThatOfTheTree(t *testing.T) {
 		"../../artifacts/gardener/controllerregistration.yaml": `kubizone-gardener:(\d\S+)`,
 		"../../docs/gardener.md":                               `kubizone-gardener:v?(\d\S+)`,
 	} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := mustGet(os.ReadFile(file))(t)
 		found := regexp.MustCompile(places).FindAllSubmatch(text, -1)
 		if len(found) == 0 {
 			t.Errorf("%s names no version", file)

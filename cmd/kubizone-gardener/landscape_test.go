@@ -30,7 +30,7 @@ func landscapeSize() (shoots, migrated int) {
 	if os.Getenv("KUBIZONE_TEST_LONG") != "" {
 		return 1000, 200
 	}
-	return 20, 5
+	return 5, 2
 }
 
 func (h *shoot) makeShootValues(shoot int, address string) []*gardenlet.Values {
@@ -67,9 +67,7 @@ func forEach(t *testing.T, shoots []int, f func(shoot int) error) (each []time.D
 			return err
 		})
 	}
-	if err := all.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, all.Wait())
 	slices.Sort(each)
 	return each
 }
@@ -143,10 +141,7 @@ func TestLandscape(t *testing.T) {
 	}
 	zone := func() *v1alpha1.Zone {
 		t.Helper()
-		zone, err := from.kubizone.KubizoneV1alpha1().Zones("platform").Get(t.Context(), "landscape-example", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		zone := mustGet(from.kubizone.KubizoneV1alpha1().Zones("platform").Get(t.Context(), "landscape-example", metav1.GetOptions{}))(t)
 		return zone
 	}
 	deploy := func(h *shoot, address string) func(int) error {
@@ -238,9 +233,7 @@ func TestLandscape(t *testing.T) {
 	from.executeCommand(t, "stop")
 	from.executeCommand(t, "start")
 	started := time.Now()
-	if err := changes.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, changes.Wait())
 	for _, shoot := range left {
 		for _, values := range source.makeShootValues(shoot, "198.51.100.1") {
 			source.waitFor(values, isHealthy)

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -54,20 +55,26 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	for _, seed := range []*seed{first.made, second.made} {
-		if seed != nil {
-			seed.close()
+		if seed == nil {
+			continue
+		}
+		if err := seed.close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
 		}
 	}
 	os.Exit(code)
 }
 
-// seed is a kube-apiserver with Gardener's CRDs and Kubizone.
+// seed is a kube-apiserver with Gardener's CRDs; the first has Kubizone, too.
 type seed struct {
 	client.Client
 	config   *rest.Config
 	kube     *kubernetes.Clientset
 	kubizone *versioned.Clientset
 	path     string // of the administrator's kubeconfig
+	// controller runs at most once, since two would reconcile the same DNSRecords. Tests with the same flags share it.
+	controller *controllerProcess
 
 	process *exec.Cmd
 	in      io.WriteCloser
@@ -78,15 +85,17 @@ type seed struct {
 
 type once struct {
 	sync.Once
+	part string // of the control plane; "" is all
 	made *seed
 	err  error
 }
 
-var first, second once
+// The second only receives shoots: their Records are in the first's Kubizone.
+var first, second = once{}, once{part: "kube"}
 
 func requireSeed(t *testing.T, o *once) *seed {
 	t.Helper()
-	o.Do(func() { o.made, o.err = startSeed() })
+	o.Do(func() { o.made, o.err = startSeed(o.part) })
 	if o.err != nil {
 		if os.Getenv("KUBIZONE_TEST_REQUIRE_ALL") == "" && strings.Contains(o.err.Error(), "hack/build-kube.sh") {
 			t.Skip(o.err)
@@ -133,7 +142,7 @@ func productEnvironment() []string {
 	return append(os.Environ(), "GOWORK=", "CGO_ENABLED=0", "GOGC=400", "GOFLAGS=-mod=vendor -buildvcs=false -trimpath -gcflags=all=-dwarf=false")
 }
 
-func startSeed() (_ *seed, err error) {
+func startSeed(part string) (_ *seed, err error) {
 	program, err := controlPlane()
 	if err != nil {
 		return nil, err
@@ -142,7 +151,7 @@ func startSeed() (_ *seed, err error) {
 	if s.home, err = os.MkdirTemp("", "kubizone-gardener-"); err != nil {
 		return nil, err
 	}
-	s.process = exec.Command(program)
+	s.process = exec.Command(program, part)
 	s.process.Dir, s.process.Env, s.process.Stderr = "../..", append(productEnvironment(), "TMPDIR="+s.home), s.errors
 	if s.in, err = s.process.StdinPipe(); err != nil {
 		return nil, err
@@ -209,13 +218,17 @@ func (s *seed) installCRDs(ctx context.Context) error {
 	return nil
 }
 
-func (s *seed) close() {
+func (s *seed) close() (err error) {
+	if s.controller != nil {
+		err = s.controller.stopProcess()
+	}
 	s.in.Close()
 	s.process.Wait()
 	os.RemoveAll(s.home)
 	if program, err := controlPlane(); err == nil {
 		os.RemoveAll(filepath.Dir(program))
 	}
+	return err
 }
 
 func (s *seed) executeCommand(t *testing.T, command string) (value string) {
@@ -246,85 +259,104 @@ func pollUntil(ctx context.Context, f func() error) error {
 	}
 }
 
-func waitUntil(t *testing.T, f func() error) {
+// mustSucceed and mustGet are those of test/must, which is in another module.
+func mustSucceed(t *testing.T, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
-	defer cancel()
-	if err := pollUntil(ctx, f); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 }
 
+func mustGet[T any](value T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		mustSucceed(t, err)
+		return value
+	}
+}
+
+func waitUntil(t *testing.T, f func() error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	defer cancel()
+	mustSucceed(t, pollUntil(ctx, f))
+}
+
+// startController replaces a controller with other flags. A test destroys a DNSRecord that fails, since five times a
+// second it would be tried again during the later tests.
 func (s *seed) startController(t *testing.T, flags ...string) *controllerProcess {
 	t.Helper()
-	p := &controllerProcess{log: &buffer{}}
-	p.start = func() {
-		from := len(p.log.String())
-		p.cmd = exec.Command(os.Args[0], append([]string{
-			"--kubeconfig", s.controllerKubeconfig(t), "--leader-election=false", "--metrics-bind-address=0", "--health-bind-address=0",
-			"--heartbeat-namespace=garden", "--heartbeat-renew-interval-seconds=1", "--retry-interval=200ms", "--log-format=text",
-		}, flags...)...)
-		p.cmd.Env = append(os.Environ(), asController+"=1")
-		p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
-		if err := p.cmd.Start(); err != nil {
-			t.Fatal(err)
+	if p := s.controller; p != nil && !slices.Equal(p.flags, flags) {
+		s.controller = nil
+		if err := p.stopProcess(); err != nil {
+			t.Error(err)
 		}
-		waitUntil(t, func() error {
-			if !strings.Contains(p.log.String()[from:], "Starting workers") {
-				return errors.New("the controller does not work yet")
-			}
-			return nil
-		})
 	}
-	p.start()
+	if s.controller == nil {
+		s.controller = &controllerProcess{log: &buffer{}, flags: flags, kubeconfig: s.writeKubeconfig(t)}
+		s.controller.startProcess(t)
+	}
+	p, from := s.controller, len(s.controller.log.String())
 	t.Cleanup(func() {
-		p.stop(t)
 		if t.Failed() {
-			t.Logf("the controller says:\n%s", p.log)
+			t.Logf("the controller says:\n%s", p.log.String()[from:])
 		}
 	})
 	return p
 }
 
 type controllerProcess struct {
-	cmd   *exec.Cmd
-	log   *buffer
-	start func()
+	cmd        *exec.Cmd
+	log        *buffer
+	flags      []string
+	kubeconfig string
 }
 
-func (p *controllerProcess) stop(t *testing.T) {
+func (p *controllerProcess) startProcess(t *testing.T) {
+	t.Helper()
+	from := len(p.log.String())
+	p.cmd = exec.Command(os.Args[0], append([]string{
+		"--kubeconfig", p.kubeconfig, "--leader-election=false", "--metrics-bind-address=0", "--health-bind-address=0",
+		"--heartbeat-namespace=garden", "--heartbeat-renew-interval-seconds=1", "--retry-interval=200ms", "--log-format=text",
+	}, p.flags...)...)
+	p.cmd.Env = append(os.Environ(), asController+"=1")
+	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	mustSucceed(t, p.cmd.Start())
+	waitUntil(t, func() error {
+		if !strings.Contains(p.log.String()[from:], "Starting workers") {
+			return errors.New("the controller does not work yet")
+		}
+		return nil
+	})
+}
+
+func (p *controllerProcess) stopProcess() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Error(err)
+		return err
 	}
 	if err := p.cmd.Wait(); err != nil {
-		t.Errorf("the controller: %v\n%s", err, p.log)
+		return fmt.Errorf("the controller: %w\n%s", err, p.log)
 	}
 	if !strings.Contains(p.log.String(), logs+" true") {
-		t.Error("controller-runtime has no logger: call log.SetLogger")
+		return errors.New("controller-runtime has no logger: call log.SetLogger")
 	}
+	return nil
 }
 
 // The service account has exactly the chart's rights.
-func (s *seed) controllerKubeconfig(t *testing.T) string {
+func (s *seed) writeKubeconfig(t *testing.T) string {
 	t.Helper()
 	s.makeNamespace(t, "garden", nil)
-	text, err := os.ReadFile("testdata/rbac.golden")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := mustGet(os.ReadFile("testdata/rbac.golden"))(t)
 	for _, document := range strings.Split(string(text), "\n---\n") {
 		var object unstructured.Unstructured
-		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, yaml.Unmarshal([]byte(document), &object.Object))
 		if err := s.Create(t.Context(), &object); err != nil && !apierrors.IsAlreadyExists(err) {
 			t.Fatal(err)
 		}
 	}
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(path, []byte(s.makeAccount(t, "garden", name)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := filepath.Join(s.home, "kubeconfig")
+	mustSucceed(t, os.WriteFile(path, []byte(s.makeAccount(t, "garden", name)), 0o600))
 	return path
 }
 
@@ -409,20 +441,16 @@ func (s *seed) makeZone(t *testing.T, domain, for_ string, change ...func(*v1alp
 	for _, f := range change {
 		f(zone)
 	}
-	made, err := s.kubizone.KubizoneV1alpha1().Zones(zone.Namespace).Create(t.Context(), zone, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := mustGet(s.kubizone.KubizoneV1alpha1().Zones(zone.Namespace).Create(t.Context(), zone, metav1.CreateOptions{}))(t)
 	return made
 }
 
-func (s *seed) putRecord(t *testing.T, namespace, domain, of, value string) {
-	t.Helper()
+// putRecord does not wait and try again as Retry-After asks.
+func (s *seed) putRecord(t *testing.T, namespace, domain, of, value string) error {
 	record := &v1alpha1.Record{
 		ObjectMeta: metav1.ObjectMeta{Name: strings.ReplaceAll(strings.TrimSuffix(domain, "."), ".", "-")},
 		Spec:       v1alpha1.RecordSpec{DomainName: domain, Type: of, Values: []string{value}},
 	}
-	if _, err := s.kubizone.KubizoneV1alpha1().Records(namespace).Create(t.Context(), record, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	create := s.kubizone.KubizoneV1alpha1().RESTClient().Post().Namespace(namespace).Resource("records").Body(record)
+	return create.MaxRetries(0).Do(t.Context()).Error()
 }

@@ -192,8 +192,8 @@ func (a *announcer) announceNotices(o *v1alpha1.Zone, notices []law.Notice) {
 		e := queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: notice.Reason}
 		switch notice.Reason {
 		case law.NoticeNameHidden:
-			e.action, e.note = actionHide, notice.Name.String()+" has no answer from the wildcard above: records under underscore rules "+
-				"exist below it (S4.25; write a record there, or narrow the rule)"
+			e.action, e.note = actionHide, notice.Name.String()+" has no answer from the wildcard above: names exist below it (S4.25; "+
+				"write a record there, or narrow the rule)"
 		case law.NoticeHostTaken:
 			e.action, e.note = actionTake, notice.Name.String()+" is taken by another namespace, and records of namespace "+
 				o.Namespace+" point there (S4.26; let the records name another host, or reserve the name)"

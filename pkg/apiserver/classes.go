@@ -6,6 +6,7 @@ package apiserver
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,16 +15,23 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
 type deliveredZones struct {
 	deliveries *kind.REST[*v1alpha1.Delivery]
-	zones      rest.Getter
+	zones      zoneReader
 	namespaces *namespaces
+}
+
+type zoneReader interface {
+	rest.Getter
+	rest.Lister
 }
 
 const maxDelivered, maxDeliveredNames, deliveredWithin = 5000, 5, time.Second
@@ -65,6 +73,27 @@ func (d *deliveredZones) describeWithdrawn(before, after *v1alpha1.DNSClass) str
 		names = append(names, "...")
 	}
 	return fmt.Sprintf("%s (%s)", number, strings.Join(names, ", "))
+}
+
+// maxAskedViews limits the new views of a class that are searched.
+const maxAskedViews = 8
+
+// warnOfViews warns of each new view of a class without zones. The zones are read from the watch cache.
+func (d *deliveredZones) warnOfViews(ctx context.Context, after, before *v1alpha1.DNSClass) error {
+	asking, cancel := context.WithTimeout(ctx, deliveredWithin)
+	defer cancel()
+	for i, view := range after.Spec.Views[:min(len(after.Spec.Views), maxAskedViews)] {
+		if view == "" || slices.Contains(before.Spec.Views, view) {
+			continue
+		}
+		listed, err := d.zones.List(request.WithNamespace(asking, ""), &internalversion.ListOptions{ResourceVersion: "0", Limit: 1,
+			FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneView, view)})
+		if zones, ok := listed.(*v1alpha1.ZoneList); err == nil && ok && len(zones.Items) == 0 {
+			warning.AddWarning(ctx, v1alpha1.WarningNoZones, refusal.Warning("S5.15", fmt.Sprintf("spec.views[%d]: no zone has the view "+
+				"%q yet; zones have spec.view as they are made", i, view)))
+		}
+	}
+	return nil
 }
 
 func (d *deliveredZones) stays(ctx context.Context, of *v1alpha1.Delivery, after *v1alpha1.DNSClass) bool {

@@ -29,6 +29,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/apiserver/history"
+	"kubi.zone/kubizone/pkg/apiserver/loopback"
 	"kubi.zone/kubizone/pkg/apiserver/permissions"
 	"kubi.zone/kubizone/pkg/authorization"
 	"kubi.zone/kubizone/pkg/heartbeat"
@@ -42,7 +43,7 @@ import (
 type Delegated struct {
 	ServerRun      *genericoptions.ServerRunOptions
 	Etcd           *genericoptions.EtcdOptions
-	SecureServing  *genericoptions.SecureServingOptionsWithLoopback
+	SecureServing  *genericoptions.SecureServingOptions
 	Authentication *genericoptions.DelegatingAuthenticationOptions
 	Authorization  *authorization.Options
 	Audit          *genericoptions.AuditOptions
@@ -131,7 +132,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	informer := config.SharedInformerFactory.Core().V1().Namespaces()
 	s.namespaces = namespaces{informer.Lister(), informer.Informer().HasSynced, informer}
 	return s, s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, fleet: cfg.Fleet, acme: cfg.ACME,
-		peerCertFile: cfg.PeerCertFile, permissions: rights.List})
+		peerCertFile: cfg.PeerCertFile, permissions: rights.List, firstMissing: rights.FirstMissing})
 }
 
 func (d *Delegated) applyServing(config *genericapiserver.Config) error {
@@ -140,8 +141,8 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 		return err
 	}
 	config.EffectiveVersion, config.FeatureGate = serving.EffectiveVersion, serving.FeatureGate
-	if err := d.SecureServing.ApplyToConfig(config); err != nil {
-		return fmt.Errorf("serving: %w", err)
+	if err := loopback.ApplyTo(config, d.SecureServing); err != nil {
+		return err
 	}
 	recordSpans(config, d.Traces)
 	return nil
@@ -177,6 +178,8 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 		missing, _, unanswered := rights.Ask(ctx)
 		return fmt.Errorf("authentication: %w", errors.Join(append(missing, err, unanswered)...))
 	}
+	// kubectl kubizone doctor asks a server for its missing rule while no request of a user is authenticated.
+	d.Authorization.WithAlwaysAllowPaths("/readyz/permissions")
 	d.Authorization.InEveryNamespace = writesDelivery
 	if err := d.Authorization.ApplyTo(&config.Authorization); err != nil {
 		return fmt.Errorf("authorization: %w", err)

@@ -49,7 +49,6 @@ func TestFleet(t *testing.T) {
 	t.Run("discovery", func(t *testing.T) { testFleetDiscovery(t, api) })
 	t.Run("scale", func(t *testing.T) { testFleetScale(t, api) })
 	t.Run("finalizers", func(t *testing.T) { testFleetFinalizers(t, api) })
-	t.Run("status", func(t *testing.T) { testFleetStatus(t, api) })
 	t.Run("selectors", func(t *testing.T) { testFleetSelectors(t, api) })
 	t.Run("refused", func(t *testing.T) { testFleetRefused(t, client) })
 	t.Run("quantities", func(t *testing.T) { testFleetQuantities(t, client) })
@@ -195,34 +194,6 @@ func testFleetScale(t *testing.T, api typed.Bind9V1alpha1Interface) {
 	}
 }
 
-// S11.8.
-func testFleetStatus(t *testing.T, api typed.Bind9V1alpha1Interface) {
-	ctx := t.Context()
-	instances := api.Bind9Instances("status")
-	asked := fleetInstance("one", "edge", bind9.RoleSecondary)
-	asked.Status.ConfigHash = "mine"
-	made, err := instances.Create(ctx, asked, metav1.CreateOptions{})
-	if err != nil || made.Status.ConfigHash != "" {
-		t.Fatalf("%v, %+v", err, made)
-	}
-	made.Status = bind9.Bind9InstanceStatus{ObservedGeneration: 1, ConfigHash: "abc", Addresses: []string{"192.0.2.1:53"},
-		Conditions: []metav1.Condition{{Type: bind9.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllReady", LastTransitionTime: metav1.Now()}}}
-	made.Spec.Replicas, made.Labels = nil, map[string]string{"a": "b"}
-	written, err := instances.UpdateStatus(ctx, made, metav1.UpdateOptions{})
-	if err != nil || written.Status.ConfigHash != "abc" || *written.Spec.Replicas != 1 || written.Labels != nil || written.Generation != 1 {
-		t.Fatalf("%v, %+v", err, written)
-	}
-	written.Status, *written.Spec.Replicas = bind9.Bind9InstanceStatus{}, 0
-	stopped, err := instances.Update(ctx, written, metav1.UpdateOptions{})
-	if err != nil || stopped.Status.ConfigHash != "abc" || *stopped.Spec.Replicas != 0 || stopped.Generation != 2 {
-		t.Fatalf("%v, %+v", err, stopped)
-	}
-	stopped.Status.Conditions = []metav1.Condition{{Type: "Ready"}}
-	if _, err := instances.UpdateStatus(ctx, stopped, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) {
-		t.Errorf("%v", err)
-	}
-}
-
 func testFleetSelectors(t *testing.T, api typed.Bind9V1alpha1Interface) {
 	ctx := t.Context()
 	instances := api.Bind9Instances("selected")
@@ -278,13 +249,6 @@ func testFleetRefused(t *testing.T, client *versioned.Clientset) {
 	if err != nil || applied.Spec.Primary.Replicas != 1 || applied.Status.ObservedGeneration != 0 ||
 		strings.Contains(string(applied.ManagedFields[0].FieldsV1.GetRawBytes()), "status") {
 		t.Errorf("%v, %+v", err, applied)
-	}
-	dry, err := clusters.Create(ctx, fleetCluster("dry"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	if err != nil || dry.UID == "" {
-		t.Errorf("%v", err)
-	}
-	if _, err := clusters.Get(ctx, "dry", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("a dry run made it: %v", err)
 	}
 }
 

@@ -326,6 +326,9 @@ func (s *twinServer) sendRequest(t *testing.T, w twinWrite) error {
 		if w.manager != "" {
 			request = request.Param("fieldManager", w.manager)
 		}
+		if w.verb == "create" {
+			w.validation = metav1.FieldValidationStrict // an item never drops an unknown field
+		}
 		if w.validation != "" {
 			request = request.Param("fieldValidation", w.validation)
 		}

@@ -26,8 +26,13 @@ func (s *Server) refuseUntilReady(handler http.Handler, config *genericapiserver
 			handler.ServeHTTP(w, r)
 			return
 		}
-		early := apierrors.NewServiceUnavailable("this server has just started, and /readyz says what it still reads; " +
-			"nothing was done: try again")
+		text := "this server has just started, and /readyz says what it still reads; nothing was done: try again"
+		if s.firstMissing != nil {
+			if fault, step := s.firstMissing(); fault != "" {
+				text = "this server is not ready: " + fault + "; nothing was done: " + step
+			}
+		}
+		early := apierrors.NewServiceUnavailable(text)
 		early.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
 		version := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
 		responsewriters.ErrorNegotiated(early, config.Serializer, version, w, r)

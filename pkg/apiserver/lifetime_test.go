@@ -7,6 +7,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +42,13 @@ func TestServer_sendsClientsToAnotherOneUnlessItServes(t *testing.T) {
 	early := list() // before the stored objects are read
 	if early.StatusCode != http.StatusServiceUnavailable || early.Header.Get("Retry-After") == "" {
 		t.Errorf("before it is ready: %s %v", early.Status, early.Header)
+	}
+	server.firstMissing = func() (fault, step string) {
+		return "the identity of --kubeconfig lacks the RBAC rule x", "have a cluster admin apply"
+	}
+	if _, text := getPage(t, client, url+"/apis/kubi.zone/v1alpha1/zones"); !strings.Contains(text,
+		"is not ready: the identity of --kubeconfig lacks the RBAC rule x; nothing was done: have a cluster admin apply") {
+		t.Errorf("without a permission: %s", text)
 	}
 	if code, _ := getPage(t, client, url+"/version"); code != http.StatusOK {
 		t.Errorf("/version: %d", code)

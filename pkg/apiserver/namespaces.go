@@ -65,6 +65,14 @@ func (n *namespaces) listGone(names []string) (gone []string, known bool) {
 	return gone, n.synced()
 }
 
+// listTerminating returns those of the names that are under deletion.
+func (n *namespaces) listTerminating(names []string) []string {
+	if n.lister == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !n.isTerminating(name) })
+}
+
 func (n *namespaces) warnOfAbsent(ctx context.Context, after, before []string) {
 	if n.lister == nil || !n.synced() {
 		return
@@ -89,7 +97,7 @@ func (n *namespaces) began(name string) (int64, error) {
 		return 0, nil // a standalone server has no Namespaces
 	}
 	if found := n.find(name); found != nil && found.DeletionTimestamp == nil {
-		return found.CreationTimestamp.Unix(), nil
+		return found.CreationTimestamp.Unix() + 1, nil // a predecessor may have made steps in the second of the creation
 	}
 	return 0, apierrors.NewTimeoutError(fmt.Sprintf("namespace %q is not known here, or is being deleted: please try again after its "+
 		"creation", name), 1)

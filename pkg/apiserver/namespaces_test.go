@@ -38,6 +38,9 @@ func TestNamespaces_terminate_S2_6(t *testing.T) {
 	if n, known := cluster.listGone([]string{"stays", "goes", "gone"}); !slices.Equal(n, []string{"gone"}) || !known {
 		t.Errorf("%q are gone, known %t", n, known)
 	}
+	if n := cluster.listTerminating([]string{"stays", "goes", "gone"}); !slices.Equal(n, []string{"goes"}) {
+		t.Errorf("terminating: %q", n)
+	}
 	if n, known := standalone.listGone([]string{"gone"}); len(n) != 0 || !known {
 		t.Errorf("standalone %q are gone, known %t", n, known)
 	}
@@ -52,9 +55,9 @@ func TestNamespaces_terminate_S2_6(t *testing.T) {
 	}
 }
 
-// To read the history of its Records, a namespace may go back to its own creation only, because an earlier namespace of
-// that name may have had other users (S7.14). An absent or terminating namespace gets an error. Standalone no namespace
-// has a bound, since there are no namespace objects.
+// To read the history of its Records, a namespace may go back to the second after its own creation only, because an
+// earlier namespace of that name may have had other users (S7.14). An absent or terminating namespace gets an error.
+// Standalone no namespace has a bound, since there are no namespace objects.
 func TestNamespaces_begin_S7_14(t *testing.T) {
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	at := metav1.Unix(1000, 0)
@@ -63,7 +66,7 @@ func TestNamespaces_begin_S7_14(t *testing.T) {
 		must.Succeed(t, indexer.Add(&corev1.Namespace{ObjectMeta: meta}))
 	}
 	cluster, standalone := namespaces{lister: listers.NewNamespaceLister(indexer)}, namespaces{}
-	for namespace, want := range map[string]int64{"stays": 1000, "goes": 0, "gone": 0} {
+	for namespace, want := range map[string]int64{"stays": 1001, "goes": 0, "gone": 0} {
 		if got, err := cluster.began(namespace); got != want || (err == nil) != (want > 0) {
 			t.Errorf("%s began %d: %v", namespace, got, err)
 		}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,7 +20,6 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	generatedopenapi "kubi.zone/kubizone/pkg/generated/openapi"
 	"kubi.zone/kubizone/test/must"
@@ -267,26 +265,5 @@ func TestOpenAPI_listsTheWordsOfAField(t *testing.T) {
 	}
 	if !maps.Equal(have, want) {
 		t.Errorf("have %v, want %v", have, want)
-	}
-}
-
-// OpenAPI names only versions that clients may request.
-func TestOpenAPI_namesNoInternalVersion(t *testing.T) {
-	url, us := startBareServer(t)
-	admin := makeHTTPClient(t, us, us.AdminCert, us.AdminKey)
-	for _, path := range []string{"/openapi/v2", "/openapi/v3/apis/authorization.k8s.io/v1", "/openapi/v3/apis/authentication.k8s.io/v1"} {
-		code, body := getPage(t, admin, url+path)
-		if code != http.StatusOK || strings.Contains(body, "__internal") {
-			t.Errorf("%s: %d, __internal %d times", path, code, strings.Count(body, "__internal"))
-		}
-	}
-	config := must.Get(genericConfig(install.New(addReviews)))(t)
-	for name := range readSchemas() {
-		if !strings.HasPrefix(name, ourSchemas) {
-			continue
-		}
-		if _, extensions := config.OpenAPIV3Config.GetDefinitionName(name); strings.Contains(fmt.Sprint(extensions), "__internal") {
-			t.Errorf("%s: %v", name, extensions)
-		}
 	}
 }

@@ -93,7 +93,10 @@ type Server struct {
 	leases    func(changed func()) *heartbeat.Watcher
 	inventory *inventory.Reader
 	ready     atomic.Bool // /readyz has passed once
-	leaving   atomic.Bool // responses close their connections (A5)
+	// firstMissing returns the permission for which the server is not ready, or "", and the next step; nil without a
+	// kube-apiserver.
+	firstMissing func() (fault, step string)
+	leaving      atomic.Bool // responses close their connections (A5)
 }
 
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
@@ -163,7 +166,8 @@ type storageOptions struct {
 	fleet                validation.FleetRules
 	acme                 ACME
 	peerCertFile         string
-	permissions          func() []string // nil without a kube-apiserver
+	permissions          func() []string             // nil without a kube-apiserver
+	firstMissing         func() (fault, step string) // the permission for which a server is not ready; nil or ""
 }
 
 type ACME struct {
@@ -175,11 +179,13 @@ type ACME struct {
 
 func (s *Server) assembleServer(registry install.Registry, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
 	stored storageOptions) (err error) {
+	s.firstMissing = stored.firstMissing
 	s.feed = fromjournal.New(s.ledger, stored.zones)
 	s.metrics = NewMetrics(s.registry, s.ledger, s.feed, stored.zones)
 	s.metrics.listGone = func() ([]string, bool) { return s.namespaces.listGone(s.budgets.Namespaces()) }
 	s.inventory = &inventory.Reader{Began: time.Now(), EtcdState: s.keeper.State, Certificates: s.metrics.certificates,
-		ListGone: s.metrics.listGone, Permissions: stored.permissions}
+		ListGone: s.metrics.listGone, Permissions: stored.permissions,
+		ListTerminating: func() []string { return s.namespaces.listTerminating(s.budgets.Namespaces()) }}
 
 	if serving := config.SecureServing; serving != nil && serving.Cert != nil {
 		s.inventory.AddServing(serving.Cert)
@@ -195,10 +201,10 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	config.HealthzChecks = append(config.HealthzChecks, s.keeper.Checks()...)
 
 	// Handlers, outermost first: closeConnections, EndSlowClients, the generic apiserver's, checkBodies (generic.go),
-	// refuseUntilReady, changeset.WithRequest, the API.
+	// refuseUntilReady, boundWarnings, changeset.WithRequest, the API.
 	chain := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
-		return s.closeConnections(chain(s.refuseUntilReady(changeset.WithRequest(handler), c), c))
+		return s.closeConnections(chain(s.refuseUntilReady(boundWarnings(changeset.WithRequest(handler)), c), c))
 	}
 
 	if s.generic, err = config.Complete().New(version.Component, genericapiserver.NewEmptyDelegate()); err != nil {
@@ -293,7 +299,9 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	}
 
 	delivered := &deliveredZones{deliveries: deliveries, namespaces: &s.namespaces}
-	classes, err := dnsclass.NewKind(stored.inlineSecrets, delivered.describeWithdrawn).AddStorage(paths, registry.Scheme, options, nil)
+	classKind := dnsclass.NewKind(stored.inlineSecrets, delivered.describeWithdrawn)
+	classKind.Check = delivered.warnOfViews
+	classes, err := classKind.AddStorage(paths, registry.Scheme, options, nil)
 	if err != nil {
 		return err
 	}
@@ -323,7 +331,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	}); err != nil {
 		return err
 	}
-	delivered.zones = paths["zones"].(rest.Getter)
+	delivered.zones = paths["zones"].(zoneReader)
 
 	// 2. Objects without storage: questions, change sets.
 	reviews := namereview.NewREST(namereview.Config{Authorizer: s.authorizer, Admit: judge.admitQuestion,
@@ -331,7 +339,11 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	paths["namereviews"] = reviews
 	paths["installations"] = installation.NewREST(s.inventory.ReadStatus)
 
-	changes := changeset.Config{NewSet: func(n int) changeset.Set { return s.ledger.NewSet(n) }}
+	changes := changeset.Config{NewSet: func(n int, manager string) changeset.Set {
+		set := s.ledger.NewSet(n)
+		set.Manager = manager
+		return set
+	}}
 	if s.core != nil {
 		changes.ReturnQuota = quotaReturn{s.core, s.client.Client, keys}.returnQuota
 	}

@@ -31,12 +31,9 @@ func TestZone_isSmallBesideItsSpec_S6_12(t *testing.T) {
 	label := func(c string) string { return strings.Repeat(c, 63) }
 	apply := func(namespace, name, spec string) *v1alpha1.Zone {
 		t.Helper()
-		zone, err := api.Zones(namespace).Patch(ctx, name, types.ApplyPatchType, []byte(fmt.Sprintf(
-			`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":%q,"finalizers":["kubi.zone/delivery"]},"spec":%s}`, name, spec)), metav1.PatchOptions{FieldManager: "kubectl"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return zone
+		body := fmt.Appendf(nil, `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":%q,`+
+			`"finalizers":["kubi.zone/delivery"]},"spec":%s}`, name, spec)
+		return must.Get(api.Zones(namespace).Patch(ctx, name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: "kubectl"}))(t)
 	}
 	// Every field, since managedFields has an entry for each.
 	fields := func(domainName, more string) string {
@@ -56,16 +53,12 @@ func TestZone_isSmallBesideItsSpec_S6_12(t *testing.T) {
 	}
 	ready := func(zone *v1alpha1.Zone, message string) *v1alpha1.Zone {
 		t.Helper()
-		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": zone.UID}, "status": map[string]any{"serial": zone.Status.Serial, "conditions": []metav1.Condition{{
-			Type: v1alpha1.ConditionReady, Status: "False", Reason: "ConnectionFailed", Message: message, ObservedGeneration: zone.Generation, LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour))}}}}) // another time than the server's, so managedFields has an entry
-		if err != nil {
-			t.Fatal(err)
-		}
-		zone, err = api.Zones(zone.Namespace).Patch(ctx, zone.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kubizone-controller"}, "status")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return zone
+		patch := must.Get(json.Marshal(map[string]any{"metadata": map[string]any{"uid": zone.UID}, "status": map[string]any{
+			"serial": zone.Status.Serial, "conditions": []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: "False",
+				Reason: "ConnectionFailed", Message: message, ObservedGeneration: zone.Generation,
+				LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour))}}}}))(t) // not the server's time, so managedFields has an entry
+		return must.Get(api.Zones(zone.Namespace).Patch(ctx, zone.Name, types.MergePatchType, patch,
+			metav1.PatchOptions{FieldManager: "kubizone-controller"}, "status"))(t)
 	}
 
 	// The longest name: four labels and one letter.

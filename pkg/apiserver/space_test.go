@@ -19,35 +19,21 @@ import (
 	"kubi.zone/kubizone/pkg/etcd/embed"
 	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/must"
 )
 
 // While etcd is full, writes get 507 with the cause, reads and readiness continue, and the server frees history.
 func TestServer_saysThatEtcdIsFullAndFreesIt(t *testing.T) {
-	dir, err := embed.OpenDir(t.TempDir(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(embed.OpenDir(t.TempDir(), 0))(t)
 	t.Cleanup(func() { dir.Close() })
-	member, err := embed.Start(t.Context(), embed.Config{Dir: dir, QuotaBytes: 4 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	member := must.Get(embed.Start(t.Context(), embed.Config{Dir: dir, QuotaBytes: 4 << 20}))(t)
 	t.Cleanup(member.Stop)
-	us, err := pki.Open(t.TempDir(), pki.Hosts("127.0.0.1"), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := New(t.Context(), Config{
+	us := must.Get(pki.Open(t.TempDir(), pki.Hosts("127.0.0.1"), time.Now()))(t)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	server := must.Get(New(t.Context(), Config{
 		Listener: listener, ServingCert: us.ServingCert, ServingKey: us.ServingKey, ClientCA: us.CA,
 		Etcd: storagebackend.TransportConfig{ServerList: member.Endpoints()}, Zones: zoneview.NewSet(zoneview.Config{}),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	ctx, stop := context.WithCancel(context.Background())
 	api, ledger := make(chan error, 1), make(chan error, 1)
 	stopLedger := func() {}
@@ -61,9 +47,7 @@ func TestServer_saysThatEtcdIsFullAndFreesIt(t *testing.T) {
 	server.ready.Store(true) // without RunLedger, which would free etcd
 
 	client, err := clientv3.New(clientv3.Config{Endpoints: member.Endpoints(), DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer client.Close()
 	for n := 0; err == nil; n++ {
 		_, err = client.Put(t.Context(), "/junk", strings.Repeat("v", 64<<10)+fmt.Sprint(n))
@@ -72,10 +56,8 @@ func TestServer_saysThatEtcdIsFullAndFreesIt(t *testing.T) {
 	url := "https://" + listener.Addr().String()
 	write := func() (int, string) {
 		body := `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"org"},"spec":{"domainName":"example.org."}}`
-		answer, err := admin.Post(url+"/apis/kubi.zone/v1alpha1/namespaces/default/zones", "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(admin.Post(url+"/apis/kubi.zone/v1alpha1/namespaces/default/zones", "application/json",
+			strings.NewReader(body)))(t)
 		defer answer.Body.Close()
 		text := make([]byte, 4096)
 		n, _ := answer.Body.Read(text)

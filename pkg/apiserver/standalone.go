@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/apiserver/history"
+	"kubi.zone/kubizone/pkg/apiserver/loopback"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -123,8 +124,8 @@ func serveStandalone(config *genericapiserver.Config, cfg Config) error {
 		return fmt.Errorf("serving certificate: %w", err)
 	}
 	serving.ServerCert = genericoptions.GeneratableKeyCert{GeneratedCert: certificate}
-	if err := serving.WithLoopback().ApplyToConfig(config); err != nil {
-		return fmt.Errorf("serving: %w", err)
+	if err := loopback.ApplyTo(config, serving); err != nil {
+		return err
 	}
 	// Otherwise the generic apiserver looks for an address to advertise.
 	config.PublicAddress = net.IPv4(127, 0, 0, 1)

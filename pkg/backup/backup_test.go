@@ -89,7 +89,6 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	store.Must(old.CreateZone(store.Zone("dns", "com", "example.com.")))
 	store.Must(old.CreateDelegation(store.Delegation("dns", "app", "com", []string{"app"}, "*")))
 	store.Must(old.CreateZone(store.Zone("dns", "gone", "gone.test.", store.Allow("", "*"))))
-	gone := lastSerial(t, old, "gone")
 	must.Succeed(t, old.DeleteZone("dns", "gone"))
 
 	ctx, stop := context.WithCancel(t.Context())
@@ -124,6 +123,8 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 		store.Must(old.UpdateZone("dns", "late", func(z *v1alpha1.Zone) { z.Spec.TTL = ptr.To(int32(600 + i)) }))
 		store.Must(old.UpdateZone("dns", "high", func(z *v1alpha1.Zone) { z.Spec.TTL = ptr.To(int32(600 + i)) }))
 	}
+	store.Must(old.CreateZone(store.Zone("dns", "gone", "gone.test.", store.Allow("", "*"))))
+	gone := lastSerial(t, old, "gone")
 	unknown := map[string]serial.Serial{"late": lastSerial(t, old, "late"), "high": lastSerial(t, old, "high")}
 	store.Eventually(t, "writes after the backup", func() bool { return written.Load() > after+50 })
 	stop()
@@ -152,7 +153,7 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 			t.Errorf("zone %s: serial %d after %d was handed out; want it ahead", zone, now, was)
 		}
 	}
-	// A removed zone's name continues its serials too.
+	// The name of a zone that the backup has as removed continues its serials too: those given after the backup.
 	store.Must(again.CreateZone(store.Zone("dns", "gone", "gone.test.", store.Allow("", "*"))))
 	if now := lastSerial(t, again, "gone"); !now.Ahead(gone) {
 		t.Errorf("the removed zone comes back with serial %d after %d", now, gone)
@@ -170,7 +171,7 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	}
 	now := store.Must(again.store.Client.Client.Get(t.Context(), "x")).Header.Revision
 	if now <= lastRevision {
-		t.Errorf("revision %d after %d was handed out", now, lastRevision)
+		t.Fatalf("revision %d after %d was handed out", now, lastRevision) // a watch would wait for this revision
 	}
 	watch := <-again.store.Client.Client.Watch(t.Context(), apiserver.Prefix, clientv3.WithPrefix(), clientv3.WithRev(lastRevision))
 	if !errors.Is(watch.Err(), rpctypes.ErrCompacted) {
@@ -445,15 +446,18 @@ func writeEncryption(t *testing.T, name string, key [32]byte) (file string, reco
 	return file, loaded.Transformers[v1alpha1.Resource("records")]
 }
 
-// A backup of an encrypted store contains no data in plain, and restores only with the same encryption configuration.
-// Without the keys the restore fails and leaves nothing on disk (B3).
+// A backup of an encrypted store contains no data in plain, and restores only with the same encryption configuration,
+// which raises the serials of zones and of removed names, and checks the store. Without the keys the restore fails and
+// leaves nothing on disk (B3).
 func TestRestore_ofWhatIsEncryptedNeedsItsKeys(t *testing.T) {
 	configuration, transformer := writeEncryption(t, "one", [32]byte([]byte("0123456789abcdef0123456789abcdef")))
 	encrypted := store.Encrypted(transformer)
 	old := startStore(t, t.TempDir(), encrypted)
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
 	store.Must(old.CreateRecord(t.Context(), store.Record("app", "r", "r.example.org.", "TXT", "hidden-data")))
-	was := lastSerial(t, old, "org")
+	store.Must(old.CreateZone(store.Zone("dns", "gone", "gone.test.")))
+	was, gone := lastSerial(t, old, "org"), lastSerial(t, old, "gone")
+	must.Succeed(t, old.DeleteZone("dns", "gone"))
 	file := filepath.Join(t.TempDir(), "backup")
 	store.Must(Take(t.Context(), old.where, file))
 	if bytes.Contains(store.Must(os.ReadFile(file)), []byte("hidden-data")) {
@@ -468,8 +472,13 @@ func TestRestore_ofWhatIsEncryptedNeedsItsKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if now := lastSerial(t, startStore(t, path, encrypted), "org"); !now.Ahead(was) {
+	again := startStore(t, path, encrypted)
+	if now := lastSerial(t, again, "org"); !now.Ahead(was + 100) {
 		t.Errorf("serial %d after %d", now, was)
+	}
+	store.Must(again.CreateZone(store.Zone("dns", "gone", "gone.test.")))
+	if now := lastSerial(t, again, "gone"); !now.Ahead(gone + 100) {
+		t.Errorf("the removed zone comes back with serial %d after %d", now, gone)
 	}
 }
 

@@ -14,6 +14,7 @@
 //	B4. Revisions are ahead of all earlier revisions, and no earlier revision can be watched. So clients of the old
 //	    store list again. Each zone's serial is ahead of all its earlier serials (S6.8, S6.11), so secondaries accept
 //	    the restored zone.
+//	B5. The next backup of the same name replaces a stopped backup. No other file is overwritten.
 //
 // A zone made after the backup is lost: its user has to create it again, with spec.minimumSerial.
 //

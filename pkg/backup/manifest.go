@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -93,22 +94,29 @@ func readManifest(backup string) (*Manifest, error) {
 	return &m, nil
 }
 
+// Verify returns the manifest of a whole backup. The error names the file that is missing, cut or another one.
 func Verify(backup string) (*Manifest, error) {
 	m, err := readManifest(backup)
 	if err != nil {
 		return nil, err
 	}
+	return m, m.verifyFile(backup)
+}
+
+func (m *Manifest) verifyFile(backup string) error {
 	size, sum, err := digestFile(backup)
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s is not there, only its manifest; copy both files, or take another backup", backup)
 	case err != nil:
-		return nil, err
+		return err
 	case size < m.Bytes:
-		return nil, fmt.Errorf("%s is cut: it has %d octets of %d; copy it again, or take another backup", backup, size, m.Bytes)
+		return fmt.Errorf("%s is cut: it has %d octets of %d; copy it again, or take another backup", backup, size, m.Bytes)
 	case size != m.Bytes || sum != m.SHA256:
-		return nil, fmt.Errorf("%s is not the file of its manifest: %d octets with SHA-256 %s, not %d with %s; copy both again, "+
+		return fmt.Errorf("%s is not the file of its manifest: %d octets with SHA-256 %s, not %d with %s; copy both again, "+
 			"or take another backup", backup, size, sum, m.Bytes, m.SHA256)
 	}
-	return m, nil
+	return nil
 }
 
 // readContents counts the objects in the snapshot, because a server would count at another moment.
@@ -150,13 +158,27 @@ func (m *Manifest) readContents(path string) error {
 	return nil
 }
 
+// writeFile writes the manifest beside a backup, onto the disk. The file gets its name when it is whole.
 func (m *Manifest) writeFile(backup string) error {
 	m.Sum = m.sum()
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(ManifestFile(backup), append(text, '\n'), 0o600)
+	unfinished := ManifestFile(backup) + ".partial"
+	defer os.Remove(unfinished)
+	file, err := os.OpenFile(unfinished, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(append(text, '\n'))
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(unfinished, ManifestFile(backup)); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(backup))
 }
 
 func digestFile(path string) (size int64, sum string, err error) {

@@ -11,6 +11,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authentication/user"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/etcd3"
 	"k8s.io/utils/ptr"
@@ -70,7 +72,7 @@ func raiseSerials(ctx context.Context, source apiserver.Source, clock Clock) (zo
 		return 0, 0, err
 	}
 	store := opened.Zones(raw)
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := errgroup.WithContext(genericapirequest.WithUser(ctx, &user.DefaultInfo{Name: v1alpha1.RestoreUser}))
 	group.SetLimit(parallelRaises)
 	var revision int64
 	var shorter atomic.Int64

@@ -26,23 +26,18 @@ import (
 
 const dialTimeout = 10 * time.Second
 
-// Take writes a snapshot of etcd to a file, and a manifest beside the snapshot. Neither file may exist.
+// Take writes a snapshot of etcd to a file, and a manifest beside the snapshot. Neither file may exist, except those of
+// a stopped Take.
 func Take(ctx context.Context, transport storagebackend.TransportConfig, file string) (*Manifest, error) {
-	for _, path := range []string{file, ManifestFile(file)} {
-		_, err := os.Lstat(path)
-		if err == nil {
-			return nil, fmt.Errorf("%s is there already; name another file", path)
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
+	partial := file + ".partial"
+	if err := checkFree(file, partial); err != nil {
+		return nil, err
 	}
 	if dir, err := os.Stat(filepath.Dir(file)); err != nil || !dir.IsDir() {
 		return nil, fmt.Errorf("%s cannot be written: %s is no directory; make it, or name another file", file, filepath.Dir(file))
 	}
 
 	manifest := &Manifest{Kind: kind, Version: manifestVersion, Time: time.Now().UTC().Truncate(time.Second), Kubizone: version.Number()}
-	partial := file + ".partial"
 	defer os.Remove(partial)
 	if err := manifest.saveSnapshot(ctx, transport, partial); err != nil {
 		return nil, err
@@ -56,14 +51,38 @@ func Take(ctx context.Context, transport storagebackend.TransportConfig, file st
 		return nil, err
 	}
 
-	// The manifest comes last, because a snapshot without a manifest is no backup.
-	if err := os.Rename(partial, file); err != nil {
-		return nil, err
-	}
+	// The snapshot gets its name last, so a snapshot of that name always has a manifest. A Take that is killed before
+	// leaves a manifest with the partial snapshot, and checkFree recognizes the pair.
 	if err := manifest.writeFile(file); err != nil {
 		return nil, err
 	}
+	if err := os.Rename(partial, file); err != nil {
+		return nil, errors.Join(err, os.Remove(ManifestFile(file)))
+	}
 	return manifest, syncDir(filepath.Dir(file))
+}
+
+// checkFree returns an error if Take would overwrite a file. The manifest of the snapshot in partial passes, because a
+// stopped Take left both. A manifest alone does not: a backup that was moved away needs its manifest.
+func checkFree(file, partial string) error {
+	for _, path := range []string{file, ManifestFile(file)} {
+		_, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		isStopped := false
+		if path != file {
+			m, err := readManifest(file)
+			isStopped = err == nil && m.verifyFile(partial) == nil
+		}
+		if !isStopped {
+			return fmt.Errorf("%s is there already; name another file", path)
+		}
+	}
+	return nil
 }
 
 // WriteTime stores the backup's time in etcd, for the alert about a late backup.

@@ -14,10 +14,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	semver "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/cmd/client"
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/test/must"
 )
@@ -144,6 +147,35 @@ func TestClient_saysAnErrorOnceWithoutUsage(t *testing.T) {
 		if code != 2 || out != "" || !strings.HasPrefix(errors, "error: ") || !strings.Contains(errors, tc.next) ||
 			strings.Count(errors, "error: ") != 1 {
 			t.Errorf("%v: %d %q %q", tc.arguments, code, out, errors)
+		}
+	}
+}
+
+// Scripts pass one set of flags to all commands of the client: each takes those that "options" lists, also where it
+// has no use for them.
+func TestClient_everyCommandTakesTheFlagsOfAKubeconfig(t *testing.T) {
+	shared := pflag.NewFlagSet("", pflag.ContinueOnError)
+	kubeconfig.NewOptions().AddFlagsWithNamespace(shared)
+	known := 0
+	eachCommand(client.New(), func(command *cobra.Command) {
+		if !command.Runnable() {
+			return
+		}
+		known++
+		shared.VisitAll(func(flag *pflag.Flag) {
+			if command.Flags().Lookup(flag.Name) == nil {
+				t.Errorf("%s has no --%s", command.CommandPath(), flag.Name)
+			}
+		})
+	})
+	if known < 20 {
+		t.Errorf("%d commands", known)
+	}
+	for _, line := range []string{"explain S4.8", "version", "options", "lint testdata/none.yaml"} {
+		code, out, errors := runClient(append(strings.Fields(line), "--kubeconfig", "/no/such/file", "-n", "team", "--context", "c")...)
+		wrong := strings.HasPrefix(line, "lint")
+		if (code != 0) != wrong || strings.Contains(errors, "unknown flag") || (out == "") != wrong {
+			t.Errorf("%s: %d %q %q", line, code, out, errors)
 		}
 	}
 }

@@ -105,12 +105,6 @@ func getPage(t *testing.T, url string) (int, string) {
 
 var fqdn = name.MustParse("example.org.")
 
-func transferZone(t *testing.T, server string) string {
-	t.Helper()
-	text := must.Get(transfer.Receive(t.Context(), transfer.Source{Server: server, Zone: fqdn}))(t)
-	return string(text)
-}
-
 // Views follow writes with a delay.
 func transferredWith(t *testing.T, server, want string) string {
 	t.Helper()
@@ -156,7 +150,7 @@ func TestPrimary_servesWhatTheAPIHas(t *testing.T) {
 	want := transferredWith(t, dns, "second.example.org.")
 
 	a.Stop()
-	if got := transferZone(t, dns); got != want {
+	if got := string(must.Get(transfer.Receive(t.Context(), transfer.Source{Server: dns, Zone: fqdn}))(t)); got != want {
 		t.Errorf("without the API the primary has\n%s", got)
 	}
 	if code, _ := getPage(t, health+"/readyz"); code != http.StatusOK {
@@ -177,10 +171,7 @@ func TestPrimary_servesWhatTheAPIHas(t *testing.T) {
 // does not reach the API, it says so and asks about the kubeconfig (properties 1 and 4).
 func TestPrimary_isSilentBeforeTheZonesAreIn(t *testing.T) {
 	t.Parallel()
-	nobody, err := rig.FreePort() // without a listener
-	if err != nil {
-		t.Fatal(err)
-	}
+	nobody := must.Get(rig.FreePort())(t) // without a listener
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	kubeconfig := clientcmdapi.NewConfig()
 	kubeconfig.Clusters["c"] = &clientcmdapi.Cluster{Server: "https://" + nobody.String()}

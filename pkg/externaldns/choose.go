@@ -119,7 +119,7 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 			}
 
 			// Of several objects, the first by name counts.
-			ptr := pointer{reverse: reverseName(address), host: key.Name}
+			ptr := pointer{reverse: name.ReverseAddr(address), host: key.Name}
 			first := sources[ptr]
 			isEarlier := object != (Resource{}) && object.String() < first.String()
 			if first == (Resource{}) || isEarlier {
@@ -162,34 +162,25 @@ func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contrac
 	return slices.Collect(maps.Values(shares))
 }
 
-func reverseName(address netip.Addr) name.Name {
-	octets, form, end := address.AsSlice(), "%[1]x.%[2]x.", "ip6.arpa."
-	slices.Reverse(octets)
-	if address.Is4() {
-		form, end = "%[3]d.", "in-addr.arpa."
-	}
-	var text strings.Builder
-	for _, octet := range octets {
-		fmt.Fprintf(&text, form, octet&15, octet>>4, octet)
-	}
-	fqdn, _ := name.Parse(text.String() + end) // always valid
-	return fqdn
+// Texts are texts of an object, each with words such as the names in an annotation.
+type Texts struct {
+	// Hosts may have names of the object, and Targets the addresses or names that external-dns publishes for it.
+	Hosts, Targets []string
+	// All has all texts of an object that external-dns names. Others' objects are not searched in them: a tenant could
+	// publish the address of a pod, or a word in an environment variable, as another tenant's target.
+	All []string
 }
 
-// KeepTargets removes the values that the candidate's own object does not have, because external-dns joins the targets
-// of several objects. The parameter texts has all texts in the object. If Asker is not set, and no text has any of the
-// values, all values are kept.
-func (c *Candidate) KeepTargets(texts []string) {
-	kept, named := map[string]bool{}, false
-	for _, text := range texts {
-		words := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
-		for _, word := range append(words, text) {
-			kept[makeValue(c.Type, strings.ToLower(word))] = true
-			named = named || c.isNamed(word)
-		}
-	}
+// KeepTargets removes the values that are no targets of the candidate's own object, because external-dns joins the
+// targets of several objects. If Asker is not set, and the object has none of the values as a target, the values
+// anywhere in the object are kept, or all if there are none.
+func (c *Candidate) KeepTargets(of Texts) {
 	r := c.Record.DeepCopy()
-	r.Spec.Values = slices.DeleteFunc(r.Spec.Values, func(value string) bool { return !kept[strings.ToLower(value)] })
+	r.Spec.Values = c.selectValues(of.Targets)
+	if len(r.Spec.Values) == 0 && c.Asker == "" {
+		r.Spec.Values = c.selectValues(of.All)
+	}
+	named := slices.ContainsFunc(of.Hosts, func(text string) bool { return slices.ContainsFunc(Words(text), c.isNamed) })
 	switch {
 	case c.Asker != "" && !named:
 		c.Record = nil // the object has withdrawn the name
@@ -201,15 +192,59 @@ func (c *Candidate) KeepTargets(texts []string) {
 	c.Asker = ""
 }
 
+// selectValues returns the candidate's values that are words of the texts.
+func (c *Candidate) selectValues(texts []string) (selected []string) {
+	words := map[string]bool{}
+	for _, text := range texts {
+		for _, word := range Words(text) {
+			words[makeValue(c.Type, strings.ToLower(word))] = true
+		}
+	}
+	for _, value := range c.Record.Spec.Values {
+		if words[strings.ToLower(value)] {
+			selected = append(selected, value)
+		}
+	}
+	return selected
+}
+
 func (c *Candidate) isNamed(word string) bool {
 	if address, err := netip.ParseAddr(word); err == nil {
-		return c.Type == rdata.PTR && reverseName(address) == c.Name
+		return c.Type == rdata.PTR && name.ReverseAddr(address) == c.Name
 	}
-	if strings.IndexFunc(word, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
-		return strings.EqualFold(strings.TrimSuffix(word, "."), strings.TrimSuffix(c.Name.String(), "."))
+	return HostOf(word) == strings.TrimSuffix(c.Name.String(), ".")
+}
+
+// Words returns the words of a text, separated by commas and spaces as in annotations, and the text itself.
+func Words(text string) []string {
+	return append(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), text)
+}
+
+// HostOf returns a word as a canonical name without the last dot, or in lower case if the word is no name.
+func HostOf(word string) string {
+	if strings.IndexFunc(word, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+		if fqdn, err := contract.ParseName(word); err == nil {
+			word = fqdn.String()
+		}
 	}
-	fqdn, err := contract.ParseName(word)
-	return err == nil && fqdn == c.Name
+	return strings.ToLower(strings.TrimSuffix(word, "."))
+}
+
+// MakeOther returns a candidate for an object that external-dns may have joined to the endpoint of c, with the targets
+// in the object's texts, or nil if the object does not name the RRset. If the object has none of the targets, Err is
+// set. TTL and provider's properties are those of c's object, so the candidate has none.
+func (m Mapping) MakeOther(c *Candidate, object Resource, texts Texts) *Candidate {
+	e := *c.Endpoint
+	e.Labels, e.RecordTTL, e.ProviderSpecific = map[string]string{contract.LabelResource: object.String()}, 0, nil
+	other := m.makeCandidate(&e)
+	if other.Record == nil {
+		return nil
+	}
+	other.Asker = cmp.Or(c.Namespace, object.Namespace)
+	if other.KeepTargets(texts); other.Record == nil {
+		return nil
+	}
+	return other
 }
 
 type Wanted map[contract.Key][]*Candidate
@@ -266,6 +301,9 @@ func (m Mapping) AddHolders(s Existing, wanted Wanted) {
 	}
 }
 
+// IsFree reports whether an RRset has no Record in a zone, so that the first admitted candidate gets the RRset.
+func (s Existing) IsFree(key contract.Key) bool { return s[key] == nil || !isAdopted(s[key]) }
+
 // NeedsVerdict reports whether the server must still be asked about a candidate that would change a Record.
 func (s Existing) NeedsVerdict(c *Candidate) bool {
 	if c.Record == nil || c.Err != nil || c.Admitted {
@@ -305,8 +343,8 @@ type place struct {
 
 var (
 	errHeld    = errors.New("another object has this name and type, and keeps it: choose another name, or remove that object")
-	errUnknown = errors.New("an object of another namespace wants this name, too, and none of the targets is in this object, so its " +
-		"Record stays as it is; run one external-dns for each namespace")
+	errUnknown = errors.New("an object of another namespace wants this name, too, and none of the targets is in this object, so no " +
+		"Record is written or changed; run one external-dns for each namespace")
 	errShared = errors.New("an object of another namespace wants this name, too; the Record has the targets of this object alone, " +
 		"and is deleted with it")
 	errLeft = errors.New("external-dns leaves this object out, and its Record stays: a target is wrong, here or in a DNSEndpoint of " +

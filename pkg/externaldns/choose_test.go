@@ -190,7 +190,7 @@ func TestChoose(t *testing.T) {
 						return asked
 					}
 					if asked.Asker != "" {
-						asked.KeepTargets(strings.Split(c.want, "|"))
+						asked.KeepTargets(textsOf(strings.Split(c.want, "|")...))
 					}
 					if asked.Record == nil || asked.Err != nil {
 						return asked
@@ -276,7 +276,7 @@ func TestChoose_noNamespaceTakesWhatAnotherHas(t *testing.T) {
 			endpoints = joinObjects(random, objects)
 			answer, _ := chooseAmong(own.ReadExisting(existing), endpoints, func(c *Candidate) *Candidate {
 				if c.Asker != "" || len(c.Endpoint.Targets) > 1 {
-					c.KeepTargets(texts[c.Resource.String()])
+					c.KeepTargets(textsOf(texts[c.Resource.String()]...))
 				}
 				if c.Namespace != "v" && !ruled {
 					c.Err = errors.New("no rule")
@@ -376,6 +376,34 @@ func TestMakeCandidates_ofJoinedPointers(t *testing.T) {
 	}
 }
 
+func textsOf(texts ...string) Texts { return Texts{Hosts: texts, Targets: texts, All: texts} }
+
+// An address elsewhere in the object, such as in the status of a port, is kept only if the object has no target of the
+// endpoint and is named.
+func TestKeepTargets_beforeOtherTexts(t *testing.T) {
+	for _, c := range []struct {
+		targets []string
+		asker   string
+		kept    string // or the error
+	}{
+		{[]string{"192.0.2.1"}, "", "192.0.2.1"},
+		{nil, "", "10.96.0.7"},
+		{[]string{"192.0.2.1"}, "b", "192.0.2.1"},
+		{nil, "b", errUnknown.Error()},
+	} {
+		one := own.MakeCandidates(nil, []*contract.Endpoint{endpointOf("ingress/a/web x.org A 192.0.2.1,10.96.0.7,203.0.113.6")})[0]
+		one.Asker = c.asker
+		one.KeepTargets(Texts{Hosts: []string{"x.org"}, Targets: c.targets, All: []string{"192.0.2.9", "10.96.0.7"}})
+		kept := strings.Join(one.Record.Spec.Values, ",")
+		if one.Err != nil {
+			kept = one.Err.Error()
+		}
+		if kept != c.kept {
+			t.Errorf("%q for %q: kept %s, want %s", c.targets, c.asker, kept, c.kept)
+		}
+	}
+}
+
 // external-dns joins the addresses of all objects that want a name, and names one of the objects. Addresses that this
 // object does not contain are dropped, because a tenant could otherwise add an address to another tenant's name.
 func TestKeepTargets(t *testing.T) {
@@ -391,7 +419,7 @@ func TestKeepTargets(t *testing.T) {
 			kind = "AAAA"
 		}
 		one := own.MakeCandidates(nil, []*contract.Endpoint{endpointOf("ingress/a/web x.org " + kind + " " + c.targets)})[0]
-		one.KeepTargets(strings.Split(c.texts, "|"))
+		one.KeepTargets(textsOf(strings.Split(c.texts, "|")...))
 		if kept := strings.Join(one.Record.Spec.Values, ",") + "."; kept != c.kept {
 			t.Errorf("%s of %s: kept %s", c.texts, c.targets, kept)
 		}

@@ -8,9 +8,9 @@
 // Guarantees:
 //
 //	X1. A Record represents a whole endpoint, or the endpoint is refused with field, rule and next step.
-//	X2. An RRset has one Record, in the namespace of the endpoint's object. The object keeps the RRset if a zone has
-//	    adopted its Record. Otherwise the first object that the server admits gets the RRset, in any order of
-//	    endpoints.
+//	X2. An RRset has one Record, in the namespace of the endpoint's object, in the default view. The object keeps the
+//	    RRset if a zone has adopted its Record. Otherwise the first object that the server admits gets the RRset, in
+//	    any order of endpoints, also if external-dns names another object.
 //	X3. The endpoints that Choose returns equal the endpoints read from the Records later, so external-dns plans no
 //	    needless change.
 //	X4. A refused or undecided candidate (a wanted RRset) removes no Record.

@@ -118,6 +118,11 @@ func (m Mapping) ReadExisting(records []v1alpha1.Record) Existing {
 		if err != nil || wrong != nil || !m.IsOwned(r) || r.DeletionTimestamp != nil {
 			continue
 		}
+		// Records of external-dns are in the default view. With a Record in another view, a tenant would end the Record
+		// of another namespace here.
+		if inView := r.Spec.View != "" || r.Status.View != ""; inView {
+			continue
+		}
 		key := contract.Key{Name: fqdn, Type: t}
 		if other := existing[key]; other == nil || compareRanks(r, other) < 0 {
 			existing[key] = r

@@ -103,6 +103,15 @@ func TestReadExisting_isOursAlone(t *testing.T) {
 	older := existingRecord(t, "team-b", "ingress/team-b/web", "www.example.org", "A", "192.0.2.2")
 	mine.CreationTimestamp = metav1.NewTime(time.Unix(200, 0))
 	older.CreationTimestamp = metav1.NewTime(time.Unix(100, 0))
+	// A tenant's Records in other views, asked for or by the zone, are none of external-dns.
+	for _, view := range []func(*v1alpha1.Record){func(r *v1alpha1.Record) { r.Spec.View = "inside" },
+		func(r *v1alpha1.Record) { r.Status.View = "inside" }} {
+		inside := existingRecord(t, "team-b", "ingress/team-b/web", "www.example.org", "A", "192.0.2.2")
+		view(inside)
+		if existing := own.ReadExisting([]v1alpha1.Record{*inside}); len(existing) != 0 {
+			t.Errorf("of another view: %v", existing)
+		}
+	}
 	untaken := existingRecord(t, "team-x", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
 	untaken.Status.ZoneRef = nil // older than the zone
 	forged := existingRecord(t, "team-x", "ingress/team-a/web", "forged.example.org", "A", "192.0.2.6")

@@ -64,17 +64,16 @@ func ParsePrefix(text string) (netip.Prefix, bool) {
 	return netip.PrefixFrom(address, address.BitLen()), err == nil
 }
 
-// ParseName parses a DNS name, with or without the trailing dot. 192.0.2.80-90 is an error, because no top-level domain
-// is a number.
+// ParseName parses a DNS name as a person types it (name.ParseTyped). 192.0.2.80-90 and 192.0.2. are errors, because no
+// top-level domain is a number.
 func ParseName(text string) (name.Name, error) {
-	if !name.IsAbsolute(text) {
-		if last := text[strings.LastIndex(text, ".")+1:]; strings.Trim(last, "0123456789-/*") == "" {
-			return name.Name{}, fmt.Errorf("%q is neither an address, a prefix nor a name: write an address, such as 192.0.2.80, or a "+
-				"prefix, such as 192.0.2.80/28", text)
-		}
-		text += "."
+	relative := strings.TrimSuffix(text, ".")
+	last := relative[strings.LastIndex(relative, ".")+1:]
+	if isRoot := text == "."; !isRoot && strings.Trim(last, "0123456789-/*") == "" {
+		return name.Name{}, fmt.Errorf("%q is neither an address, a prefix nor a name: write an address, such as 192.0.2.80, or a "+
+			"prefix, such as 192.0.2.80/28", text)
 	}
-	fqdn, err := name.Parse(text)
+	fqdn, err := name.ParseTyped(text)
 	if err != nil {
 		return fqdn, fmt.Errorf("%q is neither an address, a prefix nor a name: %w", text, err)
 	}

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -20,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/load"
 )
 
@@ -29,25 +27,6 @@ const (
 	atOnce      = 8
 	pageEntries = 1000
 )
-
-// ReverseName returns the name for PTR Records of a prefix, cut to whole octets or IPv6 digits: 2.0.192.in-addr.arpa.
-// for 192.0.2.0/28 (RFC 1035 §3.5, RFC 3596 §2.5).
-func ReverseName(prefix netip.Prefix) name.Name {
-	var labels []string
-	end := "in-addr.arpa."
-	for _, octet := range prefix.Addr().AsSlice() {
-		if prefix.Addr().Is4() {
-			labels = append(labels, strconv.Itoa(int(octet)))
-			continue
-		}
-		end = "ip6.arpa."
-		labels = append(labels, fmt.Sprintf("%x", octet>>4), fmt.Sprintf("%x", octet&0xf))
-	}
-	labels = labels[:prefix.Bits()*len(labels)/prefix.Addr().BitLen()]
-	slices.Reverse(labels)
-	reverse, _ := name.Parse(strings.Join(append(labels, end), "."))
-	return reverse
-}
 
 var errManyZones = errors.New("too many zones to search one by one")
 

@@ -31,12 +31,14 @@ type Author struct {
 	AuditID      string `json:"auditID,omitempty"`
 	// Cause is the reason of a cascade: the zone or rule that changed.
 	Cause string `json:"cause,omitempty"`
-	// Records are the changed Records, as "NAMESPACE/NAME".
-	Records []string `json:"records,omitempty"`
+	// Records are the changed Records, as "NAMESPACE/NAME". OtherRecords counts those left out, of other names.
+	Records      []string `json:"records,omitempty"`
+	OtherRecords int64    `json:"otherRecords,omitempty"`
 }
 
 func AuthorOf(x *v1alpha1.HistoryStep) Author {
-	a := Author{Serial: x.Serial, Way: x.Way, By: x.By, FieldManager: x.FieldManager, AuditID: x.AuditID, Cause: x.Cause}
+	a := Author{Serial: x.Serial, Way: x.Way, By: x.By, FieldManager: x.FieldManager, AuditID: x.AuditID, Cause: x.Cause,
+		OtherRecords: x.OtherRecords}
 	if x.Time != nil {
 		a.Time = x.Time.UTC().Format(time.RFC3339)
 	}
@@ -53,12 +55,28 @@ func (a *Author) User() string {
 		return "before the history"
 	case a.Cause != "":
 		return a.Cause
+	case a.Way == v1alpha1.WayRestore:
+		return "kubizone restore"
 	case a.By == "":
 		return "another namespace"
 	case a.FieldManager != "":
 		return a.By + " (" + a.FieldManager + ")"
 	}
 	return a.By
+}
+
+// DescribeRecords returns the Records as text, or "": the first most of them, and how many others there are.
+func (a *Author) DescribeRecords(most int) string {
+	shown := a.Records[:min(len(a.Records), most)]
+	text := strings.Join(shown, ", ")
+	switch others := len(a.Records) - len(shown) + int(a.OtherRecords); {
+	case text == "" || others == 0:
+		return text
+	case others == 1:
+		return text + " and 1 other Record"
+	default:
+		return fmt.Sprintf("%s and %d other Records", text, others)
+	}
 }
 
 func (a *Author) String() string {
@@ -95,9 +113,10 @@ func (p *Past) findAuthors(removed bool) func(dns.Entry) Author {
 		if err != nil {
 			continue
 		}
-		rows := x.Added
+		gone, made := withServers(x)
+		rows := made
 		if removed {
-			rows = x.Removed
+			rows = gone
 		}
 		if x.HeaderAfter != nil && header == nil {
 			header = x
@@ -111,24 +130,41 @@ func (p *Past) findAuthors(removed bool) func(dns.Entry) Author {
 
 	return func(e dns.Entry) Author {
 		x := newest[valueKey{e.Name, e.Type, e.Data}]
-		if e.Type == rdata.SOA || x == nil && header != nil && hasServer(header, e) {
+		if e.Type == rdata.SOA {
 			x = header
 		}
 		if x == nil {
 			return Author{}
 		}
-		return AuthorOf(x)
+		one := AtName(x, e.Name)
+		return AuthorOf(&one)
 	}
 }
 
-func hasServer(x *v1alpha1.HistoryStep, e dns.Entry) bool {
-	return slices.ContainsFunc([]*v1alpha1.ZoneHeader{x.HeaderBefore, x.HeaderAfter}, func(h *v1alpha1.ZoneHeader) bool {
-		if h == nil {
-			return false
+// withServers returns the rows that a step removed and added, with those of spec.nameServers: a change of the addresses
+// of ns1 removes and adds rows of ns1.
+func withServers(x *v1alpha1.HistoryStep) (removed, added []v1alpha1.Row) {
+	before, after := serverRows(x.HeaderBefore), serverRows(x.HeaderAfter)
+	without := func(rows, others []v1alpha1.Row) []v1alpha1.Row {
+		return slices.DeleteFunc(slices.Clone(rows), func(r v1alpha1.Row) bool { return slices.Contains(others, r) })
+	}
+	return slices.Concat(x.Removed, without(before, after)), slices.Concat(x.Added, without(after, before))
+}
+
+func serverRows(h *v1alpha1.ZoneHeader) (rows []v1alpha1.Row) {
+	if h == nil {
+		return nil
+	}
+	header, err := headerOf(h)
+	if err != nil {
+		return nil
+	}
+	for _, set := range header.NameServerRRsets() {
+		for _, data := range set.Data {
+			rows = append(rows, v1alpha1.Row{Owner: set.Owner.String(), Type: set.Type.String(), Data: data})
 		}
-		header, err := headerOf(h)
-		return err == nil && header.MakesAt(e.Name)
-	})
+	}
+	return rows
 }
 
 func headerOf(h *v1alpha1.ZoneHeader) (out content.Header, err error) {
@@ -185,8 +221,49 @@ func Touches(step *v1alpha1.HistoryStep, owner name.Name) bool {
 	}
 	isOwner := func(changed string) bool { return ownerOf(changed, step.FQDN) == owner.String() }
 	row := func(r v1alpha1.Row) bool { return isOwner(r.Owner) }
-	return slices.ContainsFunc(step.Removed, row) || slices.ContainsFunc(step.Added, row) ||
+	removed, added := withServers(step)
+	return slices.ContainsFunc(removed, row) || slices.ContainsFunc(added, row) ||
 		slices.ContainsFunc(step.TTLs, func(c v1alpha1.TTLChange) bool { return isOwner(c.Owner) })
+}
+
+// AtName returns a step with the values, TTLs and Records of a name alone, zero for all. OtherRecords counts the
+// Records left out. Below the apex, addresses of spec.nameServers are values of their host, in place of the headers.
+func AtName(step *v1alpha1.HistoryStep, owner name.Name) v1alpha1.HistoryStep {
+	out := *step
+	if owner.IsZero() {
+		return out
+	}
+	isOther := func(changed string) bool { return ownerOf(changed, step.FQDN) != owner.String() }
+	removed, added := slices.Clone(step.Removed), slices.Clone(step.Added)
+	if step.FQDN != owner.String() {
+		removed, added = withServers(step)
+		out.HeaderBefore, out.HeaderAfter = nil, nil
+	}
+	out.Removed = slices.DeleteFunc(removed, func(r v1alpha1.Row) bool { return isOther(r.Owner) })
+	out.Added = slices.DeleteFunc(added, func(r v1alpha1.Row) bool { return isOther(r.Owner) })
+	out.TTLs = slices.DeleteFunc(slices.Clone(step.TTLs), func(c v1alpha1.TTLChange) bool { return isOther(c.Owner) })
+	out.Records = slices.DeleteFunc(slices.Clone(step.Records), func(r v1alpha1.HistoryRecord) bool {
+		return isOther(r.Owner) && ownerBefore(&r, step.FQDN) != owner.String()
+	})
+	out.OtherRecords += int64(len(step.Records) - len(out.Records))
+	return out
+}
+
+// ownerBefore returns the DNS name of a Record before a step, or "" if there was none or it is not kept.
+func ownerBefore(r *v1alpha1.HistoryRecord, fqdn string) string {
+	var spec v1alpha1.RecordSpec
+	if r.Before == nil || r.Before.Spec == nil || json.Unmarshal(r.Before.Spec.Raw, &spec) != nil {
+		return ""
+	}
+	apex, err := name.Parse(fqdn)
+	if err != nil {
+		return ""
+	}
+	owner, err := name.ParseIn(spec.DomainName, apex)
+	if err != nil {
+		return ""
+	}
+	return owner.String()
 }
 
 func IsBy(x *v1alpha1.HistoryStep, text string) bool {

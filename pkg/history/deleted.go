@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -48,7 +50,8 @@ func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options
 	}
 
 	p := planner{past: past, options: options, zone: types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name},
-		Plan: &Plan{FQDN: past.FQDN, View: past.View, Deleted: new(AuthorOf(removal)), Changes: []Reversal{}, Left: []Left{}}}
+		Plan: &Plan{FQDN: past.FQDN, View: past.View, Deleted: new(AuthorOf(removal)), Changes: []Reversal{}, Left: []Left{},
+			zoneNamespace: zone.Namespace}}
 	if p.apex, err = name.Parse(past.FQDN); err != nil {
 		return nil, fmt.Errorf("the history has no valid zone: %w", err)
 	}
@@ -99,6 +102,10 @@ func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 	})
 	switch {
 	case apierrors.IsNotFound(err) || err == nil && (len(past.Steps) == 0 || past.Steps[0].Zone == nil):
+		if zone := r.findExisting(ctx, namespace, d.FQDN); zone != nil {
+			return nil, fmt.Errorf("zone %s/%s exists, and has the name %s; take its Records back with --to, in place of --deleted",
+				zone.Namespace, zone.Name, d.FQDN)
+		}
 		return nil, fmt.Errorf("the history has no deleted Zone %s in namespace %s; if it was in another namespace, write the object, as "+
 			"NAMESPACE/NAME", d.FQDN, namespace)
 	case err != nil:
@@ -107,9 +114,50 @@ func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 	return past, nil
 }
 
+// findExisting returns a Zone of a DNS name in any namespace, or, without that right, in one. It is nil if there is no
+// Zone that the user may read.
+func (r *Reader) findExisting(ctx context.Context, namespace string, fqdn name.Name) *v1alpha1.Zone {
+	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN, fqdn.String()).String()}
+	for _, in := range []string{metav1.NamespaceAll, namespace} {
+		if zones, err := r.Client.Zones(in).List(ctx, options); err == nil && len(zones.Items) > 0 {
+			return &zones.Items[0]
+		}
+	}
+	return nil
+}
+
 // FindDeleted returns a Zone with the namespace and name of the Zone that last had a DNS name, or nil if no deleted
 // Zone is found. With the right to the changes of all zones, all namespaces are searched.
 func (r *Reader) FindDeleted(ctx context.Context, namespace string, fqdn name.Name) (*v1alpha1.Zone, error) {
+	step, err := r.findRemoval(ctx, namespace, fqdn)
+	if step == nil {
+		return nil, err
+	}
+	return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: step.Zone.Namespace, Name: step.Zone.Name}}, nil
+}
+
+// DescribeFormer returns, for a Zone that was deleted and recreated, a sentence with the command that takes back the
+// content of the former, or "". It asks the server only if past reaches the creation of the present Zone.
+func (r *Reader) DescribeFormer(ctx context.Context, s Subject, past *Past) string {
+	last := len(past.Steps) - 1
+	if s.Zone == nil || last < 0 || past.Steps[last].From != 0 {
+		return ""
+	}
+	fqdn, err := name.Parse(s.Zone.Status.FQDN)
+	if err != nil {
+		return ""
+	}
+	step, err := r.findRemoval(ctx, s.Zone.Namespace, fqdn)
+	if err != nil || step == nil || step.View != s.Zone.Status.View {
+		return ""
+	}
+	by := AuthorOf(step)
+	return fmt.Sprintf("the Zone was deleted at %s, and recreated: kubectl kubizone revert %s --deleted takes back its former content",
+		by.Time, strings.TrimSuffix(step.FQDN, "."))
+}
+
+// findRemoval returns the deletion of the Zone that last had a DNS name, or nil.
+func (r *Reader) findRemoval(ctx context.Context, namespace string, fqdn name.Name) (*v1alpha1.HistoryStep, error) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.AnyZone}}
 	zone.Status.FQDN = fqdn.String()
 	// The newest step is the deletion, so a single step is read.
@@ -122,8 +170,7 @@ func (r *Reader) FindDeleted(ctx context.Context, namespace string, fqdn name.Na
 	case len(past.Steps) == 0 || past.Steps[0].Zone == nil:
 		return nil, nil
 	}
-	removed := past.Steps[0].Zone
-	return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: removed.Namespace, Name: removed.Name}}, nil
+	return &past.Steps[0], nil
 }
 
 var oneTimeAnnotations = []string{v1alpha1.AnnotationDelete, v1alpha1.AnnotationPublishDeletions, v1alpha1.AnnotationReleaseNow,
@@ -243,16 +290,26 @@ func (r *Reader) addDeleted(ctx context.Context, p *planner, removal *v1alpha1.H
 			}
 		}
 	}
-	now, unreadable, err := r.ReadPresent(ctx, steps)
+	now, err := r.ReadPresent(ctx, steps, p.zone.Namespace)
 	if err != nil {
 		return err
 	}
 	p.present = now
 	for _, t := range deletedBy(steps) {
-		if reason := unreadable[t.key.Namespace]; reason != "" {
-			p.refuse(t, reason)
-		} else if now[t.key] == nil {
-			p.addRecord(t)
+		by := AuthorOf(t.newest)
+		switch {
+		case now.Records[t.key] != nil:
+		case t.newest.By != removal.By:
+			// A tenant that retired a host minutes before deleted no part of the zone.
+			p.addLeft(t, nil, by.User(), "it was deleted before the Zone, by another user; if it is missing, write it by hand, with the "+
+				"values that "+p.showCommand()+" prints").missing = false
+		default:
+			n := len(p.Changes)
+			p.addTouch(t)
+			// Deletions are acts of their own: the user sees which were minutes before the Zone's.
+			if before := removal.Time.Sub(t.newest.Time.Time); before > 0 && len(p.Changes) > n {
+				p.Changes[n].Text += fmt.Sprintf(", deleted %.0f s before the Zone", before.Seconds())
+			}
 		}
 	}
 	for i := range steps { // the deletion removed all values

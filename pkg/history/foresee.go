@@ -56,7 +56,7 @@ func (r *Reader) foreseeHold(ctx context.Context, plan *Plan, zone *v1alpha1.Zon
 	return nil
 }
 
-// countGrowth counts the Records that each RRset gains, by name and type. A loss is negative.
+// countGrowth counts the Records gained by each RRset, by name and type. A loss is negative.
 func countGrowth(changes []Reversal, namespace string) map[string]int {
 	growth := map[string]int{}
 	count := func(record *v1alpha1.Record, gained int) {
@@ -91,23 +91,19 @@ func (r *Reader) losesNameServers(ctx context.Context, zone *v1alpha1.Zone, grow
 
 const maxShared = 200
 
-// foreseeShared adds a Left (a difference that remains) for each removed value that another Record has. Such a Record
+// foreseeShared adds a Left (a remaining difference) for each removed value that another Record has. Such a Record
 // may be in no step, because it did not change the zone.
 func (r *Reader) foreseeShared(ctx context.Context, p *Plan, zone *v1alpha1.Zone, undone []v1alpha1.HistoryStep) error {
 	if r.masked || zone.Status.Serial == 0 {
 		return nil
 	}
-	known := map[types.NamespacedName]bool{}
+	known := p.knownRecords()
 	removed := map[string]bool{}
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		known[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}] = true
 		if c.change.Before != nil {
 			removed[c.change.Before.Status.FQDN] = true
 		}
-	}
-	for i := range p.Left {
-		known[types.NamespacedName{Namespace: p.Left[i].Namespace, Name: p.Left[i].Name}] = true
 	}
 	added := map[string]int{} // net, of the undone steps
 	var names []string
@@ -150,7 +146,7 @@ func (r *Reader) foreseeShared(ctx context.Context, p *Plan, zone *v1alpha1.Zone
 				if known[types.NamespacedName{Namespace: of.Namespace, Name: of.Name}] {
 					continue
 				}
-				p.Left = append(p.Left, Left{Namespace: of.Namespace, Name: of.Name, Text: "+ " + line, Writer: "namespace " + of.Namespace,
+				p.Left = append(p.Left, Left{Namespace: of.Namespace, Name: of.Name, Text: "- " + line, Writer: "namespace " + of.Namespace,
 					Reason: "this Record has the value, too, and made no change of the zone; change it by hand"})
 			}
 		}

@@ -72,6 +72,7 @@ type ttlKey struct{ owner, rrtype string }
 // Sum returns the net difference of steps. Its other fields are those of the newest step, the first.
 func Sum(steps []v1alpha1.HistoryStep) v1alpha1.HistoryStep {
 	sum := v1alpha1.HistoryStep{}
+	hidden := map[ttlKey]bool{}
 	net := map[v1alpha1.Row]int{}
 	ttls := map[ttlKey]v1alpha1.TTLChange{}
 	for i := range slices.Backward(steps) {
@@ -90,23 +91,25 @@ func Sum(steps []v1alpha1.HistoryStep) v1alpha1.HistoryStep {
 		}
 		for _, change := range x.TTLs {
 			k := ttlKey{change.Owner, change.Type}
+			hidden[k] = hidden[k] || x.Condensed
 			if older, ok := ttls[k]; ok {
 				change.Before = older.Before
 			}
 			ttls[k] = change
 		}
 	}
-	sum.Removed, sum.Added, sum.TTLs = nil, nil, nil
+	sum.Removed, sum.Added, sum.TTLs, sum.Condensed = nil, nil, nil, false
 	for row, n := range net {
 		switch {
+		case hidden[ttlKey{row.Owner, row.Type}]:
 		case n < 0:
 			sum.Removed = append(sum.Removed, row)
 		case n > 0:
 			sum.Added = append(sum.Added, row)
 		}
 	}
-	for _, change := range ttls {
-		if change.Before != change.After {
+	for k, change := range ttls {
+		if change.Before != change.After && !hidden[k] {
 			sum.TTLs = append(sum.TTLs, change)
 		}
 	}

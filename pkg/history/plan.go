@@ -19,7 +19,9 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
@@ -48,6 +50,9 @@ type Plan struct {
 	Written int    `json:"written"`
 
 	awaits bool // the Zone is not created yet
+	// Refusals in these namespaces stop the revert: the Zone's, and the namespace named by the user. If zoneNamespace
+	// is "", since the user may not read the Zone, all Records are of the user's namespace.
+	zoneNamespace, namespace string
 }
 
 // Reversal restores the former state of a Record.
@@ -65,7 +70,9 @@ type Reversal struct {
 	After   string   `json:"after,omitempty"`
 	Refused []string `json:"refused,omitempty"` // the server's reasons
 
-	change rrsets.Change
+	change    rrsets.Change
+	conflicts bool              // all refusals are by other data at or above the name
+	liftable  []refusal.Refusal // ends with the write of namespace After
 }
 
 type Restoral struct {
@@ -84,16 +91,49 @@ type Left struct {
 	Text      string `json:"text"`
 	Writer    string `json:"writer"`
 	Reason    string `json:"reason"`
+
+	missing bool   // a Record of the user's that should be back
+	renewed string // present DNS name of a Record that IncludeManaged takes back
 }
+
+// CountMissing returns the number of Records of the zone's namespace, or that of Options.Namespace, that should be
+// back and are left. Records that another writer renews, and challenges, do not count.
+func (p *Plan) CountMissing() (n int) {
+	for i := range p.Left {
+		if p.Left[i].missing {
+			n++
+		}
+	}
+	return n
+}
+
+// isOwn reports whether a user who reverts the zone, or Options.Namespace of it, awaits the namespace's Records.
+func (p *Plan) isOwn(namespace string) bool {
+	if p.namespace != "" {
+		return namespace == p.namespace
+	}
+	return p.zoneNamespace == "" || namespace == p.zoneNamespace
+}
+
+func (p *Plan) moment() string { return cmp.Or(p.Time, fmt.Sprint(p.Serial)) }
 
 type Options struct {
 	// Name selects Records by DNS name; zero selects all.
 	Name name.Name
+	// Namespace limits a revert to the namespace's Records; "" means all.
+	Namespace string
 	// IncludeManaged includes Records renewed by another client.
 	IncludeManaged bool
 }
 
-type Present map[types.NamespacedName]*v1alpha1.Record
+// Present is what the server has of the Records and namespaces of a plan.
+type Present struct {
+	Records map[types.NamespacedName]*v1alpha1.Record
+	// Unreadable has the server's refusal of each namespace whose Records the user may not read.
+	Unreadable map[string]string
+	// Began has the creation of each namespace but the zone's, as far as the user may read them.
+	Began map[string]time.Time
+}
 
 // touch is a Record to revert, with the newest and the oldest undone step (change of the zone) that wrote the Record.
 type touch struct {
@@ -145,17 +185,23 @@ func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 
 const updateKeyUser = "kubi.zone:updatekey:"
 
+// addWriter notes the client of a step if it would write the Record again. The items of a change set may have other
+// field managers than the step, such as Records of external-dns that a person brings back with others: then the
+// Record's managers alone tell.
 func (t *touch) addWriter(x *v1alpha1.HistoryStep, r *v1alpha1.HistoryRecord) {
+	isAlone := len(x.Records)+int(x.OtherRecords) == 1
 	switch x.Way {
 	case v1alpha1.WayChallenge:
 		t.challenge = true
 	case v1alpha1.WayUpdateKey:
 		t.renewer = cmp.Or(t.renewer, "UpdateKey "+strings.Replace(strings.TrimPrefix(x.By, updateKeyUser), ":", "/", 1))
 	case v1alpha1.WayExternalDNS:
-		t.renewer = cmp.Or(t.renewer, "external-dns")
+		if isAlone {
+			t.renewer = cmp.Or(t.renewer, "external-dns")
+		}
 	case v1alpha1.WayRequest:
-		if r.Effect != v1alpha1.EffectRemoved && renews(x.FieldManager) {
-			t.renewer = cmp.Or(t.renewer, "field manager "+x.FieldManager)
+		if isAlone && r.Effect != v1alpha1.EffectRemoved {
+			t.renewer = cmp.Or(t.renewer, describeRenewer(x.FieldManager))
 		}
 	}
 }
@@ -169,13 +215,47 @@ func renews(manager string) bool {
 	return manager != ""
 }
 
+// writerOf returns the former manager of a Record's spec that writes it again: a controller, or else an applier. Its
+// name is "" if there is none, and the revert has the fields.
+func writerOf(s *v1alpha1.HistoryState) (writer v1alpha1.HistoryManager) {
+	const applies = string(metav1.ManagedFieldsOperationApply)
+	for _, m := range s.Managers {
+		if renews(m.Name) {
+			return m
+		}
+		if m.Operation == applies && m.Name != FieldManager && writer.Name == "" {
+			writer = m
+		}
+	}
+	return writer
+}
+
+// IsRenewed reports whether a revert of a step leaves a Record without Options.IncludeManaged, as far as the step
+// tells.
+func IsRenewed(step *v1alpha1.HistoryStep) bool {
+	return slices.ContainsFunc(touchesOf([]v1alpha1.HistoryStep{*step}, nil), func(t *touch) bool {
+		return t.renewer != "" || t.stateBefore != nil && renews(writerOf(t.stateBefore).Name)
+	})
+}
+
+// describeRenewer returns a field manager for users, or "" if it writes for a person.
+func describeRenewer(manager string) string {
+	switch {
+	case manager == v1alpha1.ExternalDNSFieldManager:
+		return "external-dns"
+	case renews(manager):
+		return "field manager " + manager
+	}
+	return ""
+}
+
 func renewerOf(r *v1alpha1.Record) string {
 	if owner := metav1.GetControllerOf(r); owner != nil {
 		return owner.Kind + " " + owner.Name
 	}
 	for _, entry := range r.ManagedFields {
-		if entry.Subresource == "" && renews(entry.Manager) && rrsets.TouchesSpec(entry.FieldsV1) {
-			return "field manager " + entry.Manager
+		if text := describeRenewer(entry.Manager); text != "" && entry.Subresource == "" && rrsets.TouchesSpec(entry.FieldsV1) {
+			return text
 		}
 	}
 	return ""
@@ -188,6 +268,7 @@ type planner struct {
 	present Present
 	apex    name.Name
 	zone    types.NamespacedName
+	undone  int // steps of past
 }
 
 func Namespaces(undone []v1alpha1.HistoryStep) map[string][]string {
@@ -198,17 +279,30 @@ func Namespaces(undone []v1alpha1.HistoryStep) map[string][]string {
 	return out
 }
 
-// PlanRevert returns a plan that undoes the steps (changes of a zone) after a moment, without any request. If the user
-// may not read a namespace, unreadable has the server's refusal.
-func PlanRevert(past *Past, s Subject, m Moment, present Present, unreadable map[string]string, options Options) (*Plan, error) {
+// selectSteps returns the steps by Records of o.Namespace.
+func (o *Options) selectSteps(steps []v1alpha1.HistoryStep) []v1alpha1.HistoryStep {
+	if o.Namespace == "" {
+		return steps
+	}
+	return slices.DeleteFunc(slices.Clone(steps), func(x v1alpha1.HistoryStep) bool {
+		return !slices.ContainsFunc(x.Records, func(r v1alpha1.HistoryRecord) bool { return r.Namespace == o.Namespace })
+	})
+}
+
+// PlanRevert returns a plan that undoes the steps (changes of a zone) after a moment, without any request.
+func PlanRevert(past *Past, s Subject, m Moment, present Present, options Options) (*Plan, error) {
 	undone, err := past.Since(m)
 	if err != nil {
 		return nil, err
 	}
-	p := planner{Plan: &Plan{FQDN: past.FQDN, View: past.View, Serial: int64(m.Serial), Changes: []Reversal{}, Left: []Left{}},
-		past: past, options: options, present: present}
+	n := len(undone)
+	older := past.Steps[n:]
+	undone = options.selectSteps(undone)
+	p := planner{Plan: &Plan{FQDN: past.FQDN, View: past.View, Serial: int64(m.Serial), Changes: []Reversal{}, Left: []Left{},
+		namespace: options.Namespace}, past: past, options: options, present: present, undone: n}
 	if s.Zone != nil {
 		p.zone = types.NamespacedName{Namespace: s.Zone.Namespace, Name: s.Zone.Name}
+		p.zoneNamespace = s.Zone.Namespace
 	}
 	// Show the serial, or the time without the right to read the Zone.
 	switch {
@@ -223,12 +317,13 @@ func PlanRevert(past *Past, s Subject, m Moment, present Present, unreadable map
 	if p.apex, err = name.Parse(past.FQDN); err != nil && len(undone) > 0 {
 		return nil, fmt.Errorf("the history has no valid zone: %w", err)
 	}
-	for _, t := range touchesOf(undone, past.Steps[len(undone):]) {
-		if reason := unreadable[t.key.Namespace]; reason != "" {
-			p.refuse(t, reason)
-		} else {
-			p.addRecord(t)
+	for _, t := range touchesOf(undone, older) {
+		if options.Namespace == "" || options.Namespace == t.key.Namespace {
+			p.addTouch(t)
 		}
+	}
+	for _, loss := range past.Losses(n, options.Name) {
+		p.Left = append(p.Left, Left{Text: loss.hidden("", "unknown names"), Writer: loss.By, Reason: loss.reason("its changes")})
 	}
 	p.addOthers(undone)
 	p.addHeader(undone)
@@ -243,40 +338,64 @@ func (p *planner) sortChanges() {
 	})
 }
 
+// addTouch plans the return of a Record, if the user may read the Record and its namespace still exists.
+func (p *planner) addTouch(t *touch) {
+	reason, began := p.present.Unreadable[t.key.Namespace], p.present.Began[t.key.Namespace]
+	switch {
+	case reason != "":
+		p.refuse(t, reason)
+	case t.oldest.Time != nil && t.oldest.Time.Time.Before(began):
+		// The namespace of a former team was made again for another team, which never had the Record.
+		by := AuthorOf(t.newest)
+		p.addLeft(t, p.present.Records[t.key], by.User(), "its namespace was deleted and made again since; write it by hand")
+	case p.past.mayLack(t.key.Namespace, t.oldest, p.undone):
+		by := AuthorOf(t.newest)
+		p.addLeft(t, p.present.Records[t.key], by.User(), "older changes by its namespace may be missing; write it by hand")
+	default:
+		p.addRecord(t)
+	}
+}
+
+// refuse adds a Record of an unreadable namespace.
 func (p *planner) refuse(t *touch, reason string) {
+	if !p.decides(t.key.Namespace) {
+		by := AuthorOf(t.newest)
+		p.addLeft(t, nil, by.User(), "you may not read it: "+reason)
+		return
+	}
 	p.Changes = append(p.Changes, Reversal{Op: "~", Namespace: t.key.Namespace, Name: t.key.Name, FQDN: t.owner(p.apex),
 		Text: "the Record cannot be read", Undoes: AuthorOf(t.newest), Refused: []string{reason}})
 	p.Refused++
 }
 
 func (t *touch) owner(apex name.Name) string {
-	for _, rows := range [][]v1alpha1.Row{t.oldest.Removed, t.oldest.Added} {
-		if len(rows) > 0 && len(t.oldest.Records) == 1 {
-			return ownerOf(rows[0].Owner, apex.String())
+	for i := range t.oldest.Records {
+		if r := &t.oldest.Records[i]; r.Namespace == t.key.Namespace && r.Name == t.key.Name && r.Owner != "" {
+			return ownerOf(r.Owner, apex.String())
 		}
 	}
 	return ""
 }
 
-func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) {
+// addLeft adds a Record to Left, as missing if it is one of the user's that existed.
+func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) *Left {
 	text := "a Record that was there"
 	if r != nil {
 		text = r.Status.FQDN + " " + r.Spec.Type
 	} else if owner := t.owner(p.apex); owner != "" {
 		text = owner
 	}
-	p.Left = append(p.Left, Left{Namespace: t.key.Namespace, Name: t.key.Name, Text: text, Writer: writer, Reason: reason})
+	p.Left = append(p.Left, Left{Namespace: t.key.Namespace, Name: t.key.Name, Text: text, Writer: writer, Reason: reason,
+		missing: t.existed && p.isOwn(t.key.Namespace)})
+	return &p.Left[len(p.Left)-1]
 }
 
 func (p *planner) addRecord(t *touch) {
 	// 1. Decode the former state, nil if there was no Record.
-	now, by := p.present[t.key], AuthorOf(t.newest)
+	now, by := p.present.Records[t.key], AuthorOf(t.newest)
 	var want *v1alpha1.Record
-	if t.existed && t.stateBefore != nil && t.stateBefore.Spec != nil {
-		want = &v1alpha1.Record{}
-		if json.Unmarshal(t.stateBefore.Spec.Raw, &want.Spec) != nil {
-			want = nil
-		}
+	if spec := t.specBefore(p.apex); spec != nil {
+		want = &v1alpha1.Record{Spec: *spec}
 	}
 	if want != nil {
 		want.Namespace, want.Name = t.key.Namespace, t.key.Name
@@ -299,10 +418,11 @@ func (p *planner) addRecord(t *touch) {
 	case !t.existed && now == nil, want != nil && now != nil && sameSpec(&want.Spec, &now.Spec):
 		return
 	case t.existed && want == nil:
-		p.addLeft(t, now, by.User(), "the history has no former spec of it; write it by hand")
+		p.addLeft(t, now, by.User(), "the history has no former spec of it; write it by hand, with the values that "+
+			p.showCommand()+" prints")
 		return
 	case t.challenge:
-		p.addLeft(t, shown, by.User(), "it is an ACME challenge, which its client sets and removes")
+		p.addLeft(t, shown, by.User(), "it is an ACME challenge, which its client sets and removes").missing = false
 		return
 	case now != nil && now.DeletionTimestamp != nil:
 		p.addLeft(t, now, by.User(), "it is being deleted, and waits for its finalizers")
@@ -322,14 +442,74 @@ func (p *planner) addRecord(t *touch) {
 	}
 	// 3. Plan the change, unless another client would write the Record again.
 	renewer := t.renewer
+	if want != nil {
+		writer := writerOf(t.stateBefore)
+		renewer = cmp.Or(renewer, describeRenewer(writer.Name))
+	}
 	if now != nil {
 		renewer = cmp.Or(renewer, renewerOf(now))
 	}
 	if renewer != "" && !p.options.IncludeManaged {
-		p.addLeft(t, shown, renewer, "its writer renews it; --include-managed takes it back, and the writer may write it again")
+		left := p.addLeft(t, shown, renewer, "its writer renews it; --include-managed takes it back, and the writer may write it "+
+			"again")
+		if left.missing = false; now != nil {
+			left.renewed = now.Status.FQDN
+		}
 		return
 	}
 	p.addChange(t, want, now, by, renewer)
+}
+
+// specBefore returns the former spec of a Record, or nil. Values for which the history had no room are the removed rows
+// of the step, for example of a change set with 100 keys.
+func (t *touch) specBefore(apex name.Name) *v1alpha1.RecordSpec {
+	if !t.existed || t.stateBefore == nil || t.stateBefore.Spec == nil {
+		return nil
+	}
+	spec := &v1alpha1.RecordSpec{}
+	if json.Unmarshal(t.stateBefore.Spec.Raw, spec) != nil {
+		return nil
+	}
+	hasOne := slices.Contains(t.stateBefore.LeftOut, "rdata")
+	if !hasOne && !slices.Contains(t.stateBefore.LeftOut, "values") {
+		return spec
+	}
+	owner, err := name.ParseIn(spec.DomainName, apex)
+	rrtype, wrong := rdata.ParseType(spec.Type)
+	if err != nil || wrong != nil {
+		return nil
+	}
+	for _, row := range t.oldest.Removed {
+		if k, ok := keyOf(row, apex); ok && k.owner == owner && k.t == rrtype {
+			spec.Values = append(spec.Values, k.data)
+		}
+	}
+	switch {
+	case len(spec.Values) == 0:
+		return nil
+	case hasOne:
+		spec.RData, spec.Values = spec.Values[0], nil
+	}
+	return spec
+}
+
+// lostMetadata returns the lost parts of a former Record that the rows of the step do not have.
+func lostMetadata(s *v1alpha1.HistoryState) (lost []string) {
+	for _, part := range s.LeftOut {
+		if part == "annotations" || part == "labels" {
+			lost = append(lost, part)
+		}
+	}
+	return lost
+}
+
+// showCommand returns the command that prints the former values.
+func (p *planner) showCommand() string {
+	zone := strings.TrimSuffix(p.FQDN, ".")
+	if p.Deleted != nil {
+		return "kubectl kubizone log " + zone
+	}
+	return "kubectl kubizone show " + zone + "@" + p.moment()
 }
 
 func (p *planner) addChange(t *touch, want, now *v1alpha1.Record, by Author, renewer string) {
@@ -337,14 +517,26 @@ func (p *planner) addChange(t *touch, want, now *v1alpha1.Record, by Author, ren
 	r.change = rrsets.Change{Before: now, After: want}
 	switch {
 	case now == nil:
-		if r.Op = "+"; len(t.stateBefore.LeftOut) > 0 {
-			p.addLeft(t, want, by.User(), "the history has no room for its former "+strings.Join(t.stateBefore.LeftOut, " and ")+
+		r.Op = "+"
+		if lost := lostMetadata(t.stateBefore); len(lost) > 0 {
+			left := p.addLeft(t, want, by.User(), "the history has no room for its former "+strings.Join(lost, " and ")+
 				"; write them by hand")
+			left.missing = false
+		}
+		// The former writer owns the Record again: external-dns writes no other Records, and a server-side apply by
+		// Flux would conflict with another manager's fields.
+		writer := writerOf(t.stateBefore)
+		r.change.Manager = writer.Name
+		if writer.Operation == string(metav1.ManagedFieldsOperationApply) {
+			r.change.AppliedJSON = applyOver(want, &v1alpha1.Record{})
 		}
 	case want == nil:
 		r.Op = "-"
 	default:
 		r.Op = "~"
+		if writer := writerOf(t.stateBefore); writer.Operation == string(metav1.ManagedFieldsOperationApply) {
+			r.change.Manager = writer.Name
+		}
 		r.change.AppliedJSON = applyOver(want, now)
 	}
 	var texts []string
@@ -359,19 +551,9 @@ func (p *planner) addChange(t *touch, want, now *v1alpha1.Record, by Author, ren
 	p.Changes = append(p.Changes, r)
 }
 
+// applyOver returns a manifest whose server-side apply turns now into want, except for labels and annotations added
+// since: dropOver removes these, because apply would store a null in a map of strings as "".
 func applyOver(want, now *v1alpha1.Record) []byte {
-	clear := func(want, now map[string]string) map[string]any {
-		out := map[string]any{}
-		for key := range now {
-			if key != serverLabel {
-				out[key] = nil
-			}
-		}
-		for key, value := range want {
-			out[key] = value
-		}
-		return out
-	}
 	spec := map[string]any{"ttl": nil, "rdata": nil, "values": nil, "zoneRef": nil, "description": nil}
 	if text, err := json.Marshal(want.Spec); err == nil {
 		_ = json.Unmarshal(text, &spec)
@@ -381,9 +563,41 @@ func applyOver(want, now *v1alpha1.Record) []byte {
 		_ = json.Unmarshal(text, &had)
 	}
 	maps.DeleteFunc(spec, func(key string, value any) bool { return value == nil && had[key] == nil })
-	text, _ := json.Marshal(map[string]any{"apiVersion": v1alpha1.SchemeGroupVersion.String(), "kind": "Record",
-		"metadata": map[string]any{"namespace": want.Namespace, "name": want.Name, "uid": now.UID, "resourceVersion": now.ResourceVersion,
-			"labels": clear(want.Labels, now.Labels), "annotations": clear(want.Annotations, now.Annotations)}, "spec": spec})
+	metadata := map[string]any{"namespace": want.Namespace, "name": want.Name}
+	if now.UID != "" {
+		metadata["uid"], metadata["resourceVersion"] = now.UID, now.ResourceVersion
+	}
+	for field, values := range map[string]map[string]string{"labels": want.Labels, "annotations": want.Annotations} {
+		if len(values) > 0 {
+			metadata[field] = values
+		}
+	}
+	text, _ := json.Marshal(map[string]any{"apiVersion": v1alpha1.SchemeGroupVersion.String(), "kind": "Record", "metadata": metadata,
+		"spec": spec})
+	return text
+}
+
+// dropOver returns a merge patch to remove labels and annotations of now absent from want, or nil if there is none.
+func dropOver(want, now *v1alpha1.Record) []byte {
+	metadata := map[string]any{}
+	drop := func(field string, want, now map[string]string) {
+		gone := map[string]any{}
+		for key := range now {
+			if _, stays := want[key]; !stays && key != serverLabel {
+				gone[key] = nil
+			}
+		}
+		if len(gone) > 0 {
+			metadata[field] = gone
+		}
+	}
+	drop("labels", want.Labels, now.Labels)
+	drop("annotations", want.Annotations, now.Annotations)
+	if len(metadata) == 0 {
+		return nil
+	}
+	metadata["uid"] = now.UID
+	text, _ := json.Marshal(map[string]any{"metadata": metadata})
 	return text
 }
 
@@ -412,6 +626,20 @@ func (p *planner) selects(records ...*v1alpha1.Record) bool {
 	})
 }
 
+// knownRecords has the Records of Changes and Left.
+func (p *Plan) knownRecords() map[types.NamespacedName]bool {
+	known := map[types.NamespacedName]bool{}
+	for i := range p.Changes {
+		known[types.NamespacedName{Namespace: p.Changes[i].Namespace, Name: p.Changes[i].Name}] = true
+	}
+	for i := range p.Left {
+		known[types.NamespacedName{Namespace: p.Left[i].Namespace, Name: p.Left[i].Name}] = true
+	}
+	return known
+}
+
+// addOthers adds the changed values without a Record to revert to Left, with the sign of the change that would undo
+// them: "+ a.example.org. A 192.0.2.1" if a rule removed it.
 func (p *planner) addOthers(undone []v1alpha1.HistoryStep) {
 	type rows struct {
 		count map[string]int // additions less removals, by row
@@ -419,10 +647,17 @@ func (p *planner) addOthers(undone []v1alpha1.HistoryStep) {
 	}
 	var order []string
 	groups := map[string]*rows{}
+	known := p.knownRecords()
 	for i := range undone {
 		x := &undone[i]
 		if x.Way != v1alpha1.WayCascade && len(x.Records) > 0 {
 			continue
+		}
+		planned := map[string]bool{} // names of Records with a line of their own
+		for j := range x.Records {
+			if r := &x.Records[j]; known[types.NamespacedName{Namespace: r.Namespace, Name: r.Name}] {
+				planned[ownerOf(r.Owner, x.FQDN)] = true
+			}
 		}
 		by := AuthorOf(x)
 		who := by.User()
@@ -436,6 +671,9 @@ func (p *planner) addOthers(undone []v1alpha1.HistoryStep) {
 			rows []v1alpha1.Row
 		}{{-1, x.Removed}, {1, x.Added}} {
 			for _, row := range part.rows {
+				if planned[ownerOf(row.Owner, x.FQDN)] {
+					continue // by the line of its Record
+				}
 				if p.options.Name.IsZero() || ownerOf(row.Owner, x.FQDN) == p.options.Name.String() {
 					g.count[RowLine(row, x.FQDN)] += part.n
 				}
@@ -448,9 +686,9 @@ func (p *planner) addOthers(undone []v1alpha1.HistoryStep) {
 			if g.count[text] == 0 {
 				continue
 			}
-			sign := "+ "
+			sign := "- "
 			if g.count[text] < 0 {
-				sign = "- "
+				sign = "+ "
 			}
 			reason := "a child Zone, a rule or DNSSEC put it there; change that"
 			if g.of.AnotherNamespace {
@@ -477,8 +715,13 @@ func (p *planner) addHeader(undone []v1alpha1.HistoryStep) {
 		Writer: by.User(), Reason: "a revert writes Records alone; kubectl kubizone log shows the former values, for kubectl edit zone"})
 }
 
-func (p *planner) findGaps() {
+// findGaps sets After of the changes whose name another namespace gives up, and Gaps.
+func (p *Plan) findGaps() {
 	from := map[string]string{}
+	p.Gaps = nil
+	for i := range p.Changes {
+		p.Changes[i].After = ""
+	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if before := c.change.Before; before != nil && (c.Op == "-" || c.FQDN != before.Status.FQDN) {

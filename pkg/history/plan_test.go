@@ -53,7 +53,7 @@ func makeStep(at int64, effect v1alpha1.Effect, before, after *v1alpha1.Record) 
 		return x
 	}
 	owner := strings.TrimSuffix(r.Spec.DomainName, ".example.org.")
-	item := v1alpha1.HistoryRecord{Namespace: r.Namespace, Name: r.Name, UID: string(r.UID), Effect: effect}
+	item := v1alpha1.HistoryRecord{Namespace: r.Namespace, Name: r.Name, UID: string(r.UID), Effect: effect, Owner: owner}
 	if before != nil {
 		item.Before = stateOf(before)
 		x.Removed = []v1alpha1.Row{{Owner: owner, Type: "A", Data: before.Spec.RData}}
@@ -86,6 +86,14 @@ func describePlan(p *Plan) (all []string) {
 	return append(all, p.Gaps...)
 }
 
+func presentOf(records ...*v1alpha1.Record) Present {
+	present := Present{Records: map[types.NamespacedName]*v1alpha1.Record{}}
+	for _, r := range records {
+		present.Records[types.NamespacedName{Namespace: r.Namespace, Name: r.Name}] = r
+	}
+	return present
+}
+
 func TestPlanRevert(t *testing.T) {
 	old, now := makeRecord("team", "a", "a", "192.0.2.1"), makeRecord("team", "a", "a", "192.0.2.2")
 	added, removed, changed := makeStep(2, v1alpha1.EffectAdded, nil, now), makeStep(2, v1alpha1.EffectRemoved, old, nil),
@@ -100,7 +108,7 @@ func TestPlanRevert(t *testing.T) {
 	}
 	managed := now.DeepCopy()
 	managed.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "argocd", Operation: "Apply",
-		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}}
+		FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)}}
 	deleting, elsewhere, before := now.DeepCopy(), now.DeepCopy(), now.DeepCopy()
 	deleting.DeletionTimestamp = &metav1.Time{}
 	elsewhere.Status.ZoneRef.Name = "net"
@@ -143,12 +151,12 @@ func TestPlanRevert(t *testing.T) {
 			Options{IncludeManaged: true}, "left team/a a.example.org. A of acme: it is an ACME challenge"},
 		"of a rule": {[]v1alpha1.HistoryStep{with(way(removed, v1alpha1.WayCascade, "", ""),
 			func(x *v1alpha1.HistoryStep) { x.Cause = "Zone dns/org" })}, []*v1alpha1.Record{old}, Options{},
-			"left / - a.example.org. A 192.0.2.1 of Zone dns/org: a child Zone, a rule"},
+			"left / + a.example.org. A 192.0.2.1 of Zone dns/org: a child Zone, a rule"},
 		"of another namespace, masked": {[]v1alpha1.HistoryStep{with(removed, func(x *v1alpha1.HistoryStep) {
 			x.Records, x.By,
 				x.AnotherNamespace = nil, "", true
 		})}, nil, Options{},
-			"left / - a.example.org. A 192.0.2.1 of another namespace: Records of another namespace"},
+			"left / + a.example.org. A 192.0.2.1 of another namespace: Records of another namespace"},
 		"of the Zone's spec": {[]v1alpha1.HistoryStep{with(makeStep(2, "", nil, nil), func(x *v1alpha1.HistoryStep) {
 			x.HeaderBefore, x.HeaderAfter = &v1alpha1.ZoneHeader{TTL: 60}, &v1alpha1.ZoneHeader{TTL: 61}
 		})}, nil, Options{},
@@ -159,13 +167,10 @@ func TestPlanRevert(t *testing.T) {
 				"it has no values between their change sets"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			present := Present{}
-			for _, r := range x.now {
-				present[types.NamespacedName{Namespace: r.Namespace, Name: r.Name}] = r
-			}
+			present := presentOf(x.now...)
 			past := &Past{FQDN: "example.org.", Steps: append(x.steps, makeStep(1, "", nil, nil)), Newest: 9}
 			zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "org"}}
-			plan := must.Get(PlanRevert(past, Subject{Zone: zone}, Moment{Serial: 1}, present, nil, x.options))(t)
+			plan := must.Get(PlanRevert(past, Subject{Zone: zone}, Moment{Serial: 1}, present, x.options))(t)
 			got := describePlan(plan)
 			if text := strings.Join(got, ", "); !strings.HasPrefix(text, x.want) || x.want == "" && text != "" || len(got) > 1 &&
 				len(plan.Gaps) == 0 {
@@ -175,13 +180,19 @@ func TestPlanRevert(t *testing.T) {
 	}
 	plan := must.Get(PlanRevert(&Past{FQDN: "example.org.", Steps: []v1alpha1.HistoryStep{removed}, Newest: 2},
 		Subject{Zone: &v1alpha1.Zone{}},
-		Moment{Serial: 1}, nil, map[string]string{"team": "no right"}, Options{}))(t)
+		Moment{Serial: 1}, Present{Unreadable: map[string]string{"team": "no right"}}, Options{}))(t)
 	if got := describePlan(plan); plan.Refused != 1 || len(got) != 1 || !strings.HasSuffix(got[0], "refused") {
 		t.Errorf("without the right to read: %v", got)
 	}
+	other := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns"}}
+	plan = must.Get(PlanRevert(&Past{FQDN: "example.org.", Steps: []v1alpha1.HistoryStep{removed}, Newest: 2}, Subject{Zone: other},
+		Moment{Serial: 1}, Present{Unreadable: map[string]string{"team": "no right"}}, Options{}))(t)
+	if got := describePlan(plan); plan.Refused != 0 || len(got) != 1 || !strings.HasSuffix(got[0], "you may not read it: no right") {
+		t.Errorf("without the right to read another namespace: %v", got)
+	}
 }
 
-// A Record of the same name outside the zone is not the one that the steps wrote.
+// A Record of the same name outside the zone is not the one of the steps.
 func TestPlanRevert_leavesOtherRecords(t *testing.T) {
 	mine, other := makeRecord("team", "web", "web", "192.0.2.1"), makeRecord("team", "web", "web", "192.0.2.9")
 	other.UID, other.Spec.DomainName, other.Status.FQDN = "new", "web.other.net.", "web.other.net."
@@ -224,9 +235,10 @@ func TestPlanRevert_leavesOtherRecords(t *testing.T) {
 		"the same, moved to no zone": {gone, alter(inNone(mine), func(r *v1alpha1.Record) { r.Spec.RData = "192.0.2.7" }), known,
 			"~ team/web web.example.org."},
 	} {
-		past := &Past{FQDN: "example.org.", Steps: append(slices.Clone(x.steps), makeStep(1, "", nil, nil)), Newest: 9}
+		to := x.steps[len(x.steps)-1].From
+		past := &Past{FQDN: "example.org.", Steps: append(slices.Clone(x.steps), makeStep(to, "", nil, nil)), Newest: 9}
 		s := Subject{Zone: x.zone, Name: name.MustParse("example.org."), Namespace: "team"}
-		plan := must.Get(PlanRevert(past, s, Moment{Serial: 1}, Present{{Namespace: "team", Name: "web"}: x.now}, nil, Options{}))(t)
+		plan := must.Get(PlanRevert(past, s, Moment{Serial: serialOf(to)}, presentOf(x.now), Options{}))(t)
 		if got := describePlan(plan); len(got) != 1 || !strings.HasPrefix(got[0], x.want) {
 			t.Errorf("%s: %q\nwant %q", what, got, x.want)
 		}
@@ -245,7 +257,7 @@ func TestPlanRevert_existedBeforeACascade(t *testing.T) {
 		Steps: []v1alpha1.HistoryStep{makeStep(3, v1alpha1.EffectAdded, nil, now), released, makeStep(1, "", nil, nil)}}
 	plan := func() *Plan {
 		return must.Get(PlanRevert(past, Subject{Zone: &v1alpha1.Zone{}}, Moment{Serial: 1},
-			Present{{Namespace: "team", Name: "a"}: now}, nil, Options{}))(t)
+			presentOf(now), Options{}))(t)
 	}
 	if got := plan(); len(got.Changes) != 1 || got.Changes[0].Op != "~" || got.Changes[0].change.After.Spec.RData != "192.0.2.1" {
 		t.Errorf("with its spec: %q", describePlan(got))
@@ -265,9 +277,9 @@ func TestPlanRevert_withoutRoomForMetadata(t *testing.T) {
 	plan := func(x v1alpha1.HistoryStep, present Present, leftOut ...string) *Plan {
 		x.Records[0].Before.LeftOut = leftOut
 		past := &Past{FQDN: "example.org.", Steps: []v1alpha1.HistoryStep{x, makeStep(1, "", nil, nil)}, Newest: 9}
-		return must.Get(PlanRevert(past, Subject{Zone: &v1alpha1.Zone{}}, Moment{Serial: 1}, present, nil, Options{}))(t)
+		return must.Get(PlanRevert(past, Subject{Zone: &v1alpha1.Zone{}}, Moment{Serial: 1}, present, Options{}))(t)
 	}
-	present := Present{{Namespace: "team", Name: "a"}: now}
+	present := presentOf(now)
 	changed := makeStep(2, v1alpha1.EffectChanged, old, now)
 	p := plan(changed, present, "annotations")
 	if got := p.Changes[0].change.After; got.Labels["app"] != "old" || got.Annotations["note"] != "keep" || len(p.Left) > 0 {
@@ -279,11 +291,33 @@ func TestPlanRevert_withoutRoomForMetadata(t *testing.T) {
 		strings.Contains(string(got.AppliedJSON), "null") {
 		t.Errorf("both left out: %v, applied %s", got.After, got.AppliedJSON)
 	}
-	p = plan(makeStep(2, v1alpha1.EffectRemoved, old, nil), nil, "annotations", "labels")
+	p = plan(makeStep(2, v1alpha1.EffectRemoved, old, nil), Present{}, "annotations", "labels")
 	want := []string{"+ team/a a.example.org.", "left team/a a.example.org. A of carol (kubectl-edit): the history has no room for its " +
 		"former annotations and labels; write them by hand"}
 	if got := describePlan(p); !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
+	}
+}
+
+// A namespace was deleted and made again: changes of its predecessor's Records are left, and later ones are reverted.
+// -n limits the revert to a namespace.
+func TestPlanRevert_ofANamespaceMadeAgain(t *testing.T) {
+	old, now := makeRecord("team", "a", "a", "192.0.2.1"), makeRecord("team", "b", "b", "192.0.2.2")
+	steps := []v1alpha1.HistoryStep{makeStep(4, v1alpha1.EffectAdded, nil, now), makeStep(3, v1alpha1.EffectRemoved, old, nil),
+		makeStep(2, v1alpha1.EffectRemoved, makeRecord("dns", "c", "c", "192.0.2.3"), nil), makeStep(1, "", nil, nil)}
+	present := presentOf(now)
+	present.Began = map[string]time.Time{"team": steps[1].Time.Add(time.Minute)}
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "org"}}
+	for namespace, want := range map[string][]string{
+		"": {"+ dns/c c.example.org.", "- team/b b.example.org.",
+			"left team/a a.example.org. of carol (kubectl-edit): its namespace was deleted and made again since; write it by hand"},
+		"dns": {"+ dns/c c.example.org."},
+	} {
+		past := &Past{FQDN: "example.org.", Steps: steps, Newest: 9}
+		plan := must.Get(PlanRevert(past, Subject{Zone: zone}, Moment{Serial: 1}, present, Options{Namespace: namespace}))(t)
+		if got := describePlan(plan); !slices.Equal(got, want) {
+			t.Errorf("-n %q: %q", namespace, got)
+		}
 	}
 }
 
@@ -294,8 +328,7 @@ func TestSets_freeNamesFirst(t *testing.T) {
 	oneBack, twoBack := makeRecord("one", "x", "b", "192.0.2.1"), makeRecord("two", "x", "a", "192.0.2.2")
 	past := &Past{FQDN: "example.org.", Newest: 9, Steps: []v1alpha1.HistoryStep{makeStep(3, v1alpha1.EffectChanged, twoBack, two),
 		makeStep(2, v1alpha1.EffectChanged, oneBack, one), makeStep(1, "", nil, nil)}}
-	plan := must.Get(PlanRevert(past, Subject{Zone: &v1alpha1.Zone{}}, Moment{Serial: 1}, Present{{Namespace: "one", Name: "x"}: one,
-		{Namespace: "two", Name: "x"}: two}, nil, Options{}))(t)
+	plan := must.Get(PlanRevert(past, Subject{Zone: &v1alpha1.Zone{}}, Moment{Serial: 1}, presentOf(one, two), Options{}))(t)
 	var got []string
 	for _, phase := range plan.orderSets(true) {
 		for _, w := range slices.Concat(phase...) {
@@ -318,6 +351,7 @@ func TestSince_namesTheOldestMoment(t *testing.T) {
 	condensed[1].Condensed = true
 	born := steps()
 	born[2].From = 0
+	lacking := []v1alpha1.HistoryStep{makeStep(9, "", nil, nil), makeStep(7, "", nil, nil), makeStep(6, "", nil, nil)}
 	whole := noon.Add(6 * time.Hour)
 	for what, x := range map[string]struct {
 		past Past
@@ -325,20 +359,25 @@ func TestSince_namesTheOldestMoment(t *testing.T) {
 		want int
 		err  string
 	}{
-		"a serial":          {Past{Steps: steps(), Newest: 9}, Moment{Serial: 8}, 1, ""},
-		"the newest":        {Past{Steps: steps(), Newest: 9}, Moment{Serial: 9}, 0, ""},
-		"the oldest":        {Past{Steps: steps(), Newest: 9, Ended: true}, Moment{Serial: 6}, 3, ""},
-		"a time":            {Past{Steps: steps(), Newest: 9}, Moment{Time: noon.Add(7*time.Hour + time.Minute)}, 2, ""},
-		"a time before all": {Past{Steps: steps(), Newest: 9, WholeSince: whole, Ended: true}, Moment{Time: whole}, 3, ""},
-		"a time beyond": {Past{Steps: steps(), Newest: 9, WholeSince: whole, Ended: true}, Moment{Time: noon}, 0,
+		"a serial":              {Past{Steps: steps(), Newest: 9}, Moment{Serial: 8}, 1, ""},
+		"the newest":            {Past{Steps: steps(), Newest: 9}, Moment{Serial: 9}, 0, ""},
+		"the oldest":            {Past{Steps: steps(), Newest: 9, Ended: true}, Moment{Serial: 6}, 3, ""},
+		"a time":                {Past{Steps: steps(), Newest: 9}, Moment{Time: noon.Add(7*time.Hour + time.Minute)}, 2, ""},
+		"a time before all":     {Past{Steps: steps(), Newest: 9, OwnSince: whole, Ended: true}, Moment{Time: whole}, 3, ""},
+		"a time with own steps": {Past{Steps: steps(), Newest: 9, WholeSince: whole, Ended: true}, Moment{Time: noon}, 3, ""},
+		"a time beyond": {Past{Steps: steps(), Newest: 9, OwnSince: whole, Ended: true}, Moment{Time: noon}, 0,
 			"serial 6 is the oldest"},
-		"a serial beyond":       {Past{Steps: steps(), Newest: 9, Ended: true}, Moment{Serial: 5}, 0, "serial 6 is the oldest"},
-		"a serial to come":      {Past{Steps: steps(), Newest: 9}, Moment{Serial: 10}, 0, "has not reached serial 10"},
-		"a condensed step":      {Past{Steps: condensed, Newest: 9}, Moment{Serial: 7}, 0, "serial 8 is the oldest"},
-		"before the zone":       {Past{Steps: born, Newest: 9, Ended: true}, Moment{Serial: 6}, 0, "did not exist"},
-		"without history":       {Past{Newest: 9, WholeSince: whole}, Moment{Serial: 6}, 0, "has no step"},
-		"a tenant's serial":     {Past{Steps: steps()}, Moment{Serial: 5}, 0, "write a time"},
-		"a tenant's own serial": {Past{Steps: steps()}, Moment{Serial: 7}, 2, ""},
+		"a serial beyond":         {Past{Steps: steps(), Newest: 9, Ended: true}, Moment{Serial: 5}, 0, "serial 6 is the oldest"},
+		"a serial to come":        {Past{Steps: steps(), Newest: 9}, Moment{Serial: 10}, 0, "has not reached serial 10"},
+		"a condensed step":        {Past{Steps: condensed, Newest: 9}, Moment{Serial: 7}, 2, ""},
+		"missing steps of others": {Past{Steps: lacking, Newest: 9, OwnSince: timeOf(&lacking[1])}, Moment{Serial: 6}, 2, ""},
+		"missing steps, perhaps own": {Past{Steps: lacking, Newest: 9, OwnSince: timeOf(&lacking[1]).Add(1)}, Moment{Serial: 6}, 0,
+			"serial 8 is the oldest"},
+		"newer than the missing steps": {Past{Steps: lacking, Newest: 9, OwnSince: timeOf(&lacking[0])}, Moment{Serial: 9}, 0, ""},
+		"before the zone":              {Past{Steps: born, Newest: 9, Ended: true}, Moment{Serial: 6}, 0, "did not exist"},
+		"without history":              {Past{Newest: 9, WholeSince: whole}, Moment{Serial: 6}, 0, "has no step"},
+		"a tenant's serial":            {Past{Steps: steps()}, Moment{Serial: 5}, 0, "write a time"},
+		"a tenant's own serial":        {Past{Steps: steps()}, Moment{Serial: 7}, 2, ""},
 	} {
 		got, err := x.past.Since(x.at)
 		if len(got) != x.want || (err == nil) != (x.err == "") || err != nil && !strings.Contains(err.Error(), x.err) {

@@ -6,7 +6,6 @@ package history
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,7 +23,12 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-const maxSteps = 100_000
+// Octets in memory of a reading. Steps of other namespaces beyond maxOthers count as missing, and the reading ends at
+// maxOctets.
+const (
+	maxOthers = 256 << 20
+	maxOctets = 1 << 30
+)
 
 // Subject selects the history of a zone or name.
 type Subject struct {
@@ -47,13 +51,17 @@ type Past struct {
 	FQDN, View string
 	Steps      []v1alpha1.HistoryStep
 	// WholeSince is the time after the last step that is missing or has lost its values; zero without such a step.
-	WholeSince time.Time
+	// OwnSince is the same for steps of namespace Own: the zone's, or the user's in the zone of another namespace.
+	WholeSince, OwnSince time.Time
+	Own                  string
 	// Newest is the zone's serial; 0 if the user may not read the Zone.
 	Newest serial.Serial
-	// Ended is true if no older step exists. Cut is true if reading stopped after maxSteps.
+	// Ended is true if no older step exists. Cut is true if reading stopped after maxOctets.
 	Ended, Cut bool
 	// Masked is true if steps of other namespaces lack their user and Records.
 	Masked bool
+
+	ownOnly bool // Steps has no steps of other namespaces, by request
 }
 
 // Reader reads the history from the API, with the rights of the user.
@@ -62,12 +70,14 @@ type Reader struct {
 	// Page is the number of steps to request at once; 0 means v1alpha1.MaxHistoryLimit.
 	Page   int
 	masked bool
+	others int // in place of maxOthers, for tests
 }
 
 type page struct {
 	steps      []v1alpha1.HistoryStep
 	nextToken  string
 	wholeSince time.Time
+	ownSince   time.Time
 	fqdn       string
 	view       string
 }
@@ -82,7 +92,7 @@ func (r *Reader) Read(ctx context.Context, s Subject, isLast func(*v1alpha1.Hist
 	if err != nil {
 		return nil, err
 	}
-	past.Masked = r.masked
+	past.Masked, past.Own = r.masked, s.Zone.Namespace
 	past.Newest = serialOf(s.Zone.Status.Serial)
 	if len(past.Steps) == 0 {
 		return past, nil
@@ -100,8 +110,8 @@ func (r *Reader) Read(ctx context.Context, s Subject, isLast func(*v1alpha1.Hist
 	return past, nil
 }
 
-// unmaskOwn replaces the steps of the user's namespace, because the server hides users and Records of another
-// namespace's zone.
+// unmaskOwn replaces or inserts the steps of the user's namespace, because the server hides users and Records of
+// another namespace's zone.
 func (r *Reader) unmaskOwn(ctx context.Context, s Subject, past *Past) error {
 	oldest := serialOf(past.Steps[len(past.Steps)-1].Serial)
 	isOldest := func(step *v1alpha1.HistoryStep) bool { return !serialOf(step.Serial).Ahead(oldest) }
@@ -113,32 +123,42 @@ func (r *Reader) unmaskOwn(ctx context.Context, s Subject, past *Past) error {
 		return err
 	}
 
-	type stepKey struct{ contentGeneration, serial int64 }
-	full := make(map[stepKey]*v1alpha1.HistoryStep, len(own.Steps))
-	for i := range own.Steps {
-		step := &own.Steps[i]
-		full[stepKey{step.ContentGeneration, step.Serial}] = step
-	}
+	past.Own, past.OwnSince = s.Namespace, own.WholeSince
+	merged, rest := make([]v1alpha1.HistoryStep, 0, len(past.Steps)), own.Steps
 	for i := range past.Steps {
 		step := &past.Steps[i]
-		if unmasked := full[stepKey{step.ContentGeneration, step.Serial}]; unmasked != nil {
-			*step = *unmasked
+		for len(rest) > 0 && isNewer(&rest[0], step) {
+			merged, rest = append(merged, rest[0]), rest[1:]
 		}
+		if len(rest) > 0 && !isNewer(step, &rest[0]) { // the same
+			step, rest = &rest[0], rest[1:]
+		}
+		merged = append(merged, *step)
 	}
+	past.Steps = merged
 	return nil
 }
 
+// isNewer compares two steps of a zone. A zone's removal has the serial of the last step before, and the next number.
+func isNewer(x, y *v1alpha1.HistoryStep) bool {
+	return serialOf(x.Serial).Ahead(serialOf(y.Serial)) || x.Serial == y.Serial && x.ContentGeneration > y.ContentGeneration
+}
+
 func (r *Reader) readTenant(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
-	past := &Past{}
+	past, octets := &Past{Own: s.Namespace, ownOnly: true}, 0
 	for next := ""; ; {
 		p, err := rrsets.Retry(ctx, func() (*page, error) { return r.readNamespaceSteps(ctx, s, next) })
 		if err != nil {
 			return nil, err
 		}
 		past.WholeSince = laterOf(past.WholeSince, p.wholeSince)
+		past.OwnSince = past.WholeSince
 		past.Steps = append(past.Steps, p.steps...)
+		for i := range p.steps {
+			octets += octetsOf(&p.steps[i])
+		}
 		next = p.nextToken
-		if past.Ended, past.Cut = next == "", next != "" && len(past.Steps) > maxSteps; past.Ended || past.Cut {
+		if past.Ended, past.Cut = next == "", next != "" && octets > maxOctets; past.Ended || past.Cut {
 			break
 		}
 	}
@@ -173,9 +193,11 @@ func laterOf(x, y time.Time) time.Time {
 	return x
 }
 
+// readAll reads pages, newest step first, until enough returns true. Beyond maxOthers, it leaves out steps of other
+// namespaces than the zone's and the user's: no other namespace ends a reading of own steps.
 func (r *Reader) readAll(ctx context.Context, s Subject, read func(context.Context, Subject, string) (*page, error),
 	enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
-	past := &Past{}
+	past, octets, most := &Past{}, 0, cmp.Or(r.others, maxOthers)
 	for next := ""; ; {
 		p, err := rrsets.Retry(ctx, func() (*page, error) { return read(ctx, s, next) })
 		if err != nil {
@@ -184,9 +206,12 @@ func (r *Reader) readAll(ctx context.Context, s Subject, read func(context.Conte
 		if p.fqdn != "" {
 			past.FQDN, past.View = p.fqdn, p.view
 		}
-		past.WholeSince = laterOf(past.WholeSince, p.wholeSince)
+		past.WholeSince, past.OwnSince = laterOf(past.WholeSince, p.wholeSince), laterOf(past.OwnSince, p.ownSince)
 		for i := range p.steps {
-			past.Steps = append(past.Steps, p.steps[i])
+			if x := &p.steps[i]; octets < most || !s.isOfOthers(x) {
+				past.Steps = append(past.Steps, *x)
+				octets += octetsOf(x)
+			}
 			if enough != nil && enough(&p.steps[i]) {
 				return past, nil
 			}
@@ -195,16 +220,44 @@ func (r *Reader) readAll(ctx context.Context, s Subject, read func(context.Conte
 			past.Ended = true
 			return past, nil
 		}
-		if len(past.Steps) > maxSteps {
+		if octets > maxOctets {
 			past.Cut = true
 			return past, nil
 		}
 	}
 }
 
+// isOfOthers reports whether a step changed neither a Record of the zone's or the user's namespace nor the Zone.
+func (s *Subject) isOfOthers(x *v1alpha1.HistoryStep) bool {
+	if len(x.Records) > 0 {
+		return x.Records[0].Namespace != s.Zone.Namespace && x.Records[0].Namespace != s.Namespace
+	}
+	return x.AnotherNamespace
+}
+
+// octetsOf estimates a step's octets in memory.
+func octetsOf(x *v1alpha1.HistoryStep) int {
+	n := 700
+	for _, rows := range [][]v1alpha1.Row{x.Removed, x.Added} {
+		for i := range rows {
+			n += 100 + len(rows[i].Data)
+		}
+	}
+	for i := range x.Records {
+		n += 250
+		if before := x.Records[i].Before; before != nil && before.Spec != nil {
+			n += 300 + len(before.Spec.Raw)
+			for key, value := range before.Annotations {
+				n += len(key) + len(value)
+			}
+		}
+	}
+	return n + 100*len(x.TTLs)
+}
+
 func (r *Reader) request(namespace, resource, object, next string) *rest.Request {
 	request := r.Client.RESTClient().Get().Namespace(namespace).Resource(resource).Name(object).SubResource("changes").
-		Param("limit", strconv.Itoa(cmp.Or(r.Page, v1alpha1.MaxHistoryLimit)))
+		Param("limit", strconv.Itoa(cmp.Or(r.Page, v1alpha1.MaxHistoryLimit))).MaxRetries(0) // rrsets.Retry keeps the reason
 	if next != "" {
 		request.Param("continue", next)
 	}
@@ -235,6 +288,9 @@ func (r *Reader) readZone(ctx context.Context, s Subject, next string) (*page, e
 	if answer.WholeSince != nil {
 		p.wholeSince = answer.WholeSince.Time
 	}
+	if answer.OwnWholeSince != nil {
+		p.ownSince = answer.OwnWholeSince.Time
+	}
 	return p, nil
 }
 
@@ -264,7 +320,8 @@ func (r *Reader) readNamespaceSteps(ctx context.Context, s Subject, next string)
 	return p, nil
 }
 
-// Since returns the steps after a moment, or an error if some may be missing.
+// Since returns the steps after a moment, or an error if steps of Own may be missing there. Other steps may be missing,
+// or have lost their values: Losses names them.
 func (p *Past) Since(m Moment) ([]v1alpha1.HistoryStep, error) {
 	if m.Serial != 0 && p.Newest != 0 && m.Serial.Ahead(p.Newest) {
 		return nil, fmt.Errorf("zone %s has not reached %s: it has serial %d", p.FQDN, m, p.Newest)
@@ -284,20 +341,23 @@ func (p *Past) Since(m Moment) ([]v1alpha1.HistoryStep, error) {
 		steps = steps[:end]
 	}
 	for i := range steps {
-		if x := &steps[i]; x.Condensed {
-			return nil, fmt.Errorf("%s is beyond the history of zone %s: the values before serial %d are no longer kept; serial %d is the "+
-				"oldest that can be rebuilt", m, x.FQDN, x.Serial, x.Serial)
+		if p.isMissingAfter(i) && timeOf(&p.Steps[i+1]).Before(p.OwnSince) { // the missing steps may be own ones
+			return nil, fmt.Errorf("%s is beyond the history of zone %s: changes before serial %d are no longer kept, and serial %d is "+
+				"the oldest to rebuild", m, p.FQDN, steps[i].Serial, steps[i].From)
 		}
 	}
 	if end >= 0 {
 		return steps, nil
 	}
+
 	oldest := Moment{}
 	if len(steps) > 0 {
 		oldest.Serial = serialOf(steps[len(steps)-1].From)
 	}
+	// Of a time since OwnSince, all own steps are known, although older ones may be missing.
+	knowsOwn := m.Serial == 0 && !p.Cut && !m.Time.Before(p.OwnSince)
 	switch {
-	case len(steps) == 0 && m.Serial == 0 && !m.Time.Before(p.WholeSince):
+	case len(steps) == 0 && knowsOwn:
 		return nil, nil
 	case p.Newest == 0 && m.Serial != 0 && m.Serial != oldest.Serial:
 		return nil, fmt.Errorf("you have no change at or before %s: write a time, since you may not read the serials of the zone", m)
@@ -307,7 +367,7 @@ func (p *Past) Since(m Moment) ([]v1alpha1.HistoryStep, error) {
 	case oldest.Serial == 0:
 		return nil, fmt.Errorf("zone %s did not exist at %s: its first serial is %d; write that, or a later one", p.FQDN, m,
 			steps[len(steps)-1].Serial)
-	case m.Serial == oldest.Serial, m.Serial == 0 && !p.Cut && !m.Time.Before(p.WholeSince):
+	case m.Serial == oldest.Serial, knowsOwn:
 		return steps, nil
 	}
 	return nil, fmt.Errorf("%s is beyond the history of zone %s: %s is the oldest that can be rebuilt", m, p.FQDN, oldest)
@@ -321,24 +381,15 @@ func (r *Reader) LastOfRecord(ctx context.Context, namespace, object string) (*v
 	return &answer.History[0], nil
 }
 
+// NameOfRecord returns a Record's DNS name after a step, or before the step if it removed the Record.
 func NameOfRecord(step *v1alpha1.HistoryStep, of types.NamespacedName) (name.Name, error) {
-	apex, err := name.Parse(step.FQDN)
-	if err != nil {
-		return apex, fmt.Errorf("the history has no valid zone: %w", err)
-	}
-	rows := slices.Concat(step.Removed, step.Added)
 	for i := range step.Records {
-		r := &step.Records[i]
-		var spec v1alpha1.RecordSpec
-		switch {
-		case r.Namespace != of.Namespace || r.Name != of.Name:
-		case r.Before != nil && r.Before.Spec != nil && json.Unmarshal(r.Before.Spec.Raw, &spec) == nil:
-			return name.ParseIn(spec.DomainName, apex)
-		case len(step.Records) == 1 && len(rows) > 0:
-			return name.Parse(ownerOf(rows[0].Owner, step.FQDN))
+		if r := &step.Records[i]; r.Namespace == of.Namespace && r.Name == of.Name && r.Owner != "" {
+			return name.Parse(ownerOf(r.Owner, step.FQDN))
 		}
 	}
-	return apex, fmt.Errorf("the history has no DNS name of record %s; kubectl kubizone log %s prints the changes of the zone", of, apex)
+	return name.Name{}, fmt.Errorf("the history has no DNS name of record %s; kubectl kubizone log %s prints the changes of the zone", of,
+		step.FQDN)
 }
 
 // LastOfZone returns the newest step of a zone, nil for none, with the user if the caller may read users.

@@ -19,17 +19,25 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
+	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/test/must"
 )
+
+// serveAnswers returns a client of a server that answers with f.
+func serveAnswers(t *testing.T, f http.HandlerFunc) typed.KubizoneV1alpha1Interface {
+	t.Helper()
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	config := &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	return must.Get(versioned.NewForConfig(config))(t).KubizoneV1alpha1()
+}
 
 // servePages returns a Reader of a server whose answers about a namespace's Records are pages.
 func servePages(t *testing.T, pages ...[]v1alpha1.HistoryStep) *Reader {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	client := serveAnswers(t, func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasSuffix(r.URL.Path, "/namespaces/team/records/-/changes") || r.URL.Query().Get("enclosing") == "" {
 			http.Error(w, r.URL.String(), http.StatusNotFound)
 			return
@@ -42,11 +50,8 @@ func servePages(t *testing.T, pages ...[]v1alpha1.HistoryStep) *Reader {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(answer)
-	}))
-	t.Cleanup(server.Close)
-	config := &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
-	api := must.Get(versioned.NewForConfig(config))(t)
-	return &Reader{Client: api.KubizoneV1alpha1()}
+	})
+	return &Reader{Client: client}
 }
 
 func ofZone(fqdn string, x v1alpha1.HistoryStep) v1alpha1.HistoryStep {
@@ -55,7 +60,7 @@ func ofZone(fqdn string, x v1alpha1.HistoryStep) v1alpha1.HistoryStep {
 }
 
 // A tenant's steps may be in several zones and come in separate pages. They are sorted by time. Serials of different
-// zones cannot be compared, so to go back beyond one zone a time is needed, not a serial.
+// zones cannot be compared, so to go back beyond a zone a time is needed, not a serial.
 func TestRead_ofATenantInSeveralZones(t *testing.T) {
 	step := func(fqdn string, serial int64) v1alpha1.HistoryStep {
 		return ofZone(fqdn, makeStep(serial, v1alpha1.EffectAdded, nil, makeRecord("team", "www", "www", "192.0.2.1")))
@@ -100,7 +105,7 @@ func TestRead_knowsEveryOwnStep(t *testing.T) {
 		return all
 	}
 	served := 0
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	client := serveAnswers(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		switch {
 		case r.URL.Query().Get("limit") != "5":
@@ -115,9 +120,7 @@ func TestRead_knowsEveryOwnStep(t *testing.T) {
 		default:
 			_ = json.NewEncoder(w).Encode(&v1alpha1.ZoneChanges{FQDN: "example.org.", History: steps("")})
 		}
-	}))
-	defer api.Close()
-	client := must.Get(versioned.NewForConfig(&rest.Config{Host: api.URL}))(t).KubizoneV1alpha1()
+	})
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "zone"},
 		Status: v1alpha1.ZoneStatus{FQDN: "example.org."}}
 	read := 0
@@ -133,26 +136,11 @@ func TestRead_knowsEveryOwnStep(t *testing.T) {
 	}
 }
 
-// A step that replaces all values of an RRset says nothing about the TTL, because it stays the same. So undoing the
-// step must keep the TTL too.
-func TestUndo_keepsTheTTLOfOtherValues(t *testing.T) {
-	owner, ttl := must.Get(name.ParseRel("www"))(t), must.Get(content.ParseTTL("60"))(t)
-	k := rrset{owner, rdata.A}
-	set := &content.RRset{Owner: owner, Type: rdata.A, TTL: ttl, Data: []string{"192.0.2.2"}}
-	c := &Content{Serial: 2, generation: 2, sets: map[rrset]*content.RRset{k: set}}
-	step := makeStep(2, v1alpha1.EffectChanged, makeRecord("team", "www", "www", "192.0.2.1"),
-		makeRecord("team", "www", "www", "192.0.2.2"))
-	must.Succeed(t, c.Undo(&step))
-	if set = c.sets[k]; set == nil || set.TTL != ttl || !slices.Equal(set.Data, []string{"192.0.2.1"}) {
-		t.Errorf("%+v", set)
-	}
-}
-
 // LastOfZone returns a zone's last change with its user, if the caller may read users, and otherwise without. Tenants
 // read Events, so a user is never written into an Event.
 func TestLastOfZone_hasTheUserForThoseWhoMayReadUsers(t *testing.T) {
 	mayRead := false
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	client := serveAnswers(t, func(w http.ResponseWriter, r *http.Request) {
 		sources := r.URL.Query().Get("sources") == "true"
 		w.Header().Set("Content-Type", "application/json")
 		if sources && !mayRead {
@@ -167,10 +155,8 @@ func TestLastOfZone_hasTheUserForThoseWhoMayReadUsers(t *testing.T) {
 		answer := v1alpha1.ZoneChanges{History: []v1alpha1.HistoryStep{step}}
 		answer.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind("ZoneChanges"))
 		_ = json.NewEncoder(w).Encode(answer)
-	}))
-	t.Cleanup(server.Close)
-	config := &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
-	r := &Reader{Client: must.Get(versioned.NewForConfig(config))(t).KubizoneV1alpha1()}
+	})
+	r := &Reader{Client: client}
 	for _, mayRead = range []bool{false, true} {
 		want := map[bool]string{true: "alice"}[mayRead]
 		if step, err := r.LastOfZone(t.Context(), "dns", "zone"); step == nil || step.By != want {

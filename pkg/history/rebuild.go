@@ -30,6 +30,11 @@ type Content struct {
 	Serial     serial.Serial
 	generation int64
 	sets       map[rrset]*content.RRset
+	// hidden are RRsets with unknown values, since a step has lost them or is missing.
+	hidden map[rrset]bool
+	// undone counts steps. Steps between them are missing if lacksSteps is true.
+	undone     int
+	lacksSteps bool
 }
 
 func (r *Reader) ReadContent(ctx context.Context, zone *v1alpha1.Zone) (*Content, error) {
@@ -37,7 +42,8 @@ func (r *Reader) ReadContent(ctx context.Context, zone *v1alpha1.Zone) (*Content
 	if err != nil {
 		return nil, err
 	}
-	c := &Content{Header: snapshot.Header(), Serial: snapshot.Serial(), generation: int64(snapshot.N()), sets: map[rrset]*content.RRset{}}
+	c := &Content{Header: snapshot.Header(), Serial: snapshot.Serial(), generation: int64(snapshot.N()), sets: map[rrset]*content.RRset{},
+		hidden: map[rrset]bool{}}
 	for set := range snapshot.RRsets() {
 		set.Data = slices.Clone(set.Data)
 		c.sets[rrset{set.Owner, set.Type}] = &set
@@ -45,7 +51,9 @@ func (r *Reader) ReadContent(ctx context.Context, zone *v1alpha1.Zone) (*Content
 	return c, nil
 }
 
-// Undo reverts the newest step of the content. It ignores steps newer than the content.
+// Undo reverts the newest step of the content. It ignores steps newer than the content. A step without values hides the
+// changed RRsets. After missing steps, an older step hides an RRset in conflict: for example, the step added a value,
+// and a missing step removed it.
 func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 	if x.ContentGeneration > c.generation {
 		return nil
@@ -55,14 +63,26 @@ func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 			"help, have kubizone fsck check the store", x.FQDN, x.Serial, what, row)
 	}
 	if x.ContentGeneration != c.generation {
-		return misfit("is not the one before", c.Serial)
+		if c.undone == 0 {
+			return misfit("is not the one before", c.Serial)
+		}
+		c.lacksSteps = true
 	}
+	c.undone++
 	for _, row := range x.Removed { // before Added, so that an RRset with other values keeps its TTL
 		k, data, err := parseRow(row)
-		if err != nil {
+		switch {
+		case err != nil:
 			return misfit("has a row that cannot be read:", err)
-		}
-		if c.sets[k] == nil {
+		case c.hidden[k]:
+			continue
+		case c.sets[k] != nil && slices.Contains(c.sets[k].Data, data):
+			if !c.lacksSteps {
+				return misfit("removed a value that is there:", row)
+			}
+			c.hide(k)
+			continue
+		case c.sets[k] == nil:
 			c.sets[k] = &content.RRset{Owner: k.owner, Type: k.t, TTL: content.InheritTTL()}
 		}
 		c.sets[k].Data = append(c.sets[k].Data, data)
@@ -74,9 +94,16 @@ func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 		if err != nil {
 			return misfit("has a row that cannot be read:", err)
 		}
+		if c.hidden[k] {
+			continue
+		}
 		set := c.sets[k]
 		if set == nil || !slices.Contains(set.Data, data) {
-			return misfit("added a value that is not there:", row)
+			if !c.lacksSteps {
+				return misfit("added a value that is not there:", row)
+			}
+			c.hide(k)
+			continue
 		}
 		if set.Data = slices.DeleteFunc(set.Data, func(d string) bool { return d == data }); len(set.Data) == 0 {
 			delete(c.sets, k)
@@ -87,6 +114,9 @@ func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 		k, _, err := parseRow(v1alpha1.Row{Owner: change.Owner, Type: change.Type})
 		if err != nil {
 			return misfit("has a ttl that cannot be read:", err)
+		}
+		if x.Condensed {
+			c.hide(k)
 		}
 		if set := c.sets[k]; set != nil && change.Before != "" {
 			if set.TTL, err = content.ParseTTL(change.Before); err != nil {
@@ -102,8 +132,13 @@ func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 		}
 		c.Header = header
 	}
-	c.Serial, c.generation = serialOf(x.From), c.generation-1
+	c.Serial, c.generation = serialOf(x.From), x.ContentGeneration-1
 	return nil
+}
+
+func (c *Content) hide(k rrset) {
+	delete(c.sets, k)
+	c.hidden[k] = true
 }
 
 func parseRow(row v1alpha1.Row) (k rrset, data string, err error) {
@@ -124,9 +159,12 @@ func (c *Content) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(c.Header, c.Serial, slices.Values(sets))
 }
 
-func (c *Content) entriesAt(at name.Name) map[string]dns.Entry {
+func (c *Content) entriesAt(at name.Name, hidden map[rrset]bool) map[string]dns.Entry {
 	one := *c
-	one.Serial = 1
+	one.Serial, one.sets = 1, maps.Clone(c.sets)
+	for k := range hidden {
+		delete(one.sets, k)
+	}
 	out := map[string]dns.Entry{}
 	for e := range one.Entries() {
 		if at.IsZero() || e.Name == at {
@@ -152,9 +190,33 @@ func (p *Past) Blame(c *Content, at name.Name) []Value {
 	return out
 }
 
-// Diff returns the values removed and added between two contents, with their authors.
+// HasAuthors returns a test to end a reading, newest step first, at the last author of the values at a name. The test
+// is nil, for a reading of all steps, at the zero name and the apex, whose values may be of the Zone's spec.
+func (c *Content) HasAuthors(at name.Name) func(*v1alpha1.HistoryStep) bool {
+	apex := c.Header.FQDN
+	if at.IsZero() || at == apex {
+		return nil
+	}
+	awaited := map[valueKey]bool{}
+	for e := range c.Entries() {
+		if e.Name == at {
+			awaited[valueKey{e.Name, e.Type, e.Data}] = true
+		}
+	}
+	return func(x *v1alpha1.HistoryStep) bool {
+		_, added := withServers(x)
+		for _, row := range added {
+			if k, ok := keyOf(row, apex); ok {
+				delete(awaited, k)
+			}
+		}
+		return len(awaited) == 0
+	}
+}
+
+// Diff returns the values removed and added between two contents, with their authors, without RRsets hidden in before.
 func (p *Past) Diff(before, after *Content, at name.Name) []Value {
-	had, has := before.entriesAt(at), after.entriesAt(at)
+	had, has := before.entriesAt(at, before.hidden), after.entriesAt(at, before.hidden)
 	removed, added := p.findAuthors(true), p.findAuthors(false)
 	var out []Value
 	for text := range maps.Keys(had) {
@@ -179,6 +241,7 @@ func (c *Content) Clone() *Content {
 		copied.Data = slices.Clone(set.Data)
 		out.sets[k] = &copied
 	}
+	out.hidden = maps.Clone(c.hidden)
 	return &out
 }
 

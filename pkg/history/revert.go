@@ -5,6 +5,7 @@ package history
 
 import (
 	"context"
+	"fmt"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -29,13 +30,21 @@ func (r *Reader) MakePlan(ctx context.Context, s Subject, m Moment, options Opti
 	}
 	undone, err := past.Since(m)
 	if err != nil {
+		if former := r.DescribeFormer(ctx, s, past); former != "" {
+			err = fmt.Errorf("%w; %s", err, former)
+		}
 		return nil, err
 	}
-	now, unreadable, err := r.ReadPresent(ctx, undone)
+	undone = options.selectSteps(undone)
+	ownNamespace := ""
+	if s.Zone != nil {
+		ownNamespace = s.Zone.Namespace
+	}
+	now, err := r.ReadPresent(ctx, undone, ownNamespace)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := PlanRevert(past, s, m, now, unreadable, options)
+	plan, err := PlanRevert(past, s, m, now, options)
 	if err != nil {
 		return nil, err
 	}

@@ -484,10 +484,9 @@ func reachesBase(z *law.Zone, text string, base name.Rel, namespace string) bool
 			to[n] = append(to[n], z.Rules[i].Namespaces...)
 		}
 	}
-	tail := endOf(z, text)
-	for n, namespaces := range to {
-		if isUnder(n, base) && !slices.Contains(namespaces, namespace) && !isUnder(n, tail) {
-			return false
+	for n, ok := base, true; ok; n, ok = n.Parent() {
+		if namespaces := to[n]; namespaces != nil { // the nearest decides
+			return slices.Contains(namespaces, namespace) || isUnder(n, endOf(z, text))
 		}
 	}
 	return true

@@ -23,51 +23,39 @@ func (o *Owner) OfGuests() *Owner {
 	return out
 }
 
-// GuestsBelow counts the names below a name that exist only by data of guests. A guest is a tenant whose rule names an
-// underscore label, such as "_acme-challenge.*", and whose records claim no name. With a guest's record at
-// _acme-challenge.www, www exists in DNS, and no wildcard answers for www. The counts serve to notify the wildcard's
-// namespace of such names.
-type GuestsBelow struct {
-	// CutNames counts the names with only NS, glue or DS of child zones, and GuestNames the names with only guests'
-	// records.
+// HiddenBelow counts the names below a name that exist in DNS without data that a client of a wildcard looks for, so
+// that the wildcard's namespace is told. For example, q.shop makes shop exist, and "*" no longer answers for shop.
+type HiddenBelow struct {
+	// CutNames counts the names with only NS, glue or DS of child zones, and GuestNames the names with only records of
+	// guests. A guest is a tenant whose rule names an underscore label, such as "_acme-challenge.*", and whose records
+	// claim no name.
 	CutNames, GuestNames int
-	// Children counts the names directly below that exist only by records of guests, without underscore names.
+	// Children counts the names directly below that exist only by names below them, without underscore names.
 	// FirstChildren holds the first FirstNames of them.
 	Children      int
 	FirstChildren []name.Rel
 
-	lastChild                      name.Rel // the name directly below, at or above the last owner
-	childHasGuests, childHasOthers bool
+	lastChild name.Rel // the name directly below, at or above the last owner
 }
 
-func (b *GuestsBelow) countOwner(up, at name.Rel, o *Owner) {
-	if len(o.Values)+len(o.Cut) == 0 {
+func (b *HiddenBelow) countOwner(up, at name.Rel, o *Owner) {
+	if !o.HasData() {
 		return
 	}
 	child := at // or its ancestor right below up
 	for n := at.NumLabels() - up.NumLabels(); n > 1; n-- {
 		child, _ = child.Parent()
 	}
-	if child != b.lastChild {
-		b.lastChild, b.childHasGuests, b.childHasOthers = child, false, false
-	}
-
-	guests := o.HasGuestsOnly()
-	switch {
-	case rules.IsUnderscore(child.String()):
-	case guests && !b.childHasGuests && !b.childHasOthers:
-		// The first owner of the child.
-		if b.Children++; b.Children <= FirstNames {
-			b.FirstChildren = append(b.FirstChildren, child)
+	if child != b.lastChild { // the first owner of the child: the child itself, if it has data
+		b.lastChild = child
+		if at != child && !child.IsWildcard() && !rules.IsUnderscore(child.String()) {
+			if b.Children++; b.Children <= FirstNames {
+				b.FirstChildren = append(b.FirstChildren, child)
+			}
 		}
-	case !guests && b.childHasGuests && !b.childHasOthers:
-		// The child exists by other records, too.
-		b.Children--
-		b.FirstChildren = b.FirstChildren[:min(len(b.FirstChildren), b.Children)]
 	}
 
-	b.childHasGuests, b.childHasOthers = b.childHasGuests || guests, b.childHasOthers || !guests
-	if guests {
+	if o.HasGuestsOnly() {
 		b.GuestNames++
 	} else if len(o.Values) == 0 {
 		b.CutNames++

@@ -88,8 +88,6 @@ type CascadeMark struct {
 	// By is the namespace that caused the cascade. Own is true for the zone's own namespace.
 	By  string `json:"by,omitempty"`
 	Own bool   `json:"own,omitempty"`
-	// Replaces is true if the lock reserves the name of a deleted Record for a waiting Record.
-	Replaces bool `json:"replaces,omitempty"`
 	// TakesIn is true in a new zone until the cascade has decided the waiting Delegations, since they may reserve
 	// names.
 	TakesIn bool `json:"takesIn,omitempty"`
@@ -160,33 +158,6 @@ func (h *Holding) MayGainRecords(n name.Name) bool {
 	return h.HasLock(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
 
-// WithReplacement locks a name that the namespace causedBy has left, until the cascade has decided the Records waiting
-// for the name.
-func (h *Holding) WithReplacement(id, causedBy string, lockedName name.Name, now int64) *Holding {
-	out := h.WithMove(id, h.Namespace, causedBy, "", lockedName, now)
-	if out != h {
-		out.Works[len(out.Works)-1].Replaces = true
-	}
-	return out
-}
-
-func (h *Holding) CountReplacements(by string) (n int) {
-	for _, w := range h.Works {
-		if w.By == by && w.Replaces {
-			n++
-		}
-	}
-	return n
-}
-
-// WithoutReplacement removes a cascade's replacement lock, since it must not refuse its own Records.
-func (h *Holding) WithoutReplacement(id string) *Holding {
-	if !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Replaces && w.ID == id }) {
-		return h
-	}
-	return h.WithoutWork(id)
-}
-
 func (h *Holding) WithWork(id, zoneNamespace, causedBy string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, causedBy, "", name.Name{}, now)
 }
@@ -213,8 +184,7 @@ func (h *Holding) WithMove(id, zoneNamespace, causedBy, losingUID string, locked
 	return &out
 }
 
-// MaxRemovals limits a namespace's cascades of removed zones, and its replacement locks, at a zone, because each change
-// writes all marks.
+// MaxRemovals limits a namespace's cascades of removed zones at a zone, because each change writes all marks.
 const MaxRemovals = 16
 
 // MaxEnds limits removed and ended zones together: removals must not keep zones from ending.

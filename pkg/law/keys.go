@@ -38,16 +38,18 @@ const (
 	// KindForeign is data of namespaces other than Namespace: *Foreign.
 	//   - Zone: the number of records
 	//   - Zone, Name: names of records, among the first FirstKeys
+	//   - Zone, Owner: records at this name, among the first FirstKeys, without Names
 	//   - View, Name, Object (the zone's uid): delegated zones, among the first FirstKeys below
 	KindForeign
 	// KindAwaited reports whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at
 	// (View, Name): *Awaited.
 	KindAwaited
-	// KindTouched reports whether a new zone affects any object: *Awaited. The value may be stale: no refusal depends
-	// on it, and a cascade scans again.
+	// KindTouched reports whether a new zone or record affects anything: *Awaited. The value may be stale: no refusal
+	// depends on it, and a cascade scans again.
 	//   - Namespace, Object: objects that wait for this zone object, or zones elsewhere that refer to it
 	//   - View, Name: objects that wait at or below the name
 	//   - all four: names of zones there
+	//   - Zone, Owner: names with data at or below the owner, among the first FirstOwners
 	KindTouched
 )
 
@@ -93,6 +95,9 @@ func ForeignRecordsKey(z *Zone) Key {
 func ForeignNamesKey(z *Zone) Key {
 	return Key{Kind: KindForeign, Zone: z.UID, Name: z.FQDN(), Namespace: z.Namespace}
 }
+func ForeignAtKey(zone string, owner name.Rel, namespace string) Key {
+	return Key{Kind: KindForeign, Zone: zone, Owner: owner, Namespace: namespace}
+}
 func ForeignZonesKey(z *Zone) Key {
 	return Key{Kind: KindForeign, View: z.View, Name: z.FQDN(), Namespace: z.Namespace, Object: z.UID}
 }
@@ -110,7 +115,24 @@ func TouchedKeys(namespace, object, view string, fqdn name.Name) []Key {
 		{Kind: KindTouched, View: view, Name: fqdn, Namespace: namespace, Object: object}}
 }
 
-type Awaited struct{ Any bool }
+// DataBelowKey returns the key of whether records or cuts exist at or below an owner.
+func DataBelowKey(zone string, owner name.Rel) Key {
+	return Key{Kind: KindTouched, Zone: zone, Owner: owner}
+}
+
+// Awaited reports whether there are objects. Count is for Records that wait at a name, up to MaxWaiting.
+type Awaited struct {
+	Any   bool
+	Count int
+}
+
+// FirstOwners bounds the names read for a DataBelowKey: more than a Delegation reserves. If none of so many has data,
+// further ones are taken to have some, because a write must not read 100,000 names for a Warning.
+const FirstOwners = 64
+
+// MaxWaiting bounds the Records of a namespace that a client lets wait at a name of a zone, and those whose keys a
+// deletion there reads. More may wait since before the zone.
+const MaxWaiting = 16
 
 // FloorKey is the key of the least serial after a restore. A zone without a last serial continues from it.
 var FloorKey = Key{Kind: KindLastSerial}

@@ -47,6 +47,8 @@ type OwnerValue struct {
 	Size int `json:"s"`
 	// SPF is true for a TXT value that is an SPF policy.
 	SPF bool `json:"p,omitempty"`
+	// Alias is the host of a CNAME, as written.
+	Alias string `json:"h,omitempty"`
 }
 
 // Owner is everything stored about a name in a zone: its values, and the namespaces that have rights there.
@@ -94,6 +96,14 @@ func (o *Owner) CountNaming(namespace string, delta int) bool {
 	return valid
 }
 
+// HasData reports whether the name has records, or NS, glue or DS of child zones.
+func (o *Owner) HasData() bool { return o != nil && len(o.Values)+len(o.Cut) > 0 }
+
+// IsClaimedBeside reports whether another namespace than the given one has records with this base.
+func (o *Owner) IsClaimedBeside(namespace string) bool {
+	return o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != namespace })
+}
+
 // Fact returns the value to store, or nil to delete the key if o is empty.
 func (o *Owner) Fact() any {
 	if o == nil || len(o.Values)+len(o.Cut)+len(o.Claims)+len(o.Named)+o.Own+o.Pointers == 0 {
@@ -137,7 +147,7 @@ type OwnersBelow struct {
 	// PointerHosts holds the first MaxPointerHosts names without records that own records point to, such as the host of
 	// an MX.
 	PointerHosts []name.Rel
-	GuestsBelow
+	HiddenBelow
 }
 
 func (b *OwnersBelow) ReservesForOthers(namespace string) bool {
@@ -243,9 +253,30 @@ func (o *Owner) AddContribution(record *Contribution, sizes []int, guests int) {
 			continue
 		}
 		o.Values = append(o.Values, OwnerValue{Type: record.Type, Digest: digest, TTL: record.TTL, Count: 1, Guests: guests, Size: sizes[i],
-			SPF: record.Type == rdata.TXT && rdata.IsSPF(value.Text)})
+			SPF: record.Type == rdata.TXT && rdata.IsSPF(value.Text), Alias: AliasOf(value)})
 	}
 	slices.SortFunc(o.Values, CompareOwnerValues)
+}
+
+// AliasOf returns the host of a CNAME, as written, or "" for another type.
+func AliasOf(v rdata.Value) string {
+	if v.Type != rdata.CNAME {
+		return ""
+	}
+	return v.Host()
+}
+
+// Alias returns the host of the CNAME at the name, as written, or "".
+func (o *Owner) Alias() string {
+	if o == nil {
+		return ""
+	}
+	for i := range o.Values {
+		if o.Values[i].Alias != "" {
+			return o.Values[i].Alias
+		}
+	}
+	return ""
 }
 
 func CompareOwnerValues(x, y OwnerValue) int {

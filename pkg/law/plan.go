@@ -33,6 +33,8 @@ type Plan struct {
 	// Waiting has index keys by which a later zone finds an object in no zone. WaitingBefore has keys to delete.
 	Waiting, WaitingBefore *Waiting
 	Delegation             *DelegationPlacement
+	// Awaited is true if a Record leaves a name where Records of its namespace wait (S2.14).
+	Awaited bool
 	// Rule is the pattern that allowed the record, such as "*.dev", for the audit log.
 	Rule     string
 	Warnings []Warning
@@ -106,7 +108,7 @@ type ZoneChange struct {
 }
 
 const (
-	// NoticeNameHidden reports that records of guests hide the name from a wildcard.
+	// NoticeNameHidden reports that names below hide the name from a wildcard.
 	NoticeNameHidden = "NameHidden"
 	// NoticeHostTaken reports that another namespace takes a host named in records of the zone's own namespace.
 	NoticeHostTaken = "HostTaken"

@@ -40,6 +40,15 @@ type Refusal struct {
 	Rule string
 	// Contact is spec.contact of the zone whose owner can allow the request, or "".
 	Contact string
+	// HeldAt and HeldBelow are the names, relative to the zone, whose data are in the way: with the reason NameHeld the
+	// claims at HeldAt and below HeldBelow, with CNAMEConflict the values at HeldAt. Zero if other facts refuse.
+	HeldAt, HeldBelow name.Rel
+}
+
+// By notes that data at a name are in the way, and returns the refusal.
+func (r *Refusal) By(at name.Rel) *Refusal {
+	r.HeldAt = at
+	return r
 }
 
 func (r *Refusal) Error() string { return r.Message }
@@ -137,5 +146,5 @@ func AbsentMessage(target *Ref, namespace string) string {
 
 func RefuseMoving(n, zone name.Name) *Refusal {
 	return NewLater(ReasonNameHeld, "names at, above or below %s are locked in zone %s "+
-		"until Records that move or wait there are in (S2.10; try again in a moment)", n, zone)
+		"until Records that move there are in (S2.10; try again in a moment)", n, zone)
 }

@@ -48,7 +48,7 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	                                                       each is decided alone, and then undone
 //	sign NS/NAME                                           status.dnssec.ds: a line each, none without
 //	delegation NS/NAME ZONE                                create or replace: lines as in zone, each rule for the namespaces of the first
-//	fill NS PREFIX COUNT                                   COUNT records; a line as in record, % is the number, & the number in three digits
+//	fill NS PREFIX COUNT [wait]                            COUNT records; a line as in record, % is the number, & the number in three digits
 //	drop NS PREFIX FROM TO [every=DURATION]                delete records of fill, PREFIX with each number; reports begin and end of a hold
 //	delete record|zone|delegation NS/NAME; terminate zone NS/NAME; deleting record NS/NAME
 //	COMMAND settle                                         and then settle
@@ -56,6 +56,7 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	run DURATION                                           servers run so long: periods may end
 //	hear                                                   tenants' data for claimed names of others (speaker_twin_test.go)
 //	show zone|record|claims|members|entries|journal|waiting ...; grep=TEXT keeps lines with it
+//	show notices                                           the Events since the last such command, by namespace
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob(*scenarios)
 	if err != nil || len(files) == 0 {
@@ -248,6 +249,8 @@ func parseZone(t *testing.T, d *datadriven.TestData) zones.ZoneSpec {
 			spec.Publish = &at
 		case "limit":
 			spec.RecordsPerNamespace = int64(number(f[1]))
+		case "minttl":
+			spec.MinTTL = int64(number(f[1]))
 		case "minimum":
 			m := number(f[1])
 			spec.MinimumSerial = &m
@@ -431,6 +434,7 @@ func (w *world) fillZone(t *testing.T, d *datadriven.TestData) string {
 		n := strconv.Itoa(i)
 		r := parseRecord(t, d, object{d.CmdArgs[0].Key, d.CmdArgs[1].Key + n}, strings.NewReplacer("%", n, "&", fmt.Sprintf("%03d",
 			i)).Replace(d.Input))
+		r.WaitsOnConflict = d.HasArg("wait")
 		plan, refusal := w.putRecord(r)
 		if plan != nil && plan.Record.Zone != nil {
 			adopted++
@@ -590,6 +594,13 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 	if len(d.CmdArgs) > 1 && d.CmdArgs[1].Key != "grep" {
 		o = parseObject(t, d, d.CmdArgs[1].Key)
 		z = w.zones[o]
+	}
+	if d.CmdArgs[0].Key == "notices" {
+		for _, x := range w.notices {
+			printf("%s: %s %s", cmp.Or(x.Namespace, "own"), x.Reason, x.Name)
+		}
+		w.notices = nil
+		return strings.Join(append(lines, ""), "\n")
 	}
 	if z == nil && d.CmdArgs[0].Key != "record" && d.CmdArgs[0].Key != "waiting" {
 		return "none\n"

@@ -127,6 +127,9 @@ func TestSeen_ofOwnNamesIsWhatClaimsNeed_S4_9(t *testing.T) {
 			t.Fatal(out.Refusal)
 		}
 		for k := range seen.All() {
+			if k.Owner.IsWildcard() { // of a name that the record may hide
+				continue
+			}
 			if all++; k.Kind == law.KindOwner {
 				owners++
 			}
@@ -252,10 +255,22 @@ func TestSeen_ofAChallengeIsFew_S4_23(t *testing.T) {
 			t.Errorf("%s: %d wildcards and %d ranges", x.owner, wildcards, ranges)
 		}
 	}
-	seen, _ := w.decideCreation(recordOf("owner", "plain", "a.b.c.org.", rdata.A, "192.0.2.1"))
-	for k := range seen.All() {
-		if k.Owner.IsWildcard() || k.Kind == law.KindOwnersBelow {
-			t.Errorf("a plain record looks at %+v", k)
+	// A plain record looks for the wildcard that it may hide a name from, and only with one for a name there.
+	for plain, want := range map[string][2]int{"a.org.": {0, 0}, "a.x.org.": {0, 0}, "a.b.c.org.": {2, 0}, "a.b.wild.org.": {2, 1}} {
+		seen, _ := w.decideCreation(recordOf("owner", "plain", plain, rdata.A, "192.0.2.1"))
+		wildcards, touched := 0, 0
+		for k := range seen.All() {
+			switch {
+			case k.Kind == law.KindOwner && k.Owner.IsWildcard():
+				wildcards++
+			case k.Kind == law.KindTouched:
+				touched++
+			case k.Kind == law.KindOwnersBelow:
+				t.Errorf("%s looks at all of %+v", plain, k)
+			}
+		}
+		if wildcards != want[0] || touched != want[1] {
+			t.Errorf("%s: %d wildcards, %d looks for a few names, want %v", plain, wildcards, touched, want)
 		}
 	}
 }

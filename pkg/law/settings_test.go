@@ -36,6 +36,7 @@ func TestZoneSettings_rulesDecideAgain_S2_5(t *testing.T) {
 	changes := map[string]func(*law.ZoneSettings){
 		"Rules":               func(s *law.ZoneSettings) { s.Rules = s.Rules[1:] },
 		"RecordsPerNamespace": func(s *law.ZoneSettings) { s.RecordsPerNamespace++ },
+		"MinTTL":              func(s *law.ZoneSettings) { s.MinTTL++ },
 		"Rule.Records":        func(s *law.ZoneSettings) { r := one(s); r.Records = r.Records[1:] },
 		"Rule.Zones":          func(s *law.ZoneSettings) { one(s).Zones = nil },
 		"Rule.Namespaces":     func(s *law.ZoneSettings) { one(s).Namespaces = []string{"another"} },

@@ -281,13 +281,14 @@ func (w *world) askAgain(o object, work *law.Work) records.RecordInput {
 	ask := records.RecordInput{Namespace: o.Namespace, Name: o.Name, UID: record.UID, Before: r.readContribution(), WaitingBefore: r.waits,
 		After: &record, Cascade: true, Now: w.now, WorkID: w.makeUID("work")}
 	if work != nil {
-		ask.Cause, ask.Yields, ask.Uncounted = work.Cause(), work.Yields, slices.Contains(work.Releases, o.Namespace)
+		ask.Cause, ask.Uncounted = work.Cause(), slices.Contains(work.Releases, o.Namespace)
 		ask.RulesChanged = work.RulesChanged()
 		if ask.CausedBy = work.By; !work.Unmarked {
 			ask.MarkID = work.ID
 		}
 	}
 	ask.HadZone = ask.Before != nil || r.placed.Reason == law.ReasonMoving
+	ask.Succeeds = w.leaving[o.Namespace]
 	return ask
 }
 

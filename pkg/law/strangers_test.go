@@ -27,12 +27,9 @@ type exemption struct {
 // strangerExemptions does not include budgets, because no script exhausts them, and mass deletions, because no script
 // has so large a zone.
 var strangerExemptions = []exemption{
-	{what: "period", why: "a prune by accident must not be an outage (S2.5, S3.5); it ends in the cascade that a namespace owes which " +
-		"writes there, and which a rule names (S2.13)",
-		script: "own rules a: *|a writes x A|own rules a: *; b: x|servers settle",
-		exempts: func(c *comparison, d *datum) bool {
-			return c.endsSoon(d) && (!c.title.isGiven() || !c.holderComes(d) || !c.actual.settled)
-		}},
+	{what: "period", why: "a prune by accident must not be an outage (S2.5, S3.5), so what stands keeps its name meanwhile (S2.13)",
+		script:  "own rules a: *|a writes x A|own rules a: *; b: x|servers settle",
+		exempts: (*comparison).endsSoon, refuses: (*comparison).awaitsEnd},
 	{what: "stood", why: "below an own name a claim stays when the rule goes by which it came, and another allows the name (S4.9)",
 		script:  "own rules a: *.x|own writes x A|a writes y.x A|own rules a: *|servers settle",
 		exempts: func(c *comparison, d *datum) bool { return c.title.kind == titleOwn && c.hadRule(d) }},
@@ -40,8 +37,12 @@ var strangerExemptions = []exemption{
 		script: "own rules c: *.x|own writes *.x A|c writes *.y.x A|own rules c: *|servers settle",
 		exempts: func(c *comparison, d *datum) bool {
 			return d.owner.IsWildcard() && slices.ContainsFunc(c.actual.forest.listData(), func(x *datum) bool {
-				return c.name.Encloses(x.owner) && x.by != nil && slices.Contains(c.strangers, x.by.namespace) && (c.endsSoon(x) ||
-					c.title.kind == titleOwn && c.hadRule(x) || c.actual.hasRuleBelow(x.by.namespace, c.title))
+				if x.by == nil || !slices.Contains(c.strangers, x.by.namespace) {
+					return false
+				}
+				return c.name.Encloses(x.owner) && (c.endsSoon(x) || c.title.kind == titleOwn && c.hadRule(x) ||
+					c.actual.hasRuleBelow(x.by.namespace, c.title)) ||
+					x.owner.Encloses(c.name) && c.endsSoon(x) // withdrawn y.x hides z.y.x, too
 			})
 		}},
 	{what: "told", why: "what stood hides the writer's later datum, and the answer told so (S4.25)",
@@ -73,15 +74,10 @@ var strangerExemptions = []exemption{
 		}},
 	{what: "given below", why: "the same owner gives names below a reserved name by a pattern that ends in it (S4.20): a zone would " +
 		"take these (S4.15), and by \"*\" no namespace claims the name above them (S4.8)",
-		script: "own rules b: *[any]|b writes *.y.x MX|own rules b: *.x; c: zone:x|c zones x",
+		script: "own rules b: *[any]|b writes *.y.x MX|own rules b: *.x; c: zone:x|servers settle|c zones x",
 		refuses: func(c *comparison) bool {
 			return strings.Contains(c.actual.refusal.Message, " below ") && c.actual.refusal.Kind == law.Forbidden &&
 				(c.areGivenBelow() || c.hasOwnBelow())
-		}},
-	{what: "locked below", why: "a new claim above such a name waits for the moment in which that is locked (S2.10)",
-		script: "own rules b: * x; c: *.x|c writes y.x A|c writes y.x CNAME wait|c deletes y.x A|b writes *.x CAA",
-		refuses: func(c *comparison) bool {
-			return c.actual.refusal.Kind == law.Later && c.areGivenBelow() && !c.holderHas(c.name)
 		}},
 	{what: "claimed above", why: "claims do not nest by \"*\": below another's claim a namespace writes its reserved name first, by the " +
 		"rule for it, and below that freely (S4.12, S4.8)",
@@ -102,7 +98,7 @@ func (c *comparison) isExempt(d *datum) bool {
 	return slices.ContainsFunc(strangerExemptions, func(x exemption) bool { return x.exempts != nil && x.exempts(c, d) })
 }
 
-// isGiven reports whether a literal rule gives the name, and the data of others give way at once.
+// isGiven reports whether a literal rule gives the name.
 func (t title) isGiven() bool { return t.kind == titleNamed || t.kind == titleKept }
 
 // endsSoon reports whether the grace period of a datum runs, or whether the cascade of a changed rule has not reached
@@ -112,13 +108,10 @@ func (c *comparison) endsSoon(d *datum) bool {
 	return d.ends || d.from == (object{}) && d.by.ends || exists && since < c.actual.ruled && !c.actual.settled
 }
 
-// holderComes reports whether a holder has written a Record at a stranger's name since the rules changed. The Record of
-// a guest displaces nothing.
-func (c *comparison) holderComes(d *datum) bool {
-	return slices.ContainsFunc(c.actual.forest.listData(), func(x *datum) bool {
-		guest := x.by != nil && x.by.meant && !x.by.own && strings.Contains(x.owner.String(), "_")
-		return x.by != nil && !guest && x.from != (object{}) && slices.Contains(c.title.holders, x.by.namespace) &&
-			baseOf(x) == baseOf(d) && c.actual.existing[x.from] >= c.actual.ruled
+// awaitsEnd reports whether data at, above or below the name end soon.
+func (c *comparison) awaitsEnd() bool {
+	return slices.ContainsFunc(c.actual.forest.listData(), func(d *datum) bool {
+		return (c.name.Encloses(d.owner) || baseOf(d).Encloses(c.name)) && d.by != nil && c.endsSoon(d)
 	})
 }
 

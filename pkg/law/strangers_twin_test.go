@@ -396,10 +396,6 @@ func (c *comparison) compareActs() {
 	if slices.Contains(fields, "in") || scriptBase(at) != c.name && scriptName(at) != c.name {
 		return
 	}
-	ends := func(d *datum) bool { return d.owner == c.name && c.endsSoon(d) }
-	if !c.title.isGiven() && slices.ContainsFunc(c.actual.forest.listData(), ends) {
-		return
-	}
 	if slices.ContainsFunc(strangerExemptions, func(x exemption) bool { return x.refuses != nil && x.refuses(c) }) {
 		return
 	}
@@ -429,7 +425,7 @@ func (c *comparison) compareWaits() {
 	}
 	for o := range c.actual.waits {
 		d := c.other.findDatum(o)
-		if d != nil && !d.ends && slices.Contains(c.title.holders, o.Namespace) && scriptBase(o.readOwner()) == c.name {
+		if d != nil && !d.ends && !c.awaitsEnd() && slices.Contains(c.title.holders, o.Namespace) && scriptBase(o.readOwner()) == c.name {
 			c.noteTitle("a record waits on", "%s waits", o)
 		}
 	}

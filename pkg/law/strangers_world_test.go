@@ -72,8 +72,14 @@ func (s script) playScript(without map[int]bool) []*moment {
 		x.now = x.now.Add(time.Second)
 		var refusal *law.Refusal
 		if !without[i] {
+			earlier := len(x.notices)
 			refusal = x.performAct(line)
 			x.labelWorks(fmt.Sprint("act ", i))
+			if f := strings.Fields(line); len(f) > 2 && f[1] == "writes" { // the twin judges whether the writer may hide a name
+				x.notices = append(x.notices[:earlier], slices.DeleteFunc(x.notices[earlier:], func(n law.Notice) bool {
+					return n.Reason == law.NoticeNameHidden && n.Name.Encloses(scriptName(f[2]))
+				})...)
+			}
 		}
 		if i == 0 {
 			x.settleMoves()

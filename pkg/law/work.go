@@ -54,14 +54,14 @@ type Work struct {
 	Purge string `json:"purge,omitempty"`
 	// Ended is that zone, if pending. A rule may recreate the zone afterwards.
 	Ended *Place `json:"ended,omitempty"`
+	// Removed is that zone, if its object was deleted.
+	Removed *Place `json:"removed,omitempty"`
 	// Ends is true if the zone has ended, or its end was due. Zones below without a rule end, too.
 	Ends bool `json:"ends,omitempty"`
 	// Releases lists the namespaces whose withdrawals in the zone Releasing (a UID) end with the work.
-	Releasing string   `json:"releasing,omitempty"`
-	Releases  []string `json:"releases,omitempty"`
-	// Yields is a base name where data without a rule gives way to another namespace.
-	Yields name.Rel        `json:"yields,omitzero"`
-	Had    *content.Header `json:"had,omitempty"` // of the zone Ended
+	Releasing string          `json:"releasing,omitempty"`
+	Releases  []string        `json:"releases,omitempty"`
+	Had       *content.Header `json:"had,omitempty"` // of the zone Ended
 	// Left is the name of a terminating namespace. The work waits for a new namespace of the name.
 	Left string `json:"left,omitempty"`
 	// Times counts extensions by later writes. After each, the cascade scans again.

@@ -30,6 +30,7 @@ type world struct {
 	// delegations add to the rules of the zones (S4.3).
 	delegations map[object]*delegationObject
 	waiting     map[waitKey]bool
+	leaving     map[string]*law.Adoption // by namespace: data of a Record being replaced
 	outbox      []*law.Work
 	pendingCuts []law.PendingCut
 	holds       map[string]*hold              // of held zones, by uid
@@ -146,19 +147,38 @@ func (w *world) answerKey(k law.Key) any {
 	case law.KindAwaited:
 		out := &law.Awaited{}
 		for o, r := range w.records {
-			out.Any = out.Any || !k.Name.IsZero() && o.Namespace == k.Namespace && r.placed.Zone == nil && r.waits != nil &&
-				r.waits.View == k.View && r.waits.FQDN == k.Name
+			if !k.Name.IsZero() && o.Namespace == k.Namespace && r.placed.Zone == nil && r.waits != nil && r.waits.View == k.View &&
+				r.waits.FQDN == k.Name {
+				out.Any, out.Count = true, min(out.Count+1, law.MaxWaiting)
+			}
 		}
 		for o, d := range w.delegations {
 			out.Any = out.Any || d.in == "" && o.Namespace == k.Namespace && d.spec.Zone == k.Object
 		}
 		return out
 	case law.KindTouched:
+		if k.Zone != "" {
+			return w.findDataBelow(k)
+		}
 		return &law.Awaited{Any: w.isTouched(k)}
 	case law.KindMember:
 		panicInvariant("a decision asks for a member, which is for cascades alone: %v", k)
 	}
 	return w.facts[k]
+}
+
+// findDataBelow reads the first names in key order, as a store does.
+func (w *world) findDataBelow(k law.Key) *law.Awaited {
+	var below []name.Rel
+	for key := range w.facts {
+		if key.Kind == law.KindOwner && key.Zone == k.Zone && isUnder(k.Owner, key.Owner) {
+			below = append(below, key.Owner)
+		}
+	}
+	slices.SortFunc(below, func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) })
+	first := below[:min(len(below), law.FirstOwners)]
+	found := slices.ContainsFunc(first, func(at name.Rel) bool { return w.facts[law.OwnerKey(k.Zone, at)].(*law.Owner).HasData() })
+	return &law.Awaited{Any: found || len(first) == law.FirstOwners}
 }
 
 func (w *world) isTouched(k law.Key) bool {
@@ -185,15 +205,16 @@ func (w *world) isTouched(k law.Key) bool {
 
 // listForeign returns the same as a store: the first keys in key order.
 func (w *world) listForeign(k law.Key) any {
-	kind := law.KindMember
+	kind, isAt := law.KindMember, k.Zone != "" && !k.Owner.IsZero()
 	if k.Zone == "" {
 		kind = law.KindHolding
-	} else if k.Name.IsZero() {
+	} else if k.Name.IsZero() && !isAt {
 		kind = law.KindCount
 	}
 	var keys []law.Key
 	for key := range w.facts {
-		if key.Kind == kind && key.Zone == k.Zone && key.View == k.View && (kind != law.KindHolding || k.Name.Encloses(key.Name)) {
+		if key.Kind == kind && key.Zone == k.Zone && (!isAt || key.Owner == k.Owner) && key.View == k.View &&
+			(kind != law.KindHolding || k.Name.Encloses(key.Name)) {
 			keys = append(keys, key)
 		}
 	}
@@ -212,7 +233,10 @@ func (w *world) listForeign(k law.Key) any {
 				out.Add(k.Namespace, key.Namespace, v.Records, name.Name{})
 			}
 		case *law.Member:
-			at, _ := key.Owner.In(k.Name)
+			var at name.Name
+			if !isAt {
+				at, _ = key.Owner.In(k.Name)
+			}
 			out.Add(k.Namespace, key.Namespace, 1, at)
 		case *law.Holding:
 			out.AddZone(k, key.Name, v)
@@ -501,6 +525,7 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 	}
 	w.records[o] = is
 	w.countPendingCuts()
+	w.adoptReplacement(o.Namespace, ask.Before, out.Plan)
 	return out.Plan, nil
 }
 
@@ -516,7 +541,26 @@ func (w *world) deleteRecord(o object) *law.Plan {
 	w.applyPlan(o, false, out.Plan, nil)
 	delete(w.records, o)
 	w.countPendingCuts()
+	w.adoptReplacement(o.Namespace, ask.Before, out.Plan)
 	return out.Plan
+}
+
+// adoptReplacement adopts the first Record that fits of those waiting at the name that a Record has left. The ledger
+// does both in one transaction.
+func (w *world) adoptReplacement(namespace string, left *law.Adoption, plan *law.Plan) {
+	if !plan.Awaited {
+		return
+	}
+	w.leaving = map[string]*law.Adoption{namespace: left}
+	defer func() { w.leaving = nil }()
+	work := &law.Work{By: namespace, View: plan.Zone.Zone.View, Zones: []law.Place{{Ref: plan.Zone.Zone.Ref}}, Unmarked: true,
+		Scans: []law.Scan{{Kind: law.ScanWaiting, View: plan.Zone.Zone.View, Name: left.FQDN, Exact: true,
+			Namespaces: []string{namespace}}}}
+	for _, c := range w.listCandidates(work) {
+		if !c.zone && w.reconsiderRecord(work, c) && w.records[c.object].placed.Zone != nil {
+			return
+		}
+	}
 }
 
 // putZone creates or updates a zone for a client. The DS stay.

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -45,6 +46,8 @@ type ZoneRules struct {
 	Rules []rules.Rule
 	// RecordsPerNamespace limits a tenant's records. 0 means no limit.
 	RecordsPerNamespace int64
+	// MinTTL is the least TTL in seconds of a tenant's record. 0 means no limit.
+	MinTTL int64
 }
 
 type Zone struct {
@@ -69,6 +72,8 @@ type Zone struct {
 	ClassNameServers bool
 
 	Serial serial.Serial
+	// Changed is the time of Serial in Unix seconds, or 0.
+	Changed int64
 	// SettledSerial is the delivered serial, or 0 for none.
 	SettledSerial serial.Serial
 	// N is the number of the last step. State, Rows and RRsets do not include NSSets.
@@ -81,6 +86,10 @@ type Zone struct {
 }
 
 func (z *Zone) FQDN() name.Name { return z.Header.FQDN }
+
+// NextTime returns the time of the zone's next step in Unix seconds: now, but not before the last step. So a question
+// by time finds every step, although a clock stepped back, or another server's clock is behind.
+func (z *Zone) NextTime(now time.Time) int64 { return max(z.Changed, now.Unix()) }
 
 func (z *Zone) SetNameServers() {
 	z.NSSets, z.NSHosts = z.Header.NameServerRRsets(), nil

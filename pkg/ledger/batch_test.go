@@ -103,31 +103,19 @@ func TestBatch_aCallerThatHasGoneIsNotReadAgain(t *testing.T) {
 
 type callerKey struct{}
 
-// callers records the callers whose contexts reach transactions, by the value of callerKey.
-type callers struct {
-	clientv3.KV
-	mu   sync.Mutex
-	seen []any
-}
-
-func (c *callers) Txn(ctx context.Context) clientv3.Txn {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.seen = append(c.seen, ctx.Value(callerKey{}))
-	return c.KV.Txn(ctx)
-}
-
 // A batch commits the writes of several callers in one transaction. The transaction must have the context of none of
 // them, because logs, traces and charges would otherwise go to the first caller.
 func TestBatch_hasNoCallersContext(t *testing.T) {
 	t.Parallel()
-	g, seen := &gate{}, &callers{}
-	s := store.New(t).Server(func(c *ledger.Config) {
-		c.OnFault, seen.KV = g.passPoint, c.Client.KV
-		client := clientv3.NewCtxClient(c.Client.Ctx())
-		client.KV, client.Lease, client.Watcher = seen, c.Client.Lease, c.Client.Watcher
-		c.Client = client
-	})
+	g := &gate{}
+	var mu sync.Mutex
+	var seen []any // the callers of transactions, by callerKey
+	s := store.New(t).Server(func(c *ledger.Config) { c.OnFault = g.passPoint }, spyOn(func(x *spiedTxn) (*clientv3.TxnResponse, error) {
+		mu.Lock()
+		seen = append(seen, x.ctx.Value(callerKey{}))
+		mu.Unlock()
+		return x.Txn.Commit()
+	}))
 	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
 	g.holdAt("before-commit")
 	outcomes := make(chan error, 3)
@@ -149,10 +137,10 @@ func TestBatch_hasNoCallersContext(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	seen.mu.Lock()
-	defer seen.mu.Unlock()
-	if n := len(seen.seen); seen.seen[n-1] != nil || seen.seen[n-2] != "first" {
-		t.Errorf("transactions of %q; want the last without a caller, after that of the first write", seen.seen)
+	mu.Lock()
+	defer mu.Unlock()
+	if n := len(seen); seen[n-1] != nil || seen[n-2] != "first" {
+		t.Errorf("transactions of %q; want the last without a caller, after that of the first write", seen)
 	}
 }
 

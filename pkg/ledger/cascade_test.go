@@ -154,36 +154,6 @@ func TestCascade_interruptedAnywhereItGoesOn_I4(t *testing.T) {
 	t.Logf("%d interruptions", times)
 }
 
-func TestCascade_deletedZoneReleasesAll_S8_1(t *testing.T) {
-	notUnderRace(t)
-	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
-	stop := s.Run()
-	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
-	n := scaleTo(2000, 400)
-	fillZone(t, s, n, func(i int) *v1alpha1.Record {
-		return store.Record("team-a", fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")
-	})
-	must.Succeed(t, s.DeleteZone("infra", "example"))
-	stop()
-	started := time.Now()
-	s.Run()
-	st.Settle()
-	t.Logf("%d records released in %v", n, time.Since(started).Round(time.Millisecond))
-	for _, r := range s.ListRecords("team-a") {
-		if r.Status.ZoneRef != nil {
-			t.Fatalf("record %s is still adopted", r.Name)
-		}
-	}
-	// The last serial of the name is still stored (S6.8), so the next zone continues from there and adopts the records.
-	store.Must(s.CreateZone(store.Zone("infra", "again", "example.org.", store.Allow("", "*"))))
-	st.Settle()
-	if z := s.Zone("infra", "again"); z.Status.EntryCount != int64(n)+3 {
-		t.Errorf("entryCount %d, want %d", z.Status.EntryCount, n+3)
-	}
-}
-
 // Two servers change a child's name servers at the same time. The parent must count each pending change exactly once,
 // so that in the end its NS and glue records are those of the child.
 func TestPendingCut_parentFollowsItsChildUnderLoad_S6_4(t *testing.T) {

@@ -44,11 +44,7 @@ func (b *bill) takeBill() map[string]int {
 }
 
 func meterClient(b *bill) func(*ledger.Config) {
-	return func(c *ledger.Config) {
-		client := clientv3.NewCtxClient(c.Client.Ctx())
-		client.KV, client.Watcher, client.Lease = etcd.MeterKV(c.Client.KV, b.chargeNamespace), c.Client.Watcher, c.Client.Lease
-		c.Client = client
-	}
+	return replaceKV(func(kv clientv3.KV) clientv3.KV { return etcd.MeterKV(kv, b.chargeNamespace) })
 }
 
 // The namespace of a write pays for all octets caused by the write: in another namespace's zone, in a parent whose

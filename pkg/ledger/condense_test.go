@@ -131,7 +131,7 @@ func condensedTo(b *brake, z *v1alpha1.Zone) uint64 {
 		return 0
 	}
 	var c journal.Condensed
-	b.Should(layout.Decode(r.Kvs[0].Value, &c))
+	must.Succeed(b.T, layout.Decode(r.Kvs[0].Value, &c))
 	return c.Step.N
 }
 
@@ -184,7 +184,7 @@ func TestCondense_ofAZoneThatIsGone_S7_8(t *testing.T) {
 		c.OnFault = func(point string) {
 			if point == "condense" {
 				reached++
-				b.Should(b.pickFirst().DeleteZone("infra", "example"))
+				must.Succeed(b.T, b.pickFirst().DeleteZone("infra", "example"))
 				b.Settle()
 			}
 		}
@@ -206,7 +206,7 @@ func TestCondense_sweepsParts_S7_8(t *testing.T) {
 	z := b.expectHeld(true)
 	sweep := func(want int) {
 		t.Helper()
-		b.Should(b.pickFirst().Ledger.SweepCondensed(t.Context()))
+		must.Succeed(b.T, b.pickFirst().Ledger.SweepCondensed(t.Context()))
 		if keys := condensedKeys(b); len(keys) != want {
 			t.Errorf("%d keys are left, and not %d: %v", len(keys), want, keys)
 		}

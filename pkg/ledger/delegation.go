@@ -52,6 +52,7 @@ func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected 
 		return commit.Outcome{}, err
 	}
 	tx, placed := l.outbox.DelegationTx(ask, w.before, w.after, expected)
+	tx.By = commit.User(ctx)
 	existing := l.childrenOf(ask.InZone)
 	out, err := l.com.Commit(ctx, tx)
 	if err != nil || !out.OK {

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -28,109 +27,6 @@ func describeAccepted(d *v1alpha1.Delegation) string {
 		return "nothing"
 	}
 	return string(c.Status) + " " + c.Reason
-}
-
-// A Delegation admits only the listed namespaces. Waiting records enter and leave the zone with the Delegation. The
-// zone's content changes only with the records, and the zone stays settled.
-func TestDelegation_givesAndTakes_S4_3(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	s, other := st.Server(ledger.UsageEvery(20*time.Millisecond)), st.Server()
-	s.Run()
-	ctx := withDeadline(t)
-	zone := store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
-	st.Settle()
-	waits := store.Record("a", "waits", "waits", "A", "192.0.2.1")
-	waits.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "example"}
-	if r := store.Must(s.CreateRecord(ctx, waits)); r.Status.ZoneRef != nil {
-		t.Fatalf("taken in before there was a rule: %+v", r.Status)
-	}
-	before := s.Zone("infra", "example")
-	d := store.Must(s.CreateDelegation(store.Delegation("infra", "team-a", "example", []string{"a"}, "*")))
-	if describeAccepted(d) != "True Accepted" || d.Status.ZoneRef == nil || d.Status.ZoneRef.UID != zone.UID ||
-		d.Status.ObservedGeneration != d.Generation {
-		t.Errorf("made: %+v", d.Status)
-	}
-	if after := s.Zone("infra", "example"); after.ResourceVersion == before.ResourceVersion && after.Status.Serial == before.Status.Serial {
-		t.Error("I5: the zone did not move with its key")
-	}
-	st.Settle()
-	if r := s.Record("a", "waits"); r.Status.ZoneRef == nil {
-		t.Errorf("S2.3: what waited was forgotten: %+v", r.Status)
-	}
-	if _, err := other.CreateRecord(ctx, store.Record("a", "www", "www.example.org.", "A", "192.0.2.1")); err != nil {
-		t.Errorf("another server: %v", err)
-	}
-	if _, err := s.CreateRecord(ctx, store.Record("b", "www", "b.example.org.", "A", "192.0.2.1")); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `pattern "b"`) {
-		t.Errorf("a namespace that it does not name: %v", err)
-	}
-	store.Eventually(t, "the Delegation counts two Records", func() bool {
-		return s.Delegation("infra", "team-a").Status.Records == 2 || other.Delegation("infra", "team-a").Status.Records == 1 // the other server counts its own
-	})
-	if z := s.Zone("infra", "example"); !meta.IsStatusConditionTrue(z.Status.Conditions, v1alpha1.ConditionSettled) || z.Status.SettledSerial != z.Status.Serial {
-		t.Errorf("S7.2: %+v", z.Status)
-	}
-	must.Get(s.UpdateDelegation("infra", "team-a", func(d *v1alpha1.Delegation) { d.Spec.Namespaces = []string{"b"} }))(t)
-	st.Settle()
-	for _, name := range []string{"waits", "www"} {
-		if r := s.Record("a", name); r.Status.ZoneRef != nil {
-			t.Errorf("S2.5: %s is still in the zone", name)
-		}
-	}
-	if _, err := s.CreateRecord(ctx, store.Record("b", "www", "b.example.org.", "A", "192.0.2.1")); err != nil {
-		t.Errorf("the namespace that it names now: %v", err)
-	}
-	must.Succeed(t, s.DeleteDelegation("infra", "team-a"))
-	st.Settle()
-	if r := s.Record("b", "www"); r.Status.ZoneRef != nil {
-		t.Error("S2.5: it is still in the zone")
-	}
-	keys := layout.Keys{Prefix: st.Prefix}
-	if r := store.Must(st.Client.Client.Get(ctx, keys.Room("rules"), clientv3.WithPrefix())); len(r.Kvs) > 0 {
-		t.Errorf("%s is left", r.Kvs[0].Key)
-	}
-}
-
-// A Delegation may be created before its zone. When the zone is created, the Delegation is accepted and the namespace's
-// waiting Records are adopted. When the zone is deleted, both wait again. The test repeats this three times, with and
-// without encryption of the store.
-func TestDelegation_waitsForItsZone_S4_3(t *testing.T) {
-	t.Parallel()
-	for name, change := range map[string][]func(*store.Store){"plain": nil, "encrypted": {store.Encrypted(makeTransformer("key"))}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			st := store.New(t, change...)
-			s := st.Server()
-			s.Run()
-			ctx := withDeadline(t)
-			shared := store.Delegation("infra", "shared", "example", []string{"a", "b"}, "feed")
-			for _, d := range []*v1alpha1.Delegation{store.Delegation("infra", "team-a", "example", []string{"a"}, "*.a"), shared} {
-				if d := store.Must(s.CreateDelegation(d)); describeAccepted(d) != "False ZoneNotFound" {
-					t.Errorf("before its zone: %s", describeAccepted(d))
-				}
-			}
-			store.Must(s.CreateRecord(ctx, store.Record("a", "www", "www.a.example.org.", "A", "192.0.2.1")))
-			store.Must(s.CreateRecord(ctx, store.Record("b", "feed", "feed.example.org.", "A", "192.0.2.2")))
-			for round := range 3 {
-				store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
-				st.Settle()
-				if d := s.Delegation("infra", "team-a"); describeAccepted(d) != "True Accepted" {
-					t.Errorf("round %d: %s", round, describeAccepted(d))
-				}
-				if s.Record("a", "www").Status.ZoneRef == nil || s.Record("b", "feed").Status.ZoneRef == nil {
-					t.Errorf("round %d: what waited was forgotten", round)
-				}
-				must.Succeed(t, s.DeleteZone("infra", "example"))
-				st.Settle()
-				if d := s.Delegation("infra", "team-a"); describeAccepted(d) != "False ZoneNotFound" || d.Status.ZoneRef != nil {
-					t.Errorf("round %d: %+v", round, d.Status)
-				}
-			}
-			if err := s.DeleteDelegation("infra", "shared"); err != nil {
-				t.Error(err)
-			}
-		})
-	}
 }
 
 // A Delegation's status.records counts the Records of its namespaces in the zone, after creations, deletions, and
@@ -247,22 +143,15 @@ func TestDelegation_manyGoAndComeWithTheirZone_S4_3(t *testing.T) {
 	}
 }
 
-// Two bounds apply to Delegations. However often a Delegation changes, only a single outbox item waits. And the rules
-// of a namespace in a zone have a bounded size, even if they come from many Delegations or allow nothing, while other
-// namespaces still get rules.
+// The rules of a namespace in a zone have a bounded size, even if they come from many Delegations or allow nothing,
+// while other namespaces still get rules.
 func TestDelegation_bounds_S4_4(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server() // no server runs works
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
-	store.Must(s.CreateDelegation(store.Delegation("infra", "churn", "example", []string{"a"}, "*")))
-	for i := range 50 {
-		must.Get(s.UpdateDelegation("infra", "churn", func(d *v1alpha1.Delegation) { d.Spec.Records[0].Pattern = fmt.Sprint("p", i) }))(t)
-	}
 	keys := layout.Keys{Prefix: st.Prefix}
-	if r := store.Must(st.Client.Client.Get(t.Context(), keys.Outbox("delegation-"), clientv3.WithPrefix())); len(r.Kvs) != 1 {
-		t.Errorf("%d items for one Delegation", len(r.Kvs))
-	}
 	wide := strings.Repeat("x", 60)
 	var refused error
 	for i := range 1000 {

@@ -4,12 +4,10 @@
 package ledger_test
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -34,7 +32,6 @@ type brake struct {
 	*store.Store
 	servers  []*store.Server
 	clock    atomic.Int64 // ns
-	gone     sync.Map     // terminating namespaces
 	reported atomic.Int64 // announced holds
 	change   []func(*ledger.Config)
 }
@@ -48,7 +45,6 @@ func newBrakeOn(t *testing.T, st *store.Store, servers, records int, change ...f
 	b.clock.Store(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).UnixNano())
 	b.change = append(change, func(c *ledger.Config) {
 		c.Now = func() time.Time { return time.Unix(0, b.clock.Load()) }
-		c.IsTerminating = func(namespace string) bool { _, is := b.gone.Load(namespace); return is }
 		c.OnHold = func(*v1alpha1.Zone) { b.reported.Add(1) }
 	})
 	for range servers {
@@ -102,14 +98,6 @@ func (b *brake) deleteRecords(namespace, prefix string, from, to int) {
 	})
 }
 
-func (b *brake) deleteSingly(prefix string, from, to int, every time.Duration) {
-	b.Helper()
-	for i := from; i <= to; i++ {
-		b.clock.Add(int64(every))
-		must.Succeed(b, b.servers[i%len(b.servers)].DeleteRecord(b.Context(), "infra", fmt.Sprint(prefix, i)))
-	}
-}
-
 func (b *brake) getZone() *v1alpha1.Zone { return b.pickFirst().Zone("infra", "example") }
 
 func (b *brake) expectHeld(held bool) *v1alpha1.Zone {
@@ -130,50 +118,6 @@ func (b *brake) publishDeletions(serial int64) {
 		}
 		z.Annotations[v1alpha1.AnnotationPublishDeletions] = fmt.Sprint(serial)
 	}))
-}
-
-// Single deletions add up to a mass deletion at any speed. With 1,000 RRsets the 301st deletion holds the zone; in
-// short mode, with 200, the 61st does. The serial before that deletion stays delivered until the owner publishes the
-// deletions.
-func TestMassDeletion_oneAtATime_S7_5(t *testing.T) {
-	notUnderRace(t)
-	t.Parallel()
-	n := scaleTo(1000, 200)
-	few := n * 30 / 100
-	for name, every := range map[string]time.Duration{"in a blink": 2 * time.Millisecond, "in two minutes": 2 * time.Minute / time.Duration(n)} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBrake(t, 1, n)
-			b.deleteSingly("r", 1, few, every)
-			before := b.expectHeld(false)
-			b.deleteSingly("r", few+1, few+1, every)
-			z := b.expectHeld(true)
-			if z.Status.SettledSerial != before.Status.Serial {
-				t.Errorf("serial %d is delivered, and %d was", z.Status.SettledSerial, before.Status.Serial)
-			}
-			b.deleteSingly("r", few+2, n, every)
-			if z = b.expectHeld(true); z.Status.RRsetCount != 0 || z.Status.SettledSerial != before.Status.Serial ||
-				b.reported.Load() != 1 {
-				t.Errorf("%d RRsets are left, serial %d is delivered, %d holds were told", z.Status.RRsetCount, z.Status.SettledSerial,
-					b.reported.Load())
-			}
-			c := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled)
-			if line := fmt.Sprintf("kubectl annotate zone example -n infra --overwrite kubi.zone/publish-deletions=%d", before.Status.Serial); !strings.HasSuffix(c.Message, line) {
-				t.Errorf("the condition does not end in %q: %s", line, c.Message)
-			}
-			// The hold ends neither after a week nor after the timeout of cascades.
-			b.clock.Add(int64(7 * 24 * time.Hour))
-			b.fillRecords("team", "t", 1)
-			b.expectHeld(true)
-			b.publishDeletions(z.Status.SettledSerial)
-			b.expectHeld(false)
-			// Published removals stay published, and content older than ten minutes counts again.
-			b.fillRecords("infra", "s", 20)
-			b.waitPeriods()
-			b.deleteRecords("infra", "s", 1, 20)
-			b.expectHeld(true)
-		})
-	}
 }
 
 // Deletions through several servers are counted together, and the zone is held once. New Records of a tenant at the
@@ -200,167 +144,6 @@ func TestMassDeletion_batches_S7_5(t *testing.T) {
 		return err
 	})
 	b.expectHeld(false) // 36 of 120 are gone
-}
-
-// Only deletions by the zone's own namespace hold the zone (S7.5), and a held zone blocks no other zone.
-func TestMassDeletion_notCounted_S7_7(t *testing.T) {
-	notUnderRace(t)
-	t.Parallel()
-	for name, do := range map[string]func(*brake){
-		"others' own": func(b *brake) {
-			b.fillRecords("team", "t", 40)
-			b.deleteRecords("team", "t", 1, 40)
-			b.expectHeld(false)
-		},
-		"the namespace terminates": func(b *brake) {
-			b.gone.Store("infra", true)
-			b.deleteRecords("infra", "r", 1, 20)
-			b.expectHeld(false)
-			b.Should(b.pickFirst().DeleteZone("infra", "example"))
-			b.deleteRecords("infra", "r", 21, 30)
-			b.gone.Delete("infra")
-			b.Settle()
-		},
-		"another namespace's rule goes with its namespace": func(b *brake) {
-			b.fillRecords("team", "t", 40)
-			b.gone.Store("team", true)
-			b.deleteRecords("team", "t", 1, 40)
-			b.expectHeld(false)
-		},
-		"a held zone is deleted": func(b *brake) {
-			b.deleteRecords("infra", "r", 1, 20)
-			b.expectHeld(true)
-			b.Should(b.pickFirst().DeleteZone("infra", "example"))
-			b.Settle()
-			store.Must(b.pickFirst().CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"))))
-			b.Settle()
-			b.expectHeld(false)
-		},
-		"records move into a child zone": func(b *brake) {
-			store.Must(b.pickFirst().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
-				z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"*"}})
-			}))
-			for i := range 20 {
-				r := store.Record("infra", fmt.Sprint("below", i), fmt.Sprintf("b%d.child.example.org.", i), "A", "192.0.2.1")
-				store.Must(b.pickFirst().CreateRecord(b.Context(), r))
-			}
-			store.Must(b.pickFirst().CreateZone(store.Zone("infra", "child", "child.example.org.", store.Allow("infra", "*"))))
-			b.Settle()
-			b.expectHeld(false)
-			b.Should(b.pickFirst().DeleteZone("infra", "child"))
-			b.Settle()
-			b.expectHeld(false)
-		},
-		"no limit": func(b *brake) {
-			store.Must(b.pickFirst().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
-				off := int32(100)
-				z.Spec.Limits = &v1alpha1.ZoneLimits{MaxDeletePercent: &off}
-			}))
-			b.deleteRecords("infra", "r", 1, 30)
-			b.expectHeld(false)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			do(newBrake(t, 1, 30))
-		})
-	}
-}
-
-func (b *brake) Should(err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
-}
-
-// If the owner removes a rule, all Records that the cascade releases count towards a mass deletion, so the zone is
-// held. The return of the rule ends the hold. An owner who means the removal sets the annotation publish-deletions in
-// the same update, and the zone is not held (S7.5).
-func TestMassDeletion_ofAWithdrawnRule_S7_7(t *testing.T) {
-	t.Parallel()
-	b := newBrake(t, 1, 30)
-	b.fillRecords("team", "t", 30)
-	b.waitPeriods()
-	rules := func(publish int64, delegations ...v1alpha1.DelegationRule) {
-		store.Must(b.pickFirst().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
-			z.Spec.Delegations, z.Annotations = delegations, map[string]string{v1alpha1.AnnotationPublishDeletions: fmt.Sprint(publish)}
-		}))
-	}
-	rules(0, store.Allow("infra", "*"))
-	b.Settle()
-	b.expectHeld(true)
-	rules(0, store.Allow("infra", "*"), store.Allow("team", "*"))
-	b.Settle()
-	z := b.expectHeld(false)
-	rules(z.Status.Serial, store.Allow("infra", "*"))
-	b.Settle()
-	b.expectHeld(false)
-	if n := b.reported.Load(); n != 1 {
-		t.Errorf("%d holds were told", n)
-	}
-}
-
-// The parent of a held zone keeps the zone's NS and glue, even if all of them go at once. The counting resumes after
-// the hold, which an annotation or restored records may end (S7.5).
-func TestMassDeletion_ofADelegatedZone_S7_8(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(*brake, *v1alpha1.Zone){
-		"let through": func(b *brake, child *v1alpha1.Zone) {
-			store.Must(b.pickFirst().UpdateZone("team", "child", func(z *v1alpha1.Zone) {
-				z.Annotations = map[string]string{v1alpha1.AnnotationPublishDeletions: fmt.Sprint(child.Status.SettledSerial)}
-			}))
-		},
-		"put back": func(b *brake, _ *v1alpha1.Zone) {
-			b.runEach(1, 20, func(s *store.Server, i int) error {
-				_, err := s.CreateRecord(b.Context(), store.Record("team", fmt.Sprint("c", i), fmt.Sprintf("c%d.child.example.org.", i), "A", "192.0.2.2"))
-				return err
-			})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBrake(t, 2, 0)
-			store.Must(b.pickFirst().UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
-				z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"*"}, Namespaces: []string{"team"}})
-			}))
-			z := store.Zone("team", "child", "child.example.org.", store.Allow("team", "*", "@"))
-			z.Spec.Limits = nil
-			store.Must(b.pickFirst().CreateZone(z))
-			ns := []*v1alpha1.Record{store.Record("team", "ns", "child.example.org.", "NS", "ns2.child.example.org."), store.Record("team", "ns2", "ns2.child.example.org.", "A", "192.0.2.53")}
-			for _, r := range ns {
-				store.Must(b.pickFirst().CreateRecord(t.Context(), r))
-			}
-			b.runEach(1, 20, func(s *store.Server, i int) error {
-				_, err := s.CreateRecord(b.Context(), store.Record("team", fmt.Sprint("c", i), fmt.Sprintf("c%d.child.example.org.", i), "A", "192.0.2.1"))
-				return err
-			})
-			b.Settle()
-			b.waitPeriods()
-			parent := b.getZone()
-			b.deleteRecords("team", "c", 1, 20)
-			for _, r := range ns {
-				must.Succeed(t, b.servers[1].DeleteRecord(t.Context(), "team", r.Name))
-			}
-			b.Settle() // fsck compares the parent's count
-			child := b.pickFirst().Zone("team", "child")
-			if c := meta.FindStatusCondition(child.Status.Conditions, v1alpha1.ConditionSettled); c.Reason != v1alpha1.ReasonMassDeletion {
-				t.Fatalf("the child is Settled=%s %s", c.Status, c.Reason)
-			}
-			if z := b.getZone(); z.Status.Serial != parent.Status.Serial || z.Status.Hash != parent.Status.Hash {
-				t.Errorf("the parent was at serial %d with %d entries, and is at %d with %d", parent.Status.Serial, parent.Status.EntryCount, z.Status.Serial, z.Status.EntryCount)
-			}
-			end(b, child)
-			b.Settle()
-			b.MustBeClean()
-			if child = b.pickFirst().Zone("team", "child"); child.Status.SettledSerial != child.Status.Serial {
-				t.Errorf("serial %d of the child is settled, and it is at %d", child.Status.SettledSerial, child.Status.Serial)
-			}
-			if z := b.expectHeld(false); z.Status.EntryCount != parent.Status.EntryCount-2 {
-				t.Errorf("the parent has %d entries, and had %d, two of them the child's", z.Status.EntryCount, parent.Status.EntryCount)
-			}
-		})
-	}
 }
 
 // The write of a child zone ends its parent's hold (S7.5). The grandparent counts the change before the answer, because
@@ -566,7 +349,7 @@ func TestMassDeletion_ofALongCascade_S7_7(t *testing.T) {
 }
 
 // RRsets younger than ten minutes do not hold a zone when they are deleted. Instead, the client gets a single Warning
-// when more than 30 % are gone. A change set is counted as a whole, so a rename is no deletion.
+// when more than 30 % are gone.
 func TestMassDeletion_ofYoungRRsets_S7_6(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 0)
@@ -574,65 +357,13 @@ func TestMassDeletion_ofYoungRRsets_S7_6(t *testing.T) {
 	b.clock.Add(int64(4 * time.Minute))
 	received := &warned{}
 	ctx := warning.WithWarningRecorder(t.Context(), received)
-	expect := func(want ...string) {
-		t.Helper()
-		for i, text := range want {
-			want[i] = "S7.6: " + text + " RRsets of zone example.org. are removed, more than 30 %, and name servers follow: a mass " +
-				"deletion holds a zone for RRsets older than ten minutes only; recreate the Records if this is a mistake"
-		}
-		if !slices.Equal(received.texts, want) {
-			t.Errorf("the client is told %q, want %q", received.texts, want)
-		}
-		received.texts = nil
-		b.expectHeld(false)
-	}
 	for i := range 20 {
 		must.Succeed(t, b.pickFirst().DeleteRecord(ctx, "infra", fmt.Sprint("r", i+1)))
 	}
-	expect("8 of the 26")
-	b.fillRecords("infra", "r", 20)
-	var renames, removes []setWrite
-	for i := range 15 {
-		renames = append(renames, deleteLater("infra", fmt.Sprint("r", i+1)),
-			createLater(store.Record("infra", fmt.Sprint("s", i), fmt.Sprintf("s%d.example.org.", i), "A", "192.0.2.1")))
-		removes = append(removes, deleteLater("infra", fmt.Sprint("s", i)))
-	}
-	if _, errs := inSet(ctx, b.pickFirst(), renames...); errors.Join(errs...) != nil {
-		t.Fatal(joinErrors(errs))
-	}
-	expect()
-	if _, errs := inSet(ctx, b.pickFirst(), removes...); errors.Join(errs...) != nil {
-		t.Fatal(joinErrors(errs))
-	}
-	expect("15 of the 26")
-	b.MustBeClean()
-}
-
-// A zone is also held if an update of spec.nameServers removes the last NS at its apex, even if the zone has no other
-// RRset. The answer warns the client, with the command that publishes the deletion. New name servers end the hold.
-func TestMassDeletion_ofNameServers_S7_6(t *testing.T) {
-	t.Parallel()
-	b := newBrake(t, 1, 0)
-	write := func(servers ...v1alpha1.NameServer) (reported []string) {
-		received := &warned{}
-		store.Must(b.pickFirst().WriteZone(warning.WithWarningRecorder(t.Context(), received), "infra", "example", func(z *v1alpha1.Zone) {
-			z.Spec.NameServers = servers
-		}))
-		return received.texts
-	}
-	ns := v1alpha1.NameServer{Name: "ns.example.net."}
-	write(ns)
-	before := b.expectHeld(false)
-	reported := write()
-	z := b.expectHeld(true)
-	if z.Status.SettledSerial != before.Status.Serial || b.reported.Load() != 1 || len(reported) != 1 ||
-		!strings.HasSuffix(reported[0], fmt.Sprintf("kubi.zone/publish-deletions=%d", before.Status.Serial)) {
-		t.Errorf("serial %d is delivered, %d holds were announced, the client is told %q", z.Status.SettledSerial,
-			b.reported.Load(), reported)
-	}
-	b.MustBeClean()
-	if reported = write(ns); len(reported) > 0 {
-		t.Errorf("the client is told %q", reported)
+	const want = "S7.6: 8 of the 26 RRsets of zone example.org. are removed, more than 30 %, and name servers follow: a mass " +
+		"deletion holds a zone for RRsets older than ten minutes only; recreate the Records if this is a mistake"
+	if !slices.Equal(received.texts, []string{want}) {
+		t.Errorf("the client is told %q, want %q", received.texts, want)
 	}
 	b.expectHeld(false)
 	b.MustBeClean()

@@ -4,7 +4,6 @@
 package ledger_test
 
 import (
-	"context"
 	"sync/atomic"
 	"testing"
 
@@ -12,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
@@ -147,13 +145,13 @@ func TestEarlyRecord_withoutMemoryPasses(t *testing.T) {
 // so that a refusal or a dry run would rest on an old state.
 func TestTransactions_areOfTheMajority(t *testing.T) {
 	t.Parallel()
-	sent := &transactions{}
-	s := store.New(t).Server(func(c *ledger.Config) {
-		sent.KV = c.Client.KV
-		client := clientv3.NewCtxClient(c.Client.Ctx())
-		client.KV, client.Lease, client.Watcher = sent, c.Client.Lease, c.Client.Watcher
-		c.Client = client
-	})
+	var all, empty atomic.Int64
+	s := store.New(t).Server(spyOn(func(x *spiedTxn) (*clientv3.TxnResponse, error) {
+		if all.Add(1); len(x.then)+len(x.orelse) == 0 {
+			empty.Add(1)
+		}
+		return x.Txn.Commit()
+	}))
 	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("team", "*"))))
 	must.Get(s.CreateRecord(s.Ctx, store.Record("team", "www", "www.example.org.", "A", "192.0.2.1")))(t)
 	foreign := store.Record("other", "www", "www.example.org.", "A", "192.0.2.1")
@@ -166,47 +164,7 @@ func TestTransactions_areOfTheMajority(t *testing.T) {
 		}
 		must.Succeed(t, s.Ledger.PreviewRecord(s.Ctx, nil, store.Record("team", "two", "two.example.org.", "A", "192.0.2.1")))
 	}
-	if n := sent.empty.Load(); n > 0 {
-		t.Errorf("%d of %d transactions only compare", n, sent.all.Load())
+	if n := empty.Load(); n > 0 {
+		t.Errorf("%d of %d transactions only compare", n, all.Load())
 	}
-}
-
-// transactions counts all transactions, and those without an operation.
-type transactions struct {
-	clientv3.KV
-	all, empty atomic.Int64
-}
-
-func (c *transactions) Txn(ctx context.Context) clientv3.Txn {
-	return &countedTransaction{Txn: c.KV.Txn(ctx), of: c}
-}
-
-type countedTransaction struct {
-	clientv3.Txn
-	of  *transactions
-	ops int
-}
-
-func (x *countedTransaction) If(cmps ...clientv3.Cmp) clientv3.Txn {
-	x.Txn = x.Txn.If(cmps...)
-	return x
-}
-
-func (x *countedTransaction) Then(ops ...clientv3.Op) clientv3.Txn {
-	x.ops += len(ops)
-	x.Txn = x.Txn.Then(ops...)
-	return x
-}
-
-func (x *countedTransaction) Else(ops ...clientv3.Op) clientv3.Txn {
-	x.ops += len(ops)
-	x.Txn = x.Txn.Else(ops...)
-	return x
-}
-
-func (x *countedTransaction) Commit() (*clientv3.TxnResponse, error) {
-	if x.of.all.Add(1); x.ops == 0 {
-		x.of.empty.Add(1)
-	}
-	return x.Txn.Commit()
 }

@@ -129,11 +129,21 @@ var suites = []suite{
 // compacting suites need an etcd of their own, because the other suites read from the first revision on.
 var compacting = []string{"List", "CompactRevision", "ListInconsistentContinuation", "WatchFromZero"}
 
-func TestSuites_rawStoreUnderTheWrapper(t *testing.T) { examineStore(t, revisions, false, false) }
+// Suites without compaction set feature gates of the process, and are not parallel.
+func TestSuites_rawStoreUnderTheWrapper(t *testing.T) {
+	notUnderRace(t)
+	examineStore(t, revisions, false, false)
+}
 
-func TestSuites_watchCacheOverTheWrapper(t *testing.T) { examineStore(t, revisions, true, false) }
+func TestSuites_watchCacheOverTheWrapper(t *testing.T) {
+	notUnderRace(t)
+	examineStore(t, revisions, true, false)
+}
 
+// The watch cache asks for the compacted revision every 15 seconds, in which other tests run.
 func TestSuites_whereHistoryIsCompacted(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
 	t.Run("raw", func(t *testing.T) { examineStore(t, revisions, false, true) })
 	t.Run("cached", func(t *testing.T) { examineStore(t, revisions, true, true) })
 }
@@ -147,6 +157,9 @@ func examineStore(t *testing.T, m mode, cached, compacts bool) {
 			continue
 		}
 		t.Run(s.name, func(t *testing.T) {
+			if compacts {
+				t.Parallel()
+			}
 			ctx, e := newExam(t, m, cached, compacts || s.name == "WatchSemantics") // which watches from revision 1
 			s.run(ctx, t, e, cached)
 		})

@@ -21,18 +21,31 @@ var reckoning = []string{"List", "ConsistentList", "CompactRevision", "WatchSema
 
 func reckons() bool { return os.Getenv("KUBIZONE_TEST_RECKONS") != "" }
 
-func TestSuites_overVersions(t *testing.T) {
-	for _, m := range []mode{last, hooked, lone} {
-		stores := []struct{ cached, compacts bool }{{false, false}, {false, true}, {true, false}, {true, true}}
-		if m != last && !rig.Long() {
-			stores = stores[:1]
-		}
-		for _, s := range stores {
-			t.Run(fmt.Sprintf("%s/cached=%v/compacts=%v", m, s.cached, s.compacts), func(t *testing.T) {
-				examineStore(t, m, s.cached, s.compacts)
-			})
+// examineVersions runs the suites over package subrev: under the race detector for a single mode.
+func examineVersions(t *testing.T, compacts bool) {
+	t.Helper()
+	modes := []mode{last, lone}
+	switch {
+	case rig.Long():
+		modes = append(modes, hooked)
+	case testing.Short():
+		modes = modes[:1]
+	}
+	for _, m := range modes {
+		for _, cached := range []bool{false, true} {
+			if m == last || rig.Long() || !cached && !compacts {
+				name := fmt.Sprintf("%s/cached=%v", m, cached)
+				t.Run(name, func(t *testing.T) { examineStore(t, m, cached, compacts) })
+			}
 		}
 	}
+}
+
+func TestSuites_overVersions(t *testing.T) { examineVersions(t, false) }
+
+func TestSuites_overCompactedVersions(t *testing.T) {
+	t.Parallel()
+	examineVersions(t, true)
 }
 
 // Some of Kubernetes' storage suites compute the next resourceVersion by adding 1, and expect an empty etcd at 1. Here
@@ -66,7 +79,7 @@ func TestSuites_overVersionsWithTheNextRevision(t *testing.T) {
 	text := must.Get(json.Marshal(map[string]any{"Replace": overlay}))(t)
 	file := filepath.Join(t.TempDir(), "overlay.json")
 	must.Succeed(t, os.WriteFile(file, text, 0o600))
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", file, "-vet=off", "-count=1", "-v", "-run", "^TestSuites_overVersions$", ".")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", file, "-vet=off", "-count=1", "-v", "-run", "^TestSuites_over(Compacted)?Versions$", ".")
 	cmd.Env = append(os.Environ(), "KUBIZONE_TEST_RECKONS=1")
 	out, err := cmd.CombinedOutput()
 	ran := len(regexp.MustCompile(`(?m)^ +--- PASS: \S+/(List|ConsistentList|CompactRevision|WatchSemantics) `).FindAll(out, -1))

@@ -6,10 +6,10 @@ package ledger_test
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -20,77 +20,64 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// If the host above a challenge is deleted, or a wildcard appears above it, the answer warns the writer of the names
-// that are hidden now. If the zone belongs to another namespace, that namespace is notified too. A change set that
-// replaces the host hides nothing.
-func TestGuest_isNotifiedOfWhatItHides_S4_25(t *testing.T) {
+// A Record further down hides a name from a wildcard: the writer has a Warning and the wildcard's namespace an Event,
+// again after all there was deleted, but not while another name exists, nor if the same set writes the name.
+func TestDeepRecord_isNotifiedOfWhatItHides_S4_25(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	reported := make(chan string, 9)
 	s := st.Server(func(c *ledger.Config) {
 		c.Notify = func(z *v1alpha1.Zone, notices []law.Notice) {
 			for _, x := range notices {
-				reported <- fmt.Sprint(cmp.Or(x.Namespace, z.Namespace), ": ", x.Reason, " ", x.Name)
+				reported <- fmt.Sprint(cmp.Or(x.Namespace, z.Namespace), " ", x.Name)
 			}
 		}
 	})
-	ctx := withDeadline(t)
-	store.Must(s.CreateZone(store.Zone("own", "example", "example.org.", store.Allow("own", "*"), store.Allow("team", "*.apps", "*.x", "x"),
-		store.Allow("cert", "_acme-challenge.*.apps", "_acme-challenge.*.x"))))
-	a := func(namespace, fqdn string) *v1alpha1.Record {
-		return store.Record(namespace, strings.NewReplacer("*", "wild", "_", "").Replace(fqdn), fqdn+".example.org.", "A", "192.0.2.1")
-	}
-	challenge := func(fqdn string) *v1alpha1.Record {
-		return store.Record("cert", fqdn, "_acme-challenge."+fqdn+".example.org.", "TXT", "token")
-	}
-	store.Must(s.CreateRecord(ctx, a("own", "*.apps")))
-	store.Must(s.CreateRecord(ctx, a("team", "host.apps")))
-	store.Must(s.CreateRecord(ctx, challenge("host.apps")))
-	if _, err := s.CreateRecord(ctx, challenge("free.apps")); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "S4.23") {
-		t.Errorf("a challenge that hides a name: %v", err)
-	}
-
 	warnings := &warned{}
-	warns := warning.WithWarningRecorder(ctx, warnings)
-	expect := func(what string, warned bool) {
+	ctx := warning.WithWarningRecorder(withDeadline(t), warnings)
+	store.Must(s.CreateZone(store.Zone("own", "example", "example.org.", store.Allow("own", "*"), store.Allow("team", "*.apps", "apps"),
+		store.Allow("other", "q.shop.apps", "*.deep"))))
+	a := func(namespace, n string) *v1alpha1.Record {
+		return store.Record(namespace, strings.ReplaceAll(n, "*", "wild"), n+".example.org.", "A", "192.0.2.1")
+	}
+	expect := func(what string, warns int, events ...string) {
 		t.Helper()
-		if warns := strings.Contains(fmt.Sprint(warnings.texts), "S4.25: "); warns != warned {
-			t.Errorf("%s: the answer tells of %q", what, warnings.texts)
+		if got := strings.Count(fmt.Sprint(warnings.texts), "S4.25: "); got != warns {
+			t.Errorf("%s: %d Warnings, want %d: %q", what, got, warns, warnings.texts)
 		}
 		warnings.texts = nil
+		var got []string
+		for len(reported) > 0 {
+			got = append(got, <-reported)
+		}
+		if !slices.Equal(got, events) {
+			t.Errorf("%s: Events %q, want %q", what, got, events)
+		}
 	}
-	replaced := a("team", "host.apps")
-	replaced.Name = "anew"
-	_, errs := inSet(warns, s, deleteLater("team", "host.apps"), createLater(replaced))
+	store.Must(s.CreateRecord(ctx, a("own", "*")))
+	store.Must(s.CreateRecord(ctx, a("team", "*.apps")))
+	store.Must(s.CreateRecord(ctx, a("other", "q.shop.apps")))
+	expect("below wildcards of two namespaces", 2, "own apps.example.org.", "own shop.apps.example.org.", "team shop.apps.example.org.")
+	for round := range 2 {
+		store.Must(s.CreateRecord(ctx, a("other", "one.deep")))
+		expect(fmt.Sprint("the first name, round ", round), 1, "own deep.example.org.")
+		store.Must(s.CreateRecord(ctx, a("other", "two.deep")))
+		must.Succeed(t, s.DeleteRecord(ctx, "other", "one.deep"))
+		store.Must(s.CreateRecord(ctx, a("other", "three.deep")))
+		expect("further names", 0)
+		must.Succeed(t, s.DeleteRecord(ctx, "other", "two.deep"))
+		must.Succeed(t, s.DeleteRecord(ctx, "other", "three.deep"))
+	}
+	_, errs := inSet(ctx, s, createLater(a("own", "q.set")), createLater(a("own", "r.set")))
 	if err := joinErrors(errs); strings.Count(err, "<nil>") != 2 {
 		t.Error(err)
 	}
-	expect("a host is replaced", false)
-	must.Succeed(t, s.DeleteRecord(warns, "team", "anew"))
-	expect("a host goes", true)
-
-	store.Must(s.CreateRecord(ctx, challenge("host.x")))
-	store.Must(s.CreateRecord(warns, a("team", "*.x")))
-	expect("a wildcard comes", true)
-	store.Must(s.UpdateRecord(warns, "team", "wild.x", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.2"} }))
-	expect("a wildcard changes", false)
-	store.Must(s.CreateRecord(ctx, a("team", "last.apps")))
-	store.Must(s.CreateRecord(ctx, challenge("last.apps")))
-	must.Succeed(t, s.DeleteRecord(ctx, "team", "last.apps"))
-	store.Must(s.CreateRecord(ctx, a("own", "ours.x")))
-	store.Must(s.CreateRecord(ctx, challenge("ours.x")))
-	must.Succeed(t, s.DeleteRecord(ctx, "own", "ours.x"))
-	for _, want := range []string{"own: NameHidden host.apps.example.org.", "own: NameHidden host.x.example.org.",
-		"own: NameHidden last.apps.example.org.", "team: NameHidden ours.x.example.org."} {
-		select {
-		case got := <-reported:
-			if got != want {
-				t.Errorf("own is told of %s, want %s", got, want)
-			}
-		case <-ctx.Done():
-			t.Fatalf("own is not told of %s", want)
-		}
+	expect("a set", 1)
+	_, errs = inSet(ctx, s, createLater(a("own", "q.whole")), createLater(a("own", "whole")))
+	if err := joinErrors(errs); strings.Count(err, "<nil>") != 2 {
+		t.Error(err)
 	}
+	expect("a set with the name itself", 0)
 }
 
 // The owner of a zone has an MX or CNAME that points to a host of the zone. If a tenant creates the host, the owner

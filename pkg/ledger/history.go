@@ -5,6 +5,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -21,7 +22,7 @@ func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.
 	oldest := max(l.mem.Now().Unix()-of.Retention, ask.NotBefore)
 	a, err := l.archive.OfZone(ctx, of, z.Status.FQDN != "", within(ask, func(*history.Item) int64 { return oldest }))
 	if a != nil {
-		a.Whole = max(a.Whole, oldest)
+		a.Whole, a.Own = max(a.Whole, oldest), max(a.Own, oldest)
 	}
 	return a, err
 }
@@ -68,28 +69,44 @@ func (l *Ledger) beginHistory(ctx context.Context, commit func([]clientv3.Op) er
 	return commit(ops)
 }
 
+// ErrRemoving means that a Zone's deletion is under way, and its history follows.
+var ErrRemoving = errors.New("the deletion is under way")
+
 // RemovedHistory returns a page of the changes, and the header, of the last removed Zone with an object name. Both are
-// nil without a removal since ask.NotBefore.
+// nil without a removal since ask.NotBefore. The error is ErrRemoving until the history has the last removal.
 func (l *Ledger) RemovedHistory(ctx context.Context, namespace, name string, ask history.Ask) (*history.Answer, *history.Header, error) {
-	header, gone, err := l.archive.FindRemoved(ctx, namespace, name)
-	return l.historyOf(ctx, header, gone, err, ask)
+	matches := func(p *law.Place) bool { return p.Namespace == namespace && p.Name == name }
+	return l.removedHistory(ctx, matches, ask, func() (*history.Header, int64, error) {
+		return l.archive.FindRemoved(ctx, namespace, name)
+	})
 }
 
 // RemovedHistoryOf is like RemovedHistory, for a DNS name. An empty namespace means all.
 func (l *Ledger) RemovedHistoryOf(ctx context.Context, namespace, fqdn string, ask history.Ask) (*history.Answer, *history.Header, error) {
-	header, gone, err := l.archive.FindRemovedFQDN(ctx, namespace, fqdn)
-	return l.historyOf(ctx, header, gone, err, ask)
+	matches := func(p *law.Place) bool {
+		return p.FQDN.String() == fqdn && (namespace == "" || p.Namespace == namespace)
+	}
+	return l.removedHistory(ctx, matches, ask, func() (*history.Header, int64, error) {
+		return l.archive.FindRemovedFQDN(ctx, namespace, fqdn)
+	})
 }
 
-func (l *Ledger) historyOf(ctx context.Context, header *history.Header, gone int64, err error, ask history.Ask) (*history.Answer,
-	*history.Header, error) {
+// removedHistory looks for a pending removal first: one that ends meanwhile is found in the archive.
+func (l *Ledger) removedHistory(ctx context.Context, matches func(*law.Place) bool, ask history.Ask,
+	find func() (header *history.Header, gone int64, err error)) (*history.Answer, *history.Header, error) {
+	if removing, err := l.outbox.IsRemoving(ctx, matches); err != nil {
+		return nil, nil, err
+	} else if removing {
+		return nil, nil, ErrRemoving
+	}
+	header, gone, err := find()
 	if err != nil || header == nil || gone < ask.NotBefore {
 		return nil, nil, err
 	}
 	oldest := max(l.mem.Now().Unix()-header.Retention, ask.NotBefore)
 	a, err := l.archive.OfZone(ctx, *header, false, within(ask, func(*history.Item) int64 { return oldest }))
 	if a != nil {
-		a.Whole = max(a.Whole, oldest)
+		a.Whole, a.Own = max(a.Whole, oldest), max(a.Own, oldest)
 	}
 	return a, header, err
 }

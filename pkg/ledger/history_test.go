@@ -4,8 +4,8 @@
 package ledger_test
 
 import (
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -44,6 +44,18 @@ func readHistory(t testing.TB, s *store.Server, z *v1alpha1.Zone, page int) (ite
 		items, whole = append(items, a.Items...), max(whole, a.Whole)
 		if ask.From = a.Next; ask.From == "" {
 			return items, whole
+		}
+	}
+}
+
+// readRecords reads all pages: a loaded machine may answer any page before Ask.Limit, after maxReading.
+func readRecords(t testing.TB, s *store.Server, of history.StepSelector, ask history.Ask) *history.Answer {
+	t.Helper()
+	for out := (&history.Answer{}); ; {
+		a := must.Get(s.Ledger.RecordHistory(t.Context(), of, ask))(t)
+		out.Items, out.Whole = append(out.Items, a.Items...), max(out.Whole, a.Whole)
+		if ask.From = a.Next; ask.From == "" {
+			return out
 		}
 	}
 }
@@ -106,7 +118,7 @@ func undoItem(t testing.TB, records map[string]string, x *history.Item) {
 // each step. This holds for any kind of write, for steps in the journal and in the archive, and for any page size.
 func TestHistory_leadsBackToEveryStep(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(scaleTo(40, 8)) {
+	for seed := range uint64(scaleTo(40, 3)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			rnd := rand.New(rand.NewPCG(seed, 57))
@@ -193,18 +205,6 @@ func writeAtRandom(t *testing.T, s *store.Server, rnd *rand.Rand, i int) {
 	}
 }
 
-// BenchmarkCreate_archived is like BenchmarkCreate with the default journal, whose steps are archived meanwhile.
-func BenchmarkCreate_archived(b *testing.B) {
-	st := store.On(b, store.Fresh(b), "/registry/kubizone")
-	s := st.Server(archiveAfter(0))
-	store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("team", "*"))))
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		name := fmt.Sprint("r", i)
-		store.Must(s.CreateRecord(b.Context(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
-	}
-}
-
 func recordAt(ns, name string) *v1alpha1.Record {
 	return store.Record(ns, name, name+".example.org.", "A", "192.0.2.1")
 }
@@ -239,12 +239,16 @@ func expectWhole(t testing.TB, s *store.Server, z *v1alpha1.Zone) []history.Item
 	return items
 }
 
-// Two servers write and archive one zone at the same time. The history must contain each step once.
+// Two servers with different clocks write and archive one zone at the same time, and then a clock steps back. The
+// history must contain each step once. The times of steps never go back, so an answer by time has all later steps.
 func TestHistory_ofTwoServersAtOnce(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
-	a, b := st.Server(archiveAfter(5)), st.Server(archiveAfter(5))
-	store.Must(a.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
+	ahead, behind := &store.Clock{}, &store.Clock{}
+	ahead.Pass(time.Hour)
+	a := st.Server(archiveAfter(5), func(c *ledger.Config) { c.Now = ahead.Now })
+	b := st.Server(archiveAfter(5), func(c *ledger.Config) { c.Now = behind.Now })
+	z := store.Must(a.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
 	runParallel(4, func(w int) {
 		s := []*store.Server{a, b}[w%2]
 		for i := range scaleTo(60, 30) {
@@ -253,62 +257,35 @@ func TestHistory_ofTwoServersAtOnce(t *testing.T) {
 			if _, err := s.CreateRecord(t.Context(), recordAt(ns, name)); err != nil {
 				must.Succeed(t, s.DeleteRecord(t.Context(), ns, name))
 			}
+			behind.Pass(time.Second)
 		}
 	})
+	ahead.Pass(-2 * time.Hour)
+	_, errs := inSet(t.Context(), a, createLater(recordAt("team", "s0")), createLater(recordAt("team", "s1")))
+	must.Succeed(t, errors.Join(errs...))
 	st.Settle()
 	items := expectWhole(t, a, a.Zone("infra", "top"))
 	for i := range items {
-		if x := &items[i]; x.Step.Record != nil && x.Step.Record.Was != (len(x.Was) == 1) {
+		x := &items[i]
+		if x.Step.Record != nil && len(x.Step.Others) == 0 && x.Step.Record.Was != (len(x.Was) == 1) {
 			t.Errorf("step %d: was %t, %d states", x.Step.N, x.Step.Record.Was, len(x.Was))
+		}
+		if i > 0 && items[i-1].Step.Time < x.Step.Time {
+			t.Errorf("step %d is at %d, the one before at %d", items[i-1].Step.N, items[i-1].Step.Time, x.Step.Time)
 		}
 	}
 	if countKeys(t, st, "history") == 0 {
 		t.Error("nothing is archived")
 	}
-}
-
-// archiveFailures makes the archive's transactions fail, like a connection that broke while the server was stopped.
-type archiveFailures struct {
-	clientv3.KV
-	archived string // prefix of the keys archived/
-	active   atomic.Bool
-	failed   atomic.Int64
-}
-
-func (f *archiveFailures) Txn(ctx context.Context) clientv3.Txn {
-	return &archiveFailure{Txn: f.KV.Txn(ctx), of: f}
-}
-
-type archiveFailure struct {
-	clientv3.Txn
-	of    *archiveFailures
-	fails bool
-}
-
-func (t *archiveFailure) If(cmps ...clientv3.Cmp) clientv3.Txn {
-	t.Txn = t.Txn.If(cmps...)
-	return t
-}
-
-func (t *archiveFailure) Then(ops ...clientv3.Op) clientv3.Txn {
-	t.fails = t.of.active.Load() && slices.ContainsFunc(ops, func(op clientv3.Op) bool {
-		return op.IsPut() && strings.HasPrefix(string(op.KeyBytes()), t.of.archived)
-	})
-	t.Txn = t.Txn.Then(ops...)
-	return t
-}
-
-func (t *archiveFailure) Else(ops ...clientv3.Op) clientv3.Txn {
-	t.Txn = t.Txn.Else(ops...)
-	return t
-}
-
-func (t *archiveFailure) Commit() (*clientv3.TxnResponse, error) {
-	if t.fails {
-		t.of.failed.Add(1)
-		return nil, grpcstatus.Error(codes.Unavailable, "error reading from server: EOF")
+	since := items[len(items)/2].Step.Time
+	recent := must.Get(a.Ledger.ZoneHistory(t.Context(), z, history.Ask{Limit: 1000,
+		Since: func(x *history.Item) bool { return x.Step.Time >= since }}))(t)
+	if len(recent.Items) < len(items)/2 {
+		t.Errorf("%d of %d steps since the middle", len(recent.Items), len(items))
 	}
-	return t.Txn.Commit()
+	if at := a.Zone("infra", "top").Status.SerialTime; at == nil || at.Unix() != items[0].Step.Time {
+		t.Errorf("serialTime %v, want %d", at, items[0].Step.Time)
+	}
 }
 
 // While etcd fails, steps stay in the journal, and afterwards the history has no gap. The test runs with etcd's own
@@ -328,8 +305,18 @@ func TestHistory_afterAFailureOfEtcd(t *testing.T) {
 func expectNoGap(t *testing.T, explain func(clientv3.KV) clientv3.KV) {
 	t.Helper()
 	st := store.New(t)
-	failures := &archiveFailures{archived: layout.Keys{Prefix: st.Prefix}.Room("archived")}
-	s := st.Server(archiveAfter(5), func(c *ledger.Config) { failures.KV, c.Client.KV = c.Client.KV, explain(failures) })
+	archived := layout.Keys{Prefix: st.Prefix}.Room("archived")
+	putsArchived := func(op clientv3.Op) bool { return op.IsPut() && strings.HasPrefix(string(op.KeyBytes()), archived) }
+	var active atomic.Bool
+	var failed atomic.Int64
+	failing := func(x *spiedTxn) (*clientv3.TxnResponse, error) {
+		if active.Load() && slices.ContainsFunc(x.then, putsArchived) {
+			failed.Add(1)
+			return nil, grpcstatus.Error(codes.Unavailable, "error reading from server: EOF")
+		}
+		return x.Txn.Commit()
+	}
+	s := st.Server(archiveAfter(5), replaceKV(func(kv clientv3.KV) clientv3.KV { return explain(spiedKV{kv, failing}) }))
 	store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
 	write := func(from, to int) {
 		for i := from; i < to; i++ {
@@ -338,10 +325,10 @@ func expectNoGap(t *testing.T, explain func(clientv3.KV) clientv3.KV) {
 			must.Succeed(t, s.DeleteRecord(t.Context(), ns, ns))
 		}
 	}
-	failures.active.Store(true)
+	active.Store(true)
 	write(0, 22)
-	store.Eventually(t, "an archive fails", func() bool { return failures.failed.Load() > 0 })
-	failures.active.Store(false)
+	store.Eventually(t, "an archive fails", func() bool { return failed.Load() > 0 })
+	active.Store(false)
 	write(22, 40)
 	st.Settle()
 	expectWhole(t, s, s.Zone("infra", "top"))
@@ -480,14 +467,12 @@ func writeAtBudget(t *testing.T, late bool) {
 	})
 	st.Settle()
 	must.Succeed(t, s.Ledger.SweepHistory(ctx))
-	at := clock.Now().Add(-history.DefaultRetention).Unix()
 	of := func(ns string) (*history.Answer, history.Share) {
-		a := must.Get(s.Ledger.RecordHistory(ctx, ofRecords(ns, z),
-			history.Ask{Limit: 10_000}))(t)
-		return a, readShare(t, st, ns)
+		return readRecords(t, s, ofRecords(ns, z), history.Ask{Limit: 10_000}), readShare(t, st, ns)
 	}
+	oldest := func() int64 { return clock.Now().Add(-history.DefaultRetention).Unix() } // the clock goes on between two answers
 	quiet, share := of("quiet")
-	if len(quiet.Items) != (scaleTo(400, 200)+19)/20 || share.Whole != 0 || quiet.Whole > at+1 {
+	if len(quiet.Items) != (scaleTo(400, 200)+19)/20 || share.Whole != 0 || quiet.Whole > oldest() {
 		t.Errorf("the quiet namespace: %d steps, whole since %d, share %+v", len(quiet.Items), quiet.Whole, share)
 	}
 	for i := range quiet.Items[:len(quiet.Items)-2] {
@@ -502,7 +487,8 @@ func writeAtBudget(t *testing.T, late bool) {
 	bare := 0
 	for i := range loud.Items {
 		if x := &loud.Items[i]; x.Bare {
-			if bare++; x.Step.Time >= loud.Whole || x.Step.By != "" && x.Step.Record == nil {
+			named := len(x.Step.TTLs) == 1 && x.Step.TTLs[0].Owner == x.Step.Record.Owner && x.Step.TTLs[0].Before == nil
+			if bare++; x.Step.Time >= loud.Whole || !named || len(x.Step.Added) > 0 {
 				t.Errorf("condensed step %d at %d, whole since %d", x.Step.N, x.Step.Time, loud.Whole)
 			}
 		} else if x.Step.Record.Was && len(x.Was) != 1 {
@@ -514,6 +500,9 @@ func writeAtBudget(t *testing.T, late bool) {
 	}
 	if _, whole := readHistory(t, s, s.Zone("infra", "top"), 1000); whole != loud.Whole {
 		t.Errorf("the zone is whole since %d, want %d", whole, loud.Whole)
+	}
+	if own := must.Get(s.Ledger.ZoneHistory(ctx, z, history.Ask{Limit: 10}))(t).Own; own > oldest() {
+		t.Errorf("steps of the zone's own namespace are whole since %d, want %d", own, oldest())
 	}
 }
 
@@ -619,8 +608,7 @@ func TestHistory_ofARemovedZone(t *testing.T) {
 	if a = must.Get(s.Ledger.ZoneHistory(t.Context(), again, history.Ask{Limit: 10}))(t); len(a.Items) != 1 || !a.Items[0].Step.Creates() {
 		t.Errorf("the new zone has %d steps", len(a.Items))
 	}
-	deleted := must.Get(s.Ledger.RecordHistory(t.Context(), ofRecords("team"),
-		history.Ask{Limit: 9}))(t)
+	deleted := readRecords(t, s, ofRecords("team"), history.Ask{Limit: 9})
 	if len(deleted.Items) != 2 || deleted.Items[0].FQDN != "example.org." {
 		t.Errorf("the tenant's steps in it: %+v", deleted.Items)
 	}
@@ -702,7 +690,7 @@ func TestHistory_ofDamage(t *testing.T) {
 		of := func() []*history.Answer {
 			ask := history.Ask{Limit: 1000}
 			return []*history.Answer{must.Get(s.Ledger.ZoneHistory(t.Context(), z, ask))(t),
-				must.Get(s.Ledger.RecordHistory(t.Context(), ofRecords("team", z), ask))(t)}
+				readRecords(t, s, ofRecords("team", z), ask)}
 		}
 		before := of()
 		prefix := under(layout.Keys{Prefix: st.Prefix}, z)
@@ -722,6 +710,7 @@ func TestHistory_ofDamage(t *testing.T) {
 // An answer with long states ends at a limit of octets, and the next page continues from there. Steps in the journal
 // have no next page in a namespace's answer, so the last of them are condensed.
 func TestHistory_ofLongStates(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	const updates = 440 // with 30 KiB each, more than an answer has
 	for _, keeps := range []int{5, 1000} {
@@ -800,7 +789,7 @@ func TestHistory_ofANamespaceMadeAgain_S7_14(t *testing.T) {
 		if a := read(ask); len(a.Items) != 0 || a.Whole != ask.NotBefore || a.Next != "" {
 			t.Errorf("%d steps of the predecessor, whole since %d", len(a.Items), a.Whole)
 		}
-		if a := read(history.Ask{Limit: 1000}); len(a.Items) != 22 {
+		if a := readRecords(t, s, ofRecords("team", z), history.Ask{Limit: 1000}); len(a.Items) != 22 {
 			t.Errorf("%d steps without a bound", len(a.Items))
 		}
 		if a, of, err := s.Ledger.RemovedHistory(ctx, "team", "sub", ask); a != nil || of != nil || err != nil {
@@ -822,6 +811,7 @@ func TestHistory_ofANamespaceMadeAgain_S7_14(t *testing.T) {
 // Many namespaces archive steps between two sweeps of old history. Together they exceed the histories' part of etcd's
 // quota, which is a tenth, by no more than a third.
 func TestHistory_ofManyNamespacesAtOnce(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	const all = 100 << 10
 	st := store.New(t)
@@ -885,5 +875,100 @@ func TestHistory_isSweptBesideADamagedZone(t *testing.T) {
 	must.Succeed(t, s.Ledger.SweepHistory(t.Context()))
 	if n := countKeys(t, st, "history/damaged"); n != 0 {
 		t.Errorf("%d segments of the repaired zone", n)
+	}
+}
+
+// While a Zone's deletion is under way, its history says so, and then has the removal.
+func TestHistory_ofAZoneBeingRemoved(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	ends := make(chan struct{})
+	end := sync.OnceFunc(func() { close(ends) })
+	defer end()
+	var removes atomic.Bool
+	s := st.Server(func(c *ledger.Config) {
+		c.OnFault = func(at string) {
+			if at == "archive" && removes.Load() {
+				<-ends
+			}
+		}
+	})
+	s.Run()
+	store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
+	store.Must(s.CreateRecord(t.Context(), recordAt("team", "www")))
+	removes.Store(true)
+	must.Succeed(t, s.DeleteZone("infra", "top"))
+	read := func(byName bool, namespace string) (*history.Answer, error) {
+		if byName {
+			a, _, err := s.Ledger.RemovedHistoryOf(t.Context(), namespace, "example.org.", history.Ask{Limit: 10})
+			return a, err
+		}
+		a, _, err := s.Ledger.RemovedHistory(t.Context(), namespace, "top", history.Ask{Limit: 10})
+		return a, err
+	}
+	store.Eventually(t, "the deletion is under way", func() bool {
+		_, err := read(false, "infra")
+		return errors.Is(err, ledger.ErrRemoving)
+	})
+	for _, namespace := range []string{"infra", ""} {
+		if _, err := read(true, namespace); !errors.Is(err, ledger.ErrRemoving) {
+			t.Errorf("by DNS name in namespace %q: %v", namespace, err)
+		}
+	}
+	for _, byName := range []bool{false, true} {
+		if a, err := read(byName, "other"); a != nil || err != nil {
+			t.Errorf("of another namespace: %+v, %v", a, err)
+		}
+	}
+	end()
+	store.Eventually(t, "the history has the removal", func() bool {
+		a, err := read(true, "infra")
+		return err == nil && a != nil && a.Items[0].Removed != nil
+	})
+	st.Settle()
+}
+
+// An answer about a namespace's Records reads a bounded number of octets. A question for a name that never was is
+// answered by empty pages, one after the other, and a question for all by pages that have each step once.
+func TestHistory_readsABoundedPage(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	const steps, octets = 260, 40_000 // together more than maxRead
+	st := store.New(t)
+	s := st.Server(archiveAfter(5))
+	z := store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
+	rnd := rand.New(rand.NewPCG(8, 8))
+	makeValues := func() (values []string) {
+		for range octets / 4000 {
+			values = append(values, `"`+strings.NewReplacer(`"`, "x", `\`, "y").Replace(makeNoise(rnd, 250))+`"`+
+				strings.Repeat(` "`+strings.Repeat("z", 250)+`"`, 15))
+		}
+		return values
+	}
+	r := store.Record("team", "big", "big.example.org.", "TXT", "x")
+	store.Must(s.CreateRecord(t.Context(), r))
+	for range steps {
+		store.Must(s.UpdateRecord(t.Context(), "team", "big", func(r *v1alpha1.Record) { r.Spec.RData, r.Spec.Values = "", makeValues() }))
+	}
+	archiveAll(t, st, s, "top")
+	read := func(selects func(*history.Item) bool) (pages, items int, longest time.Duration) {
+		of := ofRecords("team", z)
+		of.Selects = selects
+		for ask := (history.Ask{Limit: 1000}); ; {
+			began := time.Now()
+			a := must.Get(s.Ledger.RecordHistory(t.Context(), of, ask))(t)
+			pages, items, longest = pages+1, items+len(a.Items), max(longest, time.Since(began))
+			if ask.From = a.Next; ask.From == "" {
+				return pages, items, longest
+			}
+		}
+	}
+	pages, items, longest := read(func(*history.Item) bool { return false })
+	t.Logf("%d pages, the longest took %s", pages, longest)
+	if pages < 2 || items != 0 {
+		t.Errorf("a name that never was: %d pages with %d steps", pages, items)
+	}
+	if _, items, _ := read(func(*history.Item) bool { return true }); items != steps+1 {
+		t.Errorf("%d steps, want %d", items, steps+1)
 	}
 }

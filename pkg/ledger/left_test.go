@@ -14,7 +14,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -127,66 +126,6 @@ func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_6(t *te
 	if z := s.Zone("team-a", "kid"); z.Status.FQDN != "kid.example.edu." {
 		t.Errorf("the zone that waited was forgotten: %+v", z.Status)
 	}
-}
-
-// A record that is being deleted, but has a finalizer, stays in its zone as long as the rule does. Then its names are
-// free, and no other zone adopts the record (attack 62).
-func TestCascade_releasesWhatIsBeingDeleted_S2_6(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
-	s.Run()
-	ctx := withDeadline(t)
-	platform := store.Allow("infra", "*")
-	rules := []v1alpha1.DelegationRule{store.Allow("", "*"), {Namespace: "team-a", Records: []v1alpha1.RecordDelegation{{Pattern: "deep", Types: []string{"NS"}}}}, {Zones: []string{"*"}}}
-	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", rules...)))
-	add := func(name, domain, rtype, value string) {
-		r := makeReferringRecord("team-a", name)
-		r.Spec.DomainName, r.Spec.Type, r.Spec.Values = domain, rtype, []string{value}
-		store.Must(s.CreateRecord(ctx, r))
-		store.Must(s.UpdateRecord(ctx, "team-a", name, func(r *v1alpha1.Record) {
-			now := metav1.Now()
-			r.DeletionTimestamp, r.Finalizers = &now, []string{"example.com/slow"}
-		}))
-	}
-	held := []string{"www", "deep", "alias"}
-	add("www", "www", "CNAME", "evil.example.")
-	add("deep", "deep", "NS", "ns.evil.example.")
-	add("alias", "ns1.sub", "CNAME", "elsewhere.example.")
-	st.Settle()
-	for _, name := range held {
-		if r := s.Record("team-a", name); r.Status.ZoneRef == nil {
-			t.Errorf("%s does not stay in its zone: %+v", name, r.Status)
-		}
-	}
-	store.Must(s.CreateZone(store.Zone("infra", "sub", "sub.example.org.", platform)))
-	st.Settle()
-	if r := s.Record("team-a", "alias"); r.Status.ZoneRef != nil {
-		t.Error("a CNAME stands beside the address of a delegated zone's name server")
-	}
-	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{platform, rules[2]} }))
-	st.Settle()
-	for _, name := range held {
-		if r := s.Record("team-a", name); r.Status.ZoneRef != nil {
-			t.Errorf("%s outlives its rule", name)
-		}
-	}
-	store.Must(s.CreateRecord(ctx, store.Record("infra", "www", "www.example.org.", "A", "192.0.2.80")))
-	store.Must(s.CreateZone(store.Zone("infra", "deep", "deep.example.org.", platform)))
-	for _, zone := range []string{"sub", "deep"} {
-		must.Succeed(t, s.DeleteZone("infra", zone))
-	}
-	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = rules }))
-	st.Settle()
-	for _, name := range held {
-		if r := s.Record("team-a", name); r.Status.ZoneRef != nil {
-			t.Errorf("%s, which is being deleted, was adopted", name)
-		}
-	}
-	for _, name := range held {
-		must.Succeed(t, s.DeleteRecord(ctx, "team-a", name))
-	}
-	st.Settle()
 }
 
 // Two servers learn about namespaces at different times, while zones above their records are created and deleted and

@@ -59,6 +59,11 @@ func TestSet_prerequisites_S10_5(t *testing.T) {
 	store.Must(s.CreateRecord(t.Context(), mail))
 	store.Must(s.CreateRecord(t.Context(), store.Record("other", "theirs", "theirs.apps.example.org.", "TXT", "secret")))
 	store.Must(s.CreateRecord(t.Context(), store.Record("platform", "own", "own.apps.example.org.", "A", "192.0.2.9")))
+	store.Must(s.CreateRecord(t.Context(), store.Record("platform", "vault", "_vault.hidden.apps.example.org.", "TXT", "private")))
+	store.Must(s.CreateRecord(t.Context(), store.Record("platform", "keys", "*._domainkey.news.apps.example.org.", "TXT", "private")))
+	store.Must(s.CreateRecord(t.Context(), store.Record("platform", "token", "_acme-challenge.hidden.apps.example.org.", "TXT", "private")))
+	store.Must(s.CreateRecord(t.Context(), store.Record("team", "older", "_older.early.apps.example.org.", "TXT", "team")))
+	store.Must(s.CreateRecord(t.Context(), store.Record("platform", "older", "_older.early.apps.example.org.", "TXT", "platform")))
 	for i, test := range []struct {
 		by   string
 		p    v1alpha1.ChangeSetPrerequisite
@@ -95,8 +100,28 @@ func TestSet_prerequisites_S10_5(t *testing.T) {
 		{"team", requireExists("own.apps.example.org.", "", false), "forbidden"},
 		{"other", requireExists("pay.apps.example.org.", "", false), ""},
 		{"team", requireExists("_acme-challenge.theirs.apps.example.org.", "", false), ""},
+		// The name above own's underscore data is free, but at and below that, only an underscore rule admits a tenant.
+		{"team", requireExists("_vault.hidden.apps.example.org.", "TXT", true), "forbidden"},
+		{"team", requireExists("_vault.hidden.apps.example.org.", "A", false), "forbidden"},
+		{"team", requireValues("_vault.hidden.apps.example.org.", "TXT", "private"), "forbidden"},
+		{"team", requireExists("x._vault.hidden.apps.example.org.", "", false), "forbidden"},
+		{"team", requireExists("*._domainkey.news.apps.example.org.", "TXT", true), "forbidden"},
+		{"team", requireExists("s1._domainkey.news.apps.example.org.", "", false), "forbidden"},
+		{"team", requireExists("_other.hidden.apps.example.org.", "", false), ""},
+		{"team", requireExists("hidden.apps.example.org.", "", false), ""},
+		{"team", requireExists("_acme-challenge.hidden.apps.example.org.", "TXT", true), ""},
+		// A tenant's Record that was there before own's data stays, and its values may change.
+		{"team", requireExists("_older.early.apps.example.org.", "TXT", true), ""},
+		{"team", requireExists("x._older.early.apps.example.org.", "", false), "forbidden"},
+		{"other", requireExists("_older.early.apps.example.org.", "TXT", true), "forbidden"},
 	} {
 		before := s.Zone("platform", "example-org").Status.Serial
+		// A question of an UpdateKey and the dry run of a change set judge the prerequisite alone.
+		at := v1alpha1.AdoptingZone{Namespace: "platform", Name: "example-org", UID: s.Zone("platform", "example-org").UID}
+		asked := s.Ledger.JudgePrerequisites(t.Context(), at, test.by, []v1alpha1.ChangeSetPrerequisite{test.p})
+		if (asked == nil) != (test.want == "") || apierrors.IsForbidden(asked) != (test.want == "forbidden") {
+			t.Errorf("%d: question of %s %+v: %v, want %q", i, test.by, test.p, asked, test.want)
+		}
 		name := fmt.Sprintf("made%d.apps.example.org.", i)
 		its := "www.apps.example.org."
 		if test.by == "other" {

@@ -4,11 +4,8 @@
 package ledger_test
 
 import (
-	"context"
 	"fmt"
-	"strings"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -32,53 +29,6 @@ func fillRooms(t *testing.T, st *store.Store, uid string, n int) {
 			ops = ops[:0]
 		}
 	}
-}
-
-// countDeletions counts the deleted keys of a zone, in total and in the largest transaction.
-func countDeletions(ctx context.Context, st *store.Store, uid string, all int, done chan<- [2]int) {
-	keys := layout.Keys{Prefix: st.Prefix}
-	at := map[int64]int{}
-	most, seen := 0, 0
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	defer cancel()
-	for r := range st.Client.Watch(ctx, keys.Internal(), clientv3.WithPrefix(), clientv3.WithFilterPut(), clientv3.WithFragment()) {
-		for _, e := range r.Events {
-			if room := string(e.Kv.Key)[len(keys.Internal()):]; len(room) > len(uid) && strings.Contains(room, uid) {
-				seen++
-				at[e.Kv.ModRevision]++
-				most = max(most, at[e.Kv.ModRevision])
-			}
-		}
-		if seen >= all {
-			break
-		}
-	}
-	done <- [2]int{seen, most}
-}
-
-// A deleted zone may have thousands of internal keys. They are deleted in pages of some hundreds, so that no single
-// transaction blocks etcd for other writers.
-func TestPurge_ofManyKeysStopsNoWriter(t *testing.T) {
-	t.Parallel()
-	n := scaleTo(9000, 3000)
-	st := store.New(t)
-	s := st.Server()
-	big := store.Must(s.CreateZone(store.Zone("infra", "big", "big.example.", store.Allow("", "*"))))
-	s.Run()
-	st.Settle()
-	fillRooms(t, st, string(big.UID), n)
-	done := make(chan [2]int, 1)
-	go countDeletions(t.Context(), st, string(big.UID), n, done)
-	time.Sleep(50 * time.Millisecond) // until the watch began
-	must.Succeed(t, s.DeleteZone("infra", "big"))
-	counted := <-done
-	if counted[0] < n {
-		t.Errorf("%d of %d keys deleted in two minutes", counted[0], n)
-	}
-	if counted[1] > 600 { // a page, and the keys of the removal itself
-		t.Errorf("one transaction deletes %d keys", counted[1])
-	}
-	st.Settle()
 }
 
 func TestPurge_interruptedAnywhereItGoesOn_I4(t *testing.T) {

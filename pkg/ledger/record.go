@@ -6,6 +6,8 @@ package ledger
 import (
 	"cmp"
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,6 +105,9 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	tx.RecordBefore, tx.Origin = w.before, originOf(ctx, w.before, w.after)
 	tx.Decide = func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) }
 	tx.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+		if plan.Awaited {
+			return nil, nil, errAwaited
+		}
 		if plan.Record == nil {
 			op := clientv3.OpDelete(key)
 			return &op, nil, nil
@@ -115,6 +120,9 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	}
 
 	out, err := l.com.Commit(ctx, tx)
+	if errors.Is(err, errAwaited) {
+		return w.commitReplacement(ctx)
+	}
 	if err != nil || !out.OK {
 		return out, err
 	}
@@ -128,12 +136,74 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	return out, nil
 }
 
+// errAwaited ends the commit of a single write that leaves a name where Records wait.
+var errAwaited = errors.New("records wait at the name")
+
+// maxMoved bounds the tries with a waiting Record that other writes, such as of its labels, change meanwhile.
+const maxMoved = 4
+
+// commitReplacement commits a write that leaves a name, and in the same transaction the adoption of the first Record of
+// its namespace that waits there and fits. Without such a Record, the write commits alone. The error is the refusal of
+// the write.
+func (w *recordWrite) commitReplacement(ctx context.Context) (commit.Outcome, error) {
+	found, err := w.l.outbox.ListReplacements(ctx, w.before)
+	if err != nil {
+		return commit.Outcome{}, err
+	}
+	for _, r := range found {
+		for range maxMoved {
+			waiting, err := r.Read(ctx)
+			if err != nil {
+				return commit.Outcome{}, err
+			}
+			if waiting == nil {
+				break
+			}
+			out, isDone, err := w.commitWith(ctx, waiting)
+			if err != nil || isDone {
+				return out, err
+			}
+			if waiting.Refusal != nil {
+				break // does not fit
+			}
+		}
+	}
+	out, _, err := w.commitWith(ctx)
+	return out, err
+}
+
+// commitWith commits the write and the adoption of the waiting Record, if any, in one transaction. The result isDone is
+// false if the waiting Record was refused (Refusal), or has changed since it was read.
+func (w *recordWrite) commitWith(ctx context.Context, waiting ...*commit.SetWrite) (out commit.Outcome, isDone bool, err error) {
+	l := w.l
+	first := l.setWrite(ctx, 0, w.before, w.after)
+	for _, x := range waiting {
+		x.Ask.Succeeds = first.Ask.Before
+	}
+	set := &commit.Set{Committer: l.com, Writes: append([]*commit.SetWrite{first}, waiting...), Commits: true}
+	moved, err := set.Run(ctx)
+	hasMoved := moved && first.Out.Rev != 0 // otherwise the waiting Record has
+	isRefused := slices.ContainsFunc(waiting, func(x *commit.SetWrite) bool { return x.Refusal != nil })
+	switch {
+	case err != nil || hasMoved:
+		return first.Out, true, err
+	case moved || isRefused:
+		return out, false, nil
+	case first.Refusal != nil:
+		return out, true, first.Refusal
+	}
+	l.outbox.CountCuts(ctx, set.PendingCuts)
+	if first.Result != nil {
+		w.commitAs(first.Result, first.Out)
+	}
+	return commit.Outcome{OK: true, Rev: first.Out.Rev}, true, nil
+}
+
 func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 	read func(*v1alpha1.Record) (*law.Record, error)) (records.RecordInput, string, error) {
 	ask := records.RecordInput{Now: l.mem.Now(), WorkID: etcd.NewID(), By: commit.User(ctx)}
 	var hint string
 	if before != nil {
-		ask.Uncounted = l.outbox.Terminates(before.Namespace)
 		ask.Namespace, ask.Name, ask.UID = before.Namespace, before.Name, string(before.UID)
 		var err error
 		if ask.Before, ask.WaitingBefore, err = objects.AdoptedOrWaiting(before); err != nil {
@@ -199,6 +269,9 @@ func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int) (commi
 
 func (l *Ledger) setWrite(ctx context.Context, index int, before, after *v1alpha1.Record) *commit.SetWrite {
 	x := &commit.SetWrite{Ctx: ctx, Index: index, Before: before, After: after, Origin: originOf(ctx, before, after)}
+	if set, _ := setOf(ctx); set != nil && set.Manager != "" { // the items' managers differ, as of Records that a revert gives back
+		x.Origin.Manager = set.Manager
+	}
 	if x.Ask, x.LikelyZone, x.AskErr = l.recordAsk(ctx, before, after, lawform.Record); x.Ask.After != nil {
 		x.Ask.After.WaitsOnConflict = false // in a set no Record waits
 	}

@@ -15,15 +15,15 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
-// Literal names in a Delegation are reserved once the Delegation is written. Records of others at these names get a
-// grace period, and the answer lists them. A change of all names fits into a transaction of etcd's default limit, and a
-// deleted Delegation leaves nothing behind (S4.20, S2.16).
+// Records of others at the literal names of a new Delegation get a grace period, and the answer lists them. A change of
+// all names fits into a transaction of etcd's default limit, and a deleted Delegation leaves nothing behind (S2.16).
 func TestDelegation_reservesNames_S4_22(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = embed.DefaultMaxTxnOps }), "/registry/kubizone")
@@ -56,12 +56,6 @@ func TestDelegation_reservesNames_S4_22(t *testing.T) {
 	if text := fmt.Sprint(warnings.texts); !strings.Contains(text, "2 Records and 1 zone") || !strings.Contains(text, "n7.example.org.") {
 		t.Errorf("the answer tells of %q", warnings.texts)
 	}
-	for _, name := range []string{"n0", "new.n7", "y.n8", "*.n1"} {
-		_, err := s.CreateRecord(ctx, store.Record("mallory", "new", name+".example.org.", "A", "192.0.2.66"))
-		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "S4.20") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
 	st.Settle()
 	for name, ends := range map[string]bool{"at": true, "below": true, "free": false} {
 		if r := s.Record("mallory", name); r.Status.ZoneRef == nil || (r.Status.EndsAt != nil) != ends {
@@ -71,26 +65,12 @@ func TestDelegation_reservesNames_S4_22(t *testing.T) {
 	if sub := s.Zone("mallory", "sub"); sub.Status.FQDN == "" || sub.Status.EndsAt == nil {
 		t.Errorf("the zone at a reserved name: %+v", sub.Status)
 	}
-	store.Must(s.CreateRecord(ctx, store.Record("b3", "mine", "n7.example.org.", "A", "192.0.2.1")))
-	st.Settle()
-	if r := s.Record("b3", "mine"); r.Status.ZoneRef == nil || s.Record("mallory", "at").Status.ZoneRef != nil {
-		t.Errorf("S2.13: the namespace that the rule names has not the name: %+v", r.Status)
-	}
-
 	must.Get(s.UpdateDelegation("infra", "names", func(d *v1alpha1.Delegation) {
 		d.Spec = store.Delegation("infra", "names", "example", []string{"c0", "c1", "c2"}, names("m")...).Spec
 	}))(t)
 	st.Settle()
 	if r := s.Record("mallory", "below"); r.Status.ZoneRef == nil || r.Status.EndsAt != nil {
 		t.Errorf("no rule names it any more: %+v", r.Status)
-	}
-	if _, err := s.CreateRecord(ctx, store.Record("mallory", "m", "x.m31.example.org.", "A", "192.0.2.66")); !apierrors.IsForbidden(err) {
-		t.Errorf("the names that it gives now: %v", err)
-	}
-	if _, err := s.UpdateDelegation("infra", "names", func(d *v1alpha1.Delegation) {
-		d.Spec.Records = append(d.Spec.Records, v1alpha1.RecordDelegation{Pattern: "m32"})
-	}); !apierrors.IsInvalid(err) {
-		t.Errorf("one name too many: %v", err)
 	}
 	must.Succeed(t, s.DeleteDelegation("infra", "names"))
 	st.Settle()
@@ -99,6 +79,45 @@ func TestDelegation_reservesNames_S4_22(t *testing.T) {
 		if strings.Contains(string(kv.Key), "/m") {
 			t.Errorf("%s is left", kv.Key)
 		}
+	}
+}
+
+// Reserved names have no data: a name below shop.apps hides shop.apps from *.apps only if none below it has data.
+// Concurrent writes read that together. Beside law.FirstOwners reserved names, a write reads no further names for a
+// Warning.
+func TestRecord_hidesBesideReservedNames_S4_25(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	ctx := withDeadline(t)
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"))))
+	for n, above := range []string{"shop.apps", "many.apps", "many.apps"} {
+		var reserved []string
+		for i := range law.FirstOwners / 2 {
+			reserved = append(reserved, fmt.Sprintf("r%d-%02d.%s", n, i, above))
+		}
+		store.Must(s.CreateDelegation(store.Delegation("infra", fmt.Sprint("names", n), "example", []string{"b"}, reserved...)))
+	}
+	store.Must(s.CreateRecord(ctx, store.Record("infra", "wild", "*.apps.example.org.", "A", "192.0.2.1")))
+	hides := func(name, above string) bool {
+		warnings := &warned{}
+		_, err := s.CreateRecord(warning.WithWarningRecorder(ctx, warnings), store.Record("infra", name, name+"."+above+".example.org.",
+			"A", "192.0.2.1"))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		return strings.Contains(fmt.Sprint(warnings.texts), "S4.25")
+	}
+	if !hides("z0", "shop.apps") {
+		t.Error("the first name below shop.apps has no Warning")
+	}
+	runParallel(8, func(i int) {
+		if name := fmt.Sprint("z", i+1); hides(name, "shop.apps") {
+			t.Errorf("%s has a Warning, and shop.apps was hidden already", name)
+		}
+	})
+	if hides("many", "many.apps") {
+		t.Errorf("a Warning beside %d reserved names, as if all names below many.apps were read", law.FirstOwners)
 	}
 }
 
@@ -135,8 +154,9 @@ func TestDelegation_reservesBeforeItsZone_S4_22(t *testing.T) {
 	}
 }
 
-// The owner gives a tenant's name to a new zone. The tenant's CNAME there is withdrawn at once, and the zone waits
-// until the CNAME is gone. Wherever servers stop meanwhile, another tenant with the pattern "*" never gets the name.
+// The owner takes a tenant's name for a new zone: the literal rule and kubi.zone/release-now are one write. The zone is
+// written until it is taken, with 429 meanwhile. Wherever servers stop, another tenant with the pattern "*" never gets
+// the name.
 func TestZone_takesAReservedName_S2_13(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -147,15 +167,21 @@ func TestZone_takesAReservedName_S2_13(t *testing.T) {
 	z.Spec.Delegations[0].Zones = []string{"*"}
 	store.Must(s.CreateZone(setGrace(z, time.Hour)))
 	store.Must(s.CreateRecord(ctx, store.Record("mallory", "at", "portal.example.org.", "CNAME", "evil.example.")))
-	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
-		z.Spec.Delegations = append(z.Spec.Delegations, store.Allow("infra", "portal"))
-	}))
+	portal := func() error {
+		z := store.Zone("infra", "portal", "portal.example.org.")
+		return s.Zones.Create(ctx, store.Key("zones", "infra", "portal"), z, &v1alpha1.Zone{}, 0)
+	}
 	warnings := &warned{}
-	portal := store.Zone("infra", "portal", "portal.example.org.")
-	must.Succeed(t, s.Zones.Create(warning.WithWarningRecorder(ctx, warnings), store.Key("zones", "infra", "portal"), portal,
-		&v1alpha1.Zone{}, 0))
-	if text := fmt.Sprint(warnings.texts); !strings.Contains(text, "S2.13") || s.Zone("infra", "portal").Status.FQDN != "" {
-		t.Errorf("the zone has its name while the CNAME is there; the answer says %q", text)
+	must.Get(s.WriteZone(warning.WithWarningRecorder(ctx, warnings), "infra", "example", func(z *v1alpha1.Zone) {
+		z.Spec.Delegations = append(z.Spec.Delegations, store.Allow("infra", "portal"))
+		z.Generation++
+		z.Annotations = map[string]string{v1alpha1.AnnotationReleaseNow: "mallory"}
+	}))(t)
+	if text := fmt.Sprint(warnings.texts); !strings.Contains(text, "1 Record (portal.example.org. CNAME); they are released at once") {
+		t.Errorf("S2.16: the answer says %q", text)
+	}
+	if err := portal(); !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "S2.13") {
+		t.Errorf("while the CNAME is there: %v", err)
 	}
 	runInterrupted(t, st, func(int) {
 		for _, kind := range []string{"A", "CNAME"} {
@@ -165,6 +191,7 @@ func TestZone_takesAReservedName_S2_13(t *testing.T) {
 			}
 		}
 	})
+	must.Succeed(t, portal())
 	if s.Zone("infra", "portal").Status.FQDN != "portal.example.org." || s.Record("mallory", "at").Status.ZoneRef != nil {
 		t.Errorf("zone %+v, the record %+v", s.Zone("infra", "portal").Status, s.Record("mallory", "at").Status)
 	}

@@ -25,6 +25,9 @@ import (
 // the items wait until all have arrived, and each write is decided on the result of the earlier writes. The set ends
 // with the context of any write. Methods except Require may be called concurrently.
 type Set struct {
+	// Manager is the field manager of the request, for the history; "" counts as that of the items' fields.
+	Manager string
+
 	l        *Ledger
 	requires []records.Requirement // prerequisites
 

@@ -43,59 +43,6 @@ func withdrawRules(t *testing.T, s *store.Server) {
 	}))
 }
 
-// A name that is served in the zone above stays with its holder, whatever the age of the Records that wait for the new
-// zone, and for any batch size. The same holds for limited room (S5.8). Within each kind, age decides.
-func TestCascade_whatIsServedComesBeforeWhatWaits_S2_9(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
-	stop := s.Run()
-	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}})))
-	st.Settle()
-	stop()
-	const n, room = 50, 20
-	create := func(ns, zone string, i, age int, waits bool) {
-		name := fmt.Sprintf("%s-%d", zone, i)
-		r := store.Record(ns, name, fmt.Sprintf("x%d.%s.example.org.", i, zone), "A", "192.0.2.1")
-		if waits {
-			r.Spec.DomainName, r.Spec.ZoneRef = fmt.Sprintf("x%d", i), &v1alpha1.ZoneReference{Namespace: "infra", Name: zone}
-		}
-		r.CreationTimestamp = metav1.NewTime(time.Date(2024, 1, 1, 0, 0, age, 0, time.UTC))
-		store.Must(s.CreateRecord(t.Context(), r))
-	}
-	for i := range n { // ages and names in different orders
-		create("team-a", "dev", i, 2*(i*7%n)+i%2, false)
-		create("team-b", "dev", i, 2*(i*7%n)+1-i%2, true)
-		create("team-c", "lab", i, i*11%n, i%2 == 0)
-	}
-	most := int32(room)
-	for zone, limits := range map[string]*v1alpha1.ZoneLimits{"dev": nil, "lab": {RecordsPerNamespace: &most}} {
-		z := store.Zone("infra", zone, zone+".example.org.", store.Allow("", "*"))
-		z.Spec.Limits = limits
-		store.Must(s.CreateZone(z))
-	}
-	s.Run()
-	st.Settle()
-	in := func(ns, zone string, i int) bool {
-		ref := s.Record(ns, fmt.Sprintf("%s-%d", zone, i)).Status.ZoneRef
-		return ref != nil && ref.Name == zone
-	}
-	for i := range n {
-		if a, b := in("team-a", "dev", i), in("team-b", "dev", i); !a || b {
-			t.Errorf("name x%d: the record from the zone above is in: %t, the one that waited: %t", i, a, b)
-		}
-		older := 0 // of those served before
-		for j := 1; j < n; j += 2 {
-			if j*11%n < i*11%n {
-				older++
-			}
-		}
-		if got, want := in("team-c", "lab", i), i%2 == 1 && older < room; got != want {
-			t.Errorf("record %d, which waited: %t, and than which %d are older that stood: is in %t, want %t", i, i%2 == 0, older, got, want)
-		}
-	}
-}
-
 // A client that writes beside a long cascade waits for a single run of its steps. The test counts the serials between
 // two writes of the client.
 func TestCascade_leavesClientsTheirTurn(t *testing.T) {

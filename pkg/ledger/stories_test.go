@@ -411,7 +411,10 @@ func (w *world) makeWrite(t *testing.T, d *datadriven.TestData, a *actor) func(c
 				}
 				err = a.Ledger.PreviewZone(a.Ledger.WithEstablish(ctx, true), before, z)
 			case there && !d.HasArg("new"):
-				z, err = a.WriteZone(ctx, ns, name, func(o *v1alpha1.Zone) { o.Spec = z.Spec; o.Generation++ })
+				z, err = a.WriteZone(ctx, ns, name, func(o *v1alpha1.Zone) {
+					o.Spec, o.Annotations = z.Spec, z.Annotations
+					o.Generation++
+				})
 			default:
 				z, err = w.createZone(a, z, !w.asksToEstablish || d.HasArg("establish"))
 			}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"net/http"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -146,41 +145,29 @@ type line struct {
 
 func (l *line) setState(state string) { l.state.Store(state) }
 
-func (l *line) Txn(ctx context.Context) clientv3.Txn { return lineTxn{l.KV.Txn(ctx), l, false} }
-
-type lineTxn struct {
-	clientv3.Txn
-	l      *line
-	writes bool
+func (l *line) Txn(ctx context.Context) clientv3.Txn {
+	return &spiedTxn{Txn: l.KV.Txn(ctx), ctx: ctx, send: l.sendByState}
 }
 
-func (t lineTxn) If(cs ...clientv3.Cmp) clientv3.Txn { return lineTxn{t.Txn.If(cs...), t.l, t.writes} }
-func (t lineTxn) Then(ops ...clientv3.Op) clientv3.Txn {
-	writes := slices.ContainsFunc(ops, func(op clientv3.Op) bool { return op.IsPut() || op.IsDelete() })
-	return lineTxn{t.Txn.Then(ops...), t.l, writes}
-}
-func (t lineTxn) Else(ops ...clientv3.Op) clientv3.Txn {
-	return lineTxn{t.Txn.Else(ops...), t.l, t.writes}
-}
-
-func (t lineTxn) Commit() (*clientv3.TxnResponse, error) {
-	state, _ := t.l.state.Load().(string)
-	if t.writes {
-		switch state {
-		case "full": // as maintenance.Explain says it
-			return nil, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInsufficientStorage, Reason: "InsufficientStorage", Message: "nothing was written"}}
-		case "mute for ever":
-			return nil, rpctypes.ErrTimeout
-		case "mute":
-			t.l.setState("ok")
-			return nil, rpctypes.ErrTimeout
-		case "deaf":
-			if r, err := t.Txn.Commit(); err != nil || !r.Succeeded {
-				return r, err
-			}
-			t.l.setState("ok")
-			return nil, rpctypes.ErrTimeout
-		}
+func (l *line) sendByState(x *spiedTxn) (*clientv3.TxnResponse, error) {
+	if !x.hasWrites() {
+		return x.Txn.Commit()
 	}
-	return t.Txn.Commit()
+	switch state, _ := l.state.Load().(string); state {
+	case "full": // as maintenance.Explain says it
+		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInsufficientStorage,
+			Reason: "InsufficientStorage", Message: "nothing was written"}}
+	case "mute for ever":
+		return nil, rpctypes.ErrTimeout
+	case "mute":
+		l.setState("ok")
+		return nil, rpctypes.ErrTimeout
+	case "deaf":
+		if r, err := x.Txn.Commit(); err != nil || !r.Succeeded {
+			return r, err
+		}
+		l.setState("ok")
+		return nil, rpctypes.ErrTimeout
+	}
+	return x.Txn.Commit()
 }

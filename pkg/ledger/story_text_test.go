@@ -182,6 +182,8 @@ func (w *world) zoneOf(t *testing.T, d *datadriven.TestData, ns, name string) *v
 			z.Spec.WithdrawalGracePeriod = &metav1.Duration{Duration: by}
 		case "allow", "zones":
 			z.Spec.Delegations = append(z.Spec.Delegations, ruleOf(t, d, f))
+		case "release":
+			z.Annotations = map[string]string{v1alpha1.AnnotationReleaseNow: strings.Join(f[1:], ",")}
 		default:
 			d.Fatalf(t, "no such line in a zone: %s", text)
 		}

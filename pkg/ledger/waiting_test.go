@@ -4,7 +4,6 @@
 package ledger_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -24,8 +23,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A squatter leaves many Records waiting at a name that another namespace replaces. None of them gets the name or
-// reveals its holder, and the holder neither waits nor pays for them (attack 93).
+// Squatters leave many Records waiting at a name that another namespace replaces. None of them gets the name or reveals
+// its holder, and the holder neither waits nor pays for them (attack 93).
 func TestWaiting_aSquatterGetsNothing_S2_15(t *testing.T) {
 	t.Parallel()
 	many := 300
@@ -36,14 +35,14 @@ func TestWaiting_aSquatterGetsNothing_S2_15(t *testing.T) {
 	st := store.New(t)
 	s := st.Server(meterClient(&b))
 	s.Run()
-	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("shop", "*"), store.Allow("squat", "*"))))
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	store.Must(s.CreateRecord(s.Ctx, store.Record("shop", "www-0", "www.example.org.", "A", "192.0.2.1")))
 	var wg sync.WaitGroup
 	begin := time.Now()
 	for w := range 8 {
 		wg.Go(func() {
 			for i := w; i < many; i += 8 {
-				r := store.Record("squat", fmt.Sprintf("r%d", i), "www.example.org.", "A", "192.0.2.66")
+				r := store.Record(fmt.Sprint("squat-", i/law.MaxWaiting), fmt.Sprintf("r%d", i), "www.example.org.", "A", "192.0.2.66")
 				r.Annotations = map[string]string{v1alpha1.AnnotationOnConflict: v1alpha1.OnConflictWait}
 				store.Must(s.CreateRecord(s.Ctx, r))
 			}
@@ -82,7 +81,7 @@ func TestWaiting_aSquatterGetsNothing_S2_15(t *testing.T) {
 		if most := 100 << 10; of["shop"] > most {
 			t.Errorf("the holder was charged %d octets, of which its own 22 writes take less than %d", of["shop"], most)
 		}
-		for _, r := range s.ListRecords("squat") {
+		for _, r := range s.ListRecords("squat-3") {
 			if c := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionAdopted); c.Reason != law.ReasonNameHeld {
 				t.Fatalf("%s: %s", r.Name, c.Message)
 			}
@@ -93,47 +92,150 @@ func TestWaiting_aSquatterGetsNothing_S2_15(t *testing.T) {
 	}
 }
 
-// A Record created with the annotation on-conflict waits at a name that is taken. When its own namespace, or that of
-// the zone, deletes the Record there, the waiting Record gets the name, although tenants with the pattern "*" try to
-// take it as fast as they can.
-func TestWaiting_replacesBeforeOthersTakeTheName_S2_14(t *testing.T) {
+// Records that wait for a zone, of a namespace without a rule, do not keep the new zone unsettled. Those of a namespace
+// with a rule, by the Zone or by a Delegation, are adopted.
+func TestWaiting_ofANamespaceWithoutRuleDelaysNoZone_S7_2(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	const squatters = 200
+	for i := range squatters {
+		fqdn := fmt.Sprintf("r%d.new.example.", i)
+		store.Must(s.CreateRecord(t.Context(), store.Record("squat", fmt.Sprint("r", i), fqdn, "A", "192.0.2.1")))
+	}
+	for _, namespace := range []string{"own", "ruled", "delegated"} {
+		store.Must(s.CreateRecord(t.Context(), store.Record(namespace, "r", namespace+".new.example.", "A", "192.0.2.1")))
+	}
+	store.Must(s.CreateDelegation(store.Delegation("own", "given", "new", []string{"delegated"}, "delegated")))
+	before := s.Ledger.Stats().CascadeSteps.Load()
+	store.Must(s.CreateZone(store.Zone("own", "new", "new.example.", store.Allow("own", "*"), store.Allow("ruled", "ruled"))))
+	s.Run()
+	st.Settle()
+	if steps := s.Ledger.Stats().CascadeSteps.Load() - before; steps >= squatters {
+		t.Errorf("the cascade decided %d objects, though no rule gives %d of them their names", steps, squatters)
+	}
+	for _, namespace := range []string{"own", "ruled", "delegated", "squat"} {
+		r := s.ListRecords(namespace)[0]
+		is := meta.IsStatusConditionTrue(r.Status.Conditions, v1alpha1.ConditionAdopted)
+		if want := namespace != "squat"; is != want {
+			t.Errorf("the Record of %s is adopted %t, want %t: %+v", namespace, is, want, r.Status.Conditions)
+		}
+	}
+}
+
+// Twelve clients of a tenant replace one Record each, again and again. Each replacement is one step, so the new Record
+// has the name in the answer to the deletion, the zone is settled at every moment, and no name is locked: own writes at
+// and below the names, and the namespace of a literal rule above them.
+func TestWaiting_aReplacementLocksNothing_S2_14(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
 	s.Run()
-	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"), store.Allow("shop", "*"),
-		store.Allow("squat", "*"))))
-	for race := range scaleTo(12, 3) {
-		for _, namespace := range []string{"infra", "shop"} {
-			host := fmt.Sprintf("%s-%d.example.org.", namespace, race)
-			store.Must(s.CreateRecord(s.Ctx, store.Record(namespace, fmt.Sprint("old-", race), host, "A", "192.0.2.1")))
-			next := store.Record(namespace, fmt.Sprint("new-", race), host, "CNAME", "good.example.net.")
-			next.Annotations = map[string]string{v1alpha1.AnnotationOnConflict: v1alpha1.OnConflictWait}
-			store.Must(s.CreateRecord(s.Ctx, next))
-			ctx, stop := context.WithCancel(s.Ctx)
-			var attackers sync.WaitGroup
-			for i := range 4 {
-				attackers.Go(func() {
-					for ctx.Err() == nil {
-						r := store.Record("squat", fmt.Sprintf("squat-%d", i), host, "CNAME", "evil.example.net.")
-						if _, err := s.CreateRecord(ctx, r); err == nil {
-							t.Errorf("%s is another namespace's", host)
-							return
-						}
-					}
-				})
-			}
-			must.Succeed(t, s.DeleteRecord(s.Ctx, namespace, fmt.Sprint("old-", race)))
-			st.Settle()
-			stop()
-			attackers.Wait()
-			for _, r := range s.ListRecords(namespace) {
-				c := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionAdopted)
-				if r.Name == next.Name && c.Status != metav1.ConditionTrue {
-					t.Errorf("%s: %s", host, c.Message)
+	store.Must(s.CreateZone(store.Zone("own", "l", "l.example.", store.Allow("own", "*"), store.Allow("a", "*.lab"),
+		store.Allow("c", "lab"))))
+	hostOf := func(i int) string { return fmt.Sprintf("n%d.lab.l.example.", i) }
+	for i := range 12 {
+		store.Must(s.CreateRecord(s.Ctx, store.Record("a", fmt.Sprintf("n%d-0", i), hostOf(i), "A", "192.0.2.1")))
+	}
+	st.Settle()
+	var clients sync.WaitGroup
+	for i := range 12 {
+		clients.Go(func() {
+			host, present := hostOf(i), fmt.Sprintf("n%d-0", i)
+			for turn := range scaleTo(40, 8) {
+				kind, value := "A", "192.0.2.1"
+				if turn%2 == 0 {
+					kind, value = "CNAME", "x.example.net."
+				}
+				next := store.Record("a", fmt.Sprintf("n%d-%d", i, turn+1), host, kind, value)
+				next.Annotations = map[string]string{v1alpha1.AnnotationOnConflict: v1alpha1.OnConflictWait}
+				store.Must(s.CreateRecord(s.Ctx, next))
+				must.Succeed(t, s.DeleteRecord(s.Ctx, "a", present))
+				if present = next.Name; s.Record("a", present).Status.ZoneRef == nil {
+					t.Errorf("%s waits after the deletion: %+v", host, s.Record("a", present).Status.Conditions)
 				}
 			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { clients.Wait(); close(done) }()
+	for replacing := true; replacing; {
+		for _, r := range []*v1alpha1.Record{
+			store.Record("c", "above", "lab.l.example.", "A", "192.0.2.3"),
+			store.Record("own", "above", "lab.l.example.", "TXT", "own"),
+			store.Record("own", "below", "x.n1.lab.l.example.", "TXT", "own"),
+		} {
+			if _, err := s.CreateRecord(s.Ctx, r); err != nil {
+				t.Errorf("%s/%s: %v", r.Namespace, r.Name, err)
+				continue
+			}
+			must.Succeed(t, s.DeleteRecord(s.Ctx, r.Namespace, r.Name))
 		}
+		if z := s.Zone("own", "l").Status; z.SettledSerial != z.Serial {
+			t.Errorf("serial %d, settled is %d", z.Serial, z.SettledSerial)
+		}
+		select {
+		case <-done:
+			replacing = false
+		default:
+		}
+	}
+	st.Settle()
+	st.MustBeClean()
+}
+
+// A waiting Record whose labels change beside the deletion still gets the name with it. Of Records that do not fit, a
+// deletion tries two, and so delays its zone by two commits.
+func TestWaiting_changesBesideTheDeletion_S2_14(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	part, beforePut, reads := "/records/shop/new", func() {}, 0 // of keys with part
+	s := st.Server(setTryEvery(time.Hour), spyOn(func(x *spiedTxn) (*clientv3.TxnResponse, error) {
+		for _, op := range x.then {
+			switch isWaiter := strings.Contains(string(op.KeyBytes()), part); {
+			case isWaiter && op.IsGet():
+				reads++
+			case isWaiter && op.IsPut():
+				beforePut()
+			}
+		}
+		return x.Txn.Commit()
+	}))
+	other := st.Server()
+	z := store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"), store.Allow("shop", "*"))
+	store.Must(s.CreateZone(z))
+	labelled := 0
+	label := func() {
+		store.Must(other.UpdateRecord(other.Ctx, "shop", "new", func(r *v1alpha1.Record) {
+			r.Labels = map[string]string{"turn": fmt.Sprint(labelled)}
+		}))
+		labelled++
+	}
+	store.Must(s.CreateRecord(s.Ctx, store.Record("shop", "old", "www.example.org.", "A", "192.0.2.1")))
+	replaceLater(t, s, "shop", "new", "www.example.org.")
+	beforePut = func() {
+		if labelled < 2 {
+			label()
+		}
+	}
+	must.Succeed(t, s.DeleteRecord(s.Ctx, "shop", "old"))
+	if r := s.Record("shop", "new"); r.Status.ZoneRef == nil || labelled != 2 || r.Labels["turn"] != "1" {
+		t.Errorf("after %d changes the Record waits: %+v", labelled, r)
+	}
+
+	part, beforePut = "/records/shop/unfit", func() {}
+	store.Must(s.CreateRecord(s.Ctx, store.Record("shop", "host", "host.example.org.", "A", "192.0.2.1")))
+	for i := range 8 {
+		replaceLater(t, s, "shop", fmt.Sprint("unfit-", i), "host.example.org.")
+	}
+	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
+		z.Spec.Delegations[1].Records[0].Types = []string{"A"}
+	}))
+	s.Ledger.ProcessOutbox(s.Ctx)
+	reads = 0
+	must.Succeed(t, s.DeleteRecord(s.Ctx, "shop", "host"))
+	if reads != 2 {
+		t.Errorf("a deletion tries %d Records that do not fit", reads)
 	}
 }
 

@@ -120,11 +120,17 @@ func (t *losses) String() string {
 	return fmt.Sprintf("%s (%s)", number, strings.Join(t.names, ", "))
 }
 
-func (l *Ledger) describeWithdrawal(zone *law.Zone) func(what string, namespaces []string) string {
+// describeWithdrawal returns the text of the Warning for rules of zone that take data away. The write has just added
+// the namespaces in released to kubi.zone/release-now.
+func (l *Ledger) describeWithdrawal(zone *law.Zone, released []string) func(what string, namespaces []string) string {
 	return func(what string, namespaces []string) string {
 		when := fmt.Sprintf("they are released at once (withdrawalGracePeriod: 0s), and if they are more than %d %% of the zone, it is "+
 			"held until %s lets that through (S7.9)", zone.MaxDeletePercent, v1alpha1.AnnotationPublishDeletions)
-		if zone.Grace > 0 {
+		isKept := func(namespace string) bool { return !slices.Contains(released, namespace) }
+		switch {
+		case zone.Grace > 0 && !slices.ContainsFunc(namespaces, isKept):
+			when = fmt.Sprintf("they are released at once, by the annotation %s", v1alpha1.AnnotationReleaseNow)
+		case zone.Grace > 0:
 			period := time.Duration(zone.Grace) * time.Second
 			when = fmt.Sprintf("they stay for %s, until about %s, and the annotation %s: %s of the Zone or the Delegation releases them "+
 				"now", duration.HumanDuration(period), l.mem.Now().Add(period).UTC().Format(time.RFC3339),
@@ -300,7 +306,7 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 	if changed {
 		warnOfElsewhere(ctx, after, before.Rules, after.Rules, existing)
 		l.warnOfLosses(ctx, ruleChange{zone: after.UID, namespaces: namespaces, names: law.ChangedNames(before, after), fqdn: after.FQDN(),
-			children: existing, rev: rev, describe: l.describeWithdrawal(after),
+			children: existing, rev: rev, describe: l.describeWithdrawal(after, addedTo(before.ReleaseNow, after.ReleaseNow)),
 			lossesOf: func(namespace string, delegated []law.DelegatedRule) lossTest {
 				return lossByRules(before.WithDelegated(delegated), after.WithDelegated(delegated), namespace)
 			}})
@@ -372,8 +378,12 @@ func (l *Ledger) takeoverOf(above string, newZone *law.Zone, rev int64) ruleChan
 		}}
 }
 
+func addedTo(before, after []string) []string {
+	return slices.DeleteFunc(slices.Clone(after), func(ns string) bool { return slices.Contains(before, ns) })
+}
+
 func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, after []string, existing children, rev int64) {
-	added := slices.DeleteFunc(slices.Clone(after), func(ns string) bool { return slices.Contains(before, ns) })
+	added := addedTo(before, after)
 	if len(added) == 0 {
 		return
 	}
@@ -415,8 +425,12 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 	if ask.Terminating {
 		return
 	}
-	if ask.Before != nil && ask.After != nil {
-		l.warnOfReleases(ctx, ask.InZone, ask.Namespace+"/"+ask.After.Zone, ask.Before.ReleaseNow, ask.After.ReleaseNow, existing, rev)
+	in := ask.InZone
+	if plan.Zone != nil {
+		in = plan.Zone.Zone.UID
+	}
+	if ask.After != nil && in != "" {
+		l.warnOfReleases(ctx, in, ask.Namespace+"/"+ask.After.Zone, ask.Before.ListReleases(), ask.After.ReleaseNow, existing, rev)
 	}
 	if plan.Zone == nil {
 		return
@@ -443,8 +457,9 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 	if had != nil {
 		namespaces = had.Rule.Namespaces
 	}
+	released := addedTo(ask.Before.ListReleases(), ask.After.ListReleases())
 	l.warnOfLosses(ctx, ruleChange{zone: zone.UID, namespaces: namespaces, names: law.ChangedNames(with(had, nil), with(ask.After, nil)),
-		fqdn: zone.FQDN(), children: existing, rev: rev, describe: l.describeWithdrawal(zone),
+		fqdn: zone.FQDN(), children: existing, rev: rev, describe: l.describeWithdrawal(zone, released),
 		lossesOf: func(namespace string, delegated []law.DelegatedRule) lossTest {
 			return lossByRules(with(had, delegated), with(ask.After, delegated), namespace)
 		}})

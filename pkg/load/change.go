@@ -34,8 +34,13 @@ type Change struct {
 	Type      string `json:"type,omitempty"`
 	// After names an object of the same plan that must be written first, or "".
 	After string `json:"after,omitempty"`
+	// Undecided is true if the server refuses the write now, and may take it after After.
+	Undecided bool `json:"undecided,omitempty"`
 	// Values is the number of added values of a Record, less the removed.
-	Values                int            `json:"-"`
+	Values int `json:"-"`
+	// SameData is true if a Record gets another spelling of the same data, such as 2001:DB8::1 for 2001:db8::1, which
+	// changes neither content nor serial of the zone.
+	SameData              bool           `json:"-"`
 	ZoneBefore, ZoneAfter *v1alpha1.Zone `json:"-"`
 }
 
@@ -64,9 +69,10 @@ func ChangesOfRecord(before, after *v1alpha1.Record, zone types.NamespacedName) 
 		}
 		changes = append(changes, c)
 	}
-	if before != nil && after != nil && after.Spec.Type == before.Spec.Type && after.Status.FQDN == before.Status.FQDN {
-		if change := recordChange(&before.Spec, &after.Spec); change != "" {
+	if before != nil && after != nil && sameType(before.Spec.Type, after.Spec.Type) && after.Status.FQDN == before.Status.FQDN {
+		if change, sameData := recordChange(&before.Spec, &after.Spec); change != "" {
 			add("~", after, after.Status.FQDN+" "+after.Spec.Type+": "+change, len(valuesOf(&after.Spec))-len(valuesOf(&before.Spec)))
+			changes[0].SameData = sameData
 		}
 		return changes
 	}
@@ -102,7 +108,27 @@ func valuesOf(spec *v1alpha1.RecordSpec) []string {
 	return spec.Values
 }
 
-func recordChange(have, want *v1alpha1.RecordSpec) string {
+func sameType(one, other string) bool {
+	parsed, err := rdata.ParseType(one)
+	second, otherErr := rdata.ParseType(other)
+	return one == other || cmp.Or(err, otherErr) == nil && parsed == second
+}
+
+// definitionsOf returns the values in the spelling that the zone's hash covers (S6.7). The name "mail" stays relative,
+// so "mail.example.org." is another value.
+func definitionsOf(spec *v1alpha1.RecordSpec) []string {
+	texts := slices.Clone(valuesOf(spec))
+	rrtype, err := rdata.ParseType(spec.Type)
+	for i, text := range texts {
+		if value, unread := rdata.Parse(rrtype, text); cmp.Or(err, unread) == nil {
+			texts[i] = value.Text
+		}
+	}
+	return texts
+}
+
+// recordChange describes the change of a Record's data, or is "". If only the spelling changes, sameData is true.
+func recordChange(have, want *v1alpha1.RecordSpec) (text string, sameData bool) {
 	ttl := func(t *int32) string {
 		if t == nil {
 			return "that of the zone"
@@ -113,18 +139,26 @@ func recordChange(have, want *v1alpha1.RecordSpec) string {
 	if ttl(have.TTL) != ttl(want.TTL) {
 		parts = append(parts, fmt.Sprintf("ttl %s instead of %s", ttl(want.TTL), ttl(have.TTL)))
 	}
-	before, after := valuesOf(have), valuesOf(want)
-	for _, value := range after {
-		if !slices.Contains(before, value) {
+	parts = append(parts, valuesChange(valuesOf(have), valuesOf(want), definitionsOf(have), definitionsOf(want))...)
+	if len(parts) == 0 {
+		parts, sameData = valuesChange(valuesOf(have), valuesOf(want), valuesOf(have), valuesOf(want)), true
+	}
+	return strings.Join(parts, ", "), sameData
+}
+
+// valuesChange names the values whose definitions come and go. The order of values does not count.
+func valuesChange(before, after, hadDefinitions, hasDefinitions []string) (parts []string) {
+	for i, value := range after {
+		if !slices.Contains(hadDefinitions, hasDefinitions[i]) {
 			parts = append(parts, "with "+value)
 		}
 	}
-	for _, value := range before {
-		if !slices.Contains(after, value) {
+	for i, value := range before {
+		if !slices.Contains(hasDefinitions, hadDefinitions[i]) {
 			parts = append(parts, "without "+value)
 		}
 	}
-	return strings.Join(parts, ", ")
+	return parts
 }
 
 func objectLine(what string, o *unstructured.Unstructured) string {
@@ -211,6 +245,8 @@ type manifest struct {
 	before           *unstructured.Unstructured
 	answer           *unstructured.Unstructured // of the server to the write
 	after            string                     // the object to write first
+	afterNew         bool                       // that object is a new Zone
+	undecided        bool                       // whether the server will take it
 	refused          *Refusal                   // by a dry run
 	resolvedWarnings map[string]bool
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,9 +43,10 @@ func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delega
 	if err := l.listZones(ctx, slices.Concat(zones, records)); err != nil {
 		return result, err
 	}
+	verdicts := l.judgeOnce(slices.Concat(zones, delegations, records))
 	// In order, because later objects depend on earlier ones.
 	for _, m := range slices.Concat(zones, delegations, others) {
-		one, err := l.dryRunObject(ctx, m)
+		one, err := l.dryRunObject(ctx, m, verdicts)
 		if err != nil {
 			return result, err
 		}
@@ -55,7 +57,9 @@ func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delega
 	for _, step := range []struct {
 		of []*manifest
 		do func(context.Context, *manifest) (Result, error)
-	}{{left, l.dryRunRemoval}, {records, l.dryRunObject}} {
+	}{{left, l.dryRunRemoval}, {records, func(ctx context.Context, m *manifest) (Result, error) {
+		return l.dryRunObject(ctx, m, verdicts)
+	}}} {
 		one, err := runWorkers(ctx, l, what, l.workers, [][][]*manifest{slices.Collect(slices.Chunk(step.of, 1))},
 			func(ctx context.Context, one []*manifest) (Result, error) { return step.do(ctx, one[0]) })
 		if result.Add(one); err != nil {
@@ -208,9 +212,28 @@ func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName
 	return l.priors.findZone(above, view), fqdn
 }
 
+// judgeOnce returns a function with the reasons of Config.Judge against manifests, which it asks at the first call.
+func (l *Loader) judgeOnce(all []*manifest) func() map[*manifest]string {
+	return sync.OnceValue(func() map[*manifest]string {
+		reasons := make(map[*manifest]string)
+		if l.cfg.Judge == nil {
+			return reasons
+		}
+		objects := make([]*unstructured.Unstructured, len(all))
+		for i, m := range all {
+			objects[i] = m.object
+		}
+		for i, reason := range l.cfg.Judge(objects) {
+			reasons[all[i]] = reason
+		}
+		return reasons
+	})
+}
+
 // dryRunObject dry-runs a manifest. The server may refuse an object for lack of an earlier object, which a dry run does
-// not store. So m.refused keeps the refusal, and m.after the earlier object, for refuseOrDefer.
-func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (result Result, err error) {
+// not store. So m.refused keeps the refusal, and m.after the earlier object, for refuseOrDefer. If the earlier object
+// is a new Zone, all rules are in the plan, and verdicts has the refusal.
+func (l *Loader) dryRunObject(ctx context.Context, m *manifest, verdicts func() map[*manifest]string) (result Result, err error) {
 	var zone types.NamespacedName
 	var fqdn name.Name
 	kind := m.object.GetKind()
@@ -222,7 +245,13 @@ func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (result Result, 
 	}
 	earlier := l.priors.firstFor(zone, m.object.GetNamespace())
 	if kind != "Delegation" || earlier.isNew {
-		m.after = earlier.object // rules add up, so a Delegation depends only on a new Zone
+		m.after, m.afterNew = earlier.object, earlier.isNew // rules add up, so a Delegation depends only on a new Zone
+	}
+	if m.afterNew && verdicts()[m] != "" {
+		r := m.refusal(verdicts()[m], "")
+		r.final = true
+		m.refused = &r
+		return Result{}, nil
 	}
 
 	written := subject{title: describeObject(m.object), resolvedWarnings: m.resolvedWarnings}
@@ -283,7 +312,11 @@ func (l *Loader) refuseOrDefer(m *manifest) Result {
 		l.reportRefused(*m.refused)
 		return Result{Refused: 1}
 	}
+	m.undecided = !m.afterNew
 	l.showManifest(m, m.before, m.object)
+	if m.undecided {
+		return Result{Undecided: 1}
+	}
 	return Result{Written: 1}
 }
 
@@ -303,10 +336,10 @@ func (l *Loader) showManifest(m *manifest, before, after *unstructured.Unstructu
 			if by := has.Status.ZoneRef; by != nil {
 				zone = types.NamespacedName{Namespace: by.Namespace, Name: by.Name}
 			}
-			return l.showRecord(true, had, has, zone, m.after)
+			return l.showRecord(true, had, has, zone, deferral{m.after, m.undecided})
 		}
 	}
-	shown := Change{Op: "+", Text: objectLine(describeObject(m.object), after), After: m.after}
+	shown := Change{Op: "+", Text: objectLine(describeObject(m.object), after), After: m.after, Undecided: m.undecided}
 	switch m.object.GetKind() {
 	case "Zone":
 		shown.Zone = m.object.GetNamespace() + "/" + m.object.GetName()
@@ -367,7 +400,7 @@ func (l *Loader) dryRunRemoval(ctx context.Context, m *manifest) (Result, error)
 			if by := r.Status.ZoneRef; by != nil {
 				zone = types.NamespacedName{Namespace: by.Namespace, Name: by.Name}
 			}
-			l.showRecord(true, r, nil, zone, "")
+			l.showRecord(true, r, nil, zone, deferral{})
 		}
 		return Result{Removed: 1}, nil
 	case "Zone":

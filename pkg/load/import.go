@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -107,7 +108,7 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 	error) {
 	// 1. Parse the file.
 	p := &plan{view: target.View}
-	guess := guessOrigin(path)
+	guess := guessOrigin(path, text)
 	options := zonefile.ReadOptions{Origin: target.Origin, Guess: guess.answerReader}
 	if zone != nil && zone.Status.FQDN != "" {
 		fqdn, err := name.Parse(zone.Status.FQDN)
@@ -120,12 +121,13 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 			options.Origin = fqdn
 		}
 	}
+	options.Origin = guess.orGiven(options.Origin)
 	all, soa, err := p.readRows(path, zonefile.Read(bytes.NewReader(text), options))
 	if err != nil {
 		return p, nil, Result{}, err
 	}
 	if guess.asked && !guess.missed() {
-		l.printf("%s: no $ORIGIN before its first relative name; %s is assumed, from the name of the file", path, guess.origin)
+		l.printf("%s: no $ORIGIN before its first relative name; %s is assumed, from %s", path, guess.origin, guess.from)
 	}
 	noSOA := func(what string) error {
 		next := "create the Zone, or ask its owner for the right to get it"
@@ -169,10 +171,10 @@ func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone 
 	p.groupRRsets(path, all, soa)
 	l.zoneScope(to.zone, to.namespace).addFile(path, p, to)
 	if zone != nil && zone.Status.FQDN != "" && soa >= 0 {
-		result.NotTaken += l.reportSOA(path, all[soa], zone)
+		result.NotTaken += l.reportSOA(path, p, all[soa], zone)
 	}
-	if zone != nil && !target.CreateZone {
-		result.NotTaken += l.reportNameServers(path, p, zone)
+	if zone != nil {
+		result.NotTaken += l.reportNameServers(path, p, zone, target.CreateZone)
 	}
 	return p, to, result, nil
 }
@@ -182,7 +184,8 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 		return Result{}, fmt.Errorf("zone %s does not exist; import with --create-zone, which makes it of the SOA", target.Zone)
 	}
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: target.Zone.Namespace, Name: target.Zone.Name}, Spec: p.spec}
-	ctx = l.withZone(ctx, map[string]bool{v1alpha1.ReasonNoNameServers: p.hasNS})
+	ctx = l.withZone(ctx, "zone "+target.Zone.String(),
+		map[string]bool{v1alpha1.ReasonNoNameServers: p.hasNS, v1alpha1.WarningAbsentHost: p.hasPrimary})
 	made, err := rrsets.Retry(ctx, func() (*v1alpha1.Zone, error) {
 		return l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Create(ctx, zone, l.createOptions())
 	})
@@ -194,10 +197,13 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 	}
 	l.showPlan(Change{Op: "+", Zone: target.Zone.String(), Text: fmt.Sprintf("zone %s as %s", p.fqdn, target.Zone), ZoneAfter: made})
 	l.priors.addNewZone(target.Zone, p.fqdn, zone.Spec.View)
+	if l.cfg.DryRun {
+		l.planned = append(l.planned, objectOf("Zone", zone, &zone.Spec))
+	}
 	return Result{Written: 1}, nil
 }
 
-func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) int {
+func (l *Loader) reportSOA(path string, p *plan, soa zonefile.RR, zone *v1alpha1.Zone) int {
 	at := Refusal{Path: path, Lines: []int{soa.Line}, Text: soa.Name.String() + " SOA " + soa.Data}
 	var wrong []string
 	parts, err := zoneSpec(soa, "", func(r Refusal) { wrong = append(wrong, r.Reason) })
@@ -210,6 +216,9 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 		at.Reason = strings.Join(wrong, ", ")
 		l.note("not taken over", at.String())
 		return 1
+	}
+	for field, served := range defaultsOfSOA(p, zone) {
+		present[field] = cmp.Or(present[field], served)
 	}
 	patch := make(map[string]any)
 	for _, field := range []string{"ttl", "refresh", "retry", "expire", "negativeResponseCache", "primaryNameServer", "contact"} {
@@ -228,35 +237,94 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 	return 1
 }
 
-func (l *Loader) reportNameServers(path string, p *plan, zone *v1alpha1.Zone) int {
-	i := slices.IndexFunc(p.sets, func(s *set) bool { return s.owner.IsApex() && s.typ == rdata.NS })
-	known := zone.Status.FQDN != ""
-	if i < 0 || known && len(zone.Spec.NameServers) == 0 {
-		return 0
+// defaultsOfSOA returns the names in the SOA of a Zone without these fields (S6.5). The zone's own export has them. If
+// the Zone has no name servers, the file has the NS at the apex.
+func defaultsOfSOA(p *plan, zone *v1alpha1.Zone) map[string]any {
+	primary := "ns." + zone.Status.FQDN
+	apexNS := slices.IndexFunc(p.sets, func(s *set) bool { return s.owner.IsApex() && s.typ == rdata.NS })
+	switch {
+	case len(zone.Spec.NameServers) > 0:
+		primary = hostOf(zone.Spec.NameServers[0], p.fqdn)
+	case apexNS >= 0:
+		primary = slices.Min(p.sets[apexNS].data)
 	}
+	return map[string]any{"primaryNameServer": primary, "contact": "hostmaster." + zone.Status.FQDN}
+}
 
-	ns := p.sets[i]
-	p.sets = slices.Delete(p.sets, i, i+1)
-	at := Refusal{Path: path, Lines: ns.lines, Text: ns.describe(p.fqdn) + " " + strings.Join(ns.data, " "),
-		Reason: "name servers are fields of the Zone", Fix: "ask the owner of the zone to set spec.nameServers"}
-
-	if known {
-		servers := slices.Clone(zone.Spec.NameServers)
-		for _, host := range ns.data {
-			if !slices.ContainsFunc(servers, func(server v1alpha1.NameServer) bool {
-				fqdn, err := name.ParseIn(server.Name, p.fqdn)
-				return err == nil && fqdn.String() == host
-			}) {
-				servers = append(servers, v1alpha1.NameServer{Name: host})
+// reportNameServers takes the data of spec.nameServers out of the plan: the NS at the apex, unless takesNS, and the
+// addresses of hosts that have addresses there. Beside a Record with the same address, a later change of the Zone would
+// add an address, not replace it. It returns the number of lines that differ from the Zone, and reports them with one
+// command that sets all.
+func (l *Loader) reportNameServers(path string, p *plan, zone *v1alpha1.Zone, takesNS bool) (lines int) {
+	servers := slices.Clone(zone.Spec.NameServers)
+	isKnown := zone.Status.FQDN != ""
+	var differing []Refusal
+	p.sets = slices.DeleteFunc(p.sets, func(s *set) bool {
+		isApexNS := s.owner.IsApex() && s.typ == rdata.NS
+		differs := false
+		switch host := s.fqdn(p.fqdn); {
+		case isApexNS && !takesNS && (!isKnown || len(servers) > 0):
+			servers, differs = addServers(servers, s.data, p.fqdn)
+		case s.typ == rdata.A || s.typ == rdata.AAAA:
+			i := slices.IndexFunc(servers, func(server v1alpha1.NameServer) bool {
+				return len(server.Addresses) > 0 && hostOf(server, p.fqdn) == host
+			})
+			if i < 0 {
+				return false
 			}
+			servers[i].Addresses, differs = addAddresses(servers[i].Addresses, s.data)
+		default:
+			return false
 		}
-		if len(servers) == len(zone.Spec.NameServers) {
-			return 0
+		if differs {
+			differing = append(differing, Refusal{Path: path, Lines: s.lines, Text: s.describe(p.fqdn) + " " + strings.Join(s.data, " "),
+				Reason: "name servers and their addresses are fields of the Zone"})
+			lines += len(s.lines)
 		}
-		at.Fix = "to serve them: " + patchCommand(zone, map[string]any{"nameServers": servers})
+		return true
+	})
+	for _, at := range differing {
+		if at.Fix = "ask the owner of the zone to set spec.nameServers"; isKnown {
+			at.Fix = "to serve them: " + patchCommand(zone, map[string]any{"nameServers": servers})
+		}
+		l.note("not taken over", at.String())
 	}
-	l.note("not taken over", at.String())
-	return len(ns.lines)
+	return lines
+}
+
+func hostOf(server v1alpha1.NameServer, origin name.Name) string {
+	fqdn, err := name.ParseIn(server.Name, origin)
+	if err != nil {
+		return server.Name
+	}
+	return fqdn.String()
+}
+
+func addServers(servers []v1alpha1.NameServer, hosts []string, origin name.Name) (all []v1alpha1.NameServer, added bool) {
+	for _, host := range hosts {
+		if !slices.ContainsFunc(servers, func(server v1alpha1.NameServer) bool { return hostOf(server, origin) == host }) {
+			servers, added = append(servers, v1alpha1.NameServer{Name: host}), true
+		}
+	}
+	return servers, added
+}
+
+// addAddresses returns a copy of has with the addresses that it lacks, in whatever spelling: "2001:DB8::1" is
+// "2001:db8::1".
+func addAddresses(has, addresses []string) (all []string, added bool) {
+	all = slices.Clone(has)
+	for _, text := range addresses {
+		if !slices.ContainsFunc(has, func(other string) bool { return isSameAddress(other, text) }) {
+			all, added = append(all, text), true
+		}
+	}
+	return all, added
+}
+
+func isSameAddress(one, other string) bool {
+	parsed, err := netip.ParseAddr(one)
+	second, otherErr := netip.ParseAddr(other)
+	return cmp.Or(err, otherErr) == nil && parsed == second
 }
 
 func patchCommand(zone *v1alpha1.Zone, spec map[string]any) string {

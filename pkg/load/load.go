@@ -57,6 +57,9 @@ type Config struct {
 	// does.
 	Plan func(Change)
 	Note func(kind, text string)
+	// Judge returns, for each object, the reason why a server with these objects and no others refuses it, or "". A dry
+	// run asks it about objects in Zones that the run makes, which the server cannot judge. Optional.
+	Judge func([]*unstructured.Unstructured) []string
 	// AsLastApplied makes a dry run apply each manifest as the object's last client.
 	AsLastApplied bool
 	// PruneSelector makes a dry run remove the Zones, Delegations and Records with these labels and without a manifest.
@@ -79,6 +82,8 @@ type Result struct {
 	Written int `json:"written"`
 	Present int `json:"present"` // already as wanted
 	Removed int `json:"removed"`
+	// Undecided counts objects that the server refuses now, and may take after another object of the same dry run.
+	Undecided int `json:"undecided"`
 	// Left counts objects not written, because other managers changed them.
 	Left int `json:"left"`
 	// NotTaken counts SOA and NS lines that differ from an existing Zone, and parts of custom resources without a
@@ -98,6 +103,7 @@ func (r *Result) Add(more Result) {
 	r.Written += more.Written
 	r.Present += more.Present
 	r.Removed += more.Removed
+	r.Undecided += more.Undecided
 	r.Left += more.Left
 	r.NotTaken += more.NotTaken
 	r.Refused += more.Refused
@@ -212,17 +218,33 @@ type subject struct {
 	items            []subject
 }
 
+// resolves reports whether the other writes of this load resolve the Warnings of a reason, or of several, as
+// AbsentHost+UnnamedGlue.
+func (s *subject) resolves(reasons string) bool {
+	for reason := range strings.SplitSeq(reasons, "+") {
+		if !s.resolvedWarnings[reason] {
+			return false
+		}
+	}
+	return true
+}
+
+// resolveLeftOut reports whether the Warnings that a change set left out are all resolved. They are of some items.
+func (s *subject) resolveLeftOut(reasons string, items []int) bool {
+	return len(items) > 0 && !slices.ContainsFunc(items, func(i int) bool { return i >= len(s.items) || !s.items[i].resolves(reasons) })
+}
+
 type subjectKey struct{}
 
 func withSubject(ctx context.Context, of subject) context.Context {
 	return context.WithValue(ctx, subjectKey{}, of)
 }
 
-func (l *Loader) withZone(ctx context.Context, answered map[string]bool) context.Context {
+func (l *Loader) withZone(ctx context.Context, title string, answered map[string]bool) context.Context {
 	if !l.cfg.DryRun {
 		answered = withReasons(answered, v1alpha1.ReasonNoNameServers, v1alpha1.ReasonNameServerWithoutAddress)
 	}
-	return withSubject(ctx, subject{resolvedWarnings: answered})
+	return withSubject(ctx, subject{title: title, resolvedWarnings: answered})
 }
 
 func withReasons(answered map[string]bool, reasons ...string) map[string]bool {
@@ -237,9 +259,12 @@ func withReasons(answered map[string]bool, reasons ...string) map[string]bool {
 }
 
 type warnings struct {
-	mutex   sync.Mutex
-	reasons map[string]string // by text
+	mutex    sync.Mutex
+	received map[warned][]string // titles of the objects
+	leftOut  int                 // by the server
 }
+
+type warned struct{ reason, text string }
 
 var _ rest.WarningHandlerWithContext = (*warnings)(nil)
 
@@ -250,40 +275,73 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 		return
 	}
 	about, _ := ctx.Value(subjectKey{}).(subject)
-	// The Warning of a change set begins with the number of an item.
-	if i, rule, own := refusal.CutWarning(text); i >= 0 && i < len(about.items) {
-		about, text = about.items[i], refusal.Warning(rule, own)
-	} else if i < 0 && len(about.items) == 1 {
-		about = about.items[0]
-	}
-	if about.resolvedWarnings[reason] {
-		return
-	}
-	if about.title != "" {
-		text = about.title + ": " + text
+	leftOut, leftOutItems := refusal.CutMore(text)
+	// The Warning of a change set begins with the numbers of items.
+	of := []subject{about}
+	if items, rule, own := refusal.CutWarning(text); len(items) > 0 && slices.Max(items) < len(about.items) {
+		of, text = nil, refusal.Warning(rule, own)
+		for _, i := range items {
+			of = append(of, about.items[i])
+		}
+	} else if len(items) == 0 && len(about.items) == 1 {
+		of = about.items
 	}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if w.reasons == nil {
-		w.reasons = make(map[string]string)
-	}
-	w.reasons[text] = reason
-}
-
-func (w *warnings) takeAll() (texts []string, reasons map[string]string, more int) {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	var others []string
-	for _, text := range slices.Sorted(maps.Keys(w.reasons)) {
-		if w.reasons[text] == v1alpha1.WarningTakesAway {
-			texts = append(texts, text)
-		} else {
-			others = append(others, text)
+	for _, one := range of {
+		switch {
+		case one.resolves(reason) || one.resolveLeftOut(reason, leftOutItems):
+		case leftOut > 0:
+			w.leftOut += leftOut
+		default:
+			w.add(reason, text, one.title)
 		}
 	}
-	reasons, w.reasons = w.reasons, nil
+}
+
+func (w *warnings) add(reason, text, title string) {
+	if w.received == nil {
+		w.received = make(map[warned][]string)
+	}
+	key := warned{reason, text}
+	if titles := w.received[key]; !slices.Contains(titles, title) {
+		w.received[key] = append(titles, title)
+	}
+}
+
+// takeAll returns the reasons and texts, those that take names away first, and the number of those left out. A text of
+// several objects is one line, "S5.14: spec.ttl: 5s is short (record a/b, record a/c)".
+func (w *warnings) takeAll() (all []warned, more int) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	var others []warned
+	for key, titles := range w.received {
+		key.text = joinTitles(key.text, slices.Sorted(slices.Values(titles)))
+		if key.reason == v1alpha1.WarningTakesAway {
+			all = append(all, key)
+		} else {
+			others = append(others, key)
+		}
+	}
+	byText := func(a, b warned) int { return strings.Compare(a.text, b.text) }
+	slices.SortFunc(all, byText)
+	slices.SortFunc(others, byText)
 	shown := min(len(others), maxWarnings)
-	return append(texts, others[:shown]...), reasons, len(others) - shown
+	more = len(others) - shown + w.leftOut
+	w.received, w.leftOut = nil, 0
+	return append(all, others[:shown]...), more
+}
+
+func joinTitles(text string, titles []string) string {
+	switch n := len(titles) - maxLinesNamed; {
+	case len(titles) == 1 && titles[0] == "":
+		return text
+	case len(titles) == 1:
+		return titles[0] + ": " + text
+	case n > 0:
+		return fmt.Sprintf("%s (%s and %d more)", text, strings.Join(titles[:maxLinesNamed], ", "), n)
+	}
+	return text + " (" + strings.Join(titles, ", ") + ")"
 }
 
 type mapper interface {
@@ -306,6 +364,7 @@ type Loader struct {
 	appliedZones map[types.NamespacedName]bool
 	paths        map[*unstructured.Unstructured]string
 	priors       priors
+	planned      []*unstructured.Unstructured // by a dry run of zone files, in Zones that it makes
 }
 
 func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, mapping mapper, received *warnings) *Loader {

@@ -207,61 +207,6 @@ func TestLoad_isRepeatable(t *testing.T) {
 	}
 }
 
-// After an edit by another field manager, a changed zone file updates only the records and fields it still owns: the
-// edited Record stays, and the loader reports it (L4, L5).
-func TestLoad_ofAChangedFileLeavesWhatOthersChanged(t *testing.T) {
-	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
-	l := newLab(t, fake.NewSimpleClientset())
-	l.loadPath(t, path)
-	records := l.server.KubizoneV1alpha1().Records("team")
-	edited := must.Get(records.Get(t.Context(), "www-a.example.org", metav1.GetOptions{}))(t)
-	edited.Spec.RData = "203.0.113.1"
-	edited.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: FieldManager}, {Manager: "status", Subresource: "status"}, {Manager: "kubectl-edit"}}
-	must.Get(records.Update(t.Context(), edited, metav1.UpdateOptions{}))(t)
-	writeFile(t, path, strings.NewReplacer("192.0.2.1", "198.51.100.1", "192.0.2.2", "198.51.100.2", "604800", "604801").Replace(file))
-	if got := l.loadPath(t, path); got != (Result{Written: 1, Present: 3, Left: 1, NotTaken: 1}) {
-		t.Errorf("second load: %+v", got)
-	}
-	if !l.hasReceived("kubectl-edit") {
-		t.Error("nothing is said about what was left")
-	}
-	for object, want := range map[string]string{"www-a.example.org": "203.0.113.1", "ns1-a.example.org": "198.51.100.1"} {
-		if r, err := records.Get(t.Context(), object, metav1.GetOptions{}); err != nil || r.Spec.RData != want {
-			t.Errorf("%s: %v, %v; want %s", object, r.Spec.RData, err, want)
-		}
-	}
-	if !l.hasReceived(`kubectl patch zone -n team example.org --type=merge -p '{"spec":{"expire":604801}}'`) {
-		t.Error("nothing is said about the SOA")
-	}
-}
-
-// A refusal is reported with the file's line and the server's words, and all other records are loaded (L1, L2). The
-// next load tries the refused record again.
-func TestLoad_reportsWhatTheServerRefuses(t *testing.T) {
-	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file+"www	IN	A	192.0.2.300\n")
-	l := newLab(t, fake.NewSimpleClientset())
-	refuse := true
-	l.server.PrependReactor("create", "records", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		record := action.(clienttesting.CreateAction).GetObject().(*v1alpha1.Record)
-		if !refuse || record.Spec.DomainName != "www" || record.Spec.Type != "AAAA" {
-			return false, nil, nil
-		}
-		return true, nil, apierrors.NewForbidden(schema.GroupResource{Group: "kubi.zone", Resource: "records"}, record.Name, errors.New("zone example.org. does not delegate AAAA"))
-	})
-	if got := l.loadPath(t, path); got != (Result{Written: 4, Refused: 2}) {
-		t.Errorf("first load: %+v", got)
-	}
-	for _, want := range []string{path + ":7: www.example.org. AAAA: ", "zone example.org. does not delegate AAAA", path + ":8: "} {
-		if !l.hasReceived(want) {
-			t.Errorf("no line says %q", want)
-		}
-	}
-	refuse = false
-	if got := l.loadPath(t, path); got != (Result{Written: 1, Present: 4, Refused: 1}) {
-		t.Errorf("second load: %+v", got)
-	}
-}
-
 // Neither a file that is no zone file, nor a refused zone, nor a dangling link keeps the other files of a directory
 // from being loaded (L2).
 func TestLoad_goesOnAfterAFileThatCannotBeLoaded(t *testing.T) {
@@ -510,6 +455,14 @@ a: 2
 	}
 }
 
+func readManifests(text string) (all []*manifest) {
+	read, _ := ReadObjects("all.yaml", []byte(text))
+	for _, o := range read {
+		all = append(all, newManifest("all.yaml", o))
+	}
+	return all
+}
+
 // Of several Records at a name, the one created first in the former cluster is applied first, in any order of the file,
 // because the first claims the name.
 func TestByOwner_keepsTheOrderOfThoseWhoWereThereFirst(t *testing.T) {
@@ -520,11 +473,7 @@ func TestByOwner_keepsTheOrderOfThoseWhoWereThereFirst(t *testing.T) {
 ---
 {apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: first, creationTimestamp: "2024-01-01T00:00:00Z"}, spec: {domainName: www.example.org.}}
 `
-	read, _ := ReadObjects("all.yaml", []byte(text))
-	var all []*manifest
-	for _, o := range read {
-		all = append(all, newManifest("all.yaml", o))
-	}
+	all := readManifests(text)
 	var got []string
 	for _, group := range byOwner(all) {
 		var objects []string
@@ -547,11 +496,7 @@ func TestByOwner_appliesNSBeforeDS(t *testing.T) {
 			"spec: {domainName: %s, type: %s, rdata: ns.sub}}\n",
 			i, owner, rrtype)
 	}
-	read, _ := ReadObjects("all.yaml", []byte(text.String()))
-	var all []*manifest
-	for _, o := range read {
-		all = append(all, newManifest("all.yaml", o))
-	}
+	all := readManifests(text.String())
 	noteResolvedWarnings(all)
 	var got []string
 	for _, m := range slices.Concat(byOwner(all)...) {
@@ -579,11 +524,7 @@ func TestNoteAnswers_looksAtTheOtherManifests(t *testing.T) {
 		object("Record", "name: r", "domainName: sub.example.org., type: NS"):                                    "",
 		object("Record", "name: r, namespace: b", "domainName: '@', type: NS, zoneRef: {name: z, namespace: a}"): "NoNameServers",
 	} {
-		read, _ := ReadObjects("all.yaml", []byte(zone+text))
-		var all []*manifest
-		for _, o := range read {
-			all = append(all, newManifest("all.yaml", o))
-		}
+		all := readManifests(zone + text)
 		noteResolvedWarnings(all)
 		var got []string
 		for reason, answered := range all[0].resolvedWarnings {
@@ -698,18 +639,22 @@ func TestWarnings_areSaidOnceAndNotWithoutEnd(t *testing.T) {
 	for i := range maxWarnings {
 		w.HandleWarningHeaderWithContext(t.Context(), 299, v1alpha1.WarningTakesAway, fmt.Sprintf("zone %d is taken away", i))
 	}
-	texts, _, more := w.takeAll()
-	if len(texts) != 2*maxWarnings || texts[0] != "zone 0 is taken away" || texts[maxWarnings] != "occluded 0" || more != 3 {
-		t.Errorf("%q, %d more", texts, more)
+	all, more := w.takeAll()
+	if len(all) != 2*maxWarnings || all[0].text != "zone 0 is taken away" || all[maxWarnings].text != "occluded 0" || more != 3 {
+		t.Errorf("%q, %d more", all, more)
 	}
-	if texts, _, more := w.takeAll(); len(texts)+more > 0 {
+	if all, more := w.takeAll(); len(all)+more > 0 {
 		t.Error("warnings are said again")
 	}
 }
 
 func TestWarnings_nameTheSubjectThatTheyAreOf(t *testing.T) {
 	answered := map[string]bool{v1alpha1.WarningAbsentHost: true}
-	set := subject{items: []subject{{resolvedWarnings: answered}, {title: "record a/b"}}}
+	var files subject
+	for i := range 7 {
+		files.items = append(files.items, subject{title: fmt.Sprint("a:", i)})
+	}
+	set := subject{items: []subject{{title: "record a/a", resolvedWarnings: answered}, {title: "record a/b"}}}
 	for _, test := range []struct {
 		of                    subject
 		reason, message, want string
@@ -720,13 +665,34 @@ func TestWarnings_nameTheSubjectThatTheyAreOf(t *testing.T) {
 		{set, v1alpha1.WarningAbsentHost, refusal.OfItem(0, "x", "no host"), ""},
 		{set, v1alpha1.WarningAbsentHost, refusal.OfItem(1, "b", "no host"), "record a/b: no host"},
 		{set, v1alpha1.WarningAbsentHost, refusal.OfItem(1, "b", refusal.Warning("S5.14", "no host")), "record a/b: S5.14: no host"},
+		{set, "", refusal.WithItems(refusal.OfItem(0, "x", "no dot"), 1), "no dot (record a/a, record a/b)"},
+		{set, v1alpha1.WarningAbsentHost, refusal.WithItems(refusal.OfItem(0, "x", "no host"), 1), "record a/b: no host"},
+		{files, "", refusal.WithItems(refusal.OfItem(0, "x", "S5.14: ttl"), 1, 2, 3, 4, 5, 6),
+			"S5.14: ttl (a:0, a:1, a:2, a:3, a:4 and 2 more)"},
 		{subject{items: []subject{{}}}, "", refusal.OfItem(7, "x", "no host"), refusal.OfItem(7, "x", "no host")},
+		{subject{items: []subject{set.items[0], set.items[0]}}, v1alpha1.WarningAbsentHost, "and 3 more, of items 1", ""},
+		{set, v1alpha1.WarningAbsentHost, "and 3 more, of items 0", ""},
+		{set, v1alpha1.WarningAbsentHost, "and 3 more, of items 0 1", "3 more"},
+		{set, v1alpha1.WarningAbsentHost, "and 3 more, of items 7", "3 more"},
+		{subject{items: []subject{set.items[0], set.items[0]}}, "AbsentHost+UnnamedGlue", "and 3 more, of items 0",
+			"3 more"},
+		{subject{items: []subject{set.items[0], set.items[0]}}, "", "and 3 more", "3 more"},
+		{set, v1alpha1.WarningAbsentHost, "and 3 more", "3 more"},
 	} {
 		var w warnings
 		w.HandleWarningHeaderWithContext(withSubject(t.Context(), test.of), 299, test.reason, test.message)
-		texts, reasons, _ := w.takeAll()
-		if got := strings.Join(texts, ","); got != test.want || got != "" && reasons[got] != test.reason {
-			t.Errorf("%+v: %q with %v, want %q", test.of, got, reasons, test.want)
+		all, more := w.takeAll()
+		got := ""
+		for _, one := range all {
+			if got += one.text; one.reason != test.reason {
+				t.Errorf("%+v: reason %q, want %q", test.of, one.reason, test.reason)
+			}
+		}
+		if more > 0 {
+			got = fmt.Sprint(more, " more")
+		}
+		if got != test.want {
+			t.Errorf("%+v: %q, want %q", test.of, got, test.want)
 		}
 	}
 }

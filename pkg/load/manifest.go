@@ -152,6 +152,9 @@ func noteResolvedWarnings(all []*manifest) {
 		switch kind := m.object.GetKind(); {
 		case kind == "DNSClass":
 			answers["class "+m.object.GetName()] = true
+		case kind == "Zone":
+			view, _, _ := unstructured.NestedString(m.object.Object, "spec", "view")
+			answers["view "+view] = true
 		case kind == "Delegation":
 			answers["rules of "+of] = true
 		case m.rrtype() == rdata.NS && domainName == "@":
@@ -166,12 +169,20 @@ func noteResolvedWarnings(all []*manifest) {
 			m.resolvedWarnings = map[string]bool{v1alpha1.WarningAbsentHost: has, v1alpha1.WarningUnclaimedHost: has,
 				v1alpha1.WarningUnnamedGlue: named.Have(m.owner)}
 		}
+		if m.object.GetKind() == "DNSClass" {
+			of, _, _ := unstructured.NestedStringSlice(m.object.Object, "spec", "views")
+			m.resolvedWarnings = map[string]bool{v1alpha1.WarningNoZones: !slices.ContainsFunc(of, func(view string) bool {
+				return !answers["view "+view]
+			})}
+		}
 		if m.object.GetKind() != "Zone" {
 			continue
 		}
 		domainName, _, _ := unstructured.NestedString(m.object.Object, "spec", "domainName")
 		refs, _, _ := unstructured.NestedSlice(m.object.Object, "spec", "dnsClassRefs")
+		primary, _, _ := unstructured.NestedString(m.object.Object, "spec", "primaryNameServer")
 		m.resolvedWarnings = map[string]bool{
+			v1alpha1.WarningAbsentHost:   written.Have(primary),
 			v1alpha1.WarningNoRules:      answers["rules of "+idOf(m)],
 			v1alpha1.ReasonNoNameServers: answers["NS of "+idOf(m)] || answers["NS of "+domainName],
 			v1alpha1.ReasonNoClass: !slices.ContainsFunc(refs, func(ref any) bool {
@@ -239,6 +250,9 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	}
 	kind := m.object.GroupVersionKind()
 	mapping, err := l.mapping.RESTMapping(kind.GroupKind(), kind.Version)
+	if reason, fix := UnknownKind(m.object); reason != "" && meta.IsNoMatchError(err) {
+		return refused(reason, fix)
+	}
 	if meta.IsNoMatchError(err) {
 		return refused(fmt.Sprintf("the server has no kind %s in %s", kind.Kind, m.object.GetAPIVersion()), "load it into a server "+
 			"that has it")
@@ -259,7 +273,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	m.before = before
 	judged := ctx
 	if !l.cfg.DryRun {
-		judged = l.withZone(ctx, m.resolvedWarnings)
+		judged = l.withZone(ctx, describeObject(m.object), m.resolvedWarnings)
 	}
 	manager, clientSide := l.managerOf(before)
 	// Without ForceConflicts, another manager's later change is a conflict.

@@ -10,8 +10,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/test/must"
 )
@@ -106,5 +108,59 @@ func TestImport_findsTheOriginOfABINDFile(t *testing.T) {
 			!strings.Contains(err.Error(), "--origin NAME") {
 			t.Errorf("without an origin: %v", err)
 		}
+	}
+}
+
+// Cloudflare writes the SOA's owner without its last dot, so by RFC 1035 §5.1 its file is of cf.test.cf.test, or of
+// cf.test.export if its name is export.zone.
+func TestImport_takesCloudflaresSOA(t *testing.T) {
+	const file = ";; SOA Record\ncf.test\t3600\tIN\tSOA\tada.ns.cloudflare.com. dns.cloudflare.com. 1 10000 2400 604800 3600\n" +
+		"cf.test.\t86400\tIN\tNS\tada.ns.cloudflare.com.\ncf.test.\t300\tIN\tA\t192.0.2.1 ; cf_tags=cf-proxied:true\n"
+	l := newLab(t, fake.NewSimpleClientset())
+	target := Target{Zone: types.NamespacedName{Namespace: "team", Name: "cf"}, Namespace: "team", CreateZone: true}
+	for text, want := range map[string]string{
+		strings.ReplaceAll(file, "\ncf.test.\t", "\n@\t"):      "--origin NAME", // no absolute owner
+		strings.ReplaceAll(file, "\ncf.test.\t", "\nother.\t"): "the SOA is of zone cf.test.export., and no other record is in it",
+	} {
+		path := "cf.test.txt"
+		if strings.Contains(text, "other.") {
+			path = "export.zone"
+		}
+		if _, err := l.Import(t.Context(), path, []byte(text), target); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", path, err, want)
+		}
+	}
+	for _, what := range []string{"made", "there"} {
+		want := map[string]Result{"made": {Written: 3}, "there": {Present: 3}}[what]
+		if got, err := l.Import(t.Context(), "export.zone", []byte(file), target); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", what, got, err)
+		}
+		zone := must.Get(l.server.KubizoneV1alpha1().Zones("team").Get(t.Context(), "cf", metav1.GetOptions{}))(t)
+		if zone.Spec.DomainName != "cf.test." {
+			t.Errorf("%s: zone %s", what, zone.Spec.DomainName)
+		}
+		if !l.hasReceived(`warning: export.zone:2: the owner "cf.test" lacks its last dot`) {
+			t.Errorf("%s: said %q", what, l.messages)
+		}
+		l.messages = nil
+	}
+
+	// A file of another zone is refused by its own name, not by both.
+	const shop = "shop.example."
+	other := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "shop"}, Spec: v1alpha1.ZoneSpec{DomainName: shop,
+		TTL: ptr.To[int32](300), MinimumSerial: ptr.To[int64](1)}}
+	must.Get(l.server.KubizoneV1alpha1().Zones("team").Create(t.Context(), other, metav1.CreateOptions{}))(t)
+	target.Zone.Name = "shop"
+	for _, target.Origin = range []name.Name{{}, name.MustParse(shop)} {
+		_, err := l.Import(t.Context(), "export.zone", []byte(file), target)
+		const want = "the file is of zone cf.test. (line 2), and team/shop is zone shop.example.: "
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("--origin %q: %v, want %s", target.Origin, err, want)
+		}
+	}
+	source := Source{Path: writeFile(t, filepath.Join(t.TempDir(), "export.zone"), file), Origin: name.MustParse(shop)}
+	_, err := l.Load(t.Context(), source)
+	if want := "the file is of zone cf.test., and its argument names shop.example."; !l.hasReceived(want) {
+		t.Errorf("%s: %v and %q, want %s", source, err, l.messages, want)
 	}
 }

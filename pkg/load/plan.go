@@ -24,14 +24,19 @@ import (
 )
 
 type plan struct {
-	fqdn     name.Name
-	view     string
-	spec     v1alpha1.ZoneSpec
-	soa      Refusal // the line of the SOA, for refusals of the Zone's fields
-	hasNS    bool    // at the apex
-	sets     []*set
-	refusals []Refusal
-	unread   int
+	fqdn  name.Name
+	view  string
+	spec  v1alpha1.ZoneSpec
+	soa   Refusal // the line of the SOA, for refusals of the Zone's fields
+	hasNS bool    // at the apex
+	// hasPrimary is true if the file has an address of the host that its SOA names.
+	hasPrimary bool
+	sets       []*set
+	refusals   []Refusal
+	notes      []Refusal // lines read otherwise than written
+	// replacedTimers are the fields that replaceTimer replaced.
+	replacedTimers []string
+	unread         int
 }
 
 type set struct {
@@ -55,7 +60,8 @@ type Refusal struct {
 	final bool
 }
 
-func (r Refusal) String() string {
+// where returns the file and its lines, as in "example.org.zone:3,4".
+func (r Refusal) where() string {
 	var b strings.Builder
 	b.WriteString(r.Path)
 	for i, line := range r.Lines {
@@ -65,7 +71,12 @@ func (r Refusal) String() string {
 		}
 		b.WriteString([]string{":", ","}[min(i, 1)] + strconv.Itoa(line))
 	}
-	b.WriteString(": ")
+	return b.String()
+}
+
+func (r Refusal) String() string {
+	var b strings.Builder
+	b.WriteString(r.where() + ": ")
 	if r.Text != "" {
 		b.WriteString(shorten(r.Text) + ": ")
 	}
@@ -126,9 +137,22 @@ func (p *plan) readRows(path string, rows iter.Seq2[zonefile.RR, error]) (all []
 		if row.Type == rdata.SOA && soa < 0 {
 			soa = len(all)
 		}
+		if row.Note != "" {
+			p.addNote(path, row.Line, row.Note)
+		}
 		all = append(all, row)
 	}
 	return all, soa, nil
+}
+
+// addNote collects the lines with the same note, because an exporter's habit concerns many.
+func (p *plan) addNote(path string, line int, text string) {
+	i := slices.IndexFunc(p.notes, func(r Refusal) bool { return r.Reason == text })
+	if i < 0 {
+		i = len(p.notes)
+		p.notes = append(p.notes, Refusal{Path: path, Reason: text})
+	}
+	p.notes[i].Lines = append(p.notes[i].Lines, line)
 }
 
 func (p *plan) refuse(r Refusal) { p.refusals = append(p.refusals, r) }
@@ -142,6 +166,10 @@ func (p *plan) noSOA() error {
 
 func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string) error {
 	soa := all[at]
+	isInZone := func(row zonefile.RR) bool { return row.Line != soa.Line && soa.Name.Encloses(row.Name) }
+	if len(all) > 1 && !slices.ContainsFunc(all, isInZone) {
+		return fmt.Errorf("line %d: the SOA is of zone %s, and no other record is in it; %s", soa.Line, soa.Name, howToSayOrigin)
+	}
 	spec, err := zoneSpec(soa, namespace, func(r Refusal) {
 		r.Path = path
 		p.refuse(r)
@@ -152,34 +180,71 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 	spec.View = p.view
 	p.fqdn, p.spec, p.soa = soa.Name, spec, Refusal{Path: path, Lines: []int{soa.Line}, Text: soa.Name.String() + " SOA " + soa.Data}
 	p.hasNS = slices.ContainsFunc(all, func(row zonefile.RR) bool { return row.Type == rdata.NS && row.Name == p.fqdn })
+	primary, err := name.Parse(spec.PrimaryNameServer)
+	p.hasPrimary = err == nil && slices.ContainsFunc(all, func(row zonefile.RR) bool {
+		return row.Name == primary && (row.Type == rdata.A || row.Type == rdata.AAAA)
+	})
 	p.delegateNumbers(all)
 	return nil
 }
 
-// dropRefused clears the fields of a new Zone that the server refused, so that defaults apply: a bad field of the
-// file's SOA must not block the records. The timers depend on each other, so they go together.
+// dropRefused replaces fields of a new Zone that the server refused, because a bad field of the file's SOA must not
+// block the records. It returns false if nothing is left to replace. Of the timers, it replaces the first that is
+// refused: because of a retry of 7200 beside a refresh of 3600 the server refuses a right expire, too.
 func (p *plan) dropRefused(err error) (dropped bool) {
 	if !apierrors.IsInvalid(err) {
 		return false
 	}
+	const serverDefault = "loaded with what the server makes"
 	spec := &p.spec
+	timerDropped := false
 	for _, cause := range refusal.Of(err) {
+		fix := serverDefault
 		switch {
 		case cause.Field == "spec.primaryNameServer" && spec.PrimaryNameServer != "":
 			spec.PrimaryNameServer = ""
 		case cause.Field == "spec.contact" && spec.Contact != "":
 			spec.Contact = ""
-		case slices.Contains([]string{"spec.refresh", "spec.retry", "spec.expire"}, cause.Field) && spec.Refresh != nil:
-			spec.Refresh, spec.Retry, spec.Expire = nil, nil, nil
+		case slices.Contains([]string{"spec.refresh", "spec.retry", "spec.expire"}, cause.Field) && !timerDropped:
+			if fix = p.replaceTimer(cause.Field); fix == "" {
+				continue
+			}
+			timerDropped = true
 		default:
 			continue
 		}
 		fault := p.soa
-		fault.Reason, fault.Fix = cause.String(), "loaded with what the server makes"
+		fault.Reason, fault.Fix = cause.String(), fix
 		p.refuse(fault)
 		dropped = true
 	}
 	return dropped
+}
+
+// replaceTimer replaces a refused timer: a retry by one below the refresh, another by the server's default. If the
+// replacement is refused again, all three get the server's defaults. It returns the replacement for the user, or "".
+func (p *plan) replaceTimer(field string) string {
+	spec := &p.spec
+	isRepeated := slices.Contains(p.replacedTimers, field)
+	p.replacedTimers = append(p.replacedTimers, field)
+	refresh := ptr.Deref(spec.Refresh, v1alpha1.DefaultRefresh)
+	switch {
+	case isRepeated && spec.Refresh == nil && spec.Retry == nil && spec.Expire == nil:
+		return ""
+	case isRepeated:
+		spec.Refresh, spec.Retry, spec.Expire = nil, nil, nil
+		return "refresh, retry and expire are loaded with what the server makes"
+	case field == "spec.retry" && refresh > 1:
+		spec.Retry = ptr.To(min(v1alpha1.DefaultRetry, refresh/2))
+		return fmt.Sprintf("loaded with %d", *spec.Retry)
+	case field == "spec.retry":
+		spec.Retry = nil
+	case field == "spec.refresh":
+		spec.Refresh = nil
+	case field == "spec.expire":
+		spec.Expire = nil
+	}
+	return "loaded with what the server makes"
 }
 
 func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {

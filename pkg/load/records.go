@@ -12,6 +12,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -47,13 +49,20 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	result.Present += len(wanted) - len(changes)
 	answered, phaseOf := newResolvedWarnings(sets, to.fqdn), newPhases(sets, to.fqdn)
 	phases := make([][]*recordWrite, numPhases)
-	for _, c := range changes {
+	verdicts := l.judgeRecords(file, changes)
+	for i, c := range changes {
 		s := byName[c.After.Name]
 		w := &recordWrite{Change: c, zone: to.zone, file: file, set: s,
-			prior: file.prior.object, location: Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn)},
-			subject: subject{resolvedWarnings: answered(s)}}
+			prior: file.prior.object, location: Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn)}}
+		w.subject = subject{title: w.location.where(), resolvedWarnings: answered(s)}
 		if l.leaveToOthers(&c, w.location) {
 			result.Left++
+			continue
+		}
+		if verdicts[i] != "" {
+			w.location.Reason = verdicts[i]
+			l.reportRefused(w.location)
+			result.Refused += max(len(w.location.Lines), 1)
 			continue
 		}
 		if w.Separate = file.prior.isNew; w.Separate {
@@ -68,6 +77,32 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	}
 	result.Add(l.refuseWrites(refused))
 	return result, err
+}
+
+// judgeRecords returns the reason of Config.Judge against each change, or "". The server cannot judge Records in a Zone
+// that a dry run makes, with all of its rules.
+func (l *Loader) judgeRecords(file *recordsOfFile, changes []rrsets.Change) []string {
+	if !file.prior.isNew || l.cfg.Judge == nil {
+		return make([]string, len(changes))
+	}
+	first := len(l.planned)
+	for _, c := range changes {
+		l.planned = append(l.planned, objectOf("Record", c.After, &c.After.Spec))
+	}
+	return l.cfg.Judge(l.planned)[first:]
+}
+
+// objectOf returns an object as its manifest, without status.
+func objectOf(kind string, of metav1.Object, spec any) *unstructured.Unstructured {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
+	if err != nil {
+		content = nil // no judgement
+	}
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": content}}
+	o.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(kind))
+	o.SetNamespace(of.GetNamespace())
+	o.SetName(of.GetName())
+	return o
 }
 
 func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {

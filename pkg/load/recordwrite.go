@@ -100,11 +100,11 @@ func (l *Loader) writePage(ctx context.Context, page []*recordWrite) (result Res
 }
 
 func (l *Loader) showWrite(w *recordWrite, operation string) Result {
-	l.showRecord(false, w.Before, w.After, w.zone, w.prior)
+	changed := l.showRecord(false, w.Before, w.After, w.zone, deferral{object: w.prior})
 	switch {
 	case operation == v1alpha1.OperationDeleted:
 		return Result{Removed: 1}
-	case operation == v1alpha1.OperationUnchanged:
+	case operation == v1alpha1.OperationUnchanged, l.cfg.DryRun && !changed:
 		return Result{Present: 1}
 	}
 	return Result{Written: 1}
@@ -123,8 +123,12 @@ func (l *Loader) refuseWrites(writes []*recordWrite) (result Result) {
 
 func (l *Loader) refuseWrite(w *recordWrite) Result {
 	if w.prior != "" && !slices.ContainsFunc(w.refusals, isFinal) {
-		l.showRecord(false, w.Before, w.After, w.zone, w.prior)
-		return Result{Written: 1}
+		if w.file.prior.isNew { // and no rule of the Zone refuses it
+			l.showRecord(false, w.Before, w.After, w.zone, deferral{object: w.prior})
+			return Result{Written: 1}
+		}
+		l.showRecord(false, w.Before, w.After, w.zone, deferral{w.prior, true})
+		return Result{Undecided: 1}
 	}
 	at := w.location
 	at.Reason = refusal.Messages(w.refusals)
@@ -132,14 +136,31 @@ func (l *Loader) refuseWrite(w *recordWrite) Result {
 	return Result{Refused: max(len(at.Lines), 1)}
 }
 
-func (l *Loader) showRecord(named bool, before, after *v1alpha1.Record, zone types.NamespacedName, prior string) (changed bool) {
-	changes := ChangesOfRecord(before, after, zone)
-	for _, c := range changes {
-		if c.After = prior; named {
-			of := cmp.Or(after, before)
-			c.Object = "record " + of.Namespace + "/" + of.Name
+// deferral names the object of a dry run that must be written first, or "". The write is undecided if the server
+// refuses it now.
+type deferral struct {
+	object    string
+	undecided bool
+}
+
+// showRecord adds the changes of a Record to the plan, and reports whether the zone's content changes. Another spelling
+// of the same data is a note.
+func (l *Loader) showRecord(named bool, before, after *v1alpha1.Record, zone types.NamespacedName,
+	later deferral) (changed bool) {
+	of := cmp.Or(after, before)
+	object := "record " + of.Namespace + "/" + of.Name
+	for _, c := range ChangesOfRecord(before, after, zone) {
+		if c.SameData {
+			if l.cfg.Plan != nil {
+				l.note("spelling", object+": "+c.Text)
+			}
+			continue
+		}
+		if c.After, c.Undecided = later.object, later.undecided; named {
+			c.Object = object
 		}
 		l.showPlan(c)
+		changed = true
 	}
-	return len(changes) > 0
+	return changed
 }

@@ -51,6 +51,7 @@ func (p *reports) takeHidden() (lines []string) {
 func (r Result) String() string {
 	parts := []string{fmt.Sprintf("%d written, %d unchanged", r.Written, r.Present)}
 	parts = append(parts, counted(r.Removed, "removed", "removed")...)
+	parts = append(parts, counted(r.Undecided, "decided later", "decided later")...)
 	parts = append(parts, counted(r.NotTaken, "not taken over", "not taken over")...)
 	if incomplete := r.Incomplete(); incomplete != "" {
 		parts = append(parts, incomplete)
@@ -93,6 +94,9 @@ func (l *Loader) Report(r Refusal, refused bool) Result {
 }
 
 func (l *Loader) reportPlan(p *plan) {
+	for _, r := range p.notes {
+		l.reportGrouped("warning", r)
+	}
 	for _, r := range p.refusals {
 		l.reportRefused(r)
 	}
@@ -110,16 +114,17 @@ func (l *Loader) reportHidden() {
 	for _, line := range l.reports.takeHidden() {
 		l.printf("%s", line)
 	}
-	texts, reasons, more := l.warnings.takeAll()
-	for _, text := range texts {
+	all, more := l.warnings.takeAll()
+	for _, one := range all {
 		kind := "warning"
-		if reasons[text] == v1alpha1.WarningTakesAway {
+		if one.reason == v1alpha1.WarningTakesAway {
 			kind = "releases"
 		}
-		l.note(kind, text)
+		l.note(kind, one.text)
 	}
 	if more > 0 {
-		l.note("warning", fmt.Sprintf("%d more warnings are not shown", more))
+		l.note("warning", fmt.Sprintf("%d more are not shown; of manifests, kubectl kubizone lint lists all, and of a zone, "+
+			"kubectl kubizone export ZONE -o yaml | kubectl kubizone lint -", more))
 	}
 }
 

@@ -152,15 +152,22 @@ func ParseOrigin(text string) (name.Name, error) {
 	return name.Parse(text)
 }
 
-// originGuess guesses the name of the zone in a zone file from the file's name: example.org for example.org.zone,
-// example.org.db or db.example.org. The guess serves only a file that gives no $ORIGIN before its first relative name.
+// originGuess guesses the name of the zone in a zone file by guessFromSOA or from the file's name: example.org for
+// example.org.zone, example.org.db or db.example.org. The guess serves only a file that gives no $ORIGIN before its
+// first relative name.
 type originGuess struct {
-	// origin is zero without a guess.
+	// origin is zero without a guess. from is the source, for a message.
 	origin name.Name
+	from   string
 	asked  bool
 }
 
-func guessOrigin(path string) *originGuess {
+const fromSOA = "its SOA"
+
+func guessOrigin(path string, file []byte) *originGuess {
+	if origin, ok := guessFromSOA(file); ok {
+		return &originGuess{origin: origin, from: fromSOA}
+	}
 	text := filepath.Base(path)
 	switch before, after, _ := strings.Cut(text, "."); {
 	case strings.EqualFold(before, "db"):
@@ -170,13 +177,46 @@ func guessOrigin(path string) *originGuess {
 	default:
 		text = ""
 	}
-	g := &originGuess{}
+	g := &originGuess{from: "the name of the file"}
 	// "db.127" and "1.168.192.db" are incomplete names of reverse zones, because no top-level domain is a number.
 	last := text[strings.LastIndexByte(text, '.')+1:]
 	if origin, err := ParseOrigin(text); err == nil && strings.Trim(last, "0123456789") != "" {
 		g.origin = origin
 	}
 	return g
+}
+
+// guessFromSOA returns the owner of an SOA without the last dot, such as "shop.example" in an export of Cloudflare, if
+// the owner has an inner dot and another line begins with "shop.example.".
+func guessFromSOA(file []byte) (origin name.Name, ok bool) {
+	owner, absolute := "", map[string]bool{}
+	for line := range strings.Lines(string(file)) {
+		fields := strings.Fields(line)
+		isOwner := len(fields) > 1 && !strings.ContainsRune(" \t;$", rune(line[0]))
+		switch {
+		case !isOwner:
+		case name.IsAbsolute(fields[0]):
+			absolute[strings.ToLower(fields[0])] = true
+		case owner == "" && slices.ContainsFunc(fields[1:min(len(fields), 4)], func(field string) bool {
+			return strings.EqualFold(field, "SOA")
+		}):
+			owner = strings.ToLower(fields[0])
+		}
+	}
+	if !strings.Contains(owner, ".") || !absolute[owner+"."] {
+		return name.Name{}, false
+	}
+	origin, err := ParseOrigin(owner)
+	return origin, err == nil
+}
+
+// orGiven returns the origin that a user or the Zone gives, or the guess from the SOA. With another origin, the SOA of
+// a wrong file would have both names, as shop.example.GIVEN.
+func (g *originGuess) orGiven(given name.Name) name.Name {
+	if g.from == fromSOA && !given.IsZero() {
+		return g.origin
+	}
+	return given
 }
 
 func (g *originGuess) answerReader() name.Name {

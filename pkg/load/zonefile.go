@@ -31,7 +31,7 @@ const LabelLoaded = "kubi.zone/loaded"
 
 const (
 	// Raise planVersion when the program makes other objects of the same file, so that the file is loaded again.
-	planVersion = 2
+	planVersion = 3
 )
 
 func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (Result, error) {
@@ -39,7 +39,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	if err != nil {
 		return Result{}, err
 	}
-	mark := l.fileDigest(text, source, guessOrigin(path).origin)
+	mark := l.fileDigest(text, source, guessOrigin(path, text).origin)
 	if zone, err := l.findZoneByDigest(ctx, mark); err != nil {
 		return Result{}, err
 	} else if zone != nil {
@@ -63,9 +63,9 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 
 // findZoneOfFile returns the Zone with the name in the file's SOA, or a free object name.
 func (l *Loader) findZoneOfFile(ctx context.Context, path string, text []byte, source Source) (id types.NamespacedName, err error) {
-	p, guess := &plan{}, guessOrigin(path)
+	p, guess := &plan{}, guessOrigin(path, text)
 	all, soa, err := p.readRows(path, untilSOA(zonefile.Read(bytes.NewReader(text),
-		zonefile.ReadOptions{Origin: source.Origin, Guess: guess.answerReader})))
+		zonefile.ReadOptions{Origin: guess.orGiven(source.Origin), Guess: guess.answerReader})))
 	switch {
 	case err != nil:
 		return id, err

@@ -87,10 +87,16 @@ func (c *conversion) convertDNSClass(o *unstructured.Unstructured, namespaces []
 	return nil
 }
 
+// convertDNSRecord adds the namespace of the record to its class even if it refuses the record, so the class can
+// deliver the zone when the record is corrected.
 func (c *conversion) convertDNSRecord(o *unstructured.Unstructured, using map[string][]string,
 	having map[string]*unstructured.Unstructured) error {
 	var spec recordSpec
-	if err := readSpec(o.Object["spec"], &spec); err != nil {
+	err := readSpec(o.Object["spec"], &spec)
+	if class := spec.DNSClassRef.Name; class != "" {
+		using[class] = append(using[class], o.GetNamespace())
+	}
+	if err != nil {
 		return err
 	}
 	owner, err := name.Parse(absoluteHost(strings.TrimPrefix(spec.Subdomain+"."+spec.Domain, "@.")))
@@ -99,7 +105,7 @@ func (c *conversion) convertDNSRecord(o *unstructured.Unstructured, using map[st
 	}
 	record := v1alpha1.RecordSpec{DomainName: owner.String(), Type: strings.ToUpper(spec.Type), TTL: spec.TTL,
 		Description: spec.Description}
-	values, err := spec.makeValues(record.Type)
+	values, unused, err := spec.makeValues(record.Type)
 	if err != nil {
 		return err
 	}
@@ -108,18 +114,20 @@ func (c *conversion) convertDNSRecord(o *unstructured.Unstructured, using map[st
 		return refuse(fmt.Sprintf("spec.subdomain: DNSRecord %s, which is older, has %s", id(older), rrset), "delete one of the two")
 	}
 	having[rrset] = o
-	if class := spec.DNSClassRef.Name; class != "" {
-		using[class] = append(using[class], o.GetNamespace())
+	if len(unused) > 0 {
+		c.omit(o, fmt.Sprintf("spec.metadata: %s has no %s", record.Type, strings.Join(unused, ", ")), "")
 	}
 	setData(&record, values)
 	c.addReplacement(o, "Record", o.GetName(), &record)
 	return nil
 }
 
-func (s *recordSpec) makeValues(rrType string) ([]string, error) {
+// makeValues returns the values in presentation format, and the fields of spec.metadata that the type does not have:
+// the operator's own example has a priority, weight and port on an A.
+func (s *recordSpec) makeValues(rrType string) (values, unused []string, err error) {
 	t, err := rdata.ParseType(rrType)
 	if err != nil {
-		return nil, fmt.Errorf("spec.type: %w", err)
+		return nil, nil, fmt.Errorf("spec.type: %w", err)
 	}
 	before, given := "", []struct {
 		field string
@@ -129,17 +137,17 @@ func (s *recordSpec) makeValues(rrType string) ([]string, error) {
 	for i, of := range given {
 		switch {
 		case i < needed && of.value == nil:
-			return nil, fmt.Errorf("spec.metadata.%s: is missing, and %s has it", of.field, t)
+			return nil, nil, fmt.Errorf("spec.metadata.%s: is missing, and %s has it", of.field, t)
 		case i >= needed && of.value != nil:
-			return nil, fmt.Errorf("spec.metadata.%s: %s has none", of.field, t)
+			unused = append(unused, of.field)
 		case i < needed:
 			before += fmt.Sprint(*of.value) + " "
 		}
 	}
 	if len(s.Values) == 0 {
-		return nil, errors.New("spec.values: there are none")
+		return nil, nil, errors.New("spec.values: there are none")
 	}
-	values := make([]string, len(s.Values))
+	values = make([]string, len(s.Values))
 	for i, value := range s.Values {
 		switch t {
 		case rdata.CNAME, rdata.MX, rdata.NS, rdata.PTR, rdata.SRV:
@@ -149,5 +157,5 @@ func (s *recordSpec) makeValues(rrType string) ([]string, error) {
 		}
 		values[i] = value
 	}
-	return values, nil
+	return values, unused, nil
 }

@@ -92,9 +92,10 @@ func TestConvertWebhook_reportsWhatIsNotCarriedOver(t *testing.T) {
 		"no priority":         {record("type: MX, values: [a.example.net]"), 0, "spec.metadata.priority: is missing"},
 		"no port": {record("type: SRV, values: [a.example.net], metadata: {priority: 1, weight: 1}"), 0,
 			"spec.metadata.port: is missing"},
-		"a weight of an MX": {record("type: MX, values: [a.example.net], metadata: {priority: 1, weight: 1}"), 0,
-			"spec.metadata.weight: MX has none"},
-		"a priority of an A":  {record("type: A, values: [192.0.2.1], metadata: {priority: 1}"), 0, "spec.metadata.priority: A has none"},
+		"a weight of an MX": {record("type: MX, values: [a.example.net], metadata: {priority: 1, weight: 1}"), 1,
+			"not taken over: dnsrecord a/x: spec.metadata: MX has no weight"},
+		"the operator's example, an A": {record("type: A, values: [192.0.2.1], metadata: {priority: 10, weight: 100, port: 443}"), 1,
+			"not taken over: dnsrecord a/x: spec.metadata: A has no priority, weight, port"},
 		"a field of tomorrow": {record("type: A, values: [192.0.2.1], proxied: true"), 0, `unknown field "proxied"`},
 		"an older one": {address + "---\n" + replace(address, "name: x, namespace: a", "name: x, namespace: b"), 1,
 			"dnsrecord b/x: spec.subdomain: DNSRecord a/x, which is older, has x.example.org. A"},
@@ -107,6 +108,21 @@ func TestConvertWebhook_reportsWhatIsNotCarriedOver(t *testing.T) {
 		objects, message := converts(t, test.text)
 		if len(objects) != test.objects || !strings.Contains(message, test.want) {
 			t.Errorf("%s: %d objects, want %d, reported %q, want %q", name, len(objects), test.objects, message, test.want)
+		}
+	}
+}
+
+// The class of a refused record names its namespace: the record comes later, when it is corrected.
+func TestConvertWebhook_countsTheNamespaceOfARefusedRecord(t *testing.T) {
+	for what, spec := range map[string]string{
+		"no values":           "type: A, values: []",
+		"a field of tomorrow": "type: A, values: [192.0.2.1], proxied: true",
+	} {
+		objects, message := converts(t, webhookAPI+"kind: DNSRecord\nmetadata: {name: x, namespace: production}\n"+
+			"spec: {domain: example.org, subdomain: x, "+spec+", dnsClassRef: {name: c}}\n",
+			webhookAPI+"kind: DNSClass\nmetadata: {name: c}\nspec: {server: 'http://a.example'}\n")
+		if len(objects) != 1 || !strings.Contains(objects[0], "production") || strings.Contains(message, "may deliver no zone") {
+			t.Errorf("%s: %q, reported %q", what, objects, message)
 		}
 	}
 }

@@ -14,8 +14,9 @@ import (
 
 // answerMessage returns the answer to a DNS message. The zone is looked up last, so that a source without access cannot
 // find out whether the zone exists.
-func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) answer {
+func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) (a answer) {
 	req, state := readRequest(msg)
+	defer func() { a.asked = req.transferKind() }()
 	switch state {
 	case unwanted:
 		return answer{}
@@ -58,7 +59,7 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) ans
 	}
 
 	if updater != nil {
-		a := r.answerUpdater(req, msg, updater, from, overTCP, reply)
+		a = r.answerUpdater(req, msg, updater, from, overTCP, reply)
 		a.admitted, a.tenant = true, updater.Tenant
 		return a
 	}
@@ -71,7 +72,7 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) ans
 		return reply(rcodeRefused, "key not allowed from this address")
 	}
 
-	a := r.answerPeer(req, key, open, overTCP, reply)
+	a = r.answerPeer(req, key, open, overTCP, reply)
 	a.admitted, a.tenant = true, tenantOf(open)
 	return a
 }
@@ -102,6 +103,17 @@ func (r *responder) answerPeer(req request, key *tsig.SigningKey, open []admitti
 	}
 	// RFC 1982 does not order serials 2^31 apart. The client's counts as older.
 	return r.answerDifference(req, key, zone, overTCP)
+}
+
+// transferKind returns KindAXFR or KindIXFR, or "" for another message.
+func (q *request) transferKind() string {
+	switch {
+	case q.opcode == opcodeQuery && q.qtype == typeAXFR:
+		return KindAXFR
+	case q.opcode == opcodeQuery && q.qtype == typeIXFR:
+		return KindIXFR
+	}
+	return ""
 }
 
 func isMetaType(t uint16) bool {

@@ -101,8 +101,8 @@ func TestRespond_toAllowedPeer(t *testing.T) {
 			if m.Id != test.msg.Id || !m.Response || m.Opcode != test.msg.Opcode {
 				t.Errorf("%s, TCP %v: header %+v", test.what, over.tcp, m.MsgHdr)
 			}
-			if (m.IsEdns0() != nil) != (test.msg.IsEdns0() != nil) {
-				t.Errorf("%s, TCP %v: EDNS answered %v", test.what, over.tcp, m.IsEdns0())
+			if edns := m.IsEdns0(); (edns != nil) != (test.msg.IsEdns0() != nil) || edns != nil && edns.Version() != 0 {
+				t.Errorf("%s, TCP %v: EDNS answered %v", test.what, over.tcp, edns)
 			}
 			denied := len(m.Answer) == 0 && len(m.Ns) == 1 && m.Ns[0].Header().Rrtype == mdns.TypeSOA && m.Authoritative
 			switch over.want {
@@ -348,6 +348,7 @@ func TestRespond_malformed(t *testing.T) {
 		"TSIG too short":                  append(append(head(1, 0, 0, 1), question...), 0, 0, typeTSIG, 0, classANY, 0, 0, 0, 0, 0, 1, 0),
 		"TSIG in the answer section":      append(append(head(1, 1, 0, 0), question...), 0, 0, typeTSIG, 0, classANY, 0, 0, 0, 0, 0, 0),
 		"OPT not at the root":             append(append(head(1, 0, 0, 1), question...), 1, 'a', 0, 0, typeOPT, 2, 0, 0, 0, 0, 0, 0, 0),
+		"option past its end":             append(append(head(1, 0, 0, 1), question...), 0, 0, typeOPT, 2, 0, 0, 0, 0, 0, 0, 5, 0, 10, 0, 2, 1),
 		"SOA of an IXFR with short rdata": append(append(head(1, 0, 1, 0), question...), 0, 0, 6, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0),
 	}
 	for what, wire := range tests {

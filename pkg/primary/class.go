@@ -309,6 +309,16 @@ func (c *Class) isCatalog(fqdn name.Name) bool {
 	return c.catalog != nil && c.catalog.fqdn == fqdn
 }
 
+// catalogName returns the zero name without a catalog.
+func (c *Class) catalogName() name.Name {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.catalog == nil {
+		return name.Name{}
+	}
+	return c.catalog.fqdn
+}
+
 func (c *Class) uids() []string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

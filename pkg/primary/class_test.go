@@ -33,20 +33,11 @@ func twoClasses(t *testing.T) (p *Primary, red, blue *Class, key, blueKey tsig.K
 	key, blueKey = testKey(t, "red.example.", tsig.HMACSHA256), testKey(t, "blue.example.", tsig.HMACSHA256)
 	set := serveZones(makeSnapshot(t, "org", "", "example.org.", 1), makeSnapshot(t, "net", "other", "example.net.", 2),
 		makeSnapshot(t, "com", "", "example.com.", 3), makeSnapshot(t, "edu", "", "example.edu.", 4))
-	p, err := New(Config{Zones: set, Listen: netip.MustParseAddrPort("127.0.0.1:0")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p = must.Get(New(Config{Zones: set, Listen: netip.MustParseAddrPort("127.0.0.1:0")}))(t)
 	t.Cleanup(func() { p.Close() })
 	com := Member{"com", name.MustParse("example.com.")}
-	red, err = p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("red.catalog.example."), Keys: []tsig.Key{key}, Allow: []Rule{{Key: key.Name}}}, Membership{Members: []Member{{"org", name.MustParse("example.org.")}, com}, Serial: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	blue, err = p.AddClass(ClassConfig{Name: "blue", Catalog: name.MustParse("blue.catalog.example."), Keys: []tsig.Key{blueKey}, Allow: []Rule{{Prefixes: []netip.Prefix{netip.MustParsePrefix("192.0.2.53/32")}}, {Key: blueKey.Name}}}, Membership{Members: []Member{{"net", name.MustParse("example.net.")}, com}, Serial: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	red = must.Get(p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("red.catalog.example."), Keys: []tsig.Key{key}, Allow: []Rule{{Key: key.Name}}}, Membership{Members: []Member{{"org", name.MustParse("example.org.")}, com}, Serial: 1000}))(t)
+	blue = must.Get(p.AddClass(ClassConfig{Name: "blue", Catalog: name.MustParse("blue.catalog.example."), Keys: []tsig.Key{blueKey}, Allow: []Rule{{Prefixes: []netip.Prefix{netip.MustParsePrefix("192.0.2.53/32")}}, {Key: blueKey.Name}}}, Membership{Members: []Member{{"net", name.MustParse("example.net.")}, com}, Serial: 1000}))(t)
 	return p, red, blue, key, blueKey
 }
 
@@ -403,16 +394,10 @@ func TestClass_notifiesItsOwnTargets(t *testing.T) {
 	red, blue := newSecondary(t, confirmNotify), newSecondary(t, confirmNotify)
 	set := serveZones(makeSnapshot(t, "org", "", "example.org.", 10), makeSnapshot(t, "net", "", "example.net.", 20))
 	p := startPrimary(t, Config{Zones: set, Allow: []Rule{{Prefixes: local}}, Views: []string{"none"}, NotifyInterval: time.Millisecond})
-	class, err := p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("catalog.example."),
-		Notify: []Target{{Addr: red.addressOf()}}}, Membership{Serial: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := p.AddClass(ClassConfig{Name: "blue", Notify: []Target{{Addr: blue.addressOf()}}},
-		Membership{Members: []Member{{"net", name.MustParse("example.net.")}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	class := must.Get(p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("catalog.example."),
+		Notify: []Target{{Addr: red.addressOf()}}}, Membership{Serial: 1}))(t)
+	other := must.Get(p.AddClass(ClassConfig{Name: "blue", Notify: []Target{{Addr: blue.addressOf()}}},
+		Membership{Members: []Member{{"net", name.MustParse("example.net.")}}}))(t)
 	received := func(s *secondary, want ...string) {
 		t.Helper()
 		deadline := time.Now().Add(time.Minute)

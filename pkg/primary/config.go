@@ -100,6 +100,9 @@ type Config struct {
 	NotifyInterval time.Duration
 	// NotifyBackoff is the delay before the first retry. It doubles up to a minute. Zero means 1 s.
 	NotifyBackoff time.Duration
+	// NotifyFaultAfter is the age at which an answer other than NOERROR counts as a fault. Zero means 5 s, because a
+	// secondary refuses a new zone until it has read the catalog.
+	NotifyFaultAfter time.Duration
 	// NotifyAttempts limits the NOTIFYs for a serial. After the last, the secondary relies on its refresh timer. Zero
 	// means 8.
 	NotifyAttempts int
@@ -135,6 +138,7 @@ func (c Config) completeConfig() (Config, tsig.Keyring, error) {
 	c.NotifyTimeout = cmp.Or(c.NotifyTimeout, 2*time.Second)
 	c.NotifyInterval = cmp.Or(c.NotifyInterval, 200*time.Millisecond)
 	c.NotifyBackoff = cmp.Or(c.NotifyBackoff, time.Second)
+	c.NotifyFaultAfter = cmp.Or(c.NotifyFaultAfter, 5*time.Second)
 
 	if c.Clock == nil {
 		c.Clock = time.Now

@@ -4,8 +4,11 @@
 package primary
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"sync"
@@ -40,14 +43,25 @@ type notifier struct {
 	mu      sync.Mutex
 	limits  map[limitGroup]chan struct{}
 	pending map[pendingKey]*pendingNotify
-	down    map[Target]bool
+	// failing has the last answer of each target that did not confirm its last NOTIFY for a zone.
+	failing map[pendingKey]failing
+	// down has the targets that do not confirm, once that is logged.
+	down map[Target]bool
+}
+
+// failing is the last of an unbroken series of answers that confirm nothing, which began at since.
+type failing struct {
+	answer      string
+	from        netip.Addr
+	since, last time.Time
 }
 
 func newNotifier(c *Config, of *classes, counters *counters, log klog.Logger, served netip.AddrPort) *notifier {
 	return &notifier{
 		config: c, classes: of, listenAddr: served.Addr(), counters: counters, log: log,
 		announcements: map[servedName]map[Target]announcement{}, names: map[classUID]name.Name{},
-		limits: map[limitGroup]chan struct{}{}, pending: map[pendingKey]*pendingNotify{}, down: map[Target]bool{},
+		limits: map[limitGroup]chan struct{}{}, pending: map[pendingKey]*pendingNotify{},
+		failing: map[pendingKey]failing{}, down: map[Target]bool{},
 	}
 }
 
@@ -250,6 +264,7 @@ func (n *notifier) forgetTargets(at servedName, keep []Target) {
 		if h := n.pending[pendingKey{at, target}]; h != nil {
 			h.notification = nil
 		}
+		delete(n.failing, pendingKey{at, target})
 		n.mu.Unlock()
 	}
 	if len(n.announcements[at]) == 0 {
@@ -282,16 +297,17 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 			return
 		}
 
-		err := n.sendNotify(ctx, k.target, newest)
+		from, err := n.sendNotify(ctx, k.target, newest)
 		<-limit
 		if ctx.Err() != nil {
 			return
 		}
 
+		n.noteAnswer(log, k, h, from, err)
 		attempts++
 		if err == nil || attempts == c.NotifyAttempts {
 			traces.End(span, err != nil, "not confirmed")
-			n.endAttempts(log, k.target, h, newest, attempts, err)
+			n.endAttempts(log, h, newest, attempts, err)
 			attempts, backoff = 0, c.NotifyBackoff
 			if !sleep(ctx, c.NotifyInterval) {
 				return
@@ -328,34 +344,142 @@ func (n *notifier) nextNotification(k pendingKey, h *pendingNotify) *notificatio
 	return h.notification
 }
 
-func (n *notifier) endAttempts(log klog.Logger, target Target, h *pendingNotify, w *notification, attempts int, err error) {
+// noteAnswer keeps a target's last answer to a NOTIFY; err is nil for a confirmation. It logs a target without a
+// confirmation for Config.NotifyFaultAfter, even if the answers differ (REFUSED, none, REFUSED), and the end. Attempts
+// are no measure, because each change of the zone starts them anew.
+func (n *notifier) noteAnswer(log klog.Logger, k pendingKey, h *pendingNotify, from netip.Addr, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err == nil {
+		delete(n.failing, k)
+		if n.down[k.target] {
+			delete(n.down, k.target)
+			log.Info("Secondary confirms NOTIFY again")
+		}
+		return
+	}
+	if h.notification == nil { // meanwhile the zone or the target has left the class
+		return
+	}
+
+	now := time.Now()
+	latest := failing{answer: "Error", from: from, since: now, last: now}
+	if refused := (*unconfirmed)(nil); errors.As(err, &refused) {
+		latest.answer = refused.answer
+	}
+	// A series of Monday says nothing about a datagram that is lost on Wednesday.
+	if before, known := n.failing[k]; known && now.Sub(before.last) < faultKept {
+		latest.since = before.since
+	}
+	n.failing[k] = latest
+
+	isFault := now.Sub(latest.since) >= n.config.NotifyFaultAfter
+	if isFault && !n.down[k.target] { // an unreachable target must not fill the log
+		n.down[k.target] = true
+		log.Error(err, "Secondary does not confirm NOTIFY; its own refresh will find the serial. "+
+			"The same of other zones is logged at level 1 until it confirms one", "from", from.String())
+	}
+}
+
+// endAttempts ends the NOTIFYs for a serial, after a confirmation or the last attempt.
+func (n *notifier) endAttempts(log klog.Logger, h *pendingNotify, w *notification, attempts int, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if h.notification == w {
 		h.notification = nil
 	}
-	changed := n.down[target] != (err != nil) // an unreachable target must not fill the log
-	n.down[target] = err != nil
 	log = log.WithValues("serial", uint32(w.serial), "attempts", attempts)
-	switch {
-	case err == nil && changed:
-		log.Info("Secondary confirms NOTIFY again")
-	case err == nil:
+	if err == nil {
 		log.V(1).Info("Secondary notified")
-	case changed:
-		log.Error(err, "Secondary does not confirm NOTIFY; its own refresh will find the serial. "+
-			"The same of other zones is logged at level 1 until it confirms one")
-	default:
+	} else {
 		log.V(1).Info("Secondary does not confirm NOTIFY", "err", err)
 	}
 }
 
-func (n *notifier) sendNotify(ctx context.Context, target Target, w *notification) error {
+// NotifyFault is a target that has not confirmed its NOTIFYs for a zone since a time.
+type NotifyFault struct {
+	Target Target
+	// Zone is the zone, or the class's catalog zone.
+	Zone name.Name
+	// Answer is the RCODE (REFUSED), the TSIG error (BADKEY), NoAnswer, Unsigned, or Error for a fault of this process.
+	Answer string
+	// From is the local address of the NOTIFY; invalid if unknown.
+	From  netip.Addr
+	Since time.Time
+}
+
+// NotifyFaults returns, for each target of a zone of the class, why the target does not confirm NOTIFY: nil if it has
+// confirmed the last NOTIFYs for the zone and for the class's catalog. A target is left out while the outcome is open,
+// for Config.NotifyFaultAfter. A fault of the catalog precedes, because servers learn of a new zone by the catalog.
+func (p *Primary) NotifyFaults(class *Class, uid string) map[Target]*NotifyFault {
+	n, zone, catalog := p.notifier, class.nameOf(uid), class.catalogName()
+	faults := map[Target]*NotifyFault{}
+	if zone.IsZero() {
+		return faults
+	}
+	targets := class.targetsOf(zone)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, target := range targets {
+		names := []name.Name{zone}
+		if !catalog.IsZero() && !target.NoCatalog {
+			names = []name.Name{catalog, zone}
+		}
+		if fault, known := n.findFault(class, target, names); known {
+			faults[target] = fault
+		}
+	}
+	return faults
+}
+
+// findFault returns the first fault of the names; known is false while the outcome for one of them is open. The caller
+// holds mu.
+func (n *notifier) findFault(class *Class, target Target, names []name.Name) (fault *NotifyFault, known bool) {
+	known = true
+	for _, fqdn := range names {
+		k := pendingKey{servedName{class, fqdn}, target}
+		found, fails := n.failing[k]
+		switch {
+		case fails && time.Since(found.since) >= n.config.NotifyFaultAfter:
+			return &NotifyFault{target, fqdn, found.answer, found.from, found.since}, true
+		case fails || n.pending[k] != nil && n.pending[k].notification != nil:
+			known = false
+		}
+	}
+	return nil, known
+}
+
+// faultKept is the time for which a NOTIFY without confirmation counts after its last attempt. Zones of a class that
+// wait are announced again each half minute.
+const faultKept = 5 * time.Minute
+
+// countFaults returns the number of zones by server and answer, for the first maxFaultServers of these pairs.
+func (n *notifier) countFaults() map[NotifyAnswer]int {
+	n.mu.Lock()
+	counts := map[NotifyAnswer]int{}
+	for k, one := range n.failing {
+		if one.last.Sub(one.since) >= n.config.NotifyFaultAfter && time.Since(one.last) < faultKept {
+			counts[NotifyAnswer{k.target.Addr.String(), one.answer}]++
+		}
+	}
+	n.mu.Unlock()
+	sorted := slices.SortedFunc(maps.Keys(counts), func(a, b NotifyAnswer) int {
+		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Answer, b.Answer))
+	})
+	for _, at := range sorted[min(maxFaultServers, len(sorted)):] {
+		delete(counts, at)
+	}
+	return counts
+}
+
+const maxFaultServers = 100
+
+func (n *notifier) sendNotify(ctx context.Context, target Target, w *notification) (from netip.Addr, err error) {
 	n.counters.count(func(s *Stats) { s.NotifiesSent++ })
 	key := n.classes.registry.Load().keys[target.Key]
-	err := fmt.Errorf("the key %q is no longer configured", target.Key)
+	err = fmt.Errorf("the key %q is no longer configured", target.Key)
 	if key != nil || target.Key == "" {
-		err = w.sendTo(ctx, n.config, n.listenAddr, target, key)
+		from, err = w.sendTo(ctx, n.config, n.listenAddr, target, key)
 	}
 	switch {
 	case err == nil:
@@ -363,5 +487,5 @@ func (n *notifier) sendNotify(ctx context.Context, target Target, w *notificatio
 	case ctx.Err() == nil:
 		n.counters.count(func(s *Stats) { s.NotifiesFailed++ })
 	}
-	return err
+	return from, err
 }

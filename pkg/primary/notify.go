@@ -28,12 +28,33 @@ type notification struct {
 	traces []string
 }
 
-func (n *notification) sendTo(ctx context.Context, config *Config, served netip.Addr, target Target, key *tsig.SigningKey) error {
+// unconfirmed is the error of a NOTIFY without the answer NOERROR. answer is a short name for operators: the RCODE
+// (REFUSED), the TSIG error (BADKEY), NoAnswer or Unsigned.
+type unconfirmed struct {
+	answer string
+	err    error
+}
+
+func (e *unconfirmed) Error() string { return e.err.Error() }
+
+func (e *unconfirmed) Unwrap() error { return e.err }
+
+// sendTo sends the NOTIFY once, and returns nil if the target confirms it, else mostly an *unconfirmed. from is the
+// local address of the socket, which the target compares with its list of primaries; invalid if no socket was opened.
+func (n *notification) sendTo(ctx context.Context, config *Config, served netip.Addr, target Target, key *tsig.SigningKey) (
+	from netip.Addr, err error) {
 	conn, err := dialFrom(served, target.Addr)
 	if err != nil {
-		return err
+		return netip.Addr{}, err
 	}
 	defer conn.Close()
+	if at, ok := conn.LocalAddr().(*net.UDPAddr); ok {
+		from = at.AddrPort().Addr().Unmap()
+	}
+	return from, n.exchangeOn(ctx, conn, config, key)
+}
+
+func (n *notification) exchangeOn(ctx context.Context, conn *net.UDPConn, config *Config, key *tsig.SigningKey) error {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 	conn.SetDeadline(time.Now().Add(config.NotifyTimeout))
@@ -47,13 +68,13 @@ func (n *notification) sendTo(ctx context.Context, config *Config, served netip.
 	}
 
 	buf := make([]byte, 4096)
-	doubt := errors.New("no answer") // why no answer has counted so far
+	doubt := error(&unconfirmed{answerNone, errors.New("no answer")}) // why no answer has counted so far
 
 	for {
 		size, err := conn.Read(buf)
 		if err != nil {
 			if errors.Is(err, syscall.ECONNREFUSED) {
-				return fmt.Errorf("nothing listens there: %w", err)
+				return &unconfirmed{answerNone, fmt.Errorf("nothing listens there: %w", err)}
 			}
 			return fmt.Errorf("%w: %w", doubt, err)
 		}
@@ -124,20 +145,28 @@ func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, n
 	rcode := answer.flags & 0xF
 	if key != nil {
 		if answer.signature == nil {
-			return false, fmt.Errorf("unsigned answer with rcode %d", rcode)
+			return false, &unconfirmed{"Unsigned", fmt.Errorf("unsigned answer with rcode %d", rcode)}
 		}
 		verdict := (tsig.Keyring{key.Name: key}).Verify(msg, answer.signature, mac, now)
 		isValid := !verdict.Malformed && verdict.Err == 0 && verdict.Key == key
 		if !isValid {
-			return false, fmt.Errorf("answer with rcode %d, TSIG error %d and a signature that does not hold", rcode, answer.signature.Err)
+			return false, &unconfirmed{cmp.Or(tsigErrors[answer.signature.Err], "BADSIG"),
+				fmt.Errorf("answer with rcode %d, TSIG error %d and a signature that does not hold", rcode, answer.signature.Err)}
 		}
 	}
 
 	if rcode != rcodeSuccess {
-		return true, fmt.Errorf("answered with rcode %d (%s)", rcode, cmp.Or(notifyRefusals[rcode], rcodeText(rcode), "unexpected"))
+		return true, &unconfirmed{cmp.Or(rcodeText(rcode), fmt.Sprintf("RCODE%d", rcode)),
+			fmt.Errorf("answered with rcode %d (%s)", rcode, cmp.Or(notifyRefusals[rcode], rcodeText(rcode), "unexpected"))}
 	}
 	return true, nil
 }
+
+// answerNone is the answer of a target that is silent.
+const answerNone = "NoAnswer"
+
+// tsigErrors are those of RFC 8945 §5.
+var tsigErrors = map[uint16]string{16: "BADSIG", 17: "BADKEY", 18: "BADTIME"}
 
 var notifyRefusals = map[uint16]string{
 	rcodeRefused: "REFUSED: the target does not accept this server as its primary",

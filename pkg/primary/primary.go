@@ -69,7 +69,7 @@ func (p *Primary) Addr() netip.AddrPort { return p.pair.at }
 
 func (p *Primary) Stats() Stats {
 	s := p.counters.readStats()
-	s.Zones = p.classes.countServed()
+	s.Zones, s.NotifyFaults = p.classes.countServed(), p.notifier.countFaults()
 	return s
 }
 

@@ -56,6 +56,15 @@ func receiveMessage(t testing.TB, conn net.Conn) *mdns.Msg {
 	return unpackMessage(t, b)
 }
 
+func dialTCPFrom(t testing.TB, p *Primary, source string) net.Conn {
+	t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: time.Minute}
+	conn := must.Get(d.Dial("tcp", p.Addr().String()))(t)
+	t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(time.Minute))
+	return conn
+}
+
 // closedBy reports whether the peer closes the connection within d without data.
 func closedBy(conn net.Conn, d time.Duration) bool {
 	conn.SetReadDeadline(time.Now().Add(d))
@@ -148,12 +157,7 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 		Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), MaxConns: 4, MaxConnsPerClient: 2,
 		Allow: []Rule{{Prefixes: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/24"), netip.MustParsePrefix("127.0.1.0/24")}}},
 	})
-	from := func(source string) net.Conn {
-		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: time.Minute}
-		conn := must.Get(d.Dial("tcp", p.Addr().String()))(t)
-		t.Cleanup(func() { conn.Close() })
-		return conn
-	}
+	from := func(source string) net.Conn { return dialTCPFrom(t, p, source) }
 	works := func(conn net.Conn, rcode int) bool {
 		conn.SetDeadline(time.Now().Add(time.Minute))
 		msg := packMessage(t, makeQuery("example.org.", mdns.TypeSOA))
@@ -221,13 +225,7 @@ func TestTCP_idleConnectionsTakeNoPeersPlaces(t *testing.T) {
 		wire, _ := signQuery(t, m, key, time.Now())
 		return wire
 	}
-	from := func(source string) net.Conn {
-		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: time.Minute}
-		conn := must.Get(d.Dial("tcp", p.Addr().String()))(t)
-		t.Cleanup(func() { conn.Close() })
-		conn.SetDeadline(time.Now().Add(time.Minute))
-		return conn
-	}
+	from := func(source string) net.Conn { return dialTCPFrom(t, p, source) }
 	unsigned := packMessage(t, makeQuery("example.org.", mdns.TypeSOA))
 	var idle []net.Conn
 	for _, source := range []string{"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"} {
@@ -357,11 +355,8 @@ func TestPrimary_survivesGarbage(t *testing.T) {
 func TestRun_stopsGracefully(t *testing.T) {
 	s := makeSnapshot(t, "u", "", "example.org.", 7, makeHosts(20000)...)
 	huge := makeSnapshot(t, "v", "", "huge.example.", 7, makeHosts(150000)...) // larger than socket buffers
-	p, err := New(Config{Zones: serveZones(s, huge), Views: []string{""}, Listen: netip.MustParseAddrPort("127.0.0.1:0"),
-		Allow: Rules(local, nil), StopTimeout: 4 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New(Config{Zones: serveZones(s, huge), Views: []string{""}, Listen: netip.MustParseAddrPort("127.0.0.1:0"),
+		Allow: Rules(local, nil), StopTimeout: 4 * time.Second}))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- p.Run(ctx) }()

@@ -87,6 +87,11 @@ func readRequest(msg []byte) (request, reading) {
 	return readMessage(msg)
 }
 
+// hasOpcode reads the opcode of a datagram of any length (RFC 1035 §4.1.1).
+func hasOpcode(msg []byte, opcode int) bool {
+	return len(msg) >= headerLen && int(msg[2]>>3)&0xF == opcode
+}
+
 // readMessage parses a message of at least headerLen octets. It decodes only the names of the question and the TSIG, so
 // that the time is linear in the size. If the message is malformed, only id, flags and opcode are valid.
 func readMessage(msg []byte) (request, reading) {

@@ -37,6 +37,8 @@ type answer struct {
 	refusal string
 	advice  string
 	fault   error
+	// asked is the kind of transfer that the message asks for, or "".
+	asked string
 	// extended holds the upper bits of the response code, sent in OPT.
 	extended uint16
 	// difference is true if msg is a complete IXFR.

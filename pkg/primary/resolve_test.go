@@ -12,7 +12,7 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Answers follow the RFCs. test/interop/plain_answers compares many more with BIND and Knot.
+// Answers follow the RFCs. test/interop/transfers compares many more with BIND and Knot.
 func TestLookup(t *testing.T) {
 	zone := makeSnapshot(t, "u", "", "example.org.", 7,
 		"www A 192.0.2.1", "www A 192.0.2.2", "a.b.c A 192.0.2.3",

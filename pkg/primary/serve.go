@@ -28,7 +28,9 @@ type server struct {
 	counters      *counters
 	updates       *updates.Queue
 	updateWorkers sync.WaitGroup
-	log           klog.Logger
+	// arrival is held while a datagram is read, and, of an UPDATE, until it is in the queue.
+	arrival sync.Mutex
+	log     klog.Logger
 }
 
 func (s *server) handleMessage(msg []byte, from netip.AddrPort, over string) answer {
@@ -62,10 +64,21 @@ func (s *server) recoverPanic(from netip.AddrPort) {
 
 const udpReaders = 2
 
+// serveUDP answers datagrams until ctx ends, beside other readers of the socket. The readers answer questions in
+// parallel, and put updates into the queue in order of arrival: of two updates of a TXT that a client sends without
+// waiting, the second must stay.
 func (s *server) serveUDP(ctx, workCtx context.Context, conn *net.UDPConn) error {
 	buf := make([]byte, maxMessage)
 	for {
+		s.arrival.Lock()
 		n, session, err := mdns.ReadFromSessionUDP(conn, buf)
+		isUpdate := err == nil && hasOpcode(buf[:n], opcodeUpdate)
+		var reply []byte
+		if isUpdate {
+			reply = s.handleUDP(workCtx, conn, buf[:n], session)
+		}
+		s.arrival.Unlock()
+
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil
@@ -80,27 +93,31 @@ func (s *server) serveUDP(ctx, workCtx context.Context, conn *net.UDPConn) error
 			}
 			continue
 		}
-		s.answerUDP(workCtx, conn, buf[:n], session)
+		if !isUpdate {
+			reply = s.handleUDP(workCtx, conn, buf[:n], session)
+		}
+		if reply != nil {
+			s.writeUDP(conn, reply, session)
+		}
 	}
 }
 
-func (s *server) answerUDP(ctx context.Context, conn *net.UDPConn, msg []byte, session *mdns.SessionUDP) {
+// handleUDP returns the reply to a datagram, or nil if there is none or, after Apply, a later one.
+func (s *server) handleUDP(ctx context.Context, conn *net.UDPConn, msg []byte, session *mdns.SessionUDP) (reply []byte) {
 	from := session.RemoteAddr().(*net.UDPAddr).AddrPort()
 	defer s.recoverPanic(from)
 	a := s.handleMessage(msg, from, "udp")
 	switch {
-	case a.update != nil:
-		if !s.updates.Enter(&a.update.Message) {
-			s.writeUDP(conn, s.replyUpdate(a.update, rcodeServFail), session)
-			return
-		}
-		s.updateWorkers.Go(func() {
-			defer s.recoverPanic(from)
-			s.writeUDP(conn, s.replyUpdate(a.update, s.updates.Apply(ctx, &a.update.Message, updateTimeUDP)), session)
-		})
-	case a.msg != nil:
-		s.writeUDP(conn, a.msg, session)
+	case a.update == nil:
+		return a.msg
+	case !s.updates.Enter(&a.update.Message):
+		return s.replyUpdate(a.update, rcodeServFail)
 	}
+	s.updateWorkers.Go(func() {
+		defer s.recoverPanic(from)
+		s.writeUDP(conn, s.replyUpdate(a.update, s.updates.Apply(ctx, &a.update.Message, updateTimeUDP)), session)
+	})
+	return nil
 }
 
 func (s *server) replyUpdate(u *pendingUpdate, rcode uint16) []byte {

@@ -20,15 +20,16 @@ const (
 )
 
 // Results of transfers: complete; cut, because the peer left or is too slow; failed, because a record cannot be sent;
-// not begun, because no slot became free in time.
+// not begun, because no slot became free in time; refused, as by key, address or a zone that is not served.
 const (
 	ResultSent    = "sent"
 	ResultCut     = "cut"
 	ResultFailed  = "failed"
 	ResultNoPlace = "no_place"
+	ResultRefused = "refused"
 )
 
-// Stats counts the work of a Primary since startup, for metrics. Only Zones is a current number.
+// Stats counts the work of a Primary since startup, for metrics. Only Zones and NotifyFaults are current numbers.
 type Stats struct {
 	// Questions counts answers by RCODE, such as "NOERROR". Unanswered questions count as "dropped".
 	Questions map[string]int64
@@ -39,11 +40,16 @@ type Stats struct {
 	TransferOctets map[string]int64
 	// NotifiesSent includes retries.
 	NotifiesSent, NotifiesConfirmed, NotifiesFailed int64
-	ConnectionsRefused                              int64
-	Zones                                           int
+	// NotifyFaults counts the zones whose NOTIFYs a server did not confirm, now or in the last minutes.
+	NotifyFaults       map[NotifyAnswer]int
+	ConnectionsRefused int64
+	Zones              int
 }
 
 type TransferKind struct{ Kind, Result string }
+
+// NotifyAnswer is a server, as ADDRESS:PORT, and its answer to NOTIFY (NotifyFault.Answer).
+type NotifyAnswer struct{ Server, Answer string }
 
 type counters struct {
 	mu    sync.Mutex
@@ -62,7 +68,7 @@ func newCounters() *counters {
 	}
 	for _, kind := range []string{KindAXFR, KindIXFR, KindWholeIXFR} {
 		s.TransferOctets[kind] = 0
-		for _, result := range []string{ResultSent, ResultCut, ResultFailed, ResultNoPlace} {
+		for _, result := range []string{ResultSent, ResultCut, ResultFailed, ResultNoPlace, ResultRefused} {
 			s.Transfers[TransferKind{kind, result}] = 0
 		}
 	}
@@ -82,8 +88,11 @@ func (c *counters) countAnswer(a answer) {
 		c.count(func(s *Stats) { s.Questions["dropped"]++ })
 	default:
 		c.count(func(s *Stats) { s.Questions[rcodeText(uint16(a.msg[3]&0xF)|a.extended<<4)]++ })
-		if a.difference {
+		switch {
+		case a.difference:
 			c.countTransfer(KindIXFR, ResultSent, int64(len(a.msg)))
+		case a.asked != "" && a.refusal != "":
+			c.countTransfer(a.asked, ResultRefused, 0)
 		}
 	}
 }

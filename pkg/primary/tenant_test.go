@@ -47,10 +47,7 @@ func newTenants(t *testing.T, c Config) tenants {
 // sendQuery sends a query from the address source, signed with the key of tenant, or unsigned if tenant is "-".
 func (p tenants) sendQuery(source, tenant string, qtype uint16) net.Conn {
 	p.t.Helper()
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: time.Minute}
-	conn := must.Get(d.Dial("tcp", p.Addr().String()))(p.t)
-	p.t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(time.Minute))
+	conn := dialTCPFrom(p.t, p.Primary, source)
 	conn.(*net.TCPConn).SetReadBuffer(128 << 10)
 	wire := packMessage(p.t, makeQuery("example.org.", qtype))
 	if tenant != "-" {
@@ -141,20 +138,14 @@ func TestTransfer_hasALeastRate_S11_30(t *testing.T) {
 // A tenant may create thousands of classes. The primary finds classes by the key of a query, so a query is compared
 // only with the classes that have its key.
 func TestTenant_manyClassesCostNoQuestion_S11_30(t *testing.T) {
-	p, err := New(Config{Zones: serveZones(makeSnapshot(t, "org", "", "example.org.", 7)),
-		Listen: netip.MustParseAddrPort("127.0.0.1:0")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New(Config{Zones: serveZones(makeSnapshot(t, "org", "", "example.org.", 7)),
+		Listen: netip.MustParseAddrPort("127.0.0.1:0")}))(t)
 	t.Cleanup(func() { p.Close() })
 	members := Membership{Members: []Member{{"org", name.MustParse("example.org.")}}, Serial: 1}
 	var classes []*Class
 	for i := range 1000 {
 		key := testKey(t, fmt.Sprintf("key-%d.example.", i%999), tsig.HMACSHA256) // two classes share key 0
-		class, err := p.AddClass(ClassConfig{Name: fmt.Sprintf("team/c-%04d", i), Tenant: "team", Keys: []tsig.Key{key}, Allow: []Rule{{Key: key.Name}}}, members)
-		if err != nil {
-			t.Fatal(err)
-		}
+		class := must.Get(p.AddClass(ClassConfig{Name: fmt.Sprintf("team/c-%04d", i), Tenant: "team", Keys: []tsig.Key{key}, Allow: []Rule{{Key: key.Name}}}, members))(t)
 		classes = append(classes, class)
 	}
 	registry := p.classes.registry.Load()

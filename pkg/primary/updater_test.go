@@ -114,6 +114,17 @@ func exchangeSigned(t *testing.T, p *Primary, over string, m *mdns.Msg, key *upd
 	return answer
 }
 
+func sendDatagram(t *testing.T, p *Primary, wire []byte) *mdns.Msg {
+	t.Helper()
+	conn := must.Get(net.Dial("udp", p.Addr().String()))(t)
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Minute))
+	must.Get(conn.Write(wire))(t)
+	buf := make([]byte, 512)
+	n := must.Get(conn.Read(buf))(t)
+	return unpackMessage(t, buf[:n])
+}
+
 func TestUpdate_isCarriedOutForItsKey(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeYXRrset }}
 	key := makeUpdater(t, "team", updates.TransferNone)
@@ -128,8 +139,6 @@ func TestUpdate_isCarriedOutForItsKey(t *testing.T) {
 		t.Errorf("%q", u.calls)
 	}
 	stranger := makeUpdater(t, "stranger", updates.TransferNone)
-	m := makeUpdate("x.apps.example.org.")
-	m.SetTsig(stranger.Name, string(stranger.Algorithm), 300, time.Now().Unix())
 	signed, _ := signQuery(t, makeUpdate("x.apps.example.org."), stranger.Key, time.Now())
 	unsigned := packMessage(t, makeUpdate("x.apps.example.org."))
 	for what, wire := range map[string][]byte{"unsigned": unsigned, "a key that is not here": signed} {
@@ -494,13 +503,7 @@ func TestUpdate_anotherPrimaryKnowsNoMessageOfThisOne(t *testing.T) {
 		{one, fresh, mdns.RcodeSuccess, 1}, {one, fresh, mdns.RcodeSuccess, 1}, {other, fresh, mdns.RcodeSuccess, 2},
 		{other, fresh, mdns.RcodeSuccess, 2}, {other, late, mdns.RcodeNotAuth, 2},
 	} {
-		conn := must.Get(net.Dial("udp", step.to.Addr().String()))(t)
-		conn.SetDeadline(time.Now().Add(time.Minute))
-		must.Get(conn.Write(step.wire))(t)
-		buf := make([]byte, 512)
-		n := must.Get(conn.Read(buf))(t)
-		conn.Close()
-		if rcode := unpackMessage(t, buf[:n]).Rcode; rcode != step.rcode || u.countCalls() != step.calls {
+		if rcode := sendDatagram(t, step.to, step.wire).Rcode; rcode != step.rcode || u.countCalls() != step.calls {
 			t.Errorf("RCODE %d, want %d; carried out %d times, want %d", rcode, step.rcode, u.countCalls(), step.calls)
 		}
 	}
@@ -552,8 +555,8 @@ func makeManyUpdates(n int) *mdns.Msg {
 	return m
 }
 
-// Until an update has a slot, the work for it does not grow with the number of records in the message. A message with
-// too many records is refused by the counts in its header (attack 110).
+// Until an update has a place in the queue, the work for it does not grow with the number of records in the message. A
+// message with too many records is refused by the counts in its header (attack 110).
 func TestUpdate_isReadWhenItHasItsPlace(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
 	key := makeUpdater(t, "team", updates.TransferNone)
@@ -611,13 +614,7 @@ func TestUpdate_oldMessagesAreBADTIME(t *testing.T) {
 		wire, _, err := mdns.TsigGenerateWithProvider(m, macBy{key.Key}, "", false)
 		must.Succeed(t, err)
 		before := u.countCalls()
-		conn := must.Get(net.Dial("udp", test.to.Addr().String()))(t)
-		conn.SetDeadline(time.Now().Add(time.Minute))
-		must.Get(conn.Write(wire))(t)
-		buf := make([]byte, 512)
-		n := must.Get(conn.Read(buf))(t)
-		conn.Close()
-		answer := unpackMessage(t, buf[:n])
+		answer := sendDatagram(t, test.to, wire)
 		switch {
 		case test.good && (answer.Rcode != mdns.RcodeSuccess || u.countCalls() != before+1),
 			!test.good && (answer.Rcode != mdns.RcodeNotAuth || answer.IsTsig().Error != mdns.RcodeBadTime || u.countCalls() != before):
@@ -644,11 +641,7 @@ func TestUpdate_messagesHaveAnID(t *testing.T) {
 	once, _ := signQuery(t, makeUpdate("www.apps.example.org."), key.Key, at)
 	other, _ := signQuery(t, makeUpdate("www.apps.example.org."), key.Key, at.Add(time.Second))
 	for _, wire := range [][]byte{once, once, once, other} {
-		conn := must.Get(net.Dial("udp", p.Addr().String()))(t)
-		conn.SetDeadline(time.Now().Add(time.Minute))
-		must.Get(conn.Write(wire))(t)
-		must.Get(conn.Read(make([]byte, 512)))(t)
-		conn.Close()
+		sendDatagram(t, p, wire)
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/heartbeat"
 )
@@ -49,7 +50,12 @@ func (f *Facts) findCause(of *ClassFacts) Judgement {
 			formatTime(ended), rolePlatform, "starts the process primary")
 	}
 	if of.State.Ready.Reason == delivery.ReasonServerWentBack {
-		return newCause(v1alpha1.ReasonServerWentBack, of.Class+": "+faults[delivery.ReasonServerWentBack], rolePlatform, stepFindServer)
+		return newCause(v1alpha1.ReasonServerWentBack, of.Class+": "+faults[delivery.ReasonServerWentBack], rolePlatform,
+			class.StepFindServer)
+	}
+	if of.isDelayedByNotify() {
+		return newCause(v1alpha1.ReasonNotifyFailing, of.Class+": a server does not confirm NOTIFY, so changes wait for the "+
+			"server's own refresh", rolePlatform, class.StepFindServer)
 	}
 	return Judgement{}
 }
@@ -58,17 +64,14 @@ func (f *Facts) findCause(of *ClassFacts) Judgement {
 const AwaitAfter = 40 * time.Second
 
 // lastChange is the last change by a class, or zero.
-func awaitClass(class string, before *metav1.Condition, lastChange time.Time) Judgement {
-	if class == "" || lastChange.IsZero() || before == nil || before.Status != metav1.ConditionUnknown ||
+func awaitClass(name string, before *metav1.Condition, lastChange time.Time) Judgement {
+	if name == "" || lastChange.IsZero() || before == nil || before.Status != metav1.ConditionUnknown ||
 		time.Since(before.LastTransitionTime.Time) < AwaitAfter || time.Since(lastChange) < AwaitAfter {
 		return Judgement{}
 	}
-	return newCause(v1alpha1.ReasonAwaitsClass, class+": it has not confirmed the change yet, and its servers tell no fault", rolePlatform,
-		stepFindServer)
+	return newCause(v1alpha1.ReasonAwaitsClass, name+": it has not confirmed the change yet, and its servers tell no fault", rolePlatform,
+		class.StepFindServer)
 }
-
-// stepFindServer leaves out the server's name, because tenants read the text.
-const stepFindServer = "finds the server with kubectl kubizone doctor, or in status.servers of the zone's Delivery"
 
 func (f *Facts) findDeadController() Judgement { return JudgeController(f.Processes.Controller) }
 

@@ -58,6 +58,34 @@ func TestCauses_ofZoneAndRecord_S7_12(t *testing.T) {
 		{"late", func(f *Facts) { f.LastChange = long }, "Unknown AwaitsClass", "the platform finds the server"},
 		{"went back", func(f *Facts) { f.Classes[1].State.Ready.Reason = delivery.ReasonServerWentBack }, "Unknown ServerWentBack",
 			"the platform finds the server"},
+		{"refuses NOTIFY", func(f *Facts) { f.Classes[1] = refuseNotify(f.Classes[1], "REFUSED", ""); f.LastChange = long },
+			"Unknown NotifyFailing", "the platform finds the server"},
+		{"refuses NOTIFY, and has the zone's serial", func(f *Facts) {
+			f.Classes[1] = refuseNotify(f.Classes[1], "REFUSED", "")
+			f.Classes[1].State.AskedSerial, f.Classes[1].State.Servers[0].Serial = 9, 9
+		}, "Unknown Pending", ""},
+		{"NOTAUTH of a server with the zone", func(f *Facts) { f.Classes[1] = refuseNotify(f.Classes[1], "NOTAUTH", "") },
+			"Unknown NotifyFailing", ""},
+		{"NOTAUTH for the zone that it lacks", func(f *Facts) {
+			f.Classes[1] = refuseNotify(f.Classes[1], "NOTAUTH", "")
+			f.Classes[1].State.Ready, f.Classes[1].State.Servers[0].Serial = delivery.Condition{Status: delivery.False,
+				Reason: delivery.ReasonZoneNotFound}, 0
+		}, "False ZoneNotFound", ""},
+		{"NSD's NXDOMAIN for the zone that it lacks", func(f *Facts) {
+			f.Classes[1] = refuseNotify(f.Classes[1], "NXDOMAIN", "")
+			f.Classes[1].State.Ready, f.Classes[1].State.Servers[0].Serial = delivery.Condition{Status: delivery.False,
+				Reason: delivery.ReasonZoneNotFound}, 0
+		}, "False ZoneNotFound", ""},
+		{"lacks the zone, since it refuses NOTIFY for the catalog", func(f *Facts) {
+			f.Classes[1] = refuseNotify(f.Classes[1], "REFUSED", "catalog.example.")
+			f.Classes[1].State.Ready, f.Classes[1].State.Servers[0].Serial = delivery.Condition{Status: delivery.False,
+				Reason: delivery.ReasonZoneNotFound}, 0
+		}, "Unknown NotifyFailing", "the platform finds the server"},
+		{"is down, and silent to NOTIFY", func(f *Facts) { failClass(f); f.Classes[1] = refuseNotify(f.Classes[1], "NoAnswer", "") },
+			"False ServerUnreachable", ""},
+		{"no primary, and a former refusal", func(f *Facts) {
+			f.Classes[1], f.Processes.Primary = refuseNotify(f.Classes[1], "REFUSED", ""), ended
+		}, "Unknown NoPrimary", ""},
 		{"late and paused", func(f *Facts) { f.LastChange, f.Classes[1].Paused = long, true }, "Unknown ClassPaused", "the platform sets"},
 	} {
 		zone := aZone()
@@ -79,6 +107,12 @@ func TestCauses_ofZoneAndRecord_S7_12(t *testing.T) {
 				t.Errorf("%s: the %s says %s: %s, want %s: %s", test.name, of, got, j.Message, test.want, test.role)
 			}
 			if j.Reason == v1alpha1.ReasonNoController && !strings.Contains(j.Message, "since 02:41:07Z") {
+				t.Errorf("%s: the %s says %s", test.name, of, j.Message)
+			}
+			// Readers cut a message at its semicolon into fault and next step.
+			if _, step, has := strings.Cut(j.Message, "; "); j.Status == metav1.ConditionUnknown && has != (j.Reason != "Pending") ||
+				j.Status == metav1.ConditionUnknown && has && !strings.HasPrefix(step, rolePlatform) &&
+					!strings.HasPrefix(step, roleOwner) {
 				t.Errorf("%s: the %s says %s", test.name, of, j.Message)
 			}
 			if len(j.Message) > MaxZoneMessage {
@@ -104,6 +138,13 @@ func TestCauses_stayWhileUnsure(t *testing.T) {
 			t.Errorf("%s: the Record is judged: %v, the Zone: %+v", reason, decided, j)
 		}
 	}
+}
+
+// refuseNotify gives the class a server at serial 8, and its answer to NOTIFY.
+func refuseNotify(of ClassFacts, answer, catalog string) ClassFacts {
+	of.State.Servers, of.State.AskedSerial = []delivery.Server{{Name: "192.0.2.1", Serial: 8}}, 9
+	of.Notify = []v1alpha1.DeliveryNotify{{Server: "192.0.2.1", Answer: answer, Catalog: catalog, From: "192.0.2.53"}}
+	return of
 }
 
 func failClass(f *Facts) {

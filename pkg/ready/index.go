@@ -336,6 +336,11 @@ func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report 
 		f.Processes = x.Processes()
 	}
 
+	deliveries, notify := x.DeliveriesByUID(string(zone.UID)), map[string][]v1alpha1.DeliveryNotify{}
+	for _, one := range deliveries {
+		notify[KeyOf(one).Class] = one.Status.Notify
+	}
+
 	of := func(key delivery.Key) ClassFacts {
 		r := report(key)
 		known := ClassFacts{Class: key.Class, State: r.State, Known: r.Known, Observed: r.Observed}
@@ -343,6 +348,7 @@ func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report 
 			known.FaultReason, known.NameServers = FaultOf(one), class.HasNameServers(&one.Spec)
 			known.Paused, known.NeedsPrimary = one.Spec.Paused, class.NeedsPrimary(&one.Spec)
 		}
+		known.Notify = notify[key.Class]
 		return known
 	}
 
@@ -350,7 +356,7 @@ func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report 
 		f.Classes = append(f.Classes, of(delivery.Key{UID: string(zone.UID), Class: name}).ForTarget(targetOf(name)))
 	}
 
-	for _, one := range x.DeliveriesByUID(string(zone.UID)) {
+	for _, one := range deliveries {
 		if one.Status.FQDN != "" { // otherwise nothing was begun
 			f.BegunDeliveries = append(f.BegunDeliveries, of(KeyOf(one)))
 		}

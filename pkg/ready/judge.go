@@ -46,6 +46,25 @@ type ClassFacts struct {
 	// NameServers is true if the class has its own name servers, NeedsPrimary if its servers transfer zones from a
 	// primary.
 	NameServers, Paused, NeedsPrimary bool
+	// Notify has the servers that do not confirm NOTIFY, from the Delivery.
+	Notify []v1alpha1.DeliveryNotify
+}
+
+// isDelayedByNotify reports whether a server without the zone's last change refuses NOTIFY. NOTAUTH is Knot's refusal,
+// and a server's answer for an absent zone; NSD's is NXDOMAIN. So these count only of the catalog, or of a server with
+// the zone.
+func (f *ClassFacts) isDelayedByNotify() bool {
+	return slices.ContainsFunc(f.Notify, func(row v1alpha1.DeliveryNotify) bool {
+		hasZone := slices.ContainsFunc(f.State.Servers, func(s delivery.Server) bool { return s.Name == row.Server && s.Serial != 0 })
+		isBehind := len(f.State.Servers) == 0 || slices.Contains(f.State.LaggingServers(), row.Server)
+		return isBehind && (row.Answer != "NOTAUTH" && row.Answer != "NXDOMAIN" || row.Catalog != "" || hasZone)
+	})
+}
+
+// isUnknownToServers reports whether servers lack the zone because they refuse NOTIFY for the catalog. To make the zone
+// there by hand would mend the symptom alone.
+func (f *ClassFacts) isUnknownToServers() bool {
+	return f.State.Ready.Reason == delivery.ReasonZoneNotFound && f.isDelayedByNotify()
 }
 
 // ForTarget returns f without a confirmation of another target, or of a zone under removal. "" matches any target.
@@ -61,6 +80,9 @@ func (f ClassFacts) ForTarget(target string) ClassFacts {
 }
 
 func (f ClassFacts) findFault() Judgement {
+	if f.isUnknownToServers() {
+		return Judgement{} // findCause names the NOTIFY
+	}
 	if f.State.Ready.Status == delivery.False {
 		if f.State.Failed > 0 && !f.State.FailedWhole {
 			return Judgement{}
@@ -92,11 +114,11 @@ func (j Judgement) AsCondition() *metav1.Condition {
 }
 
 var (
-	pending = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"}
+	pending = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "written, and not yet confirmed by every class in force"}
 	noClass = Judgement{metav1.ConditionTrue, v1alpha1.ReasonNoClass, class.MessageNoClass}
 	leaving = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "no class is in force, " +
 		"and the zone is being withdrawn from those that had it"}
-	// onHold is for Records of any namespace, so it names no Zone.
+	// onHold names no Zone, because Records of any namespace have this Ready.
 	onHold = Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the " +
 		"zone holds the zone (S7.5); the owner of the zone restores records, or lets the deletion through, as the condition Settled of " +
 		"the Zone says"}
@@ -123,12 +145,12 @@ func JudgeZone(f *Facts) Judgement {
 	}
 
 	held := heldBy(zone)
-	if lacks := f.findLacking(); lacks != "" {
+	if lacks := f.findLacking(); lacks.Type != "" {
 		if held.Status != "" { // the removal may have caused the lack
 			return held
 		}
-		return Judgement{metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable, "the condition " + lacks + " is not True; " +
-			"its message says why"}
+		return Judgement{metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable, ShortenMessage(fmt.Sprintf("%s is %s, %s: %s",
+			lacks.Type, lacks.Status, lacks.Reason, lacks.Message))}
 	}
 
 	// 2. A fault in the choice of classes, or no class.
@@ -161,6 +183,8 @@ func JudgeZone(f *Facts) Judgement {
 		switch {
 		case of.Known && state.Serial.Ahead(serial.Serial(zone.Status.Serial)):
 			return Judgement{} // the cached Zone is older than the delivered zone; its event is on the way
+		case of.isUnknownToServers() && f.findPause(&of).Status == "":
+			return f.findCause(&of)
 		case of.Known && state.Ready.Status == delivery.False && (refuses || f.findPause(&of).Status == ""):
 			return Judgement{metav1.ConditionFalse, string(state.Ready.Reason),
 				ShortenMessage(PublicFault(of.Class, state.Ready.Reason, state.Ready.Message))}
@@ -232,16 +256,20 @@ func heldBy(zone *v1alpha1.Zone) Judgement {
 	return Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, text}
 }
 
-func (f *Facts) findLacking() string {
-	of := f.Zone.Status.Conditions
-	servable := meta.FindStatusCondition(of, v1alpha1.ConditionServable)
-	switch {
-	case !meta.IsStatusConditionTrue(of, v1alpha1.ConditionDelegated):
-		return v1alpha1.ConditionDelegated
-	case len(f.Classes) > 0 && !slices.ContainsFunc(f.Classes, func(of ClassFacts) bool { return !of.NameServers }):
-		return ""
-	case servable == nil || servable.Status != metav1.ConditionTrue || servable.Reason == v1alpha1.ReasonClassNameServers:
-		return v1alpha1.ConditionServable
+// findLacking returns the condition without which no class delivers the zone, or zero.
+func (f *Facts) findLacking() metav1.Condition {
+	find := func(name string) metav1.Condition {
+		absent := &metav1.Condition{Type: name, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending, Message: "not judged yet"}
+		return *cmp.Or(meta.FindStatusCondition(f.Zone.Status.Conditions, name), absent)
 	}
-	return ""
+	delegated, servable := find(v1alpha1.ConditionDelegated), find(v1alpha1.ConditionServable)
+	switch {
+	case delegated.Status != metav1.ConditionTrue:
+		return delegated
+	case len(f.Classes) > 0 && !slices.ContainsFunc(f.Classes, func(of ClassFacts) bool { return !of.NameServers }):
+		return metav1.Condition{}
+	case servable.Status != metav1.ConditionTrue || servable.Reason == v1alpha1.ReasonClassNameServers:
+		return servable
+	}
+	return metav1.Condition{}
 }

@@ -144,6 +144,22 @@ func TestJudgeZone_ofClassNameServers_S6_15(t *testing.T) {
 }
 
 // S6.13: Ready is all the other conditions, and every class.
+// Readers of Ready alone, as in doctor and status, see the condition that the zone lacks, with its next step.
+func TestJudgeZone_hasTheMessageOfTheLackingCondition(t *testing.T) {
+	zone := aZone()
+	meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionServable, Status: metav1.ConditionFalse,
+		Reason: v1alpha1.ReasonNoNameServers, Message: "the zone has no name servers: set spec.nameServers"})
+	j := JudgeZone(factsOf(zone, InForce{}, nil))
+	if want := "Servable is False, NoNameServers: the zone has no name servers: set spec.nameServers"; j.Message != want {
+		t.Errorf("%q, want %q", j.Message, want)
+	}
+	meta.RemoveStatusCondition(&zone.Status.Conditions, v1alpha1.ConditionDelegated)
+	j = JudgeZone(factsOf(zone, InForce{}, nil))
+	if want := "Delegated is Unknown, Pending: not judged yet"; j.Message != want {
+		t.Errorf("%q, want %q", j.Message, want)
+	}
+}
+
 func TestJudgeZone(t *testing.T) {
 	good, failed := makeState(7, delivery.True, delivery.ReasonDelivered), makeState(6, delivery.False, delivery.ReasonAuthenticationFailed)
 	condition := func(kind string) func(*v1alpha1.Zone) {

@@ -184,7 +184,7 @@ func progressWithoutClass(f *Facts) *Progress {
 	}
 
 	// A new zone lacks name servers. Its Records stay Pending, and the Zone has the reason.
-	if f.findLacking() == "" {
+	if f.findLacking().Type == "" {
 		s.classes[0].serial = serial.Serial(zone.Status.SettledSerial)
 	}
 	return s

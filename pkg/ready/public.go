@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
@@ -35,17 +36,17 @@ func PublicFault(class string, reason delivery.Reason, message string) string {
 }
 
 // PublicMessage is PublicFault without the class's name, for a Delivery.
-func PublicMessage(class string, reason delivery.Reason, message string) string {
+func PublicMessage(of string, reason delivery.Reason, message string) string {
 	fault, ofClass := faults[reason]
 	if !ofClass {
 		return message
 	}
 	switch reason {
 	case delivery.ReasonServerWentBack, delivery.ReasonSerialBehind, delivery.ReasonContentDiffers:
-		return fault + "; " + rolePlatform + " " + stepFindServer
+		return fault + "; " + rolePlatform + " " + class.StepFindServer
 	}
 	return fmt.Sprintf("%s%skubectl describe %s, or else in the controller's log", fault, WhereCause,
-		strings.ToLower(Describe(class)))
+		strings.ToLower(Describe(of)))
 }
 
 const WhereCause = "; " + rolePlatform + " finds the cause with "

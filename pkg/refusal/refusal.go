@@ -180,13 +180,69 @@ func OfItem(index int, name, warning string) string {
 	return fmt.Sprintf("%s (%s): %s", ItemPath(index), name, warning)
 }
 
-// CutWarning reverses Warning and OfItem. It returns -1 without an item, and "" without a rule.
-func CutWarning(warning string) (item int, rule, text string) {
-	item, text = cutItem(warning)
-	if rule, rest, ok := strings.Cut(text, ruleEnd); ok && isRule(rule) {
-		return item, rule, rest
+// WithItems adds other items with the same text to the Warning of an item.
+//
+//	spec.items[3] (www-a, and items 4 7): S5.14: spec.ttl: 5s is short
+func WithItems(warning string, others ...int) string {
+	items, _, rest := cutItems(warning)
+	if len(items) == 0 || len(others) == 0 {
+		return warning
 	}
-	return item, "", text
+	return strings.TrimSuffix(strings.TrimSuffix(warning, rest), itemEnd) + andItems + formatItems(others) + itemEnd + rest
+}
+
+// NameItem names the Record of a change set's Warning by "record www-a:" in place of the item's path, and counts others
+// as in "record www-a and 2 more:". Other Warnings stay as they are.
+func NameItem(warning string) string {
+	items, name, rest := cutItems(warning)
+	if len(items) == 0 {
+		return warning
+	}
+	if others := len(items) - 1; others > 0 {
+		name += fmt.Sprintf(" and %d more", others)
+	}
+	return "record " + name + ": " + rest
+}
+
+// CutWarning reverses Warning, OfItem and WithItems. It returns nil without an item, and "" without a rule.
+func CutWarning(warning string) (items []int, rule, text string) {
+	items, _, text = cutItems(warning)
+	if rule, rest, ok := strings.Cut(text, ruleEnd); ok && isRule(rule) {
+		return items, rule, rest
+	}
+	return items, "", text
+}
+
+// More is the last Warning of a response that leaves out n others, and the items of a ChangeSet that these are of, as
+// in "and 12 more, of items 3 5".
+func More(n int, items ...int) string {
+	text := fmt.Sprintf("and %d more", n)
+	if len(items) > 0 {
+		text += ofItems + formatItems(items)
+	}
+	return text
+}
+
+const ofItems, andItems, itemEnd = ", of items ", ", and items ", "): "
+
+func formatItems(items []int) string { return strings.Trim(fmt.Sprint(items), "[]") }
+
+func parseItems(list string) (items []int) {
+	for number := range strings.FieldsSeq(list) {
+		if item, err := strconv.Atoi(number); err == nil {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// CutMore reverses More. It returns 0 for another Warning.
+func CutMore(warning string) (n int, items []int) {
+	if _, err := fmt.Sscanf(warning, "and %d more", &n); err != nil || n < 0 {
+		return 0, nil
+	}
+	_, list, _ := strings.Cut(warning, ofItems)
+	return n, parseItems(list)
 }
 
 const ruleEnd = ": "
@@ -202,11 +258,14 @@ func isNumber(text string) bool {
 	return err == nil && strconv.FormatUint(n, 10) == text
 }
 
-func cutItem(warning string) (index int, rest string) {
+// cutItems returns the items of a Warning, the name of the first, and the rest; nil and all of the Warning without one.
+func cutItems(warning string) (of []int, name, rest string) {
 	path, rest, ok := strings.Cut(warning, " (")
-	_, rest, named := strings.Cut(rest, "): ")
-	if index, _ = cutIndex(path, items); !ok || !named || index < 0 || path != ItemPath(index).String() {
-		return -1, warning
+	name, rest, named := strings.Cut(rest, itemEnd)
+	index, _ := cutIndex(path, items)
+	if !ok || !named || index < 0 || path != ItemPath(index).String() {
+		return nil, "", warning
 	}
-	return index, rest
+	name, others, _ := strings.Cut(name, andItems)
+	return append([]int{index}, parseItems(others)...), name, rest
 }

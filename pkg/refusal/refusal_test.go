@@ -92,27 +92,55 @@ func TestNewInvalid_hasTheRulesThatAreCited(t *testing.T) {
 func TestCutWarning_readsWhatIsWritten(t *testing.T) {
 	for _, test := range []struct {
 		written    string
-		item       int
+		items      string
 		rule, text string
 	}{
-		{refusal.Warning("S5.14", "spec.ttl: 5s is short"), -1, "S5.14", "spec.ttl: 5s is short"},
-		{refusal.Warning("", "spec.ttl: 5s is short"), -1, "", "spec.ttl: 5s is short"},
-		{refusal.OfItem(12, "www.v2", refusal.Warning("S2.16", "")), 12, "S2.16", ""},
-		{refusal.OfItem(0, "x", "the host is nobody's"), 0, "", "the host is nobody's"},
-		{refusal.OfItem(1, "x", "spec.items[1] (other): S5.14: ) (: text"), 1, "", "spec.items[1] (other): S5.14: ) (: text"},
-		{refusal.Warning("S4.18", "spec.items[1] (x): y"), -1, "S4.18", "spec.items[1] (x): y"},
-		{"S5.14: spec.ttl: 5s is short", -1, "S5.14", "spec.ttl: 5s is short"},
-		{"spec.items[3] (www-a): S5.14: spec.ttl: 5s is short", 3, "S5.14", "spec.ttl: 5s is short"},
+		{refusal.Warning("S5.14", "spec.ttl: 5s is short"), "[]", "S5.14", "spec.ttl: 5s is short"},
+		{refusal.Warning("", "spec.ttl: 5s is short"), "[]", "", "spec.ttl: 5s is short"},
+		{refusal.OfItem(12, "www.v2", refusal.Warning("S2.16", "")), "[12]", "S2.16", ""},
+		{refusal.OfItem(0, "x", "the host is nobody's"), "[0]", "", "the host is nobody's"},
+		{refusal.OfItem(1, "x", "spec.items[1] (other): S5.14: ) (: text"), "[1]", "", "spec.items[1] (other): S5.14: ) (: text"},
+		{refusal.Warning("S4.18", "spec.items[1] (x): y"), "[]", "S4.18", "spec.items[1] (x): y"},
+		{"S5.14: spec.ttl: 5s is short", "[]", "S5.14", "spec.ttl: 5s is short"},
+		{"spec.items[3] (www-a): S5.14: spec.ttl: 5s is short", "[3]", "S5.14", "spec.ttl: 5s is short"},
+		{refusal.WithItems(refusal.OfItem(0, "x", "S5.14: y"), 4, 17), "[0 4 17]", "S5.14", "y"},
+		{refusal.WithItems(refusal.OfItem(0, "x", "S5.14: y")), "[0]", "S5.14", "y"},
+		{refusal.WithItems("S5.14: y", 4), "[]", "S5.14", "y"},
+		{"spec.items[3] (www-a, and items 4 7): S5.14: spec.ttl: 5s is short", "[3 4 7]", "S5.14", "spec.ttl: 5s is short"},
 	} {
-		if item, rule, text := refusal.CutWarning(test.written); item != test.item || rule != test.rule || text != test.text {
-			t.Errorf("%q: item %d, rule %q, %q", test.written, item, rule, text)
+		items, rule, text := refusal.CutWarning(test.written)
+		if fmt.Sprint(items) != test.items || rule != test.rule || text != test.text {
+			t.Errorf("%q: items %v, rule %q, %q", test.written, items, rule, text)
 		}
 	}
 	for _, text := range []string{"", "the host (S4.18): is nobody's", "spec.items[1] is wrong", "spec.items[-1] (x): y",
 		"spec.items[01] (x): y", "spec.items[1].apply (x): y", "S5: x", "S5.: x", "S.1: x", "S5.14:x", "S05.1: x", "S5.1.2: x", "s5.1: x",
 		"S5.-1: x", "N5.1: x", " S5.1: x"} {
-		if item, rule, got := refusal.CutWarning(text); item != -1 || rule != "" || got != text {
-			t.Errorf("%q: item %d, rule %q, %q", text, item, rule, got)
+		if items, rule, got := refusal.CutWarning(text); items != nil || rule != "" || got != text {
+			t.Errorf("%q: items %v, rule %q, %q", text, items, rule, got)
+		}
+	}
+}
+
+func TestNameItem(t *testing.T) {
+	for warning, want := range map[string]string{
+		refusal.OfItem(12, "www.v2", "S2.16: ) (: it goes"): "record www.v2: S2.16: ) (: it goes",
+		"spec.items[1] (x, and items 2 9): S5.14: y":        "record x and 2 more: S5.14: y",
+		"S5.14: spec.items[1] (x): y":                       "S5.14: spec.items[1] (x): y",
+		"":                                                  "",
+	} {
+		if got := refusal.NameItem(warning); got != want {
+			t.Errorf("%q: %q, want %q", warning, got, want)
+		}
+	}
+}
+
+func TestCutMore_readsMore(t *testing.T) {
+	for text, want := range map[string]string{refusal.More(7): "7 []", refusal.More(12, 0, 99): "12 [0 99]", "": "0 []", "and more": "0 []",
+		"and -3 more": "0 []", "spec.ttl: and 3 more": "0 []", "and 3 more, of items x": "3 []"} {
+		n, items := refusal.CutMore(text)
+		if got := fmt.Sprint(n, " ", items); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
 }
@@ -124,18 +152,18 @@ func FuzzCutWarning(f *testing.F) {
 	f.Fuzz(func(t *testing.T, index uint16, name string, section, sentence uint16, text string) {
 		rule := fmt.Sprintf("S%d.%d", section, sentence)
 		written := refusal.Warning(rule, text)
-		if item, cut, got := refusal.CutWarning(written); item != -1 || cut != rule || got != text {
-			t.Errorf("%q: item %d, rule %q, %q", written, item, cut, got)
+		if items, cut, got := refusal.CutWarning(written); items != nil || cut != rule || got != text {
+			t.Errorf("%q: items %v, rule %q, %q", written, items, cut, got)
 		}
-		if item, cut, got := refusal.CutWarning(text); item < 0 && refusal.Warning(cut, got) != text {
+		if items, cut, got := refusal.CutWarning(text); items == nil && refusal.Warning(cut, got) != text {
 			t.Errorf("%q is read as rule %q, %q", text, cut, got)
 		}
-		if strings.Contains(name, ")") {
-			return // names of objects have no parenthesis
+		if strings.ContainsAny(name, "),") {
+			return // names of objects have neither
 		}
 		written = refusal.OfItem(int(index), name, written)
-		if item, cut, got := refusal.CutWarning(written); item != int(index) || cut != rule || got != text {
-			t.Errorf("%q: item %d, rule %q, %q", written, item, cut, got)
+		if items, cut, got := refusal.CutWarning(written); !slices.Equal(items, []int{int(index)}) || cut != rule || got != text {
+			t.Errorf("%q: items %v, rule %q, %q", written, items, cut, got)
 		}
 	})
 }

@@ -15,8 +15,13 @@ import (
 type Change struct {
 	// Before is the Record as read, or nil for a creation. After is the wanted Record, or nil for a deletion.
 	Before, After *v1alpha1.Record
+	// Manager is the field manager in a change set, or "" for the Writer's.
+	Manager string
 	// AppliedJSON is After as its author wrote it, for an apply. If nil, After is encoded.
 	AppliedJSON []byte
+	// PatchJSON is a JSON merge patch (RFC 7386) of Before, sent alone. If nil, a separate update patches TTL, values
+	// and annotations.
+	PatchJSON []byte
 	// OtherManagers are other field managers that have set fields of Before's spec.
 	OtherManagers []string
 	// Separate is true if the change must not go into a change set, as for a Record without a zone.
@@ -58,6 +63,7 @@ func (c *Change) Item() (item v1alpha1.ChangeSetItem, err error) {
 }
 
 func (c *Change) objectItem() (item v1alpha1.ChangeSetItem) {
+	item.FieldManager = c.Manager
 	if c.After == nil {
 		item.Delete = &v1alpha1.ChangeSetDelete{Name: c.Before.Name, UID: c.Before.UID, ResourceVersion: c.Before.ResourceVersion}
 		return item
@@ -100,7 +106,10 @@ func NewLocalSet(changes []Change) *v1alpha1.ChangeSet {
 	return set
 }
 
-func (c *Change) patch() ([]byte, error) {
+func (c *Change) makePatch() ([]byte, error) {
+	if c.PatchJSON != nil {
+		return c.PatchJSON, nil
+	}
 	about := map[string]any{"uid": c.Before.UID, "resourceVersion": c.Before.ResourceVersion}
 	if len(c.After.Annotations) > 0 {
 		about["annotations"] = c.After.Annotations

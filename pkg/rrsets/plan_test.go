@@ -27,7 +27,7 @@ func makeRecord(object string, managers []string, values ...string) *v1alpha1.Re
 			manager, operation = applier, metav1.ManagedFieldsOperationApply
 		}
 		r.ManagedFields = append(r.ManagedFields, metav1.ManagedFieldsEntry{Manager: manager, Operation: operation,
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}})
+			FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)})
 	}
 	return r
 }

@@ -248,7 +248,7 @@ func (w *Writer) sendAlone(ctx context.Context, c *Change) (*v1alpha1.Record, er
 	case c.Before == nil:
 		return records.Create(ctx, c.After, metav1.CreateOptions{FieldManager: w.Manager, DryRun: w.DryRun})
 	}
-	patch, err := c.patch()
+	patch, err := c.makePatch()
 	if err != nil {
 		return nil, err
 	}

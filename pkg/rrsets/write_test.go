@@ -313,5 +313,22 @@ func TestRetry_waitsAsTheServerSays(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "tried 6 times") {
 			t.Errorf("%v", err)
 		}
+		// A user who waits no longer reads for what, whether the time ends in a request or between two.
+		for _, inRequest := range []bool{true, false} {
+			ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+			defer cancel()
+			tried := 0
+			_, err := Retry(ctx, func() (string, error) {
+				if tried++; tried > 1 && inRequest {
+					<-ctx.Done()
+					return "", ctx.Err()
+				}
+				return "", apierrors.NewTooManyRequests("two histories are read already", 1)
+			})
+			if !apierrors.IsTooManyRequests(err) || !errors.Is(err, context.DeadlineExceeded) ||
+				!strings.Contains(err.Error(), "two histories") {
+				t.Errorf("at the end of the time: %v", err)
+			}
+		}
 	})
 }

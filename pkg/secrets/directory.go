@@ -6,7 +6,6 @@ package secrets
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,7 +19,7 @@ var _ Reader = Directory("")
 // Get returns the contents of a Secret's files by key, without hidden files.
 func (s Directory) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
 	if s == "" {
-		return nil, fmt.Errorf("%w: --secrets-dir names none", ErrNotFound)
+		return nil, &MissingError{Next: "name a directory of Secrets by --secrets-dir"}
 	}
 
 	// A name in a class must not lead out of the directory.

@@ -38,7 +38,8 @@ func TestDirectory(t *testing.T) {
 	if data, err := secrets.Get(t.Context(), "../out", "hook"); err == nil {
 		t.Errorf("led out of the directory, to %q", data)
 	}
-	if _, err := Directory("").Get(t.Context(), "dns", "hook"); !errors.Is(err, ErrNotFound) {
+	_, err = Directory("").Get(t.Context(), "dns", "hook")
+	if !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "--secrets-dir") {
 		t.Errorf("no directory: %v", err)
 	}
 }

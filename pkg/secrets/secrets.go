@@ -6,6 +6,7 @@ package secrets
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 type Reader interface {
@@ -23,3 +24,14 @@ type MissingError struct{ Next string }
 func (e *MissingError) Error() string { return ErrNotFound.Error() + "; " + e.Next }
 
 func (e *MissingError) Unwrap() error { return ErrNotFound }
+
+// DescribeMissing returns the sentence of a status about a Secret for which Get returned err, with the next step:
+// "there is no Secret dns/hook; make it in namespace dns".
+func DescribeMissing(err error, namespace, name string) string {
+	next := "make it in namespace " + namespace
+	var missing *MissingError
+	if errors.As(err, &missing) {
+		next = missing.Next
+	}
+	return fmt.Sprintf("there is no Secret %s/%s; %s", namespace, name, next)
+}

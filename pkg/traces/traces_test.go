@@ -17,8 +17,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-const foreign = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-
 type recorder struct{ ended []sdktrace.ReadOnlySpan }
 
 func (r *recorder) OnStart(context.Context, sdktrace.ReadWriteSpan) {}

@@ -100,6 +100,8 @@ func (j *judgement) judgeSilent(s Server, a *ServerAnswer) {
 	switch {
 	case a.Err != "":
 		text = a.Err
+	case s.NoAddress != "":
+		text = s.NoAddress
 	case s.Address == "":
 		text = "not asked, since its address is unknown"
 	}

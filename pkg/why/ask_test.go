@@ -173,7 +173,7 @@ func TestAsk_readsTheQuestion(t *testing.T) {
 		"0/25.example.org.":      "Name slash ",
 		"192.0.2.1":              "Address www ",
 		"record/192.0.2.1":       "Record 192.0.2.1 ",
-		"absent":                 "not found",
+		"absent":                 "not found; give its namespace by -n, or absent. as a DNS name",
 		"zone/org":               "no right",
 		"192.0.2.0/24":           "is a prefix",
 		"a..b":                   "neither an address",

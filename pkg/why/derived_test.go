@@ -16,6 +16,9 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/find"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -63,6 +66,11 @@ func (z *derivingZone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			{FQDN: "dev.example.org.", Type: "NS", RData: "ns.dev.example.org."},
 			{FQDN: "ns.dev.example.org.", Type: "A", RData: "192.0.2.54"},
 			{FQDN: "signed.example.org.", Type: "DS", RData: "1 13 2 " + strings.Repeat("ab", 32)},
+			{FQDN: "*.wild.example.org.", Type: "A", RData: "192.0.2.81"},
+			{FQDN: "next.example.org.", Type: "CNAME", RData: "last.example.org."},
+			{FQDN: "last.example.org.", Type: "CNAME", RData: "nowhere.example.org."},
+			{FQDN: "loop.example.org.", Type: "CNAME", RData: "pool.example.org."},
+			{FQDN: "pool.example.org.", Type: "CNAME", RData: "loop.example.org."},
 			{FQDN: "web.example.org.", Type: "A", RData: "192.0.2.80", Sources: []v1alpha1.RecordReference{{Name: "web"}}},
 		} {
 			if query.Get("sources") != "true" {
@@ -73,6 +81,9 @@ func (z *derivingZone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		answer(http.StatusOK, page)
+	case strings.HasSuffix(path, "/signed/entries") && query.Get("name") == "signed.example.org.":
+		answer(http.StatusOK, v1alpha1.ZoneEntries{TypeMeta: kind("ZoneEntries"), Entries: []v1alpha1.Entry{
+			{FQDN: "signed.example.org.", Type: "DNAME", RData: "example.org."}}})
 	case strings.HasSuffix(path, "/namereviews"):
 		answer(http.StatusCreated, v1alpha1.NameReview{TypeMeta: kind("NameReview"), Status: v1alpha1.NameReviewStatus{Reason: "no rule"}})
 	case strings.HasSuffix(path, "/delegations"):
@@ -148,4 +159,51 @@ func TestAsk_findsTheZoneOfADSWithoutARight(t *testing.T) {
 		}
 	}
 	t.Errorf("no answer of the parent's server: %+v", chain.Paths[0].Links)
+}
+
+// A CNAME that leads to a name without data, or in a circle, is a fault, so far as the user may read the zones of these
+// names.
+func TestAlias_leadsToData(t *testing.T) {
+	for asked, want := range map[string]string{
+		"_acme-challenge.alias.example.org. nowhere.example.org.": "",
+		"web.example.org.": "", "x.wild.example.org.": "", "host.dev.example.org.": "", "host.signed.example.org.": "",
+		"example.org.": "", "www.example.net.": "",
+		"nowhere.example.org.": "Fails alias.example.org.: its CNAME leads to nowhere.example.org., which has no data in a zone of this " +
+			"server; You create a Record at nowhere.example.org., or let the CNAME lead to another name",
+		"a.b.c.d.e.f.g.h.i.example.org.": "",
+		"wild.example.org.":              "Fails alias.example.org.: its CNAME leads to wild.example.org., which has no data",
+		"next.example.org.":              "Fails last.example.org.: its CNAME leads to nowhere.example.org., which has no data",
+		"alias.example.org.": "Fails alias.example.org.: its CNAME leads back to alias.example.org., so resolvers answer SERVFAIL; " +
+			"You let a",
+		"loop.example.org.":            "Fails pool.example.org.: its CNAME leads back to loop.example.org.",
+		"nowhere.example.org./zones":   "",
+		"nowhere.example.org./entries": "",
+	} {
+		t.Run(asked, func(t *testing.T) {
+			asked, forbidden, isForbidden := strings.Cut(asked, "/")
+			owner, target, hasOwner := strings.Cut(asked, " ")
+			if !hasOwner {
+				owner, target = "alias.example.org.", asked
+			}
+			if isForbidden {
+				forbidden = "/" + forbidden
+			}
+			api := httptest.NewServer(&derivingZone{forbidden})
+			defer api.Close()
+			client := must.Get(versioned.NewForConfig(&rest.Config{Host: api.URL, QPS: -1}))(t)
+			i := &inquiry{Clients: Clients{API: client}, search: &find.Search{API: client.KubizoneV1alpha1(), Everywhere: true}}
+			f := &Facts{AskedName: name.MustParse(owner), Type: rdata.CNAME, ExpectedData: []string{target},
+				Zone: &ZoneFacts{}}
+			must.Succeed(t, i.findAliasFault(t.Context(), f))
+			j := &judgement{Facts: f}
+			j.judgeAlias()
+			got := ""
+			for _, l := range j.links {
+				got += fmt.Sprintf("%s %s: %s; %s %s", l.State, l.Of, l.Text, l.Mends, l.Step)
+			}
+			if !strings.HasPrefix(got, want) || want == "" && got != "" {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
 }

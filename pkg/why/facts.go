@@ -46,6 +46,8 @@ type Facts struct {
 	// fault.
 	ExpectedData []string
 	Exact        bool
+	// AliasFault is nil unless the Record is a CNAME that leads to no data.
+	AliasFault *AliasFault
 	// Zone is nil without an enclosing zone, or without the right to list zones.
 	Zone *ZoneFacts
 	// Absent is nil unless the name has no Record.
@@ -94,8 +96,8 @@ type ZoneFacts struct {
 type Server struct {
 	// Of is shown to the user: the server's name, or its address with the class.
 	Of string
-	// Address is HOST:PORT, or "" if unknown.
-	Address string
+	// Address is HOST:PORT, or "" if unknown or not to be asked. NoAddress is why, or "".
+	Address, NoAddress string
 	// Listed is true if a DNSClass has the address. Tenants cannot write a DNSClass, so the address is safe to ask.
 	Listed bool
 	// OwnSerial is true if the server's serials may differ from the zone's, for example a signer's.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,16 +31,29 @@ func Judge(f *Facts) []Link {
 	case f.Record != nil && !j.judgeRule():
 		return j.links
 	}
+	j.judgeAlias()
 	if f.Zone != nil {
 		j.judgeZone()
 		j.judgeSerial()
 		j.judgeClasses()
 		j.placeReady()
+		j.nameServers()
 		j.addFaultsOfClasses()
 		j.judgeServers()
 		j.judgeParents()
+		j.endPending()
 	}
 	return j.links
+}
+
+// endPending replaces the advice to wait, where the delivery has lasted too long for that.
+func (j *judgement) endPending() {
+	for i := range j.links {
+		if l := &j.links[i]; l.Reason == v1alpha1.ReasonPending && l.State.IsBad() && l.Mends == reasons.None && j.waitsLong() {
+			l.setStep(reasons.Platform, "find the server behind, and see its log for transfers of the zone (docs/operations.md, "+
+				"KubizoneSecondaryBehind)")
+		}
+	}
 }
 
 func (j *judgement) addLack(kind Kind, of, right string) {
@@ -250,6 +264,9 @@ func (j *judgement) judgeDelivery(d *v1alpha1.Delivery, delivered bool) {
 	case j.Zone.Classes[of] != nil && j.Zone.Classes[of].Spec.Paused:
 		j.add(KindClass, of, Waits, "the class is paused; it has confirmed serial %d", s.Serial).
 			explain(v1alpha1.ReasonClassPaused, reasons.OfReady)
+	case len(s.Notify) > 0 && (s.Error == nil || s.Error.Reason == v1alpha1.ReasonZoneNotFound): // others explain it
+		j.add(KindClass, of, Fails, "%s; confirmed is serial %d", s.Notify[0].Message, s.Serial).
+			explain(v1alpha1.ReasonNotifyFailing, reasons.OfReady).setStep(reasons.Platform, "%s", s.Notify[0].Remedy)
 	case s.Error != nil:
 		since := s.Error.Timestamp.UTC().Format("15:04:05Z on 2 January")
 		j.add(KindClass, of, Fails, "%s, since %s; confirmed is serial %d", s.Error.Message, since, s.Serial).
@@ -275,8 +292,8 @@ func (j *judgement) placeReady() {
 	kind := cmp.Or(linkOf[ready.Reason], KindClass)
 	state := map[metav1.ConditionStatus]State{metav1.ConditionFalse: Fails}[ready.Status]
 	bad := firstBad(j.links)
-	if bad != nil && (ready.Reason == v1alpha1.ReasonPending || bad.State == Fails) {
-		return
+	if bad != nil && (ready.Reason == v1alpha1.ReasonPending || bad.State == Fails || bad.Reason == v1alpha1.ReasonNotifyFailing) {
+		return // the Delivery says more
 	}
 	cause := Link{Kind: kind, State: cmp.Or(state, Waits), Text: ready.Message}
 	cause.explain(ready.Reason, reasons.OfReady)
@@ -288,6 +305,42 @@ func (j *judgement) placeReady() {
 	}
 	cause.Of = j.links[at].Of
 	j.links[at] = cause
+}
+
+// ofServers are the reasons whose cause is a server.
+var ofServers = map[string]bool{v1alpha1.ReasonPending: true, v1alpha1.ReasonAwaitsClass: true, v1alpha1.ReasonServerWentBack: true}
+
+// nameServers names the servers that delay a class, from its Delivery, because conditions, which tenants read, have no
+// address. A delivery that has only begun is left out: its servers need a moment.
+func (j *judgement) nameServers() {
+	for i := range j.links {
+		l := &j.links[i]
+		isBegun := l.Reason == v1alpha1.ReasonPending && !j.waitsLong()
+		if l.Kind != KindClass || !l.State.IsBad() || isBegun || !ofServers[l.Reason] {
+			continue
+		}
+		for n := range j.Zone.Deliveries {
+			d := &j.Zone.Deliveries[n]
+			faults := class.ListServerFaults(d)
+			if class.NameOf(d.Namespace, d.Spec.ClassRef) != l.Of || len(faults) == 0 {
+				continue
+			}
+			l.Text = fmt.Sprintf("%s; confirmed is serial %d", faults[0].Fault, d.Status.Serial)
+			if step := faults[0].Step; step != "" {
+				l.setStep(reasons.Platform, "%s", step)
+			}
+		}
+	}
+}
+
+// longAfter is the age at which a delivery without a confirmation is no longer only under way: Ready then has a cause.
+const longAfter = time.Minute
+
+// waitsLong reports whether the Record or zone has waited longer than a delivery takes.
+func (j *judgement) waitsLong() bool {
+	of := meta.FindStatusCondition(j.conditionsOf(), v1alpha1.ConditionReady)
+	return of != nil && of.Status != metav1.ConditionTrue && !of.LastTransitionTime.IsZero() &&
+		time.Since(of.LastTransitionTime.Time) > longAfter
 }
 
 func (j *judgement) addFaultsOfClasses() {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/reasons"
@@ -135,6 +136,24 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 		{"a silent class", func(f *Facts) { delayRecord(f, "Unknown", "AwaitsClass", "public: it has not confirmed") },
 			"Class public Waits AwaitsClass Platform", ""},
 		{"under way", func(f *Facts) { delayRecord(f, "Unknown", "Pending", "") }, "Class public Waits Pending", "serial 7, not 8"},
+		{"a server refuses NOTIFY", func(f *Facts) {
+			delayRecord(f, "Unknown", "NotifyFailing", "public: a server of it does not confirm NOTIFY; the platform "+class.StepFindServer)
+			f.Zone.Deliveries[0].Status.Notify = []v1alpha1.DeliveryNotify{{Server: "192.0.2.53", Answer: "REFUSED",
+				Message: "192.0.2.53 answers REFUSED to NOTIFY for the zone from 10.0.0.7", Remedy: "admit it there: BIND allow-notify"}}
+		}, "Class public Fails NotifyFailing Platform", "192.0.2.53 answers REFUSED to NOTIFY for the zone from 10.0.0.7; confirmed is"},
+		{"a server has another key, and refuses NOTIFY too", func(f *Facts) {
+			delayRecord(f, "False", "AuthenticationFailed", "public: denied")
+			f.Zone.Deliveries[0].Status.Error = failed
+			f.Zone.Deliveries[0].Status.Notify = []v1alpha1.DeliveryNotify{{Server: "192.0.2.53", Answer: "BADSIG", Message: "m"}}
+		}, "Class public Fails AuthenticationFailed Platform", "refuses the controller's key"},
+		{"a server is behind for long", func(f *Facts) {
+			delayRecord(f, "Unknown", "AwaitsClass", "public: it has not confirmed the change yet; the platform "+class.StepFindServer)
+			f.Zone.Deliveries[0].Status.Servers[0].State, f.Zone.Deliveries[0].Spec.Zone.FQDN = v1alpha1.ServerBehind, "example.org."
+		}, "Class public Waits AwaitsClass Platform", "192.0.2.53 has serial 7 of example.org. still; confirmed is serial 7"},
+		{"under way for long", func(f *Facts) {
+			delayRecord(f, "Unknown", "Pending", "")
+			f.Record.Status.Conditions[1].LastTransitionTime = metav1.NewTime(time.Now().Add(-79 * time.Second))
+		}, "Class public Waits Pending Platform", "serial 7, not 8"},
 		{"access denied", func(f *Facts) {
 			delayRecord(f, "False", "AuthenticationFailed", "public: denied")
 			f.Zone.Deliveries[0].Status.Error = failed
@@ -248,6 +267,9 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 				string(bad.Mends)}, " ")), " "), bad.Text
 			if (bad.Mends == reasons.None) != (bad.Step == "" || bad.Step == "nothing" || strings.HasPrefix(bad.Step, "wait")) {
 				t.Errorf("%s: mended by %q, step %q", test.what, bad.Mends, bad.Step)
+			}
+			if strings.Contains(bad.Text, "kubizone doctor") { // it has the server itself
+				t.Errorf("%s: %s; step %q", test.what, bad.Text, bad.Step)
 			}
 		}
 		if got != test.want || !strings.Contains(text, test.says) {

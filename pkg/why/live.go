@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -59,6 +60,24 @@ var (
 		netip.MustParsePrefix("168.63.129.16/32"),
 		netip.MustParsePrefix("2001::/32"), netip.MustParsePrefix("2002::/16")}
 )
+
+// documentation has the prefixes of examples (RFC 5737, RFC 3849), which no network routes. A newcomer's first zone has
+// such name servers, and every question to them would fail.
+var documentation = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"),
+	netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("2001:db8::/32")}
+
+// isExample reports whether all name servers of the zone have addresses for documentation.
+func (z *ZoneFacts) isExample() bool {
+	return z.Object != nil && len(z.Object.Spec.NameServers) > 0 &&
+		!slices.ContainsFunc(z.Object.Spec.NameServers, func(server v1alpha1.NameServer) bool {
+			return len(server.Addresses) == 0 || !slices.ContainsFunc(server.Addresses, isDocumentation)
+		})
+}
+
+func isDocumentation(address string) bool {
+	at, err := netip.ParseAddr(address)
+	return err == nil && slices.ContainsFunc(documentation, func(prefix netip.Prefix) bool { return prefix.Contains(at) })
+}
 
 type questions struct {
 	inquiry        *inquiry
@@ -227,9 +246,12 @@ func (q *questions) findServers(ctx context.Context, z *ZoneFacts) {
 	hosts = slices.Compact(hosts)
 	for _, host := range hosts[:min(len(hosts), maxHosts)] {
 		server := Server{Of: host, OwnSerial: z.Object == nil}
-		if address := addresses[host]; address != "" {
+		switch address := addresses[host]; {
+		case isDocumentation(address):
+			server.NoAddress = "not asked: " + address + " is an address for documentation, where no server is"
+		case address != "":
 			server.Address = transfer.AddPort(address)
-		} else {
+		default:
 			server.Address = q.findAddress(ctx, host)
 		}
 		z.Servers = append(z.Servers, server)
@@ -314,7 +336,9 @@ func (q *questions) askParents(ctx context.Context, z *ZoneFacts) {
 		return
 	}
 	for n := range z.Parents {
-		if p := &z.Parents[n]; !p.Ours && !p.Zone.IsZero() && p.Zone != name.Root {
+		if p := &z.Parents[n]; !p.Ours && z.isExample() {
+			p.Err = "not asked: the name servers of the zone have addresses for documentation, so nobody delegates it"
+		} else if !p.Ours && !p.Zone.IsZero() && p.Zone != name.Root {
 			p.Asked, p.Resolver = true, q.inquiry.Resolver
 			if err := q.askParent(ctx, p); err != nil {
 				p.Err, p.Asked = err.Error(), !errors.As(err, new(errNotPublic))

@@ -108,3 +108,38 @@ func TestAsk_sendsNothingIntoAPrivateNetwork_W3(t *testing.T) {
 		}
 	}
 }
+
+// The first zone of a newcomer has name servers as in the pages, at addresses for documentation. No server is asked
+// there, and no parent, and the chain of the zone does not fail.
+func TestAsk_asksNoServerOfAnExample(t *testing.T) {
+	zone := goodFacts().Zone.Object.DeepCopy()
+	zone.Namespace, zone.Name, zone.UID = "team", "zone", "u"
+	for addresses, want := range map[string]string{
+		"192.0.2.53": "", "2001:db8::53 198.51.100.1 203.0.113.1": "", "192.0.3.53": "192.0.3.53:53",
+	} {
+		zone.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: strings.Fields(addresses)}}
+		server := httptest.NewServer(serveObjects(map[string]any{"/zones/zone": zone, "/entries": &v1alpha1.ZoneEntries{},
+			"/deliveries": &v1alpha1.DeliveryList{}}))
+		t.Cleanup(server.Close)
+		var mu sync.Mutex
+		asked := ""
+		answer := answerFrom(t, map[string]string{"127.0.0.53:53": resolver})
+		chain := must.Get(Ask(t.Context(), Clients{API: must.Get(versioned.NewForConfig(&rest.Config{Host: server.URL}))(t),
+			Ask: func(ctx context.Context, q verify.Question) (*verify.Answer, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if !q.Recursive && !strings.HasPrefix(q.Server, "192.0.2.10:") {
+					asked = q.Server
+				}
+				return answer(ctx, q)
+			}}, Question{Text: "zone/zone", Namespace: "team", Resolver: "127.0.0.53:53"}))(t)
+		if asked != want || want == "" && chain.State != OK {
+			t.Errorf("%s: asked %q, want %q: %+v", addresses, asked, want, chain.First)
+		}
+		for _, l := range chain.Paths[0].Links {
+			if want == "" && (l.Kind == KindServer || l.Kind == KindParent) && !strings.Contains(l.Text, "for documentation") {
+				t.Errorf("%s: %+v", addresses, l)
+			}
+		}
+	}
+}

@@ -59,7 +59,12 @@ func (i *inquiry) readZones(ctx context.Context) error {
 	group, within = errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for _, f := range i.facts {
-		group.Go(func() error { return i.readExpectedData(within, f) })
+		group.Go(func() error {
+			if err := i.readExpectedData(within, f); err != nil {
+				return err
+			}
+			return i.findAliasFault(within, f)
+		})
 	}
 	return group.Wait()
 }

@@ -85,7 +85,10 @@ func (i *inquiry) findObject(ctx context.Context, namespace, object string, read
 	case reading == ReadingZone || isAbsent(recordErr) && zoneErr != nil && !isAbsent(zoneErr):
 		return fmt.Errorf("zone %s/%s: %w", namespace, object, zoneErr)
 	}
-	return fmt.Errorf("record %s/%s: %w; a DNS name has a dot, as in %s.", namespace, object, recordErr, object)
+	if !apierrors.IsNotFound(recordErr) { // as while the API does not answer
+		return fmt.Errorf("record %s/%s: %w", namespace, object, recordErr)
+	}
+	return fmt.Errorf("record %s/%s: %w; give its namespace by -n, or %s. as a DNS name", namespace, object, recordErr, object)
 }
 
 func (i *inquiry) findAddress(ctx context.Context, address netip.Addr) error {

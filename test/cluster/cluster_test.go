@@ -38,6 +38,7 @@ var started atomic.Bool
 
 func TestMain(m *testing.M) {
 	rig.RetrySoon()
+	rig.SpareGarbage()
 	var err error
 	if home, err = os.MkdirTemp("", "kubizone-cluster-"); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -209,11 +209,12 @@ func TestIdentity_tokensAreKubeAPIServersToJudge(t *testing.T) {
 }
 
 func isHealth(path string) bool {
-	return slices.Contains([]string{"/healthz", "/livez", "/readyz"}, path)
+	return slices.Contains([]string{"/healthz", "/livez", "/readyz", "/readyz/permissions"}, path)
 }
 
-// Without an identity, a client gets answers only from the health paths. A tenant without rights reads discovery,
-// which RBAC grants to every authenticated user, but neither metrics nor debugging (attack 44).
+// Without an identity, a client gets answers only from the health paths. /readyz/permissions names the RBAC rule that
+// the server lacks: without the rule of tokenreviews no client has an identity. A tenant without rights reads
+// discovery, which RBAC grants to every authenticated user, but neither metrics nor debugging (attack 44).
 func TestIdentity_everyPathAsksWho(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)

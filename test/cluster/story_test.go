@@ -22,24 +22,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// TestStories runs testdata/*.txtar as an administrator and as a tenant. Beside testscript's commands, stories have
-// until, within, admin and serial; the conditions are [masters], [tenant], [tools] (fluxapply and argosync are built)
-// and [mutates] (kube-apiserver serves MutatingAdmissionPolicies). These variables are also expanded in the files of
-// a story:
+// TestStories runs testdata/*.txtar as a tenant. Beside testscript's commands, stories have until, within, admin and
+// serial; the conditions are [tools] (fluxapply and argosync are built) and [mutates] (kube-apiserver serves
+// MutatingAdmissionPolicies). These variables are also expanded in the files of a story:
 //
 //	NS, OTHER        the story's namespace, and another tenant's
-//	DOMAIN           an absolute domain of the story; in NS a tenant may establish the zone
+//	DOMAIN           an absolute domain of the story; in NS the tenant may establish the zone
 //	USER             the story's user
 //	GITOPS           the directory artifacts/gitops
 //	KUBECONFIG       the user's kubeconfig; ADMIN is the administrator's, THEM that of the tenant of OTHER
-//
-// As administrator, the short form runs only the stories that need an administrator's rights ([masters]). The others
-// pass the same way for both, as no authorization refuses an administrator; the long form runs them for both.
 func TestStories(t *testing.T) {
 	c := requireCluster(t)
 	programs := map[string]string{"kubectl-kubizone": c.client, "kubectl": c.kubectl, "helm": rig.Need(rig.Tool("helm"))(t),
@@ -56,39 +51,24 @@ func TestStories(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	stories := must.Get(filepath.Glob("testdata/*.txtar"))(t)
-	for _, who := range []string{"masters", "tenant"} {
-		files := stories
-		if who == "masters" && !rig.Long() {
-			files = slices.DeleteFunc(slices.Clone(stories), func(story string) bool {
-				return !strings.Contains(string(must.Get(os.ReadFile(story))(t)), "\n[masters]")
-			})
-		}
-		t.Run(who, func(t *testing.T) {
-			t.Parallel() // a story has namespaces of its own, and mostly waits
-			testscript.Run(t, testscript.Params{
-				Files:              files,
-				RequireUniqueNames: true,
-				UpdateScripts:      os.Getenv("UPDATE_STORIES") != "",
-				Condition: func(condition string) (bool, error) {
-					switch condition {
-					case "masters", "tenant":
-						return condition == who, nil
-					case "tools":
-						return tools, nil
-					case "mutates":
-						return c.servesResource("mutatingadmissionpolicies")
-					}
-					return false, fmt.Errorf("a story is as masters or as tenant, or with tools, or where kube-apiserver mutates, "+
-						"not %q", condition)
-				},
-				Setup: func(env *testscript.Env) error { return c.prepareStory(t.Context(), env, who, programs) },
-				Cmds: map[string]func(*testscript.TestScript, bool, []string){
-					"until": runUntil, "within": withinLimit, "admin": runAsAdmin, "serial": readSerial,
-				},
-			})
-		})
-	}
+	testscript.Run(t, testscript.Params{
+		Dir:                "testdata",
+		RequireUniqueNames: true,
+		UpdateScripts:      os.Getenv("UPDATE_STORIES") != "",
+		Condition: func(condition string) (bool, error) {
+			switch condition {
+			case "tools":
+				return tools, nil
+			case "mutates":
+				return c.servesResource("mutatingadmissionpolicies")
+			}
+			return false, fmt.Errorf("a story is with tools, or where kube-apiserver mutates, not %q", condition)
+		},
+		Setup: func(env *testscript.Env) error { return c.prepareStory(t.Context(), env, programs) },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"until": runUntil, "within": withinLimit, "admin": runAsAdmin, "serial": readSerial,
+		},
+	})
 }
 
 func (c *cluster) servesResource(resource string) (bool, error) {
@@ -146,10 +126,10 @@ func (c *cluster) waitAllowed(ctx context.Context, kubeconfig, namespace, domain
 	}
 }
 
-func (c *cluster) prepareStory(ctx context.Context, env *testscript.Env, who string, programs map[string]string) error {
+func (c *cluster) prepareStory(ctx context.Context, env *testscript.Env, programs map[string]string) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
-	name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-") + "-" + who
+	name := "story-" + strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
 	other := name + "-other"
 	domain := name + ".example."
 	mine, err := c.makeTenant(ctx, name, name+"-user", domain)
@@ -169,16 +149,12 @@ func (c *cluster) prepareStory(ctx context.Context, env *testscript.Env, who str
 			return err
 		}
 	}
-	user := name + "-user"
-	if who == "masters" {
-		mine, user = c.kube.AdminKubeconfig(), "admin"
-	}
 	gitops, err := filepath.Abs("../../artifacts/gitops")
 	if err != nil {
 		return err
 	}
 	variables := map[string]string{
-		"NS": name, "OTHER": other, "DOMAIN": domain, "USER": user,
+		"NS": name, "OTHER": other, "DOMAIN": domain, "USER": name + "-user",
 		"GITOPS": gitops, "KUBECONFIG": mine, "ADMIN": c.kube.AdminKubeconfig(), "THEM": them,
 	}
 	for name, value := range variables {
@@ -187,7 +163,7 @@ func (c *cluster) prepareStory(ctx context.Context, env *testscript.Env, who str
 	env.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("TZ", "UTC")
-	env.Setenv("GOGC", "400") // a short-lived kubectl need not collect garbage
+	env.Setenv("GOGC", os.Getenv("GOGC"))
 	return fillFiles(env.WorkDir, variables)
 }
 
@@ -259,7 +235,7 @@ func pollProgram(ts *testscript.TestScript, limit time.Duration, args []string) 
 	}
 }
 
-// runAsAdmin ARG... is kubectl as the administrator, in stories of a tenant too.
+// runAsAdmin ARG... is kubectl as the administrator.
 func runAsAdmin(ts *testscript.TestScript, neg bool, args []string) {
 	err := ts.Exec("kubectl", append([]string{"--kubeconfig", ts.Getenv("ADMIN")}, args...)...)
 	if (err != nil) != neg {

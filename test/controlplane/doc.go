@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command controlplane runs a kube-apiserver with Kubizone behind it, each with an etcd, and Kubizone's controller, for
-// tests of other Go modules such as cmd/kubizone-gardener.
+// tests of other Go modules such as cmd/kubizone-gardener. With the argument kube it runs the kube-apiserver alone.
 //
 // Guarantees:
 //

@@ -8,8 +8,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +36,7 @@ func runPlane() (err error) {
 	defer os.RemoveAll(dir)
 	p := &plane{dir: dir}
 	defer func() { err = errors.Join(err, p.closePlane()) }()
-	if err := p.startPlane(); err != nil {
+	if err := p.startPlane(slices.Contains(os.Args[1:], "kube")); err != nil {
 		return err
 	}
 	fmt.Println(p.kube.AdminKubeconfig())
@@ -60,14 +62,16 @@ type plane struct {
 	secondary  *rig.BIND
 }
 
-func (p *plane) startPlane() error {
+// startPlane starts kube-apiserver, and behind it our server and controller unless only the first is wanted.
+func (p *plane) startPlane(kubeOnly bool) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	program, err := rig.Kubizone(ctx, p.dir, "")
-	if err != nil {
+	p.kube, err = kuberig.StartKube(ctx, filepath.Join(p.dir, "kube"), kuberig.KubeConfig{})
+	if err != nil || kubeOnly {
 		return err
 	}
-	if p.kube, err = kuberig.StartKube(ctx, filepath.Join(p.dir, "kube"), kuberig.KubeConfig{}); err != nil {
+	program, err := rig.Kubizone(ctx, p.dir, "")
+	if err != nil {
 		return err
 	}
 	p.config = kuberig.ServerConfig{Program: program, Kube: p.kube, Args: []string{"--shutdown-delay-duration", "0s"}}
@@ -117,16 +121,29 @@ func (p *plane) startSecondary(ctx context.Context, zone string) (address string
 	if p.secondary != nil {
 		return "", errors.New("there is a secondary already")
 	}
-	at, err := rig.FreePort()
+	var at [2]netip.AddrPort // of the primary and of BIND
+	for i := range at {
+		if at[i], err = rig.FreePort(); err != nil {
+			return "", err
+		}
+	}
+	p.primary, err = rig.StartProcess(nil, p.dir, p.config.Program, "primary", "--kubeconfig", p.kube.AdminKubeconfig(),
+		"--dns-listen", at[0].String(), "--health-listen", "127.0.0.1:0", "--transfer-allow", "127.0.0.1/32", "--transfer-to", at[1].String())
 	if err != nil {
 		return "", err
 	}
-	if p.secondary, err = rig.StartBIND(ctx, rig.BINDConfig{Secondaries: []rig.SecondaryZone{{Zone: zone, Primary: at}}}); err != nil {
-		return "", err
+	// A BIND that found no primary asks it again only after a minute.
+	for !strings.Contains(p.primary.Log(), "ready: DNS on") {
+		select {
+		case <-p.primary.Ended():
+			return "", fmt.Errorf("the primary ended: %s", p.primary.Log())
+		case <-ctx.Done():
+			return "", fmt.Errorf("the primary is not ready: %s", p.primary.Log())
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
-	p.primary, err = rig.StartProcess(nil, p.dir, p.config.Program, "primary", "--kubeconfig", p.kube.AdminKubeconfig(), "--dns-listen", at.String(),
-		"--health-listen", "127.0.0.1:0", "--transfer-allow", "127.0.0.1/32", "--transfer-to", p.secondary.Addr.String())
-	return p.secondary.Addr.String(), err
+	p.secondary, err = rig.StartBIND(ctx, rig.BINDConfig{Addr: at[1], Secondaries: []rig.SecondaryZone{{Zone: zone, Primary: at[0]}}})
+	return at[1].String(), err
 }
 
 func (p *plane) closePlane() (err error) {

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"net/url"
 	"os"
@@ -121,27 +120,26 @@ type etcd struct {
 	access []string
 }
 
+func newMember(t *testing.T, n int, scheme string) *member {
+	t.Helper()
+	client, peer := must.Get(rig.FreePort())(t), must.Get(rig.FreePort())(t)
+	m := &member{clients: startProxy(t, client), peers: startProxy(t, peer)}
+	m.memberConfig = memberConfig{Name: fmt.Sprintf("m%d", n), Client: scheme + client.String(), Peer: "http://" + peer.String(),
+		Advertise: "http://" + m.peers.Addr.String()}
+	m.Dir = filepath.Join(t.TempDir(), m.Name)
+	return m
+}
+
 // startEtcd runs n members, in new directories unless given.
 func startEtcd(ctx context.Context, t *testing.T, n int, sync bool, dirs ...string) *etcd {
 	t.Helper()
 	e := &etcd{}
-	var cluster []string
 	for i := range n {
-		client, peer := must.Get(rig.FreePort())(t), must.Get(rig.FreePort())(t)
-		m := &member{clients: startProxy(t, client), peers: startProxy(t, peer)}
-		m.memberConfig = memberConfig{
-			Name: fmt.Sprintf("m%d", i), Client: "http://" + client.String(), Peer: "http://" + peer.String(), Advertise: "http://" + m.peers.Addr.String(), Sync: sync,
-		}
-		if i < len(dirs) {
+		m := newMember(t, i, "http://")
+		if m.Sync = sync; i < len(dirs) {
 			m.Dir = dirs[i]
-		} else {
-			m.Dir = filepath.Join(t.TempDir(), m.Name)
 		}
-		cluster = append(cluster, m.Name+"="+m.Advertise)
 		e.members = append(e.members, m)
-	}
-	for _, m := range e.members {
-		m.Cluster = strings.Join(cluster, ",")
 	}
 	e.runMembers(ctx, t)
 	return e
@@ -149,13 +147,8 @@ func startEtcd(ctx context.Context, t *testing.T, n int, sync bool, dirs ...stri
 
 func startSecureEtcd(ctx context.Context, t *testing.T, tls string, access ...string) *etcd {
 	t.Helper()
-	client, peer := must.Get(rig.FreePort())(t), must.Get(rig.FreePort())(t)
-	m := &member{clients: startProxy(t, client), peers: startProxy(t, peer)}
-	m.memberConfig = memberConfig{
-		Name: "m0", Client: "https://" + client.String(), Peer: "http://" + peer.String(), Advertise: "http://" + m.peers.Addr.String(),
-		Dir: filepath.Join(t.TempDir(), "m0"), TLS: tls,
-	}
-	m.Cluster = m.Name + "=" + m.Advertise
+	m := newMember(t, 0, "https://")
+	m.TLS = tls
 	e := &etcd{members: []*member{m}, access: access}
 	e.runMembers(ctx, t)
 	return e
@@ -163,7 +156,12 @@ func startSecureEtcd(ctx context.Context, t *testing.T, tls string, access ...st
 
 func (e *etcd) runMembers(ctx context.Context, t *testing.T) {
 	t.Helper()
+	var cluster []string
 	for _, m := range e.members {
+		cluster = append(cluster, m.Name+"="+m.Advertise)
+	}
+	for _, m := range e.members {
+		m.Cluster = strings.Join(cluster, ",")
 		m.startMember(t)
 	}
 	t.Cleanup(func() {
@@ -211,9 +209,7 @@ func (m *member) startMember(t *testing.T) {
 			m.mu.Lock()
 			m.output.WriteString(line)
 			m.mu.Unlock()
-			if err != nil && err != io.EOF {
-				return
-			} else if err != nil {
+			if err != nil {
 				return
 			}
 		}

@@ -4,9 +4,7 @@
 package delivery
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"testing"
 	"time"
@@ -29,20 +27,11 @@ func TestDrift_isRepairedOnRequest(t *testing.T) {
 	h.existing = map[string]protocol.Record{}
 	refused := map[string]bool{"192.0.2.66": true}
 	h.setBefore(func(r *http.Request) *protocol.Error {
-		if r.Method != http.MethodPost {
-			return nil
-		}
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return nil
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
+		record := readPosted(r)
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		for value := range refused {
-			if bytes.Contains(body, []byte(value)) {
-				return &protocol.Error{Code: protocol.CodeInvalidRecord, Message: "not this one"}
-			}
+		if len(record.Values) == 1 && refused[record.Values[0]] {
+			return protocol.Refuse(protocol.CodeInvalidRecord, "not this one")
 		}
 		return nil
 	})

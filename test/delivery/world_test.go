@@ -76,11 +76,6 @@ func (p *program) readOutput() string {
 	return p.out.String()
 }
 
-func runKubizone(t *testing.T, args ...string) *program {
-	t.Helper()
-	return runProgram(t, kubizone, args...)
-}
-
 func runProgram(t *testing.T, path string, args ...string) *program {
 	t.Helper()
 	p := &program{cmd: exec.Command(path, args...), done: make(chan struct{})}

@@ -50,12 +50,14 @@ func (i *installation) waitForDiagnosis(when string, code int, want map[string]s
 	for start := time.Now(); ; rig.Pause(start) {
 		wrong := i.findMisdiagnosed(code, want)
 		if len(wrong) == 0 {
+			i.t.Logf("%s: after %s", when, time.Since(start).Round(100*time.Millisecond))
 			return
 		}
 		if time.Since(start) > waitTimeout {
 			i.t.Errorf("%s: %s", when, strings.Join(wrong, "\n"))
 			return
 		}
+		i.kube.ProbeAgain(i.withTimeout())
 	}
 }
 

@@ -180,6 +180,10 @@ func TestHelm_threeServers(t *testing.T) {
 		"false}\n"), 0o600))
 	r.mustKubectl("create", "namespace", "team-a")
 	r.mustHelm("install", "kubizone", chart, "--create-namespace")
+	if _, err := r.runHelm("upgrade", "kubizone", chart, "--set", "mode=embedded"); err == nil ||
+		!strings.Contains(err.Error(), "mode: ha is installed") {
+		t.Errorf("from ha to embedded: %v", err)
+	}
 	of := findServers(t, r.listObjects())
 	pods := newPods(r, int(*of.Replicas))
 	t.Cleanup(func() {

@@ -318,22 +318,8 @@ func parseCommand(t *testing.T, arguments []string) *cobra.Command {
 	return command
 }
 
-func TestAPIService_trustsWhatTheServerWritesAlone(t *testing.T) {
-	for _, form := range forms {
-		for _, object := range renderKustomization(t, filepath.Join(manifests, form)) {
-			if object.GetKind() != "APIService" {
-				continue
-			}
-			spec := object.Object["spec"].(map[string]any)
-			if spec["insecureSkipTLSVerify"] != nil || spec["caBundle"] != nil {
-				t.Errorf("%s: %v", form, spec)
-			}
-		}
-	}
-}
-
 // The selectors of Service, PodDisruptionBudget and NetworkPolicy match the pod's labels. The pod has all three probes,
-// a priority, resources, and root file systems that cannot be written.
+// a priority, resources, and root file systems that cannot be written. An APIService trusts only the server's caBundle.
 func TestWorkload_isWhatTheOthersSelect(t *testing.T) {
 	for _, form := range forms {
 		objects := renderKustomization(t, filepath.Join(manifests, form))
@@ -342,6 +328,10 @@ func TestWorkload_isWhatTheOthersSelect(t *testing.T) {
 		for _, object := range objects {
 			var selector map[string]string
 			switch object.GetKind() {
+			case "APIService":
+				if spec := object.Object["spec"].(map[string]any); spec["insecureSkipTLSVerify"] != nil || spec["caBundle"] != nil {
+					t.Errorf("%s: %v", form, spec)
+				}
 			case "Service":
 				selector, _, _ = unstructured.NestedStringMap(object.Object, "spec", "selector")
 			case "PodDisruptionBudget":

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -58,10 +57,10 @@ func TestAlerts_ofRealProcesses(t *testing.T) {
 		return r.readMetrics().parseMetrics()[`kubizone_delivery_failing{class="away"}`] == 1
 	})
 	r.expectAlerts(failingAlerts[:2]...)
-	r.judgeRates(away.String())
-	r.judgePrimary()
-	r.judgeDamage()
-	r.judgeCorruption()
+	failing := append(slices.Clone(failingAlerts), r.judgeNotify(away.String()))
+	r.judgePrimary(failing)
+	r.judgeDamage(failing)
+	r.judgeCorruption(failing)
 	r.process.Kill()
 	now := alertrig.Series{}
 	now.Scrape(http.DefaultClient, "kubizone-apiserver", "up", r.config.Host+"/metrics")
@@ -72,7 +71,7 @@ func TestAlerts_ofRealProcesses(t *testing.T) {
 var failingAlerts = []string{"KubizoneDeliveryFailing away", "KubizoneDeliveryLate away", "KubizoneDeliveryLate down",
 	"KubizoneSecondaryBehind down"}
 
-func (r *running) judgePrimary() {
+func (r *running) judgePrimary(failing []string) {
 	r.t.Helper()
 	apart, _, url := r.startPrimary()
 	state := func() alertrig.State {
@@ -80,13 +79,13 @@ func (r *running) judgePrimary() {
 		now.Scrape(http.DefaultClient, "kubizone-primary", "apart", url)
 		return alertrig.State{Now: now}
 	}
-	state().Expect(r.t, failingAlerts...)
+	state().Expect(r.t, failing...)
 	apart.Kill()
-	state().Expect(r.t, append(failingAlerts, "KubizoneProgramDown kubizone-primary")...)
+	state().Expect(r.t, append(slices.Clone(failing), "KubizoneProgramDown kubizone-primary")...)
 }
 
 // judgeDamage overwrites a stored Record, and changes the rules of its zone: a cascade skips the Record, and stays.
-func (r *running) judgeDamage() {
+func (r *running) judgeDamage(failing []string) {
 	r.t.Helper()
 	const key = "/records/dns/org-www"
 	r.inEtcd(func(client *clientv3.Client) {
@@ -97,11 +96,11 @@ func (r *running) judgeDamage() {
 	must.Get(r.client.KubizoneV1alpha1().Zones("dns").Patch(r.t.Context(), "org", types.MergePatchType,
 		[]byte(`{"spec":{"delegations":[{"records":[{"pattern":"www"}]}]}}`), metav1.PatchOptions{}))(r.t)
 	waitUntil(r.t, "the backlog is counted", func() bool { return r.readMetrics().parseMetrics()["kubizone_cascade_backlog"] == 1 })
-	r.expectAlerts(append(failingAlerts, "KubizoneCascadeStuck")...)
+	r.expectAlerts(append(slices.Clone(failing), "KubizoneCascadeStuck")...)
 }
 
 // etcd raises this alarm when members differ.
-func (r *running) judgeCorruption() {
+func (r *running) judgeCorruption(failing []string) {
 	r.t.Helper()
 	r.inEtcd(func(client *clientv3.Client) {
 		member := must.Get(client.Status(r.t.Context(), client.Endpoints()[0]))(r.t).Header.MemberId
@@ -110,7 +109,7 @@ func (r *running) judgeCorruption() {
 		must.Get(etcdserverpb.NewMaintenanceClient(client.ActiveConnection()).Alarm(r.t.Context(), alarm))(r.t)
 	})
 	waitUntil(r.t, "the server knows the alarm", func() bool { return r.readMetrics().parseMetrics()["kubizone_etcd_corrupt"] == 1 })
-	r.expectAlerts(append(failingAlerts, "KubizoneCascadeStuck", "KubizoneEtcdCorrupt")...)
+	r.expectAlerts(append(slices.Clone(failing), "KubizoneCascadeStuck", "KubizoneEtcdCorrupt")...)
 }
 
 func (r *running) judgeHold() {
@@ -126,8 +125,8 @@ func (r *running) judgeHold() {
 	waitUntil(r.t, "no zone is held", func() bool { return r.readMetrics().parseMetrics()["kubizone_zones_held"] == 0 })
 }
 
-// judgeRates adds a class with a secondary that is down.
-func (r *running) judgeRates(secondary string) {
+// judgeNotify adds a class with a secondary that is down, and returns the alert that names the secondary.
+func (r *running) judgeNotify(secondary string) (alert string) {
 	r.t.Helper()
 	class := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "down"}, Spec: v1alpha1.DNSClassSpec{
 		AllowLocalAddresses: true, Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"dns"}},
@@ -137,17 +136,14 @@ func (r *running) judgeRates(secondary string) {
 	zone := must.Get(zones.Get(r.t.Context(), "org", metav1.GetOptions{}))(r.t)
 	zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Name: class.Name})
 	must.Get(zones.Update(r.t.Context(), zone, metav1.UpdateOptions{}))(r.t)
-	const failed = `kubizone_primary_notifies_total{result="failed"}`
-	var first map[string]float64
-	waitUntil(r.t, "a secondary is behind", func() bool {
-		first = r.readMetrics().parseMetrics()
-		return first[failed] > 0 && first[`kubizone_delivery_secondaries_behind{class="down"}`] == 1
+	waitUntil(r.t, "a secondary is behind, and NOTIFY without an answer", func() bool {
+		now := r.readMetrics().parseMetrics()
+		return now[`kubizone_primary_notify_faults{answer="NoAnswer",server="`+secondary+`"}`] == 1 &&
+			now[`kubizone_delivery_secondaries_behind{class="down"}`] == 1
 	})
-	state := alertrig.State{Before: r.scrapeServer()}
-	began := time.Now()
-	waitUntil(r.t, "another NOTIFY failed", func() bool { return r.readMetrics().parseMetrics()[failed] > first[failed] })
-	state.Now, state.Apart = r.scrapeServer(), time.Since(began)
-	state.Expect(r.t, append(failingAlerts, "KubizoneNotifyFailing")...)
+	alert = "KubizoneNotifyFailing " + secondary
+	r.expectAlerts(append(slices.Clone(failingAlerts), alert)...)
+	return alert
 }
 
 func (r *running) scrapeServer() alertrig.Series {

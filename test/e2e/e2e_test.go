@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	rig.SpareGarbage()
 	code := func() int {
 		defer os.RemoveAll(dir)
 		if err := buildPrograms(dir); err != nil {
@@ -110,7 +111,7 @@ func TestStories(t *testing.T) {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("TZ", "UTC")
 			env.Setenv(delivering.EnvRetryBaseDelay, "1s")
-			env.Setenv("GOGC", "400") // for the short-lived kubectl; servers start without
+			env.Setenv("GOGC", os.Getenv("GOGC"))
 			env.Setenv("EXAMPLES", filepath.Join(repository, "artifacts/examples"))
 			env.Setenv("GITOPS", filepath.Join(repository, "artifacts/gitops"))
 			env.Setenv("ROOT_ZONE", chosen.path)

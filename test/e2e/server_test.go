@@ -105,7 +105,7 @@ func (p *process) waitEnd() error {
 
 func makeEnvironment(ts *testscript.TestScript) []string {
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "TZ", "TMPDIR", "KUBECONFIG"} {
+	for _, name := range []string{"PATH", "HOME", "TZ", "GOGC", "TMPDIR", "KUBECONFIG"} {
 		env = append(env, name+"="+ts.Getenv(name))
 	}
 	return env

@@ -10,10 +10,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"path/filepath"
-	"slices"
-	"strings"
+	"regexp"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,6 +29,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/test/bindcartest"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -50,31 +49,28 @@ func transferBesideBindcar(t *testing.T, kind string) {
 		rig.SkipMissing(t, err)
 	}
 	zone := name.MustParse("car.example.")
-	k := newKubelet(w)
+	k := newKubelet(w, "")
 	hidden := w.startDelivery()
 	w.runFleetWith(fleet.Config{
 		Namespaces: []string{w.namespace}, Ask: k.askPod, Answers: answersCatalog,
-		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{hidden}, nil },
+		Primaries: primaryAt(hidden),
 	})
-	_, err := w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{
+	must.Get(w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "car"}, Spec: bind9.Bind9ClusterSpec{
 			Secondary: &bind9.RoleSettings{Replicas: 1}, ServerSettings: bind9.ServerSettings{Agent: &bind9.Agent{Kind: bind9.AgentBindcar}},
 		},
-	}, metav1.CreateOptions{})
-	w.mustSucceed(err)
-	_, err = w.kubizone.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{
+	}, metav1.CreateOptions{}))(w.t)
+	must.Get(w.kubizone.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Spec: v1alpha1.DNSClassSpec{
 			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}}, AllowLocalAddresses: true,
 			Bind9: &v1alpha1.Bind9Provider{
 				ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: w.namespace, Name: "car"}, Mode: v1alpha1.Bind9ModeTransfer, Primaries: []string{hidden.String()},
 			},
 		},
-	}, metav1.CreateOptions{})
-	w.mustSucceed(err)
-	_, err = w.kubizone.KubizoneV1alpha1().Zones(w.namespace).Create(w.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.ZoneSpec{
+	}, metav1.CreateOptions{}))(w.t)
+	must.Get(w.kubizone.KubizoneV1alpha1().Zones(w.namespace).Create(w.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: zone.String(), DNSClassRefs: []v1alpha1.DNSClassReference{{Name: w.namespace}}, NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
-	}}, metav1.CreateOptions{})
-	w.mustSucceed(err)
+	}}, metav1.CreateOptions{}))(w.t)
 
 	w.waitUntil("the hidden primary hands out the zone", func() error {
 		secret, err := w.core.CoreV1().Secrets(w.namespace).Get(w.ctx, render.TransferSecretName("car"), metav1.GetOptions{})
@@ -98,6 +94,7 @@ func transferBesideBindcar(t *testing.T, kind string) {
 			return errors.New("no named runs")
 		}
 		if pod != beside {
+			var err error
 			if agent, err = w.startBindcar(pod, kind); err != nil {
 				return err
 			}
@@ -153,31 +150,15 @@ func TestFleet_namesThePrimariesOfABindcar_S11_15(t *testing.T) {
 	w := newWorld(t, "unkeyed")
 	w.runKubelet(w.namespace)
 	w.runFleet(clock.RealClock{}, w.namespace)
+	signed := regexp.MustCompile(`(?m)^server (\S+)`)
 	servers := func(of string, want ...string) {
 		t.Helper()
-		w.waitUntil(fmt.Sprintf("%s signs what it sends to %q", of, want), func() error {
-			config, err := w.core.CoreV1().ConfigMaps(w.namespace).Get(w.ctx, of+"-config", metav1.GetOptions{})
-			if err != nil {
-				return err
-			}
-			var got []string
-			for line := range strings.Lines(config.Data["named.conf"]) {
-				if rest, is := strings.CutPrefix(line, "server "); is {
-					got = append(got, strings.Fields(rest)[0])
-				}
-			}
-			slices.Sort(got)
-			if slices.Sort(want); !slices.Equal(got, want) {
-				return fmt.Errorf("%q", got)
-			}
-			return nil
-		})
+		w.waitConfig(of, fmt.Sprintf("%s signs what it sends to %q", of, want), signed, want...)
 	}
 	for cluster, kind := range map[string]bind9.AgentKind{"car": bind9.AgentBindcar, "own": bind9.AgentKubizone} {
-		_, err := w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}, Spec: bind9.Bind9ClusterSpec{
+		must.Get(w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}, Spec: bind9.Bind9ClusterSpec{
 			Primary: &bind9.RoleSettings{Replicas: 1}, Secondary: &bind9.RoleSettings{Replicas: 1}, ServerSettings: bind9.ServerSettings{Agent: &bind9.Agent{Kind: kind}},
-		}}, metav1.CreateOptions{})
-		w.mustSucceed(err)
+		}}, metav1.CreateOptions{}))(w.t)
 	}
 	classes := w.kubizone.KubizoneV1alpha1().DNSClasses()
 	for called, block := range map[string]v1alpha1.Bind9Provider{
@@ -185,10 +166,9 @@ func TestFleet_namesThePrimariesOfABindcar_S11_15(t *testing.T) {
 		"unkeyed-update":   {Mode: v1alpha1.Bind9ModeUpdate},
 	} {
 		block.InstancesFrom = []v1alpha1.Bind9InstanceSelection{{Namespaces: []string{w.namespace}}}
-		_, err := classes.Create(w.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: called}, Spec: v1alpha1.DNSClassSpec{
+		must.Get(classes.Create(w.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: called}, Spec: v1alpha1.DNSClassSpec{
 			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}}, Bind9: &block,
-		}}, metav1.CreateOptions{})
-		w.mustSucceed(err)
+		}}, metav1.CreateOptions{}))(w.t)
 	}
 	// The Service's address may appear before or after the first reconcile of the secondary.
 	var service *corev1.Service

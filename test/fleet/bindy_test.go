@@ -32,6 +32,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/fleet"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+	"kubi.zone/kubizone/test/must"
 )
 
 // bindy rewrites its objects of a cluster continually, as bindy's operator does.
@@ -145,16 +146,15 @@ func (b *bindy) readChildren() map[string]string {
 // The annotation permits the take-over of bindy's objects.
 func (w *world) annotateObject(resource schema.GroupVersionResource, name string) {
 	w.t.Helper()
-	client, err := dynamic.NewForConfig(w.kube.Admin())
-	w.mustSucceed(err)
-	_, err = client.Resource(resource).Namespace(w.namespace).Patch(w.ctx, name, types.MergePatchType, []byte(`{"metadata":{"annotations":{"kubi.zone/take-over":"true"}}}`), metav1.PatchOptions{FieldManager: "kubectl-annotate"})
-	w.mustSucceed(err)
+	client := must.Get(dynamic.NewForConfig(w.kube.Admin()))(w.t)
+	must.Get(client.Resource(resource).Namespace(w.namespace).Patch(w.ctx, name, types.MergePatchType, []byte(`{"metadata":{"annotations":{"kubi.zone/take-over":"true"}}}`), metav1.PatchOptions{FieldManager: "kubectl-annotate"}))(w.t)
 }
 
 // TestInstance_takesOverADeployment_S11_10: another manager's pods stay behind the Service, at the same address,
 // until the server's own pod is ready and follows a catalog. No object keeps a trace of the other manager, and if
 // that manager writes again, the fleet does not fight.
 func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "taken")
 	ready := w.runPods(w.namespace)
 	b := &bindy{w: w, cluster: "prod", servers: []string{"ns1"}}
@@ -162,15 +162,13 @@ func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 	services, deployments := w.core.CoreV1().Services(w.namespace), w.core.AppsV1().Deployments(w.namespace)
 	service := func() *corev1.Service {
 		t.Helper()
-		service, err := services.Get(w.ctx, "ns1", metav1.GetOptions{})
-		w.mustSucceed(err)
+		service := must.Get(services.Get(w.ctx, "ns1", metav1.GetOptions{}))(w.t)
 		return service
 	}
 	before := service()
 	podsOf := func(selector map[string]string) int {
 		t.Helper()
-		list, err := w.core.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector})})
-		w.mustSucceed(err)
+		list := must.Get(w.core.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector})}))(w.t)
 		return len(list.Items)
 	}
 	w.waitUntil("bindy's pod runs", func() error {
@@ -229,11 +227,10 @@ func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 	if now := service(); now.Spec.Selector["app"] != "bind9" {
 		t.Errorf("the Service selects %v, and the server follows no catalog", now.Spec.Selector)
 	}
-	_, err := w.kubizone.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "taken"}, Spec: v1alpha1.DNSClassSpec{
+	must.Get(w.kubizone.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "taken"}, Spec: v1alpha1.DNSClassSpec{
 		Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}},
 		Bind9:      &v1alpha1.Bind9Provider{CatalogZone: "taken.catalog.example.", InstancesFrom: []v1alpha1.Bind9InstanceSelection{{Namespaces: []string{w.namespace}, Selector: metav1.LabelSelector{}}}},
-	}}, metav1.CreateOptions{})
-	w.mustSucceed(err)
+	}}, metav1.CreateOptions{}))(w.t)
 	t.Cleanup(func() { // other tests have classes of their own
 		_ = w.kubizone.KubizoneV1alpha1().DNSClasses().Delete(context.WithoutCancel(w.ctx), "taken", metav1.DeleteOptions{})
 	})
@@ -279,8 +276,7 @@ func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 	for range 3 {
 		_ = b.applyObjects(w.ctx)
 	}
-	_, err = w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Patch(w.ctx, "ns1", types.MergePatchType, []byte(`{"spec":{"config":{"queryLog":true}}}`), metav1.PatchOptions{})
-	w.mustSucceed(err)
+	must.Get(w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Patch(w.ctx, "ns1", types.MergePatchType, []byte(`{"spec":{"config":{"queryLog":true}}}`), metav1.PatchOptions{}))(w.t)
 	w.waitUntil("the fleet has looked", func() error {
 		if instance := w.getInstance("ns1"); instance.Status.ObservedGeneration != instance.Generation {
 			return errors.New("it has not")

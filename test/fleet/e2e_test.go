@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -64,52 +65,42 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
 		rig.SkipMissing(t, err)
 	}
-	k := newKubelet(w)
-	hidden, err := rig.FreePort()
-	w.mustSucceed(err)
-	for _, arguments := range [][]string{
-		{"primary", "--dns-listen", hidden.String()}, {"controller", "--lease", "served/controller", rig.LongLease},
-	} {
-		w.startProgram(w.kube.AdminKubeconfig(), arguments...)
-	}
+	k := newKubelet(w, "")
+	hidden := w.startDelivery()
 	clock := clocktesting.NewFakeClock(time.Now())
 	w.runFleetWith(fleet.Config{
 		Namespaces: []string{w.namespace}, Ask: k.askPod, Clock: clock, Answers: answersCatalog,
-		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{hidden}, nil },
+		Primaries: primaryAt(hidden),
 	})
 	t.Cleanup(func() {
 		if p := k.getOnlyPod(); p != nil && t.Failed() && p.named != nil && p.program != nil {
 			t.Logf("named said:\n%s\nthe agent said:\n%s", p.named.Log(), p.program.Log())
 		}
 	})
-	_, err = w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{
+	must.Get(w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{
 			Secondary: &bind9.RoleSettings{Replicas: 1}, ServerSettings: bind9.ServerSettings{Config: &bind9.Config{QueryLog: true}},
 		},
-	}, metav1.CreateOptions{})
-	w.mustSucceed(err)
+	}, metav1.CreateOptions{}))(w.t)
 	w.waitUntil("the TSIG key is there", func() error {
 		_, err := w.core.CoreV1().Secrets(w.namespace).Get(w.ctx, render.TransferSecretName("prod"), metav1.GetOptions{})
 		return err
 	})
 	key := &v1alpha1.SecretReference{Namespace: w.namespace, Name: render.TransferSecretName("prod")}
-	_, err = w.kubizone.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{
+	must.Get(w.kubizone.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "served"}, Spec: v1alpha1.DNSClassSpec{
 			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}}, AllowLocalAddresses: true,
 			Transfer: &v1alpha1.TransferProvider{CatalogZone: "served.catalog.example.", Secondaries: []v1alpha1.Secondary{{Address: k.dns.String(), TSIGSecretRef: key}}},
 		},
-	}, metav1.CreateOptions{})
-	w.mustSucceed(err)
+	}, metav1.CreateOptions{}))(w.t)
 	zones, records := w.kubizone.KubizoneV1alpha1().Zones(w.namespace), w.kubizone.KubizoneV1alpha1().Records(w.namespace)
-	_, err = zones.Create(w.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.ZoneSpec{
+	must.Get(zones.Create(w.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: "served.example.", DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "served"}}, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
 		Delegations: []v1alpha1.DelegationRule{{Namespace: w.namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
-	}}, metav1.CreateOptions{})
-	w.mustSucceed(err)
-	_, err = records.Create(w.ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "www"}, Spec: v1alpha1.RecordSpec{
+	}}, metav1.CreateOptions{}))(w.t)
+	must.Get(records.Create(w.ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "www"}, Spec: v1alpha1.RecordSpec{
 		DomainName: "www", ZoneRef: &v1alpha1.ZoneReference{Name: "main"}, Type: "A", RData: "192.0.2.1",
-	}}, metav1.CreateOptions{})
-	w.mustSucceed(err)
+	}}, metav1.CreateOptions{}))(w.t)
 	answered := func(want string) {
 		t.Helper()
 		w.waitUntil("www.served.example. is "+want, func() error {
@@ -121,15 +112,8 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	}
 	answered("192.0.2.1")
 	w.waitInstance("prod-secondary-0", bind9.ConditionReady, "True")
-	w.waitUntil("the zone is Ready", func() error {
-		zone, err := zones.Get(w.ctx, "main", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		return expectCondition(zone.Status.Conditions, "Ready", "True")
-	})
-	_, err = records.Patch(w.ctx, "www", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.2"}}`), metav1.PatchOptions{})
-	w.mustSucceed(err)
+	w.waitZones()
+	must.Get(records.Patch(w.ctx, "www", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.2"}}`), metav1.PatchOptions{}))(w.t)
 	answered("192.0.2.2")
 
 	// The key rotates under queries: no answer is missing or wrong, and no process is replaced.
@@ -156,15 +140,12 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	// The TSIG key rotates while the zone changes, without a refusal to the primary, the controller or named.
 	transferKeys := func() render.TransferKeys {
 		t.Helper()
-		secret, err := secrets.Get(w.ctx, render.TransferSecretName("prod"), metav1.GetOptions{})
-		w.mustSucceed(err)
-		keys, err := render.ReadTransferKeys(secret.Annotations, secret.Data)
-		w.mustSucceed(err)
+		secret := must.Get(secrets.Get(w.ctx, render.TransferSecretName("prod"), metav1.GetOptions{}))(w.t)
+		keys := must.Get(render.ReadTransferKeys(secret.Annotations, secret.Data))(w.t)
 		return keys
 	}
 	transfer := transferKeys()
-	_, err = w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"tsigKey":{"algorithm":"hmac-sha512"}}}`), metav1.PatchOptions{})
-	w.mustSucceed(err)
+	must.Get(w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"tsigKey":{"algorithm":"hmac-sha512"}}}`), metav1.PatchOptions{}))(w.t)
 	var signs string
 	w.waitUntil("the next TSIG key signs", func() error {
 		clock.Step(10 * time.Second) // the primary and every pod have accepted the key
@@ -196,19 +177,15 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		}
 		return nil
 	})
-	_, err = records.Patch(w.ctx, "www", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.2","ttl":77}}`), metav1.PatchOptions{})
-	w.mustSucceed(err)
-	w.waitUntil("the zone is Ready by the new key alone", func() error {
+	must.Get(records.Patch(w.ctx, "www", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.2","ttl":77}}`), metav1.PatchOptions{}))(w.t)
+	w.waitUntil("the new key stays alone", func() error {
 		if text, err := os.ReadFile(filepath.Join(pod.dir, "etc", "tsig.key")); err != nil ||
 			strings.Contains(string(text), transfer.Name) {
 			return fmt.Errorf("the pod has the former key: %w", err)
 		}
-		zone, err := zones.Get(w.ctx, "main", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		return expectCondition(zone.Status.Conditions, "Ready", "True")
+		return nil
 	})
+	w.waitZones()
 	for line := range strings.Lines(pod.named.Log()) {
 		if strings.Contains(line, "tsig") && !strings.Contains(line, "tsig.key") || strings.Contains(line, "refused notify") || strings.Contains(line, "NOTAUTH") || strings.Contains(line, "BADKEY") {
 			t.Errorf("during the rotation: %s", line)
@@ -228,8 +205,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	pod.named.Kill()
 	<-pod.named.Ended()
 	state := filepath.Join(pod.dir, "state")
-	entries, err := os.ReadDir(state)
-	w.mustSucceed(err)
+	entries := must.Get(os.ReadDir(state))(w.t)
 	if len(entries) < 3 {
 		t.Errorf("BIND keeps no files of zones: %v", entries)
 	}
@@ -241,17 +217,14 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 
 	// BIND loses the zone under an unchanged catalog: the agent restores the zone, and a requested repair completes.
 	channel := &rndc.Client{Address: pod.control.String(), Keys: func() ([]rndc.Key, error) {
-		secret, err := secrets.Get(w.ctx, render.RNDCSecretName("prod-secondary-0"), metav1.GetOptions{})
-		w.mustSucceed(err)
-		current, err := render.ReadControlKey(secret.Data)
-		w.mustSucceed(err)
+		secret := must.Get(secrets.Get(w.ctx, render.RNDCSecretName("prod-secondary-0"), metav1.GetOptions{}))(w.t)
+		current := must.Get(render.ReadControlKey(secret.Data))(w.t)
 		signs, err := tsig.NewKey(current.Name, tsig.Algorithm(string(current.Algorithm)+"."), current.Secret)
 		return []rndc.Key{{Algorithm: string(current.Algorithm), MAC: signs.MAC}}, err
 	}}
 	const made = "adding zone 'served.example' from catalog"
 	before := strings.Count(pod.named.Log(), made)
-	_, err = channel.Call(w.ctx, "delzone -clean served.example")
-	w.mustSucceed(err)
+	must.Get(channel.Call(w.ctx, "delzone -clean served.example"))(w.t)
 	w.waitUntil("BIND makes the zone again", func() error {
 		if now := strings.Count(pod.named.Log(), made); now == before {
 			return fmt.Errorf("it made it %d times", now)
@@ -267,10 +240,8 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	w.mustSucceed(zones.Delete(w.ctx, "main", metav1.DeleteOptions{}))
 	answered("REFUSED")
 	w.mustSucceed(w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Delete(w.ctx, "prod", metav1.DeleteOptions{}))
-	w.waitUntil("nothing is left", func() error {
-		if left := w.listMade(w.namespace); len(left) > 0 {
-			return fmt.Errorf("%q", left)
-		}
+	w.waitNothing(w.namespace)
+	w.waitUntil("no pod runs", func() error {
 		if k.getOnlyPod() != nil {
 			return errStillThere
 		}

@@ -5,27 +5,26 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/fleet"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
 func (w *world) startDelivery() netip.AddrPort {
 	w.t.Helper()
-	at, err := rig.FreePort()
-	w.mustSucceed(err)
+	at := must.Get(rig.FreePort())(w.t)
 	for _, arguments := range [][]string{
 		{"primary", "--dns-listen", at.String(), "--transfer-allow="}, {"controller", "--lease", w.namespace + "/controller",
 			rig.LongLease},
@@ -46,25 +45,20 @@ func newNodes(t *testing.T, namespaces ...string) (*world, map[string]*node) {
 	nodes := map[string]*node{}
 	for _, namespace := range namespaces {
 		w := newWorld(t, namespace)
-		w.makeNode(namespace)
-		k := newKubelet(w)
-		k.mu.Lock()
-		k.node = namespace
-		k.mu.Unlock()
-		nodes[namespace] = &node{w, k}
+		nodes[namespace] = &node{w, newKubelet(w, namespace)}
 	}
 	return nodes[namespaces[0]].world, nodes
 }
 
 func configOf(nodes map[string]*node, primary netip.AddrPort) fleet.Config {
 	config := fleet.Config{
+		Primaries: primaryAt(primary),
 		Ask: func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {
 			return nodes[pod.Namespace].kubelet.askPod(ctx, pod, server)
 		},
 		Members: func(ctx context.Context, pod *corev1.Pod, server *render.Server) error {
 			return nodes[pod.Namespace].kubelet.askMembers(ctx, pod, server)
 		},
-		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{primary}, nil },
 	}
 	for namespace := range nodes {
 		config.Namespaces = append(config.Namespaces, namespace)
@@ -94,17 +88,29 @@ func TestProvider_ofTheSourceAnswersAtEachServer(t *testing.T) {
 		t.Logf("%s\n%s", strings.Join(command.Args, " "), out)
 		w.mustSucceed(err)
 	}
-	run(kubectl, "apply", "-f", "testdata/example_servers.yaml")
+	// The source has 2 primaries and 3 secondaries in each namespace, whose BINDs and agents fill two processors.
+	primaries, secondaries := 1, 1
+	if rig.Long() {
+		primaries, secondaries = 2, 3
+	}
+	text := must.Get(os.ReadFile("testdata/example_servers.yaml"))(w.t)
+	numbers := strings.NewReplacer("primary: {replicas: 2}", fmt.Sprintf("primary: {replicas: %d}", primaries),
+		"secondary: {replicas: 3}", fmt.Sprintf("secondary: {replicas: %d}", secondaries))
+	file := filepath.Join(t.TempDir(), "servers.yaml")
+	w.mustSucceed(os.WriteFile(file, []byte(numbers.Replace(string(text))), 0o600))
+	run(kubectl, "apply", "-f", file)
 	run(w.client, "import", "testdata/example_zone.yaml", "--from-crd")
 	run(kubectl, "patch", "zones.kubi.zone", "-n", "platform-dns", "example-zone", "--type=merge", "-p", `{"spec":{"dnsClassRefs":[{"name":"global-dns"}]}}`)
-	servers := map[string]netip.AddrPort{}
+	addresses := map[string]netip.AddrPort{}
 	for _, namespace := range namespaces {
-		for _, role := range []string{"primary-0", "primary-1", "secondary-0", "secondary-1", "secondary-2"} {
-			server := "global-dns-" + role
-			servers[namespace+"/"+server] = nodes[namespace].runProxy(nodes[namespace].kubelet, server).at
+		for role, n := range map[string]int{"primary": primaries, "secondary": secondaries} {
+			for i := range n {
+				server := fmt.Sprintf("global-dns-%s-%d", role, i)
+				addresses[namespace+"/"+server] = nodes[namespace].runProxy(nodes[namespace].kubelet, server).at
+			}
 		}
 	}
-	for name, at := range servers {
+	for name, at := range addresses {
 		w.waitUntil("www.example.com. at "+name, func() error {
 			if got, err := askAddress(w.ctx, at, "www.example.com."); err != nil || got != "192.0.2.1" {
 				return fmt.Errorf("it is %q: %w", got, err)
@@ -112,27 +118,14 @@ func TestProvider_ofTheSourceAnswersAtEachServer(t *testing.T) {
 			return nil
 		})
 	}
-	w.waitUntil("the zone is Ready at each of them", func() error {
-		zone, err := w.kubizone.KubizoneV1alpha1().Zones("platform-dns").Get(w.ctx, "example-zone", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		return expectCondition(zone.Status.Conditions, "Ready", "True")
-	})
-	deliveries, err := w.kubizone.KubizoneV1alpha1().Deliveries("platform-dns").List(w.ctx, metav1.ListOptions{})
-	w.mustSucceed(err)
-	if len(deliveries.Items) != 1 || len(deliveries.Items[0].Status.Servers) != len(servers) {
-		t.Errorf("the Delivery has no row for each of %d servers: %+v", len(servers), deliveries.Items)
+	w.waitZones()
+	deliveries := must.Get(w.kubizone.KubizoneV1alpha1().Deliveries("platform-dns").List(w.ctx, metav1.ListOptions{}))(w.t)
+	if len(deliveries.Items) != 1 || len(deliveries.Items[0].Status.Servers) != len(addresses) {
+		t.Errorf("the Delivery has no row for each of %d servers: %+v", len(addresses), deliveries.Items)
 	}
-	w.waitUntil("the provider is Ready", func() error {
-		provider, err := w.kubizone.Bind9V1alpha1().ClusterBind9Providers().Get(w.ctx, "global-dns", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		return expectCondition(provider.Status.Conditions, bind9.ConditionReady, "True")
-	})
+	w.waitProvider("global-dns", "True")
 	w.mustSucceed(w.kubizone.KubizoneV1alpha1().Zones("platform-dns").Delete(w.ctx, "example-zone", metav1.DeleteOptions{}))
-	for name, at := range servers {
+	for name, at := range addresses {
 		w.waitUntil("no zone at "+name, func() error {
 			if got, err := askAddress(w.ctx, at, "www.example.com."); err != nil || got != "REFUSED" {
 				return fmt.Errorf("it is %q: %w", got, err)
@@ -141,13 +134,6 @@ func TestProvider_ofTheSourceAnswersAtEachServer(t *testing.T) {
 		})
 	}
 	w.mustSucceed(w.kubizone.Bind9V1alpha1().ClusterBind9Providers().Delete(w.ctx, "global-dns", metav1.DeleteOptions{}))
-	w.waitUntil("nothing is left", func() error {
-		for _, namespace := range namespaces {
-			if left := w.listMade(namespace); len(left) > 0 {
-				return errors.New(strings.Join(left, " "))
-			}
-		}
-		return nil
-	})
+	w.waitNothing(namespaces...)
 	w.mustSucceed(w.kubizone.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, "global-dns", metav1.DeleteOptions{}))
 }

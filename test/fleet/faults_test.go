@@ -180,7 +180,7 @@ func newRoom(t *testing.T) *room {
 				rig.SkipMissing(t, err)
 			}
 		}
-		one.kubelet = newKubelet(one.world)
+		one.kubelet = newKubelet(one.world, "")
 		one.kubelet.newest = true
 		r.sites, namespaces = append(r.sites, one), append(namespaces, one.namespace)
 	}
@@ -203,7 +203,7 @@ func newRoom(t *testing.T) *room {
 		})
 	}
 	r.config = fleet.Config{
-		Namespaces: namespaces, Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{r.at}, nil },
+		Namespaces: namespaces, Primaries: primaryAt(r.at),
 		Ask: func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {
 			for _, one := range r.sites {
 				if one.namespace == pod.Namespace {

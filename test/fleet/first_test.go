@@ -4,8 +4,6 @@
 package fleet
 
 import (
-	"context"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/pkg/bind9/fleet"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -35,8 +34,7 @@ func TestFleet_startsAsItsPageSays(t *testing.T) {
 		t.Fatalf("the page has %d blocks of YAML and %d of shell; this test knows 1 and 3", len(yamls), len(shells))
 	}
 	dir, environment := w.makeShell()
-	chart, err := filepath.Abs("../../charts/kubizone")
-	w.mustSucceed(err)
+	chart := must.Get(filepath.Abs("../../charts/kubizone"))(w.t)
 	// helm upgrade --install NAME CHART -n NAMESPACE --create-namespace FLAGS
 	install := "#!/bin/bash\nset -euo pipefail\nfiles=()\nfor file in fleet controller primary; do files+=(-s templates/$file/rbac.yaml); done\n" +
 		"[[ \"$1 $2 $3 $5 $6 $7\" = 'upgrade --install kubizone -n kubizone-system --create-namespace' ]]\n" +
@@ -47,24 +45,17 @@ func TestFleet_startsAsItsPageSays(t *testing.T) {
 		[]byte(strings.Replace(yamls[0], "  bind9:\n", "  allowLocalAddresses: true\n  bind9:\n", 1)), 0o600))
 	shell := func(script string) string {
 		t.Helper()
-		out, err := w.runShell(dir, environment, script)
-		w.mustSucceed(err)
+		out := must.Get(w.runShell(dir, environment, script))(w.t)
 		return out
 	}
 	shell(shells[0])
-	w.makeNode("first")
-	k := newKubelet(w)
-	k.mu.Lock()
-	k.node = "first"
-	k.mu.Unlock()
-	primary, err := rig.FreePort()
-	w.mustSucceed(err)
+	k := newKubelet(w, "first")
+	primary := must.Get(rig.FreePort())(w.t)
 	for _, arguments := range [][]string{
 		{"primary", "--dns-listen", primary.String()}, {"controller", "--lease", kuberig.InstallNamespace + "/kubizone-controller",
 			rig.LongLease},
 	} {
-		account, err := w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, "kubizone-"+arguments[0])
-		w.mustSucceed(err)
+		account := must.Get(w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, "kubizone-"+arguments[0]))(w.t)
 		w.startProgram(account, arguments...)
 	}
 	readers := makePlatform()
@@ -73,7 +64,7 @@ func TestFleet_startsAsItsPageSays(t *testing.T) {
 	}
 	w.runFleetWith(fleet.Config{
 		Platform: readers, Namespaces: []string{"dns-system"}, Ask: k.askPod, Members: k.askMembers,
-		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{primary}, nil },
+		Primaries: primaryAt(primary),
 	})
 	// With the Services, clients reach the pods.
 	apply, wait, _ := strings.Cut(shells[1], "\n")

@@ -34,6 +34,7 @@ import (
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/pkg/bind9/fleet"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -168,8 +169,7 @@ func newWorld(t *testing.T, namespace string) *world {
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	w := &world{cluster: c, t: t, ctx: ctx, namespace: namespace, loaded: map[string]string{}, reported: events.NewFakeRecorder(1000)}
-	_, err := c.core.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}, metav1.CreateOptions{})
-	w.mustSucceed(err)
+	must.Get(c.core.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}, metav1.CreateOptions{}))(w.t)
 	return w
 }
 
@@ -182,8 +182,7 @@ func (w *world) mustSucceed(err error) {
 
 func (w *world) startProgram(kubeconfig string, arguments ...string) *rig.Process {
 	w.t.Helper()
-	process, err := rig.StartProcess(nil, w.t.TempDir(), w.program, append(arguments, "--kubeconfig", kubeconfig, "--health-listen", "127.0.0.1:0")...)
-	w.mustSucceed(err)
+	process := must.Get(rig.StartProcess(nil, w.t.TempDir(), w.program, append(arguments, "--kubeconfig", kubeconfig, "--health-listen", "127.0.0.1:0")...))(w.t)
 	w.t.Cleanup(func() {
 		process.End()
 		if w.t.Failed() {
@@ -197,11 +196,9 @@ func (w *world) runFleet(at clock.Clock, namespaces ...string) {
 	w.t.Helper()
 	w.runFleetWith(fleet.Config{
 		Clock: at, Namespaces: namespaces,
-		Primaries: func(context.Context) ([]netip.AddrPort, error) {
-			return []netip.AddrPort{netip.MustParseAddrPort("10.96.0.53:53")}, nil
-		},
-		Ask:     w.askLoaded,
-		Members: func(context.Context, *corev1.Pod, *render.Server) error { return nil },
+		Primaries: primaryAt(netip.MustParseAddrPort("10.96.0.53:53")),
+		Ask:       w.askLoaded,
+		Members:   func(context.Context, *corev1.Pod, *render.Server) error { return nil },
 	})
 }
 
@@ -225,14 +222,12 @@ func (w *world) runFleetWith(config fleet.Config) {
 	counted := w.kube.Admin()
 	counted.QPS = -1
 	counted.Wrap(w.countWrites)
-	core, err := kubernetes.NewForConfig(counted)
-	w.mustSucceed(err)
+	core := must.Get(kubernetes.NewForConfig(counted))(w.t)
 	if config.Platform.Installation == "" {
 		config.Platform = makePlatform()
 	}
 	config.Client, config.Informers, config.Cluster, config.Events = w.kubizone, informers, core, w.reported
-	f, err := fleet.New(config)
-	w.mustSucceed(err)
+	f := must.Get(fleet.New(config))(w.t)
 	ctx, cancel := context.WithCancel(w.ctx)
 	informers.StartWithContext(ctx)
 	f.StartWithContext(ctx)
@@ -289,8 +284,7 @@ func (w *world) waitUntil(what string, fact func() error) {
 
 func (w *world) getInstance(name string) *bind9.Bind9Instance {
 	w.t.Helper()
-	instance, err := w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
-	w.mustSucceed(err)
+	instance := must.Get(w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Get(w.ctx, name, metav1.GetOptions{}))(w.t)
 	return instance
 }
 
@@ -309,13 +303,83 @@ func expectCondition(conditions []metav1.Condition, of, want string) error {
 
 func (w *world) waitInstance(name, condition, want string) {
 	w.t.Helper()
+	w.waitInstanceOf(w.namespace, name, condition, want)
+}
+
+func (w *world) waitInstanceOf(namespace, name, condition, want string) {
+	w.t.Helper()
 	w.waitUntil(fmt.Sprintf("%s of %s is %s", condition, name, want), func() error {
-		instance, err := w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
+		instance, err := w.kubizone.Bind9V1alpha1().Bind9Instances(namespace).Get(w.ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
 		return expectCondition(instance.Status.Conditions, condition, want)
 	})
+}
+
+func (w *world) waitCluster(name, condition, want string) (cluster *bind9.Bind9Cluster) {
+	w.t.Helper()
+	w.waitUntil(fmt.Sprintf("%s of the cluster %s is %s", condition, name, want), func() (err error) {
+		if cluster, err = w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Get(w.ctx, name, metav1.GetOptions{}); err != nil {
+			return err
+		}
+		return expectCondition(cluster.Status.Conditions, condition, want)
+	})
+	return cluster
+}
+
+// waitProvider waits until Ready of the provider is as wanted.
+func (w *world) waitProvider(name, want string) {
+	w.t.Helper()
+	w.waitUntil("Ready of the provider is "+want, func() error {
+		provider, err := w.kubizone.Bind9V1alpha1().ClusterBind9Providers().Get(w.ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		return expectCondition(provider.Status.Conditions, bind9.ConditionReady, want)
+	})
+}
+
+func (w *world) waitNoProvider(name string) {
+	w.t.Helper()
+	w.waitUntil("the provider is gone", func() error {
+		if _, err := w.kubizone.Bind9V1alpha1().ClusterBind9Providers().Get(w.ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return errStillThere
+		}
+		return nil
+	})
+}
+
+// waitZones waits until each zone of the namespace is Ready.
+func (w *world) waitZones() {
+	w.t.Helper()
+	w.waitUntil("every zone is Ready", func() error {
+		list, err := w.kubizone.KubizoneV1alpha1().Zones(w.namespace).List(w.ctx, metav1.ListOptions{})
+		if err == nil && len(list.Items) == 0 {
+			err = errors.New("there is no zone")
+		}
+		for i := range list.Items {
+			err = errors.Join(err, expectCondition(list.Items[i].Status.Conditions, "Ready", "True"))
+		}
+		return err
+	})
+}
+
+// waitNothing waits until no object of the fleet is left in the namespaces.
+func (w *world) waitNothing(namespaces ...string) {
+	w.t.Helper()
+	for _, namespace := range namespaces {
+		w.waitUntil("nothing is left in "+namespace, func() error {
+			if left := w.listMade(namespace); len(left) > 0 {
+				return fmt.Errorf("left: %q", left)
+			}
+			return nil
+		})
+	}
+}
+
+func primaryAt(at netip.AddrPort) func(context.Context) ([]netip.AddrPort, error) {
+	return func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{at}, nil }
 }
 
 func (w *world) listMade(namespace string) []string {
@@ -327,13 +391,11 @@ func (w *world) listMade(namespace string) []string {
 
 func (w *world) eachMade(namespace string, do func(at string, o *unstructured.Unstructured)) {
 	w.t.Helper()
-	all, err := dynamic.NewForConfig(w.kube.Admin())
-	w.mustSucceed(err)
+	all := must.Get(dynamic.NewForConfig(w.kube.Admin()))(w.t)
 	for _, resource := range []schema.GroupVersionResource{
 		render.Deployments, render.StatefulSets, render.Services, render.NetworkPolicies, render.Disruptions, render.ConfigMaps, render.RoleBindings, render.Roles, render.Secrets, render.ServiceAccounts, corev1.SchemeGroupVersion.WithResource("pods"),
 	} {
-		list, err := all.Resource(resource).Namespace(namespace).List(w.ctx, metav1.ListOptions{LabelSelector: render.LabelManager + "=" + render.Manager})
-		w.mustSucceed(err)
+		list := must.Get(all.Resource(resource).Namespace(namespace).List(w.ctx, metav1.ListOptions{LabelSelector: render.LabelManager + "=" + render.Manager}))(w.t)
 		for _, o := range list.Items {
 			do(resource.Resource+"/"+o.GetName(), &o)
 			if refs := o.GetOwnerReferences(); resource.Resource != "pods" && len(refs) > 0 {
@@ -345,8 +407,7 @@ func (w *world) eachMade(namespace string, do func(at string, o *unstructured.Un
 
 func (w *world) createInstance(name string, spec bind9.Bind9InstanceSpec) *bind9.Bind9Instance {
 	w.t.Helper()
-	instance, err := w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Create(w.ctx, &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
-	w.mustSucceed(err)
+	instance := must.Get(w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Create(w.ctx, &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}))(w.t)
 	return instance
 }
 

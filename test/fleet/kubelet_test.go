@@ -29,6 +29,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/bind9/fleet"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -67,11 +68,13 @@ type localPod struct {
 	written, shown map[string]string
 }
 
-func newKubelet(w *world) *kubelet {
+func newKubelet(w *world, node string) *kubelet {
 	w.t.Helper()
-	at, err := rig.FreePort()
-	w.mustSucceed(err)
-	k := &kubelet{w: w, dir: w.t.TempDir(), pods: map[string]*localPod{}, dns: at}
+	if node != "" {
+		// EndpointSlices omit pods without a node.
+		must.Get(w.core.CoreV1().Nodes().Create(w.ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, metav1.CreateOptions{}))(w.t)
+	}
+	k := &kubelet{w: w, dir: w.t.TempDir(), pods: map[string]*localPod{}, dns: must.Get(rig.FreePort())(w.t), node: node}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -153,8 +153,7 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	dir, environment := w.makeShell()
 	shell := func(script string) string {
 		t.Helper()
-		out, err := w.runShell(dir, environment, script)
-		w.mustSucceed(err)
+		out := must.Get(w.runShell(dir, environment, script))(w.t)
 		return out
 	}
 	for file, text := range map[string]string{"objects.yaml": yamls[0], "servers.yaml": yamls[2]} {
@@ -162,28 +161,23 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	}
 
 	// bindy has objects, an operator that rewrites them, and pods.
-	here, err := os.Getwd()
-	w.mustSucceed(err)
+	here := must.Get(os.Getwd())(w.t)
 	shell(fmt.Sprintf("kubectl apply -f %s/../migration/testdata/bindy_crds.yaml -f %s/testdata/bindy_crds.yaml", here, here))
 	w.mustSucceed(w.kube.WaitDefinitions(rig.Within(t, waitTimeout)))
 	shell("kubectl apply -f objects.yaml")
 	b := &bindy{w: w, cluster: "production", servers: []string{"production-primary-0", "production-secondary-0"}, owners: map[string]types.UID{}}
-	custom, err := dynamic.NewForConfig(w.kube.Admin())
-	w.mustSucceed(err)
+	custom := must.Get(dynamic.NewForConfig(w.kube.Admin()))(w.t)
 	for _, server := range b.servers {
-		made, err := custom.Resource(schema.GroupVersionResource{Group: "bindy.firestoned.io", Version: "v1beta1", Resource: "bind9instances"}).Namespace("dns").Create(w.ctx, &unstructured.Unstructured{Object: map[string]any{
+		made := must.Get(custom.Resource(schema.GroupVersionResource{Group: "bindy.firestoned.io", Version: "v1beta1", Resource: "bind9instances"}).Namespace("dns").Create(w.ctx, &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "bindy.firestoned.io/v1beta1", "kind": "Bind9Instance", "metadata": map[string]any{"name": server, "finalizers": []any{"bindy.firestoned.io/bind9instance-finalizer"}},
 			"spec": map[string]any{"clusterRef": "production", "role": strings.Split(server, "-")[1]},
-		}}, metav1.CreateOptions{})
-		w.mustSucceed(err)
+		}}, metav1.CreateOptions{}))(w.t)
 		b.owners[server] = made.GetUID()
 	}
-	w.makeNode("local")
-	zone, err := os.ReadFile("testdata/bindy_zone.db")
-	w.mustSucceed(err)
-	k := newKubelet(w)
+	zone := must.Get(os.ReadFile("testdata/bindy_zone.db"))(w.t)
+	k := newKubelet(w, "local")
 	k.mu.Lock()
-	k.node, k.state = "local", map[string]string{"corp.test.zone": string(zone)}
+	k.state = map[string]string{"corp.test.zone": string(zone)}
 	k.mu.Unlock()
 	b.runOperator()
 	var servers []netip.AddrPort
@@ -196,17 +190,7 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	asked, stop := askThroughout(w.ctx, servers, map[string]string{"www.corp.test.": "192.0.2.80 192.0.2.81", "ns1.corp.test.": "192.0.2.1", "none.corp.test.": "NXDOMAIN"})
 	defer stop()
 
-	primary, err := rig.FreePort()
-	w.mustSucceed(err)
-	for _, arguments := range [][]string{
-		{"primary", "--dns-listen", primary.String()}, {"controller", "--lease", "dns/controller", rig.LongLease},
-	} {
-		w.startProgram(w.kube.AdminKubeconfig(), arguments...)
-	}
-	w.runFleetWith(fleet.Config{
-		Namespaces: []string{"dns"}, Ask: k.askPod, Members: k.askMembers,
-		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{primary}, nil },
-	})
+	w.runFleetWith(configOf(map[string]*node{"dns": {w, k}}, w.startDelivery()))
 
 	// 1, 2: bindy runs on.
 	shell(shells[0])

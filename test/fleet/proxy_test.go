@@ -11,12 +11,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
+	"kubi.zone/kubizone/test/must"
 )
 
 const proxyLag = 500 * time.Millisecond
@@ -55,8 +55,7 @@ func (w *world) runProxy(k *kubelet, service string) *proxy {
 		default:
 		}
 	}
-	_, err := slices.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: note, UpdateFunc: func(_, o any) { note(o) }, DeleteFunc: note})
-	w.mustSucceed(err)
+	must.Get(slices.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: note, UpdateFunc: func(_, o any) { note(o) }, DeleteFunc: note}))(w.t)
 	factory.StartWithContext(w.ctx)
 	go func() {
 		for {
@@ -181,11 +180,4 @@ func (p *proxy) forwardConnections() error {
 		}
 	}()
 	return nil
-}
-
-// EndpointSlices omit pods without a node.
-func (w *world) makeNode(name string) {
-	w.t.Helper()
-	_, err := w.core.CoreV1().Nodes().Create(w.ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-	w.mustSucceed(err)
 }

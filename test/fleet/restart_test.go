@@ -23,6 +23,7 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -186,49 +187,33 @@ func restartUnderQueries(t *testing.T, namespace string, storage *bind9.Storage,
 	k := nodes[namespace].kubelet
 	w.runFleetWith(configOf(nodes, w.startDelivery()))
 	clusters, zones := w.kubizone.Bind9V1alpha1().Bind9Clusters(namespace), w.kubizone.KubizoneV1alpha1().Zones(namespace)
-	_, err := clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{
+	must.Get(clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{
 		Secondary: &bind9.RoleSettings{Replicas: restartServers}, ServerSettings: bind9.ServerSettings{Version: "9.20", Storage: storage},
-	}}, metav1.CreateOptions{})
-	w.mustSucceed(err)
-	_, err = w.kubizone.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: namespace}, Spec: v1alpha1.DNSClassSpec{
+	}}, metav1.CreateOptions{}))(w.t)
+	must.Get(w.kubizone.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: namespace}, Spec: v1alpha1.DNSClassSpec{
 		Namespaces: &v1alpha1.NamespaceSelection{Names: []string{namespace}}, AllowLocalAddresses: true,
 		Bind9: &v1alpha1.Bind9Provider{CatalogZone: namespace + ".catalog.example.", ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: namespace, Name: "prod"}},
-	}}, metav1.CreateOptions{})
-	w.mustSucceed(err)
+	}}, metav1.CreateOptions{}))(w.t)
 	l := &load{want: "192.0.2.1"}
 	for i := range restartZones {
 		name := fmt.Sprintf("z%d.%s.example.", i, namespace)
-		_, err := zones.Create(w.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("z%d", i)}, Spec: v1alpha1.ZoneSpec{
+		must.Get(zones.Create(w.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("z%d", i)}, Spec: v1alpha1.ZoneSpec{
 			DomainName: name, DNSClassRefs: []v1alpha1.DNSClassReference{{Name: namespace}}, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
 			Delegations: []v1alpha1.DelegationRule{{Namespace: namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
-		}}, metav1.CreateOptions{})
-		w.mustSucceed(err)
-		_, err = w.kubizone.KubizoneV1alpha1().Records(namespace).Create(w.ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("www-z%d", i)}, Spec: v1alpha1.RecordSpec{
+		}}, metav1.CreateOptions{}))(w.t)
+		must.Get(w.kubizone.KubizoneV1alpha1().Records(namespace).Create(w.ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("www-z%d", i)}, Spec: v1alpha1.RecordSpec{
 			DomainName: "www." + name, Type: "A", RData: l.want,
-		}}, metav1.CreateOptions{})
-		w.mustSucceed(err)
+		}}, metav1.CreateOptions{}))(w.t)
 		l.names = append(l.names, "www."+name)
 	}
 	for i := range restartServers {
 		l.services = append(l.services, w.runProxy(k, fmt.Sprintf("prod-secondary-%d", i)))
 	}
-	w.waitUntil("every zone is Ready", func() error {
-		list, err := zones.List(w.ctx, metav1.ListOptions{})
-		if err != nil {
-			return err
-		}
-		for i := range list.Items {
-			if err := expectCondition(list.Items[i].Status.Conditions, "Ready", "True"); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	w.waitZones()
 	former := w.podUIDs()
 	stop := l.runLoad(w.ctx, rate)
 	began := time.Now()
-	_, err = clusters.Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"version":"9.18"}}`), metav1.PatchOptions{})
-	w.mustSucceed(err)
+	must.Get(clusters.Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"version":"9.18"}}`), metav1.PatchOptions{}))(w.t)
 	w.waitUntil("every pod is another one, and ready", func() error {
 		now := w.podUIDs()
 		if len(now) != restartServers || slices.ContainsFunc(now, func(uid types.UID) bool { return slices.Contains(former, uid) }) {
@@ -253,19 +238,13 @@ func restartUnderQueries(t *testing.T, namespace string, storage *bind9.Storage,
 	}
 	w.mustSucceed(zones.DeleteCollection(w.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 	w.mustSucceed(clusters.Delete(w.ctx, "prod", metav1.DeleteOptions{}))
-	w.waitUntil("nothing is left", func() error {
-		if left := w.listMade(namespace); len(left) > 0 {
-			return fmt.Errorf("%q", left)
-		}
-		return nil
-	})
+	w.waitNothing(namespace)
 	w.mustSucceed(w.kubizone.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, namespace, metav1.DeleteOptions{}))
 }
 
 func (w *world) podUIDs() (uids []types.UID) {
 	w.t.Helper()
-	list, err := w.core.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{})
-	w.mustSucceed(err)
+	list := must.Get(w.core.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{}))(w.t)
 	for i := range list.Items {
 		uids = append(uids, list.Items[i].UID)
 	}

@@ -23,6 +23,7 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/test/metrics"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/alertrig"
 	"kubi.zone/kubizone/test/rig/kuberig"
@@ -37,8 +38,7 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 	kubectl, err := rig.KubeProgram("kubectl")
 	rig.SkipMissing(t, err)
 	w.runKubelet(w.namespace)
-	_, err = w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "not-granted"}}, metav1.CreateOptions{})
-	w.mustSucceed(err)
+	must.Get(w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "not-granted"}}, metav1.CreateOptions{}))(w.t)
 	manifest, err := exec.CommandContext(w.ctx, helm, "template", "kubizone", "../../charts/kubizone", "-n", kuberig.InstallNamespace, "-s", "templates/fleet/rbac.yaml",
 		"--set", "image.repository=kubizone,fleet.enabled=true,fleet.namespaces={"+w.namespace+"}").Output()
 	w.mustSucceed(err)
@@ -47,26 +47,18 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 	if out, err := apply.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	account, err := w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, "kubizone-fleet")
-	w.mustSucceed(err)
+	account := must.Get(w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, "kubizone-fleet"))(w.t)
 	process := w.startProgram(account, "fleet", "--lease", kuberig.InstallNamespace+"/kubizone-fleet",
 		"--server-namespace", w.namespace, "--agent-image", "registry.example/kubizone:v0",
 		"--key-reader", kuberig.InstallNamespace+"/reader", "--signer-agent-reader", kuberig.InstallNamespace+"/asker", "-v=1")
 	providers := w.kubizone.Bind9V1alpha1().ClusterBind9Providers()
-	_, err = providers.Create(w.ctx, &bind9.ClusterBind9Provider{ObjectMeta: metav1.ObjectMeta{Name: "granted"}, Spec: bind9.ClusterBind9ProviderSpec{
+	must.Get(providers.Create(w.ctx, &bind9.ClusterBind9Provider{ObjectMeta: metav1.ObjectMeta{Name: "granted"}, Spec: bind9.ClusterBind9ProviderSpec{
 		Namespaces: []string{w.namespace}, Bind9ClusterSpec: bind9.Bind9ClusterSpec{
 			Primary: &bind9.RoleSettings{Replicas: 1}, Secondary: &bind9.RoleSettings{Replicas: 1},
 			DNSSEC: &bind9.ClusterDNSSEC{Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}},
 		},
-	}}, metav1.CreateOptions{})
-	w.mustSucceed(err)
-	w.waitUntil("the provider is ready", func() error {
-		provider, err := providers.Get(w.ctx, "granted", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		return expectCondition(provider.Status.Conditions, bind9.ConditionReady, "True")
-	})
+	}}, metav1.CreateOptions{}))(w.t)
+	w.waitProvider("granted", "True")
 	w.waitUntil("metrics have the ready servers", func() error { return w.checkMetrics(process) })
 	// The primary reads keys; the controller also reads the token of the signer's agent.
 	w.checkReader(w.namespace, "reader", []string{"granted-tsig", "granted-signer-0-tsig"}, "granted-primary-0-agent", "granted-primary-0-rndc-key", "granted-signer-0-agent")
@@ -84,15 +76,8 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 		return errors.New("there is none")
 	})
 	elsewhere := w.kubizone.Bind9V1alpha1().Bind9Instances("not-granted")
-	_, err = elsewhere.Create(w.ctx, &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: "ns1"}, Spec: bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary}}, metav1.CreateOptions{})
-	w.mustSucceed(err)
-	w.waitUntil("an instance elsewhere waits", func() error {
-		instance, err := elsewhere.Get(w.ctx, "ns1", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		return expectCondition(instance.Status.Conditions, bind9.ConditionReady, "False/NamespaceNotCovered")
-	})
+	must.Get(elsewhere.Create(w.ctx, &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: "ns1"}, Spec: bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary}}, metav1.CreateOptions{}))(w.t)
+	w.waitInstanceOf("not-granted", "ns1", bind9.ConditionReady, "False/NamespaceNotCovered")
 	servers := alertrig.Series{}
 	servers.Scrape(http.DefaultClient, "kubizone-fleet", "it", "http://"+healthAt.FindStringSubmatch(process.Log())[1]+"/metrics")
 	maps.DeleteFunc(servers, func(series string, _ float64) bool {
@@ -101,12 +86,7 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 	alertrig.State{Now: servers}.ExpectOf(t, "KubizoneServerNotReady", "KubizoneServerNotReady not-granted")
 	w.mustSucceed(elsewhere.Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
 	w.mustSucceed(providers.Delete(w.ctx, "granted", metav1.DeleteOptions{}))
-	w.waitUntil("the provider is gone", func() error {
-		if _, err := providers.Get(w.ctx, "granted", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			return errStillThere
-		}
-		return nil
-	})
+	w.waitNoProvider("granted")
 	if left := w.listMade(w.namespace); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}
@@ -119,12 +99,9 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 // (S11.31).
 func (w *world) checkReader(namespace, reader string, granted []string, others ...string) {
 	w.t.Helper()
-	account, err := w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, reader)
-	w.mustSucceed(err)
-	config, err := clientcmd.BuildConfigFromFlags("", account)
-	w.mustSucceed(err)
-	client, err := kubernetes.NewForConfig(config)
-	w.mustSucceed(err)
+	account := must.Get(w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, reader))(w.t)
+	config := must.Get(clientcmd.BuildConfigFromFlags("", account))(w.t)
+	client := must.Get(kubernetes.NewForConfig(config))(w.t)
 	secrets := client.CoreV1().Secrets(namespace)
 	for _, secret := range granted {
 		w.waitUntil(reader+" reads "+secret, func() error {

@@ -16,11 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
 // TestCluster_replacesOneServerAtATime_S11_9: a pod with claims goes before the next pod starts. So a change of the
 // cluster reaches a server only when the server before is ready, and no server while any is unready (F2).
 func TestCluster_replacesOneServerAtATime_S11_9(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "turns")
 	var newPods atomic.Int32 // number of new pods that may become ready
 	isNew := func(pod *corev1.Pod) bool {
@@ -28,7 +30,7 @@ func TestCluster_replacesOneServerAtATime_S11_9(t *testing.T) {
 	}
 	go func() {
 		started := map[types.UID]bool{}
-		for ; w.ctx.Err() == nil; time.Sleep(20 * time.Millisecond) { // a kubelet's interval
+		for ; w.ctx.Err() == nil; time.Sleep(200 * time.Millisecond) { // a kubelet's interval
 			list, err := w.core.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{})
 			if err != nil {
 				continue
@@ -47,11 +49,10 @@ func TestCluster_replacesOneServerAtATime_S11_9(t *testing.T) {
 	}()
 	w.runFleet(nil, w.namespace)
 	clusters := w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace)
-	_, err := clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{
+	must.Get(clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{
 		Primary: &bind9.RoleSettings{Replicas: 1}, Secondary: &bind9.RoleSettings{Replicas: 2},
 		ServerSettings: bind9.ServerSettings{Version: "9.20", Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}},
-	}}, metav1.CreateOptions{})
-	w.mustSucceed(err)
+	}}, metav1.CreateOptions{}))(w.t)
 	names := []string{"prod-primary-0", "prod-secondary-0", "prod-secondary-1"}
 	for _, name := range names {
 		w.waitInstance(name, bind9.ConditionReady, "True")
@@ -59,16 +60,14 @@ func TestCluster_replacesOneServerAtATime_S11_9(t *testing.T) {
 	changed := func() (of []string) {
 		t.Helper()
 		for _, name := range names {
-			set, err := w.core.AppsV1().StatefulSets(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
-			w.mustSucceed(err)
+			set := must.Get(w.core.AppsV1().StatefulSets(w.namespace).Get(w.ctx, name, metav1.GetOptions{}))(w.t)
 			if strings.HasSuffix(set.Spec.Template.Spec.Containers[0].Image, ":9.18") {
 				of = append(of, name)
 			}
 		}
 		return of
 	}
-	_, err = clusters.Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"version":"9.18"}}`), metav1.PatchOptions{})
-	w.mustSucceed(err)
+	must.Get(clusters.Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"version":"9.18"}}`), metav1.PatchOptions{}))(w.t)
 	for turn := 1; turn <= len(names); turn++ {
 		w.waitUntil(fmt.Sprintf("server %d has its turn", turn), func() error {
 			if got := changed(); len(got) != turn {
@@ -92,8 +91,7 @@ func TestCluster_replacesOneServerAtATime_S11_9(t *testing.T) {
 		// The pod is not ready: reconciles of the others change nothing.
 		for i := range 5 {
 			for _, name := range names {
-				_, err := w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Patch(w.ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"nudge":"%d-%d"}}}`, turn, i), metav1.PatchOptions{})
-				w.mustSucceed(err)
+				must.Get(w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Patch(w.ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"nudge":"%d-%d"}}}`, turn, i), metav1.PatchOptions{}))(w.t)
 			}
 			if got := changed(); len(got) != turn {
 				t.Fatalf("at turn %d: %q", turn, got)

@@ -28,7 +28,7 @@ var arrowsUp = map[string]int{
 	"pkg/delivery/rfc2136":         4,
 	"pkg/dns/name":                 3,
 	"pkg/law":                      5,
-	"pkg/law/records":              7,
+	"pkg/law/records":              6,
 	"pkg/ledger":                   8,
 	"pkg/ledger/fsck":              9,
 	"pkg/migrate":                  5,

@@ -107,6 +107,11 @@ var table = []row{
 		why:   "rules of one object, for the server and for commands",
 	},
 	{
+		pkg: "pkg/apis/kubizone/install", may: []string{"api/kubizone/...", "api/bind9/...", "pkg/apis/...", "pkg/dns/name"},
+		never: []string{miekg, "k8s.io/apiserver/...", "k8s.io/client-go/...", etcd},
+		why:   "a field selector has a name as a person types it",
+	},
+	{
 		pkg: "pkg/apis/kubizone/validation", may: []string{"api/kubizone/...", "api/bind9/...", "pkg/apis/...", "pkg/dns/...",
 			"pkg/law/pattern", "pkg/refusal"},
 		never: []string{"k8s.io/client-go/...", etcd},

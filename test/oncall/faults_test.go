@@ -33,21 +33,30 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// nameTimeout ends the wait for causes and alerts. They take a minute at most; a machine with other work needs longer.
-const nameTimeout = 3 * time.Minute
+const (
+	// nameTimeout ends the wait for causes and alerts. They take a minute at most, longer on a busy machine.
+	nameTimeout = 3 * time.Minute
+	// readInterval is between two readings of a place.
+	readInterval = 500 * time.Millisecond
+)
+
+// unready are the conditions of a Zone or Record that a fault concerns.
+var unready = regexp.MustCompile("Ready=(False|Unknown)")
 
 type fault struct {
 	name string
 	// zone waits for the end of the fault; "" if no zone waits.
 	zone       string
 	begin, end func()
+	// change is done once primary and controller have read the Secrets of classes again; nil if begin does all.
+	change func()
 	// words by place name the cause, as a regular expression. A place without words is not concerned.
 	words map[string]string
 	// alerts fire while the metrics stay so; any of them may name the cause.
 	alerts []string
 }
 
-// TestFaults_areNamedInFivePlaces: sixteen faults are caused, and each of five places where an operator looks must name
+// TestFaults_areNamedInFivePlaces: 17 faults are caused, and each of five places where an operator looks must name
 // the cause. No place names a fault before or after. The log has the seconds until then; without the long form, faults
 // of single zones are caused together.
 func TestFaults_areNamedInFivePlaces(t *testing.T) {
@@ -56,19 +65,25 @@ func TestFaults_areNamedInFivePlaces(t *testing.T) {
 		w.waitReady(zone)
 	}
 	old := w.keepOldZone()
-	w.expectCalm("before")
+	w.expectCalm("before", zones)
 	together := len(zones)
 	if rig.Long() {
 		together = 1 // doctor then names each as the only CAUSE
 	}
 	groups := slices.Collect(slices.Chunk(w.faultsOfZones(old), together))
-	for _, one := range []fault{w.deadController(), w.stoppedEtcd(), w.fullEtcd(), w.wrongCA(), w.futureCertificate()} {
+	for _, one := range []fault{w.deadPrimary(), w.deadController(), w.stoppedEtcd(), w.fullEtcd(), w.wrongCA(), w.futureCertificate()} {
 		groups = append(groups, []fault{one})
 	}
 	var rows []string
 	for _, group := range groups {
 		rows = append(rows, w.runFaults(group)...)
-		w.expectCalm("after " + group[len(group)-1].name)
+		var of []string
+		for _, one := range group {
+			if one.zone != "" {
+				of = append(of, one.zone)
+			}
+		}
+		w.expectCalm("after "+group[len(group)-1].name, of)
 	}
 	t.Logf("seconds until each place named the cause:\nfault\t%s\n%s", strings.Join(places, "\t"), strings.Join(rows, "\n"))
 }
@@ -77,9 +92,9 @@ func TestFaults_areNamedInFivePlaces(t *testing.T) {
 type findings struct {
 	sync.Mutex
 	begin time.Time
+	group []fault
 	named map[[2]string]time.Duration // by fault and place
 	last  map[[2]string]string        // words of the place
-	fired []string
 }
 
 func (f *findings) noteWords(one *fault, place, text string) {
@@ -87,98 +102,97 @@ func (f *findings) noteWords(one *fault, place, text string) {
 	defer f.Unlock()
 	at := [2]string{one.name, place}
 	f.last[at] = text
-	if words := one.words[place]; words != "" && f.named[at] == 0 && regexp.MustCompile(words).MatchString(text) {
+	if f.named[at] == 0 && regexp.MustCompile(one.words[place]).MatchString(text) {
 		f.named[at] = time.Since(f.begin)
 	}
 }
 
-func (f *findings) areComplete(group []fault, wanted []string) bool {
+// listUnnamed returns the faults for which a place has words, and has not said them.
+func (f *findings) listUnnamed(place string) (left []*fault) {
 	f.Lock()
 	defer f.Unlock()
-	left := 0
-	for _, one := range group {
-		left += len(one.words)
+	for i := range f.group {
+		if one := &f.group[i]; one.words[place] != "" && f.named[[2]string{one.name, place}] == 0 {
+			left = append(left, one)
+		}
 	}
-	return len(f.named) == left && slices.Equal(f.fired, wanted)
+	return left
 }
 
-func (w *world) readPlaces(group []fault, f *findings, done <-chan struct{}) (wait func()) {
-	var reading sync.WaitGroup
-	repeat := func(read func()) {
-		reading.Go(func() {
-			for {
-				read()
-				select {
-				case <-done:
-					return
-				case <-time.After(500 * time.Millisecond):
-				}
-			}
-		})
+// readPlace reads a place again and again until it has named all faults or the time is over.
+func (f *findings) readPlace(place string, read func(left []*fault)) {
+	for left := f.listUnnamed(place); len(left) > 0 && time.Since(f.begin) < nameTimeout; left = f.listUnnamed(place) {
+		read(left)
+		time.Sleep(readInterval)
 	}
-	all := func(place, text string) {
-		for i := range group {
-			f.noteWords(&group[i], place, text)
+}
+
+// readPlaces reads the cheapest place first, a judgement of the alerts last, and returns the alerts that fire then.
+func (w *world) readPlaces(f *findings, wanted []string) (fired []string) {
+	noteAll := func(left []*fault, place, text string) {
+		for _, one := range left {
+			f.noteWords(one, place, text)
 		}
 	}
-	repeat(func() {
-		status, _ := w.runClient("status", "-o", "wide")
-		all(inStatus, status)
-	})
-	repeat(func() {
-		doctor, _ := w.runClient("doctor")
-		if _, cause, ok := strings.Cut(doctor, "CAUSE: "); ok && len(group) == 1 {
-			doctor = cause
-		}
-		all(inDoctor, doctor)
-	})
-	repeat(func() {
-		fired := w.judgeAlerts()
-		all(inAlerts, strings.Join(fired, "\n"))
-		f.Lock()
-		defer f.Unlock()
-		f.fired = fired
-	})
-	repeat(func() {
-		for i := range group {
-			if one := &group[i]; one.zone != "" {
+	readers := map[string]func(left []*fault){
+		inConditions: func(left []*fault) {
+			for _, one := range left {
 				f.noteWords(one, inConditions, w.readConditions(one.zone))
 			}
-		}
-	})
-	repeat(func() {
-		for i := range group {
-			if one := &group[i]; one.zone != "" {
+		},
+		inWhy: func(left []*fault) {
+			for _, one := range left {
 				why, _ := w.runClient("why", "-n", team, "www-"+one.zone)
 				f.noteWords(one, inWhy, why)
 			}
+		},
+		inStatus: func(left []*fault) {
+			status, _ := w.runClient("status", "-o", "wide")
+			noteAll(left, inStatus, status)
+		},
+		inDoctor: func(left []*fault) {
+			doctor, _ := w.runClient("doctor")
+			if _, cause, ok := strings.Cut(doctor, "CAUSE: "); ok && len(f.group) == 1 {
+				doctor = cause
+			}
+			noteAll(left, inDoctor, doctor)
+		},
+	}
+	f.readPlace(inConditions, readers[inConditions])
+	var reading sync.WaitGroup
+	for _, place := range []string{inStatus, inWhy, inDoctor} {
+		reading.Go(func() { f.readPlace(place, readers[place]) })
+	}
+	reading.Wait()
+	for time.Since(f.begin) < nameTimeout {
+		fired = w.judgeAlerts()
+		noteAll(f.listUnnamed(inAlerts), inAlerts, strings.Join(fired, "\n"))
+		if len(f.listUnnamed(inAlerts)) == 0 && slices.Equal(fired, wanted) {
+			break
 		}
-	})
-	return reading.Wait
+		time.Sleep(readInterval)
+	}
+	return fired
 }
 
 // runFaults returns a row of seconds for each fault.
 func (w *world) runFaults(group []fault) (rows []string) {
 	w.t.Helper()
-	f := &findings{begin: time.Now(), named: map[[2]string]time.Duration{}, last: map[[2]string]string{}}
+	f := &findings{group: group, named: map[[2]string]time.Duration{}, last: map[[2]string]string{}}
 	var wanted []string
 	for _, one := range group {
 		one.begin()
 		wanted = append(wanted, one.alerts...)
 	}
 	slices.Sort(wanted)
-	done := make(chan struct{})
-	wait := w.readPlaces(group, f, done)
-	for !f.areComplete(group, wanted) && time.Since(f.begin) < nameTimeout {
-		time.Sleep(200 * time.Millisecond)
-	}
-	close(done)
+	w.changeWithNewSecrets(group)
+	f.begin = time.Now()
+	fired := w.readPlaces(f, wanted)
 	for _, one := range group {
 		one.end()
 	}
-	wait()
-	if !slices.Equal(f.fired, wanted) {
-		w.t.Errorf("with %s these alerts fire: %q, want %q", group[0].name, f.fired, wanted)
+	if !slices.Equal(fired, wanted) {
+		w.t.Errorf("with %s these alerts fire: %q, want %q", group[0].name, fired, wanted)
 	}
 	for i := range group {
 		one := &group[i]
@@ -200,11 +214,38 @@ func (w *world) runFaults(group []fault) (rows []string) {
 	return rows
 }
 
-func (w *world) expectCalm(when string) {
+// rereadSecrets is the time after which primary and controller have read the Secrets of classes again. A change before
+// would still be delivered with the former key.
+const rereadSecrets = 12 * time.Second
+
+func (w *world) changeWithNewSecrets(group []fault) {
+	waited := false
+	for _, one := range group {
+		if one.change == nil {
+			continue
+		}
+		if !waited {
+			time.Sleep(rereadSecrets)
+		}
+		waited = true
+		one.change()
+	}
+}
+
+// expectCalm waits until no place names a fault. The cheapest place comes first; why is read for the zones of the ended
+// faults.
+func (w *world) expectCalm(when string, of []string) {
 	w.t.Helper()
-	w.waitUntil(when+" no place names a fault", func() error {
-		if doctor, err := w.runClient("doctor"); err != nil || strings.Contains(doctor, "FAIL") {
-			return fmt.Errorf("doctor:\n%s", doctor)
+	w.waitUntil(when+" no place names a fault", func() (err error) {
+		defer func() {
+			if err != nil {
+				time.Sleep(readInterval)
+			}
+		}()
+		for _, zone := range zones {
+			if conditions := w.readConditions(zone); !strings.Contains(conditions, "Ready=") || unready.MatchString(conditions) {
+				return fmt.Errorf("zone %s: %s", zone, conditions)
+			}
 		}
 		status, err := w.runClient("status")
 		if err != nil {
@@ -215,12 +256,12 @@ func (w *world) expectCalm(when string) {
 				return fmt.Errorf("status:\n%s", status)
 			}
 		}
-		for _, zone := range zones {
+		if doctor, err := w.runClient("doctor"); err != nil || strings.Contains(doctor, "FAIL") {
+			return fmt.Errorf("doctor:\n%s", doctor)
+		}
+		for _, zone := range of {
 			if why, err := w.runClient("why", "-n", team, "www-"+zone); err != nil {
 				return fmt.Errorf("why:\n%s", why)
-			}
-			if conditions := w.readConditions(zone); regexp.MustCompile("Ready=(False|Unknown)").MatchString(conditions) {
-				return fmt.Errorf("zone %s: %s", zone, conditions)
 			}
 		}
 		if fired := w.judgeAlerts(); len(fired) > 0 {
@@ -253,6 +294,11 @@ func alertsOfBehind(class string, further ...string) []string {
 	return append(append(alertsOfLate(class), "KubizoneSecondaryBehind "+class), further...)
 }
 
+// alertOfNotify names the server of a zone.
+func (w *world) alertOfNotify(zone string) string {
+	return "KubizoneNotifyFailing " + w.named[zone].Addr.String()
+}
+
 func (w *world) faultsOfZones(old []byte) []fault {
 	stop := func(zone string) func() { return func() { w.named[zone].Stop(); w.changeRecord(zone) } }
 	start := func(zone string) func() { return func() { must.Succeed(w.t, w.named[zone].Start(w.ctx)) } }
@@ -267,29 +313,35 @@ func (w *world) faultsOfZones(old []byte) []fault {
 			w.changeRecord("classpaused")
 		}, end: func() { w.patchClass("classpaused", `{"spec":{"paused":false}}`) },
 			words: makeWords("classpaused", "ClassPaused", "KubizoneDeliveryLate classpaused"), alerts: alertsOfLate("classpaused")},
-		{name: "primary dead", zone: "primary", begin: func() { w.endProcess("primary"); w.changeRecord("primary") },
-			end:    func() { w.scaleTo("primary", 1) },
-			words:  makeWords("primary", "NoPrimary", "KubizoneProcessEnded primary"),
-			alerts: alertsOfBehind("primary", "KubizoneProcessEnded primary")},
 		{name: "acme not served", begin: w.registerACME, end: func() {
 			must.Succeed(w.t, w.aggregator().ApiregistrationV1().APIServices().Delete(w.ctx, acmeAPI, metav1.DeleteOptions{}))
 		}, words: map[string]string{inDoctor: acmeAPI, inAlerts: "KubizoneAPIServiceUnavailable " + acmeAPI},
 			alerts: []string{"KubizoneAPIServiceUnavailable " + acmeAPI}},
 		{name: "secondary down", zone: "down", begin: stop("down"), end: start("down"),
-			words: makeWords("down", "ServerUnreachable", "KubizoneSecondaryBehind down"), alerts: alertsOfBehind("down")},
+			words:  makeWords("down", "ServerUnreachable", "KubizoneSecondaryBehind down"),
+			alerts: alertsOfBehind("down", w.alertOfNotify("down"))},
+		{name: "NOTIFY refused", zone: "notify", begin: func() {
+			w.editNamed("notify", allowNotify, "")
+			must.Get(w.named["notify"].Rndc(w.ctx, "reconfig"))(w.t)
+			w.changeRecord("notify")
+		}, end: func() {
+			w.editNamed("notify", "options {", "options {\n"+allowNotify)
+			must.Get(w.named["notify"].Rndc(w.ctx, "reconfig"))(w.t)
+		}, words: with(makeWords("notify", v1alpha1.ReasonNotifyFailing, "KubizoneNotifyFailing "+host),
+			inStatus, "server of zone notify.example.: "+host+":.* answers REFUSED to NOTIFY .*allow-notify",
+			inDoctor, "(?s)not current, NotifyFailing: .*answers\\s+REFUSED\\s+to\\s+NOTIFY"),
+			alerts: alertsOfBehind("notify", w.alertOfNotify("notify"))},
 		{name: "class Secret wrong", zone: "secret", begin: func() {
 			w.setKey(keyOfSecret, "d3Jvbmcgc2VjcmV0IG9mIHRoZSB0ZXN0")
-			w.changeRecord("secret")
-		}, end: func() { w.setKey(keyOfSecret, keyOfSecret.Secret) },
+		}, change: func() { w.changeRecord("secret") }, end: func() { w.setKey(keyOfSecret, keyOfSecret.Secret) },
 			words: with(makeWords("secret", "AuthenticationFailed", "KubizoneSecondaryBehind secret"),
 				inWhy, host+":.*BADSIG: the server's key of this name has another secret"),
-			alerts: alertsOfBehind("secret")},
+			alerts: alertsOfBehind("secret", w.alertOfNotify(""))},
 		{name: "class Secret missing", zone: "missing", begin: func() {
 			must.Succeed(w.t, w.core.CoreV1().Secrets(platform).Delete(w.ctx, "tsig-missing", metav1.DeleteOptions{}))
-			w.changeRecord("missing")
-		}, end: func() { w.setKey(keyOfMissing, keyOfMissing.Secret) },
+		}, change: func() { w.changeRecord("missing") }, end: func() { w.setKey(keyOfMissing, keyOfMissing.Secret) },
 			words:  makeWords("missing", "SecretNotFound", "KubizoneDeliveryFailing missing"),
-			alerts: alertsOfBehind("missing", "KubizoneDeliveryFailing missing")},
+			alerts: append(alertsOfLate("missing"), "KubizoneDeliveryFailing missing")},
 		{name: "zone held", zone: "held", begin: func() { w.patchZone("held", `{"spec":{"nameServers":null}}`) },
 			end: func() { w.patchZone("held", `{"spec":{"nameServers":[{"name":"ns","addresses":["192.0.2.53"]}]}}`) },
 			words: with(makeWords("held", "MassDeletion", "KubizoneZonesHeld"),
@@ -303,10 +355,11 @@ func (w *world) faultsOfZones(old []byte) []fault {
 				inWhy: "DelegationWithdrawn", inAlerts: "KubizoneRecordsWithdrawn"},
 			alerts: []string{"KubizoneRecordsWithdrawn"}},
 		{name: "signer dead", zone: "signer", begin: stop("signer"), end: start("signer"),
-			words: makeWords("signer", "ServerUnreachable", "KubizoneSecondaryBehind signer"), alerts: alertsOfBehind("signer")},
+			words:  makeWords("signer", "ServerUnreachable", "KubizoneSecondaryBehind signer"),
+			alerts: alertsOfBehind("signer", w.alertOfNotify("signer"))},
 		{name: "secondary from an old disk", zone: "old", begin: func() { w.restoreOldZone(old) }, end: func() { w.connectOldZone() },
 			words: with(makeWords("old", v1alpha1.ReasonServerWentBack, "KubizoneSecondaryBehind old"),
-				inWhy, "(?s)FAILS +server "+host+":.*ServerWentBack: it went back: serial [0-9]+ was confirmed there.*the platform: find"),
+				inWhy, "(?s)FAILS +class old +ServerWentBack: "+host+":[0-9]+ went back to serial.*the platform: open the way"),
 			alerts: []string{"KubizoneSecondaryBehind old"}},
 	}
 }
@@ -357,6 +410,13 @@ func (w *world) editNamed(zone, former, text string) {
 	file := filepath.Join(w.named[zone].Dir(), "named.conf")
 	conf := must.Get(os.ReadFile(file))(w.t)
 	must.Succeed(w.t, os.WriteFile(file, bytes.ReplaceAll(conf, []byte(former), []byte(text)), 0o600))
+}
+
+func (w *world) deadPrimary() fault {
+	words := makeWords("primary", "NoPrimary", "KubizoneProcessEnded primary")
+	words[inDoctor] = "(?s)processes: no replica works: primary"
+	return fault{name: "primary dead", zone: "primary", begin: func() { w.endProcess("primary"); w.changeRecord("primary") },
+		end: func() { w.scaleTo("primary", 1) }, words: words, alerts: alertsOfBehind("primary", "KubizoneProcessEnded primary")}
 }
 
 func (w *world) deadController() fault {

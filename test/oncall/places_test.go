@@ -54,7 +54,7 @@ func (w *world) runClient(arguments ...string) (out string, err error) {
 
 // readConditions returns those of a Zone and its Record, and kubectl get deliveries, or the error of kube-apiserver.
 func (w *world) readConditions(zone string) string {
-	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(w.ctx, 3*time.Second)
 	defer cancel()
 	api := w.kubizone.KubizoneV1alpha1()
 	of, noZone := api.Zones(namespaceOf(zone)).Get(ctx, zone, metav1.GetOptions{})

@@ -190,8 +190,9 @@ func keyOf(zone string) rig.TSIGKey {
 
 // zones have a class and a Record each. Those of own have a name server for themselves.
 var (
-	zones = []string{"paused", "classpaused", "down", "secret", "missing", "held", "withdrawn", "old", "signer", "primary", "controller"}
-	own   = []string{"down", "old", "signer"}
+	zones = []string{"paused", "classpaused", "down", "secret", "missing", "held", "withdrawn", "old", "signer", "notify", "primary",
+		"controller"}
+	own = []string{"down", "old", "signer", "notify"}
 )
 
 func startWorld(t *testing.T) *world {
@@ -243,13 +244,16 @@ func startWorld(t *testing.T) *world {
 	return w
 }
 
+// allowNotify admits the addresses of pods, which are none of the primary's Service.
+const allowNotify = "allow-notify { any; };"
+
 func (w *world) startNameServers() {
 	service := must.Get(w.core.CoreV1().Services(kuberig.InstallNamespace).Get(w.ctx, "kubizone-primary", metav1.GetOptions{}))(w.t)
 	primary := netip.AddrPortFrom(netip.MustParseAddr(service.Spec.ClusterIP), 53)
 	keys := []rig.TSIGKey{keyOfMost, keyOfSecret, keyOfMissing}
 	start := func(of string, c rig.BINDConfig) {
 		c.Addr = netip.AddrPortFrom(netip.MustParseAddr(host), must.Get(rig.FreePort())(w.t).Port())
-		c.Keys, c.Clients, c.Options = keys, "any;", "allow-notify { any; };"
+		c.Keys, c.Clients, c.Options = keys, "any;", allowNotify
 		w.named[of] = rig.NeedServer(rig.StartBIND(w.ctx, c))(w.t)
 	}
 	var catalogs []rig.SecondaryZone
@@ -257,7 +261,7 @@ func (w *world) startNameServers() {
 		one := rig.SecondaryZone{Zone: zone + ".catalog.example.", Primary: primary, Key: keyOf(zone).Name}
 		if !slices.Contains(own, zone) {
 			catalogs = append(catalogs, one)
-		} else if zone == "down" {
+		} else if zone == "down" || zone == "notify" {
 			start(zone, rig.BINDConfig{Catalogs: []rig.SecondaryZone{one}})
 		}
 	}

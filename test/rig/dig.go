@@ -20,8 +20,7 @@ import (
 // Dig is BIND's dig, which shares no code with the server under test.
 type Dig struct {
 	Server netip.AddrPort
-	Source netip.Addr // zero: chosen by the system; on Linux, any of 127.0.0.0/8 works
-	Key    *TSIGKey   // nil: unsigned
+	Key    *TSIGKey // nil: unsigned
 }
 
 // Run returns dig's output. Only a missing answer is an error.
@@ -31,9 +30,6 @@ func (d Dig) Run(ctx context.Context, args ...string) (string, error) {
 		return "", err
 	}
 	all := []string{"@" + d.Server.Addr().String(), "-p", strconv.Itoa(int(d.Server.Port()))}
-	if d.Source.IsValid() {
-		all = append(all, "-b", d.Source.String())
-	}
 	if d.Key != nil {
 		dir, err := os.MkdirTemp("", "kubizone-dig-")
 		if err != nil {

@@ -20,14 +20,17 @@ func Within(t interface {
 const startTimeout = 2 * time.Minute
 
 // Pause sleeps for a tenth of the time since begin: a kubectl costs a seventh of a CPU second.
-func Pause(begin time.Time) {
-	time.Sleep(min(max(time.Since(begin)/10, 50*time.Millisecond), 2*time.Second))
+func Pause(begin time.Time) { time.Sleep(pauseSince(begin)) }
+
+func pauseSince(begin time.Time) time.Duration {
+	return min(max(time.Since(begin)/10, 50*time.Millisecond), 2*time.Second)
 }
 
-// Until polls fact until success, or fails with its last error when ctx ends.
+// Until polls fact until success, or fails with its last error when ctx ends. It pauses like Pause: twenty questions a
+// second for half a minute cost kube-apiserver more than the fact.
 func Until(ctx context.Context, t TB, what string, fact func() error) {
 	t.Helper()
-	for {
+	for begin := time.Now(); ; {
 		err := fact()
 		if err == nil {
 			return
@@ -35,7 +38,7 @@ func Until(ctx context.Context, t TB, what string, fact func() error) {
 		select {
 		case <-ctx.Done():
 			t.Fatalf("%s: %v", what, err)
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(pauseSince(begin)):
 		}
 	}
 }

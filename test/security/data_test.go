@@ -32,10 +32,7 @@ import (
 // readEntries reads the export by an independent parser.
 func readEntries(ctx context.Context, t *testing.T, as *tenant, namespace, name string) []mdns.RR {
 	t.Helper()
-	text, err := as.RESTClient().Get().Namespace(namespace).Resource("zones").Name(name).SubResource("entries").Param("format", "text").DoRaw(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(as.RESTClient().Get().Namespace(namespace).Resource("zones").Name(name).SubResource("entries").Param("format", "text").DoRaw(ctx))(t)
 	parser := mdns.NewZoneParser(bytes.NewReader(text), ".", "")
 	var all []mdns.RR
 	for rr, ok := parser.Next(); ok; rr, ok = parser.Next() {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -87,9 +88,10 @@ func (s *Store) connectEtcd() *kubernetes.Client {
 	return c
 }
 
-func Codec() objects.ObjectCodec {
-	return objects.ObjectCodec{Codec: install.New().StorageCodec()}
-}
+func Codec() objects.ObjectCodec { return objects.ObjectCodec{Codec: codec()} }
+
+// A scheme takes milliseconds to build: its users share it.
+var codec = sync.OnceValue(func() runtime.Codec { return install.New().StorageCodec() })
 
 func makeEncryptedCodec(t value.Transformer) objects.ObjectCodec {
 	c := Codec()

@@ -117,6 +117,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationkubizonev1alpha1.DeliveryErrorApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("DeliveryIntent"):
 		return &applyconfigurationkubizonev1alpha1.DeliveryIntentApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("DeliveryNotify"):
+		return &applyconfigurationkubizonev1alpha1.DeliveryNotifyApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("DeliveryRefusal"):
 		return &applyconfigurationkubizonev1alpha1.DeliveryRefusalApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("DeliveryServer"):

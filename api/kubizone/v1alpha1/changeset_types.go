@@ -108,6 +108,10 @@ type ChangeSetItem struct {
 	// create is a Record to create, with apiVersion, kind and metadata.name. Refused if the name is taken.
 	// +optional
 	Create *runtime.RawExtension `json:"create,omitempty" protobuf:"bytes,3,opt,name=create"`
+	// fieldManager of the item. Absent: spec.fieldManager.
+	// +optional
+	// +k8s:validation:maxLength=128
+	FieldManager string `json:"fieldManager,omitempty" protobuf:"bytes,4,opt,name=fieldManager"`
 }
 
 // ChangeSetDelete names a Record without finalizers.
@@ -129,7 +133,7 @@ type ChangeSetStatus struct {
 	// zoneRef names the zone.
 	// +optional
 	ZoneRef *AdoptingZone `json:"zoneRef,omitempty" protobuf:"bytes,1,opt,name=zoneRef"`
-	// serial of the zone after the changes, the previous serial if its content stays.
+	// serial of the zone with the changes, absent if the set changes no content.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,2,opt,name=serial"`
 	// items in the order of spec.items.

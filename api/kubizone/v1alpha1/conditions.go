@@ -100,6 +100,8 @@ const (
 const (
 	// WarningNoRules: a new Zone has neither rules nor Delegations.
 	WarningNoRules = "NoRules"
+	// WarningNoZones: no zone has a view of a DNSClass.
+	WarningNoZones = "NoZones"
 	// WarningUnnamedGlue: no NS record above an address names its host; NS records elsewhere may.
 	WarningUnnamedGlue = "UnnamedGlue"
 	// WarningUnclaimedHost: records name a host that no namespace has claimed.
@@ -126,12 +128,14 @@ const (
 	// ReasonPaused, instead of Pending: the Zone's annotation kubi.zone/paused stops delivery. ReasonClassPaused: a
 	// class's spec.paused does. ReasonNoController: no controller works. ReasonNoPrimary: servers of a class transfer
 	// from primaries, and none works. ReasonServerWentBack: a server answers an earlier serial than its class has
-	// confirmed. ReasonAwaitsClass: a class does not confirm, without a known fault.
+	// confirmed. ReasonNotifyFailing: a server that does not confirm NOTIFY delays the zone. ReasonAwaitsClass: a class
+	// does not confirm, without a known fault.
 	ReasonPaused         = "Paused"
 	ReasonClassPaused    = "ClassPaused"
 	ReasonNoController   = "NoController"
 	ReasonNoPrimary      = "NoPrimary"
 	ReasonServerWentBack = "ServerWentBack"
+	ReasonNotifyFailing  = "NotifyFailing"
 	ReasonAwaitsClass    = "AwaitsClass"
 	// ReasonNoClass: no class is in force, so former classes withdraw the zone (S6.13).
 	ReasonNoClass   = "NoClass"

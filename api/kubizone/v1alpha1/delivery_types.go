@@ -112,6 +112,32 @@ type DeliveryStatus struct {
 	// at most 8192.
 	// +optional
 	RefusedDigests []byte `json:"refusedDigests,omitempty" protobuf:"bytes,19,opt,name=refusedDigests"`
+	// notify lists the servers that delay the zone and answer NOTIFY (RFC 1996) not with NOERROR, at most 16. Primaries
+	// write it at the subresource notify.
+	// +optional
+	// +listType=map
+	// +listMapKey=server
+	Notify []DeliveryNotify `json:"notify,omitempty" protobuf:"bytes,20,rep,name=notify"`
+}
+
+// DeliveryNotify is a server that does not confirm NOTIFY, so that it learns of changes only at its own refresh.
+type DeliveryNotify struct {
+	// server is the name of the server in the class.
+	Server string `json:"server" protobuf:"bytes,1,opt,name=server"`
+	// from is the address from which the primary sent the NOTIFY. Absent: unknown.
+	// +optional
+	From string `json:"from,omitempty" protobuf:"bytes,2,opt,name=from"`
+	// answer is the RCODE, such as REFUSED, or NoAnswer or BadSignature.
+	Answer string `json:"answer" protobuf:"bytes,3,opt,name=answer"`
+	// catalog is the class's catalog zone, if the NOTIFY was for that instead of the zone.
+	// +optional
+	Catalog string `json:"catalog,omitempty" protobuf:"bytes,4,opt,name=catalog"`
+	// message has the fault.
+	Message string `json:"message" protobuf:"bytes,5,opt,name=message"`
+	// remedy is the line to write in the server's configuration, or another next step.
+	Remedy string `json:"remedy" protobuf:"bytes,7,opt,name=remedy"`
+	// time is the first of the unbroken series of such answers.
+	Time metav1.Time `json:"time" protobuf:"bytes,6,opt,name=time"`
 }
 
 // DeliveryRefusal is an RRset that the provider refused.

@@ -177,6 +177,9 @@ type ZoneChanges struct {
 	// +optional
 	// +listType=atomic
 	History []HistoryStep `json:"history,omitempty" protobuf:"bytes,9,rep,name=history"`
+	// ownWholeSince is the time since which no step of the Zone's own namespace is missing or condensed.
+	// +optional
+	OwnWholeSince *metav1.Time `json:"ownWholeSince,omitempty" protobuf:"bytes,10,opt,name=ownWholeSince"`
 }
 
 // ZoneChange is the difference between a serial and the next (RFC 1995 §4).
@@ -292,9 +295,9 @@ type ZoneEntriesOptions struct {
 	// format is `json`, `table` or `text` (RFC 1035 master file), for clients that cannot set the Accept header.
 	// +optional
 	Format string `json:"format,omitempty" protobuf:"bytes,7,opt,name=format"`
-	// search selects entries by a part of the owner name, by RR type, or, given an address or a prefix, A and AAAA
-	// entries within it. An answer examines at most 250000 entries; if there are more it has metadata.continue, even
-	// without entries.
+	// search selects entries by a part of the owner name in any script, by RR type, or, given an address or a prefix,
+	// A and AAAA entries within it; by the beginning of an address, such as 10.1.15., too. An answer examines at most
+	// 250000 entries; if there are more it has metadata.continue, even without entries.
 	// +optional
 	Search string `json:"search,omitempty" protobuf:"bytes,8,opt,name=search"`
 }

@@ -80,6 +80,8 @@ func (m *DeliveryIntent) Reset() { *m = DeliveryIntent{} }
 
 func (m *DeliveryList) Reset() { *m = DeliveryList{} }
 
+func (m *DeliveryNotify) Reset() { *m = DeliveryNotify{} }
+
 func (m *DeliveryRefusal) Reset() { *m = DeliveryRefusal{} }
 
 func (m *DeliveryServer) Reset() { *m = DeliveryServer{} }
@@ -93,6 +95,8 @@ func (m *Entry) Reset() { *m = Entry{} }
 func (m *HMACAuth) Reset() { *m = HMACAuth{} }
 
 func (m *HistoryDelegation) Reset() { *m = HistoryDelegation{} }
+
+func (m *HistoryManager) Reset() { *m = HistoryManager{} }
 
 func (m *HistoryRecord) Reset() { *m = HistoryRecord{} }
 
@@ -520,6 +524,11 @@ func (m *ChangeSetItem) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.FieldManager)
+	copy(dAtA[i:], m.FieldManager)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.FieldManager)))
+	i--
+	dAtA[i] = 0x22
 	if m.Create != nil {
 		{
 			size, err := m.Create.MarshalToSizedBuffer(dAtA[:i])
@@ -1797,6 +1806,69 @@ func (m *DeliveryList) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	return len(dAtA) - i, nil
 }
 
+func (m *DeliveryNotify) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *DeliveryNotify) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *DeliveryNotify) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	i -= len(m.Remedy)
+	copy(dAtA[i:], m.Remedy)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Remedy)))
+	i--
+	dAtA[i] = 0x3a
+	{
+		size, err := m.Time.MarshalToSizedBuffer(dAtA[:i])
+		if err != nil {
+			return 0, err
+		}
+		i -= size
+		i = encodeVarintGenerated(dAtA, i, uint64(size))
+	}
+	i--
+	dAtA[i] = 0x32
+	i -= len(m.Message)
+	copy(dAtA[i:], m.Message)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Message)))
+	i--
+	dAtA[i] = 0x2a
+	i -= len(m.Catalog)
+	copy(dAtA[i:], m.Catalog)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Catalog)))
+	i--
+	dAtA[i] = 0x22
+	i -= len(m.Answer)
+	copy(dAtA[i:], m.Answer)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Answer)))
+	i--
+	dAtA[i] = 0x1a
+	i -= len(m.From)
+	copy(dAtA[i:], m.From)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.From)))
+	i--
+	dAtA[i] = 0x12
+	i -= len(m.Server)
+	copy(dAtA[i:], m.Server)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Server)))
+	i--
+	dAtA[i] = 0xa
+	return len(dAtA) - i, nil
+}
+
 func (m *DeliveryRefusal) Marshal() (dAtA []byte, err error) {
 	size := m.Size()
 	dAtA = make([]byte, size)
@@ -1964,6 +2036,22 @@ func (m *DeliveryStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if len(m.Notify) > 0 {
+		for iNdEx := len(m.Notify) - 1; iNdEx >= 0; iNdEx-- {
+			{
+				size, err := m.Notify[iNdEx].MarshalToSizedBuffer(dAtA[:i])
+				if err != nil {
+					return 0, err
+				}
+				i -= size
+				i = encodeVarintGenerated(dAtA, i, uint64(size))
+			}
+			i--
+			dAtA[i] = 0x1
+			i--
+			dAtA[i] = 0xa2
+		}
+	}
 	if m.RefusedDigests != nil {
 		i -= len(m.RefusedDigests)
 		copy(dAtA[i:], m.RefusedDigests)
@@ -2266,6 +2354,39 @@ func (m *HistoryDelegation) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	return len(dAtA) - i, nil
 }
 
+func (m *HistoryManager) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *HistoryManager) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *HistoryManager) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	i -= len(m.Operation)
+	copy(dAtA[i:], m.Operation)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Operation)))
+	i--
+	dAtA[i] = 0x12
+	i -= len(m.Name)
+	copy(dAtA[i:], m.Name)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Name)))
+	i--
+	dAtA[i] = 0xa
+	return len(dAtA) - i, nil
+}
+
 func (m *HistoryRecord) Marshal() (dAtA []byte, err error) {
 	size := m.Size()
 	dAtA = make([]byte, size)
@@ -2286,6 +2407,11 @@ func (m *HistoryRecord) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.Owner)
+	copy(dAtA[i:], m.Owner)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Owner)))
+	i--
+	dAtA[i] = 0x32
 	if m.Before != nil {
 		{
 			size, err := m.Before.MarshalToSizedBuffer(dAtA[:i])
@@ -2341,6 +2467,20 @@ func (m *HistoryState) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if len(m.Managers) > 0 {
+		for iNdEx := len(m.Managers) - 1; iNdEx >= 0; iNdEx-- {
+			{
+				size, err := m.Managers[iNdEx].MarshalToSizedBuffer(dAtA[:i])
+				if err != nil {
+					return 0, err
+				}
+				i -= size
+				i = encodeVarintGenerated(dAtA, i, uint64(size))
+			}
+			i--
+			dAtA[i] = 0x2a
+		}
+	}
 	if len(m.LeftOut) > 0 {
 		for iNdEx := len(m.LeftOut) - 1; iNdEx >= 0; iNdEx-- {
 			i -= len(m.LeftOut[iNdEx])
@@ -2433,6 +2573,11 @@ func (m *HistoryStep) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i = encodeVarintGenerated(dAtA, i, uint64(m.OtherRecords))
+	i--
+	dAtA[i] = 0x1
+	i--
+	dAtA[i] = 0xa8
 	if m.Zone != nil {
 		{
 			size, err := m.Zone.MarshalToSizedBuffer(dAtA[:i])
@@ -2959,6 +3104,15 @@ func (m *InstallationStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if len(m.NamespacesTerminating) > 0 {
+		for iNdEx := len(m.NamespacesTerminating) - 1; iNdEx >= 0; iNdEx-- {
+			i -= len(m.NamespacesTerminating[iNdEx])
+			copy(dAtA[i:], m.NamespacesTerminating[iNdEx])
+			i = encodeVarintGenerated(dAtA, i, uint64(len(m.NamespacesTerminating[iNdEx])))
+			i--
+			dAtA[i] = 0x4a
+		}
+	}
 	if len(m.MissingPermissions) > 0 {
 		for iNdEx := len(m.MissingPermissions) - 1; iNdEx >= 0; iNdEx-- {
 			i -= len(m.MissingPermissions[iNdEx])
@@ -5097,6 +5251,18 @@ func (m *ZoneChanges) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.OwnWholeSince != nil {
+		{
+			size, err := m.OwnWholeSince.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x52
+	}
 	if len(m.History) > 0 {
 		for iNdEx := len(m.History) - 1; iNdEx >= 0; iNdEx-- {
 			{
@@ -5667,6 +5833,11 @@ func (m *ZoneLimits) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.MinTTL != nil {
+		i = encodeVarintGenerated(dAtA, i, uint64(*m.MinTTL))
+		i--
+		dAtA[i] = 0x18
+	}
 	if m.MaxDeletePercent != nil {
 		i = encodeVarintGenerated(dAtA, i, uint64(*m.MaxDeletePercent))
 		i--
@@ -6044,6 +6215,20 @@ func (m *ZoneStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.SerialTime != nil {
+		{
+			size, err := m.SerialTime.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0x82
+	}
 	if m.Deletions != nil {
 		{
 			size, err := m.Deletions.MarshalToSizedBuffer(dAtA[:i])
@@ -6469,6 +6654,8 @@ func (m *ChangeSetItem) Size() (n int) {
 		l = m.Create.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
+	l = len(m.FieldManager)
+	n += 1 + l + sovGenerated(uint64(l))
 	return n
 }
 
@@ -6929,6 +7116,29 @@ func (m *DeliveryList) Size() (n int) {
 	return n
 }
 
+func (m *DeliveryNotify) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	l = len(m.Server)
+	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.From)
+	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.Answer)
+	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.Catalog)
+	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.Message)
+	n += 1 + l + sovGenerated(uint64(l))
+	l = m.Time.Size()
+	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.Remedy)
+	n += 1 + l + sovGenerated(uint64(l))
+	return n
+}
+
 func (m *DeliveryRefusal) Size() (n int) {
 	if m == nil {
 		return 0
@@ -7046,6 +7256,12 @@ func (m *DeliveryStatus) Size() (n int) {
 		l = len(m.RefusedDigests)
 		n += 2 + l + sovGenerated(uint64(l))
 	}
+	if len(m.Notify) > 0 {
+		for _, e := range m.Notify {
+			l = e.Size()
+			n += 2 + l + sovGenerated(uint64(l))
+		}
+	}
 	return n
 }
 
@@ -7103,6 +7319,19 @@ func (m *HistoryDelegation) Size() (n int) {
 	return n
 }
 
+func (m *HistoryManager) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	l = len(m.Name)
+	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.Operation)
+	n += 1 + l + sovGenerated(uint64(l))
+	return n
+}
+
 func (m *HistoryRecord) Size() (n int) {
 	if m == nil {
 		return 0
@@ -7121,6 +7350,8 @@ func (m *HistoryRecord) Size() (n int) {
 		l = m.Before.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
+	l = len(m.Owner)
+	n += 1 + l + sovGenerated(uint64(l))
 	return n
 }
 
@@ -7153,6 +7384,12 @@ func (m *HistoryState) Size() (n int) {
 	if len(m.LeftOut) > 0 {
 		for _, s := range m.LeftOut {
 			l = len(s)
+			n += 1 + l + sovGenerated(uint64(l))
+		}
+	}
+	if len(m.Managers) > 0 {
+		for _, e := range m.Managers {
+			l = e.Size()
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
@@ -7224,6 +7461,7 @@ func (m *HistoryStep) Size() (n int) {
 		l = m.Zone.Size()
 		n += 2 + l + sovGenerated(uint64(l))
 	}
+	n += 2 + sovGenerated(uint64(m.OtherRecords))
 	return n
 }
 
@@ -7385,6 +7623,12 @@ func (m *InstallationStatus) Size() (n int) {
 	}
 	if len(m.MissingPermissions) > 0 {
 		for _, s := range m.MissingPermissions {
+			l = len(s)
+			n += 1 + l + sovGenerated(uint64(l))
+		}
+	}
+	if len(m.NamespacesTerminating) > 0 {
+		for _, s := range m.NamespacesTerminating {
 			l = len(s)
 			n += 1 + l + sovGenerated(uint64(l))
 		}
@@ -8192,6 +8436,10 @@ func (m *ZoneChanges) Size() (n int) {
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
+	if m.OwnWholeSince != nil {
+		l = m.OwnWholeSince.Size()
+		n += 1 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -8380,6 +8628,9 @@ func (m *ZoneLimits) Size() (n int) {
 	if m.MaxDeletePercent != nil {
 		n += 1 + sovGenerated(uint64(*m.MaxDeletePercent))
 	}
+	if m.MinTTL != nil {
+		n += 1 + sovGenerated(uint64(*m.MinTTL))
+	}
 	return n
 }
 
@@ -8557,6 +8808,10 @@ func (m *ZoneStatus) Size() (n int) {
 		l = m.Deletions.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
+	if m.SerialTime != nil {
+		l = m.SerialTime.Size()
+		n += 2 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -8724,6 +8979,7 @@ func (this *ChangeSetItem) String() string {
 		`Apply:` + strings.Replace(fmt.Sprintf("%v", this.Apply), "RawExtension", "runtime.RawExtension", 1) + `,`,
 		`Delete:` + strings.Replace(this.Delete.String(), "ChangeSetDelete", "ChangeSetDelete", 1) + `,`,
 		`Create:` + strings.Replace(fmt.Sprintf("%v", this.Create), "RawExtension", "runtime.RawExtension", 1) + `,`,
+		`FieldManager:` + fmt.Sprintf("%v", this.FieldManager) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -9069,6 +9325,22 @@ func (this *DeliveryList) String() string {
 	}, "")
 	return s
 }
+func (this *DeliveryNotify) String() string {
+	if this == nil {
+		return "nil"
+	}
+	s := strings.Join([]string{`&DeliveryNotify{`,
+		`Server:` + fmt.Sprintf("%v", this.Server) + `,`,
+		`From:` + fmt.Sprintf("%v", this.From) + `,`,
+		`Answer:` + fmt.Sprintf("%v", this.Answer) + `,`,
+		`Catalog:` + fmt.Sprintf("%v", this.Catalog) + `,`,
+		`Message:` + fmt.Sprintf("%v", this.Message) + `,`,
+		`Time:` + strings.Replace(strings.Replace(fmt.Sprintf("%v", this.Time), "Time", "v1.Time", 1), `&`, ``, 1) + `,`,
+		`Remedy:` + fmt.Sprintf("%v", this.Remedy) + `,`,
+		`}`,
+	}, "")
+	return s
+}
 func (this *DeliveryRefusal) String() string {
 	if this == nil {
 		return "nil"
@@ -9128,6 +9400,11 @@ func (this *DeliveryStatus) String() string {
 		repeatedStringForRefused += strings.Replace(strings.Replace(f.String(), "DeliveryRefusal", "DeliveryRefusal", 1), `&`, ``, 1) + ","
 	}
 	repeatedStringForRefused += "}"
+	repeatedStringForNotify := "[]DeliveryNotify{"
+	for _, f := range this.Notify {
+		repeatedStringForNotify += strings.Replace(strings.Replace(f.String(), "DeliveryNotify", "DeliveryNotify", 1), `&`, ``, 1) + ","
+	}
+	repeatedStringForNotify += "}"
 	s := strings.Join([]string{`&DeliveryStatus{`,
 		`Serial:` + fmt.Sprintf("%v", this.Serial) + `,`,
 		`Hash:` + fmt.Sprintf("%v", this.Hash) + `,`,
@@ -9147,6 +9424,7 @@ func (this *DeliveryStatus) String() string {
 		`Refused:` + repeatedStringForRefused + `,`,
 		`FailedWhole:` + fmt.Sprintf("%v", this.FailedWhole) + `,`,
 		`RefusedDigests:` + valueToStringGenerated(this.RefusedDigests) + `,`,
+		`Notify:` + repeatedStringForNotify + `,`,
 		`}`,
 	}, "")
 	return s
@@ -9194,6 +9472,17 @@ func (this *HistoryDelegation) String() string {
 	}, "")
 	return s
 }
+func (this *HistoryManager) String() string {
+	if this == nil {
+		return "nil"
+	}
+	s := strings.Join([]string{`&HistoryManager{`,
+		`Name:` + fmt.Sprintf("%v", this.Name) + `,`,
+		`Operation:` + fmt.Sprintf("%v", this.Operation) + `,`,
+		`}`,
+	}, "")
+	return s
+}
 func (this *HistoryRecord) String() string {
 	if this == nil {
 		return "nil"
@@ -9204,6 +9493,7 @@ func (this *HistoryRecord) String() string {
 		`UID:` + fmt.Sprintf("%v", this.UID) + `,`,
 		`Effect:` + fmt.Sprintf("%v", this.Effect) + `,`,
 		`Before:` + strings.Replace(this.Before.String(), "HistoryState", "HistoryState", 1) + `,`,
+		`Owner:` + fmt.Sprintf("%v", this.Owner) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -9212,6 +9502,11 @@ func (this *HistoryState) String() string {
 	if this == nil {
 		return "nil"
 	}
+	repeatedStringForManagers := "[]HistoryManager{"
+	for _, f := range this.Managers {
+		repeatedStringForManagers += strings.Replace(strings.Replace(f.String(), "HistoryManager", "HistoryManager", 1), `&`, ``, 1) + ","
+	}
+	repeatedStringForManagers += "}"
 	keysForLabels := make([]string, 0, len(this.Labels))
 	for k := range this.Labels {
 		keysForLabels = append(keysForLabels, k)
@@ -9237,6 +9532,7 @@ func (this *HistoryState) String() string {
 		`Annotations:` + mapStringForAnnotations + `,`,
 		`Spec:` + strings.Replace(fmt.Sprintf("%v", this.Spec), "RawExtension", "runtime.RawExtension", 1) + `,`,
 		`LeftOut:` + fmt.Sprintf("%v", this.LeftOut) + `,`,
+		`Managers:` + repeatedStringForManagers + `,`,
 		`}`,
 	}, "")
 	return s
@@ -9286,6 +9582,7 @@ func (this *HistoryStep) String() string {
 		`TTLs:` + repeatedStringForTTLs + `,`,
 		`Condensed:` + fmt.Sprintf("%v", this.Condensed) + `,`,
 		`Zone:` + strings.Replace(this.Zone.String(), "HistoryZone", "HistoryZone", 1) + `,`,
+		`OtherRecords:` + fmt.Sprintf("%v", this.OtherRecords) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -9407,6 +9704,7 @@ func (this *InstallationStatus) String() string {
 		`Unknown:` + repeatedStringForUnknown + `,`,
 		`NamespacesGone:` + fmt.Sprintf("%v", this.NamespacesGone) + `,`,
 		`MissingPermissions:` + fmt.Sprintf("%v", this.MissingPermissions) + `,`,
+		`NamespacesTerminating:` + fmt.Sprintf("%v", this.NamespacesTerminating) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -10012,6 +10310,7 @@ func (this *ZoneChanges) String() string {
 		`Steps:` + repeatedStringForSteps + `,`,
 		`WholeSince:` + strings.Replace(fmt.Sprintf("%v", this.WholeSince), "Time", "v1.Time", 1) + `,`,
 		`History:` + repeatedStringForHistory + `,`,
+		`OwnWholeSince:` + strings.Replace(fmt.Sprintf("%v", this.OwnWholeSince), "Time", "v1.Time", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -10160,6 +10459,7 @@ func (this *ZoneLimits) String() string {
 	s := strings.Join([]string{`&ZoneLimits{`,
 		`RecordsPerNamespace:` + valueToStringGenerated(this.RecordsPerNamespace) + `,`,
 		`MaxDeletePercent:` + valueToStringGenerated(this.MaxDeletePercent) + `,`,
+		`MinTTL:` + valueToStringGenerated(this.MinTTL) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -10282,6 +10582,7 @@ func (this *ZoneStatus) String() string {
 		`RRsetCount:` + fmt.Sprintf("%v", this.RRsetCount) + `,`,
 		`DNSSEC:` + strings.Replace(this.DNSSEC.String(), "ZoneDNSSECStatus", "ZoneDNSSECStatus", 1) + `,`,
 		`Deletions:` + strings.Replace(this.Deletions.String(), "ZoneDeletions", "ZoneDeletions", 1) + `,`,
+		`SerialTime:` + strings.Replace(fmt.Sprintf("%v", this.SerialTime), "Time", "v1.Time", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -11374,6 +11675,38 @@ func (m *ChangeSetItem) Unmarshal(dAtA []byte) error {
 			if err := m.Create.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
+			iNdEx = postIndex
+		case 4:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field FieldManager", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.FieldManager = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
@@ -15132,6 +15465,281 @@ func (m *DeliveryList) Unmarshal(dAtA []byte) error {
 	}
 	return nil
 }
+func (m *DeliveryNotify) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowGenerated
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: DeliveryNotify: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: DeliveryNotify: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Server", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Server = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 2:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field From", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.From = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 3:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Answer", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Answer = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 4:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Catalog", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Catalog = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 5:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Message", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Message = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 6:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Time", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if err := m.Time.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 7:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Remedy", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Remedy = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		default:
+			iNdEx = preIndex
+			skippy, err := skipGenerated(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
 func (m *DeliveryRefusal) Unmarshal(dAtA []byte) error {
 	l := len(dAtA)
 	iNdEx := 0
@@ -16256,6 +16864,40 @@ func (m *DeliveryStatus) Unmarshal(dAtA []byte) error {
 				m.RefusedDigests = []byte{}
 			}
 			iNdEx = postIndex
+		case 20:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Notify", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Notify = append(m.Notify, DeliveryNotify{})
+			if err := m.Notify[len(m.Notify)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -16773,6 +17415,120 @@ func (m *HistoryDelegation) Unmarshal(dAtA []byte) error {
 	}
 	return nil
 }
+func (m *HistoryManager) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowGenerated
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: HistoryManager: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: HistoryManager: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Name", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Name = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 2:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Operation", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Operation = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		default:
+			iNdEx = preIndex
+			skippy, err := skipGenerated(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
 func (m *HistoryRecord) Unmarshal(dAtA []byte) error {
 	l := len(dAtA)
 	iNdEx := 0
@@ -16965,6 +17721,38 @@ func (m *HistoryRecord) Unmarshal(dAtA []byte) error {
 			if err := m.Before.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
+			iNdEx = postIndex
+		case 6:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Owner", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Owner = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
@@ -17337,6 +18125,40 @@ func (m *HistoryState) Unmarshal(dAtA []byte) error {
 				return io.ErrUnexpectedEOF
 			}
 			m.LeftOut = append(m.LeftOut, string(dAtA[iNdEx:postIndex]))
+			iNdEx = postIndex
+		case 5:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Managers", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Managers = append(m.Managers, HistoryManager{})
+			if err := m.Managers[len(m.Managers)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
@@ -17989,6 +18811,25 @@ func (m *HistoryStep) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 21:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field OtherRecords", wireType)
+			}
+			m.OtherRecords = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.OtherRecords |= int64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -19353,6 +20194,38 @@ func (m *InstallationStatus) Unmarshal(dAtA []byte) error {
 				return io.ErrUnexpectedEOF
 			}
 			m.MissingPermissions = append(m.MissingPermissions, string(dAtA[iNdEx:postIndex]))
+			iNdEx = postIndex
+		case 9:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field NamespacesTerminating", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.NamespacesTerminating = append(m.NamespacesTerminating, string(dAtA[iNdEx:postIndex]))
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
@@ -26357,6 +27230,42 @@ func (m *ZoneChanges) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 10:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field OwnWholeSince", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.OwnWholeSince == nil {
+				m.OwnWholeSince = &v1.Time{}
+			}
+			if err := m.OwnWholeSince.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -28187,6 +29096,26 @@ func (m *ZoneLimits) Unmarshal(dAtA []byte) error {
 				}
 			}
 			m.MaxDeletePercent = &v
+		case 3:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field MinTTL", wireType)
+			}
+			var v int32
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.MinTTL = &v
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -29745,6 +30674,42 @@ func (m *ZoneStatus) Unmarshal(dAtA []byte) error {
 				m.Deletions = &ZoneDeletions{}
 			}
 			if err := m.Deletions.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 16:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field SerialTime", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.SerialTime == nil {
+				m.SerialTime = &v1.Time{}
+			}
+			if err := m.SerialTime.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
 			iNdEx = postIndex

@@ -34,6 +34,8 @@ const (
 	WayExternalDNS Way = "ExternalDNS"
 	// WayCascade: by a change of rules or zones, named in cause.
 	WayCascade Way = "Cascade"
+	// WayRestore: by kubizone restore, which raises the serials of a backup's zones.
+	WayRestore Way = "Restore"
 )
 
 // Writers of changes, beside users.
@@ -43,6 +45,8 @@ const (
 	ChallengeUserPrefix = "kubi.zone:acme:"
 	// ExternalDNSFieldManager is the field manager of kubizone external-dns.
 	ExternalDNSFieldManager = "kubizone-external-dns"
+	// RestoreUser is kubizone restore.
+	RestoreUser = "kubi.zone:restore"
 )
 
 // HistoryStep is a change of a zone with one serial.
@@ -100,7 +104,7 @@ type HistoryStep struct {
 	// +optional
 	// +listType=atomic
 	Added []Row `json:"added,omitempty" protobuf:"bytes,17,rep,name=added"`
-	// ttls are the changes of RRsets' ttl.
+	// ttls are the changes of RRsets' ttl, or all RRsets that a condensed change touched, without ttl.
 	// +optional
 	// +listType=atomic
 	TTLs []TTLChange `json:"ttls,omitempty" protobuf:"bytes,18,rep,name=ttls"`
@@ -111,6 +115,9 @@ type HistoryStep struct {
 	// zone is the Zone that the change removed.
 	// +optional
 	Zone *HistoryZone `json:"zone,omitempty" protobuf:"bytes,20,opt,name=zone"`
+	// otherRecords counts the Records that `kubectl kubizone log NAME` leaves out, since they have another name.
+	// +optional
+	OtherRecords int64 `json:"otherRecords,omitempty" protobuf:"varint,21,opt,name=otherRecords"`
 }
 
 // Effect of a change on a Record of a zone.
@@ -136,6 +143,9 @@ type HistoryRecord struct {
 	// before is the Record before the change, if the zone had it.
 	// +optional
 	Before *HistoryState `json:"before,omitempty" protobuf:"bytes,5,opt,name=before"`
+	// owner is the DNS name relative to the zone, after the change, or before the change for a removed Record.
+	// +optional
+	Owner string `json:"owner,omitempty" protobuf:"bytes,6,opt,name=owner"`
 }
 
 // HistoryState is an object before a change.
@@ -149,10 +159,23 @@ type HistoryState struct {
 	// spec of the object.
 	// +optional
 	Spec *runtime.RawExtension `json:"spec,omitempty" protobuf:"bytes,3,opt,name=spec"`
-	// leftOut are the fields for which the history has no room: annotations, labels, spec.
+	// leftOut are the fields for which the history has no room: annotations, labels, values or rdata (which the change
+	// has in removed), spec.
 	// +optional
 	// +listType=atomic
 	LeftOut []string `json:"leftOut,omitempty" protobuf:"bytes,4,rep,name=leftOut"`
+	// managers of the spec.
+	// +optional
+	// +listType=atomic
+	Managers []HistoryManager `json:"managers,omitempty" protobuf:"bytes,5,rep,name=managers"`
+}
+
+// HistoryManager is a field manager of an object's spec.
+type HistoryManager struct {
+	// name of the field manager.
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
+	// operation is Apply or Update.
+	Operation string `json:"operation" protobuf:"bytes,2,opt,name=operation"`
 }
 
 // HistoryZone is a removed Zone.
@@ -166,7 +189,7 @@ type HistoryZone struct {
 	// before is the Zone before its removal. Absent if the object stayed, pending.
 	// +optional
 	Before *HistoryState `json:"before,omitempty" protobuf:"bytes,4,opt,name=before"`
-	// delegations of the Zone at its removal and in the ten minutes before.
+	// delegations that left with the Zone: at its removal, with their namespace, or by the same user a minute before.
 	// +optional
 	// +listType=atomic
 	Delegations []HistoryDelegation `json:"delegations,omitempty" protobuf:"bytes,5,rep,name=delegations"`

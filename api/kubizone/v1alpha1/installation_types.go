@@ -64,6 +64,10 @@ type InstallationStatus struct {
 	// +optional
 	// +listType=atomic
 	NamespacesGone []string `json:"namespacesGone,omitempty" protobuf:"bytes,7,rep,name=namespacesGone"`
+	// namespacesTerminating are namespaces under deletion that still have Zones, Delegations or Records here (S8.1).
+	// +optional
+	// +listType=atomic
+	NamespacesTerminating []string `json:"namespacesTerminating,omitempty" protobuf:"bytes,9,rep,name=namespacesTerminating"`
 	// missingPermissions are RBAC rules that the server lacks at kube-apiserver, with the effect.
 	// +optional
 	// +listType=atomic

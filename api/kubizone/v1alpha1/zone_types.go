@@ -272,6 +272,13 @@ type ZoneLimits struct {
 	// +k8s:validation:maximum=2147483647
 	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty" protobuf:"varint,1,opt,name=recordsPerNamespace"`
 
+	// minTTL is the least ttl in seconds of a Record of each namespace except the zone's own, at most the zone's ttl.
+	// Underscore names, such as _acme-challenge.www, have none. A higher value changes no stored Record. Absent: 0.
+	// +optional
+	// +k8s:validation:minimum=1
+	// +k8s:validation:maximum=2147483647
+	MinTTL *int32 `json:"minTTL,omitempty" protobuf:"varint,3,opt,name=minTTL"`
+
 	// maxDeletePercent is the percentage of RRsets that the zone's own namespace may remove within ten minutes, 0 to
 	// 100. Removing more from a zone of at least ten RRsets, or the last NS at any zone's apex, stops delivery until
 	// the annotation kubi.zone/publish-deletions allows the deletions, or enough are back. 100: no limit. Absent: 30.
@@ -348,6 +355,10 @@ type ZoneStatus struct {
 	// deletions are counters of RRsets, for limits.maxDeletePercent. Absent until the first count.
 	// +optional
 	Deletions *ZoneDeletions `json:"deletions,omitempty" protobuf:"bytes,15,opt,name=deletions"`
+
+	// serialTime is the time of serial, never before that of an earlier serial.
+	// +optional
+	SerialTime *metav1.Time `json:"serialTime,omitempty" protobuf:"bytes,16,opt,name=serialTime"`
 }
 
 // ZoneDeletions are counters of RRsets.

@@ -154,6 +154,11 @@ func (in DeliveryList) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DeliveryNotify) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DeliveryNotify"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in DeliveryRefusal) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.DeliveryRefusal"
 }
@@ -186,6 +191,11 @@ func (in HMACAuth) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in HistoryDelegation) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.HistoryDelegation"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in HistoryManager) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.HistoryManager"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

@@ -9,13 +9,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"kubi.zone/kubizone/cmd/webhook-server/server"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -75,59 +73,6 @@ func askProvider(t *testing.T, method, url string, body any, into any) {
 	if into != nil {
 		must.Succeed(t, json.Unmarshal(text, into))
 	}
-}
-
-// external-dns' in-memory provider, with notes of Kubizone's records.
-func TestBackend_passesTheExamBeforeExternalDNSInMemory(t *testing.T) {
-	names, next := nameZones(40)
-	arguments := []string{"--provider", "inmemory"}
-	for _, zone := range names {
-		arguments = append(arguments, "--inmemory-zone", zone)
-	}
-	url := startProvider(t, arguments...)
-	list := func(t *testing.T, zone name.Name) (all []endpoint) {
-		var listed []endpoint
-		askProvider(t, http.MethodGet, url+"/records", nil, &listed)
-		for _, e := range listed {
-			if zone.Encloses(name.MustParse(e.DNSName + ".")) {
-				all = append(all, e)
-			}
-		}
-		return all
-	}
-	clock := new(clock)
-	backend := openBackend(t, Config{URL: url, Types: contract.Types, Now: clock.readTime})
-	shared := must.Get(server.NewShared(backend, filepath.Join(t.TempDir(), "notes")))(t)
-	deliverytest.Run(t, deliverytest.Subject{
-		New: connectClass(t, shared), Zone: next, Keeps: true,
-		Inspect: func(t *testing.T, zone name.Name) (sets []delivery.RRset) {
-			for _, e := range list(t, zone) {
-				sets = append(sets, readEndpoint(t, e))
-			}
-			return sets
-		},
-		Disturb: func(t *testing.T, zone name.Name, set delivery.RRset) {
-			e := endpoint{DNSName: strings.TrimSuffix(set.Name.String(), "."), RecordType: set.Type.String()}
-			var body changes
-			for _, other := range list(t, zone) {
-				if idOf(other) == idOf(e) {
-					body.Delete = []endpoint{other}
-				}
-			}
-			if body.Delete != nil {
-				askProvider(t, http.MethodPost, url+"/records", body, nil)
-			}
-			if len(set.Data) > 0 {
-				askProvider(t, http.MethodPost, url+"/records", changes{Create: []endpoint{writeEndpoint(t, set, false)}}, nil)
-			}
-			clock.passTime(listLife)
-		},
-		Unsupported: func(set delivery.RRset) bool { return !hasForm(set) },
-	})
-	outside := name.MustParse("elsewhere.test.")
-	lost := protocol.RRset{Zone: outside, Name: outside, Type: rdata.A, TTL: 60, Data: []string{"192.0.2.1"}}
-	err := backend.Apply(t.Context(), outside, []protocol.RRset{lost})[0]
-	expectStatus(t, "a zone that it has not", err, http.StatusInternalServerError, "elsewhere.test.")
 }
 
 // external-dns' PowerDNS provider, with PowerDNS.

@@ -34,14 +34,33 @@ func TestExplain_namesFieldAndTheRightValue_S5_13(t *testing.T) {
 		{record, `{"spec":{"DomainName":"a","valus":[],"x":1}}`, []string{
 			`spec.DomainName: unknown field; did you mean domainName?`,
 			`spec.valus: unknown field; did you mean values?`,
-			`spec.x: unknown field`}},
+			`spec.x: unknown field; the fields are domainName, view, zoneRef, type, class, ttl, rdata, values, description`}},
+		{record, `{"spec":{"name":"www","recordTTL":60,"zone":"z","host":"a","target":"b"}}`, []string{
+			`spec.host: unknown field; the fields are domainName, view, zoneRef, type, class, ttl, rdata, values, description`,
+			`spec.name: unknown field; did you mean domainName?`,
+			`spec.recordTTL: unknown field; did you mean ttl?`,
+			`spec.target: unknown field`, // the fields are above
+			`spec.zone: unknown field; did you mean zoneRef?`}},
+		{record, `{"spec":{"tags":[],"text":"a","txt":"a"}}`, []string{
+			`spec.tags: unknown field; the fields are domainName, view, zoneRef, type, class, ttl, rdata, values, description`,
+			`spec.text: unknown field`, `spec.txt: unknown field`}},
+		{record, `{"name":"www"}`, []string{`name: unknown field; the fields are kind, apiVersion, metadata, spec, status`}},
+		{record, `{"spec":{"rdata":["192.0.2.1","192.0.2.2"],"ttl":"1h","zoneRef":"z"}}`, []string{
+			`spec.rdata: got list ["192.0.2.1","192.0.2.2"]; want a string: a list belongs into values`,
+			`spec.ttl: got string "1h"; want a whole number of at most 2147483647, without quotes: 3600`,
+			`spec.zoneRef: got string "z"; want an object with name, namespace`}},
+		{zone, `{"spec":{"contact":["a"],"nameServers":["ns1"],"domain":"a.","ttl":"10ms"}}`, []string{
+			`spec.contact: got list ["a"]; want a string: put it into quotes`,
+			`spec.domain: unknown field; did you mean domainName?`,
+			`spec.nameServers[0]: got string "ns1"; want an object with name, addresses`,
+			`spec.ttl: got string "10ms"; want a whole number of at most 2147483647, without quotes`}},
 		{record, `{"metdata":{}, "kidn":"Record"}`, []string{
 			`kidn: unknown field; did you mean kind?`, `metdata: unknown field; did you mean metadata?`}},
 		{record, `{"spec":{"values":[1,{"a":1},["b"]]}}`, []string{
 			`spec.values[0]: got number 1; want a string: put it into quotes`,
 			`spec.values[1]: got object {"a":1}; want a string: put it into quotes`,
 			`spec.values[2]: got list ["b"]; want a string: put it into quotes`}},
-		{record, `[]`, []string{`the body: got list []; want an object`}},
+		{record, `[]`, []string{`the body: got list []; want an object with kind, apiVersion, metadata, spec, status`}},
 		{zone, `{"spec":{"minimumSerial":1.5,"withdrawalGracePeriod":3600}}`, []string{
 			`spec.minimumSerial: got number 1.5; want a whole number, without quotes`,
 			`spec.withdrawalGracePeriod: got number 3600; want a duration such as "24h"`}},

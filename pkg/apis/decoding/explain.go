@@ -10,9 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -127,18 +129,23 @@ func Explain(value any, goType reflect.Type, path string, strict bool) []error {
 const maxFaults = 10
 
 func explainFields(object map[string]any, goType reflect.Type, path string, strict bool) (faults []error) {
+	fields := "; the fields are " + strings.Join(listFields(goType), ", ")
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if len(faults) >= maxFaults {
 			break
 		}
 		fieldPath := strings.TrimPrefix(path+"."+name, ".")
-		fieldType, why := findField(goType, name)
+		fieldType, similar := findField(goType, name)
 		isDirective := strings.HasPrefix(name, "$")
 		switch {
 		case fieldType != nil:
 			faults = append(faults, Explain(object[name], fieldType, fieldPath, strict)...)
-		case strict && !isDirective:
-			faults = append(faults, fault{fieldPath, why})
+		case !strict || isDirective:
+		case similar != "":
+			faults = append(faults, fault{fieldPath, "unknown field; did you mean " + similar + "?"})
+		default:
+			faults = append(faults, fault{fieldPath, "unknown field" + fields})
+			fields = "" // once is enough
 		}
 	}
 	return faults[:min(len(faults), maxFaults)]
@@ -154,7 +161,7 @@ func explainElements(list []any, elementType reflect.Type, path string, strict b
 	return faults[:min(len(faults), maxFaults)]
 }
 
-// explainValue compares a value as a whole with its type.
+// explainValue compares a value as a whole with its type. The fault has the value, and the right one where it is known.
 func explainValue(value any, goType reflect.Type, path string) []error {
 	text, err := json.Marshal(value)
 	if err != nil || kjson.UnmarshalCaseSensitivePreserveInts(text, reflect.New(goType).Interface()) == nil {
@@ -162,6 +169,17 @@ func explainValue(value any, goType reflect.Type, path string) []error {
 	}
 	got := kinds[reflect.TypeOf(value).String()]
 	want := cmp.Or(wants[goType.String()], wants[goType.Kind().String()])
+	switch written, isText := value.(string); {
+	case want == "an object" && goType.Kind() == reflect.Struct:
+		want += " with " + strings.Join(listFields(goType), ", ")
+	case got == "list" && strings.HasSuffix(path, ".rdata"):
+		want = "a string: a list belongs into values"
+	case isText && goType.Kind() == reflect.Int32:
+		// As in zone files: 1h is 3600 seconds.
+		if seconds, _ := time.ParseDuration(written); seconds >= time.Second && seconds.Seconds() <= math.MaxInt32 {
+			want += fmt.Sprintf(": %.0f", seconds.Seconds())
+		}
+	}
 	return []error{fault{path, fmt.Sprintf("got %s %.60s; want %s", got, text, want)}}
 }
 
@@ -176,14 +194,15 @@ var (
 )
 
 // findField returns the type of a struct's field with a JSON name, or of a map's values. For an unknown name, fieldType
-// is nil, and why may name the most similar field: "unknown field; did you mean zoneRef?".
-func findField(goType reflect.Type, name string) (fieldType reflect.Type, why string) {
+// is nil, and similar is the field that differs by two letters at most, and has more in common, or of which the name is
+// the beginning or end, or "": zoneRef for "zonRef" and "zone", domainName for "name", ttl for "recordTTL".
+func findField(goType reflect.Type, name string) (fieldType reflect.Type, similar string) {
 	if goType.Kind() == reflect.Map {
 		return goType.Elem(), ""
 	}
 
 	const maxMissing = 2
-	why, fewestMissing := "unknown field", maxMissing+1
+	fewestMissing := maxMissing + 2
 	for i := range goType.NumField() {
 		field := goType.Field(i)
 		known, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -192,7 +211,7 @@ func findField(goType reflect.Type, name string) (fieldType reflect.Type, why st
 		case known == name:
 			return field.Type, ""
 		case isEmbedded:
-			if fieldType, why = findField(field.Type, name); fieldType != nil {
+			if fieldType, similar = findField(field.Type, name); fieldType != nil {
 				return fieldType, ""
 			}
 		}
@@ -200,11 +219,38 @@ func findField(goType reflect.Type, name string) (fieldType reflect.Type, why st
 		lowerName, lowerKnown := strings.ToLower(name), strings.ToLower(known)
 		common := countCommonLetters(lowerName, lowerKnown)
 		missing := max(len(lowerName), len(lowerKnown)) - common
-		if common > 0 && missing < fewestMissing {
-			why, fewestMissing = "unknown field; did you mean "+known+"?", missing
+		if isPart(lowerName, lowerKnown) || isPart(lowerKnown, lowerName) {
+			missing = min(missing, maxMissing+1)
+		} else if missing > maxMissing {
+			continue
+		}
+		if common >= missing && missing < fewestMissing {
+			similar, fewestMissing = known, missing
 		}
 	}
-	return nil, why
+	return nil, similar
+}
+
+// isPart reports whether text begins or ends with a word of at least three letters.
+func isPart(word, text string) bool {
+	return len(word) >= 3 && (strings.HasPrefix(text, word) || strings.HasSuffix(text, word))
+}
+
+// listFields returns the JSON names of a struct's fields, in their order in the API's documentation.
+func listFields(goType reflect.Type) (names []string) {
+	if goType.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range goType.NumField() {
+		field := goType.Field(i)
+		known, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if known == "" && field.Anonymous {
+			names = append(names, listFields(field.Type)...)
+		} else {
+			names = append(names, known)
+		}
+	}
+	return names
 }
 
 // countCommonLetters counts the equal letters at the beginning and at the end. A missing letter, or two swapped

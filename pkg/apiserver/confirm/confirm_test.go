@@ -265,42 +265,6 @@ func TestTurn_killedAtEachStepAnotherGoesOn_S6_13(t *testing.T) {
 	}
 }
 
-// When a zone gets another class, its Records are not Ready until that class has confirmed the zone. When a class
-// leaves the zone, its Records are not Ready again until that class has withdrawn the zone (S6.13).
-func TestTurn_followsClassesThatComeAndGo_S6_13(t *testing.T) {
-	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
-	l := newLeader(t, s, 100)
-	for i := range 200 {
-		s.addRecord(l, "team", fmt.Sprint("r", i), 50, metav1.ConditionUnknown, v1alpha1.ReasonPending)
-	}
-	expect := func(when, want string, n int) {
-		t.Helper()
-		l.queue.Add("u")
-		for l.workNext(t.Context()) && l.queue.Len() > 0 {
-		}
-		if counts := s.countReasons(); counts[want] != n {
-			t.Errorf("%s: %v, want %d %s", when, counts, n, want)
-		}
-	}
-	for _, of := range []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled} {
-		meta.SetStatusCondition(&l.index.ZoneByUID("u").Status.Conditions, metav1.Condition{Type: of, Status: metav1.ConditionTrue})
-	}
-	expect("confirmed", v1alpha1.ReasonDelivered, 200)
-	classes := l.index.Classes.GetStore()
-	other := classes.List()[0].(*v1alpha1.DNSClass).DeepCopy()
-	other.Name = "other"
-	must.Succeed(t, classes.Add(other))
-	zone := l.index.ZoneByUID("u")
-	zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Name: "other"})
-	expect("a class comes", v1alpha1.ReasonPending, 200)
-	zone.Spec.DNSClassRefs = zone.Spec.DNSClassRefs[:1]
-	expect("that class goes", v1alpha1.ReasonDelivered, 200)
-	zone.Spec.DNSClassRefs = nil
-	expect("both go, and one has the zone", v1alpha1.ReasonPending, 200)
-	must.Succeed(t, l.index.Deliveries.GetStore().Replace(nil, ""))
-	expect("none has the zone", v1alpha1.ReasonNoClass, 200)
-}
-
 // The elected server writes Ready of Records in pages, one page of each namespace in turn, latest changes first. So a
 // tenant's bulk of 3,000 Records delays the single Record of another tenant by one page at most.
 func TestTurn_takesNamespacesInTurn(t *testing.T) {

@@ -35,8 +35,8 @@ type Reader struct {
 		rest.Getter
 		rest.Lister
 	}
-	// Began returns the creation of a namespace in Unix seconds, or an error if unknown. Earlier changes are left out,
-	// because a deleted namespace of the same name made them. 0 leaves out none.
+	// Began returns the first Unix second after the creation of a namespace, or an error if unknown. Earlier changes
+	// are left out, because a deleted namespace of the same name may have made them. 0 leaves out none.
 	Began func(namespace string) (int64, error)
 }
 
@@ -59,7 +59,7 @@ func answerHistory(a *stored.Answer, err error) (*zone.HistoryPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &zone.HistoryPage{CompleteSince: time.Unix(a.Whole, 0), Continue: a.Next}
+	out := &zone.HistoryPage{CompleteSince: time.Unix(a.Whole, 0), OwnCompleteSince: time.Unix(a.Own, 0), Continue: a.Next}
 	for i := range a.Items {
 		x := &a.Items[i]
 		item := zone.HistoryItem{FQDN: x.FQDN, View: x.View, Namespace: x.Namespace, Name: x.Name, UID: x.Header.Zone, Step: x.Step,
@@ -81,12 +81,10 @@ func answerHistory(a *stored.Answer, err error) (*zone.HistoryPage, error) {
 	return out, nil
 }
 
+// ReadZone needs no bound by the age of the namespace: all steps with the UID of a present Zone are of the present
+// namespace, also those of the second in which both were created.
 func (h Reader) ReadZone(ctx context.Context, object *v1alpha1.Zone, ask zone.HistoryQuery) (*zone.HistoryPage, error) {
-	bounded, err := h.askLedger(object.Namespace, ask)
-	if err != nil {
-		return nil, err
-	}
-	return answerHistory(h.Ledger.ZoneHistory(ctx, object, bounded))
+	return answerHistory(h.Ledger.ZoneHistory(ctx, object, boundLedger(ask, 0)))
 }
 
 // LastChange describes the zone's newest step to users of its namespace, as the end of a sentence, or returns "".
@@ -121,7 +119,10 @@ func (h Reader) ReadRemovedFQDN(ctx context.Context, namespace string, fqdn name
 }
 
 func answerRemoved(answer *stored.Answer, header *stored.Header, err error) (*zone.HistoryPage, *v1alpha1.Zone, error) {
-	if err == nil && header == nil {
+	switch {
+	case errors.Is(err, ledger.ErrRemoving):
+		err = apierrors.NewTimeoutError("the Zone's deletion is still under way, and its history follows: please try again", 1)
+	case err == nil && header == nil:
 		err = zone.ErrNotHeld
 	}
 	if header == nil {

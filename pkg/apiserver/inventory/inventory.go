@@ -23,7 +23,7 @@ import (
 const processSelf = "apiserver"
 
 // Reader computes the status of the object Installation: processes, etcd, backup, certificates and permissions.
-// Began, EtcdState and ListGone are required.
+// Began, EtcdState, ListGone and ListTerminating are required.
 type Reader struct {
 	Began time.Time
 	// Parts names the other processes in this process, for example "controller".
@@ -34,6 +34,8 @@ type Reader struct {
 	EtcdState func() (state maintenance.State, full, corrupt bool)
 	// ListGone lists deleted namespaces whose objects remain. The bool is false if unknown.
 	ListGone func() ([]string, bool)
+	// ListTerminating lists namespaces under deletion whose objects remain.
+	ListTerminating func() []string
 	// Permissions lists the RBAC rules that the server lacks. Nil without a kube-apiserver.
 	Permissions func() []string
 	Certificates
@@ -113,6 +115,7 @@ func (r *Reader) ReadStatus() v1alpha1.InstallationStatus {
 	if gone, known := r.ListGone(); known {
 		s.NamespacesGone = slices.Sorted(slices.Values(gone))
 	}
+	s.NamespacesTerminating = slices.Sorted(slices.Values(r.ListTerminating()))
 	return s
 }
 

@@ -58,8 +58,9 @@ func TestReader_namesEachUnknownPart(t *testing.T) {
 			of.AddFile("etcd-client", test.client)
 			of.AddFile("etcd-ca", test.authority)
 			r := &Reader{Began: time.Now(), Certificates: of, ListGone: func() ([]string, bool) { return []string{"b", "a"}, true },
-				Permissions: func() []string { return []string{"no tokenreviews"} },
-				EtcdState:   func() (maintenance.State, bool, bool) { return test.state, test.full, test.corrupt }}
+				ListTerminating: func() []string { return []string{"d", "c"} },
+				Permissions:     func() []string { return []string{"no tokenreviews"} },
+				EtcdState:       func() (maintenance.State, bool, bool) { return test.state, test.full, test.corrupt }}
 			s := r.ReadStatus()
 			if !slices.Equal(s.NamespacesGone, []string{"a", "b"}) || len(s.MissingPermissions) != 1 {
 				t.Errorf("gone %q, missing %q", s.NamespacesGone, s.MissingPermissions)
@@ -89,7 +90,8 @@ func TestReader_namesEachUnknownPart(t *testing.T) {
 
 func TestReader_knowsProcessesWithinItsOwn(t *testing.T) {
 	r := &Reader{Began: time.Now(), Parts: []string{"controller", "primary"}, ListGone: func() ([]string, bool) { return nil, false },
-		EtcdState: func() (maintenance.State, bool, bool) { return maintenance.State{}, false, false }}
+		ListTerminating: func() []string { return nil },
+		EtcdState:       func() (maintenance.State, bool, bool) { return maintenance.State{}, false, false }}
 	s := r.ReadStatus()
 	var names []string
 	for _, one := range s.Processes {

@@ -4,6 +4,7 @@
 package permissions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,6 +121,7 @@ type Checker struct {
 
 	mutex    sync.Mutex
 	notReady error // nil for good once a check has passed
+	first    error // the first rule in notReady; nil if kube-apiserver does not answer
 	asked    bool
 	missing  []string // at the last answer
 }
@@ -156,11 +158,18 @@ func (p *Checker) Run(ctx context.Context) {
 	}
 }
 
+// errUnanswered stands for an error of kube-apiserver, whose text has addresses, because anonymous clients read the
+// error of Check.
+var errUnanswered = errors.New("kube-apiserver does not answer this server; see its log")
+
 func (p *Checker) noteAnswer(required, optional []error, err error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if held := p.asked && p.notReady == nil; !held {
-		p.asked, p.notReady = true, errors.Join(append(required, err)...)
+		p.asked, p.notReady, p.first = true, errors.Join(required...), cmp.Or(required...)
+		if err != nil {
+			p.notReady, p.first = errUnanswered, nil
+		}
 	}
 	if err != nil {
 		return // kube-apiserver does not answer
@@ -169,6 +178,20 @@ func (p *Checker) noteAnswer(required, optional []error, err error) {
 	for _, one := range slices.Concat(required, optional) {
 		p.missing = append(p.missing, one.Error())
 	}
+}
+
+// FirstMissing returns the first rule without which the server is not ready, or that kube-apiserver does not answer,
+// with the next step; "" if neither is known. Neither text has an address.
+func (p *Checker) FirstMissing() (fault, step string) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	switch {
+	case p.notReady == nil:
+		return "", ""
+	case p.first == nil:
+		return p.notReady.Error(), "let the server reach kube-apiserver through NetworkPolicies and firewalls"
+	}
+	return p.first.Error(), "have a cluster admin apply the RBAC rules of this version"
 }
 
 func (p *Checker) List() []string {

@@ -16,8 +16,8 @@ import (
 )
 
 // The server needs permissions from kube-apiserver, and lists every rule that it lacks. A missing rule that is not
-// optional keeps the server unready at its start. A rule revoked later is only listed, because an unready server would
-// be an outage (A7).
+// optional keeps the server unready at its start, and so does a kube-apiserver that does not answer, without its
+// address. A rule revoked later is only listed, because an unready server would be an outage (A7).
 func TestPermissions_listWhatIsRevoked_A7(t *testing.T) {
 	refused, failure := []string{}, error(nil)
 	client := fake.NewClientset()
@@ -34,7 +34,7 @@ func TestPermissions_listWhatIsRevoked_A7(t *testing.T) {
 		listed  string
 	}{
 		{[]string{"tokenreviews"}, nil, false, "tokenreviews"},
-		{nil, errors.New("away"), false, "tokenreviews"},
+		{nil, errors.New("dial tcp 192.0.2.1:443: away"), false, "tokenreviews"},
 		{[]string{"events"}, nil, true, "events"},
 		{nil, nil, true, ""},
 		{[]string{"tokenreviews"}, nil, true, "tokenreviews"},
@@ -46,6 +46,14 @@ func TestPermissions_listWhatIsRevoked_A7(t *testing.T) {
 		if got := strings.Join(p.List(), "\n"); (p.Check() == nil) != test.ready || (got == "") != (test.listed == "") ||
 			!strings.Contains(got, test.listed) {
 			t.Errorf("%+v: ready %v, lacks %q", test, p.Check(), got)
+		}
+		first, step := p.FirstMissing()
+		if (first == "") != test.ready || first != "" && !strings.Contains(p.Check().Error(), first) {
+			t.Errorf("%+v: first %q", test, first)
+		}
+		if isAway := test.failure != nil; !test.ready && (strings.Contains(step, "firewalls") != isAway ||
+			strings.Contains(step, "RBAC rules") == isAway) || !test.ready && strings.Contains(p.Check().Error(), "192.0.2.1") {
+			t.Errorf("%+v: the step of %q is %q", test, p.Check(), step)
 		}
 	}
 }

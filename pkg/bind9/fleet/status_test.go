@@ -57,7 +57,7 @@ func TestFitProviderStatus_S11_2(t *testing.T) {
 }
 
 // Kubernetes refuses Events with a note above 1,024 octets. A message from a tenant's own agent may be longer, so the
-// note and the condition are cut, at a character.
+// note and the condition are cut, at a character. A server that is no longer ready is a Warning.
 func TestRecordEvents_fitsTheNote(t *testing.T) {
 	recorder := events.NewFakeRecorder(9)
 	f := &Fleet{Config: Config{Events: recorder}}
@@ -71,6 +71,12 @@ func TestRecordEvents_fitsTheNote(t *testing.T) {
 			!utf8.ValidString(note) || len(message) > 1024 || !utf8.ValidString(message) {
 			t.Errorf("%q: the note has %d octets, the message %d: ...%q", letter, octets, len(message), note[len(note)-8:])
 		}
+	}
+	s := newConditionSet(1, nil)
+	s.set(bind9.ConditionDegraded, true, ReasonUnavailable, "gone")
+	f.recordEvents(&bind9.Bind9Instance{}, s)
+	if event := <-recorder.Events; event != "Warning Unavailable Degraded=True: gone" {
+		t.Error(event)
 	}
 }
 

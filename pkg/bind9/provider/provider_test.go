@@ -6,7 +6,6 @@ package provider
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -20,10 +19,8 @@ import (
 	"golang.org/x/time/rate"
 	"k8s.io/client-go/transport"
 
-	"kubi.zone/kubizone/pkg/bind9/agent"
 	"kubi.zone/kubizone/pkg/bind9/agent/client"
 	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
-	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/dial"
 	shown "kubi.zone/kubizone/pkg/delivery/transfer"
@@ -201,10 +198,7 @@ func planOf(uid, zone string, at serial.Serial) delivery.Plan {
 func passFence(context.Context) error { return nil }
 
 type server struct {
-	*rig.BIND
-	control  *rndc.Client
-	bindcar  *bindcartest.Bindcar // nil: Kubizone's agent, or none
-	api      *httptest.Server
+	*bindcartest.Server
 	instance Instance
 }
 
@@ -213,60 +207,18 @@ func freePort(t *testing.T) netip.AddrPort {
 	return must.Get(rig.FreePort())(t)
 }
 
-const token = "the-token-of-the-test"
-
 // kind is "kubizone", a version of bindcar, or "" for a consumer of the catalog.
 func (w *world) startServer(t *testing.T, called, kind string, listen netip.AddrPort) *server {
 	t.Helper()
-	if kind == "bindcar" {
-		rig.Need(rig.BindcarProgram())(t) // before a named is started
-	}
-	at := freePort(t)
 	controlKey := rig.TSIGKey{Name: "control", Algorithm: rigKey.Algorithm, Secret: rigKey.Secret}
-	config := rig.BINDConfig{Addr: listen, Keys: []rig.TSIGKey{rigKey}, Controls: []rig.Control{{Addr: at, Key: controlKey}}, Options: "allow-new-zones yes; serial-query-rate 1000;\n"}
+	config := rig.BINDConfig{Addr: listen, Keys: []rig.TSIGKey{rigKey}, Options: "allow-new-zones yes; serial-query-rate 1000;\n"}
 	if kind == "" {
 		config.Catalogs = []rig.SecondaryZone{{Zone: catalog.String(), Primary: w.addr, Key: rigKey.Name}}
 	}
-	bind, err := rig.StartBIND(t.Context(), config)
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { bind.Close() })
-	s := &server{BIND: bind, instance: Instance{Name: "dns/" + called, DNS: bind.Addr, Key: w.readKey(), Primary: true}}
-	s.control = &rndc.Client{Address: at.String(), Keys: func() ([]rndc.Key, error) {
-		return []rndc.Key{{Algorithm: controlKey.Algorithm, MAC: w.keys[0].MAC}}, nil
-	}}
-	var handler http.Handler
-	switch kind {
-	case "":
-		return s
-	case "bindcar":
-		real, err := rig.StartBindcar(t.Context(), rig.BindcarConfig{ZoneDir: bind.Dir(), Control: rig.Control{Addr: at, Key: controlKey}, Nameserver: bind.Addr, Token: token})
-		rig.SkipMissing(t, err)
-		t.Cleanup(real.Close)
-		s.instance.Agent, err = client.New(real.URL, transport.NewBearerAuthRoundTripper(token, http.DefaultTransport))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	case "kubizone":
-		handler = agent.New(agent.Config{
-			Control: s.control, Nameserver: bind.Addr.String(), ZoneDir: bind.Dir(), Version: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-			TSIGKey: func() (transfer.Key, error) { return *w.readKey(), nil },
-			Authenticate: func(r *http.Request) error {
-				if r.Header.Get("Authorization") != "Bearer "+token {
-					return errors.New("another token")
-				}
-				return nil
-			},
-		})
-	default:
-		s.bindcar = &bindcartest.Bindcar{Version: kind, Token: token, Dir: bind.Dir(), Control: s.control}
-		handler = s.bindcar
-	}
-	s.api = httptest.NewServer(handler)
-	t.Cleanup(s.api.Close)
-	s.instance.Agent, err = client.New(s.api.URL, transport.NewBearerAuthRoundTripper(token, http.DefaultTransport))
-	if err != nil {
-		t.Fatal(err)
+	s := &server{Server: bindcartest.Start(t, kind, config, controlKey, rigKey)}
+	s.instance = Instance{Name: "dns/" + called, DNS: s.Addr, Key: w.readKey(), Primary: true}
+	if kind != "" {
+		s.instance.Agent = must.Get(client.New(s.URL, transport.NewBearerAuthRoundTripper(bindcartest.Token, http.DefaultTransport)))(t)
 	}
 	return s
 }
@@ -287,11 +239,6 @@ func (w *world) makeProvider(t *testing.T, mode bool, instances func() []Instanc
 			LatestSerial: func(_ context.Context, uid string) (serial.Serial, error) { return w.readServed(uid), nil }},
 	}))(t)
 	return stored{p, w}
-}
-
-func (s *server) hasZone(t *testing.T, zone string) bool {
-	_, err := s.control.Call(t.Context(), "showzone "+strings.TrimSuffix(zone, "."))
-	return err == nil
 }
 
 // Provider in each of its modes passes the test suite that every delivery provider has to pass, both with Kubizone's
@@ -371,27 +318,27 @@ func TestDeliver_followsTheInstances(t *testing.T) {
 	if report := deliverPlan(t, p, plan); len(report.Servers) != 1 || report.Servers[0].Name != "dns/one" || report.Servers[0].Serial != 7 {
 		t.Errorf("%+v", report.Servers)
 	}
-	asked := len(one.bindcar.Requests())
+	asked := len(one.Bindcar.Requests())
 	deliverPlan(t, p, plan)
-	if again := len(one.bindcar.Requests()); again != asked {
-		t.Errorf("%d requests for a zone that is there: %v", again-asked, one.bindcar.Requests()[asked:])
+	if again := len(one.Bindcar.Requests()); again != asked {
+		t.Errorf("%d requests for a zone that is there: %v", again-asked, one.Bindcar.Requests()[asked:])
 	}
 
 	instances = append(instances, two.instance, Instance{Name: "dns/new"})
 	report, err := p.Deliver(t.Context(), plan, passFence)
 	if err != nil || report.Confirmed != 0 || len(report.Servers) != 3 || report.Servers[2].Err != nil || report.Servers[2].Note == "" ||
-		!two.hasZone(t, "example.org.") {
+		!two.HasZone(t, "example.org.") {
 		t.Errorf("with an instance that has no address yet: %+v, %v", report, err)
 	}
 	instances[0].Leaving = true
 	instances = instances[:2]
 	if report := deliverPlan(t, p, plan); len(report.Servers) != 1 || report.Servers[0].Name != "dns/two" ||
-		one.hasZone(t, "example.org.") {
-		t.Errorf("with an instance that leaves: %+v; it has the zone: %v", report.Servers, one.hasZone(t, "example.org."))
+		one.HasZone(t, "example.org.") {
+		t.Errorf("with an instance that leaves: %+v; it has the zone: %v", report.Servers, one.HasZone(t, "example.org."))
 	}
 
 	// A leaving instance without an answer keeps a row, and delays the removal of the zone.
-	one.api.Close()
+	one.StopAgent()
 	report, err = p.Deliver(t.Context(), plan, passFence)
 	if err != nil || report.Confirmed != 0 || len(report.Servers) != 2 || report.Servers[1].Name != "dns/one" || report.Servers[1].Err.Reason != delivery.ReasonServerUnreachable {
 		t.Errorf("with an instance that leaves and does not answer: %+v, %v", report, err)
@@ -400,8 +347,8 @@ func TestDeliver_followsTheInstances(t *testing.T) {
 		t.Errorf("withdrawn without dns/one: %v", err)
 	}
 	instances = instances[1:]
-	if _, err := p.Remove(t.Context(), plan, passFence); err != nil || two.hasZone(t, "example.org.") || !w.Name("u").IsZero() {
-		t.Errorf("withdrawn: %v; dns/two has it: %v", err, two.hasZone(t, "example.org."))
+	if _, err := p.Remove(t.Context(), plan, passFence); err != nil || two.HasZone(t, "example.org.") || !w.Name("u").IsZero() {
+		t.Errorf("withdrawn: %v; dns/two has it: %v", err, two.HasZone(t, "example.org."))
 	}
 	instances = make([]Instance, maxInstances+1)
 	if _, err := p.Deliver(t.Context(), plan, passFence); err == nil || !strings.Contains(err.Error(), "selects 1001 instances") {
@@ -426,12 +373,13 @@ func TestDeliver_followsTheInstances(t *testing.T) {
 }
 
 // A class may have several BIND servers. If the agent of one (bindcar, here) refuses requests for their rate, its row
-// of the report has the reason, and the other server still gets the zone (promise 4).
+// of the report has the reason, and the other server still gets the zone. It gets the zone beside an agent that never
+// answers, too, because all agents are asked at the same time (promise 4).
 func TestDeliver_aSlowAgentDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)
 	slow, fast := w.startServer(t, "slow", "0.7.3", freePort(t)), w.startServer(t, "fast", "kubizone", freePort(t))
-	slow.bindcar.Limit = rate.NewLimiter(0, 0)
+	slow.Bindcar.Limit = rate.NewLimiter(0, 0)
 	w.openClass(t, slow.Addr, fast.Addr)
 	p := w.makeProvider(t, byAgents, func() []Instance { return []Instance{slow.instance, fast.instance} })
 	for _, zone := range []string{"a.example.", "b.example."} {
@@ -448,8 +396,22 @@ func TestDeliver_aSlowAgentDelaysNoOther(t *testing.T) {
 			return report.Servers[1].Serial == 3 && failure != nil && failure.Reason == delivery.ReasonRateLimited && failure.RetryAfter > 0
 		})
 	}
-	if len(slow.bindcar.Requests()) != 0 {
-		t.Errorf("let in: %v", slow.bindcar.Requests())
+	if len(slow.Bindcar.Requests()) != 0 {
+		t.Errorf("let in: %v", slow.Bindcar.Requests())
+	}
+
+	asked := make(chan struct{}, 100)
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	t.Cleanup(silent.Close)
+	never := Instance{Name: "dns/never", DNS: slow.Addr, Key: w.readKey(), Agent: must.Get(client.New(silent.URL, nil))(t)}
+	p = w.makeProvider(t, byAgents, func() []Instance { return []Instance{never, fast.instance} })
+	plan := planOf("c.example.", "c.example.", 3)
+	w.putZone(t, plan)
+	if report, err := p.Deliver(t.Context(), plan, passFence); err != nil || len(asked) == 0 || !fast.HasZone(t, "c.example.") {
+		t.Errorf("beside an agent that never answers: %+v, %v", report, err)
 	}
 }
 
@@ -475,7 +437,7 @@ func TestDeliver_saysHowALostZoneComesBack(t *testing.T) {
 	plan := planOf("u", "example.org.", 7)
 	w.putZone(t, plan)
 	deliverPlan(t, p, plan)
-	must.Get(s.control.Call(t.Context(), "delzone example.org"))(t)
+	must.Get(s.Control.Call(t.Context(), "delzone example.org"))(t)
 	var remedy []string
 	waitFor(t, "a row that says that the zone is lost", func() bool {
 		report, err := p.Deliver(t.Context(), plan, passFence)
@@ -491,7 +453,7 @@ func TestDeliver_saysHowALostZoneComesBack(t *testing.T) {
 		}
 		return true
 	})
-	must.Get(s.control.Call(t.Context(), remedy[1]))(t)
+	must.Get(s.Control.Call(t.Context(), remedy[1]))(t)
 	deliverPlan(t, p, plan)
 }
 
@@ -512,13 +474,13 @@ func TestDeliver_isFenced(t *testing.T) {
 			}
 			return nil
 		})
-		if !errors.Is(err, lost) || s.hasZone(t, "example.org.") {
+		if !errors.Is(err, lost) || s.HasZone(t, "example.org.") {
 			t.Errorf("after %d: %v", after, err)
 		}
 	}
 	deliverPlan(t, p, plan)
 	if _, err := p.Remove(t.Context(), plan, func(context.Context) error { return lost }); !errors.Is(err, lost) ||
-		!s.hasZone(t, "example.org.") {
+		!s.HasZone(t, "example.org.") {
 		t.Errorf("withdrawn: %v", err)
 	}
 }
@@ -545,8 +507,8 @@ func TestWithdraw_leavesTheSigner_S12_9(t *testing.T) {
 	for _, rows := range [][]delivery.Server{nil, {{Name: s.instance.Name}}} {
 		w.storeMember("u", name.Name{}) // no class has the zone
 		plan.Servers = rows
-		if _, err := p.Remove(t.Context(), plan, passFence); err != nil || !s.hasZone(t, "example.org.") {
-			t.Errorf("rows %v: the signer has the zone: %v; %v", rows, s.hasZone(t, "example.org."), err)
+		if _, err := p.Remove(t.Context(), plan, passFence); err != nil || !s.HasZone(t, "example.org.") {
+			t.Errorf("rows %v: the signer has the zone: %v; %v", rows, s.HasZone(t, "example.org."), err)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func TestUpdater_secondariesFollowOnePrimary_S11_15(t *testing.T) {
 	if drift, err := u.Verify(t.Context(), fullPlan(zone, 3, "192.0.2.3")); err != nil || len(drift.Servers) != 2 || drift.Servers[1].Serial == 3 || drift.Servers[1].Note == "" {
 		t.Errorf("before the zone is removed: %+v, %v", drift, err)
 	}
-	if report := deliverPlan(t, u, changedPlan(zone, 4, "192.0.2.3", "192.0.2.4")); len(report.Servers) != 1 || follower.hasZone(t, zone) {
+	if report := deliverPlan(t, u, changedPlan(zone, 4, "192.0.2.3", "192.0.2.4")); len(report.Servers) != 1 || follower.HasZone(t, zone) {
 		t.Errorf("after it left: %+v", report)
 	}
 	for _, left := range [][]Instance{{follower.instance}, {}} { // no row for the leaving primary; the others lack the serial

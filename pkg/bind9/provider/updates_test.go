@@ -28,7 +28,7 @@ func newUpdater(instances func() []Instance) *Updater {
 
 func (s *server) readZone(t *testing.T, zone name.Name) []delivery.RRset {
 	t.Helper()
-	if !s.hasZone(t, zone.String()) {
+	if !s.HasZone(t, zone.String()) {
 		return nil
 	}
 	text, err := rig.Dig{Server: s.Addr, Key: &rigKey}.Run(t.Context(), "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone.String())
@@ -141,7 +141,7 @@ func makeWhereMissing(t *testing.T, kind string) {
 
 	instances[0].Leaving = true
 	if report, err = u.Deliver(t.Context(), second, passFence); err != nil || report.Confirmed != 2 || len(report.Servers) != 1 ||
-		two.hasZone(t, zone) {
+		two.HasZone(t, zone) {
 		t.Errorf("with an instance that leaves: %+v, %v", report, err)
 	}
 	instances = instances[1:]
@@ -153,20 +153,20 @@ func makeWhereMissing(t *testing.T, kind string) {
 	must.Succeed(t, three.Start(t.Context()))
 	foreign := delivery.RRset{Name: name.MustParse("other." + zone), Type: rdata.A, TTL: 60, Data: []string{"192.0.2.99"}}
 	three.updateRRset(t, second.Zone, foreign)
-	if _, err := u.Remove(t.Context(), second, passFence); err != nil || !three.hasZone(t, zone) || hostOf(t, three, zone) != "" {
+	if _, err := u.Remove(t.Context(), second, passFence); err != nil || !three.HasZone(t, zone) || hostOf(t, three, zone) != "" {
 		t.Errorf("with a record of others: %v", err)
 	}
 	foreign.Data = nil
 	three.updateRRset(t, second.Zone, foreign)
 	lost := errors.New("lost")
 	if _, err := u.Remove(t.Context(), second, func(context.Context) error { return lost }); !errors.Is(err, lost) ||
-		!three.hasZone(t, zone) {
+		!three.HasZone(t, zone) {
 		t.Errorf("without a fence: %v", err)
 	}
-	if _, err := u.Remove(t.Context(), second, passFence); err != nil || three.hasZone(t, zone) {
+	if _, err := u.Remove(t.Context(), second, passFence); err != nil || three.HasZone(t, zone) {
 		t.Errorf("withdrawn: %v", err)
 	}
-	if two.bindcar != nil && two.bindcar.Destroyed()+three.bindcar.Destroyed() != 0 {
+	if two.Bindcar != nil && two.Bindcar.Destroyed()+three.Bindcar.Destroyed() != 0 {
 		t.Error("a zone was destroyed")
 	}
 	if err := u.Health(t.Context()); err != nil && !errors.Is(err, delivery.ErrNotProven) {

@@ -14,8 +14,6 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/bind9/agent/client"
-	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
@@ -96,24 +94,5 @@ func TestSyncZone_readsSignaturesWithoutTheSigner(t *testing.T) {
 	must.Get(c.syncZone(t.Context(), zone))(t)
 	if at := c.memory.readTimes(zone.UID).expires; at.Unix() != signedUntil {
 		t.Errorf("the signatures end at %s", at)
-	}
-}
-
-// While a signed zone's DS is not yet at every server of the parent, the zone counts as waiting for its DS in the
-// metrics.
-func TestDecideSigned_awaitsDS(t *testing.T) {
-	ds := protocol.DSRecord{KeyTag: 7, Algorithm: 13, DigestType: 2, Digest: "AB"}
-	published := v1alpha1.DelegationSigner{KeyTag: 7, Algorithm: 13, DigestType: 2, Digest: "AB"}
-	for _, there := range []bool{false, true} {
-		f := &facts{now: begin, policy: "default", status: &v1alpha1.ZoneDNSSECStatus{Phase: v1alpha1.DNSSECSigned, Policy: "default",
-			DS: []v1alpha1.DelegationSigner{published}, LastTransitionTime: &metav1.Time{Time: begin}},
-			signing: client.Signing{Present: true, DS: []protocol.DSRecord{ds},
-				Status: &protocol.DNSSECStatus{Signed: true, Keys: []protocol.DNSSECKey{{Tag: 7, DSState: dsRumoured}}}}}
-		if there {
-			f.dsAtAll, f.dsAtAny = f.status.DS, f.status.DS
-		}
-		if got := decideNext(f); got.awaitsDS == there {
-			t.Errorf("the parent has the DS: %v, awaited: %v", there, got.awaitsDS)
-		}
 	}
 }

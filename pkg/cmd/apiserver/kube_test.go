@@ -24,7 +24,6 @@ import (
 	"testing"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
@@ -46,11 +45,8 @@ type kube struct {
 	revision     int
 	namespaces   map[string]bool
 	allowedNames []string
-	// tokens has users by token; granted users may do everything.
-	tokens   map[string]string
-	granted  map[string]bool
-	broken   bool
-	withheld string
+	// granted users may do everything.
+	granted map[string]bool
 	// silent is the path of a list without an answer or a watch.
 	silent string
 }
@@ -60,7 +56,7 @@ func newKube(t *testing.T) *kube {
 	k := &kube{
 		clients: newAuthority(t, "clients"), proxies: newAuthority(t, "proxies"), revision: 1,
 		namespaces: map[string]bool{"a": true}, allowedNames: []string{allowedProxy},
-		tokens: map[string]string{"alices": "alice", "bobs": "bob"}, granted: map[string]bool{"alice": true},
+		granted: map[string]bool{"alice": true},
 	}
 	k.server = httptest.NewTLSServer(k)
 	t.Cleanup(func() {
@@ -247,20 +243,11 @@ func (k *kube) reviewAccess(w http.ResponseWriter, r *http.Request) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	switch review := asked.(type) {
-	case *authenticationv1.TokenReview:
-		name, ok := k.tokens[review.Spec.Token]
-		review.Status = authenticationv1.TokenReviewStatus{Authenticated: ok, User: authenticationv1.UserInfo{Username: name, Groups: []string{"tenants"}}}
-		review.APIVersion, review.Kind = "authentication.k8s.io/v1", "TokenReview"
 	case *authorizationv1.SubjectAccessReview:
-		if k.broken {
-			http.Error(w, "out of order", http.StatusInternalServerError)
-			return
-		}
 		review.Status = authorizationv1.SubjectAccessReviewStatus{Allowed: k.granted[review.Spec.User]}
 		review.APIVersion, review.Kind = "authorization.k8s.io/v1", "SubjectAccessReview"
 	case *authorizationv1.SelfSubjectAccessReview:
-		attributes := review.Spec.ResourceAttributes
-		review.Status.Allowed = k.withheld == "" || attributes.Resource != k.withheld || attributes.Verb != "list"
+		review.Status.Allowed = true
 		review.APIVersion, review.Kind = "authorization.k8s.io/v1", "SelfSubjectAccessReview"
 	default:
 		http.Error(w, fmt.Sprintf("%T is not answered here", asked), http.StatusNotFound)
@@ -293,12 +280,12 @@ func newAuthority(t *testing.T, name string) *authority {
 	return &authority{cert, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 }
 
-func (a *authority) issueLeaf(t *testing.T, name string, groups ...string) (cert, key []byte) {
+func (a *authority) issueLeaf(t *testing.T, name string) (cert, key []byte) {
 	t.Helper()
 	private := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	number := must.Get(rand.Int(rand.Reader, big.NewInt(1<<62)))(t)
 	template := &x509.Certificate{
-		SerialNumber: number, Subject: pkix.Name{CommonName: name, Organization: groups},
+		SerialNumber: number, Subject: pkix.Name{CommonName: name},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},

@@ -53,7 +53,7 @@ type Options struct {
 	ServerRun     *genericoptions.ServerRunOptions
 	Etcd          *genericoptions.EtcdOptions
 	Member        MemberOptions
-	SecureServing *genericoptions.SecureServingOptionsWithLoopback
+	SecureServing *genericoptions.SecureServingOptions
 	// ServingSecret is NAMESPACE/NAME of the generated serving certificate's Secret.
 	ServingSecret  string
 	Authentication *genericoptions.DelegatingAuthenticationOptions
@@ -88,7 +88,7 @@ func NewOptions() *Options {
 	o := &Options{
 		ServerRun:      genericoptions.NewServerRunOptionsForComponent(basecompatibility.DefaultKubeComponent, components),
 		Etcd:           genericoptions.NewEtcdOptions(storagebackend.NewDefaultConfig(apiserver.Prefix, nil)),
-		SecureServing:  genericoptions.NewSecureServingOptions().WithLoopback(),
+		SecureServing:  genericoptions.NewSecureServingOptions(),
 		Authentication: genericoptions.NewDelegatingAuthenticationOptions(),
 		Authorization:  authorization.NewOptions(),
 		Audit:          genericoptions.NewAuditOptions(),

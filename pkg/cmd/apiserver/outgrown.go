@@ -33,7 +33,7 @@ func (o *Options) keepMember(ctx context.Context, reason error) error {
 		return errors.Join(reason, err)
 	}
 	var serving *genericapiserver.SecureServingInfo
-	if err := o.SecureServing.SecureServingOptions.ApplyTo(&serving); err != nil {
+	if err := o.SecureServing.ApplyTo(&serving); err != nil {
 		return errors.Join(reason, fmt.Errorf("serving: %w", err))
 	}
 	ended, _, err := serving.Serve(refuseAll(reason), time.Second, ctx.Done())

@@ -43,7 +43,7 @@ func Results() map[string]any { return map[string]any{"AppliedChangeSet": applie
 type applied struct {
 	Records []appliedRecord `json:"records"`
 	Zone    string          `json:"zone,omitempty"`
-	// Serial is the first serial with the change.
+	// Serial is the first serial with the change, absent if all Records are unchanged.
 	Serial int64 `json:"serial,omitempty"`
 }
 
@@ -57,7 +57,11 @@ func (a *applied) printText(text *output.Text) {
 	for _, r := range a.Records {
 		text.Line("record.kubi.zone/%s %s", r.Name, strings.ToLower(r.Operation))
 	}
-	if a.Zone != "" {
+	switch {
+	case a.Zone == "":
+	case a.Serial == 0:
+		text.Line("zone %s: unchanged", a.Zone)
+	default:
 		text.Line("zone %s: serial %d", a.Zone, a.Serial)
 	}
 }
@@ -115,6 +119,9 @@ func (o *options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) 
 			return nil, nil, errors.New(refused[0].String())
 		}
 		for _, object := range objects {
+			if reason, fix := load.UnknownKind(object); reason != "" {
+				return nil, nil, errors.New(load.ObjectRefusal(name, object, reason, fix).String())
+			}
 			if object.GroupVersionKind() != v1alpha1.SchemeGroupVersion.WithKind("Record") {
 				return nil, nil, fmt.Errorf("%s: %s %s %q is no Record of %s, and Records alone are changed together: "+
 					"apply it by itself with kubectl", name, object.GetAPIVersion(), object.GetKind(), object.GetName(),

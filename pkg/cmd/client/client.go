@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"kubi.zone/kubizone/pkg/cmd/applier"
 	"kubi.zone/kubizone/pkg/cmd/console"
@@ -58,7 +59,19 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 	p.Root.AddCommand(names.NewCommands()...)
 	p.Root.AddCommand(history.NewCommands()...)
 	p.AddOptions(kubeconfig.NewOptions().AddFlagsWithNamespace)
+	ignored := pflag.NewFlagSet("", pflag.ContinueOnError)
+	kubeconfig.NewOptions().AddFlagsWithNamespace(ignored)
+	addFlags(p.Root, ignored)
 	return p
+}
+
+// addFlags gives every command those of the flags that it lacks, as explain lacks --kubeconfig, so that a script passes
+// one set of flags to all.
+func addFlags(command *cobra.Command, flags *pflag.FlagSet) {
+	command.Flags().AddFlagSet(flags)
+	for _, below := range command.Commands() {
+		addFlags(below, flags)
+	}
 }
 
 func Results() map[string]any {

@@ -92,7 +92,7 @@ func (o *options) run(ctx context.Context, in io.Reader, out io.Writer) error {
 		listener.Close()
 		return err
 	}
-	say("console on http://%s%s/ for %s, read-only", door.host, door.base, config.Host)
+	say("console for %s, read-only", config.Host)
 	o.printAddress(ctx, say, address, file)
 	return runServer(ctx, o, listener, door, newSite(api, door), in, say)
 }

@@ -5,6 +5,7 @@ package console
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,6 +43,7 @@ type api struct {
 	// values is the number of additional values in each step. If masked, the user may not read users of all namespaces.
 	values   int
 	masked   bool
+	fqdn     string // of the zone, the entry and the Record, by default hostile
 	mu       sync.Mutex
 	requests []string
 	serial   int64
@@ -56,7 +58,7 @@ func (a *api) makeZone() *v1alpha1.Zone {
 	zone.Spec.DomainName = hostile
 	zone.Spec.Delegations = []v1alpha1.DelegationRule{{Namespace: "other", Records: []v1alpha1.RecordDelegation{{Pattern: hostile,
 		Types: []string{hostile}}}, Zones: []string{hostile}}}
-	zone.Status.FQDN, zone.Status.View, zone.Status.Serial, zone.Status.SettledSerial = hostile, hostile, a.serial, a.serial
+	zone.Status.FQDN, zone.Status.View, zone.Status.Serial, zone.Status.SettledSerial = cmp.Or(a.fqdn, hostile), hostile, a.serial, a.serial
 	zone.Status.DNSSEC = &v1alpha1.ZoneDNSSECStatus{Phase: v1alpha1.DNSSECSigned, Message: hostile, Policy: hostile,
 		DS: []v1alpha1.DelegationSigner{{Digest: hostile}}}
 	zone.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: hostile,
@@ -82,10 +84,10 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(http.StatusOK, map[string]any{"kind": kind + "List", "apiVersion": "kubi.zone/v1alpha1", "items": items,
 			"metadata": map[string]any{"resourceVersion": fmt.Sprint(serial)}})
 	}
-	entry := v1alpha1.Entry{FQDN: hostile, Type: "TXT", TTL: 60, RData: hostile + strings.Repeat("x", 64<<10),
+	entry := v1alpha1.Entry{FQDN: cmp.Or(a.fqdn, hostile), Type: "TXT", TTL: 60, RData: hostile + strings.Repeat("x", 64<<10),
 		Sources: []v1alpha1.RecordReference{{Namespace: "team", Name: hostile}}}
 	record := &v1alpha1.Record{}
-	record.Namespace, record.Name, record.Status.FQDN = "other", "record", hostile
+	record.Namespace, record.Name, record.Status.FQDN = "other", "record", cmp.Or(a.fqdn, hostile)
 	record.Spec.Type, record.Spec.Values = hostile, slices.Repeat([]string{hostile + strings.Repeat("x", 64<<10)}, 5)
 	record.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionAdopted, Status: metav1.ConditionFalse, Reason: hostile,
 		Message: hostile}}
@@ -96,7 +98,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := strings.TrimPrefix(r.URL.Path, "/apis/kubi.zone/v1alpha1"); {
 	case a.forbidden:
 		refuse(http.StatusForbidden, metav1.StatusReasonForbidden)
-	case a.unfollowed != nil && strings.HasSuffix(path, "/zones") && a.unfollowed[between(path, "/namespaces/", "/")] == verbOf(r):
+	case a.unfollowed != nil && strings.HasSuffix(path, "/zones") && a.unfollowed[cutBetween(path, "/namespaces/", "/")] == verbOf(r):
 		refuse(http.StatusForbidden, metav1.StatusReasonForbidden)
 	case r.URL.Query().Get("watch") == "true":
 		w.WriteHeader(http.StatusOK)
@@ -179,10 +181,12 @@ func startConsole(t *testing.T) *browser {
 	return b
 }
 
-// sendRequest sends a request with the cookie, changed by change.
+// sendRequest sends a request with the cookie, changed by change. A stream without an end fails it after a minute.
 func (b *browser) sendRequest(method, path, body string, change func(*http.Request)) (*http.Response, string) {
 	b.t.Helper()
-	request := must.Get(http.NewRequest(method, b.origin+path, strings.NewReader(body)))(b.t)
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	defer cancel()
+	request := must.Get(http.NewRequestWithContext(ctx, method, b.origin+path, strings.NewReader(body)))(b.t)
 	request.AddCookie(b.cookie)
 	if method == http.MethodPost {
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -250,6 +254,45 @@ func TestDoor_admitsOnceAndForAMinute(t *testing.T) {
 	if at := regexp.MustCompile(`url=(http://[^"]+)"`).FindStringSubmatch(text); info.Mode().Perm() != 0o600 || at == nil ||
 		open(at[1]) != http.StatusOK {
 		t.Errorf("the file of mode %s:\n%s", info.Mode(), text)
+	}
+}
+
+// Each address of the console that the command prints opens it.
+func TestRun_printsAddressesThatOpen(t *testing.T) {
+	server := httptest.NewServer(&api{serial: 7, changed: make(chan struct{}, 1)})
+	t.Cleanup(server.Close)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	must.Succeed(t, os.WriteFile(kubeconfig, []byte("{clusters: [{name: a, cluster: {server: "+server.URL+"}}], "+
+		"contexts: [{name: a, context: {cluster: a}}], current-context: a}"), 0o600))
+	r, w := io.Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	t.Cleanup(func() {
+		stop()
+		go func() { _, _ = io.Copy(io.Discard, r) }()
+		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+	command := NewCommand()
+	command.SetArgs([]string{"--no-browser", "--kubeconfig", kubeconfig})
+	command.SetIn(strings.NewReader(""))
+	command.SetOut(w)
+	go func() { ended <- command.ExecuteContext(ctx); _ = w.Close() }()
+	var printed strings.Builder // the console answers after its last line
+	for lines := bufio.NewScanner(r); lines.Scan() && !strings.HasPrefix(lines.Text(), "or at any time"); {
+		printed.WriteString(strings.ReplaceAll(lines.Text(), server.URL, "") + "\n")
+	}
+	addresses := regexp.MustCompile(`http://\S+`).FindAllString(printed.String(), -1)
+	for _, address := range addresses {
+		response := must.Get(http.Get(address))(t)
+		response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", address, response.Status)
+		}
+	}
+	if len(addresses) == 0 {
+		t.Errorf("no address is printed:\n%s", printed.String())
 	}
 }
 

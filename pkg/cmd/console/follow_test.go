@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-func between(text, from, to string) string {
+func cutBetween(text, from, to string) string {
 	_, text, _ = strings.Cut(text, from)
 	text, _, _ = strings.Cut(text, to)
 	return text
@@ -84,7 +84,7 @@ func TestStream_readsTheVersionCheaply(t *testing.T) {
 	defer b.api.mu.Unlock()
 	watched, named := 0, false
 	for _, sent := range b.api.requests {
-		query := must.Get(url.ParseQuery(between(sent, "?", "#")))(t)
+		query := must.Get(url.ParseQuery(cutBetween(sent, "?", "#")))(t)
 		first := query.Get("limit") == "1" && !query.Has("watch")
 		if first && strings.Contains(sent, "status.ready") {
 			t.Errorf("the version is read by %s", sent)

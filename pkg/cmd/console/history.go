@@ -82,10 +82,11 @@ func readHistory(ctx context.Context, r *reading, zone *v1alpha1.Zone, asked url
 	}
 	part.Anonymous, part.Older = past.Masked, full
 	for i := range past.Steps {
-		x := &past.Steps[i]
+		x := new(history.AtName(&past.Steps[i], at))
 		one := &step{Author: history.AuthorOf(x), At: x.Time, Lines: linesOf(x)}
 		one.More = max(0, len(x.Records)-maxRecords)
 		one.Written = x.Records[:len(x.Records)-one.More]
+		one.More += int(x.OtherRecords)
 		if x.From > 0 {
 			one.Compare = "?" + url.Values{"from": {fmt.Sprint(x.From)}, "to": {fmt.Sprint(past.Newest)}}.Encode()
 			one.Revert = revertCommand(zone, x.From)
@@ -153,6 +154,9 @@ func (h *historyPart) compareSerials(ctx context.Context, r *reading, zone *v1al
 	}
 	sum := history.Sum(steps[len(newer):])
 	h.Compared, h.Difference, h.Revert = true, linesOf(&sum), revertCommand(zone, h.From)
+	for _, loss := range past.Losses(len(steps), name.Name{}) {
+		h.Difference = append(h.Difference, diffLine{Kind: "tilde", Text: "; " + loss.String()})
+	}
 }
 
 func (r *reading) readPast(ctx context.Context, zone *v1alpha1.Zone, most int, to *history.Moment,

@@ -5,6 +5,7 @@ package console
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -36,7 +37,7 @@ func loadMay(r *reading, request *http.Request) (any, error) {
 		page.Namespace = r.own
 		return page, nil
 	}
-	page.Commands = []string{command("kubectl", "kubizone", "may", "create", page.Name, page.Type, "-n", page.Namespace)}
+	page.Commands = page.listCommands()
 	review := &v1alpha1.NameReview{Spec: v1alpha1.NameReviewSpec{Name: page.Name, Type: page.Type, View: page.View}}
 	review, err := r.api.NameReviews(page.Namespace).Create(request.Context(), review, metav1.CreateOptions{})
 	switch {
@@ -68,13 +69,33 @@ func (r *reading) dryRun(ctx context.Context, page *mayPage) error {
 	if err != nil {
 		return err
 	}
-	record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{DomainName: strings.TrimSuffix(page.Name, ".") + ".", Type: page.Type,
-		RData: page.Data, View: page.View}}
-	record.GenerateName = "may-"
 	page.Warnings = nil
-	_, err = objects.KubizoneV1alpha1().Records(page.Namespace).Create(ctx, record, metav1.CreateOptions{
+	_, err = objects.KubizoneV1alpha1().Records(page.Namespace).Create(ctx, page.makeRecord(), metav1.CreateOptions{
 		DryRun: []string{metav1.DryRunAll}})
 	return err
+}
+
+func (p *mayPage) makeRecord() *v1alpha1.Record {
+	return &v1alpha1.Record{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Record"},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "may-"},
+		Spec:       v1alpha1.RecordSpec{DomainName: strings.TrimSuffix(p.Name, ".") + ".", Type: p.Type, RData: p.Data, View: p.View}}
+}
+
+// listCommands returns the commands that ask the same: may for the name, and with data kubectl's dry run of the Record.
+func (p *mayPage) listCommands() []string {
+	may := []string{"kubectl", "kubizone", "may", "create", p.Name, p.Type, "-n", p.Namespace}
+	if p.View != "" {
+		may = append(may, "--view", p.View)
+	}
+	if p.Data == "" {
+		return []string{command(may...)}
+	}
+	record, err := json.Marshal(p.makeRecord())
+	if err != nil {
+		return []string{command(may...)}
+	}
+	return []string{command(may...), "printf %s " + quote(string(record)) + " | " +
+		command("kubectl", "create", "--dry-run=server", "-n", p.Namespace, "-f", "-")}
 }
 
 type warned struct{ page *mayPage }

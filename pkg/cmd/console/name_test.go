@@ -79,7 +79,7 @@ func TestLoadName_offersACommandThatWorks(t *testing.T) {
 		"text=record&namespace=other": "kubectl kubizone why record -n other", "text=record&type=A": "", "text=192.0.2.0/24": "",
 		"text=none": ""} {
 		text := b.readPage("/name?" + query)
-		if got := between(text, `<p class="next"><span class="type"><code>`, "</code>"); got != want {
+		if got := cutBetween(text, `<p class="next"><span class="type"><code>`, "</code>"); got != want {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,11 +21,13 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/status"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/find"
 )
 
 const (
 	pageRecords = 100
+	maxFiltered = 500 // Records of a request of which a part of the name selects some
 	maxData     = 3
 )
 
@@ -45,13 +48,15 @@ var recordFilters = []recordFilter{
 }
 
 type recordsPage struct {
-	Namespace string
-	Filter    *recordFilter
-	Rows      []*recordRow
+	Namespace, Name string
+	Filter          *recordFilter
+	Rows            []*recordRow
 	// Next is the address of the next page, or "". Later is false on the first page.
 	Next  string
 	Later bool
-	Lacks []*lack
+	// Searching is true if the search ended early and continues at Next.
+	Searching bool
+	Lacks     []*lack
 
 	namespaces []string
 }
@@ -72,7 +77,8 @@ type recordList struct {
 }
 
 func newRecordsPage(r *reading, asked url.Values) (page *recordsPage, lists []recordList) {
-	page = &recordsPage{Namespace: strings.TrimSpace(asked.Get("namespace")), Later: asked.Has("list"), namespaces: r.namespaces}
+	page = &recordsPage{Namespace: strings.TrimSpace(asked.Get("namespace")), Name: strings.TrimSpace(asked.Get("name")),
+		Later: asked.Has("list"), namespaces: r.namespaces}
 	at := slices.IndexFunc(recordFilters, func(one recordFilter) bool { return one.State == asked.Get("state") })
 	page.Filter = &recordFilters[max(at, 0)]
 	if page.Namespace != "" {
@@ -86,12 +92,15 @@ func newRecordsPage(r *reading, asked url.Values) (page *recordsPage, lists []re
 	return page, lists
 }
 
+// loadRecords reads the Records of a page. The server cannot select a part of a name, so a page with that filter ends
+// after searchTime with the Records found so far.
 func loadRecords(r *reading, request *http.Request) (any, error) {
 	asked := request.URL.Query()
 	page, lists := newRecordsPage(r, asked)
 	at, _ := strconv.Atoi(asked.Get("list"))
 	next, found := asked.Get("continue"), false
-	for at = max(at, 0); at < len(lists) && len(page.Rows) < pageRecords; {
+	part, began := name.ParsePart(page.Name), time.Now()
+	for at = max(at, 0); at < len(lists) && len(page.Rows) < pageRecords && time.Since(began) < searchTime; {
 		list, err := page.readList(request.Context(), r, lists[at], next)
 		if err != nil {
 			page.Lacks = append(page.Lacks, lackOf(err, "list", "records", cmp.Or(lists[at].namespace, r.own)))
@@ -99,7 +108,9 @@ func loadRecords(r *reading, request *http.Request) (any, error) {
 			continue
 		}
 		for i := range list.Items {
-			page.Rows = append(page.Rows, recordRowOf(&list.Items[i]))
+			if row := recordRowOf(&list.Items[i]); part.In(row.FQDN) || strings.Contains(row.Name, page.Name) {
+				page.Rows = append(page.Rows, row)
+			}
 		}
 		if found, next = true, list.Continue; next == "" {
 			at++
@@ -110,7 +121,8 @@ func loadRecords(r *reading, request *http.Request) (any, error) {
 		return nil, page.Lacks[n-1]
 	}
 	if at < len(lists) {
-		page.Next = r.base + "/records?" + url.Values{"namespace": {page.Namespace}, "state": {page.Filter.State},
+		page.Searching = page.Name != "" && len(page.Rows) < pageRecords
+		page.Next = r.base + "/records?" + url.Values{"namespace": {page.Namespace}, "name": {page.Name}, "state": {page.Filter.State},
 			"list": {strconv.Itoa(at)}, "continue": {next}}.Encode()
 	}
 	return page, nil
@@ -118,6 +130,9 @@ func loadRecords(r *reading, request *http.Request) (any, error) {
 
 func (p *recordsPage) readList(ctx context.Context, r *reading, of recordList, next string) (*v1alpha1.RecordList, error) {
 	options := metav1.ListOptions{Limit: int64(pageRecords - len(p.Rows)), Continue: next, FieldSelector: of.selector.String()}
+	if p.Name != "" {
+		options.Limit = maxFiltered
+	}
 	list, err := r.api.Records(of.namespace).List(ctx, options)
 	if apierrors.IsForbidden(err) && of.namespace == metav1.NamespaceAll {
 		p.Lacks = append(p.Lacks, lackOf(err, "list", "records", of.namespace))
@@ -187,8 +202,9 @@ func (p *recordsPage) Commands() (all []string) {
 func recordsSources(r *reading, request *http.Request) (all []source) {
 	asked := request.URL.Query()
 	page, lists := newRecordsPage(r, asked)
-	// A later page shows the version of the first page, which does not change.
-	if page.Later {
+	// A later page shows the version of the first page, which does not change. A search would begin again with each
+	// change.
+	if page.Later || page.Name != "" {
 		return nil
 	}
 	for _, of := range lists {

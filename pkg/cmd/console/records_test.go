@@ -30,7 +30,7 @@ type recordAPI struct {
 }
 
 func (a *recordAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	namespace, query := between(r.URL.Path, "/namespaces/", "/"), r.URL.Query()
+	namespace, query := cutBetween(r.URL.Path, "/namespaces/", "/"), r.URL.Query()
 	of := strings.TrimSpace(namespace + " " + query.Get("fieldSelector"))
 	a.requests = append(a.requests, of)
 	w.Header().Set("Content-Type", "application/json")
@@ -75,16 +75,19 @@ func TestLoadRecords_readsAPage(t *testing.T) {
 		next, lacks        string
 		where, err         string
 	}{
-		{what: "all namespaces", records: map[string]int{"": 250}, rows: pageRecords, next: "continue=100&list=0&namespace=&state=",
+		{what: "all namespaces", records: map[string]int{"": 250}, rows: pageRecords, next: "continue=100&list=0&name=&namespace=&state=",
 			where: "all namespaces"},
 		{what: "the last page", query: "list=0&continue=200", records: map[string]int{"": 250}, rows: 50, where: "all namespaces"},
 		{what: "two lists", query: "namespace=team&state=not+Ready", records: two, requests: "team " + notReady + "|team " + unknown,
-			rows: pageRecords, next: "continue=40&list=1&namespace=team&state=not+Ready", where: "namespace team"},
+			rows: pageRecords, next: "continue=40&list=1&name=&namespace=team&state=not+Ready", where: "namespace team"},
 		{what: "the rest of the second list", query: "namespace=team&state=not+Ready&list=1&continue=40", records: two,
 			requests: "team " + unknown, rows: 30, where: "namespace team"},
 		{what: "a list that ends with the page", query: "namespace=team&state=not+Ready", rows: pageRecords,
 			records: map[string]int{"team " + notReady: pageRecords, "team " + unknown: 1}, requests: "team " + notReady,
-			next: "continue=&list=1&namespace=team&state=not+Ready", where: "namespace team"},
+			next: "continue=&list=1&name=&namespace=team&state=not+Ready", where: "namespace team"},
+		{what: "a part of a name", query: "name=r11", records: map[string]int{"": 1200}, rows: 111, requests: "||",
+			where: "all namespaces"},
+		{what: "a part of no name", query: "name=www", records: map[string]int{"": 10}, where: "all namespaces"},
 		{what: "those that wait", query: "namespace=team&state=waiting", requests: "team status.adopted=False", where: "namespace team"},
 		{what: "withdrawn", query: "namespace=team&state=withdrawn", requests: "team status.withdrawn=True", where: "namespace team"},
 		{what: "a state of nobody", query: "namespace=team&state=%3Cb%3E", requests: "team", where: "namespace team"},
@@ -177,7 +180,8 @@ func TestRecordRow_hasStateAndReason(t *testing.T) {
 // follow.
 func TestRecords_followOnTheFirstPage(t *testing.T) {
 	b := startConsole(t)
-	for path, follows := range map[string]bool{"/records": true, "/records?state=waiting": true, "/records?list=0&continue=5": false} {
+	for path, follows := range map[string]bool{"/records": true, "/records?state=waiting": true, "/records?list=0&continue=5": false,
+		"/records?name=www": false} {
 		text := b.readPage(path)
 		if got := strings.Contains(text, "hx-sse:connect"); got != follows || strings.Contains(text, `id="live-state"`) != follows {
 			t.Errorf("%s follows: %t", path, got)

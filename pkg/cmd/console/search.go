@@ -85,8 +85,10 @@ func (p *searchPage) searchZone(ctx context.Context, r *reading, zone *zoneRow, 
 }
 
 func (p *searchPage) Commands() []string {
-	if _, is := find.ParsePrefix(p.Search); is || strings.Contains(p.Search, ".") {
-		return []string{command("kubectl", "kubizone", "who", p.Search)}
+	_, isPrefix := find.ParsePrefix(p.Search)
+	_, err := find.ParseName(p.Search)
+	if isName := err == nil && strings.Contains(p.Search, "."); !isPrefix && !isName {
+		return nil
 	}
-	return nil
+	return []string{command("kubectl", "kubizone", "who", p.Search)}
 }

@@ -124,7 +124,7 @@ func TestSearch_isAPage(t *testing.T) {
 		"www.example.org": "kubectl kubizone who www.example.org"} {
 		response, text := b.sendRequest(http.MethodGet, b.door.base+"/zones/search?search="+url.QueryEscape(asked), "", nil)
 		b.expectTame("search "+asked, response, text)
-		if got := between(text, `<p class="next"><span class="type"><code>`, "</code>"); got != want {
+		if got := cutBetween(text, `<p class="next"><span class="type"><code>`, "</code>"); got != want {
 			t.Errorf("%q: %q, want %q", asked, got, want)
 		}
 		if found := strings.Contains(text, "1 entry"); found != (asked != "") {

@@ -17,6 +17,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/dns/name"
 )
 
 // maxText and maxShort are numbers of characters; maxShort is for lists.
@@ -68,7 +69,8 @@ var functions = template.FuncMap{
 	"diff": func(base string, lines []diffLine) map[string]any {
 		return map[string]any{"Base": base, "Lines": lines}
 	},
-	"fqdn": func(base, name string) map[string]any { return pageOf(name, base+"/name", url.Values{"text": {name}}) },
+	"fqdn":    func(base, name string) map[string]any { return pageOf(name, base+"/name", url.Values{"text": {name}}) },
+	"unicode": name.ToUnicode,
 	"count": func(n any, noun string) string {
 		if of, is := n.(int64); is {
 			return output.Count(of, noun)

@@ -14,6 +14,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/load"
 )
 
@@ -29,6 +30,8 @@ type zonesPage struct {
 	Rows                         []*zoneRow
 	Found, All                   int
 	Lacks                        []*lack
+
+	part name.Part // Name
 }
 
 func (r *reading) listZones(ctx context.Context, each func(*v1alpha1.Zone)) (lacks []*lack, err error) {
@@ -53,7 +56,7 @@ func (r *reading) listZones(ctx context.Context, each func(*v1alpha1.Zone)) (lac
 func loadZones(r *reading, request *http.Request) (any, error) {
 	asked := request.URL.Query()
 	page := &zonesPage{Name: asked.Get("name"), Namespace: asked.Get("namespace"), Class: asked.Get("class"), Reason: asked.Get("reason"),
-		Sign: asked.Get("sign")}
+		Sign: asked.Get("sign"), part: name.ParsePart(asked.Get("name"))}
 	var rows []*zoneRow
 	lacks, err := r.listZones(request.Context(), func(zone *v1alpha1.Zone) { rows = append(rows, zoneRowOf(zone)) })
 	if err != nil {
@@ -98,8 +101,7 @@ func (r *reading) addDefaultClasses(ctx context.Context, rows []*zoneRow, page *
 }
 
 func (p *zonesPage) has(row *zoneRow) bool {
-	return (p.Name == "" || strings.Contains(row.FQDN, strings.ToLower(strings.TrimSpace(p.Name))) ||
-		strings.Contains(row.Name, strings.TrimSpace(p.Name))) &&
+	return (p.part.In(row.FQDN) || strings.Contains(row.Name, strings.TrimSpace(p.Name))) &&
 		(p.Namespace == "" || row.Namespace == p.Namespace) &&
 		(p.Class == "" || slices.Contains(row.Classes, p.Class)) &&
 		(p.Reason == "" || row.Reason == p.Reason && row.State.Kind != "ok") &&

@@ -19,11 +19,13 @@ var (
 		"Transfers are counted by themselves.", "rcode")
 	updateAnswers = newMetric("updates_total", "Dynamic updates that an update key signed, by what they were answered with.", "rcode")
 	transfers     = newMetric("transfers_total", "Transfers by kind (axfr; ixfr; ixfr_whole, the whole zone in the place of a difference) "+
-		"and result (sent; cut, the peer went or was too slow; failed; no_place).", "kind", "result")
+		"and result (sent; cut, the peer went or was too slow; failed; no_place; refused).", "kind", "result")
 	octets   = newMetric("transfer_bytes_total", "Octets of transfers that left, by kind.", "kind")
 	notifies = newMetric("notifies_total", "NOTIFY messages sent, and how many of them were confirmed, and failed.", "result")
-	refused  = newMetric("connections_refused_total", "TCP connections over a limit.")
-	zones    = newMetric("zones", "Zones that are served at this moment, catalogs not among them.")
+	faults   = newMetric("notify_faults", "Zones whose last NOTIFY a server did not confirm, by server and answer: an RCODE such as "+
+		"REFUSED, a TSIG error, or NoAnswer. At most 100 servers.", "server", "answer")
+	refused = newMetric("connections_refused_total", "TCP connections over a limit.")
+	zones   = newMetric("zones", "Zones that are served at this moment, catalogs not among them.")
 )
 
 func NewMetrics(registry metrics.KubeRegistry, p *primary.Primary) {
@@ -45,7 +47,10 @@ func NewMetrics(registry metrics.KubeRegistry, p *primary.Primary) {
 		count(notifies, stats.NotifiesSent, "sent")
 		count(notifies, stats.NotifiesConfirmed, "confirmed")
 		count(notifies, stats.NotifiesFailed, "failed")
+		for at, n := range stats.NotifyFaults {
+			send(faults, float64(n), at.Server, at.Answer)
+		}
 		count(refused, stats.ConnectionsRefused)
 		send(zones, float64(stats.Zones))
-	}, questions, updateAnswers, transfers, octets, notifies, refused, zones)
+	}, questions, updateAnswers, transfers, octets, notifies, faults, refused, zones)
 }

@@ -165,6 +165,17 @@ func (f *facts) judgeEtcd(time.Time) Finding {
 	return warn(check, "unknown, since no server answers", "see servers")
 }
 
+// firstLack returns the missing RBAC rule of a server that is not ready, or that kube-apiserver does not answer the
+// server; or "".
+func (f *facts) firstLack() string {
+	for _, a := range f.answers {
+		if a.lacks != "" {
+			return a.lacks
+		}
+	}
+	return ""
+}
+
 // A server that starts or stops while another serves is a WARN.
 func (f *facts) judgeServers(time.Time) Finding {
 	const check = "servers"
@@ -183,6 +194,12 @@ func (f *facts) judgeServers(time.Time) Finding {
 	switch {
 	case i != nil && len(i.MissingPermissions) > 0:
 		return fail(check, i.MissingPermissions[0], "apply the RBAC rules of this version: "+f.installAgain())
+	case passed == 0 && f.firstLack() != "":
+		lack := f.firstLack()
+		if !strings.Contains(lack, "RBAC rule") { // or kube-apiserver does not answer the server
+			return fail(check, lack, "let the server reach kube-apiserver through NetworkPolicies and firewalls; "+look)
+		}
+		return fail(check, lack, "apply the RBAC rules of this version: "+f.installAgain())
 	case f.standalone():
 		return ok(check, "kubizone up answers")
 	case len(texts) > 0 && passed > 0:

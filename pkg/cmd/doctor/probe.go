@@ -37,6 +37,7 @@ type answer struct {
 	from         string
 	chain        []*x509.Certificate // of a direct connection
 	failedChecks []string
+	lacks        string         // the missing RBAC rule or answer of kube-apiserver for which the server is not ready
 	clockSkew    *time.Duration // relative to this machine; nil if unknown
 	err          error
 }
@@ -80,6 +81,12 @@ func askServer(ctx context.Context, client *http.Client, from, url string) answe
 		chain: pages[0].chain, failedChecks: slices.Concat(pages[0].failedChecks, pages[1].failedChecks)}
 	if a.chain == nil {
 		a.chain = pages[1].chain
+	}
+	if slices.Contains(a.failedChecks, "permissions") {
+		if body, _, _, err := getPage(ctx, client, url+"/readyz/permissions"); err == nil {
+			_, lacks, _ := strings.Cut(strings.TrimSpace(string(body)), "internal server error: ")
+			a.lacks, _, _ = strings.Cut(lacks, "\n")
+		}
 	}
 	slices.Sort(a.failedChecks)
 	a.failedChecks = slices.Compact(a.failedChecks)

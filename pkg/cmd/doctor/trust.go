@@ -4,7 +4,6 @@
 package doctor
 
 import (
-	"bytes"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -88,6 +87,8 @@ func (f *facts) judgeCertificates(now time.Time) Finding {
 		}
 	}
 	switch {
+	case soon == nil && f.standalone(): // the client has verified the certificate of its kubeconfig
+		return Finding{}
 	case soon == nil:
 		return warn(check, "no certificate could be read", "see servers")
 	case now.Add(status.EndsSoon).After(soon.end):
@@ -178,7 +179,7 @@ func describeBundle(service *apiregistrationv1.APIService) (text, writer string)
 	var last *metav1.ManagedFieldsEntry
 	for i := range service.ManagedFields {
 		entry := &service.ManagedFields[i]
-		wrote := entry.FieldsV1 != nil && bytes.Contains(entry.FieldsV1.Raw, []byte(`"f:caBundle"`))
+		wrote := entry.FieldsV1 != nil && strings.Contains(entry.FieldsV1.GetRawString(), `"f:caBundle"`)
 		if wrote && (last == nil || last.Time.Before(entry.Time)) {
 			last = entry
 		}

@@ -20,6 +20,7 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/cmd/status"
 )
 
@@ -112,15 +113,37 @@ func (f *facts) judgeZones(now time.Time) (findings []Finding) {
 		return cmp.Or(cmp.Compare(rank(b), rank(a)), cmp.Compare(a, b))
 	}) {
 		oldest := byReason[reason][0]
-		fault, next := splitNext(oldest.Message)
-		if next != "" {
-			next += "; "
-		}
+		fault, next := describeItem(oldest)
 		findings = append(findings, fail(check, fmt.Sprintf("%d of %d are not current, %s: %s for %s: %s", len(byReason[reason]), o.Zones,
 			reason, oldest, describeAge(now, oldest.Since), fault),
 			fmt.Sprintf("%skubectl kubizone why -n %s zone/%s names class and server", next, oldest.Namespace, oldest.Name)))
 	}
 	return findings
+}
+
+const findServer = "the platform " + class.StepFindServer
+
+// describeItem returns the fault of a zone, with those of its servers, and the next step, "" or with "; " at the end. A
+// condition sends its reader to this command for the servers, so that step gives way to the server's own.
+func describeItem(one *status.Item) (fault, next string) {
+	fault, next = splitNext(one.Message)
+	var faults []string
+	for _, server := range one.Servers {
+		faults = append(faults, server.Fault)
+		if next == findServer || next == "" {
+			next = server.Step
+		}
+	}
+	if len(faults) > 0 {
+		fault += ": " + shortenList(faults)
+	}
+	if next == findServer { // no Delivery was read
+		next = "run this as a user who may list deliveries, which name the server"
+	}
+	if next != "" {
+		next += "; "
+	}
+	return fault, next
 }
 
 func (f *facts) judgeUnreadZones(check string) Finding {
@@ -139,6 +162,14 @@ func (f *facts) judgeUnreadZones(check string) Finding {
 // kube-controller-manager empties a namespace before its end, so such objects come from a backup or a forced
 // finalization.
 func (f *facts) judgeNamespaces(time.Time) Finding {
+	if kept := f.overview.Terminating; len(kept) > 0 {
+		var names []string
+		for i := range kept {
+			names = append(names, kept[i].Name)
+		}
+		fault, next := splitNext(kept[0].Message)
+		return warn("namespaces", fmt.Sprintf("%d stay Terminating: %s: %s", len(kept), shortenList(names), fault), next)
+	}
 	i := f.overview.Installation
 	if i == nil || len(i.NamespacesGone) == 0 {
 		return Finding{}
@@ -169,6 +200,7 @@ func shortenList(all []string) string {
 	return strings.Join(all, ", ")
 }
 
+// splitNext separates a fault from its next step. Messages of conditions have a semicolon only there.
 func splitNext(message string) (fault, next string) {
 	fault, next, _ = strings.Cut(message, "; ")
 	return fault, next

@@ -41,7 +41,7 @@ func TestExplain_printsWhatIsAsked(t *testing.T) {
 		{numbers: "kubizonezonesheld NameHeld", want: []string{"NameHeld (Adopted",
 			"\n\nKubizoneZonesHeld: docs/operations.md#kubizonezonesheld\n  A namespace removed much"}},
 		{numbers: "KubizoneServerNotReady", want: []string{"kubectl get bind9instances -n"}},
-		{numbers: "KubizoneSecondaryBehind", want: []string{"\n  1. kubectl kubizone why zone/NAME -n NAMESPACE names", "\n  4. "}},
+		{numbers: "KubizoneSecondaryBehind", want: []string{"\n  1. kubectl kubizone doctor names the server", "\n  3. "}},
 		{numbers: "KubizoneDeliverylat", err: "did you mean KubizoneDeliveryLate?"},
 		{numbers: "namehelt", err: "did you mean NameHeld or NameKept?"},
 		{numbers: "ZONENOTFOUND S2.3", want: []string{"ZoneNotFound (Adopted", "\n\nZoneNotFound (Ready", "\n\nS2.3 "}},
@@ -79,10 +79,7 @@ func TestExplain_knowsWhatMessagesCite(t *testing.T) {
 	}
 	cited := map[string]bool{}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		for _, number := range regexp.MustCompile(`S\d+\.\d+`).FindAllString(string(text), -1) {
 			cited[number] = true
 		}

@@ -15,5 +15,5 @@
 //	E4. A cycle without changes writes nothing.
 //	E5. The provider listens only on loopback: the protocol has neither passwords nor TLS.
 //
-// Read options.go, then server.go and provider.go.
+// Read options.go, then server.go, provider.go and others.go.
 package externaldns

@@ -62,42 +62,14 @@ func (t *reporter) readObject(ctx context.Context, r externaldns.Resource) (*uns
 	}
 	object, err := t.objects.Resource(resource).Namespace(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
 	if err == nil {
-		object.SetManagedFields(nil)
-		unstructured.RemoveNestedField(object.Object, "metadata", "annotations", corev1.LastAppliedConfigAnnotation)
+		trimObject(object)
 	}
 	return object, err
 }
 
-func (t *reporter) readTexts(ctx context.Context, c *externaldns.Candidate) ([]string, error) {
-	object, err := t.readObject(ctx, c.Resource)
-	switch {
-	case err != nil:
-		return nil, err
-	case c.Resource.Kind != "crd":
-		return appendTexts(nil, object.Object), nil
-	}
-	endpoints, _, _ := unstructured.NestedSlice(object.Object, "spec", "endpoints") // empty in an unknown form
-	return appendTexts(nil, slices.DeleteFunc(endpoints, func(one any) bool {
-		e, _ := one.(map[string]any)
-		kind, _ := e["recordType"].(string)
-		return !strings.EqualFold(kind, c.Endpoint.RecordType)
-	})), nil
-}
-
-func appendTexts(to []string, value any) []string {
-	switch value := value.(type) {
-	case string:
-		return append(to, value)
-	case []any:
-		for _, one := range value {
-			to = appendTexts(to, one)
-		}
-	case map[string]any:
-		for _, one := range value {
-			to = appendTexts(to, one)
-		}
-	}
-	return to
+func trimObject(object *unstructured.Unstructured) {
+	object.SetManagedFields(nil)
+	unstructured.RemoveNestedField(object.Object, "metadata", "annotations", corev1.LastAppliedConfigAnnotation)
 }
 
 // reportAll writes Events about refused changes to their source objects. A call writes at most fairShare Events for a

@@ -38,10 +38,11 @@ type Options struct {
 	Listen       string
 	HealthListen string
 	Mapping      externaldns.Mapping
+	Search       bool
 }
 
 func NewOptions() *Options {
-	return &Options{Client: kubeconfig.NewOptions(), Listen: "127.0.0.1:8888", HealthListen: ":8080",
+	return &Options{Client: kubeconfig.NewOptions(), Listen: "127.0.0.1:8888", HealthListen: ":8080", Search: true,
 		Mapping: externaldns.Mapping{Owner: "default", Template: usualTemplate}}
 }
 
@@ -61,6 +62,9 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"is used if its label kubi.zone/cluster says so")
 	flags.StringVar(&o.Mapping.Template, "namespace-template", o.Mapping.Template, "with --cluster, namespace at the central "+
 		"Kubizone, with {namespace} and perhaps {cluster}")
+	flags.BoolVar(&o.Search, "search", o.Search, "for a refused name, search the objects that external-dns does not name; set it to "+
+		"false if external-dns filters objects or annotations (--annotation-prefix), because the search would publish those that "+
+		"it leaves out")
 	flags.StringVar(&o.Local, "local-kubeconfig", "", "kubeconfig of the cluster that external-dns reads, which gets the Events; absent: "+
 		"with --cluster that of the pod, else that of the Records")
 }
@@ -71,10 +75,11 @@ type Config struct {
 	// Records configures the client for Records, Local the client for source objects.
 	Records, Local *rest.Config
 	Out            io.Writer
+	Search         bool // for objects that external-dns does not name
 }
 
 func (o *Options) Complete(out io.Writer) (*Config, error) {
-	c := &Config{Mapping: o.Mapping, Out: out}
+	c := &Config{Mapping: o.Mapping, Search: o.Search, Out: out}
 	var wrong []error
 	require := func(is bool, format string, arguments ...any) {
 		if !is {
@@ -161,8 +166,9 @@ func (c *Config) newProvider() (*provider, error) {
 	if err := errors.Join(noRecords, noCentral, noLocal, noObjects); err != nil {
 		return nil, err
 	}
-	return &provider{Mapping: c.Mapping, records: records.KubizoneV1alpha1(), central: central, local: local.CoordinationV1(),
-		verdicts: cache.NewLRUExpireCache(maxRemembered),
+	return &provider{Mapping: c.Mapping, search: c.Search,
+		records: records.KubizoneV1alpha1(), central: central, local: local.CoordinationV1(),
+		verdicts: cache.NewLRUExpireCache(maxRemembered), others: cache.NewLRUExpireCache(maxRemembered),
 		reporter: &reporter{objects: objects, events: local.EventsV1(), recent: cache.NewLRUExpireCache(maxEvents)}}, nil
 }
 

@@ -42,6 +42,7 @@ const (
 	// An answer waits for the verdicts of fairShare candidates of each namespace. No more Events are written in a call.
 	fairShare     = 64
 	maxRemembered = 1 << 16
+	keepTime      = time.Minute // of a snapshot
 	// Refusals are cached briefly, because a rule may change, and admissions until external-dns sends the change.
 	refusedTime, admittedTime = time.Minute, 10 * time.Minute
 )
@@ -54,6 +55,8 @@ type provider struct {
 	*reporter
 	lastSnapshot *snapshot
 	verdicts     *cache.LRUExpireCache // decided candidates, by keyOf
+	others       *cache.LRUExpireCache // decided, of objects that external-dns does not name, by RRset
+	search       bool                  // for these objects
 	user         string
 }
 
@@ -154,8 +157,8 @@ func (p *provider) makeCandidates(s *snapshot, endpoints []*contract.Endpoint) [
 }
 
 type adjustment struct {
-	existing externaldns.Existing
-	wanted   externaldns.Wanted
+	*snapshot
+	wanted externaldns.Wanted
 }
 
 func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *externaldns.Candidate {
@@ -180,7 +183,15 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment, fairDone chan<-
 	}
 	fairCount := orderFairly(undecided, func(c *externaldns.Candidate) string { return cmp.Or(c.Asker, c.Namespace) })
 	workqueue.ParallelizeUntil(ctx, workers, fairCount, func(i int) { p.decideOne(ctx, a, *undecided[i]) })
-	close(fairDone)
+	// The answer does not wait again for the search for a name that is still refused.
+	refused, hasNew := p.listRefused(a)
+	if !hasNew {
+		close(fairDone)
+	}
+	p.decideOthers(ctx, a, refused)
+	if hasNew {
+		close(fairDone)
+	}
 	workqueue.ParallelizeUntil(ctx, restWorkers, len(undecided)-fairCount, func(i int) { p.decideOne(ctx, a, *undecided[fairCount+i]) })
 }
 

@@ -21,7 +21,6 @@ const (
 	answerTime = 9 * time.Second
 	decideTime = 7 * time.Second
 	workTime   = 10 * time.Minute
-	keepTime   = time.Minute
 )
 
 type handler struct {
@@ -106,7 +105,7 @@ func (h *handler) serveAdjustment(ctx context.Context, w http.ResponseWriter, r 
 	if err != nil {
 		return err
 	}
-	a := &adjustment{existing.existing, externaldns.Group(h.makeCandidates(existing, endpoints))}
+	a := &adjustment{existing, externaldns.Group(h.makeCandidates(existing, endpoints))}
 	h.AddHolders(a.existing, a.wanted)
 	// Dry runs continue after the answer. Those of the last cycle are obsolete.
 	h.endDeciding()
@@ -119,7 +118,9 @@ func (h *handler) serveAdjustment(ctx context.Context, w http.ResponseWriter, r 
 	case <-shared:
 	case <-decided:
 	}
-	answer, refused := a.existing.Choose(a.wanted, func(c *externaldns.Candidate) *externaldns.Candidate { return h.lookUpVerdict(a, c) })
+	answer, refused := a.existing.Choose(h.joinOthers(a), func(c *externaldns.Candidate) *externaldns.Candidate {
+		return h.lookUpVerdict(a, c)
+	})
 	go h.reportAll(h.running, refused)
 	_ = writeJSON(w, answer) // the client may have gone
 	return nil

@@ -81,7 +81,7 @@ func (serve inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func serveInMemory(t *testing.T, answer http.HandlerFunc) http.Handler {
 	api := &rest.Config{Host: "http://api.test", Transport: inMemory(answer)}
-	config := &Config{Mapping: externaldns.Mapping{Owner: "default"}, Records: api, Local: api}
+	config := &Config{Mapping: externaldns.Mapping{Owner: "default"}, Search: true, Records: api, Local: api}
 	return newHandler(t.Context(), must.Get(config.newProvider())(t))
 }
 
@@ -178,7 +178,8 @@ func TestRun_takesJoinedTargetsAway(t *testing.T) {
 			_, _ = io.WriteString(w, `{"kind":"RecordList","apiVersion":"kubi.zone/v1alpha1","items":[]}`)
 		case strings.HasSuffix(r.URL.Path, "/ingresses/x"):
 			w.WriteHeader(int(code.Load()))
-			_, _ = io.WriteString(w, `{"kind":"Ingress","apiVersion":"networking.k8s.io/v1","status":{"ip":"192.0.2.1"}}`)
+			_, _ = io.WriteString(w, `{"kind":"Ingress","apiVersion":"networking.k8s.io/v1",
+				"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}}`)
 		default:
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
@@ -248,10 +249,11 @@ func statusOf(code int, reason string) string {
 func TestRun_asksTheObjectOfAnExistingRecord(t *testing.T) {
 	t.Parallel()
 	ingress := func(host, status string) string {
-		return `{"kind":"Ingress","metadata":{"uid":"u"},"rules":["` + host + `"],"status":{"ip":"` + status + `"}}`
+		return `{"kind":"Ingress","metadata":{"uid":"u"},"spec":{"rules":[{"host":"` + host + `"}]},
+			"status":{"loadBalancer":{"ingress":[{"ip":"` + status + `"}]}}}`
 	}
 	const applied = `{"kind":"Ingress","metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"x.example.org"}},
-		"status":{"ip":"192.0.2.1"}}`
+		"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}}`
 	const stays, moves, goes = `"targets":["192.0.2.1"]`, `"targets":["192.0.2.9"]`, `[]`
 	for name, step := range map[string]struct {
 		code          int
@@ -511,18 +513,51 @@ func TestRun_isFair(t *testing.T) {
 }
 
 // The webhook reads the real content of the object that external-dns names, for the type of the record. A DNSEndpoint
-// that has a name only with an IPv6 address does not own the name's A record.
+// that has a name only with an IPv6 address does not own the name's A record, and a target of another name is none.
 func TestReadTexts_ofATypeAlone(t *testing.T) {
 	t.Parallel()
 	api := &rest.Config{Host: "http://api.test", Transport: inMemory(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"apiVersion":"externaldns.k8s.io/v1alpha1","kind":"DNSEndpoint","spec":{"endpoints":[
-			{"dnsName":"four","recordType":"A","targets":["192.0.2.1"]},{"dnsName":"six","recordType":"AAAA"}]}}`)
+			{"dnsName":"four","recordType":"A","targets":["192.0.2.1"]},
+			{"dnsName":"four","recordType":"AAAA","targets":["2001:db8::1"]},
+			{"dnsName":"other","recordType":"A","targets":["192.0.2.2"]}]}}`)
 	})}
 	p := must.Get((&Config{Records: api, Local: api}).newProvider())(t)
-	texts := must.Get(p.readTexts(t.Context(), &externaldns.Candidate{Endpoint: &contract.Endpoint{RecordType: "A"},
+	texts := must.Get(p.readTexts(t.Context(), &externaldns.Candidate{Endpoint: &contract.Endpoint{DNSName: "Four.", RecordType: "A"},
 		Resource: externaldns.Resource{Kind: "crd", Namespace: "a", Name: "x"}}))(t)
-	if !slices.Contains(texts, "four") || !slices.Contains(texts, "192.0.2.1") || slices.Contains(texts, "six") {
+	if !slices.Contains(texts.Hosts, "four") || !slices.Equal(texts.Targets, []string{"192.0.2.1"}) || len(texts.All) != 3 {
 		t.Errorf("%q", texts)
+	}
+}
+
+// The targets of an object are those that external-dns publishes for it, and the address of a Service in the cluster
+// only if its type or the annotation says so.
+func TestReadTexts_targets(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ kind, object, targets string }{
+		{"service", `{"spec":{"type":"LoadBalancer","clusterIP":"10.96.0.7","externalIPs":["192.0.2.2"]},
+			"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"},{"hostname":"lb.org"}]}}}`, "192.0.2.2 192.0.2.1 lb.org"},
+		{"service", `{"spec":{"type":"ClusterIP","clusterIP":"10.96.0.7"}}`, "10.96.0.7"},
+		{"service", `{"spec":{"type":"ExternalName","externalName":"x.org"}}`, "x.org"},
+		{"service", `{"metadata":{"annotations":{"external-dns.alpha.kubernetes.io/internal-hostname":"in.org"}},
+			"spec":{"type":"LoadBalancer","clusterIP":"10.96.0.7"}}`, ""},
+		{"service", `{"metadata":{"annotations":{"external-dns.alpha.kubernetes.io/internal-hostname":"in.org, A.org"}},
+			"spec":{"type":"LoadBalancer","clusterIP":"10.96.0.7"}}`, "10.96.0.7"},
+		{"pod", `{"spec":{"containers":[{"env":[{"value":"203.0.113.6"}]}]},"status":{"podIP":"10.0.0.9"}}`, "10.0.0.9"},
+		{"ingress", `{"metadata":{"annotations":{"external-dns.kubernetes.io/target":"192.0.2.3","note":"203.0.113.6"}}}`,
+			"192.0.2.3"},
+		{"route", `{"status":{"ingress":[{"host":"a.org","routerCanonicalHostname":"router.org"}]}}`, "router.org"},
+	} {
+		api := &rest.Config{Host: "http://api.test", Transport: inMemory(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"apiVersion":"v1","kind":"Object",`+c.object[1:])
+		})}
+		p := must.Get((&Config{Records: api, Local: api}).newProvider())(t)
+		texts := must.Get(p.readTexts(t.Context(), &externaldns.Candidate{Endpoint: &contract.Endpoint{DNSName: "a.org", RecordType: "A"},
+			Resource: externaldns.Resource{Kind: c.kind, Namespace: "a", Name: "x"}}))(t)
+		if got := strings.Join(texts.Targets, " "); got != c.targets {
+			t.Errorf("%s %s: %q, want %q", c.kind, c.object, got, c.targets)
+		}
 	}
 }

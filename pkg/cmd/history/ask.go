@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
 	"kubi.zone/kubizone/pkg/history"
 )
@@ -29,6 +30,14 @@ type values struct {
 	Serial int64           `json:"serial"`
 	Since  int64           `json:"since,omitempty"`
 	Values []history.Value `json:"values"`
+	// Losses are the changes whose values, or which themselves, the history lacks.
+	Losses []history.Loss `json:"losses,omitempty"`
+}
+
+func (v *values) printLosses(page *output.Text) {
+	for i := range v.Losses {
+		page.Line("; %s", v.Losses[i].String())
+	}
 }
 
 func (r *room) printValues(out io.Writer, v *values, text func(*output.Text)) error {
@@ -39,7 +48,11 @@ func (r *room) printValues(out io.Writer, v *values, text func(*output.Text)) er
 }
 
 func (r *room) blameValues(ctx context.Context, argument string, out io.Writer) error {
-	s, now, past, err := r.openZone(ctx, argument, nil)
+	s, now, err := r.openContent(ctx, argument)
+	if err != nil {
+		return err
+	}
+	past, err := r.reader.Read(ctx, s, now.HasAuthors(s.Name))
 	if err != nil {
 		return err
 	}
@@ -56,7 +69,8 @@ func (r *room) blameValues(ctx context.Context, argument string, out io.Writer) 
 			if x.Author.Serial > 0 {
 				at = fmt.Sprint(x.Author.Serial)
 			}
-			row := []string{x.FQDN, x.Type, x.Data, at, x.Author.Time, x.Author.User(), strings.Join(x.Author.Records, ",")}
+			row := []string{x.FQDN, x.Type, x.Data, at, x.Author.Time, x.Author.User(),
+				x.Author.DescribeRecords(maxRecords)}
 			if page.IsWide() {
 				row = append(row, fmt.Sprint(x.TTL), string(x.Author.Way), x.Author.AuditID)
 			}
@@ -75,20 +89,21 @@ func (r *room) blameValues(ctx context.Context, argument string, out io.Writer) 
 	return nil
 }
 
-func contentAt(past *history.Past, c *history.Content, m history.Moment) error {
+// contentAt takes a content back to a moment, and returns what the history lacks on the way.
+func contentAt(past *history.Past, c *history.Content, m history.Moment, at name.Name) ([]history.Loss, error) {
 	steps, err := past.Since(m)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i := range steps {
 		if m.Serial != 0 && !c.Serial.Ahead(m.Serial) {
 			break
 		}
 		if err := c.Undo(&steps[i]); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return past.Losses(len(steps), at), nil
 }
 
 func (r *room) diffValues(ctx context.Context, arguments []string, out io.Writer) error {
@@ -103,7 +118,7 @@ func (r *room) diffValues(ctx context.Context, arguments []string, out io.Writer
 		return err
 	}
 	if len(moments) > 1 {
-		if err := contentAt(past, before, moments[1]); err != nil {
+		if _, err := contentAt(past, before, moments[1], s.Name); err != nil {
 			return err
 		}
 	}
@@ -112,14 +127,16 @@ func (r *room) diffValues(ctx context.Context, arguments []string, out io.Writer
 		newer.Serial == 0 && newer.Time.After(moments[1].Time) && moments[1].Serial == 0) {
 		return errors.New("the second serial or time is before the first: write the older first")
 	}
-	if err := contentAt(past, before, moments[0]); err != nil {
+	losses, err := contentAt(past, before, moments[0], s.Name)
+	if err != nil {
 		return err
 	}
 	between := past.Between(before, after)
 	v := &values{FQDN: s.Zone.Status.FQDN, Name: s.Name.String(), Since: int64(before.Serial), Serial: int64(after.Serial),
-		Values: between.Diff(before, after, s.Name)}
+		Values: between.Diff(before, after, s.Name), Losses: losses}
 	if err := r.printValues(out, v, func(page *output.Text) {
 		page.Line("; zone %s from serial %d to %d", v.FQDN, v.Since, v.Serial)
+		v.printLosses(page)
 		for i := range v.Values {
 			x := &v.Values[i]
 			if line := x.Op + " " + x.Line(); page.IsWide() {
@@ -131,7 +148,7 @@ func (r *room) diffValues(ctx context.Context, arguments []string, out io.Writer
 	}); err != nil {
 		return err
 	}
-	if len(v.Values) > 0 {
+	if len(v.Values)+len(v.Losses) > 0 {
 		return program.No("")
 	}
 	return nil
@@ -147,8 +164,9 @@ func (r *room) showContent(ctx context.Context, argument string, out io.Writer) 
 		return err
 	}
 	s, c, past, err := r.openZone(ctx, zone, reaches(moments[0]))
+	var losses []history.Loss
 	if err == nil {
-		err = contentAt(past, c, moments[0])
+		losses, err = contentAt(past, c, moments[0], s.Name)
 	}
 	if err != nil {
 		return err
@@ -160,10 +178,15 @@ func (r *room) showContent(ctx context.Context, argument string, out io.Writer) 
 			}
 		}
 	}
+	v := &values{FQDN: s.Zone.Status.FQDN, Name: s.Name.String(), Serial: int64(c.Serial), Losses: losses}
 	if !r.format.IsDocument() {
+		page := output.NewText(out)
+		v.printLosses(page)
+		if _, err := page.WriteTo(out); err != nil {
+			return err
+		}
 		return writeFile(out, takes)
 	}
-	v := &values{FQDN: s.Zone.Status.FQDN, Name: s.Name.String(), Serial: int64(c.Serial)}
 	for e := range takes {
 		v.Values = append(v.Values, history.Value{FQDN: e.Name.String(), TTL: e.TTL, Type: e.Type.String(), Data: e.Data})
 	}
@@ -208,8 +231,9 @@ func newDiffCommand() *cobra.Command {
 		Use:   "diff ZONE|NAME SERIAL|TIME [SERIAL|TIME]",
 		Short: "print how a zone differs from an earlier serial or time",
 		Long: `Print what was removed (-) and added (+) between two serials or times of a zone, or between one and now. What came and
-went in between is not shown; kubectl kubizone log shows it. A time is in UTC, such as 2006-01-02T15:04, or a duration before now,
-such as 24h. -o wide adds who made each difference. The exit code is 1 if there are differences.`,
+went in between is not shown; kubectl kubizone log shows it. Lines after "; " name what the history no longer keeps. A time is in
+UTC, such as 2006-01-02T15:04, or a duration before now, such as 24h. -o wide adds who made each difference. The exit code is 1 if
+there are differences, or may be.`,
 		Example: "  kubectl kubizone diff example.org 24h\n  kubectl kubizone diff platform/example-org 2026112014 2026112015",
 		Args:    cobra.RangeArgs(2, 3),
 		RunE: func(command *cobra.Command, arguments []string) error {
@@ -225,7 +249,8 @@ func newShowCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "show ZONE@SERIAL|TIME",
 		Short: "print a zone as it was, as a zone file",
-		Long: `Print the zone file of a zone at an earlier serial or time: its present content, with the changes since undone. ZONE is
+		Long: `Print the zone file of a zone at an earlier serial or time: its present content, with the changes since undone. Comments name
+what the history no longer keeps, which is left out. ZONE is
 the DNS name of the zone or a name in it, or the Zone object, NAME or NAMESPACE/NAME.`,
 		Example: "  kubectl kubizone show example.org@2026112014\n  kubectl kubizone show platform/example-org@24h",
 		Args:    cobra.ExactArgs(1),

@@ -7,7 +7,7 @@
 // Guarantees:
 //
 //	H1. log --follow prints each change once and in order, across several watches.
-//	H2. revert prints its plan before it asks for consent, and asks before it writes.
+//	H2. revert prints a plan, asks for consent, and then writes.
 //
 // Read revert.go first.
 package history

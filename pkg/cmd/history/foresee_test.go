@@ -49,7 +49,7 @@ func TestRevert_foreseesTheHold_S7_5(t *testing.T) {
 	}
 }
 
-// A Record with a value of another Record made no step. Its value stays, and the plan names it.
+// A Record with a value of another Record made no step. The value stays, and the plan names the Record.
 func TestRevert_ofSharedValues(t *testing.T) {
 	w := newWorld(t, "shared.test", "platform")
 	zone := w.readZone()
@@ -77,7 +77,7 @@ func TestRevert_ofSharedValues(t *testing.T) {
 	}
 	plan := makePlan(before)
 	if len(plan.Changes) != 1 || plan.Changes[0].Namespace != "one" || len(plan.Left) != 1 || plan.Left[0].Namespace != "two" ||
-		plan.Left[0].Text != "+ feed.shared.test. A 192.0.2.1" {
+		plan.Left[0].Text != "- feed.shared.test. A 192.0.2.1" {
 		t.Errorf("%+v", plan)
 	}
 	must.Succeed(t, reader.Run(t.Context(), plan))

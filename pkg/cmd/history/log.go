@@ -19,13 +19,17 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/history"
 )
 
 const pause = time.Second
 
-const defaultTail = 100
+const (
+	defaultTail = 100
+	maxRecords  = 3 // named in a line
+)
 
 type logOptions struct {
 	*room
@@ -91,19 +95,41 @@ func (o *logOptions) printPast(ctx context.Context, s history.Subject, moment hi
 	if more {
 		steps = steps[:o.tail]
 	}
+	atName(steps, s.Name)
 	if s.Zone != nil && o.follow {
 		s.Zone.Status.Serial = int64(past.Newest)
 	}
-	note := ""
+	var notes []string
+	if former := o.reader.DescribeFormer(ctx, s, past); former != "" && !more {
+		notes = append(notes, former)
+	}
 	switch {
 	case more || past.Cut:
-		note = "older changes are left out: --since tells from when on"
+		notes = append(notes, "older changes are left out: --since tells from when on")
 	case moment.Serial == 0 && moment.Time.Before(past.WholeSince) && past.Ended && o.since != "":
-		note = "older changes may be missing: the history is whole since " + past.WholeSince.UTC().Format(time.RFC3339)
+		notes = append(notes, "older changes may be missing: the history is whole since "+past.WholeSince.UTC().Format(time.RFC3339))
 	case len(steps) == 0:
-		note = "no change in the history" + describeSearch(&s)
+		notes = append(notes, o.describeNone(&s))
 	}
-	return o.printSteps(past, steps, note, out)
+	return o.printSteps(past, steps, notes, out)
+}
+
+// describeNone returns that the log has no change, with the options that select changes, and why none may be kept.
+func (o *logOptions) describeNone(s *history.Subject) string {
+	text := "no change in the history" + describeSearch(s)
+	if o.user != "" || o.since != "" { // other changes may be there
+		text = "no change " + strings.TrimPrefix(describeSearch(s), ": ")
+	}
+	if o.user != "" {
+		text += " by " + o.user
+	}
+	if o.since != "" {
+		text += " since " + o.since
+	}
+	if s.Zone != nil && s.Zone.Spec.HistoryRetention != nil && s.Zone.Spec.HistoryRetention.Duration == 0 {
+		text += "; spec.historyRetention 0s of the Zone keeps none"
+	}
+	return text
 }
 
 func describeSearch(s *history.Subject) string {
@@ -122,13 +148,13 @@ func (o *logOptions) matchesStep(s *history.Subject, x *v1alpha1.HistoryStep) bo
 	return history.IsBy(x, o.user) && history.Touches(x, s.Name)
 }
 
-func (o *logOptions) printSteps(past *history.Past, steps []v1alpha1.HistoryStep, note string, out io.Writer) error {
+func (o *logOptions) printSteps(past *history.Past, steps []v1alpha1.HistoryStep, notes []string, out io.Writer) error {
 	result := v1alpha1.ZoneChanges{FQDN: past.FQDN, View: past.View, History: steps}
 	if len(steps) > 0 {
 		result.Since, result.Until = steps[len(steps)-1].From, steps[0].Serial
 	}
 	return o.format.Print(out, "ZoneChanges", &result, func(page *output.Text) {
-		if note != "" {
+		for _, note := range notes {
 			page.Line("; %s", note)
 		}
 		for _, x := range slices.Backward(steps) {
@@ -137,17 +163,20 @@ func (o *logOptions) printSteps(past *history.Past, steps []v1alpha1.HistoryStep
 	})
 }
 
+func atName(steps []v1alpha1.HistoryStep, owner name.Name) {
+	for i := range steps {
+		steps[i] = history.AtName(&steps[i], owner)
+	}
+}
+
 func printStep(page *output.Text, x *v1alpha1.HistoryStep) {
 	by := history.AuthorOf(x)
 	line := fmt.Sprintf("; serial %d, %s, by %s", x.Serial, by.Time, by.User())
 	if x.Way != v1alpha1.WayRequest && x.Way != v1alpha1.WayCascade {
 		line += ", " + string(x.Way)
 	}
-	if n := len(by.Records); n > 0 {
-		line += ": Record " + strings.Join(by.Records[:min(n, 3)], ", ")
-		if n > 3 {
-			line += fmt.Sprintf(" and %d more", n-3)
-		}
+	if text := by.DescribeRecords(maxRecords); text != "" {
+		line += ": Record " + text
 	}
 	if page.IsWide() && by.AuditID != "" {
 		line += ", audit ID " + by.AuditID
@@ -207,7 +236,8 @@ func (o *logOptions) printEvents(ctx context.Context, s history.Subject, printed
 		if len(steps) == 0 {
 			continue
 		}
-		if err := o.printSteps(past, steps, "", out); err != nil {
+		atName(steps, s.Name)
+		if err := o.printSteps(past, steps, nil, out); err != nil {
 			return printedSerial, err
 		}
 	}

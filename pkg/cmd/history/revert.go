@@ -11,6 +11,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +26,7 @@ import (
 type revertOptions struct {
 	*room
 	moment, name   string
+	namespace      string // in a printed command, in place of -n
 	plan, yes      bool
 	includeManaged bool
 	deleted        bool
@@ -53,10 +55,10 @@ func (o *revertOptions) makePlan(ctx context.Context, zone string) (*history.Pla
 			return nil, err
 		}
 	}
-	if o.moment == "" {
-		return nil, o.explainMissing(ctx, zone, s)
-	}
 	options := history.Options{IncludeManaged: o.includeManaged, Name: s.Name}
+	if s.Zone != nil {
+		options.Namespace = o.client.Namespace()
+	}
 	if o.name != "" {
 		origin := s.Name
 		if s.Zone != nil {
@@ -66,29 +68,72 @@ func (o *revertOptions) makePlan(ctx context.Context, zone string) (*history.Pla
 			return nil, fmt.Errorf("--name: %w", err)
 		}
 	}
+	if o.moment == "" {
+		return nil, o.explainMissing(ctx, zone, s, options.Name)
+	}
 	return o.reader.MakePlan(ctx, s, moments[0], options)
 }
 
-// explainMissing returns the error for a missing --to, with the serial before the last write of Records.
-func (o *revertOptions) explainMissing(ctx context.Context, zone string, s history.Subject) error {
+// A hint undoes the user's steps with less than togetherWithin between them: kubectl delete of three Records makes
+// three.
+const togetherWithin = time.Minute
+
+// explainMissing returns the error for a missing --to, with the serial before the last write of Records by its user. It
+// tells of Records of the zone's namespace, or that of -n: a tenant's write hides no mistake of the owner.
+func (o *revertOptions) explainMissing(ctx context.Context, zone string, s history.Subject, at name.Name) error {
 	const missing = "--to is missing: write the serial before the change that you undo, or a time"
-	isLast := func(x *v1alpha1.HistoryStep) bool {
-		return len(x.Records) > 0 && x.Way != v1alpha1.WayCascade && history.Touches(x, s.Name)
+	namespace := o.client.Namespace()
+	if namespace == "" && s.Zone != nil {
+		namespace = s.Zone.Namespace
 	}
-	past, err := o.reader.Read(ctx, s, isLast)
+	isOwn := func(x *v1alpha1.HistoryStep) bool {
+		return x.Way != v1alpha1.WayCascade && x.Way != v1alpha1.WayChallenge && history.Touches(x, at) &&
+			slices.ContainsFunc(x.Records, func(r v1alpha1.HistoryRecord) bool { return namespace == "" || r.Namespace == namespace })
+	}
+	var together []v1alpha1.HistoryStep // newest first
+	past, err := o.reader.Read(ctx, s, func(x *v1alpha1.HistoryStep) bool {
+		switch {
+		case !isOwn(x):
+			return false
+		case len(together) > 0 && !isTogether(&together[len(together)-1], x):
+			return true
+		}
+		together = append(together, *x)
+		return false
+	})
 	if err != nil {
 		return err
 	}
-	narrow(&s, past)
-	last := slices.IndexFunc(past.Steps, func(x v1alpha1.HistoryStep) bool { return isLast(&x) })
-	if last < 0 {
+	if len(together) == 0 {
+		if former := o.reader.DescribeFormer(ctx, s, past); former != "" {
+			return errors.New(missing + "; " + former)
+		}
 		return errors.New(missing + "; kubectl kubizone log " + zone + " prints them")
 	}
-	x := &past.Steps[last]
-	by := history.AuthorOf(x)
-	o.moment = fmt.Sprint(x.From)
-	return fmt.Errorf("%s. The last change of Records is serial %d, by %s at %s; this undoes it: %s", missing, x.Serial, by.User(), by.Time,
-		o.repeatRevert(zone))
+	newest, oldest := &together[0], &together[len(together)-1]
+	by := history.AuthorOf(newest)
+	change := "change"
+	if newest.FieldManager == history.FieldManager {
+		change = "change, a revert,"
+	}
+	text := fmt.Sprintf("The last %s of Records is serial %d", change, newest.Serial)
+	if len(together) > 1 {
+		text = fmt.Sprintf("The last %d changes of Records are serials %d to %d", len(together), oldest.Serial, newest.Serial)
+	}
+	// The command leaves later writes of others.
+	if s.Zone != nil && len(past.Steps) > 0 && past.Steps[0].Serial != newest.Serial && s.Name.IsZero() {
+		o.namespace = namespace
+	}
+	o.moment = fmt.Sprint(oldest.From)
+	o.includeManaged = o.includeManaged ||
+		slices.ContainsFunc(together, func(x v1alpha1.HistoryStep) bool { return history.IsRenewed(&x) })
+	return fmt.Errorf("%s. %s, by %s at %s; this undoes it: %s", missing, text, by.User(), by.Time, o.repeatRevert(zone))
+}
+
+// isTogether reports whether two steps, the newer first, are by the same user and client within togetherWithin.
+func isTogether(newer, older *v1alpha1.HistoryStep) bool {
+	return newer.By == older.By && newer.FieldManager == older.FieldManager && newer.Time != nil && older.Time != nil &&
+		newer.Time.Sub(older.Time.Time) < togetherWithin
 }
 
 func (o *revertOptions) makeDeletedPlan(ctx context.Context, zone string) (*history.Plan, error) {
@@ -126,30 +171,46 @@ func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out,
 	switch {
 	case plan.Refused > 0:
 		return fmt.Errorf("%d of %d changes would be refused, as above, and nothing was begun: %w", plan.Refused, writes, ErrRefused)
+	case o.plan && plan.CountMissing() > 0 && writes > 0:
+		return errMissing(plan, "would not be back")
 	case o.plan && writes > 0:
 		return ErrChanges
 	case o.plan || writes == 0 && !document:
-		return nil
+		return errMissing(plan, "are not back")
 	}
 	if !o.yes && writes > 0 {
 		if err := output.Confirm(in, stderr, "Write "+countWrites(plan, writes)+"?"); err != nil {
 			return err
 		}
 	}
+	planned := len(plan.Left)
 	err = o.reader.Run(ctx, plan)
 	if document {
 		if err := o.printPlan(out, plan); err != nil {
 			return err
 		}
-	} else if err == nil {
+	} else {
 		text := output.NewText(out)
-		text.Line("%s", describeRun(zone, plan))
+		for i := range plan.Left[planned:] { // refused since the plan
+			text.Line("%s", describeLeft(&plan.Left[planned+i]))
+		}
+		if err == nil {
+			text.Line("%s", describeRun(zone, plan))
+		}
 		if _, err := text.WriteTo(out); err != nil {
 			return err
 		}
 	}
 	if err != nil {
 		return o.explainStop(zone, plan, err)
+	}
+	return errMissing(plan, "are not back")
+}
+
+// errMissing returns an error with exit code 1 if the plan leaves Records of the user, and nil otherwise.
+func errMissing(plan *history.Plan, state string) error {
+	if n := plan.CountMissing(); n > 0 {
+		return program.No(fmt.Sprintf("%d of your Records %s: left says why", n, state))
 	}
 	return nil
 }
@@ -163,7 +224,7 @@ func nounOf(plan *history.Plan) string {
 
 func (o *revertOptions) repeatRevert(zone string) string {
 	next := "kubectl kubizone revert " + zone
-	if ns := o.client.Namespace(); ns != "" {
+	if ns := cmp.Or(o.client.Namespace(), o.namespace); ns != "" {
 		next += " -n " + ns
 	}
 	if o.deleted {
@@ -253,14 +314,17 @@ func (o *revertOptions) printPlan(out io.Writer, plan *history.Plan) error {
 			line("gap: %s", gap)
 		}
 		for i := range plan.Left {
-			x := &plan.Left[i]
-			at := ""
-			if x.Name != "" {
-				at = " (" + x.Namespace + "/" + x.Name + ")"
-			}
-			line("left: %s%s, of %s: %s", x.Text, at, x.Writer, x.Reason)
+			line("%s", describeLeft(&plan.Left[i]))
 		}
 	})
+}
+
+func describeLeft(x *history.Left) string {
+	at := ""
+	if x.Name != "" {
+		at = " (" + x.Namespace + "/" + x.Name + ")"
+	}
+	return fmt.Sprintf("left: %s%s, of %s: %s", x.Text, at, x.Writer, x.Reason)
 }
 
 func newRevertCommand() *cobra.Command {
@@ -270,19 +334,21 @@ func newRevertCommand() *cobra.Command {
 		Short: "take the Records of a zone or a name back to a serial or time",
 		Long: `Take Records back to what they were at a serial or time. The plan comes first: what comes back (+), changes back (~) and
 goes (-), who wrote it, what the server refuses, and what is left with the reason. Then you are asked, and the Records are written
-with your rights by change sets of one namespace each; the serial goes forward. With a refusal in the plan nothing begins. A revert
+with your rights by change sets of one namespace each; the serial goes forward. With a refusal in the zone's namespace nothing
+begins, except by another's data at the name: that Record is left, and the exit code is 1. A revert
 leaves the Zone's spec alone: nameServers that were removed come back by kubectl apply of the Zone.
 
-Left are entries of child Zones, DNSSEC and the Zone's spec, challenges, and Records that another writer renews: an UpdateKey,
-external-dns, a field manager other than kubectl and kubizone. --include-managed takes the latter, too. If you may not read the
-zone, the revert is of your own namespace's Records. A repetition changes nothing.
+Left are entries of child Zones, DNSSEC and the Zone's spec, challenges, Records that are refused in other namespaces, and Records
+that another writer renews: an UpdateKey, external-dns, a field manager other than kubectl and kubizone. --include-managed takes the
+latter, too. -n limits the undo to that namespace's Records; if you may not read the zone, it is of your own. A repetition changes nothing.
 
---deleted makes a deleted Zone anew, in its namespace or that of -n, with your right to create it: the Zone, its Delegations, and
-the Records deleted in the ten minutes before. Records that exist join the zone by its rules. Its serial goes on. ZONE is its DNS
-name, or NAMESPACE/NAME of the former object.`,
+--deleted makes a deleted Zone anew, in its namespace or that of -n, with your right to create it: the Zone, the Delegations of its
+last minute, and the Records of its last ten minutes, if the same user deleted them. Records that exist join the zone by its rules.
+Its serial goes on. ZONE is its DNS name, or NAMESPACE/NAME of the former object.`,
 		Example: `  kubectl kubizone revert example.org --to 2026112014 --plan
   kubectl kubizone revert platform/example-org --to 2h --name www
   kubectl kubizone revert -n team-a www.example.org --to 2026-11-20T14:00 --yes
+  kubectl kubizone revert -n team-a example.org --to 2h --include-managed
   kubectl kubizone revert example.org --deleted --plan`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
@@ -290,6 +356,7 @@ name, or NAMESPACE/NAME of the former object.`,
 		},
 	}
 	o.room = newRoom(command, output.Markdown)
+	o.limits = true
 	flags := command.Flags()
 	flags.StringVar(&o.moment, "to", "", "serial, time (UTC) such as 2006-01-02T15:04, or duration before now such as 2h")
 	flags.StringVar(&o.name, "name", "", "DNS name whose Records go back, absolute or relative to the zone; absent: all")

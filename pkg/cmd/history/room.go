@@ -29,6 +29,8 @@ type room struct {
 	format *output.Format
 	api    versioned.Interface
 	reader *history.Reader
+	// limits is true if -n selects Records of any zone, rather than the namespace of the Zone.
+	limits bool
 }
 
 func newRoom(command *cobra.Command, forms ...string) *room {
@@ -55,7 +57,9 @@ func (r *room) findSubject(ctx context.Context, text string) (s history.Subject,
 	if !strings.HasSuffix(text, ".") {
 		kind, object := find.CutKind(text)
 		at := types.NamespacedName{Namespace: namespace, Name: object}
-		if kind == "" {
+		if before, after, found := strings.Cut(text, "/"); r.limits && kind == "" && found {
+			at = types.NamespacedName{Namespace: before, Name: after}
+		} else if kind == "" {
 			if at, err = r.client.Object(text, namespace); err != nil {
 				return s, err
 			}
@@ -85,16 +89,21 @@ func (r *room) findSubject(ctx context.Context, text string) (s history.Subject,
 // for which isLast returns true.
 func (r *room) openZone(ctx context.Context, text string, isLast func(*v1alpha1.HistoryStep) bool) (s history.Subject,
 	now *history.Content, past *history.Past, err error) {
+	if s, now, err = r.openContent(ctx, text); err == nil {
+		past, err = r.reader.Read(ctx, s, isLast)
+	}
+	return s, now, past, err
+}
+
+// openContent returns the present content of a zone.
+func (r *room) openContent(ctx context.Context, text string) (s history.Subject, now *history.Content, err error) {
 	if s, err = r.findSubject(ctx, text); err == nil {
 		err = needZone(&s)
 	}
 	if err == nil {
 		now, err = r.reader.ReadContent(ctx, s.Zone)
 	}
-	if err == nil {
-		past, err = r.reader.Read(ctx, s, isLast)
-	}
-	return s, now, past, err
+	return s, now, err
 }
 
 func isAbsent(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) }
@@ -181,9 +190,16 @@ func (r *room) findDeleted(ctx context.Context, s history.Subject) (*history.Sub
 	return nil, nil
 }
 
+// findZone sets s.Zone to the zone of s.Name, if the user may read it. If -n limits the Records, the zone may be of any
+// namespace, provided that the user may read its changes, too: a tenant who may only list Zones has own changes.
 func (r *room) findZone(ctx context.Context, s *history.Subject) error {
+	search := r.client.Search(r.api, s.Namespace)
+	search.Everywhere = search.Everywhere || r.limits
 	for up, ok := s.Name, true; ok; up, ok = up.Parent() {
-		zone, err := r.client.Search(r.api, s.Namespace).ZoneAt(ctx, up)
+		zone, err := search.ZoneAt(ctx, up)
+		if err == nil && zone != nil && r.limits && zone.Namespace != s.Namespace {
+			_, err = r.reader.LastOfZone(ctx, zone.Namespace, zone.Name)
+		}
 		switch {
 		case apierrors.IsForbidden(err):
 			return nil

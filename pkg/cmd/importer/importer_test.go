@@ -8,11 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,16 +40,14 @@ other.example.net.	IN	A	192.0.2.9
 *	300	IN	TXT	"any; \"quoted\""
 `
 
-func allowEverything(namespace string) []v1alpha1.DelegationRule {
-	return []v1alpha1.DelegationRule{{Namespace: namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}}}
-}
-
 func makeSpec() v1alpha1.ZoneSpec {
 	return v1alpha1.ZoneSpec{
 		DomainName: "example.org.", TTL: ptr.To[int32](3600), Refresh: ptr.To[int32](1800), Retry: ptr.To[int32](900), Expire: ptr.To[int32](604800),
 		NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
-		Delegations: append(allowEverything("platform"), v1alpha1.DelegationRule{Namespace: "team",
-			Records: []v1alpha1.RecordDelegation{{Pattern: "*.apps"}}}),
+		Delegations: []v1alpha1.DelegationRule{
+			{Namespace: "platform", Records: []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}}},
+			{Namespace: "team", Records: []v1alpha1.RecordDelegation{{Pattern: "*.apps"}}},
+		},
 	}
 }
 
@@ -71,11 +66,11 @@ func TestImport_bringsAFileIntoAZoneThatIsThere(t *testing.T) {
 		path+":11: mail.example.org. TXT: ", "CNAME",
 		path+":12: other.example.net.", "put it into the file of its own zone",
 		"not taken over: "+path+":3: example.org. SOA",
-		`kubectl patch zone -n platform example-org --type=merge -p '{"spec":{"contact":"hostmaster.example.org.","minimumSerial":2030010100,"negativeResponseCache":300,"primaryNameServer":"ns1.example.org."}}'`,
+		`kubectl patch zone -n platform example-org --type=merge -p '{"spec":{"minimumSerial":2030010100,"negativeResponseCache":300}}'`,
 		"not taken over: "+path+":4,5: example.org. NS",
 		`-p '{"spec":{"nameServers":[{"name":"ns1","addresses":["192.0.2.53"]},{"name":"ns.example.net."}]}}'`,
 	)
-	if first.out != "4 written, 1 unchanged, 3 not taken over, 3 refused\n" {
+	if first.out != "3 written, 1 unchanged, 3 not taken over, 3 refused\n" {
 		t.Errorf("standard output: %s", first.out)
 	}
 	text := s.runExport("platform/example-org")
@@ -86,11 +81,42 @@ func TestImport_bringsAFileIntoAZoneThatIsThere(t *testing.T) {
 	}
 	before := s.getZone("platform", "example-org")
 	second := s.runImport("", path, "--zone", "example-org", "-n", "platform")
-	if second.out != "0 written, 5 unchanged, 3 not taken over, 3 refused\n" {
+	if second.out != "0 written, 4 unchanged, 3 not taken over, 3 refused\n" {
 		t.Errorf("the second time: %s", second.out)
 	}
 	if after := s.getZone("platform", "example-org"); after.Status.ContentGeneration != before.Status.ContentGeneration {
 		t.Errorf("the second import changed the zone: serial %d, %d before", after.Status.Serial, before.Status.Serial)
+	}
+}
+
+// The addresses of spec.nameServers stay in the Zone alone, so a later change of the Zone replaces them. Other
+// addresses of the file are reported, with a single command for them and the NS.
+func TestImport_leavesTheAddressesOfNameServersToTheZone(t *testing.T) {
+	s := startServer(t)
+	s.makeZone("platform", "example-org", makeSpec())
+	own := s.runImport(s.runExport("platform/example-org"), "-", "--zone", "platform/example-org")
+	if own.failed != nil || own.out != "0 written, 1 unchanged\n" {
+		t.Errorf("the own export: %v, %s%s", own.failed, own.err, own.out)
+	}
+	zones := s.KubizoneV1alpha1().Zones("platform")
+	must.Get(zones.Patch(t.Context(), "example-org", types.MergePatchType,
+		[]byte(`{"spec":{"nameServers":[{"name":"ns1","addresses":["192.0.2.54"]}]}}`), metav1.PatchOptions{}))(t)
+	text := s.runExport("platform/example-org")
+	if !strings.Contains(text, "ns1.example.org.\t3600\tIN\tA\t192.0.2.54\n") || strings.Contains(text, "192.0.2.53") {
+		t.Errorf("after a change of the address:\n%s", text)
+	}
+	file := "$TTL 3600\n@ NS ns2\nns1 A 192.0.2.53\nns1 AAAA 2001:db8::53\nns2 A 192.0.2.55\n"
+	for _, want := range []string{"1 written, 1 unchanged, 3 not taken over\n", "0 written, 2 unchanged, 3 not taken over\n"} {
+		other := s.runImport(file, "-", "--zone", "platform/example-org")
+		const reason = "name servers and their addresses are fields of the Zone; "
+		const command = `to serve them: kubectl patch zone -n platform example-org --type=merge ` +
+			`-p '{"spec":{"nameServers":[{"name":"ns1","addresses":["192.0.2.54","192.0.2.53","2001:db8::53"]},{"name":"ns2.example.org."}]}}'`
+		other.expectRemarks("standard input:2: example.org. NS ns2.example.org.: "+reason+command,
+			"standard input:3: ns1.example.org. A 192.0.2.53: "+reason+command,
+			"standard input:4: ns1.example.org. AAAA 2001:db8::53: ")
+		if other.failed != nil || other.out != want {
+			t.Errorf("%v, %s%s", other.failed, other.err, other.out)
+		}
 	}
 }
 
@@ -147,42 +173,10 @@ func TestImport_takesAPartOfAZoneFromStandardInput(t *testing.T) {
 	other.expectRemarks("left as it is: standard input:1: www.apps.example.org. CNAME: it exists with TTL 3600, the file has 60")
 }
 
-// The plan of an import prints the same as the import, down to contradictions between records of the file, and writes
-// nothing (M4).
-func TestImport_planSaysTheSameAndKeepsNothing(t *testing.T) {
-	s := startServer(t)
-	before := s.makeZone("platform", "example-org", makeSpec())
-	path := writeFile(t, "example.org.zone", file)
-	dry := s.runPlan("", path, "--zone", "platform/example-org")
-	if !strings.Contains(dry.out, "(plan: nothing is kept)") || !errors.Is(dry.failed, importer.ErrRefused) {
-		t.Errorf("%v, %s", dry.failed, dry.out)
-	}
-	after := s.getZone("platform", "example-org")
-	records, err := s.KubizoneV1alpha1().Records("platform").List(t.Context(), metav1.ListOptions{})
-	if err != nil || len(records.Items) > 0 || after.Status.ContentGeneration != before.Status.ContentGeneration {
-		t.Errorf("the plan left %d records and serial %d (%d before), %v", len(records.Items), after.Status.Serial, before.Status.Serial,
-			err)
-	}
-	// A contradiction to another record of the file is found although neither exists.
-	for _, want := range []string{path + ":9: ", path + ":11: mail.example.org. TXT: ", path + ":12: ", "not taken over: " + path + ":3: ",
-		"not taken over: " + path + ":4,5: "} {
-		if !strings.Contains(dry.out, want) {
-			t.Errorf("nothing says %q in\n%s", want, dry.out)
-		}
-	}
-}
-
-// If the Zone for an import does not exist, the error names the flag that creates it with the SOA's values.
-func TestImport_saysHowToMakeTheZone(t *testing.T) {
+// With --create-zone the Zone has the SOA's values. A file of another zone, or another view, is refused.
+func TestImport_makesTheZone(t *testing.T) {
 	s := startServer(t)
 	path := writeFile(t, "example.org.zone", file)
-	missing := s.runImport("", path, "--zone", "platform/example-org")
-	if missing.failed == nil {
-		t.Fatal("records of a zone that is not there were taken")
-	}
-	if !strings.Contains(missing.failed.Error(), "zone platform/example-org does not exist; import with --create-zone") {
-		t.Fatal(missing.failed)
-	}
 	s.runImport("", path, "--zone", "platform/example-org", "--create-zone")
 	zone := s.getZone("platform", "example-org")
 	if zone.Status.FQDN != "example.org." || *zone.Spec.Expire != 604800 || zone.Spec.PrimaryNameServer != "ns1.example.org." {
@@ -272,8 +266,8 @@ func TestImport_takesAFileWhoseSOANamesNoHost(t *testing.T) {
 		t.Errorf("%v, %s", first.failed, first.out)
 	}
 	zone := s.getZone("a", "t-test")
-	if zone.Spec.PrimaryNameServer != "" || zone.Spec.Contact != "" || *zone.Spec.Refresh != v1alpha1.DefaultRefresh ||
-		*zone.Spec.Retry != v1alpha1.DefaultRetry {
+	if zone.Spec.PrimaryNameServer != "" || zone.Spec.Contact != "" || *zone.Spec.Refresh != 3600 || *zone.Spec.Retry != 1800 ||
+		*zone.Spec.Expire != 604800 {
 		t.Errorf("%+v", zone.Spec)
 	}
 	if second := s.runImport("", path, "--zone", "a/t-test", "--create-zone"); !strings.HasPrefix(second.out, "0 written, 3 unchanged") {
@@ -324,8 +318,8 @@ www A 192.0.2.2
 	}
 	occluded := s.runImport("", writeFile(t, "more.zone", "$TTL 300\nx.child TXT x\nlone DS 1 8 2 "+strings.Repeat("0", 64)+"\n"), "--zone",
 		"platform/shared")
-	occluded.expectRemarks("warning: S5.6: TXT at x.child.shared.test. is occluded",
-		"warning: S5.14: DS at lone.shared.test. has no NS beside it")
+	occluded.expectRemarks("more.zone:2: S5.6: TXT at x.child.shared.test. is occluded",
+		"more.zone:3: S5.14: DS at lone.shared.test. has no NS beside it")
 }
 
 // An unreadable source does not stop the import of the others, but makes the command fail. The command also fails if
@@ -599,29 +593,21 @@ func (c canceling) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// If nothing comes from the source of an import, such as a FIFO without a writer or an idle terminal, the command says
-// after two seconds that it waits. A signal ends the wait.
-func TestImport_endsWhereNothingIsWrittenToItsSource(t *testing.T) {
+// If nothing comes from an idle terminal, the command says after two seconds that it waits. A signal ends the wait.
+func TestImport_endsAtAnIdleTerminal(t *testing.T) {
 	kubeconfig := writeFile(t, "kubeconfig",
 		`{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],"clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:1"}}]}`)
-	fifo := filepath.Join(t.TempDir(), "example.org.zone")
-	must.Succeed(t, syscall.Mkfifo(fifo, 0o600))
 	terminal, closeIt := io.Pipe()
 	defer closeIt.Close()
-	for _, source := range []string{fifo, "-"} {
-		ctx, cancel := context.WithCancel(t.Context())
-		command := importer.NewCommand()
-		command.SilenceErrors, command.SilenceUsage = true, true
-		command.SetArgs([]string{source, "--zone", "platform/example-org", "--kubeconfig", kubeconfig})
-		command.SetIn(terminal)
-		command.SetErr(canceling{cancel})
-		if err := command.ExecuteContext(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", source, err)
-		}
+	ctx, cancel := context.WithCancel(t.Context())
+	command := importer.NewCommand()
+	command.SilenceErrors, command.SilenceUsage = true, true
+	command.SetArgs([]string{"-", "--zone", "platform/example-org", "--kubeconfig", kubeconfig})
+	command.SetIn(terminal)
+	command.SetErr(canceling{cancel})
+	if err := command.ExecuteContext(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
-	// Release the open that still waits for a writer.
-	writer := must.Get(os.OpenFile(fifo, os.O_RDWR, 0))(t)
-	writer.Close()
 }
 
 func TestImport_refusesWhatGoesNotTogether(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/lint"
 	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/load"
@@ -29,7 +30,9 @@ var ErrChanges = program.No("")
 
 type Planner struct {
 	options
-	Files          []string
+	Files []string
+	// Local refuses kustomizations with remote resources.
+	Local          bool
 	kustomizations []string
 	selector       string
 	fieldManager   string
@@ -54,7 +57,7 @@ func (o *Planner) runPlan(ctx context.Context, arguments []string, in io.Reader,
 		return failed
 	case incomplete != "":
 		return fmt.Errorf("%s: %w", incomplete, ErrRefused)
-	case plan.Counts.Written+plan.Counts.Removed > 0:
+	case plan.Counts.Written+plan.Counts.Removed+plan.Counts.Undecided > 0:
 		return ErrChanges
 	}
 	return nil
@@ -108,7 +111,7 @@ func (o *Planner) Plan(ctx context.Context, arguments []string, in io.Reader, pr
 // makePlan plans the objects that readObjects returns or, without readObjects, the sources of the configuration.
 func (c *config) makePlan(ctx context.Context, in io.Reader, report *Plan,
 	readObjects func(*load.Loader) ([]*unstructured.Unstructured, error)) (*Plan, error) {
-	c.load.Plan, c.load.Note = report.addChange, report.addNote
+	c.load.Plan, c.load.Note, c.load.Judge = report.addChange, report.addNote, lint.Refusals
 	loader, err := load.New(c.load)
 	if err != nil {
 		return nil, err
@@ -157,6 +160,11 @@ func (o *Planner) readManifests(ctx context.Context, loader *load.Loader, in io.
 		if err := load.CheckLinks(directory); err != nil {
 			return nil, err
 		}
+		if o.Local {
+			if err := checkLocal(directory); err != nil {
+				return nil, err
+			}
+		}
 		if err := read(directory, func() ([]byte, error) { return buildKustomization(ctx, directory, reader) }); err != nil {
 			return nil, err
 		}
@@ -194,6 +202,10 @@ func (r *Plan) pickObjects(loader *load.Loader, path string, text []byte) (objec
 	found, refused := loader.ReadObjects(path, text)
 	r.unread += refused
 	for _, object := range found {
+		if reason, fix := load.UnknownKind(object); reason != "" {
+			r.unread += loader.Report(load.ObjectRefusal(path, object, reason, fix), true).Refused
+			continue
+		}
 		if object.GroupVersionKind().Group != v1alpha1.GroupName || !slices.Contains(plannedKinds, object.GetKind()) {
 			r.PassedOver++
 			continue

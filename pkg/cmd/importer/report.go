@@ -88,7 +88,7 @@ func (r *Plan) addNote(kind, text string) {
 	r.Notes = append(r.Notes, Note{kind, text})
 }
 
-var kindsOfNotes = []string{"refused", "left as it is", "releases", "not taken over", "warning"}
+var kindsOfNotes = []string{"refused", "left as it is", "releases", "not taken over", "spelling", "warning"}
 
 func (r *Plan) completeReport(ctx context.Context, client versioned.Interface) error {
 	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
@@ -279,16 +279,25 @@ func (z *ZonePlan) losesNameServers(ctx context.Context, client versioned.Interf
 	return err == nil && len(records.Items)+grown <= 0, err
 }
 
-func (z *ZonePlan) title() string {
+func (z *ZonePlan) makeTitle() string {
 	counts := make(map[string]int)
+	undecided := 0
 	for _, c := range z.Changes {
-		counts[c.Op]++
+		if c.Undecided {
+			undecided++
+		} else {
+			counts[c.Op]++
+		}
 	}
 	name := z.Zone
 	if z.FQDN != "" {
 		name = z.FQDN + " (" + z.Zone + ")"
 	}
-	return fmt.Sprintf("zone %s: %d added, %d changed, %d removed", name, counts["+"], counts["~"], counts["-"])
+	title := fmt.Sprintf("zone %s: %d added, %d changed, %d removed", name, counts["+"], counts["~"], counts["-"])
+	if undecided > 0 {
+		title += fmt.Sprintf(", %d decided later", undecided)
+	}
+	return title
 }
 
 func (z *ZonePlan) describeClasses() string {
@@ -321,7 +330,8 @@ type Section struct {
 
 func (r *Plan) Sections() (sections []Section) {
 	for _, z := range r.Zones {
-		sections = append(sections, Section{z.title(), true, linesOf(z.Changes), z.describeClasses(), z.Held, strings.Join(z.Left, ", ")})
+		sections = append(sections, Section{z.makeTitle(), true, linesOf(z.Changes), z.describeClasses(), z.Held,
+			strings.Join(z.Left, ", ")})
 	}
 	if len(r.Others) > 0 {
 		sections = append(sections, Section{Title: "in no zone", IsDiff: true, Lines: linesOf(r.Others)})

@@ -50,11 +50,9 @@ func (s *server) runCommand(command *cobra.Command, in string, arguments ...stri
 	command.SetOut(&out)
 	command.SetErr(&err)
 	failed := command.ExecuteContext(s.t.Context())
-	s.t.Logf("%s %s: %v\n%s%s", command.Name(), strings.Join(arguments, " "), failed, err.String(), shortenText(out.String()))
+	s.t.Logf("%s %s: %v\n%s%s", command.Name(), strings.Join(arguments, " "), failed, err.String(), out.String()[:min(out.Len(), 2000)])
 	return outcome{s.t, out.String(), err.String(), failed}
 }
-
-func shortenText(text string) string { return text[:min(len(text), 2000)] }
 
 func (s *server) runImport(in string, arguments ...string) outcome {
 	s.t.Helper()
@@ -93,10 +91,7 @@ func (s *server) getZone(namespace, name string) *v1alpha1.Zone {
 
 func (s *server) makeZone(namespace, name string, spec v1alpha1.ZoneSpec) *v1alpha1.Zone {
 	s.t.Helper()
-	zone, err := s.KubizoneV1alpha1().Zones(namespace).Create(s.t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	zone := must.Get(s.KubizoneV1alpha1().Zones(namespace).Create(s.t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}))(s.t)
 	return zone
 }
 

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/find"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/version"
 )
 
@@ -130,14 +131,13 @@ func (o *Options) Search(client versioned.Interface, namespace string) *find.Sea
 	return &find.Search{API: client.KubizoneV1alpha1(), Namespace: namespace, Everywhere: o.Namespace() == ""}
 }
 
-// Reader returns a client for reads, and the namespace. The client has no rate limit, and does not print the server's
-// Warnings.
+// Reader returns a client without rate limit, and the namespace.
 func (o *Options) Reader() (versioned.Interface, string, error) {
 	config, namespace, err := o.Client()
 	if err != nil {
 		return nil, "", err
 	}
-	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
+	config.QPS = -1
 	client, err := versioned.NewForConfig(config)
 	if err != nil {
 		return nil, "", fmt.Errorf("kubeconfig: %w", err)
@@ -146,9 +146,10 @@ func (o *Options) Reader() (versioned.Interface, string, error) {
 }
 
 // Client returns a command's configuration and namespace. Reads, but not writes, fail after 15 seconds without an
-// answer, because a person waits; --request-timeout bounds all requests instead.
+// answer, because a person waits; --request-timeout bounds all requests instead. Warnings of the server are printed.
 func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	if config, namespace, err = o.ProcessClient(); err == nil {
+		config.WarningHandlerWithContext = printedWarnings{}
 		limits := commandTimeouts
 		if config.Timeout > 0 {
 			limits.limit, limits.failedLimit, limits.always = config.Timeout, config.Timeout, true
@@ -159,7 +160,15 @@ func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	return config, namespace, err
 }
 
-// ProcessClient is Client without limits on the answer time, for a process that sets its own.
+type printedWarnings struct{}
+
+func (printedWarnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
+	if code == 299 && text != "" {
+		program.Warn(ctx, refusal.NameItem(text))
+	}
+}
+
+// ProcessClient is Client without limits on the answer time, for a process that sets its own, and logs Warnings.
 func (o *Options) ProcessClient() (config *rest.Config, namespace string, err error) {
 	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(o.rules, &o.overrides)
 	if config, err = loading.ClientConfig(); err == nil {

@@ -111,11 +111,36 @@ func lintFiles(files []string, in io.Reader, out io.Writer, format *output.Forma
 	return nil
 }
 
-func JudgeFiles(files []string, in io.Reader) (*Report, error) {
+func newLinter() *linter {
 	registry := install.New()
 	info, _ := runtime.SerializerInfoForMediaType(registry.Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
 	decoders := decoding.Serializer{NegotiatedSerializer: registry.Codecs, Creater: registry.Scheme}
-	l := &linter{decoder: decoders.DecoderToVersion(info.StrictSerializer, install.InternalGroupVersion)}
+	return &linter{decoder: decoders.DecoderToVersion(info.StrictSerializer, install.InternalGroupVersion)}
+}
+
+// Refusals returns the reason why a server with these objects and no others refuses each, or "". Of an object that is
+// wrong by itself the reason is "", because every server says it.
+func Refusals(objects []*unstructured.Unstructured) []string {
+	l, reasons := newLinter(), make([]string, len(objects))
+	indices := make(map[*judged]int, len(objects))
+	for i, object := range objects {
+		judge := judges[object.GetKind()]
+		if object.GroupVersionKind().Group != v1alpha1.GroupName || judge == nil {
+			continue
+		}
+		if one := l.judgeAlone("", object, judge); len(one.errs) == 0 {
+			l.objects, indices[one] = append(l.objects, one), i
+		}
+	}
+	judgeSet(l.objects)
+	for one, i := range indices {
+		reasons[i] = strings.Join(append(one.errs, one.forbidden...), "; ")
+	}
+	return reasons
+}
+
+func JudgeFiles(files []string, in io.Reader) (*Report, error) {
+	l := newLinter()
 	reader := &load.Confined{}
 	for _, file := range files {
 		_, err := reader.EachManifest(file, in, func(path string, read func() ([]byte, error)) error {
@@ -140,6 +165,10 @@ func (l *linter) addObjects(path string, text []byte) {
 		l.objects = append(l.objects, &judged{verdict: verdict{errs: []string{refusal.String()}}})
 	}
 	for _, object := range objects {
+		if reason, fix := load.UnknownKind(object); reason != "" {
+			l.objects = append(l.objects, &judged{source: sourceOf(path, object), verdict: verdict{errs: []string{reason + "; " + fix}}})
+			continue
+		}
 		judge := judges[object.GetKind()]
 		if object.GroupVersionKind().Group != v1alpha1.GroupName || judge == nil {
 			l.PassedOver++
@@ -149,13 +178,17 @@ func (l *linter) addObjects(path string, text []byte) {
 	}
 }
 
+func sourceOf(path string, object *unstructured.Unstructured) string {
+	return fmt.Sprintf("%s: %s %s", path, strings.ToLower(object.GetKind()), object.GetName())
+}
+
 // judgeAlone judges an object without the other objects. The result has no object if the text does not decode.
 func (l *linter) judgeAlone(path string, object *unstructured.Unstructured, judge func(runtime.Object) (field.ErrorList,
 	[]string)) *judged {
 	if object.GetNamespace() == "" && object.GetKind() != "DNSClass" {
 		object.SetNamespace(metav1.NamespaceDefault)
 	}
-	result := &judged{source: fmt.Sprintf("%s: %s %s", path, strings.ToLower(object.GetKind()), object.GetName()),
+	result := &judged{source: sourceOf(path, object),
 		id: fmt.Sprint(object.GetKind(), " ", object.GetNamespace(), "/", object.GetName())}
 	text, err := object.MarshalJSON()
 	if err == nil {

@@ -36,7 +36,11 @@ type set struct {
 	warnedTexts map[string]bool
 }
 
-type verdict struct{ errs, warnings []string }
+type verdict struct {
+	errs, warnings []string
+	// forbidden has the refusals of objects that no rule of the files allows. Each is in warnings, too.
+	forbidden []string
+}
 
 func judgeSet(all []*judged) {
 	s := &set{store: newStore(), assumedZones: map[string]bool{}, warnedTexts: map[string]bool{}}
@@ -166,6 +170,8 @@ func (s *set) assumeRule(child *zones.ZoneSpec) bool {
 	return true
 }
 
+// withZone returns a child's spec that can be judged without the Zone of its zoneRef, which the files lack: without the
+// zoneRef if the name is absolute, else as it is, with that Zone assumed under a placeholder's name.
 func (s *set) withZone(spec *zones.ZoneSpec) *zones.ZoneSpec {
 	if name.IsAbsolute(spec.DomainName) {
 		out := *spec
@@ -218,6 +224,7 @@ func (s *set) addRefusal(one *judged, refused *law.Refusal, assumed bool) {
 	switch refused.Kind {
 	case law.Forbidden:
 		if !assumed {
+			one.forbidden = append(one.forbidden, text)
 			one.warnings = append(one.warnings, "no rule of the files allows it, and the server refuses it without another: "+text)
 		}
 	case law.Duplicate:

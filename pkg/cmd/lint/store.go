@@ -87,6 +87,9 @@ func (s *store) findFact(k law.Key) any {
 	case law.KindForeign:
 		return &law.Foreign{}
 	case law.KindAwaited, law.KindTouched: // nothing waits
+		if k.Zone != "" {
+			return &law.Awaited{Any: s.hasDataBelow(k)}
+		}
 		return &law.Awaited{}
 	}
 	return s.facts[k]
@@ -113,6 +116,20 @@ func (s *store) findOwnersBelow(k law.Key) *law.OwnersBelow {
 		return true
 	})
 	return below
+}
+
+func (s *store) hasDataBelow(k law.Key) (found bool) {
+	if s.owners[k.Zone] == nil {
+		return false
+	}
+	s.owners[k.Zone].AscendGreaterOrEqual(k.Owner, func(at name.Rel) bool {
+		if !strings.HasPrefix(at.Key(), k.Owner.Key()) {
+			return false
+		}
+		found = s.facts[law.OwnerKey(k.Zone, at)].(*law.Owner).HasData()
+		return !found
+	})
+	return found
 }
 
 func (s *store) applyPlan(plan *law.Plan) {
@@ -195,7 +212,7 @@ func (s *store) makeZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 
 func (s *store) amendZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	before := *s.zones[key{spec.Namespace, spec.Name}]
-	before.Rules, before.Header.NameServers = nil, nil
+	before.Rules, before.Header.NameServers, before.Header.PrimaryNameServer = nil, nil, ""
 	before.SetNameServers()
 	spec.UID, spec.MaxDeletePercent = before.UID, 100
 	ask := zones.ZoneInput{Before: &before, After: &spec, Now: s.now, By: spec.Namespace, WorkID: s.newUID()}

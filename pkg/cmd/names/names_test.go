@@ -315,14 +315,16 @@ func TestWho_namesTheWriters(t *testing.T) {
 func TestTree_showsWhatTheCallerMaySee_N1(t *testing.T) {
 	makeZone := func(namespace, zone, fqdn, view string, parent *v1alpha1.ZoneParent) *v1alpha1.Zone {
 		return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: zone}, Spec: v1alpha1.ZoneSpec{DomainName: "dev"},
-			Status: v1alpha1.ZoneStatus{FQDN: fqdn, View: view, ParentRef: parent, Conditions: makeConditions("Ready", "True")}}
+			Status: v1alpha1.ZoneStatus{FQDN: fqdn, View: view, ParentRef: parent,
+				Conditions: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "R", Message: "m"}}}}
 	}
 	of := &v1alpha1.ZoneParent{Namespace: "dns", Name: "zone"}
 	loose := makeRecord("a", "x.example.net.", "A", "192.0.2.1")
 	loose.Status.ZoneRef = nil
 	objects := []runtime.Object{makeZone("dns", "zone", "example.org.", "", nil), makeZone("a", "dev", "dev.example.org.", "", of),
 		makeZone("a", "below", "x.dev.example.org.", "", &v1alpha1.ZoneParent{Namespace: "a", Name: "dev"}),
-		makeZone("dns", "root", ".", "", nil), makeZone("dns", "inner", "example.org.", "in", nil),
+		makeZone("a", "umlaut", "xn--dv-hja.example.org.", "", of), makeZone("dns", "root", ".", "", nil),
+		makeZone("dns", "inner", "example.org.", "in", nil),
 		&v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "b", Name: "pending"},
 			Spec: v1alpha1.ZoneSpec{DomainName: "pending"}},
 		&v1alpha1.Delegation{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "rule"}, Spec: v1alpha1.DelegationSpec{
@@ -342,11 +344,13 @@ example.org. dns/zone ` + counts + ` True
   Delegation to a,b dns/rule 4 Unknown
   dev.example.org. a/dev 0 True
     x.dev.example.org. a/below 0 True
+  xn--dv-hja.example.org. a/umlaut 0 True
 example.org. (view in) dns/inner 0 True
 pending b/pending 0 Unknown
 (no zone yet) a 1
 `},
 		{"", "DEV.example.org", "\nZONE OBJECT RECORDS READY\ndev.example.org. a/dev 0 True\n  x.dev.example.org. a/below 0 True\n"},
+		{"", "Dëv.example.org", "\nZONE OBJECT RECORDS READY\nxn--dv-hja.example.org. a/umlaut 0 True\n"},
 		{"", ".", "\nZONE OBJECT RECORDS READY\n. dns/root 0 True\n"},
 		{"", "example.net.", "\nNo zone example.net. in all namespaces.\n"},
 		{"a", "", `
@@ -354,6 +358,7 @@ ZONE OBJECT RECORDS READY
 (not shown) dns/zone a 2
   dev.example.org. a/dev 0 True
     x.dev.example.org. a/below 0 True
+  xn--dv-hja.example.org. a/umlaut 0 True
 (no zone yet) a 1
 
 Shown is what namespace a has: the right to list zones, delegations and records in all namespaces shows all.
@@ -365,10 +370,9 @@ Shown is what namespace a has: the right to list zones, delegations and records 
 		if test.in != "" {
 			refuseReview(client, "list", "zones", "")
 		}
-		if err := tr.readObjects(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		out, err := printAnswer(t, tr.showZones(test.zone), nil)
+		must.Succeed(t, tr.readObjects(t.Context()))
+		of, err := tr.showZones(test.zone)
+		out, err := printAnswer(t, of, err)
 		got := "\n"
 		for line := range strings.Lines(out) {
 			got += line[:len(line)-len(strings.TrimLeft(line, " "))] + strings.Join(strings.Fields(line), " ") + "\n"
@@ -377,13 +381,6 @@ Shown is what namespace a has: the right to list zones, delegations and records 
 			t.Errorf("tree %s in %q: %v\n%s\nwant%s", test.zone, test.in, err, got, test.want)
 		}
 	}
-}
-
-func makeConditions(pairs ...string) (all []metav1.Condition) {
-	for i := 0; i < len(pairs); i += 2 {
-		all = append(all, metav1.Condition{Type: pairs[i], Status: metav1.ConditionStatus(pairs[i+1]), Reason: "R", Message: "m"})
-	}
-	return all
 }
 
 func TestCommands_haveExamples(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/find"
 )
 
@@ -37,7 +38,7 @@ is no zone.`,
 		if err := t.readObjects(ctx); err != nil {
 			return nil, err
 		}
-		return t.showZones(strings.Join(arguments, "")), nil
+		return t.showZones(strings.Join(arguments, ""))
 	})
 }
 
@@ -138,16 +139,27 @@ type shownDelegation struct {
 	Ready      string   `json:"ready"`
 }
 
-func (t *tree) showZones(of string) *answer {
+// showZones answers with the zones of a name as a person types it, or with all zones for "".
+func (t *tree) showZones(query string) (*answer, error) {
+	var fqdn name.Name
+	if query != "" {
+		var err error
+		if fqdn, err = name.ParseTyped(query); err != nil {
+			return nil, err
+		}
+	}
 	var tops []types.NamespacedName
 	for key, n := range t.zones {
-		isOf := n.zone != nil && strings.EqualFold(n.zone.Status.FQDN, strings.TrimSuffix(of, ".")+".")
-		if of == "" && !n.hasParent || of != "" && isOf {
+		isTop := !n.hasParent
+		if query != "" {
+			isTop = n.zone != nil && n.zone.Status.FQDN == fqdn.String()
+		}
+		if isTop {
 			tops = append(tops, key)
 		}
 	}
-	result := &zoneTree{Query: of, Zones: t.showLevel(tops)}
-	if of == "" {
+	result := &zoneTree{Query: query, Zones: t.showLevel(tops)}
+	if query == "" {
 		result.WithoutZone = t.unadopted
 	}
 	if !t.Everywhere {
@@ -156,11 +168,11 @@ func (t *tree) showZones(of string) *answer {
 	isNo, where := len(tops) == 0 && len(result.WithoutZone) == 0, t.Where()
 	return &answer{kind: "ZoneTree", result: result, no: noIf(isNo), text: func(page *output.Text) {
 		if isNo {
-			page.Line("No zone %s.", strings.TrimSpace(of+" "+where))
+			page.Line("No zone %s.", strings.TrimSpace(query+" "+where))
 			return
 		}
 		result.printText(page)
-	}}
+	}}, nil
 }
 
 func (t *tree) showLevel(keys []types.NamespacedName) []*shownZone {

@@ -80,7 +80,7 @@ func findRecords(ctx context.Context, s *find.Search, text string) (*answer, err
 	var err error
 	prefix, isPrefix := find.ParsePrefix(text)
 	if isPrefix {
-		fqdn = find.ReverseName(prefix)
+		fqdn = name.Reverse(prefix)
 		result.ReverseName = fqdn.String()
 	} else if fqdn, err = find.ParseName(text); err != nil {
 		return nil, err

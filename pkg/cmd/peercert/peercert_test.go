@@ -100,13 +100,10 @@ func TestRun_namesAndLeavesWhatItCannotRead(t *testing.T) {
 	o := makeOptions(t)
 	runCommand(t, o, client, time.Now())
 	secrets := client.CoreV1().Secrets("kubizone-system")
-	secret, err := secrets.Get(t.Context(), "kubizone-etcd-peer", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret := must.Get(secrets.Get(t.Context(), "kubizone-etcd-peer", metav1.GetOptions{}))(t)
 	secret.Data["ca.key"] = []byte("x")
 	must.Get(secrets.Update(t.Context(), secret, metav1.UpdateOptions{}))(t)
-	err = o.Run(t.Context(), client.CoreV1(), time.Now())
+	err := o.Run(t.Context(), client.CoreV1(), time.Now())
 	if err == nil || !strings.Contains(err.Error(), o.Secret) || !strings.Contains(err.Error(), "ca.key") {
 		t.Errorf("%v", err)
 	}

@@ -88,9 +88,9 @@ func NewCommand() *cobra.Command {
 		Long: `Serve the zones of an API to secondaries until SIGTERM: a hidden primary that answers SOA, AXFR and IXFR and sends NOTIFY.
 Views are served to those that --transfer-allow lets in, the zones of each DNSClass with a block transfer to that class's
 secondaries; any number of primaries serves the same. It reads as the user of the kubeconfig, or as its pod's ServiceAccount,
-which needs list and watch of zones, deliveries and dnsclasses, get of dnsclasses, zones/entries and zones/changes, get of
-the Secrets that DNSClasses name, and with --service list of endpointslices in its namespace. A line that begins with "ready"
-says when it serves.`,
+which needs list and watch of zones, deliveries and dnsclasses, get of dnsclasses, zones/entries and zones/changes, patch of
+deliveries/notify, get of the Secrets that DNSClasses name, and with --service list of endpointslices in its namespace. A
+line that begins with "ready" says when it serves.`,
 		Example: `  kubizone primary --dns-listen :53 --transfer-allow 192.0.2.0/24 --transfer-to 192.0.2.53
   kubizone primary --kubeconfig ./data/kubeconfig --dns-listen 127.0.0.1:5301 --health-listen 127.0.0.1:0`,
 	}, NewOptions())

@@ -108,11 +108,18 @@ func writeUnstructured(logger *zap.Logger, line string) {
 		level = zapcore.WarnLevel
 	}
 	header, message, _ := strings.Cut(line, "] ")
+	if strings.HasPrefix(message, endOfWatches) {
+		return
+	}
 	caller := header[strings.LastIndex(header, " ")+1:]
 	if entry := logger.WithOptions(zap.WithCaller(false)).Check(level, strings.TrimSuffix(message, "\n")); entry != nil {
 		entry.Write(zap.String("caller", caller))
 	}
 }
+
+// endOfWatches begins a warning of k8s.io/apiserver for each resource when a server stops. The log omits this warning:
+// if a watch cache fails, an error follows.
+const endOfWatches = "Terminating all watchers from cacher "
 
 // logWriter indents all lines but the first, because a tenant's line break must not begin a line of the log.
 type logWriter struct{ to io.Writer }
@@ -147,7 +154,10 @@ type place struct {
 func newPlaceLimit(to io.Writer) *placeLimit { return &placeLimit{to: to, places: map[string]*place{}} }
 
 func (l *placeLimit) Write(line []byte) (int, error) {
-	header, _, _ := strings.Cut(string(line), "] ")
+	header, message, _ := strings.Cut(string(line), "] ")
+	if strings.HasPrefix(message, endOfWatches) {
+		return len(line), nil
+	}
 	at := header[strings.LastIndex(header, " ")+1:]
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -42,6 +42,21 @@ func TestLog_isQuietUnlessAsked(t *testing.T) {
 	}
 }
 
+// A server that stops logs no warning for each kind of object.
+func TestLog_omitsTheEndOfWatches(t *testing.T) {
+	defer klog.ClearLogger()
+	for _, format := range []string{logText, logJSON} {
+		var to bytes.Buffer
+		must.Succeed(t, (&Program{format: format, json: zapJSON}).setUpLog(&to))
+		klog.Warningf("Terminating all watchers from cacher %v", "zones.kubi.zone")
+		klog.Warning("warning")
+		klog.Flush()
+		if text := to.String(); strings.Contains(text, "watchers") || !strings.Contains(text, "warning") {
+			t.Errorf("%s:\n%s", format, text)
+		}
+	}
+}
+
 // Each log line is a JSON object, from any call of klog. Verbosity is as in text.
 func TestLog_isJSONWhereAsked(t *testing.T) {
 	defer klog.ClearLogger()

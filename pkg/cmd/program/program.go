@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/pkg/version"
 )
@@ -291,7 +293,9 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 	remarks := output.NewRemarks(stderr)
 	p.Root.SetOut(out)
 	p.Root.SetErr(remarks)
-	command, err := p.Root.ExecuteContextC(context.WithValue(ctx, noteKey{}, remarks))
+	notes := &notes{to: remarks, warned: map[string]bool{}}
+	command, err := p.Root.ExecuteContextC(context.WithValue(ctx, notesKey{}, notes))
+	notes.countUnprinted()
 	if err == nil {
 		return 0
 	}
@@ -317,11 +321,54 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 	return exitFailed
 }
 
-type noteKey struct{}
+// maxWarnings limits the Warnings of servers that a command prints.
+const maxWarnings = 20
+
+// notes are the lines that a command prints on stderr while it runs.
+type notes struct {
+	to     io.Writer
+	mutex  sync.Mutex
+	warned map[string]bool
+	more   int // Warnings that are not printed
+}
+
+type notesKey struct{}
 
 func Note(ctx context.Context, line string) {
-	if to, ok := ctx.Value(noteKey{}).(io.Writer); ok {
-		_, _ = terminal.Fprintf(to, "%s\n", line)
+	if n, ok := ctx.Value(notesKey{}).(*notes); ok {
+		_, _ = terminal.Fprintf(n.to, "%s\n", line)
+	}
+}
+
+// Warn prints a Warning of a server on stderr as kubectl does, each text once, and of more than maxWarnings their
+// number at the end of the command. ctx is of the command; with another, Warn prints nothing. A text may stand for
+// several Warnings that the server left out, as "and 3 more".
+func Warn(ctx context.Context, text string) {
+	n, ok := ctx.Value(notesKey{}).(*notes)
+	if !ok {
+		return
+	}
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	leftOut, _ := refusal.CutMore(text)
+	switch {
+	case leftOut > 0:
+		n.more += leftOut
+	case n.warned[text]:
+	default:
+		if n.warned[text] = true; len(n.warned) > maxWarnings {
+			n.more++
+			return
+		}
+		_, _ = terminal.Fprintf(n.to, "Warning: %s\n", text)
+	}
+}
+
+func (n *notes) countUnprinted() {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if n.more > 0 {
+		_, _ = terminal.Fprintf(n.to, "Warning: %s\n", refusal.More(n.more))
 	}
 }
 

@@ -29,7 +29,9 @@ type options struct {
 }
 
 func newOptions() *options {
-	return &options{planner: importer.NewPlanner(), name: "dns", gate: gate{maxRemoved: 30}, getenv: os.Getenv}
+	planner := importer.NewPlanner()
+	planner.Local = true
+	return &options{planner: planner, name: "dns", gate: gate{maxRemoved: 30}, getenv: os.Getenv}
 }
 
 func NewCommand() *cobra.Command {
@@ -45,7 +47,7 @@ namespaces lose names, or more than a share of a zone's RRsets, of ten or more, 
 not comment, the text is in the summary of the job alone.
 
 KUBIZONE_REVIEW_TOKEN has the token, in GitHub Actions GITHUB_TOKEN too. It needs the right to write comments of pull requests. Use
-artifacts/ci, which calls this command.`,
+artifacts/ci, which calls this command. A kustomization that names remote resources is refused: a review fetches nothing.`,
 		Example: "  kubectl kubizone review -f dns/ --prune -l app.kubernetes.io/instance=dns",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {

@@ -6,6 +6,8 @@ package review
 import (
 	"bytes"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -160,5 +162,27 @@ func TestRun_withoutServer(t *testing.T) {
 			test.fork != strings.Contains(progress.String(), "no comment") {
 			t.Errorf("%+v: %d comments, summary %q, %s", test, comments, summary, progress.String())
 		}
+	}
+}
+
+// A kustomization of a branch names a server: the review ends with a sentence, and does not ask the server.
+func TestRun_fetchesNothing(t *testing.T) {
+	asked := false
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	defer server.Close()
+	directory := t.TempDir()
+	must.Succeed(t, os.WriteFile(filepath.Join(directory, "kustomization.yaml"), []byte("resources: ["+server.URL+"/r.yaml]\n"), 0o600))
+	config := filepath.Join(directory, "kubeconfig")
+	must.Succeed(t, os.WriteFile(config, []byte(`{"apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c",
+		"context": {"cluster": "c"}}], "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}]}`), 0o600))
+	o := newOptions()
+	o.getenv = func(string) string { return "" }
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	o.addFlags(flags)
+	must.Succeed(t, flags.Parse([]string{"-k", directory, "--kubeconfig", config}))
+	var out, progress bytes.Buffer
+	err := o.run(t.Context(), nil, &out, &progress)
+	if err == nil || !strings.Contains(err.Error(), "a review fetches nothing") || asked {
+		t.Errorf("%v, asked: %t", err, asked)
 	}
 }

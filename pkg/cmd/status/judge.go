@@ -71,6 +71,22 @@ func (o *Overview) addZone(zone *v1alpha1.Zone) {
 	}
 }
 
+// addTerminating notes the namespaces under deletion that still have a Zone without a deletionTimestamp: kube-apiserver
+// deletes each Zone at once, unless S8.1 refuses that.
+func (o *Overview) addTerminating(kept map[string]*v1alpha1.Zone) {
+	if o.Installation == nil {
+		return
+	}
+	for _, namespace := range o.Installation.NamespacesTerminating {
+		if zone := kept[namespace]; zone != nil {
+			o.Terminating = append(o.Terminating, Item{Kind: "Namespace", Name: namespace, FQDN: zone.Status.FQDN,
+				Reason: v1alpha1.ReasonTerminating, Message: fmt.Sprintf("Zone %s stays, since other namespaces have Records or zones "+
+					"there, or by deletionProtection (S8.1); to delete it with these: kubectl annotate zone %[1]s -n %s %s=%s",
+					zone.Name, namespace, v1alpha1.AnnotationDelete, zone.UID)})
+		}
+	}
+}
+
 func (o *Overview) addUnconfirmed(item Item) {
 	if item.Since != nil && (o.OldestUnconfirmed == nil || item.Since.Before(o.OldestUnconfirmed.Since)) {
 		o.OldestUnconfirmed = &item
@@ -166,7 +182,7 @@ func (o *Overview) Verdict() string {
 	switch o.judgeZones() {
 	case nil:
 		return "ok"
-	case ErrBehind:
+	case ErrBehind, ErrWaiting:
 		return "no"
 	}
 	return "error"
@@ -186,6 +202,12 @@ func (o *Overview) Summary() string {
 		return zones + ", all current" + undelivered
 	case ErrBehind:
 		return fmt.Sprintf("%s, %d not current%s", zones, len(o.NotCurrent), undelivered)
+	case ErrWaiting:
+		if o.Zones > 0 {
+			zones += ", all current"
+		}
+		return fmt.Sprintf("%s; %s not Ready, the most by %s%s", zones, output.Count(o.countWaiting(), "Record"), o.Records[0].Reason,
+			undelivered)
 	}
 	return fmt.Sprintf("no zone of %s could be read; kubectl kubizone doctor finds the cause", scope)
 }
@@ -196,6 +218,17 @@ func (o *Overview) judgeZones() error {
 		return ErrUnread
 	case len(o.NotCurrent) > 0:
 		return ErrBehind
+	case len(o.Namespaces) > 0 && len(o.Records) > 0:
+		return ErrWaiting
 	}
 	return nil
+}
+
+// countWaiting counts Records that are not Ready. In a status of all namespaces they decide nothing: there a refused
+// Record of any tenant would hide that every zone is current.
+func (o *Overview) countWaiting() (count int64) {
+	for _, one := range o.Records {
+		count += one.Count
+	}
+	return count
 }

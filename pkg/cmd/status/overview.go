@@ -9,12 +9,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/cmd/program"
 )
 
 var (
 	ErrBehind = program.No("not all zones are current; kubectl kubizone why ZONE names the cause")
-	ErrUnread = errors.New("no zone could be read; kubectl kubizone doctor finds the cause")
+	// ErrWaiting is for namespaces whose Records wait in zones of others.
+	ErrWaiting = program.No("not all records are current; kubectl kubizone why record/NAME names the cause")
+	ErrUnread  = errors.New("no zone could be read; kubectl kubizone doctor finds the cause")
 )
 
 // Overview is the result of kubectl kubizone status. The lists have objects for a person to look at.
@@ -33,6 +36,8 @@ type Overview struct {
 	Paused []Item `json:"paused,omitempty"`
 	// Withdrawn are zones and Records no longer allowed by a rule, with the time Until their end.
 	Withdrawn []Item `json:"withdrawn,omitempty"`
+	// Terminating are namespaces whose deletion a Zone stops, because of Records or zones of other namespaces (S8.1).
+	Terminating []Item `json:"terminating,omitempty"`
 	// Refused are dynamic updates, ACME challenges and names of external-dns refused in the last hour.
 	Refused []Item        `json:"refused,omitempty"`
 	NoClass []Item        `json:"noClass,omitempty"`
@@ -57,6 +62,8 @@ type Item struct {
 	Since      *metav1.Time `json:"since,omitempty"`
 	Until      *metav1.Time `json:"until,omitempty"`
 	LastChange string       `json:"lastChange,omitempty"`
+	// Servers are those that delay a zone, for the first zones of each reason.
+	Servers []class.ServerFault `json:"servers,omitempty"`
 }
 
 type RecordCount struct {

@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/cmd/cluster"
 	"kubi.zone/kubizone/pkg/find"
 	"kubi.zone/kubizone/pkg/history"
@@ -50,7 +51,9 @@ type reading struct {
 	*Overview
 	namespaces []string
 	eachZone   func(*v1alpha1.Zone)
-	mu         sync.Mutex
+	// kept has a Zone that is not being deleted, by namespace.
+	kept map[string]*v1alpha1.Zone
+	mu   sync.Mutex
 }
 
 func ReadAll(ctx context.Context, objects versioned.Interface, core cluster.Interface) *Overview {
@@ -79,7 +82,7 @@ func (r *Reader) Read(ctx context.Context, visitZone func(*v1alpha1.Zone)) *Over
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	state := &reading{Reader: r, Overview: &Overview{Time: metav1.Now(), NotCurrent: []Item{}}, namespaces: r.namespaces,
-		eachZone: visitZone}
+		eachZone: visitZone, kept: map[string]*v1alpha1.Zone{}}
 	var reads sync.WaitGroup
 	reads.Go(func() { state.readInstallation(ctx) })
 	reads.Go(func() { state.readClasses(ctx) })
@@ -89,8 +92,10 @@ func (r *Reader) Read(ctx context.Context, visitZone func(*v1alpha1.Zone)) *Over
 	reads.Go(func() { state.readEvents(ctx) })
 	reads.Go(func() { state.readChallenges(ctx) })
 	reads.Wait()
+	state.addTerminating(state.kept)
 	state.sortItems()
 	state.readLastChanges(ctx, state.NotCurrent)
+	state.readServers(ctx)
 	return state.Overview
 }
 
@@ -104,6 +109,39 @@ func (f *reading) readLastChanges(ctx context.Context, zones []Item) {
 			zones[i].LastChange = by.String()
 		}
 	}
+}
+
+// maxNamed bounds the zones whose servers are named.
+const maxNamed = 10
+
+// readServers reads the servers that delay zones from Deliveries: of the oldest zone of each reason, then of others.
+func (f *reading) readServers(ctx context.Context) {
+	first, others, seen := []*Item{}, []*Item{}, map[string]bool{}
+	for i := range f.NotCurrent {
+		one := &f.NotCurrent[i]
+		if seen[one.Reason] {
+			others = append(others, one)
+		} else {
+			first = append(first, one)
+		}
+		seen[one.Reason] = true
+	}
+	first = append(first, others...)
+	var reads sync.WaitGroup
+	for _, one := range first[:min(len(first), maxNamed)] {
+		reads.Go(func() {
+			list, err := f.api.Deliveries(one.Namespace).List(ctx, metav1.ListOptions{
+				FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldDeliveryZoneName, one.Name).String()})
+			if err != nil {
+				f.addUnread("list", "deliveries.kubi.zone", one.Namespace, err)
+				return
+			}
+			for n := range list.Items {
+				one.Servers = append(one.Servers, class.ListServerFaults(&list.Items[n])...)
+			}
+		})
+	}
+	reads.Wait()
 }
 
 func (f *reading) addUnread(verb, resource, namespace string, err error) {
@@ -166,6 +204,9 @@ func (f *reading) readZones(ctx context.Context) {
 		return eachObject(ctx, f, f.namespaces, "zones.kubi.zone", fields.Everything(), 0,
 			func(namespace string) find.Lister[*v1alpha1.ZoneList] { return f.api.Zones(namespace).List }, func(zone *v1alpha1.Zone) {
 				f.addZone(zone)
+				if zone.DeletionTimestamp == nil {
+					f.kept[zone.Namespace] = zone
+				}
 				if f.eachZone != nil {
 					f.eachZone(zone)
 				}
@@ -191,9 +232,9 @@ func (f *reading) readInstallation(ctx context.Context) {
 
 func (f *reading) readClasses(ctx context.Context) {
 	_ = eachObject(ctx, f, []string{metav1.NamespaceAll}, "dnsclasses.kubi.zone", fields.Everything(), f.MaxObjects,
-		func(string) find.Lister[*v1alpha1.DNSClassList] { return f.api.DNSClasses().List }, func(class *v1alpha1.DNSClass) {
-			if class.Spec.Paused {
-				f.Paused = append(f.Paused, Item{Kind: "DNSClass", Name: class.Name, Message: "spec.paused of the class is true"})
+		func(string) find.Lister[*v1alpha1.DNSClassList] { return f.api.DNSClasses().List }, func(of *v1alpha1.DNSClass) {
+			if of.Spec.Paused {
+				f.Paused = append(f.Paused, Item{Kind: "DNSClass", Name: of.Name, Message: "spec.paused of the class is true"})
 			}
 		})
 }

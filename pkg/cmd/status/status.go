@@ -33,7 +33,7 @@ func NewCommand() *cobra.Command {
 the last hour; zones that no class delivers; the oldest unconfirmed change; and processes, etcd, certificates and the last
 backup, for those with the right to get the Installation (ClusterRole kubizone-operator). Without -n it shows all namespaces,
 or that of the context if you may not list all; -n team-a,team-b shows these. A line names each right that you lack. The exit
-code is 1 if a zone that was read is not current, 2 if none could be read.`,
+code is 1 if a zone that was read is not current, or with namespaces a Record, 2 if no zone could be read.`,
 		Example: "  kubectl kubizone status --watch\n  kubectl kubizone status -n team-a,team-b",
 		Args:    cobra.NoArgs,
 	}

@@ -96,7 +96,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		items, next.Continue = items[:limit], "more"
 	}
 	kind := map[string]string{"zones": "ZoneList", "records": "RecordList", "dnsclasses": "DNSClassList", "updatekeys": "UpdateKeyList",
-		"events": "EventList", "challenges": "ChallengeList"}[resource]
+		"events": "EventList", "deliveries": "DeliveryList", "challenges": "ChallengeList"}[resource]
 	_ = answer.Encode(map[string]any{"kind": kind, "apiVersion": strings.Join(strings.Split(r.URL.Path, "/")[2:4], "/"), "items": items,
 		"metadata": next})
 }
@@ -320,6 +320,68 @@ func TestStatus_namesMissingRights_N2(t *testing.T) {
 				t.Errorf("an API that is not there is no missing right:\n%s", got)
 			}
 		})
+	}
+}
+
+// S7.12: the servers that delay a zone are named, with the answer to NOTIFY before all else.
+func TestStatus_namesTheServersBehind_S7_12(t *testing.T) {
+	late := makeZone("team-a", "late", makeCondition(v1alpha1.ConditionReady, "Unknown", v1alpha1.ReasonNotifyFailing, time.Minute))
+	delivery := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "late-d"}}
+	delivery.Spec.Zone.FQDN = "late.example."
+	delivery.Status = v1alpha1.DeliveryStatus{Serial: 7,
+		Notify: []v1alpha1.DeliveryNotify{{Server: "192.0.2.1", Message: "192.0.2.1 answers REFUSED to NOTIFY",
+			Remedy: "admit it there: BIND allow-notify"}},
+		Servers: []v1alpha1.DeliveryServer{{Name: "192.0.2.1", State: v1alpha1.ServerBehind, Serial: 7},
+			{Name: "192.0.2.2", State: v1alpha1.ServerCurrent, Serial: 8}, {Name: "192.0.2.3", State: v1alpha1.ServerBehind, Serial: 5},
+			{Name: "192.0.2.4", State: v1alpha1.ServerBehind, Serial: 7}, {Name: "192.0.2.5", State: v1alpha1.ServerBehind},
+			{Name: "192.0.2.6", State: v1alpha1.ServerFailed, Message: "192.0.2.6: no answer"}}}
+	served := &api{objects: map[string][]any{"zones": {late}, "installations": {&v1alpha1.Installation{}},
+		"deliveries" + v1alpha1.FieldDeliveryZoneName + "=late": {delivery}}}
+	got := printOverview(t, served.newReader(t).Read(t.Context(), nil), output.Screen{}, "text")
+	for _, want := range []string{"server of zone late.example.: 192.0.2.1 answers REFUSED to NOTIFY; admit it there: BIND allow-notify\n",
+		"192.0.2.3 went back to serial 5, after serial 7 was confirmed;", "192.0.2.4 has serial 7 of late.example. still;",
+		"192.0.2.5 has confirmed no serial of late.example.;", "192.0.2.6: no answer\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if strings.Count(got, "192.0.2.1") != 1 || strings.Contains(got, "192.0.2.2") {
+		t.Error(got)
+	}
+}
+
+// A namespace under deletion that a Zone keeps is named, with the command (S8.1). A Zone that goes keeps none.
+func TestStatus_namesNamespacesThatAZoneKeeps_S8_1(t *testing.T) {
+	kept, going := makeCurrent("team-a", "kept"), makeCurrent("team-b", "going")
+	kept.UID, going.DeletionTimestamp = "u1", new(timeBefore(time.Minute))
+	of := &v1alpha1.Installation{Status: v1alpha1.InstallationStatus{NamespacesTerminating: []string{"team-a", "team-b", "team-d"}}}
+	served := &api{objects: map[string][]any{"zones": {kept, going, makeCurrent("team-c", "other")}, "installations": {of}}}
+	o := served.newReader(t).Read(t.Context(), nil)
+	got := printOverview(t, o, output.Screen{}, "wide")
+	if len(o.Terminating) != 1 || o.Terminating[0].Name != "team-a" ||
+		!strings.Contains(got, "kubectl annotate zone kept -n team-a kubi.zone/delete=u1") {
+		t.Errorf("%+v\n%s", o.Terminating, got)
+	}
+}
+
+// The status of a namespace is not ok while its Records wait in zones of others. That of all namespaces is, since any
+// tenant can write a Record that waits.
+func TestStatus_ofATenantCountsHisRecords(t *testing.T) {
+	waiting := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "www"}, Status: v1alpha1.RecordStatus{
+		ZoneRef: &v1alpha1.AdoptingZone{}, Conditions: []metav1.Condition{
+			makeCondition(v1alpha1.ConditionReady, "Unknown", v1alpha1.ReasonNoController, time.Minute)}}}
+	served := &api{objects: map[string][]any{"records" + v1alpha1.FieldRecordReady + "=Unknown": {waiting},
+		"installations": {&v1alpha1.Installation{}}}}
+	o := served.newReader(t, "team-a").Read(t.Context(), nil)
+	if got := printOverview(t, o, output.Screen{}, "text"); !strings.HasPrefix(got,
+		"no: 0 zones of namespace team-a; 1 Record not Ready, the most by NoController\n") {
+		t.Error(got)
+	}
+	if err := o.judgeZones(); !errors.Is(err, ErrWaiting) || o.Verdict() != "no" {
+		t.Error(err)
+	}
+	if o := served.newReader(t).Read(t.Context(), nil); o.Verdict() != "ok" {
+		t.Error(o.Summary())
 	}
 }
 

@@ -37,6 +37,7 @@ func (o *Overview) printText(text *output.Text) {
 	o.printItems(text, "HELD", o.Held)
 	o.printItems(text, "PAUSED", o.Paused)
 	o.printItems(text, "WITHDRAWN", o.Withdrawn)
+	o.printItems(text, "TERMINATING", o.Terminating)
 	o.printItems(text, "REFUSED", o.Refused)
 	o.printItems(text, "NO CLASS", o.NoClass)
 	if len(o.Records) > 0 {
@@ -117,6 +118,11 @@ func (o *Overview) printItems(text *output.Text, title string, items []Item) {
 	for i := range items {
 		if items[i].LastChange != "" {
 			text.Line("last change of zone %s: by %s", items[i].FQDN, items[i].LastChange)
+		}
+	}
+	for i := range items {
+		for _, one := range items[i].Servers {
+			text.Line("server of zone %s: %s", items[i].FQDN, one)
 		}
 	}
 }

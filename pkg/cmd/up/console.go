@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -18,23 +19,36 @@ import (
 
 const consoleStop = 2 * time.Second
 
-// clientProgram returns the path of kubectl-kubizone beside this program, or "" if any user may replace that file.
-func clientProgram() string {
-	program, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	client := filepath.Join(filepath.Dir(program), "kubectl-kubizone")
+// clientBeside returns the path of kubectl-kubizone in the program's directory, or "" if it is absent. The error names
+// the file or directory that another user may write, by a group too, as ssh asks of its keys.
+func clientBeside(program string) (client string, err error) {
+	client = filepath.Join(filepath.Dir(program), "kubectl-kubizone")
 	if runtime.GOOS == "windows" {
 		client += ".exe"
 	}
-	for _, path := range []string{filepath.Dir(client), client} {
+	for _, path := range []string{client, filepath.Dir(client)} {
 		info, err := os.Stat(path)
-		if err != nil || runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0 || path == client && !info.Mode().IsRegular() {
-			return ""
+		if err != nil || path == client && !info.Mode().IsRegular() {
+			return "", nil
+		}
+		if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+			return "", fmt.Errorf("others may write %s (mode %04o): chmod go-w", path, info.Mode().Perm())
 		}
 	}
-	return client
+	return client, nil
+}
+
+// startClientsConsole starts the console of the client beside this program, if only this user and root may replace it.
+func (c *Config) startClientsConsole(ctx context.Context, all *parts, kubeconfig string) {
+	program, err := os.Executable()
+	if err != nil {
+		return
+	}
+	client, err := clientBeside(program)
+	if err != nil {
+		c.printf("warning: no console: %v", err)
+	}
+	c.startConsole(ctx, all, client, kubeconfig)
 }
 
 // startConsole starts a part whose failure ends no other part.

@@ -78,3 +78,32 @@ func TestConsole_failsAlone(t *testing.T) {
 		t.Error("a console runs without a client")
 	}
 }
+
+// A client that a group or all users may replace is not started.
+func TestClientBeside_isReplacedByNoOtherUser(t *testing.T) {
+	dir := t.TempDir()
+	client := filepath.Join(dir, "kubectl-kubizone")
+	for _, test := range []struct {
+		dir, file os.FileMode
+		want      string // the path that the error names
+	}{
+		{0o700, 0o700, ""}, {0o755, 0o755, ""},
+		{0o755, 0o775, client}, {0o755, 0o757, client}, {0o775, 0o755, dir}, {0o757, 0o755, dir}, {0o1777, 0o755, dir},
+	} {
+		must.Succeed(t, os.Chmod(dir, 0o700))
+		must.Succeed(t, os.WriteFile(client, nil, 0o700))
+		must.Succeed(t, os.Chmod(client, test.file))
+		must.Succeed(t, os.Chmod(dir, test.dir))
+		got, err := clientBeside(filepath.Join(dir, "kubizone"))
+		if test.want == "" && (got != client || err != nil) {
+			t.Errorf("%o in %o: %q, %v", test.file, test.dir, got, err)
+		}
+		if test.want != "" && (got != "" || err == nil || !strings.Contains(err.Error(), "write "+test.want+" ")) {
+			t.Errorf("%o in %o: %q, %v, want an error for %s", test.file, test.dir, got, err, test.want)
+		}
+	}
+	must.Succeed(t, os.Remove(client))
+	if got, err := clientBeside(filepath.Join(dir, "kubizone")); got != "" || err != nil {
+		t.Errorf("absent: %q, %v", got, err)
+	}
+}

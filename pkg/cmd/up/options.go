@@ -27,7 +27,9 @@ import (
 
 type Options struct {
 	dnsserving.Options
-	DataDir       string
+	DataDir string
+	// QuotaBytes is the size of the store above which etcd rejects writes, and has no flag; 0 means the default.
+	QuotaBytes    int64
 	Listen        string
 	Load          []string
 	LoadNamespace string
@@ -69,6 +71,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 type Config struct {
 	dnsserving.Config
 	DataDir            string
+	QuotaBytes         int64
 	Listen             netip.AddrPort
 	Load               []load.Source
 	LoadNamespace      string
@@ -84,7 +87,8 @@ type Config struct {
 }
 
 func (o *Options) Complete(out io.Writer) (*Config, error) {
-	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, AllowInlineSecrets: o.AllowInlineSecrets, ACME: o.ACME,
+	c := &Config{DataDir: o.DataDir, QuotaBytes: o.QuotaBytes,
+		LoadNamespace: o.LoadNamespace, AllowInlineSecrets: o.AllowInlineSecrets, ACME: o.ACME,
 		SecretsDir: o.SecretsDir, Verbosity: o.Verbosity, Out: out, ParentServers: signing.LookupParentServers(
 			net.DefaultResolver)}
 	var wrong []error

@@ -43,12 +43,9 @@ func TestOptions_readWhatTheyMean(t *testing.T) {
 		`secret "bmljZSBrZXkgZm9yIGEgdGVzdCBvZiB0cmFuc2ZlcnM="; };`), 0o600))
 	zone := filepath.Join(dir, "a.zone")
 	must.Succeed(t, os.WriteFile(zone, nil, 0o600))
-	c, err := completeOptions(t, "--listen", ":0", "--dns-listen", "localhost:53", "--dns-view", "", "--dns-view", "root", "--load",
+	c := must.Get(completeOptions(t, "--listen", ":0", "--dns-listen", "localhost:53", "--dns-view", "", "--dns-view", "root", "--load",
 		"root="+zone, "--load", "inside="+zone,
-		"--transfer-allow", "192.0.2.1,2001:db8::/64", "--transfer-to", "192.0.2.53,[2001:db8::53]:5353", "--tsig-key-file", key)
-	if err != nil {
-		t.Fatal(err)
-	}
+		"--transfer-allow", "192.0.2.1,2001:db8::/64", "--transfer-to", "192.0.2.53,[2001:db8::53]:5353", "--tsig-key-file", key))(t)
 	if c.Listen.String() != "[::]:0" || c.DNSListen.String() != "127.0.0.1:53" || !reflect.DeepEqual(c.DNSViews, []string{"", "root"}) {
 		t.Errorf("%+v", c)
 	}

@@ -134,7 +134,7 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 
 	memory.SpareHeap()
 	c.printf("API on https://%s, kubeconfig %s", listener.Addr(), kubeconfig)
-	c.startConsole(ctx, all, clientProgram(), kubeconfig)
+	c.startClientsConsole(ctx, all, kubeconfig)
 	if err := c.startController(ctx, all, kubeconfig, server, zones, dns, updates); err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (c *Config) startEtcd(ctx context.Context, all *parts, dir *embed.Dir) (*em
 		"-v=4 shows what it does", dir.Path()))
 	defer cancel()
 	member, err := embed.Start(ctx, embed.Config{
-		Dir:     dir,
+		Dir: dir, QuotaBytes: c.QuotaBytes,
 		Log:     func(line string) { klog.Warningf("etcd: %s", line) },
 		Verbose: c.Verbosity > 3,
 	})

@@ -19,17 +19,13 @@ import (
 	mdns "github.com/miekg/dns"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/test/must"
-	"kubi.zone/kubizone/test/store"
 )
 
 type output struct {
@@ -107,18 +103,13 @@ func makeOptions(dir string) *Options {
 	return o
 }
 
-func (r *running) readConfig(t *testing.T) *rest.Config {
+func (r *running) makeClient(t *testing.T) versioned.Interface {
 	t.Helper()
 	file := filepath.Join(r.dir, "kubeconfig")
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("kubeconfig: %v, %v", info.Mode(), err)
 	}
-	return must.Get(clientcmd.BuildConfigFromFlags("", file))(t)
-}
-
-func (r *running) makeClient(t *testing.T) versioned.Interface {
-	t.Helper()
-	return must.Get(versioned.NewForConfig(r.readConfig(t)))(t)
+	return must.Get(versioned.NewForConfig(must.Get(clientcmd.BuildConfigFromFlags("", file))(t)))(t)
 }
 
 func (r *running) findAddress(t *testing.T) string {
@@ -147,162 +138,6 @@ func writeFile(t *testing.T, path, text string) string {
 	t.Helper()
 	must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
-}
-
-// U3, L3: from an empty directory to a served zone, then a restart.
-func TestRun_servesWhatItLoadsAndFindsItAgain(t *testing.T) {
-	dir := t.TempDir()
-	file := writeFile(t, filepath.Join(dir, "example.net.zone"), `$ORIGIN example.net.
-$TTL 3600
-@	IN	SOA	ns hostmaster 7 86400 7200 3600000 300
-@	IN	NS	ns
-ns	IN	A	192.0.2.53
-www	IN	A	192.0.2.1
-www	IN	A	192.0.2.2
-www	IN	A	192.0.2.300
-*	IN	TXT	"any"
-_dmarc	IN	TXT	"v=DMARC1; p=none"
-`)
-	manifest := writeFile(t, filepath.Join(dir, "zone.yaml"), `apiVersion: kubi.zone/v1alpha1
-kind: Record
-metadata: {namespace: b, name: www}
-spec: {domainName: www.example.org., type: A, rdata: 192.0.2.9}
----
-apiVersion: kubi.zone/v1alpha1
-kind: Zone
-metadata: {namespace: a, name: example-org}
-spec:
-  domainName: example.org.
-  nameServers: [{name: ns1, addresses: [192.0.2.53]}]
-  delegations: [{namespaces: [b], records: [{pattern: "*"}]}]
-`)
-	o := makeOptions(filepath.Join(dir, "data"))
-	o.Load, o.LoadNamespace = []string{manifest, file}, "net"
-	first := startServer(t, o)
-	for _, want := range []string{file + ":8: ",
-		"example.net.zone into zone example.net. (net/example.net): 5 RRsets; 6 written, 0 unchanged, 1 refused"} {
-		if !strings.Contains(first.out.String(), want) {
-			t.Errorf("nothing says %q in\n%s", want, first.out)
-		}
-	}
-	zones, err := first.makeClient(t).KubizoneV1alpha1().Zones("").List(t.Context(), metav1.ListOptions{})
-	if err != nil || len(zones.Items) != 2 {
-		t.Fatalf("zones: %v, %v", zones, err)
-	}
-	serials := make(map[string]uint32)
-	for _, zone := range zones.Items {
-		serials[zone.Status.FQDN] = uint32(zone.Status.Serial)
-		if got := querySOA(t, first.findAddress(t), zone.Status.FQDN).Serial; got != uint32(zone.Status.Serial) {
-			t.Errorf("%s: DNS has serial %d, the API %d", zone.Status.FQDN, got, zone.Status.Serial)
-		}
-	}
-	records, err := first.makeClient(t).KubizoneV1alpha1().Records("").List(t.Context(),
-		metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordAdopted + "=True"})
-	if err != nil || len(records.Items) != 6 {
-		t.Fatalf("adopted records: %d, %v", len(records.Items), err)
-	}
-	must.Succeed(t, first.stop())
-
-	second := startServer(t, o)
-	for zone, serial := range serials {
-		if got := querySOA(t, second.findAddress(t), zone).Serial; got != serial {
-			t.Errorf("%s: serial %d became %d over a restart", zone, serial, got)
-		}
-	}
-	if !strings.Contains(second.out.String(), "0 written, 6 unchanged") {
-		t.Errorf("the second start says\n%s", second.out)
-	}
-}
-
-// S7.5: kubectl delete records --all is held, also by a server that starts meanwhile.
-func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
-	clock := store.Clock{}
-	apiserver.Faults.Now = clock.Now
-	t.Cleanup(func() { apiserver.Faults.Now = nil })
-	o := makeOptions(filepath.Join(t.TempDir(), "data"))
-	r := startServer(t, o)
-	api := r.makeClient(t).KubizoneV1alpha1()
-	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "example-org"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.",
-		NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}, Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
-	must.Get(api.Zones("a").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
-	for i := range 30 { // never deleted
-		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("b", i)}, Spec: v1alpha1.RecordSpec{DomainName: fmt.Sprintf("b%d.example.org.", i), Type: "A", RData: "192.0.2.2"}}
-		must.Get(api.Records("b").Create(t.Context(), record, metav1.CreateOptions{}))(t)
-	}
-	for i := range 25 {
-		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("r", i)}, Spec: v1alpha1.RecordSpec{DomainName: fmt.Sprintf("r%d.example.org.", i), Type: "A", RData: "192.0.2.1"}}
-		must.Get(api.Records("a").Create(t.Context(), record, metav1.CreateOptions{}))(t)
-	}
-	clock.PassPeriods()
-	must.Succeed(t, api.Records("a").DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
-	now := func() *v1alpha1.Zone {
-		return must.Get(r.makeClient(t).KubizoneV1alpha1().Zones("a").Get(t.Context(), "example-org", metav1.GetOptions{}))(t)
-	}
-	served := func(serial int64, names int) {
-		t.Helper()
-		for deadline := time.Now().Add(time.Minute); int64(querySOA(t, r.findAddress(t), "example.org.").Serial) != serial; time.Sleep(
-			10 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("DNS has serial %d, not %d", querySOA(t, r.findAddress(t), "example.org.").Serial, serial)
-			}
-		}
-		there := 0
-		for i := range 25 {
-			question := new(mdns.Msg)
-			question.SetQuestion(fmt.Sprintf("r%d.example.org.", i), mdns.TypeA)
-			answer := must.Get(mdns.Exchange(question, r.findAddress(t)))(t)
-			there += len(answer.Answer)
-		}
-		if there != names {
-			t.Errorf("%d names of 25 answer, not %d", there, names)
-		}
-	}
-	held := now()
-	settled := meta.FindStatusCondition(held.Status.Conditions, v1alpha1.ConditionSettled)
-	if settled.Reason != v1alpha1.ReasonMassDeletion || held.Status.RRsetCount != 30 {
-		t.Fatalf("%d RRsets are left, %+v", held.Status.RRsetCount, settled)
-	}
-	served(held.Status.SettledSerial, 9) // 16 of 55 may go; the next is held
-	must.Succeed(t, r.stop())
-	r = startServer(t, o)
-	served(held.Status.SettledSerial, 9)
-	transfer := func(question *mdns.Msg) (rrs []mdns.RR) {
-		t.Helper()
-		envelopes := must.Get(new(mdns.Transfer).In(question, r.findAddress(t)))(t)
-		for e := range envelopes {
-			if e.Error != nil {
-				t.Fatal(e.Error)
-			}
-			rrs = append(rrs, e.RR...)
-		}
-		return rrs
-	}
-	since := uint32(held.Status.SettledSerial)
-	// A new secondary gets the settled serial, and a current secondary nothing newer.
-	if whole := transfer(new(mdns.Msg).SetAxfr("example.org.")); len(whole) != 2+2+30+9 || whole[0].(*mdns.SOA).Serial != since {
-		t.Errorf("AXFR has %d records: %v", len(whole), whole)
-	}
-	if none := transfer(new(mdns.Msg).SetIxfr("example.org.", since, "ns.example.net.", "a.example.net.")); len(none) != 1 || none[0].(*mdns.SOA).Serial != since {
-		t.Errorf("IXFR from what is delivered: %v", none)
-	}
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{"kubi.zone/publish-deletions":"%d"}}}`, held.Status.SettledSerial)
-	must.Get(r.makeClient(t).KubizoneV1alpha1().Zones("a").Patch(t.Context(), "example-org", types.MergePatchType, []byte(patch),
-		metav1.PatchOptions{}))(t)
-	served(now().Status.Serial, 0)
-	// IXFR continues from there, with all removals between the two SOAs.
-	gone := transfer(new(mdns.Msg).SetIxfr("example.org.", since, "ns.example.net.", "a.example.net."))
-	if first, ok := gone[1].(*mdns.SOA); !ok || first.Serial != since || gone[0].(*mdns.SOA).Serial != uint32(now().Status.Serial) {
-		t.Fatalf("IXFR from what was delivered: %v", gone)
-	}
-	addresses := 0
-	for _, rr := range gone {
-		if rr.Header().Rrtype == mdns.TypeA {
-			addresses++
-		}
-	}
-	if addresses != 9 {
-		t.Errorf("IXFR from what was delivered has %d addresses: %v", addresses, gone)
-	}
 }
 
 // If one of the files for --load is invalid, or a zone has no name servers, the start reports it and serves the other
@@ -378,10 +213,8 @@ func TestRun_dryRunOfADescriptionAnswersAsTheWrite(t *testing.T) {
 	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "www"}, Spec: v1alpha1.RecordSpec{DomainName: "www.example.org.", Type: "A", RData: "192.0.2.1"}}
 	must.Get(records.Create(t.Context(), record, metav1.CreateOptions{}))(t)
 	patch := []byte(`{"spec":{"description":"the web"}}`)
-	dry, err := records.Patch(t.Context(), "www", types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	dry := must.Get(records.Patch(t.Context(), "www", types.MergePatchType, patch,
+		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}))(t)
 	wet := must.Get(records.Patch(t.Context(), "www", types.MergePatchType, patch, metav1.PatchOptions{}))(t)
 	if wet.Generation != 2 || wet.Status.ObservedGeneration != 2 || !equality.Semantic.DeepEqual(dry.Status, wet.Status) {
 		t.Errorf("dry run %+v, write %+v", dry.Status, wet.Status)
@@ -414,11 +247,8 @@ func TestRun_namesWhatIsInItsWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := makeOptions(filepath.Join(t.TempDir(), "data"))
 			c.change(o)
-			config, err := o.Complete(newOutput())
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = config.Run(t.Context())
+			config := must.Get(o.Complete(newOutput()))(t)
+			err := config.Run(t.Context())
 			if err == nil {
 				t.Fatal("it ran")
 			}

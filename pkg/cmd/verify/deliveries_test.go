@@ -154,10 +154,7 @@ func TestVerify_asksTheInstancesOfAClass(t *testing.T) {
 		}},
 		"not-there": {Role: bind9.RoleSecondary},
 	} {
-		_, err := a.Bind9V1alpha1().Bind9Instances("a").Create(t.Context(), &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Get(a.Bind9V1alpha1().Bind9Instances("a").Create(t.Context(), &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}))(t)
 	}
 	a.makeClass("fleet", v1alpha1.DNSClassSpec{Bind9: &v1alpha1.Bind9Provider{
 		CatalogZone: "catalog.example.net.", InstancesFrom: []v1alpha1.Bind9InstanceSelection{{Namespaces: []string{"a"}}},

@@ -6,7 +6,6 @@ package class
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -22,14 +21,9 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/heartbeat"
-	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ready"
-	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -95,15 +89,7 @@ func (o *outage) startProcess(process string) {
 // changeContent gives the zone serial 8, which makes it and its Record Pending, as the content write does.
 func (o *outage) changeContent() {
 	o.Helper()
-	inherit := content.InheritTTL()
-	step := content.Step{N: 2, From: 7, Serial: 8, Added: []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: "192.0.2.1"}},
-		TTLs: []content.TTLChange{{Owner: name.MustRel("www"), Type: rdata.A, After: &inherit}}}
-	removed, added := step.Elements()
-	var state sethash.State
-	step.State = must.Get(state.Update(removed, added))(o.T)
-	at := zoneview.Zone{UID: "uid-0", Namespace: "team", Name: "z0"}
-	must.Succeed(o.T, o.views.Apply("uid-0", content.Transaction{Steps: []content.Step{step}, Settled: true}, at))
-	snapshot, _ := o.views.Settled("uid-0")
+	snapshot := addAddress(o.T, o.views, "uid-0", name.MustParse("z0.example."), "192.0.2.1")
 	waits := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending}
 	o.changeZone(func(zone *v1alpha1.Zone) {
 		zone.Status.Serial, zone.Status.SettledSerial, zone.Status.Hash = 8, 8, snapshot.Hash()
@@ -196,37 +182,6 @@ func TestCauses_S7_12(t *testing.T) {
 	}
 }
 
-// If delivery is paused while a server also has a fault, Zone and Record give the pause as the cause, because nothing
-// is tried until the pause ends. Afterwards they give the fault again (S7.12).
-func TestCauses_ofAPauseDuringAFault_S7_12(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := newOutage(t)
-		o.startProcess(heartbeat.Controller)
-		o.startProcess(heartbeat.Primary)
-		o.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = string(delivery.ReasonServerUnreachable) })
-		o.startController()
-		o.changeContent()
-		pauseZone := func(paused string) {
-			o.changeZone(func(zone *v1alpha1.Zone) { zone.Annotations = map[string]string{v1alpha1.AnnotationPaused: paused} })
-		}
-		o.passTime(time.Minute)
-		o.expectReady("False ServerUnreachable")
-		pauseZone("true")
-		o.passTime(time.Minute)
-		o.expectCause("Paused", "the zone's owner removes the annotation kubi.zone/paused")
-		pauseZone("false")
-		o.passTime(time.Minute)
-		o.expectReady("False ServerUnreachable")
-		o.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Paused = true })
-		o.passTime(time.Minute)
-		o.expectCause("ClassPaused", "the platform sets spec.paused of the class to false")
-		for _, end := range o.ends {
-			end()
-		}
-		o.stop()
-	})
-}
-
 func (o *outage) expectReady(want string) {
 	o.Helper()
 	zone, record := o.readConditions()
@@ -277,36 +232,4 @@ func TestCauses_awaitsAClass_S7_12(t *testing.T) {
 		o.ends[heartbeat.Primary]()
 		o.stop()
 	})
-}
-
-// The cause of a delay may be a process that has ended, as its Lease shows. A process without a Lease, or one whose
-// Leases cannot be read, is not named as the cause, since it may be running.
-func TestCauses_namesNoUnknownProcess(t *testing.T) {
-	for _, beats := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			o := newOutage(t)
-			if beats {
-				o.startProcess(heartbeat.Controller)
-			}
-			o.startController()
-			o.passTime(time.Minute)
-			o.kill()
-			if beats {
-				o.leases.PrependReactor("list", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
-					return true, nil, errors.New("kube-apiserver is away")
-				})
-			}
-			o.changeContent()
-			o.passTime(35 * time.Second)
-			o.expectReady("Unknown Pending")
-			o.passTime(5 * time.Minute)
-			if zone, record := o.readConditions(); zone.Reason != v1alpha1.ReasonPending || record.Reason != v1alpha1.ReasonAwaitsClass {
-				t.Errorf("the Zone says %s, the Record %s", describeCondition(zone), describeCondition(record))
-			}
-			for _, end := range o.ends {
-				end()
-			}
-			o.stop()
-		})
-	}
 }

@@ -47,7 +47,7 @@ func TestController_frozenZonesSaySo(t *testing.T) {
 				defer mu.Unlock()
 				return damaged
 			},
-			Providers: webhooks(&deliverytest.Memory{Server: deliverytest.NewServer()}, "here"),
+			Providers: giveWebhooks(&deliverytest.Memory{Server: deliverytest.NewServer()}, "here"),
 		})
 		ready := func(name string) *metav1.Condition {
 			zone := must.Get(client.KubizoneV1alpha1().Zones("team").Get(ctx, name, metav1.GetOptions{}))(t)

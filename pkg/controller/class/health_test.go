@@ -80,7 +80,7 @@ func TestController_healthIsWhatDeliveriesShow_S6_13(t *testing.T) {
 				provider.health.Store(&c.health)
 				provider.delivers.Store(&c.delivers)
 				ctx, end := runController(t, client, Config{
-					Views: views, Providers: webhooks(provider, "elsewhere"),
+					Views: views, Providers: giveWebhooks(provider, "elsewhere"),
 				})
 				expect := func(when string, status metav1.ConditionStatus, reason, message string) {
 					t.Helper()
@@ -152,7 +152,7 @@ func TestController_goesByWhetherServersFetch(t *testing.T) {
 				client := newClient(append([]runtime.Object{classAt("main", "here")}, putDelivered(t, views, 0, "me")...)...)
 				provider := &able{&deliverytest.Memory{Server: deliverytest.NewServer()}, delivery.Abilities{Fetched: fetched}}
 				ctx, end := runController(t, client, Config{
-					Views: views, Providers: webhooks(provider, "elsewhere"),
+					Views: views, Providers: giveWebhooks(provider, "elsewhere"),
 				})
 				time.Sleep(61 * time.Minute)
 				synctest.Wait()

@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
@@ -63,6 +64,23 @@ func putDelivered(t *testing.T, views *zoneview.Set, i int, holder string) []run
 	return []runtime.Object{zone, one, record}
 }
 
+// addAddress adds www with an address to the content of a zone of putDelivered, and names the zone fqdn.
+func addAddress(t *testing.T, views *zoneview.Set, uid string, fqdn name.Name, address string) *zoneview.Snapshot {
+	t.Helper()
+	before, _ := views.Settled(uid)
+	header, inherit := content.Header{FQDN: fqdn, TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}, content.InheritTTL()
+	old := header
+	old.FQDN = before.FQDN()
+	www := name.MustRel("www")
+	step := content.Step{N: 2, From: before.Serial(), Serial: before.Serial().Next(), HeaderBefore: &old, HeaderAfter: &header,
+		Added: []content.Row{{Owner: www, Type: rdata.A, Data: address}}, TTLs: []content.TTLChange{{Owner: www, Type: rdata.A, After: &inherit}}}
+	removed, added := step.Elements()
+	step.State = must.Get((sethash.State{}).Update(removed, added))(t)
+	must.Succeed(t, views.Apply(uid, content.Transaction{Steps: []content.Step{step}, Settled: true}, before.Zone()))
+	after, _ := views.Settled(uid)
+	return after
+}
+
 // A controller that starts with 1,000 unchanged zones, delivered by this process or another, writes only results of
 // health checks in ten minutes. In the hours after, the provider gets only the scheduled comparisons.
 func TestController_idle(t *testing.T) {
@@ -78,7 +96,7 @@ func TestController_idle(t *testing.T) {
 			}
 			client := fake.NewClientset(objects...)
 			_, end := runController(t, client, Config{
-				Views: views, Providers: webhooks(&deliverytest.Memory{Server: server}, "here"),
+				Views: views, Providers: giveWebhooks(&deliverytest.Memory{Server: server}, "here"),
 			})
 			// writes counts those for health apart.
 			writes := func() (others []string, health int) {

@@ -16,9 +16,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/must"
@@ -44,28 +41,10 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 		of.Spec.Views = []string{"*"}
 		org := name.MustParse("example.org.")
 		objects := []runtime.Object{of}
-		// named gives a zone the name, and www an address.
-		named := func(i int) *zoneview.Snapshot {
-			t.Helper()
-			uid := fmt.Sprint("uid-", i)
-			before, _ := views.Settled(uid)
-			header := content.Header{FQDN: org, TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
-			old, inherit := header, content.InheritTTL()
-			old.FQDN = before.FQDN()
-			step := content.Step{N: 2, From: 7, Serial: 8, HeaderBefore: &old, HeaderAfter: &header}
-			step.Added = []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: address(i)}}
-			step.TTLs = []content.TTLChange{{Owner: name.MustRel("www"), Type: rdata.A, After: &inherit}}
-			removed, added := step.Elements()
-
-			step.State = must.Get((sethash.State{}).Update(removed, added))(t)
-			must.Succeed(t, views.Apply(uid, content.Transaction{Steps: []content.Step{step}, Settled: true}, before.Zone()))
-			after, _ := views.Settled(uid)
-			return after
-		}
 		for i := range 2 {
 			made := putDelivered(t, views, i, "me")
 			zone, one := made[0].(*v1alpha1.Zone), made[1].(*v1alpha1.Delivery)
-			at := named(i)
+			at := addAddress(t, views, fmt.Sprint("uid-", i), org, address(i))
 			zone.CreationTimestamp = metav1.NewTime(time.Now().Add(time.Duration(i) * time.Hour))
 			one.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Duration(i) * time.Hour))
 			zone.Status.FQDN, zone.Status.Serial, zone.Status.SettledSerial, zone.Status.Hash = org.String(), int64(at.Serial()), int64(at.Serial()), at.Hash()
@@ -82,7 +61,7 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 		objects = append(objects, orphan)
 		client := newClient(objects...)
 		ctx, end := runController(t, client, Config{
-			Views: views, Providers: webhooks(&deliverytest.Memory{Server: server, Blind: true}, "here"),
+			Views: views, Providers: giveWebhooks(&deliverytest.Memory{Server: server, Blind: true}, "here"),
 		})
 		has := func(what, want string) {
 			t.Helper()

@@ -59,13 +59,8 @@ func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spe
 func (p *providers) readSecret(ctx context.Context, namespace, name string) (map[string][]byte, string, error) {
 	data, err := p.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, secrets.ErrNotFound) {
-		next := "make it"
-		var missing *secrets.MissingError
-		if errors.As(err, &missing) {
-			next = missing.Next
-		}
-		return nil, "none", &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: fmt.Sprintf("there is no Secret %s/%s; %s, "+
-			"or name another one in the DNSClass", namespace, name, next)}
+		return nil, "none", &delivery.Error{Reason: delivery.ReasonSecretNotFound,
+			Message: secrets.DescribeMissing(err, namespace, name) + ", or name another one in the DNSClass"}
 	}
 	if err != nil {
 		return nil, "error", unreadableSecret(namespace, name, err)

@@ -28,7 +28,8 @@ func TestReadSecret_saysTheNextStep(t *testing.T) {
 	for want, err := range map[string]error{
 		"--set 'classes.CLASS.secrets.dns={hook}'": apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "hook", nil),
 		"it is tried again":                        errors.New("connection refused"),
-		"there is no Secret dns/hook; make it":     secrets.ErrNotFound,
+		"there is no Secret dns/hook; make it in namespace dns, or name another one": secrets.ErrNotFound,
+		"there is no Secret dns/hook; write each, or name another one":               &secrets.MissingError{Next: "write each"},
 	} {
 		_, _, got := (&providers{secrets: unreadable{err}}).readSecret(t.Context(), "dns", "hook")
 		var of *delivery.Error

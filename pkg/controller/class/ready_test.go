@@ -414,36 +414,6 @@ func TestReady_followsTheClasses_S6_13(t *testing.T) {
 	}
 }
 
-// If a whole class fails, Records that wait for it get the kind of fault and the name of the class, but no words of the
-// provider, which may contain addresses. Confirmations that another class gave before stay valid (S6.13).
-func TestReady_saysWhatHoldsUpTheClass_S6_13(t *testing.T) {
-	for _, reason := range []delivery.Reason{
-		delivery.ReasonServerUnreachable, delivery.ReasonServerError, delivery.ReasonAuthenticationFailed, delivery.ReasonSecretNotFound, delivery.ReasonInvalidConfiguration,
-		delivery.ReasonZoneNotFound, delivery.ReasonRateLimited, delivery.ReasonQuotaExceeded, delivery.ReasonConflict, delivery.ReasonValidationFailed,
-	} {
-		for _, refuse := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, refused beside it %v", reason, refuse), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					r := newReadiness(t, refuse)
-					r.changeZone(refsOf("main", "late"))
-					late := classAt("late", string(reason))
-					must.Get(r.client.KubizoneV1alpha1().DNSClasses().Create(t.Context(), late, metav1.CreateOptions{}))(t)
-					for range 2 {
-						r.startController()
-						r.passTime(2 * time.Minute)
-						_, record := r.readConditions()
-						if describeCondition(record) != "False "+string(reason) || !strings.HasPrefix(record.Message, "late: ") ||
-							strings.Contains(record.Message, "192.0.2.99") || strings.Contains(record.Message, "dns/key") {
-							t.Errorf("the Record says %s: %s", describeCondition(record), record.Message)
-						}
-						r.stop()
-					}
-				})
-			})
-		}
-	}
-}
-
 // In a zone without classes, Records are Ready as soon as the zone is servable. Until then they stay as they were
 // written, without further writes or Events (S6.13, S6.15).
 func TestReady_ofAZoneThatIsNotServableYet_S6_15(t *testing.T) {
@@ -486,42 +456,6 @@ func TestReady_ofAZoneThatIsNotServableYet_S6_15(t *testing.T) {
 		}
 		r.stop()
 	})
-}
-
-// If a deleted Zone cannot be removed from a server, Zone and Records report this with the server's fault, and the
-// Zone's message names a way out (S6.13).
-func TestReady_ofAZoneThatCannotBeWithdrawn_S6_13(t *testing.T) {
-	for _, refuse := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			r := newReadiness(t, refuse)
-			r.startController()
-			r.passTime(time.Minute)
-			r.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = string(delivery.ReasonServerUnreachable) })
-			r.passTime(time.Second)
-			r.changeZone(func(zone *v1alpha1.Zone) { now := metav1.Now(); zone.DeletionTimestamp = &now })
-			for range 2 {
-				r.passTime(5 * time.Minute)
-				zone, record := r.readConditions()
-				if describeCondition(zone) != "False ServerUnreachable" ||
-					!strings.Contains(zone.Message, "not withdrawn from class main: ") || !strings.Contains(zone.Message, "Retain") ||
-					len(zone.Message) > ready.MaxZoneMessage {
-					t.Errorf("the Zone says %s: %s", describeCondition(zone), zone.Message)
-				}
-				if describeCondition(record) != describeCondition(zone) || strings.Contains(record.Message, "192.0.2.99") {
-					t.Errorf("the Record says %s: %s", describeCondition(record), record.Message)
-				}
-				r.stop()
-				r.startController()
-			}
-			r.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = "here" })
-			r.passTime(time.Minute)
-			left, err := r.client.KubizoneV1alpha1().Deliveries("team").List(t.Context(), metav1.ListOptions{})
-			if err != nil || len(left.Items) != 0 {
-				t.Errorf("%d Deliveries are left when the server is back, %v", len(left.Items), err)
-			}
-			r.stop()
-		})
-	}
 }
 
 func (r *readiness) makeRecords(records int) {

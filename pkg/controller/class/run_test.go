@@ -34,8 +34,8 @@ func newClient(objects ...runtime.Object) *fake.Clientset {
 	return client
 }
 
-// webhooks returns the given provider for every class with a block webhook.
-func webhooks(provider delivery.Provider, target string) map[string]NewProvider {
+// giveWebhooks returns the given provider for every class with a block webhook.
+func giveWebhooks(provider delivery.Provider, target string) map[string]NewProvider {
 	return map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, secrets.GetFunc) (delivery.Provider, string, error) {
 		return provider, target, nil
 	}}

@@ -86,7 +86,7 @@ func TestController_followsTheServersOfAClass_S11_19(t *testing.T) {
 		ctx, end := runController(t, client, Config{
 			Views:     views,
 			Servers:   func(*v1alpha1.DNSClass) []string { return provider.listServers() },
-			Providers: webhooks(provider, "elsewhere"),
+			Providers: giveWebhooks(provider, "elsewhere"),
 		})
 		for _, step := range []struct {
 			servers []string
@@ -136,7 +136,7 @@ func TestController_comparesZonesOfAServerThatLostOne(t *testing.T) {
 		provider := &selection{Memory: &deliverytest.Memory{Server: deliverytest.NewServer()}, servers: []string{"dns/one"}}
 		_, end := runController(t, client, Config{
 			Views: views, Servers: func(*v1alpha1.DNSClass) []string { return provider.listServers() },
-			Providers: webhooks(provider, "elsewhere"),
+			Providers: giveWebhooks(provider, "elsewhere"),
 		})
 		count := func() int {
 			provider.mu.Lock()

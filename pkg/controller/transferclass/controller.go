@@ -66,14 +66,16 @@ type Controller struct {
 	serving map[string]*serving
 	failing map[string]string
 	keys    Keys
+	reports reports
 }
 
 // task is an item of the Controller's queue. It updates the zones that the primary serves for a class.
 type task struct {
 	class string
 	// peers is true if the task first reads the class's peers (its secondaries and their TSIG keys) again. A task with
-	// remind has no class, and repeats the NOTIFY of unconfirmed zones.
-	peers, remind bool
+	// remind has no class, and repeats the NOTIFY of unconfirmed zones. A task with report has none either, and reports
+	// servers that do not confirm NOTIFY.
+	peers, remind, report bool
 }
 
 type serving struct {
@@ -99,6 +101,7 @@ func Trim(object any) (any, error) {
 func New(config Config) (*Controller, error) {
 	c := &Controller{
 		Config: config, begun: make(chan struct{}), serving: map[string]*serving{}, failing: map[string]string{},
+		reports: newReports(),
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond,
 			time.Minute)),
 	}
@@ -224,7 +227,8 @@ func (c *Controller) Run(ctx context.Context) {
 }
 
 func (c *Controller) addTasks(ctx context.Context) {
-	secrets, remind := time.NewTicker(secretInterval), time.NewTicker(remindInterval)
+	secrets, remind, report := time.NewTicker(secretInterval), time.NewTicker(remindInterval), time.NewTicker(reportInterval)
+	defer report.Stop()
 	defer secrets.Stop()
 	defer remind.Stop()
 	for {
@@ -233,6 +237,8 @@ func (c *Controller) addTasks(ctx context.Context) {
 			return
 		case <-remind.C:
 			c.queue.Add(task{remind: true})
+		case <-report.C:
+			c.queue.Add(task{report: true})
 		case <-secrets.C:
 			for _, of := range c.listClasses() {
 				if isFetched(of) {
@@ -248,6 +254,8 @@ func (c *Controller) syncTask(ctx context.Context, at task) {
 	switch {
 	case at.remind:
 		c.renotify()
+	case at.report:
+		c.reportNotify(ctx)
 	case at.peers:
 		err = c.syncPeers(ctx, at.class)
 	default:

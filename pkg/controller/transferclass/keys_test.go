@@ -25,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/must"
 )
 
 type secretsOfMaps map[string]map[string][]byte
@@ -74,13 +75,11 @@ func serverOf(namespace, name, address, secret string) *bind9.Bind9Instance {
 
 func newController(t *testing.T, secrets secretsOfMaps, general []tsig.Key, objects ...runtime.Object) *Controller {
 	t.Helper()
-	dns, err := primary.New(primary.Config{Zones: zoneview.NewSet(zoneview.Config{}), Listen: netip.MustParseAddrPort("127.0.0.1:0"), Keys: general})
-	mustSucceed(t, err)
+	dns := must.Get(primary.New(primary.Config{Zones: zoneview.NewSet(zoneview.Config{}), Listen: netip.MustParseAddrPort("127.0.0.1:0"), Keys: general}))(t)
 	t.Cleanup(func() { dns.Close() })
 	informers := externalversions.NewSharedInformerFactory(fake.NewClientset(objects...), 0)
 	api := informers.Kubizone().V1alpha1()
-	c, err := New(Config{Primary: dns, Members: NewMembers(nil), Classes: api.DNSClasses(), Zones: api.Zones(), Secrets: secrets, Servers: NewServers(informers), GeneralKeys: general})
-	mustSucceed(t, err)
+	c := must.Get(New(Config{Primary: dns, Members: NewMembers(nil), Classes: api.DNSClasses(), Zones: api.Zones(), Secrets: secrets, Servers: NewServers(informers), GeneralKeys: general}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	informers.StartWithContext(ctx)
 	t.Cleanup(func() { cancel(); informers.Shutdown(); c.queue.ShutDown() })
@@ -125,7 +124,7 @@ func TestKeys_ofServersEndNoClass_S11_17(t *testing.T) {
 			}
 			general, err := secrets.ReadTSIGKey(v1alpha1.SecretReference{Namespace: "platform", Name: "general"},
 				secretAlways("general.bind9.team", "A"))
-			mustSucceed(t, err)
+			must.Succeed(t, err)
 			c := newController(t, stored, []tsig.Key{general}, shared, younger, older, serverOf("team", "honest", "192.0.2.2", "honest"),
 				serverOf("team", "a-mallory", "192.0.2.3", "a-mallory"))
 			for range 2 { // a repetition changes nothing
@@ -140,12 +139,11 @@ func TestKeys_ofServersEndNoClass_S11_17(t *testing.T) {
 					t.Errorf("%v with the name %s: %s has %q, want %s", order, name, class, got, want)
 				}
 			}
-			servers, err := c.Servers.ListServers(shared)
-			mustSucceed(t, err)
+			servers := must.Get(c.Servers.ListServers(shared))(t)
 			selected, err := ReadServers(shared, servers, &c.keys, func(namespace, name string) (map[string][]byte, error) {
 				return stored.Get(t.Context(), namespace, name)
 			})
-			mustSucceed(t, err)
+			must.Succeed(t, err)
 			if w := selected.Waiting; len(w) != 1 || RowName(w[0].Server) != "team/a-mallory" || !strings.Contains(w[0].Err.Message, name) || !strings.Contains(w[0].Err.Message, "rename the key of the server, in the Secret team/a-mallory") {
 				t.Errorf("%v with the name %s: waiting %+v", order, name, w)
 			}
@@ -172,7 +170,7 @@ func TestKeys_ofServersOfTwoClasses_S11_17(t *testing.T) {
 			in("younger", serverOf("a", "three", "192.0.2.3", "three")))
 		for range 2 {
 			for _, class := range order {
-				mustSucceed(t, c.syncPeers(t.Context(), class))
+				must.Succeed(t, c.syncPeers(t.Context(), class))
 			}
 		}
 		one, two := rowsOf(c, "older"), rowsOf(c, "younger")
@@ -195,15 +193,13 @@ func TestKeys_ofServersAreNamedAfterTheirNamespace_S11_17(t *testing.T) {
 		server.Spec.ClusterRef = &bind9.ClusterReference{Name: "edge"}
 		c := newController(t, secretsOfMaps{"team/vm": secretOf(name, "A")}, nil, withServers("shared", 0, "team"), cluster, server)
 		for _, class := range []string{"shared", own.Name} {
-			mustSucceed(t, c.syncPeers(t.Context(), class))
+			must.Succeed(t, c.syncPeers(t.Context(), class))
 			if got := len(rowsOf(c, class)) == 1 && rowsOf(c, class)[0] == "team/vm"; got != fits {
 				t.Errorf("%s: a server with the key %s is in it: %v, want %v", class, name, got, fits)
 			}
 		}
-		servers, err := c.Servers.ListServers(own)
-		mustSucceed(t, err)
-		selected, err := ReadServers(own, servers, &c.keys, secretAlways(name, "A"))
-		mustSucceed(t, err)
+		servers := must.Get(c.Servers.ListServers(own))(t)
+		selected := must.Get(ReadServers(own, servers, &c.keys, secretAlways(name, "A")))(t)
 		if w := selected.Waiting; !fits && (len(w) != 1 || !strings.Contains(w[0].Err.Message, "is named LABEL.bind9.team.")) {
 			t.Errorf("with the key %s: waiting %+v", name, w)
 		}
@@ -223,7 +219,7 @@ func TestController_keyNameInUse_S11_18(t *testing.T) {
 				for _, class := range order {
 					err := c.syncPeers(t.Context(), class)
 					if class == "user" {
-						mustSucceed(t, err)
+						must.Succeed(t, err)
 					}
 				}
 			}
@@ -248,8 +244,7 @@ func TestController_keyNameInUse_S11_18(t *testing.T) {
 func TestKeys_areLetGoOf(t *testing.T) {
 	var k Keys
 	key := func(letter string) tsig.Key {
-		key, err := secrets.ReadTSIGKey(v1alpha1.SecretReference{}, secretAlways("k.bind9.team", letter))
-		mustSucceed(t, err)
+		key := must.Get(secrets.ReadTSIGKey(v1alpha1.SecretReference{}, secretAlways("k.bind9.team", letter)))(t)
 		return key
 	}
 	peers := func(letter string) Peers { return Peers{Class: primary.ClassConfig{Keys: []tsig.Key{key(letter)}}} }

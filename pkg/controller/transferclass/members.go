@@ -39,6 +39,7 @@ type Members struct {
 
 	mu      sync.RWMutex
 	rows    map[cache.ObjectName]row // by Delivery
+	waiting map[cache.ObjectName]waiting
 	classes map[string]*members
 	// firstRevision is etcd's revision at the first listing, 0 before.
 	firstRevision uint64
@@ -54,6 +55,13 @@ type row struct {
 	confirmed, everConfirmed bool
 }
 
+// waiting is a Delivery that some secondary has not confirmed, with its last confirmed serial and its rows of NOTIFY.
+type waiting struct {
+	row
+	serial int64
+	notify []v1alpha1.DeliveryNotify
+}
+
 type members struct {
 	rows map[string]row // by the zone's UID
 	// membersRevision is etcd's revision of the last change of members, marksRevision of the last new row or change of
@@ -62,7 +70,8 @@ type members struct {
 }
 
 func NewMembers(client rest.Interface) *Members {
-	m := &Members{synced: make(chan struct{}), rows: map[cache.ObjectName]row{}, classes: map[string]*members{}, onChange: func(string) {}}
+	m := &Members{synced: make(chan struct{}), rows: map[cache.ObjectName]row{}, waiting: map[cache.ObjectName]waiting{},
+		classes: map[string]*members{}, onChange: func(string) {}}
 	source := cache.NewListWatchFromClient(client, "deliveries", metav1.NamespaceAll, fields.Everything())
 	m.reflector = cache.NewReflectorWithOptions(source, &v1alpha1.Delivery{}, store{m},
 		cache.ReflectorOptions{Name: "members of transfer classes"})
@@ -149,6 +158,19 @@ func (m *Members) ListUnconfirmed(class string) []string {
 	return uids
 }
 
+// listWaiting returns the Deliveries of the class that a secondary has not confirmed.
+func (m *Members) listWaiting(class string) map[cache.ObjectName]waiting {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	of := map[cache.ObjectName]waiting{}
+	for at, one := range m.waiting {
+		if one.class == class {
+			of[at] = one
+		}
+	}
+	return of
+}
+
 func (m *Members) HasZone(uid string) bool { return len(m.classesOf(uid)) > 0 }
 
 func (m *Members) classesOf(uid string) map[string]bool {
@@ -222,6 +244,9 @@ func rowOf(one *v1alpha1.Delivery) (row, bool) {
 func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revision uint64, touched map[string]bool) {
 	before, was := m.rows[at]
 	after, is := rowOf(one)
+	if delete(m.waiting, at); is && !after.confirmed {
+		m.waiting[at] = waiting{after, one.Status.Serial, one.Status.Notify}
+	}
 	if was == is && before == after {
 		return
 	}

@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/secrets"
+	"kubi.zone/kubizone/test/must"
 )
 
 var created = time.Unix(1700000000, 0)
@@ -54,13 +55,6 @@ func newMembers() (*Members, *[]string) {
 	return m, reported
 }
 
-func mustSucceed(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // A zone is a member from its first intent until the end of its Delivery. Only a change of members changes the
 // serial.
 func TestMembers_areWhatDeliveriesSay(t *testing.T) {
@@ -71,30 +65,30 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 		t.Fatal("known before anything was listed")
 	default:
 	}
-	mustSucceed(t, s.Replace([]any{deliveryOf("red", "a", "a.test.", 5), deliveryOf("red", "b", "", 6), deliveryOf("blue", "a", "a.test.",
+	must.Succeed(t, s.Replace([]any{deliveryOf("red", "a", "a.test.", 5), deliveryOf("red", "b", "", 6), deliveryOf("blue", "a", "a.test.",
 		7)}, makeVersion(10)))
 	<-m.synced
 	begun := m.Membership("red", created, false)
 	if describeMembership(begun) != "a=a.test." || begun.Serial != serialAt(created, 10) || !m.HasZone("a") || m.HasZone("b") {
 		t.Errorf("%s at %d", describeMembership(begun), begun.Serial)
 	}
-	mustSucceed(t, s.Update(deliveryOf("red", "b", "b.test.", 11)))
+	must.Succeed(t, s.Update(deliveryOf("red", "b", "b.test.", 11)))
 	if now := m.Membership("red", created, false); describeMembership(now) != "a=a.test. b=b.test." || now.Serial != serialAt(created, 11) {
 		t.Errorf("%s at %d", describeMembership(now), now.Serial)
 	}
 	confirmed := deliveryOf("red", "b", "b.test.", 12)
 	confirmed.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
-	mustSucceed(t, s.Update(confirmed))
+	must.Succeed(t, s.Update(confirmed))
 	if now := m.Membership("red", created, false); now.Serial != serialAt(created, 11) || !slices.Equal(m.ListUnconfirmed("red"), []string{"a"}) {
 		t.Errorf("a confirmation: serial %d, unconfirmed %v", now.Serial, m.ListUnconfirmed("red"))
 	}
 	// A catalog of servers marks the zones that all servers had at some serial, present or former.
 	first := confirmed.DeepCopy()
 	first.ResourceVersion, first.Status.Serial = makeVersion(13), 1
-	mustSucceed(t, s.Update(first))
+	must.Succeed(t, s.Update(first))
 	later := first.DeepCopy()
 	later.ResourceVersion, later.Status.Conditions = makeVersion(14), nil
-	mustSucceed(t, s.Update(later))
+	must.Succeed(t, s.Update(later))
 	if now, plain := m.Membership("red", created, true), m.Membership("red", created, false); now.Serial != serialAt(created, 13) ||
 		!maps.Equal(now.Unconfirmed, map[string]bool{"a": true}) || describeMembership(now) != describeMembership(plain) ||
 		plain.Serial != serialAt(created, 11) || plain.Unconfirmed != nil {
@@ -103,8 +97,8 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	if now := m.Membership("none", created, true); now.Serial != serialAt(created, 10) || len(now.Unconfirmed) != 0 {
 		t.Errorf("a class of nothing: %v at %d", now.Unconfirmed, now.Serial)
 	}
-	mustSucceed(t, s.Update(deliveryOf("red", "b", "renamed.test.", 14)))
-	mustSucceed(t, s.Delete(deliveryOf("red", "a", "a.test.", 15)))
+	must.Succeed(t, s.Update(deliveryOf("red", "b", "renamed.test.", 14)))
+	must.Succeed(t, s.Delete(deliveryOf("red", "a", "a.test.", 15)))
 	if now := m.Membership("red", created, false); describeMembership(now) != "b=renamed.test." || now.Serial != serialAt(created, 15) {
 		t.Errorf("%s at %d", describeMembership(now), now.Serial)
 	}
@@ -116,11 +110,11 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	}
 	// An equal list changes nothing; a list is complete.
 	*reported = nil
-	mustSucceed(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 14), deliveryOf("blue", "a", "a.test.", 7)}, makeVersion(20)))
+	must.Succeed(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 14), deliveryOf("blue", "a", "a.test.", 7)}, makeVersion(20)))
 	if now := m.Membership("red", created, false); now.Serial != serialAt(created, 15) || len(*reported) != 0 {
 		t.Errorf("nothing new: %d, told of %v", now.Serial, *reported)
 	}
-	mustSucceed(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 14)}, makeVersion(30)))
+	must.Succeed(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 14)}, makeVersion(30)))
 	if now := m.Membership("blue", created, false); len(now.Members) != 0 || now.Serial != serialAt(created, 30) || !slices.Equal(*reported, []string{"blue"}) {
 		t.Errorf("blue: %s at %d, told of %v", describeMembership(now), now.Serial, *reported)
 	}
@@ -136,7 +130,7 @@ func TestMembers_oneZoneHasAName(t *testing.T) {
 	late.CreationTimestamp = metav1.NewTime(created.Add(time.Second))
 	for _, list := range [][]any{{late, early}, {early, late}} {
 		m, _ := newMembers()
-		mustSucceed(t, store{m}.Replace(list, makeVersion(10)))
+		must.Succeed(t, store{m}.Replace(list, makeVersion(10)))
 		of := m.OfClass("red")
 		if got := of.Holder(name.MustParse("x.test.")); got != "early" || of.Name("late") != name.MustParse("x.test.") ||
 			describeMembership(m.Membership("red", created, false)) != "early=x.test. late=x.test." {
@@ -145,7 +139,7 @@ func TestMembers_oneZoneHasAName(t *testing.T) {
 	}
 	m, _ := newMembers()
 	early.Spec.ClassRef.Name = "blue"
-	mustSucceed(t, store{m}.Replace([]any{late, early}, makeVersion(10)))
+	must.Succeed(t, store{m}.Replace([]any{late, early}, makeVersion(10)))
 	if m.OfClass("red").Holder(name.MustParse("x.test.")) != "late" || m.HolderAmong([]string{"red", "green", "blue"}, name.MustParse("x.test.")) != "early" {
 		t.Error("of two classes, the zone that was delivered first does not have the name")
 	}
@@ -169,8 +163,8 @@ func TestMembers_areTheSameUnderASerial(t *testing.T) {
 		}
 		watching, _ := newMembers()
 		listed, _ := newMembers()
-		mustSucceed(t, store{watching}.Replace(nil, makeVersion(1)))
-		mustSucceed(t, store{listed}.Replace(nil, makeVersion(1)))
+		must.Succeed(t, store{watching}.Replace(nil, makeVersion(1)))
+		must.Succeed(t, store{listed}.Replace(nil, makeVersion(1)))
 		known := map[string]string{}
 		see := func(m *Members) {
 			now := m.Membership("red", created, false)
@@ -186,19 +180,19 @@ func TestMembers_areTheSameUnderASerial(t *testing.T) {
 				gone := there[uid].DeepCopy()
 				gone.ResourceVersion = makeVersion(revision)
 				delete(there, uid)
-				mustSucceed(t, store{watching}.Delete(gone))
+				must.Succeed(t, store{watching}.Delete(gone))
 			} else {
 				there[uid] = deliveryOf("red", uid, []string{"", uid + ".test.", uid + ".other.test."}[rnd.IntN(3)], revision)
-				mustSucceed(t, store{watching}.Update(there[uid]))
+				must.Succeed(t, store{watching}.Update(there[uid]))
 			}
 			see(watching)
 			if rnd.IntN(5) == 0 {
-				mustSucceed(t, store{listed}.Replace(listing(), makeVersion(revision)))
+				must.Succeed(t, store{listed}.Replace(listing(), makeVersion(revision)))
 				see(listed)
 			}
 			if rnd.IntN(10) == 0 {
 				fresh, _ := newMembers()
-				mustSucceed(t, store{fresh}.Replace(listing(), makeVersion(revision)))
+				must.Succeed(t, store{fresh}.Replace(listing(), makeVersion(revision)))
 				see(fresh)
 			}
 		}
@@ -290,7 +284,7 @@ func TestReadPeers(t *testing.T) {
 		CatalogZone: "catalog.example.", TSIGSecretRef: ref("common"), AlsoNotify: []string{"192.0.2.9", "192.0.2.1"},
 		Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}, {Address: "[2001:db8::1]:5353", TSIGSecretRef: ref("own"), Catalog: v1alpha1.CatalogIgnore}, {Address: "127.0.0.1"}},
 	}), get)
-	mustSucceed(t, err)
+	must.Succeed(t, err)
 	reported := fmt.Sprint(peers.Class.Notify)
 	if peers.Catalog.String() != "catalog.example." || peers.Class.Name != "red" || reported != "[{192.0.2.1:53 common.example. false false false} {[2001:db8::1]:5353 own.example. true false false} {192.0.2.9:53 common.example. false false false}]" {
 		t.Errorf("catalog %s, told %s", peers.Catalog, reported)
@@ -305,8 +299,7 @@ func TestReadPeers(t *testing.T) {
 	rotates := serveSecrets(map[string]map[string]string{"common": {
 		"name": "two.example", "secret": octets, "former-name": "one.example", "former-secret": octets, "former-algorithm": "hmac-sha512",
 	}, "broken": {"name": "two.example", "secret": octets, "next-name": "three.example"}})
-	peers, err = ReadPeers(of(v1alpha1.TransferProvider{TSIGSecretRef: ref("common"), Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}}}), rotates)
-	mustSucceed(t, err)
+	peers = must.Get(ReadPeers(of(v1alpha1.TransferProvider{TSIGSecretRef: ref("common"), Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}}}), rotates))(t)
 	if got := fmt.Sprint(peers.Class.Allow, peers.Class.Notify); got != "[{[] two.example. false} {[] one.example. false}] [{192.0.2.1:53 two.example. false false false}]" || len(peers.Class.Keys) != 2 || peers.Class.Keys[1].Algorithm != "hmac-sha512." || peers.Secondaries[0].Key.Name != "two.example." {
 		t.Errorf("while keys rotate: %s, %+v", got, peers.Secondaries)
 	}
@@ -317,7 +310,7 @@ func TestReadPeers(t *testing.T) {
 	peers, err = ReadPeers(of(v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{
 		{Address: "192.0.2.1", Signs: true}, {Address: "192.0.2.2", Signer: "192.0.2.1"}, {Address: "192.0.2.3", Signer: "192.0.2.1", Catalog: v1alpha1.CatalogIgnore},
 	}}), get)
-	mustSucceed(t, err)
+	must.Succeed(t, err)
 	if reported := fmt.Sprint(peers.Class.Notify); reported != "[{192.0.2.1:53  false false false} {192.0.2.2:53  false true false}]" {
 		t.Errorf("told %s", reported)
 	}
@@ -329,8 +322,7 @@ func TestReadPeers(t *testing.T) {
 	local := of(block)
 	for _, leave := range []bool{false, true} {
 		local.Spec.AllowLocalAddresses = leave
-		peers, err := ReadPeers(local, get)
-		mustSucceed(t, err)
+		peers := must.Get(ReadPeers(local, get))(t)
 		want := map[bool]string{false: "[{[192.0.2.1/32]  false}]", true: "[{[192.0.2.1/32]  false} {[127.0.0.1/32]  false}]"}[leave]
 		if got := fmt.Sprint(peers.Class.Allow); got != want || len(peers.Class.Notify) != strings.Count(want, "/32") || len(peers.Secondaries) != 2 {
 			t.Errorf("leave %v: let in %s, told %v", leave, got, peers.Class.Notify)

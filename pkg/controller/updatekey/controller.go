@@ -272,7 +272,7 @@ func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (tsig.
 		c.lastKeys[of.UID] = key
 	case errors.Is(err, secrets.ErrNotFound):
 		delete(c.lastKeys, of.UID)
-		return key, verdict{string(delivery.ReasonSecretNotFound), fmt.Sprintf("Secret %s: %v", secret, err)}
+		return key, verdict{string(delivery.ReasonSecretNotFound), secrets.DescribeMissing(err, of.Namespace, of.Spec.TSIGSecretRef.Name)}
 	case apierrors.IsForbidden(err):
 		delete(c.lastKeys, of.UID)
 		return key, verdict{string(delivery.ReasonAuthenticationFailed), fmt.Sprintf("the primary may not read Secret %s: give "+

@@ -240,6 +240,11 @@ func TestUpdateKey_nameInUseIsNotTaken_S13_3(t *testing.T) {
 		// A user without a Secret keeps the name.
 		w.setSecret("victim/acme", "")
 		p.lookAgain()
+		victim := must.Get(w.client.KubizoneV1alpha1().UpdateKeys("victim").Get(t.Context(), "acme", metav1.GetOptions{}))(t)
+		if ready := meta.FindStatusCondition(victim.Status.Conditions, v1alpha1.ConditionReady); ready == nil ||
+			ready.Message != "there is no Secret victim/acme; make it in namespace victim" {
+			t.Errorf("without its Secret: %+v", ready)
+		}
 		if p.takesKey("mallory/sleeper", name) || w.statusOf("mallory/sleeper") != "KeyNameTaken" {
 			t.Errorf("the name of a user without a Secret is given away")
 		}

@@ -162,7 +162,7 @@ func (s *story) performAction() (more bool) {
 		s.concludeAttempt(m.RecordFailure(f, f.TargetSerial(m), delivery.Report{}, s.act.Err))
 		return false
 	case decision.DoForget:
-		s.forget(name.Name{})
+		s.forgetZones(name.Name{})
 		return false
 	default:
 		return false
@@ -213,16 +213,16 @@ func (s *story) Answer(report delivery.Report, err error) []string {
 func (s *story) concludeRemoval(err error) string {
 	m, f := &s.m, &s.f
 	if err == nil {
-		return s.forget(name.Name{})
+		return s.forgetZones(name.Name{})
 	}
 	e, zone := delivery.AsError(err), m.State.Zone
 	if !m.CountAbsence(f, e) {
 		return s.concludeAttempt(m.RecordFailure(f, m.State.Serial, delivery.Report{}, e))
 	}
-	return s.forget(zone) + fmt.Sprintf(", %s is not there any more", zone)
+	return s.forgetZones(zone) + fmt.Sprintf(", %s is not there any more", zone)
 }
 
-func (s *story) forget(absent name.Name) string {
+func (s *story) forgetZones(absent name.Name) string {
 	message := s.concludeAttempt(s.m.ForgetDelivery(&s.f, absent))
 	s.Stored, s.withdrawnNow = delivery.State{}, true
 	return message

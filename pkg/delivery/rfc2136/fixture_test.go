@@ -50,17 +50,19 @@ type server struct {
 	log  func() string
 }
 
+func startBIND(t *testing.T, zone rig.PrimaryZone) server {
+	t.Helper()
+	bind := rig.NeedServer(rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{zone}}))(t)
+	return server{"BIND", bind.Addr, rigKey, bind.Log}
+}
+
 func runAtServers(t *testing.T, text string, test func(t *testing.T, s server)) {
 	t.Run("BIND", func(t *testing.T) {
-		bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: text, UpdateKey: rigKey.Name}}})
-		rig.SkipMissing(t, err)
-		t.Cleanup(func() { bind.Close() })
-		test(t, server{"BIND", bind.Addr, rigKey, bind.Log})
+		test(t, startBIND(t, rig.PrimaryZone{Zone: "example.org.", Text: text, UpdateKey: rigKey.Name}))
 	})
 	t.Run("Knot", func(t *testing.T) {
-		knot, err := rig.StartKnot(t.Context(), rig.KnotConfig{Key: &sha512, Zones: []rig.PrimaryZone{{Zone: "example.org.", Text: text, UpdateKey: sha512.Name}}})
-		rig.SkipMissing(t, err)
-		t.Cleanup(func() { knot.Close() })
+		knot := rig.NeedServer(rig.StartKnot(t.Context(), rig.KnotConfig{Key: &sha512,
+			Zones: []rig.PrimaryZone{{Zone: "example.org.", Text: text, UpdateKey: sha512.Name}}}))(t)
 		test(t, server{"Knot", knot.Addr, sha512, knot.Log})
 	})
 }

@@ -35,10 +35,7 @@ func TestHealth_isNotAnyAnswer(t *testing.T) {
 		"SERVFAIL, signed": {rcode: mdns.RcodeServerFailure, signed: true, want: delivery.ReasonServerError},
 		"REFUSED, signed":  {rcode: mdns.RcodeRefused, signed: true},
 	} {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 		server := &mdns.Server{
 			Listener: listener, TsigSecret: map[string]string{key.Name: base64.StdEncoding.EncodeToString(octets)},
 			Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, question *mdns.Msg) {
@@ -52,11 +49,8 @@ func TestHealth_isNotAnyAnswer(t *testing.T) {
 		}
 		go server.ActivateAndServe()
 		t.Cleanup(func() { server.Shutdown() })
-		p, err := New(Config{Server: listener.Addr().String(), Key: key, Dial: anywhere})
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = p.Health(t.Context())
+		p := must.Get(New(Config{Server: listener.Addr().String(), Key: key, Dial: anywhere}))(t)
+		err := p.Health(t.Context())
 		var e *delivery.Error
 		switch {
 		case c.want == "" && err == nil, c.want == "?" && errors.Is(err, delivery.ErrNotProven):

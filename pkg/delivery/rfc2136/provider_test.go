@@ -295,29 +295,10 @@ func TestDeliver_splitsWhatOneMessageDoesNotHold(t *testing.T) {
 	})
 }
 
-// If the server refuses a record (BIND, for example, a host name with an underscore), that record fails alone, and all
-// others are written (promise 4).
-func TestDeliver_setsAsideWhatTheServerRefuses(t *testing.T) {
-	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: zoneText, UpdateKey: rigKey.Name}}})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { bind.Close() })
-	s := server{"BIND", bind.Addr, rigKey, bind.Log}
-	// BIND's check-names refuses host names with an underscore.
-	report := deliverPlan(t, s.makeProvider(t), makeZone(t, "a 60 A 192.0.2.1", "b_c 60 A 192.0.2.2", "d 60 A 192.0.2.3",
-		"e 60 A 192.0.2.4").planFull(1))
-	if got := failedKeys(report); !slices.Equal(got, []string{"b_c.example.org. A ValidationFailed"}) || report.Failed[0].Err.Code != "REFUSED" {
-		t.Errorf("%q: %v", got, report.Failed)
-	}
-	s.expectRecords(t, "a.example.org. 60 A 192.0.2.1", "d.example.org. 60 A 192.0.2.3", "e.example.org. 60 A 192.0.2.4")
-}
-
 // Attack 8: any number of refused records leaves the rest confirmed within a few attempts, a new change within the
 // first.
 func TestDeliver_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
-	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: zoneText, UpdateKey: rigKey.Name}}})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { bind.Close() })
-	s := server{"BIND", bind.Addr, rigKey, bind.Log}
+	s := startBIND(t, rig.PrimaryZone{Zone: "example.org.", Text: zoneText, UpdateKey: rigKey.Name})
 	p := s.makeProvider(t)
 	const poison, good = 300, 60
 	var lines, arrive []string
@@ -331,6 +312,7 @@ func TestDeliver_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
 	calls := 0
 	counted := func(context.Context) error { calls++; return nil }
 	var report delivery.Report
+	var err error
 	for attempt := range 20 {
 		if report, err = p.Deliver(t.Context(), whole.planFull(1), counted); err == nil && len(report.Failed) == poison {
 			t.Logf("confirmed with attempt %d, %d updates in all", attempt+1, calls)
@@ -432,10 +414,7 @@ func TestRemove_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
 // If the server cannot parse a record, it answers an unsigned FORMERR, which could also mean a fault of the connection.
 // Still only that record fails, and all others are written (promise 4).
 func TestDeliver_setsAsideWhatTheServerCannotRead(t *testing.T) {
-	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: zoneText, UpdateKey: rigKey.Name}}})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { bind.Close() })
-	s := server{"BIND", bind.Addr, rigKey, bind.Log}
+	s := startBIND(t, rig.PrimaryZone{Zone: "example.org.", Text: zoneText, UpdateKey: rigKey.Name})
 	report := deliverPlan(t, s.makeProvider(t), makeZone(t, "a 60 A 192.0.2.1", `b 60 TYPE66 \#|1|00`, "d 60 A 192.0.2.3",
 		`e 60 TYPE67 \#|0`, "f 60 A 192.0.2.4").planFull(1))
 	if got := failedKeys(report); !slices.Equal(got, []string{"b.example.org. TYPE66 ValidationFailed", "e.example.org. TYPE67 ValidationFailed"}) || report.Failed[0].Err.Code != "FORMERR" {
@@ -470,11 +449,8 @@ func TestErrors_haveTheReasonsOfTheAnswer(t *testing.T) {
 			{"another zone, update", s.key, changesElsewhere, delivery.ReasonZoneNotFound, "NOTAUTH"},
 			{"another zone, transfer", s.key, elsewhere, delivery.ReasonZoneNotFound, "NOTAUTH"},
 		} {
-			provider, err := New(Config{Server: s.addr.String(), Key: keyOf(t, c.key), Dial: anywhere})
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = provider.Deliver(t.Context(), c.plan, passFence)
+			provider := must.Get(New(Config{Server: s.addr.String(), Key: keyOf(t, c.key), Dial: anywhere}))(t)
+			_, err := provider.Deliver(t.Context(), c.plan, passFence)
 			var e *delivery.Error
 			if !errors.As(err, &e) || e.Reason != c.want || e.Code != c.code {
 				t.Errorf("%s: %v, want %s (%s)", c.what, err, c.want, c.code)
@@ -496,21 +472,16 @@ func TestErrors_haveTheReasonsOfTheAnswer(t *testing.T) {
 func TestWithdraw_asksTheServerThatTakesUpdatesForAZoneThatIsGone_S8_4(t *testing.T) {
 	key := rigKey
 	bind := func(zone string) string {
-		b, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{key}, Primaries: []rig.PrimaryZone{{Zone: zone, Text: strings.ReplaceAll(zoneText, "example.org.", zone), UpdateKey: key.Name}}})
-		rig.SkipMissing(t, err)
-		t.Cleanup(func() { b.Close() })
-		return b.Addr.String()
+		text := strings.ReplaceAll(zoneText, "example.org.", zone)
+		return startBIND(t, rig.PrimaryZone{Zone: zone, Text: text, UpdateKey: key.Name}).addr.String()
 	}
 	has, lacks := bind("example.org."), bind("example.net.")
 	for _, c := range []struct {
 		server, transfers string
 		want              delivery.Reason
 	}{{lacks, lacks, delivery.ReasonZoneNotFound}, {lacks, "", delivery.ReasonZoneNotFound}, {has, lacks, delivery.ReasonInvalidConfiguration}, {lacks, has, ""}} {
-		p, err := New(Config{Server: c.server, TransferServer: c.transfers, Key: keyOf(t, key), Dial: anywhere})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = p.Remove(t.Context(), makeZone(t, "www 60 A 192.0.2.1").planFull(1), passFence)
+		p := must.Get(New(Config{Server: c.server, TransferServer: c.transfers, Key: keyOf(t, key), Dial: anywhere}))(t)
+		_, err := p.Remove(t.Context(), makeZone(t, "www 60 A 192.0.2.1").planFull(1), passFence)
 		var e *delivery.Error
 		if errors.As(err, &e) != (c.want != "") || e != nil && e.Reason != c.want {
 			t.Errorf("updates at one that has it %v, transfers %v: %v, want %s", c.server == has, c.transfers == has, err, c.want)
@@ -520,30 +491,25 @@ func TestWithdraw_asksTheServerThatTakesUpdatesForAZoneThatIsGone_S8_4(t *testin
 
 func TestErrors_ofWhoMayNotUpdateOrIsNotThere(t *testing.T) {
 	key := rigKey
-	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{key}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: zoneText}}})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { bind.Close() })
+	bind := startBIND(t, rig.PrimaryZone{Zone: "example.org.", Text: zoneText})
 	gone := must.Get(rig.FreePort())(t)
 	for _, c := range []struct {
 		config Config
 		want   delivery.Reason
 	}{
-		{Config{Server: bind.Addr.String(), Dial: anywhere}, delivery.ReasonInvalidConfiguration},
+		{Config{Server: bind.addr.String(), Dial: anywhere}, delivery.ReasonInvalidConfiguration},
 		{Config{Server: gone.String(), Dial: anywhere}, delivery.ReasonServerUnreachable},
 		// Attack 51: a loopback address needs the class's permission.
-		{Config{Server: bind.Addr.String()}, delivery.ReasonInvalidConfiguration},
+		{Config{Server: bind.addr.String()}, delivery.ReasonInvalidConfiguration},
 	} {
 		c.config.Key = keyOf(t, key)
-		p, err := New(c.config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(New(c.config))(t)
 		for what, plan := range map[string]delivery.Plan{"update": makeZone(t, "www 60 A 192.0.2.1").planSince(nil, 1, 2),
 			"transfer": makeZone(t).planFull(2)} {
 			if what == "transfer" && c.config.Dial != nil && c.want == delivery.ReasonInvalidConfiguration {
 				continue // transfers are open to any local client
 			}
-			_, err = p.Deliver(t.Context(), plan, passFence)
+			_, err := p.Deliver(t.Context(), plan, passFence)
 			var e *delivery.Error
 			if !errors.As(err, &e) || e.Reason != c.want {
 				t.Errorf("%s, %s: %v, want %s", c.config.Server, what, err, c.want)

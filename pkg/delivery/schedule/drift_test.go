@@ -55,40 +55,6 @@ var refusals = map[string]delivery.Error{
 	"for now":  {Reason: delivery.ReasonConflict, Message: "somebody else's"},
 }
 
-// If the provider refuses an RRset, another RRset that was removed at the provider is still repaired at the next
-// comparison. This holds in the same process and after a restart.
-func TestLoop_driftBesideARefusedRecord(t *testing.T) {
-	for what, refusal := range refusals {
-		for _, restarts := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, restarts %t", what, restarts), func(t *testing.T) {
-				inScene(t, func(s *scene) {
-					s.refuseRRset(mail, refusal)
-					s.beginScene()
-					within := 61 * time.Minute
-					if restarts {
-						// The last comparison was a day ago, so the next is overdue.
-						passTime(3 * time.Hour)
-						s.startAgain(24 * time.Hour)
-						within = 11 * time.Minute
-					}
-					if s.hasRRset(mail) || !s.hasRRset(www) {
-						t.Fatalf("before: %v", s.server.Addresses(s.zone.Header.FQDN))
-					}
-					s.removeRRset(www)
-					passTime(within)
-					if !s.hasRRset(www) {
-						t.Errorf("not mended: %v", s.server.Addresses(s.zone.Header.FQDN))
-					}
-					state := s.readState()
-					if !slices.Equal(state.Intent.RRsets, []delivery.RRsetKey{mail}) || state.Ready.Reason != refusal.Reason || len(state.Drift) > 0 {
-						t.Errorf("%+v, owed %+v", state, state.Intent)
-					}
-				})
-			})
-		}
-	}
-}
-
 // If a server has lost a zone, every zone of its class is compared at once, but not more often than once a minute. If a
 // second server loses one, its comparison follows seconds later. No loss is forgotten meanwhile.
 func TestLoop_serverThatLostAZone(t *testing.T) {
@@ -146,34 +112,6 @@ func TestLoop_comparesTheLatestZonesFirst(t *testing.T) {
 		passTime(time.Second)
 		if want = append(want, "example.org."); !slices.Equal(got, want) {
 			t.Errorf("compared %v, want %v", got, want)
-		}
-	})
-}
-
-// A refused RRset was never there. Each comparison retries it.
-func TestLoop_whatIsRefusedIsNoDrift(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.worker.stop()
-		metrics := &counts{counts: map[string]int{}}
-		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *schedule.Config) { c.Metrics = metrics })
-		refuses := s.refuseRRset(mail, refusals["for good"])
-		s.beginScene()
-		passTime(3 * time.Hour)
-		for _, event := range s.worker.events.eventsOf("z") {
-			if event.Outcome == delivery.OutcomeDrifted {
-				t.Errorf("what is refused is told as drift: %+v", event.Drift)
-			}
-		}
-		metrics.mu.Lock()
-		if drift := metrics.counts["main drift"]; drift != 0 {
-			t.Errorf("what is refused is counted as drift: %d", drift)
-		}
-		metrics.mu.Unlock()
-		refuses.Store(false)
-		passTime(61 * time.Minute)
-		s.zone.Expect(s.server)
-		if state := s.readState(); state.Intent != nil || state.Ready.Status != delivery.True {
-			t.Errorf("%+v", state)
 		}
 	})
 }

@@ -63,46 +63,6 @@ func measureGaps(tries []time.Time) []time.Duration {
 	return gaps
 }
 
-func TestLoop_backoff(t *testing.T) {
-	inScene(t, func(s *scene) {
-		tries := s.failWrites(&delivery.Error{Reason: delivery.ReasonServerError, Code: "500", Message: "it is on fire"})
-		s.beginScene()
-		passTime(time.Hour)
-		got := measureGaps(tries())
-		want := []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, 10 * time.Minute, 10 * time.Minute}
-		if len(got) < len(want) {
-			t.Fatalf("given up: %v", got)
-		}
-		for i, most := range want {
-			if got[i] > most || got[i] < most*4/5 {
-				t.Errorf("gap %d is %s, want %s less up to a fifth: %v", i, got[i], most, got)
-			}
-		}
-		if state := s.readState(); state.Ready != (delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerError,
-			Message: "it is on fire"}) || state.Error.Code != "500" {
-			t.Errorf("%+v", state)
-		}
-		first, recovered := 0, 0
-		s.failProvider(nil)
-		passTime(15 * time.Minute)
-		s.zone.Expect(s.server)
-		for _, event := range s.worker.events.eventsOf("z") {
-			if event.First {
-				first++
-			}
-			if event.Recovered {
-				recovered++
-			}
-		}
-		if first != 1 || recovered != 1 {
-			t.Errorf("%d first failures, %d recoveries", first, recovered)
-		}
-		if state := s.readState(); state.Error != nil || state.Ready.Status != delivery.True || state.Intent != nil {
-			t.Errorf("%+v", state)
-		}
-	})
-}
-
 // The log repeats Ready once for each cause of waiting.
 func TestLoop_logsWhatItWaitsFor(t *testing.T) {
 	inScene(t, func(s *scene) {
@@ -129,32 +89,6 @@ func TestLoop_logsWhatItWaitsFor(t *testing.T) {
 		if want := []string{`"it is on fire"`, `"everything in the class has confirmed the serial"`, `"the zone is paused"`}; !slices.Equal(whys, want) {
 			t.Errorf("%v, want %v:\n%s", whys, want, log.String())
 		}
-	})
-}
-
-func TestLoop_permanentWaitsForAChange(t *testing.T) {
-	inScene(t, func(s *scene) {
-		tries := s.failWrites(&delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: "no such path", Permanent: true})
-		s.beginScene()
-		passTime(24 * time.Hour)
-		if len(tries()) != 1 {
-			t.Fatalf("%d tries", len(tries()))
-		}
-		s.zone.PutAddresses(map[string]string{"www": "192.0.2.3"})
-		passTime(time.Hour)
-		if len(tries()) != 2 {
-			t.Errorf("%d tries after a change of the zone", len(tries()))
-		}
-		s.class.Generation = "2"
-		s.worker.SetClass(s.class)
-		synctest.Wait()
-		if len(tries()) != 3 {
-			t.Errorf("%d tries after a change of the class", len(tries()))
-		}
-		s.failProvider(nil)
-		s.worker.Retry("main")
-		synctest.Wait()
-		s.zone.Expect(s.server)
 	})
 }
 
@@ -246,99 +180,6 @@ func TestLoop_rateLimit(t *testing.T) {
 	})
 }
 
-// A record that the provider refuses fails alone and is named in the state and the event. The other records of the zone
-// are delivered, now and at later changes.
-func TestLoop_poisonRecord(t *testing.T) {
-	inScene(t, func(s *scene) {
-		poison := delivery.RRsetKey{Name: name.MustParse("poison.example.org."), Type: rdata.A}
-		refuse := makeFlag(true)
-		s.memory.Refuse = func(set delivery.RRset) *delivery.Error {
-			if refuse.Load() && set.Key() == poison && len(set.Data) > 0 {
-				return &delivery.Error{Reason: delivery.ReasonValidationFailed, Code: "400", Message: "not this one", Permanent: true}
-			}
-			return nil
-		}
-		s.zone.PutAddresses(map[string]string{"poison": "192.0.2.66"})
-		s.beginScene()
-		without := s.zone.ListWanted()
-		delete(without, poison.Name.String())
-		if got := s.server.Addresses(s.zone.Header.FQDN); !maps.Equal(got, without) {
-			t.Errorf("got %v", got)
-		}
-		state := s.readState()
-		if state.Serial != s.zone.Serial || state.Failed != 1 || state.Ready.Status != delivery.False || state.Ready.Reason != delivery.ReasonValidationFailed || state.Ready.Message != "poison.example.org. A: not this one" || !slices.Equal(state.Intent.RRsets, []delivery.RRsetKey{poison}) {
-			t.Errorf("%+v", state)
-		}
-		events := s.worker.events.eventsOf("z")
-		if last := events[len(events)-1]; len(last.Failed) != 1 || last.Failed[0].Name != poison.Name || last.Outcome != delivery.OutcomeDelivered {
-			t.Errorf("%+v", last)
-		}
-		calls := s.server.Calls("Deliver")
-		passTime(30 * time.Minute)
-		if s.server.Calls("Deliver") != calls {
-			t.Error("what is refused for good is tried again without a change")
-		}
-		s.zone.PutAddresses(map[string]string{"www": "192.0.2.70"})
-		synctest.Wait()
-		if got := s.server.Addresses(s.zone.Header.FQDN); got["www.example.org."] != "192.0.2.70" {
-			t.Errorf("the rest is held up: %v", got)
-		}
-		refuse.Store(false)
-		s.zone.PutAddresses(map[string]string{"www": "192.0.2.71"})
-		synctest.Wait()
-		s.zone.Expect(s.server)
-		if state := s.readState(); state.Failed != 0 || state.Intent != nil || state.Ready.Status != delivery.True {
-			t.Errorf("%+v", state)
-		}
-	})
-}
-
-func TestLoop_classWithoutAProvider(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.class.Provider = nil
-		s.class.Err = &delivery.Error{Reason: delivery.ReasonSecretNotFound, Message: "Secret dns/key is not there", Permanent: true}
-		s.beginScene()
-		if state := s.readState(); state.Ready != (delivery.Condition{Status: delivery.False, Reason: delivery.ReasonSecretNotFound,
-			Message: "Secret dns/key is not there"}) {
-			t.Errorf("%+v", state)
-		}
-		writes := s.store.countWrites()
-		s.zone.PutAddresses(map[string]string{"www": "192.0.2.70"})
-		passTime(3 * time.Hour)
-		if s.store.countWrites() != writes {
-			t.Error("the same failure is written again")
-		}
-		s.class.Provider, s.class.Err = s.memory, nil
-		s.worker.SetClass(s.class)
-		synctest.Wait()
-		s.zone.Expect(s.server)
-	})
-}
-
-func TestLoop_driftIsRepaired(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.beginScene()
-		fqdn := s.zone.Header.FQDN
-		foreign := delivery.RRset{Name: name.MustParse("theirs.example.org."), Type: rdata.A, TTL: 60, Data: []string{"198.51.100.1"}}
-		s.server.Disturb(fqdn, foreign)
-		s.server.Disturb(fqdn, delivery.RRset{Name: name.MustParse("www.example.org."), Type: rdata.A, TTL: 360, Data: []string{"198.51.100.2"}})
-		s.server.Disturb(fqdn, delivery.RRset{Name: name.MustParse("mail.example.org."), Type: rdata.A})
-		passTime(61 * time.Minute)
-		want := s.zone.ListWanted()
-		want["theirs.example.org."] = "198.51.100.1"
-		if got := s.server.Addresses(fqdn); !maps.Equal(got, want) {
-			t.Errorf("got %v, want %v", got, want)
-		}
-		events := s.worker.events.eventsOf("z")
-		if len(events) != 3 || events[1].Outcome != delivery.OutcomeDrifted || len(events[1].Drift.Missing) != 1 || len(events[1].Drift.Differing) != 1 || events[2].Outcome != delivery.OutcomeDelivered {
-			t.Errorf("%+v", events)
-		}
-		if state := s.readState(); state.Intent != nil || state.Serial != s.zone.Serial || state.DriftCheckTime.IsZero() {
-			t.Errorf("%+v", state)
-		}
-	})
-}
-
 // Attack 56: an empty list from the provider causes no deletion.
 func TestLoop_emptyListDeletesNothing(t *testing.T) {
 	inScene(t, func(s *scene) {
@@ -409,18 +250,25 @@ func TestLoop_serversOnTheirWay(t *testing.T) {
 	})
 }
 
-// Deliver returns when its context ends, without a call of the fence.
+// stuck delivers example.org. until its context ends, without a call of the fence.
 type stuck struct{ *deliverytest.Memory }
 
-func (stuck) Deliver(ctx context.Context, _ delivery.Plan, _ delivery.Fence) (delivery.Report, error) {
+func (s stuck) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	if plan.Zone != org {
+		return s.Memory.Deliver(ctx, plan, fence)
+	}
 	<-ctx.Done()
 	return delivery.Report{}, ctx.Err()
 }
 
+// A hanging delivery ends after five minutes, and holds up no other zone.
 func TestLoop_stalledProvider(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.class.Provider = stuck{s.memory}
 		s.beginScene()
+		other := s.addZone("other", net)
+		synctest.Wait()
+		other.Expect(s.server)
 		passTime(5*time.Minute + time.Second)
 		if state := s.readState(); state.Ready.Reason != delivery.ReasonServerUnreachable || state.Error == nil {
 			t.Errorf("%+v", state)
@@ -451,39 +299,52 @@ func TestLoop_pausedMeanwhile(t *testing.T) {
 	})
 }
 
-// After a restart the worker has not read the zone's content yet. If the zone is to be removed, the worker waits for
-// the content, because a provider that cannot list its records needs their names.
-func TestLoop_withdrawWaitsForTheView(t *testing.T) {
-	for _, comes := range []bool{true, false} {
+// After a restart the worker lacks the content of a zone to be removed, and needs the names for a provider without a
+// list. The worker asks the API server for them, or waits for the view (S3.7).
+func TestLoop_withdrawsAfterARestart_S3_7(t *testing.T) {
+	for _, from := range []string{"its view", "the server", "nowhere"} {
 		inScene(t, func(s *scene) {
 			s.memory.Blind = true
 			s.beginScene()
+			confirmed := s.readState().Serial
+			snapshot, _ := s.worker.views.Settled("z")
 			s.worker.stop()
 			views := zoneview.NewSet(zoneview.Config{})
 			s.memory = &deliverytest.Memory{Server: s.server, Blind: true}
 			s.class.Provider = s.memory
-			snapshot, _ := s.worker.views.Settled("z")
-			s.worker = startWorker(s.T, s.store, views, nil)
+			s.worker = startWorker(s.T, s.store, views, func(c *schedule.Config) {
+				c.EndedRRsets = func(_ context.Context, uid string, since serial.Serial) (keys []delivery.RRsetKey, _ error) {
+					if uid != "z" || since != confirmed {
+						t.Errorf("asked for what %s had since %d, want z and %d", uid, since, confirmed)
+					}
+					for entry := range snapshot.Entries() {
+						if from == "the server" {
+							keys = append(keys, delivery.RRsetKey{Name: entry.Name, Type: entry.Type})
+						}
+					}
+					return keys, nil
+				}
+			})
 			s.worker.SetClass(s.class)
 			s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Remove: true})
 			passTime(time.Minute)
-			if s.readState().Version == "" {
-				t.Fatal("withdrawn before it was known what")
+			if withdrawn := s.readState().Version == ""; withdrawn != (from == "the server") {
+				t.Fatalf("known from %s: withdrawn at once: %t", from, withdrawn)
 			}
-			if comes {
+			if from == "its view" {
 				views.Put(snapshot, true)
 				synctest.Wait()
-				if left := s.server.Addresses(s.zone.Header.FQDN); len(left) > 0 {
-					t.Errorf("left: %v", left)
-				}
+			}
+			if left := s.server.Addresses(s.zone.Header.FQDN); len(left) > 0 && from != "nowhere" {
+				t.Errorf("known from %s: left: %v", from, left)
 			}
 			passTime(10 * time.Minute)
 			if s.readState().Version != "" {
 				t.Errorf("it waits for ever: %+v", s.readState())
 			}
 			if reported := slices.ContainsFunc(s.worker.events.eventsOf("z"),
-				func(e delivery.Event) bool { return e.LeftoverZone == s.zone.Header.FQDN }); reported == comes {
-				t.Errorf("the view comes: %t; something is said to remain: %t", comes, reported)
+				func(e delivery.Event) bool { return e.LeftoverZone == s.zone.Header.FQDN }); reported != (from == "nowhere") {
+				t.Errorf("known from %s; something is said to remain: %t", from, reported)
 			}
 		})
 	}
@@ -513,41 +374,6 @@ func TestLoop_withdrawsWhatEnded_S3_7(t *testing.T) {
 			}
 		})
 	}
-}
-
-// After a restart nothing in memory tells which records an ended zone had. The worker asks the API server, and removes
-// them at once (S3.7).
-func TestLoop_withdrawsWhatIsLeftOfAnEndedZone_S3_7(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.memory.Blind = true
-		s.beginScene()
-		confirmed := s.readState().Serial
-		var keys []delivery.RRsetKey
-		snapshot, _ := s.worker.views.Settled("z")
-		for entry := range snapshot.Entries() {
-			keys = append(keys, delivery.RRsetKey{Name: entry.Name, Type: entry.Type})
-		}
-		s.worker.stop()
-		s.memory = &deliverytest.Memory{Server: s.server, Blind: true}
-		s.class.Provider = s.memory
-		s.worker = startWorker(s.T, s.store, zoneview.NewSet(zoneview.Config{}), func(c *schedule.Config) {
-			c.EndedRRsets = func(_ context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error) {
-				if uid != "z" || since != confirmed {
-					t.Errorf("asked for what %s had since %d, want z and %d", uid, since, confirmed)
-				}
-				return keys, nil
-			}
-		})
-		s.worker.SetClass(s.class)
-		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Remove: true})
-		passTime(time.Minute)
-		if left := s.server.Addresses(s.zone.Header.FQDN); len(left) > 0 || s.readState().Version != "" {
-			t.Errorf("left: %v, state %+v", left, s.readState())
-		}
-		if slices.ContainsFunc(s.worker.events.eventsOf("z"), func(e delivery.Event) bool { return !e.LeftoverZone.IsZero() }) {
-			t.Error("something is said to remain")
-		}
-	})
 }
 
 type counts struct {

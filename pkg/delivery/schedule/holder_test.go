@@ -129,10 +129,7 @@ func TestLoop_unknownOutcomeWithoutAnIntent_F23(t *testing.T) {
 				s.store.setFault(nil)
 				s.zone.PutAddresses(map[string]string{"brief": ""})
 				if crashes {
-					s.memory = &deliverytest.Memory{Server: s.server, Blind: blind}
-					s.class.Provider = s.memory
-					s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-					s.beginScene()
+					s.startAgain(0)
 				}
 				passTime(5 * time.Minute)
 				s.zone.Expect(s.server)

@@ -77,10 +77,7 @@ func TestLoop_anotherName_S8_4(t *testing.T) {
 		before.Intent = &delivery.Intent{Serial: before.Serial, From: before.Serial, RRsets: []delivery.RRsetKey{there.Key()}}
 		must.Get(s.store.Save(s.Context(), delivery.Key{UID: "z", Class: "main"}, before))(t)
 		s.server.Adopt(net, there)
-		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-		s.memory = &deliverytest.Memory{Server: s.server}
-		s.class.Provider = s.memory
-		s.beginScene()
+		s.startAgain(0)
 		passTime(time.Minute)
 		s.zone.Expect(s.server)
 		if left := s.server.Addresses(net); len(left) > 0 {
@@ -113,34 +110,6 @@ func TestLoop_frozen(t *testing.T) {
 	})
 }
 
-func TestLoop_paused(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.beginScene()
-		was := s.zone.ListWanted()
-		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Paused: true})
-		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
-		passTime(3 * time.Hour)
-		if got := s.server.Addresses(s.zone.Header.FQDN); !maps.Equal(got, was) || s.server.Calls("Verify") > 0 {
-			t.Errorf("a paused zone: %v", got)
-		}
-		s.beginScene()
-		s.zone.Expect(s.server)
-
-		s.class.Paused = true
-		s.worker.SetClass(s.class)
-		was = s.zone.ListWanted()
-		s.zone.PutAddresses(map[string]string{"www": "192.0.2.10"})
-		passTime(3 * time.Hour)
-		if got := s.server.Addresses(s.zone.Header.FQDN); !maps.Equal(got, was) {
-			t.Errorf("a paused class: %v", got)
-		}
-		s.class.Paused = false
-		s.worker.SetClass(s.class)
-		synctest.Wait()
-		s.zone.Expect(s.server)
-	})
-}
-
 // The removal of a zone is half done when the zone comes back. The missing half is then delivered again, by the same
 // worker or by another after a restart.
 func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
@@ -160,13 +129,10 @@ func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
 				if got := s.server.Addresses(s.zone.Header.FQDN); len(got) != 1 {
 					t.Fatalf("not half withdrawn: %v", got)
 				}
-				if restarts {
-					s.worker.stop()
-					s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-					s.memory = &deliverytest.Memory{Server: s.server, Blind: blind}
-					s.class.Provider = s.memory
-				}
 				s.failProvider(nil)
+				if restarts {
+					s.startAgain(0)
+				}
 				s.beginScene()
 				passTime(time.Minute)
 				s.zone.Expect(s.server)

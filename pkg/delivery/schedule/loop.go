@@ -68,8 +68,8 @@ type item struct {
 	// The time of the oldest change that waits for an attempt, or is unconfirmed. Zero means none.
 	changedAt, unconfirmedSince time.Time
 	failing                     bool
-	// loaded is a copy of Memory.Loaded, because a running attempt changes Memory without Loop.mu.
-	loaded      bool
+	// loadedOnce is a copy of Memory.LoadedOnce, because a running attempt changes Memory without Loop.mu.
+	loadedOnce  bool
 	confirmed   serial.Serial // last serial at all servers
 	confirmedAt time.Time     // of their answers
 	// laggingServers failed, or lacked the zone's serial in the last attempt.
@@ -421,7 +421,7 @@ func (l *Loop) Status() []ClassStatus {
 
 // readProgress returns the values passed to Hold until an attempt loads the state. Paused deliveries are never loaded.
 func (l *Loop) readProgress(i *item) (confirmed serial.Serial, behind []string) {
-	if held := l.names.rights[i.key]; !i.loaded && held != nil {
+	if held := l.names.rights[i.key]; !i.loadedOnce && held != nil {
 		return held.confirmed, held.laggingServers
 	}
 	return i.confirmed, i.laggingServers
@@ -572,8 +572,8 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 	l.releaseProvider(provider, false)
 	l.updateNames(i)
 
-	i.failing, i.loaded, i.laggingServers = i.IsFailing(), i.Loaded, i.State.LaggingServers()
-	if i.loaded {
+	i.failing, i.loadedOnce, i.laggingServers = i.IsFailing(), i.LoadedOnce, i.State.LaggingServers()
+	if i.Loaded {
 		i.confirmed, i.confirmedAt = i.State.Serial, i.State.SyncTime
 	}
 

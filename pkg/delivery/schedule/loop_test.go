@@ -24,47 +24,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A worker that confirmed the last serial itself need not record an intent, so a change costs one write of the state.
-// After another worker's serial the first change costs two.
-func TestLoop_oneStateWriteAChange(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.beginScene()
-		s.zone.Expect(s.server)
-		state := s.readState()
-		if state.Serial != s.zone.Serial || state.Intent != nil || state.Ready.Status != delivery.True || state.Ready.Reason != delivery.ReasonDelivered {
-			t.Fatalf("%+v", state)
-		}
-		before := s.store.countWrites()
-		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9", "mail": ""})
-		synctest.Wait()
-		s.zone.Expect(s.server)
-		if wrote := s.store.countWrites() - before; wrote != 1 {
-			t.Errorf("%d state writes for a change; there is one result", wrote)
-		}
-		if got := s.readState(); got.Serial != s.zone.Serial || got.Hash == state.Hash {
-			t.Errorf("%+v", got)
-		}
-		s.worker.stop()
-		s.class.Provider = &deliverytest.Memory{Server: s.server}
-		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-		s.beginScene()
-		before = s.store.countWrites()
-		s.zone.PutAddresses(map[string]string{"www": "192.0.2.10"})
-		synctest.Wait()
-		s.zone.Expect(s.server)
-		passTime(time.Minute)
-		if wrote := s.store.countWrites() - before; wrote != 2 {
-			t.Errorf("%d state writes for the first change after a restart; one intent and one result", wrote)
-		}
-		before = s.store.countWrites()
-		s.zone.PutAddresses(map[string]string{"www": "192.0.2.11"})
-		synctest.Wait()
-		if wrote := s.store.countWrites() - before; wrote != 1 {
-			t.Errorf("%d state writes for the second one", wrote)
-		}
-	})
-}
-
 // S7.2: unsettled content is not delivered.
 func TestLoop_onlySettledSerials_S7_2(t *testing.T) {
 	inScene(t, func(s *scene) {
@@ -97,39 +56,6 @@ func TestLoop_pendingChangesBecomeOne(t *testing.T) {
 		s.zone.Expect(s.server)
 		if calls := s.server.Calls("Deliver"); calls != 2 {
 			t.Errorf("%d deliveries of 51 serials; the first and one for all that came meanwhile", calls)
-		}
-	})
-}
-
-func TestLoop_idle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const zones = 1000
-		views, store, server := zoneview.NewSet(zoneview.Config{}), newStore(), deliverytest.NewServer()
-		w := startWorker(t, store, views, nil)
-		defer w.stop()
-		w.SetClass(delivery.Class{Name: "main", Generation: "1", Provider: &deliverytest.Memory{Server: server}, RequestsPerSecond: 10000})
-		for i := range zones {
-			uid := fmt.Sprint("z", i)
-			deliverytest.NewZone(t, uid, fmt.Sprintf("zone%d.example.", i), views).PutAddresses(map[string]string{"www": "192.0.2.1"})
-			w.SetZone(zoneOf(uid, "main"))
-		}
-		passTime(time.Minute)
-		deliveries, writes, loads := server.Calls("Deliver"), store.countWrites(), store.countLoads()
-		if deliveries != zones || len(server.Writes()) != zones {
-			t.Fatalf("%d deliveries, %d writes at the provider", deliveries, len(server.Writes()))
-		}
-		passTime(10 * time.Minute)
-		if server.Calls("Verify") != 0 {
-			t.Errorf("%d checks before they are due", server.Calls("Verify"))
-		}
-		passTime(2 * time.Hour)
-		if checks := server.Calls("Verify"); checks < 2*zones || checks > 3*zones {
-			t.Errorf("%d checks of %d zones in 131 minutes; the schedule is one an hour, less up to a fifth", checks, zones)
-		}
-		if server.Calls("Deliver") != deliveries || store.countWrites() != writes || store.countLoads() != loads ||
-			len(server.Writes()) != zones {
-			t.Errorf("idle: %d deliveries, %d state writes, %d loads", server.Calls("Deliver")-deliveries, store.countWrites()-writes,
-				store.countLoads()-loads)
 		}
 	})
 }
@@ -274,9 +200,8 @@ func TestLoop_callTimeout(t *testing.T) {
 		if elapsed := time.Since(began); elapsed > 7500*time.Millisecond {
 			t.Errorf("told to end, it ended after %s", elapsed)
 		}
-		s.class.Provider = &deliverytest.Memory{Server: s.server}
-		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-		s.beginScene()
+		s.failProvider(nil)
+		s.startAgain(0)
 		s.zone.Expect(s.server)
 	})
 }
@@ -300,11 +225,7 @@ func TestLoop_abandonedIntent(t *testing.T) {
 					})
 				}
 				if restarts {
-					s.worker.stop()
-					s.memory = &deliverytest.Memory{Server: s.server}
-					s.class.Provider = s.memory
-					s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-					s.beginScene()
+					s.startAgain(0)
 				} else {
 					s.zone.PutAddresses(map[string]string{"www": "192.0.2.70"})
 				}
@@ -321,36 +242,6 @@ func TestLoop_abandonedIntent(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// A write fails, and it is unknown whether the provider applied it. Even if the zone changes back to its former
-// content, the RRset is written again, because the provider may have the failed content (F23).
-func TestLoop_changedBackAfterAnUnknownOutcome_F23(t *testing.T) {
-	for _, blind := range []bool{false, true} {
-		inScene(t, func(s *scene) {
-			s.memory.Blind = blind
-			s.beginScene()
-			lost := errors.New("the answer was lost")
-			s.failProvider(func(_ context.Context, at deliverytest.Point) error {
-				if at.Applied {
-					return lost
-				}
-				return nil
-			})
-			s.zone.PutAddresses(map[string]string{"brief": "192.0.2.7"})
-			synctest.Wait()
-			if got := s.server.Addresses(s.zone.Header.FQDN); got["brief.example.org."] == "" {
-				t.Fatal("it was not applied")
-			}
-			s.failProvider(nil)
-			s.zone.PutAddresses(map[string]string{"brief": ""})
-			passTime(time.Minute)
-			s.zone.Expect(s.server)
-			if state := s.readState(); state.Serial != s.zone.Serial || state.Intent != nil || state.Error != nil {
-				t.Errorf("%+v", state)
-			}
-		})
 	}
 }
 
@@ -402,65 +293,6 @@ func TestLoop_resultNotStored_F24(t *testing.T) {
 				t.Errorf("a store away is no failure of the class: %+v", event)
 			}
 		}
-	})
-}
-
-// A client that labels the Delivery is no other worker.
-func TestLoop_conflictWithoutAnotherWorker(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.beginScene()
-		s.store.mu.Lock()
-		state := s.store.states[delivery.Key{UID: "z", Class: "main"}]
-		state.Version = "labelled"
-		s.store.states[delivery.Key{UID: "z", Class: "main"}] = state
-		s.store.mu.Unlock()
-		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
-		synctest.Wait()
-		s.zone.Expect(s.server)
-	})
-}
-
-func TestLoop_slowClassHoldsUpNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		views, store := zoneview.NewSet(zoneview.Config{}), newStore()
-		healthy := deliverytest.NewServer()
-		w := startWorker(t, store, views, nil)
-		defer w.stop()
-		w.SetClass(delivery.Class{Name: "slow", Generation: "1", Provider: &deliverytest.Memory{Server: deliverytest.NewServer(), Fault: deliverytest.Slow}})
-		w.SetClass(delivery.Class{Name: "healthy", Generation: "1", Provider: &deliverytest.Memory{Server: healthy}, RequestsPerSecond: 10000})
-		var zones []*deliverytest.Zone
-		for i := range 100 {
-			uid := fmt.Sprint("z", i)
-			zones = append(zones, deliverytest.NewZone(t, uid, fmt.Sprintf("zone%d.example.", i), views))
-			w.SetZone(zoneOf(uid, "slow", "healthy"))
-		}
-		for round := range 20 {
-			for _, zone := range zones {
-				zone.PutAddresses(map[string]string{"www": fmt.Sprintf("192.0.2.%d", round)})
-			}
-			synctest.Wait() // The clock does not advance: the healthy class never waits.
-			for _, zone := range zones {
-				zone.Expect(healthy)
-			}
-			passTime(3 * time.Second)
-		}
-	})
-}
-
-func TestLoop_slowZoneHoldsUpNoOther(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.failProvider(func(ctx context.Context, at deliverytest.Point) error {
-			if at.Zone == s.zone.Header.FQDN {
-				return deliverytest.Slow(ctx, at)
-			}
-			return nil
-		})
-		s.beginScene()
-		other := deliverytest.NewZone(t, "other", "example.net.", s.worker.views)
-		s.worker.SetZone(zoneOf("other", "main"))
-		other.PutAddresses(map[string]string{"www": "192.0.2.1"})
-		synctest.Wait()
-		other.Expect(s.server)
 	})
 }
 
@@ -693,9 +525,8 @@ func TestLoop_stop(t *testing.T) {
 		if state := s.readState(); state.Intent == nil || state.Intent.Holder != "" || state.Serial != 0 {
 			t.Errorf("%+v", state)
 		}
-		s.class.Provider = &deliverytest.Memory{Server: s.server}
-		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-		s.beginScene()
+		s.failProvider(nil)
+		s.startAgain(0)
 		s.zone.Expect(s.server)
 	})
 }
@@ -723,6 +554,32 @@ func TestLoop_statusOfAPausedZoneAfterARestart(t *testing.T) {
 		if got := s.worker.Status(); !got[0].OldestChange.Equal(changed) {
 			t.Errorf("a change at %s, but %+v", changed, got)
 		}
+	})
+}
+
+// The store fails after a change of the zone. Until the state is loaded again, the status keeps the lagging servers, so
+// that their alert does not start anew.
+func TestLoop_statusKeepsLaggingServers(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.beginScene()
+		s.worker.stop()
+		key := delivery.Key{UID: "z", Class: "main"}
+		state := s.readState()
+		state.Servers = []delivery.Server{{Name: "slow", Serial: state.Serial - 1}}
+		s.store.states[key] = state
+		s.class.Provider = &deliverytest.Memory{Server: s.server}
+		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
+		s.beginScene()
+		expect := func(when string) {
+			if got := s.worker.Status(); !slices.Equal(got[0].LaggingServers, []string{"slow"}) {
+				t.Errorf("%s: %+v", when, got)
+			}
+		}
+		expect("loaded")
+		s.store.setFault(func(string, bool) error { return errors.New("etcd is away") })
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
+		passTime(time.Minute)
+		expect("without the store")
 	})
 }
 

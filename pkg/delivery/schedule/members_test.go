@@ -61,38 +61,6 @@ func (f *fleet) Verify(context.Context, delivery.Plan) (delivery.Drift, error) {
 	return delivery.Drift{Servers: f.listRows()}, f.refuseEmpty()
 }
 
-// The servers of a class may change. At the next comparison a new server has the zone, and the row of a removed server
-// is gone.
-func TestLoop_serversComeAndGo(t *testing.T) {
-	inScene(t, func(s *scene) {
-		provider := &fleet{Memory: s.memory, members: []string{"one"}, has: map[string]serial.Serial{}}
-		s.class.Provider, s.class.DriftInterval = provider, time.Minute
-		s.beginScene()
-		expect := func(when string, members ...string) {
-			t.Helper()
-			state := s.readState()
-			if len(state.Servers) != len(members) || state.Ready.Status != delivery.True {
-				t.Fatalf("%s: %+v", when, state)
-			}
-			for i, row := range state.Servers {
-				if row.Name != members[i] || row.Serial != state.Serial || row.Serial == 0 {
-					t.Errorf("%s: %+v", when, row)
-				}
-			}
-		}
-		expect("at the start", "one")
-		provider.setMembers("one", "two")
-		passTime(2 * time.Minute)
-		expect("after another came", "one", "two")
-		provider.setMembers("two")
-		passTime(2 * time.Minute)
-		expect("after the first went", "two")
-		provider.setMembers()
-		passTime(2 * time.Minute)
-		expect("after the last went")
-	})
-}
-
 // A class without servers delivers nothing, says so soon, and has no rows. The first new server gets the zone at
 // once.
 func TestLoop_waitsForAServer_S6_13(t *testing.T) {

@@ -210,24 +210,6 @@ func TestLoop_aNameThatMayBeStoredIsNotFree_H7(t *testing.T) {
 	})
 }
 
-// A class may lose its provider, for example because its Secret is deleted. When the provider is back, its zones are
-// Ready again without a change of the zone.
-func TestLoop_providerComesBack(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.beginScene()
-		without := s.class
-		without.Generation, without.Provider, without.Err = "2", nil, delivery.Errorf(delivery.ReasonSecretNotFound, "no Secret")
-		s.worker.SetClass(without)
-		passTime(time.Minute)
-		s.expectReason("without a Secret", "z", delivery.ReasonSecretNotFound)
-		s.memory = &deliverytest.Memory{Server: s.server}
-		s.class.Generation, s.class.Provider = "3", s.memory
-		s.worker.SetClass(s.class)
-		passTime(time.Second)
-		s.expectReason("with it again", "z", delivery.ReasonDelivered)
-	})
-}
-
 // A removal lists all content possibly at the provider: the current zone plus the history that leads there.
 func TestLoop_withdrawalFollowsItsHistory(t *testing.T) {
 	inScene(t, func(s *scene) {

@@ -29,7 +29,6 @@ type memoryStore struct {
 	states map[delivery.Key]delivery.State
 	made   map[delivery.Key]time.Time
 	writes int
-	loads  int
 	Fault  func(method string, after bool) error
 }
 
@@ -62,7 +61,6 @@ func (s *memoryStore) Load(_ context.Context, key delivery.Key) (delivery.State,
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.loads++
 	return copyState(s.states[key]), nil
 }
 
@@ -115,12 +113,6 @@ func (s *memoryStore) setFault(fault func(method string, after bool) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Fault = fault
-}
-
-func (s *memoryStore) countLoads() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.loads
 }
 
 func (s *memoryStore) countWrites() int {

@@ -78,9 +78,16 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 	return p.explainAbsent(s, zone, answer.Rcode)
 }
 
+// explainAbsent explains an answer without the zone's SOA. SERVFAIL is that of a server with the zone and no data, as
+// before its first transfer or after expire (RFC 1034 §4.3.5), because its transfers fail.
 func (p *Provider) explainAbsent(s Secondary, zone name.Name, rcode int) probe {
 	remedy := "make the zone there"
-	if catalog := p.config.Catalog; !catalog.IsZero() && !s.NoCatalog {
+	catalog := p.config.Catalog
+	switch {
+	case rcode == mdns.RcodeServerFailure:
+		remedy = "if it has the zone, its transfers fail: see its log for transfers, and check its primaries, key, and the way to " +
+			"port 53 of the primary"
+	case !catalog.IsZero() && !s.NoCatalog:
 		remedy = fmt.Sprintf("have it follow the catalog zone %s of the class, and if it does, transfer that anew (BIND: "+
 			"rndc retransfer %s)", catalog, catalog)
 	}

@@ -447,7 +447,7 @@ func FuzzDigest_isThatOfTheUnsignedZone_S6_14(f *testing.F) {
 		random := rand.New(rand.NewPCG(one, two))
 		samples := []string{
 			"A 192.0.2.%d", "AAAA 2001:db8::%d", "TXT \"t%d\" \"x\"", "MX %d Mail.Example.ORG.", "CNAME c%d.example.org.", "SRV %d 1 2 srv.example.org.", "CAA %d issue \"ca.example\"", "TYPE65280 \\# 1 0%d",
-			"HTTPS %d . alpn=h2", "DS %d 13 2 " + strings.Repeat("AB", 32), "TLSA 3 1 1 %d0",
+			"HTTPS %d . alpn=h2", "DS %d 13 2 " + strings.Repeat("AB", 32), "TLSA 3 1 0 %d0",
 			// records of a signer
 			"DNSKEY 256 3 13 AAA%d", "RRSIG A 13 2 300 20300101000000 20200101000000 %d example.org. AAAA", "NSEC n%d.example.org. A RRSIG", "NSEC3PARAM 1 0 %d -", "CDS %d 13 2 AB", "CDNSKEY 257 3 13 AAA%d",
 			"ZONEMD %d 1 1 " + strings.Repeat("AB", 48), "TYPE65534 \\# 1 0%d", "NSEC3 1 0 %d - 0000000000000000000000000000000A A",

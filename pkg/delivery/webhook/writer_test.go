@@ -64,40 +64,6 @@ func TestProvider_removesBeforeItPutsAtOneName(t *testing.T) {
 	}
 }
 
-// If the server cannot handle a record and answers 500 or nothing, that record fails and all others are written. If the
-// server is unhealthy and can handle none, the attempt ends early.
-func TestProvider_setsAsideWhatTheServerCannotHandle(t *testing.T) {
-	var sets []delivery.RRset
-	for _, owner := range []string{"a", "poison", "c", "d", "e", "f", "g"} {
-		sets = append(sets, makeRRset(owner, rdata.A, "192.0.2.1"))
-	}
-	sick := func(owners ...string) func(string) (int, string) {
-		return func(owner string) (int, string) {
-			if slices.Contains(owners, owner) {
-				return 500, `{"success":false,"error":{"code":"SERVER_ERROR","message":"x"}}`
-			}
-			return 200, done
-		}
-	}
-	report, err := connectProvider(t, startPeer(t, answerByPath("", sick("poison", "d", "e"))).URL, nil).Deliver(t.Context(),
-		planOf(sets...), passFence)
-	if want := []string{"poison ServerError", "d ServerError", "e ServerError"}; err != nil || report.Confirmed != 2 || !slices.Equal(failedNames(report), want) {
-		t.Errorf("%+v, %v", report, err)
-	}
-	server := startPeer(t, answerUnhealthy(answerByPath("", sick("poison", "c", "d", "e"))))
-	report, err = connectProvider(t, server.URL, nil).Deliver(t.Context(), planOf(sets...), passFence)
-	if asError(t, err).Reason != delivery.ReasonServerError || report.Confirmed != 0 || len(server.describeRequests()) != 1+4+1 {
-		t.Errorf("%+v, %v, %q", report, err, server.describeRequests())
-	}
-	// A record without any answer fails alone, too.
-	server = startPeer(t, silentAbout("poison"))
-	report, err = connectProvider(t, server.URL, func(c *webhook.Config) { c.Timeout = 2 * time.Second }).Deliver(t.Context(),
-		planOf(sets...), passFence)
-	if want := []string{"poison ServerUnreachable"}; err != nil || report.Confirmed != 2 || !slices.Equal(failedNames(report), want) {
-		t.Errorf("%+v, %v", report, err)
-	}
-}
-
 func silentAbout(word string) http.HandlerFunc {
 	well := answerByPath("", func(string) (int, string) { return 200, done })
 	return func(w http.ResponseWriter, request *http.Request) {

@@ -16,8 +16,15 @@ import (
 
 // OfValue returns the mistake in a value of a record at owner, both as written.
 func OfValue(rrtype rdata.Type, owner, text string) string {
-	if fault := repeatFault(rdata.Value{Type: rrtype, Text: text}.Host()); fault != "" {
+	host := rdata.Value{Type: rrtype, Text: text}.Host()
+	if fault := repeatFault(host); fault != "" {
 		return fault
+	}
+	if strings.Contains(host, ".,") {
+		return "reads as several names: write each as a value of its own"
+	}
+	if isLocalhost(host) && !isLocalName(owner) {
+		return "names the machine that asks, whichever that is (RFC 6761 §6.3): name another host"
 	}
 	if faultOf := valueFaults[rrtype]; faultOf != nil {
 		return faultOf(owner, text)
@@ -27,7 +34,8 @@ func OfValue(rrtype rdata.Type, owner, text string) string {
 
 var valueFaults = map[rdata.Type]func(owner, text string) string{
 	rdata.A: addressFault, rdata.AAAA: addressFault, rdata.CNAME: aliasFault, rdata.CAA: authorityFault, rdata.TXT: textFault,
-	rdata.MX: exchangeFault, rdata.SRV: serviceFault,
+	rdata.MX: exchangeFault, rdata.SRV: serviceFault, rdata.TLSA: associationFault, rdata.SMIMEA: associationFault,
+	rdata.HTTPS: protocolFault,
 }
 
 // OfValues returns a mistake that several values of an RRset make together, such as two SPF policies, and the index of
@@ -65,6 +73,10 @@ func OfOwner(rrtype rdata.Type, owner string) string {
 	if fault := repeatFault(owner); fault != "" {
 		return fault
 	}
+	// Relative, 2.0.0.127 is a name in a list of addresses (RFC 5782 §2.1).
+	if fault := OfAddressName(owner); fault != "" && name.IsAbsolute(owner) {
+		return fault
+	}
 	first, rest, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(owner, "*.")), ".")
 	switch {
 	case slices.Contains(protocols, first) && strings.HasPrefix(rest, "_"):
@@ -75,8 +87,30 @@ func OfOwner(rrtype rdata.Type, owner string) string {
 		return "has no label of a service, which clients ask for: write _SERVICE._PROTOCOL before it, as _sip._tcp"
 	case first == "acme-challenge" && (rrtype == rdata.TXT || rrtype == rdata.CNAME):
 		return "has no underscore, and certification authorities ask for _acme-challenge: begin it with _"
+	case ownerForms[rrtype] != "" && !strings.HasPrefix(owner, "_") && !strings.Contains(owner, "._"):
+		// Names such as _dane.example.org, to which CNAMEs lead, are right (RFC 7671 §7).
+		return "has no label with an underscore, and clients ask for " + ownerForms[rrtype]
 	}
 	return ""
+}
+
+// ownerForms has the names at which clients ask for a type.
+var ownerForms = map[rdata.Type]string{
+	rdata.TLSA: "_PORT._PROTOCOL before the host, as _443._tcp (RFC 6698 §3)", rdata.SMIMEA: "HASH._smimecert (RFC 8162 §3)",
+	rdata.OPENPGPKEY: "HASH._openpgpkey (RFC 7929 §3)",
+}
+
+func isLocalhost(host string) bool {
+	host = strings.ToLower(host)
+	return host == "localhost." || strings.HasSuffix(host, ".localhost.")
+}
+
+// isLocalName reports whether an owner says that it is the machine itself, as localhost.example.org (RFC 1537 §10), or
+// *.local.example.org of developers.
+func isLocalName(owner string) bool {
+	return slices.ContainsFunc(strings.Split(strings.ToLower(owner), "."), func(label string) bool {
+		return strings.Contains(label, "local") || strings.HasPrefix(label, "loopback")
+	})
 }
 
 var protocols = []string{"_tcp", "_udp", "_sctp"}
@@ -96,7 +130,17 @@ func repeatFault(text string) string {
 	return ""
 }
 
-func addressFault(_, text string) string { return OfAddress(text) }
+// addressFault finds 127.0.0.1 and ::1, too. Lists of addresses answer with others of 127.0.0.0/8, never with 127.0.0.1
+// (RFC 5782 §5).
+func addressFault(owner, text string) string {
+	address, err := netip.ParseAddr(text)
+	if err == nil && (address == netip.AddrFrom4([4]byte{127, 0, 0, 1}) || address == netip.IPv6Loopback()) && !isLocalName(owner) {
+		return "is the machine that asks, whichever that is: write the address of the host"
+	}
+	return OfAddress(text)
+}
+
+var reservedNetwork = netip.MustParsePrefix("240.0.0.0/4")
 
 func OfAddress(text string) string {
 	address, err := netip.ParseAddr(text)
@@ -109,6 +153,8 @@ func OfAddress(text string) string {
 		return "is the unspecified address, at which no host answers: write the address of the host"
 	case address.IsMulticast(), address == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
 		return "is an address of many hosts, to which no client connects: write the address of one"
+	case reservedNetwork.Contains(address):
+		return "is of a reserved network, to which no host connects (RFC 1112 §4): write the address of the host"
 	case address.IsLinkLocalUnicast():
 		return "is a link-local address, which no other network reaches: write another address of the host"
 	}
@@ -175,11 +221,12 @@ func OfZone(text string) string {
 		return "ends in local, and hosts ask for such names by multicast, not at servers (RFC 6762 §3): take a name that you own, or a " +
 			"name below home.arpa."
 	}
-	if octets, ok := parseOctets(labels); ok {
-		if len(octets) == 4 && octets[3] == 0 {
-			octets = octets[:3]
-		}
-		return fmt.Sprintf("reads as an address: write its reverse zone, %s", reverseZone(octets))
+	network, isNetwork := parseNetwork(text)
+	if octets, ok := parseOctets(labels); ok && !isNetwork {
+		network, isNetwork = netip.PrefixFrom(networkOf(octets), 8*len(octets)), true
+	}
+	if isNetwork {
+		return fmt.Sprintf("reads as an address: write its reverse zone, %s", name.Reverse(network))
 	}
 	if len(labels) == 1 && (len(labels[0]) == 2 || slices.Contains(publicTops, labels[0])) {
 		return "is a top-level domain: its name servers would deny every name below it that you do not write; write the full name of " +
@@ -210,13 +257,36 @@ func forwardFault(labels []string) string {
 		return ""
 	}
 	return fmt.Sprintf("has the octets in the order of an address, so it is the reverse zone of %s: write %s for %s", backward,
-		reverseZone(octets), forward)
+		name.Reverse(netip.PrefixFrom(forward, 8*len(octets))), forward)
 }
 
 func networkOf(octets []byte) netip.Addr {
 	var all [4]byte
 	copy(all[:], octets)
 	return netip.AddrFrom4(all)
+}
+
+// OfAddressName returns the mistake in a domain name that is an address or a prefix.
+func OfAddressName(text string) string {
+	network, ok := parseNetwork(text)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("reads as an address, whose PTR Records belong at %s", name.Reverse(network))
+}
+
+// parseNetwork reads an address or a prefix, with or without a trailing dot. 192.0.2.0 is a network of three octets.
+func parseNetwork(text string) (network netip.Prefix, ok bool) {
+	text = strings.TrimSuffix(text, ".")
+	if network, err := netip.ParsePrefix(text); err == nil {
+		return network, true
+	}
+	address, err := netip.ParseAddr(text)
+	bits := address.BitLen()
+	if address.Is4() && address.As4()[3] == 0 {
+		bits = 24
+	}
+	return netip.PrefixFrom(address, bits), err == nil
 }
 
 func parseOctets(labels []string) (octets []byte, ok bool) {
@@ -228,14 +298,6 @@ func parseOctets(labels []string) (octets []byte, ok bool) {
 		octets = append(octets, byte(n))
 	}
 	return octets, len(octets) <= 4
-}
-
-func reverseZone(octets []byte) string {
-	out := "in-addr.arpa."
-	for _, octet := range octets {
-		out = fmt.Sprintf("%d.%s", octet, out)
-	}
-	return out
 }
 
 // OfContact returns the mistake in a zone's contact. The zone may be zero.

@@ -4,16 +4,14 @@
 package mistakes
 
 import (
-	"encoding/base64"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
-
-// maxLookups is the maximum number of a receiver's queries for an SPF policy (RFC 7208 §4.6.4).
-const maxLookups = 10
 
 func authorityFault(_, text string) string {
 	fields := strings.Fields(text)
@@ -45,58 +43,142 @@ func textFault(owner, text string) string {
 	if strings.HasPrefix(text, "“") || strings.HasPrefix(text, "”") || strings.HasPrefix(text, "„") {
 		return `begins with a typographic quote, which is part of the text: write ", or no quote`
 	}
-	text = strings.ToLower(rdata.Unquote(text))
+	if fault := escapeFault(text); fault != "" {
+		return fault
+	}
+	text = rdata.Unquote(text)
 	words := strings.Fields(text)
-	switch {
-	case len(words) == 0:
+	if len(words) == 0 {
 		return ""
+	}
+	first, last := strings.ToLower(words[0]), strings.ToLower(words[len(words)-1])
+	tags := listTags(text)
+	for i := range policies {
+		if policies[i].isOwner(owner) {
+			return policies[i].findFault(text, tags)
+		}
+	}
+	switch {
 	case rdata.IsSPF(text):
-		return senderFault(words[1:])
-	case words[0] == "spf1", !strings.HasPrefix(words[0], "spf2.0") && slices.Contains(spfEnds, words[len(words)-1]):
+		return senderFault(owner, words[1:])
+	case first == "spf1", !strings.HasPrefix(first, "spf2.0") && slices.Contains(spfEnds, last):
 		return `reads as an SPF policy, and receivers ignore it: begin it with "v=spf1 " (RFC 7208 §4.5)`
-	case rdata.IsDMARC(text):
-		return reportFault(owner, text)
-	case strings.HasPrefix(strings.ReplaceAll(text, " ", ""), "v=dkim1;"):
-		return keyFault(owner, text)
+	case rdata.IsDMARC(text) && !hasLabel(owner, "_dmarc", "dmarc"):
+		return "is a DMARC policy, and receivers ask for it only at names that begin with _dmarc: write it there (RFC 7489 §6.1)"
+	case isKey(owner, tags):
+		return keyFault(owner, tags)
 	}
 	return ""
 }
 
-var spfEnds = []string{"-all", "~all", "?all", "+all"}
+// escapeFault returns the fault of a policy as zone files and octoDNS write it, "v=DMARC1\; p=none". Unquoted text
+// has no escapes (S5.3).
+func escapeFault(text string) string {
+	before, _, found := strings.Cut(text, `\;`)
+	if !found || strings.HasPrefix(text, `"`) || !strings.Contains(before, "=") {
+		return ""
+	}
+	return fmt.Sprintf(`has \; as a zone file, and unquoted text keeps the backslash, so receivers read %.40q and ignore the policy: `+
+		`write ; alone`, before+`\`)
+}
 
-func senderFault(terms []string) string {
-	lookups := 0
-	for _, term := range terms {
-		term, qualified := strings.CutPrefix(term, "+")
-		if term == "all" {
-			if qualified {
-				term = "+all"
-			}
-			return fmt.Sprintf("lets every host send mail of the domain (%s): end it with -all or ~all", term)
-		}
-		mechanism := strings.TrimLeft(term, "-~?")
-		if end := strings.IndexAny(mechanism, ":=/"); end >= 0 {
-			mechanism = mechanism[:end]
-		}
-		if slices.Contains(spfLookups, mechanism) {
-			lookups++
+type tag struct{ key, value string }
+
+// listTags splits a policy such as "v=DMARC1; p=none". Keys are in lower case, values as written.
+func listTags(text string) (tags []tag) {
+	for part := range strings.SplitSeq(text, ";") {
+		key, value, found := strings.Cut(part, "=")
+		if found {
+			tags = append(tags, tag{strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)})
 		}
 	}
-	if lookups > maxLookups {
-		return fmt.Sprintf("needs %d queries or more, and receivers reject it after %d (RFC 7208 §4.6.4): name fewer domains", lookups,
-			maxLookups)
+	return tags
+}
+
+func valueOf(tags []tag, key string) (value string, found bool) {
+	i := slices.IndexFunc(tags, func(t tag) bool { return t.key == key })
+	if i < 0 {
+		return "", false
+	}
+	return tags[i].value, true
+}
+
+// policy describes the texts that receivers of mail read at names with a label.
+type policy struct {
+	what, labels, version, rfc string
+	// required is the tag without which receivers ignore the text.
+	required string
+	// means has the right values of a tag as a text. matches is a pattern of them, in lower case.
+	values map[string]tagValues
+}
+
+type tagValues struct {
+	matches *regexp.Regexp
+	means   string
+}
+
+func matching(pattern, means string) tagValues {
+	return tagValues{regexp.MustCompile("^(" + pattern + ")$"), means}
+}
+
+var (
+	handling  = matching("none|quarantine|reject", "none, quarantine or reject")
+	alignment = matching("r|s", "r or s")
+	// A URI may have a maximum size, as in mailto:a@example.org!10m.
+	reportURIs = matching(`[a-z][a-z0-9+.-]*:[^ ,]+(\s*,\s*[a-z][a-z0-9+.-]*:[^ ,]+)*`, "URIs, as mailto:ADDRESS")
+)
+
+var policies = []policy{
+	{"a DMARC policy", "_dmarc.", "DMARC1", "RFC 7489 §6.3", "p", map[string]tagValues{
+		"p": handling, "sp": handling, "np": handling, "adkim": alignment, "aspf": alignment, "rua": reportURIs, "ruf": reportURIs,
+		"pct": matching("[0-9]{1,2}|100", "0 to 100"), "fo": matching("[01ds](:[01ds])*", "0, 1, d or s"),
+		"ri": matching("[0-9]{1,10}", "seconds"),
+	}},
+	{"an MTA-STS policy", "_mta-sts.", "STSv1", "RFC 8461 §3.1", "id", map[string]tagValues{
+		"id": matching("[a-z0-9]{1,32}", "letters and digits, at most 32"),
+	}},
+	{"a TLS reporting policy", "_smtp._tls.", "TLSRPTv1", "RFC 8460 §3", "rua", map[string]tagValues{
+		"rua": matching(`(mailto|https):[^ ,]+(\s*,\s*(mailto|https):[^ ,]+)*`, "mailto: or https: URIs"),
+	}},
+}
+
+func (p *policy) isOwner(owner string) bool {
+	return strings.HasPrefix(strings.ToLower(owner)+".", p.labels)
+}
+
+// findFault returns the mistake of a text at the policy's owner. Versions are case-sensitive, and tags may have any
+// order behind the version.
+func (p *policy) findFault(text string, tags []tag) string {
+	if len(tags) == 0 || tags[0] != (tag{"v", p.version}) {
+		return fmt.Sprintf(`does not begin with "v=%s;", and receivers ignore it as %s: begin it so (%s)`, p.version, p.what, p.rfc)
+	}
+	for part := range strings.SplitSeq(text, ";") { // as in rua=mailto:a@example.org; mailto:b@example.org
+		if part = strings.TrimSpace(part); part != "" && !strings.Contains(part, "=") {
+			return fmt.Sprintf("has %.40q, which is no TAG=VALUE, and receivers ignore it or all of the policy: remove it, or "+
+				"separate URIs by a comma (%s)", part, p.rfc)
+		}
+	}
+	written := map[string]bool{}
+	for _, t := range tags {
+		if written[t.key] {
+			return fmt.Sprintf("has %.40s twice, and receivers ignore one or all of the policy: write it once, and separate URIs "+
+				"by a comma (%s)", t.key, p.rfc)
+		}
+		written[t.key] = true
+		if values, known := p.values[t.key]; known && !values.matches.MatchString(strings.ToLower(t.value)) {
+			return fmt.Sprintf("has %s=%.40s, and receivers ignore the tag or all of the policy: %s is %s (%s)", t.key, t.value, t.key,
+				values.means, p.rfc)
+		}
+	}
+	if _, found := valueOf(tags, p.required); !found {
+		return fmt.Sprintf(`has no %s, and receivers ignore it: write %s=, %s, behind "v=%s;" (%s)`, p.required, p.required,
+			p.values[p.required].means, p.version, p.rfc)
 	}
 	return ""
 }
-
-// spfLookups contains the terms of SPF that make a receiver query.
-var spfLookups = []string{"include", "a", "mx", "ptr", "exists", "redirect"}
 
 // isDMARCOwner is false for NAME._report._dmarc, which only permits reports.
-func isDMARCOwner(owner string) bool {
-	first, _, _ := strings.Cut(strings.ToLower(owner), ".")
-	return first == "_dmarc"
-}
+func isDMARCOwner(owner string) bool { return policies[0].isOwner(owner) }
 
 // hasLabel reports whether owner is below any of the labels. A provider keeps policies of customers there, whose CNAMEs
 // point to them.
@@ -105,43 +187,41 @@ func hasLabel(owner string, labels ...string) bool {
 	return slices.ContainsFunc(all[1:], func(label string) bool { return slices.Contains(labels, label) })
 }
 
-func reportFault(owner, text string) string {
-	switch {
-	case isDMARCOwner(owner):
-	case hasLabel(owner, "_dmarc", "dmarc"):
-		return ""
-	default:
-		return "is a DMARC policy, and receivers ask for it only at names that begin with _dmarc: write it there (RFC 7489 §6.1)"
-	}
-	for tag := range strings.SplitSeq(text, ";") {
-		key, value, _ := strings.Cut(tag, "=")
-		if strings.TrimSpace(key) != "p" {
-			continue
-		}
-		if value = strings.TrimSpace(value); slices.Contains(dmarcPolicies, value) {
+// associationFault returns the unassigned number in a TLSA or SMIMEA (RFC 6698 §7, RFC 8162 §2). 255 is for private
+// use.
+func associationFault(_, text string) string {
+	fields := strings.Fields(text)
+	for i, number := range []struct {
+		name string
+		last uint64
+	}{{"usage", 3}, {"selector", 1}, {"matching type", 2}} {
+		if i >= len(fields) {
 			return ""
 		}
-		return fmt.Sprintf("has p=%.40s, and receivers ignore it: p is %s (RFC 7489 §6.3)", value, strings.Join(dmarcPolicies, ", "))
-	}
-	return `has no p, and receivers ignore it: write p=none, p=quarantine or p=reject behind "v=DMARC1;" (RFC 7489 §6.3)`
-}
-
-var dmarcPolicies = []string{"none", "quarantine", "reject"}
-
-func keyFault(owner, text string) string {
-	first, _, _ := strings.Cut(strings.ToLower(owner), ".")
-	if first != "*" && !hasLabel(owner, "_domainkey", "domainkey", "dkim") {
-		return "is a DKIM key, and receivers ask for it only below _domainkey: write it at SELECTOR._domainkey (RFC 6376 §3.6.2.1)"
-	}
-	for tag := range strings.SplitSeq(text, ";") {
-		key, value, _ := strings.Cut(tag, "=")
-		if strings.TrimSpace(key) != "p" {
-			continue
-		}
-		value = strings.TrimRight(strings.Join(strings.Fields(value), ""), "=")
-		if _, err := base64.RawStdEncoding.DecodeString(value); err != nil {
-			return "has a p that is no base64, so receivers cannot read the key: copy it whole, without other characters (RFC 6376 §3.6.1)"
+		if n, err := strconv.ParseUint(fields[i], 10, 8); err == nil && n > number.last && n != 255 {
+			return fmt.Sprintf("has the %s %d, which is not assigned, so clients ignore it: write 0 to %d (RFC 6698 §7)", number.name, n,
+				number.last)
 		}
 	}
 	return ""
 }
+
+// protocolFault returns the unknown protocol in an HTTPS, as h22 in "1 . alpn=h22". An SVCB may name any protocol.
+func protocolFault(_, text string) string {
+	for field := range strings.FieldsSeq(text) {
+		list, isALPN := strings.CutPrefix(strings.ToLower(field), "alpn=")
+		if !isALPN {
+			continue
+		}
+		for id := range strings.SplitSeq(strings.Trim(list, `"`), ",") {
+			if !httpProtocols.MatchString(id) {
+				return fmt.Sprintf("has the protocol %.40s in alpn, which no client of HTTPS knows: write h2, h3 or http/1.1 (RFC 9460 "+
+					"§7.1)", id)
+			}
+		}
+	}
+	return ""
+}
+
+// httpProtocols has IANA's identifiers of HTTP over TLS, and drafts such as h3-29.
+var httpProtocols = regexp.MustCompile(`^(http/1\.[01]|h2|h3|h3-[0-9]+|h3-q[0-9]+)$`)

@@ -113,7 +113,8 @@ var (
 	}
 )
 
-// ParseSeconds parses a number of seconds, or numbers with the units w, d, h, m and s, such as "1h30m" for 5400.
+// ParseSeconds parses a number of seconds, or numbers with the units w, d, h, m and s, such as "1h30m" for 5400. Like
+// BIND and Knot, it rejects "1h30", whose last number has no unit.
 func ParseSeconds(text string) (uint32, error) {
 	seconds, ok := addSeconds(text)
 	if !ok {
@@ -124,7 +125,7 @@ func ParseSeconds(text string) (uint32, error) {
 
 func addSeconds(text string) (seconds uint32, ok bool) {
 	var total, number uint64
-	hasDigits := false
+	hasDigits, hasUnit := false, false
 	for _, c := range []byte(text) {
 		if isDigit(c) {
 			number, hasDigits = number*10+uint64(c-'0'), true
@@ -133,14 +134,17 @@ func addSeconds(text string) (seconds uint32, ok bool) {
 			if unit == 0 || !hasDigits {
 				return 0, false
 			}
-			total, number, hasDigits = total+number*unit, 0, false
+			total, number, hasDigits, hasUnit = total+number*unit, 0, false, true
 		}
 		if number > math.MaxUint32 || total > math.MaxUint32 {
 			return 0, false
 		}
 	}
+	if hasUnit == hasDigits { // "" or "1h30"
+		return 0, false
+	}
 	total += number
-	return uint32(total), text != "" && total <= math.MaxUint32
+	return uint32(total), total <= math.MaxUint32
 }
 
 var secondsOf = map[byte]uint64{'s': 1, 'm': 60, 'h': 3600, 'd': 86400, 'w': 604800}
@@ -312,9 +316,18 @@ func joinTexts(fields []token) string {
 
 func appendBase64(wire []byte, fields []token) ([]byte, error) {
 	text := joinTexts(fields)
-	wire, err := base64.StdEncoding.AppendDecode(wire, []byte(text))
+	wire, err := decodeBase64(wire, text)
 	if err != nil {
-		return nil, fmt.Errorf("%s is not base64 (RFC 4648 §4), padded with \"=\" to a multiple of four", quote(text))
+		return nil, fmt.Errorf("%s %w", quote(text), err)
+	}
+	return wire, nil
+}
+
+// decodeBase64 appends the octets of a base64 text. Like BIND, it rejects bits after the last octet: "VJ==" for "VA==".
+func decodeBase64(wire []byte, text string) ([]byte, error) {
+	wire, err := base64.StdEncoding.Strict().AppendDecode(wire, []byte(text))
+	if err != nil {
+		return nil, errors.New("is not base64 (RFC 4648 §4), padded with \"=\" to a multiple of four and with no bits after the last octet")
 	}
 	return wire, nil
 }

@@ -18,6 +18,9 @@ func CheckLoadable(t Type, wire []byte) error {
 		return checkDigest("digest type", int(wire[3]), len(wire)-4, delegationDigests)
 	case SSHFP:
 		return checkDigest("fingerprint type", int(wire[1]), len(wire)-2, fingerprints)
+	case TLSA, SMIMEA:
+		// The four load every length, but a digest of another length is none (RFC 6698 §2.1.3): clients do not use it.
+		return checkDigest("matching type", int(wire[2]), len(wire)-3, associations)
 	case DNSKEY, CDNSKEY:
 		return checkKey(wire)
 	case CERT:
@@ -89,6 +92,7 @@ const maxTag = 15
 var (
 	delegationDigests = map[int]int{1: 20, 2: 32, 3: 32, 4: 48}
 	fingerprints      = map[int]int{1: 20, 2: 32}
+	associations      = map[int]int{1: 32, 2: 64} // SHA-256 and SHA-512 (RFC 6698 §2.1.3)
 )
 
 func checkDigest(what string, algorithm, octets int, lengths map[int]int) error {

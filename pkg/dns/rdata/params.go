@@ -138,9 +138,9 @@ func (p param) appendValue(wire []byte) ([]byte, error) {
 	case paramIPv4Hint, paramIPv6Hint:
 		return appendHints(wire, p.key, p.value)
 	case paramECH:
-		wire, err := base64.StdEncoding.AppendDecode(wire, []byte(p.value))
+		wire, err := decodeBase64(wire, p.value)
 		if err != nil {
-			return nil, fmt.Errorf("ech has %s, which is not base64 (RFC 4648 §4), padded with \"=\" to a multiple of four", quote(p.value))
+			return nil, fmt.Errorf("ech has %s, which %w", quote(p.value), err)
 		}
 		return wire, nil
 	}

@@ -3,7 +3,10 @@
 
 package rdata
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // IsSPF reports whether a TXT's text, quoted or not, is an SPF policy. A name may have only one (RFC 7208 §4.5).
 func IsSPF(text string) bool {
@@ -21,6 +24,9 @@ func beginning(text string) string {
 	return strings.ReplaceAll(strings.ToLower(text[:min(len(text), 16)]), `"`, "")
 }
 
+var betweenStrings = regexp.MustCompile(`"\s*"`)
+
+// Unquote joins the strings of a TXT's text, without quotes and the escape of ";".
 func Unquote(text string) string {
-	return strings.NewReplacer(`" "`, "", `"`, "", `\;`, ";").Replace(text)
+	return strings.NewReplacer(`"`, "", `\;`, ";").Replace(betweenStrings.ReplaceAllLiteralString(text, ""))
 }

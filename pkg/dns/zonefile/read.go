@@ -24,6 +24,15 @@ type RR struct {
 	TTL  uint32 // seconds
 	// Data is in canonical presentation format with absolute names: "10 mail.example.org." for an MX.
 	Data string
+	// Note says how the record differs from the line's text, for example in the case of a CAA tag, or is "".
+	Note string
+}
+
+func (rr *RR) addNote(format string, arguments ...any) {
+	if rr.Note != "" {
+		rr.Note += "; "
+	}
+	rr.Note += fmt.Sprintf(format, arguments...)
 }
 
 type ReadOptions struct {
@@ -118,12 +127,15 @@ func lineError(line int, text string, err error) *LineError {
 type file struct {
 	origin name.Name
 	guess  func() name.Name // nil after the call
-	// lostOrigin is the line of a rejected $ORIGIN, until the next $ORIGIN.
+	// lostOrigin is the line of a rejected $ORIGIN, until the next $ORIGIN that is absolute.
 	lostOrigin int
+	// originGiven is true after an $ORIGIN of the file. Before, origin is the name of the zone. repaired is true after
+	// lacksDot.
+	originGiven, repaired bool
 
 	ttl       uint32
 	ttlKnown  bool
-	directive bool // ttl is from $TTL, which explicit TTLs do not change
+	directive bool // ttl is from $TTL or the SOA's minimum, which explicit TTLs do not change
 	fallback  *uint32
 
 	// owner is the last record's owner, for lines that begin with a blank, or zero if rejected. ownerText is the
@@ -137,12 +149,7 @@ func (f *file) readDirective(text string, line int) error {
 	keyword, rest := cutField(text)
 	switch strings.ToUpper(keyword) {
 	case "$ORIGIN":
-		// After an unreadable $ORIGIN, relative names would get a wrong origin.
-		err := f.setOrigin(rest)
-		if f.lostOrigin = 0; err != nil {
-			f.origin, f.guess, f.lostOrigin = name.Name{}, nil, line
-		}
-		return err
+		return f.readOrigin(rest, line)
 	case "$TTL":
 		return f.setTTL(rest)
 	case "$GENERATE":
@@ -151,6 +158,22 @@ func (f *file) readDirective(text string, line int) error {
 		return errors.New("$INCLUDE is not followed; put the records of the other file here, or load it by itself")
 	}
 	return fmt.Errorf("%s is not a directive; the directives are $ORIGIN and $TTL", name.Quote(keyword))
+}
+
+// readOrigin sets the origin. After an unreadable $ORIGIN there is none, because relative names would get a wrong
+// origin.
+func (f *file) readOrigin(rest string, line int) error {
+	err := f.setOrigin(rest)
+	switch {
+	case err == nil:
+		f.lostOrigin, f.originGiven = 0, true
+	case errors.Is(err, name.ErrNoOrigin) && f.lostOrigin > 0:
+		// "$ORIGIN sub" below a rejected "$ORIGIN a..b." has the fault of that line, and so have the names below it.
+		err = f.explainLostOrigin(err)
+	default:
+		f.origin, f.guess, f.lostOrigin = name.Name{}, nil, line
+	}
+	return err
 }
 
 func (f *file) setOrigin(rest string) error {
@@ -171,12 +194,25 @@ func (f *file) setTTL(rest string) error {
 	ttl, ok, err := parseTTL(text)
 	switch {
 	case err != nil:
-		return fmt.Errorf("$TTL: %w", err)
+		return fmt.Errorf("$TTL, without which %s: %w", f.whichTTL(), err)
 	case !ok || rest != "":
-		return errors.New("$TTL takes one time; write seconds or units, as in \"$TTL 3600\" or \"$TTL 1h\"")
+		return fmt.Errorf("$TTL takes one time, and without it %s; write seconds or units, as in \"$TTL 3600\" or \"$TTL 1h\"",
+			f.whichTTL())
 	}
 	f.ttl, f.ttlKnown, f.directive = ttl, true, true
 	return nil
+}
+
+// whichTTL describes the TTL that a record without TTL gets from here on, until the next $TTL or, without any $TTL, the
+// next TTL of a record (RFC 1035 §5.1).
+func (f *file) whichTTL() string {
+	switch {
+	case f.ttlKnown:
+		return fmt.Sprintf("the TTL above holds, %d s", f.ttl)
+	case f.fallback != nil:
+		return fmt.Sprintf("the TTL of the zone holds, %d s", *f.fallback)
+	}
+	return "a record needs a TTL of its own"
 }
 
 func (f *file) readRecord(text string) (RR, error) {
@@ -207,6 +243,10 @@ func (f *file) readRecord(text string) (RR, error) {
 				continue
 			}
 		}
+		if isTimeStamp(field) {
+			rr.addNote("the time stamp of Windows ([AGE:…]) is dropped: the record stays until it is deleted")
+			continue
+		}
 		if !hasTTL {
 			ttl, ok, err := parseTTL(field)
 			if err != nil {
@@ -216,6 +256,9 @@ func (f *file) readRecord(text string) (RR, error) {
 				rr.TTL, hasTTL = ttl, true
 				continue
 			}
+		}
+		if field == "AWS" { // "AWS ALIAS A lb.example.net. Z2FDTNDATAQYW2 false"
+			return RR{}, errors.New("an alias of Route 53 is no record of DNS; write the addresses or, below the apex, a CNAME")
 		}
 		t, err := rdata.ParseType(field)
 		if err != nil {
@@ -227,20 +270,26 @@ func (f *file) readRecord(text string) (RR, error) {
 	if rr.Type == rdata.SOA && f.origin.IsZero() && f.lostOrigin == 0 {
 		f.origin = rr.Name
 	}
+	if rr.Type == rdata.SOA {
+		rest = f.repairSOA(&rr, rest)
+	}
 	var err error
 	if rr.Data, err = rdata.FromRR(rr.Type, rest, f.origin); err != nil {
 		return RR{}, err
+	}
+	if tag := tagOf(rr.Type, rest); tag != strings.ToLower(tag) {
+		rr.addNote("the tag %s is served in lower case, which means the same (RFC 8659 §4.1)", name.Quote(tag))
 	}
 	switch {
 	case hasTTL && !f.directive:
 		f.ttl, f.ttlKnown = rr.TTL, true
 	case !hasTTL && !f.ttlKnown && rr.Type == rdata.SOA:
-		// RFC 1035 §5.1 leaves this open; BIND uses the SOA's last field.
+		// RFC 1035 §5.1 leaves this open. BIND and Windows use the SOA's last field, as if it were in a $TTL.
 		minimum, _, err := parseTTL(rr.Data[strings.LastIndexByte(rr.Data, ' ')+1:])
 		if err != nil {
 			return RR{}, err
 		}
-		f.ttl, f.ttlKnown, rr.TTL = minimum, true, minimum
+		f.ttl, f.ttlKnown, f.directive, rr.TTL = minimum, true, true, minimum
 	case !hasTTL && !f.ttlKnown && f.fallback != nil:
 		rr.TTL = *f.fallback
 	case !hasTTL && !f.ttlKnown:
@@ -249,6 +298,49 @@ func (f *file) readRecord(text string) (RR, error) {
 		rr.TTL = f.ttl // the last explicit TTL (RFC 1035 §5.1)
 	}
 	return rr, nil
+}
+
+// azureContact is the contact in each SOA that Azure exports, without its last dot.
+const azureContact = "azuredns-hostmaster.microsoft.com"
+
+// repairSOA adds the last dots that exporters leave out of an SOA, with a note in rr, and returns the data.
+func (f *file) repairSOA(rr *RR, data string) string {
+	if f.lacksDot() {
+		rr.Name = f.origin
+		rr.addNote("the owner %s lacks its last dot, as Cloudflare writes it, and is taken as the zone's name %s", name.Quote(f.ownerText),
+			f.origin)
+		f.owner, f.ownerText, f.repaired = f.origin, "", true
+	}
+	server, rest := cutField(data)
+	if contact, numbers := cutField(rest); contact == azureContact {
+		rr.addNote("the contact %s lacks its last dot, as Azure writes it, and is taken as absolute", contact)
+		return server + " " + contact + ". " + numbers
+	}
+	return data
+}
+
+// lacksDot reports whether the owner's text is the name of the zone but for its last dot: "example.org" in the zone
+// example.org., where it means example.org.example.org. (RFC 1035 §5.1). Cloudflare exports the SOA so. Below an
+// $ORIGIN of the file, the text is relative by intent: "com" below "$ORIGIN com." is com.com.
+func (f *file) lacksDot() bool {
+	if f.originGiven || f.origin.IsZero() || f.ownerText == "" || name.IsAbsolute(f.ownerText) {
+		return false
+	}
+	zone, err := name.Parse(f.ownerText + ".")
+	return err == nil && zone == f.origin
+}
+
+// isTimeStamp reports whether a field is the hour in which a client registered its name with Windows: "[AGE:3731000]".
+func isTimeStamp(field string) bool {
+	return strings.HasPrefix(field, "[AGE:") && strings.HasSuffix(field, "]")
+}
+
+// tagOf returns the tag of a CAA record as written, or "".
+func tagOf(t rdata.Type, text string) string {
+	if fields := strings.Fields(text); t == rdata.CAA && len(fields) > 1 && fields[0] != `\#` {
+		return fields[1]
+	}
+	return ""
 }
 
 func (f *file) setOwner(text string) error {
@@ -260,8 +352,24 @@ func (f *file) setOwner(text string) error {
 		owner, err = name.Name{}, errors.New(`the label \052 is "*" in octal, as Route 53 writes a wildcard, but "4" in a zone file; `+
 			`write "*"`)
 	}
+	if strings.Contains(text, `\057`) {
+		owner, err = name.Name{}, errors.New(`\057 is "/" in octal, as Route 53 writes it, but "9" in a zone file; write "/" or "9"`)
+	}
+	if f.repaired && f.namesZone(text) {
+		owner, err = name.Name{}, fmt.Errorf("the owner %s means %s here, because its last dot lacks, as in the SOA; write %s",
+			name.Quote(text), owner, name.Quote(text+"."))
+	}
 	f.owner, f.ownerText, f.ownerOrigin = owner, text, f.origin
 	return err
+}
+
+// namesZone reports whether a relative name, with a last dot, is in the zone: "www.example.org" in example.org.
+func (f *file) namesZone(text string) bool {
+	if f.originGiven || name.IsAbsolute(text) {
+		return false
+	}
+	absolute, err := name.Parse(text + ".")
+	return err == nil && f.origin.Encloses(absolute)
 }
 
 func (f *file) parseName(text string) (name.Name, error) {

@@ -7,12 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
 )
 
 func renderFile(text string, opts ReadOptions) []string {
@@ -26,6 +31,9 @@ func renderFile(text string, opts ReadOptions) []string {
 			out = append(out, "error "+err.Error())
 		default:
 			out = append(out, fmt.Sprintf("%d %s %d %s %s", rr.Line, rr.Name, rr.TTL, rr.Type, rr.Data))
+			if rr.Note != "" {
+				out = append(out, "note: "+rr.Note)
+			}
 		}
 	}
 	return out
@@ -34,6 +42,7 @@ func renderFile(text string, opts ReadOptions) []string {
 // Read follows each sentence of RFC 1035 §5.1.
 func TestRead_syntax(t *testing.T) {
 	org := ReadOptions{Origin: name.MustParse("example.org.")}
+	const fixTTL = ` | write seconds or units, as in "$TTL 3600" or "$TTL 1h"`
 	guess := ReadOptions{Guess: func() name.Name { return name.MustParse("guess.example.") }}
 	for _, tc := range []struct {
 		what, text string
@@ -55,6 +64,9 @@ func TestRead_syntax(t *testing.T) {
 			"1 example.com. 5 SOA ns.example.com. root.example.com. 1 2 3 4 5", "6 example.com. 5 NS ns.example.com.", "7 www.example.com. 5 A 192.0.2.1"}},
 		{"$TTL outlasts explicit TTLs", "$TTL 1h\na A 192.0.2.1\nb 5 A 192.0.2.1\nc A 192.0.2.1\n", org, []string{
 			"2 a.example.org. 3600 A 192.0.2.1", "3 b.example.org. 5 A 192.0.2.1", "4 c.example.org. 3600 A 192.0.2.1"}},
+		{"so does the minimum of an SOA without TTL, as in BIND", "@ SOA ns h 1 2 3 4 5\na 60 A 192.0.2.1\nb A 192.0.2.1\n", org, []string{
+			"1 example.org. 5 SOA ns.example.org. h.example.org. 1 2 3 4 5",
+			"2 a.example.org. 60 A 192.0.2.1", "3 b.example.org. 5 A 192.0.2.1"}},
 		{"TTL units", "a 1w2D3h4M5s A 192.0.2.1\nb 0 A 192.0.2.1\nc 2147483647 A 192.0.2.1\n", org, []string{
 			"1 a.example.org. 788645 A 192.0.2.1", "2 b.example.org. 0 A 192.0.2.1", "3 c.example.org. 2147483647 A 192.0.2.1"}},
 		{"S5.5: TTL limit", "a 2147483648 A 192.0.2.1\nb 99999999999999999999 A 192.0.2.1\nc 3551w A 192.0.2.1", org, []string{
@@ -83,6 +95,49 @@ func TestRead_syntax(t *testing.T) {
 			`1! $ORIGIN takes one name | write it absolute, as in "$ORIGIN example.org."`,
 			`2! a name is relative to the $ORIGIN of line 1, which is refused | correct that line`,
 			"4 www.example.com. 5 A 192.0.2.1"}},
+		{"nor a relative $ORIGIN", "$ORIGIN a..b.\n$ORIGIN sub\nwww 5 A 192.0.2.1\n" +
+			"$ORIGIN c.org.\n$ORIGIN sub\nwww 5 A 192.0.2.1\n", org, []string{
+			`1! $ORIGIN: name "a..b." has an empty label | write one dot between labels and none in front`,
+			`2! a name is relative to the $ORIGIN of line 1, which is refused | correct that line`,
+			`3! a name is relative to the $ORIGIN of line 1, which is refused | correct that line`,
+			"6 www.sub.c.org. 5 A 192.0.2.1"}},
+		{"a second bad $ORIGIN counts from itself", "$ORIGIN a..b.\n$ORIGIN b..c.\nwww 5 A 192.0.2.1\n", org, []string{
+			`1! $ORIGIN: name "a..b." has an empty label | write one dot between labels and none in front`,
+			`2! $ORIGIN: name "b..c." has an empty label | write one dot between labels and none in front`,
+			`3! a name is relative to the $ORIGIN of line 2, which is refused | correct that line`}},
+		{"an SOA's owner without its last dot is the zone", "Example.org 5 SOA ns h 1 2 3 4 5\n" +
+			"\tNS ns\nexample.org 5 A 192.0.2.1\n\tAAAA 2001:db8::1\nwww.Example.org 5 A 192.0.2.1\nexample 5 A 192.0.2.1\n" +
+			"$ORIGIN example.org.\nexample.org 5 A 192.0.2.1\n", org, []string{
+			"1 example.org. 5 SOA ns.example.org. h.example.org. 1 2 3 4 5",
+			`note: the owner "Example.org" lacks its last dot, as Cloudflare writes it, and is taken as the zone's name example.org.`,
+			"2 example.org. 5 NS ns.example.org.",
+			`3! the owner "example.org" means example.org.example.org. here, because its last dot lacks, as in the SOA | ` +
+				`write "example.org."`,
+			"4! the line has no owner name and there is none above that it could take over | begin the line with the name",
+			`5! the owner "www.Example.org" means www.example.org.example.org. here, because its last dot lacks, as in the SOA | ` +
+				`write "www.Example.org."`,
+			"6 example.example.org. 5 A 192.0.2.1", "8 example.org.example.org. 5 A 192.0.2.1"}},
+		{"but not below an $ORIGIN, where com is com.com.", "$ORIGIN com.\ncom 5 SOA ns h 1 2 3 4 5\n", org, []string{
+			"2 com.com. 5 SOA ns.com. h.com. 1 2 3 4 5"}},
+		{"nor another relative name", "org 5 SOA ns h 1 2 3 4 5\n", org, []string{
+			"1 org.example.org. 5 SOA ns.example.org. h.example.org. 1 2 3 4 5"}},
+		{"a CAA tag in upper case", "a 5 CAA 0 ISSUE \"ca.example.net\"\na CAA 0 issue \"B.example\"\n", org, []string{
+			`1 a.example.org. 5 CAA 0 issue "ca.example.net"`,
+			`note: the tag "ISSUE" is served in lower case, which means the same (RFC 8659 §4.1)`,
+			`2 a.example.org. 5 CAA 0 issue "B.example"`}},
+		{"a bad $TTL leaves the one above", "$TTL 1h\n$TTL 1h30\na A 192.0.2.1\n", org, []string{
+			`2! $TTL, without which the TTL above holds, 3600 s: TTL "1h30" is not a time of 0 to 2147483647 seconds (RFC 2181 §8)` +
+				` | write seconds, or units as in "1h30m"`,
+			"3 a.example.org. 3600 A 192.0.2.1"}},
+		{"or the last TTL", "a 60 A 192.0.2.1\n$TTL\nb A 192.0.2.1\n", org, []string{
+			"1 a.example.org. 60 A 192.0.2.1",
+			"2! $TTL takes one time, and without it the TTL above holds, 60 s" + fixTTL,
+			"3 b.example.org. 60 A 192.0.2.1"}},
+		{"or the zone's", "$TTL x\nb A 192.0.2.1\n", ReadOptions{Origin: org.Origin, TTL: new(uint32)}, []string{
+			"1! $TTL takes one time, and without it the TTL of the zone holds, 0 s" + fixTTL,
+			"2 b.example.org. 0 A 192.0.2.1"}},
+		{"a TTL whose last number has no unit", "a 1h30 A 192.0.2.1\n", org, []string{
+			`1! TTL "1h30" is not a time of 0 to 2147483647 seconds (RFC 2181 §8) | write seconds, or units as in "1h30m"`}},
 		{"parentheses in parentheses, as BIND reads them", "a 5 TXT ( ( one\n two ) \"(\" three ( ) )\nb 5 A ((192.0.2.1))\n", org, []string{
 			`1 a.example.org. 5 TXT "one" "two" "(" "three"`, "3 b.example.org. 5 A 192.0.2.1"}},
 		{"a guess holds where nothing says the origin", "$TTL 5\n@ IN SOA ns h 1 2 3 4 5\nwww A 192.0.2.1\n", guess, []string{
@@ -97,8 +152,8 @@ func TestRead_syntax(t *testing.T) {
 			"1! $INCLUDE is not followed | put the records of the other file here, or load it by itself", "2 a.example.org. 5 A 192.0.2.1"}},
 		{"other directives", "$UNIX x\n$TTL\n$TTL soon\n$ORIGIN\n", org, []string{
 			`1! "$UNIX" is not a directive | the directives are $ORIGIN and $TTL`,
-			`2! $TTL takes one time | write seconds or units, as in "$TTL 3600" or "$TTL 1h"`,
-			`3! $TTL takes one time | write seconds or units, as in "$TTL 3600" or "$TTL 1h"`,
+			"2! $TTL takes one time, and without it a record needs a TTL of its own" + fixTTL,
+			"3! $TTL takes one time, and without it a record needs a TTL of its own" + fixTTL,
 			`4! $ORIGIN takes one name | write it absolute, as in "$ORIGIN example.org."`}},
 		{"quotes keep what comments and parentheses would take", "a 5 TXT \"b;c (d\" ; comment\nb 5 TXT a\\;b \\( ; x\nc 5 TXT ( one\n \"two ) ;\" ; x\n three )\n", org, []string{
 			`1 a.example.org. 5 TXT "b;c (d"`, `2 b.example.org. 5 TXT "a;b" "("`, `3 c.example.org. 5 TXT "one" "two ) ;" "three"`}},
@@ -119,6 +174,22 @@ func TestRead_syntax(t *testing.T) {
 			`1! the label \052 is "*" in octal, as Route 53 writes a wildcard, but "4" in a zone file | write "*"`,
 			"2! the line has no owner name and there is none above that it could take over | begin the line with the name",
 			"3 x4.example.org. 5 A 192.0.2.3"}},
+		{"a slash in octal", `0\05764 5 NS ns` + "\n" + `0/64 5 NS ns`, org, []string{
+			`1! \057 is "/" in octal, as Route 53 writes it, but "9" in a zone file | write "/" or "9"`,
+			"2 0/64.example.org. 5 NS ns.example.org."}},
+		{"an alias of Route 53", "@ 60 AWS ALIAS A lb.example.net. Z2FDTNDATAQYW2 false\n", org, []string{
+			"1! an alias of Route 53 is no record of DNS | write the addresses or, below the apex, a CNAME"}},
+		{"a time stamp of Windows", "pc [AGE:3731000] 1200 CAA 0 Issue x\n [AGE:3731000]\tA\t192.0.2.1\n", org, []string{
+			`1 pc.example.org. 1200 CAA 0 issue "x"`,
+			"note: the time stamp of Windows ([AGE:…]) is dropped: the record stays until it is deleted" +
+				`; the tag "Issue" is served in lower case, which means the same (RFC 8659 §4.1)`,
+			"2 pc.example.org. 1200 A 192.0.2.1",
+			"note: the time stamp of Windows ([AGE:…]) is dropped: the record stays until it is deleted"}},
+		{"a contact of Azure without its last dot", "@ 5 SOA ns h.azuredns-hostmaster.microsoft.com 1 2 3 4 5\n" +
+			"@ SOA ns azuredns-hostmaster.microsoft.com ( 1 2 3 4 5 )\n", org, []string{
+			"1 example.org. 5 SOA ns.example.org. h.azuredns-hostmaster.microsoft.com.example.org. 1 2 3 4 5",
+			"2 example.org. 5 SOA ns.example.org. azuredns-hostmaster.microsoft.com. 1 2 3 4 5",
+			"note: the contact azuredns-hostmaster.microsoft.com lacks its last dot, as Azure writes it, and is taken as absolute"}},
 		{"S1.2: U-labels", "bücher 5 A 192.0.2.1\n", org, []string{"1 xn--bcher-kva.example.org. 5 A 192.0.2.1"}},
 		{"types by number", "a 5 TYPE1 \\# 4 C0000201\nb 5 TYPE65280 \\# 2 ( AB\n CD )\n", org, []string{
 			"1 a.example.org. 5 A 192.0.2.1", `2 b.example.org. 5 TYPE65280 \# 2 ABCD`}},
@@ -138,6 +209,32 @@ func TestRead_syntax(t *testing.T) {
 				t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(tc.want, "\n\t"))
 			}
 		})
+	}
+}
+
+// Of a number of seconds or a base64 text, Read takes the same texts as BIND, and rejects the same.
+func TestRead_judgesLikeBIND(t *testing.T) {
+	tool := rig.Need(rig.Find("named-compilezone", "hack/install-peers.sh"))(t)
+	const head = "@ 60 IN SOA ns.zone.example. h.zone.example. 1 7200 3600 1209600 60\n@ 60 NS ns.example.net.\n"
+	for text, want := range map[string]bool{
+		head + "a 1h30 A 192.0.2.1\n":  false,
+		head + "a 1h30m A 192.0.2.1\n": true,
+		head + "a 1m1h A 192.0.2.1\n":  true,
+		head + "a 90 A 192.0.2.1\n":    true,
+		head + "$TTL 1d1\n":            false,
+		"@ 60 IN SOA ns.zone.example. h.zone.example. 1 2h5 3600 1209600 60\n@ 60 NS ns.example.net.\n": false,
+		head + "a 60 CERT 1 0 0 VJ==\n": false,
+		head + "a 60 CERT 1 0 0 VA==\n": true,
+	} {
+		in := filepath.Join(t.TempDir(), "in.zone")
+		must.Succeed(t, os.WriteFile(in, []byte(text), 0o600))
+		said, err := exec.Command(tool, "-i", "none", "-o", os.DevNull, zone.String(), in).CombinedOutput()
+		if (err == nil) != want {
+			t.Errorf("BIND: %v, want %v:\n%s%s", err, want, text, said)
+		}
+		if got := renderFile(text, ReadOptions{Origin: zone}); want == strings.Contains(strings.Join(got, "\n"), "! ") {
+			t.Errorf("%s: Read takes it: want %v: %q", text, want, got)
+		}
 	}
 }
 

@@ -5,17 +5,10 @@ package embed
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,6 +19,7 @@ import (
 	"go.etcd.io/etcd/client/v3/snapshot"
 	"go.uber.org/zap"
 
+	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -326,30 +320,15 @@ func TestCluster_Validate_saysAllThatIsWrong(t *testing.T) {
 
 func peerFiles(t *testing.T) Cluster {
 	t.Helper()
+	authority := must.Get(pki.Issue(nil, pki.Authority("peers"), time.Now(), time.Hour))(t)
+	template := pki.Serving("peer", []string{"127.0.0.1"})
+	template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageClientAuth)
+	peer := must.Get(pki.Issue(authority, template, time.Now(), time.Hour))(t)
 	dir := t.TempDir()
-	write := func(name, kind string, der []byte) string {
-		path := filepath.Join(dir, name)
-		must.Succeed(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
-		return path
+	files := Cluster{CAFile: filepath.Join(dir, "ca.crt"), CertFile: filepath.Join(dir, "peer.crt"),
+		KeyFile: filepath.Join(dir, "peer.key")}
+	for path, text := range map[string][]byte{files.CAFile: authority.CertPEM, files.CertFile: peer.CertPEM, files.KeyFile: peer.KeyPEM} {
+		must.Succeed(t, os.WriteFile(path, text, 0o600))
 	}
-	sign := func(template, parent *x509.Certificate, key, by *ecdsa.PrivateKey) []byte {
-		return must.Get(x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, by))(t)
-	}
-	authority, key := newKey(t), newKey(t)
-	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "peers"}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
-	peer := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "peer"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter}
-	private := must.Get(x509.MarshalECPrivateKey(key))(t)
-	return Cluster{
-		CAFile:   write("ca.crt", "CERTIFICATE", sign(ca, ca, authority, authority)),
-		CertFile: write("peer.crt", "CERTIFICATE", sign(peer, ca, key, authority)),
-		KeyFile:  write("peer.key", "EC PRIVATE KEY", private),
-	}
-}
-
-func newKey(t *testing.T) *ecdsa.PrivateKey {
-	t.Helper()
-	return must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	return files
 }

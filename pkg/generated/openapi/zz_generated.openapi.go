@@ -191,6 +191,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.DeliveryError{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_DeliveryError(ref),
 		kubizonev1alpha1.DeliveryIntent{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DeliveryIntent(ref),
 		kubizonev1alpha1.DeliveryList{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_DeliveryList(ref),
+		kubizonev1alpha1.DeliveryNotify{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DeliveryNotify(ref),
 		kubizonev1alpha1.DeliveryRefusal{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_DeliveryRefusal(ref),
 		kubizonev1alpha1.DeliveryServer{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref),
 		kubizonev1alpha1.DeliverySpec{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_DeliverySpec(ref),
@@ -198,6 +199,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.Entry{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_Entry(ref),
 		kubizonev1alpha1.HMACAuth{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref),
 		kubizonev1alpha1.HistoryDelegation{}.OpenAPIModelName():             schema_kubizone_api_kubizone_v1alpha1_HistoryDelegation(ref),
+		kubizonev1alpha1.HistoryManager{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_HistoryManager(ref),
 		kubizonev1alpha1.HistoryRecord{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_HistoryRecord(ref),
 		kubizonev1alpha1.HistoryState{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_HistoryState(ref),
 		kubizonev1alpha1.HistoryStep{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_HistoryStep(ref),
@@ -7429,6 +7431,14 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetItem(ref common.ReferenceCal
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
 						},
 					},
+					"fieldManager": {
+						SchemaProps: spec.SchemaProps{
+							Description: "fieldManager of the item. Absent: spec.fieldManager.",
+							MaxLength:   ptr.To[int64](128),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 				},
 			},
 		},
@@ -7630,7 +7640,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetStatus(ref common.ReferenceC
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial of the zone after the changes, the previous serial if its content stays.",
+							Description: "serial of the zone with the changes, absent if the set changes no content.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -8776,6 +8786,74 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryList(ref common.ReferenceCall
 	}
 }
 
+func schema_kubizone_api_kubizone_v1alpha1_DeliveryNotify(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DeliveryNotify is a server that does not confirm NOTIFY, so that it learns of changes only at its own refresh.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"server": {
+						SchemaProps: spec.SchemaProps{
+							Description: "server is the name of the server in the class.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"from": {
+						SchemaProps: spec.SchemaProps{
+							Description: "from is the address from which the primary sent the NOTIFY. Absent: unknown.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"answer": {
+						SchemaProps: spec.SchemaProps{
+							Description: "answer is the RCODE, such as REFUSED, or NoAnswer or BadSignature.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"catalog": {
+						SchemaProps: spec.SchemaProps{
+							Description: "catalog is the class's catalog zone, if the NOTIFY was for that instead of the zone.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message has the fault.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"remedy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "remedy is the line to write in the server's configuration, or another next step.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"time": {
+						SchemaProps: spec.SchemaProps{
+							Description: "time is the first of the unbroken series of such answers.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"server", "answer", "message", "remedy", "time"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
 func schema_kubizone_api_kubizone_v1alpha1_DeliveryRefusal(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -9099,11 +9177,32 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 							Format:      "byte",
 						},
 					},
+					"notify": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"server",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "notify lists the servers that delay the zone and answer NOTIFY (RFC 1996) not with NOERROR, at most 16. Primaries write it at the subresource notify.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.DeliveryNotify{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryError{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryIntent{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryRefusal{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryServer{}.OpenAPIModelName()},
+			metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryError{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryIntent{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryNotify{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryRefusal{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryServer{}.OpenAPIModelName()},
 	}
 }
 
@@ -9249,6 +9348,36 @@ func schema_kubizone_api_kubizone_v1alpha1_HistoryDelegation(ref common.Referenc
 	}
 }
 
+func schema_kubizone_api_kubizone_v1alpha1_HistoryManager(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "HistoryManager is a field manager of an object's spec.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the field manager.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"operation": {
+						SchemaProps: spec.SchemaProps{
+							Description: "operation is Apply or Update.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name", "operation"},
+			},
+		},
+	}
+}
+
 func schema_kubizone_api_kubizone_v1alpha1_HistoryRecord(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -9292,6 +9421,13 @@ func schema_kubizone_api_kubizone_v1alpha1_HistoryRecord(ref common.ReferenceCal
 						SchemaProps: spec.SchemaProps{
 							Description: "before is the Record before the change, if the zone had it.",
 							Ref:         ref(kubizonev1alpha1.HistoryState{}.OpenAPIModelName()),
+						},
+					},
+					"owner": {
+						SchemaProps: spec.SchemaProps{
+							Description: "owner is the DNS name relative to the zone, after the change, or before the change for a removed Record.",
+							Type:        []string{"string"},
+							Format:      "",
 						},
 					},
 				},
@@ -9353,7 +9489,7 @@ func schema_kubizone_api_kubizone_v1alpha1_HistoryState(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "leftOut are the fields for which the history has no room: annotations, labels, spec.",
+							Description: "leftOut are the fields for which the history has no room: annotations, labels, values or rdata (which the change has in removed), spec.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9365,11 +9501,29 @@ func schema_kubizone_api_kubizone_v1alpha1_HistoryState(ref common.ReferenceCall
 							},
 						},
 					},
+					"managers": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "managers of the spec.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.HistoryManager{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			runtime.RawExtension{}.OpenAPIModelName()},
+			runtime.RawExtension{}.OpenAPIModelName(), kubizonev1alpha1.HistoryManager{}.OpenAPIModelName()},
 	}
 }
 
@@ -9540,7 +9694,7 @@ func schema_kubizone_api_kubizone_v1alpha1_HistoryStep(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "ttls are the changes of RRsets' ttl.",
+							Description: "ttls are the changes of RRsets' ttl, or all RRsets that a condensed change touched, without ttl.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9562,6 +9716,13 @@ func schema_kubizone_api_kubizone_v1alpha1_HistoryStep(ref common.ReferenceCallb
 						SchemaProps: spec.SchemaProps{
 							Description: "zone is the Zone that the change removed.",
 							Ref:         ref(kubizonev1alpha1.HistoryZone{}.OpenAPIModelName()),
+						},
+					},
+					"otherRecords": {
+						SchemaProps: spec.SchemaProps{
+							Description: "otherRecords counts the Records that `kubectl kubizone log NAME` leaves out, since they have another name.",
+							Type:        []string{"integer"},
+							Format:      "int64",
 						},
 					},
 				},
@@ -9617,7 +9778,7 @@ func schema_kubizone_api_kubizone_v1alpha1_HistoryZone(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "delegations of the Zone at its removal and in the ten minutes before.",
+							Description: "delegations that left with the Zone: at its removal, with their namespace, or by the same user a minute before.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9978,6 +10139,25 @@ func schema_kubizone_api_kubizone_v1alpha1_InstallationStatus(ref common.Referen
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "namespacesGone are deleted namespaces that left Zones, Delegations or Records, still served (S8.5).",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"namespacesTerminating": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "namespacesTerminating are namespaces under deletion that still have Zones, Delegations or Records here (S8.1).",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -12269,6 +12449,12 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChanges(ref common.ReferenceCallb
 							},
 						},
 					},
+					"ownWholeSince": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ownWholeSince is the time since which no step of the Zone's own namespace is missing or condensed.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
 				},
 				Required: []string{"fqdn", "since", "until"},
 			},
@@ -12730,7 +12916,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntriesOptions(ref common.Referen
 					},
 					"search": {
 						SchemaProps: spec.SchemaProps{
-							Description: "search selects entries by a part of the owner name, by RR type, or, given an address or a prefix, A and AAAA entries within it. An answer examines at most 250000 entries; if there are more it has metadata.continue, even without entries.",
+							Description: "search selects entries by a part of the owner name in any script, by RR type, or, given an address or a prefix, A and AAAA entries within it; by the beginning of an address, such as 10.1.15., too. An answer examines at most 250000 entries; if there are more it has metadata.continue, even without entries.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -12847,6 +13033,15 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneLimits(ref common.ReferenceCallba
 					"recordsPerNamespace": {
 						SchemaProps: spec.SchemaProps{
 							Description: "recordsPerNamespace is the maximum number of Records of each namespace except the zone's own, at least 1. A lower value removes nothing. Absent: no limit.",
+							Minimum:     ptr.To[float64](1),
+							Maximum:     ptr.To[float64](2.147483647e+09),
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"minTTL": {
+						SchemaProps: spec.SchemaProps{
+							Description: "minTTL is the least ttl in seconds of a Record of each namespace except the zone's own, at most the zone's ttl. Underscore names, such as _acme-challenge.www, have none. A higher value changes no stored Record. Absent: 0.",
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
@@ -13349,6 +13544,12 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallba
 						SchemaProps: spec.SchemaProps{
 							Description: "deletions are counters of RRsets, for limits.maxDeletePercent. Absent until the first count.",
 							Ref:         ref(kubizonev1alpha1.ZoneDeletions{}.OpenAPIModelName()),
+						},
+					},
+					"serialTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "serialTime is the time of serial, never before that of an earlier serial.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 				},

@@ -4,8 +4,11 @@
 package claims
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
@@ -34,9 +37,14 @@ func (c *Claimant) FindReservedBar(base name.Rel) Bar {
 	return c.findReservedBar(base, c.findReserved(base))
 }
 
+// findReservedBar returns the bar of the nearest reserved name at or above base. For example, where pay is another
+// namespace's, a tenant with the rules "x.pay" and "*" writes y.x.pay, too.
 func (c *Claimant) findReservedBar(base name.Rel, found []rules.ReservedAbove) Bar {
 	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
-		if named, mine := c.isReserved(up, found); named && !mine {
+		switch named, mine := c.isReserved(up, found); {
+		case mine:
+			return Bar{}
+		case named:
 			return Bar{Name: up, MinTail: up.NumLabels()}
 		}
 	}
@@ -65,19 +73,9 @@ func (c *Claimant) isReserved(n name.Rel, found []rules.ReservedAbove) (named, m
 	return named || o != nil && len(o.Named) > 0, mine || o.IsReservedFor(c.Namespace)
 }
 
-func (c *Claimant) FindReservedName(base name.Rel) (at name.Rel, ok bool) {
-	found := c.findReserved(base)
-	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
-		if _, mine := c.isReserved(up, found); mine {
-			return up, true
-		}
-	}
-	return name.Rel{}, false
-}
-
-// FindBar returns the bar against a tenant's new record or zone at the name base. The bar is at the deepest reserved
-// name of others, from base upwards, or at a deeper own name (kept for the zone's namespace) above base. For example,
-// the bar pay stops the pattern "*" at x.pay, but not "*.pay".
+// FindBar returns the bar against a tenant's new record or zone at the name base. The bar is at the nearest reserved
+// name, from base upwards, if that is reserved for others, or at a nearer own name (kept for the zone's namespace)
+// above base. For example, the bar pay stops the pattern "*" at x.pay, but not "*.pay".
 func (c *Claimant) FindBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace { // no tenant
 		return Bar{}
@@ -158,72 +156,14 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, neededRule string) *law
 	if b.ByOwnName {
 		return law.NewForbidden(law.ReasonNameHeld, "%s lies below %s, a name of the namespace of zone %s, and a pattern with * reaches "+
 			"there only if it ends in that name (S4.9; choose another name, or ask that namespace for %s)", c.NameOf(base),
-			c.NameOf(b.Name), c.Zone.FQDN(), neededRule)
+			c.NameOf(b.Name), c.Zone.FQDN(), neededRule).By(b.Name)
 	}
 	return law.NewForbidden(reason, "%s of zone %s is reserved: a rule gives %s to another namespace by name, with all below it (S4.20; "+
 		"choose another name, or ask the zone's owner for %s)", c.NameOf(base), c.Zone.FQDN(), c.NameOf(b.Name), neededRule)
 }
 
-const maxYielding = 16
-
-// FindYielding returns the tenants whose claims give way to the Claimant, because no rule allows them any more: the
-// claims from base up to the name top and, if below is true, those below base. If a rule allows any of these claims, or
-// more than maxYielding tenants have them, the result is nil.
-func (c *Claimant) FindYielding(base, top name.Rel, below bool) (tenants []string) {
-	for up, ok := base, true; ok && top.Encloses(up) && !up.IsApex(); up, ok = up.Parent() {
-		owner := c.OwnerAt(up)
-		if owner == nil {
-			continue
-		}
-		for _, claim := range owner.Claims {
-			if !c.isOtherTenants(claim) {
-				continue
-			}
-			if c.AllowsAt(up, claim.Namespace) {
-				return nil
-			}
-			tenants = append(tenants, claim.Namespace)
-		}
-	}
-
-	if below {
-		for _, claim := range c.listClaimsBelow(base) {
-			if !c.isOtherTenants(claim) || !claim.Holds() {
-				continue
-			}
-			if c.mayAllowBelow(top, claim.Namespace) {
-				return nil
-			}
-			tenants = append(tenants, claim.Namespace)
-		}
-	}
-
-	slices.Sort(tenants)
-	tenants = slices.Compact(tenants)
-	if len(tenants) > maxYielding {
-		return nil
-	}
-	return tenants
-}
-
-func (c *Claimant) isOtherTenants(claim law.Claim) bool {
-	return claim.Namespace != c.Namespace && claim.Namespace != c.Zone.Namespace
-}
-
-func (c *Claimant) listClaimsBelow(base name.Rel) []law.Claim {
-	below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(c.Zone.UID, base))
-	if below == nil {
-		return nil
-	}
-	return below.Claims
-}
-
 func (c *Claimant) AllowsAt(base name.Rel, namespace string) bool {
 	return c.reachingFor(namespace, base).AllowsName(c.NameOf(base), namespace)
-}
-
-func (c *Claimant) mayAllowBelow(base name.Rel, namespace string) bool {
-	return c.reachingFor(namespace, base).MayAllowBelow(base, namespace)
 }
 
 func (c *Claimant) reachingFor(namespace string, base name.Rel) *rules.Set {
@@ -231,4 +171,122 @@ func (c *Claimant) reachingFor(namespace string, base name.Rel) *rules.Set {
 	other.Namespace, other.Zone = namespace, c.WithRulesFor(c.Zone.WithoutDelegated(), namespace)
 	bar := other.FindReservedBar(base)
 	return other.Zone.RuleSet().WithMinTail(bar.MinTail)
+}
+
+// Ending is the end of data in the way of a write that lost their rule. Last is the last of their periods to end.
+type Ending struct {
+	Namespaces []string
+	Last       *law.Withdrawal
+}
+
+func (e *Ending) add(w *law.Withdrawal, namespace string) {
+	if !slices.Contains(e.Namespaces, namespace) {
+		e.Namespaces = append(e.Namespaces, namespace)
+	}
+	if e.Last == nil || !w.IsOver() && (e.Last.IsOver() || w.EndsAt() > e.Last.EndsAt()) {
+		e.Last = w
+	}
+}
+
+// Explain returns the refusal of a namespace's write in zone z with the end of the data in the way, and the annotation
+// of z to end them now. Only z's own namespace reads whose data they are (S1.8). If the periods are over, the data are
+// leaving, and the result is Later.
+func (e *Ending) Explain(refusal *law.Refusal, z *law.Zone, namespace string) *law.Refusal {
+	switch {
+	case e.Last == nil:
+		return refusal
+	case e.Last.IsOver():
+		return law.NewLater(refusal.Reason, "%s; no rule allows the data there any more, and they are leaving (S2.13; try again in "+
+			"a moment)", refusal.Message)
+	}
+	out, annotation := *refusal, fmt.Sprintf("unless its owner sets the annotation kubi.zone/release-now on zone %s", z.FQDN())
+	if namespace == z.Namespace {
+		annotation = fmt.Sprintf("unless you set the annotation kubi.zone/release-now: %s on the Zone or Delegation",
+			strings.Join(e.Namespaces, ","))
+	}
+	out.Message += fmt.Sprintf("; no rule allows the data there any more: they stay until about %s, %s (S2.13)",
+		time.Unix(e.Last.EndsAt(), 0).UTC().Format(time.RFC3339), annotation)
+	return &out
+}
+
+// EndingOf returns the end of a child zone without a rule of the zone above, parent.
+func EndingOf(r *law.Reading, child *law.Holding, parent *law.Zone) *Ending {
+	e := &Ending{}
+	if child.Withdrawn == parent.UID {
+		if w := law.Get[law.Withdrawal](r, law.WithdrawalKey(parent.UID, child.Namespace)); w != nil {
+			e.add(w, child.Namespace)
+		}
+	}
+	return e
+}
+
+// maxEnding bounds the claims examined at a name, and below it.
+const maxEnding = 16
+
+// ExplainEnding returns the refusal with the end of the data in the way, if all of these lost their rule: claims, or
+// the values of a CNAMEConflict, also those of guests. Refusals for other reasons stay the same. For example, a CNAME
+// at www is refused because of an A there, and no claim above www is in its way.
+func (c *Claimant) ExplainEnding(refusal *law.Refusal) *law.Refusal {
+	at, below := refusal.HeldAt, refusal.HeldBelow
+	var ending Ending
+	isEnding := refusal.Kind != law.Later && !at.IsApex()
+	if isEnding && !at.IsZero() {
+		isEnding = c.addEnding(&ending, c.listHolders(refusal.Reason, at), func(namespace string) bool {
+			return c.allowsDataAt(at, namespace)
+		})
+	}
+	if isEnding && !below.IsZero() {
+		var namespaces []string
+		if b := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(c.Zone.UID, below)); b != nil {
+			namespaces = c.listOthers(b.Claims)
+		}
+		isEnding = c.addEnding(&ending, namespaces, func(namespace string) bool {
+			return c.reachingFor(namespace, below).MayAllowBelow(below, namespace)
+		})
+	}
+	if !isEnding {
+		return refusal
+	}
+	return ending.Explain(refusal, c.Zone, c.Namespace)
+}
+
+// listHolders returns the other namespaces with claims at a name or, for a CNAMEConflict, with Records there.
+func (c *Claimant) listHolders(reason string, at name.Rel) (namespaces []string) {
+	if reason == law.ReasonCNAMEConflict {
+		if others := law.Get[law.Foreign](c.Reading, law.ForeignAtKey(c.Zone.UID, at, c.Namespace)); others != nil {
+			namespaces = others.Namespaces
+		}
+	} else if o := c.OwnerAt(at); o != nil {
+		namespaces = c.listOthers(o.Claims)
+	}
+	return namespaces
+}
+
+func (c *Claimant) listOthers(all []law.Claim) (namespaces []string) {
+	for _, claim := range all {
+		if claim.Holds() && claim.Namespace != c.Namespace {
+			namespaces = append(namespaces, claim.Namespace)
+		}
+	}
+	return namespaces
+}
+
+func (c *Claimant) allowsDataAt(n name.Rel, namespace string) bool {
+	set := c.reachingFor(namespace, rules.Base(n))
+	return slices.ContainsFunc(set.FindGrants(c.NameOf(n), 0, namespace), func(g rules.Grant) bool {
+		return namespace == c.Zone.Namespace || set.KindOf(&g, n, namespace) != ""
+	})
+}
+
+// addEnding adds the ends of the namespaces' data, and reports whether all of them lost their rule.
+func (c *Claimant) addEnding(ending *Ending, namespaces []string, isAllowed func(namespace string) bool) bool {
+	if len(namespaces) > maxEnding || slices.ContainsFunc(namespaces, isAllowed) { // memory may lack the period
+		return false
+	}
+	for _, namespace := range namespaces {
+		if w := law.Get[law.Withdrawal](c.Reading, law.WithdrawalKey(c.Zone.UID, namespace)); w != nil {
+			ending.add(w, namespace)
+		}
+	}
+	return true
 }

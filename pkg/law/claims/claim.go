@@ -27,14 +27,9 @@ type Claimant struct {
 	Literal bool
 	// OwnerAt returns the data and claims at a name, without the record being written, or nil.
 	OwnerAt func(name.Rel) *law.Owner
-	// Yielding are tenants whose claims do not count, because no rule allows their records any more. They lose the name
-	// to this write.
-	Yielding []string
 }
 
-func (c *Claimant) isTenant(claim law.Claim) bool {
-	return claim.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, claim.Namespace)
-}
+func (c *Claimant) isTenant(claim law.Claim) bool { return claim.Namespace != c.Zone.Namespace }
 
 func (c *Claimant) mayShare(claim law.Claim, shares func(*rules.Rule) bool) bool {
 	if claim.Namespace == c.Namespace {
@@ -88,7 +83,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 			needs = "a rule with shared: true that names"
 		}
 		return c.forbid("%s belongs to the namespace of zone %s (S4.10; choose another name, or ask that namespace for %s %q)", at,
-			c.Zone.FQDN(), needs, rules.PatternFor(base))
+			c.Zone.FQDN(), needs, rules.PatternFor(base)).By(base)
 	}
 
 	if refusal := c.RefuseOthers(base); refusal != nil {
@@ -100,7 +95,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 
 	if up, ok := c.FindClaimAbove(base); ok {
 		return c.forbid("%s lies below %s, which another namespace claims with all below it in zone %s (S4.8; choose another name, or ask "+
-			"the zone's owner for a rule with pattern %q)", at, c.NameOf(up), c.Zone.FQDN(), rules.PatternFor(base))
+			"the zone's owner for a rule with pattern %q)", at, c.NameOf(up), c.Zone.FQDN(), rules.PatternFor(base)).By(up)
 	}
 
 	if refusal := c.refuseBelow(base, c.describeOthersBelow); refusal != nil {
@@ -136,7 +131,7 @@ func (c *Claimant) RefuseOthers(n name.Rel) *law.Refusal {
 		return nil
 	}
 	return c.forbid("%s of zone %s is claimed by another namespace (S4.8; choose another name, or ask the zone's owner for a rule with "+
-		"shared: true that gives it to both)", c.NameOf(n), c.Zone.FQDN())
+		"shared: true that gives it to both)", c.NameOf(n), c.Zone.FQDN()).By(n)
 }
 
 func (c *Claimant) refuseBelow(n name.Rel, describe func(name.Rel) string) *law.Refusal {
@@ -144,8 +139,10 @@ func (c *Claimant) refuseBelow(n name.Rel, describe func(name.Rel) string) *law.
 	if below == "" {
 		return nil
 	}
-	return c.forbid("%s of zone %s has %s below it, so you cannot claim it (S4.8, S4.9; choose another name, or ask "+
+	refusal := c.forbid("%s of zone %s has %s below it, so you cannot claim it (S4.8, S4.9; choose another name, or ask "+
 		"the zone's owner for a rule with pattern %q)", c.NameOf(n), c.Zone.FQDN(), below, rules.PatternFor(n))
+	refusal.HeldBelow = n
+	return refusal
 }
 
 func (c *Claimant) forbid(format string, args ...any) *law.Refusal {
@@ -170,18 +167,11 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 		}
 
 		claims := slices.DeleteFunc(slices.Clone(o.Claims), func(claim law.Claim) bool { return !claim.Holds() })
-		isUnclaimed := len(claims) == 0
-		stays := func(claim law.Claim) bool { return !slices.Contains(c.Yielding, claim.Namespace) }
-		allGiveWay := !isUnclaimed && !slices.ContainsFunc(claims, stays)
-		if allGiveWay {
-			continue
-		}
-
 		sharesName := func(r *rules.Rule) bool { return r.SharesName(up, c.Zone.FQDN()) }
 		isOthers := func(claim law.Claim) bool { return !c.mayShare(claim, sharesName) }
-		if isUnclaimed || slices.ContainsFunc(claims, isOthers) {
+		if len(claims) == 0 || slices.ContainsFunc(claims, isOthers) {
 			return c.forbid("%s lies at or below the NS records at %s, which do not belong to namespace %q alone (S4.11; the namespace "+
-				"of the NS records can write it)", c.NameOf(owner), c.NameOf(up), c.Namespace)
+				"of the NS records can write it)", c.NameOf(owner), c.NameOf(up), c.Namespace).By(up)
 		}
 	}
 	return nil
@@ -312,9 +302,7 @@ func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 		return true
 	}
 
-	isOthers := func(claim law.Claim) bool {
-		return claim.Namespace != c.Namespace && !slices.Contains(c.Yielding, claim.Namespace)
-	}
+	isOthers := func(claim law.Claim) bool { return claim.Namespace != c.Namespace }
 	if below != nil && slices.ContainsFunc(below.Claims, isOthers) {
 		return true
 	}

@@ -41,8 +41,7 @@ func (c *Claimant) FindWildcard(n name.Rel) (answer WildcardAnswer, ok bool) {
 }
 
 func (c *Claimant) hasData(n name.Rel) bool {
-	o := c.OwnerAt(n)
-	return o != nil && len(o.Values)+len(o.Cut) > 0 || slices.Contains(c.Zone.NSHosts, n)
+	return c.OwnerAt(n).HasData() || slices.Contains(c.Zone.NSHosts, n)
 }
 
 // FindHidden returns the wildcard for n while no name below n exists.
@@ -52,6 +51,23 @@ func (c *Claimant) FindHidden(n name.Rel) (answer WildcardAnswer, ok bool) {
 	}
 	below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(c.Zone.UID, answer.Top))
 	return answer, below == nil || below.RecordNames+below.CutNames == 0
+}
+
+// FindHiddenAbove returns the wildcard that no longer answers for a name Top above owner once owner has data. For
+// example, q.shop.apps hides shop.apps from *.apps, while nothing else exists at or below shop.apps. The result is for
+// Warnings alone, as it may be stale.
+func (c *Claimant) FindHiddenAbove(owner name.Rel) (answer WildcardAnswer, ok bool) {
+	up := rules.Base(owner) // www for _acme-challenge.www: no client looks for a host at _tcp.www
+	if up == owner {
+		if up, ok = owner.Parent(); !ok {
+			return answer, false
+		}
+	}
+	if answer, ok = c.FindWildcard(up); !ok {
+		return answer, false
+	}
+	exists := law.Get[law.Awaited](c.Reading, law.DataBelowKey(c.Zone.UID, answer.Top))
+	return answer, exists != nil && !exists.Any
 }
 
 // FindHolder finds the nearest claimed, own or reserved name at or above n, and reports whether it belongs to the
@@ -64,7 +80,7 @@ func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 		isClaimed := false
 		if o := c.OwnerAt(up); o != nil {
 			for _, claim := range o.Claims {
-				if !claim.Holds() || slices.Contains(c.Yielding, claim.Namespace) {
+				if !claim.Holds() {
 					continue
 				}
 				isClaimed = true

@@ -252,12 +252,6 @@ func TestResolve_S6_7_spellingsAreOneEntry(t *testing.T) {
 		"example.org. 30 IN MX 10 mail.example.org.")
 }
 
-// RFC 4034 §6.3 compares octets, not text, so 192.0.2.10 comes after 192.0.2.9.
-func TestResolve_canonicalRdataOrder(t *testing.T) {
-	entries := must.Get(Resolve(makeHeader(), parseSets(t, "www inherit A 192.0.2.10", "www inherit A 192.0.2.9")[0]))(t)
-	equalLines(t, showEntries(entries), "www.example.org. 360 IN A 192.0.2.9", "www.example.org. 360 IN A 192.0.2.10")
-}
-
 // A record that is too long together with its zone is refused when it is written. A stored record of this kind is left
 // out of the zone's entries, Check reports it, and all other records are served.
 func TestResolve_tooLongIsLeftOut(t *testing.T) {

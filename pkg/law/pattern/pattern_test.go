@@ -440,28 +440,6 @@ func TestMatch_isLinear(t *testing.T) {
 	}
 }
 
-func BenchmarkMatch(b *testing.B) {
-	b.Run("plain", func(b *testing.B) {
-		p, zone := mustParse(b, "*.env-*"), name.MustParse("example.org.")
-		n := nameIn(b, "a.b.env-dev", "example.org.")
-		b.ReportAllocs()
-		for b.Loop() {
-			p.Match(n, zone)
-		}
-	})
-	// ns/op must grow linearly.
-	for _, stars := range []int{4, 8, 16, 31} {
-		p, zone := mustParse(b, strings.Repeat("*a", stars)+"*b"), name.MustParse("example.org.")
-		n := nameIn(b, strings.Repeat("a", 2*stars), "example.org.")
-		b.Run("pathological/"+strings.Repeat("*a", 2)+"…x"+string(rune('0'+stars/10))+string(rune('0'+stars%10)), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				p.Match(n, zone)
-			}
-		})
-	}
-}
-
 // S4.8.
 func TestOnly_S4_12(t *testing.T) {
 	zone, _ := name.Parse("example.org.")

@@ -16,31 +16,14 @@ import (
 )
 
 // admitRecord refuses added because of rules, claims, other data or a limit. Otherwise admitRecord sets admission and
-// rule, or awaitsEviction if other tenants must give way first.
+// rule.
 func (d *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := d.refuseLocked(); refusal != nil {
 		return refusal
 	}
 	z, ns := d.zone, d.ask.Namespace
 
-	// If claims refuse the record, try again without the claims of lost rules: first at and above the name, then also
-	// below.
 	by, refusal := d.findAdmission()
-	if refusal == nil && ns == z.Namespace {
-		d.yielding, d.yieldedName = d.findYielding(false, d.added.Type == rdata.DNAME)
-	} else if refusal != nil && refusal.Reason == law.ReasonNameHeld {
-		for _, below := range []bool{false, true} {
-			if d.yielding, d.yieldedName = d.findYielding(true, below); len(d.yielding) == 0 {
-				continue
-			}
-			if with, held := d.findAdmission(); held == nil {
-				by, refusal = with, nil
-				break
-			}
-			d.yielding = nil
-		}
-	}
-
 	if refusal == nil && ns != z.Namespace {
 		refusal = d.refuseCutOff()
 	}
@@ -60,19 +43,12 @@ func (d *delta) admitRecord(plan *law.Plan) *law.Refusal {
 		return refusal
 	}
 
-	evicts := len(d.yielding) > 0
-	if !evicts || ns == z.Namespace {
-		refusal := d.checkCoexistence(plan)
-		if d.conflicts = refusal != nil; d.conflicts && (!evicts || d.ownerAt(rules.Base(d.added.Owner)).HasOwnClaim(z)) {
-			return refusal
-		}
-	}
-
-	if refusal := d.refuseOverLimit(); refusal != nil {
+	if refusal := d.checkCoexistence(plan); refusal != nil {
+		d.conflicts = true
 		return refusal
 	}
-	if d.awaitsEviction = evicts && (d.conflicts || ns != z.Namespace); d.awaitsEviction {
-		return nil
+	if refusal := cmp.Or(d.refuseOverLimit(), d.refuseLowTTL()); refusal != nil {
+		return refusal
 	}
 
 	d.warnOfHiding(plan)
@@ -146,7 +122,7 @@ func (d *delta) findKind(set *rules.Set, base name.Rel) (by rules.AdmittingRule,
 
 func (d *delta) findBar(base name.Rel) claims.Bar {
 	c := d.claimant(rules.AdmittedPlain, nil)
-	if d.keepsPlace() || d.removed != nil && rules.Base(d.removed.Owner) == base && d.ask.Before.Admission != rules.AdmittedUnderscore {
+	if former := d.formerAdmission(base); d.keepsPlace() || former != "" && former != rules.AdmittedUnderscore {
 		return c.FindReservedBar(base)
 	}
 	return c.FindBar(base)
@@ -154,15 +130,29 @@ func (d *delta) findBar(base name.Rel) claims.Bar {
 
 func (d *delta) claimant(kind rules.Admission, rule *rules.Rule) *claims.Claimant {
 	c := &claims.Claimant{Reading: d.Reading, Zone: d.zone, Holding: d.holding, Namespace: d.ask.Namespace, Admission: kind,
-		OwnerAt: d.ownerAt, Yielding: d.yielding}
+		OwnerAt: d.ownerAt}
 	if kind == rules.AdmittedShared {
 		c.Rule = rule
 	}
 	return c
 }
 
+// formerAdmission returns the kind of rule for the replaced data at base: the Record's own former data, or those of a
+// Record leaving in the same transaction. The result is "" without such data.
+func (d *delta) formerAdmission(base name.Rel) rules.Admission {
+	if d.removed != nil && rules.Base(d.removed.Owner) == base {
+		return d.ask.Before.Admission
+	}
+	if left := d.ask.Succeeds; left != nil {
+		if owner, ok := left.FQDN.Rel(d.zone.FQDN()); ok && rules.Base(owner) == base {
+			return left.Admission
+		}
+	}
+	return ""
+}
+
 func (d *delta) keepsClaim(c *claims.Claimant, base name.Rel) bool {
-	return d.removed != nil && rules.Base(d.removed.Owner) == base && d.ask.Before.Admission == c.Admission &&
+	return d.formerAdmission(base) == c.Admission &&
 		(c.Rule == nil || d.keepsName() && d.removed.Type == d.added.Type || !c.WidensClaim(base))
 }
 
@@ -203,7 +193,7 @@ func (d *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
 	}
 
 	if d.otherData.HasType(added.Type) && (a == rules.AdmittedShared || own && z.RuleSet().HasSharedLiteral(added.Owner)) {
-		plan.Warn("S4.13", "%s at %s joins values of other records (shared: true): a resolver gets all of them", added.Type, d.place.fqdn)
+		plan.Warn("S4.13", "%s at %s joins values of other records (shared: true)", added.Type, d.place.fqdn)
 	}
 }
 
@@ -214,6 +204,21 @@ func (d *delta) refuseOverLimit() *law.Refusal {
 	}
 	return law.NewForbidden(law.ReasonLimitExceeded, "namespace %q has %d records in zone %s and its limits.recordsPerNamespace is %d "+
 		"(S5.9; delete some, or ask the zone's owner for more)", ns, d.newCount, z.FQDN(), most)
+}
+
+// refuseLowTTL refuses a tenant's new TTL below the zone's least. Names such as _acme-challenge.www are exempt, because
+// clients choose a TTL of a minute to renew a certificate.
+func (d *delta) refuseLowTTL() *law.Refusal {
+	ttl, least := d.added.TTL, d.zone.MinTTL
+	isLow := ttl != nil && int64(*ttl) < least
+	if !isLow || d.ask.Namespace == d.zone.Namespace || rules.HasUnderscore(d.added.Owner) {
+		return nil
+	}
+	if d.removed != nil && d.removed.TTL != nil && *d.removed.TTL <= *ttl { // stored before the zone's least TTL rose
+		return nil
+	}
+	return law.NewForbidden(law.ReasonLimitExceeded, "ttl %d of %s is below limits.minTTL %d of zone %s "+
+		"(S5.9; choose a ttl of at least %d, or leave it out)", *ttl, d.place.fqdn, least, d.zone.FQDN(), least)
 }
 
 // refuseCutOff refuses a tenant's DNAME or NS that cuts off names of others. In a cascade, a record that is there
@@ -228,8 +233,10 @@ func (d *delta) refuseCutOff() *law.Refusal {
 	if !d.claimant(rules.AdmittedPlain, nil).CutsOff(added.Owner, literal) {
 		return nil
 	}
-	return law.NewForbidden(law.ReasonNameHeld, "%s at %s would cut off names at or below it that another namespace has in zone "+
+	refusal := law.NewForbidden(law.ReasonNameHeld, "%s at %s would cut off names at or below it that another namespace has in zone "+
 		"%s (S4.15; choose a name of your own)", added.Type, p.fqdn, d.zone.FQDN())
+	refusal.HeldAt, refusal.HeldBelow = added.Owner, added.Owner
+	return refusal
 }
 
 func (d *delta) refuseSigning() *law.Refusal {

@@ -6,6 +6,7 @@ package records
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -51,11 +52,13 @@ func (d *delta) checkBeside(present []rdata.Type) *law.Refusal {
 		switch {
 		case other == t:
 		case t == rdata.CNAME:
-			return d.refuseConflict("CNAME is not allowed beside %s at %s (S5.6; remove the other data or use another name)", other, fqdn)
+			return d.refuseConflict("CNAME is not allowed beside %s at %s (S5.6; remove the other data or use another name)", other,
+				fqdn).By(owner)
 		case other == rdata.CNAME:
-			return d.refuseConflict("%s is not allowed beside the CNAME at %s (S5.6; remove the CNAME or use another name)", t, fqdn)
+			return d.refuseConflict("%s is not allowed beside the CNAME at %s (S5.6; remove the CNAME or use another name)", t,
+				fqdn).By(owner)
 		case !owner.IsApex() && (t == rdata.DNAME && other == rdata.NS || t == rdata.NS && other == rdata.DNAME):
-			return d.refuseConflict("NS and DNAME are not allowed together at %s (S5.7)", fqdn)
+			return d.refuseConflict("NS and DNAME are not allowed together at %s (S5.7)", fqdn).By(owner)
 		}
 	}
 
@@ -63,7 +66,7 @@ func (d *delta) checkBeside(present []rdata.Type) *law.Refusal {
 		if n, _ := d.mergeOwner().CountDistinct(t); n > 1 {
 			refusal := refuseSeveral(t, fqdn, n)
 			refusal.Value = d.ask.After.DomainName
-			return refusal
+			return refusal.By(owner)
 		}
 	}
 
@@ -81,7 +84,8 @@ func (d *delta) checkAbove() (below bool, refusal *law.Refusal) {
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 		o := d.storedOwner(up)
 		if o.HasType(rdata.DNAME) {
-			return false, d.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.7)", fqdn, d.nameOf(up))
+			return false, d.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.7)", fqdn,
+				d.nameOf(up)).By(up)
 		}
 		below = below || !up.IsApex() && o.HasType(rdata.NS) && !isGlue(o, d.added.Type, fqdn, owner)
 	}
@@ -192,6 +196,34 @@ func (d *delta) warnOfValues(plan *law.Plan) {
 		d.warnOfPolicy(v, plan)
 		d.warnOfAlias(v, plan)
 	}
+	if t == rdata.CAA && added.Owner.IsApex() && !others.HasType(rdata.CAA) && forbidsAuthorities(added.Values) && d.hasTenants() {
+		plan.Warn("S5.14", "CAA at %s forbids every certification authority, also for the names of other namespaces: write the "+
+			"authorities that they use, or have them write CAA of their own (RFC 8659 §3)", fqdn)
+	}
+}
+
+// forbidsAuthorities reports whether no authority may issue certificates, as by 0 issue ";".
+func forbidsAuthorities(values []rdata.Value) (forbids bool) {
+	for _, v := range values {
+		fields := strings.Fields(v.Text)
+		if len(fields) < 3 || fields[1] != "issue" {
+			continue
+		}
+		domain, _, _ := strings.Cut(strings.Trim(strings.Join(fields[2:], ""), `"`), ";")
+		if domain != "" {
+			return false
+		}
+		forbids = true
+	}
+	return forbids
+}
+
+// hasTenants reports whether a rule of the Zone gives names to other namespaces, or the zone has Delegations, whose
+// rules are not read.
+func (d *delta) hasTenants() bool {
+	return d.holding.Delegations > 0 || slices.ContainsFunc(d.zone.Rules, func(r rules.Rule) bool {
+		return len(r.Records) > 0 && !slices.Equal(r.Namespaces, []string{d.zone.Namespace})
+	})
 }
 
 func (d *delta) warnOfPolicy(v rdata.Value, plan *law.Plan) {

@@ -10,7 +10,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/claims"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/rules"
 )
 
 // CutInput is the input of DecideCut, which updates a child zone's cut (name servers, glue and DS) in the content of
@@ -58,6 +60,9 @@ func decideCut(d *law.Reading, ask CutInput) (*law.Plan, *law.Refusal) {
 	if before == nil && ask.Pending.Child.Namespace != p.Namespace {
 		change.Notices = findTakenHosts(d, p, ask.Pending.FQDN)
 	}
+	if isFirst := (before == nil || len(before.Sets) == 0) && counts != nil && len(counts.Sets) > 0; isFirst {
+		change.Notices = append(change.Notices, findHiddenByCut(d, p, holding, ask.Pending)...)
+	}
 
 	if !df.empty() {
 		if r := AdvanceZone(change, p, nil, df, ask.Now, nil, ask.By); r != nil {
@@ -65,7 +70,7 @@ func decideCut(d *law.Reading, ask CutInput) (*law.Plan, *law.Refusal) {
 		}
 	}
 
-	change.CountDeletions(plan, p, p, law.CountedStep{Own: ask.Own}, ask.Now.Unix())
+	change.CountDeletions(plan, p, p, law.CountedStep{Own: ask.Own && !p.Terminating}, ask.Now.Unix())
 	c := JudgeServable(d, change.Zone, change.Holding, owners)
 	change.Servable = c
 	plan.Zone = change
@@ -74,6 +79,23 @@ func decideCut(d *law.Reading, ask CutInput) (*law.Plan, *law.Refusal) {
 	}
 
 	return plan, nil
+}
+
+// findHiddenByCut tells the namespaces at a wildcard of a name above the child that it no longer answers for.
+func findHiddenByCut(d *law.Reading, p *law.Zone, holding *law.Holding, child law.PendingCut) []law.Notice {
+	at, _ := child.FQDN.Rel(p.FQDN())
+	c := claims.Claimant{Reading: d, Zone: p, Holding: holding, Namespace: child.Child.Namespace,
+		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](d, law.OwnerKey(p.UID, n)) }}
+	a, ok := c.FindHiddenAbove(at)
+	if !ok {
+		return nil
+	}
+	base := c.OwnerAt(rules.Base(a.Wildcard))
+	if !base.IsClaimedBeside(c.Namespace) {
+		return nil
+	}
+	const warned = true // when the child was made
+	return hiddenNotices(p, base, []name.Name{c.NameOf(a.Top)}, a.Wildcard, c.Namespace, warned)
 }
 
 func findTakenHosts(d *law.Reading, p *law.Zone, child name.Name) []law.Notice {

@@ -32,12 +32,7 @@ type delta struct {
 	rule        string // the pattern that allows added
 	// otherData is the data at added's name, until admitAdded includes added.
 	otherData *law.Owner
-	// yielding are tenants that give way at and below yieldedName. If awaitsEviction is true, added waits until their
-	// records are gone.
-	yielding       []string
-	yieldedName    name.Rel
-	awaitsEviction bool
-	notices        []law.Notice
+	notices   []law.Notice
 
 	// conflicts is true if other data at the name excludes added.
 	conflicts bool
@@ -180,11 +175,10 @@ func (d *delta) refuseLocked() *law.Refusal {
 		return nil
 	}
 
-	holding := d.holding.WithoutReplacement(d.ask.MarkID)
 	base := rules.Base(d.added.Owner)
 	baseName, err := base.In(z.FQDN())
-	isLocked := holding.HasLockAt(p.fqdn)
-	isAboveLock := err == nil && holding.HasLockBelow(baseName)
+	isLocked := d.holding.HasLockAt(p.fqdn)
+	isAboveLock := err == nil && d.holding.HasLockBelow(baseName)
 	if !isLocked && !isAboveLock {
 		return nil
 	}
@@ -252,7 +246,7 @@ func (d *delta) ownStep(h *law.Holding) (t law.CountedStep) {
 func (d *delta) isOwnStep() bool {
 	ask, z := &d.ask, d.zone
 	isOwn := ask.Namespace == z.Namespace
-	if ask.Uncounted {
+	if ask.Uncounted || z.Terminating { // a zone being deleted goes from its name servers anyway
 		return false
 	}
 	if !ask.Cascade {

@@ -6,6 +6,7 @@ package records
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -94,6 +95,40 @@ func (d *delta) warnOfTargets(plan *law.Plan) {
 					"where it points; check the spelling, or write the address", t.Type, p.fqdn, t.fqdn)})
 		case !answers:
 			d.warnOfAbsent(t, plan)
+		}
+		if t.Type == rdata.CNAME {
+			d.warnOfLoop(t, plan)
+		}
+	}
+}
+
+// maxAliasHops limits the CNAMEs that warnOfLoop follows. Each takes one fact, or two if a wildcard answers.
+const maxAliasHops = 8
+
+// warnOfLoop follows the CNAME t within the zone. The write that closes a loop gets the Warning, as "b CNAME a" after
+// "a CNAME b", or "* CNAME www" without data at www.
+func (d *delta) warnOfLoop(t target, plan *law.Plan) {
+	own := d.added.Owner
+	var by []string
+	for at := t.host; len(by) < maxAliasHops; {
+		by = append(by, d.nameOf(at).String())
+		o := d.ownerAt(at)
+		if up, ok := at.Parent(); ok && len(o.Types()) == 0 { // a wildcard may answer
+			at = rules.WildcardAt(up)
+			o = d.ownerAt(at)
+		}
+		if at != own {
+			next, err := name.ParseIn(o.Alias(), d.zone.FQDN())
+			host, ok := next.Rel(d.zone.FQDN())
+			if o.Alias() == "" || err != nil || !ok || host.IsApex() {
+				return
+			}
+			at = host
+		}
+		if at == own {
+			plan.Warn("S5.14", "CNAME at %s leads back to itself by %s, so no resolver can follow it: point one of them elsewhere",
+				d.place.fqdn, strings.Join(by, ", "))
+			return
 		}
 	}
 }

@@ -62,13 +62,14 @@ func (d *delta) refuseFull(after, before *law.Owner) *law.Refusal {
 		"that has %s (S4.24; remove some first)", values, t, d.place.fqdn, rdata.MaxValues, d.nameOf(rules.Base(owner)))
 }
 
+// warnOfHiding warns of a name above the added record that a wildcard answered for until now, and notes it for the
+// other namespaces with records at that wildcard. For example, q.shop hides shop from "*".
 func (d *delta) warnOfHiding(plan *law.Plan) {
-	if d.ask.Cascade || d.keepsName() || !rules.HasUnderscore(d.added.Owner) {
+	if d.keepsName() {
 		return
 	}
-	base := rules.Base(d.added.Owner)
-	if a, ok := d.claimant(rules.AdmittedPlain, nil).FindHidden(base); ok {
-		d.warnOfHidden(plan, d.place.fqdn.String()+" hides", []name.Name{d.nameOf(base)}, 0, a.Wildcard)
+	if a, ok := d.claimant(rules.AdmittedPlain, nil).FindHiddenAbove(d.added.Owner); ok {
+		d.announceHidden(plan, d.place.fqdn.String()+" hides", []name.Name{d.nameOf(a.Top)}, 0, a.Wildcard, false)
 	}
 }
 
@@ -96,7 +97,7 @@ func (d *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 			names = append(names, d.nameOf(n))
 		}
 	}
-	d.announceHidden(plan, names, below.Children-len(below.FirstChildren), wildcard)
+	d.announceHidden(plan, namesBelowHide, names, below.Children-len(below.FirstChildren), wildcard, below.GuestNames > 0)
 }
 
 func (d *delta) noteLeftName(n name.Rel, plan *law.Plan) {
@@ -109,52 +110,71 @@ func (d *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 		return
 	}
 
-	names := below.RecordNames
-	if n != a.Top {
-		names--
-	}
-	if below.GuestNames == 0 || below.GuestNames < names || below.CutNames > 0 {
-		return
-	}
-
 	hidden := []name.Name{d.nameOf(a.Top)}
-	if n != a.Top {
+	if n == a.Top {
+		if below.RecordNames+below.CutNames == 0 { // the wildcard answers again
+			return
+		}
+	} else {
+		// Others' names below Top hid it before, but those of guests alone do so from now on.
+		isGuests := below.GuestNames > 0 && below.GuestNames >= below.RecordNames-1 && below.CutNames == 0
+		if !isGuests {
+			return
+		}
 		hidden = append(hidden, d.nameOf(n))
 	}
-	d.announceHidden(plan, hidden, 0, a.Wildcard)
+
+	d.announceHidden(plan, namesBelowHide, hidden, 0, a.Wildcard, below.GuestNames > 0)
 }
 
-func (d *delta) announceHidden(plan *law.Plan, names []name.Name, more int, wildcard name.Rel) {
+const namesBelowHide = "names below hide"
+
+// announceHidden warns the writer that a subject hides names from a wildcard, more of them than listed, and notes them
+// for other namespaces. If guests have names below, the zone's own namespace, which admits guests, gets an Event.
+func (d *delta) announceHidden(plan *law.Plan, subject string, names []name.Name, more int, wildcard name.Rel, guests bool) {
 	if len(names) == 0 {
 		return
 	}
-	for _, ns := range d.listHolders(wildcard) {
+	warned := !d.ask.Cascade
+	if warned {
+		plan.Warnings = append(plan.Warnings, HiddenWarning(subject, names, more, d.nameOf(wildcard)))
+	}
+	base := d.ownerAt(rules.Base(wildcard))
+	if guests || base.IsClaimedBeside(d.ask.Namespace) {
+		d.notices = append(d.notices, hiddenNotices(d.zone, base, names, wildcard, d.ask.Namespace, warned)...)
+	}
+}
+
+// hiddenNotices returns the notices of names that a write hides from a wildcard, to the zone's own namespace and to the
+// tenants with claims at the wildcard's base, without the writer if it was warned.
+func hiddenNotices(z *law.Zone, base *law.Owner, names []name.Name, wildcard name.Rel, writer string, warned bool) (out []law.Notice) {
+	holders := []string{z.Namespace}
+	if base != nil {
+		for _, c := range base.Claims {
+			if c.Namespace != z.Namespace && len(holders) <= law.FirstNames {
+				holders = append(holders, c.Namespace)
+			}
+		}
+	}
+
+	for _, ns := range holders {
+		if warned && ns == writer {
+			continue
+		}
 		for _, n := range names {
-			if ns == d.zone.Namespace {
-				d.notices = append(d.notices, law.Notice{Reason: law.NoticeNameHidden, Name: n})
-			} else {
-				d.notices = append(d.notices, law.Notice{Reason: law.NoticeNameHidden, Name: n, Wildcard: wildcard, Namespace: ns})
+			notice := law.Notice{Reason: law.NoticeNameHidden, Name: n}
+			if ns != z.Namespace {
+				notice.Wildcard, notice.Namespace = wildcard, ns
 			}
+			out = append(out, notice)
 		}
 	}
-	if !d.ask.Cascade {
-		d.warnOfHidden(plan, "records under underscore rules below hide", names, more, wildcard)
-	}
+	return out
 }
 
-func (d *delta) listHolders(wildcard name.Rel) []string {
-	all := []string{d.zone.Namespace}
-	if o := d.ownerAt(rules.Base(wildcard)); o != nil {
-		for _, c := range o.Claims {
-			if c.Namespace != d.zone.Namespace && len(all) <= law.FirstNames {
-				all = append(all, c.Namespace)
-			}
-		}
-	}
-	return slices.DeleteFunc(all, func(ns string) bool { return ns == d.ask.Namespace && !d.ask.Cascade })
-}
-
-func (d *delta) warnOfHidden(plan *law.Plan, what string, names []name.Name, more int, wildcard name.Rel) {
+// HiddenWarning returns the Warning of names that a wildcard no longer answers for. It begins with the subject, such as
+// "q.shop.org. hides"; more is the number of names beyond the listed ones.
+func HiddenWarning(subject string, names []name.Name, more int, wildcard name.Name) law.Warning {
 	w := law.Warning{Rule: "S4.25"}
 	if len(names) == 1 && more == 0 {
 		w.Host = names[0]
@@ -167,6 +187,6 @@ func (d *delta) warnOfHidden(plan *law.Plan, what string, names []name.Name, mor
 		list += fmt.Sprintf(" and %d more", more)
 	}
 	w.Text = fmt.Sprintf("%s %s from the wildcard %s, which does not answer for a name with names below it (RFC 4592); write a record "+
-		"there", what, list, d.nameOf(wildcard))
-	plan.Warnings = append(plan.Warnings, w)
+		"there", subject, list, wildcard)
+	return w
 }

@@ -28,15 +28,15 @@ type RecordInput struct {
 	WorkID        string
 	// MarkID is the cascade's ID; "" for a client or without marks (Work.Unmarked).
 	MarkID string
-	// CausedBy is Work.By. Cause, Yields and RulesChanged are also from the Work.
+	// CausedBy is Work.By. Cause and RulesChanged are also from the Work.
 	CausedBy, Cause string
-	Yields          name.Rel
-	// Uncounted is true if the step never counts as a mass deletion: after a grace period, in a deleted namespace, or
-	// in an upgrade.
+	// Uncounted is true if the step never counts as a mass deletion: after a grace period, or in an upgrade.
 	Uncounted    bool
 	RulesChanged bool
 	// SamePlace is true if an update keeps domainName, view, zoneRef, and whether the type is DS.
 	SamePlace bool
+	// Succeeds is the former data of a Record of the namespace that leaves the name in the same transaction, or nil.
+	Succeeds *law.Adoption
 	// BeforeSet is the zone before the change set, or nil.
 	BeforeSet *law.Zone
 }

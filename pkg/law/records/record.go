@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/law/rules"
 )
 
 func DecideRecord(seen *law.Facts, ask RecordInput) law.Outcome {
@@ -162,11 +161,15 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 		if refusal != nil {
 			if awaited = change.awaitedClaim(refusal); awaited != "" {
 				refusal, waits = change.explainWait(refusal, awaited)
+				if more := change.refuseMoreWaiting(); more != nil && !d.ask.Cascade {
+					return nil, more
+				}
 			}
 		}
 
 		switch {
 		case refusal != nil && !d.ask.Cascade && awaited == "":
+			refusal = change.explainEnding(refusal)
 			if b := d.ask.Before; b != nil && b.EndsAt != 0 {
 				refusal.Message += fmt.Sprintf("; unchanged, it stays until about %s", time.Unix(b.EndsAt, 0).UTC().Format(time.RFC3339))
 			}
@@ -179,10 +182,6 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 				plan.Warnings = append(plan.Warnings, waits)
 			}
 			return d.waitForAdoption(plan, current, holding, p, refusal, awaited)
-		}
-
-		if change.awaitsEviction {
-			return change.awaitEviction(plan), nil
 		}
 	}
 
@@ -213,8 +212,7 @@ func (d *delta) admitAdded(plan *law.Plan) *law.Refusal {
 	}
 	o := d.owners[slices.IndexFunc(d.owners, func(o ownerChange) bool { return o.owner == added.Owner })]
 	d.otherData = o.after
-	refusal := d.admitRecord(plan)
-	if refusal != nil || d.awaitsEviction {
+	if refusal := d.admitRecord(plan); refusal != nil {
 		return refusal
 	}
 
@@ -224,9 +222,6 @@ func (d *delta) admitAdded(plan *law.Plan) *law.Refusal {
 	}
 	o.after.AddContribution(added, sizes, d.countGuest(d.admission))
 	if refusal = d.checkLimits(o.after, o.before); refusal != nil {
-		if d.awaitsEviction = len(d.yielding) > 0; d.awaitsEviction {
-			return nil
-		}
 		return refusal
 	}
 
@@ -238,17 +233,16 @@ func (d *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 	z, ask := d.zone, &d.ask
 	plan.Writes = d.keys // drops UpdateWithdrawal's write: the period is over
 	plan.Rule = d.rule
-	if len(d.yielding) > 0 {
-		plan.Work = d.yieldWork()
-	} else if holding = d.lockForReplacement(plan, holding); holding == nil {
-		return nil, law.NewLater("", "other Records wait at %d names of zone %s that namespace %q has left, and are adopted first "+
-			"(S2.14; try again in a moment)", law.MaxRemovals, z.FQDN(), ask.Namespace)
-	}
-
+	plan.Awaited = d.isAwaited()
 	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.MarkID, z.Namespace, ask.CausedBy, ask.Now.Unix()), Notices: d.notices}
 	if !d.diff.empty() {
 		record := &content.RecordRef{Namespace: ask.Namespace, Name: ask.Name, UID: ask.UID,
 			Was: ask.Before != nil && ask.Before.Zone.UID == z.UID, Left: d.place == nil}
+		if d.place != nil {
+			record.Owner = d.added.Owner
+		} else {
+			record.Owner = d.removed.Owner
+		}
 		if r := AdvanceZone(change, z, ask.BeforeSet, &d.diff, ask.Now, record, ask.By); r != nil {
 			return nil, r
 		}
@@ -280,26 +274,21 @@ func (d *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
 		Message: fmt.Sprintf("in zone %s by delegation pattern %q", d.zone.FQDN(), d.rule)}
 }
 
-// withdrawRecord begins the grace period of a record that no rule allows any more. After the period, or at once if
-// another namespace's record takes its place, the record is released.
+// withdrawRecord begins the grace period of a record that no rule allows any more. After the period, the record is
+// released.
 func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p *place, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	z, ask := d.currentZone, &d.ask
 	plan.Warnings = nil
-	givesWay := !ask.Yields.IsZero() && ask.Yields.Encloses(rules.Base(ask.Before.Owner))
-	if givesWay {
-		ask.Uncounted = true
-	} else {
-		begins := ask.Before.EndsAt == 0
-		w, release := UpdateWithdrawal(d.Reading, plan, Withdrawn{Zone: z, Namespace: ask.Namespace, Begins: begins,
-			ByOwner: begins && ask.CausedBy == z.Namespace, Grace: z.Grace, Cause: ask.Cause, Now: ask.Now})
-		if !release {
-			plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Zone: &z.Ref, Serial: z.Serial, Stays: true, EndsAt: w.EndsAt(),
-				Admission: ask.Before.Admission, Reason: law.ReasonDelegationWithdrawn,
-				Message: refusal.Message + "; it stays until about status.endsAt (S2.12)"}
-			return plan, nil
-		}
-		ask.Uncounted = ask.Uncounted || w.Uncounted()
+	begins := ask.Before.EndsAt == 0
+	w, release := UpdateWithdrawal(d.Reading, plan, Withdrawn{Zone: z, Namespace: ask.Namespace, Begins: begins,
+		ByOwner: begins && ask.CausedBy == z.Namespace, Grace: z.Grace, Cause: ask.Cause, Now: ask.Now})
+	if !release {
+		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Zone: &z.Ref, Serial: z.Serial, Stays: true, EndsAt: w.EndsAt(),
+			Admission: ask.Before.Admission, Reason: law.ReasonDelegationWithdrawn,
+			Message: refusal.Message + "; it stays until about status.endsAt (S2.12)"}
+		return plan, nil
 	}
+	ask.Uncounted = ask.Uncounted || w.Uncounted()
 
 	if d.absent != "" {
 		refusal = law.NewForbidden(law.ReasonZoneNotFound, "%s; the record is adopted when that changes", d.absent)

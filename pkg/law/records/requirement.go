@@ -79,6 +79,9 @@ func requireOwners(r *law.Reading, z *law.Zone, requirements []Requirement) (key
 	return keys
 }
 
+// mayWrite reports whether S4 lets the namespace write a record of some type at the name. For example, "*" does not at
+// _vault.www while the zone's own namespace has data there, although www is free (S4.14), unless the namespace has an
+// earlier Record at _vault.www, whose values it may change.
 func mayWrite(r *law.Reading, z *law.Zone, owner name.Rel, fqdn name.Name, namespace string) bool {
 	if namespace == z.Namespace {
 		return true
@@ -102,12 +105,17 @@ func mayWrite(r *law.Reading, z *law.Zone, owner name.Rel, fqdn name.Name, names
 		case rules.AdmittedShared:
 			c.Rule = g.Rule
 		}
-		if c.RefuseClaim(owner, base) == nil {
+		if c.RefuseClaim(owner, base) == nil && (c.RefuseOwnData(owner) == nil || hasRecordAt(r, z, owner, namespace)) {
 			return true
 		}
 	}
 
 	return false
+}
+
+func hasRecordAt(r *law.Reading, z *law.Zone, owner name.Rel, namespace string) bool {
+	all := law.Get[law.Foreign](r, law.ForeignAtKey(z.UID, owner, ""))
+	return all != nil && slices.Contains(all.Namespaces, namespace)
 }
 
 func (q *Requirement) isMet(z *law.Zone, owner name.Rel, o *law.Owner) bool {

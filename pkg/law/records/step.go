@@ -42,10 +42,11 @@ func AdvanceZone(change *law.ZoneChange, before, beforeSet *law.Zone, diff *Diff
 	}
 
 	after := *before
+	after.Changed = before.NextTime(now)
 	after.Serial, after.State, after.Rows, after.RRsets, after.N = next, state, before.Rows+len(diff.added)-len(diff.removed),
 		before.RRsets+diff.rrsetGrowth(), n
 	change.Zone = &after
 	change.Step = &content.Step{N: n, From: fromSerial, Serial: next, State: state, Removed: diff.removed, Added: diff.added,
-		TTLs: diff.ttls, Record: record, By: user, Time: now.Unix()}
+		TTLs: diff.ttls, Record: record, By: user, Time: after.Changed}
 	return nil
 }

@@ -11,12 +11,17 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
+// awaitedClaim returns the namespace for whose data at the name a Record with the annotation on-conflict waits, or ""
+// if the Record is refused. For example, a guest's CNAME at _acme-challenge.www does not wait for the namespace of www,
+// since no deletion at the CNAME's own name would admit it (S4.24).
 func (d *delta) awaitedClaim(why *law.Refusal) string {
-	z, ns := d.zone, d.ask.Namespace
+	z, ns, base := d.zone, d.ask.Namespace, rules.Base(d.added.Owner)
 	if !d.ask.After.WaitsOnConflict || d.ask.Before != nil || why.Kind == law.Later {
 		return ""
 	}
-	switch c := d.ownerAt(rules.Base(d.added.Owner)).ClaimOf(ns); {
+	switch c := d.ownerAt(base).ClaimOf(ns); {
+	case why.Reason == law.ReasonNameHeld && why.HeldAt != base:
+		return ""
 	case why.Reason == law.ReasonNameHeld:
 		return d.claimedBy
 	case d.conflicts && (c != nil && c.Holds() || ns == z.Namespace):
@@ -25,48 +30,39 @@ func (d *delta) awaitedClaim(why *law.Refusal) string {
 	return ""
 }
 
-// lockForReplacement locks the name of a removed Record if Records of its namespace, or of the zone's own, wait there.
-// Until the plan's cascade has decided them, no other tenant can take the name. The result is nil if the namespace has
-// too many locks.
-func (d *delta) lockForReplacement(plan *law.Plan, holding *law.Holding) *law.Holding {
-	z, ns := d.zone, d.ask.Namespace
+// isAwaited reports whether a client's Record leaves a name where Records of its namespace wait. The same transaction
+// adopts the first to fit, so no other tenant gets the name. Records of other namespaces, such as the zone's own, wait
+// for the trial of the freed name, since a step belongs to one namespace: its history, and what condenses it.
+func (d *delta) isAwaited() bool {
 	isSingleWrite := !d.ask.Cascade && d.ask.BeforeSet == nil // by a client
 	leavesName := d.removed != nil && !d.removed.Owner.IsApex() && !d.keepsOwner()
 	if !isSingleWrite || !leavesName {
-		return holding
+		return false
 	}
+	z, ns := d.zone, d.ask.Namespace
+	if claim := d.ownerAt(rules.Base(d.removed.Owner)).ClaimOf(ns); claim != nil && claim.Holds() {
+		return false // other records keep the name
+	}
+	return d.countWaiting(law.RecordsAwaitKey(z.View, d.nameOf(d.removed.Owner), ns)) > 0
+}
 
-	claim := d.ownerAt(rules.Base(d.removed.Owner)).ClaimOf(ns)
-	if claim != nil && claim.Holds() {
-		return holding // other records keep the name
+func (d *recordDecision) countWaiting(key law.Key) int {
+	if awaited := law.Get[law.Awaited](d.Reading, key); awaited != nil {
+		return awaited.Count
 	}
+	return 0
+}
 
-	removedName := d.nameOf(d.removed.Owner)
-	namespaces := []string{z.Namespace, ns}
-	slices.Sort(namespaces)
-	namespaces = slices.Compact(namespaces)
-	var awaitKeys []law.Key
-	for _, namespace := range namespaces {
-		awaitKeys = append(awaitKeys, law.RecordsAwaitKey(z.View, removedName, namespace))
-	}
-	d.RequireAll(awaitKeys)
-	isAwaited := slices.ContainsFunc(awaitKeys, func(key law.Key) bool {
-		awaited := law.Get[law.Awaited](d.Reading, key)
-		return awaited != nil && awaited.Any
-	})
-	if !isAwaited {
-		return holding
-	}
-	if holding.CountReplacements(ns) >= law.MaxRemovals {
+// refuseMoreWaiting refuses a client's Record if law.MaxWaiting Records of its namespace wait at the name already,
+// since each deletion there reads their keys.
+func (d *delta) refuseMoreWaiting() *law.Refusal {
+	p, ns, was := d.place, d.ask.Namespace, d.ask.WaitingBefore
+	waitsThere := was != nil && was.View == p.view && was.FQDN == p.fqdn
+	if waitsThere || d.countWaiting(law.RecordsAwaitKey(p.view, p.fqdn, ns)) < law.MaxWaiting {
 		return nil
 	}
-
-	work := &law.Work{ID: d.ask.WorkID, Reason: fmt.Sprintf("records that wait at %s are adopted "+
-		"first", removedName), View: z.View, By: ns, Since: d.ask.Now.Unix(),
-		Zones: []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}},
-		Scans: []law.Scan{{Kind: law.ScanWaiting, View: z.View, Name: removedName, Exact: true, Namespaces: namespaces}}}
-	plan.Work = work
-	return holding.WithReplacement(work.ID, ns, removedName, work.Since)
+	return law.NewForbidden(law.ReasonLimitExceeded, "%d Records of namespace %q wait at %s already (S2.14; delete those that are not "+
+		"needed any more)", law.MaxWaiting, ns, p.fqdn)
 }
 
 func (d *delta) explainWait(why *law.Refusal, awaited string) (*law.Refusal, law.Warning) {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/claims"
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
@@ -103,83 +103,20 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 
 const MaxReleases = 16
 
-// findYielding returns the tenants whose records give way to a new record, since no rule allows them any more, and the
-// name at and below which they do. Only a rule without "*" has this effect, so that neighbours gain no name whose rule
-// was lost by accident. The flag claimsRefuse is true if claims refuse the record. If below is true, claims below its
-// name may give way, too.
-func (d *delta) findYielding(claimsRefuse, below bool) (tenants []string, top name.Rel) {
-	z, base := d.zone, rules.Base(d.added.Owner)
-	isNew := d.ask.Before == nil
-	alreadyYields := !d.ask.Yields.IsZero() && d.ask.Yields.Encloses(base)
-	isNeverGiven := base.IsApex() || slices.Contains(z.NSHosts, base)
-	if !isNew || alreadyYields || isNeverGiven {
-		return nil, top
-	}
-
-	isFree := !d.ownerAt(base).HasTenantClaim(z) && !claimsRefuse && !below
-	if isFree {
-		return nil, top
-	}
-
-	c := d.claimant(rules.AdmittedPlain, nil)
-	top, isReserved := c.FindReservedName(base)
-	if !isReserved {
-		top = base
-		grants := z.RuleSet().FindGrants(d.place.fqdn, d.added.Type, d.ask.Namespace)
-		isNamed := slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal && !g.Shared })
-		if !isNamed {
-			return nil, top
+// explainEnding returns the refusal of a client's write with the end of the data in its way that lost their rule:
+// records at, above or below the name, or the zone around the name. If a CNAMEConflict is also with other data of the
+// writer's own namespace, these do not end.
+func (d *delta) explainEnding(refusal *law.Refusal) *law.Refusal {
+	ns, above := d.ask.Namespace, d.holding.Parent
+	if above != nil && d.holding.Withdrawn == above.UID && ns != d.zone.Namespace {
+		if parent, _ := d.ZoneAt(law.Place{Ref: *above}); parent != nil &&
+			d.WithRulesFor(parent, ns).RuleSet().AllowsRecord(d.place.fqdn, d.added.Type, ns) {
+			return claims.EndingOf(d.Reading, d.holding, parent).Explain(refusal, parent, ns)
 		}
 	}
-
-	highest := base
-	if claimsRefuse { // perhaps a claim above base
-		highest = top
+	own := d.ownerAt(rules.Base(d.added.Owner)).ClaimOf(ns)
+	if refusal.Reason == law.ReasonCNAMEConflict && refusal.HeldAt == d.added.Owner && own != nil && own.Holds() {
+		return refusal
 	}
-	return c.FindYielding(base, highest, below), top
-}
-
-func yieldWorkID(zone string, at name.Rel) string { return "yields-" + zone + "-" + at.String() }
-
-// YieldWork returns an outbox item (background work) for a name n that a rule now gives to another namespace. At and
-// below n, records of the namespaces in losers leave the zone if no rule allows them, and then waiting records are
-// decided again. An existing item for n is extended.
-func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, losers []string, now time.Time) *law.Work {
-	id := yieldWorkID(z.UID, n)
-	existing := law.Get[law.Work](r, law.WorkKey(id))
-	fqdn, _ := n.In(z.FQDN())
-	work := &law.Work{ID: id, Reason: fmt.Sprintf("names of zone %s go to another namespace", z.FQDN()), View: z.View, By: z.Namespace,
-		Since: now.Unix(), Unmarked: true, Yields: n}
-	if existing != nil {
-		work.Times, work.Runner = existing.Times+1, existing.Runner
-		for i := range existing.Scans {
-			losers = append(slices.Clone(losers), existing.Scans[i].Namespaces...)
-		}
-		slices.Sort(losers)
-		losers = slices.Compact(losers)
-	}
-	work.Scans = []law.Scan{
-		{Kind: law.ScanMembers, Zone: z.UID, Owner: n, Namespaces: losers},
-		{Kind: law.ScanWaiting, View: z.View, Name: fqdn},
-	}
-	return work
-}
-
-func (d *delta) awaitEviction(plan *law.Plan) *law.Plan {
-	ask, p := &d.ask, d.place
-	plan.Waiting = ask.waitingAt(p)
-	const rule = "S2.13"
-	text := fmt.Sprintf("%s of zone %s is being released by a namespace that the rules no longer allow; the record is adopted in a "+
-		"moment", rules.Base(d.added.Owner), d.zone.FQDN())
-	plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonNameHeld, Message: law.Cite(rule, text)}
-	plan.Warnings = nil
-	if !ask.Cascade {
-		plan.Warn(rule, "%s", text)
-	}
-	plan.Work = d.yieldWork()
-	return plan
-}
-
-func (d *delta) yieldWork() *law.Work {
-	return YieldWork(d.Reading, d.zone, d.yieldedName, d.yielding, d.ask.Now)
+	return d.claimant(rules.AdmittedPlain, nil).ExplainEnding(refusal)
 }

@@ -102,17 +102,22 @@ func (s *Set) FindReserved(n name.Rel, namespace string) (out []ReservedAbove) {
 }
 
 // MinTailFor returns the least number of labels after the "*" in a tenant's pattern for n, so that no wildcard takes a
-// name reserved for others. The result is 1 below a reserved pay, as in "*.pay", and 0 if any pattern will do.
-func (s *Set) MinTailFor(n name.Rel, namespace string) (minTail int) {
+// name reserved for others. The nearest reserved name at or above n decides: the result is 1 below another namespace's
+// pay, as in "*.pay", and 0 if any pattern will do, as below the namespace's own x.pay.
+func (s *Set) MinTailFor(n name.Rel, namespace string) int {
 	if namespace == s.OwnNamespace {
 		return 0
 	}
+	var nearest ReservedAbove
 	for _, reserved := range s.FindReserved(Base(n), namespace) {
-		if !reserved.Mine {
-			minTail = max(minTail, reserved.Labels)
+		if reserved.Labels > nearest.Labels {
+			nearest = reserved
 		}
 	}
-	return minTail
+	if nearest.Mine {
+		return 0
+	}
+	return nearest.Labels
 }
 
 func (s *Set) WithMinTail(minTail int) *Set {

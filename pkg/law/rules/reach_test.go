@@ -144,6 +144,36 @@ func TestRule_namesWhatItGivesLiterally_S4_21(t *testing.T) {
 	}
 }
 
+// Of several reserved names above a name, the nearest decides.
+func TestMinTailFor_nearestReservedName_S4_20(t *testing.T) {
+	given := func(namespace string, patterns ...string) Rule {
+		r := Rule{Namespaces: []string{namespace}}
+		for _, text := range patterns {
+			r.Records = append(r.Records, RecordRule{Pattern: must.Get(pattern.Parse(text))(t), Text: text})
+		}
+		return r
+	}
+	set := &Set{Zone: example, OwnNamespace: "own", Lists: [2][]Rule{{given("b", "pay", "*.pay", "q.x.pay"), given("a", "*", "x.pay")}}}
+	for n, want := range map[string]map[string]int{
+		"pay":         {"a": 1, "b": 0, "c": 1},
+		"z.pay":       {"a": 1, "b": 0, "c": 1},
+		"x.pay":       {"a": 0, "b": 2, "c": 2},
+		"y.x.pay":     {"a": 0, "b": 2, "c": 2},
+		"q.x.pay":     {"a": 3, "b": 0, "c": 3},
+		"_t.x.pay":    {"a": 0, "b": 2, "c": 2},
+		"*.y.x.pay":   {"a": 0, "b": 2, "c": 2},
+		"r.q.x.pay":   {"a": 3, "b": 0, "c": 3},
+		"other":       {"a": 0, "b": 0, "c": 0},
+		"xpay.x.xpay": {"a": 0, "b": 0, "c": 0},
+	} {
+		for namespace, labels := range want {
+			if got := set.MinTailFor(name.MustRel(n), namespace); got != labels {
+				t.Errorf("a pattern of %s needs a tail of %d labels at %s, want %d", namespace, got, n, labels)
+			}
+		}
+	}
+}
+
 // A rule gives DS only to zones that it delegates.
 func TestDelegatesDS_onlyWhereItsRuleDelegates_S6_16(t *testing.T) {
 	parse := func(text string) []pattern.Pattern { return []pattern.Pattern{must.Get(pattern.Parse(text))(t)} }

@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,32 +42,6 @@ func TestAlgorithm1_isPinned(t *testing.T) {
 	const want = "XkV++0yc0GbnC9Nqrhc2VPBFNj1VhOQrGoJ4u3huVBU"
 	if got.String() != want {
 		t.Errorf("state %s, want %s", got, want)
-	}
-}
-
-func TestUpdate_emptySetIsZeroBytes(t *testing.T) {
-	element := NewElement("www")
-	if got := updateState(t, updateState(t, State{}, nil, []Element{element}), []Element{element}, nil); got != (State{}) {
-		t.Errorf("one in, one out: %s, want the zero state", got)
-	}
-	if got := stateOf(t); got != (State{}) {
-		t.Errorf("no element: %s, want the zero state", got)
-	}
-}
-
-// The state does not depend on the order of elements (S6.7).
-func TestUpdate_orderFree(t *testing.T) {
-	texts := []string{"a", "b", "c", "d", "e", "e"}
-	want := stateOf(t, texts...)
-	for range 20 {
-		rand.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
-		state := State{}
-		for _, text := range texts {
-			state = updateState(t, state, nil, []Element{NewElement(text)})
-		}
-		if state != want {
-			t.Fatalf("%v one by one: %s, want %s", texts, state, want)
-		}
 	}
 }
 

@@ -74,10 +74,6 @@ type zonePlace struct {
 	parent        *law.Zone
 	parentHolding *law.Holding
 	owner         name.Rel // relative to parent
-	// yielding are tenants with a CNAME or NS at the name that no rule allows any more. Their records at and below
-	// yieldedName go first.
-	yielding    []string
-	yieldedName name.Rel
 	// takenNames counts the parent's names with records at or below the zone's name.
 	takenNames    int
 	hasZonesBelow bool

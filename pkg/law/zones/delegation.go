@@ -21,16 +21,21 @@ const MaxDelegatedOctets = 32 << 10
 // MaxNames limits the names that a Delegation reserves, so that all fit into an etcd transaction.
 const MaxNames = 32
 
-const DelegationWorkPrefix = "delegation-"
-
-func delegationWorkID(namespace, name string) string {
-	return DelegationWorkPrefix + namespace + "." + name
-}
+// DelegationWorkID begins with the namespace, which has no dot, so the works of a zone's Delegations have a prefix.
+func DelegationWorkID(namespace, name string) string { return "delegation-" + namespace + "." + name }
 
 type DelegationSpec struct {
 	Zone       string
 	Rule       rules.Rule
 	ReleaseNow []string
+}
+
+// ListReleases returns the namespaces of kubi.zone/release-now, or nil for an absent Delegation.
+func (s *DelegationSpec) ListReleases() []string {
+	if s == nil {
+		return nil
+	}
+	return s.ReleaseNow
 }
 
 type DelegationInput struct {
@@ -142,8 +147,8 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 }
 
 func (d *delegationDecision) releaseNow(plan *law.Plan, z *law.Zone) {
-	if before, after := d.ask.Before, d.ask.After; before != nil && after != nil {
-		records.ReleaseNow(d.Reading, plan, z, before.ReleaseNow, after.ReleaseNow, d.ask.WorkID, d.ask.Now)
+	if d.ask.After != nil && !d.ask.Cascade {
+		records.ReleaseNow(d.Reading, plan, z, d.ask.Before.ListReleases(), d.ask.After.ReleaseNow, d.ask.WorkID, d.ask.Now)
 	}
 }
 
@@ -282,7 +287,7 @@ const (
 func (d *delegationDecision) enqueueScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
 	after *rules.Rule) *law.Refusal {
 	ask := &d.ask
-	id := delegationWorkID(ask.Namespace, ask.Name)
+	id := DelegationWorkID(ask.Namespace, ask.Name)
 	existing := law.Get[law.Work](d.Reading, law.WorkKey(id))
 	w := &law.Work{ID: id, Reason: fmt.Sprintf("Delegation %s of zone %s changed", ask.Name, z.FQDN()), View: z.View, By: ask.Namespace,
 		Since: ask.Now.Unix(), Unmarked: true}

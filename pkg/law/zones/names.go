@@ -59,6 +59,41 @@ func (d *zoneDecision) warnOfUndottedName(plan *law.Plan, fqdn name.Name) {
 	}
 }
 
+// warnOfPrimary warns of a primaryNameServer in the zone without an address there. Clients of DNS UPDATE ask this
+// server (RFC 2136 §4).
+func (d *zoneDecision) warnOfPrimary(plan *law.Plan, z, before *law.Zone) {
+	written := z.Header.PrimaryNameServer
+	fqdn, err := name.ParseIn(written, z.FQDN())
+	host, ok := fqdn.Rel(z.FQDN())
+	isNew := before == nil || before.Header.PrimaryNameServer != written || !slices.Equal(before.NSHosts, z.NSHosts)
+	if d.ask.Cascade || written == "" || err != nil || !ok || !isNew {
+		return
+	}
+	hasAddress := slices.ContainsFunc(z.Header.NameServers, func(ns content.NameServer) bool {
+		server, err := name.ParseIn(ns.Name, z.FQDN())
+		return err == nil && server == fqdn && len(ns.Addresses) > 0
+	})
+	if before != nil && !hasAddress {
+		hasAddress = d.mayHaveAddress(z, host)
+	}
+	if !hasAddress {
+		plan.WarnOfHost("S5.15", fqdn, "spec.primaryNameServer: %s has no address in zone %s, so clients of DNS "+
+			"UPDATE, which read the name from the SOA, find no server: write A or AAAA there, or name another host", fqdn, z.FQDN())
+	}
+}
+
+// mayHaveAddress reports whether a host has addresses by Records, or another zone or a DNAME above it answers.
+func (d *zoneDecision) mayHaveAddress(z *law.Zone, host name.Rel) bool {
+	for at, ok := host, true; ok && !at.IsApex(); at, ok = at.Parent() {
+		o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, at))
+		isAddressed := at == host && (o.HasType(rdata.A) || o.HasType(rdata.AAAA))
+		if isAddressed || o.HasCut() || o.HasType(rdata.NS) || o.HasType(rdata.DNAME) {
+			return true
+		}
+	}
+	return false
+}
+
 func checkHostNames(z *law.Zone) *law.Refusal {
 	if text, err := content.HostName(z.Header.PrimaryNameServer, z.FQDN()); z.Header.PrimaryNameServer != "" && err == nil &&
 		!name.IsHost(text) {

@@ -139,8 +139,32 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 
 	if !d.ask.Cascade {
 		s.warnOfElsewhere(plan, p, d.ask.After.Namespace)
+		d.warnOfHiding(plan, s, p)
 	}
 	return nil
+}
+
+// explainEnding returns the refusal of a client's zone with the end of the data or zone at the name that lost their
+// rule. A namespace without a rule for the name reads no end.
+func (d *zoneDecision) explainEnding(s *zonePlace, refusal *law.Refusal) *law.Refusal {
+	ns := d.ask.After.Namespace
+	if d.ask.Cascade || s.parent == nil || !d.WithRulesFor(s.parent, ns).RuleSet().DelegatesZone(s.fqdn, ns) {
+		return refusal
+	}
+	if held := law.Get[law.Holding](d.Reading, law.HoldingKey(s.view, s.fqdn)); held != nil {
+		return claims.EndingOf(d.Reading, held, s.parent).Explain(refusal, s.parent, ns)
+	}
+	return parentClaimant(d.Reading, s.parent, s.parentHolding, ns).ExplainEnding(refusal)
+}
+
+// warnOfHiding warns of a name above the zone that a wildcard answered for until now. For example, the zone q.shop
+// hides shop from "*". The wildcard's namespaces get their Event once the zone above lists the NS.
+func (d *zoneDecision) warnOfHiding(plan *law.Plan, s *zonePlace, p *law.Zone) {
+	c := parentClaimant(d.Reading, p, s.parentHolding, d.ask.After.Namespace)
+	if a, ok := c.FindHiddenAbove(s.owner); ok {
+		hidden := []name.Name{c.NameOf(a.Top)}
+		plan.Warnings = append(plan.Warnings, records.HiddenWarning(fmt.Sprintf("zone %s hides", s.fqdn), hidden, 0, c.NameOf(a.Wildcard)))
+	}
 }
 
 func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace string) {
@@ -201,20 +225,18 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 		return nil
 	}
 	c := parentClaimant(d.Reading, p, s.parentHolding, ns)
-	if at, mine := c.FindReservedName(s.owner); mine {
-		c.Yielding = c.FindYielding(s.owner, at, true)
-	}
-
 	others := c.CutsOff(s.owner, p.RuleSet().NamesZone(s.fqdn, ns))
 	if others {
-		return law.NewForbidden(law.ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone "+
+		refusal := law.NewForbidden(law.ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone "+
 			"would take over (S4.15; choose a name of your own)", s.fqdn, p.FQDN())
+		refusal.HeldAt, refusal.HeldBelow = s.owner, s.owner
+		return refusal
 	}
 
 	if up, ok := c.FindClaimAbove(s.owner); ok && !p.RuleSet().NamesZone(s.fqdn, ns) {
 		return law.NewForbidden(law.ReasonNameHeld, "%s lies below %s, which another namespace claims with all below it in zone "+
 			"%s (S4.19; choose a "+
-			"name of your own, or ask the zone's owner for a delegation with zones: [%q])", s.fqdn, c.NameOf(up), p.FQDN(), s.owner)
+			"name of your own, or ask the zone's owner for a delegation with zones: [%q])", s.fqdn, c.NameOf(up), p.FQDN(), s.owner).By(up)
 	}
 
 	if refusal := s.refuseGuest(c, p.RuleSet().NamesZone(s.fqdn, ns)); refusal != nil {
@@ -239,35 +261,12 @@ func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 func (d *zoneDecision) checkOwner(s *zonePlace, p *law.Zone, o *law.Owner) *law.Refusal {
 	for _, t := range []rdata.Type{rdata.CNAME, rdata.NS} {
 		if o.HasType(t) {
-			c := parentClaimant(d.Reading, p, s.parentHolding, d.ask.After.Namespace)
-			if at, mine := c.FindReservedName(s.owner); mine && !o.HasOwnClaim(p) {
-				s.yielding, s.yieldedName = c.FindYielding(s.owner, at, false), at
-			}
-			if len(s.yielding) > 0 {
-				return nil
-			}
 			return law.NewInvalid("spec.domainName", d.ask.After.DomainName, law.ReasonCNAMEConflict,
 				"zone %s has %s at %s (S3.9; remove it first)",
-				p.FQDN(), t, s.fqdn)
+				p.FQDN(), t, s.fqdn).By(s.owner)
 		}
 	}
 	return nil
-}
-
-func (d *zoneDecision) awaitYielding(plan *law.Plan, s *zonePlace) *law.Plan {
-	const rule = "S2.13"
-	text := fmt.Sprintf("%s of zone %s is being released by a namespace that the rules no longer allow; the zone gets the name in a "+
-		"moment", s.owner, s.parent.FQDN())
-	plan.Warnings = nil
-	if !d.ask.Cascade {
-		plan.Warn(rule, "%s", text)
-	}
-	plan = d.keepPending(plan, law.ReasonNameHeld, law.Cite(rule, text))
-	plan.Work = records.YieldWork(d.Reading, s.parent, s.yieldedName, s.yielding, d.ask.Now)
-	if ref := d.ask.After.ZoneRef; ref != nil {
-		plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanPending, Target: ref})
-	}
-	return plan
 }
 
 func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
@@ -276,7 +275,7 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 		if o.HasType(rdata.DNAME) {
 			at, _ := up.In(p.FQDN())
 			return law.NewInvalid("spec.domainName", d.ask.After.DomainName, law.ReasonCNAMEConflict, "%s lies below the DNAME at %s, "+
-				"which replaces every name below it (S5.7)", s.fqdn, at)
+				"which replaces every name below it (S5.7)", s.fqdn, at).By(up)
 		}
 	}
 	return nil

@@ -50,7 +50,11 @@ func (d *zoneDecision) removeZone(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	holding := d.HoldingOf(z)
 	plan.Zone = &law.ZoneChange{Zone: z, Holding: holding, Removed: true}
-	return d.vacateName(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()), law.MaxRemovals)
+	plan, refusal := d.vacateName(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()), law.MaxRemovals)
+	if refusal == nil {
+		plan.Work.Removed = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}
+	}
+	return plan, refusal
 }
 
 func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason string, most int) (*law.Plan, *law.Refusal) {

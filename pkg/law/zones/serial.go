@@ -50,9 +50,9 @@ func Repair(current serial.Serial, ahead Ahead, lastRepair int64, now time.Time)
 
 func (d *zoneDecision) repairSerial(change *law.ZoneChange, z *law.Zone, next serial.Serial) {
 	after, held := *z, *change.Holding
-	after.Serial, after.N, held.Repaired = next, z.N+1, d.ask.Now.Unix()
+	after.Serial, after.N, after.Changed, held.Repaired = next, z.N+1, z.NextTime(d.ask.Now), d.ask.Now.Unix()
 	change.Zone, change.Holding = &after, &held
-	change.Step = &content.Step{N: after.N, From: z.Serial, Serial: next, State: z.State, By: d.ask.By, Time: d.ask.Now.Unix()}
+	change.Step = &content.Step{N: after.N, From: z.Serial, Serial: next, State: z.State, By: d.ask.By, Time: after.Changed}
 }
 
 // LastSerialOf returns a zone's last serial, kept for the SOA expire but at most serial.KeptSeconds.

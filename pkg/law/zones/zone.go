@@ -90,7 +90,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	spec := d.ask.After
 
 	if refusal := d.checkPlace(plan, s); refusal != nil {
-		return d.refuseOrWait(plan, refusal)
+		return d.refuseOrWait(plan, d.explainEnding(s, refusal))
 	}
 	touched := law.TouchedKeys(spec.Namespace, spec.Name, s.view, s.fqdn)
 	d.RequireAll(append(touched, law.LastSerialKey(s.view, s.fqdn), law.FloorKey))
@@ -103,12 +103,10 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	if refusal := d.checkNameServerLimits(z, nil, nil); refusal != nil {
 		return d.refuseOrWait(plan, refusal)
 	}
-	if len(s.yielding) > 0 {
-		return d.awaitYielding(plan, s), nil
-	}
 
 	d.warnOfUndottedName(plan, s.fqdn)
 	d.warnOfUndottedServers(plan, z, nil)
+	d.warnOfPrimary(plan, z, nil)
 	if !name.IsAbsolute(spec.DomainName) { // else the Zone alone has the Warning
 		warnOfPatterns(plan, z, z.Rules...)
 	}
@@ -245,6 +243,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 	}
 
 	d.warnOfUndottedServers(plan, z, before)
+	d.warnOfPrimary(plan, z, before)
 	if namespaces, changed := law.ChangedRules(before, z); changed {
 		if !ask.Cascade {
 			warnOfIneffectiveRules(d.Reading, plan, z, "", before.Rules, z.Rules)

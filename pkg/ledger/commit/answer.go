@@ -168,10 +168,14 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 }
 
 // answerMoved handles a group (a write or a change set) whose facts (stored values read by the decision) contradict its
-// objects. If an object has changed, the caller begins again. Otherwise answerMoved returns true for a change set, up
-// to maxContradictions times, and the set is decided again, because its zone may have changed. After that, and for a
-// single write, the error reports damage.
+// objects. The group is decided again after the first contradiction, because a guess may have caused the contradiction:
+// for example, a set writes *.b, guessed absent, and then moves a Record away from *.b. A change set has
+// up to maxContradictions tries, because its zone may have changed. In both cases answerMoved returns true. If an
+// object has changed, the caller begins again. Otherwise the error reports damage.
 func (b *batch) answerMoved(ctx context.Context, g *group) (again bool) {
+	if g.contradictions++; g.contradictions == 1 {
+		return true
+	}
 	if g.preview {
 		g.reply(Answer{Err: facts.ErrMoved})
 		return false
@@ -190,10 +194,9 @@ func (b *batch) answerMoved(ctx context.Context, g *group) (again bool) {
 	switch {
 	case g.hasMoved():
 		g.reply(Answer{})
-	case g.set == nil || g.contradictions == maxContradictions:
+	case g.set == nil || g.contradictions > maxContradictions:
 		g.reply(Answer{Err: damaged})
 	default:
-		g.contradictions++
 		return true
 	}
 	return false

@@ -284,8 +284,9 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 
 func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s *facts.Session, out law.Outcome,
 	cold []law.Key, err error) {
-	s = b.com.mem.Session(m.Guess && b.retries == 0)
-	s.FirstTry = b.retries == 0 && g.isSmall()
+	mayGuess := b.retries == 0 && g.contradictions == 0
+	s = b.com.mem.Session(m.Guess && mayGuess)
+	s.FirstTry = mayGuess && g.isSmall()
 	if m.flat {
 		s.Depth = facts.FlatName
 	}

@@ -146,7 +146,7 @@ func (b *batch) endSet(g *group, d *decisions, before *draft) (step *content.Ste
 
 func (b *batch) undoSerial(opening *law.Zone) {
 	z, c := *b.Zone, *b.change
-	z.Serial, z.N = opening.Serial, opening.N
+	z.Serial, z.N, z.Changed = opening.Serial, opening.N, opening.Changed
 	c.Zone, c.Step = &z, nil
 	key := law.HoldingKey(z.View, z.FQDN())
 	i := slices.IndexFunc(b.undo, func(u undone) bool { return u.key == key })

@@ -204,8 +204,8 @@ func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 		if !c.Zone.ExcessOf(c.Holding.Held).ExceedsPercent() {
 			rule = "S7.6" // held for the last apex NS
 		}
-		Warn(ctx, law.Warning{Rule: rule, Text: fmt.Sprintf("zone %s is held from now on: %s", c.Zone.FQDN(),
-			objects.DescribeHold(c.Zone, c.Holding.Held))})
+		Warn(ctx, law.Warning{Rule: rule, Reason: v1alpha1.ReasonMassDeletion, Text: fmt.Sprintf("zone %s is held from now on: %s",
+			c.Zone.FQDN(), objects.DescribeHold(c.Zone, c.Holding.Held))})
 	case c.YoungExcess != nil:
 		Warn(ctx, law.Warning{Rule: "S7.6", Text: fmt.Sprintf("%d of the %d RRsets of zone %s are removed, more than %d %%, and name "+
 			"servers follow: a mass deletion holds a zone for RRsets older than ten minutes only; recreate the Records if this is a "+

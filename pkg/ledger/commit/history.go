@@ -6,6 +6,7 @@ package commit
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/audit"
@@ -78,17 +79,21 @@ func (com *Committer) packStates(zoneKey string, groups ...*group) {
 	for _, g := range groups {
 		for _, m := range g.members {
 			if m.RecordBefore != nil && m.RecordBefore.Status.ZoneRef != nil {
-				m.state, _ = history.Pack(m.RecordBefore, &m.RecordBefore.Spec, history.MaxState) // addStates tries again, and logs
+				m.state, _ = history.PackRecord(m.RecordBefore, false, history.MaxState) // addStates tries again, and logs
 			}
 		}
 	}
 }
 
+// addStates adds the former states of the Records that a group changes. If they exceed MaxStepStates, each gets the
+// same share, and specs beyond the share get the room left, as long as they fit: of 100 TXT values of 900 octets that
+// share names, about a half.
 func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 	if step == nil {
 		return
 	}
-	left := history.MaxStepStates
+	var changed []*member
+	octets := 0
 	for _, m := range g.members {
 		if m.RecordBefore == nil || m.plan == nil || m.plan.Zone == nil || m.plan.Zone.Step == nil || m.plan.Zone.Step.Record == nil ||
 			!m.plan.Zone.Step.Record.Was {
@@ -98,17 +103,52 @@ func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 		if z := b.Base; z != nil && string(z.UID) == m.plan.Zone.Zone.UID && !b.com.keepsStates(z) {
 			return
 		}
-		if m.state.Text == nil || m.state.Counts > left {
+		changed, octets = append(changed, m), octets+m.state.Counts
+	}
+	limit := history.MaxState
+	if octets > history.MaxStepStates {
+		limit = min(limit, history.MaxStepStates/len(changed))
+	}
+	packed, room := changed[:0], history.MaxStepStates
+	for _, m := range changed {
+		if !m.state.Whole || m.state.Counts > limit {
 			var err error
-			if m.state, err = history.Pack(m.RecordBefore, &m.RecordBefore.Spec, min(left, history.MaxState)); err != nil {
+			if m.state, err = history.PackRecord(m.RecordBefore, hasValues(step, m), limit); err != nil {
 				klog.FromContext(ctx).Error(err, "The history lacks a Record's state", "record", klog.KObj(m.RecordBefore))
 				continue
 			}
 		}
-		left -= m.state.Counts
+		packed, room = append(packed, m), room-m.state.Counts
+	}
+	for _, m := range packed {
+		if m.state.NoSpec {
+			had := m.state.Counts
+			if spec, err := history.PackSpec(m.RecordBefore, min(room+had, history.MaxState)); err == nil && !spec.NoSpec {
+				m.state, room = spec, room+had-spec.Counts
+			}
+		}
 		b.octets += len(m.state.Text) + etcd.KeyOctets
 		b.states = append(b.states, stateBefore{m.Namespace, history.BeforeStep{N: step.N, Name: m.Name, UID: m.uid, State: m.state.Text}})
 	}
+}
+
+// hasValues reports whether the removed rows of a step, at the name and type of a removed Record, are the Record's
+// values and no others. If another Record keeps a value, the step has no row of it.
+func hasValues(step *content.Step, m *member) bool {
+	own := m.plan.Zone.Step
+	values := max(len(m.RecordBefore.Spec.Values), 1)
+	if !own.Record.Left || len(own.Removed) != values || len(own.Added) > 0 {
+		return false
+	}
+	there := 0
+	for _, row := range step.Removed {
+		if row.Owner == own.Removed[0].Owner && row.Type == own.Removed[0].Type {
+			if there++; !slices.Contains(own.Removed, row) {
+				return false
+			}
+		}
+	}
+	return there == values
 }
 
 func (b *batch) putStates(c *law.ZoneChange) {
@@ -145,7 +185,8 @@ func (b *batch) listStates() map[uint64]map[string]json.RawMessage {
 func (b *batch) removalOf(z *law.Zone, deleted bool) *content.Removal {
 	w := b.writers[0]
 	x := &content.Removal{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, FQDN: z.FQDN(), Serial: z.Serial,
-		By: w.By, Origin: w.Origin, Time: b.com.mem.Now().Unix(), Retention: int64(history.RetentionOf(b.Base, b.com.Retention).Seconds())}
+		By: w.By, Origin: w.Origin, Time: z.NextTime(b.com.mem.Now()),
+		Retention: int64(history.RetentionOf(b.Base, b.com.Retention).Seconds())}
 	if deleted && x.Retention > 0 && w.ZoneBefore != nil {
 		if state, err := history.PackZone(w.ZoneBefore, &w.ZoneBefore.Spec); err == nil {
 			x.State = state.Text

@@ -39,7 +39,7 @@ func (t *Set) newGroup() *group {
 			op, err := t.placeRecord(ctx, w.Key, x, plan)
 			return op, nil, err
 		}
-		x.decided = !x.Unchanged && x.Encoded == nil && !lawform.SameContent(x.Before, x.After)
+		x.decided = x.Adopts || !x.Unchanged && x.Encoded == nil && !lawform.SameContent(x.Before, x.After)
 		if eligible := x.AskErr == nil && (x.decided || len(t.Requirements) > 0); eligible && hint == "" {
 			if t.anchor == nil || x.LikelyZone != "" {
 				t.anchor, hint = x, x.LikelyZone
@@ -200,7 +200,9 @@ func (t *Set) readOutcome(g *group) (moved bool) {
 		if m.plan == nil {
 			continue
 		}
-		Warn(m.setWrite.Ctx, slices.DeleteFunc(m.plan.Warnings, g.answersWarning)...)
+		if !m.setWrite.Adopts {
+			Warn(m.setWrite.Ctx, slices.DeleteFunc(m.plan.Warnings, g.answersWarning)...)
+		}
 		for _, d := range m.plan.PendingCuts {
 			if !m.setWrite.DryRun && !slices.ContainsFunc(t.PendingCuts, d.Same) {
 				t.PendingCuts = append(t.PendingCuts, d)
@@ -229,6 +231,7 @@ func (t *Set) warnOfDeletions() {
 	WarnOfDeletions(first.Ctx, &c)
 }
 
+// Zone returns the zone of the set and its serial, 0 if the set changed no content.
 func (t *Set) Zone() (*v1alpha1.AdoptingZone, int64) {
 	if t.change != nil {
 		z := t.change.Zone
@@ -236,7 +239,7 @@ func (t *Set) Zone() (*v1alpha1.AdoptingZone, int64) {
 	}
 	for _, w := range t.Writes {
 		if w.Before != nil && w.Before.Status.ZoneRef != nil {
-			return w.Before.Status.ZoneRef.DeepCopy(), w.Before.Status.Serial
+			return w.Before.Status.ZoneRef.DeepCopy(), 0
 		}
 	}
 	return nil, 0

@@ -208,7 +208,8 @@ const (
 	// maxReads bounds the reads for single writes, as the rest of the batch waits.
 	maxReads = 8
 	// maxJoined bounds the writes of a change set that shares a batch.
-	maxJoined         = 8
+	maxJoined = 8
+	// maxContradictions bounds the decisions of a change set while other writers change its zone.
 	maxContradictions = 3
 	// maxGuessed bounds the writes and prerequisites of a group decided on guesses.
 	maxGuessed = 4

@@ -46,7 +46,7 @@ type Write struct {
 	ExtraOps func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
 	// Origin is the source of the change, for the history. RecordBefore is the former Record, nil for a creation.
 	Origin       content.Origin
-	By           string // the user of a zone's removal
+	By           string // the user who removes a zone or a Delegation
 	RecordBefore *v1alpha1.Record
 	// OutboxItem is nil for a client's write.
 	OutboxItem *Item
@@ -116,8 +116,10 @@ type SetWrite struct {
 	Encoded   []byte
 	Unchanged bool
 	DryRun    bool
-	decided   bool // package law has to decide the write
-	Answers   chan SetAnswer
+	// Adopts is true for a waiting Record that a zone adopts without a change by a client. It has no warnings.
+	Adopts  bool
+	decided bool // package law has to decide the write
+	Answers chan SetAnswer
 
 	// Set by Run.
 	Refusal error
@@ -147,7 +149,7 @@ type group struct {
 	// onlyCompares means that the group puts nothing, for a refusal or a dry run. Its compares prove the values behind
 	// the decision.
 	onlyCompares   bool
-	contradictions int // tries in which stored values contradicted the objects
+	contradictions int // tries in which facts contradicted the objects; the next ones guess nothing
 
 	// Only the committing goroutine accesses the next two fields.
 	answered bool

@@ -48,7 +48,8 @@ func (s *Session) listUncompared() (keys []law.Key) {
 			isInEtcd = !isOverlaid
 		}
 		isCompared := s.proofIndex(k) >= 0
-		if zoneScoped(k) && s.Seen.IsUsed(k) && !isCompared && isInEtcd {
+		mayBeStale := k.Kind == law.KindTouched
+		if zoneScoped(k) && !mayBeStale && s.Seen.IsUsed(k) && !isCompared && isInEtcd {
 			keys = append(keys, k)
 		}
 	}

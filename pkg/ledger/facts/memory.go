@@ -398,6 +398,11 @@ func (mem *Memory) CommitHead(h *Head, o *Overlay, object *v1alpha1.Zone, mod in
 		if k.Zone == o.Zone.UID && k.Kind != law.KindMember { // no decision reads members
 			h.CacheFact(k, v)
 		}
+		if o, _ := v.(*law.Owner); k.Kind == law.KindOwner && !o.HasData() {
+			for up, ok := k.Owner, true; ok; up, ok = up.Parent() {
+				delete(h.Facts, law.DataBelowKey(k.Zone, up))
+			}
+		}
 	}
 }
 

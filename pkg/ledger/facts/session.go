@@ -288,6 +288,8 @@ func (s *Session) lookUp(k law.Key) bool {
 		}
 	}
 	switch {
+	case k.Kind == law.KindTouched && k.Zone != "":
+		return s.findDataBelow(k)
 	case k.Kind == law.KindTouched:
 		// No key in etcd lists the zones with a reference to an object, so no compare can prove their absence. The next
 		// cascade gives a zone missing from the index the reason ParentRenamed.
@@ -395,9 +397,34 @@ func (s *Session) noteEmptyRange(k law.Key, covered bool) bool {
 	return true
 }
 
+// findDataBelow puts into Seen whether data exists at or below an owner, as cached, by the earlier writes of the batch
+// or as read for all of them, or returns false. The caller holds Memory.Mu.
+func (s *Session) findDataBelow(k law.Key) bool {
+	if h := s.mem.byUID[k.Zone]; h != nil && h.Facts[k] != nil { // absence is not cached
+		s.Seen.Put(k, h.Facts[k])
+		return true
+	}
+	if s.Overlay == nil {
+		return false
+	}
+	e, read := s.Overlay.EmptyRanges[k]
+	found := read && !e.empty
+	for at, v := range s.Overlay.Facts {
+		o, _ := v.(*law.Owner)
+		found = found || at.Kind == law.KindOwner && at.Zone == k.Zone && k.Owner.Encloses(at.Owner) && o.HasData()
+	}
+	if found || read {
+		s.Seen.Put(k, &law.Awaited{Any: found})
+	}
+	return found || read
+}
+
 // readsTogether reports whether a range, unread or empty, is read together with other writes' ranges. Such a read takes
-// at most two keys, so large ranges do not add up.
+// few keys, so large ranges do not add up.
 func (s *Session) readsTogether(k law.Key) bool {
+	if s.Overlay != nil && k.Kind == law.KindTouched && k.Zone != "" {
+		return true
+	}
 	if s.Overlay == nil || k.Kind != law.KindZonesBelow && k.Kind != law.KindOwnersBelow {
 		return false
 	}
@@ -606,6 +633,9 @@ func (s *Session) ProvenFactOf(k law.Key) (ProvenFact, bool) {
 func (s *Session) noteResponse(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
 	mem := s.mem
 	kvs := r.GetResponseRange().Kvs
+	if k.Kind == law.KindTouched && k.Zone != "" {
+		return s.noteDataBelow(k, kvs, covered)
+	}
 	if layout.IsRange(k) && s.EmptyRanges != nil {
 		if k.Kind == law.KindOwnersBelow && covered > 0 && len(kvs) > 0 && string(kvs[0].Key) == mem.Layout.Key(k) {
 			kvs = kvs[1:] // the name itself
@@ -667,6 +697,25 @@ func (s *Session) noteResponse(ctx context.Context, k law.Key, r *etcdserverpb.R
 	return nil
 }
 
+// noteDataBelow notes whether the owners read have data, without a proof: no refusal depends on it. If they have, the
+// zone's cache keeps that until a name loses its data (CommitHead).
+func (s *Session) noteDataBelow(k law.Key, kvs []*mvccpb.KeyValue, covered int64) error {
+	found := &law.Awaited{Any: len(kvs) == law.FirstOwners}
+	err := s.mem.decodeOwners(kvs, func(_ name.Rel, o *law.Owner) { found.Any = found.Any || o.HasData() })
+	if err != nil {
+		return err
+	}
+	if s.Seen.Put(k, found); s.EmptyRanges != nil {
+		s.EmptyRanges[k] = Emptiness{!found.Any, covered}
+	}
+	s.mem.Mu.Lock()
+	defer s.mem.Mu.Unlock()
+	if h := s.mem.byUID[k.Zone]; found.Any && h != nil && h.Mod == covered {
+		h.CacheFact(k, found)
+	}
+	return nil
+}
+
 func (s *Session) headsOf(keys []law.Key) []*Head {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -684,7 +733,7 @@ func (s *Session) getOperation(k law.Key) clientv3.Op {
 	switch {
 	case !layout.IsRange(k):
 		return clientv3.OpGet(key)
-	case s.EmptyRanges != nil:
+	case s.EmptyRanges != nil && k.Kind != law.KindTouched:
 		return clientv3.OpGet(key, clientv3.WithPrefix(), clientv3.WithLimit(2), clientv3.WithKeysOnly())
 	}
 	return clientv3.OpGet(key, clientv3.WithPrefix(), clientv3.WithLimit(layout.MostKeys(k)))
@@ -705,7 +754,7 @@ func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	case law.KindForeign:
 		return mem.decodeForeign(k, kvs)
 	case law.KindAwaited, law.KindTouched:
-		return &law.Awaited{Any: len(kvs) > 0}, nil
+		return &law.Awaited{Any: len(kvs) > 0, Count: len(kvs)}, nil
 	}
 	return nil, fmt.Errorf("no range of keys has a fact of kind %d", k.Kind)
 }
@@ -736,6 +785,12 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 				return nil, err
 			}
 			out.AddZone(k, at.Name, h)
+		case !k.Owner.IsZero():
+			_, _, ns, _, err := mem.Layout.ParseMember(key)
+			if err != nil {
+				return nil, err
+			}
+			out.Add(k.Namespace, ns, 1, name.Name{})
 		case k.Name.IsZero():
 			v, err := layout.DecodeFact(law.Key{Kind: law.KindCount}, kv.Value)
 			if err != nil {

@@ -137,7 +137,7 @@ func (z *zone) addRecord(r *record) {
 	for _, v := range r.Values {
 		wire, _ := v.Pack(z.FQDN())
 		o.Values = countValue(o.Values, law.OwnerValue{Type: r.Type, Digest: law.DigestOf(v.Text), TTL: r.TTL, Count: 1, Guests: guests,
-			Size: len(wire), SPF: r.Type == rdata.TXT && rdata.IsSPF(v.Text)})
+			Size: len(wire), SPF: r.Type == rdata.TXT && rdata.IsSPF(v.Text), Alias: law.AliasOf(v)})
 	}
 }
 

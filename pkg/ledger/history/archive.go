@@ -343,7 +343,7 @@ func (a *Archive) addRemoval(ctx context.Context, p *page, x *content.Removal) (
 	l := removalLine(p.lastN, x, p.hdr.Zone)
 	if len(x.State) > 0 {
 		whole := false
-		if l.removal.Delegations, whole, err = a.readOldDelegations(ctx, p.hdr.Zone, x.Time); !whole {
+		if l.removal.Delegations, whole, err = a.readOldDelegations(ctx, p.hdr.Zone, x); !whole {
 			l.removal.LeftOut = true
 		}
 	}

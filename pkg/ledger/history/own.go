@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,6 +37,7 @@ type namespaceAnswer struct {
 	rev      int64
 	octets   int
 	zones    map[string]bool
+	began    time.Time
 }
 
 // OfNamespace returns a page of the zone changes by a namespace's Records, newest first. None is missing since
@@ -45,16 +47,14 @@ func (a *Archive) OfNamespace(ctx context.Context, wanted StepSelector, ask Ask)
 	if err != nil {
 		return nil, err
 	}
-	out := &namespaceAnswer{Answer: &Answer{}, selector: wanted, ask: ask, rev: r.Header.Revision, zones: map[string]bool{}}
+	out := &namespaceAnswer{Answer: &Answer{}, selector: wanted, ask: ask, rev: r.Header.Revision, zones: map[string]bool{},
+		began: time.Now()}
 	var share Share
 	if len(r.Kvs) > 0 && layout.Decode(r.Kvs[0].Value, &share) == nil {
 		out.Whole = share.Whole
 	}
 
-	out.selector.Zones = slices.DeleteFunc(slices.Clone(wanted.Zones), func(uid string) bool {
-		header, ok := wanted.HeaderOf(uid)
-		return ok && !wanted.SelectsZone(&header)
-	})
+	out.selector.Zones = slices.DeleteFunc(slices.Clone(wanted.Zones), out.excludes)
 
 	for _, uid := range out.selector.Zones {
 		out.zones[uid] = true
@@ -73,6 +73,11 @@ func (a *Archive) OfNamespace(ctx context.Context, wanted StepSelector, ask Ask)
 
 	slices.SortStableFunc(out.Items, func(x, y Item) int { return cmp.Compare(y.Step.Time, x.Step.Time) })
 	return out.Answer, a.wholeOfZones(ctx, out)
+}
+
+func (o *namespaceAnswer) excludes(zone string) bool {
+	header, ok := o.selector.HeaderOf(zone)
+	return ok && !o.selector.SelectsZone(&header)
 }
 
 func (o *namespaceAnswer) selectItem(x *Item, now int64) bool {
@@ -98,21 +103,22 @@ func (a *Archive) readOlder(ctx context.Context, out *namespaceAnswer, before la
 	}
 
 	now := a.Now().Unix()
-	for read := 0; ; {
+	for keys := 0; ; keys++ {
 		k, err := older.nextKey(ctx)
 		if err != nil || k == nil || k.Time < out.ask.NotBefore {
 			return err
 		}
-		if header, ok := out.selector.HeaderOf(k.Zone); ok && (k.Time < now-header.Retention || !out.selector.SelectsZone(&header)) {
-			continue
-		}
-
-		if read++; len(out.Items) >= out.ask.Limit || out.octets > maxAnswer || read > segmentsAtOnce {
+		// A page reads a key or more, so that the next page goes on from another place.
+		isSpent := out.read > maxRead || keys > 0 && time.Since(out.began) > maxReading
+		if len(out.Items) >= out.ask.Limit || out.octets > maxAnswer || isSpent {
 			out.Next = formatPlace(before)
 			return nil
 		}
 
 		before = *k
+		if header, ok := out.selector.HeaderOf(k.Zone); ok && (k.Time < now-header.Retention || !out.selector.SelectsZone(&header)) {
+			continue
+		}
 		items, err := a.readSegment(ctx, *k, out.Answer, out.rev)
 		if err != nil {
 			return err
@@ -173,9 +179,14 @@ func (a *Archive) wholeOfZones(ctx context.Context, out *namespaceAnswer) error 
 	return nil
 }
 
-const segmentsAtOnce = 500
-
-const maxZones = 256
+// An answer reads at most maxRead octets of text and a further segment, for maxReading: it may then be empty, with a
+// token for the next page. The journals of the first page have at most maxJournals octets.
+const (
+	maxRead     = 8 << 20
+	maxReading  = time.Second
+	maxJournals = 32 << 20
+	maxZones    = 256
+)
 
 func (a *Archive) addRecentSteps(ctx context.Context, out *namespaceAnswer) error {
 	prefix := a.Layout.Room("before") + out.selector.Namespace + "/"
@@ -187,16 +198,20 @@ func (a *Archive) addRecentSteps(ctx context.Context, out *namespaceAnswer) erro
 
 	zones := slices.Clone(out.selector.Zones)
 	for _, kv := range r.Kvs {
-		if _, zone, _, ok := a.Layout.ParseBefore(string(kv.Key)); ok {
+		if _, zone, _, ok := a.Layout.ParseBefore(string(kv.Key)); ok && !out.excludes(zone) {
 			zones = append(zones, zone)
 		}
 	}
 
 	slices.Sort(zones)
-	if zones = slices.Compact(zones); len(zones) > maxZones {
+	zones = slices.Compact(zones)
+	refuse := func() error {
 		return apierrors.NewBadRequest(fmt.Sprintf("the last steps of namespace %s are in the journals of %d zones, and an answer reads "+
-			"at most %d: ask for a Record, by the query parameter fqdn, or for the changes of a Zone", out.selector.Namespace, len(zones),
-			maxZones))
+			"at most %d, or %d MiB: ask for a Record, by the query parameter fqdn, or for the changes of a Zone", out.selector.Namespace,
+			len(zones), maxZones, maxJournals>>20))
+	}
+	if len(zones) > maxZones {
+		return refuse()
 	}
 
 	room, now := maxAnswer, a.Now().Unix()
@@ -217,6 +232,9 @@ func (a *Archive) addRecentSteps(ctx context.Context, out *namespaceAnswer) erro
 		if err != nil {
 			return err
 		}
+		if out.read > maxJournals {
+			return refuse()
+		}
 		for i := range recent {
 			if recent[i].Bare {
 				out.Whole = max(out.Whole, recent[i].Step.Time+1)
@@ -227,6 +245,6 @@ func (a *Archive) addRecentSteps(ctx context.Context, out *namespaceAnswer) erro
 		out.Items = append(out.Items, recent...)
 	}
 
-	out.octets = maxAnswer - room
+	out.octets, out.read = maxAnswer-room, 0 // the archive has its own bound
 	return nil
 }

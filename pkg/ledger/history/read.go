@@ -32,8 +32,12 @@ type Answer struct {
 	Items []Item
 	// Whole is a Unix time. No step since then is missing or condensed (stored without values).
 	Whole int64
+	// Own is like Whole, for steps of the Zone's own namespace. Only OfZone sets it.
+	Own int64
 	// Next is Ask.From for the next page, or "" at the end.
 	Next string
+
+	read int // octets of text that the answer has read, selected or not
 }
 
 type Ask struct {
@@ -101,7 +105,7 @@ func (a *Archive) OfZone(ctx context.Context, header Header, exists bool, ask As
 
 	for _, x := range slices.Backward(recent) {
 		if !take(&x) {
-			return out, a.wholeOf(ctx, out, namespaces, rev)
+			return out, a.wholeOf(ctx, out, header.Namespace, namespaces, rev)
 		}
 	}
 
@@ -116,12 +120,15 @@ func (a *Archive) OfZone(ctx context.Context, header Header, exists bool, ask As
 			return nil, err
 		}
 		if x == nil || !take(x) {
-			return out, a.wholeOf(ctx, out, namespaces, rev)
+			return out, a.wholeOf(ctx, out, header.Namespace, namespaces, rev)
 		}
 	}
 }
 
-func (a *Archive) wholeOf(ctx context.Context, out *Answer, namespaces []string, rev int64) error {
+// wholeOf raises out.Whole, which so far knows losses of the whole zone, by the losses of each account, and sets
+// out.Own by those of the Zone's own namespace alone: steps that others lose say nothing about own ones.
+func (a *Archive) wholeOf(ctx context.Context, out *Answer, own string, namespaces []string, rev int64) error {
+	out.Own = out.Whole
 	for _, ns := range namespaces {
 		r, err := a.Client.Get(ctx, a.Layout.Share(ns), clientv3.WithRev(rev))
 		if err != nil {
@@ -130,6 +137,9 @@ func (a *Archive) wholeOf(ctx context.Context, out *Answer, namespaces []string,
 		var s Share
 		if len(r.Kvs) > 0 && layout.Decode(r.Kvs[0].Value, &s) == nil {
 			out.Whole = max(out.Whole, s.Whole)
+			if ns == own {
+				out.Own = max(out.Own, s.Whole)
+			}
 		}
 	}
 	return nil
@@ -156,6 +166,7 @@ func (a *Archive) readRecent(ctx context.Context, header Header, archived Archiv
 
 		for _, kv := range r.Kvs {
 			from = string(kv.Key) + "\x00"
+			out.read += len(kv.Value)
 			tx, err := a.Read(string(kv.Key), kv.Value)
 			if err != nil {
 				klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "The history of a zone has a gap", "zone", header.FQDN)
@@ -251,6 +262,11 @@ func (a *Archive) openSegments(ctx context.Context, zone string, namespaces []st
 			return nil, err
 		}
 		slices.SortFunc(keys, func(x, y layout.SegmentKey) int { return cmp.Compare(x.Last, y.Last) })
+		// A segment begins after the last step of the segment before. So the first with step before-1 or later is the
+		// last that has steps for this page.
+		if i := slices.IndexFunc(keys, func(k layout.SegmentKey) bool { return k.Last >= before-1 }); i >= 0 {
+			keys = keys[:i+1]
+		}
 		out.byNamespace = append(out.byNamespace, &namespaceSegments{keys: keys})
 	}
 	return out, nil
@@ -318,6 +334,9 @@ func (a *Archive) readSegment(ctx context.Context, k layout.SegmentKey, out *Ans
 		return nil, err
 	}
 	s, err := DecodeSegment(r.Kvs[0].Value)
+	if err == nil {
+		out.read += s.octets
+	}
 	if err != nil {
 		klog.FromContext(ctx).Error(layout.Unreadable(key, err), "The history of a zone has a gap")
 		out.Whole = max(out.Whole, k.Time+1)

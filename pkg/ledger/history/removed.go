@@ -16,14 +16,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A Delegation deleted within oldDelegationTTL before its zone counts as deleted with the zone.
+// A deleted Delegation is kept for oldDelegationTTL.
 const oldDelegationTTL = 10 * time.Minute
 
 const (
+	// jointDeletion is the longest time between the deletions of a Delegation and its zone by one command of a user.
+	jointDeletion = time.Minute
+
 	maxOldOctets = 1 << 20
 	maxRemoved   = 100
 )
@@ -34,16 +38,35 @@ type OldDelegation struct {
 	Time  int64  `json:"t"`
 	Name  string `json:"n"`
 	State []byte `json:"s"`
+	// By is the user of the deletion, "" for a cascade. Ends is true if its namespace was deleted.
+	By   string `json:"by,omitempty"`
+	Ends bool   `json:"e,omitempty"`
+}
+
+// wentWith reports whether the Delegation left with its zone: in the zone's removal, with their namespace, or by the
+// same user a moment before, as kubectl delete -f does. A Delegation revoked earlier is no part of the deletion, and
+// must not return as a right.
+func (d *OldDelegation) wentWith(removal *content.Removal) bool {
+	before := time.Duration(removal.Time-d.Time) * time.Second
+	switch {
+	case d.Ends:
+		return before <= oldDelegationTTL
+	case d.By == "": // the removal's cascade
+		return before <= 0
+	case d.By == removal.By:
+		return before <= jointDeletion
+	}
+	return before < 0 // after the zone, so that no right was revoked
 }
 
 // DelegationLeftOp returns a put of a Delegation that leaves a zone. The key has the number of remaining Delegations,
 // so a zone stores no more than it once had. For a removed zone, the number is -1.
-func (a *Archive) DelegationLeftOp(zone string, remaining int, o metav1.Object, spec any) (clientv3.Op, error) {
+func (a *Archive) DelegationLeftOp(zone string, remaining int, o metav1.Object, spec any, by string, ends bool) (clientv3.Op, error) {
 	packed, err := Pack(o, spec, maxZoneState)
 	if err != nil {
 		return clientv3.Op{}, err
 	}
-	old := OldDelegation{Time: a.Now().Unix(), Name: o.GetName(), State: packed.Text}
+	old := OldDelegation{Time: a.Now().Unix(), Name: o.GetName(), State: packed.Text, By: by, Ends: ends}
 	return etcd.OpPut(a.oldDelegationKey(zone, remaining, old.Name), layout.Encode(&old)), nil
 }
 
@@ -65,7 +88,8 @@ const maxZoneState = 64 << 10
 
 func PackZone(o metav1.Object, spec any) (Packed, error) { return Pack(o, spec, maxZoneState) }
 
-func (a *Archive) readOldDelegations(ctx context.Context, zone string, removed int64) (out []Was, whole bool, err error) {
+// readOldDelegations returns the Delegations that left with their zone, sorted by name. If not all fit, whole is false.
+func (a *Archive) readOldDelegations(ctx context.Context, zone string, removal *content.Removal) (out []Was, whole bool, err error) {
 	octets, seen := 0, map[string]int64{}
 	whole = true
 	_, err = etcd.Scan(ctx, a.Client, a.Layout.LeftDelegations(zone), "", 0, func(kv *mvccpb.KeyValue) error {
@@ -82,7 +106,7 @@ func (a *Archive) readOldDelegations(ctx context.Context, zone string, removed i
 		}
 
 		last, again := seen[old.Name]
-		if old.Time < removed-int64(oldDelegationTTL.Seconds()) || again && last >= old.Time {
+		if !old.wentWith(removal) || again && last >= old.Time {
 			return nil
 		}
 		if octets += len(text); octets > maxOldOctets {

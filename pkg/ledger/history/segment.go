@@ -51,7 +51,7 @@ type Was struct {
 	State json.RawMessage `json:"s"`
 }
 
-// Removed is a Zone before its removal, with the Delegations of its last ten minutes.
+// Removed is a Zone before its removal, with the Delegations that left with the Zone.
 type Removed struct {
 	UID         string          `json:"u"`
 	State       json.RawMessage `json:"s"`
@@ -63,6 +63,8 @@ type Removed struct {
 type Segment struct {
 	Header  Header
 	Entries []Entry
+
+	octets int // of text
 }
 
 // encodeSegment packs steps (changes) into a segment of at most maxSegment octets of text. If they do not fit, whole is
@@ -129,7 +131,7 @@ func DecodeSegment(data []byte) (*Segment, error) {
 		return nil, err
 	}
 
-	s, lines := &Segment{}, json.NewDecoder(bytes.NewReader(text))
+	s, lines := &Segment{octets: len(text)}, json.NewDecoder(bytes.NewReader(text))
 	if err := lines.Decode(&s.Header); err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}

@@ -4,6 +4,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -294,9 +295,28 @@ func stripSegment(s *Segment) []byte {
 	return out
 }
 
+// bareStep returns a step without values. The changed RRsets stay, as TTLs without a ttl: they are the names that the
+// step hides from a reader of the zone's past, and no others.
 func bareStep(step *content.Step) content.Step {
 	return content.Step{N: step.N, From: step.From, Serial: step.Serial, Record: step.Record, Others: step.Others, By: step.By,
-		Origin: step.Origin, Time: step.Time}
+		Origin: step.Origin, Time: step.Time, TTLs: changedRRsets(step)}
+}
+
+// changedRRsets returns the RRsets that the step changed, each once and without a TTL. A condensed step keeps them, so
+// that a reader knows which names its missing values hide.
+func changedRRsets(step *content.Step) (all []content.TTLChange) {
+	for _, rows := range [][]content.Row{step.Removed, step.Added} {
+		for i := range rows {
+			all = append(all, content.TTLChange{Owner: rows[i].Owner, Type: rows[i].Type})
+		}
+	}
+	for _, change := range step.TTLs {
+		all = append(all, content.TTLChange{Owner: change.Owner, Type: change.Type})
+	}
+	slices.SortFunc(all, func(x, y content.TTLChange) int {
+		return cmp.Or(x.Owner.Compare(y.Owner), cmp.Compare(x.Type, y.Type))
+	})
+	return slices.Compact(all)
 }
 
 // recent caches up to maxRecent values written by this process. Each transaction compares revisions, so an outdated

@@ -10,10 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
 const (
@@ -34,12 +37,17 @@ type State struct {
 	Spec        json.RawMessage   `json:"spec,omitempty"`
 	// LeftOut names the parts beyond MaxState.
 	LeftOut []string `json:"leftOut,omitempty"`
+	// Managers are the field managers of a Record's spec.
+	Managers []v1alpha1.HistoryManager `json:"managers,omitempty"`
 }
 
-// Parts of a State, in the order of omission.
+// Parts of a State. PartRData or PartValues is the Record's field with values, left out only if the step's rows have
+// the values.
 const (
 	PartAnnotations = "annotations"
 	PartLabels      = "labels"
+	PartRData       = "rdata"
+	PartValues      = "values"
 	PartSpec        = "spec"
 )
 
@@ -52,33 +60,102 @@ type Packed struct {
 	Text []byte
 	// Counts is the number of octets that count towards MaxStepStates.
 	Counts int
+	Whole  bool // nothing is left out
+	NoSpec bool // the spec is left out, and all else with it
 }
 
 // Pack encodes an object's labels, annotations and spec for the history. While Packed.Counts exceeds the limit, Pack
 // leaves out a part, in the order annotations, labels, spec, and names the part in State.LeftOut.
 func Pack(o metav1.Object, spec any, limit int) (Packed, error) {
-	text, err := json.Marshal(spec)
-	if err != nil {
+	return packFirst(o, spec, nil, limit)
+}
+
+// PackRecord is like Pack, with the field managers of the spec. If inRows is true, since the rows of the step have the
+// Record's values, the values are left out before the labels and the spec: with 100 keys of 900 octets in a change set,
+// the names of the keys fit.
+func PackRecord(r *v1alpha1.Record, inRows bool, limit int) (Packed, error) {
+	if !inRows {
+		return packFirst(r, &r.Spec, nil, limit)
+	}
+	short := r.Spec
+	short.RData, short.Values = "", nil
+	return packFirst(r, &r.Spec, &short, limit)
+}
+
+// PackSpec is like PackRecord, without annotations.
+func PackSpec(r *v1alpha1.Record, limit int) (packed Packed, err error) {
+	s := State{Labels: r.Labels, Annotations: r.Annotations, Managers: managersOf(r)}
+	if s.Spec, err = json.Marshal(&r.Spec); err != nil {
 		return Packed{}, err
 	}
-	s := State{Labels: o.GetLabels(), Annotations: o.GetAnnotations(), Spec: text}
-	for {
-		packed, err := s.pack()
-		if err != nil || packed.Counts <= limit {
+	if err = s.leaveOut([]string{PartAnnotations}, &r.Spec, nil); err == nil {
+		packed, err = s.pack()
+	}
+	packed.NoSpec = packed.Counts > limit
+	return packed, err
+}
+
+// packFirst packs the first form of the object that fits into the limit. The last has no part.
+func packFirst(o metav1.Object, spec any, short *v1alpha1.RecordSpec, limit int) (packed Packed, err error) {
+	whole := State{Labels: o.GetLabels(), Annotations: o.GetAnnotations()}
+	if whole.Spec, err = json.Marshal(spec); err != nil {
+		return Packed{}, err
+	}
+	if r, ok := o.(*v1alpha1.Record); ok {
+		whole.Managers = managersOf(r)
+	}
+	forms := [][]string{nil, {PartAnnotations}, {PartAnnotations, PartLabels}, {PartAnnotations, PartLabels, PartSpec}}
+	if short != nil {
+		forms = slices.Insert(forms, 3, []string{PartAnnotations, PartValues}, []string{PartAnnotations, PartLabels, PartValues})
+	}
+	for _, parts := range forms {
+		s := whole
+		if err := s.leaveOut(parts, spec, short); err != nil {
+			return Packed{}, err
+		}
+		if packed, err = s.pack(); err != nil || packed.Counts <= limit {
+			packed.NoSpec = s.Spec == nil
 			return packed, err
 		}
+	}
+	packed.NoSpec = true
+	return packed, nil
+}
 
+// leaveOut removes parts, and names those that the object has.
+func (s *State) leaveOut(parts []string, spec any, short *v1alpha1.RecordSpec) (err error) {
+	for _, part := range parts {
 		switch {
-		case len(s.Annotations) > 0:
-			s.Annotations, s.LeftOut = nil, append(s.LeftOut, PartAnnotations)
-		case len(s.Labels) > 0:
-			s.Labels, s.LeftOut = nil, append(s.LeftOut, PartLabels)
-		case s.Spec != nil:
-			s.Spec, s.LeftOut = nil, append(s.LeftOut, PartSpec)
+		case part == PartAnnotations && len(s.Annotations) > 0:
+			s.Annotations = nil
+		case part == PartLabels && len(s.Labels) > 0:
+			s.Labels = nil
+		case part == PartSpec:
+			s.Spec, s.Managers = nil, nil
+		case part == PartValues:
+			if whole, ok := spec.(*v1alpha1.RecordSpec); ok && whole.RData != "" {
+				part = PartRData
+			}
+			if s.Spec, err = json.Marshal(short); err != nil {
+				return err
+			}
 		default:
-			return packed, nil
+			continue
+		}
+		s.LeftOut = append(s.LeftOut, part)
+	}
+	return nil
+}
+
+// managersOf returns the managers with fields of the spec, in the order of managedFields.
+func managersOf(r *v1alpha1.Record) (managers []v1alpha1.HistoryManager) {
+	for i := range r.ManagedFields {
+		e := &r.ManagedFields[i]
+		if e.Subresource == "" && e.FieldsV1 != nil && bytes.Contains(e.FieldsV1.GetRawBytes(), []byte(`"f:spec"`)) {
+			managers = append(managers, v1alpha1.HistoryManager{Name: e.Manager, Operation: string(e.Operation)})
 		}
 	}
+	return managers
 }
 
 func (s *State) pack() (Packed, error) {
@@ -90,7 +167,7 @@ func (s *State) pack() (Packed, error) {
 	if len(text) > plainState {
 		packed = deflate([]byte{isDeflate}, text)
 	}
-	return Packed{packed, max(len(packed), len(text)/rawParts)}, nil
+	return Packed{Text: packed, Counts: max(len(packed), len(text)/rawParts), Whole: len(s.LeftOut) == 0}, nil
 }
 
 func Unpack(packed []byte) (json.RawMessage, error) {

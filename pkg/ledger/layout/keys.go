@@ -107,6 +107,8 @@ func (k Keys) Key(f law.Key) string {
 		return k.WaitingFor(&law.Ref{Namespace: f.Namespace, Name: f.Object}) + WaitingDelegation + "/"
 	case law.KindTouched:
 		switch {
+		case f.Zone != "":
+			return k.Key(law.OwnersBelowKey(f.Zone, f.Owner))
 		case f.Name.IsZero():
 			return k.WaitingFor(&law.Ref{Namespace: f.Namespace, Name: f.Object})
 		case f.Object == "":
@@ -121,6 +123,8 @@ func (k Keys) Key(f law.Key) string {
 		switch {
 		case f.Zone == "":
 			return k.Key(law.Key{Kind: law.KindZonesBelow, View: f.View, Name: f.Name})
+		case !f.Owner.IsZero():
+			return k.MembersBelow(f.Zone, f.Owner) + "/"
 		case f.Name.IsZero():
 			return k.Room("counts") + f.Zone + "/"
 		}
@@ -138,8 +142,13 @@ func IsRange(k law.Key) bool {
 
 // MostKeys bounds the keys read for a range; 0 means all. No refusal depends on the owners below an apex.
 func MostKeys(k law.Key) int64 {
-	if k.Kind == law.KindForeign && !k.Name.IsZero() || k.Kind == law.KindOwnersBelow && k.Owner.IsApex() {
+	if k.Kind == law.KindTouched && k.Zone != "" {
+		return law.FirstOwners
+	}
+	if k.Kind == law.KindForeign && (!k.Name.IsZero() || !k.Owner.IsZero()) || k.Kind == law.KindOwnersBelow && k.Owner.IsApex() {
 		return law.FirstKeys
+	} else if k.Kind == law.KindAwaited && !k.Name.IsZero() {
+		return law.MaxWaiting
 	} else if k.Kind == law.KindAwaited || k.Kind == law.KindTouched {
 		return 1
 	}

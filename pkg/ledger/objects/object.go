@@ -265,6 +265,9 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	}
 	s.FQDN, s.View = z.FQDN().String(), z.View
 	s.Serial, s.ContentGeneration = int64(z.Serial), int64(z.N)
+	if z.Changed != 0 {
+		s.SerialTime = &metav1.Time{Time: time.Unix(z.Changed, 0).UTC()}
+	}
 	state := sethash.State(z.State)
 	s.ContentState = state.String()
 	s.Hash = z.Header.Hash(state)

@@ -75,7 +75,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 			return err
 		}
 
-		ask.Own = (ask.Own || d.Own) && !ob.Terminates(d.Parent.Namespace)
+		ask.Own = ask.Own || d.Own
 		w := ob.cutWrite(ask, parent)
 		w.Key, w.Expected, w.OutboxItem = cutKey, r.Kvs[0].ModRevision, item
 		w.Origin = content.Origin{Cause: fmt.Sprintf("zone %s has other name servers, glue or DS", d.FQDN), CausedBy: d.Child.Namespace}

@@ -54,12 +54,12 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationInput, before, after *v1alpha
 	}
 
 	tx.ExtraOps = func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op) {
-		return nil, ob.oldDelegationOps(&ask, before, plan)
+		return nil, ob.oldDelegationOps(&ask, tx.By, before, plan)
 	}
 	return tx, placed
 }
 
-func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, before *v1alpha1.Delegation, plan *law.Plan) []clientv3.Op {
+func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, by string, before *v1alpha1.Delegation, plan *law.Plan) []clientv3.Op {
 	in := ""
 	if plan.Delegation != nil && plan.Delegation.Zone != nil {
 		in = plan.Delegation.Zone.UID
@@ -71,7 +71,7 @@ func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, before *v1alpha1.
 	switch {
 	case in == ask.InZone:
 	case ask.InZone != "" && before != nil:
-		op, err := ob.jr.Archive.DelegationLeftOp(ask.InZone, at, before, &before.Spec)
+		op, err := ob.jr.Archive.DelegationLeftOp(ask.InZone, at, before, &before.Spec, by, ask.Terminating)
 		if err == nil {
 			return []clientv3.Op{op}
 		}

@@ -12,6 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/klog/v2"
 
+	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
@@ -20,6 +21,7 @@ import (
 type items struct {
 	mu    sync.Mutex
 	byKey map[string]*cachedItem
+	seen  int64 // revision up to which byKey has all items
 }
 
 // firstSeen is when this server first saw the item's revision.
@@ -42,6 +44,51 @@ func (t *items) noteItem(ctx context.Context, kv *mvccpb.KeyValue) *cachedItem {
 	}
 	t.byKey[string(kv.Key)] = one
 	return one
+}
+
+// maxUnseen bounds the items after the cached ones that an answer reads.
+const maxUnseen = 1000
+
+// IsRemoving reports whether the removal of a matching zone is unfinished, and so not yet in the history. Items after
+// the cached ones, such as of a deletion by another server, are read from etcd. If more than maxUnseen are there, the
+// result is true, and the client asks again.
+func (ob *Outbox) IsRemoving(ctx context.Context, matches func(*law.Place) bool) (bool, error) {
+	seen, found := ob.items.findRemoval(matches)
+	if found {
+		return true, nil
+	}
+	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Room("outbox"), clientv3.WithPrefix(),
+		clientv3.WithMinModRev(seen+1), clientv3.WithLimit(maxUnseen))
+	if err != nil {
+		return false, err
+	}
+	for _, kv := range r.Kvs {
+		var w law.Work
+		if layout.Decode(kv.Value, &w) == nil && w.Removed != nil && matches(w.Removed) {
+			return true, nil
+		}
+	}
+	return r.More, nil
+}
+
+func (t *items) findRemoval(matches func(*law.Place) bool) (seen int64, found bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, item := range t.byKey {
+		if item.Work.Removed != nil && matches(item.Work.Removed) {
+			return t.seen, true
+		}
+	}
+	return t.seen, false
+}
+
+func (t *items) noteSeen(events []*clientv3.Event) {
+	if len(events) == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.seen = max(t.seen, events[len(events)-1].Kv.ModRevision)
 }
 
 // loadItems reads the revision before the items, so a watch from this revision misses nothing.
@@ -67,6 +114,7 @@ func (ob *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 			delete(ob.items.byKey, key)
 		}
 	}
+	ob.items.seen = max(ob.items.seen, rev)
 
 	return rev, nil
 }
@@ -96,6 +144,7 @@ func (ob *Outbox) followItems(ctx context.Context, rev int64) {
 					ob.com.WakeOutbox()
 				}
 			}
+			ob.items.noteSeen(events)
 			return nil
 		})
 		rev = ob.beginItems(ctx) // after a compaction, load all items again

@@ -55,11 +55,13 @@ type step struct {
 	inZone bool
 }
 
-func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int64) (*commit.Write, error) {
+// askAgain returns the question to the law whether the Record of a candidate stays, leaves or comes. The error is
+// facts.ErrDamaged if the Record cannot be read.
+func (ob *Outbox) askAgain(s *workState, c candidate, o *v1alpha1.Record) (records.RecordInput, error) {
 	r, err := lawform.Record(o)
 	before, waits, unread := objects.AdoptedOrWaiting(o)
 	if err = cmp.Or(err, unread); err != nil {
-		return nil, fmt.Errorf("record %s/%s: %w: %w", o.Namespace, o.Name, facts.ErrDamaged, err)
+		return records.RecordInput{}, fmt.Errorf("record %s/%s: %w: %w", o.Namespace, o.Name, facts.ErrDamaged, err)
 	}
 	r.Terminating = r.Terminating || ob.Terminates(o.Namespace)
 	ask := records.RecordInput{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Before: before, WaitingBefore: waits,
@@ -67,20 +69,30 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 		HadZone:       before != nil || objects.IsMoving(o),
 		HasFormerName: before == nil && c.removedFQDN != "" && c.removedFQDN == o.Status.FQDN,
 		Now:           ob.mem.Now(), WorkID: etcd.NewID(), CausedBy: s.Work.By, Cause: s.Work.Cause(),
-		Yields: s.Work.Yields, RulesChanged: s.Work.RulesChanged(),
-		Uncounted: ob.Terminates(s.Work.By) || slices.Contains(s.Work.Releases, o.Namespace) || strings.HasPrefix(s.Work.ID, MigrationID)}
+		RulesChanged: s.Work.RulesChanged(), Uncounted: slices.Contains(s.Work.Releases, o.Namespace) ||
+			strings.HasPrefix(s.Work.ID, MigrationID)}
 	if !s.Work.Unmarked {
 		ask.MarkID = s.Work.ID
 	}
+	if waits != nil && c.keptOut != "" {
+		waits.KeptOut = c.keptOut
+	}
+	return ask, nil
+}
 
+func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int64) (*commit.Write, error) {
+	ask, err := ob.askAgain(s, c, o)
+	if err != nil {
+		return nil, err
+	}
 	w := ob.com.NewWrite("records", o, mod)
-	w.LikelyZone, w.OutboxItem = ob.mem.GuessZone(r), &s.Item
+	w.LikelyZone, w.OutboxItem = ob.mem.GuessZone(ask.After), &s.Item
 	w.RecordBefore, w.Origin = o, commit.CauseOf(&s.Item)
 	if isTrial(&s.Work) {
 		w.Payer = o.Namespace
 	}
 	if ask.WaitingBefore != nil && c.keptOut != "" {
-		ask.WaitingBefore.KeptOut, w.Payer = c.keptOut, o.Namespace // holders do not pay for Records waiting there
+		w.Payer = o.Namespace // holders do not pay for Records waiting there
 	}
 
 	w.Decide = func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) }

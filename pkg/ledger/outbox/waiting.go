@@ -6,6 +6,7 @@ package outbox
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -18,10 +19,13 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/law/zones"
+	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/facts"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
@@ -100,23 +104,22 @@ func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest 
 
 // hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zones of the work w.
 // The work is a trial to adopt waiting Records, which leaves such names to the cascade: there, Records restored by a
-// rule count as own, and so end a hold (a stop of delivery).
-func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
-	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
-		clientv3.WithLimit(maxBelow))
-	if err != nil {
-		return false, err
-	}
-
-	concernsWork := func(scan law.Scan) bool {
-		isOfZone := slices.ContainsFunc(w.Zones, func(z law.Place) bool { return z.UID == scan.Zone })
-		return isOfZone && scan.Kind == law.ScanNamespaces && scan.Covers(namespace)
-	}
-	for _, kv := range r.Kvs {
-		var due law.Work
-		err := layout.Decode(kv.Value, &due)
-		if err == nil && slices.ContainsFunc(due.Scans, concernsWork) {
-			return true, nil
+// rule count as own, and so end a hold (a stop of delivery). The trial was decided by rules read before, and a rule is
+// written with its cascade, so the cascade is either found here or has ended. All pages are read, as an owner can
+// change more Delegations than a page has.
+func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (isDue bool, err error) {
+	for _, z := range w.Zones {
+		concernsZone := func(scan law.Scan) bool {
+			return scan.Zone == z.UID && scan.Kind == law.ScanNamespaces && scan.Covers(namespace)
+		}
+		prefix := ob.mem.Layout.Outbox(zones.DelegationWorkID(z.Namespace, ""))
+		_, err := etcd.Scan(ctx, ob.mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
+			var due law.Work
+			isDue = isDue || layout.Decode(kv.Value, &due) == nil && slices.ContainsFunc(due.Scans, concernsZone)
+			return nil
+		})
+		if err != nil || isDue {
+			return isDue, err
 		}
 	}
 	return false, nil
@@ -195,9 +198,6 @@ func (ob *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, e
 
 func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan) *law.Work {
 	p := plan.Record
-	if p.Zone == nil && plan.Work != nil {
-		return plan.Work // another namespace has the name, against the rules
-	}
 	if have := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); p.FQDN.IsZero() || p.Zone == nil && have != nil &&
 		have.Reason == p.Reason {
 		return nil
@@ -224,6 +224,61 @@ func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan
 		work.Scans = append(work.Scans, law.Scan{Kind: law.ScanReferring, Target: waits.Zone})
 	}
 	return work
+}
+
+// maxReplacements bounds the waiting Records that a deletion tries, since each try is a commit in the zone's queue. The
+// trial of the freed name decides the others.
+const maxReplacements = 2
+
+// Replacement is a Record that waits at a name which another Record of its namespace leaves.
+type Replacement struct {
+	candidate
+	ob    *Outbox
+	cause commit.Item
+}
+
+// ListReplacements lists the first maxReplacements Records of a Record's namespace that wait at its name, in the order
+// in which waiting Records are tried (S2.8).
+func (ob *Outbox) ListReplacements(ctx context.Context, leaving *v1alpha1.Record) ([]Replacement, error) {
+	at, err := name.Parse(leaving.Status.FQDN)
+	if err != nil {
+		return nil, err
+	}
+	prefix := ob.mem.Layout.Key(law.RecordsAwaitKey(leaving.Status.View, at, leaving.Namespace))
+	r, err := ob.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(law.MaxWaiting))
+	if err != nil {
+		return nil, err
+	}
+	cause := commit.Item{Work: law.Work{By: leaving.Namespace,
+		Reason: fmt.Sprintf("record %s at %s is replaced", leaving.Name, leaving.Status.FQDN)}}
+	var found []Replacement
+	for _, kv := range r.Kvs {
+		c, ok, err := ob.candidateAt(&workState{}, law.Scan{Kind: law.ScanWaiting}, kv)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			found = append(found, Replacement{c, ob, cause})
+		}
+	}
+	slices.SortFunc(found, func(x, y Replacement) int { return (&window{}).compareCandidates(x.candidate, y.candidate) })
+	return found[:min(len(found), maxReplacements)], nil
+}
+
+// Read reads the Record and returns the write that adopts it, or nil if the Record is gone, damaged or in a zone.
+func (r *Replacement) Read(ctx context.Context) (*commit.SetWrite, error) {
+	o, mod, err := r.ob.mem.ReadRecord(ctx, r.Namespace, r.Name)
+	if errors.Is(err, facts.ErrDamaged) || err == nil && (o == nil || o.Status.ZoneRef != nil) {
+		return nil, nil
+	}
+	x := &commit.SetWrite{Ctx: ctx, Index: 1, Expected: mod, Before: o, After: o, Adopts: true, Origin: commit.CauseOf(&r.cause)}
+	if err == nil {
+		x.Ask, err = r.ob.askAgain(&workState{Item: r.cause}, r.candidate, o)
+	}
+	if errors.Is(err, facts.ErrDamaged) {
+		return nil, nil
+	}
+	return x, err
 }
 
 func (ob *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
@@ -110,6 +111,10 @@ func (w *window) truncate() []candidate {
 // an interruption is possible.
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
+	mayGet, err := ob.readRuled(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	for _, scan := range s.Work.Scans {
 		moves := s.moves(scan)
 		isDone := moves && s.cursor.Moved
@@ -117,13 +122,14 @@ func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error)
 		if isDone || isLater {
 			continue // moves come first, other scans afterwards
 		}
-		var err error
+		isOfZone := scan.Kind == law.ScanWaiting && !scan.Exact && len(s.Work.Zones) == 1 && scan.Name == s.Work.Zones[0].FQDN
 		if scan.Kind == law.ScanNamespaces {
 			err = ob.scanNamespaces(ctx, s, scan, w.addCandidate)
 		} else if prefix := ob.scannedKeys(scan); prefix != "" {
 			_, err = etcd.Scan(ctx, ob.mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 				c, ok, err := ob.candidateAt(s, scan, kv)
-				if ok {
+				isUnruled := isOfZone && c.kindLetter == layout.WaitingRecord && !mayGet(c.Namespace)
+				if ok && !isUnruled {
 					w.addCandidate(c)
 				}
 				return err
@@ -136,6 +142,37 @@ func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error)
 
 	w.truncate()
 	return w, nil
+}
+
+// readRuled returns whether a namespace has a rule of the work's zone, by the Zone or a Delegation. No zone adopts the
+// waiting Records of others, and thousands of them would keep a new zone unsettled: a round names their reason later.
+func (ob *Outbox) readRuled(ctx context.Context, s *workState) (func(namespace string) bool, error) {
+	all := func(string) bool { return true }
+	if len(s.Work.Zones) != 1 {
+		return all, nil
+	}
+	at := s.Work.Zones[0]
+	zone, err := ob.mem.ZoneAt(ctx, ob.mem.Layout.Zone(at.Namespace, at.Name))
+	if err != nil || zone == nil || zone.UID != at.UID || zone.Pending {
+		return all, err
+	}
+
+	ruled := map[string]bool{zone.Namespace: true}
+	for i := range zone.Rules {
+		if len(zone.Rules[i].Namespaces) == 0 {
+			return all, nil
+		}
+		for _, namespace := range zone.Rules[i].Namespaces {
+			ruled[namespace] = true
+		}
+	}
+
+	prefix := ob.mem.Layout.Key(law.RulesKey(zone.UID, "")) // of Delegations
+	_, err = etcd.Scan(ctx, ob.mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
+		ruled[strings.TrimPrefix(string(kv.Key), prefix)] = true
+		return nil
+	})
+	return func(namespace string) bool { return ruled[namespace] }, err
 }
 
 func (s *workState) moves(scan law.Scan) bool {

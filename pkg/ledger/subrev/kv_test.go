@@ -15,7 +15,6 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/client/v3/kubernetes"
 
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 	"kubi.zone/kubizone/test/store"
@@ -84,19 +83,24 @@ func TestKV_eachWriteOfATransactionHasAVersion(t *testing.T) {
 }
 
 // A compare for equality with a version is exact, because a transaction writes a key once. A compare by order (<, >) is
-// possible only at the end of a revision. Inside a revision it is refused, because etcd cannot compare sub-revisions.
+// possible only at the end of a revision. Inside a revision it is refused, because etcd cannot compare sub-revisions. A
+// read of keys alone has the version of the revision, which is equal.
 func TestKV_compares(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
 	a, none, journal := w.keyOf("pods", "ns/a"), w.keyOf("pods", "ns/none"), w.root+"/journal/1"
 	step := store.Must(w.client.KV.Put(ctx, journal, "1")).Header.Revision
 	version := header - 1 // of a
+	if kv := store.Must(w.client.KV.Get(ctx, a, clientv3.WithKeysOnly())).Kvs[0]; kv.ModRevision != header {
+		t.Errorf("the key alone has version %d, not %d", kv.ModRevision, header)
+	}
 	for _, c := range []struct {
 		what  clientv3.Cmp
 		holds bool
 		error string
 	}{
 		{clientv3.Compare(clientv3.ModRevision(a), "=", version), true, ""},
+		{clientv3.Compare(clientv3.ModRevision(a), "=", header), true, ""}, // of the key alone
 		{clientv3.Compare(clientv3.ModRevision(a), "!=", version), false, ""},
 		{clientv3.Compare(clientv3.ModRevision(a), "=", step), false, ""},
 		{clientv3.Compare(clientv3.ModRevision(a), "=", 0), false, ""},
@@ -353,20 +357,6 @@ func TestKV_readsWhatWasWrittenBefore(t *testing.T) {
 	}
 }
 
-// A read of keys alone does not return the octet. Its versions are those of the revision, and serve only for compares
-// with "=".
-func TestKV_keysAloneHaveTheVersionOfTheirRevision(t *testing.T) {
-	w, ctx := newWorld(t), t.Context()
-	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
-	kv := store.Must(w.client.KV.Get(ctx, w.keyOf("pods", "ns/a"), clientv3.WithKeysOnly())).Kvs[0]
-	if kv.ModRevision != header {
-		t.Errorf("version %d, not %d", kv.ModRevision, header)
-	}
-	if r := store.Must(w.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(string(kv.Key)), "=", kv.ModRevision)).Commit()); !r.Succeeded {
-		t.Error("it is not equal")
-	}
-}
-
 // After a compaction at a version, even inside a revision, reads at this version still succeed. Reads at earlier
 // versions fail with ErrCompacted.
 func TestKV_compacts(t *testing.T) {
@@ -401,51 +391,4 @@ func TestCompactor(t *testing.T) {
 			t.Errorf("%d is %d, not %d", revision, got, version)
 		}
 	}
-}
-
-// Kubernetes' storage etcd3 reads and writes through the Kubernetes interface of etcd's client, and must get versions
-// there too. That interface must therefore go through the wrapped KV.
-func TestKV_underTheKubernetesInterface(t *testing.T) {
-	w, ctx := newWorld(t), t.Context()
-	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
-	k, a := w.client.Kubernetes, w.keyOf("pods", "ns/a")
-	if r := store.Must(k.Get(ctx, a, kubernetes.GetOptions{})); r.KV.ModRevision != header-1 || string(r.KV.Value) != "1" || r.Revision != header {
-		t.Errorf("get: %v", r)
-	}
-	if r := store.Must(k.OptimisticPut(ctx, a, []byte("2"), header+subrev.Objects, kubernetes.PutOptions{GetOnFailure: true})); r.Succeeded || r.KV.ModRevision != header-1 {
-		t.Errorf("put at another version: %v", r)
-	}
-	put := store.Must(k.OptimisticPut(ctx, a, []byte("2"), header-1, kubernetes.PutOptions{}))
-	if !put.Succeeded || put.Revision != header+subrev.Objects {
-		t.Errorf("put: %v", put)
-	}
-	if r := store.Must(k.List(ctx, w.prefixOf("pods"), kubernetes.ListOptions{Revision: header - 1})); r.Count != 1 ||
-		r.Kvs[0].ModRevision != header-1 {
-		t.Errorf("list inside: %v", r)
-	}
-	if r := store.Must(k.OptimisticDelete(ctx, a, put.Revision, kubernetes.DeleteOptions{})); !r.Succeeded || r.Revision != put.Revision+subrev.Objects {
-		t.Errorf("delete: %v", r)
-	}
-	if n := store.Must(k.Count(ctx, w.prefixOf("pods"), kubernetes.CountOptions{})); n != 1 {
-		t.Errorf("%d are left", n)
-	}
-}
-
-// If etcd lacks RangeStream, etcd3 reads by pages.
-func TestKV_passesWhatEtcdCannot(t *testing.T) {
-	w := newWorld(t)
-	c := w.connectRaw()
-	c.KV = streamless{c.KV}
-	w.makeMapping().Wrap(c.Client)
-	if _, err := c.KV.GetStream(t.Context(), w.root); !errors.Is(err, errStreamless) {
-		t.Error(err)
-	}
-}
-
-var errStreamless = errors.New("etcd has no RangeStream")
-
-type streamless struct{ clientv3.KV }
-
-func (streamless) GetStream(context.Context, string, ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
-	return nil, errStreamless
 }

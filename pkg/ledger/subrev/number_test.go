@@ -44,17 +44,6 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// The storage continues watches at version + 1, which is the next sub-revision, or the first of the next revision.
-func TestVersion_nextIsNext(t *testing.T) {
-	for version := int64(128); version < 1024; version++ {
-		revision, sub := Split(version)
-		next, nextSub := Split(version + 1)
-		if (next != revision || nextSub != sub+1) && (next != revision+1 || nextSub != 0 || sub != Last) {
-			t.Errorf("after (%d,%d) comes (%d,%d)", revision, sub, next, nextSub)
-		}
-	}
-}
-
 func TestStored(t *testing.T) {
 	for _, value := range []string{"{}", "k8s\x00\n", "k8s:enc:aesgcm:v1:k:\x90", "\xd9\xd9\xf7\xa1", "\x80", "\x7f", "\xff\xff"} {
 		for sub := range int64(Objects) {

@@ -9,8 +9,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash/maphash"
 	"net/netip"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,6 +41,16 @@ type Message struct {
 	Probe  *update.Message
 
 	slot *slots.Slot
+	// Of an UPDATE, set by Enter. The answer is nil if the message may be a replay. If isFirst is false, the answer is
+	// that of an earlier copy.
+	answer  *replay.Answer
+	isFirst bool
+	// owners has a hash of each name in the message, unless there are too many. earlier has the messages that are still
+	// in the Queue and may have a name in common. ended is closed when the message leaves the Queue.
+	owners  map[uint64]bool
+	tooMany bool
+	earlier []*Message
+	ended   chan struct{}
 }
 
 func (m *Message) id() string {
@@ -68,11 +80,15 @@ type Queue struct {
 	// octets is the size of all messages in the Queue, and octetsOf their size by tenant.
 	octets   int
 	octetsOf map[string]int
+	// inOrder has the updates of each tenant in order of arrival, without repeated messages.
+	inOrder map[string][]*Message
+	seed    maphash.Seed // of owners
 }
 
 func NewQueue(handler Handler, clock func() time.Time, log klog.Logger) *Queue {
 	return &Queue{handler: handler, log: log, running: slots.New(maxRunning, MaxRunningOfTenant).WithSpare(Spare),
-		waiting: slots.New(maxWaiting, MaxWaitingOfTenant), answers: replay.New(clock, tsig.Fudge), octetsOf: map[string]int{}}
+		waiting: slots.New(maxWaiting, MaxWaitingOfTenant), answers: replay.New(clock, tsig.Fudge), octetsOf: map[string]int{},
+		inOrder: map[string][]*Message{}, seed: maphash.MakeSeed()}
 }
 
 func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error) {
@@ -82,8 +98,14 @@ func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.
 func (q *Queue) AcceptsFrom() time.Time { return q.answers.AcceptsFrom() }
 
 // Enter copies the message's octets and reserves a slot. It returns false if the queue is full. Otherwise the caller
-// must call Apply.
+// must call Apply. Updates of a tenant with a name in common are applied in the order in which Enter was called, so
+// callers call it in order of arrival. An update with more than wire.MaxOwners names waits for all earlier updates of
+// the tenant, and later ones wait for it.
 func (q *Queue) Enter(m *Message) bool {
+	isQuestion := m.Octets == nil
+	if !isQuestion { // before the lock, which all tenants share
+		m.owners, m.tooMany = wire.HashOwners(q.seed, m.Octets)
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	tenant, octets := m.Key.Tenant, len(m.Octets)
@@ -96,12 +118,58 @@ func (q *Queue) Enter(m *Message) bool {
 	}
 	m.Octets = bytes.Clone(m.Octets)
 	q.countOctets(tenant, octets)
+
+	if isQuestion {
+		return true
+	}
+	// A copy takes no place in the order: it waits for the answer to the original.
+	if m.answer, m.isFirst = q.answers.Begin(tenant, m.id(), m.SignedAt); m.isFirst {
+		q.enterOrder(m)
+	}
 	return true
+}
+
+// enterOrder puts the message behind the tenant's earlier updates, to wait for those with a name in common, for example
+// an earlier update of the TXT at _acme-challenge.example.org. The caller holds q.mu.
+func (q *Queue) enterOrder(m *Message) {
+	tenant := m.Key.Tenant
+	m.ended = make(chan struct{})
+	for _, earlier := range q.inOrder[tenant] {
+		if m.mayShareName(earlier) {
+			m.earlier = append(m.earlier, earlier)
+		}
+	}
+	q.inOrder[tenant] = append(q.inOrder[tenant], m)
+}
+
+func (m *Message) mayShareName(other *Message) bool {
+	if m.tooMany || other.tooMany {
+		return true
+	}
+	for owner := range m.owners {
+		if other.owners[owner] {
+			return true
+		}
+	}
+	return false
+}
+
+// leaveOrder wakes the messages that wait for this message. The caller holds q.mu.
+func (q *Queue) leaveOrder(m *Message) {
+	tenant := m.Key.Tenant
+	q.inOrder[tenant] = slices.DeleteFunc(q.inOrder[tenant], func(other *Message) bool { return other == m })
+	if len(q.inOrder[tenant]) == 0 {
+		delete(q.inOrder, tenant)
+	}
+	close(m.ended)
 }
 
 func (q *Queue) release(m *Message) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if m.isFirst {
+		q.leaveOrder(m)
+	}
 	q.countOctets(m.Key.Tenant, -len(m.Octets))
 	m.slot.Release()
 }
@@ -113,33 +181,47 @@ func (q *Queue) countOctets(tenant string, octets int) {
 	}
 }
 
-// Apply waits until the limits allow the message, and calls the Handler. It returns the Handler's RCODE, SERVFAIL after
-// the timeout, or BADTIME for a possible replay. A repeated message gets its first RCODE again.
+// Apply waits for the limits and for earlier updates of the same names, and calls the Handler. It returns the Handler's
+// RCODE, SERVFAIL after the timeout, or BADTIME for a possible replay. A repeated message gets its first RCODE again.
 func (q *Queue) Apply(ctx context.Context, m *Message, timeout time.Duration) (rcode uint16) {
 	defer q.release(m)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 
 	isQuestion := m.Octets == nil
-	if isQuestion {
+	switch {
+	case isQuestion:
 		return q.callWhenFree(ctx, m)
-	}
-
-	answer, isFirst := q.answers.Begin(m.Key.Tenant, m.id(), m.SignedAt)
-	if answer == nil {
+	case m.answer == nil:
 		q.logRefusal(m, "signed before the remembered updates")
 		return tsig.BadTime
-	}
-	if isFirst {
-		rcode := q.callWhenFree(ctx, m)
-		answer.End(rcode, rcode != mdns.RcodeServerFailure) // after SERVFAIL a retry is applied
+	case m.isFirst:
+		rcode := uint16(mdns.RcodeServerFailure)
+		if m.waitForEarlier(ctx) {
+			rcode = q.callWhenFree(ctx, m)
+		}
+		m.answer.End(rcode, rcode != mdns.RcodeServerFailure) // after SERVFAIL a retry is applied
 		return rcode
 	}
 
-	if rcode, ok := answer.Wait(ctx); ok {
+	if rcode, ok := m.answer.Wait(ctx); ok {
 		return rcode
 	}
 	return mdns.RcodeServerFailure
+}
+
+// waitForEarlier waits for every earlier message with a name in common, and not for the last alone: the last may have
+// timed out while another is still at the Handler. It waits without a running slot, and returns false if ctx ends.
+func (m *Message) waitForEarlier(ctx context.Context) bool {
+	for _, earlier := range m.earlier {
+		select {
+		case <-earlier.ended:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	m.earlier = nil // else a stream of updates of a name would keep all of them
+	return true
 }
 
 func (q *Queue) logRefusal(m *Message, why string) {

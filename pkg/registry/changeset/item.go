@@ -4,10 +4,12 @@
 package changeset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"sync"
 
 	"go.opentelemetry.io/otel/trace"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,9 +33,10 @@ type item struct {
 	set   *v1alpha1.ChangeSet
 	write *direct.Write
 
-	code    int
-	record  metav1.ObjectMeta
-	failure *metav1.Status
+	code     int
+	record   metav1.ObjectMeta
+	failure  *metav1.Status
+	warnings itemWarnings
 }
 
 func (x *item) path() *field.Path { return refusal.ItemPath(x.index) }
@@ -90,10 +93,12 @@ func (r *REST) readItem(ctx context.Context, set *v1alpha1.ChangeSet, i int, opt
 		w.Verb, w.Preconditions = "delete", preconditionsOf(d)
 		return x
 	}
-	w.Options.FieldManager, w.Options.FieldValidation = set.Spec.FieldManager, options.FieldValidation
+	w.Options.FieldManager = cmp.Or(set.Spec.Items[i].FieldManager, set.Spec.FieldManager)
+	w.Options.FieldValidation = options.FieldValidation
 	record := set.Spec.Items[i].Apply
 	if created := x.creates(); created != nil {
 		w.Verb, record = "create", created
+		w.Options.FieldValidation = metav1.FieldValidationStrict // as an apply is: kubectl create --validate=ignore drops no field
 		if len(set.ManagedFields) > 0 {
 			w.ClientManager = set.ManagedFields[0].Manager // from User-Agent, by the generic server
 		}
@@ -175,18 +180,56 @@ func (x *item) newContext(ctx context.Context) (context.Context, context.CancelF
 	}
 	own = trace.ContextWithSpan(own, trace.SpanFromContext(ctx))
 	own = klog.NewContext(own, klog.FromContext(ctx))
-	return warning.WithWarningRecorder(own, warnings{ctx, x}), release
+	return warning.WithWarningRecorder(own, &x.warnings), release
 }
 
-type warnings struct {
-	of   context.Context
-	item *item
+// itemWarnings collects the Warnings of an item. Its request may add them from several goroutines.
+type itemWarnings struct {
+	mutex sync.Mutex
+	all   []itemWarning
 }
 
-func (w warnings) AddWarning(agent, text string) {
+type itemWarning struct{ reason, text string }
+
+func (w *itemWarnings) AddWarning(reason, text string) {
 	if text != "" {
-		warning.AddWarning(w.of, agent, refusal.OfItem(w.item.index, w.item.name, text))
+		w.mutex.Lock()
+		defer w.mutex.Unlock()
+		w.all = append(w.all, itemWarning{reason, text})
 	}
+}
+
+func (w *itemWarnings) ofRank(rank int) (all []itemWarning) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	for _, one := range w.all {
+		if rankOf(one.reason) == rank {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// addWarnings adds the items' Warnings to the response, which has no room for many. The order is that of rankOf, then
+// that of the items.
+func addWarnings(ctx context.Context, items []*item) {
+	for rank := range 3 {
+		for _, x := range items {
+			for _, w := range x.warnings.ofRank(rank) {
+				warning.AddWarning(ctx, w.reason, refusal.OfItem(x.index, x.name, w.text))
+			}
+		}
+	}
+}
+
+func rankOf(reason string) int {
+	switch reason {
+	case v1alpha1.ReasonMassDeletion, v1alpha1.WarningTakesAway: // a zone is held, or others lose names
+		return 0
+	case "":
+		return 1
+	}
+	return 2 // another write may answer it, as AbsentHost
 }
 
 func (x *item) reportStatus(set Set) v1alpha1.ChangeSetItemStatus {

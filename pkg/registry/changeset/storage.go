@@ -47,7 +47,8 @@ type Set interface {
 }
 
 type Config struct {
-	NewSet func(n int) Set
+	// NewSet returns a set of n writes. Its step of the history has the field manager of the request.
+	NewSet func(n int, manager string) Set
 	// ReturnQuota returns a failed set's quota of Records. Optional.
 	ReturnQuota func(ctx context.Context, namespace string, records int)
 }
@@ -92,6 +93,10 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	for i := range items {
 		items[i] = r.readItem(ctx, set, i, options)
 	}
+	manager := set.Spec.FieldManager
+	if manager == "" && len(set.ManagedFields) > 0 {
+		manager = set.ManagedFields[0].Manager // from User-Agent
+	}
 	set.ManagedFields = nil
 	names, errs := validation.ChangeSet(set)
 	if len(errs) > 0 {
@@ -110,12 +115,12 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 		}
 		defer release()
 	}
-	return r.serveItems(ctx, set, items, options)
+	return r.serveItems(ctx, set, manager, items, options)
 }
 
-func (r *REST) serveItems(ctx context.Context, set *v1alpha1.ChangeSet, items []*item, options *metav1.CreateOptions) (runtime.Object,
-	error) {
-	together := r.config.NewSet(len(items))
+func (r *REST) serveItems(ctx context.Context, set *v1alpha1.ChangeSet, manager string, items []*item, options *metav1.CreateOptions) (
+	runtime.Object, error) {
+	together := r.config.NewSet(len(items), manager)
 	if err := together.Require(set.Spec.Prerequisites); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
@@ -126,6 +131,7 @@ func (r *REST) serveItems(ctx context.Context, set *v1alpha1.ChangeSet, items []
 		running.Go(func() { one.run(ctx, r.handler, together) })
 	}
 	running.Wait()
+	addWarnings(ctx, items)
 	for _, one := range items {
 		audit.AddAuditAnnotation(ctx, fmt.Sprintf("changesets.kubi.zone/item-%d", one.index), one.describeOutcome())
 	}

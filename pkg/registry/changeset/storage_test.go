@@ -16,6 +16,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/registry/direct"
+	"kubi.zone/kubizone/test/must"
 )
 
 type servedSet struct{ Set }
@@ -42,12 +43,10 @@ func (successes) Serve(context.Context, *direct.Write) (int, runtime.Object) {
 // While a namespace has as many items under way as it may, a change set of several writes, or with prerequisites, must
 // wait for a slot. A single write, as in most DNS updates, needs none (S10.4, S13.9).
 func TestCreate_needsNoPlaceForOneWrite_S10_4(t *testing.T) {
-	r := NewREST(Config{NewSet: func(int) Set { return servedSet{} }})
+	r := NewREST(Config{NewSet: func(int, string) Set { return servedSet{} }})
 	r.SetHandler(successes{})
 	ctx := genericapirequest.WithNamespace(t.Context(), "team-a")
-	if _, err := r.slots.acquire(ctx, "team-a", maxItemsOfNamespace); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.slots.acquire(ctx, "team-a", maxItemsOfNamespace))(t)
 	ended, end := context.WithCancel(ctx)
 	end()
 	exists := true

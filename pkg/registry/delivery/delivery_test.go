@@ -37,24 +37,54 @@ func makeDelivery() *v1alpha1.Delivery {
 	}
 }
 
-// Promise 3; status writes do not change the spec.
-func TestStrategy_prepare(t *testing.T) {
-	created := makeDelivery()
-	strategy.PrepareForCreate(t.Context(), created)
-	if !reflect.DeepEqual(created.Status, v1alpha1.DeliveryStatus{Conditions: kind.InitialConditions(created)}) || created.Generation != 1 {
-		t.Errorf("created %+v", created)
-	}
+// The subresource notify writes status.notify alone, and status all else. Neither keeps rows of a delivery that every
+// server has confirmed.
+func TestNotify_isWrittenApart_S7_12(t *testing.T) {
+	rows := []v1alpha1.DeliveryNotify{{Server: "a", Answer: "REFUSED", From: "192.0.2.53", Message: "a refuses", Remedy: "b"}}
 	before, after := makeDelivery(), makeDelivery()
-	after.Status, after.Finalizers = v1alpha1.DeliveryStatus{}, nil
-	strategy.PrepareForUpdate(t.Context(), after, before)
-	if !reflect.DeepEqual(after.Status, before.Status) || after.Finalizers != nil {
-		t.Errorf("updated %+v", after)
+	before.ResourceVersion, after.ResourceVersion = "1", "1"
+	after.Spec.ClassRef.Name, after.Status = "other", v1alpha1.DeliveryStatus{Serial: 9, Notify: rows}
+	strategy.Sub("notify").PrepareForUpdate(t.Context(), after, before)
+	if want := makeDelivery(); after.Spec != want.Spec || after.Status.Serial != 7 || !reflect.DeepEqual(after.Status.Notify, rows) {
+		t.Errorf("notify writes %+v", after)
 	}
-	written := makeDelivery()
-	written.Spec.ClassRef.Name, written.Finalizers, written.Status = "other", nil, v1alpha1.DeliveryStatus{Serial: 8}
-	strategy.Sub("status").PrepareForUpdate(t.Context(), written, before)
-	if written.Spec != before.Spec || len(written.Finalizers) != 1 || !reflect.DeepEqual(written.Status, v1alpha1.DeliveryStatus{Serial: 8}) {
-		t.Errorf("status written: %+v", written)
+	if errs := strategy.Sub("notify").ValidateUpdate(t.Context(), after, before); len(errs) > 0 {
+		t.Error(errs)
+	}
+	of := Kind
+	if got := of.Row(after); got[7] != "NotifyFailing: a refuses; b" {
+		t.Errorf("row %q", got)
+	}
+
+	pending, confirmed := after.DeepCopy(), after.DeepCopy()
+	pending.Status = v1alpha1.DeliveryStatus{Serial: 7, Conditions: makeDelivery().Status.Conditions}
+	strategy.Sub("status").PrepareForUpdate(t.Context(), pending, after)
+	if !reflect.DeepEqual(pending.Status.Notify, rows) {
+		t.Errorf("status keeps %+v", pending.Status.Notify)
+	}
+	confirmed.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "True", Reason: "Delivered"}}
+	strategy.Sub("status").PrepareForUpdate(t.Context(), confirmed, after)
+	late := confirmed.DeepCopy()
+	late.Status.Notify = rows
+	strategy.Sub("notify").PrepareForUpdate(t.Context(), late, confirmed)
+	if len(confirmed.Status.Notify)+len(late.Status.Notify) > 0 {
+		t.Errorf("confirmed, and there stay %+v, %+v", confirmed.Status.Notify, late.Status.Notify)
+	}
+
+	for want, change := range map[string]func(row *v1alpha1.DeliveryNotify){
+		"status.notify[1].server": func(row *v1alpha1.DeliveryNotify) { row.Server = "a" },
+		"status.notify[1].answer": func(row *v1alpha1.DeliveryNotify) { row.Answer = "" },
+		"status.notify[1].message": func(row *v1alpha1.DeliveryNotify) {
+			row.Message = strings.Repeat("x", 1025)
+		},
+	} {
+		wrong := after.DeepCopy()
+		wrong.Status.Notify = append(wrong.Status.Notify, v1alpha1.DeliveryNotify{Server: "b", Answer: "REFUSED",
+			Message: "b refuses", Remedy: "b"})
+		change(&wrong.Status.Notify[1])
+		if errs := strategy.Sub("notify").ValidateUpdate(t.Context(), wrong, before); len(errs) != 1 || errs[0].Field != want {
+			t.Errorf("%s: %v", want, errs)
+		}
 	}
 }
 
@@ -85,23 +115,6 @@ func TestRow_withoutController(t *testing.T) {
 		if got := of.Row(one); got[4] != test.ready || got[7] != test.message {
 			t.Errorf("%q: row %q", stale, got)
 		}
-	}
-}
-
-func TestAttributes(t *testing.T) {
-	_, set, err := Kind.AttributesOf(makeDelivery())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for field, want := range map[string]string{
-		"metadata.name": "example-org-0123456789", "metadata.namespace": "dns", "spec.zone.name": "example-org", "spec.classRef.name": "public",
-	} {
-		if set[field] != want {
-			t.Errorf("%s: %q, want %q", field, set[field], want)
-		}
-	}
-	if _, _, err := Kind.AttributesOf(&v1alpha1.Zone{}); err == nil {
-		t.Error("a Zone is no Delivery")
 	}
 }
 
@@ -143,6 +156,9 @@ func TestCheckStatus_S6_18(t *testing.T) {
 		{"controller", 6, nil, ""},
 		{"controller", 0, nil, ""},
 		{"controller", 8, nil, "settledSerial 7"},
+		{"controller", 7 + 1<<31 - 1, nil, "settledSerial 7"},
+		{"controller", 7 + 1<<31, nil, "settledSerial 7"}, // in no order
+		{"controller", 7 + 1<<31 + 1, nil, ""},
 		{"controller", 7, func(of *v1alpha1.Delivery) { of.Spec.Zone.UID = "u0" }, "is gone"},
 		{"tenant", 7, nil, `the right to confirm dnsclasses "public" in the whole cluster`},
 		{"tenant", 6, func(of *v1alpha1.Delivery) { of.Spec.ClassRef.Kind = v1alpha1.KindBind9Cluster }, `the right to confirm bind9clusters "public"`},

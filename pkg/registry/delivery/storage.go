@@ -6,8 +6,11 @@ package delivery
 import (
 	"context"
 	"fmt"
+	"maps"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -35,11 +38,39 @@ type Config struct {
 
 func NewKind(config Config) *kind.Kind[*v1alpha1.Delivery] {
 	of := Kind
-	of.Row = func(delivery *v1alpha1.Delivery) []any { return row(delivery, config.Stale()) }
-	status := kind.Status(validation.DeliveryStatusUpdate)
+	of.Row = func(delivery *v1alpha1.Delivery) []any { return makeRow(delivery, config.Stale()) }
+	of.Subresources = maps.Clone(of.Subresources)
+	status := of.Subresources["status"]
 	status.Check = config.checkStatus
-	of.Subresources = map[string]kind.Subresource[*v1alpha1.Delivery]{"status": status}
+	of.Subresources["status"] = status
 	return &of
+}
+
+// listSubresources returns status, for the controller of the class, and notify, for primaries, which confirm nothing.
+func listSubresources() map[string]kind.Subresource[*v1alpha1.Delivery] {
+	status := kind.Status(validation.DeliveryStatusUpdate)
+	status.ResetFields = kind.ResetFieldsOfStatus([]string{"notify"}, nil)
+	status.Copy = func(after, written *v1alpha1.Delivery) {
+		notify := after.Status.Notify
+		after.Status = written.Status
+		setNotify(after, notify)
+	}
+	return map[string]kind.Subresource[*v1alpha1.Delivery]{"status": status, "notify": {
+		Copy:     func(after, written *v1alpha1.Delivery) { setNotify(after, written.Status.Notify) },
+		Validate: validation.DeliveryNotifyUpdate,
+		ResetFields: kind.ResetFieldsOfStatus([]string{"serial", "hash", "lastSyncTime", "lastDriftCheckTime", "intent", "servers", "error",
+			"failedRecords", "skippedRecords", "conditions", "fqdn", "target", "holder", "drift", "lastVerifyRequest", "refused",
+			"failedWhole", "refusedDigests"}, nil),
+	}}
+}
+
+// setNotify drops the rows of a delivery that every server has confirmed, because NOTIFY no longer delays it, and the
+// primary that wrote them may be gone.
+func setNotify(of *v1alpha1.Delivery, notify []v1alpha1.DeliveryNotify) {
+	if meta.IsStatusConditionTrue(of.Status.Conditions, v1alpha1.ConditionReady) {
+		notify = nil
+	}
+	of.Status.Notify = notify
 }
 
 // checkStatus refuses an update of a Delivery's status without the right "confirm" on its class, or with a serial that
@@ -78,11 +109,16 @@ func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Deliver
 	case err != nil || zone.UID != after.Spec.Zone.UID:
 		return refuseSerial(after, field.Invalid(path, after.Status.Serial, "the Zone of this Delivery, by name and uid, is gone: only "+
 			"0 may be confirmed"))
-	case serial.Serial(after.Status.Serial).Ahead(serial.Serial(zone.Status.SettledSerial)):
-		return refuseSerial(after, field.Invalid(path, after.Status.Serial, fmt.Sprintf("is ahead of the settledSerial %d of the Zone: "+
+	case !isUpTo(serial.Serial(after.Status.Serial), serial.Serial(zone.Status.SettledSerial)):
+		return refuseSerial(after, field.Invalid(path, after.Status.Serial, fmt.Sprintf("is not up to the settledSerial %d of the Zone: "+
 			"confirm a serial that servers may have", zone.Status.SettledSerial)))
 	}
 	return nil
+}
+
+// isUpTo reports whether a serial is settled or comes before. A serial 2^31 away does neither (RFC 1982 §3.2).
+func isUpTo(confirmed, settled serial.Serial) bool {
+	return confirmed == settled || settled.Ahead(confirmed)
 }
 
 func refuseSerial(of *v1alpha1.Delivery, err *field.Error) error {
@@ -97,13 +133,13 @@ var Kind = kind.Kind[*v1alpha1.Delivery]{
 
 	RequiresVersion: true, // a PUT would overwrite another worker's serial
 	Validate:        validation.Delivery, ValidateUpdate: validation.DeliveryUpdate,
-	Subresources: map[string]kind.Subresource[*v1alpha1.Delivery]{"status": kind.Status(validation.DeliveryStatusUpdate)},
+	Subresources: listSubresources(),
 
 	Fields: map[string]func(*v1alpha1.Delivery) string{
 		v1alpha1.FieldDeliveryZoneName:     func(delivery *v1alpha1.Delivery) string { return delivery.Spec.Zone.Name },
 		v1alpha1.FieldDeliveryClassRefName: func(delivery *v1alpha1.Delivery) string { return delivery.Spec.ClassRef.Name },
 	},
-	Columns: columns, Row: func(delivery *v1alpha1.Delivery) []any { return row(delivery, "") },
+	Columns: columns, Row: func(delivery *v1alpha1.Delivery) []any { return makeRow(delivery, "") },
 }
 
 var columns = []metav1.TableColumnDefinition{
@@ -119,10 +155,17 @@ var columns = []metav1.TableColumnDefinition{
 	{Name: "Message", Type: "string", Priority: 1, Description: "Why the zone is not delivered."},
 }
 
-func row(delivery *v1alpha1.Delivery, stale string) []any {
+func makeRow(delivery *v1alpha1.Delivery, stale string) []any {
 	ready, message := kind.Ready(delivery.Status.Conditions), kind.Message(delivery.Status.Conditions, v1alpha1.ConditionReady)
-	if stale != "" {
+	var notify []string
+	for _, row := range delivery.Status.Notify {
+		notify = append(notify, row.Message+"; "+row.Remedy)
+	}
+	switch {
+	case stale != "":
 		ready, message = string(metav1.ConditionUnknown), stale
+	case len(notify) > 0:
+		message = v1alpha1.ReasonNotifyFailing + ": " + strings.Join(notify, " | ")
 	}
 	return []any{
 		delivery.Name, delivery.Spec.Zone.Name, kind.Class(delivery.Spec.ClassRef), delivery.Status.Serial, ready,

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
 // editor is the namespace in which Records may be created.
@@ -157,10 +158,7 @@ func TestCreate_listsTheRulesOfTheNamespace_S14_3(t *testing.T) {
 		"inside": "inside.(inside) inner",
 		"none":   "",
 	} {
-		review, err := d.askName(t, "team-a", "team-a", v1alpha1.NameReviewSpec{View: view})
-		if err != nil {
-			t.Fatal(err)
-		}
+		review := must.Get(d.askName(t, "team-a", "team-a", v1alpha1.NameReviewSpec{View: view}))(t)
 		var got []string
 		for _, r := range review.Status.Rules {
 			text := r.Zone
@@ -223,10 +221,7 @@ func TestCreate_saysWhichRulesGiveNoName_S14_3(t *testing.T) {
 		"team-b": "none open.apps/A |",
 		"dns":    "none apps/A |; none open.apps/A |",
 	} {
-		review, err := d.askName(t, editor(ns), ns, v1alpha1.NameReviewSpec{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		review := must.Get(d.askName(t, editor(ns), ns, v1alpha1.NameReviewSpec{}))(t)
 		var got []string
 		for _, r := range review.Status.Rules {
 			var words []string

@@ -53,23 +53,6 @@ func TestStrategy_prepare(t *testing.T) {
 	}
 }
 
-func TestStatusStrategy_prepare(t *testing.T) {
-	before, after := makeRecord(), makeRecord()
-	after.Spec.RData = "192.0.2.9"
-	after.Status.FQDN, after.Status.ZoneRef = "forged.", nil
-	after.Status.LastDeliveryError = "refused"
-	after.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "True", Reason: "Delivered"}, {Type: "Stalled", Status: "True"},
-		{Type: "example.org/Mine", Status: "True"}}
-
-	strategy.Sub("status").PrepareForUpdate(t.Context(), after, before)
-	if after.Spec.RData != "" || after.Status.FQDN != "www.example.org." || after.Status.ZoneRef == nil || after.Status.LastDeliveryError != "" {
-		t.Errorf("updated %+v", after)
-	}
-	if c := after.Status.Conditions; len(c) != 3 || c[0].Type != "Adopted" || c[1].Reason != "Pending" || c[2].Type != "example.org/Mine" {
-		t.Errorf("S7.4: conditions %+v", c)
-	}
-}
-
 // Each field of a Record's status must be either in serverFields, which clients cannot write, or in the list of
 // controllers' fields here.
 func TestServerFields_areComplete(t *testing.T) {

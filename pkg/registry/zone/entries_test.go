@@ -143,26 +143,6 @@ func describeEntries(entries []v1alpha1.Entry) string {
 	return strings.Join(out, ", ")
 }
 
-// S6.1: SOA first, then canonical order, at one serial.
-func TestEntries_json(t *testing.T) {
-	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 2)}}, nil)
-	got := d.getEntries(t, "")
-	if got.Kind != "ZoneEntries" || got.APIVersion != "kubi.zone/v1alpha1" || got.FQDN != "example.org." || got.Serial != 7 || got.Hash != "hash-of-7" {
-		t.Errorf("head %+v", got)
-	}
-	if want := (v1alpha1.ZoneViewMeta{Name: "example-org", Namespace: "dns", UID: string(exampleUID)}); got.Metadata != want {
-		t.Errorf("metadata %+v", got.Metadata)
-	}
-	if all := describeEntries(got.Entries); all != "example.org. SOA, example.org. NS, example.org. MX, host000000 A, host000001 A, "+
-		"www A, www A, www A" {
-		t.Errorf("entries %s", all)
-	}
-	want := v1alpha1.Entry{FQDN: "example.org.", Type: "MX", Class: "IN", TTL: 360, RData: "10 mail.example.org."}
-	if mx := got.Entries[2]; mx.FQDN != want.FQDN || mx.Type != want.Type || mx.Class != want.Class || mx.TTL != want.TTL || mx.RData != want.RData {
-		t.Errorf("entry %+v", mx)
-	}
-}
-
 func TestEntries_text(t *testing.T) {
 	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 0)}}, nil)
 	const want = `; zone example.org. serial 7 hash hash-of-7
@@ -178,27 +158,6 @@ www.example.org.	360	IN	A	192.0.2.3
 		if code != http.StatusOK || header.Get("Content-Type") != "text/dns" || body != want {
 			t.Errorf("%s %s: %d %s\n%s", path, accept, code, header.Get("Content-Type"), body)
 		}
-	}
-}
-
-// kubectl prints a Table only if each row's object has apiVersion and kind.
-func TestEntries_table(t *testing.T) {
-	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 1)}}, nil)
-	const kubectl = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
-	_, _, body := d.getPage(t, "/example-org/entries?limit=4", kubectl, "tenant")
-	var table metav1.Table
-	if err := json.Unmarshal([]byte(body), &table); err != nil || table.Kind != "Table" || table.APIVersion != "meta.k8s.io/v1" || table.Continue == "" {
-		t.Fatalf("%v: %s", err, body)
-	}
-	if len(table.Rows) != 4 || len(table.ColumnDefinitions) != len(table.Rows[0].Cells) {
-		t.Fatalf("%d rows of %d cells under %d columns", len(table.Rows), len(table.Rows[0].Cells), len(table.ColumnDefinitions))
-	}
-	var object metav1.PartialObjectMetadata
-	if err := json.Unmarshal(table.Rows[3].Object.Raw, &object); err != nil || object.Kind != "PartialObjectMetadata" || object.APIVersion != "meta.k8s.io/v1" || object.Name != "host000000.example.org." {
-		t.Errorf("%v: row object %s", err, table.Rows[3].Object.Raw)
-	}
-	if table.Rows[3].Cells[0] != "host000000.example.org." || table.Rows[3].Cells[4] != "10.0.0.0" {
-		t.Errorf("cells %v", table.Rows[3].Cells)
 	}
 }
 
@@ -273,9 +232,28 @@ func TestEntries_searchedByAddress(t *testing.T) {
 		"203.0.113.0/24":       "",
 		"fe80::1%eth0":         "",
 		"198.51.100.7.example": "",
+		"198.51.100.":          "z A, z A", // the beginning of an address
+		"198.51.1":             "z A, z A",
+		"2001:DB8:":            "z AAAA",
+		"51.100.":              "",
+		"198":                  "",
 	} {
 		if got := describeEntries(d.getEntries(t, "search="+url.QueryEscape(search)).Entries); got != want {
 			t.Errorf("%s: %s, want %s", search, got, want)
+		}
+	}
+}
+
+// A search in zones/entries finds a name as a person types it, in any script (S1.2).
+func TestEntries_searchedAsTyped_S1_2(t *testing.T) {
+	example := makeExample(7, 0)
+	example.entries = append(example.entries, dns.Entry{Name: name.MustParse("straße.bücher.example.org."), Type: rdata.A, TTL: 1,
+		Data: "192.0.2.1"})
+	d := openDoor(t, &held{snapshots: []*fixed{example}}, nil)
+	for search, want := range map[string]string{"bücher": "A", "STRAß": "A", "e.büc": "A", "xn--bcher-kva": "A", "bu\u0308cher": "A",
+		"buecher": "", "büchers": ""} {
+		if got := d.getEntries(t, "search="+url.QueryEscape(search)).Entries; len(got) != len(want) {
+			t.Errorf("%s: %s", search, describeEntries(got))
 		}
 	}
 }
@@ -631,35 +609,5 @@ func TestChanges_table(t *testing.T) {
 	// Sources need the form that has them.
 	if _, _, body := d.getPage(t, "/example-org/changes?sources=true", accept, "admin"); !strings.Contains(body, `"ZoneChanges"`) {
 		t.Errorf("with sources: %s", body)
-	}
-}
-
-func TestChanges_definition(t *testing.T) {
-	d := openDoor(t, makeHistory(), nil)
-	got := d.getChanges(t, "since=5&form=definition", "tenant")
-	if len(got.Steps) != 2 || got.Changes != nil {
-		t.Fatalf("steps %+v", got)
-	}
-	step := got.Steps[0]
-	if step.ContentGeneration != 5 || step.Serial != 6 || step.ContentState == "" || step.Added[0].Owner != "www" || step.TTLs[0].Before != "" || step.TTLs[0].After != "60" {
-		t.Errorf("step %+v", step)
-	}
-	if header := got.Steps[1]; header.HeaderBefore.TTL != 360 || header.HeaderAfter.TTL != 60 {
-		t.Errorf("header step %+v", header)
-	}
-}
-
-func TestChanges_text(t *testing.T) {
-	d := openDoor(t, makeHistory(), nil)
-	_, _, body := d.getPage(t, "/example-org/changes?since=5&format=text", "", "tenant")
-	const want = `; changes of zone example.org.
-; serial 5 to 6
-+ www.example.org.	60	IN	A	192.0.2.3
-; serial 6 to 7
-- www.example.org.	360	IN	A	192.0.2.1
-+ www.example.org.	60	IN	A	192.0.2.1
-`
-	if body != want {
-		t.Errorf("got\n%s", body)
 	}
 }

@@ -60,7 +60,9 @@ type HistoryPage struct {
 	Items []HistoryItem
 	// CompleteSince is the time since when no step is missing or condensed.
 	CompleteSince time.Time
-	Continue      string
+	// OwnCompleteSince is the same for steps of the Zone's own namespace. It is not set for Records.
+	OwnCompleteSince time.Time
+	Continue         string
 }
 
 // HistoryItem is a step, a change of a zone's serial, with the Records as they were before.
@@ -155,7 +157,7 @@ func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1
 	object := v1alpha1.ZoneChanges{
 		TypeMeta: metav1.TypeMeta{Kind: "ZoneChanges", APIVersion: v1alpha1.SchemeGroupVersion.String()},
 		FQDN:     zone.Status.FQDN, View: zone.Status.View, Since: query.Since, Until: cmp.Or(query.Until, zone.Status.Serial),
-		WholeSince: wholeSince(answer.CompleteSince),
+		WholeSince: wholeSince(answer.CompleteSince), OwnWholeSince: wholeSince(answer.OwnCompleteSince),
 	}
 	meta := metaOf(zone)
 	meta.Continue = answer.Continue
@@ -327,7 +329,8 @@ func withoutObject(cause string) string {
 }
 
 func showRecord(ref *content.RecordRef, state json.RawMessage) v1alpha1.HistoryRecord {
-	out := v1alpha1.HistoryRecord{Namespace: ref.Namespace, Name: ref.Name, UID: ref.UID, Effect: v1alpha1.EffectAdded}
+	out := v1alpha1.HistoryRecord{Namespace: ref.Namespace, Name: ref.Name, UID: ref.UID, Effect: v1alpha1.EffectAdded,
+		Owner: ref.Owner.String()}
 	switch {
 	case ref.Left:
 		out.Effect = v1alpha1.EffectRemoved
@@ -367,6 +370,8 @@ func wayOf(step *content.Step) v1alpha1.Way {
 		return v1alpha1.WayUpdateKey
 	case strings.HasPrefix(step.By, v1alpha1.ChallengeUserPrefix):
 		return v1alpha1.WayChallenge
+	case step.By == v1alpha1.RestoreUser:
+		return v1alpha1.WayRestore
 	case step.Manager == v1alpha1.ExternalDNSFieldManager:
 		return v1alpha1.WayExternalDNS
 	}

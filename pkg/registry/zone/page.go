@@ -48,39 +48,54 @@ func parseContinuation(token string) (continuation, error) {
 	return p, nil
 }
 
-// maxExamined bounds the entries that a search examines, maxSearch the octets of its text.
+// maxExamined bounds the entries that a search examines, each counted unicodeCost times if the search has characters
+// beyond ASCII. maxSearch bounds the octets of its text.
 const (
 	maxExamined = 250_000
+	unicodeCost = 10
 	maxSearch   = 255
 )
 
 type search struct {
-	part   string // lower case; "" for every entry
+	part   name.Part // "" for every entry
 	rrtype rdata.Type
-	prefix netip.Prefix // if valid, part and rrtype are ignored
+	// begins is the beginning of an address, such as "10.1.15." or "2001:db8:", or "".
+	begins string
+	prefix netip.Prefix // if valid, the other fields are ignored
 }
 
 func parseSearch(text string) (*search, error) {
-	s := &search{part: strings.ToLower(strings.TrimSpace(text))}
-	if len(s.part) > maxSearch {
+	text = strings.ToLower(strings.TrimSpace(text))
+	if len(text) > maxSearch {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("query parameter search: %d octets, more than %d; write a part of a name, a type, "+
-			"an address or a prefix", len(s.part), maxSearch))
+			"an address or a prefix", len(text), maxSearch))
 	}
-	if prefix, err := netip.ParsePrefix(s.part); err == nil {
+	s := &search{part: name.ParsePart(text)}
+	if prefix, err := netip.ParsePrefix(text); err == nil {
 		s.prefix = prefix.Masked()
-	} else if address, err := netip.ParseAddr(s.part); err == nil && address.Zone() == "" {
+	} else if address, err := netip.ParseAddr(text); err == nil && address.Zone() == "" {
 		s.prefix = netip.PrefixFrom(address, address.BitLen())
-	} else if rrtype, err := rdata.ParseType(s.part); err == nil {
+	} else if rrtype, err := rdata.ParseType(text); err == nil {
 		s.rrtype = rrtype
+	} else if beginsAddress(text) {
+		s.begins = text
 	}
 	return s, nil
 }
 
+// beginsAddress reports whether text, which is no whole address, may begin one: digits and dots, or hexadecimal digits
+// and colons. A number alone begins too many addresses.
+func beginsAddress(text string) bool {
+	return strings.Contains(text, ".") && strings.Trim(text, "0123456789.") == "" ||
+		strings.Contains(text, ":") && strings.Trim(text, "0123456789abcdef:") == ""
+}
+
 func (s *search) matches(entry dns.Entry, ofOwner bool) bool {
+	isAddress := entry.Type == rdata.A || entry.Type == rdata.AAAA
 	if !s.prefix.IsValid() {
-		return ofOwner || s.rrtype != 0 && entry.Type == s.rrtype
+		return ofOwner || s.rrtype != 0 && entry.Type == s.rrtype || s.begins != "" && isAddress && strings.HasPrefix(entry.Data, s.begins)
 	}
-	if entry.Type != rdata.A && entry.Type != rdata.AAAA {
+	if !isAddress {
 		return false
 	}
 	address, err := netip.ParseAddr(entry.Data)
@@ -134,14 +149,17 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 			// The zero name is the SOA, the apex's first entry.
 			start = name.Name{}
 		}
-		given, examined := int64(0), 0
+		given, examined, cost := int64(0), 0, 1
+		if p.search != nil && p.search.part.IsUnicode() {
+			cost = unicodeCost
+		}
 		var at name.Name
 		ofOwner := false
 		index := 0
 		for entry := range p.snapshot.EntriesFrom(start) {
 			if entry.Name != at {
 				at, index = entry.Name, -1
-				ofOwner = p.search != nil && strings.Contains(at.String(), p.search.part)
+				ofOwner = p.search != nil && p.search.part.In(at.String())
 			}
 			index++
 			if !p.owner.IsZero() && at != p.owner {
@@ -150,7 +168,7 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 			if at == p.resumeAt.Name && index < p.resumeAt.Skip {
 				continue
 			}
-			examined++
+			examined += cost
 			ends := p.search != nil && examined > maxExamined
 			if !ends && (p.rrtype != 0 && entry.Type != p.rrtype || p.search != nil && !p.search.matches(entry, ofOwner)) {
 				continue

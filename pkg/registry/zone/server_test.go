@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -243,7 +242,7 @@ func TestServer(t *testing.T) {
 		run  func(*testing.T, *server)
 	}{
 		{"S7.4 spec and status", testSpecAndStatus}, {"S7.4 status subresource", testStatusSubresource}, {"S7.3 dry run", testDryRun},
-		{"S3.3 establish", testEstablish}, {"finalizers", testFinalizers}, {"S12.2 dnssec", testDNSSEC}, {"S8.1 deletion protection", testProtection}, {"classes", testClasses}, {"S8.4 retain", testRetain}, {"selectors", testSelectors}, {"columns", testColumns},
+		{"S3.3 establish", testEstablish}, {"finalizers", testFinalizers}, {"S12.2 dnssec", testDNSSEC}, {"classes", testClasses}, {"S8.4 retain", testRetain},
 		{"server-side apply", testApply}, {"rules of refusals", testRules},
 	} {
 		t.Run(part.name, func(t *testing.T) {
@@ -289,10 +288,7 @@ func testSpecAndStatus(t *testing.T, s *server) {
 func testStatusSubresource(t *testing.T, s *server) {
 	ctx := t.Context()
 	records := s.client.KubizoneV1alpha1().Records("dns")
-	record, err := records.Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "status"}, Spec: v1alpha1.RecordSpec{DomainName: "www.example.org.", Type: "A", RData: "192.0.2.1"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := must.Get(records.Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "status"}, Spec: v1alpha1.RecordSpec{DomainName: "www.example.org.", Type: "A", RData: "192.0.2.1"}}, metav1.CreateOptions{}))(t)
 	condition := func(kind, reason string) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: "True", Reason: reason, LastTransitionTime: metav1.Now()}
 	}
@@ -300,7 +296,8 @@ func testStatusSubresource(t *testing.T, s *server) {
 	record.Labels = map[string]string{"not": "here"}
 	record.Status = v1alpha1.RecordStatus{
 		FQDN: "mine.", Serial: 99, LastDeliveryError: "refused by ns1",
-		Conditions: []metav1.Condition{condition("Adopted", "ByMe"), condition("Ready", "Delivered"), condition("Mine", "ByMe")},
+		Conditions: []metav1.Condition{condition("Adopted", "ByMe"), condition("Ready", "Delivered"), condition("Stalled", "ByMe"),
+			condition("Mine", "ByMe")},
 	}
 	record = must.Get(records.UpdateStatus(ctx, record, metav1.UpdateOptions{}))(t)
 	st := record.Status
@@ -578,35 +575,6 @@ func testDNSSEC(t *testing.T, s *server) {
 	}
 }
 
-func testProtection(t *testing.T, s *server) {
-	ctx := t.Context()
-	zones := s.client.KubizoneV1alpha1().Zones("protected")
-	zone := zoneNamed("safe", "safe.example.")
-	zone.Namespace, zone.Spec.DeletionProtection = "protected", true
-	must.Get(zones.Create(ctx, zone, metav1.CreateOptions{}))(t)
-	for name, remove := range map[string]func() error{
-		"delete": func() error { return zones.Delete(ctx, "safe", metav1.DeleteOptions{}) },
-		"dry run": func() error {
-			return zones.Delete(ctx, "safe", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
-		},
-		"delete collection": func() error { return zones.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}) },
-		"background cascade": func() error {
-			return zones.Delete(ctx, "safe", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationForeground)})
-		},
-	} {
-		if err := remove(); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `"deletionProtection":false`) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if left, err := zones.Get(ctx, "safe", metav1.GetOptions{}); err != nil || left.DeletionTimestamp != nil {
-		t.Errorf("a refused deletion left a mark: %v", err)
-	}
-	must.Get(zones.Patch(ctx, "safe", types.MergePatchType, []byte(`{"spec":{"deletionProtection":false}}`), metav1.PatchOptions{}))(t)
-	if err := zones.Delete(ctx, "safe", metav1.DeleteOptions{}); err != nil {
-		t.Error(err)
-	}
-}
-
 // DNSClass.spec.namespaces: other namespaces get 403, except for existing references and missing classes.
 func testClasses(t *testing.T, s *server) {
 	ctx := t.Context()
@@ -778,81 +746,6 @@ func testRules(t *testing.T, s *server) {
 		want = cmp.Or(want, " S5.9 S6.6")
 		if got := strings.Join(rules, " "); !apierrors.IsInvalid(err) || got != want {
 			t.Errorf("%s: rules %q, want %q: %v", what, got, want, err)
-		}
-	}
-}
-
-func testSelectors(t *testing.T, s *server) {
-	ctx := t.Context()
-	records := s.client.KubizoneV1alpha1().Records("selectors")
-	for name, spec := range map[string]v1alpha1.RecordSpec{
-		"lower":  {DomainName: "a.example.org.", Type: "a", RData: "192.0.2.1"},
-		"number": {DomainName: "b.example.org.", Type: "TYPE1", RData: "192.0.2.1"},
-		"mail":   {DomainName: "@", Type: "MX", RData: "10 mail", ZoneRef: &v1alpha1.ZoneReference{Name: "parent"}},
-	} {
-		must.Get(records.Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}))(t)
-	}
-	for selector, want := range map[string]string{
-		"spec.type=A": "lower number", "spec.type=a": "lower number", "spec.type=MX": "mail", "spec.zoneRef.name=parent": "mail",
-		"status.adopted=False": "lower mail number", "status.adopted=True": "", "status.zone=": "lower mail number", "metadata.name=mail,spec.type!=A": "mail",
-	} {
-		list, err := records.List(ctx, metav1.ListOptions{FieldSelector: selector})
-		if err != nil {
-			t.Errorf("%s: %v", selector, err)
-			continue
-		}
-		var got []string
-		for _, item := range list.Items {
-			got = append(got, item.Name)
-		}
-		if slices.Sort(got); strings.Join(got, " ") != want {
-			t.Errorf("%s: %s, want %s", selector, got, want)
-		}
-	}
-	if _, err := records.List(ctx, metav1.ListOptions{FieldSelector: "spec.rdata=x"}); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "spec.zoneRef.name") {
-		t.Errorf("a selector that is none: %v", err)
-	}
-	zones := s.client.KubizoneV1alpha1().Zones("selectors")
-	zone := zoneNamed("z", "z.example.")
-	zone.Namespace, zone.Spec.View = "selectors", "internal"
-	must.Get(zones.Create(ctx, zone, metav1.CreateOptions{}))(t)
-	for selector, want := range map[string]int{"spec.view=internal": 1, "spec.view=": 0, "status.fqdn=z.example.": 0} {
-		list, err := zones.List(ctx, metav1.ListOptions{FieldSelector: selector})
-		if err != nil || len(list.Items) != want {
-			t.Errorf("%s: %v, %d", selector, err, len(list.Items))
-		}
-	}
-}
-
-func testColumns(t *testing.T, s *server) {
-	for resource, want := range map[string]string{
-		"zones":   "Name FQDN Serial Entries Class Parent Ready Age | Domain Hash View Message",
-		"records": "Name FQDN Type Data Ready Age | Domain Zone TTL Serial Message",
-	} {
-		req := must.Get(http.NewRequest(http.MethodGet, s.URL+"/apis/kubi.zone/v1alpha1/"+resource, nil))(t)
-		req.Header.Set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
-		response := must.Get(http.DefaultClient.Do(req))(t)
-		body, err := io.ReadAll(response.Body)
-		response.Body.Close()
-		var table metav1.Table
-		if err != nil || json.Unmarshal(body, &table) != nil {
-			t.Fatalf("%v: %s", err, body)
-		}
-		var narrow, wide []string
-		for _, column := range table.ColumnDefinitions {
-			if column.Priority == 0 {
-				narrow = append(narrow, column.Name)
-			} else {
-				wide = append(wide, column.Name)
-			}
-		}
-		if got := strings.Join(narrow, " ") + " | " + strings.Join(wide, " "); got != want {
-			t.Errorf("%s: %s, want %s", resource, got, want)
-		}
-		for _, row := range table.Rows {
-			if len(row.Cells) != len(table.ColumnDefinitions) {
-				t.Errorf("%s: %d cells under %d columns", resource, len(row.Cells), len(table.ColumnDefinitions))
-			}
 		}
 	}
 }

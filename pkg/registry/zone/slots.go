@@ -39,8 +39,8 @@ func (s *slots) acquire(user string, readsAll bool) (release func(), refusal *ap
 	case free <= 0:
 		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("%d zones are being read already; please try again", s.acquired), retrySoon)
 	case mine >= min(free, s.perUser):
-		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("user %q is reading %d zones already, and the %d free places are for other "+
-			"users; please try again", user, mine, free), retrySoon)
+		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("%s is reading %d zones already, and the %d free places are for others; "+
+			"please try again", user, mine, free), retrySoon)
 	}
 	s.acquired++
 	s.byUser[user]++
@@ -63,7 +63,12 @@ func readerOf(ctx context.Context) string {
 		return ""
 	}
 	if namespace, _, err := serviceaccount.SplitUsername(user.GetName()); err == nil {
-		return serviceaccount.ServiceAccountUsernamePrefix + namespace
+		return fmt.Sprintf("user %q", serviceaccount.ServiceAccountUsernamePrefix+namespace)
 	}
-	return user.GetName()
+	return fmt.Sprintf("user %q", user.GetName())
+}
+
+// namespaceOf is the reader of a namespace's Records, however many users ask.
+func namespaceOf(ctx context.Context) string {
+	return fmt.Sprintf("namespace %q", genericapirequest.NamespaceValue(ctx))
 }

@@ -4,13 +4,25 @@
 package zone
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/test/must"
 )
 
 // A user takes at most a part of the free slots, so slots remain for later users, and servers that read all zones have
@@ -78,16 +90,31 @@ func TestSlots_accountsOfANamespaceAreOneReader(t *testing.T) {
 	}
 }
 
-// Reads of histories have slots of their own, two for each user, so they take none from readers of zones/entries.
+// Answers of histories have slots of their own, so they take none from readers of zones/entries. A read of etcd has
+// further slots, of the namespace for its Records, unless the user may read all zones.
 func TestSlots_ofHistories(t *testing.T) {
-	s := newStreams(Config{}, nil)
-	changes := newChanges(s)
-	if changes.slotsOf(&v1alpha1.ZoneChangesOptions{Form: v1alpha1.FormHistory}) != s.historySlots ||
-		newRecordChanges(s).slotsOf(&v1alpha1.RecordChangesOptions{}) != s.historySlots {
-		t.Error("a history is read in another slot")
+	d := openDoor(t, makeHistory(), nil)
+	s := d.streams
+	changes, records := newChanges(s), newRecordChanges(s)
+	history := &v1alpha1.ZoneChangesOptions{Form: v1alpha1.FormHistory}
+	if changes.slotsOf(history) != s.answerSlots || records.slotsOf(&v1alpha1.RecordChangesOptions{}) != s.answerSlots {
+		t.Error("a history is answered in another slot")
 	}
-	if changes.slotsOf(&v1alpha1.ZoneChangesOptions{}) != s.readSlots || s.readSlots == s.historySlots {
+	if changes.slotsOf(&v1alpha1.ZoneChangesOptions{}) != s.readSlots {
 		t.Error("changes of a view are read in another slot")
+	}
+	as := func(name string) context.Context {
+		return genericapirequest.WithUser(genericapirequest.WithNamespace(t.Context(), "team"), &user.DefaultInfo{Name: name})
+	}
+	for reader, want := range map[string]string{
+		changes.historyReader(as("alice"), history):                        `user "alice"`,
+		changes.historyReader(as("alice"), &v1alpha1.ZoneChangesOptions{}): "",
+		records.historyReader(as("alice"), nil):                            `namespace "team"`,
+		records.historyReader(as("admin"), nil):                            `user "admin"`,
+	} {
+		if reader != want {
+			t.Errorf("the slots are of %q, want %q", reader, want)
+		}
 	}
 	for _, user := range []string{"alice", "bob"} {
 		for want := range 3 {
@@ -96,6 +123,81 @@ func TestSlots_ofHistories(t *testing.T) {
 			}
 		}
 	}
+}
+
+// longHistory has 16 MiB in each answer, more than a connection buffers. With block, a read of etcd takes until then.
+type longHistory struct {
+	History
+	block chan struct{}
+}
+
+func (h *longHistory) ReadRecords(ctx context.Context, _ RecordFilter, _ HistoryQuery) (*HistoryPage, error) {
+	if h.block != nil {
+		select {
+		case <-h.block:
+		case <-ctx.Done():
+		}
+	}
+	rows := slices.Repeat([]content.Row{{Owner: name.MustRel("big"), Type: rdata.TXT, Data: strings.Repeat("x", 1<<20)}}, 16)
+	return &HistoryPage{Items: []HistoryItem{{FQDN: "example.org.", Step: content.Step{Added: rows}}}}, nil
+}
+
+// A client that stops reading its answer takes a slot of its user, and none of its namespace: others read on. Reads of
+// etcd take slots of the namespace, but an owner of zones does not depend on them.
+func TestSlots_ofAStalledReaderOfAHistory(t *testing.T) {
+	past := &longHistory{}
+	d := openDoor(t, makeHistory(), func(s *streams) { s.History = past })
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		ctx := genericapirequest.WithUser(genericapirequest.WithNamespace(req.Context(), "team"),
+			&user.DefaultInfo{Name: req.Header.Get("User")})
+		must.Get(newRecordChanges(d.streams).Connect(ctx, v1alpha1.AllRecords, &v1alpha1.RecordChangesOptions{}, nil))(t).ServeHTTP(w, req)
+	}))
+	t.Cleanup(server.Close) // after the stalled connections
+	stall := func(user string) {
+		conn := must.Get(net.Dial("tcp", server.Listener.Addr().String()))(t)
+		t.Cleanup(func() { _ = conn.Close() })
+		must.Succeed(t, conn.(*net.TCPConn).SetReadBuffer(1<<16))
+		must.Get(io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\nUser: "+user+"\r\n\r\n"))(t)
+	}
+	expect := func(user string, want int, text string) {
+		t.Helper()
+		req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil))(t)
+		req.Header.Set("User", user)
+		response := must.Get(http.DefaultClient.Do(req))(t)
+		body := string(must.Get(io.ReadAll(response.Body))(t))
+		_ = response.Body.Close()
+		if response.StatusCode != want || !strings.Contains(body, text) {
+			t.Errorf("%s: %d %.300s, want %d %q", user, response.StatusCode, body, want, text)
+		}
+	}
+	await := func(slots *slots, want int) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); slots.inUse() != want; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%d slots are in use, want %d", slots.inUse(), want)
+			}
+		}
+	}
+	// Six are what a user has of 16. Each has read before the next begins: a namespace has two reads of etcd at a time.
+	for n := range 6 {
+		stall("alice")
+		await(d.streams.answerSlots, n+1)
+		await(d.streams.historySlots, 0)
+	}
+	expect("alice", http.StatusTooManyRequests, `user \"alice\" is reading 6`)
+	expect("bob", http.StatusOK, "")
+	expect("admin", http.StatusOK, "")
+
+	past.block = make(chan struct{})
+	stall("bob")
+	stall("bob")
+	await(d.streams.historySlots, 2)
+	expect("carol", http.StatusTooManyRequests, `namespace \"team\" is reading 2`)
+	stall("admin")
+	await(d.streams.historySlots, 3)
+	close(past.block)
+	await(d.streams.historySlots, 0)
+	expect("carol", http.StatusOK, "")
 }
 
 func (s *slots) inUse() int {

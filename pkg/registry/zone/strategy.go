@@ -91,6 +91,7 @@ var (
 	serverFields = []string{
 		"observedGeneration", "fqdn", "view", "serial", "settledSerial", "hash", "contentState",
 		"contentGeneration", "entryCount", "parentRef", "endsAt", "rrsetCount", "dnssec", "deletions",
+		"serialTime",
 	}
 	serverConditions = []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled}
 )

@@ -22,8 +22,10 @@ const (
 	// maxStreams and maxWatches bound reads of memory. A user has half of them at most.
 	maxStreams = 32
 	maxWatches = 64
-	// maxHistories bounds reads of etcd, maxHistoriesEach those of a user.
+	// maxHistories bounds reads of etcd, maxHistoriesEach those of a user, or of a namespace's Records. maxAnswers
+	// bounds answers in memory, with 8 MiB each, that a client may read slowly.
 	maxHistories, maxHistoriesEach = 8, 2
+	maxAnswers                     = 16
 	viewTimeout                    = 5 * time.Second
 	retrySoon                      = 1
 )
@@ -33,19 +35,22 @@ type streams struct {
 	getZone     func(ctx context.Context, name string) (*v1alpha1.Zone, error)
 	viewTimeout time.Duration
 	// The generic apiserver does not limit streams.
-	readSlots, watchSlots, historySlots *slots
-	stall                               time.Duration
+	readSlots, watchSlots, historySlots, answerSlots *slots
+	stall                                            time.Duration
 }
 
 func newStreams(config Config, zone func(ctx context.Context, name string) (*v1alpha1.Zone, error)) *streams {
 	return &streams{Config: config, getZone: zone, viewTimeout: viewTimeout, readSlots: newSlots(maxStreams, maxStreams),
-		watchSlots: newSlots(maxWatches, maxWatches), historySlots: newSlots(maxHistories, maxHistoriesEach), stall: stall}
+		watchSlots: newSlots(maxWatches, maxWatches), historySlots: newSlots(maxHistories, maxHistoriesEach),
+		answerSlots: newSlots(maxAnswers, maxAnswers), stall: stall}
 }
 
 type view[O runtime.Object] struct {
 	*streams
 	answer, options runtime.Object
-	slotsOf         func(query O) *slots
+	slotsOf         func(query O) *slots // of the user, until the client has the answer
+	// historyReader holds one of historySlots during prepare, which reads etcd. It is "" for answers from memory.
+	historyReader func(ctx context.Context, query O) string
 	// prepare sends nothing. It returns the function that writes the answer, or an error.
 	prepare func(ctx context.Context, id string, query O, accept string) (write func(w http.ResponseWriter) error, err error)
 }
@@ -58,7 +63,8 @@ var (
 
 func newEntries(s *streams) *view[*v1alpha1.ZoneEntriesOptions] {
 	return &view[*v1alpha1.ZoneEntriesOptions]{s, &v1alpha1.ZoneEntries{}, &v1alpha1.ZoneEntriesOptions{},
-		func(*v1alpha1.ZoneEntriesOptions) *slots { return s.readSlots }, s.prepareEntries}
+		func(*v1alpha1.ZoneEntriesOptions) *slots { return s.readSlots },
+		func(context.Context, *v1alpha1.ZoneEntriesOptions) string { return "" }, s.prepareEntries}
 }
 
 func newChanges(s *streams) *view[*v1alpha1.ZoneChangesOptions] {
@@ -66,17 +72,28 @@ func newChanges(s *streams) *view[*v1alpha1.ZoneChangesOptions] {
 		func(query *v1alpha1.ZoneChangesOptions) *slots {
 			switch {
 			case query.Form == v1alpha1.FormHistory:
-				return s.historySlots
+				return s.answerSlots
 			case query.Watch:
 				return s.watchSlots // so that watches never delay reads
 			}
 			return s.readSlots
+		}, func(ctx context.Context, query *v1alpha1.ZoneChangesOptions) string {
+			if query.Form == v1alpha1.FormHistory {
+				return readerOf(ctx)
+			}
+			return ""
 		}, s.prepareChanges}
 }
 
 func newRecordChanges(s *streams) *view[*v1alpha1.RecordChangesOptions] {
 	return &view[*v1alpha1.RecordChangesOptions]{s, &v1alpha1.RecordChanges{}, &v1alpha1.RecordChangesOptions{},
-		func(*v1alpha1.RecordChangesOptions) *slots { return s.historySlots }, s.prepareRecordChanges}
+		func(*v1alpha1.RecordChangesOptions) *slots { return s.answerSlots },
+		func(ctx context.Context, _ *v1alpha1.RecordChangesOptions) string {
+			if s.mayReadAll(ctx) { // an owner of zones, who takes no slot of the tenant
+				return readerOf(ctx)
+			}
+			return namespaceOf(ctx)
+		}, s.prepareRecordChanges}
 }
 
 func (v *view[O]) New() runtime.Object { return v.answer.DeepCopyObject() }
@@ -98,19 +115,14 @@ func (v *view[O]) ProducesObject(string) any { return v.New() }
 func (v *view[O]) Connect(ctx context.Context, id string, options runtime.Object, _ rest.Responder) (http.Handler, error) {
 	query := options.(O)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		slots, reader := v.slotsOf(query), readerOf(ctx)
-		const readsAll = true
-		release, refusal := slots.acquire(reader, !readsAll)
-		if refusal != nil && v.mayReadAll(ctx) {
-			release, refusal = slots.acquire(reader, readsAll)
-		}
+		release, refusal := v.acquire(ctx, v.slotsOf(query), readerOf(ctx))
 		if refusal != nil {
 			writeError(w, refusal)
 			return
 		}
 		defer release()
 
-		write, err := v.prepare(ctx, id, query, req.Header.Get("Accept"))
+		write, err := v.prepareInTurn(ctx, id, query, req.Header.Get("Accept"))
 		if err != nil {
 			writeError(w, err)
 			return
@@ -120,6 +132,28 @@ func (v *view[O]) Connect(ctx context.Context, id string, options runtime.Object
 			panic(http.ErrAbortHandler)
 		}
 	}), nil
+}
+
+// prepareInTurn calls prepare, for a history with one of historySlots. A client that reads its answer slowly, for
+// example one that has stopped, keeps none, so others of its namespace go on.
+func (v *view[O]) prepareInTurn(ctx context.Context, id string, query O, accept string) (func(http.ResponseWriter) error, error) {
+	if reader := v.historyReader(ctx, query); reader != "" {
+		release, refusal := v.acquire(ctx, v.historySlots, reader)
+		if refusal != nil {
+			return nil, refusal
+		}
+		defer release()
+	}
+	return v.prepare(ctx, id, query, accept)
+}
+
+// acquire takes a slot, if necessary of those for users who may read all zones.
+func (s *streams) acquire(ctx context.Context, slots *slots, reader string) (release func(), refusal *apierrors.StatusError) {
+	const readsAll = true
+	if release, refusal = slots.acquire(reader, !readsAll); refusal != nil && s.mayReadAll(ctx) {
+		return slots.acquire(reader, readsAll)
+	}
+	return release, refusal
 }
 
 func refusePending(zone *v1alpha1.Zone) error {

@@ -18,28 +18,6 @@ import (
 
 var strategy = kind.Strategy[*v1alpha1.Zone]{Kind: newKind(&REST{})}
 
-// Clients write spec, and the server writes status and generation: an update by a client leaves them, and only a change
-// of spec raises the generation (S7.4).
-func TestStrategy_prepare(t *testing.T) {
-	before := exampleZone(7)
-	before.Generation = 3
-	after := before.DeepCopy()
-	after.Status = v1alpha1.ZoneStatus{Serial: 9}
-	strategy.PrepareForUpdate(t.Context(), after, before)
-	if !reflect.DeepEqual(after.Status, before.Status) || after.Generation != 3 {
-		t.Errorf("updated %+v", after)
-	}
-	after.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1"}}
-	strategy.PrepareForUpdate(t.Context(), after, before)
-	if after.Generation != 4 {
-		t.Errorf("generation %d", after.Generation)
-	}
-	strategy.PrepareForCreate(t.Context(), after)
-	if after.Generation != 1 || after.Status.Serial != 0 {
-		t.Errorf("created %+v", after)
-	}
-}
-
 func TestStatusStrategy_prepare(t *testing.T) {
 	before := exampleZone(7)
 	before.Spec.TTL = ptr.To[int32](60)

@@ -6,6 +6,7 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/maphash"
 
 	mdns "github.com/miekg/dns"
 
@@ -14,7 +15,11 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-const headerLen = 12
+const (
+	headerLen = 12
+	// zoneTail is the length of type and class in the zone section, and recordHead of type, class and TTL in a record.
+	zoneTail, recordHead = 4, 8
+)
 
 // Parse reads and checks a message. The caller handles OPT and TSIG.
 func Parse(msg []byte) (*update.Message, *update.Failure) {
@@ -54,6 +59,95 @@ func Parse(msg []byte) (*update.Message, *update.Failure) {
 		return nil, failure
 	}
 	return m, nil
+}
+
+// MaxOwners limits the owner names that HashOwners reads, each form of a name, such as a pointer, once. It bounds the
+// time for which a message keeps others waiting.
+const MaxOwners = 64
+
+// HashOwners returns a hash of each owner name in the prerequisites and updates of a message, in any case. Two messages
+// with a name in common have a hash in common. The result ends where the message cannot be read, and is nil if the
+// message has too many records, because Parse refuses such messages. With more than MaxOwners names, tooMany is true
+// and there are no hashes: the message may have a name in common with any other.
+func HashOwners(seed maphash.Seed, msg []byte) (owners map[uint64]bool, tooMany bool) {
+	r := &reader{msg: msg, off: headerLen}
+	if len(msg) < headerLen || update.CheckCount(r.count(1), r.count(2)) != nil {
+		return nil, false
+	}
+	owners = map[uint64]bool{}
+	read := map[string]bool{} // the owners as sent: many records may have a pointer to the same long name
+	r.off = endOfName(msg, r.off) + zoneTail
+	for range r.count(1) + r.count(2) {
+		if r.off >= len(msg) {
+			break
+		}
+		next := endOfName(msg, r.off)
+		if sent := msg[r.off:next]; !read[string(sent)] {
+			if len(read) == MaxOwners {
+				return nil, true
+			}
+			hash, ok := hashName(seed, msg, r.off)
+			if !ok {
+				break
+			}
+			read[string(sent)], owners[hash] = true, true
+		}
+		var length uint16
+		r.off = next + recordHead
+		if !r.readUint16(&length) {
+			break
+		}
+		r.off += int(length)
+	}
+	return owners, false
+}
+
+const maxName, maxPointers, pointerBits = 255, 126, 0xc0
+
+// hashName hashes the labels of a name in lower case, and follows pointers (RFC 1035 §4.1.4). ok is false if the name
+// cannot be read.
+func hashName(seed maphash.Seed, msg []byte, off int) (hash uint64, ok bool) {
+	var labels [maxName]byte
+	length, pointers := 0, 0
+	for off < len(msg) {
+		end := off + 1 + int(msg[off])
+		switch {
+		case msg[off] == 0:
+			return maphash.Bytes(seed, labels[:length]), true
+		case msg[off] >= pointerBits:
+			if pointers++; pointers > maxPointers || off+2 > len(msg) {
+				return 0, false
+			}
+			off = int(binary.BigEndian.Uint16(msg[off:])) &^ (pointerBits << 8)
+		case msg[off] > 63 || end > len(msg) || length+end-off >= maxName:
+			return 0, false
+		default:
+			for _, octet := range msg[off:end] {
+				if 'A' <= octet && octet <= 'Z' {
+					octet += 'a' - 'A'
+				}
+				labels[length] = octet
+				length++
+			}
+			off = end
+		}
+	}
+	return 0, false
+}
+
+// endOfName returns the offset after the name at an offset, or len(msg) if the name is cut. It follows no pointer.
+func endOfName(msg []byte, off int) int {
+	for off < len(msg) {
+		switch length := int(msg[off]); {
+		case length == 0:
+			return off + 1
+		case length >= pointerBits:
+			return min(off+2, len(msg))
+		default:
+			off += 1 + length
+		}
+	}
+	return len(msg)
 }
 
 // reader reads a DNS UPDATE message from a possibly hostile client. Parsed names and values are cached, because

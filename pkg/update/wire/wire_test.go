@@ -6,6 +6,7 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
@@ -445,6 +446,9 @@ func FuzzParse(f *testing.F) {
 	f.Add(buildMessage(f, "prereq www.example.org. 0 NONE ANY", "update www.example.org. 60 IN A 192.0.2.1"))
 	f.Add(buildMessage(f, "update www.example.org. 0 ANY ANY", "update x.www.example.org. 60 IN MX 10 www.example.org."))
 	f.Add(buildMessage(f, `prereq www.example.org. 0 IN TXT "x"`, `update www.example.org. 0 NONE TXT "y"`))
+	f.Add(buildMessage(f, "prereq a.example.org. 0 ANY A", "update A.example.ORG. 60 IN A 192.0.2.1", "update b.example.org. 0 ANY ANY"))
+	f.Add(makeLargest(update.MaxRecords, true))
+	seed := maphash.MakeSeed()
 	f.Fuzz(func(t *testing.T, msg []byte) {
 		m, failure := Parse(msg)
 		if (m == nil) == (failure == nil) {
@@ -454,7 +458,15 @@ func FuzzParse(f *testing.F) {
 			if failure.RCode == update.NoError || failure.Reason == "" {
 				t.Errorf("%+v", failure)
 			}
+			HashOwners(seed, msg)
 			return
+		}
+		names := map[name.Name]bool{}
+		for _, rr := range slices.Concat(m.Prerequisites, m.Updates) {
+			names[rr.Name] = true
+		}
+		if owners, tooMany := HashOwners(seed, msg); !tooMany && len(owners) != len(names) || tooMany && len(owners) > 0 {
+			t.Errorf("%d owners, want %d: %v", len(owners), len(names), names)
 		}
 		m.ListPrerequisites()
 		changes, _ := m.Fold(nil)
@@ -466,6 +478,73 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Two messages with a name in common have a hash in common, in any case and section; others have none.
+func TestHashOwners_namesInCommon(t *testing.T) {
+	seed := maphash.MakeSeed()
+	mine, _ := HashOwners(seed, buildMessage(t, "prereq a.example.org. 0 ANY ANY", "update b.example.org. 60 IN CNAME c.example.org."))
+	for line, want := range map[string]bool{
+		"update A.Example.org. 0 ANY ANY":               true,
+		"prereq b.example.org. 0 NONE ANY":              true,
+		"update c.example.org. 60 IN A 192.0.2.1":       false, // a target, no owner
+		"update x.b.example.org. 60 IN A 192.0.2.1":     false,
+		"update example.org. 60 IN MX 0 b.example.org.": false,
+	} {
+		common := false
+		theirs, _ := HashOwners(seed, buildMessage(t, line))
+		for owner := range theirs {
+			common = common || mine[owner]
+		}
+		if common != want {
+			t.Errorf("%s: in common %t, want %t", line, common, want)
+		}
+	}
+}
+
+// A message with more than MaxOwners names, or forms of them, has no hashes. Each name here has two forms: a label with
+// a pointer, and a pointer.
+func TestHashOwners_ofManyNames(t *testing.T) {
+	seed := maphash.MakeSeed()
+	for count, want := range map[int]int{1: 1, MaxOwners / 2: MaxOwners / 2, MaxOwners/2 + 1: 0} {
+		var lines []string
+		for i := range 3 * count {
+			lines = append(lines, fmt.Sprintf("update h%d.example.org. 60 IN A 192.0.2.%d", i%count, i))
+		}
+		owners, tooMany := HashOwners(seed, buildMessage(t, lines...))
+		if len(owners) != want || tooMany != (want == 0) {
+			t.Errorf("%d names: %d hashes, too many %t", count, len(owners), tooMany)
+		}
+	}
+	if owners, tooMany := HashOwners(seed, makeLongOwners(update.MaxRecords, 1)); len(owners) != 1 || tooMany {
+		t.Errorf("a name behind pointers: %d hashes, too many %t", len(owners), tooMany)
+	}
+}
+
+// makeLongOwners returns a message whose records have pointers to as many names of up to 255 octets, all to be escaped.
+func makeLongOwners(records, names int) []byte {
+	msg := []byte{0, 1, 5 << 3, 0, 0, 1, 0, 0, byte(records >> 8), byte(records), 0, 0}
+	for range 127 {
+		msg = append(msg, 1, 1)
+	}
+	msg = append(msg, 0, 0, 6, 0, 1)
+	for i := range records {
+		msg = append(msg, 0xc0, byte(12+2*(i%names)), 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 1)
+	}
+	return msg
+}
+
+// Each message is read while no other datagram is: the time bounds how far an update key slows a primary.
+func BenchmarkHashOwners(b *testing.B) {
+	seed := maphash.MakeSeed()
+	for _, names := range []int{1, MaxOwners, 100} {
+		msg := makeLongOwners(update.MaxRecords, names)
+		b.Run(fmt.Sprint(names), func(b *testing.B) {
+			for b.Loop() {
+				HashOwners(seed, msg)
+			}
+		})
+	}
 }
 
 func typeOf(text string) rdata.Type {

@@ -28,17 +28,23 @@ import (
 // Series are samples by name and labels.
 type Series map[string]float64
 
-var sampleLine = regexp.MustCompile(`(?m)^((?:kubizone_|aggregator_unavailable_apiservice)[a-z_]*)(?:\{([^}]*)\})? (\S+)$`)
+var sampleLine = regexp.MustCompile(`^([a-z_]+)(?:\{([^}]*)\})? (\S+)$`)
 
-// AddScrape adds a process's metrics.
+// AddScrape adds a process's metrics that a rule may name.
 func (s Series) AddScrape(job, instance, text string) {
 	target := fmt.Sprintf("instance=%q", instance)
-	for _, found := range sampleLine.FindAllStringSubmatch(text, -1) {
-		value, err := strconv.ParseFloat(found[3], 64)
-		if err != nil || strings.HasSuffix(found[1], "_bucket") {
+	for line := range strings.Lines(text) {
+		// kube-apiserver has tens of thousands of other lines.
+		if !strings.HasPrefix(line, "kubizone_") && !strings.HasPrefix(line, "aggregator_unavailable_apiservice{") {
 			continue
 		}
-		s[fmt.Sprintf("%s{%s}", found[1], strings.Trim(target+","+found[2], ","))] = value
+		found := sampleLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if found == nil || strings.HasSuffix(found[1], "_bucket") {
+			continue
+		}
+		if value, err := strconv.ParseFloat(found[3], 64); err == nil {
+			s[fmt.Sprintf("%s{%s}", found[1], strings.Trim(target+","+found[2], ","))] = value
+		}
 	}
 	s[fmt.Sprintf("up{%s,job=%q}", target, job)] = 1
 }
@@ -71,8 +77,9 @@ type State struct {
 var ages = regexp.MustCompile(`^kubizone_(delivery_oldest_change|fleet_unready|dnssec_phase|dnssec_ds_pending)_seconds`)
 
 const (
-	steps  = 60
-	labels = "alertname, certificate, class, job, name, namespace, phase, process"
+	// steps of a state: an hour has one each five minutes. promtool's time grows with their number.
+	steps  = 12
+	labels = "alertname, certificate, class, job, name, namespace, phase, process, server"
 )
 
 // Judge returns the alerts that fire at the end of the state, sorted, as NAME or NAME LABEL. Times begin at 0, as

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -223,14 +224,19 @@ func (k *Kube) Unaggregate(ctx context.Context) error {
 }
 
 // WaitAvailable waits until the APIService is available (want) or not, and returns reason and message. kube-apiserver
-// proxies requests some milliseconds after it writes the condition, and to each group on its own.
+// proxies requests some milliseconds after it writes the condition, and to each group on its own. After failures it
+// probes a server again only in up to half a minute, but at once if the APIService changes.
 func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message string, err error) {
 	services, err := dynamic.NewForConfig(k.Admin())
 	if err != nil {
 		return "", "", err
 	}
 	wanted := map[bool]string{true: "True", false: "False"}[want]
-	for {
+	for began, changes := time.Now(), 1; ; {
+		if time.Since(began) > time.Duration(changes)*time.Second {
+			changes++
+			k.ProbeAgain(ctx)
+		}
 		var service *unstructured.Unstructured
 		if service, err = services.Resource(apiServices).Get(ctx, APIServiceName, metav1.GetOptions{}); err == nil {
 			conditions, _, _ := unstructured.NestedSlice(service.Object, "status", "conditions")
@@ -251,6 +257,18 @@ func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message st
 			return reason, message, fmt.Errorf("APIService %s is not Available=%s: %s: %s: %w", APIServiceName, wanted, reason, message, errors.Join(err, ctx.Err()))
 		case <-time.After(50 * time.Millisecond):
 		}
+	}
+}
+
+// ProbeAgain changes an annotation of the APIServices. An APIService may be missing.
+func (k *Kube) ProbeAgain(ctx context.Context) {
+	services, err := dynamic.NewForConfig(k.Admin())
+	if err != nil {
+		return
+	}
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"rig.kubi.zone/probe":"%d"}}}`, time.Now().UnixNano())
+	for _, group := range groups {
+		_, _ = services.Resource(apiServices).Patch(ctx, "v1alpha1."+group, types.MergePatchType, patch, metav1.PatchOptions{})
 	}
 }
 

@@ -74,7 +74,7 @@ func startEtcd(ctx context.Context, dir string, clients transport.TLSInfo, quota
 	c.ListenPeerUrls, c.AdvertisePeerUrls = urls[1:], urls[1:]
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.WatchProgressNotifyInterval = 5 * time.Second // for consistent reads from caches
-	c.TickMs, c.ElectionMs = 20, 200
+	c.TickMs, c.ElectionMs = 50, 500
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	server, err := embed.StartEtcd(c)
 	if err != nil {

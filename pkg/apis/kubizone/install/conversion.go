@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
 )
 
 func addConversionFuncs(scheme *runtime.Scheme) error {
@@ -74,8 +75,12 @@ func convertFieldLabel(kind string, labels []string) runtime.FieldLabelConversio
 			// Types are compared in upper case.
 			value = strings.ToUpper(value)
 		case v1alpha1.FieldRecordFQDN: // of a Zone, too
-			if value = strings.ToLower(value); value != "" && !strings.HasSuffix(value, ".") {
-				value += "."
+			if value != "" { // "" selects Records of no zone
+				fqdn, err := name.ParseTyped(value)
+				if err != nil {
+					return "", "", fmt.Errorf("%s: %w", label, err)
+				}
+				value = fqdn.String()
 			}
 		}
 		if of := valuesOf[label]; of != nil {

@@ -106,7 +106,8 @@ func TestFieldSelectors(t *testing.T) {
 	if err != nil || label != "spec.type" || value != "AAAA" {
 		t.Errorf("%s=%s %v", label, value, err)
 	}
-	for written, want := range map[string]string{"www.Example.org": "www.example.org.", "example.org.": "example.org.", "": "", ".": "."} {
+	for written, want := range map[string]string{"www.Example.org": "www.example.org.", "example.org.": "example.org.", "": "", ".": ".",
+		"bücher.TEST": "xn--bcher-kva.test.", "*.Straße.test.": "*.xn--strae-oqa.test."} {
 		for _, kind := range []string{"Record", "Zone"} {
 			_, value, err = scheme.ConvertFieldLabel(v1alpha1.SchemeGroupVersion.WithKind(kind), "status.fqdn", written)
 			if value != want || err != nil {
@@ -115,6 +116,10 @@ func TestFieldSelectors(t *testing.T) {
 		}
 	}
 	record := v1alpha1.SchemeGroupVersion.WithKind("Record")
+	_, _, err = scheme.ConvertFieldLabel(record, "status.fqdn", "a b")
+	if err == nil || !strings.HasPrefix(err.Error(), "status.fqdn: name \"a b.\"") {
+		t.Errorf("no name: %v", err)
+	}
 	for written, want := range map[string]string{"status.ready=false": "False", "status.ready=UNKNOWN": "Unknown",
 		"status.adopted=false": "False", "status.adopted=True": "True", "status.withdrawn=true": "True"} {
 		label, value, _ := strings.Cut(written, "=")

@@ -128,6 +128,7 @@ func TestZoneSpec_reachesTheLaw(t *testing.T) {
 		"spec.contact":                     set(func(s *v1alpha1.ZoneSpec) { s.Contact = "dns@example.org" }),
 		"spec.minimumSerial":               set(func(s *v1alpha1.ZoneSpec) { s.MinimumSerial = &serial }),
 		"spec.limits.recordsPerNamespace":  set(func(s *v1alpha1.ZoneSpec) { s.Limits.RecordsPerNamespace = &n }),
+		"spec.limits.minTTL":               set(func(s *v1alpha1.ZoneSpec) { s.Limits.MinTTL = &n }),
 		"spec.limits.maxDeletePercent":     set(func(s *v1alpha1.ZoneSpec) { s.Limits.MaxDeletePercent = &n }),
 		"spec.withdrawalGracePeriod":       set(func(s *v1alpha1.ZoneSpec) { s.WithdrawalGracePeriod = &metav1.Duration{Duration: time.Hour} }),
 

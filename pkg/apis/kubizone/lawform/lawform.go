@@ -12,6 +12,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -33,6 +34,9 @@ func Zone(o *v1alpha1.Zone) (*law.Zone, error) {
 	z := &law.Zone{Ref: spec.Ref, View: o.Status.View, Header: spec.Header, ZoneSettings: spec.ZoneSettings,
 		Serial: serial.Serial(o.Status.Serial), SettledSerial: serial.Serial(o.Status.SettledSerial), N: uint64(o.Status.ContentGeneration),
 		RRsets: int(o.Status.RRsetCount), Deletions: readDeletions(o.Status.Deletions)}
+	if o.Status.SerialTime != nil {
+		z.Changed = o.Status.SerialTime.Unix()
+	}
 	z.Served = Served(o)
 	servable := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionServable)
 	z.ClassNameServers = servable != nil && servable.Reason == v1alpha1.ReasonClassNameServers
@@ -130,8 +134,9 @@ func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
 		m := uint32(*o.Spec.MinimumSerial)
 		s.MinimumSerial = &m
 	}
-	if l := o.Spec.Limits; l != nil && l.RecordsPerNamespace != nil {
-		s.RecordsPerNamespace = int64(*l.RecordsPerNamespace)
+	if l := o.Spec.Limits; l != nil {
+		s.RecordsPerNamespace = int64(ptr.Deref(l.RecordsPerNamespace, 0))
+		s.MinTTL = int64(ptr.Deref(l.MinTTL, 0))
 	}
 	ds, err := readSigners(o)
 	if err != nil {

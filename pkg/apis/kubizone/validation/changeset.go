@@ -52,9 +52,10 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 		case item.Create != nil:
 			object, errs = appendRecord(errs, item.Create, set.Namespace, path.Child("create"))
 		default:
-			applies = true
+			applies = applies || item.FieldManager == ""
 			object, errs = appendRecord(errs, item.Apply, set.Namespace, path.Child("apply"))
 		}
+		errs = append(errs, metavalidation.ValidateFieldManager(item.FieldManager, path.Child("fieldManager"))...)
 		// For a single request, the path has the name.
 		if wrong := apivalidation.NameIsDNSSubdomain(object, false); object != "" && len(wrong) > 0 {
 			errs = append(errs, field.Invalid(path, cut(object), "cannot be the name of a Record: "+strings.Join(wrong, ", ")))

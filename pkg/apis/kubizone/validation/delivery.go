@@ -25,6 +25,7 @@ const (
 	maxRefused         = 256
 	maxDigests         = 8192
 	maxRefusal         = 256
+	maxDeliveryNotify  = 16
 )
 
 // Delivery validates a new Delivery. The name must be class.DeliveryName.
@@ -106,6 +107,31 @@ func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	errs = append(errs, apivalidation.ValidateNonnegativeField(int64(status.FailedRecords), path.Child("failedRecords"))...)
 	errs = append(errs, apivalidation.ValidateNonnegativeField(int64(status.SkippedRecords), path.Child("skippedRecords"))...)
 	return append(errs, validateConditions(status.Conditions, path.Child("conditions"))...)
+}
+
+// DeliveryNotifyUpdate validates a write of the subresource notify.
+func DeliveryNotifyUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
+	seen := map[string]bool{}
+	return append(errs, validateEach(after.Status.Notify, maxDeliveryNotify, field.NewPath("status", "notify"),
+		func(row v1alpha1.DeliveryNotify, at *field.Path) (errs field.ErrorList) {
+			if seen[row.Server] {
+				errs = append(errs, field.Duplicate(at.Child("server"), cut(row.Server)))
+			}
+			seen[row.Server] = true
+			for _, one := range [][2]string{{"server", row.Server}, {"answer", row.Answer}, {"message", row.Message},
+				{"remedy", row.Remedy}} {
+				if one[1] == "" {
+					errs = append(errs, field.Required(at.Child(one[0]), "server, answer to NOTIFY, fault and next step"))
+				}
+			}
+			errs = append(errs, validateMessage(row.Server, at.Child("server"))...)
+			errs = append(errs, validateLength(row.From, maxCode, at.Child("from"))...)
+			errs = append(errs, validateLength(row.Answer, maxCode, at.Child("answer"))...)
+			errs = append(errs, validateMessage(row.Catalog, at.Child("catalog"))...)
+			errs = append(errs, validateMessage(row.Remedy, at.Child("remedy"))...)
+			return append(errs, validateMessage(row.Message, at.Child("message"))...)
+		})...)
 }
 
 func validateIntent(intent *v1alpha1.DeliveryIntent, path *field.Path) field.ErrorList {

@@ -164,7 +164,7 @@ func TestBind9Instance_judges_S11_3(t *testing.T) {
 		change func(*bind9.Bind9InstanceSpec)
 		want   string
 	}{
-		{nil, ""}, {makeExternal(nil), ""},
+		{nil, ""}, {makeExternal(nil), ""}, {func(s *bind9.Bind9InstanceSpec) { s.Replicas = ptr.To[int32](0) }, ""},
 		{func(s *bind9.Bind9InstanceSpec) { s.TSIGKey = &bind9.TSIGKey{} }, "spec.tsigKey: Forbidden"},
 		{func(s *bind9.Bind9InstanceSpec) { s.Role = "" }, "spec.role: Required"},
 		{func(s *bind9.Bind9InstanceSpec) { s.Role = "primary" }, "spec.role: Unsupported"},

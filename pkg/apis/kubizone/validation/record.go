@@ -4,8 +4,10 @@
 package validation
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -13,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/mistakes"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/refusal"
@@ -61,7 +64,8 @@ func validateRecordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
 	errs = append(errs, validateView(spec.View)...)
 	errs = append(errs, validateZoneRef(spec.ZoneRef)...)
 	if spec.Class != v1alpha1.ClassIN && spec.Class != "" {
-		errs = append(errs, field.NotSupported(specPath.Child("class"), spec.Class, []v1alpha1.RRClass{v1alpha1.ClassIN}))
+		errs = append(errs, refusal.Cite("S5.5",
+			field.NotSupported(specPath.Child("class"), spec.Class, []v1alpha1.RRClass{v1alpha1.ClassIN})))
 	}
 	errs = append(errs, validateSeconds(spec.TTL, 0, specPath.Child("ttl"))...)
 	if n := len([]rune(spec.Description)); n > MaxDescription {
@@ -96,13 +100,13 @@ func validateDomainName(text string, ref *v1alpha1.ZoneReference, path *field.Pa
 		return field.ErrorList{field.Required(path, `an absolute name ("www.example.org."), or one relative to the zone of spec.zoneRef `+
 			`("www", "@")`)}
 	}
+	asAddress := mistakes.OfAddressName(text)
 	if err := validateOwnerName(text); err != nil {
-		return field.ErrorList{field.Invalid(path, text, err.Error())}
+		return field.ErrorList{field.Invalid(path, text, cmp.Or(asAddress, err.Error()))}
 	}
 	if ref == nil && !name.IsAbsolute(text) {
-		return field.ErrorList{refusal.Cite("S1.1",
-			field.Invalid(path, text, "is relative: name the zone it is relative to in spec.zoneRef, "+
-				"or end it in a dot to make it absolute"))}
+		return field.ErrorList{refusal.Cite("S1.1", field.Invalid(path, text, cmp.Or(asAddress,
+			"is relative: name its zone in spec.zoneRef, or write the whole name with a dot at its end")))}
 	}
 	return nil
 }
@@ -212,9 +216,7 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 		return field.ErrorList{field.TooMany(many, len(spec.Values), rdata.MaxValues)}
 	}
 	if rrtype.Single() && len(spec.Values) > 1 {
-		return field.ErrorList{refusal.Cite("S5.6",
-			field.Invalid(many, len(spec.Values), fmt.Sprintf("a name has one %s at most: give one value",
-				rrtype)))}
+		return field.ErrorList{refusal.Cite("S5.6", field.Invalid(many, len(spec.Values), onlyOne(rrtype)))}
 	}
 	if spec.RData != "" {
 		_, errs := validateValue(rrtype, spec.RData, one)
@@ -235,10 +237,51 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 	return errs
 }
 
+func onlyOne(rrtype rdata.Type) string {
+	return fmt.Sprintf("a name has one %s at most: give one value", rrtype)
+}
+
+// splitValues returns the values, quoted, of a text that has several with commas or newlines between them, such as
+// "192.0.2.1, 192.0.2.2", or blanks between addresses or absolute names. It returns nil for other texts, such as
+// "IN NS ns1.example.org.", for long ones, and for TXT, which may have commas.
+func splitValues(rrtype rdata.Type, text string) (quoted []string) {
+	const maxSplit = 1000 // the refusal has the first 200 characters
+	separators := ",\n"
+	byBlanks := len(rrtype.Fields()) == 1 && !strings.ContainsAny(text, separators)
+	if byBlanks {
+		separators = " \t"
+	}
+	parts := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(separators, r) })
+	if len(parts) < 2 || rrtype == rdata.TXT || len(text) > maxSplit {
+		return nil
+	}
+	for _, part := range parts {
+		value, err := rdata.Parse(rrtype, part)
+		isClear := rrtype == rdata.A || rrtype == rdata.AAAA || name.IsAbsolute(part)
+		if err != nil || byBlanks && !isClear {
+			return nil
+		}
+		quoted = append(quoted, strconv.Quote(value.Text))
+	}
+	return quoted
+}
+
+func refuseValue(rrtype rdata.Type, text string, path *field.Path, err error) *field.Error {
+	switch several := splitValues(rrtype, text); {
+	case several == nil:
+		return field.Invalid(path, cut(text), err.Error())
+	case rrtype.Single():
+		return refusal.Cite("S5.6", field.Invalid(path, cut(text), onlyOne(rrtype)))
+	default:
+		return refusal.Cite("S5.3", field.Invalid(path, cut(text), fmt.Sprintf("has several values: write spec.values: [%s]",
+			cut(strings.Join(several, ", ")))))
+	}
+}
+
 func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int, errs field.ErrorList) {
 	value, err := rdata.Parse(rrtype, text)
 	if err != nil {
-		return 0, field.ErrorList{field.Invalid(path, cut(text), err.Error())}
+		return 0, field.ErrorList{refuseValue(rrtype, text, path, err)}
 	}
 	wire, err := value.Pack(name.Root)
 	if err != nil {

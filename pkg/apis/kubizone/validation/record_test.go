@@ -156,11 +156,43 @@ func manyAddresses(n int) []string {
 	return out
 }
 
-// S5.3.
+// S1.1, S5.3, S5.5: a refusal has the rule, and the right value where it can be told.
 func TestRecord_refusalNamesTheReason(t *testing.T) {
-	errs := Record(newRecord(func(s *v1alpha1.RecordSpec) { s.DomainName = "www" }))
-	if got := errs.ToAggregate().Error(); !strings.Contains(got, "zoneRef") || !strings.Contains(got, "S1.1") {
-		t.Errorf("the refusal does not say what would be right: %s", got)
+	type spec = *v1alpha1.RecordSpec
+	values := func(rrtype string, texts ...string) func(spec) {
+		return func(s spec) { s.Type, s.RData, s.Values = rrtype, "", texts }
+	}
+	named := func(name string) func(spec) {
+		return func(s spec) { s.DomainName, s.Type, s.RData = name, "PTR", "www.example.org." }
+	}
+	for _, test := range []struct {
+		change     func(spec)
+		want, none string
+	}{
+		{named("www"), "is relative: name its zone in spec.zoneRef, or write the whole name with a dot at its end (S1.1)", "address"},
+		{named("192.0.2.1"), "reads as an address, whose PTR Records belong at 1.2.0.192.in-addr.arpa. (S1.1)", "is relative"},
+		{named("192.0.2.0/24"), "reads as an address, whose PTR Records belong at 2.0.192.in-addr.arpa. (S1.1)", ""},
+		{named("2001:db8::/32"), "reads as an address, whose PTR Records belong at 8.b.d.0.1.0.0.2.ip6.arpa.", ""},
+		{named("2001:db8::/32."), "reads as an address, whose PTR Records belong at 8.b.d.0.1.0.0.2.ip6.arpa.", ""},
+		{func(s spec) { s.Class = "CH" }, `spec.class: Unsupported value: "CH": supported values: "IN" (S5.5)`, ""},
+		{values("A", "192.0.2.1, 192.0.2.2"), `has several values: write spec.values: ["192.0.2.1", "192.0.2.2"]`, ""},
+		{values("A", "192.0.2.1,192.0.2.2"), `has several values: write spec.values: ["192.0.2.1", "192.0.2.2"]`, "four decimal"},
+		{values("A", "192.0.2.1\n192.0.2.2\n"), `has several values: write spec.values: ["192.0.2.1", "192.0.2.2"]`, ""},
+		{values("AAAA", "2001:db8::1 2001:db8::2"), `has several values: write spec.values: ["2001:db8::1", "2001:db8::2"]`, ""},
+		{values("MX", "10 a.example.net., 20 b"), `has several values: write spec.values: ["10 a.example.net.", "20 b"]`, ""},
+		{values("CAA", `0 issue "a.test", 0 iodef "mailto:b@a.test"`), `write spec.values: ["0 issue \"a.test\"", "0 iodef`, ""},
+		{values("NS", "ns1.example.net. ns2.example.net."), `write spec.values: ["ns1.example.net.", "ns2.example.net."]`, ""},
+		{values("NS", "ns1, ns2"), `write spec.values: ["ns1", "ns2"]`, ""},
+		{values("NS", "IN NS ns1.example.net."), "3 fields; NS has", "several"},
+		{values("CNAME", "CNAME a.example.net."), "2 fields; CNAME has", "at most"},
+		{values("NS", strings.Repeat("a. ", 400)), "NS rdata", "several"},
+		{values("A", "192.0.2.1, 192.0.2.256"), "2 fields; A has an IPv4 address", "several"},
+		{values("CNAME", "a.example.net., b.example.net."), "a name has one CNAME at most: give one value (S5.6)", "write"},
+	} {
+		got := Record(newRecord(test.change)).ToAggregate().Error()
+		if !strings.Contains(got, test.want) || test.none != "" && strings.Contains(got, test.none) {
+			t.Errorf("%s\nwant %s", got, test.want)
+		}
 	}
 }
 
@@ -288,7 +320,7 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 		{"www.example.org.", "CNAME", []string{"WWW.example.ORG."}, "names itself"},
 		{"www.example.org.", "CNAME", []string{"www"}, ""}, // depends on the zone
 		{"@", "TXT", []string{"v=spf1 -all", "v=DMARC0"}, ""},
-		{"@", "TXT", []string{"v=spf1 -all", "V=SPF1 mx -all", "v=spf1"}, "second SPF policy"},
+		{"@", "TXT", []string{"v=spf1 -all", "V=SPF1 mx -all", "v=spf1 ~all"}, "second SPF policy"},
 		{"@", "TXT", []string{"v=spf10", "v=spf1 mx -all"}, ""},
 		{"@", "CAA", []string{`0 isue "ca.example.net"`}, "has the tag isue"},
 		{"@", "CAA", []string{`0 issue "ca.example.net"`, `0 ISSUEWILD ";"`, `0 issuemail ";"`}, ""},
@@ -304,7 +336,7 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 		{"1.1.1.1.1.10.in-addr.arpa.", "PTR", []string{"a.a.a."}, ""},
 		{"_tcp._sip", "SRV", []string{"0 0 5060 sip"}, "write _sip._tcp (RFC 2782)"},
 		{"_udp._dns-sd", "PTR", []string{"x"}, "write _dns-sd._udp"},
-		{"_443._tcp.www", "TLSA", []string{"3 1 1 00"}, ""}, {"_tcp.www", "NS", []string{"ns"}, ""},
+		{"_443._tcp.www", "TLSA", []string{"3 1 0 00"}, ""}, {"_tcp.www", "NS", []string{"ns"}, ""},
 		// Mail policies.
 		{"@", "TXT", []string{"spf1 include:_spf.example.net -all"}, "begin it with"},
 		{"@", "TXT", []string{`"include:_spf.example.net" " ~all"`}, "begin it with"},
@@ -313,7 +345,7 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 		{"@", "SPF", []string{"v=spf1 -all"}, "spec.type: \"SPF\" is a type that no receiver asks for"},
 		{"_dmarc", "TXT", []string{"v=DMARC1; p=none"}, ""}, {"_dmarc.www", "TXT", []string{`"v=DMARC1\; P=Reject\; sp=none"`}, ""},
 		{"_dmarc.www.example.org.", "TXT", []string{"v=DMARC1; rua=mailto:a@example.org"}, "has no p"},
-		{"_dmarc", "TXT", []string{"v=DMARC1; p=rejct"}, "has p=rejct"}, {"_dmarc", "TXT", []string{"v=DMARC10"}, ""},
+		{"_dmarc", "TXT", []string{"v=DMARC1; p=rejct"}, "has p=rejct"}, {"_dmarc", "TXT", []string{"v=DMARC10"}, "does not begin with"},
 		{"example.net._report._dmarc", "TXT", []string{"v=DMARC1", "v=DMARC1;"}, ""},
 		{"_dmarc", "TXT", []string{"v=DMARC1;p=none", "v=DMARC1; p=reject"}, "second DMARC policy"},
 		{"@", "MX", []string{"10 mail", "0 ."}, `spec.values[1]: "0 ." means no mail`},
@@ -326,7 +358,7 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 		{"dmarc", "TXT", []string{"v=DMARC1; p=none"}, "only at names that begin with _dmarc"},
 		{"example.net.dmarc.example.org.", "TXT", []string{"v=DMARC1; p=none"}, ""}, // a customer's, by CNAME
 		{"sel.mail", "TXT", []string{"v=DKIM1; k=rsa; p=MIIB"}, "write it at SELECTOR._domainkey"},
-		{"sel._domainkey", "TXT", []string{`"v=DKIM1; k=rsa; p=MIIB" "CgKC+/A="`, "v=DKIM1; p="}, ""}, {"s1.domainkey", "TXT",
+		{"sel._domainkey", "TXT", []string{`"v=DKIM1; k=rsa; p=AIIB" "CgKC+/A="`, "v=DKIM1; p="}, ""}, {"s1.domainkey", "TXT",
 			[]string{"v=DKIM1; p=MIIB"}, ""}, {"*", "TXT", []string{"v=DKIM1; p="}, ""},
 		{"sel._domainkey", "TXT", []string{"v=DKIM1; k=rsa; p=!!!"}, "has a p that is no base64"},
 		{"sel._domainkey", "TXT", []string{"v=DKIM1; p=-----BEGIN PUBLIC KEY-----"}, "no base64"},

@@ -94,7 +94,7 @@ func validateUpdateKeyRecords(records v1alpha1.UpdateKeyRecords, path *field.Pat
 	})...)
 }
 
-// UpdateKeyWarnings warns of each pattern without a matching rule for the namespace.
+// UpdateKeyWarnings warns of each pattern without a matching rule for the namespace, and of repeated patterns.
 func UpdateKeyWarnings(key *v1alpha1.UpdateKey, rules []v1alpha1.NameReviewRule) (warnings []string) {
 	for i, r := range key.Spec.Records {
 		if !slices.ContainsFunc(rules, func(rule v1alpha1.NameReviewRule) bool {
@@ -105,7 +105,9 @@ func UpdateKeyWarnings(key *v1alpha1.UpdateKey, rules []v1alpha1.NameReviewRule)
 				"owner of a zone adds one", i, key.Namespace, r.Pattern, key.Namespace)))
 		}
 	}
-	return warnings
+	return append(warnings, repeatWarnings(key.Spec.Records, "spec.records", func(r v1alpha1.UpdateKeyRecords) string {
+		return patternKey(r.Pattern, r.Types)
+	})...)
 }
 
 func mayMeet(text string, rule *v1alpha1.NameReviewRule) bool {

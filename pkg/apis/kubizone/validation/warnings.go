@@ -106,6 +106,7 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 
 const usualRetention = 168 * time.Hour
 
+// RetentionWarnings warns of a shorter history, and of none. before is nil for a new Zone.
 func RetentionWarnings(after, before *v1alpha1.Zone) []string {
 	of := func(z *v1alpha1.Zone) time.Duration {
 		if z.Spec.HistoryRetention == nil {
@@ -113,7 +114,11 @@ func RetentionWarnings(after, before *v1alpha1.Zone) []string {
 		}
 		return z.Spec.HistoryRetention.Duration
 	}
-	if of(after) >= of(before) {
+	switch {
+	case of(after) == 0 && (before == nil || of(before) > 0):
+		return []string{refusal.Warning("S7.13", "spec.historyRetention: 0s keeps no history, so kubectl kubizone log, diff and revert "+
+			"find nothing to undo, for tenants either; remove the field for a week")}
+	case before == nil || of(after) >= of(before):
 		return nil
 	}
 	return []string{refusal.Warning("S7.13", fmt.Sprintf("spec.historyRetention: within minutes all changes older than %s are deleted for "+
@@ -191,6 +196,10 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 			}
 		}
 	}
+	warnings = append(warnings, repeatWarnings(records, path+".records", func(r v1alpha1.RecordDelegation) string {
+		return fmt.Sprint(patternKey(r.Pattern, r.Types), r.Shared)
+	})...)
+	warnings = append(warnings, repeatWarnings(zones, path+".zones", strings.ToLower)...)
 	for i, text := range zones {
 		at := fmt.Sprintf("%s.zones[%d]", path, i)
 		if text == "@" {
@@ -200,6 +209,25 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 		warnings = append(warnings, judge(text, at)...)
 	}
 	return warnings
+}
+
+// repeatWarnings warns of the entries of a list whose key an earlier entry has.
+func repeatWarnings[T any](list []T, path string, key func(T) string) (warnings []string) {
+	first := map[string]int{}
+	for i := range list {
+		text := key(list[i])
+		if earlier, ok := first[text]; ok {
+			warnings = append(warnings, refusal.Warning("S5.15", fmt.Sprintf("%s[%d]: repeats %s[%d], and has no effect: remove it, or "+
+				"write the name that is meant", path, i, path, earlier)))
+		} else {
+			first[text] = i
+		}
+	}
+	return warnings
+}
+
+func patternKey(pattern string, types []string) string {
+	return strings.ToLower(pattern) + " " + strings.ToUpper(strings.Join(slices.Sorted(slices.Values(types)), ","))
 }
 
 func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
@@ -213,6 +241,7 @@ func NewZoneWarnings(zone *v1alpha1.Zone) []string {
 	if fault := mistakes.OfZone(zone.Spec.DomainName); fault != "" {
 		warnings = append(warnings, refusal.Warning("S5.15", fmt.Sprintf("spec.domainName: %q %s", cut(zone.Spec.DomainName), fault)))
 	}
+	warnings = append(warnings, RetentionWarnings(zone, nil)...)
 	return boundWarnings(append(warnings, OpenRuleWarnings(zone, &v1alpha1.Zone{})...))
 }
 
@@ -246,7 +275,7 @@ func boundWarnings(warnings []string) []string {
 		return warnings
 	}
 	left := len(warnings) - maxWarnings + 1
-	return append(warnings[:maxWarnings-1:maxWarnings-1], fmt.Sprintf("and %d more warnings", left))
+	return append(warnings[:maxWarnings-1:maxWarnings-1], refusal.More(left))
 }
 
 func RecordWarnings(record *v1alpha1.Record) []string {

@@ -14,6 +14,7 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -84,7 +85,7 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	}
 	errs = append(errs, validateClassRefs(spec.DNSClassRefs)...)
 	if spec.Limits != nil {
-		errs = append(errs, validateLimits(spec.Limits)...)
+		errs = append(errs, validateLimits(spec.Limits, ptr.Deref(spec.TTL, v1alpha1.DefaultTTL))...)
 	}
 	if d := spec.WithdrawalGracePeriod; d != nil && (d.Duration < 0 || d.Duration > MaxWithdrawalGracePeriod ||
 		d.Duration%time.Second != 0) {
@@ -105,10 +106,15 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	return errs
 }
 
-func validateLimits(limits *v1alpha1.ZoneLimits) (errs field.ErrorList) {
+// validateLimits judges spec.limits of a zone whose Records have ttl seconds by default.
+func validateLimits(limits *v1alpha1.ZoneLimits, ttl int32) (errs field.ErrorList) {
 	if n := limits.RecordsPerNamespace; n != nil && *n < 1 {
 		errs = append(errs, refusal.Cite("S5.9", field.Invalid(specPath.Child("limits", "recordsPerNamespace"), *n,
 			"must be at least 1; leave it out for no limit, and delegate nothing to allow no Record")))
+	}
+	if n := limits.MinTTL; n != nil && (*n < 1 || *n > ttl) {
+		errs = append(errs, refusal.Cite("S5.9", field.Invalid(specPath.Child("limits", "minTTL"), *n,
+			fmt.Sprintf("must be from 1 to the zone's ttl, %d; leave it out for no limit", ttl))))
 	}
 	if n := limits.MaxDeletePercent; n != nil && (*n < 0 || *n > 100) {
 		errs = append(errs, refusal.Cite("S7.6", field.Invalid(specPath.Child("limits", "maxDeletePercent"), *n,

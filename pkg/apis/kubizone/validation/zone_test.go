@@ -159,6 +159,13 @@ func TestZone_oneObject(t *testing.T) {
 		}, duplicate + "spec.dnsClassRefs[1]"},
 		{"class without name", func(s spec) { s.DNSClassRefs = []v1alpha1.DNSClassReference{{Kind: "DNSClass"}} }, required + "spec.dnsClassRefs[0].name"},
 		{"S5.9 limits", func(s spec) { s.Limits = &v1alpha1.ZoneLimits{RecordsPerNamespace: ptr.To[int32](0)} }, invalid + "spec.limits.recordsPerNamespace"},
+		{"S5.9 least TTL", func(s spec) { s.Limits = &v1alpha1.ZoneLimits{MinTTL: ptr.To[int32](0)} }, invalid + "spec.limits.minTTL"},
+		{"S5.9 least TTL above the zone's", func(s spec) {
+			s.TTL, s.Limits = ptr.To[int32](300), &v1alpha1.ZoneLimits{MinTTL: ptr.To[int32](301)}
+		}, invalid + "spec.limits.minTTL"},
+		{"S5.9 least TTL is the zone's", func(s spec) {
+			s.TTL, s.Limits = ptr.To[int32](300), &v1alpha1.ZoneLimits{MinTTL: ptr.To[int32](300)}
+		}, ""},
 		{"S7.5 share", func(s spec) { s.Limits = &v1alpha1.ZoneLimits{MaxDeletePercent: ptr.To[int32](101)} }, invalid + "spec.limits.maxDeletePercent"},
 		{"S7.5 negative share", func(s spec) { s.Limits = &v1alpha1.ZoneLimits{MaxDeletePercent: ptr.To[int32](-1)} }, invalid + "spec.limits.maxDeletePercent"},
 		{"S7.5 no limit", func(s spec) { s.Limits = &v1alpha1.ZoneLimits{MaxDeletePercent: ptr.To[int32](100)} }, ""},
@@ -168,14 +175,6 @@ func TestZone_oneObject(t *testing.T) {
 			wantErrors(t, Zone(newZone(test.change)), test.want)
 		})
 	}
-}
-
-func TestZoneUpdate_viewIsImmutable(t *testing.T) {
-	before := newZone(nil)
-	before.ResourceVersion = "1"
-	after := before.DeepCopy()
-	after.Spec.View = "internal"
-	wantErrors(t, ZoneUpdate(after, before), invalid+"spec.view")
 }
 
 // A newer version may refuse a value that an older version stored. So an update is refused only for invalid values that
@@ -233,6 +232,7 @@ func TestZoneWarnings(t *testing.T) {
 
 	for text, want := range map[string]string{
 		"192.0.2.0.": "write its reverse zone, 2.0.192.in-addr.arpa.", "1.2.3.4.5.": "",
+		"192.0.2.0/24.":         "write its reverse zone, 2.0.192.in-addr.arpa.",
 		"10.1.":                 "write its reverse zone, 1.10.in-addr.arpa.",
 		"192.0.2.in-addr.arpa.": "write 2.0.192.in-addr.arpa. for 192.0.2.0", "192.168.in-addr.arpa.": "168.192.in-addr.arpa.",
 		"10.0.in-addr.arpa.": "0.10.in-addr.arpa.", "2.0.192.in-addr.arpa.": "", "0.in-addr.arpa.": "",
@@ -278,7 +278,7 @@ func TestZoneWarnings(t *testing.T) {
 		many = append(many, rule{})
 	}
 	warnings := ZoneWarnings(newZone(setRules(many...)))
-	if len(warnings) != maxWarnings || warnings[maxWarnings-1] != fmt.Sprintf("and %d more warnings", 100-maxWarnings+1) {
+	if len(warnings) != maxWarnings || warnings[maxWarnings-1] != fmt.Sprintf("and %d more", 100-maxWarnings+1) {
 		t.Errorf("%d warnings, the last %q", len(warnings), warnings[len(warnings)-1])
 	}
 }
@@ -299,7 +299,7 @@ func FuzzZone(f *testing.F) {
 			s.MinimumSerial = &serial
 			s.ZoneRef = &v1alpha1.ZoneReference{Name: host, Namespace: namespace}
 			s.DNSClassRefs = []v1alpha1.DNSClassReference{{Kind: v1alpha1.ClassKind(rrtype), Name: host}}
-			s.Limits = &v1alpha1.ZoneLimits{RecordsPerNamespace: &n}
+			s.Limits = &v1alpha1.ZoneLimits{RecordsPerNamespace: &n, MinTTL: &n}
 		})
 		errs := Zone(zone)
 		NewZoneWarnings(zone)
@@ -322,7 +322,8 @@ func TestRetentionWarnings(t *testing.T) {
 	for _, tt := range []struct {
 		before, after int
 		want          string
-	}{{-1, -1, ""}, {-1, 168, ""}, {1, 2, ""}, {0, -1, ""}, {-1, 0, "older than 0s"}, {2, 1, "set 2h0m0s again"},
+	}{{-1, -1, ""}, {-1, 168, ""}, {1, 2, ""}, {0, -1, ""}, {-1, 0, "0s keeps no history"},
+		{1, 0, "find nothing to undo"}, {0, 0, ""}, {2, 1, "set 2h0m0s again"},
 		{169, -1, "older than 168h"}} {
 		wantWarning(t, RetentionWarnings(of(tt.after), of(tt.before)), tt.want)
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -22,18 +21,12 @@ import (
 	"golang.org/x/time/rate"
 	"k8s.io/client-go/transport"
 
-	"kubi.zone/kubizone/pkg/bind9/agent"
 	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
-	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/primary/tsig"
-	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/test/bindcartest"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
-
-const token = "the-token-of-the-test"
 
 var (
 	controlKey = rig.TSIGKey{Name: "agent", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
@@ -43,11 +36,9 @@ var (
 // served is an implementation of the API with a named.
 type served struct {
 	*Client
-	t       *testing.T
-	bind    *rig.BIND
-	control *rndc.Client
-	agent   bool
-	bindcar *bindcartest.Bindcar // nil: Kubizone's agent, or the real bindcar
+	*bindcartest.Server
+	t     *testing.T
+	agent bool
 }
 
 // eachServer runs a test with Kubizone's agent, doubles of two versions of bindcar, and the real bindcar.
@@ -69,62 +60,13 @@ func eachServer(t *testing.T, test func(t *testing.T, s *served)) {
 
 func newServed(t *testing.T, kind string) *served {
 	t.Helper()
-	if kind == "bindcar" {
-		rig.Need(rig.BindcarProgram())(t) // before a named is started
-	}
-	at := must.Get(rig.FreePort())(t)
-	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Controls: []rig.Control{{Addr: at, Key: controlKey}}, Notify: true, Options: "allow-new-zones yes;\n"})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { bind.Close() })
-	keys := must.Get(tsig.ParseKeys(controlKey.Statement()))(t)
-	s := &served{t: t, bind: bind, control: &rndc.Client{Address: at.String(), Keys: func() ([]rndc.Key, error) {
-		return []rndc.Key{{Algorithm: controlKey.Algorithm, MAC: keys[0].MAC}}, nil
-	}}}
-	var handler http.Handler
-	switch kind {
-	case "bindcar":
-		real, err := rig.StartBindcar(t.Context(), rig.BindcarConfig{ZoneDir: bind.Dir(), Control: rig.Control{Addr: at, Key: controlKey}, Nameserver: bind.Addr, Token: token})
-		rig.SkipMissing(t, err)
-		t.Cleanup(real.Close)
-		t.Cleanup(func() {
-			if t.Failed() {
-				t.Log(real.Log())
-			}
-		})
-		s.Client = newClient(t, real.URL)
-		return s
-	case "kubizone":
-		s.agent = true
-		handler = agent.New(agent.Config{
-			Control: s.control, Nameserver: bind.Addr.String(), ZoneDir: bind.Dir(), Version: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-			TSIGKey: func() (transfer.Key, error) {
-				return transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}, nil
-			},
-			Authenticate: func(r *http.Request) error {
-				if r.Header.Get("Authorization") != "Bearer "+token {
-					return errors.New("another token")
-				}
-				return nil
-			},
-		})
-	default:
-		s.bindcar = &bindcartest.Bindcar{Version: kind, Token: token, Dir: bind.Dir(), Control: s.control}
-		handler = s.bindcar
-	}
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	s.Client = newClient(t, server.URL)
-	return s
+	beside := bindcartest.Start(t, kind, rig.BINDConfig{Notify: true, Options: "allow-new-zones yes;\n"}, controlKey, controlKey)
+	return &served{Client: newClient(t, beside.URL), Server: beside, t: t, agent: kind == "kubizone"}
 }
 
 func newClient(t *testing.T, address string) *Client {
 	t.Helper()
-	return must.Get(New(address, transport.NewBearerAuthRoundTripper(token, http.DefaultTransport)))(t)
-}
-
-func (s *served) showsZone(zone string) bool {
-	_, err := s.control.Call(s.t.Context(), "showzone "+strings.TrimSuffix(zone, "."))
-	return err == nil
+	return must.Get(New(address, transport.NewBearerAuthRoundTripper(bindcartest.Token, http.DefaultTransport)))(t)
 }
 
 func passFence(context.Context) error { return nil }
@@ -146,28 +88,28 @@ func TestEnsure_makesAZoneOnce(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		for _, asked := range []protocol.CreateZone{primaryOf(1), secondaryOf("192.0.2.1:5353 key agent", "[2001:db8::1]:53")} {
 			for range 3 {
-				if err := s.Ensure(t.Context(), zone, asked, passFence); err != nil || !s.showsZone("example.org") {
+				if err := s.Ensure(t.Context(), zone, asked, passFence); err != nil || !s.HasZone(t, "example.org") {
 					t.Fatalf("%s: %v", asked.ZoneType, err)
 				}
 			}
 			for range 2 {
-				if err := s.Remove(t.Context(), zone, passFence); err != nil || s.showsZone("example.org") {
+				if err := s.Remove(t.Context(), zone, passFence); err != nil || s.HasZone(t, "example.org") {
 					t.Fatalf("removing the %s: %v", asked.ZoneType, err)
 				}
 			}
 		}
-		if files, err := filepath.Glob(filepath.Join(s.bind.Dir(), "*.zone*")); err != nil || len(files) != 0 {
+		if files, err := filepath.Glob(filepath.Join(s.Dir(), "*.zone*")); err != nil || len(files) != 0 {
 			t.Errorf("files are left: %v, %v", files, err)
 		}
-		if s.bindcar == nil {
+		if s.Bindcar == nil {
 			return
 		}
-		if n := s.bindcar.Destroyed(); n != 0 {
+		if n := s.Bindcar.Destroyed(); n != 0 {
 			t.Errorf("%d zones were destroyed", n)
 		}
-		for i, request := range s.bindcar.Requests() {
-			if request == "POST /zones" && s.bindcar.Requests()[i-1] != "GET /zones/example.org/status" {
-				t.Errorf("a POST after %s", s.bindcar.Requests()[i-1])
+		for i, request := range s.Bindcar.Requests() {
+			if request == "POST /zones" && s.Bindcar.Requests()[i-1] != "GET /zones/example.org/status" {
+				t.Errorf("a POST after %s", s.Bindcar.Requests()[i-1])
 			}
 		}
 	})
@@ -179,14 +121,14 @@ func TestEnsure_changesAddresses(t *testing.T) {
 		for _, at := range []string{"192.0.2.1", "192.0.2.2"} {
 			must.Succeed(t, s.Ensure(t.Context(), zone, secondaryOf(at), passFence))
 		}
-		block, err := s.control.Call(t.Context(), "showzone example.org")
+		block, err := s.Control.Call(t.Context(), "showzone example.org")
 		if want := map[bool]string{true: "192.0.2.2", false: "192.0.2.1"}[s.agent]; err != nil || !strings.Contains(block, want) {
 			t.Errorf("%s, %v; want %s", block, err, want)
 		}
 		if err := s.Ensure(t.Context(), zone, primaryOf(1), passFence); s.agent && statusOf(err) != http.StatusConflict {
 			t.Errorf("a primary in the place of a secondary: %v", err)
 		}
-		if s.bindcar != nil && s.bindcar.Destroyed() != 0 {
+		if s.Bindcar != nil && s.Bindcar.Destroyed() != 0 {
 			t.Error("the zone was destroyed")
 		}
 	})
@@ -196,12 +138,12 @@ func TestEnsure_asksTheFenceFirst(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		lost := errors.New("lost")
 		if err := s.Ensure(t.Context(), zone, primaryOf(1), func(context.Context) error { return lost }); !errors.Is(err, lost) ||
-			s.showsZone("example.org") {
+			s.HasZone(t, "example.org") {
 			t.Errorf("made: %v", err)
 		}
 		must.Succeed(t, s.Ensure(t.Context(), zone, primaryOf(1), passFence))
 		if err := s.Remove(t.Context(), zone, func(context.Context) error { return lost }); !errors.Is(err, lost) ||
-			!s.showsZone("example.org") {
+			!s.HasZone(t, "example.org") {
 			t.Errorf("removed: %v", err)
 		}
 	})
@@ -243,7 +185,7 @@ func TestRemoveOwned_S12_9(t *testing.T) {
 			}
 			list()
 		}
-		if owners, err := filepath.Glob(filepath.Join(s.bind.Dir(), "K*.owner")); err != nil || len(owners) != 1 {
+		if owners, err := filepath.Glob(filepath.Join(s.Dir(), "K*.owner")); err != nil || len(owners) != 1 {
 			t.Errorf("owners of keys: %q, %v", owners, err)
 		}
 	})
@@ -331,8 +273,8 @@ func TestEnsure_refusesWhatHasNoForm(t *testing.T) {
 				t.Errorf("removing %s: %v", text, err)
 			}
 		}
-		if s.bindcar != nil && len(s.bindcar.Requests()) != 0 {
-			t.Errorf("sent: %v", s.bindcar.Requests())
+		if s.Bindcar != nil && len(s.Bindcar.Requests()) != 0 {
+			t.Errorf("sent: %v", s.Bindcar.Requests())
 		}
 	})
 }
@@ -360,7 +302,7 @@ func TestTranslate_leavesKeysToNamed(t *testing.T) {
 // the deadline, without effect on other servers (C1).
 func TestPace_reportsWhenToRetry(t *testing.T) {
 	slow, fast := newServed(t, "0.7.3"), newServed(t, "kubizone")
-	slow.bindcar.Limit = rate.NewLimiter(1, 10)
+	slow.Bindcar.Limit = rate.NewLimiter(1, 10)
 	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
 	defer cancel()
 	var reported *Error
@@ -388,15 +330,15 @@ func TestPace_reportsWhenToRetry(t *testing.T) {
 		}
 	}
 	// A 429 from the server pauses its requests.
-	slow.bindcar.Limit = rate.NewLimiter(0, 0)
+	slow.Bindcar.Limit = rate.NewLimiter(0, 0)
 	slow.pace = rate.NewLimiter(rate.Inf, 1)
 	if err := slow.Health(t.Context()); statusOf(err) != http.StatusTooManyRequests || !errors.As(err, &reported) || reported.RetryAfter != pauseTime {
 		t.Errorf("%v", err)
 	}
-	before := len(slow.bindcar.Requests())
+	before := len(slow.Bindcar.Requests())
 	soon, end := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer end()
-	if err := slow.Health(soon); !errors.As(err, &reported) || reported.Status != 0 || reported.RetryAfter < time.Second || len(slow.bindcar.Requests()) != before {
+	if err := slow.Health(soon); !errors.As(err, &reported) || reported.Status != 0 || reported.RetryAfter < time.Second || len(slow.Bindcar.Requests()) != before {
 		t.Errorf("a request within the pause: %v", err)
 	}
 }

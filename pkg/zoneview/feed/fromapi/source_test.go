@@ -219,7 +219,7 @@ func TestFeed_outlivesTheServerAndStartsAgainWhereItHasForgotten(t *testing.T) {
 }
 
 // A zone that is deleted and created again under the same object name is another zone with another UID, and replaces
-// the former in the Set. A deleted zone leaves the Set.
+// the former in the Set. A deleted zone leaves the Set. A feed has only the zones of its interest.
 func TestFeed_zonesComeGoAndAreRenamed_S8_4(t *testing.T) {
 	s := newServer(t)
 	f := s.startFeed(s.readAddress().String(), nil)
@@ -235,24 +235,20 @@ func TestFeed_zonesComeGoAndAreRenamed_S8_4(t *testing.T) {
 	if _, ok := f.ByUID(string(first.UID)); ok || first.UID == second.UID {
 		t.Error("the zone of before is still there")
 	}
+	s.makeZone("a", "inside", v1alpha1.ZoneSpec{DomainName: "example.org.", View: "inside"})
+	isInside := func(zone *v1alpha1.Zone) bool { return zone.Status.View == "inside" }
+	inside := s.startFeed(s.readAddress().String(), isInside)
+	inside.waitForSync(t)
+	s.waitEqual(inside, isInside)
+	if _, ok := inside.Find("", name.MustParse("example.org.")); ok {
+		t.Error("a zone of another view is in")
+	}
 
 	must.Succeed(t, zones.Delete(t.Context(), "org", metav1.DeleteOptions{}))
+	must.Succeed(t, zones.Delete(t.Context(), "inside", metav1.DeleteOptions{}))
 	s.waitEqual(f, nil)
 	for snapshot := range f.All() {
 		t.Errorf("%s stayed", snapshot)
-	}
-}
-
-func TestFeed_holdsWhatIsOfInterest(t *testing.T) {
-	s := newServer(t)
-	s.makeZone("a", "outside", v1alpha1.ZoneSpec{DomainName: "example.org."})
-	s.makeZone("a", "inside", v1alpha1.ZoneSpec{DomainName: "example.org.", View: "inside"})
-	inside := func(zone *v1alpha1.Zone) bool { return zone.Status.View == "inside" }
-	f := s.startFeed(s.readAddress().String(), inside)
-	f.waitForSync(t)
-	s.waitEqual(f, inside)
-	if _, ok := f.Find("", name.MustParse("example.org.")); ok {
-		t.Error("a zone of another view is in")
 	}
 }
 

@@ -142,20 +142,6 @@ func TestSource_startsOverWhenAStepDoesNotFit(t *testing.T) {
 	}
 }
 
-// notifyWrong reports a zone that lacks a value, and a correct zone.
-func notifyWrong(t *testing.T, n int) func(ledger.Sink) {
-	return func(sink ledger.Sink) {
-		wrong := makeBase(t, n)
-		wrong.RRsets[0].Data = wrong.RRsets[0].Data[:1]
-		sink.Reset()
-		sink.Base(wrong)
-		right := makeBase(t, 2)
-		right.Zone.UID = "other"
-		sink.Base(right)
-		sink.Ready()
-	}
-}
-
 // If a server starts while a zone is unsettled, it undoes the undelivered steps of the journal and serves the last
 // settled content. If steps are missing, it serves nothing of the zone until the next settled state, but the Set has
 // the newest content (S7.2, S7.5).
@@ -186,55 +172,6 @@ func TestSource_startsAtWhatIsDelivered_S7_8(t *testing.T) {
 				t.Errorf("%d steps since what is delivered, %v", len(steps), err)
 			}
 		})
-	}
-}
-
-// A zone with a wrong hash delays no other zone.
-func TestSource_freezesWhatItCannotProve(t *testing.T) {
-	f := startFeed(t, notifyWrong(t, 2))
-	waitForFeed(t, f)
-	if _, ok := f.set.ByUID(uid); ok {
-		t.Error("a zone without a proof is in the Set")
-	}
-	if err := f.FrozenReason(uid); !errors.Is(err, zoneview.ErrMisfit) {
-		t.Errorf("frozen by %v", err)
-	}
-	if _, ok := f.set.Settled("other"); !ok || f.FrozenReason("other") != nil {
-		t.Error("a zone that is proven waits for one that is not")
-	}
-}
-
-func TestSource_servesWhatWasProvenLastUntilRepaired(t *testing.T) {
-	repaired := make(chan struct{})
-	mend := sync.OnceFunc(func() { close(repaired) })
-	defer mend()
-	f := startFeed(t,
-		func(sink ledger.Sink) {
-			sink.Reset()
-			sink.Base(makeBase(t, 2))
-			sink.Ready()
-			waitFor(t, func() bool { return sink.(*pass).Check() == nil })
-			notifyWrong(t, 3)(sink)
-			sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[4:], Settled: true})
-			one := sink.(*pass)
-			waitFor(t, func() bool { return one.Check() == nil && one.FrozenReason(uid) != nil })
-			one.fail(errRetry)
-		},
-		func(sink ledger.Sink) {
-			<-repaired
-			sink.Reset()
-			sink.Base(makeBase(t, 4))
-			sink.Ready()
-			sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[5:], Settled: true})
-		},
-	)
-	waitFor(t, func() bool { return f.FrozenReason(uid) != nil })
-	if snapshot, ok := f.set.Settled(uid); !ok || snapshot.Serial() != 102 || f.FrozenReason(uid) == nil {
-		t.Errorf("%v, frozen by %v", snapshot, f.FrozenReason(uid))
-	}
-	mend()
-	if snapshot, err := f.set.Wait(t.Context(), uid, 6); err != nil || snapshot.Serial() != 105 || f.FrozenReason(uid) != nil {
-		t.Errorf("%v, %v, frozen by %v", snapshot, err, f.FrozenReason(uid))
 	}
 }
 

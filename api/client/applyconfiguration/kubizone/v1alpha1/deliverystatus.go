@@ -55,6 +55,9 @@ type DeliveryStatusApplyConfiguration struct {
 	// refusedDigests has the first eight octets of the SHA-256 of "name type" of each further refused RRset, ascending,
 	// at most 8192.
 	RefusedDigests []byte `json:"refusedDigests,omitempty"`
+	// notify lists the servers that delay the zone and answer NOTIFY (RFC 1996) not with NOERROR, at most 16. Primaries
+	// write it at the subresource notify.
+	Notify []DeliveryNotifyApplyConfiguration `json:"notify,omitempty"`
 }
 
 // DeliveryStatusApplyConfiguration constructs a declarative configuration of the DeliveryStatus type for use with
@@ -222,6 +225,19 @@ func (b *DeliveryStatusApplyConfiguration) WithFailedWhole(value bool) *Delivery
 func (b *DeliveryStatusApplyConfiguration) WithRefusedDigests(values ...byte) *DeliveryStatusApplyConfiguration {
 	for i := range values {
 		b.RefusedDigests = append(b.RefusedDigests, values[i])
+	}
+	return b
+}
+
+// WithNotify adds the given value to the Notify field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Notify field.
+func (b *DeliveryStatusApplyConfiguration) WithNotify(values ...*DeliveryNotifyApplyConfiguration) *DeliveryStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithNotify")
+		}
+		b.Notify = append(b.Notify, *values[i])
 	}
 	return b
 }

@@ -13,6 +13,9 @@ type ZoneLimitsApplyConfiguration struct {
 	// recordsPerNamespace is the maximum number of Records of each namespace except the zone's own, at least 1. A lower
 	// value removes nothing. Absent: no limit.
 	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty"`
+	// minTTL is the least ttl in seconds of a Record of each namespace except the zone's own, at most the zone's ttl.
+	// Underscore names, such as _acme-challenge.www, have none. A higher value changes no stored Record. Absent: 0.
+	MinTTL *int32 `json:"minTTL,omitempty"`
 	// maxDeletePercent is the percentage of RRsets that the zone's own namespace may remove within ten minutes, 0 to
 	// 100. Removing more from a zone of at least ten RRsets, or the last NS at any zone's apex, stops delivery until
 	// the annotation kubi.zone/publish-deletions allows the deletions, or enough are back. 100: no limit. Absent: 30.
@@ -30,6 +33,14 @@ func ZoneLimits() *ZoneLimitsApplyConfiguration {
 // If called multiple times, the RecordsPerNamespace field is set to the value of the last call.
 func (b *ZoneLimitsApplyConfiguration) WithRecordsPerNamespace(value int32) *ZoneLimitsApplyConfiguration {
 	b.RecordsPerNamespace = &value
+	return b
+}
+
+// WithMinTTL sets the MinTTL field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the MinTTL field is set to the value of the last call.
+func (b *ZoneLimitsApplyConfiguration) WithMinTTL(value int32) *ZoneLimitsApplyConfiguration {
+	b.MinTTL = &value
 	return b
 }
 

@@ -47,6 +47,8 @@ type ZoneStatusApplyConfiguration struct {
 	DNSSEC *ZoneDNSSECStatusApplyConfiguration `json:"dnssec,omitempty"`
 	// deletions are counters of RRsets, for limits.maxDeletePercent. Absent until the first count.
 	Deletions *ZoneDeletionsApplyConfiguration `json:"deletions,omitempty"`
+	// serialTime is the time of serial, never before that of an earlier serial.
+	SerialTime *metav1.Time `json:"serialTime,omitempty"`
 }
 
 // ZoneStatusApplyConfiguration constructs a declarative configuration of the ZoneStatus type for use with
@@ -177,5 +179,13 @@ func (b *ZoneStatusApplyConfiguration) WithDNSSEC(value *ZoneDNSSECStatusApplyCo
 // If called multiple times, the Deletions field is set to the value of the last call.
 func (b *ZoneStatusApplyConfiguration) WithDeletions(value *ZoneDeletionsApplyConfiguration) *ZoneStatusApplyConfiguration {
 	b.Deletions = value
+	return b
+}
+
+// WithSerialTime sets the SerialTime field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the SerialTime field is set to the value of the last call.
+func (b *ZoneStatusApplyConfiguration) WithSerialTime(value metav1.Time) *ZoneStatusApplyConfiguration {
+	b.SerialTime = &value
 	return b
 }

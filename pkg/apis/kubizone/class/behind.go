@@ -1,0 +1,61 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"fmt"
+	"slices"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// StepFindServer ends a message of Ready about a server, without the server's name, because tenants read conditions.
+// Commands for readers of Deliveries print a ServerFault instead.
+const StepFindServer = "finds the server with kubectl kubizone doctor, or in status.servers of the zone's Delivery"
+
+// ServerFault is a server that delays a zone, with its name or address and the next step, "" if unknown.
+type ServerFault struct {
+	Fault string `json:"fault"`
+	Step  string `json:"step,omitempty"`
+}
+
+func (f ServerFault) String() string {
+	if f.Step == "" {
+		return f.Fault
+	}
+	return f.Fault + "; " + f.Step
+}
+
+// ListServerFaults returns the servers that delay a Delivery, first those that do not confirm NOTIFY.
+func ListServerFaults(one *v1alpha1.Delivery) (faults []ServerFault) {
+	for _, row := range one.Status.Notify {
+		faults = append(faults, ServerFault{row.Message, row.Remedy})
+	}
+	for i := range one.Status.Servers {
+		row := &one.Status.Servers[i]
+		refusesNotify := slices.ContainsFunc(one.Status.Notify, func(n v1alpha1.DeliveryNotify) bool { return n.Server == row.Name })
+		if row.State != v1alpha1.ServerCurrent && !refusesNotify {
+			faults = append(faults, describeServer(one, row))
+		}
+	}
+	return faults
+}
+
+// isAhead compares serials by RFC 1982.
+func isAhead(a, b int64) bool { return int32(uint32(a)-uint32(b)) > 0 }
+
+func describeServer(one *v1alpha1.Delivery, row *v1alpha1.DeliveryServer) ServerFault {
+	zone := one.Spec.Zone.FQDN
+	const readLog = "see its log for transfers of the zone, and check its primaries, the key, and the way to port 53 of the primary"
+	switch {
+	case row.State == v1alpha1.ServerFailed || row.State == v1alpha1.ServerAhead:
+		return ServerFault{Fault: row.Message}
+	case row.Serial == 0:
+		return ServerFault{fmt.Sprintf("%s has confirmed no serial of %s", row.Name, zone), readLog}
+	case isAhead(one.Status.Serial, row.Serial):
+		return ServerFault{fmt.Sprintf("%s went back to serial %d, after serial %d was confirmed", row.Name, row.Serial, one.Status.Serial),
+			fmt.Sprintf("open the way to its primaries, and have %s transferred anew (BIND: rndc retransfer %[1]s)", zone)}
+	}
+	return ServerFault{fmt.Sprintf("%s has serial %d of %s still", row.Name, row.Serial, zone), readLog}
+}
