@@ -421,6 +421,12 @@ func TestFleetSigns_S12_5(t *testing.T) {
 	}
 	host := chain{zones: []string{".", "example.", "corp.example.", "x.corp.example."}, host: www}
 	for _, one := range f.servers {
+		w.asked[www+" check of "+one.Addr.String()] = true
+		for fqdn := range questions {
+			w.asked[fqdn+" delv at "+one.Addr.String()], w.asked[fqdn+" resolver"] = true, true
+		}
+	}
+	for _, one := range f.servers {
 		again(func() {
 			w.validateAnswer(watching, "check of "+one.Addr.String(), www,
 				func() (bool, error) { return host.proveChain(one.Addr, []string{f.root.digest}) })
