@@ -265,7 +265,7 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	none.Spec.NameServers, none.ResourceVersion = []v1alpha1.NameServer{{Name: "ns.example.net."}}, ""
 	none = must.Get(api.Zones("team-d").Update(ctx, none, metav1.UpdateOptions{}))(t)
 	settled := func(zone *v1alpha1.Zone) *v1alpha1.Zone {
-		for deadline := time.Now().Add(30 * time.Second); !meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionSettled); time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); !meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionSettled); time.Sleep(10 * time.Millisecond) {
 			if zone, err = api.Zones(zone.Namespace).Get(ctx, zone.Name, metav1.GetOptions{}); err != nil || time.Now().After(deadline) {
 				t.Fatalf("the zone does not settle: %v", err)
 			}
@@ -289,7 +289,7 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	byDefault.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}
 	must.Get(api.DNSClasses().Create(ctx, byDefault, metav1.CreateOptions{}))(t)
 	// The watch of classes lags behind: a later write shows Pending.
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for i := 0; ; i++ {
 		made := must.Get(api.Records("team-d").Create(ctx, record("team-d", fmt.Sprintf("r%d", i)), metav1.CreateOptions{}))(t)
 		if reason(made.Status.Conditions) == v1alpha1.ReasonPending {

@@ -21,14 +21,14 @@ import (
 func TestInstallation_describesARealServer(t *testing.T) {
 	client := startWholeServer(t)
 	var got *v1alpha1.Installation
-	for until := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	for until := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		got = must.Get(client.Installations().Get(t.Context(), v1alpha1.InstallationName, metav1.GetOptions{}))(t)
 		if got.Status.Etcd != nil || time.Now().After(until) {
 			break
 		}
 	}
 	s := got.Status
-	if len(s.Processes) != 1 || s.Processes[0].Name != "apiserver" || time.Since(s.Processes[0].Started.Time) > time.Minute {
+	if len(s.Processes) != 1 || s.Processes[0].Name != "apiserver" || time.Since(s.Processes[0].Started.Time) > time.Hour {
 		t.Errorf("processes %+v", s.Processes)
 	}
 	if s.Etcd == nil || len(s.Etcd.Members) != 1 || !s.Etcd.Members[0].Leader || s.Etcd.Members[0].QuotaBytes == 0 ||

@@ -352,10 +352,15 @@ func TestRespond_malformed(t *testing.T) {
 		"SOA of an IXFR with short rdata": append(append(head(1, 0, 1, 0), question...), 0, 0, 6, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0),
 	}
 	for what, wire := range tests {
-		start := time.Now()
-		a := r.answerMessage(wire, loopback, true)
-		if elapsed := time.Since(start); elapsed > 50*time.Millisecond {
-			t.Errorf("%s: %s", what, elapsed)
+		var a answer
+		best := time.Hour // a loaded machine may stop one try
+		for range 3 {
+			start := time.Now()
+			a = r.answerMessage(wire, loopback, true)
+			best = min(best, time.Since(start))
+		}
+		if best > 50*time.Millisecond {
+			t.Errorf("%s: %s", what, best)
 		}
 		if len(a.msg) != headerLen || unpackMessage(t, a.msg).Rcode != mdns.RcodeFormatError {
 			t.Errorf("%s: %x", what, a.msg)

@@ -158,7 +158,7 @@ func dialTCP(t testing.TB, p *Primary) net.Conn {
 	t.Helper()
 	conn := must.Get(net.Dial("tcp", p.Addr().String()))(t)
 	t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	conn.SetDeadline(time.Now().Add(time.Minute))
 	return conn
 }
 

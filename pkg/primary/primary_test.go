@@ -36,7 +36,7 @@ func runUntilCleanup(t testing.TB, p *Primary) {
 			if err != nil {
 				t.Errorf("Run: %v", err)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("Run does not end")
 		}
 	})

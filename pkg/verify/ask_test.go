@@ -90,7 +90,7 @@ func TestAsk_repeatsAndChangesToTCP(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	began := time.Now()
-	if a, err := ask("silent.example.org.", false); err == nil || time.Since(began) > 4*time.Second {
+	if a, err := ask("silent.example.org.", false); err == nil || time.Since(began) > 20*time.Second {
 		t.Errorf("%+v, %v after %s", a, err, time.Since(began))
 	}
 }

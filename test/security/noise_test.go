@@ -111,7 +111,7 @@ func makeNoise(of string) error {
 		return err
 	}
 	// On a busy machine, the input may end before every kind was done.
-	for waitTimeout := time.Now().Add(30 * time.Second); time.Now().Before(waitTimeout); time.Sleep(10 * time.Millisecond) {
+	for waitTimeout := time.Now().Add(time.Minute); time.Now().Before(waitTimeout); time.Sleep(10 * time.Millisecond) {
 		if !slices.ContainsFunc(slices.Collect(maps.Values(done)), func(count *atomic.Int64) bool { return count.Load() == 0 }) {
 			break
 		}

@@ -385,7 +385,7 @@ func TestServer_heldBodiesHoldUpNobody(t *testing.T) {
 			if sealed {
 				break
 			}
-			conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+			conn.SetReadDeadline(time.Now().Add(time.Minute))
 			if answer, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil && answer.StatusCode == http.StatusUnauthorized {
 				refused++
 			}
@@ -399,7 +399,7 @@ func TestServer_heldBodiesHoldUpNobody(t *testing.T) {
 		}
 		status, _, _ := f.sendRequest(f.signRequest("POST", "/records", upsert))
 		t.Logf("sealed %v: POST %d; both after %s", sealed, status, time.Since(began))
-		if status == http.StatusUnauthorized || time.Since(began) > 3*time.Second {
+		if status == http.StatusUnauthorized || time.Since(began) > 10*time.Second {
 			t.Errorf("sealed %v: a signed request has to wait %s, and is answered %d", sealed, time.Since(began), status)
 		}
 	}

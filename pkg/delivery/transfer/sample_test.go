@@ -138,7 +138,7 @@ func TestDeliver_countsAServerAgainByItsData_S6_11(t *testing.T) {
 			w.putZone(t, second)
 			compare := func(want func(delivery.Report) bool) {
 				t.Helper()
-				for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+				for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 					second.Servers = rows
 					report := must.Get(p.Deliver(t.Context(), second, passFence))(t)
 					if rows = report.Servers; want(report) {
@@ -256,7 +256,7 @@ func TestVerify_silenceOverTCP(t *testing.T) {
 			t.Errorf("%+v (%v)", row, row.Err)
 		}
 	}
-	if elapsed := time.Since(begun); elapsed > 5*time.Second {
+	if elapsed := time.Since(begun); elapsed > 20*time.Second {
 		t.Errorf("it took %s", elapsed)
 	}
 }

@@ -214,7 +214,7 @@ func TestSource_freezesAZoneWhoseStepsNeverFit(t *testing.T) {
 
 func waitFor(t *testing.T, true func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !true(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !true(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Error("it does not come to that")
 			return
