@@ -10,9 +10,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,174 +23,33 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/dial"
 	shown "kubi.zone/kubizone/pkg/delivery/transfer"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/primary"
-	"kubi.zone/kubizone/pkg/primary/tsig"
-	"kubi.zone/kubizone/pkg/transfer"
-	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/bindcartest"
 	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/transfertest"
 )
 
-var (
-	loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	catalog  = name.MustParse("catalog.example.")
-	rigKey   = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
-)
+type world struct{ *transfertest.World }
 
-type world struct {
-	*zoneview.Set
-	primary *primary.Primary
-	addr    netip.AddrPort
-	class   *primary.Class
-	keys    []tsig.Key
-
-	mu      sync.Mutex
-	members []primary.Member
-	changes serial.Serial
-}
-
-func (w *world) Name(uid string) name.Name {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, m := range w.members {
-		if m.UID == uid {
-			return m.Zone
-		}
-	}
-	return name.Name{}
-}
-
-func (w *world) Holder(zone name.Name) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, m := range w.members {
-		if m.Zone == zone {
-			return m.UID
-		}
-	}
-	return ""
-}
-
-// storeMember removes the member if the zone is zero.
-func (w *world) storeMember(uid string, zone name.Name) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.members = slices.DeleteFunc(slices.Clone(w.members), func(m primary.Member) bool { return m.UID == uid })
-	if !zone.IsZero() {
-		w.members = append(w.members, primary.Member{UID: uid, Zone: zone})
-	}
-	w.changes++
-	w.class.SetMembers(primary.Membership{Members: w.members, Serial: w.changes})
-}
-
-func (w *world) readServed(uid string) serial.Serial {
-	if s, ok := w.Settled(uid); ok {
-		return s.Serial()
-	}
-	return 0
-}
+func beginWorld(t testing.TB) world { return world{transfertest.Begin(t)} }
 
 // stored updates the members whenever the fence passes.
 type stored struct {
 	*Provider
-	w *world
+	w world
 }
 
 func (s stored) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	return s.Provider.Deliver(ctx, plan, func(ctx context.Context) error {
-		err := fence(ctx)
-		if err == nil {
-			s.w.storeMember(plan.UID, plan.Zone)
-		}
-		return err
-	})
+	return s.Provider.Deliver(ctx, plan, s.w.StoringFence(plan, fence))
 }
 
 func (s stored) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	report, err := s.Provider.Remove(ctx, plan, fence)
 	if err == nil {
-		s.w.storeMember(plan.UID, name.Name{})
+		s.w.StoreMember(plan.UID, name.Name{})
 	}
 	return report, err
-}
-
-func beginWorld(t *testing.T) *world {
-	t.Helper()
-	keys, err := tsig.ParseKeys(rigKey.Statement())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{Set: zoneview.NewSet(zoneview.Config{}), keys: keys, changes: 1}
-	w.primary, err = primary.New(primary.Config{Zones: w.Set, Listen: netip.MustParseAddrPort("127.0.0.1:0"), NotifyInterval: 10 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.addr = w.primary.Addr()
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- w.primary.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	return w
-}
-
-// Call openClass when the secondaries have addresses.
-func (w *world) openClass(t *testing.T, secondaries ...netip.AddrPort) {
-	t.Helper()
-	var targets []primary.Target
-	for _, at := range secondaries {
-		targets = append(targets, primary.Target{Addr: at})
-	}
-	var err error
-	w.class, err = w.primary.AddClass(primary.ClassConfig{Name: "public", Catalog: catalog, Keys: w.keys, Allow: primary.Rules(loopback, nil), Notify: targets}, primary.Membership{Serial: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (w *world) readKey() *transfer.Key {
-	return &transfer.Key{Name: w.keys[0].Name, Algorithm: string(w.keys[0].Algorithm), MAC: w.keys[0].MAC}
-}
-
-func (w *world) putZone(t *testing.T, plan delivery.Plan) {
-	t.Helper()
-	h := content.Header{FQDN: plan.Zone, TTL: 3600, PrimaryNameServer: "ns1.provider.example.", Contact: "hostmaster", Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
-	var sets []content.RRset
-	for set := range plan.All {
-		owner, ok := set.Name.Rel(plan.Zone)
-		if !ok {
-			t.Fatalf("%s is not in %s", set.Name, plan.Zone)
-		}
-		one := content.RRset{Owner: owner, Type: set.Type, TTL: content.ExplicitTTL(set.TTL)}
-		for _, text := range set.Data {
-			v := must.Get(rdata.Parse(set.Type, text))(t)
-			one.Data = append(one.Data, v.Text)
-		}
-		slices.Sort(one.Data)
-		sets = append(sets, one)
-	}
-	slices.SortFunc(sets, content.RRset.Compare)
-	state := content.Step{}.State
-
-	for _, set := range sets {
-		state = must.Get(state.Update(nil, set.Elements(nil)))(t)
-	}
-	w.Put(zoneview.NewSnapshot(zoneview.Zone{UID: plan.UID}, h, plan.Serial, uint64(plan.Serial), state, slices.Values(sets)), true)
-}
-
-func planOf(uid, zone string, at serial.Serial) delivery.Plan {
-	n := name.MustParse(zone)
-	ns := delivery.RRset{Name: n, Type: rdata.NS, TTL: 3600, Data: []string{"ns1.provider.example."}}
-	return delivery.Plan{Zone: n, UID: uid, Serial: at, All: slices.Values([]delivery.RRset{ns}), CallTimeout: 5 * time.Second}
 }
 
 func passFence(context.Context) error { return nil }
@@ -208,15 +65,15 @@ func freePort(t *testing.T) netip.AddrPort {
 }
 
 // kind is "kubizone", a version of bindcar, or "" for a consumer of the catalog.
-func (w *world) startServer(t *testing.T, called, kind string, listen netip.AddrPort) *server {
+func (w world) startServer(t *testing.T, called, kind string, listen netip.AddrPort) *server {
 	t.Helper()
-	controlKey := rig.TSIGKey{Name: "control", Algorithm: rigKey.Algorithm, Secret: rigKey.Secret}
-	config := rig.BINDConfig{Addr: listen, Keys: []rig.TSIGKey{rigKey}, Options: "allow-new-zones yes; serial-query-rate 1000;\n"}
+	controlKey := rig.TSIGKey{Name: "control", Algorithm: transfertest.Key.Algorithm, Secret: transfertest.Key.Secret}
+	config := rig.BINDConfig{Addr: listen, Keys: []rig.TSIGKey{transfertest.Key}, Options: "allow-new-zones yes; serial-query-rate 1000;\n"}
 	if kind == "" {
-		config.Catalogs = []rig.SecondaryZone{{Zone: catalog.String(), Primary: w.addr, Key: rigKey.Name}}
+		config.Catalogs = []rig.SecondaryZone{{Zone: transfertest.Catalog.String(), Primary: w.Addr, Key: transfertest.Key.Name}}
 	}
-	s := &server{Server: bindcartest.Start(t, kind, config, controlKey, rigKey)}
-	s.instance = Instance{Name: "dns/" + called, DNS: s.Addr, Key: w.readKey(), Primary: true}
+	s := &server{Server: bindcartest.Start(t, kind, config, controlKey, transfertest.Key)}
+	s.instance = Instance{Name: "dns/" + called, DNS: s.Addr, Key: w.ReadKey(), Primary: true}
 	if kind != "" {
 		s.instance.Agent = must.Get(client.New(s.URL, transport.NewBearerAuthRoundTripper(bindcartest.Token, http.DefaultTransport)))(t)
 	}
@@ -227,16 +84,16 @@ const byCatalog, byAgents = false, true
 
 func ofNone(string) bool { return false }
 
-func (w *world) makeProvider(t *testing.T, mode bool, instances func() []Instance) stored {
+func (w world) makeProvider(t *testing.T, mode bool, instances func() []Instance) stored {
 	t.Helper()
 	var primaries []netip.AddrPort
 	if mode == byAgents {
-		primaries = append(primaries, w.addr)
+		primaries = append(primaries, w.Addr)
 	}
 	p := must.Get(New(Config{
 		Primaries: primaries, Instances: func([]string) ([]Instance, error) { return instances(), nil }, Signed: ofNone, Signing: ofNone,
-		Transfer: shown.Config{Members: w, Catalog: catalog, ServedSerial: w.readServed, Dial: dial.New(true).DialContext,
-			LatestSerial: func(_ context.Context, uid string) (serial.Serial, error) { return w.readServed(uid), nil }},
+		Transfer: shown.Config{Members: w, Catalog: transfertest.Catalog, ServedSerial: w.ServedSerial, Dial: dial.New(true).DialContext,
+			LatestSerial: w.LatestSerial},
 	}))(t)
 	return stored{p, w}
 }
@@ -257,7 +114,7 @@ func TestProvider_passesTheExam(t *testing.T) {
 			var instances []Instance
 			var first *server
 			listen := []netip.AddrPort{freePort(t), freePort(t)}
-			w.openClass(t, listen...) // before a server asks for the catalog
+			w.OpenClass(t, listen...) // before a server asks for the catalog
 			for i, kind := range kinds {
 				s := w.startServer(t, "ns"+string(rune('1'+i)), kind, listen[i])
 				if first == nil {
@@ -274,7 +131,7 @@ func TestProvider_passesTheExam(t *testing.T) {
 					used++
 					return name.MustParse(strings.Repeat("z", used) + ".example.")
 				},
-				Offer: w.putZone,
+				Offer: func(t *testing.T, plan delivery.Plan) { w.PutZone(t, plan) },
 				Inspect: func(t *testing.T, zone name.Name) []delivery.RRset {
 					text, err := rig.Dig{Server: first.Addr}.Run(t.Context(), "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone.String())
 					if err != nil {
@@ -310,11 +167,11 @@ func TestDeliver_followsTheInstances(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)
 	one, two := w.startServer(t, "one", "0.7.3", freePort(t)), w.startServer(t, "two", "kubizone", freePort(t))
-	w.openClass(t, one.Addr, two.Addr)
+	w.OpenClass(t, one.Addr, two.Addr)
 	instances := []Instance{one.instance}
 	p := w.makeProvider(t, byAgents, func() []Instance { return instances })
-	plan := planOf("u", "example.org.", 7)
-	w.putZone(t, plan)
+	plan := transfertest.PlanOf("u", "example.org.", 7)
+	w.PutZone(t, plan)
 	if report := deliverPlan(t, p, plan); len(report.Servers) != 1 || report.Servers[0].Name != "dns/one" || report.Servers[0].Serial != 7 {
 		t.Errorf("%+v", report.Servers)
 	}
@@ -380,11 +237,11 @@ func TestDeliver_aSlowAgentDelaysNoOther(t *testing.T) {
 	w := beginWorld(t)
 	slow, fast := w.startServer(t, "slow", "0.7.3", freePort(t)), w.startServer(t, "fast", "kubizone", freePort(t))
 	slow.Bindcar.Limit = rate.NewLimiter(0, 0)
-	w.openClass(t, slow.Addr, fast.Addr)
+	w.OpenClass(t, slow.Addr, fast.Addr)
 	p := w.makeProvider(t, byAgents, func() []Instance { return []Instance{slow.instance, fast.instance} })
 	for _, zone := range []string{"a.example.", "b.example."} {
-		plan := planOf(zone, zone, 3)
-		w.putZone(t, plan)
+		plan := transfertest.PlanOf(zone, zone, 3)
+		w.PutZone(t, plan)
 		// On a busy machine a DNS answer may be late.
 		waitFor(t, zone+" at the fast one, and the slow one's row", func() bool {
 			began := time.Now()
@@ -406,10 +263,10 @@ func TestDeliver_aSlowAgentDelaysNoOther(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	t.Cleanup(silent.Close)
-	never := Instance{Name: "dns/never", DNS: slow.Addr, Key: w.readKey(), Agent: must.Get(client.New(silent.URL, nil))(t)}
+	never := Instance{Name: "dns/never", DNS: slow.Addr, Key: w.ReadKey(), Agent: must.Get(client.New(silent.URL, nil))(t)}
 	p = w.makeProvider(t, byAgents, func() []Instance { return []Instance{never, fast.instance} })
-	plan := planOf("c.example.", "c.example.", 3)
-	w.putZone(t, plan)
+	plan := transfertest.PlanOf("c.example.", "c.example.", 3)
+	w.PutZone(t, plan)
 	if report, err := p.Deliver(t.Context(), plan, passFence); err != nil || len(asked) == 0 || !fast.HasZone(t, "c.example.") {
 		t.Errorf("beside an agent that never answers: %+v, %v", report, err)
 	}
@@ -431,11 +288,11 @@ func TestDeliver_saysHowALostZoneComesBack(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)
 	listen := freePort(t)
-	w.openClass(t, listen)
+	w.OpenClass(t, listen)
 	s := w.startServer(t, "one", "", listen)
 	p := w.makeProvider(t, byCatalog, func() []Instance { return []Instance{s.instance} })
-	plan := planOf("u", "example.org.", 7)
-	w.putZone(t, plan)
+	plan := transfertest.PlanOf("u", "example.org.", 7)
+	w.PutZone(t, plan)
 	deliverPlan(t, p, plan)
 	must.Get(s.Control.Call(t.Context(), "delzone example.org"))(t)
 	var remedy []string
@@ -461,10 +318,10 @@ func TestDeliver_isFenced(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)
 	s := w.startServer(t, "one", "kubizone", freePort(t))
-	w.openClass(t, s.Addr)
+	w.OpenClass(t, s.Addr)
 	p := w.makeProvider(t, byAgents, func() []Instance { return []Instance{s.instance} })
-	plan := planOf("u", "example.org.", 1)
-	w.putZone(t, plan)
+	plan := transfertest.PlanOf("u", "example.org.", 1)
+	w.PutZone(t, plan)
 	lost := errors.New("lost")
 	for after := range 2 { // before the zone is published, and before the agent is asked
 		calls := 0
@@ -492,20 +349,20 @@ func TestWithdraw_leavesTheSigner_S12_9(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)
 	s := w.startServer(t, "signer", "kubizone", freePort(t))
-	w.openClass(t, s.Addr)
+	w.OpenClass(t, s.Addr)
 	s.instance.Signer, s.instance.Primary = true, false
 	p := must.Get(New(Config{
 		Instances: func([]string) ([]Instance, error) { return []Instance{s.instance}, nil },
 		Signed:    func(string) bool { return true }, Signing: ofNone,
-		Transfer: shown.Config{Members: w, Catalog: catalog, ServedSerial: w.readServed, Dial: dial.New(true).DialContext},
+		Transfer: shown.Config{Members: w, Catalog: transfertest.Catalog, ServedSerial: w.ServedSerial, Dial: dial.New(true).DialContext},
 	}))(t)
-	plan := planOf("u", "example.org.", 7)
-	w.putZone(t, plan)
+	plan := transfertest.PlanOf("u", "example.org.", 7)
+	w.PutZone(t, plan)
 	must.Succeed(t, s.instance.Agent.Ensure(t.Context(), plan.Zone, protocol.CreateZone{
-		ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: []string{w.addr.String() + " key " + rigKey.Name}},
+		ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: []string{w.Addr.String() + " key " + transfertest.Key.Name}},
 	}, passFence))
 	for _, rows := range [][]delivery.Server{nil, {{Name: s.instance.Name}}} {
-		w.storeMember("u", name.Name{}) // no class has the zone
+		w.StoreMember("u", name.Name{}) // no class has the zone
 		plan.Servers = rows
 		if _, err := p.Remove(t.Context(), plan, passFence); err != nil || !s.HasZone(t, "example.org.") {
 			t.Errorf("rows %v: the signer has the zone: %v; %v", rows, s.HasZone(t, "example.org."), err)
@@ -520,11 +377,11 @@ func TestNew_namesWhatIsMissing(t *testing.T) {
 		t.Error(err)
 	}
 	broken := errors.New("watch has ended")
-	p, err := New(Config{Instances: func([]string) ([]Instance, error) { return nil, broken }, Signed: ofNone, Signing: ofNone, Transfer: shown.Config{Members: w, Catalog: catalog}})
+	p, err := New(Config{Instances: func([]string) ([]Instance, error) { return nil, broken }, Signed: ofNone, Signing: ofNone, Transfer: shown.Config{Members: w, Catalog: transfertest.Catalog}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Deliver(t.Context(), planOf("u", "example.org.", 1), passFence); !errors.Is(err, broken) {
+	if _, err := p.Deliver(t.Context(), transfertest.PlanOf("u", "example.org.", 1), passFence); !errors.Is(err, broken) {
 		t.Errorf("without its instances: %v", err)
 	}
 }

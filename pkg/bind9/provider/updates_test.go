@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/transfertest"
 )
 
 func newUpdater(instances func() []Instance) *Updater {
@@ -31,7 +32,7 @@ func (s *server) readZone(t *testing.T, zone name.Name) []delivery.RRset {
 	if !s.HasZone(t, zone.String()) {
 		return nil
 	}
-	text, err := rig.Dig{Server: s.Addr, Key: &rigKey}.Run(t.Context(), "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone.String())
+	text, err := rig.Dig{Server: s.Addr, Key: &transfertest.Key}.Run(t.Context(), "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone.String())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, s.Log())
 	}
@@ -44,7 +45,7 @@ func (s *server) updateRRset(t *testing.T, zone name.Name, set delivery.RRset) {
 	for _, data := range set.Data {
 		script += fmt.Sprintf("update add %s %d %s %s\n", set.Name, set.TTL, set.Type, data)
 	}
-	must.Get(rig.Nsupdate(t.Context(), s.Addr, &rigKey, script+"send\n"))(t)
+	must.Get(rig.Nsupdate(t.Context(), s.Addr, &transfertest.Key, script+"send\n"))(t)
 }
 
 // Updater passes the test suite of delivery providers on a server without an agent. Without an agent nothing can create
@@ -64,7 +65,7 @@ func TestUpdater_passesTheExam(t *testing.T) {
 			used++
 			zone := name.MustParse(fmt.Sprintf("zone-%d.example.", used))
 			ttl := uint32(3600)
-			must.Succeed(t, agent.Ensure(t.Context(), zone, protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: rigKey.Name,
+			must.Succeed(t, agent.Ensure(t.Context(), zone, protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: transfertest.Key.Name,
 				ZoneConfig: protocol.ZoneConfig{
 					TTL: &ttl, SOA: &protocol.SOA{PrimaryNS: "ns1.provider.example.", AdminEmail: "h.example.", Serial: &ttl, Refresh: &ttl,
 						Retry: &ttl, Expire: &ttl, NegativeTTL: &ttl}, NameServers: []string{"ns1.provider.example."},
@@ -77,7 +78,7 @@ func TestUpdater_passesTheExam(t *testing.T) {
 }
 
 func fullPlan(zone string, at serial.Serial, host string) delivery.Plan {
-	plan := planOf("u", zone, at)
+	plan := transfertest.PlanOf("u", zone, at)
 	plan.SOA = delivery.RRset{Name: plan.Zone, Type: rdata.SOA, TTL: 3600, Data: []string{fmt.Sprintf("ns1.%s hostmaster.%[1]s %d 86400 7200 3600000 360", zone, at)}}
 	in := func(label string, t rdata.Type, data string) delivery.RRset {
 		owner := plan.Zone

@@ -10,18 +10,19 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/transfertest"
 )
 
 // A server restored from an old disk has an older serial of the zone confirmed last, and is found so. A server that
 // gives no answer, has a later serial, or is to lose the zone is not reported.
 func TestAskLast_findsServersThatLostAZone(t *testing.T) {
 	w := beginWorld(t)
-	w.openClass(t)
+	w.OpenClass(t)
 	one, other := newSecondary(t, nil), newSecondary(t, nil)
 	p := w.makeProvider(t, Secondary{Name: "one", Addr: one.addr}, Secondary{Name: "other", Addr: other.addr})
-	plan := planOf("u", "example.org.", 10)
+	plan := transfertest.PlanOf("u", "example.org.", 10)
 	plan.CallTimeout = time.Minute
-	w.putZone(t, plan)
+	w.PutZone(t, plan)
 	one.serial.Store(10)
 	other.serial.Store(10)
 	must.Get(p.Deliver(t.Context(), plan, passFence))(t)
@@ -57,10 +58,10 @@ func TestAskLast_findsServersThatLostAZone(t *testing.T) {
 // find it again.
 func TestAskLast_asksForTheLastChange(t *testing.T) {
 	w := beginWorld(t)
-	w.openClass(t)
-	changed, calm := planOf("u", "example.org.", 10), planOf("v", "example.net.", 9)
-	w.putZone(t, changed)
-	w.putZone(t, calm)
+	w.OpenClass(t)
+	changed, calm := transfertest.PlanOf("u", "example.org.", 10), transfertest.PlanOf("v", "example.net.", 9)
+	w.PutZone(t, changed)
+	w.PutZone(t, calm)
 	now := time.Now()
 	for what, begin := range map[string]func(*Provider, delivery.Plan){
 		"delivered": func(p *Provider, plan delivery.Plan) { must.Get(p.Deliver(t.Context(), plan, passFence))(t) },
@@ -88,11 +89,11 @@ func TestAskLast_asksForTheLastChange(t *testing.T) {
 // would have them transfer it: a server with an older serial has gone back, and waiting would be in vain.
 func TestDeliver_waitsForNoServerThatWentBack(t *testing.T) {
 	w := beginWorld(t)
-	w.openClass(t)
+	w.OpenClass(t)
 	one := newSecondary(t, nil)
 	p := w.makeProvider(t, Secondary{Name: "one", Addr: one.addr})
-	plan := planOf("u", "example.org.", 10)
-	w.putZone(t, plan)
+	plan := transfertest.PlanOf("u", "example.org.", 10)
+	w.PutZone(t, plan)
 	one.serial.Store(9)
 	plan.Since = plan.Serial
 	report := must.Get(p.Deliver(t.Context(), plan, passFence))(t)
@@ -105,12 +106,12 @@ func TestDeliver_waitsForNoServerThatWentBack(t *testing.T) {
 // for the zone confirmed last, so this memory has to last as long.
 func TestAskLast_outlastsTheDriftInterval(t *testing.T) {
 	w := beginWorld(t)
-	w.openClass(t)
+	w.OpenClass(t)
 	one := newSecondary(t, nil)
 	for interval, want := range map[time.Duration][]string{0: nil, 7 * 24 * time.Hour: {"one"}} {
 		p := w.makeProvider(t, Secondary{Name: "one", Addr: one.addr})
 		p.config.DriftInterval = interval
-		p.confirmations.noteConfirmed(p.config.Secondaries[0], planOf("u", "example.org.", 10), 10)
+		p.confirmations.noteConfirmed(p.config.Secondaries[0], transfertest.PlanOf("u", "example.org.", 10), 10)
 		before := p.confirmations.bySecondary["one"]
 		before.confirmedAt = before.confirmedAt.Add(-6 * 24 * time.Hour)
 		p.confirmations.bySecondary["one"] = before

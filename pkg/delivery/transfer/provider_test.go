@@ -7,9 +7,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,188 +17,48 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/primary"
-	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/transfer"
-	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/transfertest"
 )
 
-var (
-	loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	catalog  = name.MustParse("catalog.example.")
-	rigKey   = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
-)
+type world struct{ *transfertest.World }
 
-type world struct {
-	*zoneview.Set
-	primary *primary.Primary
-	addr    netip.AddrPort
-	class   *primary.Class
-	keys    []tsig.Key
-
-	mu      sync.Mutex
-	members []primary.Member
-	changes serial.Serial
-}
-
-func (w *world) Name(uid string) name.Name {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, m := range w.members {
-		if m.UID == uid {
-			return m.Zone
-		}
-	}
-	return name.Name{}
-}
-
-func (w *world) Holder(zone name.Name) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, m := range w.members {
-		if m.Zone == zone {
-			return m.UID
-		}
-	}
-	return ""
-}
-
-// storeMember removes the member if the zone is zero.
-func (w *world) storeMember(uid string, zone name.Name) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.members = slices.DeleteFunc(slices.Clone(w.members), func(m primary.Member) bool { return m.UID == uid })
-	if !zone.IsZero() {
-		w.members = append(w.members, primary.Member{UID: uid, Zone: zone})
-	}
-	w.changes++
-	w.class.SetMembers(primary.Membership{Members: w.members, Serial: w.changes})
-}
-
-func (w *world) readServed(uid string) serial.Serial {
-	if s, ok := w.Settled(uid); ok {
-		return s.Serial()
-	}
-	return 0
-}
+func beginWorld(t testing.TB) world { return world{transfertest.Begin(t)} }
 
 // stored updates the members whenever the fence passes.
 type stored struct {
 	*Provider
-	w *world
+	w world
 }
 
 func (s stored) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	return s.Provider.Deliver(ctx, plan, func(ctx context.Context) error {
-		err := fence(ctx)
-		if err == nil {
-			s.w.storeMember(plan.UID, plan.Zone)
-		}
-		return err
-	})
+	return s.Provider.Deliver(ctx, plan, s.w.StoringFence(plan, fence))
 }
 
 func (s stored) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	report, err := s.Provider.Remove(ctx, plan, fence)
 	if err == nil {
-		s.w.storeMember(plan.UID, name.Name{})
+		s.w.StoreMember(plan.UID, name.Name{})
 	}
 	return report, err
 }
 
-func beginWorld(t testing.TB) *world {
-	t.Helper()
-	keys, err := tsig.ParseKeys(rigKey.Statement())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{Set: zoneview.NewSet(zoneview.Config{}), keys: keys, changes: 1}
-	w.primary, err = primary.New(primary.Config{Zones: w.Set, Listen: netip.MustParseAddrPort("127.0.0.1:0"), NotifyInterval: 10 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.addr = w.primary.Addr()
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- w.primary.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	return w
-}
-
-// Call openClass when the secondaries have addresses.
-func (w *world) openClass(t testing.TB, secondaries ...netip.AddrPort) {
-	t.Helper()
-	var targets []primary.Target
-	for _, at := range secondaries {
-		targets = append(targets, primary.Target{Addr: at})
-	}
-	var err error
-	w.class, err = w.primary.AddClass(primary.ClassConfig{Name: "public", Catalog: catalog, Keys: w.keys, Allow: primary.Rules(loopback, nil), Notify: targets}, primary.Membership{Serial: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (w *world) readKey() *transfer.Key {
-	return &transfer.Key{Name: w.keys[0].Name, Algorithm: string(w.keys[0].Algorithm), MAC: w.keys[0].MAC}
-}
-
-func (w *world) makeProvider(t *testing.T, secondaries ...Secondary) stored {
+func (w world) makeProvider(t *testing.T, secondaries ...Secondary) stored {
 	t.Helper()
 	return w.configureProvider(t, Config{Secondaries: secondaries, Dial: dial.New(true).DialContext})
 }
 
-func (w *world) configureProvider(t testing.TB, config Config) stored {
+func (w world) configureProvider(t testing.TB, config Config) stored {
 	t.Helper()
-	config.Members, config.Catalog, config.ServedSerial = w, catalog, w.readServed
+	config.Members, config.Catalog, config.ServedSerial = w, transfertest.Catalog, w.ServedSerial
 	if config.LatestSerial == nil {
-		config.LatestSerial = func(_ context.Context, uid string) (serial.Serial, error) { return w.readServed(uid), nil }
+		config.LatestSerial = w.LatestSerial
 	}
-	p := must.Get(New(config))(t)
-	return stored{p, w}
-}
-
-func (w *world) putZone(t testing.TB, plan delivery.Plan) {
-	t.Helper()
-	h := content.Header{FQDN: plan.Zone, TTL: 3600, PrimaryNameServer: "ns1.provider.example.", Contact: "hostmaster", Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
-	var sets []content.RRset
-	for set := range plan.All {
-		owner, ok := set.Name.Rel(plan.Zone)
-		if !ok {
-			t.Fatalf("%s is not in %s", set.Name, plan.Zone)
-		}
-		one := content.RRset{Owner: owner, Type: set.Type, TTL: content.ExplicitTTL(set.TTL)}
-		for _, text := range set.Data {
-			v := must.Get(rdata.Parse(set.Type, text))(t)
-			one.Data = append(one.Data, v.Text)
-		}
-		slices.Sort(one.Data)
-		sets = append(sets, one)
-	}
-	slices.SortFunc(sets, content.RRset.Compare)
-	state := content.Step{}.State
-
-	for _, set := range sets {
-		state = must.Get(state.Update(nil, set.Elements(nil)))(t)
-	}
-	w.Put(zoneview.NewSnapshot(zoneview.Zone{UID: plan.UID}, h, plan.Serial, uint64(plan.Serial), state, slices.Values(sets)), true)
-}
-
-func planOf(uid, zone string, at serial.Serial) delivery.Plan {
-	n := name.MustParse(zone)
-	ns := delivery.RRset{Name: n, Type: rdata.NS, TTL: 3600, Data: []string{"ns1.provider.example."}}
-	return delivery.Plan{Zone: n, UID: uid, Serial: at, All: slices.Values([]delivery.RRset{ns}), CallTimeout: 5 * time.Second}
+	return stored{must.Get(New(config))(t), w}
 }
 
 func passFence(context.Context) error { return nil }
@@ -208,20 +66,20 @@ func passFence(context.Context) error { return nil }
 // BIND and Knot consume the catalog.
 func TestProvider_passesTheExam(t *testing.T) {
 	w := beginWorld(t)
-	catalogs := []rig.SecondaryZone{{Zone: catalog.String(), Primary: w.addr, Key: rigKey.Name}}
-	bind := rig.NeedServer(rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Catalogs: catalogs, Options: "serial-query-rate 1000;"}))(t)
-	knot := rig.NeedServer(rig.StartKnot(t.Context(), rig.KnotConfig{Key: &rigKey, Catalogs: catalogs}))(t)
-	w.openClass(t, bind.Addr, knot.Addr)
+	catalogs := []rig.SecondaryZone{{Zone: transfertest.Catalog.String(), Primary: w.Addr, Key: transfertest.Key.Name}}
+	bind := rig.NeedServer(rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{transfertest.Key}, Catalogs: catalogs, Options: "serial-query-rate 1000;"}))(t)
+	knot := rig.NeedServer(rig.StartKnot(t.Context(), rig.KnotConfig{Key: &transfertest.Key, Catalogs: catalogs}))(t)
+	w.OpenClass(t, bind.Addr, knot.Addr)
 	used := 0
 	deliverytest.Run(t, deliverytest.Subject{
 		New: func(t *testing.T) delivery.Provider {
-			return w.makeProvider(t, Secondary{Name: "bind", Addr: bind.Addr, Key: w.readKey()}, Secondary{Name: "knot", Addr: knot.Addr})
+			return w.makeProvider(t, Secondary{Name: "bind", Addr: bind.Addr, Key: w.ReadKey()}, Secondary{Name: "knot", Addr: knot.Addr})
 		},
 		Zone: func(t *testing.T) name.Name {
 			used++
 			return name.MustParse(strings.Repeat("z", used) + ".example.")
 		},
-		Offer: func(t *testing.T, plan delivery.Plan) { w.putZone(t, plan) },
+		Offer: func(t *testing.T, plan delivery.Plan) { w.PutZone(t, plan) },
 		Inspect: func(t *testing.T, zone name.Name) []delivery.RRset {
 			text, err := rig.Dig{Server: bind.Addr}.Run(t.Context(), "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone.String())
 			if err != nil {
@@ -284,15 +142,15 @@ func newSecondary(t *testing.T, key *rig.TSIGKey) *secondary {
 // Promises 1 and 3: every secondary has a confirmed serial, and a row in the report.
 func TestDeliver_confirmsWhatEverySecondaryHas(t *testing.T) {
 	w := beginWorld(t)
-	w.openClass(t)
+	w.OpenClass(t)
 	here, behind, silent := newSecondary(t, nil), newSecondary(t, nil), newSecondary(t, nil)
 	here.serial.Store(10)
 	silent.silent.Store(true)
 	p := w.makeProvider(t, Secondary{Name: "here", Addr: here.addr}, Secondary{Name: "behind", Addr: behind.addr},
 		Secondary{Name: "silent", Addr: silent.addr})
-	plan := planOf("u", "example.org.", 10)
+	plan := transfertest.PlanOf("u", "example.org.", 10)
 	plan.CallTimeout = 3 * time.Second
-	w.putZone(t, plan)
+	w.PutZone(t, plan)
 	begun := time.Now()
 	report, err := p.Deliver(t.Context(), plan, passFence)
 	if elapsed := time.Since(begun); elapsed > 20*time.Second {
@@ -363,12 +221,12 @@ func TestDeliver_confirmsWhatEverySecondaryHas(t *testing.T) {
 // meanwhile.
 func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
 	w := beginWorld(t)
-	w.openClass(t)
-	s := newSecondary(t, &rigKey)
+	w.OpenClass(t)
+	s := newSecondary(t, &transfertest.Key)
 	s.serial.Store(12)
-	plan := planOf("u", "example.org.", 10)
-	w.putZone(t, plan)
-	for _, key := range []*transfer.Key{w.readKey(), nil} {
+	plan := transfertest.PlanOf("u", "example.org.", 10)
+	w.PutZone(t, plan)
+	for _, key := range []*transfer.Key{w.ReadKey(), nil} {
 		p := w.makeProvider(t, Secondary{Name: "one", Addr: s.addr, Key: key})
 		before := s.asked.Load()
 		report, err := p.Deliver(t.Context(), plan, passFence)
@@ -384,7 +242,7 @@ func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
 	// Another worker has reached the serial, or the latest serial is unknown.
 	latest := serial.Serial(12)
 	var away error
-	elsewhere := w.configureProvider(t, Config{Secondaries: []Secondary{{Name: "one", Addr: s.addr, Key: w.readKey()}},
+	elsewhere := w.configureProvider(t, Config{Secondaries: []Secondary{{Name: "one", Addr: s.addr, Key: w.ReadKey()}},
 		Dial: dial.New(true).DialContext, LatestSerial: func(context.Context, string) (serial.Serial, error) { return latest, away }})
 	if report, err := elsewhere.Deliver(t.Context(), plan, passFence); err != nil || report.Confirmed != 10 {
 		t.Errorf("the zone has gone on where it is kept: %+v, %v", report, err)
@@ -393,8 +251,8 @@ func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
 	if report, err := elsewhere.Deliver(t.Context(), plan, passFence); err != nil || report.Confirmed != 0 || report.Servers[0].Err == nil {
 		t.Errorf("no source says how far it is: %+v, %v", report, err)
 	}
-	w.putZone(t, planOf("u", "example.org.", 12))
-	if report, err := w.makeProvider(t, Secondary{Name: "one", Addr: s.addr, Key: w.readKey()}).Deliver(t.Context(), plan,
+	w.PutZone(t, transfertest.PlanOf("u", "example.org.", 12))
+	if report, err := w.makeProvider(t, Secondary{Name: "one", Addr: s.addr, Key: w.ReadKey()}).Deliver(t.Context(), plan,
 		passFence); err != nil || report.Confirmed != 10 {
 		t.Errorf("the zone has gone on: %+v, %v", report, err)
 	}
@@ -404,7 +262,7 @@ func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
 		report.Servers[0].Err.Reason != delivery.ReasonInvalidConfiguration {
 		t.Errorf("a loopback address: %+v, %v", report, err)
 	}
-	other := *w.readKey()
+	other := *w.ReadKey()
 	other.Name = "unknown.example."
 	report, err := w.makeProvider(t, Secondary{Name: "one", Addr: s.addr, Key: &other}).Deliver(t.Context(), plan, passFence)
 	if err != nil || report.Confirmed != 0 || report.Servers[0].Err == nil || report.Servers[0].Err.Reason != delivery.ReasonAuthenticationFailed {
@@ -415,10 +273,10 @@ func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
 // The fence is called before a zone is published and before its removal. A name in use is a Conflict.
 func TestDeliver_isFencedWhereItShows(t *testing.T) {
 	w := beginWorld(t)
-	w.openClass(t)
+	w.OpenClass(t)
 	p := w.makeProvider(t)
-	plan := planOf("u", "example.org.", 10)
-	w.putZone(t, plan)
+	plan := transfertest.PlanOf("u", "example.org.", 10)
+	w.PutZone(t, plan)
 	lost := errors.New("lost")
 	closed := func(context.Context) error { return lost }
 	if _, err := p.Deliver(t.Context(), plan, closed); err != lost {
@@ -431,18 +289,18 @@ func TestDeliver_isFencedWhereItShows(t *testing.T) {
 		t.Errorf("without secondaries: %+v, %v", report, err)
 	}
 	var e *delivery.Error
-	if _, err := p.Deliver(t.Context(), planOf("other", "example.org.", 3), passFence); !errors.As(err, &e) ||
+	if _, err := p.Deliver(t.Context(), transfertest.PlanOf("other", "example.org.", 3), passFence); !errors.As(err, &e) ||
 		e.Reason != delivery.ReasonConflict {
 		t.Errorf("another zone of the name: %v", err)
 	}
-	if _, err := p.Deliver(t.Context(), planOf("other", catalog.String(), 3), passFence); !errors.As(err, &e) ||
+	if _, err := p.Deliver(t.Context(), transfertest.PlanOf("other", transfertest.Catalog.String(), 3), passFence); !errors.As(err, &e) ||
 		e.Reason != delivery.ReasonConflict {
 		t.Errorf("a zone named as the catalog: %v", err)
 	}
 	if _, err := New(Config{Members: w, Catalog: plan.Zone}); err == nil || !strings.Contains(err.Error(), "transfer.catalogZone") {
 		t.Errorf("a catalog named as a zone: %v", err)
 	}
-	if _, err := p.Remove(t.Context(), planOf("other", "example.org.", 3), closed); err != nil {
+	if _, err := p.Remove(t.Context(), transfertest.PlanOf("other", "example.org.", 3), closed); err != nil {
 		t.Errorf("one that is not there: %v", err)
 	}
 	if _, err := p.Remove(t.Context(), plan, closed); err != lost {
@@ -463,7 +321,7 @@ func TestDeliver_isFencedWhereItShows(t *testing.T) {
 }
 
 func TestNew_namesAWrongAddress(t *testing.T) {
-	if _, err := New(Config{Members: &world{}, Secondaries: []Secondary{{Name: "ns.example.org"}}}); err == nil || !strings.Contains(err.Error(), "transfer.secondaries[0].address") {
+	if _, err := New(Config{Members: &transfertest.World{}, Secondaries: []Secondary{{Name: "ns.example.org"}}}); err == nil || !strings.Contains(err.Error(), "transfer.secondaries[0].address") {
 		t.Errorf("%v", err)
 	}
 }

@@ -52,10 +52,10 @@ func TestVerify_comparesTheData_S6_11(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			w := beginWorld(t)
-			w.openClass(t)
+			w.OpenClass(t)
 			s := newSigningServer(t)
 			plan, lines := zoneAt(10, "first", "second")
-			w.putZone(t, plan)
+			w.PutZone(t, plan)
 			if test.change != nil {
 				lines = test.change(lines)
 			}
@@ -111,10 +111,10 @@ func TestDeliver_countsAServerAgainByItsData_S6_11(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		for _, raised := range []bool{false, true} {
 			w := beginWorld(t)
-			w.openClass(t)
+			w.OpenClass(t)
 			s := newSigningServer(t)
 			first, lines := zoneAt(10, "first")
-			w.putZone(t, first)
+			w.PutZone(t, first)
 			s.signZone(10, replaceIn(2, "first", "other")(slices.Clone(lines))...)
 			start := func() stored {
 				secondaries := []Secondary{{Name: "one", Addr: s.addr}}
@@ -135,7 +135,7 @@ func TestDeliver_countsAServerAgainByItsData_S6_11(t *testing.T) {
 				p = start()
 			}
 			second, _ := zoneAt(11, "first")
-			w.putZone(t, second)
+			w.PutZone(t, second)
 			compare := func(want func(delivery.Report) bool) {
 				t.Helper()
 				for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
@@ -160,7 +160,7 @@ func TestDeliver_countsAServerAgainByItsData_S6_11(t *testing.T) {
 			})
 			s.signZone(12, lines...)
 			second, _ = zoneAt(12, "first")
-			w.putZone(t, second)
+			w.PutZone(t, second)
 			compare(func(report delivery.Report) bool {
 				return report.Confirmed == 12 && rows[0].Content == "" && rows[0].DiffersSince == 0 && rows[0].Err == nil
 			})
@@ -176,10 +176,10 @@ func TestVerify_withoutNames(t *testing.T) {
 		defer func() { <-naming }()
 	}
 	w := beginWorld(t)
-	w.openClass(t)
+	w.OpenClass(t)
 	s := newSigningServer(t)
 	plan, lines := zoneAt(10, "first")
-	w.putZone(t, plan)
+	w.PutZone(t, plan)
 	for _, other := range []bool{false, true} {
 		for _, signs := range []bool{false, true} {
 			if other {
@@ -201,10 +201,10 @@ func TestVerify_withoutNames(t *testing.T) {
 // of each zone in the interval.
 func TestVerify_paceOfSamples(t *testing.T) {
 	w := beginWorld(t)
-	w.openClass(t)
+	w.OpenClass(t)
 	s := newSigningServer(t)
 	plan, lines := zoneAt(10, "first")
-	w.putZone(t, plan)
+	w.PutZone(t, plan)
 	s.signZone(10, lines...)
 	p := w.makeProvider(t, Secondary{Name: "one", Addr: s.addr})
 	other := plan
@@ -232,7 +232,7 @@ func TestVerify_paceOfSamples(t *testing.T) {
 // once, and the server's row says that nothing was compared.
 func TestVerify_silenceOverTCP(t *testing.T) {
 	w := beginWorld(t)
-	w.openClass(t)
+	w.OpenClass(t)
 	at := must.Get(rig.FreePort())(t)
 	listener := must.Get(net.Listen("tcp", at.String()))(t)
 	t.Cleanup(func() { listener.Close() })
@@ -244,7 +244,7 @@ func TestVerify_silenceOverTCP(t *testing.T) {
 	<-started
 	t.Cleanup(func() { server.Shutdown() })
 	plan, lines := zoneAt(10, "first")
-	w.putZone(t, plan)
+	w.PutZone(t, plan)
 	signing.signZone(10, lines...)
 	p := w.makeProvider(t, Secondary{Name: "one", Addr: at})
 	plan.CallTimeout = 500 * time.Millisecond
@@ -265,10 +265,10 @@ func TestVerify_silenceOverTCP(t *testing.T) {
 // and nothing is transferred.
 func TestVerify_asksALargeZone(t *testing.T) {
 	w := beginWorld(t)
-	w.openClass(t)
+	w.OpenClass(t)
 	s := newSigningServer(t)
 	plan, lines := zoneAt(10, slices.Repeat([]string{"same"}, maxTransferred)...)
-	w.putZone(t, plan)
+	w.PutZone(t, plan)
 	for _, other := range []bool{false, true} {
 		if other {
 			for i := range lines {

@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/transfertest"
 )
 
 type signingServer struct {
@@ -152,7 +153,7 @@ func (s *signingServer) ServeDNS(out mdns.ResponseWriter, m *mdns.Msg) {
 
 // zoneAt returns a zone of TXT records as a plan and as a signer's lines.
 func zoneAt(at serial.Serial, texts ...string) (delivery.Plan, []string) {
-	plan := planOf("u", "example.org.", at)
+	plan := transfertest.PlanOf("u", "example.org.", at)
 	plan.SOA = delivery.RRset{Name: plan.Zone, Type: rdata.SOA, TTL: 3600, Data: []string{"ns1.provider.example. hostmaster.example.org. " + at.String() + " " + signerSOA}}
 	sets := []delivery.RRset{{Name: plan.Zone, Type: rdata.NS, TTL: 3600, Data: []string{"ns1.provider.example."}}, {Name: plan.Zone, Type: rdata.DS, TTL: 60, Data: []string{"1 13 2 " + strings.Repeat("0", 64)}}}
 	for i, text := range texts {
@@ -170,7 +171,7 @@ func zoneAt(at serial.Serial, texts ...string) (delivery.Plan, []string) {
 // later serial must not be taken for a sign that the zone lost its serials (S12.5).
 func TestDeliver_whileASignerBegins_S12_5(t *testing.T) {
 	w := beginWorld(t)
-	w.openClass(t)
+	w.OpenClass(t)
 	public := newSecondary(t, nil)
 	p := w.configureProvider(t, Config{
 		Secondaries: []Secondary{{Name: "public", Addr: public.addr, Signer: "signer", Unsigned: true}}, Dial: dial.New(true).DialContext,
@@ -180,7 +181,7 @@ func TestDeliver_whileASignerBegins_S12_5(t *testing.T) {
 		},
 	})
 	plan, _ := zoneAt(10, "first")
-	w.putZone(t, plan)
+	w.PutZone(t, plan)
 	plan.CallTimeout = time.Second
 	for _, test := range []struct {
 		foreign           uint32
@@ -199,7 +200,7 @@ func TestDeliver_whileASignerBegins_S12_5(t *testing.T) {
 // zone.
 func TestDeliver_findsWhatSignersHave_S6_14(t *testing.T) {
 	w := beginWorld(t)
-	w.openClass(t)
+	w.OpenClass(t)
 	s, public := newSigningServer(t), newSecondary(t, nil)
 	var changes []dns.Change
 	p := w.configureProvider(t, Config{
@@ -240,7 +241,7 @@ func TestDeliver_findsWhatSignersHave_S6_14(t *testing.T) {
 		}
 	}
 	ten, lines := zoneAt(10, "first")
-	w.putZone(t, ten)
+	w.PutZone(t, ten)
 	s.signZone(1000, lines...)
 	public.serial.Store(999)
 	check("a server behind has another serial of its signer", ten, 0, 0, 10)
@@ -265,7 +266,7 @@ func TestDeliver_findsWhatSignersHave_S6_14(t *testing.T) {
 	change(13, "third", "fourth")
 	twelve, _ := zoneAt(12, "third")
 	thirteen, fourth := zoneAt(13, "fourth")
-	w.putZone(t, thirteen)
+	w.PutZone(t, thirteen)
 	s.signZone(1021, fourth...)
 	public.serial.Store(1021)
 	check("they have a later one than the plan", twelve, 12, 13, 13)
@@ -327,10 +328,10 @@ func TestDeliver_findsWhatSignersHave_S6_14(t *testing.T) {
 // allow them (S6.14).
 func TestDeliver_saysWhySignersCannotBeCompared_S6_14(t *testing.T) {
 	w := beginWorld(t)
-	w.openClass(t)
+	w.OpenClass(t)
 	s := newSigningServer(t)
 	plan, lines := zoneAt(10, "first")
-	w.putZone(t, plan)
+	w.PutZone(t, plan)
 	s.signZone(1000, lines...)
 	s.changeServer(func() { s.refuses = true })
 	p := w.makeProvider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true})
@@ -350,13 +351,13 @@ func TestDeliver_saysWhySignersCannotBeCompared_S6_14(t *testing.T) {
 // higher serial of its own, which is normal and does not hide the secondary (S6.11, S6.14).
 func TestDeliver_findsLostStoresBesideSigners_S6_14(t *testing.T) {
 	w := beginWorld(t)
-	w.openClass(t)
-	s, one := newSigningServer(t), newSecondary(t, &rigKey)
+	w.OpenClass(t)
+	s, one := newSigningServer(t), newSecondary(t, &transfertest.Key)
 	plan, lines := zoneAt(10, "first")
-	w.putZone(t, plan)
+	w.PutZone(t, plan)
 	s.signZone(1000, lines...)
 	one.serial.Store(12)
-	p := w.makeProvider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true}, Secondary{Name: "one", Addr: one.addr, Key: w.readKey()})
+	p := w.makeProvider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true}, Secondary{Name: "one", Addr: one.addr, Key: w.ReadKey()})
 	report, err := p.Deliver(t.Context(), plan, passFence)
 	var e *delivery.Error
 	if !errors.As(err, &e) || e.Reason != delivery.ReasonSerialBehind || e.Code != delivery.CodeSigned || report.Servers[0].Err != nil || report.Servers[0].Serial != 10 || report.Servers[1].Serial != 12 {
@@ -384,10 +385,10 @@ func TestPace_boundsOctetsAndTime_S6_14(t *testing.T) {
 		}
 	}
 	w := beginWorld(t)
-	w.openClass(t)
+	w.OpenClass(t)
 	s := newSigningServer(t)
 	plan, lines := zoneAt(10, "first")
-	w.putZone(t, plan)
+	w.PutZone(t, plan)
 	s.signZone(1000, lines...)
 	p := w.makeProvider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true})
 	p.pace.free = time.Now().Add(time.Hour) // spent on other zones of the class
@@ -420,12 +421,12 @@ func TestPace_boundsOctetsAndTime_S6_14(t *testing.T) {
 // forgotten, so that the memory is bounded (S6.14).
 func TestSigned_forgetsZones(t *testing.T) {
 	w := beginWorld(t)
-	w.openClass(t)
+	w.OpenClass(t)
 	p := w.makeProvider(t)
-	w.storeMember("stays", name.MustParse("stays.example."))
-	p.ensureSignedZone(planOf("stays", "stays.example.", 1))
+	w.StoreMember("stays", name.MustParse("stays.example."))
+	p.ensureSignedZone(transfertest.PlanOf("stays", "stays.example.", 1))
 	for i := range 3000 {
-		p.ensureSignedZone(planOf(fmt.Sprint(i), "gone.example.", 1))
+		p.ensureSignedZone(transfertest.PlanOf(fmt.Sprint(i), "gone.example.", 1))
 	}
 	if n := len(p.zones); n > 1500 {
 		t.Errorf("%d zones are known", n)
@@ -433,7 +434,7 @@ func TestSigned_forgetsZones(t *testing.T) {
 	if p.zones[signedKey{"stays", name.MustParse("stays.example.")}] == nil {
 		t.Error("what is known of a zone of the class is gone")
 	}
-	plan := planOf("stays", "stays.example.", 1)
+	plan := transfertest.PlanOf("stays", "stays.example.", 1)
 	if _, err := p.Remove(t.Context(), plan, passFence); err != nil || p.zones[signedKey{"stays", plan.Zone}] != nil {
 		t.Errorf("a withdrawn zone is known: %v", err)
 	}
