@@ -4,17 +4,11 @@
 package apiserver
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
-	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -29,6 +23,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -38,7 +33,7 @@ const allowedProxy = "front-proxy-client"
 type kube struct {
 	server *httptest.Server
 	// The authorities of users, and of the proxy that may name users.
-	clients, proxies *authority
+	clients, proxies *pki.Pair
 
 	mutex sync.Mutex
 	// revision counts changes, for watches.
@@ -143,8 +138,8 @@ func (k *kube) listObjects(path string) map[string]any {
 	case "ConfigMap":
 		names, _ := json.Marshal(k.allowedNames)
 		object("extension-apiserver-authentication", map[string]any{"data": map[string]any{
-			"client-ca-file":                     string(k.clients.pem),
-			"requestheader-client-ca-file":       string(k.proxies.pem),
+			"client-ca-file":                     string(k.clients.CertPEM),
+			"requestheader-client-ca-file":       string(k.proxies.CertPEM),
 			"requestheader-allowed-names":        string(names),
 			"requestheader-username-headers":     `["X-Remote-User"]`,
 			"requestheader-uid-headers":          `["X-Remote-Uid"]`,
@@ -262,35 +257,15 @@ func writeAnswer(w http.ResponseWriter, code int, object any) {
 	_ = json.NewEncoder(w).Encode(object)
 }
 
-type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-	pem  []byte
+func newAuthority(t *testing.T, name string) *pki.Pair {
+	t.Helper()
+	return must.Get(pki.Issue(nil, pki.Authority(name), time.Now(), 24*time.Hour))(t)
 }
 
-func newAuthority(t *testing.T, name string) *authority {
+// issueLeaf returns a certificate of a server at loopback, and of a client.
+func issueLeaf(t *testing.T, by *pki.Pair, name string) *pki.Pair {
 	t.Helper()
-	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	der := must.Get(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
-	cert := must.Get(x509.ParseCertificate(der))(t)
-	return &authority{cert, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
-}
-
-func (a *authority) issueLeaf(t *testing.T, name string) (cert, key []byte) {
-	t.Helper()
-	private := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
-	number := must.Get(rand.Int(rand.Reader, big.NewInt(1<<62)))(t)
-	template := &x509.Certificate{
-		SerialNumber: number, Subject: pkix.Name{CommonName: name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der := must.Get(x509.CreateCertificate(rand.Reader, template, a.cert, private.Public(), a.key))(t)
-	encoded := must.Get(x509.MarshalECPrivateKey(private))(t)
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded})
+	template := pki.Serving(name, []string{"127.0.0.1"})
+	template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageClientAuth)
+	return must.Get(pki.Issue(by, template, time.Now(), 24*time.Hour))(t)
 }

@@ -28,8 +28,8 @@ func TestRun_keepsTheMemberOfAStoreThatWasOutgrown(t *testing.T) {
 	k := newKube(t)
 	names := []string{"a", "b", "c"}
 	peers, dir := newAuthority(t, "peers"), t.TempDir()
-	cert, key := peers.issueLeaf(t, "peer")
-	for file, content := range map[string][]byte{"ca.crt": peers.pem, "peer.crt": cert, "peer.key": key} {
+	peer := issueLeaf(t, peers, "peer")
+	for file, content := range map[string][]byte{"ca.crt": peers.CertPEM, "peer.crt": peer.CertPEM, "peer.key": peer.KeyPEM} {
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, file), content, 0o600))
 	}
 	listen, initial := map[string]string{}, make([]string, len(names))

@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -36,7 +37,7 @@ func parseOptions(t *testing.T, arguments ...string) *Options {
 
 type running struct {
 	url     string
-	serving *authority
+	serving *pki.Pair
 	stop    func() error
 }
 
@@ -50,9 +51,9 @@ func startServerWith(t *testing.T, k *kube, commands []subcommand, arguments ...
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	r := &running{url: "https://" + listener.Addr().String(), serving: newAuthority(t, "serving")}
 	path := filepath.Join(t.TempDir(), "serving")
-	cert, key := r.serving.issueLeaf(t, "server")
-	must.Succeed(t, os.WriteFile(path+".key", key, 0o600))
-	must.Succeed(t, os.WriteFile(path+".crt", cert, 0o600))
+	leaf := issueLeaf(t, r.serving, "server")
+	must.Succeed(t, os.WriteFile(path+".key", leaf.KeyPEM, 0o600))
+	must.Succeed(t, os.WriteFile(path+".crt", leaf.CertPEM, 0o600))
 	o := parseOptions(t, append([]string{
 		"--etcd-data-dir", filepath.Join(t.TempDir(), "data"), "--kubeconfig", k.writeKubeconfig(t),
 		"--tls-cert-file", path + ".crt", "--tls-private-key-file", path + ".key", "--shutdown-delay-duration", "1s",
@@ -82,14 +83,14 @@ func startServerWith(t *testing.T, k *kube, commands []subcommand, arguments ...
 }
 
 // signer may be nil: no certificate.
-func (r *running) makeClient(t *testing.T, signer *authority, name string) *http.Client {
+func (r *running) makeClient(t *testing.T, signer *pki.Pair, name string) *http.Client {
 	t.Helper()
 	pool := x509.NewCertPool()
-	pool.AddCert(r.serving.cert)
+	pool.AddCert(r.serving.Cert)
 	config := &tls.Config{RootCAs: pool}
 	if signer != nil {
-		cert, key := signer.issueLeaf(t, name)
-		pair := must.Get(tls.X509KeyPair(cert, key))(t)
+		leaf := issueLeaf(t, signer, name)
+		pair := must.Get(tls.X509KeyPair(leaf.CertPEM, leaf.KeyPEM))(t)
 		// Present it even if the server asks for other authorities.
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	}

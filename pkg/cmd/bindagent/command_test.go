@@ -6,15 +6,9 @@ package bindagent
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"io"
-	"math/big"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -22,22 +16,19 @@ import (
 	"testing"
 	"time"
 
+	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
-func writeCertificate(t *testing.T, dir, common string, serial int64) {
+func writeCertificate(t *testing.T, dir string) {
 	t.Helper()
-	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: common}, DNSNames: []string{"localhost"}, NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	der := must.Get(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
-	encoded := must.Get(x509.MarshalPKCS8PrivateKey(key))(t)
-	for name, block := range map[string]*pem.Block{"tls.crt": {Type: "CERTIFICATE", Bytes: der}, "tls.key": {Type: "PRIVATE KEY", Bytes: encoded}} {
-		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600))
-	}
+	template := pki.Serving("agent", []string{"localhost"})
+	template.IsCA, template.BasicConstraintsValid = true, true
+	template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageClientAuth)
+	pair := must.Get(pki.Issue(nil, template, time.Now(), time.Hour))(t)
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "tls.crt"), pair.CertPEM, 0o600))
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "tls.key"), pair.KeyPEM, 0o600))
 }
 
 func readAuthority(t *testing.T, dir string) *x509.CertPool {
@@ -56,7 +47,7 @@ func TestCommand_serves(t *testing.T) {
 	rig.SkipMissing(t, err)
 	defer named.Close()
 	local := t.TempDir()
-	writeCertificate(t, local, "agent", 1)
+	writeCertificate(t, local)
 	keyFile, tokenFile := filepath.Join(local, "rndc.key"), filepath.Join(local, "tokens")
 	for path, text := range map[string]string{keyFile: key.Statement(), tokenFile: "a-token-of-the-file\n"} {
 		must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
@@ -78,7 +69,7 @@ func TestCommand_serves(t *testing.T) {
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	base := "https://localhost:" + strings.Fields(line[strings.LastIndex(line[:strings.Index(line, " before")], ":")+1:])[0] + "/api/v1"
 
-	ask := func(path, token string) (int, int64) {
+	ask := func(path, token string) (code int, serial string) {
 		t.Helper()
 		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: readAuthority(t, local)}}
 		defer transport.CloseIdleConnections()
@@ -88,7 +79,7 @@ func TestCommand_serves(t *testing.T) {
 		}
 		response := must.Get((&http.Client{Transport: transport}).Do(request))(t)
 		defer response.Body.Close()
-		return response.StatusCode, response.TLS.PeerCertificates[0].SerialNumber.Int64()
+		return response.StatusCode, response.TLS.PeerCertificates[0].SerialNumber.String()
 	}
 	for _, tc := range []struct {
 		path, token string
@@ -103,9 +94,10 @@ func TestCommand_serves(t *testing.T) {
 			t.Errorf("%+v: %d", tc, got)
 		}
 	}
-	writeCertificate(t, local, "agent", 2)
-	if got, serial := ask("/server/status", "a-token-of-the-file"); got != 200 || serial != 2 {
-		t.Errorf("with a new certificate: %d, of serial %d", got, serial)
+	_, former := ask("/ready", "")
+	writeCertificate(t, local)
+	if got, serial := ask("/server/status", "a-token-of-the-file"); got != 200 || serial == former {
+		t.Errorf("with a new certificate: %d, of serial %s", got, serial)
 	}
 	key.Secret = "YW5vdGhlciBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="
 	must.Succeed(t, os.WriteFile(keyFile, []byte(key.Statement()), 0o600))

@@ -26,7 +26,7 @@ import (
 func openAgent(t *testing.T) (address string, dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	writeCertificate(t, dir, "agent", 1)
+	writeCertificate(t, dir)
 	for file, text := range map[string]string{
 		"rndc.key": `key "agent" { algorithm hmac-sha256; secret "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="; };` + "\n",
 		"tokens":   "a-token-of-the-file\n",
