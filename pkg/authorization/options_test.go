@@ -5,8 +5,6 @@ package authorization
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -32,19 +30,11 @@ func parseOptions(t *testing.T, args ...string) *Options {
 	return o
 }
 
-func writeKubeconfig(t *testing.T, server string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c}}]\n", server)
-	must.Succeed(t, os.WriteFile(file, []byte(text), 0o600))
-	return file
-}
-
 func TestOptions_makeTheAuthorizerOfTheServer(t *testing.T) {
 	for _, byName := range []bool{false, true} {
 		c := newCluster(t, evaluateRules(rule{namespace: "team-a", verb: "get", resource: "records"}))
 		var info genericapiserver.AuthorizationInfo
-		o := parseOptions(t, "--authorization-kubeconfig="+writeKubeconfig(t, c.URL), fmt.Sprintf("--authorization-ask-by-name=%v", byName))
+		o := parseOptions(t, "--authorization-kubeconfig="+must.WriteKubeconfig(t, c.URL), fmt.Sprintf("--authorization-ask-by-name=%v", byName))
 		must.Succeed(t, o.ApplyTo(&info))
 		for _, name := range []string{"www", "mail"} {
 			if decision, _, err := info.Authorizer.Authorize(t.Context(), makeRequest("get", "records", "",
@@ -65,7 +55,7 @@ func TestOptions_makeTheAuthorizerOfTheServer(t *testing.T) {
 // Every request may need a SubjectAccessReview, so the client that sends reviews has no rate limit of its own. All
 // tenants would share upstream's limit of 200 a second, and a busy tenant would slow down the others.
 func TestOptions_doNotLimitReviews(t *testing.T) {
-	o := parseOptions(t, "--authorization-kubeconfig="+writeKubeconfig(t, "http://127.0.0.1:1"))
+	o := parseOptions(t, "--authorization-kubeconfig="+must.WriteKubeconfig(t, "http://127.0.0.1:1"))
 	config := must.Get(o.clientConfig())(t)
 	client := must.Get(authorizationclient.NewForConfig(config))(t)
 	if limiter := client.RESTClient().GetRateLimiter(); limiter != nil {

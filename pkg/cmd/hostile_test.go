@@ -285,15 +285,7 @@ func serveHostile(t *testing.T, refuses bool) string {
 		}
 	}))
 	t.Cleanup(api.Close)
-	return writeKubeconfig(t, api.URL)
-}
-
-func writeKubeconfig(t *testing.T, server string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	must.Succeed(t, os.WriteFile(path, []byte("apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: "+
-		server+"}}]\ncontexts: [{name: c, context: {cluster: c, namespace: team}}]\n"), 0o600))
-	return path
+	return must.WriteKubeconfig(t, api.URL)
 }
 
 // hostileRows are the arguments of commands that query an API server, without the output flag. HOSTILE is the text,

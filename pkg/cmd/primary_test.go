@@ -19,8 +19,6 @@ import (
 
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/primary"
@@ -172,12 +170,7 @@ func TestPrimary_servesWhatTheAPIHas(t *testing.T) {
 func TestPrimary_isSilentBeforeTheZonesAreIn(t *testing.T) {
 	t.Parallel()
 	nobody := must.Get(rig.FreePort())(t) // without a listener
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	kubeconfig := clientcmdapi.NewConfig()
-	kubeconfig.Clusters["c"] = &clientcmdapi.Cluster{Server: "https://" + nobody.String()}
-	kubeconfig.Contexts["c"] = &clientcmdapi.Context{Cluster: "c"}
-	kubeconfig.CurrentContext = "c"
-	must.Succeed(t, clientcmd.WriteToFile(*kubeconfig, file))
+	file := must.WriteKubeconfig(t, "https://"+nobody.String())
 	out := &output{}
 	config := must.Get(completeOptions(t, out, "--kubeconfig", file))(t)
 	ended, stop := runUntilEnd(t, config.Run)

@@ -201,7 +201,7 @@ func TestClient_endsWithoutAnAnswer(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	t.Cleanup(silent.Close)
-	kubeconfig := writeKubeconfig(t, silent.URL)
+	kubeconfig := must.WriteKubeconfig(t, silent.URL)
 	for _, line := range listClient(t, files) {
 		if line.offline || line.command.Name() == "doctor" {
 			continue
@@ -256,7 +256,7 @@ func TestClient_saysThatItWasInterrupted(t *testing.T) {
 		var out bytes.Buffer
 		root.SetOut(&out)
 		root.SetErr(&out)
-		root.SetArgs(append(line.arguments, "--kubeconfig", writeKubeconfig(t, api.URL)))
+		root.SetArgs(append(line.arguments, "--kubeconfig", must.WriteKubeconfig(t, api.URL)))
 		if err := root.ExecuteContext(ctx); err == nil || !strings.Contains(out.String()+err.Error(), wants[line.command.Name()]) ||
 			!strings.Contains(out.String()+err.Error(), context.Canceled.Error()) {
 			t.Errorf("%s: %v\n%s", line.row, err, out.String())

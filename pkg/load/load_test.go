@@ -174,7 +174,7 @@ func (l *lab) takeWrites() []string {
 
 // L3: a second load writes nothing and reads no record; an interrupted load is completed.
 func TestLoad_isRepeatable(t *testing.T) {
-	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	path := must.WriteFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
 	if got := l.loadPath(t, path); got != (Result{Written: 5}) {
 		t.Errorf("first load: %+v", got)
@@ -211,10 +211,10 @@ func TestLoad_isRepeatable(t *testing.T) {
 // from being loaded (L2).
 func TestLoad_goesOnAfterAFileThatCannotBeLoaded(t *testing.T) {
 	dir := t.TempDir()
-	readme := writeFile(t, filepath.Join(dir, "a.zone"), "This is no zone file.\n")
-	refused := writeFile(t, filepath.Join(dir, "b.zone"), strings.ReplaceAll(file, "example.org.", "example.com."))
+	readme := must.WriteFile(t, filepath.Join(dir, "a.zone"), "This is no zone file.\n")
+	refused := must.WriteFile(t, filepath.Join(dir, "b.zone"), strings.ReplaceAll(file, "example.org.", "example.com."))
 	must.Succeed(t, os.Symlink("nowhere", filepath.Join(dir, "c.zone")))
-	writeFile(t, filepath.Join(dir, "d.zone"), file)
+	must.WriteFile(t, filepath.Join(dir, "d.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
 	l.server.PrependReactor("create", "zones", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if zone := action.(clienttesting.CreateAction).GetObject().(*v1alpha1.Zone); zone.Spec.DomainName == "example.com." {
@@ -260,7 +260,7 @@ func TestStopsAll(t *testing.T) {
 // The server fails every creation once with a temporary error, for some objects after it has stored them. The loader
 // retries, finds the stored objects, and creates none twice.
 func TestLoad_outlastsAServerThatStumbles(t *testing.T) {
-	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	path := must.WriteFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
 	var mutex sync.Mutex
 	stumbled := make(map[string]bool)
@@ -292,7 +292,7 @@ func TestLoad_outlastsAServerThatStumbles(t *testing.T) {
 
 // A patch is retried on the same object.
 func TestLoad_changesAfterAServerThatStumbles(t *testing.T) {
-	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	path := must.WriteFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
 	l.loadPath(t, path)
 	var mutex sync.Mutex
@@ -310,7 +310,7 @@ func TestLoad_changesAfterAServerThatStumbles(t *testing.T) {
 		stumbled[id] = true
 		return true, nil, apierrors.NewServerTimeout(action.GetResource().GroupResource(), "patch", 1)
 	})
-	writeFile(t, path, strings.NewReplacer("192.0.2.1", "198.51.100.1", "604800", "604801").Replace(file))
+	must.WriteFile(t, path, strings.NewReplacer("192.0.2.1", "198.51.100.1", "604800", "604801").Replace(file))
 	if got := l.loadPath(t, path); got != (Result{Written: 1, Present: 4, NotTaken: 1}) {
 		t.Errorf("second load: %+v", got)
 	}
@@ -318,7 +318,7 @@ func TestLoad_changesAfterAServerThatStumbles(t *testing.T) {
 
 // L5: foreign objects with the intended names are not touched.
 func TestLoad_meetsObjectsOfTheSameName(t *testing.T) {
-	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	path := must.WriteFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	foreign := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "www-a.example.org"}, Spec: v1alpha1.RecordSpec{DomainName: "www.example.net.", Type: "A", RData: "203.0.113.9"}}
 	inside := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "example.org"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.", View: "inside"}}
 	l := newLab(t, fake.NewSimpleClientset(foreign, inside))
@@ -337,7 +337,7 @@ func TestLoad_meetsObjectsOfTheSameName(t *testing.T) {
 // The loader creates a Record under its usual object name, but another object has taken the name meanwhile. The Record
 // gets the alternative name, and a repeated attempt after a lost answer finds the Record under that name.
 func TestLoad_knowsItsRecordByTheOtherName(t *testing.T) {
-	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	path := must.WriteFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
 	taken, lost := false, false
 	l.server.PrependReactor("create", "records", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -360,7 +360,7 @@ func TestLoad_knowsItsRecordByTheOtherName(t *testing.T) {
 }
 
 func TestLoad_endsWithItsContext(t *testing.T) {
-	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	path := must.WriteFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("stop")
@@ -386,7 +386,7 @@ func (k kinds) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RES
 
 // Manifests: parents first in any order; lists split; server fields dropped; refusals by line.
 func TestLoad_appliesManifests(t *testing.T) {
-	path := writeFile(t, filepath.Join(t.TempDir(), "all.yaml"), `# a comment
+	path := must.WriteFile(t, filepath.Join(t.TempDir(), "all.yaml"), `# a comment
 apiVersion: kubi.zone/v1alpha1
 kind: Record
 metadata: {name: www, namespace: team-a, resourceVersion: "7", uid: x, managedFields: [{manager: m}]}
@@ -540,7 +540,7 @@ func TestNoteAnswers_looksAtTheOtherManifests(t *testing.T) {
 
 // L4: a server-side apply conflict is another manager's field.
 func TestLoad_leavesFieldsOfOthersInManifests(t *testing.T) {
-	path := writeFile(t, filepath.Join(t.TempDir(), "z.json"),
+	path := must.WriteFile(t, filepath.Join(t.TempDir(), "z.json"),
 		`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"z"},"spec":{"domainName":"example.org."}}`)
 	server := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
 	server.PrependReactor("patch", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -557,7 +557,7 @@ func TestLoad_leavesFieldsOfOthersInManifests(t *testing.T) {
 // delegations, and the server's Warning about hidden data is not shown, because the file resolves it (S5.6). So is the
 // Warning of an NS whose host is in the file (S6.2).
 func TestLoad_saysNothingOfGlueThatTheFileNames(t *testing.T) {
-	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file+`ns.sub A 192.0.2.3
+	path := must.WriteFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file+`ns.sub A 192.0.2.3
 www.sub A 192.0.2.4
 sub NS ns.example.net.
 sibling NS ns.sub
@@ -604,7 +604,7 @@ func TestLoad_makesTheZoneServableFirst(t *testing.T) {
 		{"ns1", "ns1-aaaa ns1-a apex-ns sub-ns own-ns www-a ns.sub-a ns.own-a"},
 		{"ns.own", "own-ns ns.own-a apex-ns sub-ns www-a ns.sub-a ns1-aaaa ns1-a"}, // glue, as in the root zone
 	} {
-		path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), `$ORIGIN example.org.
+		path := must.WriteFile(t, filepath.Join(t.TempDir(), "example.org.zone"), `$ORIGIN example.org.
 $TTL 3600
 @	IN	SOA	ns1 hostmaster 1 1800 900 604800 86400
 www	A	192.0.2.2

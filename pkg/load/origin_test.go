@@ -38,7 +38,7 @@ func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 			intoZone},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
-			path := writeFile(t, filepath.Join(t.TempDir(), tc.file), tc.text)
+			path := must.WriteFile(t, filepath.Join(t.TempDir(), tc.file), tc.text)
 			source := must.Get(ParseSource(tc.before + path))(t)
 			l := newLab(t, fake.NewSimpleClientset())
 			if got, err := l.Load(t.Context(), source); err != nil || got != (Result{Written: 3}) {
@@ -73,7 +73,7 @@ func TestLoad_saysHowToSayTheOrigin(t *testing.T) {
 		if file == "full.txt" {
 			text = "$ORIGIN example.org.\n" + bindForm
 		}
-		s := Source{Path: writeFile(t, filepath.Join(t.TempDir(), file), text)}
+		s := Source{Path: must.WriteFile(t, filepath.Join(t.TempDir(), file), text)}
 		if before != "" {
 			s.Origin = name.MustParse(before + ".")
 		}
@@ -158,7 +158,7 @@ func TestImport_takesCloudflaresSOA(t *testing.T) {
 			t.Errorf("--origin %q: %v, want %s", target.Origin, err, want)
 		}
 	}
-	source := Source{Path: writeFile(t, filepath.Join(t.TempDir(), "export.zone"), file), Origin: name.MustParse(shop)}
+	source := Source{Path: must.WriteFile(t, filepath.Join(t.TempDir(), "export.zone"), file), Origin: name.MustParse(shop)}
 	_, err := l.Load(t.Context(), source)
 	if want := "the file is of zone cf.test., and its argument names shop.example."; !l.hasReceived(want) {
 		t.Errorf("%s: %v and %q, want %s", source, err, l.messages, want)

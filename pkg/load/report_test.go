@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
+	"kubi.zone/kubizone/test/must"
 )
 
 // A fault that repeats in thousands of lines is shown a few times, then counted (L2).
@@ -21,7 +22,7 @@ func TestLoad_groupsWhatIsRefused(t *testing.T) {
 		fmt.Fprintf(&text, "h%d.example.net. A 192.0.2.1\n", i)
 	}
 	text.WriteString("\x1b]0;title\x07 A 192.0.2.1\nx TXT \"\x1b[31m\xff\" (\n")
-	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), text.String())
+	path := must.WriteFile(t, filepath.Join(t.TempDir(), "example.org.zone"), text.String())
 	l := newLab(t, fake.NewSimpleClientset())
 	if got := l.loadPath(t, path); got != (Result{Written: 5, Refused: 4002}) {
 		t.Errorf("load: %+v", got)

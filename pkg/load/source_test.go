@@ -4,7 +4,6 @@
 package load
 
 import (
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -48,20 +47,13 @@ func TestParseSource_distinguishesViewsFromPaths(t *testing.T) {
 	}
 }
 
-func writeFile(t *testing.T, path, text string) string {
-	t.Helper()
-	must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
-	return path
-}
-
 func TestFiles_takesWhatItKnowsAndSaysWhatItDoesNot(t *testing.T) {
 	dir := t.TempDir()
-	b := writeFile(t, filepath.Join(dir, "b.yaml"), "")
-	a := writeFile(t, filepath.Join(dir, "sub", "a.json"), "")
-	z := writeFile(t, filepath.Join(dir, "sub", "z.zone"), "")
-	other := writeFile(t, filepath.Join(dir, "db.example.org"), "")
-	writeFile(t, filepath.Join(dir, "README.md"), "")
+	b := must.WriteFile(t, filepath.Join(dir, "b.yaml"), "")
+	a := must.WriteFile(t, filepath.Join(dir, "sub", "a.json"), "")
+	z := must.WriteFile(t, filepath.Join(dir, "sub", "z.zone"), "")
+	other := must.WriteFile(t, filepath.Join(dir, "db.example.org"), "")
+	must.WriteFile(t, filepath.Join(dir, "README.md"), "")
 
 	got, err := Source{Path: dir}.Files()
 	if want := (Files{Manifests: []string{b, a}, Zones: []string{z}}); err != nil || !reflect.DeepEqual(got, want) {

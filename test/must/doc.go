@@ -5,4 +5,6 @@
 //
 // Guarantees: (1) The test fails at the calling line, with the unchanged error. (2) The test stops as by t.Fatal, so
 // only its goroutine may call.
+//
+// Begin with must.go.
 package must

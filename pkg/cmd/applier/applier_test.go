@@ -188,9 +188,7 @@ func TestApply_saysWhetherTheOutcomeIsKnown(t *testing.T) {
 		t.Run(test.what, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { test.answer(w) }))
 			defer server.Close()
-			config := filepath.Join(t.TempDir(), "kubeconfig")
-			text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c}}]\n", server.URL)
-			must.Succeed(t, os.WriteFile(config, []byte(text), 0o600))
+			config := must.WriteKubeconfig(t, server.URL)
 			command := applier.NewCommand()
 			command.SilenceErrors, command.SilenceUsage = true, true
 			command.SetArgs([]string{"-f", "-", "--kubeconfig", config, "-n", "team"})

@@ -261,9 +261,7 @@ func TestDoor_admitsOnceAndForAMinute(t *testing.T) {
 func TestRun_printsAddressesThatOpen(t *testing.T) {
 	server := httptest.NewServer(&api{serial: 7, changed: make(chan struct{}, 1)})
 	t.Cleanup(server.Close)
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	must.Succeed(t, os.WriteFile(kubeconfig, []byte("{clusters: [{name: a, cluster: {server: "+server.URL+"}}], "+
-		"contexts: [{name: a, context: {cluster: a}}], current-context: a}"), 0o600))
+	kubeconfig := must.WriteKubeconfig(t, server.URL)
 	r, w := io.Pipe()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -7,8 +7,6 @@ import (
 	"bytes"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,10 +17,7 @@ func serveAnswer(t *testing.T, answer http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	text := "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: " + server.URL + "}}]\ncontexts: [{name: c, context: {cluster: c, namespace: team}}]\n"
-	must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
-	return path
+	return must.WriteKubeconfig(t, server.URL)
 }
 
 func runCommand(t *testing.T, kubeconfig string, arguments ...string) (out, remarks string, err error) {

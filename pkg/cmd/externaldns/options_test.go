@@ -5,7 +5,6 @@ package externaldns
 
 import (
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,9 +17,7 @@ import (
 // A wrong flag, or one that another flag needs, is refused with its name and the right form. The webhook listens on
 // loopback addresses only, because it does not authenticate its clients (E5).
 func TestComplete_refusesWrongFlags(t *testing.T) {
-	config := filepath.Join(t.TempDir(), "kubeconfig")
-	must.Succeed(t, os.WriteFile(config, []byte(`{"clusters":[{"name":"x","cluster":{"server":"https://127.0.0.1:1"}}],
-		"contexts":[{"name":"x","context":{"cluster":"x"}}],"current-context":"x"}`), 0o600))
+	config := must.WriteKubeconfig(t, "https://127.0.0.1:1")
 	for arguments, want := range map[string]string{
 		"":                 "",
 		"--listen [::1]:0": "",

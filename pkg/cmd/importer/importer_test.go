@@ -595,8 +595,7 @@ func (c canceling) Write(p []byte) (int, error) {
 
 // If nothing comes from an idle terminal, the command says after two seconds that it waits. A signal ends the wait.
 func TestImport_endsAtAnIdleTerminal(t *testing.T) {
-	kubeconfig := writeFile(t, "kubeconfig",
-		`{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],"clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:1"}}]}`)
+	kubeconfig := must.WriteKubeconfig(t, "http://127.0.0.1:1")
 	terminal, closeIt := io.Pipe()
 	defer closeIt.Close()
 	ctx, cancel := context.WithCancel(t.Context())

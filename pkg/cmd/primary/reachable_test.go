@@ -8,8 +8,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -95,14 +93,10 @@ func TestWaitForEndpoint_returnsWhenTheServiceHasThePod(t *testing.T) {
 }
 
 func TestComplete_readsTheService(t *testing.T) {
-	const kubeconfig = `{"apiVersion":"v1","kind":"Config","current-context":"x",
-		"clusters":[{"name":"x","cluster":{"server":"https://127.0.0.1:1"}}],
-		"contexts":[{"name":"x","context":{"cluster":"x","namespace":"team-dns"}}]}`
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	must.Succeed(t, os.WriteFile(file, []byte(kubeconfig), 0o600))
+	file := must.WriteKubeconfig(t, "https://127.0.0.1:1")
 	for service, want := range map[string]types.NamespacedName{
 		"":      {},
-		"dns":   {Namespace: "team-dns", Name: "dns"},
+		"dns":   {Namespace: "team", Name: "dns"},
 		"a/dns": {Namespace: "a", Name: "dns"},
 		"a/b/c": {}, "/": {}, "A": {},
 	} {

@@ -172,9 +172,7 @@ func TestRun_fetchesNothing(t *testing.T) {
 	defer server.Close()
 	directory := t.TempDir()
 	must.Succeed(t, os.WriteFile(filepath.Join(directory, "kustomization.yaml"), []byte("resources: ["+server.URL+"/r.yaml]\n"), 0o600))
-	config := filepath.Join(directory, "kubeconfig")
-	must.Succeed(t, os.WriteFile(config, []byte(`{"apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c",
-		"context": {"cluster": "c"}}], "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}]}`), 0o600))
+	config := must.WriteKubeconfig(t, "https://127.0.0.1:1")
 	o := newOptions()
 	o.getenv = func(string) string { return "" }
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)

@@ -134,19 +134,13 @@ func querySOA(t *testing.T, server, zone string) *mdns.SOA {
 	return answer.Answer[0].(*mdns.SOA)
 }
 
-func writeFile(t *testing.T, path, text string) string {
-	t.Helper()
-	must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
-	return path
-}
-
 // If one of the files for --load is invalid, or a zone has no name servers, the start reports it and serves the other
 // zones (U3).
 func TestRun_servesTheRestWhereAFileCannotBeLoaded(t *testing.T) {
 	dir := t.TempDir()
-	readme := writeFile(t, filepath.Join(dir, "README"), "This is no zone file.\n")
-	bare := writeFile(t, filepath.Join(dir, "example.net.zone"), "$TTL 60\n@ SOA ns h 1 1800 900 604800 300\n")
-	good := writeFile(t, filepath.Join(dir, "db.example.org"), "$TTL 60\n@ SOA ns h 1 1800 900 604800 300\n@ NS ns\nns A 192.0.2.1\n")
+	readme := must.WriteFile(t, filepath.Join(dir, "README"), "This is no zone file.\n")
+	bare := must.WriteFile(t, filepath.Join(dir, "example.net.zone"), "$TTL 60\n@ SOA ns h 1 1800 900 604800 300\n")
+	good := must.WriteFile(t, filepath.Join(dir, "db.example.org"), "$TTL 60\n@ SOA ns h 1 1800 900 604800 300\n@ NS ns\nns A 192.0.2.1\n")
 	o := makeOptions(filepath.Join(dir, "data"))
 	o.Load = []string{readme, bare, good}
 	r := startServer(t, o)
@@ -166,7 +160,7 @@ func TestRun_servesTheRestWhereAFileCannotBeLoaded(t *testing.T) {
 func TestRun_saysWhatTheFilesNoLongerHave(t *testing.T) {
 	dir := t.TempDir()
 	const zone = "$TTL 60\n@ SOA ns h 1 1800 900 604800 300\n@ NS ns\nns A 192.0.2.1\n"
-	file := writeFile(t, filepath.Join(dir, "db.example.org"), zone+"old A 192.0.2.2\n")
+	file := must.WriteFile(t, filepath.Join(dir, "db.example.org"), zone+"old A 192.0.2.2\n")
 	o := makeOptions(filepath.Join(dir, "data"))
 	o.Load = []string{file}
 	first := startServer(t, o)
@@ -174,8 +168,8 @@ func TestRun_saysWhatTheFilesNoLongerHave(t *testing.T) {
 		t.Errorf("the first start says\n%s", first.out)
 	}
 	must.Succeed(t, first.stop())
-	writeFile(t, file, zone)
-	part := writeFile(t, filepath.Join(t.TempDir(), "db.example.org"), zone+"new A 192.0.2.3\n")
+	must.WriteFile(t, file, zone)
+	part := must.WriteFile(t, filepath.Join(t.TempDir(), "db.example.org"), zone+"new A 192.0.2.3\n")
 	o.Load = []string{file, part}
 	second := startServer(t, o)
 	for _, want := range []string{
@@ -231,8 +225,8 @@ func TestRun_namesWhatIsInItsWay(t *testing.T) {
 	server := startServer(t, makeOptions(inUse))
 
 	newer := t.TempDir()
-	writeFile(t, filepath.Join(newer, "format"), "999\n")
-	file := writeFile(t, filepath.Join(t.TempDir(), "file"), "")
+	must.WriteFile(t, filepath.Join(newer, "format"), "999\n")
+	file := must.WriteFile(t, filepath.Join(t.TempDir(), "file"), "")
 
 	for name, c := range map[string]struct {
 		change func(*Options)

@@ -202,9 +202,7 @@ func TestVerify_reportsTheSerialOfEachServer(t *testing.T) {
 }
 
 func TestVerify_refusesWhatItCannotMean(t *testing.T) {
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	must.Succeed(t, os.WriteFile(kubeconfig, []byte(`{"apiVersion": "v1", "kind": "Config", "current-context": "c",
-		"clusters": [{"name": "c", "cluster": {"server": "https://192.0.2.1"}}], "contexts": [{"name": "c", "context": {"cluster": "c"}}]}`), 0o600))
+	kubeconfig := must.WriteKubeconfig(t, "https://192.0.2.1")
 	for _, arguments := range [][]string{
 		{"org", "-o", "table", "--kubeconfig", os.DevNull},
 		{"a/org", "-n=b", "--kubeconfig", kubeconfig},
