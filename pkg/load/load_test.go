@@ -538,42 +538,9 @@ func TestNoteAnswers_looksAtTheOtherManifests(t *testing.T) {
 	}
 }
 
-// L4: a server-side apply conflict is another manager's field.
-func TestLoad_leavesFieldsOfOthersInManifests(t *testing.T) {
-	path := must.WriteFile(t, filepath.Join(t.TempDir(), "z.json"),
-		`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"z"},"spec":{"domainName":"example.org."}}`)
-	server := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
-	server.PrependReactor("patch", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.ttl", Message: "conflict with kubectl-edit"}}, "Apply failed")
-	})
-	l := newLab(t, fake.NewSimpleClientset())
-	l.dynamic, l.mapping = server, kinds{"Zone": "zones"}
-	if got := l.loadPath(t, path); got != (Result{Left: 1}) || !l.hasReceived("left as it is: "+path+": zone team/z: ") {
-		t.Errorf("load: %+v", got)
-	}
-}
-
-// An address below a delegation may be glue that another delegation in the file names. It is loaded after the
-// delegations, and the server's Warning about hidden data is not shown, because the file resolves it (S5.6). So is the
-// Warning of an NS whose host is in the file (S6.2).
-func TestLoad_saysNothingOfGlueThatTheFileNames(t *testing.T) {
-	path := must.WriteFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file+`ns.sub A 192.0.2.3
-www.sub A 192.0.2.4
-sub NS ns.example.net.
-sibling NS ns.sub
-`)
-	l := newLab(t, fake.NewSimpleClientset())
-	l.workers = 1
-	l.loadPath(t, path)
-	var order []string
-	for _, w := range l.takeWrites() {
-		if strings.Contains(w, "sub") || strings.Contains(w, "sibling") {
-			order = append(order, w)
-		}
-	}
-	if got := strings.Join(order, " "); got != "create sub-ns.example.org create sibling-ns.example.org create ns.sub-a.example.org create www.sub-a.example.org" {
-		t.Errorf("written in the order %q", order)
-	}
+// An address below a delegation may be glue that another delegation of the file names, and the host of an NS may be in
+// the file: the server's Warnings of both are not shown, because the file resolves them (S5.6, S6.2).
+func TestResolvedWarnings_areOfWhatTheFileHas(t *testing.T) {
 	origin := name.MustParse("example.org.")
 	sets := []*set{
 		{owner: name.MustRel("ns.sub"), typ: rdata.A, data: []string{"192.0.2.3"}},

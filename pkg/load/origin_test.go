@@ -90,27 +90,6 @@ func TestLoad_saysHowToSayTheOrigin(t *testing.T) {
 	}
 }
 
-// --origin precedes the file name.
-func TestImport_findsTheOriginOfABINDFile(t *testing.T) {
-	for path, want := range map[string]string{"db.example.org": "example.net.", "standard input": "example.net."} {
-		l := newLab(t, fake.NewSimpleClientset())
-		target := Target{Zone: types.NamespacedName{Namespace: "team", Name: "z"}, Namespace: "team", CreateZone: true,
-			Origin: name.MustParse(want)}
-		if _, err := l.Import(t.Context(), path, []byte(bindForm), target); err != nil {
-			t.Error(err)
-		}
-		zone, err := l.server.KubizoneV1alpha1().Zones("team").Get(t.Context(), "z", metav1.GetOptions{})
-		if err != nil || zone.Spec.DomainName != want {
-			t.Errorf("%s: %v, %v", path, err, zone)
-		}
-		target.Zone.Name, target.Origin = "other", name.Name{}
-		if _, err := l.Import(t.Context(), "standard input", []byte(bindForm), target); err == nil ||
-			!strings.Contains(err.Error(), "--origin NAME") {
-			t.Errorf("without an origin: %v", err)
-		}
-	}
-}
-
 // Cloudflare writes the SOA's owner without its last dot, so by RFC 1035 §5.1 its file is of cf.test.cf.test, or of
 // cf.test.export if its name is export.zone.
 func TestImport_takesCloudflaresSOA(t *testing.T) {

@@ -5,9 +5,7 @@ package load
 
 import (
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -21,21 +19,14 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
-	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
-	"kubi.zone/kubizone/pkg/objectname"
 	"kubi.zone/kubizone/test/must"
 )
 
 func planOf(t *testing.T, text string) *plan {
 	t.Helper()
-	return readPlan(t, strings.NewReader(text))
-}
-
-func readPlan(t *testing.T, text io.Reader) *plan {
-	t.Helper()
 	p := &plan{view: "inside"}
-	all, soa, err := p.readRows("f.zone", zonefile.Read(text, zonefile.ReadOptions{}))
+	all, soa, err := p.readRows("f.zone", zonefile.Read(strings.NewReader(text), zonefile.ReadOptions{}))
 	if err != nil || soa < 0 {
 		t.Fatal(soa, err)
 	}
@@ -200,58 +191,6 @@ func TestRefusal_namesAFewLinesOnly(t *testing.T) {
 	got := r.String()
 	if !strings.HasPrefix(got, "f:1,2,3,4,5 and 2 more: ü") || !strings.HasSuffix(got, "ü…: so") {
 		t.Errorf("%s", got)
-	}
-}
-
-// The real root zone of 2018 is planned without a refusal: NS, DS and glue of every TLD, all as Records with distinct
-// object names.
-func TestPlan_takesTheWholeRootZone(t *testing.T) {
-	f := must.Get(os.Open("../../test/testdata/root-2018031200.zone"))(t)
-	defer f.Close()
-	p := readPlan(t, f)
-	if len(p.refusals) > 0 {
-		t.Fatalf("%d lines refused, the first: %s", len(p.refusals), p.refusals[0])
-	}
-	values := 0
-	byType := make(map[string]int)
-	names := make(map[string]bool)
-	for _, s := range p.sets {
-		values += len(s.data)
-		byType[s.typ.String()]++
-		names[objectname.OfRecord(s.owner, s.typ, "root")[0]] = true
-	}
-	if values != 18051 || len(names) != len(p.sets) || byType["DNSKEY"] != 1 || byType["NS"] < 1500 || *p.spec.MinimumSerial != 2018031200 {
-		t.Errorf("%d values in %d RRsets %v with %d names", values, len(p.sets), byType, len(names))
-	}
-	// S5.6: every address is glue, often of sibling delegations.
-	named := namedHosts(p.sets, p.fqdn, rdata.NS)
-	for _, s := range p.sets {
-		if (s.typ == rdata.A || s.typ == rdata.AAAA) && !named[s.owner] {
-			t.Errorf("no NS names %s", s.owner)
-		}
-	}
-}
-
-// objectChange describes the differences of two versions of an object for the user. The server's status and
-// resourceVersion are no difference; other fields beside spec, as the data of a ConfigMap, are.
-func TestObjectChange(t *testing.T) {
-	object := func(rest string) *unstructured.Unstructured {
-		o := &unstructured.Unstructured{}
-		must.Succeed(t, o.UnmarshalJSON([]byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","resourceVersion":"1"}`+rest+
-			`}`)))
-		return o
-	}
-	before := object(`,"data":{"a":"1","b":"1"},"immutable":false,"status":{"serial":1}`)
-	for rest, want := range map[string]string{
-		`,"data":{"a":"1","b":"1"},"immutable":false,"status":{"serial":2}`: "",
-		`,"data":{"a":"2","b":"1"},"immutable":false`:                       `data.a "2" instead of "1"`,
-		`,"data":{"a":"1","b":"1"}`:                                         "immutable nothing instead of false",
-	} {
-		after := object(rest)
-		after.SetResourceVersion("2")
-		if got := objectChange(before, after); got != want {
-			t.Errorf("%s: %q, want %q", rest, got, want)
-		}
 	}
 }
 

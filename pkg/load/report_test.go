@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A fault that repeats in thousands of lines is shown a few times, then counted (L2).
+// A fault in thousands of lines is shown a few times, then counted (L2).
 func TestLoad_groupsWhatIsRefused(t *testing.T) {
 	var text strings.Builder
 	text.WriteString(file)
@@ -32,25 +32,5 @@ func TestLoad_groupsWhatIsRefused(t *testing.T) {
 	}
 	if want := fmt.Sprintf("refused: %s: %d more; mend those above and try again", path, 4002-maxShown); !l.hasReceived(want) {
 		t.Errorf("no line says %q", want)
-	}
-}
-
-// The report has a bounded number of lines for each kind and file.
-func TestReports_areBounded(t *testing.T) {
-	var p reports
-	shown := 0
-	for range 1000 {
-		for _, kind := range []string{"refused", "left as it is"} {
-			if p.shouldShow(kind, "f") {
-				shown++
-			}
-		}
-	}
-	rest := p.takeHidden()
-	if shown != 2*maxShown || len(rest) != 2 || rest[1] != fmt.Sprintf("refused: f: %d more; mend those above and try again", 1000-maxShown) {
-		t.Errorf("%d shown, the rest %q", shown, rest)
-	}
-	if len(p.takeHidden()) > 0 {
-		t.Error("it is said again")
 	}
 }

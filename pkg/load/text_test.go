@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A source may be a FIFO. While no process writes to it, the loader reports that it waits, and the wait ends with the
+// A source may be a FIFO. While no process writes to it, the loader reports its wait, and the wait ends with the
 // context.
 func TestLoad_endsAtAFIFOThatNobodyWritesTo(t *testing.T) {
 	for _, file := range []string{"example.org.zone", "all.yaml"} {
@@ -36,7 +36,7 @@ func TestLoad_endsAtAFIFOThatNobodyWritesTo(t *testing.T) {
 		if _, err := l.Load(ctx, Source{Path: path}); !errors.Is(err, stop) {
 			t.Errorf("%s: %v", file, err)
 		}
-		// Release the open that still waits for a writer.
+		// Release the open without a writer.
 		writer := must.Get(os.OpenFile(path, os.O_RDWR, 0))(t)
 		writer.Close()
 	}
