@@ -157,28 +157,6 @@ func TestLoop_driftThatIsNotRepaired(t *testing.T) {
 	}
 }
 
-// A comparison with the provider's data may fall due while the provider fails. It is made up for when the provider
-// works again, without waiting for a change of the zone.
-func TestLoop_comparesAfterAFailure(t *testing.T) {
-	for _, beside := range []bool{false, true} {
-		inScene(t, func(s *scene) {
-			if beside {
-				s.refuseRRset(mail, refusals["for now"])
-			}
-			s.beginScene()
-			passTime(30 * time.Minute)
-			s.failProvider(deliverytest.Until(time.Hour, &delivery.Error{Reason: delivery.ReasonServerError, Message: "it is on fire"}))
-			s.zone.PutAddresses(map[string]string{"more": "192.0.2.7"})
-			passTime(80 * time.Minute)
-			s.removeRRset(www)
-			passTime(70 * time.Minute)
-			if !s.hasRRset(www) {
-				t.Errorf("beside %t: not mended: %v", beside, s.server.Addresses(s.zone.Header.FQDN))
-			}
-		})
-	}
-}
-
 // A zone that disappears at the provider and comes back empty is written whole, whether a change or a comparison
 // finds out, for the zone or for each RRset.
 func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
@@ -340,27 +318,4 @@ func TestLoop_comparisonOnRequest(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A request retries everything that failed at once, refused records too.
-func TestLoop_requestTriesAgain(t *testing.T) {
-	inScene(t, func(s *scene) {
-		refuses := s.refuseRRset(mail, refusals["for good"])
-		s.beginScene()
-		s.failProvider(func(context.Context, deliverytest.Point) error {
-			return &delivery.Error{Reason: delivery.ReasonServerError, Message: "it is on fire"}
-		})
-		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
-		passTime(3 * time.Hour)
-		s.failProvider(nil)
-		refuses.Store(false)
-		zone := zoneOf("z", "main")
-		zone.Request = "now"
-		s.worker.SetZone(zone)
-		synctest.Wait()
-		s.zone.Expect(s.server)
-		if state := s.readState(); state.Request != "now" || state.Ready.Status != delivery.True {
-			t.Errorf("%+v", state)
-		}
-	})
 }

@@ -20,10 +20,10 @@ import (
 
 var errAway = errors.New("etcd is away")
 
-// F22: a worker without an intent is fenced too: paused between two writes at a takeover, the worker writes nothing
-// more.
-func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
-	for _, known := range []bool{true, false} {
+// F22: a worker paused between two writes, past every deadline, writes nothing after another one took over: with the
+// intent of a first delivery, and without an intent.
+func TestLoop_pausedWorkerWritesNothing_F22(t *testing.T) {
+	for _, first := range []string{"is in its first delivery", "begins before the second reads", "begins after the second has read"} {
 		synctest.Test(t, func(t *testing.T) {
 			store, server := newStore(), deliverytest.NewServer()
 			oldView, newView := zoneview.NewSet(zoneview.Config{}), zoneview.NewSet(zoneview.Config{})
@@ -38,10 +38,11 @@ func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 				}
 				return nil
 			}}
-			first := startWorker(t, store, oldView, nil)
-			defer first.stop()
-			first.SetClass(class)
-			first.SetZone(zoneOf("z", "main"))
+			hold.Store(first == "is in its first delivery")
+			paused := startWorker(t, store, oldView, nil)
+			defer paused.stop()
+			paused.SetClass(class)
+			paused.SetZone(zoneOf("z", "main"))
 			synctest.Wait()
 			begin := func() {
 				hold.Store(true)
@@ -56,22 +57,25 @@ func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 				second.SetZone(zoneOf("z", "main"))
 				synctest.Wait()
 			}
-			// The second worker reads the zone before the first begins, or in the middle.
-			if known {
+			switch first {
+			case "is in its first delivery":
+				zone.Sets = zone.Sets[1:] // the paused worker misses the rest
+				take()
+			case "begins after the second has read":
 				take()
 				zone.Sets = zone.Sets[:1]
 				begin()
 				zone.Sets = []*zoneview.Set{newView}
 				snapshot, _ := oldView.Settled("z")
 				newView.Put(snapshot, true)
-			} else {
+			case "begins before the second reads":
 				begin()
 				zone.Sets = zone.Sets[1:]
 				take()
 			}
 			defer second.stop()
 			old := zone.Serial
-			if intent := store.readState("z", "main").Intent; intent != nil && intent.Holder == "worker" {
+			if intent := store.readState("z", "main").Intent; first != "is in its first delivery" && intent != nil && intent.Holder == "worker" {
 				t.Fatalf("the first one recorded an intent: %+v", intent)
 			}
 			// The zone returns to its confirmed content except an RRset, so partial writes show as no difference.
@@ -83,12 +87,12 @@ func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 			passTime(5 * time.Minute)
 			for _, write := range server.Writes()[before:] {
 				if write.Serial == old {
-					t.Errorf("known %v: the paused worker wrote %v after it woke", known, write)
+					t.Errorf("the first %s: it wrote %v after it woke", first, write)
 				}
 			}
 			zone.Expect(server)
 			if state := store.readState("z", "main"); state.Serial != zone.Serial || state.Intent != nil {
-				t.Errorf("known %v: %+v", known, state)
+				t.Errorf("the first %s: %+v", first, state)
 			}
 		})
 	}

@@ -60,55 +60,6 @@ func TestLoop_pendingChangesBecomeOne(t *testing.T) {
 	})
 }
 
-// F22: a worker paused with an old plan writes nothing after it wakes.
-func TestLoop_pausedWorkerWritesNothing_F22(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, server := newStore(), deliverytest.NewServer()
-		oldView, newView := zoneview.NewSet(zoneview.Config{}), zoneview.NewSet(zoneview.Config{})
-		zone := deliverytest.NewZone(t, "z", "example.org.", oldView, newView)
-		zone.PutAddresses(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1"})
-		old := zone.Serial
-
-		wake := make(chan struct{})
-		paused := &deliverytest.Memory{Server: server, Fault: func(_ context.Context, at deliverytest.Point) error {
-			if at.Applied {
-				<-wake // after its first write, past every deadline
-			}
-			return nil
-		}}
-		class := delivery.Class{Name: "main", Generation: "1", Target: "here"}
-		first := startWorker(t, store, oldView, nil)
-		defer first.stop()
-		class.Provider = paused
-		first.SetClass(class)
-		first.SetZone(zoneOf("z", "main"))
-		synctest.Wait()
-		if writes := server.Writes(); len(writes) != 1 {
-			t.Fatalf("%d writes before the pause", len(writes))
-		}
-
-		zone.Sets = zone.Sets[1:] // The paused worker misses the rest.
-		zone.PutAddresses(map[string]string{"a": "192.0.2.2", "b": "", "c": "192.0.2.2", "d": "192.0.2.2"})
-		second := startWorker(t, store, newView, nil)
-		defer second.stop()
-		class.Provider = &deliverytest.Memory{Server: server}
-		second.SetClass(class)
-		second.SetZone(zoneOf("z", "main"))
-		passTime(5 * time.Minute)
-		zone.Expect(server)
-
-		before := len(server.Writes())
-		close(wake)
-		passTime(5 * time.Minute)
-		for _, write := range server.Writes()[before:] {
-			if write.Serial == old {
-				t.Errorf("the paused worker wrote %v after it woke", write)
-			}
-		}
-		zone.Expect(server)
-	})
-}
-
 // F22: a call in flight at a takeover is overwritten, for any length of a call.
 func TestLoop_callOnTheWireIsOverwritten_F22(t *testing.T) {
 	for _, times := range []struct{ call, repeated time.Duration }{{0, 30 * time.Second}, {30 * time.Second, 46 * time.Second}} {
