@@ -47,33 +47,18 @@ func keyOf(t *testing.T, statement string) *Key {
 // BIND and Knot transfer the whole zone to a client with the key, and nothing to a client without a key or with another
 // key.
 func TestReceive_takesAWholeZoneFromRealServers(t *testing.T) {
-	servers := map[string]func() (netip.AddrPort, func() error, error){
-		"BIND": func() (netip.AddrPort, func() error, error) {
-			b, err := rig.StartBIND(t.Context(), rig.BINDConfig{
-				Keys: []rig.TSIGKey{rigKey},
-				Primaries: []rig.PrimaryZone{{Zone: zoneName.String(), Text: "$ORIGIN example.org.\n" + makeBigZone(),
-					UpdateKey: rigKey.Name}},
-			})
-			if err != nil {
-				return netip.AddrPort{}, nil, err
-			}
-			return b.Addr, b.Close, nil
+	zones := []rig.PrimaryZone{{Zone: zoneName.String(), Text: "$ORIGIN example.org.\n" + makeBigZone(), UpdateKey: rigKey.Name}}
+	for which, startServer := range map[string]func(*testing.T) netip.AddrPort{
+		"BIND": func(t *testing.T) netip.AddrPort {
+			config := rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: zones}
+			return rig.NeedServer(rig.StartBIND(t.Context(), config))(t).Addr
 		},
-		"Knot": func() (netip.AddrPort, func() error, error) {
-			k, err := rig.StartKnot(t.Context(), rig.KnotConfig{Key: &rigKey,
-				Zones: []rig.PrimaryZone{{Zone: zoneName.String(), Text: "$ORIGIN example.org.\n" + makeBigZone()}}})
-			if err != nil {
-				return netip.AddrPort{}, nil, err
-			}
-			return k.Addr, k.Close, nil
+		"Knot": func(t *testing.T) netip.AddrPort {
+			return rig.NeedServer(rig.StartKnot(t.Context(), rig.KnotConfig{Key: &rigKey, Zones: zones}))(t).Addr
 		},
-	}
-	for which, startServer := range servers {
+	} {
 		t.Run(which, func(t *testing.T) {
-			at, stop, err := startServer()
-			rig.SkipMissing(t, err)
-			defer stop()
-			source := Source{Server: at.String(), Zone: zoneName, Key: keyOf(t, rigKey.Statement())}
+			source := Source{Server: startServer(t).String(), Zone: zoneName, Key: keyOf(t, rigKey.Statement())}
 			text := must.Get(Receive(t.Context(), source))(t)
 			lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 			if len(lines) != 9003 || !strings.Contains(lines[0], "\tSOA\t") || strings.Count(string(text), "\tSOA\t") != 1 {
