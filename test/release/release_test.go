@@ -357,6 +357,10 @@ func judgeSchemas(t *testing.T, dist string) {
 		good = append(good, must.Get(filepath.Glob(pattern))(t)...)
 	}
 	good = slices.DeleteFunc(good, func(name string) bool { return filepath.Base(name) == "values.yaml" })
+	page := must.Get(os.ReadFile("../../docs/fleet.md"))(t)
+	for i, block := range regexp.MustCompile("(?ms)^```yaml[^\n]*\n(apiVersion: .*?)^```$").FindAllSubmatch(page, -1) {
+		good = append(good, must.WriteFile(t, filepath.Join(dir, fmt.Sprintf("fleet-%d.yaml", i)), string(block[1])))
+	}
 	if out, err := judge(good...); err != nil || !strings.Contains(out, "Invalid: 0, Errors: 0, Skipped: 0") || len(good) < 6 {
 		t.Errorf("of %d files: %v\n%s", len(good), err, out)
 	}
@@ -370,20 +374,43 @@ func judgeSchemas(t *testing.T, dist string) {
 			t.Errorf("%q: %v\n%s%s", arguments, err, said, stderr.String())
 		}
 	}
-	const record = "apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: a, name: a, creationTimestamp: null}\nspec: "
-	for text, want := range map[string]string{
-		record + "{domainName: a.example.org., type: A, rdata: 192.0.2.1, ttl: 300}\nstatus: {}":            "",
-		record + "{domainName: a.example.org., type: A, rdatta: 192.0.2.1}":                                 "rdatta",
-		record + "{domainName: a.example.org., type: A, rdata: 192.0.2.1, ttl: 1h}":                         "/spec/ttl",
-		record + "{type: A, rdata: 192.0.2.1}":                                                              "domainName",
-		strings.Replace(record, "kind: Record", "kind: Zone", 1) + "{domainName: a., deletionPolicy: Keep}": "/spec/deletionPolicy",
-		strings.Replace(record, "kubi.zone/v1alpha1\nkind: Record", "bind9.kubi.zone/v1alpha1\nkind: Bind9Cluster", 1) +
-			"{replica: 2}": "replica",
+	const record, zone = "domainName: www, type: A", "domainName: a."
+	for _, test := range []struct{ kind, spec, want string }{
+		{"Record", record + ", rdata: 192.0.2.1, ttl: 300}\nstatus: {", ""},
+		{"Record", record + ", rdatta: 192.0.2.1", "rdatta"},
+		{"Record", record + ", ttl: 1h", "/spec/ttl"},
+		{"Record", record + ", ttl: -5", "/spec/ttl"},
+		{"Record", "type: A, rdata: 192.0.2.1", "domainName"},
+		{"Record", `domainName: www, type: ""`, "/spec/type"},
+		{"Record", `domainName: www, type: "A "`, "/spec/type"},
+		{"Record", record + ", class: CH", "/spec/class"},
+		{"Record", "domainName: two words, type: A", "/spec/domainName"},
+		{"Record", record + ", view: Not a label", "/spec/view"},
+		{"Record", record + ", zoneRef: {name: example.org.}", "/spec/zoneRef/name"},
+		{"Record", record + ", zoneRef: {}", "/spec/zoneRef"},
+		{"Zone", zone + ", refresh: 0", "/spec/refresh"},
+		{"Zone", zone + ", minimumSerial: 4294967296", "/spec/minimumSerial"},
+		{"Zone", zone + ", deletionPolicy: retain", "/spec/deletionPolicy"},
+		{"Zone", zone + ", delegations: [{namespaces: [Team A]}]", "/spec/delegations/0/namespaces/0"},
+		{"Zone", zone + ", dnsClassRefs: [{kind: Class, name: a}]", "/spec/dnsClassRefs/0/kind"},
+		{"DNSClass", "webhook: {server: hook.example}", "/spec/webhook/server"},
+		{"DNSClass", "webhook: {server: https://hook.example, timeoutSeconds: 31}", "/spec/webhook/timeoutSeconds"},
+		{"ClusterBind9Provider", "secondary: {replicas: 101}", "/spec/secondary/replicas"},
+		{"Bind9Cluster", "replica: 2", "replica"},
+		{"Bind9Cluster", "storage: {type: Disk}", "/spec/storage/type"},
+		{"Bind9Cluster", "storage: {}", "/spec/storage"},
+		{"Bind9Cluster", `config: {allowQuery: [""]}`, "/spec/config/allowQuery/0"},
+		{"Bind9Instance", "role: primary", "/spec/role"},
+		{"Bind9Instance", "role: Primary, replicas: 2", "/spec/replicas"},
+		{"Bind9Instance", "role: Primary, clusterRef: {}", "/spec/clusterRef"},
+		{"Bind9Instance", `role: Secondary, external: {address: ""}`, "/spec/external"},
 	} {
+		text := "apiVersion: " + map[bool]string{true: "bind9."}[strings.Contains(test.kind, "Bind9")] + "kubi.zone/v1alpha1\nkind: " + test.kind
+		text += "\nmetadata: {namespace: a, name: a, creationTimestamp: null}\nspec: {" + test.spec + "}"
 		file := filepath.Join(dir, "object.yaml")
 		must.Succeed(t, os.WriteFile(file, []byte(text), 0o600))
-		if out, err := judge(file); (err == nil) != (want == "") || !strings.Contains(out, want) {
-			t.Errorf("%s: %v, want %q\n%s", text, err, want, out)
+		if out, err := judge(file); (err == nil) != (test.want == "") || !strings.Contains(out, test.want) {
+			t.Errorf("%s: %v, want %q\n%s", text, err, test.want, out)
 		}
 	}
 }
