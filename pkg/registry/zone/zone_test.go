@@ -4,41 +4,18 @@
 package zone
 
 import (
+	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/registry/kind"
 )
-
-var strategy = kind.Strategy[*v1alpha1.Zone]{Kind: newKind(&REST{})}
-
-func TestStatusStrategy_prepare(t *testing.T) {
-	before := exampleZone(7)
-	before.Spec.TTL = ptr.To[int32](60)
-	before.Status.Conditions = []metav1.Condition{
-		{Type: "Delegated", Status: "True", Reason: "Standalone"}, {Type: "Servable", Status: "False", Reason: "NoNameServers"}, {Type: "Ready", Status: "Unknown", Reason: "Pending"},
-	}
-	written := before.DeepCopy()
-	written.Spec.TTL, written.Status.Hash, written.Status.Serial = nil, "forged", 0
-	written.Status.Conditions = []metav1.Condition{{Type: "Servable", Status: "True", Reason: "Forged"}, {Type: "Ready", Status: "True", Reason: "Delivered"}}
-	strategy.Sub("status").PrepareForUpdate(t.Context(), written, before)
-	var got []string
-	for _, c := range written.Status.Conditions {
-		got = append(got, c.Type+"="+c.Reason)
-	}
-	if text := strings.Join(got, " "); text != "Delegated=Standalone Servable=NoNameServers Ready=Delivered" {
-		t.Errorf("conditions %s", text)
-	}
-	if written.Status.Serial != 7 || written.Status.Hash != "" || *written.Spec.TTL != 60 {
-		t.Errorf("updated %+v", written)
-	}
-}
 
 // Each field of a Zone's status except conditions must be in serverFields, which clients cannot write.
 func TestServerFields_areComplete(t *testing.T) {
@@ -123,11 +100,14 @@ func TestNegotiate(t *testing.T) {
 	}
 }
 
-func TestPlace_roundTrip(t *testing.T) {
-	snapshot := makeExample(7, 0)
-	want := continuation{UID: "u", Serial: 7, Name: snapshot.header.FQDN, Skip: 2}
-	if got, err := parseContinuation(want.token()); err != nil || got != want {
-		t.Errorf("%+v %v", got, err)
+// A class that cannot be read admits no namespace.
+func TestCheckClasses_ofAnUnreadableClass(t *testing.T) {
+	r := &REST{config: Config{Admits: func(context.Context, string, string, string) (bool, bool, error) {
+		return true, true, errors.New("etcd is away")
+	}}}
+	zone := &v1alpha1.Zone{Spec: v1alpha1.ZoneSpec{DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "public"}}}}
+	if err := r.checkClasses(t.Context(), zone, &v1alpha1.Zone{}); !apierrors.IsInternalError(err) {
+		t.Error(err)
 	}
 }
 
