@@ -218,32 +218,6 @@ func TestUpdate_byNsupdate_S13_4(t *testing.T) {
 	})
 }
 
-// spec.nameServers of a zone makes address records, which an update sees as data of the zone. To add an equal address
-// succeeds and changes nothing; to delete one is REFUSED, with the reason in the key's status (S13.5).
-func TestUpdate_keepsNameServersOfTheSpec_S13_5(t *testing.T) {
-	t.Parallel()
-	needPrograms(t)
-	u := runUpdated(t, t.TempDir())
-	key := u.makeKey("dns", "owner", "", "ns1.example.org.", "own.example.org.")
-	for _, step := range []struct{ lines, want, then string }{
-		{"update add ns1.example.org 60 A 192.0.2.53", "NOERROR", ""},
-		{"update delete ns1.example.org A 192.0.2.53", "REFUSED", ""},
-		{"update add own.example.org 60 A 192.0.2.1|update delete ns1.example.org A", "REFUSED", ""},
-		{"update add own.example.org 60 A 192.0.2.1", "NOERROR", "own A 60 192.0.2.1"},
-	} {
-		if got := u.sendUpdate(&key, strings.Split(step.lines, "|")...); got != step.want {
-			t.Errorf("%s: %s, want %s", step.lines, got, step.want)
-		}
-		if then := u.readRecords("dns"); then != step.then {
-			t.Errorf("%s: %s, want %s", step.lines, then, step.then)
-		}
-	}
-	waitUntil(t, "the reason in the status", func() bool {
-		r := must.Get(u.client.KubizoneV1alpha1().UpdateKeys("dns").Get(t.Context(), "owner", metav1.GetOptions{}))(t).Status.LastRefusal
-		return r != nil && strings.Contains(r.Message, "spec.nameServers")
-	})
-}
-
 // S13.3: the key name is that of the first use; from then on the Secret's writer controls the key. A suspended key, and
 // a key without its Secret, writes nothing.
 func TestUpdateKey_followsItsSecret_S13_3(t *testing.T) {
@@ -707,42 +681,5 @@ func TestUpdate_recordedMessagesChangeNothing_S13_15(t *testing.T) {
 	}
 	if got := again.readRecords("team-a"); !strings.Contains(got, want) {
 		t.Errorf("after the replay to the next process: %s", got)
-	}
-}
-
-// A message may have been carried out already, by another primary or by an attempt with an unknown outcome. Its Records
-// have its id, so a copy gets NOERROR and changes nothing, although the prerequisites no longer hold. Another message
-// with equal content gets the RCODE of the failed prerequisite (S13.4).
-func TestUpdate_knowsItsOwnWork_S13_4(t *testing.T) {
-	t.Parallel()
-	needPrograms(t)
-	u := runUpdated(t, t.TempDir())
-	u.makeKey("team-a", "dhcp", "", "*.apps.example.org.")
-	api := u.client.KubizoneV1alpha1().RESTClient()
-	post := func(id, data string) v1alpha1.UpdateRequestStatus {
-		request := &v1alpha1.UpdateRequest{Spec: v1alpha1.UpdateRequestSpec{Zone: "example.org.", ID: id,
-			Prerequisites: []v1alpha1.UpdateRequestRecord{{Name: "x.apps.example.org.", Type: "ANY", Class: "NONE"}},
-			Updates: []v1alpha1.UpdateRequestRecord{{Name: "x.apps.example.org.", Type: "A", Class: "IN", TTL: 60, Data: data},
-				{Name: "y.apps.example.org.", Type: "A", Class: "IN", TTL: 60, Data: data}}}}
-		answer := &v1alpha1.UpdateRequest{}
-		must.Succeed(t, api.Post().Namespace("team-a").Resource("updatekeys").Name("dhcp").SubResource("update").Body(request).
-			Do(t.Context()).Into(answer))
-		return answer.Status
-	}
-	const existing = "x.apps A 60 192.0.2.1; y.apps A 60 192.0.2.1"
-	first := post("one", "192.0.2.1")
-	for what, test := range map[string]struct{ id, data, want string }{
-		"the first again":          {"one", "192.0.2.1", "NOERROR"},
-		"another of this content":  {"two", "192.0.2.1", "YXDOMAIN"},
-		"another of other content": {"three", "192.0.2.2", "YXDOMAIN"},
-		"one without an id":        {"", "192.0.2.1", "YXDOMAIN"},
-	} {
-		got := post(test.id, test.data)
-		if got.RCode != test.want || test.want == "NOERROR" && got.Serial != first.Serial {
-			t.Errorf("%s: %+v, want %s; the first was %+v", what, got, test.want, first)
-		}
-		if then := u.readRecords("team-a"); then != existing {
-			t.Errorf("%s: then %s", what, then)
-		}
 	}
 }
