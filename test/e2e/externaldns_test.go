@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -27,8 +26,7 @@ import (
 
 type bridge struct {
 	*running
-	url   string
-	spent []time.Duration
+	url string
 }
 
 var servingExternalDNS = regexp.MustCompile(`(?m)^ready: serving external-dns on (\S+)`)
@@ -83,11 +81,9 @@ func (b *bridge) sendRequest(method, path, mediaType string, body any) (int, []b
 	request := must.Get(http.NewRequestWithContext(b.t.Context(), method, b.url+path, bytes.NewReader(text)))(b.t)
 	request.Header.Set("Accept", mediaType)
 	request.Header.Set("Content-Type", mediaType)
-	began := time.Now()
 	response := must.Get(http.DefaultClient.Do(request))(b.t)
 	defer response.Body.Close()
 	answer := must.Get(io.ReadAll(response.Body))(b.t)
-	b.spent = append(b.spent, time.Since(began).Round(time.Millisecond))
 	return response.StatusCode, answer
 }
 
@@ -97,12 +93,7 @@ func (b *bridge) readEndpoints(method, path string, body any) []*contract.Endpoi
 	if code != http.StatusOK {
 		b.t.Fatalf("%s %s: %d %s", method, path, code, answer)
 	}
-	return readAll(b.t, answer)
-}
-
-func readAll(t *testing.T, answer []byte) []*contract.Endpoint {
-	t.Helper()
-	return must.Get(contract.ReadEndpoints(bytes.NewReader(answer)))(t)
+	return must.Get(contract.ReadEndpoints(bytes.NewReader(answer)))(b.t)
 }
 
 func planChanges(current, desired []*contract.Endpoint) (c contract.Changes) {
