@@ -8,8 +8,7 @@
 //
 //  1. Every shell block of the document runs, in order, against a real kube-apiserver with v0's CRDs.
 //  2. The document's "before" objects are custom resources; the migration produces the "after" objects.
-//  3. The same holds for docs/migration-bindy.md, with bindy's custom resources and a BIND with its zones.
-//  4. Rolling back restores the custom resources.
+//  3. Rolling back restores the custom resources.
 //
-// Read migration_test.go, then bindy_test.go, with the two pages beside them.
+// Read migration_test.go, with the page beside it. test/fleet follows docs/migration-bindy.md.
 package migration
