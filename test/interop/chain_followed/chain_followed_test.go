@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/verify"
 	"kubi.zone/kubizone/pkg/why"
-	"kubi.zone/kubizone/test/interop/subject"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/standalone"
@@ -35,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestWhy_followsANameToTheParent(t *testing.T) {
-	ctx := subject.Within(t, 5*time.Minute)
+	ctx := rig.Within(t, 5*time.Minute)
 	port := must.Get(rig.FreePort())(t)
 	s := standalone.Start(t, func(o *up.Options) { o.DNSListen = port.String() })
 	secondary := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{Secondaries: []rig.SecondaryZone{

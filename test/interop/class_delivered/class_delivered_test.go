@@ -22,7 +22,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/test/interop/subject"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -55,7 +54,7 @@ func findMember(catalog, zone string) string {
 
 func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	t.Parallel() // mostly waits
-	ctx := subject.Within(t, 3*time.Minute)
+	ctx := rig.Within(t, 3*time.Minute)
 	s := startServer(t)
 	catalogs := []rig.SecondaryZone{{Zone: redCatalog, Primary: s.dns, Key: red.Name}}
 	bind := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{Keys: []rig.TSIGKey{red}, Catalogs: catalogs}))(t)
@@ -271,7 +270,7 @@ func TestEveryPrimaryShowsTheSame(t *testing.T) {
 // after this the zone gets the next serial after the secondary's, with unchanged content (S6.11).
 func TestASecondaryThatIsAheadIsPassed(t *testing.T) {
 	t.Parallel() // mostly waits
-	ctx := subject.Within(t, 3*time.Minute)
+	ctx := rig.Within(t, 3*time.Minute)
 	s := startServer(t)
 	far := uint32(time.Now().UTC().Year()*1000000+123100) + 1<<25
 	text := fmt.Sprintf("example.org. 300 IN SOA ns.example.org. host.example.org. %d 86400 7200 3600000 300\nexample.org. 300 IN NS ns.example.org.\nns.example.org. 300 IN A 192.0.2.1\n", far)

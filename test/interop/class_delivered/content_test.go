@@ -19,7 +19,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/test/interop/subject"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -64,7 +63,7 @@ func (s *server) waitToSee(t *testing.T, what string, want func(seen) bool) seen
 // BIND transfer the zone whole, and the zone is Ready again. A BIND that refuses transfers is not compared.
 func TestOtherDataAtTheSameSerialIsRepaired(t *testing.T) {
 	t.Parallel() // mostly waits
-	ctx := subject.Within(t, 4*time.Minute)
+	ctx := rig.Within(t, 4*time.Minute)
 	s := startServer(t)
 	atBIND, atClosed := must.Get(rig.FreePort())(t), must.Get(rig.FreePort())(t)
 	s.makeClass(t, "red", v1alpha1.TransferProvider{TSIGSecretRef: s.keepKey(t, "red", red),

@@ -31,7 +31,6 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
 	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/transfer"
-	"kubi.zone/kubizone/test/interop/subject"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -357,7 +356,7 @@ func TestFleetSigns_S12_5(t *testing.T) {
 	if rig.Long() {
 		rollovers = 4
 	}
-	ctx := subject.Within(t, time.Duration(5+2*rollovers)*time.Minute)
+	ctx := rig.Within(t, time.Duration(5+2*rollovers)*time.Minute)
 	f := startSigningFleet(ctx, t)
 	zone := func(namespace, name, fqdn string, rules ...v1alpha1.DelegationRule) {
 		ttl := int32(2)
@@ -523,7 +522,7 @@ func TestFleetSigns_S12_5(t *testing.T) {
 // zone of the same name is signed with new keys.
 func TestFleetSigns_removesWhatLostItsClass_S12_9(t *testing.T) {
 	t.Parallel() // mostly waits
-	ctx := subject.Within(t, 3*time.Minute)
+	ctx := rig.Within(t, 3*time.Minute)
 	f := startSigningFleet(ctx, t)
 	const fqdn = "example."
 	sign := func(namespace string) {

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/test/interop/subject"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -37,7 +36,7 @@ func (s *server) describeReady(t *testing.T, names ...string) (text string) {
 // others, though another zone was compared last; they are Ready when BIND has the values again.
 func TestRecordsAreNotReadyWhileAServerAnswersOldValues_S6_13(t *testing.T) {
 	t.Parallel() // mostly waits
-	ctx := subject.Within(t, 4*time.Minute)
+	ctx := rig.Within(t, 4*time.Minute)
 	s := startServer(t)
 	at := must.Get(rig.FreePort())(t)
 	s.makeClass(t, "red", v1alpha1.TransferProvider{TSIGSecretRef: s.keepKey(t, "red", red), Secondaries: listSecondaries(at)})

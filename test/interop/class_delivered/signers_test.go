@@ -23,7 +23,6 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	verifycmd "kubi.zone/kubizone/pkg/cmd/verify"
-	"kubi.zone/kubizone/test/interop/subject"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -57,7 +56,7 @@ func TestZonesAreSignedBySecondaries(t *testing.T) {
 	files := readPage(t)
 	for _, program := range []string{"Knot", "BIND"} {
 		t.Run(program, func(t *testing.T) {
-			ctx := subject.Within(t, 4*time.Minute)
+			ctx := rig.Within(t, 4*time.Minute)
 			s := startServer(t)
 			at := make([]netip.AddrPort, 2)
 			for i := range at {

@@ -50,7 +50,7 @@ ns.inj.example. 300 IN A 192.0.2.53
 // PowerDNS 4.7 reads some SVCB values with priority 0 as further records, by which a tenant could write another
 // tenant's name. The API refuses such values (S5.3, S5.11). The test shows the effect with a real PowerDNS.
 func TestNoValueIsReadAsRecordsThatFollow(t *testing.T) {
-	ctx := subject.Within(t, time.Minute)
+	ctx := rig.Within(t, time.Minute)
 	file, _ := makeInjection(0)
 	first := subject.Start(t, primary.Config{}, subject.Zone(t, file))
 	offset := bytes.Index(firstMessage(t, first.Addr, "inj.example."), []byte("\x04bank"))

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"kubi.zone/kubizone/test/interop/subject"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -89,7 +88,7 @@ type running struct {
 
 func (j judge) startJudge(t *testing.T, secondaries []rig.SecondaryZone, files []rig.PrimaryZone) *running {
 	t.Helper()
-	s, addr, err := j.start(subject.Within(t, 2*time.Minute), secondaries, files)
+	s, addr, err := j.start(rig.Within(t, 2*time.Minute), secondaries, files)
 	rig.SkipMissing(t, err)
 	return &running{judge: j, server: s, dig: rig.Dig{Server: addr}, file: files != nil}
 }
@@ -169,7 +168,7 @@ func (r *running) waitForZones(t *testing.T, all []held) (there []held) {
 func (r *running) compareZones(t *testing.T, all []held) {
 	t.Helper()
 	there := r.waitForZones(t, all)
-	ctx := subject.Within(t, 5*time.Minute)
+	ctx := rig.Within(t, 5*time.Minute)
 	got := must.Get(r.dig.Transfers(ctx, listNames(there)))(t)
 	if p, ok := r.server.(*rig.PowerDNS); ok {
 		completeTransfers(ctx, t, p, there, got)

@@ -36,7 +36,6 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/test/interop/subject"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -193,7 +192,7 @@ func (c *tenant) readSettled(glue bool) (all []held) {
 
 func (c *tenant) waitForServable(object string) held {
 	c.Helper()
-	ctx := subject.Within(c.T, 2*time.Minute)
+	ctx := rig.Within(c.T, 2*time.Minute)
 	for {
 		z := must.Get(c.KubizoneV1alpha1().Zones(namespace).Get(ctx, object, metav1.GetOptions{}))(c)
 		if !apimeta.IsStatusConditionTrue(z.Status.Conditions, "Settled") {

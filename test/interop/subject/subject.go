@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -189,12 +188,6 @@ func Keys(t testing.TB, text string) []tsig.Key {
 	t.Helper()
 	keys := must.Get(tsig.ParseKeys(text))(t)
 	return keys
-}
-
-func Within(t testing.TB, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 func SameRecords(t testing.TB, got, want []string) {

@@ -238,8 +238,8 @@ func TestPlainAnswers(t *testing.T) {
 		must.Get(zonefile.Write(&text, z.Entries()))(t)
 		files = append(files, rig.PrimaryZone{Zone: s, Text: text.String()})
 	}
-	bind := rig.NeedServer(rig.StartBIND(subject.Within(t, time.Minute), rig.BINDConfig{Primaries: files, Options: "minimal-responses yes; max-udp-size 1232; zero-no-soa-ttl no;"}))(t)
-	knot := rig.NeedServer(rig.StartKnot(subject.Within(t, time.Minute), rig.KnotConfig{Zones: files}))(t)
+	bind := rig.NeedServer(rig.StartBIND(rig.Within(t, time.Minute), rig.BINDConfig{Primaries: files, Options: "minimal-responses yes; max-udp-size 1232; zero-no-soa-ttl no;"}))(t)
+	knot := rig.NeedServer(rig.StartKnot(rig.Within(t, time.Minute), rig.KnotConfig{Zones: files}))(t)
 
 	counts := map[string]int{}
 	for _, network := range []string{"udp", "tcp"} {

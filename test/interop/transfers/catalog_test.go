@@ -117,7 +117,7 @@ func startClass(t *testing.T, ctx context.Context, serving subject.Serving, sign
 // A restarted primary is given the members of a class and their serial. BIND, Knot and PowerDNS, which followed the
 // catalog of the first process, follow the second, and keep every zone that is still a member.
 func TestARestartedPrimaryIsFollowed(t *testing.T) {
-	ctx := subject.Within(t, 2*time.Minute)
+	ctx := rig.Within(t, 2*time.Minute)
 	first, second, third := makeMemberZone(t, "uid-1", "first.example.", 100), makeMemberZone(t, "uid-2", "second.example.", 200),
 		makeMemberZone(t, "uid-3", "third.example.", 300)
 	serving := subject.StartClasses(t, primary.Config{}, first, second)
@@ -149,7 +149,7 @@ func TestARestartedPrimaryIsFollowed(t *testing.T) {
 var zones = flag.Int("zones", 1000, "zones of the long catalog")
 
 func TestManyZones(t *testing.T) {
-	ctx := subject.Within(t, 5*time.Minute+time.Duration(*zones)*100*time.Millisecond)
+	ctx := rig.Within(t, 5*time.Minute+time.Duration(*zones)*100*time.Millisecond)
 	var all []*zoneview.Snapshot
 	for i := range *zones {
 		all = append(all, makeMemberZone(t, fmt.Sprintf("uid-%d", i), fmt.Sprintf("zone-%d.example.", i), 1))

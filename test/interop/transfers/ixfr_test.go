@@ -24,19 +24,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-const (
-	hosts = 2000
-)
-
-func makeFirstZone() string {
-	var b strings.Builder
-	b.WriteString("example.org. 300 IN SOA ns.example.org. host.example.org. 4294967280 86400 7200 3600000 300\n")
-	b.WriteString("example.org. 300 IN NS ns.example.org.\nns.example.org. 300 IN A 192.0.2.1\n")
-	for i := range hosts {
-		fmt.Fprintf(&b, "h%d.example.org. 300 IN A 10.0.%d.%d\n", i, i>>8, i&255)
-	}
-	return b.String()
-}
+const hosts = 2000
 
 // growZone removes, adds and restores random rows.
 func growZone(t *testing.T, serving subject.Serving, rnd *rand.Rand) *zoneview.Snapshot {
@@ -78,10 +66,10 @@ func listWanted(t *testing.T, z *zoneview.Snapshot) []string {
 }
 
 func TestSecondariesFollowByTheDifference(t *testing.T) {
-	ctx := subject.Within(t, 2*time.Minute)
+	ctx := rig.Within(t, 2*time.Minute)
 	atBIND := must.Get(rig.FreePort())(t)
 	atKnot := must.Get(rig.FreePort())(t)
-	serving := subject.Start(t, primary.Config{Notify: []primary.Target{{Addr: atBIND}, {Addr: atKnot}}}, subject.Zone(t, makeFirstZone()))
+	serving := subject.Start(t, primary.Config{Notify: []primary.Target{{Addr: atBIND}, {Addr: atKnot}}}, subject.Zone(t, makeHosts(4294967280, hosts)))
 	bind := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{Addr: atBIND, Secondaries: []rig.SecondaryZone{{Zone: apex, Primary: serving.Addr}}}))(t)
 	knot := rig.NeedServer(rig.StartKnot(ctx, rig.KnotConfig{Addr: atKnot, Secondaries: []rig.SecondaryZone{{Zone: apex, Primary: serving.Addr}}}))(t)
 	peers := map[string]secondary{"BIND": bind, "Knot": knot}
@@ -131,13 +119,13 @@ type secondary interface {
 // An IXFR over UDP gets a small difference in a single packet, with two SOAs at each end. A large difference is
 // answered with the SOA alone, so that the client asks again over TCP.
 func TestDifferenceInOnePacket(t *testing.T) {
-	serving := subject.Start(t, primary.Config{}, subject.Zone(t, makeFirstZone()))
+	serving := subject.Start(t, primary.Config{}, subject.Zone(t, makeHosts(4294967280, hosts)))
 	before, _ := serving.Settled(apex)
 	rnd := rand.New(rand.NewPCG(1995, 2))
 	growZone(t, serving, rnd)
 	ask := func(transport string) []string {
 		t.Helper()
-		out, err := rig.Dig{Server: serving.Addr}.Run(subject.Within(t, 20*time.Second), transport, "+tries=1", "+ignore", "+nocomments", "+nocmd", "+nostats", fmt.Sprintf("IXFR=%d", before.Serial()), apex)
+		out, err := rig.Dig{Server: serving.Addr}.Run(rig.Within(t, 20*time.Second), transport, "+tries=1", "+ignore", "+nocomments", "+nocmd", "+nostats", fmt.Sprintf("IXFR=%d", before.Serial()), apex)
 		rig.SkipMissing(t, err)
 		var records []string
 		for line := range strings.Lines(out) {
