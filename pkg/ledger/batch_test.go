@@ -6,7 +6,6 @@ package ledger_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -44,61 +43,6 @@ func (g *gate) holdAt(point string) {
 		close(g.open)
 	}
 	g.point, g.reached, g.open = point, make(chan struct{}, 100), make(chan struct{})
-}
-
-// Once a write has passed its deadline, its caller owns the object again. The batch may be decided once more, but must
-// not read the object then: the caller's later changes must not reach the zone.
-func TestBatch_aCallerThatHasGoneIsNotReadAgain(t *testing.T) {
-	t.Parallel()
-	s := store.New(t)
-	g := &gate{}
-	server, other := s.Server(func(c *ledger.Config) { c.OnFault = g.passPoint }), s.Server()
-	store.Must(server.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
-	g.holdAt("before-commit")
-	outcomes := make(chan error, 3)
-	create := func(ctx context.Context, r *v1alpha1.Record) {
-		_, err := server.CreateRecord(ctx, r)
-		outcomes <- err
-	}
-	go create(t.Context(), store.Record("team", "alone", "alone.example.org.", "A", "192.0.2.1"))
-	<-g.reached
-	ctx, cancel := context.WithCancel(t.Context())
-	for i, name := range []string{"stays", "goes"} {
-		r, ctx := store.Record("team", name, name+".example.org.", "A", "192.0.2.1"), ctx
-		if name == "stays" {
-			go create(t.Context(), r)
-		} else {
-			go func() {
-				create(ctx, r)
-				r.Spec.DomainName, r.Spec.Values[0] = "other.example.org.", "192.0.2.2"
-				outcomes <- nil
-			}()
-		}
-		store.Eventually(t, "a write waits at the zone", func() bool { return server.Ledger.Waiting("infra", "z") == i+1 })
-	}
-	g.holdAt("before-commit")
-	if err := <-outcomes; err != nil { // alone
-		t.Fatal(err)
-	}
-	<-g.reached // both are decided
-	store.Must(other.CreateRecord(t.Context(), store.Record("team", "first", "first.example.org.", "A", "192.0.2.1")))
-	cancel()
-	if err := <-outcomes; err == nil {
-		t.Error("a write that was held is acknowledged")
-	}
-	<-outcomes   // the object is changed
-	g.holdAt("") // the batch loses to the other server, and is decided again
-	if err := <-outcomes; err != nil {
-		t.Errorf("a caller that stays: %v", err)
-	}
-	s.MustBeClean()
-	var names []string
-	for _, r := range other.ListRecords("team") {
-		names = append(names, r.Name)
-	}
-	if slices.Sort(names); !slices.Equal(names, []string{"alone", "first", "stays"}) {
-		t.Errorf("%v: want those whose callers have stayed", names)
-	}
 }
 
 type callerKey struct{}
