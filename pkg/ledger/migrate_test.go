@@ -183,56 +183,6 @@ func TestMigrate_oneServerMigratesAndOthersWait(t *testing.T) {
 	allMarked(t, st, 20)
 }
 
-var errEnds = errors.New("ends here")
-
-// endsThere stops a server before the nth transaction of a migration.
-func endsThere(n int) (func(*ledger.Config), *bool) {
-	ended := new(bool)
-	return func(c *ledger.Config) {
-		c.OnFault = func(point string) {
-			if point != "migration" {
-				return
-			}
-			if n--; n < 0 {
-				*ended = true
-				panic(errEnds)
-			}
-		}
-	}, ended
-}
-
-// A server that continues an interrupted migration writes nothing twice.
-func TestMigrate_goesOnAfterAKill(t *testing.T) {
-	notUnderRace(t)
-	t.Parallel()
-	st := store.New(t, store.Unchecked)
-	st.Server()
-	const n = 1100 // eleven pages
-	putSerials(t, st, n)
-	var runs atomic.Int64
-	tries := 0
-	for through := false; !through; tries++ {
-		ends, ended := endsThere(tries % 4)
-		func() {
-			defer func() {
-				if r := recover(); r != nil && r != errEnds {
-					panic(r)
-				}
-			}()
-			must.Succeed(t, tryOpening(t, st, ledger.Migrations(markSerials(&runs)), ends))
-		}()
-		through = !*ended
-		if tries > 100 {
-			t.Fatal("it never goes through")
-		}
-	}
-	if tries < 4 {
-		t.Errorf("it was ended %d times only", tries-1)
-	}
-	expectFormat(t, st, ledger.Format+1, ledger.Format+1)
-	allMarked(t, st, n)
-}
-
 func TestMigrate_writesNothingWithoutTheLock(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)
