@@ -129,31 +129,10 @@ var suites = []suite{
 // compacting suites need an etcd of their own, because the other suites read from the first revision on.
 var compacting = []string{"List", "CompactRevision", "ListInconsistentContinuation", "WatchFromZero"}
 
-// Suites without compaction set feature gates of the process, and are not parallel.
-func TestSuites_rawStoreUnderTheWrapper(t *testing.T) {
-	notUnderRace(t)
-	examineStore(t, revisions, false, false)
-}
-
-func TestSuites_watchCacheOverTheWrapper(t *testing.T) {
-	notUnderRace(t)
-	examineStore(t, revisions, true, false)
-}
-
-// The watch cache asks for the compacted revision every 15 seconds, in which other tests run.
-func TestSuites_whereHistoryIsCompacted(t *testing.T) {
-	notUnderRace(t)
-	t.Parallel()
-	t.Run("raw", func(t *testing.T) { examineStore(t, revisions, false, true) })
-	t.Run("cached", func(t *testing.T) { examineStore(t, revisions, true, true) })
-}
-
 func examineStore(t *testing.T, m mode, cached, compacts bool) {
 	for _, s := range suites {
-		if m != revisions && slices.Contains(reckoning, s.name) != reckons() {
-			continue
-		}
-		if slices.Contains(compacting, s.name) != compacts || s.where == rawOnly && cached || s.where == cachedOnly && !cached {
+		if slices.Contains(reckoning, s.name) != reckons() || slices.Contains(compacting, s.name) != compacts ||
+			s.where == rawOnly && cached || s.where == cachedOnly && !cached {
 			continue
 		}
 		t.Run(s.name, func(t *testing.T) {

@@ -43,11 +43,11 @@ import (
 
 // The storage suites of Kubernetes, in k8s.io/apiserver/pkg/storage/testing, test the ledger's storage:
 //
-//  1. The storage hook (StorageClient) under etcd3's store, and under the watch cache above it, keeps every promise of
-//     storage.Interface, although each write is a transaction of two keys. The suites write example Pods. A decorator
-//     like the ledger's counts the Pods in a second key, and the count must be right in the end.
+//  1. The storage hook (StorageClient) over pkg/ledger/subrev, where objects share a revision, under etcd3's store and
+//     under the watch cache above it, keeps every promise of storage.Interface, although each write is a transaction of
+//     two keys. The suites write example Pods. A decorator like the ledger's counts the Pods in a second key, and the
+//     count must be right in the end.
 //  2. The decorators of Zones and Records keep the promises to writers (decorators_test.go).
-//  3. The suites also pass over pkg/ledger/subrev, where objects share a revision.
 //
 // The suites of unsafe deletion of malformed objects (DeleteExpectedTransform…, GetListWithErrorAggregation,
 // WatchWithUnsafeDelete) are not run. Our server turns this feature off, because the deletion of an unread record would
@@ -197,15 +197,13 @@ func (x *exchanged) TransformToStorage(ctx context.Context, data []byte, about v
 type mode string
 
 const (
-	revisions mode = "revisions" // none; writes pass the storage hook
-	lone      mode = "lone"      // subrev; writes do not pass the storage hook
-	hooked    mode = "hooked"    // subrev; the companion is no object
-	last      mode = "last"      // subrev; the companion is an object of the same resource, and watches are narrow
+	lone   mode = "lone"   // subrev; writes do not pass the storage hook
+	hooked mode = "hooked" // subrev; the companion is no object
+	last   mode = "last"   // subrev; the companion is an object of the same resource, and watches are narrow
 )
 
 type exam struct {
 	storage.Interface
-	mode        mode
 	compactor   *clientv3.Client // uses etcd's revisions
 	client      *kubernetes.Client
 	codec       runtime.Codec
@@ -264,17 +262,13 @@ func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) 
 		must.Get(client.KV.Delete(t.Context(), "/pods/", clientv3.WithPrefix()))(t)
 		must.Get(client.KV.Delete(t.Context(), "/companions/", clientv3.WithPrefix()))(t)
 	}
-	e := &exam{mode: m, compactor: unmapped, client: client, codec: apitesting.TestCodec(codecs, examplev1.SchemeGroupVersion),
+	e := &exam{compactor: unmapped, client: client, codec: apitesting.TestCodec(codecs, examplev1.SchemeGroupVersion),
 		transformer: &exchanged{t: storagetesting.NewPrefixTransformer([]byte(prefixed), false)}}
 	versioner := storage.APIObjectVersioner{}
 	inner := etcd3.NewCompactor(unmapped, 0, clock.RealClock{}, nil)
 	t.Cleanup(inner.Stop)
-	var compactor etcd3.Compactor = inner
-	if m != revisions {
-		compactor = subrev.Compactor(inner)
-	}
 	resource := schema.GroupResource{Resource: "pods"}
-	raw, err := etcd3.New(ledger.StorageClient(client, nil), compactor, e.codec, newPod, newPodList, root, "/pods/", resource, e.transformer,
+	raw, err := etcd3.New(ledger.StorageClient(client, nil), subrev.Compactor(inner), e.codec, newPod, newPodList, root, "/pods/", resource, e.transformer,
 		etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(e.codec, versioner), versioner)
 	if err != nil {
 		t.Fatal(err)
@@ -337,10 +331,7 @@ func (e *exam) compact(ctx context.Context, t *testing.T, revision string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := to
-	if e.mode != revisions {
-		at, _ = subrev.Split(to)
-	}
+	at, _ := subrev.Split(to)
 	// Given a wrong version, the write of the compactor's key only returns the right version.
 	for version, compacted := int64(0), int64(0); compacted < at; {
 		if version, _, compacted, err = etcd3.Compact(ctx, e.compactor, version, at); err != nil {

@@ -41,8 +41,10 @@ func examineVersions(t *testing.T, compacts bool) {
 	}
 }
 
+// Suites without compaction set feature gates of the process, and are not parallel.
 func TestSuites_overVersions(t *testing.T) { examineVersions(t, false) }
 
+// The watch cache asks for the compacted revision every 15 seconds, in which other tests run.
 func TestSuites_overCompactedVersions(t *testing.T) {
 	t.Parallel()
 	examineVersions(t, true)
