@@ -506,8 +506,8 @@ func writeAtBudget(t *testing.T, late bool) {
 	}
 }
 
-// Steps are deleted when their zone's historyRetention is over, even in a zone that no longer changes. With 0s none is
-// kept.
+// Steps are deleted when their zone's historyRetention is over, even in a zone that no longer changes, and if another
+// namespace, first in the order of names, has younger ones in the zone. With 0s none is kept.
 func TestHistory_isKeptForItsRetention_S7_13(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -540,9 +540,16 @@ func TestHistory_isKeptForItsRetention_S7_13(t *testing.T) {
 	if archived("none").Whole <= clock.Now().Add(-time.Hour).Unix() || archived("short").Whole > 0 {
 		t.Errorf("archives %+v and %+v", archived("none"), archived("short"))
 	}
-	clock.Pass(2 * time.Hour)
-	if count("short") != 0 || count("none") != 0 || count("usual") != 32 {
-		t.Errorf("after two hours: %d, %d and %d steps", count("short"), count("none"), count("usual"))
+	clock.Pass(50 * time.Minute)
+	store.Must(s.CreateRecord(t.Context(), store.Record("alpha", "www", "alpha.short.org.", "A", "192.0.2.1")))
+	store.Must(s.UpdateRecord(t.Context(), "alpha", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.2"} }))
+	clock.Pass(50 * time.Minute)
+	st.Settle()
+	if count("short") != 2 || count("none") != 0 || count("usual") != 32 {
+		t.Errorf("after 100 minutes: %d, %d and %d steps", count("short"), count("none"), count("usual"))
+	}
+	if countKeys(t, st, "before/short") == 0 || countKeys(t, st, "before/alpha") == 0 {
+		t.Error("no former Records")
 	}
 	must.Succeed(t, s.Ledger.SweepStates(t.Context()))
 	must.Succeed(t, s.Ledger.SweepHistory(t.Context()))
@@ -551,33 +558,6 @@ func TestHistory_isKeptForItsRetention_S7_13(t *testing.T) {
 	}
 	if n := countKeys(t, st, "before/short") + countKeys(t, st, "history/short"); n > 0 || countKeys(t, st, "history/usual") == 0 {
 		t.Errorf("%d keys are left, %d segments of the other zone", n, countKeys(t, st, "history/usual"))
-	}
-	st.Settle()
-}
-
-// A former Record is deleted after the retention, also if another namespace of the zone, first in the order of names,
-// has a younger one.
-func TestHistory_isKeptForTheRetentionOfTheOldest_S7_13(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	clock := &store.Clock{}
-	s := st.Server(func(c *ledger.Config) { c.Now = clock.Now })
-	z := store.Zone("infra", "top", "example.org.", store.Allow("", "*"))
-	z.Spec.HistoryRetention = &metav1.Duration{Duration: time.Hour}
-	store.Must(s.CreateZone(z))
-	for _, namespace := range []string{"zeta", "alpha"} {
-		store.Must(s.CreateRecord(t.Context(), store.Record(namespace, "www", namespace+".example.org.", "A", "192.0.2.1")))
-		store.Must(s.UpdateRecord(t.Context(), namespace, "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.2"} }))
-		clock.Pass(50 * time.Minute)
-	}
-	st.Settle()
-	if countKeys(t, st, "before/zeta") == 0 || countKeys(t, st, "before/alpha") == 0 {
-		t.Fatal("no former Records")
-	}
-	must.Succeed(t, s.Ledger.SweepStates(t.Context()))
-	must.Succeed(t, s.Ledger.SweepHistory(t.Context()))
-	if n := countKeys(t, st, "before/zeta"); n > 0 {
-		t.Errorf("%d former Records of 100 minutes ago, retained for 60", n)
 	}
 	st.Settle()
 }
@@ -876,56 +856,6 @@ func TestHistory_isSweptBesideADamagedZone(t *testing.T) {
 	if n := countKeys(t, st, "history/damaged"); n != 0 {
 		t.Errorf("%d segments of the repaired zone", n)
 	}
-}
-
-// While a Zone's deletion is under way, its history says so, and then has the removal.
-func TestHistory_ofAZoneBeingRemoved(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	ends := make(chan struct{})
-	end := sync.OnceFunc(func() { close(ends) })
-	defer end()
-	var removes atomic.Bool
-	s := st.Server(func(c *ledger.Config) {
-		c.OnFault = func(at string) {
-			if at == "archive" && removes.Load() {
-				<-ends
-			}
-		}
-	})
-	s.Run()
-	store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
-	store.Must(s.CreateRecord(t.Context(), recordAt("team", "www")))
-	removes.Store(true)
-	must.Succeed(t, s.DeleteZone("infra", "top"))
-	read := func(byName bool, namespace string) (*history.Answer, error) {
-		if byName {
-			a, _, err := s.Ledger.RemovedHistoryOf(t.Context(), namespace, "example.org.", history.Ask{Limit: 10})
-			return a, err
-		}
-		a, _, err := s.Ledger.RemovedHistory(t.Context(), namespace, "top", history.Ask{Limit: 10})
-		return a, err
-	}
-	store.Eventually(t, "the deletion is under way", func() bool {
-		_, err := read(false, "infra")
-		return errors.Is(err, ledger.ErrRemoving)
-	})
-	for _, namespace := range []string{"infra", ""} {
-		if _, err := read(true, namespace); !errors.Is(err, ledger.ErrRemoving) {
-			t.Errorf("by DNS name in namespace %q: %v", namespace, err)
-		}
-	}
-	for _, byName := range []bool{false, true} {
-		if a, err := read(byName, "other"); a != nil || err != nil {
-			t.Errorf("of another namespace: %+v, %v", a, err)
-		}
-	}
-	end()
-	store.Eventually(t, "the history has the removal", func() bool {
-		a, err := read(true, "infra")
-		return err == nil && a != nil && a.Items[0].Removed != nil
-	})
-	st.Settle()
 }
 
 // An answer about a namespace's Records reads a bounded number of octets. A question for a name that never was is

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -47,15 +48,15 @@ func (d *deaf) Watch(ctx context.Context, key string, opts ...clientv3.OpOption)
 	return out
 }
 
-func runDeaf(t *testing.T) (*store.Store, *store.Server, *deaf) {
+func runDeaf(t *testing.T, change ...func(*ledger.Config)) (*store.Store, *store.Server, *deaf) {
 	st := store.New(t)
 	d := &deaf{compacted: make(chan struct{})}
-	s := st.Server(func(c *ledger.Config) {
+	s := st.Server(append(change, func(c *ledger.Config) {
 		d.Watcher = c.Client.Watcher
 		client := clientv3.NewCtxClient(c.Client.Ctx())
 		client.KV, client.Lease, client.Watcher = c.Client.KV, c.Client.Lease, d
 		c.Client = client
-	})
+	})...)
 	t.Cleanup(s.Run())
 	store.Eventually(t, "the watch of the outbox", func() bool { return d.watches.Load() == 1 })
 	return st, s, d
@@ -91,37 +92,53 @@ func TestRun_readsTheOutboxBehindACompaction(t *testing.T) {
 	store.Eventually(t, "the end of the next work", isEmpty)
 }
 
-// A zone is deleted, and the watch of the outbox is behind. Its history is pending by object name, DNS name, and for
-// all namespaces, and readable once the deletion is carried out.
-func TestRemovedHistory_waitsForADeletionBeforeTheWatch(t *testing.T) {
+// While a zone's deletion is under way, its history is pending for its namespace, by object name and DNS name, and for
+// all namespaces: while the watch of the outbox is behind, and while the work runs. Then the history has the removal.
+func TestRemovedHistory_waitsForTheDeletion(t *testing.T) {
 	t.Parallel()
-	_, s, d := runDeaf(t)
+	ends := make(chan struct{})
+	end := sync.OnceFunc(func() { close(ends) })
+	defer end()
+	st, s, d := runDeaf(t, func(c *ledger.Config) {
+		c.OnFault = func(at string) {
+			if at == "archive" {
+				<-ends
+			}
+		}
+	})
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
 	must.Succeed(t, s.DeleteZone("infra", "example"))
-	find := map[string]func() (*history.Header, error){
-		"by object": func() (*history.Header, error) {
-			_, of, err := s.Ledger.RemovedHistory(t.Context(), "infra", "example", history.Ask{Limit: 1})
-			return of, err
-		},
-		"by DNS name": func() (*history.Header, error) {
-			_, of, err := s.Ledger.RemovedHistoryOf(t.Context(), "infra", "example.org.", history.Ask{Limit: 1})
-			return of, err
-		},
-		"in all namespaces": func() (*history.Header, error) {
-			_, of, err := s.Ledger.RemovedHistoryOf(t.Context(), "", "example.org.", history.Ask{Limit: 1})
-			return of, err
-		},
+	find := func(namespace, zone string) (*history.Answer, error) {
+		read := s.Ledger.RemovedHistoryOf
+		if zone == "example" {
+			read = s.Ledger.RemovedHistory
+		}
+		a, _, err := read(t.Context(), namespace, zone, history.Ask{Limit: 1})
+		return a, err
 	}
-	for name, get := range find {
-		if of, err := get(); of != nil || !errors.Is(err, ledger.ErrRemoving) {
-			t.Errorf("%s: %+v, %v", name, of, err)
+	expectPending := func(what string) {
+		t.Helper()
+		for _, of := range [][2]string{{"infra", "example"}, {"infra", "example.org."}, {"", "example.org."}} {
+			if a, err := find(of[0], of[1]); a != nil || !errors.Is(err, ledger.ErrRemoving) {
+				t.Errorf("%s, %q: %+v, %v", what, of, a, err)
+			}
+		}
+		for _, zone := range []string{"example", "example.org."} {
+			if a, err := find("other", zone); a != nil || err != nil {
+				t.Errorf("%s, %s of another namespace: %+v, %v", what, zone, a, err)
+			}
 		}
 	}
+	expectPending("before the watch")
 	close(d.compacted)
-	for name, get := range find {
-		store.Eventually(t, "the history "+name, func() bool {
-			of, err := get()
-			return err == nil && of != nil && of.Name == "example"
+	store.Eventually(t, "the next watch", func() bool { return d.watches.Load() == 2 })
+	expectPending("while it is carried out")
+	end()
+	for _, of := range [][2]string{{"infra", "example"}, {"infra", "example.org."}, {"", "example.org."}} {
+		store.Eventually(t, "the history has the removal", func() bool {
+			a, err := find(of[0], of[1])
+			return err == nil && a != nil && a.Items[0].Removed != nil
 		})
 	}
+	st.Settle()
 }
