@@ -39,15 +39,6 @@ func fillZone(t *testing.T, s *store.Server, n int, make func(i int) *v1alpha1.R
 	})
 }
 
-func waitUntil(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("after a minute not yet: %s", what)
-		}
-	}
-}
-
 // mishap stops a server's background work at a random fault point, like a panic or a restart.
 type mishap struct{ left atomic.Int64 }
 
@@ -242,7 +233,7 @@ func TestCascade_namespacesDoNotWaitForEachOther_S7_2(t *testing.T) {
 	store.Must(s.CreateZone(store.Zone("a", "a", "a.example.org.", store.Allow("", "*"))))
 	<-reached
 	store.Must(s.CreateZone(store.Zone("b", "b", "b.example.org.", store.Allow("", "*"))))
-	waitUntil(t, "b's records are in its zone", func() bool { return in("b") == n })
+	store.Eventually(t, "b's records are in its zone", func() bool { return in("b") == n })
 	if got := in("a"); got > 0 {
 		t.Fatalf("%d of a's records are in a zone whose cascade stands still", got)
 	}
@@ -250,12 +241,12 @@ func TestCascade_namespacesDoNotWaitForEachOther_S7_2(t *testing.T) {
 		z := s.Zone(ns, zone).Status
 		return z.SettledSerial == z.Serial
 	}
-	waitUntil(t, "b's zone is settled", func() bool { return settled("b", "b") })
+	store.Eventually(t, "b's zone is settled", func() bool { return settled("b", "b") })
 	if settled("infra", "example") {
 		t.Fatal("the parent is settled while a's records leave it")
 	}
 	late.Store(true)
-	waitUntil(t, "the parent is delivered as it is", func() bool { return settled("infra", "example") })
+	store.Eventually(t, "the parent is delivered as it is", func() bool { return settled("infra", "example") })
 	close(goOn)
 	st.Settle()
 	stop()

@@ -148,7 +148,7 @@ func TestFollowSizes_S9_1(t *testing.T) {
 	s.Run()
 	early := &sizes{}
 	go s.Ledger.FollowSizes(t.Context(), early)
-	waitUntil(t, "the empty store is counted", func() bool { early.mu.Lock(); defer early.mu.Unlock(); return early.counted > 0 })
+	store.Eventually(t, "the empty store is counted", func() bool { early.mu.Lock(); defer early.mu.Unlock(); return early.counted > 0 })
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	for i := range 20 {
 		name := fmt.Sprintf("r%d", i)
@@ -195,10 +195,10 @@ func TestFollowSizes_S9_1(t *testing.T) {
 		}
 	}
 	same := func(x *sizes) bool { return fmt.Sprint(x.readSizes()) == fmt.Sprint(stored) }
-	waitUntil(t, "the follower has it", func() bool { return same(early) })
+	store.Eventually(t, "the follower has it", func() bool { return same(early) })
 	late := &sizes{}
 	go s.Ledger.FollowSizes(t.Context(), late)
-	waitUntil(t, "the one that starts has it", func() bool { return same(late) })
+	store.Eventually(t, "the one that starts has it", func() bool { return same(late) })
 	t.Logf("%v; the ledger's own keys take %d octets beside the journal, and are reckoned as %d", stored, own, reckoned)
 	if 2*own > 3*reckoned || own < reckoned/4 {
 		t.Errorf("the ledger's own keys take %d octets, and are reckoned as %d", own, reckoned)
@@ -208,7 +208,7 @@ func TestFollowSizes_S9_1(t *testing.T) {
 			must.Succeed(t, s.DeleteRecord(t.Context(), namespace, r.Name))
 		}
 	}
-	waitUntil(t, "nothing is left of them", func() bool { return len(early.readSizes()) == 1 && len(late.readSizes()) == 1 })
+	store.Eventually(t, "nothing is left of them", func() bool { return len(early.readSizes()) == 1 && len(late.readSizes()) == 1 })
 }
 
 // S9.2.

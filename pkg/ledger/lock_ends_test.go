@@ -117,7 +117,7 @@ func prepareMove(t *testing.T, st *store.Store, s *store.Server, how string, n i
 func mustUnlock(t *testing.T, s *store.Server, how string, within time.Duration) {
 	t.Helper()
 	if how == "ended" {
-		waitUntil(t, "the zone ends", func() bool { return s.Zone("kids", "kid").Status.FQDN == "" })
+		store.Eventually(t, "the zone ends", func() bool { return s.Zone("kids", "kid").Status.FQDN == "" })
 	}
 	began := time.Now()
 	for {
@@ -152,7 +152,7 @@ func TestLock_endsWhereverItsMoverIsCutOff_S2_10(t *testing.T) {
 				line := &severed{}
 				line.left.Store(n)
 				stop := st.Server(severLine(line)).Run()
-				waitUntil(t, "the line breaks, or all is done", func() bool { return line.isBroken() || st.Quiet() })
+				store.Eventually(t, "the line breaks, or all is done", func() bool { return line.isBroken() || st.Quiet() })
 				stop()
 				whole := !line.isBroken()
 				next := st.Server()

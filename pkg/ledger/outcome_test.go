@@ -227,17 +227,3 @@ func (c gatedCodec) Encode(o runtime.Object, w io.Writer) error {
 	}
 	return c.Codec.Encode(o, w)
 }
-
-func TestOutcome_ofASetIsKnown(t *testing.T) {
-	t.Parallel()
-	s := exampleOrg(t, store.New(t))
-	set, errs := inSet(t.Context(), s, createLater(store.Record("team", "a", "a.example.org.", "A", "192.0.2.1")))
-	if errs[0] != nil || set.NothingWritten() {
-		t.Errorf("a set that is written: %v, unwritten %t", errs[0], set.NothingWritten())
-	}
-	set, errs = inSet(t.Context(), s, createLater(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")),
-		createLater(store.Record("team", "c", "c.example.net.", "A", "192.0.2.1")))
-	if errs[1] == nil || !set.NothingWritten() {
-		t.Errorf("a set that is refused: %v, unwritten %t", errs[1], set.NothingWritten())
-	}
-}

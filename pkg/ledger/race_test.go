@@ -545,7 +545,7 @@ func TestRace_zoneForgottenBesideItsQueue(t *testing.T) {
 	<-g.reached
 	go write(1)
 	go write(2)
-	waitUntil(t, "both wait", func() bool { return s.Ledger.Waiting("infra", "example") == 2 })
+	store.Eventually(t, "both wait", func() bool { return s.Ledger.Waiting("infra", "example") == 2 })
 	g.holdAt("before-commit")
 	<-g.reached
 	store.Must(other.CreateRecord(t.Context(), store.Record("team-a", "other", "other.example.org.", "A", "192.0.2.2")))

@@ -159,8 +159,8 @@ func TestSet_isOneSerial_S10_1(t *testing.T) {
 		deleteLater("team", "b"),
 		changeLater("team", "c", func(r *v1alpha1.Record) { r.Labels = map[string]string{"x": "y"} }),
 		changeLater("team", "d", func(*v1alpha1.Record) {}))
-	if errors.Join(errs...) != nil {
-		t.Fatal(joinErrors(errs))
+	if errors.Join(errs...) != nil || set.NothingWritten() {
+		t.Fatalf("unwritten %t: %s", set.NothingWritten(), joinErrors(errs))
 	}
 	keys, revisions := layout.Keys{Prefix: st.Prefix}, map[int64]bool{}
 	for _, key := range []string{keys.Zone("platform", "example-org"), keys.Record("team", "new"), keys.Record("team", "a"), keys.Record("team", "c")} {
@@ -274,7 +274,7 @@ func TestSet_beginsAgainWhereAnEarlierObjectHasChanged_S10_2(t *testing.T) {
 		if i == 0 {
 			errs[0] = changeLater("team", "a", rename("c"))(set.Context(t.Context(), 0), s)
 		} else {
-			waitUntil(t, "the first waits", func() bool { return set.HasArrived(0) })
+			store.Eventually(t, "the first waits", func() bool { return set.HasArrived(0) })
 			if !begun { // b takes the name of a
 				begun = true
 				store.Must(s.UpdateRecord(t.Context(), "team", "a", rename("e")))
@@ -325,9 +325,9 @@ func TestSet_comparesWhatItTakesForAbsent_S10_1(t *testing.T) {
 		store.Must(s.CreateRecord(t.Context(), store.Record("team", first, first+".example.org.", "A", "192.0.2.1")))
 		serial, stats := s.Zone("platform", "example-org").Status.Serial, s.Ledger.Stats()
 		reads, conflicts := stats.Reads.Load(), stats.Conflicts.Load()
-		_, err := inSetWith(t.Context(), s, test.requires, test.writes...)
+		set, err := inSetWith(t.Context(), s, test.requires, test.writes...)
 		written := s.Zone("platform", "example-org").Status.Serial == serial+1
-		if written != (test.refusal == "") || (err == nil) != written || err != nil && !strings.Contains(err.Error(), test.refusal) {
+		if written != (test.refusal == "") || set.NothingWritten() == written || (err == nil) != written || err != nil && !strings.Contains(err.Error(), test.refusal) {
 			t.Errorf("%s: written %t, %v", what, written, err)
 		}
 		reads, conflicts = stats.Reads.Load()-reads, stats.Conflicts.Load()-conflicts
