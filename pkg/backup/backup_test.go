@@ -260,72 +260,59 @@ func versionsOf(t *testing.T, s *running) (objects map[string]string, list int64
 
 // Objects of a shared revision keep their versions after a restore; later versions are ahead of all before the loss.
 func TestRestore_keepsVersionsInsideARevision(t *testing.T) {
-	for _, encrypted := range []bool{false, true} {
-		t.Run(fmt.Sprint("encrypted: ", encrypted), func(t *testing.T) {
-			t.Parallel()
-			configuration, transformer := writeEncryption(t, "one", [32]byte{1})
-			change := func(s *store.Store) {
-				if encrypted {
-					s.Encryption = transformer
-				}
-			}
-			old := startStore(t, t.TempDir(), change)
-			store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
-			at := layout.Keys{Prefix: apiserver.Prefix}
-			var keys []string
-			for i := range 40 {
-				r := store.Must(old.CreateRecord(t.Context(), store.Record("app", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", fmt.Sprint("192.0.2.", i))))
-				keys = append(keys, at.Record(r.Namespace, r.Name))
-			}
-			old.store.Together(keys...)
-			octets := 0
-			for _, kv := range store.Must(old.store.Client.Client.Get(t.Context(), at.Objects("records"), clientv3.WithPrefix())).Kvs {
-				if kv.Value[0] >= 0x80 {
-					octets++
-				}
-			}
-			if octets != 39 {
-				t.Errorf("%d of 40 values have an octet", octets)
-			}
-			file := filepath.Join(t.TempDir(), "backup")
-			store.Must(Take(t.Context(), old.where, file))
-			before, _ := versionsOf(t, old)
-			old.store.Together(keys[:20]...) // lost
-			_, last := versionsOf(t, old)
-			old.member.Stop()
-			old.store.Damaged = true // can be checked only while running
+	configuration, transformer := writeEncryption(t, "one", [32]byte{1})
+	encrypted := store.Encrypted(transformer)
+	old := startStore(t, t.TempDir(), encrypted)
+	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
+	at := layout.Keys{Prefix: apiserver.Prefix}
+	var keys []string
+	for i := range 40 {
+		r := store.Must(old.CreateRecord(t.Context(), store.Record("app", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", fmt.Sprint("192.0.2.", i))))
+		keys = append(keys, at.Record(r.Namespace, r.Name))
+	}
+	old.store.Together(keys...)
+	octets := 0
+	for _, kv := range store.Must(old.store.Client.Client.Get(t.Context(), at.Objects("records"), clientv3.WithPrefix())).Kvs {
+		if kv.Value[0] >= 0x80 {
+			octets++
+		}
+	}
+	if octets != 39 {
+		t.Errorf("%d of 40 values have an octet", octets)
+	}
+	file := filepath.Join(t.TempDir(), "backup")
+	store.Must(Take(t.Context(), old.where, file))
+	before, _ := versionsOf(t, old)
+	old.store.Together(keys[:20]...) // lost
+	_, last := versionsOf(t, old)
+	old.member.Stop()
+	old.store.Damaged = true // can be checked only while running
 
-			path, _, err := restoreBackup(t, file, func(r *Restore) {
-				if encrypted {
-					r.EncryptionProviderConfigFile = configuration
-				}
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			again := startStore(t, path, change)
-			after, list := versionsOf(t, again)
-			if !maps.Equal(after, before) {
-				t.Errorf("the records are\n%v\nnot\n%v", after, before)
-			}
-			if list <= last {
-				t.Errorf("a list is at %d after %d was handed out", list, last)
-			}
-			watched, err := again.Records.Watch(t.Context(), "/kubi.zone/records/", storage.ListOptions{ResourceVersion: fmt.Sprint(last), Recursive: true, Predicate: storage.Everything})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if e := <-watched.ResultChan(); !apierrors.IsResourceExpired(apierrors.FromObject(e.Object)) && !apierrors.IsGone(apierrors.FromObject(e.Object)) {
-				t.Errorf("a watch from before goes on: %v", e)
-			}
-			changed := store.Must(again.UpdateRecord(t.Context(), "app", "r3", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.99"} }))
-			if at := store.Must(strconv.ParseInt(changed.ResourceVersion, 10, 64)); at <= list {
-				t.Errorf("what is written is at %d, the list before it at %d", at, list)
-			}
-			if err := again.DeleteRecord(t.Context(), "app", "r4"); err != nil {
-				t.Error(err)
-			}
-		})
+	path, _, err := restoreBackup(t, file, func(r *Restore) { r.EncryptionProviderConfigFile = configuration })
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := startStore(t, path, encrypted)
+	after, list := versionsOf(t, again)
+	if !maps.Equal(after, before) {
+		t.Errorf("the records are\n%v\nnot\n%v", after, before)
+	}
+	if list <= last {
+		t.Errorf("a list is at %d after %d was handed out", list, last)
+	}
+	watched, err := again.Records.Watch(t.Context(), "/kubi.zone/records/", storage.ListOptions{ResourceVersion: fmt.Sprint(last), Recursive: true, Predicate: storage.Everything})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := <-watched.ResultChan(); !apierrors.IsResourceExpired(apierrors.FromObject(e.Object)) && !apierrors.IsGone(apierrors.FromObject(e.Object)) {
+		t.Errorf("a watch from before goes on: %v", e)
+	}
+	changed := store.Must(again.UpdateRecord(t.Context(), "app", "r3", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.99"} }))
+	if at := store.Must(strconv.ParseInt(changed.ResourceVersion, 10, 64)); at <= list {
+		t.Errorf("what is written is at %d, the list before it at %d", at, list)
+	}
+	if err := again.DeleteRecord(t.Context(), "app", "r4"); err != nil {
+		t.Error(err)
 	}
 }
 
