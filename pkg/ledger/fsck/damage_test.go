@@ -369,7 +369,6 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			o.Pointers = 0
 			return had
 		})},
-		{"a wildcard of own that is not counted", "I1", dropFrom("owners", example+"/mail._domainkey.")},
 		{"an owner gone", "I1", dropFrom("owners", example+"/www.")},
 		{"an owner of nothing", "I1", putAt("owners", example+"/never.", "{}")},
 		{"a value miscounted", "I1", editAt("owners", example+"/www.", func(o *law.Owner) bool { o.Values[0].Count++; return true })},
@@ -377,20 +376,10 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			o.Values[0].TTL = nil
 			return true
 		})},
-		{"a claim of no record", "S4.7", editAt("owners", example+"/www.", func(o *law.Owner) bool {
-			o.Claims = []law.Claim{{Namespace: "thief", Plain: 1}}
-			return true
-		})},
-		{"a claim gone", "S4.7", editAt("owners", example+"/app.", func(o *law.Owner) bool {
-			claims := len(o.Claims) > 0
-			o.Claims = nil
-			return claims
-		})},
 		{"a claim of another kind", "S4.7", editAt("owners", example+"/app.", func(o *law.Owner) bool {
 			o.Claims[0].Plain, o.Claims[0].Literal = 0, o.Claims[0].Plain
 			return true
 		})},
-		{"claims miscounted", "S4.7", editAt("owners", example+"/www.", func(o *law.Owner) bool { o.Claims[0].Plain++; return true })},
 		{"counts", "S5.9", editAt("counts", example+"/infra", func(n *law.Count) bool { n.Records--; return true })},
 		{"a count of no namespace", "S5.9", putAt("counts", example+"/none", `{"c":0}`)},
 		{"a member gone", "I1", dropFrom("members", example+"/www./infra/www")},
@@ -398,10 +387,6 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"a member of another uid", "I1", editAt("members", example+"/www./infra/www", func(m *law.Member) bool {
 			m.UID = "x"
 			return true
-		})},
-		{"a record admitted somehow", "S4.17", editRecord("infra", "www", func(r *v1alpha1.Record) { r.Status.Admission = "bribe" })},
-		{"a record that does not say how it was admitted", "S4.17", editRecord("team-a", "app", func(r *v1alpha1.Record) {
-			r.Status.Admission = ""
 		})},
 		{"a record that its status has claim a name", "S4.7", editRecord("team-b", "acme", func(r *v1alpha1.Record) {
 			r.Status.Admission = string(rules.AdmittedPlain)
@@ -421,10 +406,8 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"a cut that differs", "S6.3", editAt("cuts", example+"/", func(c *law.CountedCut) bool { c.Sets[0].TTL.Seconds++; return true })},
 		{"a cut of no child", "S6.3", putAt("cuts", example+"/stranger", `{"sets":[]}`)},
 		{"an orphan that no name finds", "S2.3", dropFrom("orphans", "@/test.nowhere.www./r/team-a/nowhere")},
-		{"an orphan that no reference finds", "S2.3", dropFrom("orphans", "@ref/team-a/never/r/team-a/no-ref")},
 		{"a pending zone that no reference finds", "S2.3", dropFrom("orphans", "@ref/team-a/never/z/team-a/pending")},
 		{"an orphan of another uid", "S2.3", putAt("orphans", "@/test.nowhere.www./r/team-a/nowhere", `{"uid":"x","t":1}`)},
-		{"an orphan that is adopted", "S2.3", copyTo("orphans", "@/org.example.www./r/infra/www", "@/test.nowhere.www./r/team-a/nowhere")},
 		{"a serial forgotten forwards", "S6.10", putAt("serials", holding,
 			fmt.Sprintf(`{"serial":%d,"until":1}`, s.Zone("infra", "example").Status.Serial+1))},
 		{"no journal", "S6.8", func(v *vandal) string {
@@ -552,9 +535,6 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		})},
 		{"a record by a literal rule that there is not", "S4.17", editRecord("team-a", "app", func(r *v1alpha1.Record) {
 			r.Status.Admission = string(rules.AdmittedLiteral)
-		})},
-		{"a record by a shared rule that there is not", "S4.17", editRecord("team-a", "app", func(r *v1alpha1.Record) {
-			r.Status.Admission = string(rules.AdmittedShared)
 		})},
 		{"a shared wildcard whose base name its rule does not share", "S4.17", editZone("infra", "kinds", func(z *v1alpha1.Zone) {
 			z.Spec.Delegations[1].Records[0].Shared = false
