@@ -72,16 +72,12 @@ func newPodList() runtime.Object { return &example.PodList{} }
 
 func skipAttributes(runtime.Object) (labels.Set, fields.Set, error) { return nil, nil, nil }
 
-// startServer starts a server. If mapped is set, it runs over package subrev.
-func (w *world) startServer(mapped bool) *server {
+// startServer starts a server over package subrev.
+func (w *world) startServer() *server {
 	versioner, resource := storage.APIObjectVersioner{}, schema.GroupResource{Resource: "pods"}
 	inner := etcd3.NewCompactor(w.connectRaw().Client, 0, clock.RealClock{}, nil)
 	w.t.Cleanup(inner.Stop)
-	client, compactor := w.connectRaw(), etcd3.Compactor(inner)
-	if mapped {
-		client, compactor = w.connectWrapped(), subrev.Compactor(inner)
-	}
-	raw := must.Get(etcd3.New(client, compactor, codec, newPod, newPodList, w.root, "/pods/", resource, encryption,
+	raw := must.Get(etcd3.New(w.connectWrapped(), subrev.Compactor(inner), codec, newPod, newPodList, w.root, "/pods/", resource, encryption,
 		etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(codec, versioner), versioner))(w.t)
 	w.t.Cleanup(raw.Close)
 	c := must.Get(cacher.NewCacherFromConfig(cacher.Config{Storage: raw, Versioner: versioner, GroupResource: resource,
@@ -225,7 +221,7 @@ func listPods(s storage.Interface, key string, o storage.ListOptions) (map[strin
 func TestCache_isNotTorn(t *testing.T) {
 	const watchers, lists, initial, n = 24, 4, 4, 40
 	w := newWorld(t)
-	s, writer := w.startServer(true), rand.New(rand.NewPCG(1, 7))
+	s, writer := w.startServer(), rand.New(rand.NewPCG(1, 7))
 	rounds := 6
 	if rig.Long() {
 		rounds = 60
@@ -353,26 +349,6 @@ func (w *world) startInformer(ctx context.Context, s *server) *informed {
 	return out
 }
 
-// This test proves that TestCache_isNotTorn can fail: with etcd's plain revisions, all objects of a transaction have
-// the same version, and a list from the cache at that version misses some of them.
-func TestCache_isTornWithoutVersions(t *testing.T) {
-	w := newWorld(t)
-	w.client = w.connectRaw()
-	s := w.startServer(false)
-	for round := range 100 {
-		name := fmt.Sprintf("r%d", round)
-		header := w.writePods(makeBatch(name, 40, "x")...)
-		got, _, err := listPods(s.cached, "/pods/", storage.ListOptions{ResourceVersion: strconv.FormatInt(header, 10)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(got) < 40*(round+1) {
-			return
-		}
-	}
-	t.Error("100 lists are whole: this test does not see what tears")
-}
-
 // Watches resume after each version, and lists are exact, in etcd and in the cache, for this server and another.
 func TestCache_resumesAndListsAtEachVersion(t *testing.T) { newWorld(t).resumesAndLists() }
 
@@ -399,7 +375,7 @@ func TestCache_resumesAndListsWithoutStreams(t *testing.T) {
 
 func (w *world) resumesAndLists() {
 	t := w.t
-	one, two := w.startServer(true), w.startServer(true)
+	one, two := w.startServer(), w.startServer()
 	random := rand.New(rand.NewPCG(5, 5))
 	before := int64(store.Must(one.raw.GetCurrentResourceVersion(t.Context())))
 	w.writePods(makeBatch("old", 12, "x")...)
@@ -464,7 +440,7 @@ func (w *world) resumesAndLists() {
 // while the cache is in the middle of a transaction and holds only some objects of a revision.
 func TestCache_isConsistentInTheMiddleOfARevision(t *testing.T) {
 	w := newWorld(t)
-	s := w.startServer(true)
+	s := w.startServer()
 	checker := consistency.NewChecker("/pods/", schema.GroupResource{Resource: "pods"}, newPodList, s.cacher, s.raw)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -516,7 +492,7 @@ func TestCache_bookmarksWhatHasCome(t *testing.T) {
 }
 
 func (w *world) checkBookmarks(every bool) {
-	t, s := w.t, w.startServer(true)
+	t, s := w.t, w.startServer()
 	requests, each, timeout := 12, 3, 30*time.Second
 	if rig.Long() {
 		requests, each, timeout = 100, 10, 5*time.Minute
@@ -611,7 +587,7 @@ func (w *world) checkBookmarks(every bool) {
 // A write by another program either ends the cache's watch, or is numbered (guarantee 6 of the package).
 func TestCache_agreesAfterWhatOthersWrote(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
-	s, plain := w.startServer(true), w.connectRaw()
+	s, plain := w.startServer(), w.connectRaw()
 	for _, step := range []struct {
 		what string
 		do   func()

@@ -380,15 +380,3 @@ func TestKV_compacts(t *testing.T) {
 		t.Errorf("again: %v", err)
 	}
 }
-
-type fixed int64
-
-func (f fixed) CompactRevision() int64 { return int64(f) }
-
-func TestCompactor(t *testing.T) {
-	for revision, version := range map[int64]int64{0: 0, 1: 255, 7: 7*128 + 127} {
-		if got := subrev.Compactor(fixed(revision)).CompactRevision(); got != version {
-			t.Errorf("%d is %d, not %d", revision, got, version)
-		}
-	}
-}
