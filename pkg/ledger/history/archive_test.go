@@ -6,7 +6,6 @@ package history
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -114,28 +113,5 @@ func TestArchiveSteps_ofAValueInTwoPages(t *testing.T) {
 	}
 	if archived != namespaces {
 		t.Errorf("%d steps are archived, not %d", archived, namespaces)
-	}
-}
-
-// A sweep deletes the old Delegations of a zone after their time, and no other: an unreadable one is damage, which fsck
-// reports.
-func TestSweep_deletesOldDelegations(t *testing.T) {
-	client := startClient(t)
-	a := newArchive(client)
-	put := func(remaining int, value []byte) {
-		must.Get(client.Put(t.Context(), a.oldDelegationKey("zone", remaining, ""), string(value)))(t)
-	}
-	put(0, layout.Encode(&OldDelegation{Time: time.Now().Add(-2 * oldDelegationTTL).Unix(), Name: "old"}))
-	put(1, layout.Encode(&OldDelegation{Time: time.Now().Unix(), Name: "new"}))
-	put(2, []byte("damage"))
-	const complete = true
-	must.Succeed(t, a.Sweep(t.Context(), map[string]int64{"zone": 3600}, complete))
-	left := must.Get(client.Get(t.Context(), a.Layout.LeftDelegations("zone"), clientv3.WithPrefix(), clientv3.WithKeysOnly()))(t)
-	var keys []string
-	for _, kv := range left.Kvs {
-		keys = append(keys, string(kv.Key))
-	}
-	if want := []string{a.oldDelegationKey("zone", 1, ""), a.oldDelegationKey("zone", 2, "")}; !slices.Equal(keys, want) {
-		t.Errorf("%q stay, want %q", keys, want)
 	}
 }
