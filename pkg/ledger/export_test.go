@@ -177,33 +177,8 @@ func (l *Ledger) Knows(view, fqdn string) bool {
 	return err == nil && l.mem.HoldingOf(law.HoldingKey(view, n)) != nil
 }
 
-// TakeLate reads a fact and its zone, calls meanwhile, and only then caches the result.
-func (l *Ledger) TakeLate(ctx context.Context, k law.Key, meanwhile func()) error {
-	client, kv := l.mem.Client, l.mem.Client.KV // others may be using the Watcher
-	defer func() { client.KV = kv }()
-	client.KV = lateKV{kv, func() { client.KV = kv; meanwhile() }}
+func (l *Ledger) ReadFact(ctx context.Context, k law.Key) error {
 	return l.mem.Session(false).ReadFacts(ctx, []law.Key{k})
-}
-
-type lateKV struct {
-	clientv3.KV
-	meanwhile func()
-}
-
-func (kv lateKV) Txn(ctx context.Context) clientv3.Txn { return lateTxn{kv.KV.Txn(ctx), kv.meanwhile} }
-
-type lateTxn struct {
-	clientv3.Txn
-	meanwhile func()
-}
-
-func (t lateTxn) Then(ops ...clientv3.Op) clientv3.Txn {
-	return lateTxn{t.Txn.Then(ops...), t.meanwhile}
-}
-
-func (t lateTxn) Commit() (*clientv3.TxnResponse, error) {
-	defer t.meanwhile()
-	return t.Txn.Commit()
 }
 
 // ReloadLate reads a zone, calls meanwhile, and only then caches the result.

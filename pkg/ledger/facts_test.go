@@ -5,8 +5,10 @@ package ledger_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/storage"
 
@@ -17,14 +19,32 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
+// late runs next once, between a transaction and its answer.
+type late struct{ next atomic.Pointer[func()] }
+
+func (l *late) send(x *spiedTxn) (*clientv3.TxnResponse, error) {
+	r, err := x.Txn.Commit()
+	if next := l.next.Swap(nil); next != nil {
+		(*next)()
+	}
+	return r, err
+}
+
+// readFact reads a fact and its zone, calls meanwhile, and only then caches the result.
+func (l *late) readFact(t *testing.T, s *store.Server, k law.Key, meanwhile func()) {
+	t.Helper()
+	l.next.Store(&meanwhile)
+	must.Succeed(t, s.Ledger.ReadFact(t.Context(), k))
+}
+
 // A dry run reads keys without waiting in the zone's queue, so a write may change a key between the read and its
 // arrival in the cache. The late value must not be cached, because the next decision would use it without a compare. A
 // late Zone must not replace the newer one either; otherwise the next write would fail as if another server had
 // written.
 func TestFacts_thatComeLateAreNotRemembered_I5(t *testing.T) {
 	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
+	st, l := store.New(t), &late{}
+	s := st.Server(spyOn(l.send))
 	ctx := t.Context()
 	z := store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	key := layout.Keys{Prefix: st.Prefix}.Zone("infra", "example")
@@ -33,9 +53,7 @@ func TestFacts_thatComeLateAreNotRemembered_I5(t *testing.T) {
 		return err
 	}
 	owner := law.OwnerKey(string(z.UID), store.Must(name.ParseRel("www")))
-	must.Succeed(t, s.Ledger.TakeLate(ctx, owner, func() {
-		must.Succeed(t, create("a", "A", "192.0.2.1"))
-	}))
+	l.readFact(t, s, owner, func() { must.Succeed(t, create("a", "A", "192.0.2.1")) })
 	if err := create("alias", "CNAME", "example.net."); !apierrors.IsInvalid(err) {
 		t.Errorf("a CNAME beside an A: %v", err)
 	}
@@ -124,8 +142,8 @@ func TestFacts_ofARaceWithinOneServerAreNotDoubted(t *testing.T) {
 // zone, nor remove a new zone or its name.
 func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
 	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
+	st, l := store.New(t), &late{}
+	s := st.Server(spyOn(l.send))
 	key := layout.Keys{Prefix: st.Prefix}.Zone("infra", "example")
 	make := func() {
 		store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
@@ -138,9 +156,9 @@ func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
 			t.Errorf("%s: %d decisions lost without another server; %+v", object, now-lost, r.Status)
 		}
 	}
-	must.Succeed(t, s.Ledger.TakeLate(t.Context(), law.HoldingKey("", name.MustParse("other.example.")), func() {
+	l.readFact(t, s, law.HoldingKey("", name.MustParse("other.example.")), func() {
 		store.Must(s.CreateZone(store.Zone("infra", "other", "other.example.")))
-	}))
+	})
 	if !s.Ledger.Knows("", "other.example.") {
 		t.Error("a late read has dropped the new name")
 	}
