@@ -10,7 +10,7 @@
 //  2. After each fault, fsck is clean without pending work, no acknowledged write is lost, no serial was used twice,
 //     and all servers and a primary show the same zones.
 //  3. `make soak` runs for -soak with choices by -seed, which a failure prints. With -keep=DIR a failed test leaves the
-//     etcd members and the clients' writes there, and TestWAL prints the transactions of such a member.
+//     etcd members and the clients' writes there; etcd-dump-logs of etcd prints the transactions of such a member.
 //
 // Read load_test.go for the clients, check_test.go for the invariants, then windows_test.go.
 package crash

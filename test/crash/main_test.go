@@ -181,3 +181,14 @@ func (r *replica) waitReady(ctx context.Context, t *testing.T, w *world, want bo
 func dropUsualLines(log string) string {
 	return strings.Join(slices.DeleteFunc(strings.Split(log, "\n"), func(line string) bool { return strings.HasPrefix(line, "I") }), "\n")
 }
+
+// keptFile returns the path of a file of the test under -keep, or "" without.
+func keptFile(t *testing.T, name string) string {
+	t.Helper()
+	if *keep == "" {
+		return ""
+	}
+	dir := filepath.Join(*keep, filepath.FromSlash(t.Name()))
+	must.Succeed(t, os.MkdirAll(dir, 0o700))
+	return filepath.Join(dir, name)
+}

@@ -137,9 +137,9 @@ func TestCanary_secretsAreNowhere(t *testing.T) {
 	places["dnsclasses"] = marshalValue(t, of, err)
 	metrics, err := w.raw.Get().AbsPath("/metrics").DoRaw(w.Context())
 	places["metrics"] = marshalValue(t, string(metrics), err)
-	w.up.stopProgram()
-	server.stopProgram()
-	places["log of up"], places["log of webhook-server"] = w.up.readOutput(), server.readOutput()
+	w.up.End()
+	server.End()
+	places["log of up"], places["log of webhook-server"] = w.up.Log(), server.Log()
 	for place, what := range places {
 		if len(what) < 200 {
 			t.Errorf("%s: nothing to look at: %q", place, what)

@@ -47,12 +47,11 @@ func TestCrash_whileRecordsBecomeReady_F01(t *testing.T) {
 	must.Get(w.api.DNSClasses().Patch(t.Context(), "hook", types.MergePatchType, []byte(`{"spec":{"paused":false}}`),
 		metav1.PatchOptions{}))(t)
 	waitUntil(t, "the provider has a quarter", func() bool { return h.countCalls() > n/4 })
-	must.Succeed(t, w.up.cmd.Process.Kill())
-	<-w.up.done
+	w.up.Kill()
 	t.Setenv("KUBIZONE_FAULT", "confirm:5:kill")
 	kills := 1
 	for w = launchIn(t, faulty, dir); !w.waitForRecords(n - poisonous); w = launchIn(t, faulty, dir) {
-		if kills++; kills > n/32 || !strings.Contains(w.up.readOutput(), "fault: kill at confirm") {
+		if kills++; kills > n/32 || !strings.Contains(w.up.Log(), "fault: kill at confirm") {
 			t.Fatalf("no end, or another, after %d kills", kills)
 		}
 	}
@@ -64,7 +63,7 @@ func TestCrash_whileRecordsBecomeReady_F01(t *testing.T) {
 			t.Errorf("%s with %s: %v", record.Name, record.Spec.RData, record.Status.Conditions)
 		}
 	}
-	w.up.stopProgram()
+	w.up.End()
 	if out, err := exec.Command(kubizone, "fsck", "--data-dir", filepath.Join(dir, "data")).CombinedOutput(); err != nil {
 		t.Errorf("fsck: %v\n%s", err, out)
 	}
@@ -77,7 +76,7 @@ func (w *world) waitForRecords(n int) bool {
 	all := false
 	waitUntil(w.T, fmt.Sprintf("%d Records are Ready", n), func() bool {
 		select {
-		case <-w.up.done:
+		case <-w.up.Ended():
 			return true
 		default:
 		}

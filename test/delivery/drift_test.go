@@ -89,7 +89,7 @@ func TestDrift_isRepairedOnRequest(t *testing.T) {
 		t.Errorf("has it: %t, %+v", has(), one.Status)
 	}
 
-	w.up.stopProgram()
+	w.up.End()
 	lose()
 	w = startIn(t, dir)
 	ask("second")

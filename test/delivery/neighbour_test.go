@@ -38,24 +38,21 @@ func readPosted(r *http.Request) protocol.Record {
 // A tenant writes Records that make the provider fail, at names before another tenant's in canonical order. The other
 // Record is delivered and Ready nevertheless, even if there are more failures than a Delivery lists (attack 8).
 func TestNeighbour_isNotHeldUpByWhatTheProviderChokesOn(t *testing.T) {
-	for _, poisonous := range []int{60, 300} {
-		t.Run(fmt.Sprint(poisonous), func(t *testing.T) {
-			h := newHook(t)
-			h.setBefore(func(r *http.Request) *protocol.Error {
-				if record := readPosted(r); len(record.Values) == 1 && record.Values[0] == "192.0.2.66" {
-					return protocol.Refuse(protocol.CodeServerError, "it chokes")
-				}
-				return nil
-			})
-			w := startWorld(t)
-			w.makeClass("hook", h, nil)
-			w.makeZone("c1", "c1.example.", "hook")
-			w.waitForAllReady()
-			runAll(t, poisonous, func(n int) error { return w.makeRecord(fmt.Sprintf("%03d", n), "c1", "192.0.2.66") })
-			w.waitForReady("a", "c1", h)
-			w.waitForReady("www", "c1", h) // by now the provider has refused the others
-		})
-	}
+	const poisonous = 300
+	h := newHook(t)
+	h.setBefore(func(r *http.Request) *protocol.Error {
+		if record := readPosted(r); len(record.Values) == 1 && record.Values[0] == poison {
+			return protocol.Refuse(protocol.CodeServerError, "it chokes")
+		}
+		return nil
+	})
+	w := startWorld(t)
+	w.makeClass("hook", h, nil)
+	w.makeZone("c1", "c1.example.", "hook")
+	w.waitForAllReady()
+	runAll(t, poisonous, func(n int) error { return w.makeRecord(fmt.Sprintf("%03d", n), "c1", poison) })
+	w.waitForReady("a", "c1", h)
+	w.waitForReady("www", "c1", h) // by now the provider has refused the others
 }
 
 func (w *world) waitForReady(name, zone string, h *hook) {

@@ -67,7 +67,7 @@ func TestRestart_withdrawsWhatWentMeanwhile_S3_7_S8_4(t *testing.T) {
 		record := must.Get(w.api.Records("default").Get(t.Context(), "kids-www", metav1.GetOptions{}))(t)
 		return zone.Status.FQDN == "" && record.Status.ZoneRef == nil
 	})
-	w.up.stopProgram()
+	w.up.End()
 
 	w = startIn(t, dir)
 	pause(w, false)

@@ -4,7 +4,6 @@
 package delivery
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,13 +11,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -56,55 +53,17 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-type program struct {
-	cmd  *exec.Cmd
-	done chan struct{}
-
-	mu  sync.Mutex
-	out bytes.Buffer
-}
-
-func (p *program) Write(text []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.out.Write(text)
-}
-
-func (p *program) readOutput() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.out.String()
-}
-
-func runProgram(t *testing.T, path string, args ...string) *program {
+func runProgram(t *testing.T, path string, args ...string) *rig.Process {
 	t.Helper()
-	p := &program{cmd: exec.Command(path, args...), done: make(chan struct{})}
-	p.cmd.Stdout, p.cmd.Stderr = p, p
-	// A killed test process must not leave a server behind.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	must.Succeed(t, p.cmd.Start())
-	go func() {
-		_ = p.cmd.Wait()
-		close(p.done)
-	}()
+	p := must.Get(rig.StartProcess(nil, t.TempDir(), path, args...))(t)
 	t.Cleanup(func() {
-		p.stopProgram()
+		p.End()
 		if t.Failed() {
-			message := p.readOutput()
+			message := p.Log()
 			t.Logf("%s %s said:\n%s", filepath.Base(path), args[0], message[max(0, len(message)-20_000):])
 		}
 	})
 	return p
-}
-
-func (p *program) stopProgram() {
-	_ = p.cmd.Process.Signal(os.Interrupt)
-	select {
-	case <-p.done:
-	case <-time.After(time.Minute):
-		_ = p.cmd.Process.Kill()
-		<-p.done
-	}
 }
 
 func waitUntil(t *testing.T, what string, so func() bool) {
@@ -118,7 +77,7 @@ func waitUntil(t *testing.T, what string, so func() bool) {
 
 type world struct {
 	*testing.T
-	up         *program
+	up         *rig.Process
 	kubeconfig string
 	api        typed.KubizoneV1alpha1Interface
 	raw        rest.Interface
@@ -136,7 +95,7 @@ func startIn(t *testing.T, dir string, flags ...string) *world {
 	w := launchIn(t, kubizone, dir, flags...)
 	waitUntil(t, "up is ready", func() bool {
 		select {
-		case <-w.up.done:
+		case <-w.up.Ended():
 			t.Fatal("up ended")
 		default:
 		}
@@ -155,7 +114,7 @@ func launchIn(t *testing.T, path, dir string, flags ...string) *world {
 
 // connect returns false while the server is not ready.
 func (w *world) connect() bool {
-	if !ready.MatchString(w.up.readOutput()) {
+	if !ready.MatchString(w.up.Log()) {
 		return false
 	}
 	config := must.Get(clientcmd.BuildConfigFromFlags("", w.kubeconfig))(w)
