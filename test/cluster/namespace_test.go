@@ -4,10 +4,8 @@
 package cluster
 
 import (
-	"fmt"
 	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,69 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/test/must"
-	"kubi.zone/kubizone/test/rig"
 )
-
-// kube-controller-manager empties a namespace of thousands of records, through the aggregator and the ledger, and the
-// zone of another namespace loses them (S8.5). The duration is measured, not judged.
-func TestNamespace_manyRecordsAreDrained(t *testing.T) {
-	c := requireCluster(t)
-	count, limit := 600, 5*time.Minute
-	if rig.Long() {
-		count, limit = 10_000, 20*time.Minute
-	}
-	ctx := within(t, limit)
-	for _, namespace := range []string{"drain", "drain-zone"} {
-		must.Succeed(t, c.kube.Namespace(ctx, namespace))
-	}
-	typed, objects := makeClients(t, c.kube.Admin())
-	must.Get(objects.Resource(zones).Namespace("drain-zone").Create(ctx, zoneObject("drain-zone", "zone", "drain.example.",
-		everyName("drain")), metav1.CreateOptions{}))(t)
-	entryCount := func() int64 {
-		t.Helper()
-		zone := must.Get(objects.Resource(zones).Namespace("drain-zone").Get(ctx, "zone", metav1.GetOptions{}))(t)
-		status, _ := zone.Object["status"].(map[string]any)
-		entries, _ := status["entryCount"].(int64)
-		return entries
-	}
-	empty := entryCount()
-
-	begin := time.Now()
-	var writers sync.WaitGroup
-	for worker := range 16 {
-		writers.Go(func() {
-			for i := worker; i < count; i += 16 {
-				name := fmt.Sprintf("r%d", i)
-				if _, err := objects.Resource(records).Namespace("drain").Create(ctx, recordObject("drain", name, name+".drain.example."), metav1.CreateOptions{}); err != nil {
-					t.Errorf("%s: %v", name, err)
-					return
-				}
-			}
-		})
-	}
-	writers.Wait()
-	made := time.Since(begin)
-	if got := entryCount(); got != empty+int64(count) || t.Failed() {
-		t.Fatalf("the zone has %d entries, want %d", got, empty+int64(count))
-	}
-
-	begin = time.Now()
-	must.Succeed(t, typed.CoreV1().Namespaces().Delete(ctx, "drain", metav1.DeleteOptions{}))
-	for {
-		_, err := typed.CoreV1().Namespaces().Get(ctx, "drain", metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			break
-		}
-		if ctx.Err() != nil {
-			t.Fatalf("the namespace is still there (%v), the zone has %d entries:\n%s", err, entryCount(), c.kube.ControllerManagerLog())
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Logf("%d records made in %s, the namespace gone in %s", count, made.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
-	if got := entryCount(); got != empty {
-		t.Errorf("the zone has %d entries, want %d as before", got, empty)
-	}
-}
 
 // A namespace deleted while no server ran leaves its records. No new record enters the namespace, the old records can
 // be deleted by hand (S2.4), and doctor and a metric name the namespace until then (S8.5).
