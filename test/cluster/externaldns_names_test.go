@@ -4,15 +4,10 @@
 package cluster
 
 import (
-	"io"
-	"net/http"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -126,57 +121,4 @@ func TestExternalDNS_holdsNames(t *testing.T) {
 	p.waitForRecords(attackers["ruled"], "dnsendpoint-ruled.hold.example 203.0.113.66; ingress-ruled.hold.example 203.0.113.66; "+
 		"service-ruled.hold.example 203.0.113.66")
 	p.waitForRecords(attackers["unruled"], "")
-}
-
-func (p *pair) readMetric(name string) float64 {
-	p.t.Helper()
-	answer := must.Get(http.Get("http://" + p.metrics + "/metrics"))(p.t)
-	defer answer.Body.Close()
-	text := string(must.Get(io.ReadAll(answer.Body))(p.t))
-	found := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + ` (\S+)$`).FindStringSubmatch(text)
-	if found == nil {
-		return 0
-	}
-	return must.Get(strconv.ParseFloat(found[1], 64))(p.t)
-}
-
-// A host changes from a CNAME to an address, which policy upsert-only refuses for ever, because it keeps the CNAME.
-// This fails no cycle of external-dns: other objects are synchronised, the metrics show one name as missing, and no
-// other object gets an error (E2).
-func TestExternalDNS_failsNoCycleForARefusal(t *testing.T) {
-	c := requireRealParts(t)
-	p := startPair(t, c, c.kube, "soft", "--registry=noop --policy=upsert-only --events-emit=RecordReady --events-emit=RecordError")
-	dns, a, b := p.makeNamespace("dns"), p.makeNamespace("team-a"), p.makeNamespace("team-b")
-	p.bindWriter(a, b)
-	p.makeZone(dns, "soft.example.", map[string]string{a: "a", b: "b"})
-	service := sourceKinds[0]
-	p.makeService(a, "web", "web.a.soft.example", "")
-	must.Get(p.core.CoreV1().Services(a).Patch(t.Context(), "web", types.MergePatchType,
-		[]byte(`{"status":{"loadBalancer":{"ingress":[{"hostname":"lb.example.net"}]}}}`), metav1.PatchOptions{}, "status"))(t)
-	p.makeService(b, "web", "web.b.soft.example", "192.0.2.1")
-	p.waitForRecords(a, "web.a.soft.example lb.example.net.")
-	p.waitForRecords(b, "web.b.soft.example 192.0.2.1")
-
-	p.moveObject(service, a, "web", "", "192.0.2.7")
-	p.waitForEvent(a, "Service", "web", "A is not allowed beside the CNAME")
-	const lastSync = "external_dns_controller_last_sync_timestamp_seconds"
-	refusedAt := p.readMetric(lastSync)
-	p.moveObject(service, b, "web", "", "192.0.2.2")
-	p.waitForRecords(b, "web.b.soft.example 192.0.2.2")
-	p.waitUntil("external-dns synchronises", func() bool { return p.readMetric(lastSync) > refusedAt+5 })
-	p.waitUntil("one name is missing", func() bool {
-		return p.readMetric(`external_dns_source_records{record_type="a"}`) == 2 &&
-			p.readMetric(`external_dns_controller_verified_records{record_type="a"}`) == 1
-	})
-	if message := failedInARow.FindString(p.external.Log()); message != "" {
-		t.Errorf("a cycle has failed: %s", message)
-	}
-	p.waitForRecords(a, "web.a.soft.example lb.example.net.")
-	events := must.Get(p.core.CoreV1().Events("").List(t.Context(), metav1.ListOptions{}))(t)
-	has := func(namespace, reason string) bool {
-		return slices.ContainsFunc(events.Items, func(e corev1.Event) bool { return e.Namespace == namespace && e.Reason == reason })
-	}
-	if !has(b, "RecordReady") || has(a, "RecordError") || has(b, "RecordError") {
-		t.Errorf("Events of external-dns: %+v", events.Items)
-	}
 }
