@@ -57,7 +57,7 @@ func TestRecords_areFiltered(t *testing.T) {
 	b := s.newTab(t)
 	b.visitPage("/records?namespace=team-c")
 	b.expectText("#live", "2 Records of namespace team-c", "shop.example.net.", "198.51.100.80", "not current", "net/example-net",
-		"www.nowhere.example.", "waiting", "NoEnclosingZone", "kubectl get records -n team-c")
+		"www.nowhere.example.", "NoEnclosingZone", "kubectl get records -n team-c") // waiting, or stalled after two minutes
 	b.expectText("#live-state", "live")
 	b.runActions(chromedp.SetValue("select[name=state]", "waiting", chromedp.ByQuery),
 		chromedp.Click("form button", chromedp.ByQuery))
