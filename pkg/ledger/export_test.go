@@ -229,37 +229,6 @@ func (l *Ledger) TryWaiting(ctx context.Context) (pending int, err error) {
 	return count() - before, err
 }
 
-// WriteTwice writes an unadopted Record twice in one transaction. The results count the writes, and the failures with
-// the stored object.
-func (l *Ledger) WriteTwice(ctx context.Context, namespace, name string) (wrote, reported int, err error) {
-	o, mod, err := l.mem.ReadRecord(ctx, namespace, name)
-	if err != nil {
-		return 0, 0, err
-	}
-	var writes []*commit.Write
-	for range 2 {
-		w := l.com.NewWrite("records", o, mod)
-		w.Decide = func(*law.Facts) law.Outcome { return law.Outcome{Plan: &law.Plan{}} }
-		w.ObjectOp = func(ctx context.Context, _ *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
-			data, err := l.mem.Records.Encode(ctx, w.Key, o)
-			op := etcd.OpPut(w.Key, data)
-			return &op, nil, err
-		}
-		writes = append(writes, w)
-	}
-	for _, a := range l.com.SubmitInOrder(ctx, "", writes) {
-		switch {
-		case a.Err != nil:
-			err = a.Err
-		case a.Out.OK:
-			wrote++
-		case a.Out.KV != nil:
-			reported++
-		}
-	}
-	return wrote, reported, err
-}
-
 // OpenStore opens a store without running migrations.
 func OpenStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	return newStore(client, prefix, transformer, migrations).openStore(ctx)

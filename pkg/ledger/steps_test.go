@@ -103,25 +103,6 @@ func TestCascade_oneServerAtATime(t *testing.T) {
 	t.Logf("%d and %d goes", steps(0), steps(1))
 }
 
-// A cascade finds a moving Record by its namespace and by its name, so the Record may be decided twice. The second
-// decision must return the result of the first and write nothing.
-func TestSteps_ofOneRecordInNoZone(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	s := st.Server()
-	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
-	store.Must(s.CreateRecord(t.Context(), store.Record("team", "www", "www.example.org.", "A", "192.0.2.1")))
-	must.Succeed(t, s.DeleteZone("infra", "example"))
-	s.Run()
-	st.Settle()
-	if wrote, reported, err := s.Ledger.WriteTwice(t.Context(), "team", "www"); wrote != 1 || reported != 1 || err != nil {
-		t.Errorf("written %d times, told %d times: %v", wrote, reported, err)
-	}
-	if r := s.Record("team", "www"); r.Status.ZoneRef != nil {
-		t.Errorf("it is still in a zone: %+v", r.Status)
-	}
-}
-
 func TestCascade_goesOnBehindItsCursor_I4(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
