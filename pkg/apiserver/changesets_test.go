@@ -181,7 +181,7 @@ func closeAfterTest(t testing.TB, server *Server, stop context.CancelFunc, ended
 	})
 }
 
-func runServer(t *testing.T, server *Server) {
+func runServer(t testing.TB, server *Server) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 2)

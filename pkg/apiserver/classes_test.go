@@ -4,7 +4,6 @@
 package apiserver
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -54,14 +53,7 @@ func wholeServer(t testing.TB, change ...func(*Config)) (*versioned.Clientset, s
 		f(&config)
 	}
 	server := must.Get(New(t.Context(), config))(t)
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 2)
-	go func() { ended <- server.RunLedger(ctx) }()
-	go func() { ended <- server.Run(ctx) }()
-	closeAfterTest(t, server, stop, ended)
-	waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	must.Succeed(t, server.WaitForAPI(waiting))
+	runServer(t, server)
 	kubeconfig := must.Get(us.Kubeconfig("https://" + listener.Addr().String()))(t)
 	reach := must.Get(clientcmd.RESTConfigFromKubeConfig([]byte(kubeconfig)))(t)
 	reach.QPS = -1
@@ -289,17 +281,12 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	byDefault.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}
 	must.Get(api.DNSClasses().Create(ctx, byDefault, metav1.CreateOptions{}))(t)
 	// The watch of classes lags behind: a later write shows Pending.
-	deadline := time.Now().Add(time.Minute)
-	for i := 0; ; i++ {
-		made := must.Get(api.Records("team-d").Create(ctx, record("team-d", fmt.Sprintf("r%d", i)), metav1.CreateOptions{}))(t)
-		if reason(made.Status.Conditions) == v1alpha1.ReasonPending {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the ledger did not hear of the default class")
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	number := 0
+	must.Eventually(t, "the ledger hears of the default class", func() bool {
+		number++
+		made := must.Get(api.Records("team-d").Create(ctx, record("team-d", fmt.Sprintf("r%d", number)), metav1.CreateOptions{}))(t)
+		return reason(made.Status.Conditions) == v1alpha1.ReasonPending
+	})
 	if zone, err := api.Zones("team-d").Get(ctx, "none", metav1.GetOptions{}); err != nil || reason(zone.Status.Conditions) != v1alpha1.ReasonPending {
 		t.Errorf("the zone: %v, %+v", err, zone.Status.Conditions)
 	}

@@ -207,12 +207,7 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 		t.Error("a flood of outsiders took a peer's place")
 	}
 	first.Close()
-	deadline := time.Now().Add(time.Minute)
-	for !works(from(peer), mdns.RcodeSuccess) {
-		if time.Now().After(deadline) {
-			t.Fatal("a place given back is not taken again")
-		}
-	}
+	must.Eventually(t, "a place given back is taken again", func() bool { return works(from(peer), mdns.RcodeSuccess) })
 }
 
 // If every rule requires a key, unsigned connections take no slot from signed connections.
@@ -289,17 +284,13 @@ func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
 	stuck := dialTCP(t, p)
 	stuck.(*net.TCPConn).SetReadBuffer(4096)
 	sendMessage(t, stuck, packMessage(t, makeQuery("example.org.", mdns.TypeAXFR)))
-	deadline := time.Now().Add(time.Minute)
-	for {
+	must.Eventually(t, "the transfer begins", func() bool {
 		place, _ := p.tcp.transfers.Take(clientOf(loopback, ""), nil)
-		if place == nil {
-			break
+		if place != nil {
+			place.Release()
 		}
-		place.Release()
-		if time.Now().After(deadline) {
-			t.Fatal("the transfer does not begin")
-		}
-	}
+		return place == nil
+	})
 	next := dialTCP(t, p)
 	sendMessage(t, next, packMessage(t, makeQuery("example.org.", mdns.TypeAXFR)))
 	if m := receiveMessage(t, next); m.Rcode != mdns.RcodeSuccess || len(m.Answer) == 0 {

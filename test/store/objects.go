@@ -186,12 +186,7 @@ func (s *Server) ListRecords(ns string) []v1alpha1.Record {
 
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if holds() {
-			return
-		}
-	}
-	t.Fatalf("not within a minute: %s", what)
+	must.Eventually(t, what, holds)
 }
 
 func Must[T any](v T, err error) T {

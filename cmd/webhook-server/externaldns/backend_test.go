@@ -462,11 +462,7 @@ func TestApply_whileTheProviderHangs(t *testing.T) {
 	first := make(chan error, 1)
 	gone, leave := context.WithCancel(t.Context())
 	go func() { first <- backend.Apply(gone, zone, manySets(t, 1))[0] }()
-	for deadline := time.Now().Add(time.Minute); f.countAsked("GET /records") == 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the provider is not asked")
-		}
-	}
+	must.Eventually(t, "the provider is asked", func() bool { return f.countAsked("GET /records") > 0 })
 	leave() // The pending request continues.
 	var running sync.WaitGroup
 	for range 4 {

@@ -269,7 +269,7 @@ func TestDNSSEC_followsTheZone(t *testing.T) {
 	f.expectAnswer(409, "", "PATCH", "/zones/example.org", `{"dnssecPolicy":"unknown"}`)
 	f.expectAnswer(200, "dnssec-policy", "PATCH", "/zones/example.org", `{"dnssecPolicy":"default"}`)
 	var status protocol.ZoneResponse
-	waitFor(t, "the zone is signed", func() bool {
+	must.Eventually(t, "the zone is signed", func() bool {
 		status = protocol.ZoneResponse{}
 		must.Succeed(t, json.Unmarshal([]byte(f.expectAnswer(200, "", "GET", "/zones/example.org/status", nil).text), &status))
 		return status.DNSSEC != nil && status.DNSSEC.Signed && len(status.DNSSEC.Keys) == 1 && f.digRRset("DNSKEY", "example.org") != ""
@@ -304,20 +304,6 @@ func TestDNSSEC_followsTheZone(t *testing.T) {
 	f.expectAnswer(200, "removed", "DELETE", "/zones/example.org?keys=remove", nil)
 	if left, err := filepath.Glob(filepath.Join(f.bind.Dir(), "Kexample.org.*")); err != nil || len(left) > 0 {
 		t.Errorf("keys of the zone that was removed: %v, %v", left, err)
-	}
-}
-
-func waitFor(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	end := time.After(2 * time.Minute)
-	for !is() {
-		select {
-		case <-tick.C:
-		case <-end:
-			t.Fatalf("not in time: %s", what)
-		}
 	}
 }
 

@@ -35,7 +35,7 @@ func (f *fixture) signZone(zone, owner string) []string {
 		asked["keyOwner"] = owner
 	}
 	f.expectAnswer(201, "", "POST", "/zones", asked)
-	waitFor(f.t, zone+" is signed", func() bool {
+	must.Eventually(f.t, zone+" is signed", func() bool {
 		var status protocol.ZoneResponse
 		must.Succeed(f.t, json.Unmarshal([]byte(f.expectAnswer(200, "", "GET", "/zones/"+zone+"/status", nil).text), &status))
 		if status.KeyOwner != owner {

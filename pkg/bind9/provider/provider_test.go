@@ -243,7 +243,7 @@ func TestDeliver_aSlowAgentDelaysNoOther(t *testing.T) {
 		plan := transfertest.PlanOf(zone, zone, 3)
 		w.PutZone(t, plan)
 		// On a busy machine a DNS answer may be late.
-		waitFor(t, zone+" at the fast one, and the slow one's row", func() bool {
+		must.Eventually(t, zone+" at the fast one, and the slow one's row", func() bool {
 			began := time.Now()
 			report, err := p.Deliver(t.Context(), plan, passFence)
 			if err != nil || report.Confirmed != 0 || time.Since(began) > agentTime+10*time.Second {
@@ -272,16 +272,6 @@ func TestDeliver_aSlowAgentDelaysNoOther(t *testing.T) {
 	}
 }
 
-func waitFor(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	end := time.Now().Add(time.Minute)
-	for !is() {
-		if time.Now().After(end) {
-			t.Fatalf("not in time: %s", what)
-		}
-	}
-}
-
 // If named has lost a zone, an unchanged catalog does not bring the zone back. The row of that server then names an
 // rndc command, and this command brings the zone back.
 func TestDeliver_saysHowALostZoneComesBack(t *testing.T) {
@@ -296,7 +286,7 @@ func TestDeliver_saysHowALostZoneComesBack(t *testing.T) {
 	deliverPlan(t, p, plan)
 	must.Get(s.Control.Call(t.Context(), "delzone example.org"))(t)
 	var remedy []string
-	waitFor(t, "a row that says that the zone is lost", func() bool {
+	must.Eventually(t, "a row that says that the zone is lost", func() bool {
 		report, err := p.Deliver(t.Context(), plan, passFence)
 		if err != nil || len(report.Servers) != 1 {
 			t.Fatalf("%+v, %v", report, err)

@@ -92,7 +92,7 @@ func TestBeside_endsTheServerRatherThanWorkTwice(t *testing.T) {
 		starts++
 		return process.ErrUnfinished
 	}}})
-	waitUntil(t, "the server has ended", func() bool {
+	must.Eventually(t, "the server has ended", func() bool {
 		connection, err := net.Dial("tcp", strings.TrimPrefix(r.url, "https://"))
 		if err == nil {
 			connection.Close()

@@ -78,7 +78,7 @@ func TestRun_keepsTheMemberOfAStoreThatWasOutgrown(t *testing.T) {
 		t.Helper()
 		r := servers[name]
 		anyone := r.makeClient(t, nil, "")
-		waitUntil(t, name+" says what it lacks", func() bool {
+		must.Eventually(t, name+" says what it lacks", func() bool {
 			code, body := sendRequest(t, anyone, http.MethodGet, r.url+"/readyz?verbose", nil, "")
 			return code == http.StatusServiceUnavailable && strings.Contains(body, "[-]format failed") && strings.Contains(body, "for programs that know format 99 or later") && strings.Contains(body, "start a version that knows it")
 		})

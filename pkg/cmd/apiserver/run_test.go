@@ -118,19 +118,10 @@ func sendRequest(t *testing.T, client *http.Client, method, url string, headers 
 	return answer.StatusCode, string(text)
 }
 
-func waitUntil(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s: not within two minutes", what)
-		}
-	}
-}
-
 func (r *running) waitReady(t *testing.T) {
 	t.Helper()
 	anyone := r.makeClient(t, nil, "")
-	waitUntil(t, "ready", func() bool {
+	must.Eventually(t, "ready", func() bool {
 		code, _ := sendRequest(t, anyone, http.MethodGet, r.url+"/readyz", nil, "")
 		return code == http.StatusOK
 	})
@@ -160,7 +151,7 @@ func TestRun_noFinalAnswerBeforeItKnows(t *testing.T) {
 			r := startServer(t, k)
 			aggregator := r.makeClient(t, k.proxies, allowedProxy)
 			received := false
-			waitUntil(t, "a zone is made", func() bool {
+			must.Eventually(t, "a zone is made", func() bool {
 				body := strings.NewReader(strings.ReplaceAll(zoneBody, "NAME", "z"))
 				request := must.Get(http.NewRequest(http.MethodPost, r.url+zonesPath, body))(t)
 				request.Header.Set("Content-Type", "application/json")
@@ -198,7 +189,7 @@ func TestRun_behindAKubeAPIServer(t *testing.T) {
 
 	t.Run("an emptied list of names lets no client in", func(t *testing.T) {
 		k.changeCluster(func() { k.allowedNames = nil })
-		waitUntil(t, "headers are believed no more", func() bool {
+		must.Eventually(t, "headers are believed no more", func() bool {
 			code, _ := sendRequest(t, aggregator, http.MethodGet, r.url+zonesPath, makeAdminHeaders(), "")
 			return code == http.StatusUnauthorized
 		})
@@ -217,7 +208,7 @@ func TestRun_behindAKubeAPIServer(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- r.stop() }()
-		waitUntil(t, "not ready", func() bool {
+		must.Eventually(t, "not ready", func() bool {
 			code, _ := sendRequest(t, aggregator, http.MethodGet, r.url+"/readyz", makeAdminHeaders(), "")
 			return code == http.StatusInternalServerError
 		})

@@ -208,18 +208,10 @@ func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
 	must.Succeed(t, w.up.KubizoneV1alpha1().Records("team").Delete(t.Context(), "www", metav1.DeleteOptions{}))
 	must.Succeed(t, w.makeClient("frank", nil).KubizoneV1alpha1().Zones("platform").Delete(t.Context(), w.zone.Name,
 		metav1.DeleteOptions{}))
-	began := time.Now()
-	for { // the archive follows
+	must.Eventually(t, "the log of a deleted Zone, which the archive follows", func() bool {
 		log, code := w.runLine("dave", "log platform/"+w.zone.Name+" --tail 1")
-		if code == 0 && strings.Contains(log, "by frank") && strings.Contains(log, "- Zone platform/example-org") {
-			break
-		}
-		if time.Since(began) > time.Minute {
-			t.Errorf("log of a deleted Zone: code %d\n%s", code, log)
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+		return code == 0 && strings.Contains(log, "by frank") && strings.Contains(log, "- Zone platform/example-org")
+	})
 	if out, code := w.runLine("dave", "log never.example.org"); code != 0 || !strings.Contains(out, "no change in the history") {
 		t.Errorf("log of a name that a deleted Zone never had: code %d\n%s", code, out)
 	}

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,11 +69,7 @@ func TestRevert_removesLabelsAndAnnotationsAddedSince(t *testing.T) {
 
 func (w *world) waitForZone(namespace, object string) {
 	w.Helper()
-	for began := time.Now(); w.readRecord(namespace, object).Status.ZoneRef == nil; time.Sleep(20 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
-			w.Fatalf("record %s/%s is in no zone", namespace, object)
-		}
-	}
+	must.Eventually(w.T, object+" is in a zone", func() bool { return w.readRecord(namespace, object).Status.ZoneRef != nil })
 }
 
 func (w *world) putCNAME(namespace, object, owner, manager string, annotations map[string]string) {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"kubi.zone/kubizone/test/must"
 )
@@ -34,15 +33,6 @@ func (b *lockedBuffer) String() string {
 	return b.of.String()
 }
 
-func waitUntil(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for began := time.Now(); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
-			t.Fatal(what)
-		}
-	}
-}
-
 func TestConsole_endsWithTheOtherParts(t *testing.T) {
 	dir := t.TempDir()
 	client, ended := filepath.Join(dir, "kubectl-kubizone"), filepath.Join(dir, "ended")
@@ -51,7 +41,7 @@ func TestConsole_endsWithTheOtherParts(t *testing.T) {
 	c := &Config{DataDir: dir, Out: &out}
 	all := newParts()
 	c.startConsole(t.Context(), all, client, "config")
-	waitUntil(t, "the console has printed nothing", func() bool { return strings.Contains(out.String(), "console for") })
+	must.Eventually(t, "the console prints", func() bool { return strings.Contains(out.String(), "console for") })
 	for _, argument := range []string{"--no-browser", "--with-parent", "--kubeconfig config"} {
 		if !strings.Contains(out.String(), argument) {
 			t.Errorf("without %s: %s", argument, out.String())
@@ -68,7 +58,7 @@ func TestConsole_failsAlone(t *testing.T) {
 	c := &Config{DataDir: t.TempDir(), Out: &out}
 	all := newParts()
 	c.startConsole(t.Context(), all, "/nowhere/kubectl-kubizone", "config")
-	waitUntil(t, "no warning", func() bool { return strings.Contains(out.String(), "warning: no console") })
+	must.Eventually(t, "a warning", func() bool { return strings.Contains(out.String(), "warning: no console") })
 	if err := all.runDuring(t.Context(), func(context.Context) error { return nil }); err != nil {
 		t.Errorf("another part: %v", err)
 	}

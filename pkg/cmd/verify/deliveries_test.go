@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -79,30 +78,38 @@ type line struct {
 	Differing                []struct{ Server struct{ Name, Type string } }
 }
 
-func secretsOfUpdate(t *testing.T) string {
+// writeSecret makes the Secret of a class's key in a directory of --secrets-dir.
+func writeSecret(t *testing.T, dir, class string, key rig.TSIGKey) {
 	t.Helper()
-	dir := t.TempDir()
-	at := filepath.Join(dir, "dns", "update")
-	must.Succeed(t, os.MkdirAll(at, 0o700))
-	for file, text := range map[string]string{"name": key.Name, "secret": key.Secret} {
-		must.Succeed(t, os.WriteFile(filepath.Join(at, file), []byte(text), 0o600))
-	}
-	return dir
+	must.WriteFile(t, filepath.Join(dir, "dns", class, "name"), key.Name)
+	must.WriteFile(t, filepath.Join(dir, "dns", class, "secret"), key.Secret)
+}
+
+// startUpdated returns a server that takes updates of the zone by the key.
+func startUpdated(t *testing.T) string {
+	t.Helper()
+	const empty = "example.org. 60 IN SOA ns.example.net. hostmaster.example.org. 1 3600 600 86400 60\n" +
+		"example.org. 60 IN NS ns.example.net.\n"
+	primaries := []rig.PrimaryZone{{Zone: "example.org.", Text: empty, UpdateKey: key.Name}}
+	return rig.NeedServer(rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{key}, Primaries: primaries}))(t).Addr.String()
+}
+
+func (a *api) makeUpdateClass(server string) {
+	a.t.Helper()
+	a.makeClass("update", v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{Server: server,
+		TSIGSecretRef: v1alpha1.SecretReference{Namespace: "dns", Name: "update"}, ForeignRecords: v1alpha1.ForeignRecordsReplace}})
 }
 
 // Without named servers, verify finds the secondaries, update servers and webhooks of the classes. A manual change at
 // a server shows, with exit code 1.
 func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
 	dns := must.Get(rig.FreePort())(t)
-	secrets := secretsOfUpdate(t)
+	secrets := t.TempDir()
+	writeSecret(t, secrets, "update", key)
 	a := startAPI(t, func(o *up.Options) { o.DNSListen, o.SecretsDir = dns.String(), secrets })
-	secondary, err := rig.StartBIND(t.Context(), rig.BINDConfig{Secondaries: []rig.SecondaryZone{{Zone: "example.org.", Primary: dns}}})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { secondary.Close() })
-	const empty = "example.org. 60 IN SOA ns.example.net. hostmaster.example.org. 1 3600 600 86400 60\nexample.org. 60 IN NS ns.example.net.\n"
-	updated, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{key}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: empty, UpdateKey: key.Name}}})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { updated.Close() })
+	secondaries := []rig.SecondaryZone{{Zone: "example.org.", Primary: dns}}
+	secondary := rig.NeedServer(rig.StartBIND(t.Context(), rig.BINDConfig{Secondaries: secondaries}))(t)
+	updated := startUpdated(t)
 
 	a.makeClass("second", v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: secondary.Addr.String()}}}})
 	a.deliverZone("second")
@@ -111,21 +118,19 @@ func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
 		return err == nil && ok && len(servers) == 1 && one.State == "Current" && one.By == "transfer"
 	})
 
-	a.makeClass("update", v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{
-		Server: updated.Addr.String(), TSIGSecretRef: v1alpha1.SecretReference{Namespace: "dns", Name: "update"}, ForeignRecords: v1alpha1.ForeignRecordsReplace,
-	}})
+	a.makeUpdateClass(updated)
 	a.deliverZone("second", "update")
 	// The primary behind an update has its own serial and name servers.
 	a.verifyUntil("both have the zone's records", func(err error, servers map[string]line) bool {
-		one, ok := servers[updated.Addr.String()]
+		one, ok := servers[updated]
 		return err == nil && ok && len(servers) == 2 && one.State == "Current"
 	})
 
-	removeRecord(t, updated.Addr.String())
+	removeRecord(t, updated)
 	tampered := a.verifyUntil("what was changed at a server by hand", func(err error, servers map[string]line) bool {
-		return err == verify.ErrDifferent && len(servers[updated.Addr.String()].Missing) == 1
+		return err == verify.ErrDifferent && len(servers[updated].Missing) == 1
 	})
-	if one := tampered[updated.Addr.String()]; one.Missing[0].Name != "alias.example.org." {
+	if one := tampered[updated]; one.Missing[0].Name != "alias.example.org." {
 		t.Errorf("%+v", one)
 	}
 
@@ -145,9 +150,8 @@ func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
 func TestVerify_asksTheInstancesOfAClass(t *testing.T) {
 	dns := must.Get(rig.FreePort())(t)
 	a := startAPI(t, func(o *up.Options) { o.DNSListen = dns.String() })
-	secondary, err := rig.StartBIND(t.Context(), rig.BINDConfig{Secondaries: []rig.SecondaryZone{{Zone: "example.org.", Primary: dns}}})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { secondary.Close() })
+	secondaries := []rig.SecondaryZone{{Zone: "example.org.", Primary: dns}}
+	secondary := rig.NeedServer(rig.StartBIND(t.Context(), rig.BINDConfig{Secondaries: secondaries}))(t)
 	for name, spec := range map[string]bind9.Bind9InstanceSpec{
 		"there": {Role: bind9.RoleSecondary, External: &bind9.ExternalServer{
 			Address: secondary.Addr.String(), AgentURL: "https://192.0.2.1:8443", TokenSecretRef: &bind9.SecretKeyReference{Name: "token", Key: "token"},
@@ -298,12 +302,9 @@ func TestVerify_signsWithTheKeyOfEachClass(t *testing.T) {
 	zone := a.exportZone()
 	servers := map[string]string{}
 	for class, secret := range map[string]string{"one": key.Secret, "two": "YW5vdGhlciBuaWNlIGtleSBmb3IgdGhlIHNlY29uZCE="} {
-		dir := filepath.Join(secrets, "dns", class)
-		must.Succeed(t, os.MkdirAll(dir, 0o700))
-		for file, text := range map[string]string{"name": class + ".example", "secret": secret} {
-			must.Succeed(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
-		}
-		servers[class] = startKnot(t, zone, &rig.TSIGKey{Name: class + ".example", Algorithm: "hmac-sha256", Secret: secret})
+		key := rig.TSIGKey{Name: class + ".example", Algorithm: "hmac-sha256", Secret: secret}
+		writeSecret(t, secrets, class, key)
+		servers[class] = startKnot(t, zone, &key)
 		a.makeClass(class, v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{
 			Secondaries: []v1alpha1.Secondary{{Address: servers[class]}}, TSIGSecretRef: &v1alpha1.SecretReference{Namespace: "dns", Name: class},
 		}})

@@ -13,27 +13,22 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/cmd/verify"
-	"kubi.zone/kubizone/test/rig"
 )
 
 // If a record was removed at a server behind Kubizone's back, `verify --repair` has the zone compared, and the record
 // is there again when the command returns.
 func TestVerify_repairs(t *testing.T) {
-	secrets := secretsOfUpdate(t)
+	secrets := t.TempDir()
+	writeSecret(t, secrets, "update", key)
 	a := startAPI(t, func(o *up.Options) { o.SecretsDir = secrets })
-	const empty = "example.org. 60 IN SOA ns.example.net. hostmaster.example.org. 1 3600 600 86400 60\nexample.org. 60 IN NS ns.example.net.\n"
-	updated, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{key}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: empty, UpdateKey: key.Name}}})
-	rig.SkipMissing(t, err)
-	t.Cleanup(func() { updated.Close() })
+	updated := startUpdated(t)
 	if out, err := a.runVerify("--repair"); err == nil || !strings.Contains(err.Error(), "has no Delivery") {
 		t.Errorf("a zone that nothing delivers: %v\n%s", err, out)
 	}
 	if zone, err := a.KubizoneV1alpha1().Zones("a").Get(t.Context(), "org", metav1.GetOptions{}); err != nil || zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt] != "" {
 		t.Errorf("what could not be asked of any class was written down: %v, %v", zone.Annotations, err)
 	}
-	a.makeClass("update", v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{
-		Server: updated.Addr.String(), TSIGSecretRef: v1alpha1.SecretReference{Namespace: "dns", Name: "update"}, ForeignRecords: v1alpha1.ForeignRecordsReplace,
-	}})
+	a.makeUpdateClass(updated)
 	a.deliverZone("update")
 	a.verifyUntil("it is delivered", func(err error, servers map[string]line) bool { return err == nil && len(servers) == 1 })
 
@@ -42,7 +37,7 @@ func TestVerify_repairs(t *testing.T) {
 		if errors.Is(err, verify.ErrDifferent) {
 			return true
 		}
-		removeRecord(t, updated.Addr.String())
+		removeRecord(t, updated)
 		return false
 	})
 	if out, err := a.runVerify("--repair"); err != nil {

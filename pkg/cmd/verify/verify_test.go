@@ -121,24 +121,14 @@ var key = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha256", Secret
 
 func startBIND(t *testing.T, text string) string {
 	t.Helper()
-	server, err := rig.StartBIND(t.Context(), rig.BINDConfig{Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: text}}})
-	rig.SkipMissing(t, err)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Close() })
-	return server.Addr.String()
+	primaries := []rig.PrimaryZone{{Zone: "example.org.", Text: text}}
+	return rig.NeedServer(rig.StartBIND(t.Context(), rig.BINDConfig{Primaries: primaries}))(t).Addr.String()
 }
 
 func startKnot(t *testing.T, text string, key *rig.TSIGKey) string {
 	t.Helper()
-	server, err := rig.StartKnot(t.Context(), rig.KnotConfig{Key: key, Zones: []rig.PrimaryZone{{Zone: "example.org.", Text: text}}})
-	rig.SkipMissing(t, err)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Close() })
-	return server.Addr.String()
+	zones := []rig.PrimaryZone{{Zone: "example.org.", Text: text}}
+	return rig.NeedServer(rig.StartKnot(t.Context(), rig.KnotConfig{Key: key, Zones: zones}))(t).Addr.String()
 }
 
 // BIND and Knot: equal; behind; with a foreign RRset and another TTL; without the right to transfer; unreachable.

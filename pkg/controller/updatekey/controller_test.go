@@ -165,23 +165,16 @@ func (p *process) lookAgain() {
 
 func (p *process) waitForInformer() {
 	p.t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for {
+	must.Eventually(p.t, "the informer follows", func() bool {
 		now := must.Get(p.client.KubizoneV1alpha1().UpdateKeys("").List(p.t.Context(), metav1.ListOptions{}))(p.t)
 		known := p.Keys.Informer().GetStore().List()
-		if len(known) == len(now.Items) && !slices.ContainsFunc(now.Items, func(of v1alpha1.UpdateKey) bool {
+		return len(known) == len(now.Items) && !slices.ContainsFunc(now.Items, func(of v1alpha1.UpdateKey) bool {
 			return !slices.ContainsFunc(known, func(object any) bool {
 				here := object.(*v1alpha1.UpdateKey)
 				return here.UID == of.UID && here.ResourceVersion == of.ResourceVersion
 			})
-		}) {
-			return
-		}
-		if time.Now().After(deadline) {
-			p.t.Fatal("the informer does not follow")
-		}
-		time.Sleep(time.Millisecond)
-	}
+		})
+	})
 }
 
 func (p *process) takesKey(at, keyName string) bool {
