@@ -251,20 +251,3 @@ func TestMemory_reportsOnce(t *testing.T) {
 		}
 	}
 }
-
-// The controller has a zone's servers reminded of a change at most once in remindInterval, however often it reconciles.
-// After a failure the next reconcile reminds them again.
-func TestRemindOnce(t *testing.T) {
-	away := errors.New("the agent is away")
-	known, calls := &zoneMemory{}, 0
-	for i, test := range []struct {
-		after time.Duration
-		err   error
-		calls int
-	}{{0, away, 1}, {time.Second, nil, 2}, {2 * time.Second, nil, 2}, {31 * time.Second, nil, 3}} {
-		err := known.remindOnce(begin.Add(test.after), func() error { calls++; return test.err })
-		if calls != test.calls || !errors.Is(err, test.err) {
-			t.Errorf("look %d: %d calls, %v", i, calls, err)
-		}
-	}
-}

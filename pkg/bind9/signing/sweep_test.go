@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -138,14 +139,16 @@ func TestSweepSigners_keepsWhatIsLeft_S12_9(t *testing.T) {
 	}
 }
 
-// If servers do not have the new keys of a zone yet, the signer sends them a NOTIFY, but does not repeat it at every
-// reconcile (S12.5).
+// If servers do not have the new keys of a zone yet, the signer sends them a NOTIFY, but repeats it at most once in
+// remindInterval, however often the controller reconciles. After a failure the next reconcile repeats it (S12.5).
 func TestCarryOut_remindsServers_S12_5(t *testing.T) {
 	var notified []string
+	fails := true
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var answer any = protocol.Health{Agent: "kubizone"}
 		if r.Method == http.MethodPost {
 			notified, answer = append(notified, r.URL.Path), protocol.ZoneResponse{Success: true}
+			w.WriteHeader(map[bool]int{true: http.StatusInternalServerError, false: http.StatusOK}[fails])
 		}
 		_ = json.NewEncoder(w).Encode(answer)
 	}))
@@ -155,11 +158,17 @@ func TestCarryOut_remindsServers_S12_5(t *testing.T) {
 	agent := must.Get(client.New(server.URL, http.DefaultTransport))(t)
 	w := &work{Controller: c, zone: zone, fqdn: name.MustParse("example.org."), site: site{agent: agent}}
 	f := &facts{now: begin, signing: signedBy("hidden")}
-	for range 2 {
-		must.Succeed(t, w.runAction(t.Context(), f, decision{action: remind, status: &v1alpha1.ZoneDNSSECStatus{}}))
-	}
-	if want := []string{protocol.Base + "/zones/example.org/notify"}; !slices.Equal(notified, want) {
-		t.Errorf("%q, want %q", notified, want)
+	for i, test := range []struct {
+		after time.Duration
+		fails bool
+		calls int
+	}{{0, true, 1}, {time.Second, false, 2}, {2 * time.Second, false, 2}, {31 * time.Second, false, 3}} {
+		fails, f.now = test.fails, begin.Add(test.after)
+		err := w.runAction(t.Context(), f, decision{action: remind, status: &v1alpha1.ZoneDNSSECStatus{}})
+		want := slices.Repeat([]string{protocol.Base + "/zones/example.org/notify"}, test.calls)
+		if (err != nil) != test.fails || !slices.Equal(notified, want) {
+			t.Errorf("look %d: %v, %q, want %q", i, err, notified, want)
+		}
 	}
 }
 
