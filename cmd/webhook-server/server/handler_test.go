@@ -14,7 +14,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -320,36 +319,6 @@ func TestServer_carriesOutABatchItemByItem(t *testing.T) {
 	}
 	long := must.Get(protocol.Marshal(many))(t)
 	f.expectAnswer("a long batch", f.signRequest("POST", "/records/batch", string(long)), 400, protocol.CodeInvalidRecord)
-}
-
-func TestServer_takesTheVectors(t *testing.T) {
-	text := must.Get(os.ReadFile("../../../pkg/delivery/webhook/protocol/testdata/signatures.json"))(t)
-	var vectors []struct {
-		Name, Secret, Method, Path, Timestamp, Nonce, Body, Signature string
-		Algorithm                                                     protocol.Algorithm
-	}
-	if err := json.Unmarshal(text, &vectors); err != nil || len(vectors) == 0 {
-		t.Fatal(err)
-	}
-	for _, v := range vectors {
-		f := startServer(t, func(c *Config) {
-			c.Algorithm = v.Algorithm
-			if strings.HasPrefix(v.Path, "/dns/v1/") {
-				c.BasePath = "/dns/v1"
-			}
-			at := must.Get(time.Parse(time.RFC3339, v.Timestamp))(t)
-			c.Now = func() time.Time { return at }
-		})
-		f.secrets = [][]byte{[]byte(v.Secret)}
-		request := must.Get(http.NewRequest(v.Method, f.server.URL+v.Path, strings.NewReader(v.Body)))(t)
-		request.Header.Set(protocol.HeaderTimestamp, v.Timestamp)
-		request.Header.Set(protocol.HeaderNonce, v.Nonce)
-		request.Header.Set(protocol.HeaderSignature, v.Signature)
-		if status, body, _ := f.sendRequest(request); status != 200 && !(v.Method == "GET" && status == 404 &&
-			strings.Contains(body, protocol.CodeRecordNotFound)) {
-			t.Errorf("%s: %d %s", v.Name, status, body)
-		}
-	}
 }
 
 func TestNew_reportsAllFaults(t *testing.T) {
