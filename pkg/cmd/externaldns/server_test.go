@@ -512,27 +512,8 @@ func TestRun_isFair(t *testing.T) {
 	decide(t, all, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 }
 
-// The webhook reads the real content of the object that external-dns names, for the type of the record. A DNSEndpoint
-// that has a name only with an IPv6 address does not own the name's A record, and a target of another name is none.
-func TestReadTexts_ofATypeAlone(t *testing.T) {
-	t.Parallel()
-	api := &rest.Config{Host: "http://api.test", Transport: inMemory(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"apiVersion":"externaldns.k8s.io/v1alpha1","kind":"DNSEndpoint","spec":{"endpoints":[
-			{"dnsName":"four","recordType":"A","targets":["192.0.2.1"]},
-			{"dnsName":"four","recordType":"AAAA","targets":["2001:db8::1"]},
-			{"dnsName":"other","recordType":"A","targets":["192.0.2.2"]}]}}`)
-	})}
-	p := must.Get((&Config{Records: api, Local: api}).newProvider())(t)
-	texts := must.Get(p.readTexts(t.Context(), &externaldns.Candidate{Endpoint: &contract.Endpoint{DNSName: "Four.", RecordType: "A"},
-		Resource: externaldns.Resource{Kind: "crd", Namespace: "a", Name: "x"}}))(t)
-	if !slices.Contains(texts.Hosts, "four") || !slices.Equal(texts.Targets, []string{"192.0.2.1"}) || len(texts.All) != 3 {
-		t.Errorf("%q", texts)
-	}
-}
-
 // The targets of an object are those that external-dns publishes for it, and the address of a Service in the cluster
-// only if its type or the annotation says so.
+// only if its type or the annotation says so. Those of a DNSEndpoint are of the name and type of the endpoint alone.
 func TestReadTexts_targets(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ kind, object, targets string }{
@@ -548,16 +529,20 @@ func TestReadTexts_targets(t *testing.T) {
 		{"ingress", `{"metadata":{"annotations":{"external-dns.kubernetes.io/target":"192.0.2.3","note":"203.0.113.6"}}}`,
 			"192.0.2.3"},
 		{"route", `{"status":{"ingress":[{"host":"a.org","routerCanonicalHostname":"router.org"}]}}`, "router.org"},
+		{"crd", `{"spec":{"endpoints":[{"dnsName":"a.org","recordType":"A","targets":["192.0.2.1"]},
+			{"dnsName":"a.org","recordType":"AAAA","targets":["2001:db8::1"]},
+			{"dnsName":"other","recordType":"A","targets":["192.0.2.2"]}]}}`, "192.0.2.1"},
 	} {
 		api := &rest.Config{Host: "http://api.test", Transport: inMemory(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"apiVersion":"v1","kind":"Object",`+c.object[1:])
 		})}
 		p := must.Get((&Config{Records: api, Local: api}).newProvider())(t)
-		texts := must.Get(p.readTexts(t.Context(), &externaldns.Candidate{Endpoint: &contract.Endpoint{DNSName: "a.org", RecordType: "A"},
+		texts := must.Get(p.readTexts(t.Context(), &externaldns.Candidate{Endpoint: &contract.Endpoint{DNSName: "A.org.", RecordType: "A"},
 			Resource: externaldns.Resource{Kind: c.kind, Namespace: "a", Name: "x"}}))(t)
-		if got := strings.Join(texts.Targets, " "); got != c.targets {
-			t.Errorf("%s %s: %q, want %q", c.kind, c.object, got, c.targets)
+		if got := strings.Join(texts.Targets, " "); got != c.targets ||
+			c.kind == "crd" && (len(texts.All) != 3 || !slices.Contains(texts.Hosts, "a.org")) {
+			t.Errorf("%s %s: %q, want %q", c.kind, c.object, texts, c.targets)
 		}
 	}
 }
