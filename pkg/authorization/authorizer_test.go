@@ -425,11 +425,7 @@ func TestAuthorize_manyAtOnce(t *testing.T) {
 
 func TestConfig_saysEveryFault(t *testing.T) {
 	_, err := New(Config{AllowCacheTTL: -1})
-	for _, want := range []string{"Client is required", "must not be negative", "RetryBackoff.Steps"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not say %q", err, want)
-		}
-	}
+	must.Say(t, err, "Client is required", "must not be negative", "RetryBackoff.Steps")
 	c := newCluster(t, evaluateRules())
 	config := c.makeConfig(t)
 	config.AlwaysAllowPaths = []string{"/a*b"}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/pkg/cmd/source"
+	"kubi.zone/kubizone/test/must"
 )
 
 // S1
@@ -26,17 +27,9 @@ func TestSource_makesNoDataDirectory(t *testing.T) {
 
 func TestSource_saysAllThatIsWrong(t *testing.T) {
 	err := (&source.Options{KeyFile: "k"}).Validate()
-	for _, want := range []string{"either --data-dir or --etcd-servers", "go with --etcd-servers", "give both or none"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("nothing says %q in %v", want, err)
-		}
-	}
+	must.Say(t, err, "either --data-dir or --etcd-servers", "go with --etcd-servers", "give both or none")
 	err = (&source.Options{Servers: []string{"etcd-0:2379"}, CAFile: "no-such-file"}).Validate()
-	for _, want := range []string{`--etcd-servers "etcd-0:2379": write URLs, like https://`, "--etcd-cafile: "} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("nothing says %q in %v", want, err)
-		}
-	}
+	must.Say(t, err, `--etcd-servers "etcd-0:2379": write URLs, like https://`, "--etcd-cafile: ")
 	if err := (&source.Options{DataDir: t.TempDir(), Servers: []string{"http://127.0.0.1:1"}}).Validate(); err == nil {
 		t.Error("both stores at once are accepted")
 	}

@@ -127,16 +127,10 @@ sub	3600	IN	SOA	ns1 hostmaster 1 1800 900 604800 86400
 mail	3600	IN	A	192.0.2.4
 `)
 	lines := strings.Join(listRefusals(p), "\n")
-	for _, want := range []string{
-		"f.zone:2: ",
+	must.Say(t, lines, "f.zone:2: ",
 		"the primary name server . names none; loaded with what the server makes", "the contact . names none; loaded with what the server makes: hostmaster in the zone",
 		"f.zone:3: ", "f.zone:5: www.example.net. A 192.0.2.1: out of zone: the file is of zone example.org.",
-		"f.zone:6: ", "RRSIG cannot be a Record", "f.zone:7: ", "a second SOA",
-	} {
-		if !strings.Contains(lines, want) {
-			t.Errorf("refusals lack %q:\n%s", want, lines)
-		}
-	}
+		"f.zone:6: ", "RRSIG cannot be a Record", "f.zone:7: ", "a second SOA")
 	if len(p.sets) != 2 || p.spec.PrimaryNameServer != "" || p.spec.Contact != "" || p.spec.MinimumSerial != nil {
 		t.Errorf("the rest: %d sets, %+v", len(p.sets), p.spec)
 	}

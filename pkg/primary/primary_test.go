@@ -144,11 +144,7 @@ func TestNew_takenPortIsNamed(t *testing.T) {
 
 func TestNew_reportsAllFaults(t *testing.T) {
 	_, err := New(Config{Notify: []Target{{Key: "k"}}, Keys: []tsig.Key{{}}})
-	for _, want := range []string{"Zones: required", "Listen: not an address", "Notify[0].Addr", "Notify[0].Key", "Keys[0]"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not say %q", err, want)
-		}
-	}
+	must.Say(t, err, "Zones: required", "Listen: not an address", "Notify[0].Addr", "Notify[0].Key", "Keys[0]")
 }
 
 // Connections beyond a client's limit are closed, without effect on other clients. Outsiders have separate slots.

@@ -4,6 +4,8 @@
 package must
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -32,6 +34,17 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within two minutes: %s", what)
+		}
+	}
+}
+
+// Say fails the test for each part that the text of an error or another value does not have. The test goes on.
+func Say(t testing.TB, value any, parts ...string) {
+	t.Helper()
+	text := fmt.Sprint(value)
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("nothing says %q in\n%s", part, text)
 		}
 	}
 }

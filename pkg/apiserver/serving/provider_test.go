@@ -541,11 +541,7 @@ func TestAPIService_thatCannotHaveACABundleIsExplained(t *testing.T) {
 
 func TestNew_namesWhatIsMissing(t *testing.T) {
 	_, err := New(Config{})
-	for _, want := range []string{"clients", "namespace and name", "APIService", "host"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not name %s", err, want)
-		}
-	}
+	must.Say(t, err, "clients", "namespace and name", "APIService", "host")
 }
 
 // The TLS listener of k8s.io/apiserver takes the renewed certificate for the next connection, without a restart.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -123,11 +122,7 @@ func TestOptions_reportAllThatIsWrong(t *testing.T) {
 			if len(c.want) == 0 && err != nil {
 				t.Error(err)
 			}
-			for _, want := range c.want {
-				if err == nil || !strings.Contains(err.Error(), want) {
-					t.Errorf("%v does not say %q", err, want)
-				}
-			}
+			must.Say(t, err, c.want...)
 		})
 	}
 }

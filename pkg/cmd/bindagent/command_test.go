@@ -122,18 +122,9 @@ func TestOptions_areJudgedTogether(t *testing.T) {
 		"--zone-dir", "relative", "--token-file", short,
 	})
 	err := command.ExecuteContext(t.Context())
-	if err == nil {
-		t.Fatal("it started")
-	}
-	for _, want := range []string{
-		`--listen: ":8080" is not a loopback address`, "--tls-cert-file and --tls-private-key-file:", `--rndc-server: "localhost:953"`,
+	must.Say(t, err, `--listen: ":8080" is not a loopback address`, "--tls-cert-file and --tls-private-key-file:", `--rndc-server: "localhost:953"`,
 		"--dns-server:",
-		"--zone-dir:", "--rndc-key-file:", "--token-file:",
-	} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("nothing says %q in:\n%v", want, err)
-		}
-	}
+		"--zone-dir:", "--rndc-key-file:", "--token-file:")
 	command = NewCommand()
 	command.SetArgs([]string{"--zone-dir", t.TempDir()})
 	command.SilenceErrors, command.SilenceUsage = true, true

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/pkg/cmd/importer"
+	"kubi.zone/kubizone/test/must"
 )
 
 // A Record in a Zone of the same plan is judged by the rules of this Zone and the other objects of the plan, and the
@@ -45,16 +46,10 @@ spec: {zoneRef: {name: some}, namespaces: [b], records: [{pattern: "*.apps"}]}
 	if !errors.Is(planned.failed, importer.ErrRefused) || !strings.HasSuffix(planned.out, "5 written, 0 unchanged, 3 refused"+end) {
 		t.Errorf("%v:\n%s", planned.failed, planned.out)
 	}
-	for _, want := range []string{
-		"+ host.some.test. A 192.0.2.1 (record a/host; after: Zone a/some)\n",
+	must.Say(t, planned.out, "+ host.some.test. A 192.0.2.1 (record a/host; after: Zone a/some)\n",
 		"+ x.apps.some.test. A 192.0.2.1 (record b/app; after: Zone a/some)\n",
-		"refused: " + path + ": record a/www: ", "refused: " + path + ": record a/alias: ", "CNAME is not allowed beside",
-		"refused: " + path + ": record b/other: ",
-	} {
-		if !strings.Contains(planned.out, want) {
-			t.Errorf("the plan lacks %q:\n%s", want, planned.out)
-		}
-	}
+		"refused: "+path+": record a/www: ", "refused: "+path+": record a/alias: ", "CNAME is not allowed beside",
+		"refused: "+path+": record b/other: ")
 	s.applyFile(writeFile(t, "zones.yaml", zones))
 	again := s.runPlan("", "-f", path)
 	if !errors.Is(again.failed, importer.ErrRefused) || !strings.HasSuffix(again.out, "3 written, 3 unchanged, 2 refused"+end) {

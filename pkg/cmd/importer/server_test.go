@@ -97,11 +97,7 @@ func (s *server) makeZone(namespace, name string, spec v1alpha1.ZoneSpec) *v1alp
 
 func (s outcome) expectRemarks(parts ...string) {
 	s.t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(s.err, part) {
-			s.t.Errorf("nothing says %q in\n%s", part, s.err)
-		}
-	}
+	must.Say(s.t, s.err, parts...)
 }
 
 func writeFile(t *testing.T, name, text string) string {

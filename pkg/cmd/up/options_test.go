@@ -73,17 +73,8 @@ func TestOptions_sayAllThatIsWrong(t *testing.T) {
 	_, err := completeOptions(t, "--data-dir", "", "--listen", "7443", "--dns-listen", "127.0.0.1:70000", "--load", "no-such-file",
 		"--load-namespace", "A",
 		"--dns-view", "x", "--dns-view", "x", "--dns-view", "X", "--transfer-allow", "192.0.2.1/24,world", "--transfer-to", "ns.example.org", "--tsig-key-file", "no-such-key")
-	if err == nil {
-		t.Fatal("accepted")
-	}
-	for _, want := range []string{
-		"--data-dir: must not be empty", `--listen "7443"`, `--dns-listen "127.0.0.1:70000"`, "--load: load no-such-file",
+	must.Say(t, err, "--data-dir: must not be empty", `--listen "7443"`, `--dns-listen "127.0.0.1:70000"`, "--load: load no-such-file",
 		`--load-namespace "A"`,
 		`--dns-view "x": named twice`, `--dns-view "X"`, `--transfer-allow "192.0.2.1/24": the address has bits beyond the prefix; write 192.0.2.0/24`,
-		`--transfer-allow "world"`, `--transfer-to "ns.example.org"`, "no-such-key",
-	} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("nothing says %q in\n%v", want, err)
-		}
-	}
+		`--transfer-allow "world"`, `--transfer-to "ns.example.org"`, "no-such-key")
 }

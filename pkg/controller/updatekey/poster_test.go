@@ -108,12 +108,8 @@ func TestPoster_logsALineForAKey(t *testing.T) {
 	}
 	outcomes := take()
 	all := strings.Join(lines, "\n")
-	for _, want := range []string{`"Updates refused" "updatekey"="a/refused" "messages"=20 "rcode"="REFUSED" "why"="www`,
-		`"updatekey"="b/broken" "messages"=20 "err"="`, `"updatekey"="a/early" "messages"=1`} {
-		if !strings.Contains(all, want) {
-			t.Errorf("no line has %s:\n%s", want, all)
-		}
-	}
+	must.Say(t, all, `"Updates refused" "updatekey"="a/refused" "messages"=20 "rcode"="REFUSED" "why"="www`,
+		`"updatekey"="b/broken" "messages"=20 "err"="`, `"updatekey"="a/early" "messages"=1`)
 	if len(lines) != 3 || outcomes["a/refused"].refusal == nil || outcomes["a/refused"].refused != 20 {
 		t.Errorf("%d lines, %+v:\n%s", len(lines), outcomes, all)
 	}

@@ -90,16 +90,10 @@ func TestSigner_S12_4(t *testing.T) {
 	objects := must.Get(signer.Objects())(t)
 	files := must.Get(signer.Files())(t)
 	own, peers := signer.Transfer.Name, signer.Peers.Name
-	for _, want := range []string{
-		fmt.Sprintf("allow-query { 127.0.0.1; key %q; key %q; };", own, peers),
+	must.Say(t, files["named.conf"], fmt.Sprintf("allow-query { 127.0.0.1; key %q; key %q; };", own, peers),
 		fmt.Sprintf("allow-transfer { key %q; key %q; };", own, peers),
 		fmt.Sprintf("primaries \"kubizone\" { 10.96.0.53 port 53 key %q; 2001:db8::35 port 53 key %q; };", own, own),
-		"dnssec-policy \"yearly\" {",
-	} {
-		if !strings.Contains(files["named.conf"], want) {
-			t.Errorf("named.conf lacks %s\n%s", want, files["named.conf"])
-		}
-	}
+		"dnssec-policy \"yearly\" {")
 	if strings.Contains(files["named.conf"], "catalog-zones") {
 		t.Error("it follows a catalog")
 	}
