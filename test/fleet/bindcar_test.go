@@ -109,8 +109,8 @@ func transferBesideBindcar(t *testing.T, kind string) {
 		}
 		return nil
 	})
-	w.mustSucceed(w.kubizone.KubizoneV1alpha1().Zones(w.namespace).Delete(w.ctx, "main", metav1.DeleteOptions{}))
-	w.mustSucceed(w.kubizone.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, w.namespace, metav1.DeleteOptions{}))
+	must.Succeed(w.t, w.kubizone.KubizoneV1alpha1().Zones(w.namespace).Delete(w.ctx, "main", metav1.DeleteOptions{}))
+	must.Succeed(w.t, w.kubizone.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, w.namespace, metav1.DeleteOptions{}))
 }
 
 func (w *world) startBindcar(pod *localPod, kind string) (*client.Client, error) {
@@ -179,11 +179,11 @@ func TestFleet_namesThePrimariesOfABindcar_S11_15(t *testing.T) {
 	servers("car-secondary-0", service.Spec.ClusterIP, "198.51.100.9", "2001:db8::9")
 	servers("car-primary-0", "198.51.100.9", "2001:db8::9")
 	servers("own-secondary-0")
-	w.mustSucceed(classes.Delete(w.ctx, "unkeyed-transfer", metav1.DeleteOptions{}))
+	must.Succeed(w.t, classes.Delete(w.ctx, "unkeyed-transfer", metav1.DeleteOptions{}))
 	servers("car-secondary-0", service.Spec.ClusterIP)
-	w.mustSucceed(classes.Delete(w.ctx, "unkeyed-update", metav1.DeleteOptions{}))
+	must.Succeed(w.t, classes.Delete(w.ctx, "unkeyed-update", metav1.DeleteOptions{}))
 	servers("car-secondary-0")
 	for _, cluster := range []string{"car", "own"} {
-		w.mustSucceed(w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Delete(w.ctx, cluster, metav1.DeleteOptions{}))
+		must.Succeed(w.t, w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Delete(w.ctx, cluster, metav1.DeleteOptions{}))
 	}
 }

@@ -123,14 +123,14 @@ func (b *bindy) applyObjects(ctx context.Context) error {
 func (b *bindy) readChildren() map[string]string {
 	b.w.t.Helper()
 	objects, err := b.makeObjects()
-	b.w.mustSucceed(err)
+	must.Succeed(b.w.t, err)
 	client, err := dynamic.NewForConfig(b.w.kube.Admin())
-	b.w.mustSucceed(err)
+	must.Succeed(b.w.t, err)
 	states := map[string]string{}
 	for _, object := range objects {
 		resource, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
 		live, err := client.Resource(resource).Namespace(b.w.namespace).Get(b.w.ctx, object.GetName(), metav1.GetOptions{})
-		b.w.mustSucceed(err)
+		must.Succeed(b.w.t, err)
 		managers := map[string]bool{}
 		for _, entry := range live.GetManagedFields() {
 			managers[entry.Manager] = true
@@ -158,7 +158,7 @@ func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 	w := newWorld(t, "taken")
 	ready := w.runPods(w.namespace)
 	b := &bindy{w: w, cluster: "prod", servers: []string{"ns1"}}
-	w.mustSucceed(b.applyObjects(w.ctx))
+	must.Succeed(w.t, b.applyObjects(w.ctx))
 	services, deployments := w.core.CoreV1().Services(w.namespace), w.core.AppsV1().Deployments(w.namespace)
 	service := func() *corev1.Service {
 		t.Helper()

@@ -56,11 +56,11 @@ func TestFleet_followsClassesAtOnce(t *testing.T) {
 	own := "edge." + w.namespace + ".bind9clusters.kubizone.invalid"
 	must.Get(clusters.Patch(w.ctx, "edge", types.MergePatchType, []byte(`{"metadata":{"finalizers":["`+v1alpha1.FinalizerDelivery+`"]}}`), metav1.PatchOptions{}, "finalizers"))(w.t)
 	follows("its own cluster as a class", own, "two.catalog.example")
-	w.mustSucceed(classes.Delete(w.ctx, "followed", metav1.DeleteOptions{}))
+	must.Succeed(w.t, classes.Delete(w.ctx, "followed", metav1.DeleteOptions{}))
 	follows("its own cluster alone", own)
 
 	// A deleted cluster and its servers go after the finalizer.
-	w.mustSucceed(clusters.Delete(w.ctx, "edge", metav1.DeleteOptions{}))
+	must.Succeed(w.t, clusters.Delete(w.ctx, "edge", metav1.DeleteOptions{}))
 	must.Get(clusters.Patch(w.ctx, "edge", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}, "finalizers"))(w.t)
 	w.waitNothing(w.namespace)
 }

@@ -130,7 +130,7 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 		return nil
 	})
 
-	w.mustSucceed(providers.Delete(w.ctx, "provided", metav1.DeleteOptions{}))
+	must.Succeed(w.t, providers.Delete(w.ctx, "provided", metav1.DeleteOptions{}))
 	w.waitNoProvider("provided")
 	for _, namespace := range append(namespaces, "not-there") {
 		if left := append(w.listNames(namespace), w.listMade(namespace)...); len(left) > 0 {
@@ -154,7 +154,7 @@ func TestCluster_scalesByTheHighestIndex_S11_9(t *testing.T) {
 	if now := w.getInstance("prod-secondary-1"); now.UID != foreign.UID || len(now.OwnerReferences) > 0 {
 		t.Errorf("the other owner's instance was changed: %+v", now.ObjectMeta)
 	}
-	w.mustSucceed(w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Delete(w.ctx, "prod-secondary-1", metav1.DeleteOptions{}))
+	must.Succeed(w.t, w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Delete(w.ctx, "prod-secondary-1", metav1.DeleteOptions{}))
 	w.waitCluster("prod", bind9.ConditionDegraded, "False")
 	budget := must.Get(w.core.PolicyV1().PodDisruptionBudgets(w.namespace).Get(w.ctx, "prod-secondary", metav1.GetOptions{}))(w.t)
 	w.waitUntil("the budget selects the pods of all servers", func() error {
@@ -280,7 +280,7 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 	if now := look(); now.Next != nil || now.Name != first.Name {
 		t.Errorf("the key rotates while zones name it: next %v", now.Next)
 	}
-	w.mustSucceed(classes.Delete(w.ctx, "tsig-agents", metav1.DeleteOptions{}))
+	must.Succeed(w.t, classes.Delete(w.ctx, "tsig-agents", metav1.DeleteOptions{}))
 	must.Get(clusters.Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"tsigKey":{"algorithm":"hmac-sha512"}}}`), metav1.PatchOptions{}))(w.t)
 	next := wait("the next key is taken", func(now render.TransferKeys) bool { return now.Next != nil }).Next
 	if rotating := w.waitCluster("prod", bind9.ConditionProgressing, "True/RotatingKey"); rotating.Status.TSIGKey == nil {
@@ -352,7 +352,7 @@ func TestSweep_hasBrakes_S11_12(t *testing.T) {
 	w.stop()
 	instances := w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace)
 	must.Get(instances.Patch(w.ctx, "lost", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}))(w.t)
-	w.mustSucceed(instances.Delete(w.ctx, "lost", metav1.DeleteOptions{}))
+	must.Succeed(w.t, instances.Delete(w.ctx, "lost", metav1.DeleteOptions{}))
 	w.runFleet(at, w.namespace)
 	left := func() string {
 		var of []string
@@ -398,7 +398,7 @@ func TestSweep_hasBrakes_S11_12(t *testing.T) {
 		of := w.kubizone.Bind9V1alpha1().Bind9Instances(o.Namespace)
 		must.Get(of.Patch(w.ctx, o.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}))(w.t)
 		if err := of.Delete(w.ctx, o.Name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
-			w.mustSucceed(err)
+			must.Succeed(w.t, err)
 		}
 	}
 	w.runFleet(at, w.namespace)

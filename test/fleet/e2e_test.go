@@ -210,7 +210,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		t.Errorf("BIND keeps no files of zones: %v", entries)
 	}
 	for _, entry := range entries {
-		w.mustSucceed(os.RemoveAll(filepath.Join(state, entry.Name())))
+		must.Succeed(w.t, os.RemoveAll(filepath.Join(state, entry.Name())))
 	}
 	k.mu.Unlock()
 	answered("192.0.2.2")
@@ -234,12 +234,12 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	repair := exec.CommandContext(w.ctx, w.client, "verify", w.namespace+"/main", "--repair", "--kubeconfig", w.kube.AdminKubeconfig())
 	out, err := repair.CombinedOutput()
 	t.Logf("%s\n%s", repair, out)
-	w.mustSucceed(err)
+	must.Succeed(w.t, err)
 	answered("192.0.2.2")
 
-	w.mustSucceed(zones.Delete(w.ctx, "main", metav1.DeleteOptions{}))
+	must.Succeed(w.t, zones.Delete(w.ctx, "main", metav1.DeleteOptions{}))
 	answered("REFUSED")
-	w.mustSucceed(w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Delete(w.ctx, "prod", metav1.DeleteOptions{}))
+	must.Succeed(w.t, w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Delete(w.ctx, "prod", metav1.DeleteOptions{}))
 	w.waitNothing(w.namespace)
 	w.waitUntil("no pod runs", func() error {
 		if k.getOnlyPod() != nil {
@@ -247,5 +247,5 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		}
 		return nil
 	})
-	w.mustSucceed(w.kubizone.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, "served", metav1.DeleteOptions{}))
+	must.Succeed(w.t, w.kubizone.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, "served", metav1.DeleteOptions{}))
 }

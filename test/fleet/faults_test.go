@@ -31,6 +31,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/pkg/cmd/delivering"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -160,8 +161,9 @@ func TestFaults_leaveEveryServerAtEverySerial(t *testing.T) {
 		}
 	}
 	t.Logf("the controller ended %d times because it could not renew its Lease", r.controller.lost.Load())
-	r.mustSucceed(r.kubizone.KubizoneV1alpha1().Zones(r.namespace).DeleteCollection(r.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
-	r.mustSucceed(r.kubizone.KubizoneV1alpha1().DNSClasses().Delete(r.ctx, r.namespace, metav1.DeleteOptions{}))
+	must.Succeed(r.world.t, r.kubizone.KubizoneV1alpha1().Zones(r.namespace).DeleteCollection(r.ctx, metav1.DeleteOptions{},
+		metav1.ListOptions{}))
+	must.Succeed(r.world.t, r.kubizone.KubizoneV1alpha1().DNSClasses().Delete(r.ctx, r.namespace, metav1.DeleteOptions{}))
 }
 
 func newRoom(t *testing.T) *room {
@@ -186,9 +188,9 @@ func newRoom(t *testing.T) *room {
 	}
 	var err error
 	r.at, err = rig.FreePort()
-	r.mustSucceed(err)
+	must.Succeed(r.world.t, err)
 	for _, s := range []*service{r.primary, r.controller} {
-		r.mustSucceed(r.startService(s))
+		must.Succeed(r.world.t, r.startService(s))
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -219,7 +221,7 @@ func newRoom(t *testing.T) *room {
 		_, err := r.kubizone.Bind9V1alpha1().Bind9Clusters(one.namespace).Create(r.ctx, &bind9.Bind9Cluster{
 			ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{Secondary: &bind9.RoleSettings{Replicas: 1}},
 		}, metav1.CreateOptions{})
-		r.mustSucceed(err)
+		must.Succeed(r.world.t, err)
 		secondaries = append(secondaries, v1alpha1.Secondary{Address: one.kubelet.dns.String(), TSIGSecretRef: &v1alpha1.SecretReference{Namespace: one.namespace, Name: render.TransferSecretName("prod")}})
 		one.waitUntil("the TSIG key is there", func() error {
 			_, err := one.core.CoreV1().Secrets(one.namespace).Get(one.ctx, render.TransferSecretName("prod"), metav1.GetOptions{})
@@ -230,7 +232,7 @@ func newRoom(t *testing.T) *room {
 		Namespaces: &v1alpha1.NamespaceSelection{Names: []string{r.namespace}}, AllowLocalAddresses: true,
 		Transfer: &v1alpha1.TransferProvider{CatalogZone: "faults.catalog.example.", Secondaries: secondaries},
 	}}, metav1.CreateOptions{})
-	r.mustSucceed(err)
+	must.Succeed(r.world.t, err)
 	return r
 }
 
@@ -280,12 +282,12 @@ func (r *room) makeZones() {
 		DomainName: "faults.example.", DNSClassRefs: []v1alpha1.DNSClassReference{{Name: r.namespace}}, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
 		Delegations: []v1alpha1.DelegationRule{{Namespace: r.namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 	}}, metav1.CreateOptions{})
-	r.mustSucceed(err)
+	must.Succeed(r.world.t, err)
 	for name, value := range map[string]string{"fixed": fixedAddress, "www": addressOf(1)} {
 		_, err = r.kubizone.KubizoneV1alpha1().Records(r.namespace).Create(r.ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{
 			DomainName: name, ZoneRef: &v1alpha1.ZoneReference{Name: "main"}, Type: "A", RData: value,
 		}}, metav1.CreateOptions{})
-		r.mustSucceed(err)
+		must.Succeed(r.world.t, err)
 	}
 }
 

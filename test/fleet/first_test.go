@@ -39,9 +39,9 @@ func TestFleet_startsAsItsPageSays(t *testing.T) {
 	install := "#!/bin/bash\nset -euo pipefail\nfiles=()\nfor file in fleet controller primary; do files+=(-s templates/$file/rbac.yaml); done\n" +
 		"[[ \"$1 $2 $3 $5 $6 $7\" = 'upgrade --install kubizone -n kubizone-system --create-namespace' ]]\n" +
 		helm + " template kubizone " + chart + " -n kubizone-system --set image.repository=kubizone \"${files[@]}\" \"${@:8}\" | kubectl apply -f -\n"
-	w.mustSucceed(os.WriteFile(filepath.Join(dir, "bin", "helm"), []byte(install), 0o700))
+	must.Succeed(w.t, os.WriteFile(filepath.Join(dir, "bin", "helm"), []byte(install), 0o700))
 	// Services of the test have addresses on this machine.
-	w.mustSucceed(os.WriteFile(filepath.Join(dir, "first.yaml"),
+	must.Succeed(w.t, os.WriteFile(filepath.Join(dir, "first.yaml"),
 		[]byte(strings.Replace(yamls[0], "  bind9:\n", "  allowLocalAddresses: true\n  bind9:\n", 1)), 0o600))
 	shell := func(script string) string {
 		t.Helper()

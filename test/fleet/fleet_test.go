@@ -173,13 +173,6 @@ func newWorld(t *testing.T, namespace string) *world {
 	return w
 }
 
-func (w *world) mustSucceed(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 func (w *world) startProgram(kubeconfig string, arguments ...string) *rig.Process {
 	w.t.Helper()
 	process := must.Get(rig.StartProcess(nil, w.t.TempDir(), w.program, append(arguments, "--kubeconfig", kubeconfig, "--health-listen", "127.0.0.1:0")...))(w.t)

@@ -51,9 +51,9 @@ func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 	before := must.Get(secrets.Get(w.ctx, "ns1-tsig", metav1.GetOptions{}))(w.t)
 	must.Get(services.Patch(w.ctx, "ns1", types.MergePatchType, []byte(`{"spec":{"selector":{"bind9.kubi.zone/instance":"elsewhere"}}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}))(w.t)
 	must.Get(w.core.CoreV1().ConfigMaps(w.namespace).Patch(w.ctx, "ns1-config", types.MergePatchType, []byte(`{"data":{"named.conf":"options { recursion yes; };"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}))(w.t)
-	w.mustSucceed(w.core.AppsV1().Deployments(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
-	w.mustSucceed(w.core.NetworkingV1().NetworkPolicies(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
-	w.mustSucceed(secrets.Delete(w.ctx, "ns1-agent", metav1.DeleteOptions{}))
+	must.Succeed(w.t, w.core.AppsV1().Deployments(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
+	must.Succeed(w.t, w.core.NetworkingV1().NetworkPolicies(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
+	must.Succeed(w.t, secrets.Delete(w.ctx, "ns1-agent", metav1.DeleteOptions{}))
 	w.waitUntil("all is repaired", func() error {
 		service, err := services.Get(w.ctx, "ns1", metav1.GetOptions{})
 		if err != nil || service.Spec.Selector[bind9.LabelInstance] != "ns1" {
@@ -116,7 +116,7 @@ func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 	// pod (S11.11).
 	deployments := w.core.AppsV1().Deployments(w.namespace)
 	deployment := must.Get(deployments.Get(w.ctx, "ns1", metav1.GetOptions{}))(w.t)
-	w.mustSucceed(secrets.Delete(w.ctx, "ns1-rndc-key", metav1.DeleteOptions{}))
+	must.Succeed(w.t, secrets.Delete(w.ctx, "ns1-rndc-key", metav1.DeleteOptions{}))
 	w.waitUntil("a key is made, and the pod replaced", func() error {
 		if _, err := secrets.Get(w.ctx, "ns1-rndc-key", metav1.GetOptions{}); err != nil {
 			return err
@@ -136,9 +136,9 @@ func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 	if now, err := services.Get(w.ctx, "ns1-agent", metav1.GetOptions{}); err != nil || now.ResourceVersion != agent.ResourceVersion {
 		t.Errorf("the Service of the agent was changed: %v %+v", err, now)
 	}
-	w.mustSucceed(instances.Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
+	must.Succeed(w.t, instances.Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
 	w.waitInstance("ns1-agent", bind9.ConditionReady, "True")
-	w.mustSucceed(instances.Delete(w.ctx, "ns1-agent", metav1.DeleteOptions{}))
+	must.Succeed(w.t, instances.Delete(w.ctx, "ns1-agent", metav1.DeleteOptions{}))
 	w.waitUntil("both are gone", func() error {
 		list, err := instances.List(w.ctx, metav1.ListOptions{})
 		if err == nil && len(list.Items) > 0 {

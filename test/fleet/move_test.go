@@ -120,9 +120,9 @@ func (w *world) makeShell() (dir string, environment []string) {
 	w.t.Helper()
 	kubectl := rig.Need(rig.KubeProgram("kubectl"))(w.t)
 	dir = w.t.TempDir()
-	w.mustSucceed(os.Mkdir(filepath.Join(dir, "bin"), 0o700))
-	w.mustSucceed(os.Symlink(w.client, filepath.Join(dir, "bin", "kubectl-kubizone")))
-	w.mustSucceed(os.Symlink(kubectl, filepath.Join(dir, "bin", "kubectl")))
+	must.Succeed(w.t, os.Mkdir(filepath.Join(dir, "bin"), 0o700))
+	must.Succeed(w.t, os.Symlink(w.client, filepath.Join(dir, "bin", "kubectl-kubizone")))
+	must.Succeed(w.t, os.Symlink(kubectl, filepath.Join(dir, "bin", "kubectl")))
 	return dir, []string{"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "KUBECONFIG=" + w.kube.AdminKubeconfig()}
 }
 
@@ -159,13 +159,13 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	// No Record of this bindy is in the namespace shop.
 	after := strings.Replace(yamls[1], "\n  - namespace: shop\n    records: [{pattern: blog, types: [CNAME]}]", "", 1)
 	for file, text := range map[string]string{"objects.yaml": yamls[0], "after.yaml": after, "servers.yaml": yamls[2]} {
-		w.mustSucceed(os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
+		must.Succeed(w.t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	}
 
 	// bindy has objects, an operator that rewrites them, and pods.
 	here := must.Get(os.Getwd())(w.t)
 	shell(fmt.Sprintf("kubectl apply -f %s/testdata/bindy_crds.yaml", here))
-	w.mustSucceed(w.kube.WaitDefinitions(rig.Within(t, waitTimeout)))
+	must.Succeed(w.t, w.kube.WaitDefinitions(rig.Within(t, waitTimeout)))
 	shell("kubectl apply -f objects.yaml")
 	b := &bindy{w: w, cluster: "production", servers: []string{"production-primary-0", "production-secondary-0"}, owners: map[string]types.UID{}}
 	custom := must.Get(dynamic.NewForConfig(w.kube.Admin()))(w.t)
@@ -206,9 +206,9 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	}
 	// Its cluster is described while bindy runs: neither side touches the other's objects.
 	before := b.readChildren()
-	w.mustSucceed(b.waitForWrites())
+	must.Succeed(w.t, b.waitForWrites())
 	shell("kubectl apply -f servers.yaml\nkubectl patch dnsclass production --type=merge -p '{\"spec\":{\"allowLocalAddresses\":true}}'\nkubectl wait bind9clusters.bind9.kubi.zone -n dns production --for=condition=Degraded --timeout=5m")
-	w.mustSucceed(b.waitForWrites())
+	must.Succeed(w.t, b.waitForWrites())
 	if after := b.readChildren(); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("an object of bindy has changed while the fleet was told of its names:\n%v\n%v", before, after)
 	}
@@ -273,13 +273,13 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 func (b *bindy) runOperator() {
 	b.w.t.Helper()
 	_, err := b.w.core.CoreV1().Namespaces().Create(b.w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bindy-system"}}, metav1.CreateOptions{})
-	b.w.mustSucceed(err)
+	must.Succeed(b.w.t, err)
 	labels := map[string]string{"app": "bindy"}
 	_, err = b.w.core.AppsV1().Deployments("bindy-system").Create(b.w.ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "bindy"}, Spec: appsv1.DeploymentSpec{
 		Replicas: ptr.To[int32](1), Selector: &metav1.LabelSelector{MatchLabels: labels},
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "bindy", Image: "ghcr.io/firestoned/bindy"}}}},
 	}}, metav1.CreateOptions{})
-	b.w.mustSucceed(err)
+	must.Succeed(b.w.t, err)
 	go func() {
 		for b.w.ctx.Err() == nil {
 			own, err := b.w.core.AppsV1().Deployments("bindy-system").Get(b.w.ctx, "bindy", metav1.GetOptions{})
@@ -303,7 +303,7 @@ func (b *bindy) runOperator() {
 			}
 		}
 	}()
-	b.w.mustSucceed(b.waitForWrites())
+	must.Succeed(b.w.t, b.waitForWrites())
 }
 
 // waitForWrites: twice, because the first round may have begun before.

@@ -86,8 +86,8 @@ func (w *world) runProxy(k *kubelet, service string) *proxy {
 			p.pods.Store(&ready)
 		}
 	}()
-	w.mustSucceed(p.forwardPackets())
-	w.mustSucceed(p.forwardConnections())
+	must.Succeed(w.t, p.forwardPackets())
+	must.Succeed(w.t, p.forwardConnections())
 	w.waitUntil("the Service "+service+" has a pod", func() error {
 		if len(*p.pods.Load()) == 0 {
 			return errStillThere

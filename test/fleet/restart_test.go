@@ -236,10 +236,10 @@ func restartUnderQueries(t *testing.T, namespace string, storage *bind9.Storage,
 	if l.wrong.Load() > 0 || l.missing.Load() > 0 || l.asked.Load() < 100 {
 		t.Error("an answer is wrong or missing")
 	}
-	w.mustSucceed(zones.DeleteCollection(w.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
-	w.mustSucceed(clusters.Delete(w.ctx, "prod", metav1.DeleteOptions{}))
+	must.Succeed(w.t, zones.DeleteCollection(w.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+	must.Succeed(w.t, clusters.Delete(w.ctx, "prod", metav1.DeleteOptions{}))
 	w.waitNothing(namespace)
-	w.mustSucceed(w.kubizone.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, namespace, metav1.DeleteOptions{}))
+	must.Succeed(w.t, w.kubizone.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, namespace, metav1.DeleteOptions{}))
 }
 
 func (w *world) podUIDs() (uids []types.UID) {

@@ -41,7 +41,7 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 	must.Get(w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "not-granted"}}, metav1.CreateOptions{}))(w.t)
 	manifest, err := exec.CommandContext(w.ctx, helm, "template", "kubizone", "../../charts/kubizone", "-n", kuberig.InstallNamespace, "-s", "templates/fleet/rbac.yaml",
 		"--set", "image.repository=kubizone,fleet.enabled=true,fleet.namespaces={"+w.namespace+"}").Output()
-	w.mustSucceed(err)
+	must.Succeed(w.t, err)
 	apply := exec.CommandContext(w.ctx, kubectl, "--kubeconfig", w.kube.AdminKubeconfig(), "apply", "-f", "-")
 	apply.Stdin = strings.NewReader(string(manifest))
 	if out, err := apply.CombinedOutput(); err != nil {
@@ -84,8 +84,8 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 		return strings.Contains(series, "namespace=") && !strings.Contains(series, `namespace="not-granted"`)
 	})
 	alertrig.State{Now: servers}.ExpectOf(t, "KubizoneServerNotReady", "KubizoneServerNotReady not-granted")
-	w.mustSucceed(elsewhere.Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
-	w.mustSucceed(providers.Delete(w.ctx, "granted", metav1.DeleteOptions{}))
+	must.Succeed(w.t, elsewhere.Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
+	must.Succeed(w.t, providers.Delete(w.ctx, "granted", metav1.DeleteOptions{}))
 	w.waitNoProvider("granted")
 	if left := w.listMade(w.namespace); len(left) > 0 {
 		t.Errorf("left: %q", left)
