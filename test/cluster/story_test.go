@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -66,7 +65,7 @@ func TestStories(t *testing.T) {
 		},
 		Setup: func(env *testscript.Env) error { return c.prepareStory(t.Context(), env, programs) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"until": runUntil, "within": withinLimit, "admin": runAsAdmin, "serial": readSerial,
+			"until": rig.RunUntil(waitTimeout), "within": rig.RunWithin, "admin": runAsAdmin, "serial": readSerial,
 		},
 	})
 }
@@ -186,55 +185,6 @@ func fillFiles(dir string, variables map[string]string) error {
 	})
 }
 
-func makeEnvironment(ts *testscript.TestScript) []string {
-	var env []string
-	for _, name := range []string{"PATH", "HOME", "TZ", "GOGC", "TMPDIR", "KUBECONFIG"} {
-		env = append(env, name+"="+ts.Getenv(name))
-	}
-	return env
-}
-
-// runUntil [-not] PATTERN PROGRAM [ARG...] runs the program until its output matches (or no longer matches).
-func runUntil(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: until [-not] PATTERN PROGRAM [ARG...]")
-	}
-	pollProgram(ts, waitTimeout, args)
-}
-
-// within DURATION [-not] PATTERN PROGRAM [ARG...] is until with a time limit, for timed promises.
-func withinLimit(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 3 {
-		ts.Fatalf("usage: within DURATION [-not] PATTERN PROGRAM [ARG...]")
-	}
-	limit, err := time.ParseDuration(args[0])
-	ts.Check(err)
-	pollProgram(ts, limit, args[1:])
-}
-
-func pollProgram(ts *testscript.TestScript, limit time.Duration, args []string) {
-	absent := args[0] == "-not"
-	if absent {
-		args = args[1:]
-	}
-	pattern, err := regexp.Compile("(?m)" + args[0])
-	ts.Check(err)
-	for begin := time.Now(); ; rig.Pause(begin) {
-		asked := time.Now()
-		cmd := exec.Command("env", args[1:]...) // env finds the program in the story's PATH
-		cmd.Dir, cmd.Env = ts.MkAbs("."), makeEnvironment(ts)
-		out, _ := cmd.CombinedOutput()
-		if pattern.Match(out) != absent {
-			fmt.Fprintf(ts.Stdout(), "%s", out)
-			ts.Logf("[after %s]", time.Since(begin).Round(time.Millisecond))
-			return
-		}
-		if asked.Sub(begin) > limit {
-			ts.Fatalf("%s: never so within %s; last output:\n%s", strings.Join(args, " "), limit, out)
-		}
-	}
-}
-
 // runAsAdmin ARG... is kubectl as the administrator.
 func runAsAdmin(ts *testscript.TestScript, neg bool, args []string) {
 	err := ts.Exec("kubectl", append([]string{"--kubeconfig", ts.Getenv("ADMIN")}, args...)...)
@@ -249,7 +199,7 @@ func readSerial(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	namespace, zone, _ := strings.Cut(args[1], "/")
 	cmd := exec.Command("env", "kubectl", "get", "zone", "-n", namespace, zone, "-o", "jsonpath={.status.serial}")
-	cmd.Dir, cmd.Env = ts.MkAbs("."), makeEnvironment(ts)
+	cmd.Dir, cmd.Env = ts.MkAbs("."), rig.StoryEnvironment(ts)
 	out, err := cmd.Output()
 	ts.Check(err)
 	ts.Setenv(args[0], string(out))

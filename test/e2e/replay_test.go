@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"kubi.zone/kubizone/test/rig"
 )
 
 // exchange has the part of the answer that the client needs.
@@ -128,7 +130,7 @@ func holdsPart(whole, part any) bool {
 
 func makeUser(ts *testscript.TestScript) *http.Client {
 	cmd := exec.Command(binaries.kubectl, "config", "view", "--raw", "--flatten", "-o", "json")
-	cmd.Env = makeEnvironment(ts)
+	cmd.Env = rig.StoryEnvironment(ts)
 	out, err := cmd.Output()
 	ts.Check(err)
 	var config struct {

@@ -103,14 +103,6 @@ func (p *process) waitEnd() error {
 	}
 }
 
-func makeEnvironment(ts *testscript.TestScript) []string {
-	var env []string
-	for _, name := range []string{"PATH", "HOME", "TZ", "GOGC", "TMPDIR", "KUBECONFIG"} {
-		env = append(env, name+"="+ts.Getenv(name))
-	}
-	return env
-}
-
 func freePort(ts *testscript.TestScript) string {
 	addr, err := rig.FreePort()
 	ts.Check(err)
@@ -125,7 +117,7 @@ func startUp(ts *testscript.TestScript, neg bool, args []string) {
 	data := ts.MkAbs("data")
 	args = append([]string{"up", "--data-dir", data, "--listen", s.listen, "--dns-listen", s.dns}, args...)
 	ts.Logf("> kubizone %s", strings.Join(args, " "))
-	p, err := startProcess(ts.MkAbs("."), makeEnvironment(ts), binaries.kubizone, args...)
+	p, err := startProcess(ts.MkAbs("."), rig.StoryEnvironment(ts), binaries.kubizone, args...)
 	ts.Check(err)
 	if neg {
 		err := p.waitEnd()
@@ -167,47 +159,6 @@ func stopUp(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// runUntil [-not] PATTERN PROGRAM [ARG...] runs the program until the output matches or no longer matches.
-func runUntil(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: until [-not] PATTERN PROGRAM [ARG...]")
-	}
-	pollProgram(ts, waitTimeout, args)
-}
-
-// runWithin DURATION [-not] PATTERN PROGRAM [ARG...] is until with a time limit.
-func runWithin(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 3 {
-		ts.Fatalf("usage: within DURATION [-not] PATTERN PROGRAM [ARG...]")
-	}
-	limit, err := time.ParseDuration(args[0])
-	ts.Check(err)
-	pollProgram(ts, limit, args[1:])
-}
-
-func pollProgram(ts *testscript.TestScript, limit time.Duration, args []string) {
-	absent := args[0] == "-not"
-	if absent {
-		args = args[1:]
-	}
-	pattern, err := regexp.Compile("(?m)" + args[0])
-	ts.Check(err)
-	for begin := time.Now(); ; rig.Pause(begin) {
-		asked := time.Now()
-		cmd := exec.Command("env", args[1:]...) // env finds the program in the story's PATH
-		cmd.Dir, cmd.Env = ts.MkAbs("."), makeEnvironment(ts)
-		out, _ := cmd.CombinedOutput()
-		if pattern.Match(out) != absent {
-			fmt.Fprintf(ts.Stdout(), "%s", out)
-			ts.Logf("[after %s]", time.Since(begin).Round(time.Millisecond))
-			return
-		}
-		if asked.Sub(begin) > limit {
-			ts.Fatalf("%s: never so within %s; last output:\n%s", strings.Join(args, " "), limit, out)
-		}
-	}
-}
-
 // askAnonymously PATH sends a request without credentials to the API server, with "STATUS BODY" as stdout.
 func askAnonymously(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
@@ -238,7 +189,7 @@ func readSerial(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	namespace, zone, _ := strings.Cut(args[1], "/")
 	cmd := exec.Command(binaries.kubectl, "get", "zone", "-n", namespace, zone, "-o", "jsonpath={.status.serial}")
-	cmd.Env = makeEnvironment(ts)
+	cmd.Env = rig.StoryEnvironment(ts)
 	out, err := cmd.Output()
 	ts.Check(err)
 	ts.Setenv(args[0], string(out))
