@@ -535,34 +535,6 @@ func listRulesFor(z *law.Zone, r *law.Record) (out []rules.RecordRule) {
 	return out
 }
 
-// nestedClaims returns the nested claims of two tenants without a literal rule, unless the owner has given the lower
-// tenant a name between them by a literal rule.
-func (w *world) nestedClaims(z *law.Zone) (out []string) {
-	t := &tenancy{world: w, zone: z}
-	all := t.listMembers()
-	for _, low := range all {
-		for _, up := range all {
-			if low.admission != rules.AdmittedPlain || up.admission != rules.AdmittedPlain || low.namespace == up.namespace ||
-				low.namespace == z.Namespace || up.namespace == z.Namespace || !isUnder(up.base, low.base) {
-				continue
-			}
-			between := slices.ContainsFunc(all, func(x tenantRecord) bool {
-				return x.namespace == low.namespace && x.base != up.base && isUnder(up.base, x.base) && isUnder(x.base, low.base) &&
-					x.admission != rules.AdmittedPlain
-			})
-			at, _ := low.base.In(z.FQDN())
-			above, _ := up.base.In(z.FQDN())
-			given := slices.ContainsFunc(w.tenures, func(x tenure) bool { // also if the tenant has deleted it since
-				return x.given && x.namespace == low.namespace && x.name.Encloses(at) && x.name != above && above.Encloses(x.name)
-			})
-			if !between && !given {
-				out = append(out, low.base.String()+" of "+low.namespace+" at or below "+up.base.String()+" of "+up.namespace)
-			}
-		}
-	}
-	return out
-}
-
 // delegatesAway reports another adopted NS record at n.
 func (t *tenancy) delegatesAway(n name.Rel) bool {
 	for o, r := range t.world.records {

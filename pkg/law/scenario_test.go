@@ -54,7 +54,6 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	COMMAND settle                                         and then settle
 //	reset; settle; clock TIME|+DURATION; overdue; floor SERIAL jump=N (of a restored store)
 //	run DURATION                                           servers run so long: periods may end
-//	hear                                                   tenants' data for claimed names of others (speaker_twin_test.go)
 //	show zone|record|claims|members|entries|journal|waiting ...; grep=TEXT keeps lines with it
 //	show notices                                           the Events since the last such command, by namespace
 func TestScenarios(t *testing.T) {
@@ -168,8 +167,6 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 			d.Fatalf(t, "%v", err)
 		}
 		out = w.describeChanges(func() { w.passTime(by) })
-	case "hear":
-		out = describeReceived(w.hearSpeakers())
 	case "show":
 		out = w.showObject(t, d)
 	default:

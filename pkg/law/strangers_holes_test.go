@@ -5,6 +5,26 @@ package law_test
 
 // formerHoles are scripts with a former loss of a class, by number of the finding.
 var formerHoles = []struct{ number, class, script string }{
+	{"N2", "claimed name: a stranger speaks from above", `
+own rules a: *; b: *
+b writes y.x A
+a writes _acme-challenge.x TXT
+`},
+	{"N2", "claimed name: a stranger speaks at it", `
+own rules a: *; b: *
+b writes x A
+a writes x TXT
+`},
+	{"attack 64", "claimed name: a stranger speaks at it", `
+own rules a: *[any]; b: *
+a writes x NS ns.x
+b writes ns.x A
+`},
+	{"attack 64", "name below a cut: taken over", `
+own rules a: *; b: zone:*
+a writes y.x A
+b zones x
+`},
 	{"F2", "named name: a record is refused", `
 own rules a: *; b: x
 a writes x A

@@ -139,7 +139,7 @@ var (
 	scriptTargets    = []string{"w", "x", "y.x"}
 	scriptPatterns   = []string{"*", "*.x", "x", "x", "y.x", "*.y.x", "_acme-challenge.*",
 		"_acme-challenge.*.x", "_acme-challenge.x", "_dmarc.*", "w",
-		"zone:x", "zone:y.x", "zone:*", "shared:x", "*[any]", "x[any]", "x[TXT]"}
+		"zone:x", "zone:y.x", "zone:*", "shared:x", "shared:*", "shared:*.x", "*[any]", "x[any]", "x[TXT]"}
 	scriptSayings = []string{"A", "A", "A", "AAAA", "TXT", "TXT", "TXT x100", "CAA", "CAA", "CNAME", "CNAME", "MX", "SRV", "SVCB",
 		"HTTPS", "NAPTR", "URI", "NS", "DNAME", "DS", "TLSA"}
 )

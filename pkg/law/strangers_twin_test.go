@@ -553,6 +553,29 @@ func (q *inquest) judgeAlone(i int) {
 		}
 		q.judgePointer(i, d)
 	}
+	q.judgeCut(i)
+}
+
+// judgeCut records the data of others that a tenant's new zone, NS or DNAME takes over.
+func (q *inquest) judgeCut(i int) {
+	f, now := strings.Fields(q.script[i]), q.actual[i]
+	cuts := f[1] == "zones" || f[1] == "writes" && (f[3] == "NS" || f[3] == "DNAME")
+	if i == 0 || !cuts || now.refusal != nil || slices.Contains(f, "in") {
+		return
+	}
+	n := scriptName(ownerOfAct(q.script[i]))
+	up := now.zoneAbove(n)
+	if up == nil || up.Namespace == f[0] || f[1] == "zones" && q.sinceZone(i, now.zoneAt(n)) < i {
+		return
+	}
+	if f[1] == "writes" && now.existing[object{f[0], f[2] + " " + f[3]}] < i { // it waits, or was there
+		return
+	}
+	for _, d := range q.actual[i-1].forest.listData() {
+		if d.by != nil && d.by.zone.UID == up.UID && d.by.namespace != f[0] && !d.by.meant && n.Encloses(d.owner) {
+			q.noteLoss(i, "name below a cut: taken over", "%s of %s", d.describeDatum(), n)
+		}
+	}
 }
 
 // judgePointer records a pointer of the own namespace to another name of the zone where a tenant answers by a rule with

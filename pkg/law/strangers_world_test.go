@@ -193,7 +193,7 @@ func (x *actor) carryOn(to string) {
 func (x *actor) lookAround(i int, refusal *law.Refusal) *moment {
 	m := &moment{refusal: refusal, settled: len(x.outbox) == 0, warned: maps.Clone(x.warned), annotated: map[object]bool{},
 		ruled: x.ruled, notices: slices.Clone(x.notices)}
-	m.forest, _ = x.buildForest()
+	m.forest = x.buildForest()
 	for _, o := range sortedObjects(x.zones) {
 		z := x.zones[o].zone
 		if z.Pending || z.View != "" {
@@ -264,6 +264,14 @@ func parseRules(text string) (all []rules.Rule) {
 		}
 	}
 	return all
+}
+
+func makeRecordRule(text string, types []rdata.Type, shared bool) rules.RecordRule {
+	p, err := pattern.Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return rules.RecordRule{Pattern: p, Text: text, Types: types, Shared: shared}
 }
 
 // parseTypes reads the types of a rule: "any" means all, "" none.

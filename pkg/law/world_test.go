@@ -37,12 +37,9 @@ type world struct {
 	views       map[string]*zoneview.Snapshot // by zone uid, from the journal alone
 	journal     map[string][]content.Step
 
-	now time.Time
-	uid int
-	// tenures are from the last hearSpeakers, at time received (speaker_twin_test.go).
-	tenures  []tenure
-	received int64
-	notices  []law.Notice
+	now     time.Time
+	uid     int
+	notices []law.Notice
 	// quick skips the repeated checks of each decision.
 	quick bool
 	asked int
@@ -56,9 +53,6 @@ type zoneObject struct {
 	spec    zones.ZoneSpec
 	zone    *law.Zone
 	created int64
-	// written is the last write of spec, and first the uid of the first parent.
-	written int64
-	first   string
 	waits   *law.Waiting
 	// annotated: has the annotation kubi.zone/delete (S8.1).
 	annotated bool
@@ -71,11 +65,8 @@ type hold struct{ parent, counted string }
 
 type recordObject struct {
 	record law.Record
-	// written is the last write of spec, and first the uid of the first zone.
-	written int64
-	first   string
-	placed  law.Placement
-	waits   *law.Waiting
+	placed law.Placement
+	waits  *law.Waiting
 }
 
 type waitKey struct {
@@ -517,13 +508,7 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 		return nil, out.Refusal
 	}
 	w.applyPlan(o, false, out.Plan, nil)
-	is := &recordObject{record: r, written: w.now.Unix(), placed: *out.Plan.Record, waits: out.Plan.Waiting}
-	if was != nil {
-		is.first = was.first
-	} else if in := is.placed.Zone; in != nil {
-		is.first = in.UID
-	}
-	w.records[o] = is
+	w.records[o] = &recordObject{record: r, placed: *out.Plan.Record, waits: out.Plan.Waiting}
 	w.countPendingCuts()
 	w.adoptReplacement(o.Namespace, ask.Before, out.Plan)
 	return out.Plan, nil
@@ -608,12 +593,9 @@ func (w *world) writeZone(spec zones.ZoneSpec, establish bool) (*law.Plan, *law.
 	}
 	if was == nil {
 		was = &zoneObject{created: created}
-		if z := out.Plan.Zone.Zone; !z.Pending {
-			was.first = w.findAbove(z)
-		}
 		w.zones[o] = was
 	}
-	was.spec, was.waits, was.written = spec, out.Plan.Waiting, w.now.Unix()
+	was.spec, was.waits = spec, out.Plan.Waiting
 	was.spec.DS = nil // DS belong to the zone's status
 	w.applyPlan(o, true, out.Plan, nil)
 	w.countPendingCuts()
@@ -683,15 +665,6 @@ func (w *world) findEnclosing(view string, n name.Name) *law.Holding {
 		}
 	}
 	return nil
-}
-
-func (w *world) findAbove(z *law.Zone) string {
-	if up, ok := z.FQDN().Parent(); ok {
-		if h := w.findEnclosing(z.View, up); h != nil {
-			return h.UID
-		}
-	}
-	return ""
 }
 
 func (w *world) holdingOf(z *law.Zone) *law.Holding { return w.zoneOf(z.View, z.FQDN()) }

@@ -11,6 +11,9 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/law/rules"
 )
 
 // dnsForest is the data of all authoritative servers, without any namespaces and rules.
@@ -195,6 +198,105 @@ func replaceSuffix(n, up, to name.Name) (name.Name, bool) {
 	}
 	out, err := rel.In(to)
 	return out, err == nil
+}
+
+// voice is the author of a datum.
+type voice struct {
+	namespace string
+	zone      *law.Zone
+	// own is true for the zone's own namespace, and meant if a rule gives the name or each underscore label literally.
+	own, meant bool
+	// ends is true while a grace period runs because no rule allows the zone.
+	ends bool
+}
+
+func (w *world) describeVoice(o object, r *recordObject) *voice {
+	z := w.uniteRules(w.zones[object{r.placed.Zone.Namespace, r.placed.Zone.Name}].zone)
+	return &voice{namespace: o.Namespace, zone: z, own: o.Namespace == z.Namespace,
+		meant: isMeant(z, o.Namespace, r.placed.FQDN, r.record.Type)}
+}
+
+// isMeant reports whether a rule for a record gives the name or each underscore label literally.
+func isMeant(z *law.Zone, ns string, at name.Name, t rdata.Type) bool {
+	must := slices.Contains([]rdata.Type{rdata.NS, rdata.DNAME, rdata.DS, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNSKEY}, t)
+	return slices.ContainsFunc(z.Rules, func(rule rules.Rule) bool {
+		return rule.CoversNamespace(ns) && slices.ContainsFunc(rule.Records, func(to rules.RecordRule) bool {
+			return to.Pattern.Match(at, z.FQDN()) && (!must && len(to.Types) == 0 || slices.Contains(to.Types, t)) &&
+				(to.Pattern.IsLiteralFor(at, z.FQDN()) || to.Pattern.NamesUnderscore(at, z.FQDN()))
+		})
+	})
+}
+
+// describeZoneVoice returns the author of a delegation, or nil without a zone above.
+func (w *world) describeZoneVoice(z *law.Zone) *voice {
+	up, ok := z.FQDN().Parent()
+	h := w.findEnclosing(z.View, up)
+	if !ok || h == nil {
+		return nil
+	}
+	parent := w.uniteRules(w.zones[object{h.Namespace, h.Ref.Name}].zone)
+	meant := slices.ContainsFunc(parent.Rules, func(rule rules.Rule) bool {
+		return rule.CoversNamespace(z.Namespace) && slices.ContainsFunc(rule.Zones, func(p pattern.Pattern) bool {
+			return p.IsLiteralFor(z.FQDN(), parent.FQDN()) || p.NamesUnderscore(z.FQDN(), parent.FQDN())
+		})
+	})
+	return &voice{namespace: z.Namespace, zone: parent, own: z.Namespace == parent.Namespace,
+		meant: meant || w.holdingOf(z).Established, ends: !parent.RuleSet().DelegatesZone(z.FQDN(), z.Namespace)}
+}
+
+// buildForest builds the DNS of the Records and zones in the default view.
+func (w *world) buildForest() dnsForest {
+	f := dnsForest{}
+	for _, o := range sortedObjects(w.zones) {
+		z := w.zones[o].zone
+		if z.Pending || z.View != "" {
+			continue
+		}
+		in := f.addZone(z.FQDN(), &datum{owner: z.FQDN(), rtype: rdata.NS, by: w.describeZoneVoice(z)})
+		own := &voice{namespace: z.Namespace, zone: z, own: true}
+		for _, ns := range z.Header.NameServers {
+			host, err := name.ParseIn(ns.Name, z.FQDN())
+			if err != nil {
+				continue
+			}
+			in.addDatum(&datum{owner: z.FQDN(), rtype: rdata.NS, target: host, by: own})
+			if len(ns.Addresses) > 0 && z.FQDN().Encloses(host) {
+				in.addDatum(&datum{owner: host, rtype: rdata.A, by: own})
+			}
+		}
+	}
+	for _, o := range sortedObjects(w.records) {
+		r := w.records[o]
+		if r.placed.Zone == nil || r.placed.View != "" {
+			continue
+		}
+		if in := w.zones[object{r.placed.Zone.Namespace, r.placed.Zone.Name}]; in == nil || in.zone.UID != r.placed.Zone.UID ||
+			in.zone.Pending {
+			continue // the Record is between zones
+		}
+		v := w.describeVoice(o, r)
+		for _, x := range r.record.Values {
+			target, _ := x.Target(v.zone.FQDN())
+			f[v.zone.FQDN()].addDatum(&datum{owner: r.placed.FQDN, rtype: r.record.Type, target: target, by: v, from: o,
+				ends: r.placed.Reason == law.ReasonDelegationWithdrawn})
+		}
+	}
+	return f
+}
+
+func baseOf(d *datum) name.Name {
+	rel, ok := d.owner.Rel(d.by.zone.FQDN())
+	if !ok {
+		return d.owner
+	}
+	n, _ := baseName(rel).In(d.by.zone.FQDN())
+	return n
+}
+
+// nameBelow returns the name with the given labels below up, or the zero name if too long.
+func nameBelow(labels string, up name.Name) name.Name {
+	n, _ := name.MustRel(labels).In(up)
+	return n
 }
 
 // parseForest reads lines: "zone APEX", and OWNER TYPE TARGET.
