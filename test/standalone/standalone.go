@@ -62,6 +62,9 @@ func Start(t testing.TB, change ...func(*up.Options)) *Server {
 	return s
 }
 
+// DataDir keeps the data of a server in dir, where another can start after it.
+func DataDir(dir string) func(*up.Options) { return func(o *up.Options) { o.DataDir = dir } }
+
 type output struct {
 	mutex sync.Mutex
 	text  bytes.Buffer

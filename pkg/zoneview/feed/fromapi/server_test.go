@@ -6,7 +6,6 @@ package fromapi_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/netip"
 	"net/url"
 	"path/filepath"
@@ -17,7 +16,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/component-base/metrics"
@@ -25,82 +23,33 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/apiserver"
-	"kubi.zone/kubizone/pkg/etcd/embed"
-	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/standalone"
 )
 
-// server is an API server with etcd in this process. Tests can restart both.
+// server is a whole server that tests can restart.
 type server struct {
-	t    *testing.T
-	dir  string
-	stop func()
-	versioned.Interface
+	*standalone.Server
+	t      *testing.T
+	dir    string
 	config *rest.Config
 }
 
 func newServer(t *testing.T) *server {
 	t.Helper()
-	s := &server{t: t, dir: filepath.Join(t.TempDir(), "data"), stop: func() {}}
-	t.Cleanup(func() { s.stop() })
+	s := &server{t: t, dir: filepath.Join(t.TempDir(), "data")}
 	s.startServer()
 	return s
 }
 
 func (s *server) startServer() {
 	s.t.Helper()
-	check := func(err error) {
-		s.t.Helper()
-		if err != nil {
-			s.t.Fatal(err)
-		}
-	}
-	dir, err := embed.OpenDir(s.dir, 0)
-	check(err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	check(err)
-	us, err := pki.Open(filepath.Join(s.dir, "pki"), pki.Hosts("127.0.0.1"), time.Now())
-	check(err)
-	starting, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	member, err := embed.Start(starting, embed.Config{Dir: dir, Log: func(string) {}})
-	check(err)
-	ctx, end := context.WithCancel(context.Background())
-	running, err := apiserver.New(ctx, apiserver.Config{
-		Listener: listener, ServingCert: us.ServingCert, ServingKey: us.ServingKey, ClientCA: us.CA,
-		Etcd: storagebackend.TransportConfig{ServerList: member.Endpoints()}, Zones: zoneview.NewSet(zoneview.Config{}),
-	})
-	check(err)
-	ledgerContext, endLedger := context.WithCancel(context.Background())
-	var api, ledger sync.WaitGroup
-	ledger.Go(func() { _ = running.RunLedger(ledgerContext) })
-	check(running.WaitForViews(starting))
-	api.Go(func() {
-		if err := running.Run(ctx); err != nil {
-			s.t.Errorf("the server: %v", err)
-		}
-	})
-	s.stop = sync.OnceFunc(func() {
-		end()
-		api.Wait()
-		endLedger()
-		ledger.Wait()
-		running.Close()
-		member.Stop()
-		dir.Close()
-	})
-	check(running.WaitForAPI(starting))
-	text, err := us.Kubeconfig("https://" + listener.Addr().String())
-	check(err)
-	s.config, err = clientcmd.RESTConfigFromKubeConfig(text)
-	check(err)
+	s.Server = standalone.Start(s.t, standalone.DataDir(s.dir))
+	s.config = must.Get(clientcmd.BuildConfigFromFlags("", s.Kubeconfig))(s.t)
 	s.config.QPS = -1
-	s.Interface, err = versioned.NewForConfig(s.config)
-	check(err)
 }
 
 func (s *server) readAddress() netip.AddrPort {

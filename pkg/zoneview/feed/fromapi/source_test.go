@@ -196,12 +196,12 @@ func TestFeed_outlivesTheServerAndStartsAgainWhereItHasForgotten(t *testing.T) {
 
 	b.Set()
 	waitReady(t, b, 0)
-	s.stop()
+	s.Stop()
 	s.startServer()
 	for i := range 200 { // more than the journal keeps
 		s.makeRecord("a", fmt.Sprint("r", i), v1alpha1.RecordSpec{DomainName: fmt.Sprintf("r%d.example.org.", i), Type: "TXT", RData: `"while away"`})
 	}
-	s.stop()
+	s.Stop()
 	if still, ok := f.Settled(org.Zone().UID); !ok || still != org {
 		t.Error("the zone changed while its server was away")
 	}
