@@ -246,17 +246,13 @@ func TestSet_changes(t *testing.T) {
 	if got := len(v.zones[testZone.UID].steps); got != 5 {
 		t.Errorf("%d steps kept, want 5", got)
 	}
-}
-
-func TestSet_changesFromTheFirstStep(t *testing.T) {
-	steps := makeHistory(t, 3)
-	v := NewSet(Config{})
-	applySteps(t, v, content.Transaction{Steps: steps})
+	v = NewSet(Config{})
+	applySteps(t, v, content.Transaction{Steps: steps[:3]})
 	if got, err := v.Changes(testZone.UID, 0, 0); !errors.Is(err, ErrTrimmed) {
 		t.Errorf("since 0: %d steps, %v", len(got), err)
 	}
 	if got, err := v.EntryChanges(testZone.UID, 1, 0); err != nil || len(got) != 2 {
-		t.Errorf("since 1: %d changes, %v", len(got), err)
+		t.Errorf("from the first step: %d changes, %v", len(got), err)
 	}
 }
 

@@ -38,9 +38,3 @@ func TestNext_skipsZero(t *testing.T) {
 		}
 	})
 }
-
-func TestString(t *testing.T) {
-	if got := Serial(4294967295).String(); got != "4294967295" {
-		t.Errorf("%q", got)
-	}
-}

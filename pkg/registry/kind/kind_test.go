@@ -78,15 +78,6 @@ func TestKeepParentLabel(t *testing.T) {
 	}
 }
 
-func TestKeepMetadata(t *testing.T) {
-	before := &metav1.ObjectMeta{Generation: 3, Labels: map[string]string{"a": "b"}, Finalizers: []string{"f"}}
-	after := &metav1.ObjectMeta{Generation: 9, Annotations: map[string]string{"x": "y"}, OwnerReferences: []metav1.OwnerReference{{Name: "o"}}, ResourceVersion: "5"}
-	keepMetadata(after, before)
-	if after.Generation != 3 || after.Labels["a"] != "b" || len(after.Finalizers) != 1 || after.Annotations != nil || after.OwnerReferences != nil || after.ResourceVersion != "5" {
-		t.Errorf("metadata %+v", after)
-	}
-}
-
 func TestNotOwnedOfStatus(t *testing.T) {
 	of := &Kind[*v1alpha1.Zone]{GroupVersion: v1alpha1.SchemeGroupVersion, Subresources: map[string]Subresource[*v1alpha1.Zone]{
 		"status": {ResetFields: ResetFieldsOfStatus([]string{"serial"}, []string{"Adopted"})},

@@ -14,10 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/registry/kind"
 )
-
-var strategy = kind.Strategy[*v1alpha1.Record]{Kind: &Kind}
 
 func makeRecord() *v1alpha1.Record {
 	return &v1alpha1.Record{
@@ -27,29 +24,6 @@ func makeRecord() *v1alpha1.Record {
 			FQDN: "www.example.org.", Serial: 2026112003, ZoneRef: &v1alpha1.AdoptingZone{Namespace: "dns", Name: "z", UID: types.UID("u")},
 			Conditions: []metav1.Condition{{Type: "Adopted", Status: "True", Reason: "Adopted"}, {Type: "Ready", Status: "Unknown", Reason: "Pending", Message: "not confirmed yet"}},
 		},
-	}
-}
-
-// Clients write spec, and the server writes status, generation and the label of the zone: an update by a client leaves
-// them (S7.4). A ttl of 0 differs from none, so it changes spec.
-func TestStrategy_prepare(t *testing.T) {
-	created := makeRecord()
-	strategy.PrepareForCreate(t.Context(), created)
-	if !reflect.DeepEqual(created.Status, v1alpha1.RecordStatus{Conditions: kind.InitialConditions(created)}) || created.Generation != 1 ||
-		len(created.Labels) != 0 {
-		t.Errorf("created %+v", created)
-	}
-
-	before, after := makeRecord(), makeRecord()
-	after.Status, after.Labels = v1alpha1.RecordStatus{Serial: 1}, nil
-	strategy.PrepareForUpdate(t.Context(), after, before)
-	if !reflect.DeepEqual(after.Status, before.Status) || after.Generation != 3 || after.Labels[v1alpha1.LabelParentZone] != "z.dns" {
-		t.Errorf("updated %+v", after)
-	}
-	after.Spec.TTL = ptr.To[int32](0)
-	strategy.PrepareForUpdate(t.Context(), after, before)
-	if after.Generation != 4 {
-		t.Errorf("a ttl of 0 is a change of spec: generation %d", after.Generation)
 	}
 }
 

@@ -143,38 +143,6 @@ func describeEntries(entries []v1alpha1.Entry) string {
 	return strings.Join(out, ", ")
 }
 
-func TestEntries_text(t *testing.T) {
-	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 0)}}, nil)
-	const want = `; zone example.org. serial 7 hash hash-of-7
-example.org.	360	IN	SOA	ns1.example.org. hostmaster.example.org. 7 86400 7200 3600000 360
-example.org.	360	IN	NS	ns1.example.org.
-example.org.	360	IN	MX	10 mail.example.org.
-www.example.org.	360	IN	A	192.0.2.1
-www.example.org.	360	IN	A	192.0.2.2
-www.example.org.	360	IN	A	192.0.2.3
-`
-	for path, accept := range map[string]string{"/example-org/entries": "text/dns", "/example-org/entries?format=text": "application/json, */*"} {
-		code, header, body := d.getPage(t, path, accept, "tenant")
-		if code != http.StatusOK || header.Get("Content-Type") != "text/dns" || body != want {
-			t.Errorf("%s %s: %d %s\n%s", path, accept, code, header.Get("Content-Type"), body)
-		}
-	}
-}
-
-func TestEntries_definition(t *testing.T) {
-	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 2)}}, nil)
-	got := d.getEntries(t, "form=definition")
-	if got.ContentGeneration != 1007 || got.ContentState == "" || got.Header == nil || got.Header.Expire != 3600000 || got.Header.NameServers[0].Addresses[0] != "192.0.2.53" {
-		t.Errorf("definition %+v, header %+v", got, got.Header)
-	}
-	if len(got.RRsets) != 2 || got.RRsets[0].Owner != "@" || got.RRsets[0].TTL != "inherit" || got.RRsets[1].TTL != "60" || len(got.RRsets[1].Data) != 3 || got.Entries != nil {
-		t.Errorf("rrsets %+v", got.RRsets)
-	}
-	d.expectRefusal(t, "/example-org/entries?form=definition&type=A", "", "tenant", http.StatusBadRequest, "whole of a zone")
-	d.expectRefusal(t, "/example-org/entries?form=definition", "text/dns", "tenant", http.StatusNotAcceptable, "application/json")
-	d.expectRefusal(t, "/example-org/entries?form=other", "", "tenant", http.StatusBadRequest, "definition")
-}
-
 func TestEntries_selected(t *testing.T) {
 	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 2)}}, nil)
 	for query, want := range map[string]string{
@@ -363,6 +331,9 @@ func TestEntries_refused(t *testing.T) {
 	d.expectRefusal(t, "/other/entries", "", "tenant", http.StatusNotFound, `"other" not found`)
 	d.expectRefusal(t, "/example-org/entries", "image/png", "tenant", http.StatusNotAcceptable, "text/dns")
 	d.expectRefusal(t, "/example-org/entries?format=png", "", "tenant", http.StatusBadRequest, "query parameter format")
+	d.expectRefusal(t, "/example-org/entries?form=definition&type=A", "", "tenant", http.StatusBadRequest, "whole of a zone")
+	d.expectRefusal(t, "/example-org/entries?form=definition", "text/dns", "tenant", http.StatusNotAcceptable, "application/json")
+	d.expectRefusal(t, "/example-org/entries?form=other", "", "tenant", http.StatusBadRequest, "definition")
 	d.zone.Status.Serial = 0
 	d.expectRefusal(t, "/example-org/entries", "", "tenant", http.StatusNotFound, "pending")
 }

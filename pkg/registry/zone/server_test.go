@@ -132,8 +132,10 @@ func testDryRun(t *testing.T, s *standalone.Server) {
 	must.Get(zones.Create(ctx, zoneNamed("dry", "dry.example."), metav1.CreateOptions{}))(t)
 	made := must.Get(records.Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "dry", Finalizers: []string{"example.org/f"}},
 		Spec: v1alpha1.RecordSpec{DomainName: "www.dry.example.", Type: "A", RData: "192.0.2.1"}}, metav1.CreateOptions{}))(t)
-	patched, err := records.Patch(ctx, "dry", types.MergePatchType, []byte(`{"spec":{"ttl":5}}`), dry)
-	if err != nil || patched.Status.Serial != made.Status.Serial+1 || *patched.Spec.TTL != 5 {
+	patch := []byte(`{"metadata":{"labels":{"kubi.zone/parent-zone":null}},"spec":{"ttl":0}}`)
+	patched, err := records.Patch(ctx, "dry", types.MergePatchType, patch, dry)
+	if err != nil || patched.Status.Serial != made.Status.Serial+1 || *patched.Spec.TTL != 0 || patched.Generation != 2 ||
+		patched.Labels[v1alpha1.LabelParentZone] != "dry.dns" {
 		t.Errorf("patch: %v, %+v", err, patched)
 	}
 	must.Succeed(t, records.Delete(ctx, "dry", metav1.DeleteOptions{DryRun: dry.DryRun}))

@@ -86,35 +86,6 @@ func waitForFeed(t *testing.T, f *fed) {
 	must.Succeed(t, f.Wait(ctx))
 }
 
-// The Set follows the store after the listing: a changed zone, a new zone, and a zone that is created and deleted.
-func TestSource_followsTheStore(t *testing.T) {
-	f := startFeed(t, func(sink ledger.Sink) {
-		sink.Reset()
-		sink.Base(makeBase(t, 2))
-		sink.Ready()
-		sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 3)[3:], Settled: true})
-		made := makeSteps(t, 0)
-		sink.Apply("w", content.Transaction{Steps: made, Zone: &content.Identity{Namespace: "ns", Name: "w"}})
-		sink.Apply("w", content.Transaction{Gone: true})
-		sink.Apply("v", content.Transaction{Steps: made, Settled: true, Zone: &content.Identity{View: "inside", Namespace: "ns", Name: "v"}})
-	})
-	waitForFeed(t, f)
-	if err := f.Check(); err != nil {
-		t.Error(err)
-	}
-	snapshot, err := f.set.Wait(t.Context(), uid, 4)
-	if err != nil || snapshot.Serial() != 103 {
-		t.Errorf("%v, %v", snapshot, err)
-	}
-	made, err := f.set.Wait(t.Context(), "v", 1)
-	if err != nil || made.Zone() != (zoneview.Zone{UID: "v", View: "inside", Namespace: "ns", Name: "v"}) {
-		t.Errorf("%v, %v", made, err)
-	}
-	if _, ok := f.set.ByUID("w"); ok {
-		t.Error("a zone that is gone is still there")
-	}
-}
-
 // If a step does not fit, the source lists all zones again. Zones that were deleted meanwhile leave the Set, and
 // readers that wait for a serial get it.
 func TestSource_startsOverWhenAStepDoesNotFit(t *testing.T) {
