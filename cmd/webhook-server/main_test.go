@@ -164,9 +164,7 @@ func TestRun_servesUntilItsContextEnds(t *testing.T) {
 	}
 	connect := func(secret string) *webhook.Provider {
 		provider, err := webhook.New(webhook.Config{Server: url + "/dns", AllowLocalAddresses: true, HMAC: &webhook.HMAC{Algorithm: protocol.SHA512, Secret: []byte(secret)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		t.Cleanup(func() { provider.Close() })
 		return provider
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/pkg/cmd/restore"
+	"kubi.zone/kubizone/test/must"
 )
 
 func TestRestore_saysAllThatIsWrong(t *testing.T) {
@@ -33,10 +34,7 @@ func runRestore(t *testing.T, arguments ...string) error {
 // (1): without a backup no directory is created.
 func TestRestore_leavesNothingWhereTheBackupIsMissing(t *testing.T) {
 	dir := t.TempDir()
-	err := runRestore(t, dir+"/nothing", "--data-dir", dir+"/data")
-	if err == nil || !strings.Contains(err.Error(), "nothing.manifest.json is not beside it") {
-		t.Errorf("restored: %v", err)
-	}
+	must.Say(t, runRestore(t, dir+"/nothing", "--data-dir", dir+"/data"), "nothing.manifest.json is not beside it")
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}

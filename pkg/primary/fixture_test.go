@@ -93,9 +93,7 @@ func serveZones(zones ...*zoneview.Snapshot) *zoneview.Set {
 func testResponder(t testing.TB, set *zoneview.Set, rules []Rule, keys ...tsig.Key) *responder {
 	t.Helper()
 	c, known, err := Config{Zones: set, Views: []string{""}, Listen: netip.MustParseAddrPort("127.0.0.1:0"), Keys: keys, Allow: rules}.completeConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return &responder{newClasses(&c, known, c.Logger), c.Clock}
 }
 

@@ -236,9 +236,7 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 	sk := must.Get(tsig.NewSigningKey(other))(t)
 	soa := must.Get(makeSnapshot(t, "u", "", "example.org.", 5).PackedSOA())(t)
 	msg, mac, err := (&notification{fqdn: name.MustParse("example.org."), serial: 5, soa: soa}).packNotify(p.classes.registry.Load().keys[k.Name], time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	reply := packMessage(t, new(mdns.Msg).SetReply(unpackMessage(t, msg)))
 	forged, _ := sk.Sign(reply, mac, tsig.StampAt(time.Now()), false)
 	key := p.classes.registry.Load().keys[k.Name]

@@ -20,9 +20,7 @@ func signQuery(t testing.TB, m *mdns.Msg, k tsig.Key, at time.Time) (wire []byte
 	t.Helper()
 	m.SetTsig(k.Name, string(k.Algorithm), 300, at.Unix())
 	wire, mac, err := mdns.TsigGenerateWithProvider(m, macBy{k}, "", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return wire, mac
 }
 

@@ -85,9 +85,7 @@ func TestBackend_serialGrowsWithChangesAlone(t *testing.T) {
 		{makeRRset("@", rdata.NS, "ns2.example.net."), "2025123003"},
 		{makeRRset("www", rdata.A), "2025123004"},
 	} {
-		if err := b.Apply(t.Context(), example, []protocol.RRset{step.set})[0]; err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, b.Apply(t.Context(), example, []protocol.RRset{step.set})[0])
 		if got := serialOf(t, path); got != step.serial {
 			t.Errorf("%s %s %v: serial %s, expected %s", step.set.Name, step.set.Type, step.set.Data, got, step.serial)
 		}
@@ -274,9 +272,7 @@ func TestBackend_repeatsALoadThatFailed(t *testing.T) {
 	}
 	must.Succeed(t, os.WriteFile(works, nil, 0o600))
 	for range 2 {
-		if err := b.Apply(t.Context(), example, change)[0]; err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, b.Apply(t.Context(), example, change)[0])
 	}
 	if got := readFile(t, log); got != strings.Repeat("example.org.\n", 3) {
 		t.Errorf("loaded %q", got)

@@ -76,9 +76,7 @@ func TestShared_keepsWhatOthersWrote(t *testing.T) {
 	asks("ours, after a restart", done, set("www", rdata.A, "192.0.2.2"), set("mx", rdata.MX, "20 www.example.org."), set("same", rdata.TXT, `"z"`))
 	asks("another's, after a restart", conflict, set("theirs", rdata.A, "192.0.2.9"))
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	write(string(text) + "old.example.org. 60 IN A 192.0.2.44\n")
 	shared = begin()
 	asks("what another joined", conflict, set("old", rdata.A, "192.0.2.7"))
@@ -89,9 +87,7 @@ func TestShared_keepsWhatOthersWrote(t *testing.T) {
 	}
 	// A truncated line was never acted on; any other invalid line is a fault.
 	kept, err := os.ReadFile(notes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for text, good := range map[string]bool{string(kept) + `{"zone":"exa`: true, "x\n" + string(kept): false} {
 		must.Succeed(t, os.WriteFile(notes, []byte(text), 0o600))
 		if _, err := server.NewShared(shared.Backend, notes); (err == nil) != good {

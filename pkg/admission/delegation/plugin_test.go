@@ -94,9 +94,7 @@ func TestValidate_asksAboutWritesOfRecordsAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{err: refused}
 			plugin, err := makeChain(t, delegation.NewInitializer(f))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			err = plugin.Validate(t.Context(), c.attributes, nil)
 			if (f.asked > 0) != c.asked {
 				t.Fatalf("asked %d times, want it asked: %v", f.asked, c.asked)

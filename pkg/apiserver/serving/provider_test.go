@@ -553,9 +553,7 @@ func TestSecureServing_followsARenewal(t *testing.T) {
 	stop := make(chan struct{})
 	info := server.SecureServingInfo{Listener: listener, Cert: p}
 	stopped, _, err := info.Serve(nil, time.Second, stop)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer func() { close(stop); <-stopped }()
 	shown := func() *x509.Certificate {
 		conn, err := tls.Dial("tcp", listener.Addr().String(), &tls.Config{InsecureSkipVerify: true}) // reads the leaf only

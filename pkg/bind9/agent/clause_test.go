@@ -6,14 +6,14 @@ package agent
 import (
 	"strings"
 	"testing"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // Order, quotes and blanks do not distinguish blocks.
 func TestClauses_readWhatNamedShows(t *testing.T) {
 	shown, err := parseClauses(`zone "0/25.2.0.192.in-addr.arpa" in internal { type secondary; file "a b.zone"; primaries port 53 { 192.0.2.1 port 1 key "k"; 2001:db8::1; }; allow-transfer  { key "k"; !10.0.0.0/8; }; };`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if got := shown.text(); got != `{ type secondary; file "a b.zone"; primaries port 53 { 192.0.2.1 port 1 key "k" ; 2001:db8::1 ; }; allow-transfer { key "k" ; !10.0.0.0/8 ; }; };` {
 		t.Errorf("%s", got)
 	}

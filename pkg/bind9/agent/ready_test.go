@@ -114,9 +114,7 @@ func (f *follower) restartServer(keep func(file string) bool) {
 	f.t.Helper()
 	f.bind.Stop()
 	entries, err := os.ReadDir(f.bind.Dir())
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	removed := 0
 	for _, entry := range entries {
 		if file := entry.Name(); !strings.HasSuffix(file, ".conf") && !keep(file) {

@@ -368,9 +368,7 @@ func TestNew_namesWhatIsMissing(t *testing.T) {
 	}
 	broken := errors.New("watch has ended")
 	p, err := New(Config{Instances: func([]string) ([]Instance, error) { return nil, broken }, Signed: ofNone, Signing: ofNone, Transfer: shown.Config{Members: w, Catalog: transfertest.Catalog}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if _, err := p.Deliver(t.Context(), transfertest.PlanOf("u", "example.org.", 1), passFence); !errors.Is(err, broken) {
 		t.Errorf("without its instances: %v", err)
 	}

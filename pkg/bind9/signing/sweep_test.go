@@ -95,9 +95,7 @@ func TestSweepSigners_S12_9(t *testing.T) {
 		}
 	}
 	signer, _, err := c.Servers.Find("platform", "public-signer-0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var left map[name.Name]bool
 	for _, want := range [][]string{nil, {"elsewhere.example", "left.example"}, {"elsewhere.example", "left.example"}} {
 		if left, err = c.sweepSigner(t.Context(), signer, left); err != nil && !strings.Contains(err.Error(), "zone again.example.: a Zone is signed by it") {

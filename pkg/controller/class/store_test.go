@@ -262,9 +262,7 @@ func TestStore_holdsWhatASignerHas_S12_9(t *testing.T) {
 		state := makeBegunState()
 		must.Get(s.Save(t.Context(), key, state))(t)
 		live, err := zones.Get(t.Context(), zone.Name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		live.Status.DNSSEC = tc.status
 		must.Get(zones.UpdateStatus(t.Context(), live, metav1.UpdateOptions{}))(t)
 		must.Succeed(t, s.Delete(t.Context(), key))

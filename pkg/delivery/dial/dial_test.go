@@ -86,9 +86,7 @@ func TestNew_judgesAfterResolution(t *testing.T) {
 			target = packets.LocalAddr().String()
 		}
 		_, port, err := net.SplitHostPort(target)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for _, host := range []string{"127.0.0.1", "localhost", "::ffff:127.0.0.1"} {
 			conn, err := New(false).DialContext(context.Background(), network, net.JoinHostPort(host, port))
 			if _, refused := AsLocal(err); !refused {
@@ -138,9 +136,7 @@ func TestNew_isNotFooledByRebinding(t *testing.T) {
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	dialer := New(false)
 	dialer.Timeout = 300 * time.Millisecond
 	for what, answers := range map[string][][]string{

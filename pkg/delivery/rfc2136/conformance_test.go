@@ -40,9 +40,7 @@ func TestProvider_passesTheExam(t *testing.T) {
 			},
 			Inspect: func(t *testing.T, zone name.Name) []delivery.RRset {
 				text, err := rig.Dig{Server: s.addr, Key: &s.key}.Run(t.Context(), "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone.String())
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				return deliverytest.ReadRRsets(t, strings.NewReader(text), zone)
 			},
 			Disturb: func(t *testing.T, zone name.Name, set delivery.RRset) {

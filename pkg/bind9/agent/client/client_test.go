@@ -48,9 +48,7 @@ func eachServer(t *testing.T, test func(t *testing.T, s *served)) {
 			t.Parallel()
 			s := newServed(t, kind)
 			leave, _, err := s.acquireSlot(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			leave()
 			s.pace = rate.NewLimiter(rate.Inf, 1) // TestPace needs the limit
 			test(t, s)
