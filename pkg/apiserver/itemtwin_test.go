@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -267,6 +268,9 @@ func describeTwinEvent(t *testing.T, e *auditinternal.Event) string {
 		return value
 	}
 	e = e.DeepCopy()
+	maps.DeleteFunc(e.Annotations, func(key, _ string) bool { // of a request that takes more than 500 ms
+		return strings.HasPrefix(key, "apiserver.latency.k8s.io/")
+	})
 	if status := e.ResponseStatus; user.Username == theUnknown {
 		e.ResponseStatus, e.ResponseObject = nil, nil
 	} else if status.Details != nil && len(status.Details.Causes) > 0 { // conflicts, in no fixed order upstream

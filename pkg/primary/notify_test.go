@@ -169,10 +169,10 @@ func TestNotify_repeatsUntilConfirmed(t *testing.T) {
 func TestNotify_givesUpAndStartsAgainWithANewSerial(t *testing.T) {
 	target := newSecondary(t, func(int, *mdns.Msg) *mdns.Msg { return nil })
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1))
-	startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: target.addressOf()}}, NotifyTimeout: 5 * time.Millisecond,
+	startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: target.addressOf()}}, NotifyTimeout: 100 * time.Millisecond,
 		NotifyBackoff: time.Millisecond, NotifyInterval: time.Millisecond, NotifyAttempts: 3})
 	target.waitForNotifies(t, 3)
-	time.Sleep(100 * time.Millisecond) // time for a fourth
+	time.Sleep(300 * time.Millisecond) // time for a fourth
 	if got := target.listSerials(); len(got) != 3 {
 		t.Errorf("%v: three attempts were allowed", got)
 	}
