@@ -20,7 +20,7 @@ LONGEST := (pkg\/ledger|test\/(cluster|crash|delivery|deploy|e2e|fleet|model|onc
 ALL := ./... ./api/...
 PKG ?= $(ALL)
 # TIMEOUT is what one package may take.
-TIMEOUT ?= 20m
+TIMEOUT ?= 40m
 # TABLE gets the seconds of every package and test of make test.
 TABLE ?= slowest.txt
 # BESIDE are the modules outside the workspace, kubizone-gardener and the console's tests, tested at the same time.
@@ -63,7 +63,7 @@ test: peers ## vet and every test, or those of PKG (make test PKG=./pkg/dns/...)
 	KUBIZONE_BIN=$$(mktemp -d) && export KUBIZONE_BIN && trap 'rm -rf "$$KUBIZONE_BIN"' EXIT && \
 	began=$$(date +%s) && $(GO) vet $(PKG) && echo "compiled and vetted in $$(( $$(date +%s) - began )) s" && \
 	packages=$$($(GO) list $(PKG) | $(FIRST)) && \
-	$(GO) run ./test/slowest -table $(TABLE) $(BESIDE) -vet=off -p 3 -parallel 4 -timeout=$(TIMEOUT) $$packages
+	$(GO) run ./test/slowest -table $(TABLE) $(BESIDE) -vet=off -p 5 -parallel 4 -timeout=$(TIMEOUT) $$packages
 
 # LONGEST are the packages that check leaves to test unless they differ themselves.
 .PHONY: check
