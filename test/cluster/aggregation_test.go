@@ -55,10 +55,7 @@ func TestAggregation_serverAway(t *testing.T) {
 	}
 	must.Succeed(t, c.server.Stop(ctx))
 	back := sync.OnceValue(func() error {
-		if err := c.restartReplica(ctx, 0); err != nil {
-			return err
-		}
-		if err := c.waitReady(ctx); err != nil {
+		if err := c.startServer(ctx); err != nil {
 			return err
 		}
 		_, _, err := c.kube.WaitAvailable(ctx, true)

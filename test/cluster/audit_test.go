@@ -77,13 +77,13 @@ func TestAudit_saysWhoDidWhat(t *testing.T) {
 		t.Fatalf("%s%s", created, refused)
 	}
 
-	event := waitForEvent(t, "server-0", "create", "records", "audited-in")
+	event := waitForEvent(t, "server", "create", "records", "audited-in")
 	if event.User.Username != user || event.ResponseStatus.Code != 201 || event.RequestObject == nil ||
 		!strings.Contains(string(event.RequestObject.Raw), "a.dev.audited.example.") ||
 		!strings.Contains(event.Annotations["delegation.kubi.zone/rule"], `"*.dev"`) {
 		t.Errorf("%+v", event)
 	}
-	if event := waitForEvent(t, "server-0", "create", "records", "audited-out"); event.ResponseStatus.Code != 403 ||
+	if event := waitForEvent(t, "server", "create", "records", "audited-out"); event.ResponseStatus.Code != 403 ||
 		!strings.Contains(event.ResponseStatus.Message, "does not delegate A at a.audited.example.") {
 		t.Errorf("%+v", event)
 	}

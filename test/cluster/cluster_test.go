@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,15 +62,14 @@ func TestMain(m *testing.M) {
 type cluster struct {
 	kube       *kuberig.Kube
 	etcd       *kuberig.Etcd // of the server
-	service    *rig.Balancer // the Service of the APIService, with one or several pods
+	service    *rig.Balancer // the Service of the APIService
 	kubizone   string        // path of the binary
 	client     string        // path of kubectl-kubizone
 	kubectl    string
 	kubeconfig string // of the server, for kube-apiserver
 	serving    rig.Pair
 
-	server   *kuberig.Server   // always running
-	replicas []*kuberig.Server // server, and further replicas of a test
+	server *kuberig.Server // always running
 }
 
 var shared = sync.OnceValues(func() (*cluster, error) {
@@ -124,7 +122,7 @@ func (c *cluster) startCluster(ctx context.Context) (err error) {
 	if c.service, err = rig.StartBalancer(); err != nil {
 		return err
 	}
-	if err := c.scaleReplicas(ctx, 1); err != nil {
+	if err := c.startServer(ctx); err != nil {
 		return err
 	}
 	if err := c.kube.Aggregate(ctx, c.service.Addr, c.kube.ClusterCA.PEM); err != nil {
@@ -137,53 +135,30 @@ func (c *cluster) startCluster(ctx context.Context) (err error) {
 	return c.kube.StartControllerManager(ctx)
 }
 
-// scaleReplicas stops the youngest replicas or starts more on the same etcd, and returns when the Service has them.
-func (c *cluster) scaleReplicas(ctx context.Context, want int) error {
-	for len(c.replicas) > max(want, 1) {
-		last := len(c.replicas) - 1
-		if err := c.replicas[last].Stop(ctx); err != nil {
-			return err
-		}
-		c.replicas = c.replicas[:last]
-	}
-	for len(c.replicas) < want {
-		c.replicas = append(c.replicas, nil)
-		if err := c.restartReplica(ctx, len(c.replicas)-1); err != nil {
-			c.replicas = c.replicas[:len(c.replicas)-1]
-			return err
-		}
-	}
-	var backends []netip.AddrPort
-	for _, replica := range c.replicas {
-		backends = append(backends, replica.Addr)
-	}
-	c.service.Set(backends...)
-	return c.waitReady(ctx)
-}
-
-func (c *cluster) restartReplica(ctx context.Context, replica int) error {
+// startServer starts the server again at its address, and returns when it is ready.
+func (c *cluster) startServer(ctx context.Context) error {
 	config := kuberig.ServerConfig{
 		Program: c.kubizone, Kube: c.kube, Kubeconfig: c.kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving,
 		// The balancer notices the shutdown after one probe, a tenth of a second.
-		Args: append([]string{"--shutdown-delay-duration", "1s", "--acme"}, auditFlags(fmt.Sprintf("server-%d", replica))...),
+		Args: append([]string{"--shutdown-delay-duration", "1s", "--acme"}, auditFlags("server")...),
 	}
-	if before := c.replicas[replica]; before != nil {
-		config.Addr = before.Addr
+	if c.server != nil {
+		config.Addr = c.server.Addr
 	}
-	server, err := kuberig.StartServer(ctx, filepath.Join(home, fmt.Sprintf("server-%d", replica)), config)
+	server, err := kuberig.StartServer(ctx, filepath.Join(home, "server"), config)
 	if err != nil {
 		return err
 	}
-	c.replicas[replica] = server
-	c.server = c.replicas[0]
-	return nil
+	c.server = server
+	c.service.Set(c.server.Addr)
+	return c.waitReady(ctx)
 }
 
 func (c *cluster) waitReady(ctx context.Context) error {
-	for c.service.Ready() != len(c.replicas) {
+	for c.service.Ready() == 0 {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%d of %d replicas are ready: %w", c.service.Ready(), len(c.replicas), ctx.Err())
+			return fmt.Errorf("the server is not ready: %w", ctx.Err())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
@@ -191,10 +166,8 @@ func (c *cluster) waitReady(ctx context.Context) error {
 }
 
 func (c *cluster) closeCluster() {
-	for _, replica := range c.replicas {
-		if replica != nil {
-			replica.Close()
-		}
+	if c.server != nil {
+		c.server.Close()
 	}
 	if c.service != nil {
 		c.service.Close()

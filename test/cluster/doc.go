@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cluster tests `kubizone apiserver` behind a real kube-apiserver: stories for users, attacks on identity,
-// webhooks, replicas, etcd's security, and outages.
+// webhooks, etcd's security, and outages.
 //
 // Guarantees:
 //

@@ -427,10 +427,9 @@ func TestExternalDNS_servesCalmly(t *testing.T) {
 	}
 	p.waitForRecords(b, "")
 
-	must.Succeed(t, c.replicas[0].Stop(t.Context()))
+	must.Succeed(t, c.server.Stop(t.Context()))
 	back := sync.OnceFunc(func() {
-		must.Succeed(t, c.restartReplica(context.Background(), 0))
-		must.Succeed(t, c.waitReady(context.Background()))
+		must.Succeed(t, c.startServer(context.Background()))
 		_, _, err := c.kube.WaitAvailable(context.Background(), true)
 		must.Succeed(t, err)
 	})

@@ -43,8 +43,7 @@ func TestNamespace_deletedWhileNobodyServed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must.Succeed(t, c.restartReplica(ctx, 0))
-	must.Succeed(t, c.waitReady(ctx))
+	must.Succeed(t, c.startServer(ctx))
 	must.Succeed(t, c.kube.Aggregate(ctx, c.service.Addr, c.kube.ClusterCA.PEM))
 	if _, _, err := c.kube.WaitAvailable(ctx, true); err != nil {
 		t.Fatal(err)

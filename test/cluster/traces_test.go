@@ -55,8 +55,7 @@ func newTraced(t *testing.T, perMillion int) *traced {
 	must.Succeed(t, c.server.Stop(ctx)) // kube-apiserver's connections to it end
 	must.Succeed(t, c.waitReady(ctx))
 	t.Cleanup(func() {
-		must.Succeed(t, errors.Join(c.restartReplica(context.Background(), 0), c.scaleReplicas(context.Background(), 1),
-			x.server.Close()))
+		must.Succeed(t, errors.Join(c.startServer(context.Background()), x.server.Close()))
 	})
 	return x
 }
