@@ -12,7 +12,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -37,13 +36,7 @@ func TestController_secretsAreNowhere(t *testing.T) {
 	defer cancel()
 	kubectl := func(stdin string, args ...string) string {
 		t.Helper()
-		cmd := exec.CommandContext(ctx, c.kubectl, append([]string{"--kubeconfig", c.kube.AdminKubeconfig()}, args...)...)
-		cmd.Stdin = strings.NewReader(stdin)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
-		return string(out)
+		return kubectlAs(t, c, c.kube.AdminKubeconfig(), stdin, args...)
 	}
 	const namespace = "canary"
 	must.Succeed(t, c.kube.Namespace(ctx, namespace))
@@ -101,13 +94,13 @@ func TestController_secretsAreNowhere(t *testing.T) {
 `, namespace, refs.String())
 
 	t.Setenv(delivering.EnvHealthInterval, "2s")
-	programs := map[string]*beside{}
+	programs := map[string]*rig.Process{}
 	for of, args := range map[string][]string{
 		"controller": {rig.LongLease},
 		"primary":    {"--dns-listen", dns.String()},
 	} {
 		account := must.Get(c.kube.ServiceAccount(ctx, kuberig.InstallNamespace, "kubizone-"+of))(t)
-		programs[of] = runBeside(t, c.kubizone, append([]string{of, "--kubeconfig", account, "--health-listen", "127.0.0.1:0", "-v=7"}, args...)...)
+		programs[of] = rig.RunProcess(t, c.kubizone, append([]string{of, "--kubeconfig", account, "--health-listen", "127.0.0.1:0", "-v=7"}, args...)...)
 	}
 	kubectl(objects.String(), "apply", "-f", "-")
 	defer func() {
@@ -126,14 +119,14 @@ func TestController_secretsAreNowhere(t *testing.T) {
 	waitUntil(t, "an Event of a failure", func() bool {
 		return strings.Contains(kubectl("", "get", "events.events.k8s.io", "-n", namespace), "Warning")
 	})
-	waitUntil(t, "the primary serves a class", func() bool { return strings.Contains(programs["primary"].readOutput(), "canary-transfer") })
+	waitUntil(t, "the primary serves a class", func() bool { return strings.Contains(programs["primary"].Log(), "canary-transfer") })
 
 	places := map[string]string{"log of the API server": c.server.Log()}
 	for _, kinds := range []string{"events.events.k8s.io", "zones,records,deliveries", "dnsclasses", "leases"} {
 		places[kinds] = kubectl("", "get", kinds, "-A", "-o", "json")
 	}
 	for of, program := range programs {
-		at := healthAt.FindStringSubmatch(program.readOutput())
+		at := healthAt.FindStringSubmatch(program.Log())
 		if at == nil {
 			t.Fatalf("%s does not say where its metrics are", of)
 		}
@@ -146,7 +139,7 @@ func TestController_secretsAreNowhere(t *testing.T) {
 		for _, wrong := range metrics.Check(of, string(served)) {
 			t.Error(wrong)
 		}
-		places["metrics of "+of], places["log of "+of] = string(served), program.readOutput()
+		places["metrics of "+of], places["log of "+of] = string(served), program.Log()
 	}
 	for _, of := range []string{"controller", "primary"} {
 		if !strings.Contains(places["log of "+of], "/secrets/transfer") {

@@ -69,9 +69,9 @@ func runCertManager(t *testing.T) *certManager {
 	account := must.Get(m.c.kube.ServiceAccount(ctx, kuberig.InstallNamespace, "kubizone-primary"))(t)
 	m.runLine("kubectl apply -f -", string(must.Get(os.ReadFile("../../artifacts/deploy/primary/rbac.yaml"))(t)))
 	m.primary = must.Get(rig.FreePort())(t)
-	primary := runBeside(t, m.c.kubizone, "primary", "--kubeconfig", account, "--dns-listen", m.primary.String(), "--health-listen",
+	primary := rig.RunProcess(t, m.c.kubizone, "primary", "--kubeconfig", account, "--dns-listen", m.primary.String(), "--health-listen",
 		"127.0.0.1:0", "--transfer-allow", challengeSource)
-	waitUntil(t, "the primary serves", func() bool { return strings.Contains(primary.readOutput(), "ready: DNS on") })
+	waitUntil(t, "the primary serves", func() bool { return strings.Contains(primary.Log(), "ready: DNS on") })
 
 	m.runLine("kubectl apply -f -", `{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: example-org, namespace: dns},
   spec: {domainName: example.org., nameServers: [{name: ns1, addresses: [192.0.2.53]}],

@@ -4,15 +4,12 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,48 +21,6 @@ import (
 	"kubi.zone/kubizone/test/rig/alertrig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
-
-type beside struct {
-	cmd  *exec.Cmd
-	done chan error
-
-	mu  sync.Mutex
-	out bytes.Buffer
-}
-
-func (b *beside) Write(text []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.out.Write(text)
-}
-
-func (b *beside) readOutput() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.out.String()
-}
-
-func runBeside(t *testing.T, name string, args ...string) *beside {
-	t.Helper()
-	b := &beside{cmd: exec.Command(name, args...), done: make(chan error, 1)}
-	b.cmd.Stdout, b.cmd.Stderr = b, b
-	b.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	must.Succeed(t, b.cmd.Start())
-	go func() { b.done <- b.cmd.Wait(); close(b.done) }()
-	t.Cleanup(func() {
-		_ = b.cmd.Process.Signal(syscall.SIGTERM) // SIGTERM releases the Lease, for which the next test would wait
-		select {
-		case <-b.done:
-		case <-time.After(10 * time.Second):
-			_ = b.cmd.Process.Kill()
-			<-b.done
-		}
-		if t.Failed() {
-			t.Logf("%s said:\n%s", strings.Join(b.cmd.Args, " "), b.readOutput())
-		}
-	})
-	return b
-}
 
 // A leader that cannot renew for half of this time exits; on a busy machine, two seconds would be too short.
 const lease = "20s"
@@ -81,13 +36,13 @@ func waitUntil(t *testing.T, what string, so func() bool) {
 
 // contestClass changes a Record until two controllers with Leases of their own have disturbed each other, and ends the
 // second.
-func contestClass(t *testing.T, c *cluster, controllers []*beside, change func(address string)) {
+func contestClass(t *testing.T, c *cluster, controllers []*rig.Process, change func(address string)) {
 	t.Helper()
 	scrape := func() (series alertrig.Series, fenced float64) {
 		series = alertrig.Series{}
 		series.AddScrape("kubizone-apiserver", "server", c.readMetrics(t))
 		for i, one := range controllers {
-			at := healthAt.FindStringSubmatch(one.readOutput())
+			at := healthAt.FindStringSubmatch(one.Log())
 			series.Scrape(http.DefaultClient, "kubizone-controller", fmt.Sprint(i), "http://"+at[1]+"/metrics")
 		}
 		for name, value := range series {
@@ -111,8 +66,9 @@ func contestClass(t *testing.T, c *cluster, controllers []*beside, change func(a
 	state.Apart = time.Since(begin)
 	state.ExpectOf(t, "KubizoneDeliveryContested", "KubizoneDeliveryContested delivered")
 	second := controllers[1]
-	must.Succeed(t, second.cmd.Process.Signal(syscall.SIGTERM))
-	must.Succeed(t, <-second.done)
+	must.Succeed(t, second.Signal(syscall.SIGTERM))
+	<-second.Ended()
+	must.Succeed(t, second.Err())
 }
 
 // Two controllers with the rights of the installation: only one leads, and reads only Secrets granted by name. The
@@ -124,13 +80,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 	dir := t.TempDir()
 	kubectl := func(stdin string, args ...string) string {
 		t.Helper()
-		cmd := exec.CommandContext(ctx, c.kubectl, append([]string{"--kubeconfig", c.kube.AdminKubeconfig()}, args...)...)
-		cmd.Stdin = strings.NewReader(stdin)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
-		return string(out)
+		return kubectlAs(t, c, c.kube.AdminKubeconfig(), stdin, args...)
 	}
 	account := must.Get(c.kube.ServiceAccount(ctx, kuberig.InstallNamespace, "kubizone-controller"))(t)
 	kubectl("", "apply", "-f", "../../artifacts/deploy/controller/rbac.yaml")
@@ -146,7 +96,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 	}
 	hook := must.Get(rig.FreePort())(t)
 	webhookServer := must.Get(rig.WebhookServer(ctx, dir))(t)
-	runBeside(t, webhookServer, "--listen", hook.String(), "--hmac-secret-file", secret, "--zone-file", "delivered.example="+file, "--zone-check=", "--zone-reload=")
+	rig.RunProcess(t, webhookServer, "--listen", hook.String(), "--hmac-secret-file", secret, "--zone-file", "delivered.example="+file, "--zone-check=", "--zone-reload=")
 	isPresent := func(text string) func() bool {
 		return func() bool {
 			now, err := os.ReadFile(file)
@@ -154,14 +104,14 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 		}
 	}
 
-	start := func(arguments ...string) *beside {
-		b := runBeside(t, c.kubizone, append([]string{"controller", "--kubeconfig", account, "--health-listen", "127.0.0.1:0",
+	start := func(arguments ...string) *rig.Process {
+		b := rig.RunProcess(t, c.kubizone, append([]string{"controller", "--kubeconfig", account, "--health-listen", "127.0.0.1:0",
 			"--lease-duration", lease, "-v=1"}, arguments...)...)
-		waitUntil(t, "a controller is ready", func() bool { return strings.Contains(b.readOutput(), "\nready") })
+		waitUntil(t, "a controller is ready", func() bool { return strings.Contains(b.Log(), "\nready") })
 		return b
 	}
 	leader := start()
-	waitUntil(t, "it leads", func() bool { return strings.Contains(leader.readOutput(), "\nleading") })
+	waitUntil(t, "it leads", func() bool { return strings.Contains(leader.Log(), "\nleading") })
 	other := start()
 
 	kubectl("", "create", "secret", "generic", "hook", "-n", namespace, "--from-file=key="+secret)
@@ -212,37 +162,36 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 	})
 
 	// The leader dies, and the other delivers a change that no controller has seen.
-	if strings.Contains(other.readOutput(), "\nleading") {
+	if strings.Contains(other.Log(), "\nleading") {
 		t.Fatal("two lead")
 	}
-	must.Succeed(t, leader.cmd.Process.Kill())
-	<-leader.done
+	leader.Kill()
 	kubectl("", "patch", "record", "www", "-n", namespace, "--type=merge", "-p", `{"spec":{"rdata":"192.0.2.3"}}`)
 	wait()
-	if !strings.Contains(other.readOutput(), "\nleading") || !isPresent("192.0.2.3")() || isPresent("192.0.2.2")() {
+	if !strings.Contains(other.Log(), "\nleading") || !isPresent("192.0.2.3")() || isPresent("192.0.2.2")() {
 		t.Error("the other did not take over")
 	}
 
 	contestant := start("--kubeconfig", c.kube.AdminKubeconfig(), "--lease", namespace+"/another")
-	contestClass(t, c, []*beside{other, contestant}, func(address string) {
+	contestClass(t, c, []*rig.Process{other, contestant}, func(address string) {
 		kubectl("", "patch", "record", "www", "-n", namespace, "--type=merge", "-p", `{"spec":{"rdata":"`+address+`"}}`)
 	})
 	wait()
 
 	// After SIGTERM, the Lease is released, so that the next need not wait for the expiry.
-	must.Succeed(t, other.cmd.Process.Signal(syscall.SIGTERM))
-	if err := <-other.done; err != nil {
-		t.Errorf("it ended with %v", err)
+	must.Succeed(t, other.Signal(syscall.SIGTERM))
+	if <-other.Ended(); other.Err() != nil {
+		t.Errorf("it ended with %v", other.Err())
 	}
 	if holder := kubectl("", "get", "lease", "-n", kuberig.InstallNamespace, "kubizone-controller", "-o", "jsonpath={.spec.holderIdentity}"); holder != "" {
 		t.Errorf("the Lease is still %q's", holder)
 	}
-	for _, b := range []*beside{leader, other} {
-		if strings.Contains(b.readOutput(), "known to both") {
+	for _, b := range []*rig.Process{leader, other} {
+		if strings.Contains(b.Log(), "known to both") {
 			t.Error("a secret is in the log")
 		}
-		if strings.Contains(b.readOutput(), "forbidden") && !strings.Contains(b.readOutput(), "secrets") {
-			t.Errorf("a right is missing:\n%s", b.readOutput())
+		if strings.Contains(b.Log(), "forbidden") && !strings.Contains(b.Log(), "secrets") {
+			t.Errorf("a right is missing:\n%s", b.Log())
 		}
 	}
 

@@ -125,7 +125,7 @@ func startPair(t *testing.T, c *cluster, local *kuberig.Kube, run, external stri
 	provider := must.Get(rig.StartProcess(nil, t.TempDir(), c.kubizone, append([]string{"external-dns", "-v=1", "--listen", "127.0.0.1:0",
 		"--health-listen", "127.0.0.1:0", "--owner", run}, arguments...)...))(t)
 	t.Cleanup(provider.End)
-	p.waitUntil("the webhook provider serves", func() bool { return serving.MatchString(provider.Log()) })
+	waitUntil(p.t, "the webhook provider serves", func() bool { return serving.MatchString(provider.Log()) })
 	url := serving.FindStringSubmatch(provider.Log())[1]
 	p.external = must.Get(rig.StartProcess(nil, t.TempDir(), program, append(strings.Fields(external), "--provider=webhook",
 		"--webhook-provider-url", url, "--source=service", "--source=ingress", "--source=crd", "--interval=1s",
@@ -151,7 +151,7 @@ func (p *pair) waitForLines(count int, text string) {
 	p.t.Helper()
 	before := strings.Count(p.external.Log(), text)
 	for n := range count {
-		p.waitUntil(fmt.Sprintf("external-dns says %q %d times", text, n+1), func() bool {
+		waitUntil(p.t, fmt.Sprintf("external-dns says %q %d times", text, n+1), func() bool {
 			return strings.Count(p.external.Log(), text) > before+n
 		})
 	}
@@ -161,15 +161,6 @@ const (
 	inOrder  = "All records are already up to date"
 	syncNoop = "--registry=noop --policy=sync"
 )
-
-func (p *pair) waitUntil(what string, is func() bool) {
-	p.t.Helper()
-	for end := time.Now().Add(waitTimeout); !is(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			p.t.Fatalf("never: %s", what)
-		}
-	}
-}
 
 func (p *pair) makeNamespace(name string) string {
 	p.t.Helper()
@@ -267,7 +258,7 @@ func (p *pair) waitForRecords(namespace, want string) {
 
 func (p *pair) waitForEvent(namespace, kind, name, text string) {
 	p.t.Helper()
-	p.waitUntil(fmt.Sprintf("Event of %s %s/%s with %q", kind, namespace, name, text), func() bool {
+	waitUntil(p.t, fmt.Sprintf("Event of %s %s/%s with %q", kind, namespace, name, text), func() bool {
 		all := must.Get(p.core.CoreV1().Events(namespace).List(p.t.Context(), metav1.ListOptions{}))(p.t)
 		return slices.ContainsFunc(all.Items, func(e corev1.Event) bool {
 			return e.InvolvedObject.Kind == kind && e.InvolvedObject.Name == name && e.InvolvedObject.UID != "" && e.Type == "Warning" &&
@@ -441,7 +432,7 @@ func TestExternalDNS_servesCalmly(t *testing.T) {
 	began, failed := time.Now(), 0
 	for failed < 100 || time.Since(began) < *away {
 		before := failed
-		p.waitUntil(fmt.Sprintf("a cycle after %d that failed fails", before), func() bool {
+		waitUntil(p.t, fmt.Sprintf("a cycle after %d that failed fails", before), func() bool {
 			now, over := p.countFailures()
 			if !over {
 				failed = now
@@ -451,7 +442,7 @@ func TestExternalDNS_servesCalmly(t *testing.T) {
 	}
 	gone := time.Since(began)
 	back()
-	p.waitUntil("a cycle succeeds", func() bool {
+	waitUntil(p.t, "a cycle succeeds", func() bool {
 		var over bool
 		failed, over = p.countFailures()
 		return over

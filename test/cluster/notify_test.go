@@ -75,7 +75,7 @@ func startAlertmanager(t *testing.T, to string) (url string) {
 	file := filepath.Join(dir, "alertmanager.yaml")
 	must.Succeed(t, os.WriteFile(file, []byte(text), 0o600))
 	program := rig.Need(rig.Find("prometheus-alertmanager", "hack/install-peers.sh"))(t)
-	runBeside(t, program, "--config.file", file, "--storage.path", dir, "--web.listen-address", at.String(), "--cluster.listen-address=")
+	rig.RunProcess(t, program, "--config.file", file, "--storage.path", dir, "--web.listen-address", at.String(), "--cluster.listen-address=")
 	url = "http://" + at.String()
 	waitUntil(t, "Alertmanager is ready", func() bool {
 		response, err := http.Get(url + "/-/ready")
@@ -114,7 +114,7 @@ func (c *cluster) startPrometheus(t *testing.T, alertmanager string) {
 	file := filepath.Join(dir, "prometheus.yaml")
 	must.Succeed(t, os.WriteFile(file, text, 0o600))
 	program := rig.Need(rig.Find("prometheus", "hack/install-peers.sh"))(t)
-	runBeside(t, program, "--config.file", file, "--storage.tsdb.path", filepath.Join(dir, "data"), "--web.listen-address", at.String())
+	rig.RunProcess(t, program, "--config.file", file, "--storage.tsdb.path", filepath.Join(dir, "data"), "--web.listen-address", at.String())
 }
 
 // What holds a zone, takes a rule, refuses a Record or changes much of a zone comes to a channel, by the shipped
@@ -128,11 +128,7 @@ func TestNotify_reachesAChannel(t *testing.T) {
 	c.startPrometheus(t, alertmanager)
 	kubectl := func(stdin string, args ...string) {
 		t.Helper()
-		cmd := exec.CommandContext(ctx, c.kubectl, append([]string{"--kubeconfig", c.kube.AdminKubeconfig()}, args...)...)
-		cmd.Stdin = strings.NewReader(stdin)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
+		kubectlAs(t, c, c.kube.AdminKubeconfig(), stdin, args...)
 	}
 	must.Succeed(t, c.kube.Namespace(ctx, "notified"))
 	must.Succeed(t, c.kube.Namespace(ctx, "notified-team"))

@@ -13,7 +13,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -62,13 +61,7 @@ func newTraced(t *testing.T, perMillion int) *traced {
 
 func (x *traced) runKubectl(stdin string, args ...string) string {
 	x.t.Helper()
-	cmd := exec.CommandContext(x.ctx, x.kubectl, append([]string{"--kubeconfig", x.kube.AdminKubeconfig()}, args...)...)
-	cmd.Stdin = strings.NewReader(stdin)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		x.t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out)
+	return kubectlAs(x.t, x.cluster, x.kube.AdminKubeconfig(), stdin, args...)
 }
 
 // allowSources grants what the chart grants with tracing.
@@ -79,13 +72,13 @@ func (x *traced) allowSources(name string) {
 }
 
 // startBeside starts controller or primary with the rights of the installation.
-func (x *traced) startBeside(name string, args ...string) *beside {
+func (x *traced) startBeside(name string, args ...string) *rig.Process {
 	x.t.Helper()
 	account := must.Get(x.kube.ServiceAccount(x.ctx, kuberig.InstallNamespace, "kubizone-"+name))(x.t)
 	x.runKubectl("", "apply", "-f", "../../artifacts/deploy/"+name+"/rbac.yaml")
-	b := runBeside(x.t, x.kubizone, append([]string{name, "--kubeconfig", account, "--health-listen", "127.0.0.1:0",
+	b := rig.RunProcess(x.t, x.kubizone, append([]string{name, "--kubeconfig", account, "--health-listen", "127.0.0.1:0",
 		"--tracing-config-file", x.config}, args...)...)
-	waitUntil(x.t, name+" is ready", func() bool { return strings.Contains(b.readOutput(), "\nready") })
+	waitUntil(x.t, name+" is ready", func() bool { return strings.Contains(b.Log(), "\nready") })
 	return b
 }
 
@@ -103,7 +96,7 @@ func (x *traced) startWebhook(zone string) *webhook {
 	must.Succeed(x.t, os.WriteFile(file, []byte("$TTL 300\n@ IN SOA ns.example.net. host.example.net. 1 7200 900 1209600 300\n"+
 		"@ IN NS ns.example.net.\n"), 0o600))
 	at := must.Get(rig.FreePort())(x.t)
-	runBeside(x.t, must.Get(rig.WebhookServer(x.ctx, dir))(x.t), "--listen", at.String(), "--hmac-secret-file", secret,
+	rig.RunProcess(x.t, must.Get(rig.WebhookServer(x.ctx, dir))(x.t), "--listen", at.String(), "--hmac-secret-file", secret,
 		"--zone-file", zone+"="+file, "--zone-check=", "--zone-reload=")
 	w := &webhook{}
 	proxy := httputil.NewSingleHostReverseProxy(must.Get(url.Parse("http://" + at.String()))(x.t))
@@ -173,7 +166,7 @@ func TestTraces_sampleForeignParentsByOurRate(t *testing.T) {
 		at, ok, err := (rig.Dig{Server: dns}).Serial(x.ctx, zone)
 		return err == nil && ok && strings.Contains(x.readChanges(namespace), fmt.Sprintf(`"until":%d,`, at))
 	})
-	if log := primary.readOutput(); !strings.Contains(log, "allow this account to list records") {
+	if log := primary.Log(); !strings.Contains(log, "allow this account to list records") {
 		t.Error("the primary does not say why it has no traces")
 	}
 }

@@ -6,7 +6,6 @@
 package crash
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +15,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -28,6 +25,7 @@ import (
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
 )
 
 // runFsck: clean also means that nothing is owed.
@@ -208,23 +206,11 @@ func applyChanges(zone []string, answer []mdns.RR) []string {
 }
 
 type primary struct {
+	*rig.Process
 	dns string
-	cmd *exec.Cmd
-
-	mu     sync.Mutex
-	output bytes.Buffer
 }
 
-func (p *primary) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.output.Write(b)
-}
-
-func (p *primary) killPrimary() {
-	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait()
-}
+func (p *primary) killPrimary() { p.Kill() }
 
 var readyLine = regexp.MustCompile(`(?m)^ready: DNS on (\S+)$`)
 
@@ -236,19 +222,14 @@ func (w *world) startPrimary(ctx context.Context, t *testing.T, from *replica, f
 	}
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	must.Succeed(t, clientcmd.WriteToFile(*config, kubeconfig))
-	p := &primary{cmd: exec.Command(w.program, append([]string{"primary", "--kubeconfig", kubeconfig, "--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"}, flags...)...)}
-	p.cmd.Stdout, p.cmd.Stderr = p, p
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	must.Succeed(t, p.cmd.Start())
-	t.Cleanup(p.killPrimary)
+	p := &primary{Process: rig.RunProcess(t, w.program, append([]string{"primary", "--kubeconfig", kubeconfig, "--dns-listen", "127.0.0.1:0",
+		"--health-listen", "127.0.0.1:0"}, flags...)...)}
 	until(ctx, t, "the primary is ready", func() error {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		found := readyLine.FindSubmatch(p.output.Bytes())
+		found := readyLine.FindStringSubmatch(p.Log())
 		if found == nil {
-			return errors.New(keepLastLines(p.output.String(), 5))
+			return errors.New(keepLastLines(p.Log(), 5))
 		}
-		p.dns = string(found[1])
+		p.dns = found[1]
 		return nil
 	})
 	return p

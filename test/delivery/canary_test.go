@@ -70,7 +70,7 @@ func TestCanary_secretsAreNowhere(t *testing.T) {
 	gone := must.Get(rig.FreePort())(t)
 	at := must.Get(rig.FreePort())(t)
 	path := must.Get(rig.WebhookServer(t.Context(), t.TempDir()))(t)
-	server := runProgram(t, path, "--listen", at.String(), "--hmac-secret-file", write("shared", secrets["hmac"]), "--rfc2136-server", gone.String(),
+	server := rig.RunProcess(t, path, "--listen", at.String(), "--hmac-secret-file", write("shared", secrets["hmac"]), "--rfc2136-server", gone.String(),
 		"--tsig-key-file", write("backend.key", fmt.Sprintf("key \"backend.example\" {\n\talgorithm hmac-sha256;\n\tsecret \"%s\";\n};\n", encoded("backend"))), "-v=6")
 
 	t.Setenv(delivering.EnvRetryBaseDelay, "1s")

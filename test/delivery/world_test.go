@@ -53,19 +53,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func runProgram(t *testing.T, path string, args ...string) *rig.Process {
-	t.Helper()
-	p := must.Get(rig.StartProcess(nil, t.TempDir(), path, args...))(t)
-	t.Cleanup(func() {
-		p.End()
-		if t.Failed() {
-			message := p.Log()
-			t.Logf("%s %s said:\n%s", filepath.Base(path), args[0], message[max(0, len(message)-20_000):])
-		}
-	})
-	return p
-}
-
 func waitUntil(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(waitTimeout); !so(); time.Sleep(20 * time.Millisecond) {
@@ -108,7 +95,7 @@ func startIn(t *testing.T, dir string, flags ...string) *world {
 func launchIn(t *testing.T, path, dir string, flags ...string) *world {
 	t.Helper()
 	data := filepath.Join(dir, "data")
-	return &world{T: t, kubeconfig: filepath.Join(data, "kubeconfig"), up: runProgram(t, path, append([]string{"up", "--data-dir", data,
+	return &world{T: t, kubeconfig: filepath.Join(data, "kubeconfig"), up: rig.RunProcess(t, path, append([]string{"up", "--data-dir", data,
 		"--listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0"}, flags...)...)}
 }
 

@@ -100,13 +100,7 @@ func startNamed(t *testing.T, dir, port, primary string) {
 	).Replace(string(text)) + "controls {};\n"
 	path := filepath.Join(dir, "named.conf")
 	must.Succeed(t, os.WriteFile(path, []byte(conf), 0o600))
-	process := must.Get(rig.StartProcess(nil, dir, named, "-g", "-4", "-n", "1", "-c", path))(t)
-	t.Cleanup(func() {
-		process.End()
-		if t.Failed() {
-			t.Logf("named:\n%s", process.Log())
-		}
-	})
+	process := rig.RunProcess(t, named, "-g", "-4", "-n", "1", "-c", path)
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	for start := time.Now(); !strings.Contains(process.Log(), "running\n"); rig.Pause(start) {

@@ -175,14 +175,7 @@ func newWorld(t *testing.T, namespace string) *world {
 
 func (w *world) startProgram(kubeconfig string, arguments ...string) *rig.Process {
 	w.t.Helper()
-	process := must.Get(rig.StartProcess(nil, w.t.TempDir(), w.program, append(arguments, "--kubeconfig", kubeconfig, "--health-listen", "127.0.0.1:0")...))(w.t)
-	w.t.Cleanup(func() {
-		process.End()
-		if w.t.Failed() {
-			w.t.Logf("%s said:\n%s", arguments[0], process.Log())
-		}
-	})
-	return process
+	return rig.RunProcess(w.t, w.program, append(arguments, "--kubeconfig", kubeconfig, "--health-listen", "127.0.0.1:0")...)
 }
 
 func (w *world) runFleet(at clock.Clock, namespaces ...string) {

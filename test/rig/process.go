@@ -125,7 +125,28 @@ func StartCommand(command *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// Log has at least the last megabyte.
+// RunProcess ends the process after the test, and then logs its output if the test has failed.
+func RunProcess(t interface {
+	TB
+	TempDir() string
+	Failed() bool
+	Logf(format string, args ...any)
+}, path string, args ...string) *Process {
+	t.Helper()
+	p, err := StartProcess(nil, t.TempDir(), path, args...)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	t.Cleanup(func() {
+		p.End() // SIGTERM releases a Lease, for which the next test would wait
+		if message := p.Log(); t.Failed() {
+			t.Logf("%s %s said:\n%s", filepath.Base(path), args[0], message[max(0, len(message)-20_000):])
+		}
+	})
+	return p
+}
+
+// Log has at least the last eight megabytes.
 func (p *Process) Log() string { return p.out.String() }
 
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
@@ -170,7 +191,7 @@ type tail struct {
 	buf bytes.Buffer
 }
 
-const maxTail = 1 << 20
+const maxTail = 8 << 20
 
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()

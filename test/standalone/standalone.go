@@ -6,6 +6,7 @@ package standalone
 import (
 	"bytes"
 	"context"
+	"net"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/pkg/bind9/signing"
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/test/must"
 )
@@ -30,6 +32,12 @@ type Server struct {
 // Start runs a server with the usual options, modified by change, until the test ends.
 func Start(t testing.TB, change ...func(*up.Options)) *Server {
 	t.Helper()
+	return StartWith(t, signing.LookupParentServers(net.DefaultResolver), change...)
+}
+
+// StartWith finds the name servers of signed zones' parents otherwise.
+func StartWith(t testing.TB, parents signing.ParentServers, change ...func(*up.Options)) *Server {
+	t.Helper()
 	options := up.NewOptions()
 	options.DataDir, options.Listen, options.DNSListen = filepath.Join(t.TempDir(), "data"), "127.0.0.1:0", "127.0.0.1:0"
 	for _, f := range change {
@@ -37,6 +45,7 @@ func Start(t testing.TB, change ...func(*up.Options)) *Server {
 	}
 	out := &output{ready: make(chan struct{})}
 	config := must.Get(options.Complete(out))(t)
+	config.ParentServers = parents
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- config.Run(ctx) }()

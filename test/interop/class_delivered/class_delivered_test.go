@@ -209,8 +209,9 @@ func TestEveryPrimaryShowsTheSame(t *testing.T) {
 		DomainName: "inside.test.", View: "inside", NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}, DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "red"}},
 	}}
 	must.Get(s.KubizoneV1alpha1().Zones("team").Create(t.Context(), inView, metav1.CreateOptions{}))(t)
-	second, _ := s.startPrimary(t)
-	third, stopThird := s.startPrimary(t)
+	program := must.Get(rig.Kubizone(t.Context(), t.TempDir(), ""))(t)
+	second, _ := s.startPrimary(t, program)
+	third, stopThird := s.startPrimary(t, program)
 	var text string
 	same := func(members int, at ...netip.AddrPort) {
 		t.Helper()
@@ -253,7 +254,7 @@ func TestEveryPrimaryShowsTheSame(t *testing.T) {
 	})
 	stopThird()
 	must.Succeed(t, s.KubizoneV1alpha1().Zones("team").Delete(t.Context(), "zone-0", metav1.DeleteOptions{}))
-	third, _ = s.startPrimary(t)
+	third, _ = s.startPrimary(t, program)
 	same(zones, s.dns, second, third)
 	// After a restart of the whole server, the stored state is served.
 	s.stop()

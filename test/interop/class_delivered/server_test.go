@@ -4,30 +4,25 @@
 package class_delivered
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	mdns "github.com/miekg/dns"
-	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/signing"
-	primarycmd "kubi.zone/kubizone/pkg/cmd/primary"
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/primary/tsig"
@@ -35,67 +30,23 @@ import (
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/alertrig"
+	"kubi.zone/kubizone/test/standalone"
 )
 
 const waitTimeout = 2 * time.Minute
-
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *output) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *output) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
 
 // server is a `kubizone up` that serves zones only to peers of classes.
 type server struct {
 	versioned.Interface
 	dir, kubeconfig string
 	dns             netip.AddrPort
-	parentServers   signing.ParentServers // nil: those found by the system's resolver
+	parentServers   signing.ParentServers
 	stop            func()
-}
-
-// runUntilEnd calls run until the test ends or stop is called, and returns the group of a line of output.
-func runUntilEnd(t *testing.T, out *output, line string, run func(context.Context) error) (found string, stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- run(ctx) }()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("told to stop, it ends with %v", err)
-		}
-	})
-	t.Cleanup(stop)
-	expression := regexp.MustCompile("(?m)" + line)
-	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if match := expression.FindStringSubmatch(out.String()); match != nil {
-			return match[1], stop
-		}
-		select {
-		case err := <-ended:
-			t.Fatalf("it ended: %v\n%s", err, out)
-		default:
-		}
-	}
-	t.Fatalf("no line matches %s in\n%s", line, out)
-	return "", nil
 }
 
 func startServer(t *testing.T) *server {
 	t.Helper()
-	return startBelow(t, nil)
+	return startBelow(t, signing.LookupParentServers(net.DefaultResolver))
 }
 
 func startBelow(t *testing.T, parentServers signing.ParentServers) *server {
@@ -110,20 +61,11 @@ func startBelow(t *testing.T, parentServers signing.ParentServers) *server {
 func (s *server) startUp(t *testing.T) {
 	t.Helper()
 	rig.SpareGarbage()
-	options := up.NewOptions()
-	options.DataDir, options.Listen, options.DNSListen, options.SecretsDir = filepath.Join(s.dir, "data"), "127.0.0.1:0", s.dns.String(),
-		s.findSecrets()
-	options.TransferAllow = nil
-	out := &output{}
-	config := must.Get(options.Complete(out))(t)
-	if s.parentServers != nil {
-		config.ParentServers = s.parentServers
-	}
-	_, s.stop = runUntilEnd(t, out, `^(ready): `, config.Run)
-	s.kubeconfig = filepath.Join(options.DataDir, "kubeconfig")
-	client := must.Get(clientcmd.BuildConfigFromFlags("", s.kubeconfig))(t)
-	client.QPS = -1
-	s.Interface = must.Get(versioned.NewForConfig(client))(t)
+	running := standalone.StartWith(t, s.parentServers, func(options *up.Options) {
+		options.DataDir, options.DNSListen, options.SecretsDir = filepath.Join(s.dir, "data"), s.dns.String(), s.findSecrets()
+		options.TransferAllow = nil
+	})
+	s.Interface, s.kubeconfig, s.stop = running.Interface, running.Kubeconfig, running.Stop
 }
 
 func (s *server) readMetrics(t *testing.T) string {
@@ -141,17 +83,13 @@ func expectAlert(t *testing.T, metrics string, lasts time.Duration, alert string
 
 func (s *server) findSecrets() string { return filepath.Join(s.dir, "secrets") }
 
-func (s *server) startPrimary(t *testing.T) (at netip.AddrPort, stop func()) {
+func (s *server) startPrimary(t *testing.T, program string) (at netip.AddrPort, stop func()) {
 	t.Helper()
-	o := primarycmd.NewOptions()
-	flags := pflag.NewFlagSet("primary", pflag.ContinueOnError)
-	o.AddFlags(flags)
-	must.Succeed(t, flags.Parse([]string{"--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--transfer-allow", "",
-		"--kubeconfig", s.kubeconfig, "--secrets-dir", s.findSecrets()}))
-	out := &output{}
-	config := must.Get(o.Complete(out))(t)
-	text, stop := runUntilEnd(t, out, `^ready: DNS on (\S+)$`, config.Run)
-	return netip.MustParseAddrPort(text), stop
+	p := rig.RunProcess(t, program, "primary", "--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--transfer-allow", "",
+		"--kubeconfig", s.kubeconfig, "--secrets-dir", s.findSecrets())
+	ready := regexp.MustCompile(`(?m)^ready: DNS on (\S+)$`)
+	waitUntil(t, func() (bool, string) { return ready.MatchString(p.Log()), p.Log() })
+	return netip.MustParseAddrPort(ready.FindStringSubmatch(p.Log())[1]), p.End
 }
 
 func (s *server) keepKey(t *testing.T, secret string, key rig.TSIGKey) *v1alpha1.SecretReference {

@@ -6,8 +6,6 @@
 package odd_zones
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -15,7 +13,6 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -29,7 +26,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubetypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -38,6 +34,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/standalone"
 )
 
 var (
@@ -48,24 +45,7 @@ var (
 
 const namespace = "default"
 
-type output struct {
-	sync.Mutex
-	bytes.Buffer
-}
-
-func (s *output) Write(p []byte) (int, error) {
-	s.Lock()
-	defer s.Unlock()
-	return s.Buffer.Write(p)
-}
-
-func (s *output) hasText(text string) bool {
-	s.Lock()
-	defer s.Unlock()
-	return strings.Contains(s.String(), text)
-}
-
-func startServer(t *testing.T) (*versioned.Clientset, netip.AddrPort) {
+func startServer(t *testing.T) (versioned.Interface, netip.AddrPort) {
 	t.Helper()
 	rig.SpareGarbage()
 	dns := must.Get(rig.FreePort())(t)
@@ -75,35 +55,14 @@ func startServer(t *testing.T) (*versioned.Clientset, netip.AddrPort) {
 		dir = t.TempDir()
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	options := up.NewOptions()
-	options.DataDir, options.Listen, options.DNSListen = dir, "127.0.0.1:0", dns.String()
-	out := &output{}
-	config := must.Get(options.Complete(out))(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- config.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		if t.Failed() {
-			t.Logf("the server said:\n%s", out.String())
-		}
-	})
-	for deadline := time.Now().Add(2 * time.Minute); !out.hasText("\nready"); time.Sleep(20 * time.Millisecond) {
-		if len(ended) > 0 || time.Now().After(deadline) {
-			t.Fatalf("not ready:\n%s", out.String())
-		}
-	}
-	client := must.Get(clientcmd.BuildConfigFromFlags("", filepath.Join(options.DataDir, "kubeconfig")))(t)
-	client.QPS, client.WarningHandler = -1, rest.NoWarnings{}
-	return versioned.NewForConfigOrDie(client), dns
+	rest.SetDefaultWarningHandler(rest.NoWarnings{})
+	running := standalone.Start(t, func(options *up.Options) { options.DataDir, options.DNSListen = dir, dns.String() })
+	return running.Interface, dns
 }
 
 type tenant struct {
 	*testing.T
-	*versioned.Clientset
+	versioned.Interface
 	mutex    sync.Mutex
 	objects  []string // of its zones
 	admitted map[string]int
@@ -399,7 +358,7 @@ var transferred = regexp.MustCompile(`(?m)^kubizone_primary_transfers_total\{kin
 
 func (c *tenant) countTransfers() (whole, differences int) {
 	c.Helper()
-	text := must.Get(c.RESTClient().Get().AbsPath("/metrics").DoRaw(c.Context()))(c)
+	text := must.Get(c.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(c.Context()))(c)
 	for _, found := range transferred.FindAllStringSubmatch(string(text), -1) {
 		n := must.Get(strconv.Atoi(found[2]))(c)
 		if found[1] == "ixfr" {
@@ -413,7 +372,7 @@ func (c *tenant) countTransfers() (whole, differences int) {
 
 func TestEveryServerLoadsWhatTheAPIAdmits(t *testing.T) {
 	client, primary := startServer(t)
-	c := &tenant{T: t, Clientset: client, admitted: map[string]int{}, refused: map[string]int{}}
+	c := &tenant{T: t, Interface: client, admitted: map[string]int{}, refused: map[string]int{}}
 	samples := readSamples(t)
 	all := c.valuesOf(samples)
 
