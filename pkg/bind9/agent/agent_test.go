@@ -176,8 +176,9 @@ func TestZone_hasEveryType(t *testing.T) {
 }
 
 // A zone with an invalid record, or a record outside the zone, is not created. The error names the field of the record
-// (A4).
-func TestZone_refusesWrongRecords(t *testing.T) {
+// (A4). With so many primaries that the command would be too long for named, the answer is 400, because a repetition
+// cannot succeed, and asks for fewer addresses.
+func TestZone_isRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	tooLong := uint32(1 << 31)
@@ -193,7 +194,16 @@ func TestZone_refusesWrongRecords(t *testing.T) {
 		f.expectAnswer(400, why, "POST", "/zones", primaryZone("example.org", record))
 	}
 	f.expectAnswer(400, "body", "POST", "/zones", "{")
+	long := make([]string, maxAddressList)
+	for i := range long {
+		long[i] = fmt.Sprintf("192.0.2.%d key %s", i, strings.Repeat("k", 200))
+	}
+	secondary := map[string]any{"zoneName": "example.org", "zoneType": "secondary", "zoneConfig": map[string]any{"primaries": long}}
+	f.expectAnswer(400, "fewer addresses", "POST", "/zones", secondary)
 	f.expectAnswer(200, `"zones":[]`, "GET", "/zones", nil)
+	configOf(secondary)["primaries"] = []string{"192.0.2.1"}
+	f.expectAnswer(201, "is made", "POST", "/zones", secondary)
+	f.expectAnswer(400, "fewer addresses", "PATCH", "/zones/example.org", map[string]any{"primaries": long})
 }
 
 // A secondary zone created through the agent transfers from its primary with a TSIG key. The zone exists before its
@@ -405,23 +415,6 @@ func TestRequests_underWayAreBounded(t *testing.T) {
 	if len(control.asked) != 0 {
 		t.Error("named was asked for the request that was refused")
 	}
-}
-
-// A zone with so many primaries that the command would be too long for named is refused with 400, because a repetition
-// cannot succeed. No zone is left behind, and the client is asked for fewer addresses.
-func TestZone_tooLongForNamed(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, nil)
-	long := make([]string, maxAddressList)
-	for i := range long {
-		long[i] = fmt.Sprintf("192.0.2.%d key %s", i, strings.Repeat("k", 200))
-	}
-	asked := map[string]any{"zoneName": "example.org", "zoneType": "secondary", "zoneConfig": map[string]any{"primaries": long}}
-	f.expectAnswer(400, "fewer addresses", "POST", "/zones", asked)
-	f.expectAnswer(200, `"zones":[]`, "GET", "/zones", nil)
-	configOf(asked)["primaries"] = []string{"192.0.2.1"}
-	f.expectAnswer(201, "is made", "POST", "/zones", asked)
-	f.expectAnswer(400, "fewer addresses", "PATCH", "/zones/example.org", map[string]any{"primaries": long})
 }
 
 // Eight clients create, change and delete one zone at the same time. Each gets one of the expected answers, and

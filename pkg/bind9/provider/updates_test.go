@@ -124,11 +124,7 @@ func makeWhereMissing(t *testing.T, kind string) {
 	}
 	three := w.startServer(t, "three", kind, freePort(t))
 	instances = append(instances, three.instance)
-	second := fullPlan(zone, 2, "192.0.2.2")
-	www := func(data string) delivery.RRset {
-		return delivery.RRset{Name: name.MustParse("www." + zone), Type: rdata.A, TTL: 300, Data: []string{data}}
-	}
-	second.Since, second.Delivered, second.Changes = 1, true, []delivery.Change{{Before: www("192.0.2.1"), After: www("192.0.2.2")}}
+	second := changedPlan(zone, 2, "192.0.2.1", "192.0.2.2")
 	if drift, err := u.Verify(t.Context(), first); err != nil || len(drift.Missing) != 3 || len(drift.Servers) != 2 {
 		t.Errorf("with an empty instance: %+v, %v", drift, err)
 	}

@@ -220,15 +220,12 @@ func TestRefuseLongTTL_S12_6(t *testing.T) {
 
 // A Zone deleted between two watches is freed from memory, too.
 func TestForgetZone(t *testing.T) {
-	for what, gone := range map[string]func(*v1alpha1.Zone) any{
-		"told":     func(zone *v1alpha1.Zone) any { return zone },
-		"not told": func(zone *v1alpha1.Zone) any { return cache.DeletedFinalStateUnknown{Key: "team/z", Obj: zone} },
-	} {
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{UID: "u"}}
+	for _, gone := range []any{zone, cache.DeletedFinalStateUnknown{Key: "team/z", Obj: zone}} {
 		c := &Controller{memory: memory{zones: map[types.UID]*zoneMemory{}}}
 		c.memory.forZone("u")
-		c.forgetZone(gone(&v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{UID: "u"}}))
-		if len(c.memory.zones) > 0 {
-			t.Errorf("%s: %d Zones are remembered", what, len(c.memory.zones))
+		if c.forgetZone(gone); len(c.memory.zones) > 0 {
+			t.Errorf("%T: %d Zones are remembered", gone, len(c.memory.zones))
 		}
 	}
 }

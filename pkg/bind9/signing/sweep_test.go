@@ -137,53 +137,18 @@ func TestSweepSigners_keepsWhatIsLeft_S12_9(t *testing.T) {
 	}
 }
 
-// If servers do not have the new keys of a zone yet, the signer sends them a NOTIFY, but repeats it at most once in
-// remindInterval, however often the controller reconciles. After a failure the next reconcile repeats it (S12.5).
-func TestCarryOut_remindsServers_S12_5(t *testing.T) {
-	var notified []string
-	fails := true
+// The controller tells a signer which servers to notify. If servers do not have the new keys of a zone yet, the signer
+// also sends them a NOTIFY, but repeats it at most once in remindInterval, however often the controller reconciles. If
+// the signer refuses, the next reconcile asks again, and after an acceptance none (S12.5).
+func TestRunAction_asksTheSignerOnce_S12_5(t *testing.T) {
+	fails, asked := false, ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var answer any = protocol.Health{Agent: "kubizone"}
-		if r.Method == http.MethodPost {
-			notified, answer = append(notified, r.URL.Path), protocol.ZoneResponse{Success: true}
-			w.WriteHeader(map[bool]int{true: http.StatusInternalServerError, false: http.StatusOK}[fails])
+		if r.Method != http.MethodGet {
+			asked, answer = asked+r.Method+" "+strings.TrimPrefix(r.URL.Path, protocol.Base), protocol.ZoneResponse{Success: true}
+			w.WriteHeader(map[bool]int{true: http.StatusServiceUnavailable, false: http.StatusOK}[fails])
 		}
 		_ = json.NewEncoder(w).Encode(answer)
-	}))
-	t.Cleanup(server.Close)
-	c := newController(t, func([]string, name.Name) string { return "" })
-	zone, _ := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
-	agent := must.Get(client.New(server.URL, http.DefaultTransport))(t)
-	w := &work{Controller: c, zone: zone, fqdn: name.MustParse("example.org."), site: site{agent: agent}}
-	f := &facts{now: begin, signing: signedBy("hidden")}
-	for i, test := range []struct {
-		after time.Duration
-		fails bool
-		calls int
-	}{{0, true, 1}, {time.Second, false, 2}, {2 * time.Second, false, 2}, {31 * time.Second, false, 3}} {
-		fails, f.now = test.fails, begin.Add(test.after)
-		err := w.runAction(t.Context(), f, decision{action: remind, status: &v1alpha1.ZoneDNSSECStatus{}})
-		want := slices.Repeat([]string{protocol.Base + "/zones/example.org/notify"}, test.calls)
-		if (err != nil) != test.fails || !slices.Equal(notified, want) {
-			t.Errorf("look %d: %v, %q, want %q", i, err, notified, want)
-		}
-	}
-}
-
-// The controller tells a signer which servers to notify. If the signer refuses, the list is sent again at the next
-// reconcile, and after an acceptance no more (S12.5).
-func TestRunAction_repeatsTargetsThatTheSignerRefused_S12_5(t *testing.T) {
-	fails, asked := true, 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			_ = json.NewEncoder(w).Encode(protocol.Health{Agent: "kubizone"})
-			return
-		}
-		if asked++; fails {
-			http.Error(w, "restarting", http.StatusServiceUnavailable)
-			return
-		}
-		_ = json.NewEncoder(w).Encode(protocol.ZoneResponse{Success: true})
 	}))
 	t.Cleanup(server.Close)
 	zone, _ := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
@@ -191,21 +156,21 @@ func TestRunAction_repeatsTargetsThatTheSignerRefused_S12_5(t *testing.T) {
 	agent := must.Get(client.New(server.URL, http.DefaultTransport))(t)
 	w := &work{Controller: c, zone: zone, fqdn: name.MustParse("example.org."), site: site{agent: agent,
 		servers: []transfer.Secondary{{Name: "s", Addr: netip.MustParseAddrPort("192.0.2.53:53")}}}}
-	run := func() error {
-		f := &facts{now: begin, signing: signedBy("hidden")}
-		return w.runAction(t.Context(), f, decision{action: nothing, status: &v1alpha1.ZoneDNSSECStatus{}})
-	}
-	if run() == nil {
-		t.Fatal("a refusal is no error")
-	}
-	fails, asked = false, 0
-	must.Succeed(t, run())
-	if asked == 0 {
-		t.Error("the targets were not set again")
-	}
-	asked = 0
-	must.Succeed(t, run())
-	if asked > 0 {
-		t.Errorf("targets that the signer has are set again: %d requests", asked)
+	const targets, notify = "POST /zones", "POST /zones/example.org/notify"
+	for i, test := range []struct {
+		action action
+		after  time.Duration
+		fails  bool
+		asked  string
+	}{
+		{nothing, 0, true, targets}, {nothing, 0, false, targets}, {nothing, 0, false, ""},
+		{remind, 0, true, notify}, {remind, time.Second, false, notify}, {remind, 2 * time.Second, false, ""}, {remind, 31 * time.Second, false, notify},
+	} {
+		fails, asked = test.fails, ""
+		f := &facts{now: begin.Add(test.after), signing: signedBy("hidden")}
+		err := w.runAction(t.Context(), f, decision{action: test.action, status: &v1alpha1.ZoneDNSSECStatus{}})
+		if (err != nil) != test.fails || asked != test.asked {
+			t.Errorf("look %d: %v, %q, want %q", i, err, asked, test.asked)
+		}
 	}
 }

@@ -251,7 +251,7 @@ func TestKeys_areReadAsTheyAreWritten(t *testing.T) {
 	server := newServer(instance, cluster)
 	objects := must.Get(server.Objects())(t)
 	secrets := map[string]corev1.Secret{}
-	for _, o := range append(objects, render.TransferObjects(server.Namespace, render.Owner{Kind: render.KindCluster, Name: "prod", UID: "u"}, server.Transfer, &server.Platform)...) {
+	for _, o := range objects {
 		text := must.Get(yaml.Marshal(o.Config))(t)
 		var secret corev1.Secret
 		if err := yaml.Unmarshal(text, &secret); err == nil && secret.Kind == "Secret" {
@@ -261,10 +261,6 @@ func TestKeys_areReadAsTheyAreWritten(t *testing.T) {
 	control, err := render.ReadControlKey(secrets["prod-secondary-0-rndc-key"].Data)
 	if err != nil || control.Name != server.Control.Name || !bytes.Equal(control.Secret, server.Control.Secret) {
 		t.Errorf("control key %v, %v", control, err)
-	}
-	transfer, err := render.ReadTransferKeys(secrets["prod-tsig"].Annotations, secrets["prod-tsig"].Data)
-	if err != nil || transfer.Name != server.Transfer.Name || !bytes.Equal(transfer.Secret, server.Transfer.Secret) {
-		t.Errorf("transfer key %v, %v", transfer, err)
 	}
 	access, err := render.ReadAccess(secrets["prod-secondary-0-agent"].Data)
 	if err != nil || access.Token != server.Access.Token || string(access.Certificate) != "certificate" || string(access.PrivateKey) != "private key" || string(access.Authority) != "authority" {
