@@ -38,13 +38,8 @@ var started atomic.Bool
 func TestMain(m *testing.M) {
 	rig.RetrySoon()
 	rig.SpareGarbage()
-	var err error
-	if home, err = os.MkdirTemp("", "kubizone-cluster-"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := func() int {
-		defer os.RemoveAll(home)
+	rig.Main("cluster", func(dir string) (int, error) {
+		home = dir
 		// Ports are reused by other control planes, so kubectl's discovery cache must be private.
 		os.Setenv("KUBECACHEDIR", filepath.Join(home, "kubectl"))
 		code := m.Run()
@@ -53,9 +48,8 @@ func TestMain(m *testing.M) {
 				c.closeCluster()
 			}
 		}
-		return code
-	}()
-	os.Exit(code)
+		return code, nil
+	})
 }
 
 // cluster is a control plane with the server under test, shared by tests: a start takes ten seconds.

@@ -52,13 +52,8 @@ func TestMain(m *testing.M) {
 	if *seed == 0 {
 		*seed = rand.Uint64()
 	}
-	var err error
-	if home, err = os.MkdirTemp("", "kubizone-crash-"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(func() int {
-		defer os.RemoveAll(home)
+	rig.Main("crash", func(dir string) (int, error) {
+		home = dir
 		code := m.Run()
 		if started.Load() {
 			if w, _ := shared(); w != nil {
@@ -68,8 +63,8 @@ func TestMain(m *testing.M) {
 		if code != 0 {
 			fmt.Printf("seed %d\n", *seed)
 		}
-		return code
-	}())
+		return code, nil
+	})
 }
 
 // world is shared by all tests: a control plane without controllers, and the program under test.

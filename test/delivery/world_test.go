@@ -6,11 +6,9 @@ package delivery
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -37,20 +35,12 @@ const waitTimeout = 5 * time.Minute
 var kubizone string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "kubizone-delivery-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := func() int {
-		defer os.RemoveAll(dir)
+	rig.Main("delivery", func(dir string) (_ int, err error) {
 		if kubizone, err = rig.Kubizone(context.Background(), dir, ""); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
+			return 1, err
 		}
-		return m.Run()
-	}()
-	os.Exit(code)
+		return m.Run(), nil
+	})
 }
 
 func waitUntil(t *testing.T, what string, so func() bool) {

@@ -6,7 +6,6 @@ package e2e
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,21 +20,13 @@ import (
 var binaries struct{ kubizone, client, webhookServer, publish, kubectl, kstatus, argohealth, helm string }
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "kubizone-e2e-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
 	rig.SpareGarbage()
-	code := func() int {
-		defer os.RemoveAll(dir)
+	rig.Main("e2e", func(dir string) (int, error) {
 		if err := buildPrograms(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
+			return 1, err
 		}
-		return m.Run()
-	}()
-	os.Exit(code)
+		return m.Run(), nil
+	})
 }
 
 func buildPrograms(dir string) error {

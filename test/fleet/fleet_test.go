@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -45,21 +44,15 @@ var home string
 
 func TestMain(m *testing.M) {
 	rig.RetrySoon()
-	var err error
-	if home, err = os.MkdirTemp("", "kubizone-fleet-"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := func() int {
-		defer os.RemoveAll(home)
+	rig.Main("fleet", func(dir string) (int, error) {
+		home = dir
 		defer func() {
 			for _, end := range ends {
 				end()
 			}
 		}()
-		return m.Run()
-	}()
-	os.Exit(code)
+		return m.Run(), nil
+	})
 }
 
 // ends are called by TestMain in order.

@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -64,13 +63,8 @@ func TestMain(m *testing.M) {
 	if *seed == 0 {
 		*seed = rand.Uint64()
 	}
-	var err error
-	if home, err = os.MkdirTemp("", "kubizone-model-"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(func() int {
-		defer os.RemoveAll(home)
+	rig.Main("model", func(dir string) (int, error) {
+		home = dir
 		code := m.Run()
 		if shared != nil {
 			shared.closeWorld()
@@ -78,8 +72,8 @@ func TestMain(m *testing.M) {
 		if code != 0 {
 			fmt.Printf("seed %d\n", *seed)
 		}
-		return code
-	}())
+		return code, nil
+	})
 }
 
 func requireWorld(t *testing.T) *world {

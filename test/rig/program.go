@@ -32,6 +32,22 @@ func Kubizone(ctx context.Context, dir, tag string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/kubizone", tag)
 }
 
+// Main runs a package's tests with a directory for the programs and servers that they share.
+func Main(name string, run func(dir string) (code int, err error)) {
+	dir, err := os.MkdirTemp("", "kubizone-"+name+"-")
+	code := 1
+	if err == nil {
+		func() {
+			defer os.RemoveAll(dir)
+			code, err = run(dir)
+		}()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
+
 func Client(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/kubectl-kubizone", "")
 }

@@ -54,21 +54,16 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	var err error
-	if home, err = os.MkdirTemp("", "kubizone-security-"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(func() int {
-		defer os.RemoveAll(home)
+	rig.Main("security", func(dir string) (int, error) {
+		home = dir
 		code := m.Run()
 		if started.Load() {
 			if a, _ := shared(); a != nil {
 				a.closeArena()
 			}
 		}
-		return code
-	}())
+		return code, nil
+	})
 }
 
 // arena is a control plane with a server, two tenants, and a platform team that shares a zone between them.

@@ -53,13 +53,7 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("DNS_RECORD_RETRY_MAX_DELAY", "2s"); err != nil {
 		panic(err)
 	}
-	dir, err := os.MkdirTemp("", "kubizone-held-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := func() int {
-		defer os.RemoveAll(dir)
+	rig.Main("held", func(dir string) (_ int, err error) {
 		clock = filepath.Join(dir, "clock") // read by builds with faults (test/faults)
 		if err := cmp.Or(os.WriteFile(clock, []byte("0s"), 0o600), os.Setenv("KUBIZONE_CLOCK", clock)); err != nil {
 			panic(err)
@@ -68,12 +62,10 @@ func TestMain(m *testing.M) {
 			webhookServer, err = rig.WebhookServer(context.Background(), dir)
 		}
 		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
+			return 1, err
 		}
-		return m.Run()
-	}()
-	os.Exit(code)
+		return m.Run(), nil
+	})
 }
 
 type program struct {
