@@ -43,8 +43,7 @@ type pod struct {
 	serving, peer netip.AddrPort
 	peers         []string // pairs of NAME:PORT, as rendered and as used
 
-	log  *buffer
-	stop func(syscall.Signal)
+	process *rig.Process
 }
 
 const podUser = 65532
@@ -135,25 +134,16 @@ func (p *pod) startContainers(template corev1.PodTemplateSpec) {
 			p.r.t.Fatalf("%s of %s: %v\n%s", one.Name, p.name, err, out)
 		}
 	}
-	p.log = &buffer{}
-	command := p.makeCommand(template.Spec.Containers[0], "--bind-address=127.0.0.1")
-	command.Stdout, command.Stderr = p.log, p.log
-	must.Succeed(p.r.t, command.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
-	running := true
-	p.stop = func(signal syscall.Signal) {
-		if !running {
-			return
-		}
-		running = false
-		command.Process.Signal(signal)
-		select {
-		case <-ended:
-		case <-time.After(waitTimeout):
-			command.Process.Kill()
-			p.r.t.Errorf("%s does not stop", p.name)
-		}
+	p.process = must.Get(rig.StartCommand(p.makeCommand(template.Spec.Containers[0], "--bind-address=127.0.0.1")))(p.r.t)
+}
+
+func (p *pod) stop(signal syscall.Signal) {
+	p.process.Signal(signal)
+	select {
+	case <-p.process.Ended():
+	case <-time.After(waitTimeout):
+		p.process.Kill()
+		p.r.t.Errorf("%s does not stop", p.name)
 	}
 }
 
@@ -188,11 +178,11 @@ func TestHelm_threeServers(t *testing.T) {
 	pods := newPods(r, int(*of.Replicas))
 	t.Cleanup(func() {
 		for _, p := range pods {
-			if p.stop != nil {
-				p.stop(syscall.SIGTERM)
+			if p.process == nil {
+				continue
 			}
-			if t.Failed() && p.log != nil {
-				t.Logf("%s says:\n%s", p.name, p.log)
+			if p.stop(syscall.SIGTERM); t.Failed() {
+				t.Logf("%s says:\n%s", p.name, p.process.Log())
 			}
 		}
 	})
