@@ -75,7 +75,8 @@ func startAlertmanager(t *testing.T, to string) (url string) {
 	file := filepath.Join(dir, "alertmanager.yaml")
 	must.Succeed(t, os.WriteFile(file, []byte(text), 0o600))
 	program := rig.Need(rig.Find("prometheus-alertmanager", "hack/install-peers.sh"))(t)
-	rig.RunProcess(t, program, "--config.file", file, "--storage.path", dir, "--web.listen-address", at.String(), "--cluster.listen-address=")
+	rig.RunProcess(t, program, "--config.file", file, "--storage.path", dir, "--web.listen-address", at.String(),
+		"--cluster.listen-address=")
 	url = "http://" + at.String()
 	waitUntil(t, "Alertmanager is ready", func() bool {
 		response, err := http.Get(url + "/-/ready")
@@ -114,7 +115,8 @@ func (c *cluster) startPrometheus(t *testing.T, alertmanager string) {
 	file := filepath.Join(dir, "prometheus.yaml")
 	must.Succeed(t, os.WriteFile(file, text, 0o600))
 	program := rig.Need(rig.Find("prometheus", "hack/install-peers.sh"))(t)
-	rig.RunProcess(t, program, "--config.file", file, "--storage.tsdb.path", filepath.Join(dir, "data"), "--web.listen-address", at.String())
+	rig.RunProcess(t, program, "--config.file", file, "--storage.tsdb.path", filepath.Join(dir, "data"), "--web.listen-address",
+		at.String())
 }
 
 // What holds a zone, takes a rule, refuses a Record or changes much of a zone comes to a channel, by the shipped

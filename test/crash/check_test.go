@@ -222,8 +222,8 @@ func (w *world) startPrimary(ctx context.Context, t *testing.T, from *replica, f
 	}
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	must.Succeed(t, clientcmd.WriteToFile(*config, kubeconfig))
-	p := &primary{Process: rig.RunProcess(t, w.program, append([]string{"primary", "--kubeconfig", kubeconfig, "--dns-listen", "127.0.0.1:0",
-		"--health-listen", "127.0.0.1:0"}, flags...)...)}
+	p := &primary{Process: rig.RunProcess(t, w.program, append([]string{"primary", "--kubeconfig", kubeconfig,
+		"--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"}, flags...)...)}
 	until(ctx, t, "the primary is ready", func() error {
 		found := readyLine.FindStringSubmatch(p.Log())
 		if found == nil {

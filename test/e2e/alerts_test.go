@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/test/rig/alertrig"
 )
 
-// promtool judges the chart's alerts by the metrics of a real process, in states that alerts name: without a backup, with
-// damage, and when the process is gone (M8). test/oncall has the alerts of zones, classes and servers.
+// promtool judges the chart's alerts by the metrics of a real process, in states that alerts name: without a backup,
+// with damage, and when the process is gone (M8). test/oncall has the alerts of zones, classes and servers.
 func TestAlerts_ofRealProcesses(t *testing.T) {
 	r := runUp(t, t.TempDir())
 	r.makeZone("org", "example.org.")

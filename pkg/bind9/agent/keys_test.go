@@ -48,8 +48,8 @@ func (f *fixture) signZone(zone, owner string) []string {
 
 // DNSSEC keys stay on the signer after a zone is deleted. If the same namespace creates the zone again, the zone has
 // the same keys, so a DS at the parent stays valid. A zone of that name in another namespace never gets these keys: the
-// zone is refused while the former zone exists, and gets new keys afterwards. A new zone uses keys that an administrator
-// put there (S12.10).
+// zone is refused while the former zone exists, and gets new keys afterwards. A new zone uses keys that an
+// administrator put there (S12.10).
 func TestCreate_takesNoKeysOfAnotherOwner_S12_10(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

@@ -296,8 +296,8 @@ func TestReady_twoMinutes(t *testing.T) {
 }
 
 // After a restart of named, the agent is ready only when named has loaded every primary zone that the agent created. A
-// zone that was removed, or a secondary that never had content, is not waited for (A3). With an empty disk, the agent is
-// ready at once (S11.25).
+// zone that was removed, or a secondary that never had content, is not waited for (A3). With an empty disk, the agent
+// is ready at once (S11.25).
 func TestReady_zonesOfTheAgent(t *testing.T) {
 	t.Parallel()
 	f := &follower{fixture: newFixture(t, nil)}

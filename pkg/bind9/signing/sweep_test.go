@@ -164,7 +164,8 @@ func TestRunAction_asksTheSignerOnce_S12_5(t *testing.T) {
 		asked  string
 	}{
 		{nothing, 0, true, targets}, {nothing, 0, false, targets}, {nothing, 0, false, ""},
-		{remind, 0, true, notify}, {remind, time.Second, false, notify}, {remind, 2 * time.Second, false, ""}, {remind, 31 * time.Second, false, notify},
+		{remind, 0, true, notify}, {remind, time.Second, false, notify}, {remind, 2 * time.Second, false, ""},
+		{remind, 31 * time.Second, false, notify},
 	} {
 		fails, asked = test.fails, ""
 		f := &facts{now: begin.Add(test.after), signing: signedBy("hidden")}
