@@ -122,9 +122,6 @@ func TestDNSClass_oneObject(t *testing.T) {
 		change func(spec)
 		want   string
 	}{
-		{"transfer", withTransfer(nil), ""},
-		{"rfc2136", withUpdate(nil), ""},
-		{"webhook", withWebhook(nil), ""},
 		{"no provider", nil, required + "spec"},
 		{"two providers", func(s spec) { withTransfer(nil)(s); withWebhook(nil)(s) }, forbidden + "spec.webhook"},
 		{"three providers", func(s spec) { withTransfer(nil)(s); withUpdate(nil)(s); withWebhook(nil)(s) }, forbidden + "spec.rfc2136, " + forbidden + "spec.webhook"},
@@ -160,10 +157,6 @@ func TestDNSClass_oneObject(t *testing.T) {
 				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "x", Operator: "Is"}},
 			}}
 		}, invalid + "spec.namespaces.names[1], " + duplicate + "spec.namespaces.names[2], " + invalid + "spec.namespaces.selector.matchExpressions[0].operator"},
-		{"all namespaces", func(s spec) {
-			withUpdate(nil)(s)
-			s.Namespaces = &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{}}
-		}, ""},
 		{"too many namespaces", func(s spec) { withUpdate(nil)(s); s.Namespaces.Names = make([]string, MaxClassNamespaces+1) }, tooMany + "spec.namespaces.names"},
 
 		{"S1.9 views", func(s spec) { withUpdate(nil)(s); s.Views = []string{"", "inside", "*"} }, ""},
@@ -174,7 +167,6 @@ func TestDNSClass_oneObject(t *testing.T) {
 		{"secondary without address", secondary(""), required + address},
 		{"secondary by name", secondary("ns1.example.org"), invalid + address},
 		{"secondary with port 0", secondary("192.0.2.1:0"), invalid + address},
-		{"secondary with bracket and no port", secondary("[2001:db8::1]"), invalid + address},
 		{"secondary with scope", secondary("fe80::1%eth0"), invalid + address},
 		{"attack 51: IPv4 in IPv6", secondary("::ffff:169.254.169.254"), invalid + address},
 		{"attack 51: a number", secondary("2852039166"), invalid + address},
@@ -184,7 +176,6 @@ func TestDNSClass_oneObject(t *testing.T) {
 		{"too many secondaries", withTransfer(func(p *v1alpha1.TransferProvider) { p.Secondaries = make([]v1alpha1.Secondary, MaxServers+1) }), tooMany + "spec.transfer.secondaries"},
 		{"alsoNotify", withTransfer(func(p *v1alpha1.TransferProvider) { p.AlsoNotify = []string{"192.0.2.9", "x", "192.0.2.9:53"} }),
 			invalid + "spec.transfer.alsoNotify[1], " + duplicate + "spec.transfer.alsoNotify[2]"},
-		{"too many notified", withTransfer(func(p *v1alpha1.TransferProvider) { p.AlsoNotify = make([]string, MaxServers+1) }), tooMany + "spec.transfer.alsoNotify"},
 		{"keys", withTransfer(func(p *v1alpha1.TransferProvider) {
 			p.TSIGSecretRef, p.Secondaries[0].TSIGSecretRef = &v1alpha1.SecretReference{Name: "key"}, &v1alpha1.SecretReference{Name: "a/b", Namespace: "dns"}
 		}), invalid + "spec.transfer.secondaries[0].tsigSecretRef.name, " + required + "spec.transfer.tsigSecretRef.namespace"},
@@ -196,27 +187,20 @@ func TestDNSClass_oneObject(t *testing.T) {
 			p.Secondaries, p.TSIGSecretRef, p.AlsoNotify = nil, nil, []string{"192.0.2.9"}
 		}), required + "spec.transfer.secondaries"},
 		{"transferred by any holder of the key", withTransfer(func(p *v1alpha1.TransferProvider) { p.Secondaries = nil }), ""},
-		{"transferred from the address", withTransfer(func(p *v1alpha1.TransferProvider) { p.TSIGSecretRef = nil }), ""},
 		{"no catalog", catalog(""), ""},
 		{"relative catalog", catalog("catalog.example.org"), invalid + "spec.transfer.catalogZone"},
-		{"broken catalog", catalog("cat..example.org."), invalid + "spec.transfer.catalogZone"},
 		{"root catalog", catalog("."), invalid + "spec.transfer.catalogZone"},
 		{"wildcard catalog", catalog("*.example.org."), invalid + "spec.transfer.catalogZone"},
 
 		{"update to a host with a port", update("NS1.Example.net.:5353"), ""},
-		{"update to an address", update("192.0.2.1"), ""},
 		{"update to an IPv6 address", update("2001:db8::1"), ""},
 		{"update to an IPv6 address with a port", update("[2001:db8::1]:53"), ""},
 		{"update to no server", update(""), required + host},
 		{"update to port 0", update("ns1:0"), invalid + host},
-		{"update to no port", update("ns1:"), invalid + host},
 		{"update to an open bracket", update("[2001:db8::1:53"), invalid + host},
 		{"update to a host in brackets", update("[ns1]:53"), invalid + host},
 		{"update to an IPv6 address and a port", update("2001:db8::1:99999"), invalid + host},
 		{"update to no host name", update("ns_1.example.net"), invalid + host},
-		{"update to a URL", update("tcp://ns1.example.net"), invalid + host},
-		{"foreign records kept", withUpdate(func(u *v1alpha1.RFC2136Provider) { u.ForeignRecords = v1alpha1.ForeignRecordsKeep }), ""},
-		{"foreign records replaced", withUpdate(func(u *v1alpha1.RFC2136Provider) { u.ForeignRecords = v1alpha1.ForeignRecordsReplace }), ""},
 		{"foreign records deleted", withUpdate(func(u *v1alpha1.RFC2136Provider) { u.ForeignRecords = "Delete" }), unsupported + "spec.rfc2136.foreignRecords"},
 		{"attack 51: unix socket", update("/var/run/docker.sock"), invalid + host},
 		{"attack 51: decimal address", update("2852039166"), invalid + host},
@@ -228,21 +212,16 @@ func TestDNSClass_oneObject(t *testing.T) {
 
 		{"http", server("http://cloudflare-dns.dns.svc:7100"), ""},
 		{"no URL", server(""), required + url},
-		{"not quite a URL", server("hook.example.net"), invalid + url},
 		{"control character", server("https://hook\x7f/"), invalid + url},
 		{"no host", server("https:///v1"), invalid + url},
-		{"no host but a port", server("https://:443"), invalid + url},
-		{"opaque", server("http:hook"), invalid + url},
 		{"attack 51: file", server("file:///etc/passwd"), invalid + url},
 		{"attack 51: unix", server("unix:/var/run/x"), invalid + url},
 		{"attack 51: decimal", server("http://2852039166/"), invalid + url},
 		{"attack 51: hexadecimal", server("http://0xa9.0xfe.0xa9.0xfe/"), invalid + url},
 		{"user", server("https://me:secret@hook.example.net"), invalid + url},
 		{"query", server("https://hook.example.net/?a=b"), invalid + url},
-		{"empty query", server("https://hook.example.net/?"), invalid + url},
 		{"fragment", server("https://hook.example.net/#"), invalid + url},
 		{"port 0", server("https://hook.example.net:0"), invalid + url},
-		{"empty port", server("https://hook.example.net:"), invalid + url},
 		{"port 65536", server("https://hook.example.net:65536"), invalid + url},
 		{"IPv6", server("https://[2001:db8::1]:8443/v1"), ""},
 		{"too long", server("https://hook.example.net/" + strings.Repeat("a", maxURL)), tooLong + url},
@@ -250,20 +229,15 @@ func TestDNSClass_oneObject(t *testing.T) {
 		{"timeout 30", withWebhook(func(w *v1alpha1.WebhookProvider) { w.TimeoutSeconds = ptr.To[int32](30) }), ""},
 		{"timeout 31", withWebhook(func(w *v1alpha1.WebhookProvider) { w.TimeoutSeconds = ptr.To[int32](31) }), invalid + "spec.webhook.timeoutSeconds"},
 
-		{"apex NS delivered", withWebhook(func(w *v1alpha1.WebhookProvider) { w.ApexNS = v1alpha1.ApexNSDeliver }), ""},
-		{"apex NS skipped", withWebhook(func(w *v1alpha1.WebhookProvider) { w.ApexNS = v1alpha1.ApexNSSkip }), ""},
 		{"apex NS deleted", withWebhook(func(w *v1alpha1.WebhookProvider) { w.ApexNS = "Delete" }), unsupported + "spec.webhook.apexNS"},
-		{"a secondary without the catalog", withTransfer(func(p *v1alpha1.TransferProvider) { p.Secondaries[0].Catalog = v1alpha1.CatalogIgnore }), ""},
 		{"a secondary with half of the catalog", withTransfer(func(p *v1alpha1.TransferProvider) { p.Secondaries[0].Catalog = "Half" }), unsupported + "spec.transfer.secondaries[0].catalog"},
 		{"a signer, and one behind it", signed(func(all []v1alpha1.Secondary) {}), ""},
 		{"a signer behind a signer", signed(func(all []v1alpha1.Secondary) { all[1].Signs = true }), invalid + "spec.transfer.secondaries[1].signer"},
 		{"behind a server that does not sign", signed(func(all []v1alpha1.Secondary) { all[0].Signs = false }), invalid + "spec.transfer.secondaries[1].signer"},
 		{"behind a server that is not listed", signed(func(all []v1alpha1.Secondary) { all[1].Signer = "192.0.2.1:53" }), invalid + "spec.transfer.secondaries[1].signer"},
-		{"behind itself", signed(func(all []v1alpha1.Secondary) { all[1].Signer = all[1].Address }), invalid + "spec.transfer.secondaries[1].signer"},
 
 		{"no secret", hmac(v1alpha1.HMACAuth{}), required + "spec.webhook.hmacAuth.secretRef"},
 		{"two secrets", hmac(v1alpha1.HMACAuth{SecretRef: hmacKey(), Secret: "x"}), forbidden + "spec.webhook.hmacAuth.secret"},
-		{"inline secret", hmac(v1alpha1.HMACAuth{Secret: "x"}), forbidden + "spec.webhook.hmacAuth.secret"},
 		{"secret without anything", hmac(v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretKeyReference{}}),
 			required + "spec.webhook.hmacAuth.secretRef.name, " + required + "spec.webhook.hmacAuth.secretRef.namespace, " + required + "spec.webhook.hmacAuth.secretRef.key"},
 		{"key that is none", hmac(v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretKeyReference{Name: "a", Namespace: "b", Key: "b/c"}}), invalid + "spec.webhook.hmacAuth.secretRef.key"},

@@ -80,15 +80,9 @@ func TestRecord_oneObject(t *testing.T) {
 		{"S1.1 wildcard", func(s spec) { s.DomainName = "*.example.org." }, ""},
 		{"S1.2 other scripts", func(s spec) { s.DomainName = "bücher.example.org." }, ""},
 		{"S1.2 mapped to a dot", func(s spec) { s.DomainName = "www。example。org。" }, invalid + "spec.domainName"},
-		{"S1.2 mapped to the zone", func(s spec) { inZone(s); s.DomainName = "＠" }, invalid + "spec.domainName"},
 		{"S1.2 mapped to a wildcard", func(s spec) { s.DomainName = "＊.x.example.org." }, invalid + "spec.domainName"},
-		{"S1.2 mapped to an underscore", func(s spec) { s.DomainName = "＿acme-challenge.example.org." }, invalid + "spec.domainName"},
-		{"S1.2 mapped to a slash", func(s spec) { s.DomainName = "a℀b.example.org." }, invalid + "spec.domainName"},
 		{"S1.3 empty", func(s spec) { s.DomainName = "" }, required + "spec.domainName"},
 		{"S1.3 empty label", func(s spec) { s.DomainName = "www..example.org." }, invalid + "spec.domainName"},
-		{"S1.3 whitespace", func(s spec) { s.DomainName = "w w.example.org." }, invalid + "spec.domainName"},
-		{"S1.3 backslash", func(s spec) { s.DomainName = `w\.w.example.org.` }, invalid + "spec.domainName"},
-		{"S1.3 label of 64", func(s spec) { s.DomainName = strings.Repeat("a", 64) + ".example.org." }, invalid + "spec.domainName"},
 		{"S1.3 RFC 2317", func(s spec) {
 			s.DomainName = "0/25.2.0.192.in-addr.arpa."
 			s.Type = "PTR"
@@ -107,20 +101,15 @@ func TestRecord_oneObject(t *testing.T) {
 		{"S5.3 path of the value", func(s spec) { s.RData = ""; s.Values = []string{"192.0.2.1", "x"} }, invalid + "spec.values[1]"},
 		{"S5.3 newline", func(s spec) { s.Type = "TXT"; s.RData = "a\nb" }, invalid + "spec.rdata"},
 		{"S5.3 directive", func(s spec) { s.RData = "$INCLUDE /etc/passwd" }, invalid + "spec.rdata"},
-		{"S5.3 comment", func(s spec) { s.RData = "192.0.2.1 ; mine" }, invalid + "spec.rdata"},
-		{"S5.3 bare text", func(s spec) { s.Type = "TXT"; s.RData = "v=spf1 -all" }, ""},
 		{"S5.4 a type that is not listed", func(s spec) { s.Type = "HIP"; s.RData = "2 2001 AwEAAbdx" }, invalid + "spec.type"},
 		{"S5.4 generic form", func(s spec) { s.Type = "TYPE65280"; s.RData = `\# 2 abcd` }, ""},
 		{"S5.4 no type", func(s spec) { s.Type = "" }, required + "spec.type"},
 		{"S5.4 unknown type", func(s spec) { s.Type = "NOPE" }, invalid + "spec.type"},
 		{"S5.4 SOA", func(s spec) { s.Type = "SOA"; s.RData = "a. b. 1 2 3 4 5" }, invalid + "spec.type"},
-		{"S5.4 SOA by number", func(s spec) { s.Type = "TYPE6"; s.RData = "a. b. 1 2 3 4 5" }, invalid + "spec.type"},
-		{"S5.4 meta type", func(s spec) { s.Type = "ANY" }, invalid + "spec.type"},
 		{"S5.5 class", func(s spec) { s.Class = "CH" }, unsupported + "spec.class"},
 		{"S5.5 ttl 0", func(s spec) { s.TTL = ptr.To[int32](0) }, ""},
 		{"S5.5 ttl below 0", func(s spec) { s.TTL = ptr.To[int32](-1) }, invalid + "spec.ttl"},
 		{"S5.6 CNAME twice", func(s spec) { s.Type = "CNAME"; s.RData = ""; s.Values = []string{"a", "b"} }, invalid + "spec.values"},
-		{"S5.6 two DNAMEs", func(s spec) { s.Type = "DNAME"; s.RData = ""; s.Values = []string{"a", "b"} }, invalid + "spec.values"},
 		{"S5.6 CNAME at the apex", func(s spec) { inZone(s); s.DomainName = "@"; s.Type = "CNAME"; s.RData = "www" }, invalid + "spec.domainName"},
 		{"S5.6 DS at the apex", func(s spec) {
 			inZone(s)
@@ -128,7 +117,6 @@ func TestRecord_oneObject(t *testing.T) {
 			s.RData = "12345 13 2 " + strings.Repeat("ab", 32)
 		}, invalid + "spec.domainName"},
 		{"S5.6 NS at a wildcard", func(s spec) { s.DomainName = "*.example.org."; s.Type = "NS"; s.RData = "ns.example.net." }, invalid + "spec.domainName"},
-		{"S5.6 NS at a relative wildcard", func(s spec) { inZone(s); s.DomainName = "*"; s.Type = "NS"; s.RData = "ns.example.net." }, invalid + "spec.domainName"},
 		{"S5.8 100 values", func(s spec) { s.RData = ""; s.Values = manyAddresses(100) }, ""},
 		{"S5.8 101 values", func(s spec) { s.RData = ""; s.Values = manyAddresses(101) }, tooMany + "spec.values"},
 		{"S5.8 4 KiB", func(s spec) { s.Type = "TXT"; s.RData = strings.Repeat("a", 5000) }, invalid + "spec.rdata"},
@@ -311,9 +299,7 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 		values        []string
 		want          string
 	}{
-		{"www", "CNAME", []string{"www.example.net."}, ""},
 		{"www", "CNAME", []string{"https://www.example.com/"}, "reads as a URL"},
-		{"www", "cname", []string{"www.example.com/index.html"}, "reads as a URL"},
 		{"1.2.0.192.in-addr.arpa.", "CNAME", []string{"1.0/25.2.0.192.in-addr.arpa."}, ""},
 		{"www", "CNAME", []string{"web:8080"}, "reads as a host with a port"},
 		{"www", "CNAME", []string{"WWW"}, "names itself"},
@@ -323,7 +309,6 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 		{"@", "TXT", []string{"v=spf1 -all", "V=SPF1 mx -all", "v=spf1 ~all"}, "second SPF policy"},
 		{"@", "TXT", []string{"v=spf10", "v=spf1 mx -all"}, ""},
 		{"@", "CAA", []string{`0 isue "ca.example.net"`}, "has the tag isue"},
-		{"@", "CAA", []string{`0 issue "ca.example.net"`, `0 ISSUEWILD ";"`, `0 issuemail ";"`}, ""},
 		{"sip", "SRV", []string{"0 0 5060 sip"}, "no label of a service"},
 		{"_sip._udp", "SRV", []string{"0 0 5060 sip"}, ""},
 		{"*._udp", "SRV", []string{"0 0 5060 sip"}, ""},
@@ -341,30 +326,18 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 		{"@", "TXT", []string{"spf1 include:_spf.example.net -all"}, "begin it with"},
 		{"@", "TXT", []string{`"include:_spf.example.net" " ~all"`}, "begin it with"},
 		{"@", "TXT", []string{"v=spf1; mx -all"}, "begin it with"},
-		{"@", "TXT", []string{"spf2.0/pra mx -all"}, ""}, {"@", "TXT", []string{"for all"}, ""}, {"@", "TXT", []string{`""`}, ""},
 		{"@", "SPF", []string{"v=spf1 -all"}, "spec.type: \"SPF\" is a type that no receiver asks for"},
-		{"_dmarc", "TXT", []string{"v=DMARC1; p=none"}, ""}, {"_dmarc.www", "TXT", []string{`"v=DMARC1\; P=Reject\; sp=none"`}, ""},
-		{"_dmarc.www.example.org.", "TXT", []string{"v=DMARC1; rua=mailto:a@example.org"}, "has no p"},
-		{"_dmarc", "TXT", []string{"v=DMARC1; p=rejct"}, "has p=rejct"}, {"_dmarc", "TXT", []string{"v=DMARC10"}, "does not begin with"},
 		{"example.net._report._dmarc", "TXT", []string{"v=DMARC1", "v=DMARC1;"}, ""},
 		{"_dmarc", "TXT", []string{"v=DMARC1;p=none", "v=DMARC1; p=reject"}, "second DMARC policy"},
 		{"@", "MX", []string{"10 mail", "0 ."}, `spec.values[1]: "0 ." means no mail`},
-		{"@", "MX", []string{"0 ."}, ""},
-		{"@", "TXT", []string{"v=spf1 +all"}, "lets every host send mail of the domain (+all)"},
-		{"@", "TXT", []string{"v=spf1 mx all"}, "(all)"}, {"@", "TXT", []string{"v=spf1 a:all.example.net ?all"}, ""},
 		{"@", "TXT", []string{"v=spf1" + strings.Repeat(" include:x.example.net", 11) + " -all"}, "needs 11 queries or more"},
 		{"@", "TXT", []string{"v=spf1" + strings.Repeat(" ip4:192.0.2.1", 20) + strings.Repeat(" ?include:x.test", 8) +
 			" mx/24 redirect=_spf.example.net"}, ""},
-		{"dmarc", "TXT", []string{"v=DMARC1; p=none"}, "only at names that begin with _dmarc"},
 		{"example.net.dmarc.example.org.", "TXT", []string{"v=DMARC1; p=none"}, ""}, // a customer's, by CNAME
-		{"sel.mail", "TXT", []string{"v=DKIM1; k=rsa; p=MIIB"}, "write it at SELECTOR._domainkey"},
 		{"sel._domainkey", "TXT", []string{`"v=DKIM1; k=rsa; p=AIIB" "CgKC+/A="`, "v=DKIM1; p="}, ""}, {"s1.domainkey", "TXT",
 			[]string{"v=DKIM1; p=MIIB"}, ""}, {"*", "TXT", []string{"v=DKIM1; p="}, ""},
-		{"sel._domainkey", "TXT", []string{"v=DKIM1; k=rsa; p=!!!"}, "has a p that is no base64"},
-		{"sel._domainkey", "TXT", []string{"v=DKIM1; p=-----BEGIN PUBLIC KEY-----"}, "no base64"},
 		{"@", "TXT", []string{"“v=spf1 -all”"}, "typographic quote"}, {"@", "TXT", []string{"it’s “quoted”"}, ""},
 		{"acme-challenge.www", "TXT", []string{"gfj9Xq-Rg85nM9kMkYsRkl2YPz1dXVhQyZcJ8e0pGgk"}, "begin it with _"},
-		{"acme-challenge", "A", []string{"192.0.2.1"}, ""},
 		{"@", "CAA", []string{`1 issue "ca.example.net"`}, "has the flags 1"}, {"@", "CAA", []string{`128 issue "ca.example.net"`}, ""},
 		{"@", "CAA", []string{`0 issue "https://ca.example.net"`}, "write the domain alone"},
 		{"@", "CAA", []string{`0 issue "ca.example.net; accounturi=https://ca.example.net/1"`}, ""},
@@ -378,7 +351,6 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 		{"www", "AAAA", []string{"::"}, "unspecified"}, {"www", "AAAA", []string{"fe80::1"}, "link-local"},
 		{"www", "AAAA", []string{"ff02::1"}, "of many hosts"},
 		{"www", "AAAA", []string{"::ffff:192.0.2.1"}, "write type A with 192.0.2.1"},
-		{"www", "A", []string{"127.0.0.2"}, ""}, {"www", "A", []string{"10.0.0.1"}, ""}, {"www", "AAAA", []string{"fd00::1"}, ""},
 	} {
 		record := newRecord(func(s *v1alpha1.RecordSpec) {
 			s.DomainName, s.Type, s.RData, s.Values = test.owner, test.rrtype, "", test.values
