@@ -167,18 +167,6 @@ func TestParseIn_origin(t *testing.T) {
 	}
 }
 
-func TestParseRel_forms(t *testing.T) {
-	for _, tc := range []struct{ text, want string }{
-		{"@", "@"}, {"WWW", "www"}, {"*", "*"}, {"a.B", "a.b"}, {"bücher", "xn--bcher-kva"},
-		{"www.", ""}, {".", ""}, {"", ""}, {"a..b", ""}, {"a.@", ""},
-	} {
-		r, err := ParseRel(tc.text)
-		if (err == nil) != (tc.want != "") || r.String() != tc.want {
-			t.Errorf("S1.1: ParseRel(%q) = %q, %v; want %q", tc.text, r, err, tc.want)
-		}
-	}
-}
-
 // A relative name is valid only if it and its zone together have at most 255 octets (S1.3).
 func TestRelIn_length(t *testing.T) {
 	origin := MustParse(strings.Join([]string{label63, label63, label63}, ".") + ".") // 193 octets
@@ -189,33 +177,6 @@ func TestRelIn_length(t *testing.T) {
 	}
 	if n, err := long.In(origin); err == nil {
 		t.Errorf("S1.3: a name of %d octets is accepted", n.WireLen())
-	}
-}
-
-// Names sort as in the example of RFC 4034 §6.1.
-func TestCompare_RFC4034(t *testing.T) {
-	sorted := []string{
-		"example", "a.example", "yljkjljk.a.example", "z.a.example", "zabc.a.example",
-		"z.example", "\x01.z.example", "*.z.example", "\xc8.z.example",
-	}
-	for i, a := range sorted {
-		for j, b := range sorted {
-			want := 0
-			if i < j {
-				want = -1
-			} else if i > j {
-				want = 1
-			}
-			if got := compareLabels(a, b); got != want {
-				t.Errorf("S6.1: compare(%q, %q) = %d, want %d", a, b, got, want)
-			}
-		}
-	}
-	if Root.Compare(MustParse("a.")) != -1 {
-		t.Error("S6.1: the root is first")
-	}
-	if Apex.Compare(MustRel("*")) != -1 || MustRel("a").Compare(MustRel("b.a")) != -1 {
-		t.Error("S6.1: a name comes before what is below it, the apex before all")
 	}
 }
 
@@ -377,20 +338,6 @@ func TestCheckSpelling_policies(t *testing.T) {
 	for _, text := range []string{"*.x.example.org.", "_acme-challenge.Bücher.example.", "0/25.例え.テスト.", "ＷＷＷ.example.org.", "@", ".", "", "xn--bcher-kva.", "a..ü"} {
 		if err := CheckSpelling(text); err != nil {
 			t.Errorf("S1.2: %q: %v", text, err)
-		}
-	}
-}
-
-func TestRel_Encloses(t *testing.T) {
-	for _, c := range []struct {
-		top, sub string
-		want     bool
-	}{
-		{"@", "@", true}, {"@", "www", true}, {"www", "@", false}, {"www", "www", true}, {"www", "a.www", true},
-		{"www", "awww", false}, {"a.www", "www", false},
-	} {
-		if got := MustRel(c.top).Encloses(MustRel(c.sub)); got != c.want {
-			t.Errorf("%s encloses %s: %t", c.top, c.sub, got)
 		}
 	}
 }

@@ -15,13 +15,9 @@ func TestParse_namesTheField_S5_3(t *testing.T) {
 	for _, test := range []struct{ kind, text, want string }{
 		{"MX", "mail.example.org.", `1 field; MX has preference (a number 0-65535), exchange (a domain name), for example: 10 mail.example.org.`},
 		{"MX", "mail.example.org. 10", `preference: "mail.example.org." is not a number from 0 to 65535`},
-		{"MX", "70000 mail", `preference: "70000" is not a number from 0 to 65535`},
 		{"MX", "10 mail..org.", `exchange: name "mail..org." has an empty label; write one dot between labels and none in front`},
 		{"SRV", "10 5060 sip.example.org.", `3 fields; SRV has priority (a number 0-65535), weight (a number 0-65535), port (a number 0-65535), target (a domain name), for example: 10 5 5060 sip.example.org.`},
-		{"SRV", "10 5 sip 5060", `port: "sip" is not a number from 0 to 65535`},
 		{"CAA", `0 issue`, `2 fields; CAA has flags (a number 0-255), tag (a tag of letters and digits), value (a quoted string), for example: 0 issue "ca.example.net"`},
-		{"CAA", `256 issue "ca.example.net"`, `flags: "256" is not a number from 0 to 255`},
-		{"DS", "12345 13 two AA", `digest type: "two" is not a number from 0 to 255`},
 		{"DS", "12345 13 2 XYZ", `digest: "XYZ" is not hexadecimal; write the digits 0-9 and a-f`},
 		{"TLSA", "3 1 1 abc", `certificate: 3 hexadecimal digits; an octet has two`},
 		{"SVCB", "1", `1 field; SVCB has priority (a number 0-65535), target (a domain name), params (service parameters), for example: 1 svc.example.org. port=8443 alpn="h2"`},

@@ -612,15 +612,6 @@ func TestAbsolute_everyName(t *testing.T) {
 	}
 }
 
-// Names in the wire form are in lower case and not compressed (RFC 4034 §6.2).
-func TestPack_canonical(t *testing.T) {
-	v := must.Get(Parse(MX, "10 Mail.Zone.EXAMPLE."))(t)
-	wire, err := v.Pack(origin)
-	if want := "\x00\x0a\x04mail\x04zone\x07example\x00"; err != nil || string(wire) != want {
-		t.Errorf("RFC 4034 §6.2: %q, %v; want %q", wire, err, want)
-	}
-}
-
 // Packer converts a value to wire form without first resolving relative names in the text, because this is faster. The
 // result must equal that of the slower way, for every sample value and for zones whose names reach the limits (S1.3).
 func TestPacker_twin(t *testing.T) {

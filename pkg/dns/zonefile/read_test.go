@@ -136,8 +136,6 @@ func TestRead_syntax(t *testing.T) {
 		{"or the zone's", "$TTL x\nb A 192.0.2.1\n", ReadOptions{Origin: org.Origin, TTL: new(uint32)}, []string{
 			"1! $TTL takes one time, and without it the TTL of the zone holds, 0 s" + fixTTL,
 			"2 b.example.org. 0 A 192.0.2.1"}},
-		{"a TTL whose last number has no unit", "a 1h30 A 192.0.2.1\n", org, []string{
-			`1! TTL "1h30" is not a time of 0 to 2147483647 seconds (RFC 2181 §8) | write seconds, or units as in "1h30m"`}},
 		{"parentheses in parentheses, as BIND reads them", "a 5 TXT ( ( one\n two ) \"(\" three ( ) )\nb 5 A ((192.0.2.1))\n", org, []string{
 			`1 a.example.org. 5 TXT "one" "two" "(" "three"`, "3 b.example.org. 5 A 192.0.2.1"}},
 		{"a guess holds where nothing says the origin", "$TTL 5\n@ IN SOA ns h 1 2 3 4 5\nwww A 192.0.2.1\n", guess, []string{
@@ -161,8 +159,6 @@ func TestRead_syntax(t *testing.T) {
 			`1! a quoted string is not closed on its line | close it, and write \010 for a newline in it`, "2 c.example.org. 5 A 192.0.2.1"}},
 		{"an open parenthesis does not swallow the rest", "a 5 A ( 192.0.2.1\nb 5 A 192.0.2.2\nc 5 A ( 192.0.2.3 )\n", org, []string{
 			"1! a parenthesis is not closed | end the record with )", "2 b.example.org. 5 A 192.0.2.2", "3 c.example.org. 5 A 192.0.2.3"}},
-		{"at the end of the file neither", "a 5 A ( 192.0.2.1\nb 5 A 192.0.2.2\n", org, []string{
-			"1! a parenthesis is not closed | end the record with )", "2 b.example.org. 5 A 192.0.2.2"}},
 		{"a closing parenthesis alone", "a 5 A 192.0.2.1 )\nb 5 A 192.0.2.2\n", org, []string{
 			"1! a closing parenthesis without an opening one | remove it or quote it", "2 b.example.org. 5 A 192.0.2.2"}},
 		{"S1.3: escapes in owners", `\119ww 5 A 192.0.2.1` + "\n" + `\*.a 5 A 192.0.2.1` + "\n" + `a\.b 5 A 192.0.2.1` + "\n" + `a\ b 5 A 192.0.2.1` + "\n" + `a\9 5 A 192.0.2.1`, org, []string{
@@ -177,8 +173,6 @@ func TestRead_syntax(t *testing.T) {
 		{"a slash in octal", `0\05764 5 NS ns` + "\n" + `0/64 5 NS ns`, org, []string{
 			`1! \057 is "/" in octal, as Route 53 writes it, but "9" in a zone file | write "/" or "9"`,
 			"2 0/64.example.org. 5 NS ns.example.org."}},
-		{"an alias of Route 53", "@ 60 AWS ALIAS A lb.example.net. Z2FDTNDATAQYW2 false\n", org, []string{
-			"1! an alias of Route 53 is no record of DNS | write the addresses or, below the apex, a CNAME"}},
 		{"a time stamp of Windows", "pc [AGE:3731000] 1200 CAA 0 Issue x\n [AGE:3731000]\tA\t192.0.2.1\n", org, []string{
 			`1 pc.example.org. 1200 CAA 0 issue "x"`,
 			"note: the time stamp of Windows ([AGE:…]) is dropped: the record stays until it is deleted" +

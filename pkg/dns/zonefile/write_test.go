@@ -89,24 +89,6 @@ func checkLine(t testing.TB, rr RR) {
 	}
 }
 
-func TestWrite_form(t *testing.T) {
-	entries := append(makeApex(),
-		dns.Entry{Name: name.MustParse("a.zone.example."), Type: rdata.TXT, TTL: 0, Data: `"v=DMARC1; p=none"`},
-		dns.Entry{Name: name.MustParse("a.zone.example."), Type: 65280, TTL: 1, Data: `\# 2 ABCD`},
-	)
-	want := "zone.example.\t360\tIN\tSOA\tns.zone.example. hostmaster.zone.example. 2026112000 86400 7200 3600000 360\n" +
-		"zone.example.\t360\tIN\tNS\tns.zone.example.\n" +
-		"ns.zone.example.\t360\tIN\tA\t192.0.2.53\n" +
-		"a.zone.example.\t0\tIN\tTXT\t\"v=DMARC1; p=none\"\n" +
-		"a.zone.example.\t1\tIN\tTYPE65280\t\\# 2 ABCD\n"
-	if got := string(writeZone(t, entries)); got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
-	}
-	if got := entries[0].String(); got+"\n" != want[:len(got)+1] {
-		t.Errorf("Entry.String is %q", got)
-	}
-}
-
 func TestWrite_read(t *testing.T) {
 	entries := makeApex()
 	for v := range sampleValues(t) {
