@@ -331,28 +331,9 @@ func TestCatalog_isTheSameAtEveryPrimary(t *testing.T) {
 }
 
 // A paused zone stays in the class's catalog, because secondaries delete zones that leave a catalog. But it is not
-// transferred until the pause ends.
-func TestClass_pausedZonesAreListedAndNotHandedOut(t *testing.T) {
-	p, red, _, key, _ := twoClasses(t)
-	members := []Member{{"org", name.MustParse("example.org.")}, {"com", name.MustParse("example.com.")}}
-	rcode := func() int {
-		wire, _ := signQuery(t, makeQuery("example.org.", mdns.TypeSOA), key, time.Now())
-		return unpackMessage(t, p.tcp.responder.answerMessage(wire, outside, false).msg).Rcode
-	}
-	red.SetMembers(Membership{Members: members, Serial: 1001, Paused: map[string]bool{"org": true}})
-	red.publishCatalog(time.Now())
-	if _, listed := catalogOf(t, p, red); len(listed) != 2 || rcode() != mdns.RcodeRefused {
-		t.Errorf("%v, rcode %d", listed, rcode())
-	}
-	red.SetMembers(Membership{Members: members, Serial: 1002})
-	if rcode() != mdns.RcodeSuccess {
-		t.Errorf("rcode %d after the pause", rcode())
-	}
-}
-
-// A signed zone is transferred only to its signer. Every other secondary gets REFUSED, because it would serve the
+// transferred until the pause ends. A signed zone is transferred only to its signer. Every other secondary gets REFUSED, because it would serve the
 // unsigned zone.
-func TestClass_signedZonesAreForTheSignerAlone(t *testing.T) {
+func TestClass_handsOutNoPausedZoneAndSignedOnesToTheSigner(t *testing.T) {
 	p, red, _, follower, signer := twoClasses(t)
 	must.Succeed(t, red.Update(ClassConfig{Catalog: name.MustParse("red.catalog.example."), Keys: []tsig.Key{follower, signer},
 		Allow: []Rule{{Key: follower.Name}, {Key: signer.Name, Signs: true}}}))
@@ -364,20 +345,26 @@ func TestClass_signedZonesAreForTheSignerAlone(t *testing.T) {
 		}
 		return codes
 	}
+	org := map[string]bool{"org": true}
 	for _, step := range []struct {
-		signed map[string]bool
-		want   [2]int
+		signed, paused map[string]bool
+		want           [2]int
 	}{
-		{nil, [2]int{mdns.RcodeSuccess, mdns.RcodeSuccess}},
-		{map[string]bool{"org": true}, [2]int{mdns.RcodeRefused, mdns.RcodeSuccess}},
-		{map[string]bool{}, [2]int{mdns.RcodeSuccess, mdns.RcodeSuccess}},
+		{nil, nil, [2]int{mdns.RcodeSuccess, mdns.RcodeSuccess}},
+		{org, nil, [2]int{mdns.RcodeRefused, mdns.RcodeSuccess}},
+		{nil, org, [2]int{mdns.RcodeRefused, mdns.RcodeRefused}},
+		{map[string]bool{}, map[string]bool{}, [2]int{mdns.RcodeSuccess, mdns.RcodeSuccess}},
 	} {
-		red.SetMembers(Membership{Members: members, Serial: 1001, Signed: step.signed})
+		red.SetMembers(Membership{Members: members, Serial: 1001, Signed: step.signed, Paused: step.paused})
+		red.publishCatalog(time.Now())
 		if got := rcodes("example.org."); got != step.want {
-			t.Errorf("signed %v: follower and signer get %d, want %d", step.signed, got, step.want)
+			t.Errorf("signed %v, paused %v: follower and signer get %d, want %d", step.signed, step.paused, got, step.want)
 		}
 		if got := rcodes("example.com."); got != [2]int{} {
-			t.Errorf("signed %v: of another zone follower and signer get %d", step.signed, got)
+			t.Errorf("signed %v, paused %v: of another zone follower and signer get %d", step.signed, step.paused, got)
+		}
+		if _, listed := catalogOf(t, p, red); len(listed) != 2 {
+			t.Errorf("signed %v, paused %v: the catalog has %v", step.signed, step.paused, listed)
 		}
 	}
 	// A restarted primary starts with the signed zones.

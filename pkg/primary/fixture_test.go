@@ -154,7 +154,12 @@ func startPrimary(t testing.TB, c Config) *Primary {
 
 func dialTCP(t testing.TB, p *Primary) net.Conn {
 	t.Helper()
-	conn := must.Get(net.Dial("tcp", p.Addr().String()))(t)
+	return dial(t, p, "tcp")
+}
+
+func dial(t testing.TB, p *Primary, network string) net.Conn {
+	t.Helper()
+	conn := must.Get(net.Dial(network, p.Addr().String()))(t)
 	t.Cleanup(func() { conn.Close() })
 	conn.SetDeadline(time.Now().Add(time.Minute))
 	return conn

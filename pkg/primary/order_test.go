@@ -60,9 +60,7 @@ func startOrdered(t testing.TB, o *orderedUpdates, keys ...*updates.Key) *Primar
 // sendAtOnce sends the messages over one UDP socket without waiting, and reads as many answers.
 func sendAtOnce(t testing.TB, p *Primary, key *updates.Key, messages ...*mdns.Msg) {
 	t.Helper()
-	conn := must.Get(net.Dial("udp", p.Addr().String()))(t)
-	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(time.Minute))
+	conn := dial(t, p, "udp")
 	var signed [][]byte
 	for _, m := range messages {
 		wire, _ := signQuery(t, m, key.Key, time.Now())

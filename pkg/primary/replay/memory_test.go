@@ -68,34 +68,6 @@ func TestMemory_equalMessagesHaveOneAnswer(t *testing.T) {
 	}
 }
 
-// If the outcome of a message is unknown, the duplicates that wait get the error. A later copy is applied, because the
-// first may have changed nothing.
-func TestMemory_unknownOutcomesAreTriedAgain(t *testing.T) {
-	c := newClock()
-	m := New(c.readTime, valid)
-	signed := c.seconds.Add(1)
-	a, _ := m.Begin("team", "x", signed)
-	waits, _ := m.Begin("team", "x", signed)
-	a.End(2, false)
-	if rcode, ok := waits.Wait(t.Context()); !ok || rcode != 2 {
-		t.Errorf("%d, %v", rcode, ok)
-	}
-	if !beginMessage(t, m, "team", "x", signed) || beginMessage(t, m, "team", "x", signed) {
-		t.Error("not carried out once more")
-	}
-}
-
-// Messages signed before the start are refused, because another Memory may have seen them.
-func TestMemory_refusesWhatWasSignedBeforeIt(t *testing.T) {
-	c := newClock()
-	m := New(c.readTime, valid)
-	for signed, accepted := range map[int64]bool{1e9 - 100: false, 1e9: false, 1e9 + 1: true} {
-		if a, _ := m.Begin("team", "x", signed); (a != nil) != accepted {
-			t.Errorf("signed %d seconds after: accepted %v", signed-1e9, a != nil)
-		}
-	}
-}
-
 // Tenants share the memory for answers. A tenant that fills more than its share evicts only its own oldest answers.
 // Messages as old as the evicted are then refused, because they may be repetitions (attack 111).
 func TestMemory_tenantsEvictTheirOwnAnswers(t *testing.T) {
