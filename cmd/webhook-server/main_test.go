@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -121,29 +119,12 @@ func TestPage_showsArgumentsOfTheProgram(t *testing.T) {
 	}
 }
 
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
 // W2, W3, W4: the command serves a class's provider and a zone file.
 func TestRun_servesUntilItsContextEnds(t *testing.T) {
 	zoneFile, secretFile := writeFile(t, "zone", zoneText), writeFile(t, "secret", "first")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	command, out := newCommand(), new(output)
+	command, out := newCommand(), new(must.Output)
 	command.SetOut(out)
 	command.SetArgs([]string{"--listen", "127.0.0.1:0", "--hmac-secret-file", secretFile, "--hmac-algorithm", "SHA512", "--zone-file", "example.org=" + zoneFile, "--zone-check=", "--zone-reload=", "--base-path", "/dns"})
 	ended := make(chan error, 1)
@@ -200,7 +181,7 @@ func TestRun_servesUntilItsContextEnds(t *testing.T) {
 
 // A panic in a handler costs only that request, and is logged at the default level.
 func TestRun_logsAPanic(t *testing.T) {
-	log := new(output)
+	log := new(must.Output)
 	logger := must.Get(newLogger(log, 0, "text"))(t)
 	server := &webhookServer{listen: "127.0.0.1:0", logger: logger, target: "nothing", handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a defect") })}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -4,7 +4,6 @@
 package cmd_test
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net"
@@ -30,24 +29,7 @@ import (
 	"kubi.zone/kubizone/test/standalone"
 )
 
-type output struct {
-	mutex sync.Mutex
-	text  bytes.Buffer
-}
-
-func (s *output) Write(p []byte) (int, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *output) String() string {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return s.text.String()
-}
-
-func (s *output) findLine(t *testing.T, ended <-chan error, pattern string) string {
+func findLine(t *testing.T, s *must.Output, ended <-chan error, pattern string) string {
 	t.Helper()
 	expression := regexp.MustCompile(`(?m)` + pattern)
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -133,11 +115,11 @@ func TestPrimary_servesWhatTheAPIHas(t *testing.T) {
 	}
 	add("first")
 
-	out := &output{}
+	out := &must.Output{}
 	config := must.Get(completeOptions(t, out, "--kubeconfig", a.Kubeconfig))(t)
 	ended, stop := runUntilEnd(t, config.Run)
-	health := "http://" + out.findLine(t, ended, `^health on (\S+),`)
-	dns := out.findLine(t, ended, `^ready: DNS on (\S+)$`)
+	health := "http://" + findLine(t, out, ended, `^health on (\S+),`)
+	dns := findLine(t, out, ended, `^ready: DNS on (\S+)$`)
 	if code, body := getPage(t, health+"/readyz"); code != http.StatusOK {
 		t.Errorf("/readyz: %d %s", code, body)
 	}
@@ -171,17 +153,17 @@ func TestPrimary_isSilentBeforeTheZonesAreIn(t *testing.T) {
 	t.Parallel()
 	nobody := must.Get(rig.FreePort())(t) // without a listener
 	file := must.WriteKubeconfig(t, "https://"+nobody.String())
-	out := &output{}
+	out := &must.Output{}
 	config := must.Get(completeOptions(t, out, "--kubeconfig", file))(t)
 	ended, stop := runUntilEnd(t, config.Run)
-	health := "http://" + out.findLine(t, ended, `^health on (\S+),`)
+	health := "http://" + findLine(t, out, ended, `^health on (\S+),`)
 	if code, _ := getPage(t, health+"/livez"); code != http.StatusOK {
 		t.Errorf("/livez: %d", code)
 	}
 	if code, body := getPage(t, health+"/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, "being read") {
 		t.Errorf("/readyz: %d %s", code, body)
 	}
-	out.findLine(t, ended, `^(waiting for the API): .*; does the kubeconfig name the server`)
+	findLine(t, out, ended, `^(waiting for the API): .*; does the kubeconfig name the server`)
 	stop()
 	if strings.Contains(out.String(), "ready: ") {
 		t.Errorf("said:\n%s", out)

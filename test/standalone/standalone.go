@@ -4,14 +4,12 @@
 package standalone
 
 import (
-	"bytes"
 	"context"
 	"net"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -21,11 +19,10 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-const waitTimeout = 2 * time.Minute
-
 type Server struct {
 	versioned.Interface
 	Kubeconfig string
+	Out        *must.Output
 	Stop       func()
 }
 
@@ -43,7 +40,7 @@ func StartWith(t testing.TB, parents signing.ParentServers, change ...func(*up.O
 	for _, f := range change {
 		f(options)
 	}
-	out := &output{ready: make(chan struct{})}
+	out := &must.Output{}
 	config := must.Get(options.Complete(out))(t)
 	config.ParentServers = parents
 	ctx, cancel := context.WithCancel(context.Background())
@@ -51,20 +48,21 @@ func StartWith(t testing.TB, parents signing.ParentServers, change ...func(*up.O
 	go func() { ended <- config.Run(ctx) }()
 	stop := sync.OnceFunc(func() {
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-ended; err != nil || t.Failed() {
 			t.Errorf("the server: %v\n%s", err, out)
 		}
 	})
 	t.Cleanup(stop)
-	select {
-	case <-out.ready:
-	case err := <-ended:
-		ended <- err
-		t.Fatalf("the server ended before it was ready: %v\n%s", err, out)
-	case <-time.After(waitTimeout):
-		t.Fatalf("the server is not ready after %s:\n%s", waitTimeout, out)
-	}
-	s := &Server{Kubeconfig: filepath.Join(options.DataDir, "kubeconfig"), Stop: stop}
+	must.Eventually(t, "the server is ready", func() bool {
+		select {
+		case err := <-ended:
+			ended <- err
+			t.Fatalf("the server ended before it was ready: %v\n%s", err, out)
+		default:
+		}
+		return strings.Contains("\n"+out.String(), "\nready")
+	})
+	s := &Server{Kubeconfig: filepath.Join(options.DataDir, "kubeconfig"), Out: out, Stop: stop}
 	client := must.Get(clientcmd.BuildConfigFromFlags("", s.Kubeconfig))(t)
 	client.QPS = -1
 	s.Interface = must.Get(versioned.NewForConfig(client))(t)
@@ -73,26 +71,3 @@ func StartWith(t testing.TB, parents signing.ParentServers, change ...func(*up.O
 
 // DataDir keeps the data of a server in dir, where another can start after it.
 func DataDir(dir string) func(*up.Options) { return func(o *up.Options) { o.DataDir = dir } }
-
-type output struct {
-	mutex sync.Mutex
-	text  bytes.Buffer
-	ready chan struct{}
-	once  sync.Once
-}
-
-func (s *output) Write(p []byte) (int, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	n, err := s.text.Write(p)
-	if strings.Contains("\n"+s.text.String(), "\nready") {
-		s.once.Do(func() { close(s.ready) })
-	}
-	return n, err
-}
-
-func (s *output) String() string {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return s.text.String()
-}

@@ -4,40 +4,20 @@
 package up
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"kubi.zone/kubizone/test/must"
 )
 
-// lockedBuffer is read while a part prints.
-type lockedBuffer struct {
-	mu sync.Mutex
-	of bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(text []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.of.Write(text)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.of.String()
-}
-
 func TestConsole_endsWithTheOtherParts(t *testing.T) {
 	dir := t.TempDir()
 	client, ended := filepath.Join(dir, "kubectl-kubizone"), filepath.Join(dir, "ended")
 	must.Succeed(t, os.WriteFile(client, []byte("#!/bin/sh\necho console for \"$@\"\ncat >/dev/null\necho >"+ended+"\n"), 0o700))
-	var out lockedBuffer
+	var out must.Output
 	c := &Config{DataDir: dir, Out: &out}
 	all := newParts()
 	c.startConsole(t.Context(), all, client, "config")
@@ -50,7 +30,7 @@ func TestConsole_endsWithTheOtherParts(t *testing.T) {
 }
 
 func TestConsole_failsAlone(t *testing.T) {
-	var out lockedBuffer
+	var out must.Output
 	c := &Config{DataDir: t.TempDir(), Out: &out}
 	all := newParts()
 	c.startConsole(t.Context(), all, "/nowhere/kubectl-kubizone", "config")
