@@ -86,8 +86,8 @@ func expectSame(t testing.TB, what string, got, want []string) {
 
 // No record is lost, duplicated or moved where one message of a transfer ends and the next begins, and no message
 // exceeds 65,535 octets (RFC 5936 §2.2, coredns/coredns#7859). Every message is signed if the query was: miekg/dns
-// verifies the chain of signatures (RFC 8945 §5.3.1). The question in the answer keeps the client's case, and the owners
-// of the records are in lower case.
+// verifies the chain of signatures (RFC 8945 §5.3.1). The question in the answer keeps the client's case, and the
+// owners of the records are in lower case.
 func TestTransfer_messageEdgesLoseNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: messages are made by one goroutine, of which the race detector learns nothing")
