@@ -6,7 +6,6 @@ package apiserver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -26,33 +25,10 @@ import (
 	"kubi.zone/kubizone/pkg/registry/zone"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/steps"
 )
 
 const uid = "u"
-
-// makeSteps makes a zone and n steps that each add an address to www; step i has serial 100+i.
-func makeSteps(t *testing.T, n int) []content.Step {
-	t.Helper()
-	header := content.Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
-	all := []content.Step{{N: 1, Serial: 100, HeaderAfter: &header}}
-	var state sethash.State
-	for i := 1; i <= n; i++ {
-		step := content.Step{
-			N: uint64(i + 1), From: serial.Serial(99 + i), Serial: serial.Serial(100 + i),
-			Added: []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: fmt.Sprintf("192.0.2.%d", i)}},
-		}
-		if i == 1 {
-			inherit := content.InheritTTL()
-			step.TTLs = []content.TTLChange{{Owner: name.MustRel("www"), Type: rdata.A, After: &inherit}}
-		}
-		removed, added := step.Elements()
-
-		state = must.Get(state.Update(removed, added))(t)
-		step.State = state
-		all = append(all, step)
-	}
-	return all
-}
 
 func makeZone(n int64) *v1alpha1.Zone {
 	return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "z", UID: uid}, Status: v1alpha1.ZoneStatus{FQDN: "example.org.", Serial: 99 + n, ContentGeneration: n}}
@@ -68,7 +44,7 @@ func applySteps(t *testing.T, set *zoneview.Set, all []content.Step) {
 func TestViews_answerAtTheZoneReadOrLater(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{})
 	v := views{set, func(string) error { return nil }, nil, nil, nil}
-	all := makeSteps(t, 2)
+	all := steps.Make(t, 2)
 	applySteps(t, set, all[:2])
 	snapshot, err := v.Snapshot(t.Context(), makeZone(2))
 	if err != nil || snapshot.N() != 2 {
@@ -113,7 +89,7 @@ func TestViews_answerOfAFrozenZoneWhatWasProven(t *testing.T) {
 	if _, err := v.Snapshot(t.Context(), makeZone(1)); !apierrors.IsStoreReadError(err) || !strings.Contains(err.Error(), "kubizone fsck") {
 		t.Errorf("a zone that was never proven is answered with %v", err)
 	}
-	applySteps(t, set, makeSteps(t, 2))
+	applySteps(t, set, steps.Make(t, 2))
 	if snapshot, err := v.Snapshot(t.Context(), makeZone(3)); err != nil || snapshot.N() != 3 {
 		t.Errorf("what was proven is not answered: %v, %v", snapshot, err)
 	}
@@ -124,7 +100,7 @@ func TestViews_answerOfAFrozenZoneWhatWasProven(t *testing.T) {
 
 func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{MaxSteps: 3})
-	all := makeSteps(t, 5)
+	all := steps.Make(t, 5)
 	// The stored journal reaches back one serial further than the Set.
 	damage := slices.Clone[[]content.Step]
 	v := views{set, func(string) error { return nil }, func(_ context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step, err error) {
@@ -203,7 +179,7 @@ func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 // of steps (S8.6).
 func TestViews_readStoredStepsOnce_S8_6(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{MaxSteps: 1})
-	all := makeSteps(t, 5)
+	all := steps.Make(t, 5)
 	reads := 0
 	v := views{zones: set, readSteps: func(_ context.Context, _ string, since serial.Serial, n uint64) (
 		sethash.State, []content.Step, error) {

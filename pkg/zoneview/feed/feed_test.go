@@ -6,17 +6,13 @@ package feed
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
-	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/steps"
 )
 
 // fed is a Feed whose source and proofs the test controls.
@@ -27,24 +23,7 @@ type fed struct {
 }
 
 func newFed(t *testing.T) *fed {
-	f := &fed{Feed: New(zoneview.NewSet(zoneview.Config{}), 1), t: t}
-	header := content.Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
-	f.steps = []content.Step{{N: 1, Serial: 100, HeaderAfter: &header}}
-	var state sethash.State
-	inherit := content.InheritTTL()
-	for i := 1; i < 9; i++ {
-		step := content.Step{N: uint64(i + 1), From: serial.Serial(99 + i), Serial: serial.Serial(100 + i)}
-		step.Added = []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: fmt.Sprintf("192.0.2.%d", i)}}
-		if i == 1 {
-			step.TTLs = []content.TTLChange{{Owner: name.MustRel("www"), Type: rdata.A, After: &inherit}}
-		}
-		removed, added := step.Elements()
-
-		state = must.Get(state.Update(removed, added))(t)
-		step.State = state
-		f.steps = append(f.steps, step)
-	}
-	return f
+	return &fed{Feed: New(zoneview.NewSet(zoneview.Config{}), 1), t: t, steps: steps.Make(t, 8)}
 }
 
 func (f *fed) makeBase(uid string, n int) UnprovenZone {

@@ -212,9 +212,5 @@ func behindBalancer(t *testing.T, s *server) *rig.Balancer {
 
 func waitReady(t *testing.T, b *rig.Balancer, backends int) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); b.Ready() != backends; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the balancer has %d backends, not %d", b.Ready(), backends)
-		}
-	}
+	must.Eventually(t, fmt.Sprint("the balancer has ", backends, " backends"), func() bool { return b.Ready() == backends })
 }

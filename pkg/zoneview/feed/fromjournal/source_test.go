@@ -6,7 +6,6 @@ package fromjournal
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -16,13 +15,12 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/steps"
 )
 
 // scriptedLedger is a fake ledger. Each start calls the next function.
@@ -67,7 +65,7 @@ func startFeed(t *testing.T, starts ...func(ledger.Sink)) *fed {
 
 func makeBase(t *testing.T, n int) ledger.Base {
 	t.Helper()
-	all := makeSteps(t, n)
+	all := steps.Make(t, n)
 	set := content.RRset{Owner: name.MustRel("www"), Type: rdata.A, TTL: content.InheritTTL()}
 	for _, step := range all[1:] {
 		set.Data = append(set.Data, step.Added[0].Data)
@@ -94,9 +92,9 @@ func TestSource_startsOverWhenAStepDoesNotFit(t *testing.T) {
 			sink.Reset()
 			sink.Base(makeBase(t, 1))
 			sink.Ready()
-			sink.Apply("gone", content.Transaction{Steps: makeSteps(t, 0), Settled: true, Zone: &content.Identity{Namespace: "ns",
+			sink.Apply("gone", content.Transaction{Steps: steps.Make(t, 0), Settled: true, Zone: &content.Identity{Namespace: "ns",
 				Name: "gone"}})
-			sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[5:], Settled: true}) // the steps between are missing
+			sink.Apply(uid, content.Transaction{Steps: steps.Make(t, 5)[5:], Settled: true}) // the steps between are missing
 		},
 		func(sink ledger.Sink) {
 			sink.Reset()
@@ -123,15 +121,15 @@ func TestSource_startsAtWhatIsDelivered_S7_8(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			f := startFeed(t, func(sink ledger.Sink) {
 				b := makeBase(t, 4)
-				b.Settled, b.UndeliveredSteps = false, makeSteps(t, 4)[3:]
+				b.Settled, b.UndeliveredSteps = false, steps.Make(t, 4)[3:]
 				damage(&b)
 				sink.Reset()
 				sink.Base(b)
 				sink.Ready()
-				sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[5:]})
+				sink.Apply(uid, content.Transaction{Steps: steps.Make(t, 5)[5:]})
 			})
 			waitForFeed(t, f)
-			waitFor(t, func() bool { newest, ok := f.set.ByUID(uid); return ok && newest.Serial() == 105 })
+			must.Eventually(t, "the newest content comes", func() bool { newest, ok := f.set.ByUID(uid); return ok && newest.Serial() == 105 })
 			if err := f.FrozenReason(uid); err != nil {
 				t.Error(err)
 			}
@@ -172,25 +170,15 @@ func TestSource_freezesAZoneWhoseStepsNeverFit(t *testing.T) {
 		sink.Base(makeBase(t, 1))
 		sink.Ready()
 		// A proof of an earlier state, still in progress, must not end the restart after the last misfit.
-		proven.Do(func() { waitFor(t, func() bool { return sink.(*pass).Check() == nil }) })
-		sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[5:], Settled: true})
+		proven.Do(func() { must.Eventually(t, "the proof ends", func() bool { return sink.(*pass).Check() == nil }) })
+		sink.Apply(uid, content.Transaction{Steps: steps.Make(t, 5)[5:], Settled: true})
 	}
 	f := startFeed(t, misfit, misfit, misfit)
-	waitFor(t, func() bool { return f.FrozenReason(uid) != nil })
+	must.Eventually(t, "the zone is frozen", func() bool { return f.FrozenReason(uid) != nil })
 	if snapshot, ok := f.set.Settled(uid); !ok || snapshot.Serial() != 101 {
 		t.Errorf("%v, %v", snapshot, ok)
 	}
 	waitForFeed(t, f)
-}
-
-func waitFor(t *testing.T, true func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !true(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Error("it does not come to that")
-			return
-		}
-	}
 }
 
 // RRsets with the same owner and type are merged, such as a zone's own Records and the glue of a child. The input is
@@ -209,28 +197,3 @@ func TestMergeRRsets_joinsNeighbours(t *testing.T) {
 }
 
 const uid = "u"
-
-// makeSteps returns steps that create a zone, and add an address of www in each of n steps. Step i has the serial
-// 100+i.
-func makeSteps(t *testing.T, n int) []content.Step {
-	t.Helper()
-	header := content.Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
-	all := []content.Step{{N: 1, Serial: 100, HeaderAfter: &header}}
-	var state sethash.State
-	for i := 1; i <= n; i++ {
-		step := content.Step{
-			N: uint64(i + 1), From: serial.Serial(99 + i), Serial: serial.Serial(100 + i),
-			Added: []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: fmt.Sprintf("192.0.2.%d", i)}},
-		}
-		if i == 1 {
-			inherit := content.InheritTTL()
-			step.TTLs = []content.TTLChange{{Owner: name.MustRel("www"), Type: rdata.A, After: &inherit}}
-		}
-		removed, added := step.Elements()
-
-		state = must.Get(state.Update(removed, added))(t)
-		step.State = state
-		all = append(all, step)
-	}
-	return all
-}
