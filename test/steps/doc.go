@@ -3,5 +3,5 @@
 
 // Package steps makes the steps of a zone.
 //
-// Guarantee: the steps follow each other, and each has the state of its content, so a zone made of them proves.
+// Guarantees: (1) The steps follow each other. (2) Each has the state of its content, so a zone made of them proves.
 package steps
