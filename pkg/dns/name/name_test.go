@@ -341,3 +341,17 @@ func TestCheckSpelling_policies(t *testing.T) {
 		}
 	}
 }
+
+func TestRel_Encloses(t *testing.T) {
+	for _, c := range []struct {
+		top, sub string
+		want     bool
+	}{
+		{"@", "@", true}, {"@", "www", true}, {"www", "@", false}, {"www", "www", true}, {"www", "a.www", true},
+		{"www", "awww", false}, {"a.www", "www", false},
+	} {
+		if got := MustRel(c.top).Encloses(MustRel(c.sub)); got != c.want {
+			t.Errorf("%s encloses %s: %t", c.top, c.sub, got)
+		}
+	}
+}
