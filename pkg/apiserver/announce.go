@@ -226,7 +226,7 @@ func (a *announcer) writeQueued(ctx context.Context) {
 			}
 		}
 		last := ""
-		if e.zone != nil && a.lastChange != nil {
+		if e.zone != nil && e.kind == corev1.EventTypeWarning && a.lastChange != nil {
 			within, cancel := context.WithTimeout(ctx, lastTimeout)
 			last = a.lastChange(within, e.zone)
 			cancel()
@@ -235,15 +235,15 @@ func (a *announcer) writeQueued(ctx context.Context) {
 	}
 }
 
-func (a *announcer) announceStalled(o *v1alpha1.Zone, reason, message string) {
-	klog.Background().Info("A Zone is not delivered", "zone", klog.KObj(o), "reason", reason, "message", message)
+// announceZone announces what the judge of Ready has found: kind is that of a Kubernetes Event.
+func (a *announcer) announceZone(o *v1alpha1.Zone, kind, reason, message string) {
+	klog.Background().Info("Ready of a Zone", "zone", klog.KObj(o), "reason", reason, "message", message)
 	if a.recorder == nil {
 		return
 	}
 	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name,
 		UID: o.UID}
-	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: actionDeliver, note: message,
-		zone: o})
+	a.queue.addEvent(queuedEvent{about: about, kind: kind, reason: reason, action: actionDeliver, note: message, zone: o})
 }
 
 func (a *announcer) announceHeld(o *v1alpha1.Zone) {

@@ -37,9 +37,9 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
-	"kubi.zone/kubizone/pkg/apiserver/confirm"
 	"kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/apiserver/inventory"
+	"kubi.zone/kubizone/pkg/apiserver/judge"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/inprocess"
@@ -81,10 +81,10 @@ type Server struct {
 	feed      *fromjournal.Source // fills the Set of zones in memory
 	metrics   *Metrics
 	classes   *dnsclass.Lister
-	confirmer *confirm.Confirmer // makes Records Ready
-	budgets   *budget.Budgets    // nil without budgets
-	sender    *history.Sender    // nil without a receiver
-	announcer announcer          // writes Events
+	judge     *judge.Judge    // of Ready, of Zones and Records
+	budgets   *budget.Budgets // nil without budgets
+	sender    *history.Sender // nil without a receiver
+	announcer announcer       // writes Events
 	// core is a client of kube-apiserver. Nil without the ResourceQuota plugin.
 	core       kubeclient.Interface
 	closing    sync.Once  // for Close
@@ -227,7 +227,7 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 }
 
 func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bool) generic.StorageDecorator {
-	judge := budgetJudge{s.budgets, s.ledger.Layout()}
+	budget := budgetJudge{s.budgets, s.ledger.Layout()}
 	above := fromcache.Storage
 	if plain {
 		above = func(cached storage.Interface) storage.Interface { return cached }
@@ -240,7 +240,7 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 				return raw, nil // benchmarks write without the ledger
 			}
 
-			within := &budgeted{judge: judge, resource: resource}
+			within := &budgeted{judge: budget, resource: resource}
 			switch resource {
 			case v1alpha1.Resource("zones"):
 				within.Interface = s.ledger.Zones(raw)
@@ -275,9 +275,9 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	items direct.Config) error {
 	// 1. Stored objects.
 	keys := s.ledger.Layout()
-	judge := budgetJudge{s.budgets, keys}
+	budget := budgetJudge{s.budgets, keys}
 	paths := map[string]rest.Storage{}
-	records, err := record.Kind.AddStorage(paths, registry.Scheme, options, judgePreview(judge, "records", s.ledger.PreviewRecord))
+	records, err := record.Kind.AddStorage(paths, registry.Scheme, options, judgePreview(budget, "records", s.ledger.PreviewRecord))
 	if err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		s.namespaces.warnOfAbsent(ctx, after.Spec.Namespaces, before.Spec.Namespaces)
 		return nil
 	}
-	if _, err := delegations.AddStorage(paths, registry.Scheme, options, judgePreview(judge, "delegations",
+	if _, err := delegations.AddStorage(paths, registry.Scheme, options, judgePreview(budget, "delegations",
 		s.ledger.PreviewDelegation)); err != nil {
 		return err
 	}
@@ -317,7 +317,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	if err := zone.AddStorage(paths, zone.Config{
 		Scheme:               registry.Scheme,
 		RESTOptions:          options,
-		Preview:              judgePreview(judge, "zones", s.ledger.PreviewZone),
+		Preview:              judgePreview(budget, "zones", s.ledger.PreviewZone),
 		Authorizer:           s.authorizer,
 		WithEstablish:        s.ledger.WithEstablish,
 		Admits:               s.classes.Admits,
@@ -334,7 +334,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	delivered.zones = paths["zones"].(zoneReader)
 
 	// 2. Objects without storage: questions, change sets.
-	reviews := namereview.NewREST(namereview.Config{Authorizer: s.authorizer, Admit: judge.admitQuestion,
+	reviews := namereview.NewREST(namereview.Config{Authorizer: s.authorizer, Admit: budget.admitQuestion,
 		Review: s.ledger.ReviewName, Zones: paths["zones"].(rest.Lister), Delegations: paths["delegations"].(rest.Lister)})
 	paths["namereviews"] = reviews
 	paths["installations"] = installation.NewREST(s.inventory.ReadStatus)
@@ -378,10 +378,12 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	if err != nil {
 		return err
 	}
-	s.confirmer = confirm.New(confirm.Config{Ledger: s.ledger, WatchRecords: records.WatchAll, Frozen: s.Frozen, Registry: s.registry,
-		NewIndex: confirm.IndexOf(paths["zones"].(*zone.REST), deliveries, classes, clusters, s.namespaces.informer),
+	s.judge = judge.New(judge.Config{Ledger: s.ledger, WatchRecords: records.WatchAll, Frozen: s.Frozen, Registry: s.registry,
+		NewIndex: judge.IndexOf(paths["zones"].(*zone.REST), deliveries, classes, clusters, s.namespaces.informer),
 		Leases:   s.leases,
-		Announce: func(zone *v1alpha1.Zone, reason, message string) { s.announcer.announceStalled(zone, reason, message) }})
+		Announce: func(zone *v1alpha1.Zone, kind, reason, message string) {
+			s.announcer.announceZone(zone, kind, reason, message)
+		}})
 
 	serverGroup := newGroup(bind9.GroupName)
 	serverGroup.VersionedResourcesStorageMap[bind9.SchemeGroupVersion.Version] = servers
@@ -439,7 +441,7 @@ func (s *Server) RunLedger(ctx context.Context) error {
 	defer cancel(nil)
 	var running sync.WaitGroup
 	for part, run := range map[string]func(context.Context) error{"cascades": s.runCascades, "format": s.ledger.FollowFormat,
-		"views": s.feed.Run, "classes": s.classes.Run, "Records": s.confirmer.Run, "budgets": s.followSizes, "care for etcd": s.keeper.Run,
+		"views": s.feed.Run, "classes": s.classes.Run, "Ready": s.judge.Run, "budgets": s.followSizes, "care for etcd": s.keeper.Run,
 		"metrics": s.metrics.countKeys, "processes": s.inventory.Run, "history": s.sender.Run} {
 		running.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {

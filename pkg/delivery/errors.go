@@ -29,13 +29,6 @@ const (
 	ReasonContentDiffers Reason = "ContentDiffers"
 )
 
-// CodeWhole is the Error.Code of a ContentDiffers that lasts after a transfer of the whole zone. A higher serial would
-// not help.
-const CodeWhole = "whole"
-
-// CodeSigned is the Error.Code of a SerialBehind with the proof of two signed answers.
-const CodeSigned = "TSIG"
-
 const (
 	ReasonDelivered Reason = "Delivered"
 	// ReasonAllInstancesConfigured replaces Delivered in a class with Servers.

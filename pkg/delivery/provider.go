@@ -238,6 +238,9 @@ type Server struct {
 	// DiffersSince is the zone's serial when Content first became ContentDiffers, or 0.
 	Content      Content
 	DiffersSince serial.Serial
+	// AwaitsSerial is true if the server transfers the zone again at a later serial (S6.11): two signed answers prove
+	// that the server is ahead, or its data differ and it has not transferred the zone whole since.
+	AwaitsSerial bool
 }
 
 // Content is the result of a comparison; "" means equal or not compared yet.
@@ -253,7 +256,8 @@ func (s Server) Alike(other Server) bool {
 	if s.Err == nil != (other.Err == nil) || s.Err != nil && s.Err.Message != other.Err.Message {
 		return false
 	}
-	return s.Name == other.Name && s.Serial == other.Serial && s.Content == other.Content && s.DiffersSince == other.DiffersSince
+	return s.Name == other.Name && s.Serial == other.Serial && s.Content == other.Content && s.DiffersSince == other.DiffersSince &&
+		s.AwaitsSerial == other.AwaitsSerial
 }
 
 type Failure struct {

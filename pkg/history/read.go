@@ -401,12 +401,6 @@ func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) (*v1a
 	return step, err
 }
 
-// DescribeLast returns a zone's newest step as the end of a sentence, or "".
-func (r *Reader) DescribeLast(ctx context.Context, zone *v1alpha1.Zone) string {
-	step, _ := r.lastOfZone(ctx, zone.Namespace, zone.Name, false)
-	return DescribeLast(step)
-}
-
 func (r *Reader) lastOfZone(ctx context.Context, namespace, object string, sources bool) (*v1alpha1.HistoryStep, error) {
 	answer := &v1alpha1.ZoneChanges{}
 	request := r.askLast(namespace, "zones", object).Param("form", v1alpha1.FormHistory).Param("sources", strconv.FormatBool(sources))
@@ -420,6 +414,7 @@ func (r *Reader) askLast(namespace, resource, object string) *rest.Request {
 	return r.Client.RESTClient().Get().Namespace(namespace).Resource(resource).Name(object).SubResource("changes").Param("limit", "1")
 }
 
+// DescribeLast returns a zone's newest step as the end of a sentence, "" for nil.
 func DescribeLast(step *v1alpha1.HistoryStep) string {
 	if step == nil {
 		return ""

@@ -14,7 +14,6 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -22,7 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
-	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 const (
@@ -103,31 +101,11 @@ func (l *Ledger) MembersAt(ctx context.Context, zoneUID string, owner name.Rel) 
 // low.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, edit func(*v1alpha1.Record) bool) (changed int,
 	err error) {
-	return l.changeStatuses(ctx, statuses{codec: l.mem.Records, key: l.mem.Layout.Record,
-		newObject: func() runtime.Object { return &v1alpha1.Record{} },
-		change:    func(o runtime.Object) bool { return edit(o.(*v1alpha1.Record)) }}, namespace, names)
-}
-
-func (l *Ledger) ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error) {
-	n, err := l.changeStatuses(ctx, statuses{codec: l.mem.Zones, key: l.mem.Layout.Zone,
-		newObject: func() runtime.Object { return &v1alpha1.Zone{} },
-		change:    func(o runtime.Object) bool { return change(o.(*v1alpha1.Zone)) }}, namespace, []string{name})
-	return n > 0, err
-}
-
-type statuses struct {
-	codec     objects.ObjectCodec
-	key       func(namespace, name string) string
-	newObject func() runtime.Object
-	change    func(runtime.Object) bool
-}
-
-func (l *Ledger) changeStatuses(ctx context.Context, of statuses, namespace string, names []string) (changed int, err error) {
 	for len(names) > 0 {
 		page := names[:min(len(names), statusesAtOnce)]
 		names = names[len(page):]
 		began, clients := time.Now(), l.com.Clients.Load()
-		n, err := l.changePage(ctx, of, namespace, page)
+		n, err := l.changePage(ctx, namespace, page, edit)
 		if changed += n; err != nil {
 			return changed, err
 		}
@@ -138,14 +116,15 @@ func (l *Ledger) changeStatuses(ctx context.Context, of statuses, namespace stri
 	return changed, ctx.Err()
 }
 
-func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, names []string) (changed int, err error) {
+func (l *Ledger) changePage(ctx context.Context, namespace string, names []string, edit func(*v1alpha1.Record) bool) (changed int,
+	err error) {
 	reads := make([]clientv3.Op, len(names))
 	for i, name := range names {
-		reads[i] = clientv3.OpGet(of.key(namespace, name))
+		reads[i] = clientv3.OpGet(l.mem.Layout.Record(namespace, name))
 	}
 	r, err := l.mem.Client.Txn(ctx).Then(reads...).Commit()
 	if err != nil {
-		return 0, fmt.Errorf("reading objects to set their conditions: %w", err)
+		return 0, fmt.Errorf("reading Records to set their conditions: %w", err)
 	}
 
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
@@ -156,7 +135,7 @@ func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, 
 		if kv == nil {
 			continue
 		}
-		data, err := l.changeObject(klog.NewContext(ctx, klog.FromContext(ctx).WithValues("object", namespace+"/"+names[i])), of, kv)
+		data, err := l.changeRecord(klog.NewContext(ctx, klog.FromContext(ctx).WithValues("object", namespace+"/"+names[i])), kv, edit)
 		if err != nil {
 			return changed, err
 		}
@@ -179,18 +158,18 @@ func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, 
 	return changed + n, err
 }
 
-func (l *Ledger) changeObject(ctx context.Context, of statuses, kv *mvccpb.KeyValue) (data []byte, err error) {
+func (l *Ledger) changeRecord(ctx context.Context, kv *mvccpb.KeyValue, edit func(*v1alpha1.Record) bool) (data []byte, err error) {
 	var fault error // Recover logs it
 	defer l.com.Recover(ctx, nil, &fault)
-	object := of.newObject()
-	if err := of.codec.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, object); err != nil {
+	record := &v1alpha1.Record{}
+	if err := l.mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, record); err != nil {
 		klog.FromContext(ctx).Error(err, "an unreadable object keeps its conditions; run kubizone fsck")
 		return nil, nil
 	}
-	if !of.change(object) {
+	if !edit(record) {
 		return nil, nil
 	}
-	return of.codec.Encode(ctx, string(kv.Key), object)
+	return l.mem.Records.Encode(ctx, string(kv.Key), record)
 }
 
 type statusPut struct {

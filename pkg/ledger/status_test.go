@@ -17,8 +17,11 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/history"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -279,4 +282,36 @@ func TestChangeZone_writesACause_S7_12(t *testing.T) {
 	expect(v1alpha1.ReasonPending, record.Status.Conditions, record.Generation)
 	s.Run()
 	st.Settle()
+}
+
+// S6.11: a zone's serial is raised past that of a secondary once a day, without other content, and not if the zone is
+// gone. The history names the cause.
+func TestRaiseSerial_S6_11(t *testing.T) {
+	t.Parallel()
+	s := store.New(t).Server()
+	zone := store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+	ref := law.Ref{Namespace: "infra", Name: "z", UID: string(zone.UID)}
+	before := s.Zone("infra", "z")
+	past := serial.Serial(before.Status.Serial + 5)
+	raise := func(ref law.Ref, past zones.Ahead, want bool) {
+		t.Helper()
+		if raised := store.Must(s.Ledger.RaiseSerial(t.Context(), ref, past)); raised != want {
+			t.Errorf("past %+v: raised %v", past, raised)
+		}
+	}
+	raise(law.Ref{Namespace: "infra", Name: "z", UID: "another"}, zones.Ahead{Serial: past}, false)
+	raise(ref, zones.Ahead{Serial: past}, true)
+	after := s.Zone("infra", "z")
+	if after.Status.Serial != int64(past)+1 || after.Status.Hash != before.Status.Hash {
+		t.Errorf("serial %d and hash %s after %d and %s", after.Status.Serial, after.Status.Hash, past, before.Status.Hash)
+	}
+	if ready := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady); ready == nil || ready.Reason == v1alpha1.ReasonDelivered {
+		t.Errorf("Ready of the raised zone: %+v", ready)
+	}
+	raise(ref, zones.Ahead{Serial: past + 5}, false)
+	raise(ref, zones.Ahead{Serial: past}, false)
+	answer := store.Must(s.Ledger.ZoneHistory(t.Context(), after, history.Ask{Limit: 1, Since: func(*history.Item) bool { return true }}))
+	if len(answer.Items) != 1 || answer.Items[0].Step.Cause != "a secondary transfers the zone only at a later serial" {
+		t.Errorf("the history has %+v", answer.Items)
+	}
 }

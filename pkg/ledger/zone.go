@@ -63,7 +63,6 @@ func zoneUnchanged(before, after *v1alpha1.Zone) bool {
 		(before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
 		before.Annotations[v1alpha1.AnnotationPublishDeletions] == after.Annotations[v1alpha1.AnnotationPublishDeletions] &&
 		before.Annotations[v1alpha1.AnnotationReleaseNow] == after.Annotations[v1alpha1.AnnotationReleaseNow] &&
-		before.Status.Serial == after.Status.Serial &&
 		apiequality.Semantic.DeepEqual(signersOf(before), signersOf(after))
 }
 
@@ -168,4 +167,30 @@ func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64,
 		l.mem.AdvanceHead(key, expected, object, out.Rev)
 	}
 	return out, err
+}
+
+// ChangeZone calls change for a Zone, and writes the Zone if change returns true, unless others have written it
+// meanwhile. The zone's commits wait for the write, because their transactions expect the Zone that they have read. The
+// namespace is charged.
+func (l *Ledger) ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error) {
+	o, revision, err := l.mem.ReadZone(ctx, namespace, name)
+	if err != nil || o == nil || !change(o) {
+		return false, err
+	}
+	key := l.mem.Layout.Zone(namespace, name)
+	data, err := l.mem.Zones.Encode(ctx, key, o)
+	if err != nil {
+		return false, err
+	}
+	l.mem.Fault("confirm")
+	w := &zoneWrite{objectWrite: &objectWrite[v1alpha1.Zone, *v1alpha1.Zone]{after: o}, l: l, tx: l.com.NewWrite("zones", o, revision)}
+	defer w.releaseLocks()
+	out, err := w.commitPlain(etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1}), key, revision, data)
+	return out.OK, err
+}
+
+// RaiseSerial raises a Zone's serial past that of a secondary, which then transfers the zone again (S6.11). The result
+// is false if the Zone is gone, or zones.Repair does not allow this now.
+func (l *Ledger) RaiseSerial(ctx context.Context, zone law.Ref, past zones.Ahead) (raised bool, err error) {
+	return l.outbox.RaiseSerial(ctx, zone, past)
 }

@@ -72,7 +72,7 @@ func TestRBAC_givesWhatTheProgramsAskFor(t *testing.T) {
 			}
 		}
 	}
-	for from, one := range map[string]request{"pkg/controller/class": {"patch", "kubi.zone", "zones/status"}, "pkg/bind9/fleet": {"watch",
+	for from, one := range map[string]request{"pkg/controller/class": {"patch", "kubi.zone", "dnsclasses/status"}, "pkg/bind9/fleet": {"watch",
 		"kubi.zone", "dnsclasses"}} {
 		if asked[from][one] == "" {
 			t.Errorf("%s asks for %v, which is not found", from, one)

@@ -267,7 +267,7 @@ var table = []row{
 		why: "certificates are made for a server, its administrator and its peers alike, and no server is known here",
 	},
 	{
-		pkg: "pkg/apiserver/...", may: []string{"pkg/apiserver/...", "pkg/heartbeat", "pkg/history", "pkg/ready", "pkg/delivery",
+		pkg: "pkg/apiserver/...", may: []string{"pkg/apiserver/...", "pkg/heartbeat", "pkg/history", "pkg/delivery", "pkg/delivery/objects",
 			"pkg/etcd/maintenance", "pkg/pki", "pkg/registry/...",
 			"pkg/ledger/...", "api/...", "pkg/apis/...", "pkg/generated/...", "pkg/law/...", "pkg/dns/...", "pkg/zoneview/...",
 			"pkg/authorization", "pkg/admission/...", "pkg/inprocess", "pkg/refusal", "pkg/samples", "pkg/topten", "pkg/version"},
@@ -275,9 +275,9 @@ var table = []row{
 		why:   "wiring of registry and ledger into the generic server; who serves or delivers the zones is not its business",
 	},
 	{
-		pkg: "pkg/ready", may: []string{"pkg/delivery", "pkg/heartbeat", "pkg/apis/kubizone/class", "pkg/dns/...", "api/..."},
+		pkg: "pkg/delivery/objects", may: []string{"pkg/delivery", "pkg/apis/kubizone/class", "pkg/dns/...", "api/..."},
 		avoid: []string{etcd, miekg},
-		why:   "controller and server judge Ready by the same function of the objects",
+		why:   "the controller writes Deliveries, and the server judges by them: both know their form, and neither the other",
 	},
 	{
 		pkg: "pkg/heartbeat", may: []string{}, avoid: []string{etcd, miekg},
@@ -387,7 +387,7 @@ var table = []row{
 	},
 	{
 		pkg: "pkg/controller/...", may: []string{"pkg/controller/...", "pkg/delivery", "pkg/delivery/lease", "pkg/delivery/plan",
-			"pkg/delivery/schedule", "pkg/heartbeat", "pkg/ready",
+			"pkg/delivery/objects", "pkg/delivery/schedule",
 			"pkg/zoneview/...", "api/...", "pkg/apis/...", "pkg/dns/...", "pkg/precedence", "pkg/samples", "pkg/secrets"},
 		avoid: []string{etcd, miekg},
 		why:   "it turns objects into running deliveries and back; which providers there are, pkg/cmd says",
@@ -583,7 +583,7 @@ var confined = []struct {
 		"every internal key has one owner"},
 	{"github.com/prometheus/client_golang/...", []string{"pkg/apiserver", "pkg/cmd/process"}, "metrics are made by " +
 		"component-base, which the flags of an API server apply to; what serves them needs more"},
-	{"k8s.io/component-base/metrics/...", []string{"pkg/apiserver", "pkg/apiserver/budget", "pkg/apiserver/confirm", "pkg/bind9/agents",
+	{"k8s.io/component-base/metrics/...", []string{"pkg/apiserver", "pkg/apiserver/budget", "pkg/apiserver/judge", "pkg/bind9/agents",
 		"pkg/bind9/signing",
 		"pkg/etcd/maintenance", "pkg/controller/class", "pkg/cmd/apiserver", "pkg/cmd/dnsserving", "pkg/cmd/fleet", "pkg/cmd/process",
 		"pkg/samples", "pkg/zoneview/feed/fromapi"},

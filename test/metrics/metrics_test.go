@@ -19,7 +19,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
-	"kubi.zone/kubizone/pkg/apiserver/confirm"
+	"kubi.zone/kubizone/pkg/apiserver/judge"
 	"kubi.zone/kubizone/pkg/bind9/agents"
 	"kubi.zone/kubizone/pkg/bind9/signing"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
@@ -43,8 +43,8 @@ var registering = []struct {
 	{func(r metrics.KubeRegistry) { agents.NewMetrics(r, nil) }, []string{"controller", "up"}},
 	{func(r metrics.KubeRegistry) { signing.NewMetrics(r) }, []string{"controller", "up"}},
 	{func(r metrics.KubeRegistry) { fleet.NewMetrics(r, nil) }, []string{"fleet"}},
-	{func(r metrics.KubeRegistry) { confirm.NewMetrics(r) }, []string{"apiserver", "up"}},
-	{func(r metrics.KubeRegistry) { confirm.NewLagMetrics(r) }, []string{"apiserver"}},
+	{func(r metrics.KubeRegistry) { judge.NewMetrics(r) }, []string{"apiserver", "up"}},
+	{func(r metrics.KubeRegistry) { judge.NewLagMetrics(r) }, []string{"apiserver"}},
 	{func(r metrics.KubeRegistry) { dnsserving.NewMetrics(r, nil) }, []string{"primary", "up"}},
 	{func(r metrics.KubeRegistry) { fromapi.NewMetrics(r) }, []string{"controller", "primary"}},
 }

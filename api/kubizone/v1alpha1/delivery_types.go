@@ -200,6 +200,10 @@ type DeliveryServer struct {
 	// differsSince is the zone's serial when content was first found Differs.
 	// +optional
 	DiffersSince int64 `json:"differsSince,omitempty" protobuf:"varint,7,opt,name=differsSince"`
+	// awaitsSerial is true if the server transfers the zone again at a later serial (S6.11): two signed answers prove
+	// that the server is Ahead, or its content Differs and it has not transferred the zone whole since.
+	// +optional
+	AwaitsSerial bool `json:"awaitsSerial,omitempty" protobuf:"varint,8,opt,name=awaitsSerial"`
 }
 
 // ServerContent compares a server's data with the zone's at the server's serial.

@@ -1932,6 +1932,14 @@ func (m *DeliveryServer) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i--
+	if m.AwaitsSerial {
+		dAtA[i] = 1
+	} else {
+		dAtA[i] = 0
+	}
+	i--
+	dAtA[i] = 0x40
 	i = encodeVarintGenerated(dAtA, i, uint64(m.DiffersSince))
 	i--
 	dAtA[i] = 0x38
@@ -5467,6 +5475,9 @@ func (m *ZoneDNSSECStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i = encodeVarintGenerated(dAtA, i, uint64(m.PassSerial))
+	i--
+	dAtA[i] = 0x40
 	if len(m.DS) > 0 {
 		for iNdEx := len(m.DS) - 1; iNdEx >= 0; iNdEx-- {
 			{
@@ -7176,6 +7187,7 @@ func (m *DeliveryServer) Size() (n int) {
 	l = len(m.Content)
 	n += 1 + l + sovGenerated(uint64(l))
 	n += 1 + sovGenerated(uint64(m.DiffersSince))
+	n += 2
 	return n
 }
 
@@ -8506,6 +8518,7 @@ func (m *ZoneDNSSECStatus) Size() (n int) {
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
+	n += 1 + sovGenerated(uint64(m.PassSerial))
 	return n
 }
 
@@ -9366,6 +9379,7 @@ func (this *DeliveryServer) String() string {
 		`Message:` + fmt.Sprintf("%v", this.Message) + `,`,
 		`Content:` + fmt.Sprintf("%v", this.Content) + `,`,
 		`DiffersSince:` + fmt.Sprintf("%v", this.DiffersSince) + `,`,
+		`AwaitsSerial:` + fmt.Sprintf("%v", this.AwaitsSerial) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -10361,6 +10375,7 @@ func (this *ZoneDNSSECStatus) String() string {
 		`Signer:` + strings.Replace(this.Signer.String(), "ZoneSigner", "ZoneSigner", 1) + `,`,
 		`LastTransitionTime:` + strings.Replace(fmt.Sprintf("%v", this.LastTransitionTime), "Time", "v1.Time", 1) + `,`,
 		`DS:` + repeatedStringForDS + `,`,
+		`PassSerial:` + fmt.Sprintf("%v", this.PassSerial) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -16149,6 +16164,26 @@ func (m *DeliveryServer) Unmarshal(dAtA []byte) error {
 					break
 				}
 			}
+		case 8:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field AwaitsSerial", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.AwaitsSerial = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -27939,6 +27974,25 @@ func (m *ZoneDNSSECStatus) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 8:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field PassSerial", wireType)
+			}
+			m.PassSerial = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.PassSerial |= int64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])

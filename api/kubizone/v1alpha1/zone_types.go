@@ -420,6 +420,11 @@ type ZoneDNSSECStatus struct {
 	// +listType=atomic
 	// +k8s:validation:maxItems=16
 	DS []DelegationSigner `json:"ds,omitempty" protobuf:"bytes,7,rep,name=ds"`
+
+	// passSerial is above the serials that servers have from the signer at the end of signing. The zone's serial is
+	// raised past it, so that servers transfer the unsigned zone (S6.11).
+	// +optional
+	PassSerial int64 `json:"passSerial,omitempty" protobuf:"varint,8,opt,name=passSerial"`
 }
 
 // DNSSECPhase is a phase of signing.

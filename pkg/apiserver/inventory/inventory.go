@@ -14,9 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver/judge"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 	"kubi.zone/kubizone/pkg/heartbeat"
-	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/pkg/version"
 )
 
@@ -53,7 +53,7 @@ func (r *Reader) ExplainStale() string {
 	if r.Processes == nil {
 		return ""
 	}
-	cause := ready.JudgeController(r.Processes.LifeOf(heartbeat.Controller))
+	cause := judge.JudgeController(r.Processes.LifeOf(heartbeat.Controller))
 	if cause.Status == "" {
 		return ""
 	}

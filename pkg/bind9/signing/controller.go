@@ -10,14 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -251,7 +249,7 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 	if status != nil {
 		body = map[string]any{
 			"fqdn": status.FQDN, "phase": status.Phase, "message": status.Message, "policy": status.Policy, "signer": status.Signer,
-			"lastTransitionTime": status.LastTransitionTime, "ds": status.DS,
+			"lastTransitionTime": status.LastTransitionTime, "ds": status.DS, "passSerial": status.PassSerial,
 		}
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": w.zone.UID}, "status": map[string]any{"dnssec": body}})
@@ -280,33 +278,8 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 // a day.
 const serialMargin = 100
 
-func (w *work) raiseSerial(ctx context.Context) error {
-	past := w.highest + serialMargin
-	if past == 0 {
-		past = 1 // 0 is no serial
-	}
-
-	conditions := slices.Clone(w.zone.Status.Conditions)
-	meta.SetStatusCondition(&conditions, metav1.Condition{
-		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSerialBehind,
-		ObservedGeneration: w.zone.Generation,
-		Message:            fmt.Sprintf("its servers have serial %d from the signer; the zone's serial is raised past %d", w.highest, past),
-	})
-
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": w.zone.UID, "resourceVersion": w.zone.ResourceVersion},
-		"status":   map[string]any{"serial": past, "conditions": []any{meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)}},
-	})
-	if err != nil {
-		return err
-	}
-
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	_, err = w.Client.KubizoneV1alpha1().Zones(w.zone.Namespace).Patch(ctx, w.zone.Name, types.StrategicMergePatchType, patch,
-		metav1.PatchOptions{FieldManager: class.FieldManager}, "status")
-	return ignoreChanged(err)
-}
+// serialToPass returns the serial that the zone's must pass, so that servers transfer the unsigned zone.
+func (w *work) serialToPass() int64 { return int64(max(w.highest+serialMargin, 1)) }
 
 func ignoreChanged(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {

@@ -250,7 +250,7 @@ func (w *work) runAction(ctx context.Context, f *facts, d decision) error {
 	case remove:
 		err = w.agent.RemoveWithKeys(ctx, w.fqdn, w.checkUnchanged)
 	case passServers:
-		err = w.raiseSerial(ctx)
+		d.status.PassSerial = w.serialToPass()
 	case remind:
 		err = known.remindOnce(f.now, func() error { return w.agent.Notify(ctx, w.fqdn) })
 	}

@@ -17,7 +17,6 @@ import (
 	coreinformers "k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
@@ -30,7 +29,6 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/heartbeat"
-	"kubi.zone/kubizone/pkg/history"
 	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/traces"
@@ -103,9 +101,9 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 		return nil, err
 	}
 	w := &worker{Config: c, Process: shell, identity: identity}
-	api, set, frozen := c.Client, (*zoneview.Set)(nil), func() []cache.ObjectName { return w.Feed.FrozenZones() }
+	api, set := c.Client, (*zoneview.Set)(nil)
 	if c.Server != nil {
-		api, set, frozen = c.Server.API, c.Server.Views, c.Server.Frozen
+		api, set = c.Server.API, c.Server.Views
 	} else {
 		set = zoneview.NewSet(zoneview.ConfigForMemory(memory.Total()))
 	}
@@ -130,7 +128,6 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 	servers := externalversions.NewSharedInformerFactory(client, 0)
 	remote := coreinformers.NewSharedInformerFactoryWithOptions(w.cluster, 0, coreinformers.WithTransform(trimNamespace))
 	w.RenewLease(heartbeat.Controller, c.Lease.Namespace, identity, w.cluster.CoordinationV1())
-	leases := w.cluster.CoordinationV1().Leases(c.Lease.Namespace)
 	w.recorder = events.NewBroadcaster(&events.EventSinkImpl{Interface: w.cluster.EventsV1()})
 
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
@@ -144,12 +141,10 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 	}
 
 	w.controller, err = class.New(class.Config{
-		Identity: w.identity, Client: client, Informers: local, Views: set, Frozen: frozen,
+		Identity: w.identity, Client: client, Informers: local, Views: set,
 		Providers: sources.Constructors(), Servers: sources.ListServers,
 		Secrets: secrets, Namespaces: remote.Core().V1().Namespaces(), Clusters: servers.Bind9().V1alpha1().Bind9Clusters(),
-		Leases: func(changed func()) *heartbeat.Watcher { return heartbeat.NewWatcher(leases, changed) },
 		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry,
-		LastChange: (&history.Reader{Client: client.KubizoneV1alpha1()}).DescribeLast,
 		// The last holder released the Lease without calls in flight, or did not renew it for longer than a call takes.
 		Lease: c.LeaseDuration, HealthInterval: c.HealthInterval, Backoff: c.Backoff, Traces: spans,
 	})

@@ -63,7 +63,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	}
 
 	controller, err := class.New(class.Config{
-		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones, Frozen: server.Frozen,
+		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones,
 		Providers: sources.Constructors(), Servers: sources.ListServers, Secrets: secrets, Registry: server.Registry(),
 		Clusters:       fleet.Bind9().V1alpha1().Bind9Clusters(),
 		HealthInterval: c.Retries.HealthInterval, Backoff: c.Retries.Backoff, Traces: c.Traces,

@@ -29,8 +29,6 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -68,13 +66,12 @@ func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
 			Spec: v1alpha1.DNSClassSpec{Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"poor", "rich"}}}}))
 		for _, namespace := range []string{"poor", "rich"} {
 			uid := types.UID(namespace)
-			zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "z", UID: uid, ResourceVersion: "1"}}
+			now := metav1.Now()
+			zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "z", UID: uid, ResourceVersion: "1",
+				DeletionTimestamp: &now, Finalizers: []string{v1alpha1.FinalizerDelivery}}}
 			zone.Spec.DNSClassRefs = []v1alpha1.DNSClassReference{{Kind: v1alpha1.KindDNSClass, Name: "main"}}
 			zone.Status.FQDN, zone.Status.Serial, zone.Status.SettledSerial = namespace+".example.", 7, 7
 			must.Succeed(t, c.index.Zones.GetStore().Add(zone))
-			c.reports.states[delivery.Key{UID: string(uid), Class: "main"}] = report{Report: ready.Report{Known: true,
-				State: delivery.State{Serial: 7,
-					Hash: "h", Ready: delivery.Condition{Status: delivery.True, Reason: delivery.ReasonDelivered}}}}
 		}
 		patches := map[string]int{}
 		client.PrependReactor("patch", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -108,7 +105,9 @@ func TestNext_logsARefusal(t *testing.T) {
 	client := fake.NewClientset()
 	c := newController(t, client)
 	defer c.queue.ShutDown()
-	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "z", ResourceVersion: "1"}}
+	now := metav1.Now()
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "z", ResourceVersion: "1",
+		DeletionTimestamp: &now, Finalizers: []string{v1alpha1.FinalizerDelivery}}}
 	zone.Status.FQDN, zone.Status.Serial, zone.Status.SettledSerial = "example.org.", 7, 7
 	must.Succeed(t, c.index.Zones.GetStore().Add(zone))
 	of := v1alpha1.Resource("zones")

@@ -5,7 +5,6 @@ package class
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -18,12 +17,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kube "k8s.io/client-go/kubernetes/fake"
-	clienttesting "k8s.io/client-go/testing"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver/judge"
+	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/heartbeat"
-	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -59,18 +58,6 @@ type outage struct {
 func newOutage(t *testing.T) *outage {
 	o := &outage{readiness: newReadiness(t, false), leases: kube.NewClientset(), ends: map[string]func(){}}
 	o.events = &recorder{}
-	// As the API server, drop a Ready of an earlier serial (S6.13).
-	o.client.PrependReactor("patch", "zones", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		var patch v1alpha1.Zone
-		if action.GetSubresource() != "status" {
-			return false, nil, nil
-		}
-		stored, err := o.client.Tracker().Get(v1alpha1.SchemeGroupVersion.WithResource("zones"), "team", "z0")
-		if err == nil {
-			err = json.Unmarshal(action.(clienttesting.PatchAction).GetPatch(), &patch)
-		}
-		return err != nil || patch.Status.Serial < stored.(*v1alpha1.Zone).Status.Serial, stored, err
-	})
 	o.readiness.leases = func(changed func()) *heartbeat.Watcher {
 		return heartbeat.NewWatcher(o.leases.CoordinationV1().Leases("kubizone-system"), changed)
 	}
@@ -155,7 +142,7 @@ func TestCauses_S7_12(t *testing.T) {
 				if zone, record := o.readStalled("r0"); zone != "" || record != "" {
 					t.Errorf("after 45 seconds Stalled: %q, %q", zone, record)
 				}
-				o.passTime(ready.StallAfter)
+				o.passTime(objects.StallAfter)
 				o.expectCause(test.reason, test.role)
 				if zone, record := o.readStalled("r0"); zone != "True "+test.reason || record != "True "+test.reason {
 					t.Errorf("after two minutes Stalled: %q, %q", zone, record)
@@ -202,6 +189,34 @@ func (o *outage) expectCause(reason, role string) {
 			o.Errorf("the %s says %s: %s", of, describeCondition(condition), condition.Message)
 		}
 	}
+}
+
+// The judging server dies while a class confirms the last change, and while it is paused. The next server judges within
+// 20 seconds, and neither Zone nor Record is Ready meanwhile by a confirmation of the serial before.
+func TestReady_ofTheNextJudge_S6_13(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOutage(t)
+		o.records.lease = make(chan struct{}, 1)
+		o.startController()
+		endNext := startJudge(t, o.records, judge.Config{})
+		o.passTime(time.Minute)
+		o.expectReady("True Delivered")
+		o.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Paused = true })
+		o.endJudge()
+		o.changeContent()
+		for range 20 {
+			o.passTime(time.Second)
+			if zone, record := o.readConditions(); zone.Status == metav1.ConditionTrue || record.Status == metav1.ConditionTrue {
+				t.Fatalf("while no class has the change the Zone says %s, the Record %s", describeCondition(zone), describeCondition(record))
+			}
+		}
+		o.expectReady("Unknown ClassPaused")
+		o.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Paused = false })
+		o.passTime(20 * time.Second)
+		o.expectReady("True Delivered")
+		o.kill()
+		endNext()
+	})
 }
 
 // A class may confirm nothing although no fault is known. After 40 seconds, Ready of the waiting Zones and Records

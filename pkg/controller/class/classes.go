@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/precedence"
-	"kubi.zone/kubizone/pkg/ready"
 )
 
 const (
@@ -84,15 +84,6 @@ func (k *knownClass) noteHealth(health error) {
 	k.hasHealth, k.health, k.healthFoundAt = true, health, metav1.Now().Rfc3339Copy()
 }
 
-func (c *classSync) targetOf(name string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if known := c.known[name]; known != nil {
-		return known.spec.Target
-	}
-	return ""
-}
-
 func (c *classSync) setMissing(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +97,7 @@ func (c *classSync) setMissing(name string) {
 	c.questions.setNumber(name, 0)
 	c.decideClaims()
 	c.loop.SetClass(delivery.Class{Name: name, Generation: "missing", Err: &delivery.Error{
-		Reason: ready.ReasonDNSClassNotFound, Permanent: true, Message: "there is no " + ready.Describe(name),
+		Reason: objects.ReasonDNSClassNotFound, Permanent: true, Message: "there is no " + objects.Describe(name),
 	}})
 }
 
@@ -362,7 +353,7 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 			Message: fmt.Sprintf(
 				"%s uses another TSIG key of the same name, and a signature identifies its key by the name alone, so this class is not "+
 					"served. Rename its key, in its Secret and at its secondaries",
-				ready.Describe(fresh.lost))}
+				objects.Describe(fresh.lost))}
 	}
 	fresh.spec.Generation = generationOf(fresh)
 }
@@ -543,8 +534,8 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	c.mu.Unlock()
 	condition, health := judgeHealth(ctx, of, found, at, secrets...)
 	stalled := c.judgeStalled(task{kind: healthTask, name: of.Name}, &of.ObjectMeta, of.Status.Conditions, &condition)
-	before := ready.ReadyOf(of.Status.Conditions)
-	if before != nil && *before == condition && of.Status.LastHealthCheck.Equal(&at) && ready.SameStall(of.Status.Conditions, stalled) {
+	before := objects.ReadyOf(of.Status.Conditions)
+	if before != nil && *before == condition && of.Status.LastHealthCheck.Equal(&at) && objects.SameStall(of.Status.Conditions, stalled) {
 		return nil
 	}
 	return c.status.writeClass(ctx, of, condition, stalled, health)

@@ -27,9 +27,10 @@ import (
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/apiserver/judge"
 	"kubi.zone/kubizone/pkg/delivery"
+	kept "kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
@@ -97,7 +98,9 @@ func runTeams(t *testing.T, do func(w *teams), objects ...runtime.Object) {
 		fleet.StartWithContext(ctx)
 		ended := make(chan error)
 		go func() { ended <- controller.Run(ctx) }()
+		endJudge := startJudge(t, &records{client: w.client}, judge.Config{})
 		do(w)
+		endJudge()
 		cancel()
 		informers.Shutdown()
 		fleet.Shutdown()
@@ -150,7 +153,7 @@ func (w *teams) expectZones(when string, uid types.UID, zones ...*v1alpha1.Zone)
 func (w *teams) expectReady(when string, zone *v1alpha1.Zone, want string) {
 	w.t.Helper()
 	now := must.Get(w.client.KubizoneV1alpha1().Zones(zone.Namespace).Get(w.ctx, zone.Name, metav1.GetOptions{}))(w.t)
-	if ready := ready.ReadyOf(now.Status.Conditions); ready == nil || !strings.Contains(ready.Reason+": "+ready.Message, want) {
+	if ready := kept.ReadyOf(now.Status.Conditions); ready == nil || !strings.Contains(ready.Reason+": "+ready.Message, want) {
 		w.t.Errorf("%s: %s/%s is %+v, want %q", when, zone.Namespace, zone.Name, ready, want)
 	}
 }
@@ -285,11 +288,11 @@ func TestClassByName_takesAClusterForThere_S11_30(t *testing.T) {
 		Clusters: fleet.Bind9().V1alpha1().Bind9Clusters(),
 	})))(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "z"}, Spec: v1alpha1.ZoneSpec{DNSClassRefs: []v1alpha1.DNSClassReference{edgeCluster}}}
-	force := ready.ClassesInForce(zone, nil, controller.index.ClassByName, nil, nil)
+	force := kept.ClassesInForce(zone, nil, controller.index.ClassByName, nil, nil)
 	if force.Fault != nil || !slices.Equal(force.Classes, []string{"team-a/edge"}) {
 		t.Errorf("%+v", force)
 	}
-	if out := ready.FindExpelled(zone, force, []string{"team-a/edge"}, controller.index.ClassByName, nil, nil); len(out) != 0 {
+	if out := kept.FindExpelled(zone, force, []string{"team-a/edge"}, controller.index.ClassByName, nil, nil); len(out) != 0 {
 		t.Errorf("expelled from %q", out)
 	}
 	if err := controller.classes.syncClass(t.Context(), "team-a/edge"); err != nil || controller.classes.known["team-a/edge"] != nil {

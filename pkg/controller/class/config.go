@@ -4,12 +4,10 @@
 package class
 
 import (
-	"context"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 	coreinformers "k8s.io/client-go/informers/core/v1"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/component-base/metrics"
 
@@ -18,7 +16,6 @@ import (
 	bind9informers "kubi.zone/kubizone/api/client/informers/externalversions/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -37,9 +34,7 @@ type Config struct {
 	// Informers are started by the caller, after New.
 	Informers externalversions.SharedInformerFactory
 	// Views holds every zone when Run is called.
-	Views *zoneview.Set
-	// Frozen returns the zones whose content does not match its hash.
-	Frozen    func() []cache.ObjectName
+	Views     *zoneview.Set
 	Providers map[string]NewProvider
 	Secrets   secrets.Reader
 	// Servers returns the sorted names of servers that change without the class; else nil.
@@ -49,13 +44,9 @@ type Config struct {
 	// Clusters has the Bind9Clusters, the classes of their namespaces. The caller starts the informer; Run does not
 	// wait for it.
 	Clusters bind9informers.Bind9ClusterInformer
-	// Leases returns a Watcher that calls onChange; nil if all work is in this process.
-	Leases func(onChange func()) *heartbeat.Watcher
-	// Events are logged if nil.
-	Events events.EventRecorder
-	// LastChange returns the zone's last change as the end of a note; may be nil.
-	LastChange func(ctx context.Context, zone *v1alpha1.Zone) string
-	Registry   metrics.KubeRegistry
+	// Events is nil without a cluster.
+	Events   events.EventRecorder
+	Registry metrics.KubeRegistry
 	// Traces may be nil.
 	Traces trace.TracerProvider
 	// Lease is the longest time for which a former leader may act; 0 as in schedule.Config.

@@ -24,27 +24,24 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/delivery/plan"
 	"kubi.zone/kubizone/pkg/delivery/schedule"
-	"kubi.zone/kubizone/pkg/heartbeat"
-	"kubi.zone/kubizone/pkg/ready"
 )
 
 const (
-	workers        = 4
-	frozenInterval = time.Second
-	lastInterval   = time.Second
+	workers      = 4
+	lastInterval = time.Second
 )
 
 type Controller struct {
 	*shared
-	config  Config
-	synced  []cache.InformerSynced
-	reports *reports
-	frozen  *ready.FrozenZones
-	classes *classSync
-	zones   *zoneSync
-	metrics *Metrics
+	config   Config
+	synced   []cache.InformerSynced
+	refusals *refusals
+	classes  *classSync
+	zones    *zoneSync
+	metrics  *Metrics
 }
 
 func repeat(ctx context.Context, interval time.Duration, do func()) {
@@ -61,38 +58,29 @@ func repeat(ctx context.Context, interval time.Duration, do func()) {
 }
 
 func New(config Config) (*Controller, error) {
-	if config.Events == nil {
-		config.Events = logged{}
-	}
 	api := config.Informers.Kubizone().V1alpha1()
-	index := &ready.Index{Zones: api.Zones().Informer(), Deliveries: api.Deliveries().Informer(), Classes: api.DNSClasses().Informer(),
+	index := &objects.Index{Zones: api.Zones().Informer(), Deliveries: api.Deliveries().Informer(), Classes: api.DNSClasses().Informer(),
 		Clusters: config.Clusters.Informer(), Namespaces: config.Namespaces}
 	if err := index.Prepare(); err != nil {
 		return nil, fmt.Errorf("informers: %w", err)
 	}
 	queue, client := newQueue(), config.Client.KubizoneV1alpha1()
 	with := &shared{
-		index: index, queue: queue, stalls: &ready.Stalls{}, status: statusWriter{client,
-			config.Client.Bind9V1alpha1()}, events: announcer{config.Events, config.LastChange, nil},
+		index: index, queue: queue, stalls: &objects.Stalls{}, status: statusWriter{client,
+			config.Client.Bind9V1alpha1()}, events: announcer{config.Events},
 		store: &store{client: client, clusters: config.Client.Bind9V1alpha1(), findZone: index.ZoneByUID, findClass: index.ClassByName,
 			lastSeen: map[delivery.Key]observed{}},
 	}
-	if config.LastChange != nil {
-		with.events.looking = make(chan struct{}, maxLooking)
-	}
 	counted := NewMetrics(config.Registry)
 	c := &Controller{
-		shared: with, config: config, reports: &reports{states: map[delivery.Key]report{}}, frozen: &ready.FrozenZones{List: config.Frozen},
+		shared: with, config: config, refusals: &refusals{last: map[delivery.Key]map[delivery.RRsetKey]*delivery.Error{}},
 		metrics: counted,
 		classes: &classSync{
 			shared: with, providers: providers{config.Providers, config.Secrets}, listServers: config.Servers, metrics: counted,
 			interval: config.HealthInterval, known: map[string]*knownClass{}, questions: newQuestions(), emptied: map[types.UID]time.Time{},
 		},
 	}
-	c.zones = &zoneSync{
-		shared: with, reports: c.reports, frozen: c.frozen, classes: c.classes,
-		memory: map[cache.ObjectName]*zoneMemory{},
-	}
+	c.zones = &zoneSync{shared: with, refusals: c.refusals, classes: c.classes, desired: map[cache.ObjectName]delivery.Zone{}}
 	past := history{config.Client, index}
 	c.loop = schedule.New(schedule.Config{
 		Identity: config.Identity, Source: plan.Source{Views: config.Views, History: past.readChanges, EndedRRsets: past.readEndedRRsets},
@@ -116,9 +104,9 @@ func (c *Controller) InForce(zone *v1alpha1.Zone) []*v1alpha1.DNSClass {
 
 func (c *Controller) watchObjects() error {
 	synced, errZones := c.index.WatchZones(c.enqueueZone)
-	deliveries, errDeliveries := ready.Watch(c.index.Deliveries, c.deliveryChanged)
-	classes, errClasses := ready.Watch(c.index.Classes, c.classChanged)
-	_, errClusters := ready.Watch(c.index.Clusters, c.clusterChanged)
+	deliveries, errDeliveries := objects.Watch(c.index.Deliveries, c.deliveryChanged)
+	classes, errClasses := objects.Watch(c.index.Classes, c.classChanged)
+	_, errClusters := objects.Watch(c.index.Clusters, c.clusterChanged)
 	c.synced = append(synced, deliveries, classes)
 	return errors.Join(errZones, errDeliveries, errClasses, errClusters)
 }
@@ -132,13 +120,6 @@ func (c *Controller) Run(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
 		return nil
 	}
-	if c.config.Leases != nil {
-		leases := c.config.Leases(func() { c.index.EachZone(func(*v1alpha1.Zone) bool { return true }, c.enqueueZone) })
-		c.index.Processes = func() ready.Processes { return ready.Processes{Primary: leases.LifeOf(heartbeat.Primary)} }
-		running.Go(func() { leases.Run(ctx) })
-	}
-	c.frozen.FindChanges()
-
 	// Reserve the zone names of stored Deliveries before the first attempt.
 	for _, one := range c.index.AllDeliveries() {
 		if c.index.ZoneByUID(string(one.Spec.Zone.UID)) != nil {
@@ -161,20 +142,13 @@ func (c *Controller) Run(ctx context.Context) error {
 	running.Go(func() { repeat(ctx, secretInterval, c.classes.enqueueClasses) })
 	running.Go(func() { // an absent cluster has no event
 		if cache.WaitForCacheSync(ctx.Done(), c.index.Clusters.HasSynced) {
-			c.index.EachZone(ready.NamesAnyCluster, c.enqueueZone)
+			c.index.EachZone(objects.NamesAnyCluster, c.enqueueZone)
 		}
 	})
 	running.Go(func() {
 		repeat(ctx, min(c.config.HealthInterval, time.Second), func() { c.classes.checkDue(ctx) })
 	})
 	running.Go(func() { repeat(ctx, lastInterval, func() { c.classes.askLast(ctx) }) })
-	running.Go(func() {
-		repeat(ctx, frozenInterval, func() {
-			for _, zone := range c.frozen.FindChanges() {
-				c.queue.Add(task{zoneTask, zone.Namespace, zone.Name})
-			}
-		})
-	})
 	c.loop.Run(ctx)
 	return nil
 }
@@ -219,22 +193,20 @@ func (c *Controller) workNext(ctx context.Context) bool {
 
 func (c *Controller) Observe(event delivery.Event) {
 	c.classes.takeEvent(event)
-	refused := c.reports.takeEvent(event)
+	refused := c.refusals.takeEvent(event)
 	zone := c.index.ZoneByUID(event.Key.UID)
 	if zone == nil {
 		return
 	}
 	logRefusals(zone, event.Key.Class, refused)
-	c.queue.Add(task{zoneTask, zone.Namespace, zone.Name})
-	c.events.announceDelivery(zone, event)
+	c.events.announceLeftovers(zone, event)
 }
 
 func (c *Controller) deliveryChanged(before, after *v1alpha1.Delivery) {
 	one := cmp.Or(after, before)
-	c.reports.takeDelivery(ready.KeyOf(one), after)
 	if after == nil {
-		c.loop.Hold(ready.KeyOf(one), time.Time{}, "", delivery.State{})
-		c.queue.Add(task{kind: classTask, name: ready.KeyOf(one).Class}) // the class may wait for the Delivery to go
+		c.loop.Hold(objects.KeyOf(one), time.Time{}, "", delivery.State{})
+		c.queue.Add(task{kind: classTask, name: objects.KeyOf(one).Class}) // the class may wait for the Delivery to go
 	}
 	c.queue.Add(task{zoneTask, one.Namespace, one.Spec.Zone.Name})
 }

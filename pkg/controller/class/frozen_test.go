@@ -17,14 +17,14 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver/judge"
 	"kubi.zone/kubizone/pkg/zoneview"
-	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/must"
 )
 
 // F30: a frozen zone has Ready False with the next step, written once, and once more after a write of its owner. After
 // the repair the zone is Ready as before.
-func TestController_frozenZonesSaySo(t *testing.T) {
+func TestReady_ofAFrozenZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		views := zoneview.NewSet(zoneview.Config{})
 		of := classAt("main", "https://dns.example.net")
@@ -40,26 +40,16 @@ func TestController_frozenZonesSaySo(t *testing.T) {
 			defer mu.Unlock()
 			damaged = zones
 		}
-		ctx, end := runController(t, client, Config{
-			Views: views,
-			Frozen: func() []cache.ObjectName {
-				mu.Lock()
-				defer mu.Unlock()
-				return damaged
-			},
-			Providers: giveWebhooks(&deliverytest.Memory{Server: deliverytest.NewServer()}, "here"),
-		})
+		ctx := t.Context()
+		stored := &records{client: client}
+		endJudge := startJudge(t, stored, judge.Config{Frozen: func() []cache.ObjectName {
+			mu.Lock()
+			defer mu.Unlock()
+			return damaged
+		}})
 		ready := func(name string) *metav1.Condition {
 			zone := must.Get(client.KubizoneV1alpha1().Zones("team").Get(ctx, name, metav1.GetOptions{}))(t)
 			return meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionReady)
-		}
-		writes := func() (n int) {
-			for _, action := range client.Actions() {
-				if action.GetVerb() == "patch" && action.GetResource().Resource == "zones" {
-					n++
-				}
-			}
-			return n
 		}
 		wait := func() { time.Sleep(time.Minute); synctest.Wait() }
 		wait()
@@ -73,7 +63,7 @@ func TestController_frozenZonesSaySo(t *testing.T) {
 		}
 		time.Sleep(time.Hour) // the zone becomes Stalled too
 		synctest.Wait()
-		if n := writes(); n != 2 {
+		if n := stored.countZones(); n != 2 {
 			t.Errorf("%d writes of zones in an hour", n)
 		}
 		// After a write of its owner the server sets Ready to Pending (S6.13).
@@ -82,7 +72,7 @@ func TestController_frozenZonesSaySo(t *testing.T) {
 		meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending})
 		must.Get(client.KubizoneV1alpha1().Zones("team").UpdateStatus(ctx, zone, metav1.UpdateOptions{}))(t)
 		wait()
-		if c, n := ready("z0"), writes(); c.Reason != v1alpha1.ReasonFrozen || n != 3 {
+		if c, n := ready("z0"), stored.countZones(); c.Reason != v1alpha1.ReasonFrozen || n != 3 {
 			t.Errorf("after a write: %+v, %d writes", c, n)
 		}
 		zone.Status.Serial, zone.Status.SettledSerial, zone.ResourceVersion = 7, 7, "3"
@@ -92,6 +82,6 @@ func TestController_frozenZonesSaySo(t *testing.T) {
 		if c := ready("z0"); c.Status != metav1.ConditionTrue || c.Reason != v1alpha1.ReasonDelivered {
 			t.Errorf("mended: %+v", c)
 		}
-		end()
+		endJudge()
 	})
 }

@@ -15,7 +15,7 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/ready"
+	"kubi.zone/kubizone/pkg/delivery/objects"
 )
 
 const (
@@ -32,7 +32,7 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 	switch {
 	case errors.Is(found, delivery.ErrNotProven):
 		condition.Status, condition.Reason = metav1.ConditionUnknown, ReasonNotProven
-		condition.Message = ready.ShortenMessage(found.Error())
+		condition.Message = objects.ShortenMessage(found.Error())
 		health.Status, health.Message = v1alpha1.HealthStatusUnknown, condition.Message
 	case found != nil:
 		reason, message := delivery.ReasonServerError, "the provider failed without an explanation; the controller's log has the error"
@@ -48,10 +48,10 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 		} else {
 			klog.FromContext(ctx).Error(found, "a health check failed", "class", of.Name)
 		}
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, string(reason), ready.ShortenMessage(message)
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, string(reason), objects.ShortenMessage(message)
 		health.Status, health.Message = v1alpha1.HealthStatusUnhealthy, condition.Message
 	}
-	if before := ready.ReadyOf(of.Status.Conditions); before != nil && before.Status == condition.Status {
+	if before := objects.ReadyOf(of.Status.Conditions); before != nil && before.Status == condition.Status {
 		condition.LastTransitionTime = before.LastTransitionTime
 	}
 	return condition, health
@@ -61,7 +61,7 @@ func judgeDelivering(ctx context.Context, name string, found error) metav1.Condi
 	condition, _ := judgeHealth(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}}, found, metav1.Now())
 	condition.Type = bind9.ConditionDelivering
 	if condition.Status == metav1.ConditionFalse {
-		condition.Message = ready.PublicMessage(name, delivery.Reason(condition.Reason), condition.Message)
+		condition.Message = objects.PublicMessage(name, delivery.Reason(condition.Reason), condition.Message)
 	}
 	return condition
 }

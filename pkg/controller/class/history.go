@@ -15,16 +15,16 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 type history struct {
 	client versioned.Interface
-	index  *ready.Index
+	index  *objects.Index
 }
 
 // readChanges reads changes from before the start of this process, which Views lack.

@@ -18,12 +18,12 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
-	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
@@ -55,7 +55,7 @@ func putDelivered(t *testing.T, views *zoneview.Set, i int, holder string) []run
 	ref := v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "main"}
 	one := &v1alpha1.Delivery{ObjectMeta: meta(class.DeliveryName(at.Name, uid, ref)), Spec: v1alpha1.DeliverySpec{Zone: v1alpha1.DeliveredZone{Name: at.Name, UID: uid, FQDN: fqdn.String()}, ClassRef: ref}}
 	one.Finalizers = []string{v1alpha1.FinalizerDelivery}
-	one.Status = ready.StatusFor("public", delivery.State{
+	one.Status = objects.StatusFor("public", delivery.State{
 		Zone: fqdn, Target: "here", Serial: 7, Hash: snapshot.Hash(), SyncTime: time.Now(), Holder: holder,
 		Ready: delivery.Condition{Status: delivery.True, Reason: delivery.ReasonDelivered, Message: "everything in the class has confirmed the serial"},
 	}, nil)
@@ -89,12 +89,12 @@ func TestController_idle(t *testing.T) {
 			const zones = 1000
 			views, server := zoneview.NewSet(zoneview.Config{}), deliverytest.NewServer()
 			of := classAt("main", "https://dns.example.net")
-			of.Status.Target = ready.Fingerprint("here")
-			objects := []runtime.Object{of}
+			of.Status.Target = objects.Fingerprint("here")
+			stored := []runtime.Object{of}
 			for i := range zones {
-				objects = append(objects, putDelivered(t, views, i, holder)...)
+				stored = append(stored, putDelivered(t, views, i, holder)...)
 			}
-			client := fake.NewClientset(objects...)
+			client := fake.NewClientset(stored...)
 			_, end := runController(t, client, Config{
 				Views: views, Providers: giveWebhooks(&deliverytest.Memory{Server: server}, "here"),
 			})

@@ -16,9 +16,9 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/delivery/plan"
 	"kubi.zone/kubizone/pkg/delivery/schedule"
-	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
 )
@@ -31,7 +31,7 @@ func TestDriftInterval_countsServers(t *testing.T) {
 	informer := func(of runtime.Object) cache.SharedIndexInformer {
 		return cache.NewSharedIndexInformer(&cache.ListWatch{}, of, 0, cache.Indexers{})
 	}
-	x := &ready.Index{Zones: informer(&v1alpha1.Zone{}), Classes: informer(&v1alpha1.DNSClass{}), Deliveries: informer(&v1alpha1.Delivery{})}
+	x := &objects.Index{Zones: informer(&v1alpha1.Zone{}), Classes: informer(&v1alpha1.DNSClass{}), Deliveries: informer(&v1alpha1.Delivery{})}
 	must.Succeed(t, x.Prepare())
 	source := plan.Source{Views: zoneview.NewSet(zoneview.Config{})}
 	loop := schedule.New(schedule.Config{Identity: "me", Source: source, Store: &store{}})

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/ready"
+	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/secrets"
 )
 
@@ -49,9 +49,9 @@ func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spe
 		return data, err
 	})
 	if _, _, ok := class.SplitCluster(of.Name); ok && spec.Target != "" {
-		spec.Target += " of " + string(of.UID) // another cluster of that name has other servers
+		spec.Target += " of " + string(of.UID) // another cluster of the name has other servers
 	}
-	spec.Target = ready.Fingerprint(spec.Target)
+	spec.Target = objects.Fingerprint(spec.Target)
 	return used, err
 }
 

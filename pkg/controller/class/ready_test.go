@@ -6,7 +6,6 @@ package class
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,20 +16,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
-	"k8s.io/component-base/metrics"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/apiserver/confirm"
+	"kubi.zone/kubizone/pkg/apiserver/judge"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/heartbeat"
-	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
@@ -44,122 +39,14 @@ type readiness struct {
 	views  *zoneview.Set
 	server *deliverytest.Server
 	refuse bool
-	// stop ends controller and confirmer, kill the controller alone.
-	stop, kill func()
+	// stop ends controller and judge, the others one of them.
+	stop, kill, endJudge func()
 	// leases watches processes; nil for none.
 	leases func(func()) *heartbeat.Watcher
 	// events of Zones, if not nil.
 	events *recorder
 	// records replace the ledger.
 	records *records
-}
-
-// records are the stored Records, in the client's tracker.
-type records struct {
-	client *fake.Clientset
-	mu     sync.Mutex
-	count  int // of written Records
-}
-
-func (*records) RunElected(ctx context.Context, run func(context.Context)) error {
-	run(ctx)
-	return nil
-}
-
-func (r *records) listRecords(of func(*v1alpha1.Record) bool) (refs []law.Ref, err error) {
-	all, err := r.client.KubizoneV1alpha1().Records("team").List(context.Background(), metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	for i := range all.Items {
-		if of(&all.Items[i]) {
-			refs = append(refs, law.Ref{Namespace: "team", Name: all.Items[i].Name})
-		}
-	}
-	return refs, nil
-}
-
-func (r *records) Members(_ context.Context, zone, from string, most int) (members []law.Ref, next string, err error) {
-	all, err := r.listRecords(func(one *v1alpha1.Record) bool { return string(one.Status.ZoneRef.UID) == zone })
-	slices.SortFunc(all, func(a, b law.Ref) int { return strings.Compare(a.Name, b.Name) })
-	i, _ := slices.BinarySearchFunc(all, from, func(ref law.Ref, from string) int { return strings.Compare(ref.Name, from) })
-	if members = all[i:]; len(members) > most {
-		members, next = members[:most], members[most].Name
-	}
-	return members, next, err
-}
-
-func (r *records) MembersAt(_ context.Context, zone string, owner name.Rel) ([]law.Ref, error) {
-	return r.listRecords(func(one *v1alpha1.Record) bool {
-		return string(one.Status.ZoneRef.UID) == zone && strings.HasPrefix(one.Status.FQDN, owner.String())
-	})
-}
-
-func (r *records) ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (bool, error) {
-	zone, err := r.client.KubizoneV1alpha1().Zones(namespace).Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return false, err
-	}
-	if zone = zone.DeepCopy(); !change(zone) {
-		return false, nil
-	}
-	_, err = r.client.KubizoneV1alpha1().Zones(namespace).UpdateStatus(ctx, zone, metav1.UpdateOptions{})
-	return err == nil, err
-}
-
-func (r *records) ChangeRecords(ctx context.Context, namespace string, names []string,
-	change func(*v1alpha1.Record) bool) (changed int, err error) {
-	for _, name := range names {
-		record, err := r.client.KubizoneV1alpha1().Records(namespace).Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return changed, err
-		}
-		if record = record.DeepCopy(); !change(record) {
-			continue
-		}
-		if _, err := r.client.KubizoneV1alpha1().Records(namespace).UpdateStatus(ctx, record, metav1.UpdateOptions{}); err != nil {
-			return changed, err
-		}
-		changed++
-		r.mu.Lock()
-		r.count++
-		r.mu.Unlock()
-	}
-	return changed, nil
-}
-
-func (r *records) countWritten() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.count
-}
-
-// watchAll sends the present Records first, as the watch cache does.
-func (r *records) watchAll(ctx context.Context, _ string) (watch.Interface, error) {
-	events, err := r.client.KubizoneV1alpha1().Records("team").Watch(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	all, err := r.client.KubizoneV1alpha1().Records("team").List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	merged := watch.NewFakeWithOptions(watch.FakeOptions{ChannelSize: len(all.Items)})
-	for i := range all.Items {
-		merged.Add(&all.Items[i])
-	}
-	go func() {
-		defer events.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case event := <-events.ResultChan():
-				merged.Action(event.Type, event.Object)
-			}
-		}
-	}()
-	return merged, nil
 }
 
 // provider fails for the reason that the server is named by, if the name begins with an upper-case letter.
@@ -228,7 +115,7 @@ func (r *readiness) startController() {
 	r.Helper()
 	informers := externalversions.NewSharedInformerFactory(r.client, 0)
 	config := completeConfig(Config{
-		Client: r.client, Informers: informers, Views: r.views, Leases: r.leases,
+		Client: r.client, Informers: informers, Views: r.views,
 		Providers: map[string]NewProvider{"webhook": func(of *v1alpha1.DNSClass, _ secrets.GetFunc) (delivery.Provider, string, error) {
 			server := of.Spec.Webhook.Server
 			if server == string(delivery.ReasonSecretNotFound) {
@@ -239,26 +126,16 @@ func (r *readiness) startController() {
 			return &provider{&deliverytest.Memory{Server: r.server}, "waits", false}, "here", nil
 		}},
 	})
-	if r.events != nil {
-		config.Events = r.events
-	}
 	controller := must.Get(New(config))(r)
 	ctx, cancel := context.WithCancel(r.Context())
 	informers.StartWithContext(ctx)
-	ended, confirmed := make(chan error, 1), make(chan error, 1)
+	ended := make(chan error, 1)
 	go func() { ended <- controller.Run(ctx) }()
-	confirming, end := context.WithCancel(r.Context())
-	confirmer := confirm.New(confirm.Config{Ledger: r.records, WatchRecords: r.records.watchAll, Registry: metrics.NewKubeRegistry(),
-		Frozen: func() []cache.ObjectName { return nil }, Leases: r.leases, Announce: func(zone *v1alpha1.Zone, reason, message string) {
-			r.events.Eventf(referTo(zone), nil, corev1.EventTypeWarning, reason, "", "%s", message)
-		},
-		NewIndex: func() *ready.Index {
-			own := externalversions.NewSharedInformerFactory(r.client, 0)
-			api := own.Kubizone().V1alpha1()
-			return &ready.Index{Zones: api.Zones().Informer(), Deliveries: api.Deliveries().Informer(), Classes: api.DNSClasses().Informer(),
-				Clusters: own.Bind9().V1alpha1().Bind9Clusters().Informer()}
-		}})
-	go func() { confirmed <- confirmer.Run(confirming) }()
+	r.endJudge = startJudge(r, r.records, judge.Config{Leases: r.leases, Announce: func(zone *v1alpha1.Zone, kind, reason, message string) {
+		if r.events != nil {
+			r.events.Eventf(&corev1.ObjectReference{Kind: "Zone", Name: zone.Name}, nil, kind, reason, "", "%s", message)
+		}
+	}})
 	r.kill = sync.OnceFunc(func() {
 		cancel()
 		informers.Shutdown()
@@ -267,9 +144,7 @@ func (r *readiness) startController() {
 	})
 	r.stop = func() {
 		r.kill()
-		end()
-		must.Succeed(r.T, <-confirmed)
-		synctest.Wait()
+		r.endJudge()
 	}
 }
 
@@ -474,9 +349,6 @@ func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const records = 5000
 		r := newReadiness(t, false)
-		size := watch.DefaultChanSize
-		watch.DefaultChanSize = 2 * records // The fake client panics when a watch is full.
-		defer func() { watch.DefaultChanSize = size }()
 		r.makeRecords(records)
 		r.startController()
 		r.passTime(time.Minute)
@@ -498,7 +370,7 @@ func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 			if before = written(); before != (round+1)*(records+1) {
 				t.Errorf("%d of %d Records were told, each once", before, (round+1)*(records+1))
 			}
-			r.passTime(ready.StallAfter - 30*time.Second)
+			r.passTime(objects.StallAfter - 30*time.Second)
 		}
 		list := must.Get(r.client.KubizoneV1alpha1().Records("team").List(t.Context(), metav1.ListOptions{}))(t)
 		for _, one := range list.Items {

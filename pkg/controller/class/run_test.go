@@ -12,12 +12,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/component-base/metrics"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver/judge"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -55,9 +55,6 @@ func completeConfig(config Config) Config {
 	if config.Clusters == nil {
 		config.Clusters = config.Informers.Bind9().V1alpha1().Bind9Clusters()
 	}
-	if config.Frozen == nil {
-		config.Frozen = func() []cache.ObjectName { return nil }
-	}
 	if config.Servers == nil {
 		config.Servers = func(*v1alpha1.DNSClass) []string { return nil }
 	}
@@ -68,7 +65,7 @@ func completeConfig(config Config) Config {
 	return config
 }
 
-// runController runs a controller until end, which waits for all goroutines.
+// runController runs a controller beside the judge of Ready until end, which waits for all goroutines.
 func runController(t *testing.T, client *fake.Clientset, config Config) (ctx context.Context, end func()) {
 	t.Helper()
 	informers := externalversions.NewSharedInformerFactory(client, 0)
@@ -78,8 +75,10 @@ func runController(t *testing.T, client *fake.Clientset, config Config) (ctx con
 	informers.StartWithContext(ctx)
 	ended := make(chan error)
 	go func() { ended <- controller.Run(ctx) }()
+	endJudge := startJudge(t, &records{client: client}, judge.Config{})
 	return ctx, func() {
 		t.Helper()
+		endJudge()
 		cancel()
 		informers.Shutdown()
 		if err := <-ended; err != nil {

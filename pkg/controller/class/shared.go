@@ -9,14 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 
+	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/delivery/schedule"
-	"kubi.zone/kubizone/pkg/ready"
 )
 
 type shared struct {
-	index  *ready.Index
+	index  *objects.Index
 	queue  queue
-	stalls *ready.Stalls
+	stalls *objects.Stalls
 	status statusWriter
 	events announcer
 	store  *store

@@ -13,7 +13,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/ready"
+	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -58,7 +58,7 @@ func TestStalled_S7_4(t *testing.T) {
 				r.startController()
 				r.passTime(time.Minute)
 				r.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = string(reason) })
-				r.passTime(ready.StallAfter - 5*time.Second)
+				r.passTime(objects.StallAfter - 5*time.Second)
 				if zone, record := r.readStalled("r0"); zone != "" || record != "" || r.stalledClass() != "" {
 					t.Errorf("before it has stood so long: %q, %q, the DNSClass %q", zone, record, r.stalledClass())
 				}
@@ -107,7 +107,7 @@ func TestStalled_ofWhatTheServerSays_S7_4(t *testing.T) {
 			meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionServable, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoNameServers, LastTransitionTime: metav1.Now()})
 		})
 		r.startController()
-		r.passTime(ready.StallAfter - time.Second)
+		r.passTime(objects.StallAfter - time.Second)
 		if zone, record := r.readStalled("early"); zone != "" || record != "" {
 			t.Errorf("before it has stood so long: %q, %q", zone, record)
 		}

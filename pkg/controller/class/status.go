@@ -6,7 +6,6 @@ package class
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,35 +15,12 @@ import (
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
-	"kubi.zone/kubizone/pkg/ready"
+	"kubi.zone/kubizone/pkg/delivery/objects"
 )
 
 type statusWriter struct {
 	client   typed.KubizoneV1alpha1Interface
 	clusters bind9typed.Bind9ClustersGetter
-}
-
-type readyPatch struct {
-	object metav1.ObjectMeta
-	// If the object has a later serial, the API server drops Ready and Stalled.
-	serial     int64
-	conditions []metav1.Condition
-	judgement  ready.Judgement
-	stalled    *metav1.Condition
-}
-
-func (p *readyPatch) encode(fields map[string]any) map[string]any {
-	conditions := stallPatch(p.conditions, p.stalled)
-	if p.judgement.Status != "" {
-		next := p.judgement.AsCondition()
-		next.ObservedGeneration, next.LastTransitionTime = p.object.Generation, metav1.NewTime(time.Now())
-		if before := ready.ReadyOf(p.conditions); before != nil && before.Status == next.Status {
-			next.LastTransitionTime = before.LastTransitionTime
-		}
-		conditions = append(conditions, next)
-	}
-	fields["serial"], fields["conditions"] = p.serial, conditions
-	return map[string]any{"metadata": map[string]any{"uid": p.object.UID}, "status": fields}
 }
 
 type patcher[T any] interface {
@@ -58,11 +34,6 @@ func patchObject[T any](ctx context.Context, of patcher[T], name string, patch m
 		return patched, err
 	}
 	return of.Patch(ctx, name, types.StrategicMergePatchType, data, metav1.PatchOptions{FieldManager: FieldManager}, sub...)
-}
-
-func (w statusWriter) writeZone(ctx context.Context, p readyPatch) error {
-	_, err := patchObject(ctx, w.client.Zones(p.object.Namespace), p.object.Name, p.encode(map[string]any{}), "status")
-	return ignoreGone(err)
 }
 
 func (w statusWriter) writeClass(ctx context.Context, of *v1alpha1.DNSClass, ready metav1.Condition, stalled *metav1.Condition,
@@ -111,14 +82,8 @@ func stallPatch(conditions []metav1.Condition, stalled *metav1.Condition) []any 
 	switch {
 	case stalled != nil:
 		return []any{stalled}
-	case ready.StalledOf(conditions) != nil:
+	case objects.StalledOf(conditions) != nil:
 		return []any{map[string]any{"$patch": "delete", "type": v1alpha1.ConditionStalled}}
 	}
 	return nil
-}
-
-type readyWrite struct {
-	fromVersion string
-	judgement   ready.Judgement
-	stalled     bool
 }

@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/lease"
-	"kubi.zone/kubizone/pkg/ready"
+	"kubi.zone/kubizone/pkg/delivery/objects"
 )
 
 // store keeps the state of each delivery (a zone in a class) in a Delivery object. Each write names the resourceVersion
@@ -93,7 +93,7 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 		return delivery.State{}, err
 	}
 	s.rememberDelivery(key, one)
-	return ready.StateOf(one)
+	return objects.StateOf(one)
 }
 
 func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
@@ -110,7 +110,7 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 		ObjectMeta: metav1.ObjectMeta{Name: class.DeliveryName(zone.Name, zone.UID, ref), Namespace: zone.Namespace,
 			ResourceVersion: state.Version},
 		Spec:   v1alpha1.DeliverySpec{Zone: v1alpha1.DeliveredZone{Name: zone.Name, UID: zone.UID, FQDN: zone.Status.FQDN}, ClassRef: ref},
-		Status: ready.StatusFor(key.Class, state, known.conditions),
+		Status: objects.StatusFor(key.Class, state, known.conditions),
 	}
 	deliveries := s.client.Deliveries(zone.Namespace)
 
@@ -194,7 +194,7 @@ func (s *store) addFinalizers(ctx context.Context, zone *v1alpha1.Zone, name str
 		return nil
 	}
 	if err := s.patchClass(ctx, of.Name, finalizerPatch(true, of.UID, "")); err != nil {
-		return fmt.Errorf("finalizer of %s: %w", ready.Describe(of.Name), err)
+		return fmt.Errorf("finalizer of %s: %w", objects.Describe(of.Name), err)
 	}
 	return nil
 }
@@ -239,7 +239,7 @@ func (s *store) holdsClass(ctx context.Context, of *v1alpha1.DNSClass) (bool, er
 		namespace = metav1.NamespaceAll
 	}
 	return s.hasDelivery(ctx, namespace, v1alpha1.FieldDeliveryClassRefName, class.RefOf(of.Name).Name,
-		func(one *v1alpha1.Delivery) bool { return ready.KeyOf(one).Class == of.Name })
+		func(one *v1alpha1.Delivery) bool { return objects.KeyOf(one).Class == of.Name })
 }
 
 func (s *store) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {

@@ -22,9 +22,9 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/lease"
+	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -85,7 +85,7 @@ func newStore(t *testing.T) (*store, *fake.Clientset) {
 
 func makeBegunState() delivery.State {
 	return delivery.State{
-		Zone: name.MustParse("example.org."), Target: ready.Fingerprint("webhook https://dns.example.net"), Serial: 6, Hash: "abc",
+		Zone: name.MustParse("example.org."), Target: objects.Fingerprint("webhook https://dns.example.net"), Serial: 6, Hash: "abc",
 		SyncTime: time.Unix(1000, 0), DriftCheckTime: time.Unix(2000, 0),
 		Intent: &delivery.Intent{Serial: 7, From: 5, Holder: "me", Time: time.Unix(3000, 0), RRsets: []delivery.RRsetKey{{Name: name.MustParse("*.b.example.org."), Type: rdata.MX}}, Unlisted: true},
 		Failed: 1, Skipped: 2, Holder: "me", FailedWhole: true, Digests: []uint64{1, 1 << 63},
@@ -122,7 +122,7 @@ func TestStore_keepsStates(t *testing.T) {
 func TestStatusFor_aServerWithoutASerialIsBehind(t *testing.T) {
 	waits := []delivery.Server{{Name: "dns/secondary", Note: "it transfers from dns/primary, which does not have the serial yet"}}
 	for _, state := range []delivery.State{{Servers: waits}, {Servers: waits, Serial: 7}, {Servers: waits, Intent: &delivery.Intent{Serial: 7}}} {
-		if row := ready.StatusFor("main", state, nil).Servers[0]; row.State != v1alpha1.ServerBehind || row.Serial != 0 {
+		if row := objects.StatusFor("main", state, nil).Servers[0]; row.State != v1alpha1.ServerBehind || row.Serial != 0 {
 			t.Errorf("confirmed %d: %+v", state.Serial, row)
 		}
 	}
@@ -137,7 +137,7 @@ func TestStatusFor_rowsCompareWithTheSettledSerial(t *testing.T) {
 		{Name: "down", Err: &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "no answer"}},
 	}}
 	var states []v1alpha1.ServerState
-	for _, row := range ready.StatusFor("main", state, nil).Servers {
+	for _, row := range objects.StatusFor("main", state, nil).Servers {
 		states = append(states, row.State)
 	}
 	want := []v1alpha1.ServerState{v1alpha1.ServerCurrent, v1alpha1.ServerBehind, v1alpha1.ServerCurrent, v1alpha1.ServerFailed}
@@ -177,11 +177,11 @@ func TestStore_showsNoTenantWhereTheClassDelivers_S6_17(t *testing.T) {
 		t.Errorf("%+v, %+v", failure, ready)
 	}
 	now, err := s.Load(t.Context(), key)
-	if err != nil || now.Target != ready.Fingerprint(state.Target) || now.Target == state.Target {
+	if err != nil || now.Target != objects.Fingerprint(state.Target) || now.Target == state.Target {
 		t.Errorf("target %q, %v", now.Target, err)
 	}
 	one.Status.Target = state.Target
-	if older, err := ready.StateOf(one); err != nil || older.Target != ready.Fingerprint(state.Target) {
+	if older, err := objects.StateOf(one); err != nil || older.Target != objects.Fingerprint(state.Target) {
 		t.Errorf("of an older version: target %q, %v", older.Target, err)
 	}
 }
@@ -220,7 +220,7 @@ func TestStore_holdsWhatItBegins(t *testing.T) {
 		isOwn := func(finalizers []string) bool { return slices.Contains(finalizers, v1alpha1.FinalizerDelivery) }
 		return isOwn(z.Finalizers), isOwn(c.Finalizers), len(list.Items) == 1 && isOwn(list.Items[0].Finalizers)
 	}
-	idle := delivery.State{Ready: delivery.Condition{Status: delivery.False, Reason: ready.ReasonDNSClassNotFound, Message: "none"}}
+	idle := delivery.State{Ready: delivery.Condition{Status: delivery.False, Reason: objects.ReasonDNSClassNotFound, Message: "none"}}
 	version := must.Get(s.Save(t.Context(), key, idle))(t)
 	if zone, class, one := held(); zone || class || one {
 		t.Errorf("nothing is begun, and held: %v %v %v", zone, class, one)

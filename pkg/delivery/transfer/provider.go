@@ -165,7 +165,7 @@ func findAhead(servers []delivery.Server) (ahead *delivery.Error) {
 		if server.Err == nil || server.Err.Reason != delivery.ReasonSerialBehind {
 			continue
 		}
-		isSigned := server.Err.Code != ""
+		isSigned := server.AwaitsSerial
 		if ahead == nil || isSigned {
 			ahead = server.Err
 		}
@@ -304,7 +304,7 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 					rows[i].Err = delivery.Errorf(delivery.ReasonServerError,
 						"%s has serial %d, and the serial of the zone cannot be read to compare: %w", s.Name, now.serial, err)
 				case now.serial.Ahead(latest):
-					rows[i].Err = serialBehind(s, plan.Zone, latest, now)
+					rows[i].Err, rows[i].AwaitsSerial = serialBehind(s, plan.Zone, latest, now), s.Key != nil
 				}
 				return
 			case now.err == nil && reaches(now.serial, plan.Serial):
@@ -352,8 +352,6 @@ func serialBehind(s Secondary, zone name.Name, latest serial.Serial, seen probe)
 		"it transfers nothing before the zone's serial is ahead of that", s.Name, seen.serial, zone, latest)
 	if s.Key == nil {
 		e.Message += "; its answers are not signed, so raise spec.minimumSerial yourself, or give it a key"
-		return e
 	}
-	e.Code = delivery.CodeSigned
 	return e
 }

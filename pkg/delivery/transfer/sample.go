@@ -153,7 +153,7 @@ func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan deliv
 	}
 
 	row.Content, row.DiffersSince = delivery.ContentDiffers, cmp.Or(row.DiffersSince, plan.Serial)
-	row.Err = p.describeDifference(s, plan, row.DiffersSince, last.found)
+	row.Err, row.AwaitsSerial = p.describeDifference(s, plan, row.DiffersSince, last.found)
 	return last.found
 }
 
@@ -191,12 +191,13 @@ func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Pl
 	return taken
 }
 
-func (p *Provider) describeDifference(s Secondary, plan delivery.Plan, since serial.Serial, found *difference) *delivery.Error {
-	e := delivery.Errorf(delivery.ReasonContentDiffers, "%s has serial %d of %s with other data: %s", s.Name, plan.Serial, plan.Zone, found)
-	if since != plan.Serial && p.config.NeedsFullTransfer(plan.UID, since, plan.Serial) {
-		e.Code = delivery.CodeWhole
+func (p *Provider) describeDifference(s Secondary, plan delivery.Plan, since serial.Serial, found *difference) (e *delivery.Error,
+	awaitsSerial bool) {
+	e = delivery.Errorf(delivery.ReasonContentDiffers, "%s has serial %d of %s with other data: %s", s.Name, plan.Serial, plan.Zone, found)
+	wasWhole := since != plan.Serial && p.config.NeedsFullTransfer(plan.UID, since, plan.Serial)
+	if wasWhole {
 		e.Message += fmt.Sprintf("; it differs since serial %d, and transferring the zone whole has not helped: find out who else writes "+
 			"the zone there, and transfer it anew (BIND: rndc retransfer %s)", since, plan.Zone)
 	}
-	return e
+	return e, !wasWhole
 }

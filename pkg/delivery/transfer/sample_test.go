@@ -156,7 +156,7 @@ func TestDeliver_countsAServerAgainByItsData_S6_11(t *testing.T) {
 			compare(func(report delivery.Report) bool {
 				row := report.Servers[0]
 				return row.Err != nil && row.Err.Reason == delivery.ReasonContentDiffers && row.DiffersSince == 10 &&
-					(row.Err.Code == delivery.CodeWhole) == raised
+					row.AwaitsSerial != raised
 			})
 			s.signZone(12, lines...)
 			second, _ = zoneAt(12, "first")

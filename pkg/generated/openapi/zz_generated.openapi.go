@@ -8956,6 +8956,13 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCa
 							Format:      "int64",
 						},
 					},
+					"awaitsSerial": {
+						SchemaProps: spec.SchemaProps{
+							Description: "awaitsSerial is true if the server transfers the zone again at a later serial (S6.11): two signed answers prove that the server is Ahead, or its content Differs and it has not transferred the zone whole since.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
 				},
 				Required: []string{"name"},
 			},
@@ -12652,6 +12659,13 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref common.Reference
 									},
 								},
 							},
+						},
+					},
+					"passSerial": {
+						SchemaProps: spec.SchemaProps{
+							Description: "passSerial is above the serials that servers have from the signer at the end of signing. The zone's serial is raised past it, so that servers transfer the unsigned zone (S6.11).",
+							Type:        []string{"integer"},
+							Format:      "int64",
 						},
 					},
 				},

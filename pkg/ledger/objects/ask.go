@@ -5,13 +5,9 @@ package objects
 
 import (
 	"fmt"
-	"strconv"
-
-	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
-	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/zones"
 )
@@ -40,26 +36,10 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 		return ask, &law.Refusal{Kind: law.Invalid, Message: err.Error()}
 	}
 
-	ask.Ahead = aheadOf(before, after)
 	if before != nil {
 		ask.Renames = RenamedField(before, after)
 	}
 	return ask, nil
-}
-
-// aheadOf returns the serial of a secondary that is ahead of the zone or has other content, or nil. A controller
-// reports the serial by a write of status.serial, which no other write changes.
-func aheadOf(before, after *v1alpha1.Zone) *zones.Ahead {
-	if before == nil || before.Status.Serial == after.Status.Serial {
-		return nil
-	}
-	ready := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
-	differs := ready != nil && ready.Reason == v1alpha1.ReasonContentDiffers
-	ahead := &zones.Ahead{Serial: serial.Serial(after.Status.Serial), Differs: differs}
-	if accepted, err := strconv.ParseUint(after.Annotations[v1alpha1.AnnotationAcceptSerial], 10, 32); err == nil {
-		ahead.AcceptedSerial = serial.Serial(accepted)
-	}
-	return ahead
 }
 
 func DelegationAsk(before, after *v1alpha1.Delegation) (ask zones.DelegationInput, err error) {

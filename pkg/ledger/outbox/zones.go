@@ -29,6 +29,34 @@ func (ob *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Facts) law.Outcome, er
 	return func(seen *law.Facts) law.Outcome { return zones.DecideZone(seen, ask) }, err
 }
 
+// RaiseSerial commits the step of a Zone to a serial past that of a secondary, if zones.Repair allows this (S6.11).
+func (ob *Outbox) RaiseSerial(ctx context.Context, zone law.Ref, past zones.Ahead) (raised bool, err error) {
+	for {
+		o, revision, err := ob.mem.ReadZone(ctx, zone.Namespace, zone.Name)
+		if err != nil || o == nil || string(o.UID) != zone.UID {
+			return false, err
+		}
+		ask, err := objects.ZoneAsk(o, o)
+		if err != nil {
+			return false, err
+		}
+		ask.Ahead, ask.Now, ask.WorkID = &past, ob.mem.Now(), etcd.NewID()
+		w := ob.newZoneWrite(nil, o, revision, func(seen *law.Facts) law.Outcome {
+			out := zones.DecideZone(seen, ask)
+			raised = out.Plan != nil && out.Plan.Zone != nil && out.Plan.Zone.Step != nil
+			return out
+		})
+		w.Origin.Cause = causeSecondary
+		out, err := ob.com.Commit(ctx, w)
+		if err != nil || out.OK {
+			return raised && err == nil, err
+		}
+	}
+}
+
+// causeSecondary is the cause of a step in a zone's history.
+const causeSecondary = "a secondary transfers the zone only at a later serial"
+
 func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 	for _, scan := range s.Work.Scans {
 		decided := map[string]bool{}

@@ -19,41 +19,16 @@ func makeCondition(kind, reason string) metav1.Condition {
 }
 
 // A client's write of conditions keeps the server's conditions, such as Adopted, and takes the client's others (S7.4).
-// If the write is out of date, the Ready from before stays, and Stalled is dropped.
 func TestConditions(t *testing.T) {
 	before := []metav1.Condition{makeCondition("Adopted", "Server"), makeCondition("Ready", "Before"), makeCondition("Mine", "Before")}
 	written := []metav1.Condition{makeCondition("Ready", "Written"), makeCondition("Adopted", "Forged"),
 		makeCondition("Stalled", "Written"), makeCondition("Other", "Written")}
-	for _, test := range []struct {
-		stale bool
-		want  string
-	}{
-		{false, "Adopted=Server Ready=Written Stalled=Written Other=Written"},
-		{true, "Adopted=Server Ready=Before Other=Written"},
-	} {
-		var got []string
-		for _, c := range Conditions(before, written, test.stale, "Adopted") {
-			got = append(got, c.Type+"="+c.Reason)
-		}
-		if text := strings.Join(got, " "); text != test.want {
-			t.Errorf("stale %v: %s, want %s", test.stale, text, test.want)
-		}
+	var got []string
+	for _, c := range Conditions(before, written, "Adopted", "Ready", "Stalled") {
+		got = append(got, c.Type+"="+c.Reason)
 	}
-}
-
-// A controller's Ready for a serial before the zone's present serial is out of date and ignored (S6.13). "Before" is
-// the order of RFC 1982, in which serials wrap, and an undefined order counts as out of date.
-func TestStale(t *testing.T) {
-	for _, test := range []struct {
-		written, now int64
-		want         bool
-	}{
-		{0, 7, false}, {7, 7, false}, {6, 7, true}, {8, 7, false}, {4294967295, 3, true}, {3, 4294967295, false},
-		{1, 1 + 1<<31, true}, {1 + 1<<31, 1, true}, // undefined order
-	} {
-		if got := Stale(test.written, test.now); got != test.want {
-			t.Errorf("a status of serial %d at serial %d: stale %v", test.written, test.now, got)
-		}
+	if text := strings.Join(got, " "); text != "Adopted=Server Ready=Before Other=Written" {
+		t.Error(text)
 	}
 }
 

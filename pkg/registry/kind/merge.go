@@ -9,16 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Conditions merges a client's status write into the conditions. The types in serverTypes stay as before, because only
-// the API server sets them. If the write is stale (for an earlier serial), Ready and Stalled stay too.
-func Conditions(before, written []metav1.Condition, stale bool, serverTypes ...string) []metav1.Condition {
-	kept := slices.Clone(serverTypes)
-	if stale {
-		kept = append(kept, v1alpha1.ConditionReady, v1alpha1.ConditionStalled)
-	}
+// Conditions merges a client's status write into the conditions. The types in kept stay as before, because only the API
+// server sets them.
+func Conditions(before, written []metav1.Condition, kept ...string) []metav1.Condition {
 	var out []metav1.Condition
 	for _, condition := range before {
 		if slices.Contains(kept, condition.Type) {
@@ -31,15 +26,6 @@ func Conditions(before, written []metav1.Condition, stale bool, serverTypes ...s
 		}
 	}
 	return out
-}
-
-// Stale reports whether writtenSerial is older than currentSerial. 0 is not older. Serials without order (RFC 1982
-// §3.2) count as older, because a late True is better than a wrong True.
-func Stale(writtenSerial, currentSerial int64) bool {
-	if writtenSerial == 0 || writtenSerial == currentSerial {
-		return false
-	}
-	return !serial.Serial(uint32(writtenSerial)).Ahead(serial.Serial(uint32(currentSerial)))
 }
 
 func keepMetadata(after, before *metav1.ObjectMeta) {

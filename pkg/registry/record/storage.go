@@ -43,7 +43,7 @@ var (
 
 // takeStatus copies only the conditions that the server does not set.
 func takeStatus(after, written *v1alpha1.Record) {
-	after.Status.Conditions = kind.Conditions(after.Status.Conditions, written.Status.Conditions, false, serverConditions...)
+	after.Status.Conditions = kind.Conditions(after.Status.Conditions, written.Status.Conditions, serverConditions...)
 }
 
 var recordFields = map[string]func(*v1alpha1.Record) string{

@@ -6,18 +6,15 @@ package zone
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
-	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
@@ -93,27 +90,11 @@ var (
 		"contentGeneration", "entryCount", "parentRef", "endsAt", "rrsetCount", "dnssec", "deletions",
 		"serialTime",
 	}
-	serverConditions = []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled}
+	serverConditions = []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled,
+		v1alpha1.ConditionReady, v1alpha1.ConditionStalled}
 )
 
-// takeStatus copies only the conditions that the controller sets.
+// takeStatus copies only the conditions that the server does not set.
 func takeStatus(after, written *v1alpha1.Zone) {
-	behind := reportsBehind(&written.Status, &after.Status)
-	stale := kind.Stale(written.Status.Serial, after.Status.Serial)
-	after.Status.Conditions = kind.Conditions(after.Status.Conditions, written.Status.Conditions, stale, serverConditions...)
-	if behind {
-		after.Status.Serial = written.Status.Serial // the commit then raises the serial
-	}
-}
-
-// The controller asks for a higher serial if a secondary would not transfer the zone otherwise.
-func reportsBehind(written, before *v1alpha1.ZoneStatus) bool {
-	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady)
-	if ready == nil || ready.Status != metav1.ConditionFalse || before.Serial == 0 || written.Serial < 1 ||
-		written.Serial > math.MaxUint32 {
-		return false
-	}
-	wanted, last := serial.Serial(written.Serial), serial.Serial(before.Serial)
-	return ready.Reason == v1alpha1.ReasonSerialBehind && wanted.Ahead(last) ||
-		ready.Reason == v1alpha1.ReasonContentDiffers && wanted == last.Next()
+	after.Status.Conditions = kind.Conditions(after.Status.Conditions, written.Status.Conditions, serverConditions...)
 }

@@ -6,6 +6,7 @@ package validation
 import (
 	"encoding/hex"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -67,6 +68,9 @@ func ZoneDNSSECUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 		if len(validation.IsDNS1123Subdomain(s.Name)) > 0 {
 			errs = append(errs, field.Invalid(path.Child("signer", "name"), cut(s.Name), "must be the name of a Bind9Instance"))
 		}
+	}
+	if s := dnssec.PassSerial; s < 0 || s > math.MaxUint32 {
+		errs = append(errs, field.Invalid(path.Child("passSerial"), s, "must be a serial, from 1 to 4294967295, or absent"))
 	}
 	return append(errs, validateDS(dnssec.DS, path.Child("ds"))...)
 }

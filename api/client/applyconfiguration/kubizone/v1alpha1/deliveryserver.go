@@ -30,6 +30,9 @@ type DeliveryServerApplyConfiguration struct {
 	Content *kubizonev1alpha1.ServerContent `json:"content,omitempty"`
 	// differsSince is the zone's serial when content was first found Differs.
 	DiffersSince *int64 `json:"differsSince,omitempty"`
+	// awaitsSerial is true if the server transfers the zone again at a later serial (S6.11): two signed answers prove
+	// that the server is Ahead, or its content Differs and it has not transferred the zone whole since.
+	AwaitsSerial *bool `json:"awaitsSerial,omitempty"`
 }
 
 // DeliveryServerApplyConfiguration constructs a declarative configuration of the DeliveryServer type for use with
@@ -91,5 +94,13 @@ func (b *DeliveryServerApplyConfiguration) WithContent(value kubizonev1alpha1.Se
 // If called multiple times, the DiffersSince field is set to the value of the last call.
 func (b *DeliveryServerApplyConfiguration) WithDiffersSince(value int64) *DeliveryServerApplyConfiguration {
 	b.DiffersSince = &value
+	return b
+}
+
+// WithAwaitsSerial sets the AwaitsSerial field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the AwaitsSerial field is set to the value of the last call.
+func (b *DeliveryServerApplyConfiguration) WithAwaitsSerial(value bool) *DeliveryServerApplyConfiguration {
+	b.AwaitsSerial = &value
 	return b
 }

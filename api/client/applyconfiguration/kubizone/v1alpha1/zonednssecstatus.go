@@ -30,6 +30,9 @@ type ZoneDNSSECStatusApplyConfiguration struct {
 	// ds are the DS records for the parent zone. A parent with ds: true in its rule adds them; otherwise enter them by
 	// hand.
 	DS []DelegationSignerApplyConfiguration `json:"ds,omitempty"`
+	// passSerial is above the serials that servers have from the signer at the end of signing. The zone's serial is
+	// raised past it, so that servers transfer the unsigned zone (S6.11).
+	PassSerial *int64 `json:"passSerial,omitempty"`
 }
 
 // ZoneDNSSECStatusApplyConfiguration constructs a declarative configuration of the ZoneDNSSECStatus type for use with
@@ -96,5 +99,13 @@ func (b *ZoneDNSSECStatusApplyConfiguration) WithDS(values ...*DelegationSignerA
 		}
 		b.DS = append(b.DS, *values[i])
 	}
+	return b
+}
+
+// WithPassSerial sets the PassSerial field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PassSerial field is set to the value of the last call.
+func (b *ZoneDNSSECStatusApplyConfiguration) WithPassSerial(value int64) *ZoneDNSSECStatusApplyConfiguration {
+	b.PassSerial = &value
 	return b
 }

@@ -1,0 +1,59 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package judge
+
+import (
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/delivery/objects"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// processes returns the lives of the processes that deliver, all alive without Leases.
+func (l *leader) processes() Processes {
+	if l.lives == nil {
+		return Processes{}
+	}
+	return l.lives()
+}
+
+func (l *leader) readFacts(zone *v1alpha1.Zone) *Facts {
+	force, _ := l.index.InForce(zone)
+	f := &Facts{Zone: zone, InForce: force, Frozen: l.frozen.Has(zone), Processes: l.processes()}
+	stored := map[string]*v1alpha1.Delivery{}
+	for _, one := range l.index.DeliveriesByUID(string(zone.UID)) {
+		if one.Namespace != zone.Namespace { // a foreign copy confirms nothing
+			continue
+		}
+		stored[objects.KeyOf(one).Class] = one
+		if one.Status.FQDN != "" { // otherwise nothing was begun
+			f.BegunDeliveries = append(f.BegunDeliveries, l.readClass(zone, objects.KeyOf(one).Class, one))
+		}
+	}
+	for _, name := range force.Classes {
+		target := ""
+		if of := l.index.ClassByName(name); of != nil {
+			target = of.Status.Target
+		}
+		f.Classes = append(f.Classes, l.readClass(zone, name, stored[name]).ForTarget(target))
+	}
+	return f
+}
+
+// readClass returns the facts of a class with a zone's Delivery, nil if there is none.
+func (l *leader) readClass(zone *v1alpha1.Zone, name string, stored *v1alpha1.Delivery) ClassFacts {
+	known := ClassFacts{Class: name}
+	if stored != nil {
+		known.Notify = stored.Status.Notify
+		if state, err := objects.StateOf(stored); err == nil {
+			known.State, known.Known = state, true
+			known.State.AskedSerial = serial.Serial(zone.Status.SettledSerial) // other servers lag
+		}
+	}
+	if of := l.index.ClassByName(name); of != nil {
+		known.FaultReason, known.NameServers = objects.FaultOf(of), class.HasNameServers(&of.Spec)
+		known.Paused, known.NeedsPrimary = of.Spec.Paused, class.NeedsPrimary(&of.Spec)
+	}
+	return known
+}

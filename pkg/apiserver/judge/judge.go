@@ -1,0 +1,280 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/objects"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/heartbeat"
+)
+
+// Facts is the input for the condition Ready of a Zone (JudgeZone) and of its Records (ProgressOf).
+type Facts struct {
+	Zone    *v1alpha1.Zone
+	InForce objects.InForce // the classes that must deliver the zone
+	// Frozen is true if the stored content does not match status.hash.
+	Frozen bool
+	// Classes has the facts of each of InForce.Classes, in that order.
+	Classes []ClassFacts
+	// BegunDeliveries have begun to write. Some may be of classes that no longer deliver the zone.
+	BegunDeliveries []ClassFacts
+	Processes       Processes
+	// LastChange is when a class last changed its state of the zone; zero if unknown.
+	LastChange time.Time
+}
+
+// Processes has the lives of the processes that deliver.
+type Processes struct {
+	Controller, Primary heartbeat.Life
+}
+
+type ClassFacts struct {
+	Class string
+	// State is zero, and Known false, if there is no Delivery.
+	State delivery.State
+	Known bool
+	// FaultReason is "" if the class works.
+	FaultReason string
+	// NameServers is true if the class has its own name servers, NeedsPrimary if its servers transfer zones from a
+	// primary.
+	NameServers, Paused, NeedsPrimary bool
+	// Notify has the servers that do not confirm NOTIFY, from the Delivery.
+	Notify []v1alpha1.DeliveryNotify
+}
+
+// isDelayedByNotify reports whether a server without the zone's last change refuses NOTIFY. NOTAUTH is Knot's refusal,
+// and a server's answer for an absent zone; NSD's is NXDOMAIN. So these count only of the catalog, or of a server with
+// the zone.
+func (f *ClassFacts) isDelayedByNotify() bool {
+	return slices.ContainsFunc(f.Notify, func(row v1alpha1.DeliveryNotify) bool {
+		hasZone := slices.ContainsFunc(f.State.Servers, func(s delivery.Server) bool { return s.Name == row.Server && s.Serial != 0 })
+		isBehind := len(f.State.Servers) == 0 || slices.Contains(f.State.LaggingServers(), row.Server)
+		return isBehind && (row.Answer != "NOTAUTH" && row.Answer != "NXDOMAIN" || row.Catalog != "" || hasZone)
+	})
+}
+
+// isUnknownToServers reports whether servers lack the zone because they refuse NOTIFY for the catalog. To make the zone
+// there by hand would mend the symptom alone.
+func (f *ClassFacts) isUnknownToServers() bool {
+	return f.State.Ready.Reason == delivery.ReasonZoneNotFound && f.isDelayedByNotify()
+}
+
+// ForTarget returns f without a confirmation of another target, or of a zone under removal. "" matches any target.
+func (f ClassFacts) ForTarget(target string) ClassFacts {
+	moved := target != "" && f.State.Target != target
+	if !f.Known || !moved && f.State.Hash != "" {
+		return f
+	}
+	if f.State.Serial = 0; f.State.Ready.Status == delivery.True {
+		f.State.Ready = delivery.Condition{Status: delivery.Unknown, Reason: delivery.ReasonPending}
+	}
+	return f
+}
+
+func (f ClassFacts) findFault() Judgement {
+	if f.isUnknownToServers() {
+		return Judgement{} // findCause names the NOTIFY
+	}
+	if f.State.Ready.Status == delivery.False {
+		if f.State.Failed > 0 && !f.State.FailedWhole {
+			return Judgement{}
+		}
+		return Judgement{metav1.ConditionFalse, string(f.State.Ready.Reason), objects.KindOfFault(f.Class, f.State.Ready.Reason)}
+	}
+	// While a fault of the class makes all zones wait, a single zone is tried. The others have the class's fault.
+	if f.FaultReason != "" {
+		return Judgement{metav1.ConditionFalse, f.FaultReason, objects.KindOfFault(f.Class, delivery.Reason(f.FaultReason))}
+	}
+	return Judgement{}
+}
+
+func (f *Facts) findFault(of *ClassFacts) Judgement {
+	if f.findPause(of).Status != "" {
+		return Judgement{}
+	}
+	return of.findFault()
+}
+
+// Judgement is a condition Ready; zero keeps the present condition.
+type Judgement struct {
+	Status          metav1.ConditionStatus
+	Reason, Message string
+}
+
+func (j Judgement) AsCondition() *metav1.Condition {
+	return &metav1.Condition{Type: v1alpha1.ConditionReady, Status: j.Status, Reason: j.Reason, Message: j.Message}
+}
+
+var (
+	pending = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "written, and not yet confirmed by every class in force"}
+	noClass = Judgement{metav1.ConditionTrue, v1alpha1.ReasonNoClass, class.MessageNoClass}
+	leaving = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "no class is in force, " +
+		"and the zone is being withdrawn from those that had it"}
+	// onHold names no Zone, because Records of any namespace have this Ready.
+	onHold = Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the " +
+		"zone holds the zone (S7.5); the owner of the zone restores records, or lets the deletion through, as the condition Settled of " +
+		"the Zone says"}
+	settling = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "a change of many records or zones is still in progress"}
+	// readyFrozen precedes all other faults. Only log and fsck name the damage, which may be in another namespace.
+	readyFrozen = Judgement{metav1.ConditionFalse, v1alpha1.ReasonFrozen,
+		"the stored content of the zone does not match its hash: its last proven content is served, or none, and no change is " +
+			"delivered. Run kubizone fsck, which names the damage, and restore a backup"}
+)
+
+func confirmedBy(all serial.Serial) Judgement {
+	return Judgement{metav1.ConditionTrue, v1alpha1.ReasonDelivered, fmt.Sprintf("every class in force has confirmed serial %d", all)}
+}
+
+func JudgeZone(f *Facts) Judgement {
+	zone := f.Zone
+	if zone.DeletionTimestamp != nil {
+		return f.findRemovalFault()
+	}
+
+	// 1. Faults of the zone itself.
+	if f.Frozen {
+		return readyFrozen
+	}
+
+	held := heldBy(zone)
+	if lacks := f.findLacking(); lacks.Type != "" {
+		if held.Status != "" { // the removal may have caused the lack
+			return held
+		}
+		return Judgement{metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable, objects.ShortenMessage(
+			fmt.Sprintf("%s is %s, %s: %s", lacks.Type, lacks.Status, lacks.Reason, lacks.Message))}
+	}
+
+	// 2. A fault in the choice of classes, or no class.
+	isSettled := meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionSettled)
+	if f.InForce.Fault != nil {
+		return Judgement{metav1.ConditionFalse, string(f.InForce.Fault.Reason), f.InForce.Fault.Message}
+	}
+
+	if len(f.Classes) == 0 {
+		fault := f.findRemovalFault()
+		switch {
+		case fault.Status != "":
+			return fault
+		case len(f.BegunDeliveries) > 0:
+			return f.unlessKept(cmp.Or(f.findDeadController(), leaving))
+		case held.Status != "":
+			return held
+		case !isSettled:
+			return settling
+		}
+		return noClass
+	}
+
+	// 3. Faults of each class.
+	waits, awaits := Judgement{}, Judgement{}
+	for _, of := range f.Classes {
+		state := &of.State
+		confirmed := of.Known && state.Serial != 0 && int64(state.Serial) == zone.Status.Serial
+		refuses := confirmed && state.Failed > 0 && !state.FailedWhole
+		switch {
+		case of.Known && state.Serial.Ahead(serial.Serial(zone.Status.Serial)):
+			return Judgement{} // the cached Zone is older than the delivered zone; its event is on the way
+		case of.isUnknownToServers() && f.findPause(&of).Status == "":
+			return f.findCause(&of)
+		case of.Known && state.Ready.Status == delivery.False && (refuses || f.findPause(&of).Status == ""):
+			return Judgement{metav1.ConditionFalse, string(state.Ready.Reason),
+				objects.ShortenMessage(objects.PublicFault(of.Class, state.Ready.Reason, state.Ready.Message))}
+		case !confirmed || state.Ready.Status != delivery.True:
+			if waits.Status == "" || waits == pending {
+				waits = cmp.Or(f.findCause(&of), pending)
+			}
+			awaits = cmp.Or(awaits, awaitClass(of.Class, objects.ReadyOf(zone.Status.Conditions), f.LastChange))
+			if !of.Known || state.Error == nil {
+				if fault := f.findFault(&of); fault.Status != "" {
+					return fault
+				}
+			}
+		}
+	}
+
+	// 4. Holds and waits.
+	switch {
+	case held.Status != "":
+		return held
+	case waits == pending:
+		return f.unlessKept(cmp.Or(awaits, pending))
+	case waits.Status != "":
+		return f.unlessKept(waits)
+	case zone.Annotations[v1alpha1.AnnotationPaused] == "true" || isSettled:
+		return confirmedBy(serial.Serial(zone.Status.Serial))
+	}
+	return settling
+}
+
+func (f *Facts) unlessKept(j Judgement) Judgement {
+	if f.Processes.keepsReady(objects.ReadyOf(f.Zone.Status.Conditions)) {
+		return Judgement{}
+	}
+	return j
+}
+
+const notWithdrawn = "not withdrawn from class "
+
+func (f *Facts) findRemovalFault() Judgement {
+	for _, of := range f.BegunDeliveries {
+		if pause := of.findPause(notWithdrawn + of.Class); pause.Status != "" {
+			return pause
+		}
+		fault := of.findFault()
+		if fault.Status == "" {
+			continue
+		}
+		fault.Message = notWithdrawn + fault.Message
+		if f.Zone.DeletionTimestamp != nil {
+			fault.Message += "; the Zone is removed after that, or at once with spec.deletionPolicy: Retain if the class allows it"
+		}
+		return fault
+	}
+	return Judgement{}
+}
+
+func heldBy(zone *v1alpha1.Zone) Judgement {
+	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
+	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {
+		return Judgement{}
+	}
+	// Ready omits the command at the end, which publishes the deletions. The restore comes first.
+	text := settled.Message
+	if end := strings.LastIndex(text, "; "); end > 0 {
+		text = text[:end]
+	}
+	text += ", or publishes the deletions as the condition Settled says"
+	return Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, text}
+}
+
+// findLacking returns the condition without which no class delivers the zone, or zero.
+func (f *Facts) findLacking() metav1.Condition {
+	find := func(name string) metav1.Condition {
+		absent := &metav1.Condition{Type: name, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending, Message: "not judged yet"}
+		return *cmp.Or(meta.FindStatusCondition(f.Zone.Status.Conditions, name), absent)
+	}
+	delegated, servable := find(v1alpha1.ConditionDelegated), find(v1alpha1.ConditionServable)
+	switch {
+	case delegated.Status != metav1.ConditionTrue:
+		return delegated
+	case len(f.Classes) > 0 && !slices.ContainsFunc(f.Classes, func(of ClassFacts) bool { return !of.NameServers }):
+		return metav1.Condition{}
+	case servable.Status != metav1.ConditionTrue || servable.Reason == v1alpha1.ReasonClassNameServers:
+		return servable
+	}
+	return metav1.Condition{}
+}

@@ -1,0 +1,113 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package judge
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/zones"
+)
+
+// askAgain is the time after which a refused request is repeated. The law raises a serial for a secondary once a day.
+const askAgain = 10 * time.Minute
+
+// raiseSerial raises a zone's serial if the reason of Ready is a secondary that needs this. Otherwise, outlook explains
+// at the end of the message why the serial does not follow.
+func (l *leader) raiseSerial(ctx context.Context, f *Facts, reason string, asked *request) (raised bool, outlook string, err error) {
+	needed := findSigned(f.Zone)
+	switch {
+	case needed.Serial != 0:
+	case reason == string(delivery.ReasonSerialBehind):
+		needed = findAhead(f)
+	case reason == string(delivery.ReasonContentDiffers):
+		var wasWhole bool
+		if needed, wasWhole = findDifferent(f); needed.Serial == 0 && wasWhole {
+			return false, "; it differs although it transferred the zone whole, so no serial follows until it is repaired", nil
+		}
+	}
+	if needed.Serial == 0 {
+		return false, "", nil
+	}
+	needed.AcceptedSerial = acceptedSerial(f.Zone)
+	if asked.Ahead != needed || time.Since(asked.at) >= askAgain {
+		zone := law.Ref{Namespace: f.Zone.Namespace, Name: f.Zone.Name, UID: string(f.Zone.UID)}
+		if raised, err = l.config.Ledger.RaiseSerial(ctx, zone, needed); err != nil || raised {
+			return raised, "", err
+		}
+		*asked = request{needed, time.Now()}
+	}
+	l.queue.AddAfter(string(f.Zone.UID), askAgain)
+	return false, explainRefusal(f.Zone, needed), nil
+}
+
+// acceptedSerial returns the serial up to which the owner lets the zone's serial follow at any distance, or 0.
+func acceptedSerial(zone *v1alpha1.Zone) serial.Serial {
+	accepted, _ := strconv.ParseUint(zone.Annotations[v1alpha1.AnnotationAcceptSerial], 10, 32)
+	return serial.Serial(accepted)
+}
+
+// findSigned returns the serial to pass at the end of signing, when servers have the signer's serials, or zero.
+func findSigned(zone *v1alpha1.Zone) (past zones.Ahead) {
+	if of := zone.Status.DNSSEC; of != nil && of.PassSerial != 0 && serial.Serial(of.PassSerial).Ahead(serial.Serial(zone.Status.Serial)) {
+		past.Serial = serial.Serial(of.PassSerial)
+	}
+	return past
+}
+
+// findAhead returns the secondary with the latest serial ahead of the zone's, as proven by signed answers, or zero.
+func findAhead(f *Facts) (furthest zones.Ahead) {
+	if status := f.Zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Phase != v1alpha1.DNSSECSigning {
+		// Servers have the signer's serials. The daily raise is left to findSigned.
+		return zones.Ahead{}
+	}
+	for _, class := range f.Classes {
+		for _, server := range class.State.Servers {
+			isAhead := server.Err != nil && server.Err.Reason == delivery.ReasonSerialBehind &&
+				server.Serial.Ahead(serial.Serial(f.Zone.Status.Serial))
+			if isAhead && server.AwaitsSerial && (furthest.Serial == 0 || server.Serial.Ahead(furthest.Serial)) {
+				furthest.Serial = server.Serial
+			}
+		}
+	}
+	return furthest
+}
+
+// findDifferent returns the zone's next serial if a secondary has other data at the present serial, and has not
+// transferred the zone whole since. Otherwise the serial is zero, and wasWhole reports whether one differs in spite of
+// such a transfer.
+func findDifferent(f *Facts) (needed zones.Ahead, wasWhole bool) {
+	present := serial.Serial(f.Zone.Status.Serial)
+	for _, class := range f.Classes {
+		for _, server := range class.State.Servers {
+			isDifferent := server.Err != nil && server.Err.Reason == delivery.ReasonContentDiffers && server.Serial == present
+			switch {
+			case isDifferent && server.AwaitsSerial:
+				return zones.Ahead{Serial: present.Next(), Differs: true}, false
+			case isDifferent:
+				wasWhole = true
+			}
+		}
+	}
+	return zones.Ahead{}, wasWhole
+}
+
+func explainRefusal(zone *v1alpha1.Zone, needed zones.Ahead) string {
+	switch {
+	case needed.Differs:
+		return "; the zone's serial was raised for a secondary less than a day ago, and is raised again after a day: have the secondary " +
+			"transfer the zone anew, or raise spec.minimumSerial"
+	case uint32(needed.Serial)-uint32(zone.Status.Serial) > serial.MaxRepair && needed.AcceptedSerial != needed.Serial:
+		return fmt.Sprintf("; that is too far ahead for the zone's serial to follow by itself: kubectl annotate zone %s -n %s %s=%d, or "+
+			"repair the secondary", zone.Name, zone.Namespace, v1alpha1.AnnotationAcceptSerial, needed.Serial)
+	}
+	return "; the zone's serial followed a secondary less than a day ago, and follows again after a day: repair the secondary, or " +
+		"raise spec.minimumSerial"
+}

@@ -1,0 +1,382 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package judge
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery/objects"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+)
+
+const turnRecords = 1024
+
+// processZone writes the conditions of a zone and of its Records. The UID is "" for Records in no zone.
+func (l *leader) processZone(ctx context.Context, uid string) error {
+	if uid == "" {
+		return l.processRecords(ctx, uid, nil)
+	}
+	zone := l.index.ZoneByUID(uid)
+	if zone == nil {
+		l.stalls.Forget(types.UID(uid))
+		l.dropZone(uid)
+		return nil
+	}
+	l.mu.Lock()
+	z := l.zoneOf(uid)
+	before := z.progress
+	l.mu.Unlock()
+
+	f := l.readFacts(zone)
+	now := ProgressOf(f)
+	f.LastChange = now.Follow(before)
+	failed := l.writeZone(ctx, f, &z.asked)
+	if zone.Status.Serial == 0 { // a pending zone has no Records
+		l.dropZone(uid)
+		return failed
+	}
+	return errors.Join(failed, l.processRecords(ctx, uid, now))
+}
+
+func (l *leader) processRecords(ctx context.Context, uid string, now *Progress) error {
+	// 1. Find Records with a wrong Ready.
+	l.mu.Lock()
+	z := l.zoneOf(uid)
+	l.mu.Unlock()
+	if err := l.findMissing(ctx, uid, z, now); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.setProgress(uid, z, now)
+	scans, cursor := z.scans, z.cursor
+	l.mu.Unlock()
+
+	left := false // a rate limit has stopped a page
+	// 2. Write Ready Records, due Records, causes.
+	if scans {
+		var err error
+		if left, err = l.scanPage(ctx, uid, z, cursor); err != nil {
+			return err
+		}
+	}
+	l.mu.Lock()
+	chosen := z.choosePages(&z.due, turnRecords)
+	l.mu.Unlock()
+	for i, page := range chosen {
+		some, err := l.writePage(ctx, uid, z, &z.due, page)
+		left = left || some
+		if err != nil {
+			l.putBack(&z.due, chosen[i:])
+			return err
+		}
+	}
+	wait, err := l.writeCauses(ctx, uid, z)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// 3. Queue the zone again.
+	switch {
+	case z.due.isEmpty() && !z.scans && (z.noCause.isEmpty() || wait > 0):
+		if len(z.stallTimes) > 0 && (wait == 0 || time.Until(z.stallTimes[0].at) < wait) { // the queue keeps a single time for each zone
+			wait = time.Until(z.stallTimes[0].at)
+		}
+		if wait > 0 || len(z.stallTimes) > 0 {
+			l.queue.AddAfter(uid, wait)
+		}
+	case left:
+		l.queue.AddAfter(uid, time.Second)
+	default:
+		l.queue.Add(uid)
+	}
+	return nil
+}
+
+func (l *leader) writeCauses(ctx context.Context, uid string, z *zone) (wait time.Duration, err error) {
+	page, wait := l.chooseNoCause(z)
+	if page == nil {
+		return wait, nil
+	}
+	left, err := l.writePage(ctx, uid, z, &z.noCause, page)
+	if err != nil {
+		l.putBack(&z.noCause, [][]law.Ref{page})
+	}
+	if left {
+		wait = time.Second
+	}
+	return wait, err
+}
+
+// findMissing queues the Records whose data a server has lost. It reads them from the ledger, because the tracker has
+// no Ready Records.
+func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *Progress) error {
+	if uid == "" || z.progress == nil {
+		return nil
+	}
+	found := l.index.ZoneByUID(uid)
+	if found == nil {
+		return nil
+	}
+	apex, err := name.Parse(found.Status.FQDN)
+	if err != nil {
+		return nil
+	}
+	names := now.NewlyMissing(z.progress)
+	slices.SortFunc(names, name.Name.Compare)
+	for _, fqdn := range slices.Compact(names) {
+		owner, within := fqdn.Rel(apex)
+		if !within {
+			continue
+		}
+		members, err := l.config.Ledger.MembersAt(ctx, uid, owner)
+		if err != nil {
+			return err
+		}
+		l.putBack(&z.due, [][]law.Ref{members})
+	}
+	return nil
+}
+
+func (l *leader) dropZone(uid string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	z := l.zones[uid]
+	if z == nil {
+		return
+	}
+	z.progress, z.scans = nil, false
+	z.due, z.noCause = newDueRecords(), newDueRecords()
+	if len(z.open) == 0 {
+		delete(l.zones, uid)
+	}
+}
+
+// The caller holds mu.
+func (l *leader) setProgress(uid string, z *zone, now *Progress) {
+	before := z.progress
+	z.progress = now
+	if uid != "" && (before == nil || now.RevokesReady(before)) {
+		z.scans, z.cursor = true, ""
+	}
+	for len(z.stallTimes) > 0 && !time.Now().Before(z.stallTimes[0].at) {
+		ref := heap.Pop(&z.stallTimes).(wait).ref
+		delete(z.inStallTimes, ref)
+		if record := z.open[ref]; record != nil {
+			l.markDue(uid, z, record)
+		}
+	}
+	if uid == "" || before != nil && now.Same(before) {
+		return
+	}
+	z.noCause = newDueRecords() // the cause may have changed
+	for _, record := range z.open {
+		l.markDue(uid, z, record)
+	}
+}
+
+// The caller holds mu.
+func (z *zone) choosePages(from *dueRecords, most int) (chosen [][]law.Ref) {
+	by := map[string][]dueRecord{}
+	for ref := range from.fresh {
+		one := dueRecord{ref: ref}
+		if record := z.open[ref]; record != nil {
+			one.serial = record.Status.Serial
+		}
+		by[ref.Namespace] = append(by[ref.Namespace], one)
+	}
+	clear(from.fresh)
+
+	for namespace, all := range by {
+		slices.SortFunc(all, func(a, b dueRecord) int { return cmp.Compare(b.serial, a.serial) })
+		var pages [][]law.Ref
+		for page := range slices.Chunk(all, pageRecords) {
+			refs := make([]law.Ref, len(page))
+			for i, one := range page {
+				refs[i] = one.ref
+			}
+			pages = append(pages, refs)
+		}
+		if from.pages[namespace] == nil {
+			from.turn = append(from.turn, namespace)
+		}
+		from.pages[namespace] = append(pages, from.pages[namespace]...)
+	}
+	for n := 0; n < most && len(from.turn) > 0; {
+		namespace := from.turn[0]
+		from.turn = from.turn[1:]
+		page := from.pages[namespace][0]
+		if from.pages[namespace] = from.pages[namespace][1:]; len(from.pages[namespace]) == 0 {
+			delete(from.pages, namespace)
+		} else {
+			from.turn = append(from.turn, namespace)
+		}
+		chosen, n = append(chosen, page), n+len(page)
+	}
+	return chosen
+}
+
+type dueRecord struct {
+	ref    law.Ref
+	serial int64
+}
+
+func (l *leader) putBack(to *dueRecords, pages [][]law.Ref) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, page := range pages {
+		for _, ref := range page {
+			to.fresh[ref] = true
+		}
+	}
+}
+
+func (l *leader) writePage(ctx context.Context, uid string, z *zone, of *dueRecords, page []law.Ref) (left bool, err error) {
+	names := make([]string, len(page))
+	for i, ref := range page {
+		names[i] = ref.Name
+	}
+	written, err := l.config.Ledger.ChangeRecords(ctx, page[0].Namespace, names, func(record *v1alpha1.Record) bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		v, differs := l.judgeStored(uid, z, record)
+		if !differs {
+			return false
+		}
+		if !v.confirmsChange(record) && (left || !l.limitOf(&v, record).Allow()) {
+			of.fresh[refOf(record)], left = true, true
+			return false
+		}
+		v.writeTo(record)
+		return true
+	})
+	l.confirmed.Add(float64(written))
+	return left, err
+}
+
+func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor string) (left bool, err error) {
+	members, next, err := l.config.Ledger.Members(ctx, uid, cursor, turnRecords)
+	if err != nil {
+		return false, err
+	}
+	by := map[string][]string{}
+	for _, ref := range members {
+		by[ref.Namespace] = append(by[ref.Namespace], ref.Name)
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(by)) {
+		written, err := l.config.Ledger.ChangeRecords(ctx, namespace, by[namespace], func(record *v1alpha1.Record) bool {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if left || isOpen(record) { // an open Record is tracked
+				return false
+			}
+			v, differs := l.judgeStored(uid, z, record)
+			if !differs {
+				return false
+			}
+			if !l.limitOf(&v, record).Allow() {
+				left = true
+				return false
+			}
+			v.writeTo(record)
+			return true
+		})
+		l.confirmed.Add(float64(written))
+		if err != nil || left {
+			return left, err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if z.scans && z.cursor == cursor && !left { // otherwise the scan or the page is repeated
+		z.scans, z.cursor = next != "", next
+	}
+	return left, nil
+}
+
+// The caller holds mu.
+func (l *leader) judgeStored(uid string, z *zone, record *v1alpha1.Record) (verdict, bool) {
+	if zoneUID(record) != uid {
+		return verdict{}, false
+	}
+	return l.judgeRecord(uid, z, record)
+}
+
+func (l *leader) limitOf(v *verdict, record *v1alpha1.Record) *rate.Limiter {
+	if v.inZone && v.ready.Status != metav1.ConditionTrue &&
+		meta.IsStatusConditionTrue(record.Status.Conditions, v1alpha1.ConditionReady) {
+		return l.revokeLimit
+	}
+	return l.otherLimit
+}
+
+// confirmsChange reports whether the verdict is the first to confirm the last change. Such a write has no rate limit.
+func (v *verdict) confirmsChange(record *v1alpha1.Record) bool {
+	before := objects.ReadyOf(record.Status.Conditions)
+	return before != nil && before.Status == metav1.ConditionUnknown && v.ready.Reason == v1alpha1.ReasonDelivered
+}
+
+func (v *verdict) writeTo(record *v1alpha1.Record) {
+	conditions := &record.Status.Conditions
+	if v.inZone {
+		condition := *v.ready.AsCondition()
+		condition.ObservedGeneration, condition.LastTransitionTime = record.Generation, metav1.Now()
+		meta.SetStatusCondition(conditions, condition)
+		record.Status.LastDeliveryError = v.lastError
+	}
+	setStalled(conditions, v.stalled)
+}
+
+func (l *leader) chooseNoCause(z *zone) (page []law.Ref, wait time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if z.noCause.isEmpty() {
+		z.noCauseSince = time.Time{}
+		return nil, 0
+	}
+	if z.noCauseSince.IsZero() {
+		z.noCauseSince = time.Now()
+	}
+	if wait := causeDelay - time.Since(z.noCauseSince); wait > 0 && len(z.noCause.fresh) < pageRecords && len(z.noCause.pages) == 0 {
+		return nil, wait
+	}
+	if l.otherLimit.Tokens() < pageRecords { // a page must not be split
+		return nil, time.Second
+	}
+
+	limit := l.causes
+	if z.progress != nil && !z.progress.IsHeldByPlatform() {
+		limit = z.causes
+	}
+	page = z.choosePages(&z.noCause, 1)[0]
+	if !limit.AllowN(time.Now(), len(page)) { // for now only the Zone has the cause
+		for _, ref := range page {
+			z.noCause.fresh[ref] = true
+		}
+		return nil, time.Minute
+	}
+	z.noCauseSince = time.Time{}
+	return page, 0
+}
+
+func setStalled(conditions *[]metav1.Condition, stalled *metav1.Condition) {
+	if stalled != nil {
+		meta.SetStatusCondition(conditions, *stalled)
+	} else {
+		meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
+	}
+}
