@@ -170,22 +170,26 @@ func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64,
 }
 
 // ChangeZone calls change for a Zone, and writes the Zone if change returns true, unless others have written it
-// meanwhile. The zone's commits wait for the write, because their transactions expect the Zone that they have read. The
+// meanwhile. The write is that of a client: the zone's commits wait for it, a stale Servable is decided anew, and the
 // namespace is charged.
 func (l *Ledger) ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error) {
-	o, revision, err := l.mem.ReadZone(ctx, namespace, name)
-	if err != nil || o == nil || !change(o) {
+	before, revision, err := l.mem.ReadZone(ctx, namespace, name)
+	if err != nil || before == nil {
 		return false, err
 	}
+	after := before.DeepCopy()
+	if !change(after) {
+		return false, nil
+	}
 	key := l.mem.Layout.Zone(namespace, name)
-	data, err := l.mem.Zones.Encode(ctx, key, o)
+	data, err := l.mem.Zones.Encode(ctx, key, after)
 	if err != nil {
 		return false, err
 	}
 	l.mem.Fault("confirm")
-	w := &zoneWrite{objectWrite: &objectWrite[v1alpha1.Zone, *v1alpha1.Zone]{after: o}, l: l, tx: l.com.NewWrite("zones", o, revision)}
+	w := &zoneWrite{objectWrite: &objectWrite[v1alpha1.Zone, *v1alpha1.Zone]{before: before, after: after}, l: l}
 	defer w.releaseLocks()
-	out, err := w.commitPlain(etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1}), key, revision, data)
+	out, err := w.commitWrite(ctx, key, revision, data)
 	return out.OK, err
 }
 

@@ -105,11 +105,14 @@ func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, classByNa
 	return slices.Compact(expelled)
 }
 
-// SameForZones reports whether a class's change leaves the classes in force, faults and targets of zones unchanged.
+// SameForZones reports whether a class's change leaves Ready of zones unchanged: the classes in force, and each fact of
+// a class that Ready depends on.
 func SameForZones(before, after *v1alpha1.DNSClass) bool {
 	return class.IsDefault(before) == class.IsDefault(after) && before.Spec.Paused == after.Spec.Paused &&
 		(before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
 		reflect.DeepEqual(before.Spec.Namespaces, after.Spec.Namespaces) && slices.Equal(before.Spec.Views, after.Spec.Views) &&
+		class.HasNameServers(&before.Spec) == class.HasNameServers(&after.Spec) &&
+		class.NeedsPrimary(&before.Spec) == class.NeedsPrimary(&after.Spec) &&
 		FaultOf(before) == FaultOf(after) && before.Status.Target == after.Status.Target
 }
 
