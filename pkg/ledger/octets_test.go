@@ -115,7 +115,10 @@ func writeTogetherIn(t *testing.T, s *store.Server, g *gate, zone string, writes
 	return errs
 }
 
+// Ten writes that fill etcd's requests go with ten small ones, and all succeed within a batch's 20 seconds; the race
+// detector beside other work takes longer.
 func TestBatch_largeWritesFailNoOther(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	st, g := store.New(t), &gate{}
 	s := st.Server(func(c *ledger.Config) { c.OnFault = g.passPoint })
