@@ -305,7 +305,8 @@ func TestRaiseSerial_S6_11(t *testing.T) {
 	if after.Status.Serial != int64(past)+1 || after.Status.Hash != before.Status.Hash {
 		t.Errorf("serial %d and hash %s after %d and %s", after.Status.Serial, after.Status.Hash, past, before.Status.Hash)
 	}
-	if ready := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady); ready == nil || ready.Reason == v1alpha1.ReasonDelivered {
+	ready := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.Reason == v1alpha1.ReasonDelivered {
 		t.Errorf("Ready of the raised zone: %+v", ready)
 	}
 	raise(ref, zones.Ahead{Serial: past + 5}, false)

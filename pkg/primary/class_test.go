@@ -330,9 +330,9 @@ func TestCatalog_isTheSameAtEveryPrimary(t *testing.T) {
 	}
 }
 
-// A paused zone stays in the class's catalog, because secondaries delete zones that leave a catalog. But it is not
-// transferred until the pause ends. A signed zone is transferred only to its signer. Every other secondary gets
-// REFUSED, because it would serve the unsigned zone.
+// A paused zone stays in the class's catalog, because secondaries delete zones that leave a catalog. But the zone is
+// not transferred until the pause ends. A signed zone is transferred only to its signer. Every other secondary would
+// serve the unsigned zone, and gets REFUSED.
 func TestClass_handsOutNoPausedZoneAndSignedOnesToTheSigner(t *testing.T) {
 	p, red, _, follower, signer := twoClasses(t)
 	must.Succeed(t, red.Update(ClassConfig{Catalog: name.MustParse("red.catalog.example."), Keys: []tsig.Key{follower, signer},

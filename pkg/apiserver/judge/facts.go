@@ -18,25 +18,31 @@ func (l *leader) processes() Processes {
 	return l.lives()
 }
 
+// readFacts reads the facts of a zone from the caches, each class and Delivery once.
 func (l *leader) readFacts(zone *v1alpha1.Zone) *Facts {
 	force, _ := l.index.InForce(zone)
 	f := &Facts{Zone: zone, InForce: force, Frozen: l.frozen.Has(zone), Processes: l.processes()}
-	stored := map[string]*v1alpha1.Delivery{}
+	known := map[string]ClassFacts{}
 	for _, one := range l.index.DeliveriesByUID(string(zone.UID)) {
 		if one.Namespace != zone.Namespace { // a foreign copy confirms nothing
 			continue
 		}
-		stored[objects.KeyOf(one).Class] = one
+		of := l.readClass(zone, objects.KeyOf(one).Class, one)
+		known[of.Class] = of
 		if one.Status.FQDN != "" { // otherwise nothing was begun
-			f.BegunDeliveries = append(f.BegunDeliveries, l.readClass(zone, objects.KeyOf(one).Class, one))
+			f.BegunDeliveries = append(f.BegunDeliveries, of)
 		}
 	}
 	for _, name := range force.Classes {
-		target := ""
-		if of := l.index.ClassByName(name); of != nil {
-			target = of.Status.Target
+		of, isDelivered := known[name]
+		if !isDelivered {
+			of = l.readClass(zone, name, nil)
 		}
-		f.Classes = append(f.Classes, l.readClass(zone, name, stored[name]).ForTarget(target))
+		target := ""
+		if stored := l.index.ClassByName(name); stored != nil {
+			target = stored.Status.Target
+		}
+		f.Classes = append(f.Classes, of.ForTarget(target))
 	}
 	return f
 }
@@ -48,7 +54,8 @@ func (l *leader) readClass(zone *v1alpha1.Zone, name string, stored *v1alpha1.De
 		known.Notify = stored.Status.Notify
 		if state, err := objects.StateOf(stored); err == nil {
 			known.State, known.Known = state, true
-			known.State.AskedSerial = serial.Serial(zone.Status.SettledSerial) // other servers lag
+			// A Delivery does not say for which serial servers were asked: a server without the settled serial lags.
+			known.State.AskedSerial = serial.Serial(zone.Status.SettledSerial)
 		}
 	}
 	if of := l.index.ClassByName(name); of != nil {

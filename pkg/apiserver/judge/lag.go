@@ -54,6 +54,7 @@ type classLag struct {
 	lagging []string
 }
 
+// findLags returns the delay of each class in force for a zone.
 func findLags(x *objects.Index) map[string]classLag {
 	lags := map[string]classLag{}
 	for _, zone := range x.AllZones() {

@@ -35,6 +35,7 @@ type Ledger interface {
 	// ChangeRecords calls change for the named Records of a namespace, and stores each Record if change returns true.
 	// It skips Records that are absent, unreadable or changed by another writer meanwhile, and counts the stored.
 	ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int, err error)
+	// ChangeZone is ChangeRecords for a Zone.
 	ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error)
 	// RaiseSerial raises a Zone's serial past that of a secondary, if S6.11 allows this now.
 	RaiseSerial(ctx context.Context, zone law.Ref, past zones.Ahead) (raised bool, err error)

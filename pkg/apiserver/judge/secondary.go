@@ -45,6 +45,9 @@ func (l *leader) raiseSerial(ctx context.Context, f *Facts, reason string, asked
 		*asked = request{needed, time.Now()}
 	}
 	l.queue.AddAfter(string(f.Zone.UID), askAgain)
+	if reason != string(delivery.ReasonSerialBehind) && !needed.Differs { // status.dnssec.message says that servers come back
+		return false, "", nil
+	}
 	return false, explainRefusal(f.Zone, needed), nil
 }
 
@@ -99,6 +102,7 @@ func findDifferent(f *Facts) (needed zones.Ahead, wasWhole bool) {
 	return zones.Ahead{}, wasWhole
 }
 
+// explainRefusal returns why zones.Repair has not raised the serial, with the next step.
 func explainRefusal(zone *v1alpha1.Zone, needed zones.Ahead) string {
 	switch {
 	case needed.Differs:

@@ -341,6 +341,8 @@ func (v *verdict) writeTo(record *v1alpha1.Record) {
 	setStalled(conditions, v.stalled)
 }
 
+// chooseNoCause returns the next page of Records to get the cause of their Pending, or the time to wait for a page. The
+// limit is the zone's if its owner ends the cause, and otherwise that of all zones.
 func (l *leader) chooseNoCause(z *zone) (page []law.Ref, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

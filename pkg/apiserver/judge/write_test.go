@@ -223,6 +223,28 @@ func TestReadFacts_namesARefusedNotify_S7_12(t *testing.T) {
 	}
 }
 
+// The first failure of a class at a zone and the end of the failures each have an Event of the Zone; a failure that
+// another follows, and a Delivery that is only found, have none.
+func TestAnnounceDelivery_oncePerFault(t *testing.T) {
+	l := newLeader(t, &stored{records: map[law.Ref]*v1alpha1.Record{}}, 50)
+	var got []string
+	l.config.Announce = func(zone *v1alpha1.Zone, kind, reason, message string) {
+		got = append(got, fmt.Sprint(zone.Name, " ", kind, " ", reason, ": ", message))
+	}
+	well := l.index.DeliveriesByUID("u")[0]
+	failed, other := well.DeepCopy(), well.DeepCopy()
+	failed.Status.Error = &v1alpha1.DeliveryError{Reason: "ServerUnreachable", Message: "its server does not answer"}
+	other.Status.Error = &v1alpha1.DeliveryError{Reason: "ServerError", Message: "its server failed"}
+	for _, step := range [][2]*v1alpha1.Delivery{{nil, failed}, {well, failed}, {failed, other}, {other, well}, {well, well}, {failed, nil}} {
+		l.announceDelivery(step[0], step[1])
+	}
+	want := []string{"z Warning ServerUnreachable: main: its server does not answer",
+		"z Normal Delivered: main: the fault is over, serial 50 is delivered"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // A server killed at any step of a confirmation leaves no Record Ready before its serial is confirmed, and the next
 // server, which knows only the stored Records, makes the others Ready.
 func TestTurn_killedAtEachStepAnotherGoesOn_S6_13(t *testing.T) {

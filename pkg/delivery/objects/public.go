@@ -96,7 +96,7 @@ func Shorten(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit-3], "") + "..."
 }
 
-// The controller and the API server, which replaces it while it is dead, have these metrics.
+// Help texts of metrics of the controller, which the API server has while no controller works.
 const (
 	HelpOldestChange      = "Age of the change that a class has not confirmed for longest."
 	HelpSecondariesBehind = "Servers of a class that did not have a zone as it is when they were asked last."

@@ -360,7 +360,8 @@ func TestDeliver_findsLostStoresBesideSigners_S6_14(t *testing.T) {
 	p := w.makeProvider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true}, Secondary{Name: "one", Addr: one.addr, Key: w.ReadKey()})
 	report, err := p.Deliver(t.Context(), plan, passFence)
 	var e *delivery.Error
-	if !errors.As(err, &e) || e.Reason != delivery.ReasonSerialBehind || !report.Servers[1].AwaitsSerial || report.Servers[0].Err != nil || report.Servers[0].Serial != 10 || report.Servers[1].Serial != 12 {
+	if !errors.As(err, &e) || e.Reason != delivery.ReasonSerialBehind || !report.Servers[1].AwaitsSerial ||
+		report.Servers[0].Err != nil || report.Servers[0].Serial != 10 || report.Servers[1].Serial != 12 {
 		t.Errorf("%+v, %v", report, err)
 	}
 }
