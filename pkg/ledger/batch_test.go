@@ -182,7 +182,7 @@ func TestBatch_givesTheLockOnWhereItIsAnswered(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	if _, err := s.CreateRecord(ctx, store.Record("team", "next", "next.z.example.org.", "A", "192.0.2.1")); err != nil {
 		t.Errorf("the next write of the zone: %v", err)

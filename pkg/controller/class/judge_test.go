@@ -6,6 +6,7 @@ package class
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -118,6 +119,7 @@ func (r *records) ChangeZone(ctx context.Context, namespace, name string, change
 	}
 	r.mu.Lock()
 	r.zones++
+	zone.ResourceVersion = strconv.Itoa(r.zones) // a judge with an older cache must not write; the fake client counts none
 	r.mu.Unlock()
 	_, err = r.client.KubizoneV1alpha1().Zones(namespace).UpdateStatus(ctx, zone, metav1.UpdateOptions{})
 	return err == nil, err
