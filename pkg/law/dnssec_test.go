@@ -24,16 +24,13 @@ import (
 func signedFamily(t *testing.T, n int) (w *world, org zones.ZoneSpec) {
 	t.Helper()
 	w = newWorld()
-	header := content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 	zone := func(spec zones.ZoneSpec) {
-		spec.Header = header
+		spec.Header = someHeader
 		spec.Header.NameServers = []content.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.1"}}}
-		if _, refusal := w.putZone(spec, true); refusal != nil {
-			t.Fatal(refusal)
-		}
+		mustAccept(w.putZone(spec, true))(t)
 	}
 	org = zones.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "org"}, DomainName: "org.", ZoneSettings: makeSettings(nil, 0, 30),
-		Header: header}
+		Header: someHeader}
 	org.Rules = []rules.Rule{{Namespaces: []string{"team"}, Zones: []pattern.Pattern{parsePattern(t, "*")}, DS: true}}
 	org.Header.NameServers = []content.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.1"}}}
 	zone(org)
@@ -74,9 +71,7 @@ func TestDS_areTheChilds_S7_8(t *testing.T) {
 	w, org = signedFamily(t, children)
 	org.Rules = slices.Clone(org.Rules)
 	org.Rules[0].DS = false
-	if _, refusal := w.putZone(org, true); refusal != nil {
-		t.Fatal(refusal)
-	}
+	mustAccept(w.putZone(org, true))(t)
 	w.settleAll()
 	if h := w.holdingOf(w.zones[at].zone); h.Held != nil || w.countDS(at) != 0 {
 		t.Errorf("a rule that takes DS holds their parent: %+v, %d DS", h.Held, w.countDS(at))
@@ -92,9 +87,7 @@ func TestDS_besideRecords_S5_8(t *testing.T) {
 	t.Parallel()
 	w, org := signedFamily(t, 1)
 	org.Rules = append(slices.Clone(org.Rules), rules.Rule{Records: []rules.RecordRule{{Pattern: parsePattern(t, "*"), Text: "*"}}})
-	if _, refusal := w.putZone(org, true); refusal != nil {
-		t.Fatal(refusal)
-	}
+	mustAccept(w.putZone(org, true))(t)
 	w.settleAll()
 	write := func(n int) *law.Refusal {
 		r := law.Record{Namespace: "owner", Name: "ds", DomainName: "z0.org.", Type: rdata.DS}

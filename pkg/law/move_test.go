@@ -8,21 +8,17 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/records"
+	"kubi.zone/kubizone/pkg/law/zones"
 )
 
 func beginMove(t *testing.T, steps int) (*world, *law.Work) {
 	t.Helper()
 	w := newWorld()
-	if _, refusal := w.putZone(specOf("owner", "org", "org."), true); refusal != nil {
-		t.Fatal(refusal)
-	}
-	if _, refusal := w.putRecord(recordOf("a", "stands", "www.kid.org.", rdata.A, "192.0.2.1")); refusal != nil {
-		t.Fatal(refusal)
-	}
+	mustAccept(w.putZone(specOf("owner", "org", "org."), true))(t)
+	mustAccept(w.putRecord(recordOf("a", "stands", "www.kid.org.", rdata.A, "192.0.2.1")))(t)
 	w.settleAll()
-	if _, refusal := w.putZone(specOf("owner", "kid", "kid.org."), true); refusal != nil {
-		t.Fatal(refusal)
-	}
+	mustAccept(w.putZone(specOf("owner", "kid", "kid.org."), true))(t)
 	work := w.outbox[0]
 	w.beginWork(work)
 	for _, c := range w.listCandidates(work) {
@@ -105,9 +101,7 @@ func newChain(t *testing.T, above bool, all ...law.Record) *chain {
 	c.mustZone("a", "low", "x.kid.org.")
 	c.settleAll()
 	for _, r := range all {
-		if _, refusal := c.putRecord(r); refusal != nil {
-			t.Fatal(refusal)
-		}
+		mustAccept(c.putRecord(r))(t)
 	}
 	c.deleteZone(object{"a", "low"})
 	c.low = c.outbox[0]
@@ -127,9 +121,7 @@ func (c *chain) mustZone(ns, object, domain string) {
 	also := allowEverything()[0]
 	also.Namespaces = []string{"c"}
 	spec.Rules = append(spec.Rules, also)
-	if _, refusal := c.putZone(spec, true); refusal != nil {
-		c.t.Fatal(refusal)
-	}
+	mustAccept(c.putZone(spec, true))(c.t)
 }
 
 func (w *world) zoneNameOf(ns, record string) string {
@@ -211,9 +203,7 @@ func TestMove_bringsReleasedRecordsBackInOrder_S2_10(t *testing.T) {
 		return w
 	}
 	remake := func(w *world) {
-		if _, refusal := w.putZone(specOf("owner", "kid", "kid.org."), true); refusal != nil {
-			t.Fatal(refusal)
-		}
+		mustAccept(w.putZone(specOf("owner", "kid", "kid.org."), true))(t)
 		w.settleAll()
 	}
 	t.Run("the older first", func(t *testing.T) {
@@ -227,12 +217,39 @@ func TestMove_bringsReleasedRecordsBackInOrder_S2_10(t *testing.T) {
 	t.Run("not under another name", func(t *testing.T) {
 		w := begin(recordOf("a", "older", "old.kid.org.", rdata.A, "192.0.2.1"),
 			recordOf("b", "younger", "pay.kid.org.", rdata.A, "192.0.2.1"))
-		if _, refusal := w.putRecord(recordOf("a", "older", "pay.kid.org.", rdata.A, "192.0.2.66")); refusal != nil {
-			t.Fatal(refusal)
-		}
+		mustAccept(w.putRecord(recordOf("a", "older", "pay.kid.org.", rdata.A, "192.0.2.66")))(t)
 		remake(w)
 		if at := w.zoneNameOf("b", "younger"); at != "kid" {
 			t.Errorf("the record is in zone %q: a took its name", at)
 		}
 	})
+}
+
+// While a zone is removed, the names below it are locked until the Records have moved. A Record already waiting at such
+// a name keeps waiting if another cascade tries the Record. The status must not say "moving", because moving Records
+// may pass the lock.
+func TestLock_takesNothingThatWaitsForWhatMoves_S2_11(t *testing.T) {
+	w := newWorld()
+	put := func(r law.Record) {
+		t.Helper()
+		mustAccept(w.putRecord(r))(t)
+	}
+	put(recordOf("b", "waits", "www.kid.org.", rdata.TXT, "x")) // no zone encloses it yet
+	for _, spec := range []zones.ZoneSpec{specOf("owner", "org", "org."), specOf("owner", "kid", "kid.org.")} {
+		mustAccept(w.putZone(spec, true))(t)
+	}
+	put(recordOf("owner", "stands", "www.kid.org.", rdata.A, "192.0.2.1"))
+	w.deleteZone(object{"owner", "kid"})
+	for range 2 {
+		ask := w.askAgain(object{"b", "waits"}, nil)
+		if ask.HadZone {
+			t.Fatal("what waits is taken for what moves")
+		}
+		out := w.decideAll(func(s *law.Facts) law.Outcome { return records.DecideRecord(s, ask) })
+		if p := out.Plan; p == nil || p.Record.Zone != nil || p.Record.Reason != law.ReasonNameHeld || p.Waiting == nil {
+			t.Fatalf("%+v %+v", p.Record, p.Waiting)
+		}
+		r := w.records[object{"b", "waits"}]
+		r.placed, r.waits = *out.Plan.Record, out.Plan.Waiting
+	}
 }

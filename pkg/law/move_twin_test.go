@@ -17,7 +17,6 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
@@ -400,9 +399,8 @@ func (s *moveScene) beginMove(m *movingWorld) {
 
 func drawMoveScene(t *rapid.T) *moveScene {
 	s := &moveScene{}
-	header := content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 	wide := func(o object, fqdn string) zones.ZoneSpec {
-		return zones.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, Header: header,
+		return zones.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, Header: someHeader,
 			ZoneSettings: makeSettings(allowEverything(), 3600, 100)}
 	}
 	s.zones = append(s.zones, wide(someZones[0], "org."))

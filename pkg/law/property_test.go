@@ -69,10 +69,7 @@ func drawRules(t *rapid.T) []rules.Rule {
 		var r rules.Rule
 		r.Namespaces = slices.Clone(rapid.SampledFrom([][]string{nil, {"owner"}, {"a"}, {"b"}, {"a", "b"}}).Draw(t, "to"))
 		text := rapid.SampledFrom(somePatterns).Draw(t, "pattern")
-		p, err := pattern.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := mustParse(pattern.Parse(text))
 		if rapid.IntRange(0, 2).Draw(t, "for zones") == 0 {
 			r.Zones, r.DS = append(r.Zones, p), rapid.Bool().Draw(t, "ds")
 		} else {
@@ -150,15 +147,7 @@ func drawRecord(t *rapid.T) law.Record {
 	}
 	value := func() rdata.Value {
 		mnemonic, text, _ := strings.Cut(rapid.SampledFrom(someValues).Draw(t, "value"), " ")
-		rt, err := rdata.ParseType(mnemonic)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, err := rdata.Parse(rt, text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
+		return mustParse(rdata.Parse(mustParse(rdata.ParseType(mnemonic)), text))
 	}
 	first := value()
 	r.Type, r.Values = first.Type, []rdata.Value{first}
@@ -261,7 +250,6 @@ func TestForest(t *testing.T) {
 			})
 		}
 		if rapid.IntRange(0, 3).Draw(t, "planted") > 0 {
-			header := content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 			for i, fqdn := range []string{"org.", "example.org."} {
 				o := someZones[i]
 				act("plant", func() {
@@ -277,22 +265,15 @@ func TestForest(t *testing.T) {
 						apex, _ := pattern.Parse("@")
 						given = append(given, rules.Rule{Records: []rules.RecordRule{{Pattern: apex, Text: "@", Shared: true}}})
 					}
-					if _, refusal := w.putZone(zones.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn,
-						Header: header, ZoneSettings: makeSettings(given, 0, 30)}, true); refusal != nil {
-						t.Fatal(refusal)
-					}
+					mustAccept(w.putZone(zones.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn,
+						Header: someHeader, ZoneSettings: makeSettings(given, 0, 30)}, true))(t)
 				})
 			}
 			if rapid.Bool().Draw(t, "names a host") { // S6.2
 				act("plant", func() {
-					host, err := rdata.Parse(rdata.MX, "10 ns1")
-					if err != nil {
-						t.Fatal(err)
-					}
-					if _, refusal := w.putRecord(law.Record{Namespace: "owner", Name: "planted", DomainName: "example.org.",
-						Type: rdata.MX, Values: []rdata.Value{host}}); refusal != nil {
-						t.Fatal(refusal)
-					}
+					host := mustParse(rdata.Parse(rdata.MX, "10 ns1"))
+					mustAccept(w.putRecord(law.Record{Namespace: "owner", Name: "planted", DomainName: "example.org.",
+						Type: rdata.MX, Values: []rdata.Value{host}}))(t)
 				})
 			}
 		}
@@ -329,10 +310,7 @@ func TestForest(t *testing.T) {
 				w.quick = false
 			},
 			"publish": func(t *rapid.T) {
-				if len(w.zones) == 0 {
-					t.Skip("no zones")
-				}
-				z := w.zones[rapid.SampledFrom(sortedObjects(w.zones)).Draw(t, "object")]
+				z := w.zones[pickObject(t, w.zones)]
 				spec, at := z.spec, uint32(z.zone.SettledSerial)
 				spec.Publish = &at
 				act("publish", func() { _, _ = w.putZone(spec, true) })
@@ -351,23 +329,14 @@ func TestForest(t *testing.T) {
 				act("sign", func() { w.signZone(o, slices.Clone(rapid.SampledFrom(someDS).Draw(t, "DS"))) })
 			},
 			"delete record": func(t *rapid.T) {
-				if len(w.records) == 0 {
-					t.Skip("no records")
-				}
-				o := rapid.SampledFrom(sortedObjects(w.records)).Draw(t, "object")
+				o := pickObject(t, w.records)
 				act("delete record", func() { w.deleteRecord(o) })
 			},
 			"deleting record": func(t *rapid.T) { // with a finalizer
-				if len(w.records) == 0 {
-					t.Skip("no records")
-				}
-				w.records[rapid.SampledFrom(sortedObjects(w.records)).Draw(t, "object")].record.Terminating = true
+				w.records[pickObject(t, w.records)].record.Terminating = true
 			},
 			"delete zone": func(t *rapid.T) {
-				if len(w.zones) == 0 {
-					t.Skip("no zones")
-				}
-				o := rapid.SampledFrom(sortedObjects(w.zones)).Draw(t, "object")
+				o := pickObject(t, w.zones)
 				act("delete zone", func() { w.deleteZone(o) })
 			},
 			"delegation": func(t *rapid.T) {
@@ -404,10 +373,7 @@ func TestForest(t *testing.T) {
 				})
 			},
 			"delete delegation": func(t *rapid.T) {
-				if len(w.delegations) == 0 {
-					t.Skip("no delegations")
-				}
-				o := rapid.SampledFrom(sortedObjects(w.delegations)).Draw(t, "object")
+				o := pickObject(t, w.delegations)
 				act("delete delegation", func() { w.deleteDelegation(o) })
 			},
 			"terminate": func(t *rapid.T) {
@@ -461,10 +427,9 @@ func TestForest(t *testing.T) {
 func TestHeldChild(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
-		header := content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 		given := map[bool][]rules.Rule{true: allowEverything()}
 		zone := func(o object, fqdn string, ref *law.Ref, delegates bool) {
-			spec := zones.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, ZoneRef: ref, Header: header,
+			spec := zones.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: fqdn, ZoneRef: ref, Header: someHeader,
 				ZoneSettings: makeSettings(given[delegates], 3600, 30)}
 			_, _ = w.putZone(spec, true)
 		}
@@ -473,11 +438,7 @@ func TestHeldChild(t *testing.T) {
 			for _, text := range values {
 				mnemonic, data, _ := strings.Cut(text, " ")
 				r.Type, _ = rdata.ParseType(mnemonic)
-				v, err := rdata.Parse(r.Type, data)
-				if err != nil {
-					t.Fatal(err)
-				}
-				r.Values = append(r.Values, v)
+				r.Values = append(r.Values, mustParse(rdata.Parse(r.Type, data)))
 			}
 			_, _ = w.putRecord(r)
 		}
@@ -577,6 +538,14 @@ func sortedObjects[V any](m map[object]V) []object {
 	return slices.SortedFunc(maps.Keys(m), func(x, y object) int { return strings.Compare(x.String(), y.String()) })
 }
 
+// pickObject skips the act without an object.
+func pickObject[V any](t *rapid.T, from map[object]V) object {
+	if len(from) == 0 {
+		t.Skip("no object")
+	}
+	return rapid.SampledFrom(sortedObjects(from)).Draw(t, "object")
+}
+
 func drawDelegation(t *rapid.T) (object, zones.DelegationSpec) {
 	o := rapid.SampledFrom([]object{{"owner", "one"}, {"owner", "two"}, {"owner", "three"}, {"a", "one"}}).Draw(t, "delegation")
 	stand := slices.DeleteFunc(slices.Clone(someZones), func(z object) bool { return z.Namespace != o.Namespace })
@@ -584,10 +553,7 @@ func drawDelegation(t *rapid.T) (object, zones.DelegationSpec) {
 	spec.Rule.Namespaces = slices.Clone(rapid.SampledFrom([][]string{{"owner"}, {"a"}, {"b"}, {"a", "b"}}).Draw(t, "to"))
 	for range rapid.IntRange(0, 2).Draw(t, "patterns") {
 		text := rapid.SampledFrom(somePatterns).Draw(t, "pattern")
-		p, err := pattern.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := mustParse(pattern.Parse(text))
 		if rapid.IntRange(0, 2).Draw(t, "for zones") == 0 {
 			spec.Rule.Zones, spec.Rule.DS = append(spec.Rule.Zones, p), spec.Rule.DS || rapid.Bool().Draw(t, "ds")
 			continue

@@ -27,6 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/refusal"
+	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/situations"
 )
 
 var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestScenarios runs, such as what test/model writes")
@@ -163,9 +165,7 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 		w.facts[law.FloorKey] = floor
 	case "run":
 		by, err := time.ParseDuration(d.CmdArgs[0].Key)
-		if err != nil {
-			d.Fatalf(t, "%v", err)
-		}
+		failOn(t, d, err)
 		out = w.describeChanges(func() { w.passTime(by) })
 	case "show":
 		out = w.showObject(t, d)
@@ -192,11 +192,16 @@ func (w *world) describeSettled(t *testing.T, d *datadriven.TestData) string {
 	return out
 }
 
-func parseNumber(t *testing.T, d *datadriven.TestData, text string) uint32 {
-	n, err := strconv.ParseUint(text, 10, 32)
+// failOn fails the test for an error, with the command's position.
+func failOn(t *testing.T, d *datadriven.TestData, err error) {
 	if err != nil {
 		d.Fatalf(t, "%v", err)
 	}
+}
+
+func parseNumber(t *testing.T, d *datadriven.TestData, text string) uint32 {
+	n, err := strconv.ParseUint(text, 10, 32)
+	failOn(t, d, err)
 	return uint32(n)
 }
 
@@ -224,14 +229,8 @@ func parseZone(t *testing.T, d *datadriven.TestData) zones.ZoneSpec {
 	spec := zones.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: lines[0], ZoneRef: parseRef(t, d)}
 	d.MaybeScanArgs(t, "view", &spec.View)
 	spec.MaxDeletePercent = 30
-	spec.Header = content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
-	number := func(text string) uint32 {
-		n, err := strconv.ParseUint(text, 10, 32)
-		if err != nil {
-			d.Fatalf(t, "%v", err)
-		}
-		return uint32(n)
-	}
+	spec.Header = someHeader
+	number := func(text string) uint32 { return parseNumber(t, d, text) }
 	for _, line := range lines[1:] {
 		f := strings.Fields(line)
 		switch f[0] {
@@ -265,9 +264,7 @@ func parseZone(t *testing.T, d *datadriven.TestData) zones.ZoneSpec {
 			spec.ReleaseNow = f[1:]
 		case "grace":
 			by, err := time.ParseDuration(f[1])
-			if err != nil {
-				d.Fatalf(t, "%v", err)
-			}
+			failOn(t, d, err)
 			spec.Grace = int64(by.Seconds())
 		default:
 			d.Fatalf(t, "no such line in a zone: %s", line)
@@ -279,9 +276,7 @@ func parseZone(t *testing.T, d *datadriven.TestData) zones.ZoneSpec {
 func parseSigners(t *testing.T, d *datadriven.TestData) (ds []string) {
 	for line := range strings.Lines(d.Input) {
 		v, err := rdata.Parse(rdata.DS, strings.TrimSpace(line))
-		if err != nil {
-			d.Fatalf(t, "%v", err)
-		}
+		failOn(t, d, err)
 		ds = append(ds, v.Text)
 	}
 	slices.Sort(ds)
@@ -304,9 +299,7 @@ func parseRule(t *testing.T, d *datadriven.TestData, f []string) rules.Rule {
 		} else if list, ok := strings.CutPrefix(word, "types="); ok {
 			for _, text := range strings.Split(list, ",") {
 				rt, err := rdata.ParseType(text)
-				if err != nil {
-					d.Fatalf(t, "%v", err)
-				}
+				failOn(t, d, err)
 				types = append(types, rt)
 			}
 		} else {
@@ -315,9 +308,7 @@ func parseRule(t *testing.T, d *datadriven.TestData, f []string) rules.Rule {
 	}
 	for _, text := range strings.Split(f[1], ",") {
 		p, err := pattern.Parse(text)
-		if err != nil {
-			d.Fatalf(t, "%v", err)
-		}
+		failOn(t, d, err)
 		if f[0] == "zones" {
 			r.Zones = append(r.Zones, p)
 		} else {
@@ -349,9 +340,7 @@ func parseRecord(t *testing.T, d *datadriven.TestData, o object, input string) l
 			d.Fatalf(t, "%v", err)
 		}
 		v, err := rdata.Parse(r.Type, strings.Join(f[1:], " "))
-		if err != nil {
-			d.Fatalf(t, "%v", err)
-		}
+		failOn(t, d, err)
 		if !slices.Contains(r.Values, v) {
 			r.Values = append(r.Values, v)
 		}
@@ -421,9 +410,7 @@ func (w *world) tryRecords(t *testing.T, d *datadriven.TestData) string {
 
 func (w *world) fillZone(t *testing.T, d *datadriven.TestData) string {
 	count, err := strconv.Atoi(d.CmdArgs[2].Key)
-	if err != nil {
-		d.Fatalf(t, "%v", err)
-	}
+	failOn(t, d, err)
 	adopted := 0
 	last := ""
 	for i := 1; i <= count; i++ {
@@ -448,9 +435,7 @@ func (w *world) dropRecords(t *testing.T, d *datadriven.TestData) string {
 	by, err := time.ParseDuration(cmp.Or(every, "0s"))
 	from, err1 := strconv.Atoi(d.CmdArgs[2].Key)
 	to, err2 := strconv.Atoi(d.CmdArgs[3].Key)
-	if err := errors.Join(err, err1, err2); err != nil {
-		d.Fatalf(t, "%v", err)
-	}
+	failOn(t, d, errors.Join(err, err1, err2))
 	var out strings.Builder
 	held := map[string]bool{}
 	for i := from; i <= to; i++ {
@@ -700,4 +685,43 @@ func describeClaim(c law.Claim) string {
 		}
 	}
 	return c.Namespace + "(" + strings.Join(parts, ", ") + ")"
+}
+
+// docs/situations.md gives examples of what happens in various situations. Each example runs here as a test, with the
+// commands of TestScenarios and shortened answers.
+func TestSituations(t *testing.T) {
+	for _, s := range must.Get(situations.Read("../../docs/situations.md"))(t) {
+		t.Run(s.Number+" "+s.Title, func(t *testing.T) {
+			w := newWorld()
+			datadriven.RunTestFromString(t, s.Story, func(t *testing.T, d *datadriven.TestData) string {
+				out := w.runCommand(t, d)
+				if d.Cmd == "show" {
+					return w.showShort(t, d)
+				}
+				return situations.Shorten(d.Cmd, out)
+			})
+		})
+	}
+}
+
+func (w *world) showShort(t *testing.T, d *datadriven.TestData) string {
+	switch o := parseObject(t, d, d.CmdArgs[1].Key); d.CmdArgs[0].Key {
+	case "record":
+		switch p := w.records[o].placed; {
+		case p.Zone == nil:
+			return "waits, reason " + p.Reason + "\n"
+		case p.EndsAt != 0:
+			return "in zone " + p.Zone.Namespace + "/" + p.Zone.Name + ", reason " + p.Reason + "\n"
+		default:
+			return "in zone " + p.Zone.Namespace + "/" + p.Zone.Name + "\n"
+		}
+	case "zone":
+		z := w.zones[o]
+		if z.zone.Pending {
+			return "waits, reason " + z.delegated.Reason + "\n"
+		}
+		return "stays, reason " + z.delegated.Reason + "\n"
+	}
+	d.Fatalf(t, "show what?")
+	return ""
 }

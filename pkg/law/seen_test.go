@@ -11,7 +11,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/law/zones"
@@ -52,19 +51,14 @@ func makeSettings(rules []rules.Rule, grace, maxDeletePercent int64) law.ZoneSet
 }
 
 func specOf(ns, object, domain string) zones.ZoneSpec {
-	return zones.ZoneSpec{Ref: law.Ref{Namespace: ns, Name: object}, DomainName: domain, ZoneSettings: makeSettings(allowEverything(), 3600,
-		100),
-		Header: content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}}
+	return zones.ZoneSpec{Ref: law.Ref{Namespace: ns, Name: object}, DomainName: domain, Header: someHeader,
+		ZoneSettings: makeSettings(allowEverything(), 3600, 100)}
 }
 
 func recordOf(ns, object, domain string, t rdata.Type, values ...string) law.Record {
 	r := law.Record{Namespace: ns, Name: object, UID: object, DomainName: domain, Type: t}
 	for _, text := range values {
-		v, err := rdata.Parse(t, text)
-		if err != nil {
-			panic(err)
-		}
-		r.Values = append(r.Values, v)
+		r.Values = append(r.Values, mustParse(rdata.Parse(t, text)))
 	}
 	return r
 }
@@ -77,9 +71,7 @@ func TestSeen_guardsNoLabelOfADeepName_S2_7(t *testing.T) {
 		w := newWorld()
 		w.quick = true
 		put := func(s zones.ZoneSpec) {
-			if _, refusal := w.putZone(s, true); refusal != nil {
-				t.Fatal(refusal)
-			}
+			mustAccept(w.putZone(s, true))(t)
 			w.settleAll()
 		}
 		put(specOf("owner", "org", "org."))
@@ -117,9 +109,7 @@ func TestSeen_ofOwnNamesIsWhatClaimsNeed_S4_9(t *testing.T) {
 	w := newWorld()
 	spec := specOf("owner", "org", "org.")
 	spec.Rules = append(spec.Rules, rules.Rule{Namespaces: []string{"b"}, Records: []rules.RecordRule{makeRecordRule("*.x", nil, false)}})
-	if _, refusal := w.putZone(spec, true); refusal != nil {
-		t.Fatal(refusal)
-	}
+	mustAccept(w.putZone(spec, true))(t)
 	w.settleAll()
 	count := func() (owners, all int) {
 		seen, out := w.decideCreation(recordOf("b", "new", "new.y.x.org.", rdata.A, "192.0.2.1"))
@@ -142,9 +132,7 @@ func TestSeen_ofOwnNamesIsWhatClaimsNeed_S4_9(t *testing.T) {
 		t.Errorf("%d owners are looked at for a name of three labels", owners)
 	}
 	for i, n := range []string{"x.org.", "_sip._tcp.y.x.org.", "*._domainkey.x.org.", "wpad.org."} {
-		if _, refusal := w.putRecord(recordOf("owner", fmt.Sprint("own", i), n, rdata.TXT, "own")); refusal != nil {
-			t.Fatal(refusal)
-		}
+		mustAccept(w.putRecord(recordOf("owner", fmt.Sprint("own", i), n, rdata.TXT, "own")))(t)
 	}
 	w.settleAll()
 	if o, a := count(); o != owners || a != all {
@@ -161,9 +149,7 @@ func TestSeen_ofHostsAtTheApexIsBounded_S6_15(t *testing.T) {
 	for _, rule := range spec.Rules {
 		rule.Records[1].Shared = true // at @
 	}
-	if _, refusal := w.putZone(spec, true); refusal != nil {
-		t.Fatal(refusal)
-	}
+	mustAccept(w.putZone(spec, true))(t)
 	w.settleAll()
 	for _, ns := range []string{"owner", "b"} {
 		facts := map[int]int{}
@@ -185,18 +171,14 @@ func TestSeen_ofHostsAtTheApexIsBounded_S6_15(t *testing.T) {
 // NS Records hides nothing, so the write must not read the records below. There may be very many.
 func TestSeen_ofNSThatGoLeavesOutWhatIsBelow_S5_6(t *testing.T) {
 	w := newWorld()
-	if _, refusal := w.putZone(specOf("owner", "org", "org."), true); refusal != nil {
-		t.Fatal(refusal)
-	}
+	mustAccept(w.putZone(specOf("owner", "org", "org."), true))(t)
 	w.settleAll()
 	below := law.Key{Kind: law.KindOwnersBelow, Zone: w.zoneOf("", name.MustParse("org.")).UID, Owner: name.MustRel("x")}
 	r := recordOf("a", "ns", "x.org.", rdata.NS, "ns.example.net.")
 	for _, asks := range []bool{true, false} {
 		ask := records.RecordInput{Namespace: "a", Name: "ns", UID: "ns", After: &r, Now: w.now, By: "a", WorkID: "work"}
 		if !asks {
-			if _, refusal := w.putRecord(r); refusal != nil {
-				t.Fatal(refusal)
-			}
+			mustAccept(w.putRecord(r))(t)
 			was := w.records[object{"a", "ns"}]
 			ask.UID, ask.Before, ask.After = was.record.UID, was.readContribution(), nil
 		}
@@ -220,14 +202,10 @@ func TestSeen_ofAChallengeIsFew_S4_23(t *testing.T) {
 		spec.Rules = append(spec.Rules, rules.Rule{Namespaces: []string{"guest"},
 			Records: []rules.RecordRule{makeRecordRule(p, nil, false)}})
 	}
-	if _, refusal := w.putZone(spec, true); refusal != nil {
-		t.Fatal(refusal)
-	}
+	mustAccept(w.putZone(spec, true))(t)
 	w.settleAll()
 	for _, n := range []string{"x.org.", "*.wild.org."} {
-		if _, refusal := w.putRecord(recordOf("owner", n, n, rdata.A, "192.0.2.1")); refusal != nil {
-			t.Fatal(refusal)
-		}
+		mustAccept(w.putRecord(recordOf("owner", n, n, rdata.A, "192.0.2.1")))(t)
 	}
 	for _, x := range []struct {
 		owner             string

@@ -11,7 +11,6 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/pattern"
 	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/law/zones"
@@ -68,10 +67,8 @@ func TestZoneSettings_rulesDecideAgain_S2_5(t *testing.T) {
 		w := newWorld()
 		spec := zones.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "example"}, DomainName: "example.org.",
 			ZoneSettings: makeSettings(allowEverything(), 3600, 30),
-			Header:       content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}}
-		if _, refusal := w.putZone(spec, true); refusal != nil {
-			t.Fatal(refusal)
-		}
+			Header:       someHeader}
+		mustAccept(w.putZone(spec, true))(t)
 		w.settleAll()
 		change(&spec.ZoneSettings)
 		plan, refusal := w.putZone(spec, true)

@@ -267,11 +267,7 @@ func parseRules(text string) (all []rules.Rule) {
 }
 
 func makeRecordRule(text string, types []rdata.Type, shared bool) rules.RecordRule {
-	p, err := pattern.Parse(text)
-	if err != nil {
-		panic(err)
-	}
-	return rules.RecordRule{Pattern: p, Text: text, Types: types, Shared: shared}
+	return rules.RecordRule{Pattern: mustParse(pattern.Parse(text)), Text: text, Types: types, Shared: shared}
 }
 
 // parseTypes reads the types of a rule: "any" means all, "" none.

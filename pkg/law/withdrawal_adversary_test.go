@@ -81,11 +81,7 @@ func newSiege(t *rapid.T) *siege {
 
 func (s *siege) parsePatterns(texts []string) (out []pattern.Pattern) {
 	for _, text := range texts {
-		p, err := pattern.Parse(strings.Replace(text, "**", "*", 1))
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		out = append(out, p)
+		out = append(out, mustParse(pattern.Parse(strings.Replace(text, "**", "*", 1))))
 	}
 	return out
 }

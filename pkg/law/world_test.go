@@ -548,6 +548,29 @@ func (w *world) adoptReplacement(namespace string, left *law.Adoption, plan *law
 	}
 }
 
+func mustParse[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// accepted fails the test for a refusal: mustAccept(w.putZone(spec, true))(t).
+func mustAccept(_ *law.Plan, refusal *law.Refusal) func(failer) {
+	return func(t failer) {
+		t.Helper()
+		if refusal != nil {
+			t.Fatal(refusal)
+		}
+	}
+}
+
+// failer is a test, also of rapid.
+type failer interface {
+	Helper()
+	Fatal(...any)
+}
+
 // putZone creates or updates a zone for a client. The DS stay.
 func (w *world) putZone(spec zones.ZoneSpec, establish bool) (*law.Plan, *law.Refusal) {
 	if was := w.zones[object{spec.Namespace, spec.Name}]; was != nil {
