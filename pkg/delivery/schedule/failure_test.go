@@ -97,15 +97,7 @@ func TestLoop_logsWhatItWaitsFor(t *testing.T) {
 func TestLoop_refusedBesideTheWholeZone(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
-		refuses := makeFlag(true)
-		s.memory.Change(func(m *deliverytest.Memory) {
-			m.Refuse = func(set delivery.RRset) *delivery.Error {
-				if !refuses.Load() || set.Name != name.MustParse("mail.example.org.") {
-					return nil
-				}
-				return &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "no mail", Permanent: true}
-			}
-		})
+		refuses := s.refuseRRset(mail, refusals["for good"])
 		s.zone.PutAddresses(map[string]string{"mail": ""})
 		passTime(time.Minute)
 		if state := s.readState(); state.Serial != s.zone.Serial || state.Failed != 1 {
@@ -124,10 +116,7 @@ func TestLoop_refusedBesideTheWholeZone(t *testing.T) {
 		s.failProvider(nil)
 		s.worker.Retry("main")
 		passTime(time.Minute)
-		s.zone.Expect(s.server)
-		if state := s.readState(); state.Intent != nil || state.Ready.Status != delivery.True {
-			t.Errorf("%+v", state)
-		}
+		s.expectDelivered()
 	})
 }
 
@@ -415,7 +404,7 @@ func TestLoop_metrics(t *testing.T) {
 			s.zone.PutAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 50+i)})
 		}
 		passTime(3 * time.Minute)
-		s.server.Disturb(s.zone.Header.FQDN, delivery.RRset{Name: name.MustParse("mail.example.org."), Type: rdata.A})
+		s.removeRRset(mail)
 		passTime(time.Hour)
 		want := map[string]int{"main confirmed": 2, "main drift": 1, "main Verify ": 1, "main Deliver ": 3, "main Deliver ServerError": 4}
 		metrics.mu.Lock()
@@ -447,15 +436,13 @@ func TestLoop_driftIsCountedOnce(t *testing.T) {
 			return nil
 		}
 		restart := func() {
-			s.worker.stop()
-			s.worker = startWorker(s.T, s.store, s.worker.views, func(c *schedule.Config) { c.Metrics = metrics })
+			s.replaceWorker(func(c *schedule.Config) { c.Metrics = metrics })
 			s.store.notifyWorker(s.worker)
 			s.beginScene()
 		}
 		foreign := func(owner string) {
 			s.server.Disturb(s.zone.Header.FQDN, delivery.RRset{Name: name.MustParse(owner + ".example.org."), Type: rdata.A, Data: []string{"192.0.2.99"}})
 		}
-		lose := func() { s.server.Disturb(s.zone.Header.FQDN, delivery.RRset{Name: mail.Name, Type: mail.Type}) }
 		foreign("theirs")
 		restart()
 		passTime(3 * time.Hour)
@@ -463,7 +450,7 @@ func TestLoop_driftIsCountedOnce(t *testing.T) {
 			t.Errorf("what others had before is counted: %d", got)
 		}
 		refuses.Store(true)
-		lose()
+		s.removeRRset(mail)
 		foreign("new")
 		passTime(5 * time.Hour)
 		restart()
@@ -473,9 +460,9 @@ func TestLoop_driftIsCountedOnce(t *testing.T) {
 		}
 		refuses.Store(false)
 		passTime(2 * time.Hour)
-		lose()
+		s.removeRRset(mail)
 		passTime(2 * time.Hour)
-		lose()
+		s.removeRRset(mail)
 		passTime(2 * time.Hour)
 		if got := drifts(); got != 3+100 {
 			t.Errorf("lost and mended twice more: %d, want 103", got)

@@ -6,7 +6,7 @@ package schedule_test
 import (
 	"context"
 	"maps"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,12 +79,9 @@ func TestLoop_anotherName_S8_4(t *testing.T) {
 		s.server.Adopt(net, there)
 		s.startAgain(0)
 		passTime(time.Minute)
-		s.zone.Expect(s.server)
-		if left := s.server.Addresses(net); len(left) > 0 {
-			t.Errorf("left: %v", left)
-		}
-		if state := s.readState(); state.Zone != org || state.Serial != s.zone.Serial || state.Ready.Status != delivery.True {
-			t.Errorf("%+v", state)
+		s.expectDelivered()
+		if left := s.server.Addresses(net); len(left) > 0 || s.readState().Zone != org {
+			t.Errorf("left: %v, %+v", left, s.readState())
 		}
 	})
 }
@@ -149,7 +146,7 @@ func TestLoop_withdrawnWhereTheZoneIsGone_S8_4(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		for _, test := range []struct {
 			what  string
-			then  error
+			then  *delivery.Error
 			after time.Duration // until the removal
 			left  bool
 		}{
@@ -158,24 +155,21 @@ func TestLoop_withdrawnWhereTheZoneIsGone_S8_4(t *testing.T) {
 			{"out of reach for a while", away, 23*time.Hour + 24*time.Hour, true},
 		} {
 			inScene(t, func(s *scene) {
-				answers := gone
-				var mu sync.Mutex
+				var answers atomic.Pointer[delivery.Error]
+				answers.Store(gone)
 				s.beginScene()
 				s.failProvider(func(_ context.Context, at deliverytest.Point) error {
-					mu.Lock()
-					defer mu.Unlock()
-					if at.Method != "Withdraw" || answers == nil {
-						return nil
+					if answer := answers.Load(); at.Method == "Withdraw" && answer != nil {
+						return answer
 					}
-					return answers
+					return nil
 				})
 				zone := zoneOf("z", "main")
 				zone.Remove = true
 				s.worker.SetZone(zone)
 				passTime(12 * time.Hour)
 				if restarts {
-					s.worker.stop()
-					s.worker = startWorker(s.T, s.store, s.worker.views, nil)
+					s.replaceWorker(nil)
 					s.store.notifyWorker(s.worker)
 					s.worker.SetClass(s.class)
 					s.worker.SetZone(zone)
@@ -184,14 +178,9 @@ func TestLoop_withdrawnWhereTheZoneIsGone_S8_4(t *testing.T) {
 				if state := s.readState(); state.Version == "" || state.Error == nil || state.Error.Reason != delivery.ReasonZoneNotFound {
 					t.Fatalf("%s, restarts %v: after 23 hours: %+v", test.what, restarts, state)
 				}
-				mu.Lock()
-				answers, _ = test.then.(*delivery.Error)
-				mu.Unlock()
-				if test.then == error(away) {
+				if answers.Store(test.then); test.then == away {
 					passTime(time.Hour)
-					mu.Lock()
-					answers = gone
-					mu.Unlock()
+					answers.Store(gone)
 				}
 				passTime(test.after - 23*time.Hour + 20*time.Minute)
 				events := s.worker.events.eventsOf("z")

@@ -119,8 +119,7 @@ func callOnTheWire(t *testing.T, call, repeated time.Duration) {
 // progress has half a lease to end.
 func TestLoop_callTimeout(t *testing.T) {
 	inScene(t, func(s *scene) {
-		s.worker.stop()
-		s.worker = startWorker(s.T, s.store, s.worker.views, func(c *schedule.Config) { c.CallTimeout = 30 * time.Second })
+		s.replaceWorker(func(c *schedule.Config) { c.CallTimeout = 30 * time.Second })
 		takes := 29 * time.Second
 		s.failProvider(func(ctx context.Context, at deliverytest.Point) error {
 			if at.Applied {
@@ -135,10 +134,7 @@ func TestLoop_callTimeout(t *testing.T) {
 		})
 		s.beginScene()
 		passTime(time.Minute)
-		s.zone.Expect(s.server)
-		if state := s.readState(); state.Error != nil || state.Serial != s.zone.Serial {
-			t.Errorf("calls of %s: %+v", takes, state)
-		}
+		s.expectDelivered("calls of ", takes)
 		takes = 31 * time.Second
 		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
 		passTime(31 * time.Second)
@@ -168,12 +164,7 @@ func TestLoop_abandonedIntent(t *testing.T) {
 				state.Intent = &delivery.Intent{Serial: state.Serial, From: state.Serial, Holder: "dead", Time: time.Now(), RRsets: []delivery.RRsetKey{{Name: name.MustParse("gone.example.org."), Type: 1}}}
 				must.Get(s.store.Save(s.Context(), delivery.Key{UID: "z", Class: "main"}, state))(t)
 				if failsFirst {
-					s.store.setFault(func(method string, after bool) error {
-						if method == "Save" {
-							return errors.New("etcd is away")
-						}
-						return nil
-					})
+					s.store.setFault(failSaves)
 				}
 				if restarts {
 					s.startAgain(0)
@@ -235,10 +226,7 @@ func TestLoop_resultNotStored_F24(t *testing.T) {
 			t.Fatalf("the result was to be lost: %+v", state)
 		}
 		passTime(time.Minute)
-		s.zone.Expect(s.server)
-		if state := s.readState(); state.Serial != s.zone.Serial || state.Intent != nil {
-			t.Errorf("%+v", state)
-		}
+		s.expectDelivered()
 		for _, event := range s.worker.events.eventsOf("z") {
 			if event.Outcome == delivery.OutcomeFailed {
 				t.Errorf("a store away is no failure of the class: %+v", event)
@@ -421,12 +409,9 @@ func TestLoop_firstDeliveryInterrupted(t *testing.T) {
 				want += 3 + 3
 			}
 			passTime(5 * time.Minute)
-			s.zone.Expect(s.server)
+			s.expectDelivered("changes ", changes)
 			if wrote := len(s.server.Writes()); wrote > want {
 				t.Errorf("changes %v: %d writes, want %d at most", changes, wrote, want)
-			}
-			if state := s.readState(); state.Intent != nil || state.Ready.Status != delivery.True {
-				t.Errorf("changes %v: %+v", changes, state)
 			}
 		})
 	}
@@ -575,15 +560,12 @@ func TestLoop_status(t *testing.T) {
 func TestLoop_statusDuringAnAttempt(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
-		s.worker.stop()
-		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-		s.store.mu.Lock()
-		s.store.Fault = func(string, bool) error {
+		s.replaceWorker(nil)
+		s.store.setFault(func(string, bool) error {
 			go s.worker.Status()
 			time.Sleep(time.Millisecond)
 			return nil
-		}
-		s.store.mu.Unlock()
+		})
 		s.beginScene()
 		passTime(time.Second)
 		s.zone.Expect(s.server)

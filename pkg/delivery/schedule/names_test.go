@@ -43,8 +43,7 @@ func (s *scene) expectReason(what string, uid string, reason delivery.Reason) {
 
 // restartWorker starts another process, which learns the stored states from the controller.
 func (s *scene) restartWorker(zones ...delivery.Zone) {
-	s.worker.stop()
-	s.worker = startWorker(s.T, s.store, s.worker.views, nil)
+	s.replaceWorker(nil)
 	s.store.notifyWorker(s.worker)
 	s.memory = &deliverytest.Memory{Server: s.server, Blind: s.memory.Blind, Fault: s.memory.Fault}
 	s.class.Provider = s.memory
@@ -198,9 +197,7 @@ func TestLoop_aNameThatMayBeStoredIsNotFree_H7(t *testing.T) {
 		synctest.Wait()
 		s.worker.SetZone(zoneOf("z"))
 		synctest.Wait()
-		s.store.setFault(func(method string, later bool) error {
-			return nil
-		})
+		s.store.setFault(nil)
 		other := s.addZone("other", org)
 		passTime(time.Second)
 		s.expectReason("the one that comes before it is known", "other", delivery.ReasonConflict)
@@ -279,13 +276,13 @@ func fewNames(s *scene, seed uint64) {
 	s.memory.Blind = random.oneIn(2)
 	fault := &faultSwitch{chance: random}
 	faults := func(ctx context.Context, at deliverytest.Point) error {
-		if fault.isLasting() && random.oneIn(4) {
+		if fault.Load() && random.oneIn(4) {
 			return &delivery.Error{Reason: delivery.ReasonServerError, Message: "on fire", Permanent: at.Method == "Deliver" && random.oneIn(3)}
 		}
 		return nil
 	}
 	s.store.Fault = func(string, bool) error {
-		if fault.isLasting() && random.oneIn(10) {
+		if fault.Load() && random.oneIn(10) {
 			return errors.New("etcd is away")
 		}
 		return nil
@@ -314,7 +311,7 @@ func fewNames(s *scene, seed uint64) {
 		case 3:
 			report(delivery.Zone{UID: uid, FormerClasses: []string{"main"}})
 		case 4:
-			fault.setFault(random.oneIn(2))
+			fault.Store(random.oneIn(2))
 		case 5:
 			s.restartWorker(slices.Collect(maps.Values(reported))...)
 		default:
@@ -323,7 +320,7 @@ func fewNames(s *scene, seed uint64) {
 		}
 		passTime(time.Duration(random.drawNumber(20_000)) * time.Millisecond)
 	}
-	fault.setFault(false)
+	fault.Store(false)
 	for _, zone := range zones {
 		report(zoneOf(zone.UID, "main"))
 	}

@@ -41,25 +41,12 @@ func (c *chance) drawNumber(n int) int {
 
 // faultSwitch draws a fault at each point while on.
 type faultSwitch struct {
+	atomic.Bool
 	chance *chance
-	mu     sync.Mutex
-	on     bool
-}
-
-func (f *faultSwitch) setFault(on bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.on = on
-}
-
-func (f *faultSwitch) isLasting() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.on
 }
 
 func (f *faultSwitch) makeFault(ctx context.Context, at deliverytest.Point) error {
-	if !f.isLasting() || !f.chance.oneIn(4) {
+	if !f.Load() || !f.chance.oneIn(4) {
 		return nil
 	}
 	switch f.chance.drawNumber(7) {
@@ -125,7 +112,7 @@ func runConvergence(t *testing.T, seed uint64) {
 	store := newStore()
 	storeFault, providerFault := &faultSwitch{chance: random}, &faultSwitch{chance: random}
 	store.Fault = func(string, bool) error {
-		if storeFault.isLasting() && random.oneIn(6) {
+		if storeFault.Load() && random.oneIn(6) {
 			return errors.New("etcd is away")
 		}
 		return nil
@@ -133,7 +120,7 @@ func runConvergence(t *testing.T, seed uint64) {
 	master := zoneview.NewSet(zoneview.Config{})
 	servers := map[string]*deliverytest.Server{"lists": deliverytest.NewServer(), "blind": deliverytest.NewServer()}
 	refused := func(set delivery.RRset) *delivery.Error {
-		if providerFault.isLasting() && strings.HasPrefix(set.Name.String(), "c.") {
+		if providerFault.Load() && strings.HasPrefix(set.Name.String(), "c.") {
 			return &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "no c", Permanent: random.oneIn(2)}
 		}
 		return nil
@@ -217,9 +204,9 @@ func runConvergence(t *testing.T, seed uint64) {
 			}
 			zones[random.drawNumber(len(zones))].PutAddresses(changes)
 		case 0:
-			providerFault.setFault(random.oneIn(2))
+			providerFault.Store(random.oneIn(2))
 		case 1:
-			storeFault.setFault(random.oneIn(3))
+			storeFault.Store(random.oneIn(3))
 		case 2:
 			if at := random.drawNumber(2); running[at] != nil {
 				dies[at].Store(random.oneIn(2)) // a crash: no more calls, no more saves
@@ -238,8 +225,8 @@ func runConvergence(t *testing.T, seed uint64) {
 		}
 		time.Sleep(time.Duration(random.drawNumber(2000)) * time.Millisecond)
 	}
-	providerFault.setFault(false)
-	storeFault.setFault(false)
+	providerFault.Store(false)
+	storeFault.Store(false)
 	for at, w := range running {
 		if w == nil && running[1-at] != nil {
 			continue

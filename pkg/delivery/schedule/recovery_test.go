@@ -6,7 +6,7 @@ package schedule_test
 import (
 	"context"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,29 +84,22 @@ func TestLoop_recoveryIsNoticed(t *testing.T) {
 // every check.
 func TestLoop_misleadingHealth(t *testing.T) {
 	inScene(t, func(s *scene) {
-		var mu sync.Mutex
-		tries := 0
+		var tries atomic.Int64
 		s.failProvider(func(_ context.Context, at deliverytest.Point) error {
 			if at.Method == "Health" {
 				return nil
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			tries++
+			tries.Add(1)
 			return &delivery.Error{Reason: delivery.ReasonAuthenticationFailed, Message: "no", WholeClass: true}
 		})
 		s.beginScene()
 		passTime(time.Hour)
-		mu.Lock()
-		before := tries
-		mu.Unlock()
+		before := tries.Load()
 		for range 60 {
 			passTime(time.Minute)
 			must.Succeed(t, s.worker.Health(s.Context(), "main"))
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		if got := tries - before; got < 6 || got > 16 {
+		if got := tries.Load() - before; got < 6 || got > 16 {
 			t.Errorf("%d tries in an hour; one in ten minutes, and one more for each of these at most", got)
 		}
 	})

@@ -98,10 +98,7 @@ func TestLoop_manyRefused(t *testing.T) {
 				}
 				refuses.Store(false)
 				passTime(2 * time.Hour)
-				s.zone.Expect(s.server)
-				if state := s.readState(); state.Failed != 0 || state.Intent != nil || state.Ready.Status != delivery.True {
-					s.Errorf("%+v", state)
-				}
+				s.expectDelivered()
 			})
 		})
 	}
@@ -149,8 +146,7 @@ func TestLoop_manyRefusedAndWithdrawn(t *testing.T) {
 			refuses := s.refuseMany(true)
 			s.beginScene()
 			if restart {
-				s.worker.stop()
-				s.worker = startWorker(s.T, s.store, s.worker.views, nil)
+				s.replaceWorker(nil)
 				s.store.notifyWorker(s.worker)
 				s.worker.SetClass(s.class)
 			}
@@ -238,8 +234,7 @@ func TestLoop_refusedToGo(t *testing.T) {
 							confirmed("a change beside it")
 						}
 						if restart {
-							s.worker.stop()
-							s.worker = startWorker(s.T, s.store, s.worker.views, nil)
+							s.replaceWorker(nil)
 							s.store.notifyWorker(s.worker)
 							s.beginScene()
 							confirmed("after a restart")
@@ -248,10 +243,7 @@ func TestLoop_refusedToGo(t *testing.T) {
 						confirmed("later")
 						keeps.Store(false)
 						passTime(30 * time.Minute)
-						s.zone.Expect(s.server)
-						if state := s.readState(); state.Failed != 0 || state.Intent != nil || state.Ready.Status != delivery.True {
-							t.Errorf("%+v", state)
-						}
+						s.expectDelivered()
 					})
 				})
 			}

@@ -135,13 +135,7 @@ func (e *events) Observe(event delivery.Event) {
 func (e *events) eventsOf(uid string) []delivery.Event {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var of []delivery.Event
-	for _, event := range e.all {
-		if event.Key.UID == uid {
-			of = append(of, event)
-		}
-	}
-	return of
+	return slices.DeleteFunc(slices.Clone(e.all), func(event delivery.Event) bool { return event.Key.UID != uid })
 }
 
 type worker struct {
@@ -154,20 +148,13 @@ type worker struct {
 
 var workers int
 
-type noMetrics struct{}
-
-func (noMetrics) CountCall(schedule.Call)             {}
-func (noMetrics) CountDelivery(string, time.Duration) {}
-func (noMetrics) CountDrift(string, int, int, int)    {}
-func (noMetrics) CountFenced(string)                  {}
-
 func startWorker(t *testing.T, store lease.Store, views *zoneview.Set, change func(*schedule.Config)) *worker {
 	t.Helper()
 	workers++
 	w := &worker{views: views, events: &events{}, done: make(chan struct{})}
 	config := schedule.Config{
 		Identity: fmt.Sprint("worker-", workers), Source: plan.Source{Views: views}, Store: store,
-		Observer: w.events, Metrics: noMetrics{}, Logger: slog.New(slog.DiscardHandler),
+		Observer: w.events, Metrics: &counts{counts: map[string]int{}}, Logger: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {
 		change(&config)
@@ -218,6 +205,21 @@ func (s *scene) beginScene() {
 	s.worker.SetClass(s.class)
 	s.worker.SetZone(zoneOf("z", "main"))
 	synctest.Wait()
+}
+
+func (s *scene) replaceWorker(change func(*schedule.Config)) {
+	s.worker.stop()
+	s.worker = startWorker(s.T, s.store, s.worker.views, change)
+}
+
+// expectDelivered requires that the provider has the zone, and that nothing is pending.
+func (s *scene) expectDelivered(when ...any) {
+	s.Helper()
+	s.zone.Expect(s.server)
+	if state := s.readState(); state.Serial != s.zone.Serial || state.Intent != nil || state.Failed != 0 || state.Error != nil ||
+		state.Ready.Status != delivery.True {
+		s.Errorf("%v: %+v", when, state)
+	}
 }
 
 func (s *scene) failProvider(fault func(context.Context, deliverytest.Point) error) {
