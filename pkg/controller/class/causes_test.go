@@ -31,10 +31,10 @@ type recorder struct {
 	list []string
 }
 
-func (e *recorder) Eventf(about, _ runtime.Object, _, reason, _, note string, arguments ...any) {
+func (e *recorder) Eventf(about, _ runtime.Object, kind, reason, _, note string, arguments ...any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.list = append(e.list, fmt.Sprintf("%s %s: %s", about.(*corev1.ObjectReference).Name, reason, fmt.Sprintf(note, arguments...)))
+	e.list = append(e.list, fmt.Sprintf("%s %s %s: %s", about.(*corev1.ObjectReference).Kind, kind, reason, fmt.Sprintf(note, arguments...)))
 }
 
 func (e *recorder) listNotes(reason string) (list []string) {
@@ -120,7 +120,7 @@ func TestCauses_S7_12(t *testing.T) {
 			o.ends[heartbeat.Primary]()
 		}, func(o *outage) {
 			o.startProcess(heartbeat.Primary)
-			o.passTime(time.Minute)
+			passTime(time.Minute)
 			o.changeClass(func(of *v1alpha1.DNSClass) {
 				of.Spec.Transfer, of.Spec.Webhook = nil, &v1alpha1.WebhookProvider{Server: "here"}
 			})
@@ -132,27 +132,27 @@ func TestCauses_S7_12(t *testing.T) {
 				o.startProcess(heartbeat.Controller)
 				o.startProcess(heartbeat.Primary)
 				o.startController()
-				o.passTime(time.Minute)
+				passTime(time.Minute)
 				o.expectReady("True Delivered")
 				test.begin(o)
-				o.passTime(time.Second)
+				passTime(time.Second)
 				o.changeContent()
-				o.passTime(45 * time.Second)
+				passTime(45 * time.Second)
 				o.expectCause(test.reason, test.role)
 				if zone, record := o.readStalled("r0"); zone != "" || record != "" {
 					t.Errorf("after 45 seconds Stalled: %q, %q", zone, record)
 				}
-				o.passTime(objects.StallAfter)
+				passTime(objects.StallAfter)
 				o.expectCause(test.reason, test.role)
 				if zone, record := o.readStalled("r0"); zone != "True "+test.reason || record != "True "+test.reason {
 					t.Errorf("after two minutes Stalled: %q, %q", zone, record)
 				}
-				o.passTime(10 * time.Minute)
+				passTime(10 * time.Minute)
 				if events := o.events.listNotes(test.reason); len(events) != 1 {
 					t.Errorf("Events: %q", events)
 				}
 				test.end(o)
-				o.passTime(time.Minute)
+				passTime(time.Minute)
 				o.expectReady("True Delivered")
 				if zone, record := o.readStalled("r0"); zone != "" || record != "" {
 					t.Errorf("after it Stalled: %q, %q", zone, record)
@@ -199,20 +199,20 @@ func TestReady_ofTheNextJudge_S6_13(t *testing.T) {
 		o.records.lease = make(chan struct{}, 1)
 		o.startController()
 		endNext := startJudge(t, o.records, judge.Config{})
-		o.passTime(time.Minute)
+		passTime(time.Minute)
 		o.expectReady("True Delivered")
 		o.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Paused = true })
 		o.endJudge()
 		o.changeContent()
 		for range 20 {
-			o.passTime(time.Second)
+			passTime(time.Second)
 			if zone, record := o.readConditions(); zone.Status == metav1.ConditionTrue || record.Status == metav1.ConditionTrue {
 				t.Fatalf("while no class has the change the Zone says %s, the Record %s", describeCondition(zone), describeCondition(record))
 			}
 		}
 		o.expectReady("Unknown ClassPaused")
 		o.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Paused = false })
-		o.passTime(20 * time.Second)
+		passTime(20 * time.Second)
 		o.expectReady("True Delivered")
 		o.kill()
 		endNext()
@@ -226,23 +226,23 @@ func TestCauses_awaitsAClass_S7_12(t *testing.T) {
 		o := newOutage(t)
 		o.startProcess(heartbeat.Primary)
 		o.startController()
-		o.passTime(time.Minute)
+		passTime(time.Minute)
 		o.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Webhook, of.Spec.Transfer = nil, &v1alpha1.TransferProvider{} })
-		o.passTime(time.Second)
+		passTime(time.Second)
 		o.changeContent()
-		o.passTime(30 * time.Second)
+		passTime(30 * time.Second)
 		o.expectReady("Unknown Pending")
-		o.passTime(15 * time.Second)
+		passTime(15 * time.Second)
 		o.expectCause(v1alpha1.ReasonAwaitsClass, "the platform finds the server with kubectl kubizone doctor, or in "+
 			"status.servers of the zone's Delivery")
-		o.passTime(10 * time.Minute)
+		passTime(10 * time.Minute)
 		if zone, record := o.readStalled("r0"); zone != "" || record != "" || len(o.events.listNotes(v1alpha1.ReasonAwaitsClass)) != 0 {
 			t.Errorf("Stalled: %q, %q", zone, record)
 		}
 		o.changeClass(func(of *v1alpha1.DNSClass) {
 			of.Spec.Transfer, of.Spec.Webhook = nil, &v1alpha1.WebhookProvider{Server: "here"}
 		})
-		o.passTime(10 * time.Second)
+		passTime(10 * time.Second)
 		o.expectReady("True Delivered")
 		o.ends[heartbeat.Primary]()
 		o.stop()

@@ -91,8 +91,7 @@ func TestController_oneKeyOfAName_S11_18(t *testing.T) {
 		// is expects that the classes in lost report the class that uses their name, and that only users use theirs.
 		is := func(when string, lost map[string]string, users ...string) {
 			t.Helper()
-			time.Sleep(time.Minute)
-			synctest.Wait()
+			passTime(time.Minute)
 			all := must.Get(classes.List(ctx, metav1.ListOptions{}))(t)
 			for _, of := range all.Items {
 				if got, want := len(of.Status.KeyNames) > 0, slices.Contains(users, of.Name); got != want {

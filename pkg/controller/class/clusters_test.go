@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,19 +51,7 @@ type teams struct {
 	mu      sync.Mutex
 	servers map[string]*deliverytest.Server
 	// fault is returned by each call of a provider; nil: none.
-	fault error
-}
-
-func (w *teams) faultOf(context.Context, deliverytest.Point) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.fault
-}
-
-func (w *teams) setFault(fault error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.fault = fault
+	fault atomic.Pointer[delivery.Error]
 }
 
 func (w *teams) serverOf(uid types.UID) *deliverytest.Server {
@@ -90,7 +79,12 @@ func runTeams(t *testing.T, do func(w *teams), objects ...runtime.Object) {
 			Client: w.client, Informers: informers, Views: w.views, Registry: w.metrics,
 			Clusters: fleet.Bind9().V1alpha1().Bind9Clusters(),
 			Providers: map[string]NewProvider{"bind9": func(of *v1alpha1.DNSClass, _ secrets.GetFunc) (delivery.Provider, string, error) {
-				return &deliverytest.Memory{Server: w.serverOf(of.UID), Fault: w.faultOf}, "bind9 by " + of.Name, nil
+				return &deliverytest.Memory{Server: w.serverOf(of.UID), Fault: func(context.Context, deliverytest.Point) error {
+					if fault := w.fault.Load(); fault != nil {
+						return fault
+					}
+					return nil
+				}}, "bind9 by " + of.Name, nil
 			}},
 		})))(t)
 		w.classes = controller.classes
@@ -109,11 +103,6 @@ func runTeams(t *testing.T, do func(w *teams), objects ...runtime.Object) {
 		}
 		synctest.Wait()
 	})
-}
-
-func (w *teams) passTime(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
 }
 
 func (w *teams) makeZone(namespace string, ref v1alpha1.DNSClassReference) *v1alpha1.Zone {
@@ -195,7 +184,7 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 		zoneA, zoneB, zoneC := w.makeZone("team-a", edgeCluster), w.makeZone("team-b", edgeCluster),
 			w.makeZone("team-a", v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "edge"})
 		absent := w.makeZone("team-c", edgeCluster) // a cluster of this name exists only in other namespaces
-		w.passTime(time.Minute)
+		passTime(time.Minute)
 		w.expectZones("at first", "a", zoneA)
 		w.expectZones("at first", "b", zoneB)
 		w.expectZones("at first", "class", zoneC)
@@ -220,12 +209,12 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 
 		// A deleted cluster keeps the finalizer until all zones are removed.
 		w.deleteCluster("team-a", "edge")
-		w.passTime(farewellTime - time.Second)
+		passTime(farewellTime - time.Second)
 		w.expectZones("just deleted", "a")
 		if got := w.finalizersOf("team-a", "edge"); len(got) != 1 {
 			t.Error("a deleted cluster goes before its servers transfer the catalog without its zones")
 		}
-		w.passTime(time.Minute)
+		passTime(time.Minute)
 		w.expectZones("deleted", "a")
 		w.expectZones("deleted", "b", zoneB)
 		w.expectZones("deleted", "class", zoneC)
@@ -234,9 +223,9 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 			t.Errorf("finalizers of a cluster that has no zone any more: %q", got)
 		}
 		must.Succeed(w.t, w.client.Tracker().Delete(bind9.SchemeGroupVersion.WithResource("bind9clusters"), "team-a", "edge"))
-		w.passTime(time.Minute)
+		passTime(time.Minute)
 		w.makeCluster("team-a", "edge", "a2")
-		w.passTime(time.Minute)
+		passTime(time.Minute)
 		w.expectZones("made again", "a")
 		w.expectZones("made again", "a2", zoneA)
 		w.expectReady("made again", zoneA, "Delivered")
@@ -244,10 +233,10 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 
 		clusters := bind9.SchemeGroupVersion.WithResource("bind9clusters")
 		must.Succeed(w.t, w.client.Tracker().Delete(clusters, "team-a", "edge"))
-		w.passTime(time.Second)
+		passTime(time.Second)
 		w.expectReady("gone", zoneA, "DNSClassNotFound")
 		w.makeCluster("team-a", "edge", "a3")
-		w.passTime(time.Minute)
+		passTime(time.Minute)
 		w.expectZones("made again at once", "a3", zoneA)
 		w.expectReady("made again at once", zoneA, "Delivered")
 
@@ -256,11 +245,11 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 			patch := must.Get(json.Marshal(map[string]any{"spec": map[string]any{"dnsClassRefs": []v1alpha1.DNSClassReference{{Kind: v1alpha1.KindDNSClass, Name: "edge"}}}}))(w.t)
 			must.Get(w.client.KubizoneV1alpha1().Zones(zone.Namespace).Patch(w.ctx, zone.Name, types.MergePatchType, patch, metav1.PatchOptions{}))(w.t)
 		}
-		w.passTime(time.Minute)
+		passTime(time.Minute)
 		w.expectZones("named no more", "a3")
 		w.expectZones("named no more", "class", zoneA, zoneC, absent)
 		w.classes.enqueueCluster("team-c/edge") // by a worker that has read the former spec
-		w.passTime(time.Minute)
+		passTime(time.Minute)
 		if got := w.listLabels(); !slices.Equal(got, []string{"edge", "team-b/edge"}) {
 			t.Errorf("metrics have the classes %q", got)
 		}
@@ -271,8 +260,7 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 func (w *teams) deleteCluster(namespace, name string) {
 	w.t.Helper()
 	clusters := w.client.Bind9V1alpha1().Bind9Clusters(namespace)
-	of := must.Get(clusters.Get(w.ctx, name, metav1.GetOptions{}))(w.t)
-	of = of.DeepCopy()
+	of := must.Get(clusters.Get(w.ctx, name, metav1.GetOptions{}))(w.t).DeepCopy()
 	now := metav1.Now()
 	of.DeletionTimestamp = &now
 	must.Get(clusters.Update(w.ctx, of, metav1.UpdateOptions{}))(w.t)
@@ -331,28 +319,28 @@ func TestController_clusterSaysWhetherItDelivers_S11_30(t *testing.T) {
 				t.Errorf("%s: Ready of the fleet is %+v", when, kept)
 			}
 		}
-		w.passTime(time.Minute)
+		passTime(time.Minute)
 		expect("before a zone names it", "")
 		zone := w.makeZone("team-a", edgeCluster)
-		w.passTime(time.Minute)
+		passTime(time.Minute)
 		expect("with a zone", "True/ServerHealthy: the provider answers and accepts the credentials")
-		w.passTime(time.Hour)
+		passTime(time.Hour)
 		if n := writes(); n != 2 {
 			t.Errorf("%d writes in an hour in which nothing changed, want those of target and Delivering", n)
 		}
-		w.setFault(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, WholeClass: true, Message: "192.0.2.53 refuses the key", Detail: "BADKEY"})
-		w.passTime(time.Hour)
+		w.fault.Store(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, WholeClass: true, Message: "192.0.2.53 refuses the key", Detail: "BADKEY"})
+		passTime(time.Hour)
 		expect("without a right", "False/AuthenticationFailed: its server refuses the controller's key or credentials; the platform finds the cause "+
 			"with kubectl describe bind9cluster edge, or else in the controller's log")
 		if n := writes(); n != 3 {
 			t.Errorf("%d writes after the health has changed once, want 3", n)
 		}
-		w.setFault(nil)
-		w.passTime(time.Hour)
+		w.fault.Store(nil)
+		passTime(time.Hour)
 		expect("with the right again", "True/ServerHealthy: the provider answers and accepts the credentials")
 		patch := must.Get(json.Marshal(map[string]any{"spec": map[string]any{"dnsClassRefs": []v1alpha1.DNSClassReference{}}}))(w.t)
 		must.Get(w.client.KubizoneV1alpha1().Zones(zone.Namespace).Patch(w.ctx, zone.Name, types.MergePatchType, patch, metav1.PatchOptions{}))(w.t)
-		w.passTime(time.Minute)
+		passTime(time.Minute)
 		w.expectZones("named no more", "a")
 		expect("named no more", "")
 		if n := writes(); n != 5 {

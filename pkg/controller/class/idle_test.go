@@ -4,7 +4,6 @@
 package class
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -24,7 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
-	"kubi.zone/kubizone/pkg/secrets"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/must"
@@ -111,8 +109,7 @@ func TestController_idle(t *testing.T) {
 				}
 				return others, health
 			}
-			time.Sleep(10*time.Minute - time.Second)
-			synctest.Wait()
+			passTime(10*time.Minute - time.Second)
 			others, health := writes()
 			if len(others) != 0 || health != 1 {
 				t.Errorf("holder %s: written in ten minutes: %d, of them %v, and %d results of health checks", holder, len(others), others[:min(len(others), 5)], health)
@@ -121,8 +118,7 @@ func TestController_idle(t *testing.T) {
 				t.Errorf("holder %s: %d deliveries, %d comparisons in ten minutes", holder, delivered, compared)
 			}
 			read := len(client.Actions())
-			time.Sleep(3 * time.Hour)
-			synctest.Wait()
+			passTime(3 * time.Hour)
 			others, health = writes()
 			if len(others) != 0 || health != 19 {
 				t.Errorf("holder %s: written in three hours: %v, and %d results of health checks", holder, others, health)
@@ -136,10 +132,4 @@ func TestController_idle(t *testing.T) {
 			end()
 		})
 	}
-}
-
-type noSecrets struct{}
-
-func (noSecrets) Get(context.Context, string, string) (map[string][]byte, error) {
-	return nil, secrets.ErrNotFound
 }

@@ -5,10 +5,10 @@ package class
 
 import (
 	"context"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -60,9 +60,8 @@ func startJudge(t testing.TB, stored *records, config judge.Config) (end func())
 // records are the Zones and Records in the client's tracker, in place of the ledger.
 type records struct {
 	client *fake.Clientset
-	mu     sync.Mutex
-	count  int // of written Records
-	zones  int // written
+	// written counts the writes of Records, zones those of Zones.
+	written, zones atomic.Int64
 	// lease admits one judge at a time; nil with a single judge.
 	lease chan struct{}
 }
@@ -117,10 +116,7 @@ func (r *records) ChangeZone(ctx context.Context, namespace, name string, change
 	if zone = zone.DeepCopy(); !change(zone) {
 		return false, nil
 	}
-	r.mu.Lock()
-	r.zones++
-	zone.ResourceVersion = strconv.Itoa(r.zones) // a judge with an older cache must not write; the fake client counts none
-	r.mu.Unlock()
+	zone.ResourceVersion = fmt.Sprint(r.zones.Add(1)) // a judge with an older cache must not write; the fake client counts none
 	_, err = r.client.KubizoneV1alpha1().Zones(namespace).UpdateStatus(ctx, zone, metav1.UpdateOptions{})
 	return err == nil, err
 }
@@ -141,23 +137,9 @@ func (r *records) ChangeRecords(ctx context.Context, namespace string, names []s
 			return changed, err
 		}
 		changed++
-		r.mu.Lock()
-		r.count++
-		r.mu.Unlock()
+		r.written.Add(1)
 	}
 	return changed, nil
-}
-
-func (r *records) countZones() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.zones
-}
-
-func (r *records) countWritten() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.count
 }
 
 // watchAll sends the present Records first, as the watch cache does.

@@ -76,23 +76,19 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 				t.Errorf("%s: z%d is %+v, want %s", what, i, ready, reason)
 			}
 		}
-		time.Sleep(time.Hour)
-		synctest.Wait()
+		passTime(time.Hour)
 		orphan = orphan.DeepCopy()
 		orphan.Labels = map[string]string{"seen": "again"}
 		must.Get(client.KubizoneV1alpha1().Deliveries("team").Update(ctx, orphan, metav1.UpdateOptions{}))(t)
-		time.Sleep(time.Hour)
-		synctest.Wait()
+		passTime(time.Hour)
 		has("at the start", address(winner))
 		expect("at the start", loser, string(delivery.ReasonConflict))
 		expect("at the start", winner, v1alpha1.ReasonDelivered)
 
-		leaves := must.Get(client.KubizoneV1alpha1().Zones("team").Get(ctx, fmt.Sprint("z", winner), metav1.GetOptions{}))(t)
-		leaves = leaves.DeepCopy()
+		leaves := must.Get(client.KubizoneV1alpha1().Zones("team").Get(ctx, fmt.Sprint("z", winner), metav1.GetOptions{}))(t).DeepCopy()
 		leaves.Spec.DNSClassRefs = nil
 		must.Get(client.KubizoneV1alpha1().Zones("team").Update(ctx, leaves, metav1.UpdateOptions{}))(t)
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		passTime(time.Minute)
 		has("without the first", address(loser))
 		expect("without the first", loser, v1alpha1.ReasonDelivered)
 		expect("without the first", winner, v1alpha1.ReasonNoClass)

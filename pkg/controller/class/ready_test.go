@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +16,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
@@ -148,37 +151,25 @@ func (r *readiness) startController() {
 	}
 }
 
-func (r *readiness) passTime(d time.Duration) {
+func passTime(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
 func (r *readiness) changeZone(change func(*v1alpha1.Zone)) {
 	r.Helper()
-	zone, err := r.client.KubizoneV1alpha1().Zones("team").Get(r.Context(), "z0", metav1.GetOptions{})
-	if err == nil {
-		zone = zone.DeepCopy()
-		zone.Generation++
-		change(zone)
-		_, err = r.client.KubizoneV1alpha1().Zones("team").Update(r.Context(), zone, metav1.UpdateOptions{})
-	}
-	if err != nil {
-		r.Fatal(err)
-	}
+	zone := must.Get(r.client.KubizoneV1alpha1().Zones("team").Get(r.Context(), "z0", metav1.GetOptions{}))(r).DeepCopy()
+	zone.Generation++
+	change(zone)
+	must.Get(r.client.KubizoneV1alpha1().Zones("team").Update(r.Context(), zone, metav1.UpdateOptions{}))(r)
 }
 
 func (r *readiness) changeClass(change func(*v1alpha1.DNSClass)) {
 	r.Helper()
-	of, err := r.client.KubizoneV1alpha1().DNSClasses().Get(r.Context(), "main", metav1.GetOptions{})
-	if err == nil {
-		of = of.DeepCopy()
-		of.Generation++
-		change(of)
-		_, err = r.client.KubizoneV1alpha1().DNSClasses().Update(r.Context(), of, metav1.UpdateOptions{})
-	}
-	if err != nil {
-		r.Fatal(err)
-	}
+	of := must.Get(r.client.KubizoneV1alpha1().DNSClasses().Get(r.Context(), "main", metav1.GetOptions{}))(r).DeepCopy()
+	of.Generation++
+	change(of)
+	must.Get(r.client.KubizoneV1alpha1().DNSClasses().Update(r.Context(), of, metav1.UpdateOptions{}))(r)
 }
 
 func (r *readiness) readConditions() (zone, record metav1.Condition) {
@@ -222,7 +213,7 @@ func TestReady_followsTheClasses_S6_13(t *testing.T) {
 		{"no class any more", func(r *readiness) { r.changeZone(refsOf()) }, "True NoClass", "True NoClass"},
 		{"no class any more, and the one before is out of reach", func(r *readiness) {
 			r.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = dead })
-			r.passTime(time.Second)
+			passTime(time.Second)
 			r.changeZone(refsOf())
 		}, "False ServerUnreachable", "False ServerUnreachable"},
 		{"moved to one that is out of reach", func(r *readiness) { r.changeZone(refsOf("dead")) }, "False ServerUnreachable",
@@ -251,7 +242,7 @@ func TestReady_followsTheClasses_S6_13(t *testing.T) {
 						r := newReadiness(t, refuse)
 						if !meanwhile {
 							r.startController()
-							r.passTime(time.Minute)
+							passTime(time.Minute)
 							if _, record := r.readConditions(); describeCondition(record) != "True Delivered" {
 								t.Fatalf("at the start the Record says %s", describeCondition(record))
 							}
@@ -269,7 +260,7 @@ func TestReady_followsTheClasses_S6_13(t *testing.T) {
 								r.stop()
 								r.startController()
 							}
-							r.passTime(max(when, time.Minute))
+							passTime(max(when, time.Minute))
 							zone, record := r.readConditions()
 							if describeCondition(zone) != wantZone || describeCondition(record) != test.record {
 								t.Errorf("after %v: the Zone says %s (%s), the Record %s (%s), want %s and %s", when,
@@ -301,21 +292,21 @@ func TestReady_ofAZoneThatIsNotServableYet_S6_15(t *testing.T) {
 		}
 		r.startController()
 		r.changeZone(refsOf())
-		r.passTime(time.Minute)
+		passTime(time.Minute)
 		r.changeZone(servable(metav1.ConditionFalse))
-		r.passTime(time.Minute)
+		passTime(time.Minute)
 		if zone, record := r.readConditions(); describeCondition(zone) != "False NotDelegatedOrServable" ||
 			describeCondition(record) != "Unknown Pending" {
 			t.Errorf("the Zone says %s, the Record %s", describeCondition(zone), describeCondition(record))
 		}
-		before := r.records.countWritten()
+		before := r.records.written.Load()
 		r.changeZone(func(zone *v1alpha1.Zone) { zone.Annotations = map[string]string{"any": "change"} })
-		r.passTime(time.Minute)
-		if n := r.records.countWritten() - before; n != 0 {
+		passTime(time.Minute)
+		if n := r.records.written.Load() - before; n != 0 {
 			t.Errorf("%d Records were written when nothing changed", n)
 		}
 		r.changeZone(servable(metav1.ConditionTrue))
-		r.passTime(time.Minute)
+		passTime(time.Minute)
 		if zone, record := r.readConditions(); describeCondition(zone) != "True NoClass" || describeCondition(record) != "True NoClass" {
 			t.Errorf("the Zone says %s, the Record %s", describeCondition(zone), describeCondition(record))
 		}
@@ -325,7 +316,7 @@ func TestReady_ofAZoneThatIsNotServableYet_S6_15(t *testing.T) {
 			meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionDelegated,
 				Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonDelegationWithdrawn})
 		})
-		r.passTime(time.Minute)
+		passTime(time.Minute)
 		if zone, record := r.readConditions(); describeCondition(zone) != "True NoClass" || describeCondition(record) != "True NoClass" {
 			t.Errorf("of a zone that ends, the Zone says %s, the Record %s", describeCondition(zone), describeCondition(record))
 		}
@@ -351,8 +342,8 @@ func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 		r := newReadiness(t, false)
 		r.makeRecords(records)
 		r.startController()
-		r.passTime(time.Minute)
-		written := r.records.countWritten
+		passTime(time.Minute)
+		written := func() int { return int(r.records.written.Load()) }
 		if n := written(); n != 0 {
 			t.Errorf("%d Records were written when nothing was to be said", n)
 		}
@@ -362,7 +353,7 @@ func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 		const rate, burst = 1000, 1000
 		for round := range 2 {
 			for second := range 30 {
-				r.passTime(time.Second)
+				passTime(time.Second)
 				if now, most := written()-before, burst+(second+1)*rate; now > most {
 					t.Errorf("%d Records were told in %d seconds, more than %d", now, second+1, most)
 				}
@@ -370,7 +361,7 @@ func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 			if before = written(); before != (round+1)*(records+1) {
 				t.Errorf("%d of %d Records were told, each once", before, (round+1)*(records+1))
 			}
-			r.passTime(objects.StallAfter - 30*time.Second)
+			passTime(objects.StallAfter - 30*time.Second)
 		}
 		list := must.Get(r.client.KubizoneV1alpha1().Records("team").List(t.Context(), metav1.ListOptions{}))(t)
 		for _, one := range list.Items {
@@ -380,5 +371,59 @@ func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 			}
 		}
 		r.stop()
+	})
+}
+
+// F30: a frozen zone has Ready False with the next step, written once, and once more after a write of its owner. After
+// the repair the zone is Ready as before.
+func TestReady_ofAFrozenZone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		views := zoneview.NewSet(zoneview.Config{})
+		of := classAt("main", "https://dns.example.net")
+		objects := []runtime.Object{of}
+		for i := range 2 {
+			objects = append(objects, putDelivered(t, views, i, "me")...)
+		}
+		client := fake.NewClientset(objects...)
+		var damaged atomic.Pointer[[]cache.ObjectName]
+		freeze := func(zones ...cache.ObjectName) { damaged.Store(&zones) }
+		freeze()
+		ctx := t.Context()
+		stored := &records{client: client}
+		endJudge := startJudge(t, stored, judge.Config{Frozen: func() []cache.ObjectName { return *damaged.Load() }})
+		ready := func(name string) *metav1.Condition {
+			zone := must.Get(client.KubizoneV1alpha1().Zones("team").Get(ctx, name, metav1.GetOptions{}))(t)
+			return meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionReady)
+		}
+		passTime(time.Minute)
+		freeze(cache.NewObjectName("team", "z0"), cache.NewObjectName("team", "gone"))
+		passTime(time.Minute)
+		if c := ready("z0"); c.Status != metav1.ConditionFalse || c.Reason != v1alpha1.ReasonFrozen || !strings.Contains(c.Message, "kubizone fsck") {
+			t.Errorf("Ready of a frozen zone: %+v", c)
+		}
+		if c := ready("z1"); c.Status != metav1.ConditionTrue {
+			t.Errorf("Ready of another zone: %+v", c)
+		}
+		passTime(time.Hour) // the zone becomes Stalled too
+		if n := stored.zones.Load(); n != 2 {
+			t.Errorf("%d writes of zones in an hour", n)
+		}
+		// After a write of its owner the server sets Ready to Pending (S6.13).
+		zone := must.Get(client.KubizoneV1alpha1().Zones("team").Get(ctx, "z0", metav1.GetOptions{}))(t)
+		zone.Status.Serial, zone.Status.SettledSerial, zone.ResourceVersion = 8, 8, "2"
+		meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending})
+		must.Get(client.KubizoneV1alpha1().Zones("team").UpdateStatus(ctx, zone, metav1.UpdateOptions{}))(t)
+		passTime(time.Minute)
+		if c, n := ready("z0"), stored.zones.Load(); c.Reason != v1alpha1.ReasonFrozen || n != 3 {
+			t.Errorf("after a write: %+v, %d writes", c, n)
+		}
+		zone.Status.Serial, zone.Status.SettledSerial, zone.ResourceVersion = 7, 7, "3"
+		must.Get(client.KubizoneV1alpha1().Zones("team").UpdateStatus(ctx, zone, metav1.UpdateOptions{}))(t)
+		freeze()
+		passTime(time.Minute)
+		if c := ready("z0"); c.Status != metav1.ConditionTrue || c.Reason != v1alpha1.ReasonDelivered {
+			t.Errorf("mended: %+v", c)
+		}
+		endJudge()
 	})
 }

@@ -50,7 +50,7 @@ func newController(t *testing.T, client *fake.Clientset) *Controller {
 func completeConfig(config Config) Config {
 	config.Identity = "me"
 	if config.Secrets == nil {
-		config.Secrets = noSecrets{}
+		config.Secrets = unreadable{secrets.ErrNotFound}
 	}
 	if config.Clusters == nil {
 		config.Clusters = config.Informers.Bind9().V1alpha1().Bind9Clusters()

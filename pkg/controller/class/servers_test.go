@@ -100,8 +100,7 @@ func TestController_followsTheServersOfAClass_S11_19(t *testing.T) {
 			{[]string{"dns/one", "dns/two"}, 20 * time.Second, ""},
 		} {
 			provider.setServers(step.servers...)
-			time.Sleep(step.after)
-			synctest.Wait()
+			passTime(step.after)
 			class := must.Get(client.KubizoneV1alpha1().DNSClasses().Get(ctx, "main", metav1.GetOptions{}))(t)
 			zone := must.Get(client.KubizoneV1alpha1().Zones("team").Get(ctx, "z0", metav1.GetOptions{}))(t)
 			for kind, conditions := range map[string][]metav1.Condition{"class": class.Status.Conditions, "zone": zone.Status.Conditions} {
@@ -154,8 +153,7 @@ func TestController_comparesZonesOfAServerThatLostOne(t *testing.T) {
 			t.Errorf("%d comparisons without a reason", n-before)
 		}
 		provider.Change(func(m *deliverytest.Memory) { m.Lost = []string{"dns/one"} })
-		time.Sleep(5 * time.Second)
-		synctest.Wait()
+		passTime(5 * time.Second)
 		if n := count(); n != before+1 {
 			t.Errorf("%d comparisons within five seconds, want one", n-before)
 		}

@@ -56,13 +56,13 @@ func TestStalled_S7_4(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newReadiness(t, false)
 				r.startController()
-				r.passTime(time.Minute)
+				passTime(time.Minute)
 				r.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = string(reason) })
-				r.passTime(objects.StallAfter - 5*time.Second)
+				passTime(objects.StallAfter - 5*time.Second)
 				if zone, record := r.readStalled("r0"); zone != "" || record != "" || r.stalledClass() != "" {
 					t.Errorf("before it has stood so long: %q, %q, the DNSClass %q", zone, record, r.stalledClass())
 				}
-				r.passTime(10 * time.Second)
+				passTime(10 * time.Second)
 				for range 2 {
 					if zone, record := r.readStalled("r0"); zone != want || record != want || r.stalledClass() != want {
 						t.Errorf("%q, %q, the DNSClass %q, want %q", zone, record, r.stalledClass(), want)
@@ -70,7 +70,7 @@ func TestStalled_S7_4(t *testing.T) {
 					r.stop()
 					r.client.ClearActions()
 					r.startController()
-					r.passTime(10 * time.Second)
+					passTime(10 * time.Second)
 				}
 				for _, action := range r.client.Actions() {
 					if what := action.GetResource().Resource; action.GetVerb() == "patch" && (what == "records" || what == "zones") && action.GetSubresource() == "status" && want != "" {
@@ -78,7 +78,7 @@ func TestStalled_S7_4(t *testing.T) {
 					}
 				}
 				r.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = "here" })
-				r.passTime(10 * time.Minute)
+				passTime(10 * time.Minute)
 				if zone, record := r.readStalled("r0"); zone != "" || record != "" || r.stalledClass() != "" {
 					t.Errorf("when it is mended: %q, %q, the DNSClass %q", zone, record, r.stalledClass())
 				}
@@ -107,11 +107,11 @@ func TestStalled_ofWhatTheServerSays_S7_4(t *testing.T) {
 			meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionServable, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoNameServers, LastTransitionTime: metav1.Now()})
 		})
 		r.startController()
-		r.passTime(objects.StallAfter - time.Second)
+		passTime(objects.StallAfter - time.Second)
 		if zone, record := r.readStalled("early"); zone != "" || record != "" {
 			t.Errorf("before it has stood so long: %q, %q", zone, record)
 		}
-		r.passTime(2 * time.Second)
+		passTime(2 * time.Second)
 		if zone, record := r.readStalled("early"); zone != "True NoNameServers" || record != "True NoEnclosingZone" {
 			t.Errorf("%q, %q", zone, record)
 		}
@@ -128,12 +128,12 @@ func TestStalled_ofAClassIsWrittenOnce_S7_4(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadiness(t, false)
 		r.startController()
-		r.passTime(time.Minute)
+		passTime(time.Minute)
 		r.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Webhook.Server = string(delivery.ReasonSecretNotFound) })
-		r.passTime(time.Minute)
+		passTime(time.Minute)
 		found := r.theClass().Status.LastHealthCheck
 		r.client.ClearActions()
-		r.passTime(2 * time.Minute)
+		passTime(2 * time.Minute)
 		if now := r.theClass(); found == nil || !now.Status.LastHealthCheck.Equal(found) || r.stalledClass() != "True SecretNotFound" {
 			t.Errorf("found at %v: %+v", found, now.Status)
 		}
@@ -148,11 +148,11 @@ func TestStalled_ofAClassIsWrittenOnce_S7_4(t *testing.T) {
 		}
 		// A change that repairs nothing starts the two minutes again.
 		r.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.RequestsPerSecond = new(int32(7)) })
-		r.passTime(time.Minute)
+		passTime(time.Minute)
 		if message := r.stalledClass(); message != "" {
 			t.Errorf("a minute after the change: %q", message)
 		}
-		r.passTime(2 * time.Minute)
+		passTime(2 * time.Minute)
 		if message := r.stalledClass(); message != "True SecretNotFound" {
 			t.Errorf("three minutes after the change: %q", message)
 		}
