@@ -94,9 +94,7 @@ func TestRevert_ofADeletedZone(t *testing.T) {
 			}
 		}
 	}
-	if out, code := w.runLine("dave", "revert deleted.test --deleted --yes"); code != 0 || !strings.Contains(out, "4 objects written") {
-		t.Fatalf("code %d: %s", code, out)
-	}
+	w.expectLine("dave", "revert deleted.test --deleted --yes", 0, "4 objects written")
 	back := w.readZone()
 	if got := w.readEntries(); withoutSerial(got) != withoutSerial(text) || back.Status.Serial <= serial {
 		t.Errorf("serial %d after %d\n%s\nwant\n%s", back.Status.Serial, serial, got, text)
@@ -111,9 +109,7 @@ func TestRevert_ofADeletedZone(t *testing.T) {
 	if d.Annotations["ticket"] != "17" {
 		t.Errorf("annotations of the Delegation: %q", d.Annotations)
 	}
-	if out, code := w.runLine("dave", "revert deleted.test --deleted --yes"); code != 0 || !strings.Contains(out, "nothing to write") {
-		t.Errorf("again: code %d: %s", code, out)
-	}
+	w.expectLine("dave", "revert deleted.test --deleted --yes", 0, "nothing to write")
 
 	// Into another namespace: the owner's Records follow, by the rule for the former namespace.
 	w.pruneZone("mallory")
@@ -205,9 +201,7 @@ func TestRevert_ofADeletedZone_inSteps(t *testing.T) {
 	}
 	r := &history.Reader{Client: w.up.KubizoneV1alpha1()}
 	must.Succeed(t, r.Run(t.Context(), makePlan(r)))
-	if got := w.readEntries(); withoutSerial(got) != withoutSerial(text) {
-		t.Errorf("after all steps\n%s\nwant\n%s", got, text)
-	}
+	w.expectEntries("after all steps", text)
 
 	// Two at once, by plans of the same moment.
 	w.pruneZone("mallory")
@@ -222,9 +216,7 @@ func TestRevert_ofADeletedZone_inSteps(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if got := w.readEntries(); withoutSerial(got) != withoutSerial(text) {
-		t.Errorf("after two at once\n%s\nwant\n%s", got, text)
-	}
+	w.expectEntries("after two at once", text)
 }
 
 // A tenant takes back a child zone after the loss of the namespace, by the rule of the zone above, and the Records
@@ -258,9 +250,7 @@ func TestRevert_ofATenantsNamespace(t *testing.T) {
 			t.Errorf("%s: code %d: %s", line, code, out)
 		}
 	}
-	if got := w.readEntries(); withoutSerial(got) != withoutSerial(text) {
-		t.Errorf("the zone above\n%s\nwant\n%s", got, text)
-	}
+	w.expectEntries("the zone above", text)
 	www := must.Get(w.up.KubizoneV1alpha1().Records("team").Get(t.Context(), "www", metav1.GetOptions{}))(t)
 	if www.Status.ZoneRef == nil || www.Status.ZoneRef.Name != "child" {
 		t.Errorf("%+v", www.Status)

@@ -43,10 +43,7 @@ func TestRevert_foreseesTheHold_S7_5(t *testing.T) {
 	if plan := makePlan(w.readZone().Status.Serial - 2); plan.Held != "" {
 		t.Errorf("a few: held: %q", plan.Held)
 	}
-	out, code := w.runLine("dave", fmt.Sprintf("revert held.test --to %d --plan", good))
-	if code != 1 || !strings.Contains(out, "\nheld: the revert holds the zone (S7.5)") {
-		t.Errorf("code %d: %s", code, out)
-	}
+	w.expectLine("dave", fmt.Sprintf("revert held.test --to %d --plan", good), 1, "\nheld: the revert holds the zone (S7.5)")
 }
 
 // A Record with a value of another Record made no step. The value stays, and the plan names the Record.
@@ -81,19 +78,13 @@ func TestRevert_ofSharedValues(t *testing.T) {
 		t.Errorf("%+v", plan)
 	}
 	must.Succeed(t, reader.Run(t.Context(), plan))
-	if got := w.readEntries(); withoutSerial(got) != withoutSerial(withText) {
-		t.Errorf("the value of the other went\n%s", got)
-	}
+	w.expectEntries("the value of the other went", withText)
 	remove("two")
-	if got := w.readEntries(); withoutSerial(got) != withoutSerial(text) {
-		t.Errorf("after all\n%s", got)
-	}
+	w.expectEntries("after all", text)
 	// The last with the value comes back: the content is that of the serial.
 	if plan = makePlan(with); len(plan.Changes) != 1 || plan.Changes[0].Namespace != "two" || plan.Changes[0].Op != "+" {
 		t.Errorf("%+v", plan)
 	}
 	must.Succeed(t, reader.Run(t.Context(), plan))
-	if got := w.readEntries(); withoutSerial(got) != withoutSerial(withText) {
-		t.Errorf("after the second revert\n%s", got)
-	}
+	w.expectEntries("after the second revert", withText)
 }

@@ -83,10 +83,7 @@ func TestRevert_besideATenantBeyondItsShare(t *testing.T) {
 		t.Errorf("plan: code %d\n%s", code, plan)
 	}
 	t.Logf("%s\n%s", diff, plan)
-	done, code := w.runLine("alice", fmt.Sprintf("revert own.test --to %d --yes", good))
-	if code != 0 || !strings.Contains(done, "3 Records written") {
-		t.Errorf("revert: code %d\n%s", code, done)
-	}
+	w.expectLine("alice", fmt.Sprintf("revert own.test --to %d --yes", good), 0, "3 Records written")
 	if got := w.readEntries(); strings.Count(got, "\nhost") != 5 || !strings.Contains(got, "203.0.113.161") {
 		t.Errorf("after the revert\n%s", got)
 	}

@@ -58,10 +58,7 @@ func TestLog_ofANameInAChangeSet(t *testing.T) {
 		x[0].OtherRecords != 2 {
 		t.Errorf("%+v", x)
 	}
-	whole, code := w.runLine("alice", "log sets.test")
-	if code != 0 || !strings.Contains(whole, ": Record platform/a, platform/b, platform/c\n") {
-		t.Errorf("the zone's log: code %d\n%s", code, whole)
-	}
+	w.expectLine("alice", "log sets.test", 0, ": Record platform/a, platform/b, platform/c\n")
 }
 
 // A zone is taken back right after its deletion, whose history follows: the command waits for it.
@@ -91,8 +88,5 @@ func TestRevert_ofAZoneJustDeleted(t *testing.T) {
 		t.Errorf("right after the deletion: %v", err)
 	}
 	t.Logf("right after the deletion: %v", err)
-	plan, code := w.runLine("alice", "revert fresh.test --deleted --plan")
-	if code != 1 || !strings.Contains(plan, "+ Zone platform/fresh-test") {
-		t.Errorf("code %d\n%s", code, plan)
-	}
+	w.expectLine("alice", "revert fresh.test --deleted --plan", 1, "+ Zone platform/fresh-test")
 }

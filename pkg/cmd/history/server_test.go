@@ -106,6 +106,16 @@ func (w *world) runLine(user, line string) (out string, code int) {
 	return stdout.String() + stderr.String(), code
 }
 
+// expectLine requires the exit code of a command line, and parts of its output.
+func (w *world) expectLine(user, line string, code int, parts ...string) {
+	w.Helper()
+	out, got := w.runLine(user, line)
+	if got != code {
+		w.Errorf("%s: code %d: %s", line, got, out)
+	}
+	must.Say(w.T, out, parts...)
+}
+
 func (w *world) putRecord(user, namespace, object, owner, address string, labels map[string]string) {
 	w.Helper()
 	records := w.makeClient(user, nil).KubizoneV1alpha1().Records(namespace)
@@ -130,6 +140,13 @@ func (w *world) readEntries() string {
 var soaSerial = regexp.MustCompile(`(SOA\t\S+ \S+) \d+ `)
 
 func withoutSerial(text string) string { return soaSerial.ReplaceAllString(text, "$1 N ") }
+
+func (w *world) expectEntries(when, want string) {
+	w.Helper()
+	if got := w.readEntries(); withoutSerial(got) != withoutSerial(want) {
+		w.Errorf("%s\n%s\nwant\n%s", when, got, want)
+	}
+}
 
 // Three users change a zone, and a prune deletes half of it. Another user finds user, values and time, and reverts
 // the prune.
@@ -175,9 +192,7 @@ func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
 		t.Errorf("log of the creation: code %d\n%s", code, created)
 	}
 	t.Logf("%s\n%s\n%s\n%s", log, diff, plan, done)
-	if got := w.readEntries(); withoutSerial(got) != withoutSerial(text) {
-		t.Errorf("after the revert\n%s\nwant\n%s", got, text)
-	}
+	w.expectEntries("after the revert", text)
 	back := must.Get(w.up.KubizoneV1alpha1().Records("platform").Get(t.Context(), "host0", metav1.GetOptions{}))(t)
 	if back.Labels["app"] != "web" {
 		t.Errorf("host0 came back with labels %v", back.Labels)
@@ -200,10 +215,7 @@ func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
 		t.Errorf("show: code %d\n%s\nwant\n%s", code, shown, text)
 	}
 	t.Log(blame)
-	if why, code := w.runLine("dave", "why none.example.org --resolver none"); code != 1 ||
-		!strings.Contains(why, "last change of zone example.org.: by dave (kubizone-revert) at ") {
-		t.Errorf("why: code %d\n%s", code, why)
-	}
+	w.expectLine("dave", "why none.example.org --resolver none", 1, "last change of zone example.org.: by dave (kubizone-revert) at ")
 	// The log of a deleted Zone.
 	must.Succeed(t, w.up.KubizoneV1alpha1().Records("team").Delete(t.Context(), "www", metav1.DeleteOptions{}))
 	must.Succeed(t, w.makeClient("frank", nil).KubizoneV1alpha1().Zones("platform").Delete(t.Context(), w.zone.Name,
@@ -212,13 +224,8 @@ func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
 		log, code := w.runLine("dave", "log platform/"+w.zone.Name+" --tail 1")
 		return code == 0 && strings.Contains(log, "by frank") && strings.Contains(log, "- Zone platform/example-org")
 	})
-	if out, code := w.runLine("dave", "log never.example.org"); code != 0 || !strings.Contains(out, "no change in the history") {
-		t.Errorf("log of a name that a deleted Zone never had: code %d\n%s", code, out)
-	}
-	if out, code := w.runLine("dave", "revert platform/example-org --to 1"); code != 2 || !strings.Contains(out,
-		"revert platform/example-org --deleted takes it back") {
-		t.Errorf("revert of a deleted Zone: code %d\n%s", code, out)
-	}
+	w.expectLine("dave", "log never.example.org", 0, "no change in the history")
+	w.expectLine("dave", "revert platform/example-org --to 1", 2, "revert platform/example-org --deleted takes it back")
 }
 
 // An error names the next step.
@@ -478,9 +485,7 @@ func TestRevert_withinRights(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if got := w.readEntries(); withoutSerial(got) != withoutSerial(text) {
-		t.Errorf("after two reverts at once\n%s\nwant\n%s", got, text)
-	}
+	w.expectEntries("after two reverts at once", text)
 
 	// A tenant may read no zone, and reverts only Records of the namespace. A name that is another's by now is refused.
 	deleteAll()

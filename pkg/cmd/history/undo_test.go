@@ -61,10 +61,7 @@ func TestRevert_removesLabelsAndAnnotationsAddedSince(t *testing.T) {
 	if len(added.Items) > 0 {
 		t.Errorf("-l added finds %q", added.Items[0].Labels)
 	}
-	if out, code := w.runLine("dave", fmt.Sprintf("revert labels.test --to %d --yes", good)); code != 0 || !strings.Contains(out,
-		"nothing to write") {
-		t.Errorf("again: code %d: %s", code, out)
-	}
+	w.expectLine("dave", fmt.Sprintf("revert labels.test --to %d --yes", good), 0, "nothing to write")
 }
 
 func (w *world) waitForZone(namespace, object string) {
@@ -110,20 +107,12 @@ func TestRevert_isNotStoppedByAHostileTenant(t *testing.T) {
 	for _, object := range []string{"host0", "host2"} {
 		w.readRecord("platform", object)
 	}
-	if out, code := w.runLine("dave", fmt.Sprintf("revert hostile.test --to %d --plan", good)); code != 1 ||
-		!strings.Contains(out, "nothing to write") || !strings.Contains(out, "1 of your Records are not back") {
-		t.Errorf("--plan of the rest: code %d: %s", code, out)
-	}
-	if out, code := w.runLine("dave", again+" --yes"); code != 0 || !strings.Contains(out, "2 Records written") {
-		t.Errorf("the printed command: code %d: %s", code, out)
-	}
+	w.expectLine("dave", fmt.Sprintf("revert hostile.test --to %d --plan", good), 1, "nothing to write", "1 of your Records are not back")
+	w.expectLine("dave", again+" --yes", 0, "2 Records written")
 	w.deleteRecord("platform", "host1")
 	w.putCNAME("team", "squat", "host1", "tool", nil)
 	// With the right to delete in the tenant's namespace, all go back.
-	out, code = w.runLine("dave", fmt.Sprintf("revert hostile.test --to %d --include-managed --yes", good))
-	if code != 0 || !strings.Contains(out, "4 Records written") {
-		t.Errorf("--include-managed: code %d: %s", code, out)
-	}
+	w.expectLine("dave", fmt.Sprintf("revert hostile.test --to %d --include-managed --yes", good), 0, "4 Records written")
 	if r := w.readRecord("platform", "host1"); r.Status.ZoneRef == nil {
 		t.Errorf("%+v", r.Status)
 	}
@@ -150,9 +139,7 @@ func TestRevert_ofADeletedZone_leavesRefusedRecordsOfOtherNamespaces(t *testing.
 	if _, err := w.up.KubizoneV1alpha1().Records("team").Get(t.Context(), "old", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("team/old: %v", err)
 	}
-	if out, code := w.runLine("dave", "revert gone.test --deleted --yes"); code != 0 || !strings.Contains(out, "nothing to write") {
-		t.Errorf("again: code %d: %s", code, out)
-	}
+	w.expectLine("dave", "revert gone.test --deleted --yes", 0, "nothing to write")
 }
 
 // -n limits the undo to the Records of a namespace, for the owner of the zone, too.
@@ -197,9 +184,7 @@ func TestRevert_withoutToHintsAtOwnChanges(t *testing.T) {
 		!strings.HasSuffix(strings.TrimSpace(out), "this undoes it: kubectl kubizone "+command) {
 		t.Errorf("code %d: %s\nwant %s", code, out, want)
 	}
-	if out, code := w.runLine("dave", command+" --yes"); code != 0 || !strings.Contains(out, "3 Records written") {
-		t.Errorf("the printed command: code %d: %s", code, out)
-	}
+	w.expectLine("dave", command+" --yes", 0, "3 Records written")
 	if out, _ := w.runLine("dave", "revert hint.test"); !strings.Contains(out, "The last change, a revert, of Records is serial ") {
 		t.Errorf("after a revert: %s", out)
 	}
@@ -326,11 +311,8 @@ func TestRevert_returnsRecordsToTheirWriters(t *testing.T) {
 	if code != 1 || strings.Count(plan, "\nleft: ") != 3 || !strings.Contains(plan, "+ person.writers.test. A 192.0.2.3") {
 		t.Errorf("plan: code %d: %s", code, plan)
 	}
-	out, code := w.runLine("dave", fmt.Sprintf("revert writers.test --to %d --include-managed --yes", good))
-	if code != 0 || !strings.Contains(out, "again: external-dns may write record platform/shop again") ||
-		!strings.Contains(out, "4 Records written") {
-		t.Errorf("code %d: %s", code, out)
-	}
+	w.expectLine("dave", fmt.Sprintf("revert writers.test --to %d --include-managed --yes", good), 0,
+		"again: external-dns may write record platform/shop again", "4 Records written")
 	if r := w.readRecord("platform", "shop"); !(externaldns.Mapping{Owner: "default"}).IsOwned(r) ||
 		r.Annotations[v1alpha1.AnnotationExternalDNSResource] != "service/platform/shop" {
 		t.Errorf("external-dns does not own %+v", r.ObjectMeta)
@@ -372,10 +354,7 @@ func TestRevert_ofAChangeSetByManagers(t *testing.T) {
 		}
 		// Brought back with the Record of external-dns, the others are no Records of it.
 		w.deleteRecord("platform", "mb")
-		if out, code := w.runLine("dave", fmt.Sprintf("revert mixed.test --to %d --include-managed --yes", good)); code != 0 ||
-			!strings.Contains(out, "2 Records written") {
-			t.Errorf("again %v, --include-managed: code %d: %s", again, code, out)
-		}
+		w.expectLine("dave", fmt.Sprintf("revert mixed.test --to %d --include-managed --yes", good), 0, "2 Records written")
 	}
 	if log, _ := w.runLine("dave", "log mixed.test --tail 1"); !strings.Contains(log, "by dave (kubizone-revert): ") {
 		t.Errorf("the step of a revert: %s", log)
