@@ -305,18 +305,14 @@ func TestDeletion_ofWhatIsGone(t *testing.T) {
 	lost, orphan := h.makeValues("lost", "A", "192.0.2.1"), h.makeValues("orphan", "A", "192.0.2.1")
 	h.deployRecord(lost)
 	h.deployRecord(orphan)
-	if err := s.kubizone.KubizoneV1alpha1().Records(landscape).Delete(t.Context(), h.findRecord(lost).Name,
-		metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, s.kubizone.KubizoneV1alpha1().Records(landscape).Delete(t.Context(), h.findRecord(lost).Name,
+		metav1.DeleteOptions{}))
 	h.destroyRecord(lost)
 	zones := s.kubizone.KubizoneV1alpha1().Zones("platform")
 	gone := mustGet(zones.Get(t.Context(), "gone-example", metav1.GetOptions{}))(t)
 	// The Zone has Records of the landscape.
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationDelete, gone.UID)
-	if _, err := zones.Patch(t.Context(), gone.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	mustGet(zones.Patch(t.Context(), gone.Name, types.MergePatchType, patch, metav1.PatchOptions{}))(t)
 	mustSucceed(t, zones.Delete(t.Context(), "gone-example", metav1.DeleteOptions{}))
 	waitUntil(t, func() error {
 		if record := h.findRecord(orphan); record.Status.ZoneRef != nil {
@@ -488,13 +484,11 @@ func TestErrors_haveACodeEach(t *testing.T) {
 			}
 		}
 	}
-	if err := errors.Join(
+	mustSucceed(t, errors.Join(
 		s.putRecord(t, landscape, "filler.small.example.", "A", "192.0.2.1"),
 		s.putRecord(t, "neighbour", "held.shared.example.", "A", "192.0.2.1"),
 		s.putRecord(t, landscape, "alias.shared.example.", "CNAME", "www.example.com."),
-	); err != nil {
-		t.Fatal(err)
-	}
+	))
 	good := string(h.secret["kubeconfig"])
 	for _, c := range []struct {
 		name    string
@@ -569,10 +563,8 @@ func TestZone_specThenStatusThenLongest(t *testing.T) {
 	h := newShoot(t, s, "zones")
 	// A child zone with names below, and a rule with "*", which reserves nothing (S4.20), for another.
 	const addRule = `[{"op":"add","path":"/spec/delegations/-","value":{"namespace":"platform","zones":["inner","late*"]}}]`
-	if _, err := s.kubizone.KubizoneV1alpha1().Zones("platform").Patch(t.Context(), "zones-example", "application/json-patch+json",
-		[]byte(addRule), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	mustGet(s.kubizone.KubizoneV1alpha1().Zones("platform").Patch(t.Context(), "zones-example", "application/json-patch+json",
+		[]byte(addRule), metav1.PatchOptions{}))(t)
 	s.makeZone(t, "inner.zones.example", landscape)
 
 	longest := h.makeValues("a.inner", "A", "192.0.2.1")
@@ -654,10 +646,8 @@ func TestReady_isWaitedForNoLongerThanItsBound(t *testing.T) {
 	}
 	setClasses := func(classes string) {
 		t.Helper()
-		if _, err := s.kubizone.KubizoneV1alpha1().Zones("platform").Patch(t.Context(), "undelivered-example", "application/merge-patch+json",
-			[]byte(`{"spec":{"dnsClassRefs":`+classes+`}}`), metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		mustGet(s.kubizone.KubizoneV1alpha1().Zones("platform").Patch(t.Context(), "undelivered-example", "application/merge-patch+json",
+			[]byte(`{"spec":{"dnsClassRefs":`+classes+`}}`), metav1.PatchOptions{}))(t)
 	}
 	setClasses(`[{"name":"undelivered"}]`)
 

@@ -233,9 +233,7 @@ func (s *seed) close() (err error) {
 
 func (s *seed) executeCommand(t *testing.T, command string) (value string) {
 	t.Helper()
-	if _, err := fmt.Fprintln(s.in, command); err != nil {
-		t.Fatal(err)
-	}
+	mustGet(fmt.Fprintln(s.in, command))(t)
 	if !s.out.Scan() || !strings.HasPrefix(s.out.Text(), "done") {
 		t.Fatalf("%s: %s %v\n%s", command, s.out.Text(), s.out.Err(), s.errors)
 	}
@@ -412,15 +410,12 @@ func (s *seed) makeKubeconfig(t *testing.T, host, token string) string {
 			t.Fatal(err)
 		}
 	}
-	text, err := json.Marshal(map[string]any{
+	text := mustGet(json.Marshal(map[string]any{
 		"apiVersion": "v1", "kind": "Config", "current-context": "it",
 		"contexts": []any{map[string]any{"name": "it", "context": map[string]any{"cluster": "it", "user": "it"}}},
 		"clusters": []any{map[string]any{"name": "it", "cluster": map[string]any{"server": host, "certificate-authority-data": ca}}},
 		"users":    []any{map[string]any{"name": "it", "user": map[string]any{"token": token}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return string(text)
 }
 

@@ -17,10 +17,7 @@ import (
 // The objects in docs/gardener.md have only fields of Gardener, and the Seed the spec.dns fields that Gardener's
 // validation requires (pkg/api/core/validation/seed.go, which needs Kubernetes' API server).
 func TestPage_hasFieldsOfGardener(t *testing.T) {
-	page, err := os.ReadFile("../../docs/gardener.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := mustGet(os.ReadFile("../../docs/gardener.md"))(t)
 	objects := map[string]any{
 		"seed": &gardencorev1beta1.Seed{}, "secret": &corev1.Secret{}, "garden": &operatorv1alpha1.Garden{}, "shoot": &gardencorev1beta1.Shoot{},
 	}

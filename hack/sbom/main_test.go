@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 func TestDocument_hasEveryModuleOnce(t *testing.T) {
@@ -62,12 +64,8 @@ func TestDocument_hasEveryModuleOnce(t *testing.T) {
 func TestRun_readsAProgram(t *testing.T) {
 	var first, second bytes.Buffer
 	arguments := []string{"https://example.org/v1/name.spdx.json", "v1.2.3", os.Args[0]}
-	if err := run(arguments, "1700000000", &first); err != nil {
-		t.Fatal(err)
-	}
-	if err := run(arguments, "1700000000", &second); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, run(arguments, "1700000000", &first))
+	must.Succeed(t, run(arguments, "1700000000", &second))
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Error("two runs differ")
 	}

@@ -5,9 +5,11 @@ package cmd
 
 import (
 	"bytes"
+	"crypto/x509"
 	"encoding/json"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -235,5 +237,21 @@ func TestMain_saysAnErrorAsJSONWhereAsked(t *testing.T) {
 	if code, _, stderr := runCommand("version", "--logging-format", "xml"); code != 2 || stderr != "kubizone: --logging-format "+
 		"\"xml\": write text or json\n" {
 		t.Errorf("%d %q", code, stderr)
+	}
+}
+
+// A controller trusts public CAs in an image without files.
+func TestRoots_areThereWithoutASystem(t *testing.T) {
+	if os.Getenv("SSL_CERT_FILE") != "/nonexistent" {
+		again := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+		again.Env = append(os.Environ(), "SSL_CERT_FILE=/nonexistent", "SSL_CERT_DIR=/nonexistent")
+		if out, err := again.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil || roots.Equal(x509.NewCertPool()) {
+		t.Errorf("there are no roots: %v", err)
 	}
 }

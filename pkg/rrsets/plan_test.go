@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 )
 
 const manager = "ours"
@@ -180,10 +181,7 @@ func TestPages_haveWhatTheServerTakes(t *testing.T) {
 				}
 				continue
 			}
-			item, err := c.Item()
-			if err != nil {
-				t.Fatal(err)
-			}
+			item := must.Get(c.Item())(t)
 			octets += item.Size()
 			at := c.Record().Status.FQDN
 			if had, known := pageOf[at]; known && had != i {

@@ -11,16 +11,14 @@ import (
 	"strings"
 	"time"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
 // runDoctor returns status and text of each check, and as CAUSE the causing check with the next step.
 func (i *installation) runDoctor() (code int, status, text map[string]string) {
 	i.t.Helper()
-	client, err := rig.Client(i.withTimeout(), filepath.Dir(i.binary))
-	if err != nil {
-		i.t.Fatal(err)
-	}
+	client := must.Get(rig.Client(i.withTimeout(), filepath.Dir(i.binary)))(i.t)
 	out, err := exec.CommandContext(i.withTimeout(), client, "doctor", "--kubeconfig", i.kube.AdminKubeconfig()).Output()
 	exit, failed := errors.AsType[*exec.ExitError](err)
 	if failed {

@@ -309,11 +309,8 @@ func readInstallPage(t *testing.T, want int, texts ...string) [][]string {
 func (r *release) expectScrape(t *testing.T) {
 	kubeconfig := must.Get(r.kube.ServiceAccount(r.withTimeout(), "monitoring", "prometheus"))(t)
 	config := must.Get(kuberig.ClientConfig(kubeconfig))(t)
-	authority, err := base64.StdEncoding.DecodeString(r.mustKubectl("get", "secret", "-n", kuberig.InstallNamespace,
-		"kubizone-apiserver-serving", "-o", `jsonpath={.data.ca\.crt}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	authority := must.Get(base64.StdEncoding.DecodeString(r.mustKubectl("get", "secret", "-n", kuberig.InstallNamespace,
+		"kubizone-apiserver-serving", "-o", `jsonpath={.data.ca\.crt}`)))(t)
 	config.Host = "https://127.0.0.1:" + r.port
 	config.TLSClientConfig = rest.TLSClientConfig{CAData: authority, ServerName: kuberig.ServerName + "." + kuberig.InstallNamespace + ".svc"}
 	client := must.Get(rest.UnversionedRESTClientFor(dynamic.ConfigFor(config)))(t)

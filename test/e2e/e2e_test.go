@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"kubi.zone/kubizone/pkg/cmd/delivering"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -74,10 +75,7 @@ func needPrograms(t *testing.T) {
 //	DNS_PORT    port of the hidden primary on 127.0.0.1, once `up` has run
 func TestStories(t *testing.T) {
 	needPrograms(t)
-	repository, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	repository := must.Get(filepath.Abs("../.."))(t)
 	chosen := chooseRoot(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                "testdata",

@@ -223,11 +223,8 @@ func TestReadme_tourIsTrue(t *testing.T) {
 	if !found {
 		t.Fatalf("make run does not start kubizone up:\n%s", recipe)
 	}
-	server, err := startProcess("../..", env, "bash", "-c", "exec "+binaries.kubizone+" up --listen "+api.String()+" --dns-listen "+
-		dns.String()+here.Replace(flags))
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := must.Get(startProcess("../..", env, "bash", "-c", "exec "+binaries.kubizone+" up --listen "+api.String()+" --dns-listen "+
+		dns.String()+here.Replace(flags)))(t)
 	t.Cleanup(server.Kill)
 	if err := server.waitLine(ready); err != nil {
 		t.Fatalf("%v\n%s", err, server.Log())

@@ -20,11 +20,8 @@ import (
 // followChanges opens changes?watch=true of dns/org and returns a function that reads the next line.
 func followChanges(t *testing.T, client rest.Interface) (line func() (string, error)) {
 	t.Helper()
-	stream, err := client.Get().Namespace("dns").Resource("zones").Name("org").SubResource("changes").Param("watch", "true").Stream(
-		t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := must.Get(client.Get().Namespace("dns").Resource("zones").Name("org").SubResource("changes").Param("watch", "true").Stream(
+		t.Context()))(t)
 	t.Cleanup(func() { stream.Close() })
 	lines := bufio.NewReader(stream)
 	return func() (string, error) {

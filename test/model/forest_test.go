@@ -357,11 +357,8 @@ func (w *world) sameEntries(t *testing.T) error {
 		}
 		var text [2]string
 		for i := range text {
-			body, err := w.connectServer(t, i).RESTClient().Get().Namespace(z.Namespace).Resource("zones").Name(z.Name).SubResource(
-				"entries").Param("format", "text").DoRaw(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			body := must.Get(w.connectServer(t, i).RESTClient().Get().Namespace(z.Namespace).Resource("zones").Name(z.Name).SubResource(
+				"entries").Param("format", "text").DoRaw(t.Context()))(t)
 			text[i] = string(body)
 		}
 		if text[0] != text[1] || !strings.Contains(text[0], fmt.Sprintf(" serial %d hash %s", z.Status.Serial, z.Status.Hash)) {

@@ -302,9 +302,7 @@ func judgeKrew(t *testing.T, dist string) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal(readFile(t, dist, "krew.yaml"), &plugin); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, yaml.Unmarshal(readFile(t, dist, "krew.yaml"), &plugin))
 	archives := must.Get(filepath.Glob(filepath.Join(dist, "kubectl-kubizone-v*.tar.gz")))(t)
 	if s := plugin.Spec; plugin.Kind != "Plugin" || plugin.Metadata.Name != "kubizone" || s.ShortDescription == "" ||
 		s.Version != "v"+strings.TrimSuffix(version.Number(), "-dev") || len(s.Platforms) != len(archives) || len(archives) == 0 {

@@ -51,11 +51,8 @@ func TestBackend_namesAreNoPaths(t *testing.T) {
 	}
 	ttl := int64(300)
 	upsert := func(domain, subdomain string) string {
-		text, err := json.Marshal(protocol.Request{Operation: protocol.Upsert, Record: protocol.Record{Type: "TXT", Domain: domain,
-			Subdomain: subdomain, Values: []string{"x"}, TTL: &ttl}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(protocol.Request{Operation: protocol.Upsert, Record: protocol.Record{Type: "TXT", Domain: domain,
+			Subdomain: subdomain, Values: []string{"x"}, TTL: &ttl}}))(t)
 		return string(text)
 	}
 	for _, odd := range []string{

@@ -209,11 +209,8 @@ func TestProvider_passesTheExam(t *testing.T) {
 					return sets
 				},
 				Disturb: func(t *testing.T, zone name.Name, set delivery.RRset) {
-					err := backend.backendOf(zone).Apply(context.Background(), zone,
-						[]protocol.RRset{{Zone: zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}})[0]
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.Succeed(t, backend.backendOf(zone).Apply(context.Background(), zone,
+						[]protocol.RRset{{Zone: zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}})[0])
 				},
 				Refused:     "poison",
 				Unsupported: unsupported,

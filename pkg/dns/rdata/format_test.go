@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // The error for a malformed value names the faulty field and the expected format, and gives an example, so that the
@@ -25,11 +27,8 @@ func TestParse_namesTheField_S5_3(t *testing.T) {
 		{"IPSECKEY", "10 9 2 192.0.2.1 AQ==", `gateway: gateway type 9 is not known; it is 0 (none), 1 (IPv4), 2 (IPv6) or 3 (name)`},
 		{"A", "192.0.2.300", `"192.0.2.300" is not an IPv4 address; write four decimal numbers 0-255 with dots, as in "192.0.2.1"`},
 	} {
-		kind, err := ParseType(test.kind)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err = Parse(kind, test.text); err == nil || !strings.HasSuffix(err.Error(), test.want) {
+		kind := must.Get(ParseType(test.kind))(t)
+		if _, err := Parse(kind, test.text); err == nil || !strings.HasSuffix(err.Error(), test.want) {
 			t.Errorf("%s %s: %v\nwant %s", test.kind, test.text, err, test.want)
 		}
 	}

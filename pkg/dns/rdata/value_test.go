@@ -5,6 +5,7 @@ package rdata
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
 	"maps"
 	"slices"
@@ -773,3 +774,21 @@ func TestParseStored_released(t *testing.T) {
 		}
 	}
 }
+
+//go:embed testdata/values.txt
+var sampleText string
+
+var samples = func() map[string][]string {
+	byType := map[string][]string{}
+	for line := range strings.Lines(sampleText) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		mnemonic, text, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if !ok {
+			panic("testdata/values.txt: no tab in " + line)
+		}
+		byType[mnemonic] = append(byType[mnemonic], text)
+	}
+	return byType
+}()

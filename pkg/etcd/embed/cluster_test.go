@@ -137,9 +137,7 @@ func (p *peers) replaceMember(alive, joins string) {
 		p.t.Fatal(err)
 	}
 	p.mustStart(joins)
-	if err := <-replaced; err != nil {
-		p.t.Fatal(err)
-	}
+	must.Succeed(p.t, <-replaced)
 }
 
 // Two of three members accept writes, and the third catches up after a later start (E6). On a restart the membership in

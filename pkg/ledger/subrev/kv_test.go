@@ -17,6 +17,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -230,9 +231,7 @@ func TestKV_readsNothingInsideOfARevisionWithoutItsWrites(t *testing.T) {
 	w := newWorld(t)
 	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
 	client, _ := w.connectReporting()
-	if err := client.Watcher.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, client.Watcher.Close())
 	r, err := client.KV.Get(t.Context(), w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithRev(header-1))
 	if err == nil {
 		t.Errorf("%d of 1 objects, and no error", len(r.Kvs))

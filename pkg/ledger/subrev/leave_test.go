@@ -9,6 +9,8 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/test/must"
 )
 
 // leaving is a store whose caller leaves during a read.
@@ -25,10 +27,7 @@ func (l leaving) Get(ctx context.Context, _ string, _ ...clientv3.OpOption) (*cl
 // A watcher that leaves while its events are being mapped must end without an error, because the storage would send the
 // error to the client as the last event.
 func TestWatch_thatItsCallerLeavesEndsWithoutAnError(t *testing.T) {
-	m, err := New("/records/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(New("/records/"))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	k := &kv{KV: leaving{leave: cancel}, m: m}
 	v := &view{m: m, requested: span{"/records/", "/records0"}, firstVersion: Version(7, Last), objects: true}

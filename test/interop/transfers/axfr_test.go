@@ -80,3 +80,10 @@ func TestBINDHoldsExactlyTheZone(t *testing.T) {
 		})
 	}
 }
+
+const apex = "example.org."
+
+var (
+	key       = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
+	sha512Key = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha512", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
+)

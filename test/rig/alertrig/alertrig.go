@@ -22,6 +22,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
 
@@ -170,10 +171,7 @@ func runPromtool(ctx context.Context, test []byte) (alerts []string, err error) 
 // Expect fails the test if other alerts fire.
 func (s State) Expect(t testing.TB, want ...string) {
 	t.Helper()
-	got, err := s.Judge(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(s.Judge(t.Context()))(t)
 	if slices.Sort(want); !slices.Equal(got, want) {
 		t.Errorf("the alerts %q fire, want %q", got, want)
 	}
@@ -182,10 +180,7 @@ func (s State) Expect(t testing.TB, want ...string) {
 // ExpectOf is Expect for a single alert.
 func (s State) ExpectOf(t testing.TB, alert string, want ...string) {
 	t.Helper()
-	got, err := s.Judge(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(s.Judge(t.Context()))(t)
 	got = slices.DeleteFunc(got, func(one string) bool { name, _, _ := strings.Cut(one, " "); return name != alert })
 	if slices.Sort(want); !slices.Equal(got, want) {
 		t.Errorf("%s fires as %q, want %q", alert, got, want)

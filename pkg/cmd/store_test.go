@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,12 +18,63 @@ import (
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/fsck"
+	"kubi.zone/kubizone/pkg/cmd/restore"
+	"kubi.zone/kubizone/pkg/cmd/source"
 	"kubi.zone/kubizone/pkg/etcd/embed"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/must"
 )
+
+func TestRestore_saysAllThatIsWrong(t *testing.T) {
+	for want, arguments := range map[string][]string{
+		"--data-dir: must not be empty":                                    {"backup"},
+		"--etcd-member-name and --etcd-initial-cluster: give both or none": {"backup", "--data-dir", "data", "--etcd-member-name", "a"},
+	} {
+		if err := runRestore(t, arguments...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+}
+
+func runRestore(t *testing.T, arguments ...string) error {
+	t.Helper()
+	command := restore.NewCommand()
+	command.SetArgs(arguments)
+	command.SilenceUsage, command.SilenceErrors = true, true
+	return command.ExecuteContext(t.Context())
+}
+
+// (1): without a backup no directory is created.
+func TestRestore_leavesNothingWhereTheBackupIsMissing(t *testing.T) {
+	dir := t.TempDir()
+	must.Say(t, runRestore(t, dir+"/nothing", "--data-dir", dir+"/data"), "nothing.manifest.json is not beside it")
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// S1
+func TestSource_makesNoDataDirectory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data")
+	if err := (&source.Options{DataDir: path}).Validate(); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it was made: %v", err)
+	}
+}
+
+func TestSource_saysAllThatIsWrong(t *testing.T) {
+	err := (&source.Options{KeyFile: "k"}).Validate()
+	must.Say(t, err, "either --data-dir or --etcd-servers", "go with --etcd-servers", "give both or none")
+	err = (&source.Options{Servers: []string{"etcd-0:2379"}, CAFile: "no-such-file"}).Validate()
+	must.Say(t, err, `--etcd-servers "etcd-0:2379": write URLs, like https://`, "--etcd-cafile: ")
+	if err := (&source.Options{DataDir: t.TempDir(), Servers: []string{"http://127.0.0.1:1"}}).Validate(); err == nil {
+		t.Error("both stores at once are accepted")
+	}
+}
 
 // startStore starts etcd on a data directory with an empty ledger.
 func startStore(t *testing.T) (path string, member *embed.Member, stop func()) {
