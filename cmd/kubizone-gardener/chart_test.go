@@ -18,6 +18,7 @@ import (
 	operatorv1alpha1 "github.com/gardener/gardener/pkg/apis/operator/v1alpha1"
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	"sigs.k8s.io/yaml"
@@ -241,6 +242,33 @@ func TestVersion_isThatOfTheTree(t *testing.T) {
 			if string(one[1]) != string(number[1]) {
 				t.Errorf("%s has %s, and the tree becomes %s", file, one[1], number[1])
 			}
+		}
+	}
+}
+
+// The objects in docs/gardener.md have only fields of Gardener, and the Seed the spec.dns fields that Gardener's
+// validation requires (pkg/api/core/validation/seed.go, which needs Kubernetes' API server).
+func TestPage_hasFieldsOfGardener(t *testing.T) {
+	page := mustGet(os.ReadFile("../../docs/gardener.md"))(t)
+	objects := map[string]any{
+		"seed": &gardencorev1beta1.Seed{}, "secret": &corev1.Secret{}, "garden": &operatorv1alpha1.Garden{}, "shoot": &gardencorev1beta1.Shoot{},
+	}
+	for name, into := range objects {
+		block := regexp.MustCompile("(?s)```yaml " + name + "\n(.*?)```").FindSubmatch(page)
+		if block == nil {
+			t.Fatalf("the page has no %s", name)
+		}
+		if err := yaml.UnmarshalStrict(block[1], into); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	dns := objects["seed"].(*gardencorev1beta1.Seed).Spec.DNS
+	if dns.Internal == nil || dns.Provider == nil || len(dns.Defaults) == 0 {
+		t.Errorf("a Seed needs internal, with spec.ingress provider, and shoots defaults: %+v", dns)
+	}
+	for _, one := range append(dns.Defaults, *dns.Internal) {
+		if one.Type != recordType || one.Domain == "" || one.CredentialsRef.Kind != "Secret" {
+			t.Errorf("the Seed: %+v", one)
 		}
 	}
 }

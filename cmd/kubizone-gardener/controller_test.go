@@ -115,6 +115,15 @@ func (h *shoot) destroyRecord(values *gardenlet.Values) {
 	mustSucceed(h.t, c.WaitCleanup(h.t.Context()))
 }
 
+// removeRecord also requires that the Record goes.
+func (h *shoot) removeRecord(values *gardenlet.Values) {
+	h.t.Helper()
+	h.destroyRecord(values)
+	if record := h.findRecord(values); record != nil {
+		h.t.Errorf("the Record is left: %+v", record)
+	}
+}
+
 func (h *shoot) getDNSRecord(values *gardenlet.Values) *extensionsv1alpha1.DNSRecord {
 	h.t.Helper()
 	var dns extensionsv1alpha1.DNSRecord
@@ -269,10 +278,7 @@ func TestDNSRecord_isMadeChangedAndRemoved(t *testing.T) {
 		}
 	})
 
-	h.destroyRecord(values)
-	if record := h.findRecord(values); record != nil {
-		t.Errorf("the Record is left: %+v", record)
-	}
+	h.removeRecord(values)
 }
 
 // A timestamp after the last operation makes gardenlet wait for another reconciliation.
@@ -320,10 +326,7 @@ func TestDeletion_ofWhatIsGone(t *testing.T) {
 		}
 		return nil
 	})
-	h.destroyRecord(orphan)
-	if record := h.findRecord(orphan); record != nil {
-		t.Errorf("the Record is left: %+v", record)
-	}
+	h.removeRecord(orphan)
 }
 
 // A DNSRecord never changes its type: gardenlet destroys, waits and creates.
@@ -534,10 +537,7 @@ func TestErrors_haveACodeEach(t *testing.T) {
 				t.Errorf("Created is %q, want %q", got, c.created)
 			}
 			t.Logf("%s", dns.Status.LastError.Description)
-			h.destroyRecord(values)
-			if record := h.findRecord(values); record != nil {
-				t.Errorf("the Record is left: %+v", record)
-			}
+			h.removeRecord(values)
 		})
 	}
 }
@@ -671,10 +671,7 @@ func TestReady_isWaitedForNoLongerThanItsBound(t *testing.T) {
 		t.Errorf("%s; conditions %+v", dns.Status.LastError.Description, dns.Status.Conditions)
 	}
 
-	h.destroyRecord(values)
-	if record := h.findRecord(values); record != nil {
-		t.Errorf("the Record is left: %+v", record)
-	}
+	h.removeRecord(values)
 
 	mustSucceed(t, h.makeComponent(values).Deploy(t.Context()))
 	h.waitFor(values, hasError(gardencorev1beta1.ErrorRetryableInfraDependencies))
@@ -805,10 +802,7 @@ func TestClassesAndTypes_areThoseOfTheFlags(t *testing.T) {
 			values := h.makeValues(string(c.class)+"-"+c.of, "A", "192.0.2.1")
 			values.Class, values.Type = &c.class, c.of
 			h.deployRecord(values)
-			h.destroyRecord(values)
-			if h.findRecord(values) != nil {
-				t.Error("the Record is left")
-			}
+			h.removeRecord(values)
 		})
 	}
 }

@@ -375,20 +375,16 @@ func (w *world) reparentZones(work *law.Work, scan law.Scan) {
 				continue
 			}
 			out := w.decideParent(work, z)
-			w.endZone(z, out)
+			ended := out.Plan.Zone != nil && out.Plan.Zone.EndedZone != nil
+			if ended {
+				z.waits = out.Plan.Waiting
+			}
 			w.applyPlan(o, true, out.Plan, nil)
 			w.countPendingCuts()
-			if out.Plan.Zone != nil && out.Plan.Zone.EndedZone != nil {
-				again = true
+			if again = ended; ended {
 				break
 			}
 		}
-	}
-}
-
-func (w *world) endZone(z *zoneObject, out law.Outcome) {
-	if out.Plan.Zone != nil && out.Plan.Zone.EndedZone != nil {
-		z.waits = out.Plan.Waiting
 	}
 }
 

@@ -30,13 +30,9 @@ func (s *scene) addZone(uid string, zone name.Name) *deliverytest.Zone {
 	return w
 }
 
-func (s *scene) readReason(uid string) delivery.Reason {
-	return s.store.readState(uid, "main").Ready.Reason
-}
-
 func (s *scene) expectReason(what string, uid string, reason delivery.Reason) {
 	s.Helper()
-	if got := s.readReason(uid); got != reason {
+	if got := s.store.readState(uid, "main").Ready.Reason; got != reason {
 		s.Errorf("%s: %s says %s, want %s", what, uid, got, reason)
 	}
 }

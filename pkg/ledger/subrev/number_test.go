@@ -207,19 +207,12 @@ func readOperations(description []byte) (there map[string]bool, ops []clientv3.O
 		}
 		if what == 0xff {
 			ops = append(ops, clientv3.OpDelete("/r/pods/ns3/", clientv3.WithPrefix()))
-			for i := range int(takeFirstOctet(description)) {
+			for i := range append(description, 0)[0] { // as many as the next octet says
 				there[fmt.Sprintf("/r/pods/ns3/%03d", i)] = true
 			}
 		}
 	}
 	return there, ops, func(key string) bool { return !without[key] }
-}
-
-func takeFirstOctet(d []byte) byte {
-	if len(d) == 0 {
-		return 0
-	}
-	return d[0]
 }
 
 func TestNumberWrites_agreesWithWhatAWatchCounts(t *testing.T) {

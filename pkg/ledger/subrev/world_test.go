@@ -216,16 +216,11 @@ func (w *world) watchEvents(client *kubernetes.Client, from int64, n int, key st
 			return append(out, r.Err().Error())
 		}
 		for _, e := range r.Events {
-			out = append(out, w.describeEvent(e))
+			resource, name, _ := strings.Cut(strings.TrimPrefix(string(e.Kv.Key), w.root+"/"), "/")
+			out = append(out, write{resource, name, string(e.Kv.Value), e.Kv.ModRevision}.String())
 		}
 	}
 	return out
-}
-
-func (w *world) describeEvent(e *clientv3.Event) string {
-	rest := strings.TrimPrefix(string(e.Kv.Key), w.root+"/")
-	resource, name, _ := strings.Cut(rest, "/")
-	return write{resource, name, string(e.Kv.Value), e.Kv.ModRevision}.String()
 }
 
 // crowd limits concurrency to the capacity of the machine.
