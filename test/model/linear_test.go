@@ -23,9 +23,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// linearNamespaces: the owner of the zones, and a tenant that is admitted and revoked.
-var linearNamespaces = []string{"linear-owner", "linear-tenant"}
-
+// The owner of the zones, and a tenant that is admitted and revoked.
 const linearOwner, linearTenant = "linear-owner", "linear-tenant"
 
 // input is a call, output its answer. Values are addresses; "" is none.

@@ -152,7 +152,7 @@ func (w *world) markEnd(t testing.TB) {
 		metav1.CreateOptions{}))(t)
 	must.Get(api.Records("owner").Create(t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: v1alpha1.RecordSpec{DomainName: "nowhere." + name + "-x.", Type: "A", RData: "192.0.2.1"}}, metav1.CreateOptions{}))(t)
-	w.expectSettled(t)
+	must.Succeed(t, w.waitForCascades(t))
 }
 
 func (w *world) findNewest(ctx context.Context, t testing.TB, server int, kind string) (newest int64, err error) {

@@ -110,7 +110,7 @@ func (w *world) startWorld(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, namespace := range append(namespaces, linearNamespaces...) {
+	for _, namespace := range append(namespaces, linearOwner, linearTenant) {
 		if err := w.kube.Namespace(ctx, namespace); err != nil {
 			return err
 		}
@@ -188,11 +188,6 @@ func (w *world) runFsck(t testing.TB, version int64) fsck.Report {
 		t.Fatal(err)
 	}
 	return r
-}
-
-func (w *world) expectSettled(t testing.TB) {
-	t.Helper()
-	must.Succeed(t, w.waitForCascades(t))
 }
 
 // waitForCascades waits until no cascade is pending. The error is damage, or a cascade without an end.
