@@ -37,7 +37,7 @@ import (
 const (
 	team, platform = "team", "platform"
 	// host is this machine as pods reach it.
-	host = "10.0.0.1"
+	host = noderig.Host
 	// quota of etcd, in octets.
 	quota       = 48 << 20
 	waitTimeout = 8 * time.Minute

@@ -96,6 +96,9 @@ func (c *container) superviseProcess() {
 		}
 		end()
 		c.mu.Lock()
+		if c.ready {
+			pause = time.Second
+		}
 		c.ready = false
 		c.mu.Unlock()
 		select {
@@ -185,6 +188,9 @@ func (c *container) makeCommand(arguments []string) (*exec.Cmd, error) {
 			command.Args[i] = strings.ReplaceAll(command.Args[i], "$("+one.Name+")", one.Value)
 		}
 	}
+	c.pod.node.mu.Lock()
+	command.Env = append(command.Env, c.pod.node.variables[c.pod.object.Namespace+"/"+c.spec.Name]...)
+	c.pod.node.mu.Unlock()
 	user, group, further := userOf(spec, c.spec)
 	// A non-root process gains no capability without set-user-ID.
 	command.SysProcAttr = &syscall.SysProcAttr{Chroot: c.findRoot(), Credential: &syscall.Credential{Uid: user, Gid: group,
@@ -224,7 +230,7 @@ func (c *container) makeRoot() error {
 		}
 	}
 	files := map[string]string{
-		"etc/resolv.conf": "nameserver " + namesAddress + "\nsearch " + c.pod.object.Namespace + ".svc." + clusterDomain + " svc." + clusterDomain + " " + clusterDomain + "\noptions ndots:5\n",
+		"etc/resolv.conf": resolverOf(c.pod.object.Namespace),
 		"etc/hosts":       "127.0.0.1 localhost\n" + c.pod.ip + " " + c.pod.object.Name + "\n",
 	}
 	for file, text := range files {
@@ -244,7 +250,7 @@ func (c *container) makeRoot() error {
 		return fmt.Errorf("no program stands for the image %s", c.spec.Image)
 	}
 	for _, one := range c.spec.VolumeMounts {
-		if err := c.mountAt(c.pod.volumes[one.Name], one.MountPath, "", syscall.MS_BIND, ""); err != nil {
+		if err := c.mountAt(filepath.Join(c.pod.volumes[one.Name], one.SubPath), one.MountPath, "", syscall.MS_BIND, ""); err != nil {
 			return err
 		}
 		if one.ReadOnly {

@@ -11,11 +11,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -25,10 +27,20 @@ import (
 
 const (
 	// nodeEnv marks the first process of the namespaces, with a furniture in JSON.
-	nodeEnv     = "KUBIZONE_TEST_NODE"
-	hostAddress = "10.0.0.1"
-	gateway     = "169.254.1.1"
+	nodeEnv = "KUBIZONE_TEST_NODE"
+	// Host is the node's address, for servers that pods reach.
+	Host    = "10.0.0.1"
+	gateway = "169.254.1.1"
 )
+
+// NextClient returns a local address for a UDP client. A Service leads a client's address and port to the same pod
+// until half a minute after the last packet, even if the pod has ended.
+func NextClient() net.Addr {
+	n := clients.Add(1)
+	return &net.UDPAddr{IP: net.IPv4(10, 1, byte(n>>8), byte(n))}
+}
+
+var clients atomic.Uint32
 
 type furniture struct {
 	Dir      string
@@ -37,6 +49,9 @@ type furniture struct {
 
 // Programs maps the last part of an image's name to a path.
 type Programs map[string]string
+
+// Program is the path of a program that Main has found.
+func Program(name string) string { return here.Programs[name] }
 
 var (
 	here      furniture
@@ -126,6 +141,10 @@ func furnishNode(reported string) error {
 	if err := os.MkdirAll(here.Dir, 0o755); err != nil {
 		return err
 	}
+	resolver, err := filepath.EvalSymlinks("/etc/resolv.conf") // before a new /run
+	if err != nil {
+		return err
+	}
 	for _, one := range []struct {
 		source, target, kind string
 		flags                uintptr
@@ -140,6 +159,22 @@ func furnishNode(reported string) error {
 			return fmt.Errorf("mounting %s: %w", one.target, err)
 		}
 	}
+	// Processes of the tests find Services by cluster DNS.
+	names := filepath.Join(here.Dir, "resolv.conf")
+	if err := os.WriteFile(names, []byte(resolverOf("default")), 0o644); err != nil {
+		return err
+	}
+	if strings.HasPrefix(resolver, "/run/") {
+		if err := os.MkdirAll(filepath.Dir(resolver), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(resolver, nil, 0o644); err != nil {
+			return err
+		}
+	}
+	if err := syscall.Mount(names, resolver, "", syscall.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mounting %s: %w", resolver, err)
+	}
 	for file, value := range map[string]string{"ip_forward": "1", "conf/all/rp_filter": "0", "conf/default/rp_filter": "0"} {
 		if err := os.WriteFile(filepath.Join("/proc/sys/net/ipv4", file), []byte(value), 0); err != nil {
 			return err
@@ -147,7 +182,7 @@ func furnishNode(reported string) error {
 	}
 	// Packets to Services leave by host0 until translated: a bridge without ports accepts any.
 	return setNetwork("", "link set lo up", "link add host0 type bridge", "link set host0 up",
-		"addr add "+hostAddress+"/32 dev host0", "addr add "+gateway+"/32 dev host0", "route add "+serviceRange+" dev host0 src "+hostAddress)
+		"addr add "+Host+"/32 dev host0", "addr add "+gateway+"/32 dev host0", "route add "+serviceRange+" dev host0 src "+Host, "route add local 10.1.0.0/16 dev lo")
 }
 
 // An empty name is the node's own namespace.

@@ -35,7 +35,7 @@ func KubeConfig() kuberig.KubeConfig {
 	return kuberig.KubeConfig{
 		ControllerManager: true,
 		Controllers:       []string{"deployment-controller", "replicaset-controller", "statefulset-controller", "endpointslice-controller"},
-		Args:              []string{"--bind-address=0.0.0.0", "--advertise-address=" + hostAddress, "--endpoint-reconciler-type=lease", "--service-cluster-ip-range=" + serviceRange},
+		Args:              []string{"--bind-address=0.0.0.0", "--advertise-address=" + Host, "--endpoint-reconciler-type=lease", "--service-cluster-ip-range=" + serviceRange},
 	}
 }
 
@@ -54,6 +54,10 @@ type Node struct {
 	running map[types.UID]*pod
 	placed  int
 	all     []*pod
+	// variables are further ones of containers that start, by NAMESPACE/CONTAINER.
+	variables map[string][]string
+
+	left sync.Map // of namespaces
 }
 
 // StartNode runs the pods of a cluster with KubeConfig until ctx ends.
@@ -65,13 +69,13 @@ func StartNode(ctx context.Context, kube *kuberig.Kube, fail func(error)) (*Node
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{ctx: ctx, core: core, fail: fail, running: map[types.UID]*pod{}}
+	n := &Node{ctx: ctx, core: core, fail: fail, running: map[types.UID]*pod{}, variables: map[string][]string{}}
 	ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now()}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName, Labels: map[string]string{corev1.LabelHostname: nodeName}}}
 	if node, err = core.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 		return nil, err
 	}
-	node.Status = corev1.NodeStatus{Conditions: []corev1.NodeCondition{ready}, Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: hostAddress}}}
+	node.Status = corev1.NodeStatus{Conditions: []corev1.NodeCondition{ready}, Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: Host}}}
 	if _, err = core.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
 		return nil, err
 	}
@@ -108,7 +112,7 @@ func StartNode(ctx context.Context, kube *kuberig.Kube, fail func(error)) (*Node
 }
 
 func (n *Node) runPod(object *corev1.Pod) {
-	if object.Status.Phase == corev1.PodSucceeded || object.Status.Phase == corev1.PodFailed {
+	if object.Status.Phase == corev1.PodSucceeded || object.Status.Phase == corev1.PodFailed || n.hasLeft(object.Namespace) {
 		return
 	}
 	n.mu.Lock()
@@ -134,6 +138,21 @@ func (n *Node) runPod(object *corev1.Pod) {
 		defer n.mu.Unlock()
 		delete(n.running, object.UID)
 	}()
+}
+
+// Leave ends the pods of a namespace, and runs none that it has later.
+func (n *Node) Leave(namespace string) { n.left.Store(namespace, true) }
+
+func (n *Node) hasLeft(namespace string) bool {
+	_, left := n.left.Load(namespace)
+	return left
+}
+
+// SetEnvironment replaces variables, as KEY=value, that a namespace's containers of a name have beside their spec's.
+func (n *Node) SetEnvironment(namespace, container string, variables ...string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.variables[namespace+"/"+container] = variables
 }
 
 func (n *Node) reportFailure(err error) {

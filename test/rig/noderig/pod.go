@@ -52,8 +52,8 @@ func (p *pod) runPod() error {
 	for {
 		now, err := p.node.pods.Pods(p.object.Namespace).Get(p.object.Name)
 		switch {
-		case apierrors.IsNotFound(err) || err == nil && now.UID != p.object.UID:
-			p.endContainers(0, started) // deleted by force
+		case apierrors.IsNotFound(err) || err == nil && now.UID != p.object.UID || p.node.hasLeft(p.object.Namespace):
+			p.endContainers(0, started) // as after a deletion by force
 			return nil
 		case err != nil:
 			return err
@@ -95,8 +95,8 @@ func (p *pod) checkSpec() error {
 			return fmt.Errorf("container %s: noderig has no envFrom and workingDir", c.Name)
 		}
 		for _, mount := range c.VolumeMounts {
-			if mount.SubPath != "" || mount.SubPathExpr != "" {
-				return fmt.Errorf("container %s: noderig mounts no part of a volume", c.Name)
+			if mount.SubPathExpr != "" {
+				return fmt.Errorf("container %s: noderig has no subPathExpr", c.Name)
 			}
 		}
 		if user, _, _ := userOf(spec, c); user == 0 {
@@ -134,7 +134,7 @@ func (p *pod) placePod() error {
 	}
 	outside := "v" + p.network
 	if err := setNetwork("", "netns add "+p.network, "link add "+outside+" type veth peer name eth0 netns "+p.network,
-		"link set "+outside+" up", "route add "+p.ip+"/32 dev "+outside+" src "+hostAddress); err != nil {
+		"link set "+outside+" up", "route add "+p.ip+"/32 dev "+outside+" src "+Host); err != nil {
 		return err
 	}
 	return setNetwork(p.network, "link set lo up", "link set eth0 up", "addr add "+p.ip+"/32 dev eth0",
@@ -196,7 +196,7 @@ func (p *pod) releaseMounts() {
 }
 
 func (p *pod) showStatus(started bool) error {
-	status := corev1.PodStatus{Phase: corev1.PodPending, HostIP: hostAddress, HostIPs: []corev1.HostIP{{IP: hostAddress}}}
+	status := corev1.PodStatus{Phase: corev1.PodPending, HostIP: Host, HostIPs: []corev1.HostIP{{IP: Host}}}
 	ready := corev1.ConditionFalse
 	if started {
 		status.Phase, status.PodIP, status.PodIPs = corev1.PodRunning, p.ip, []corev1.PodIP{{IP: p.ip}}

@@ -70,7 +70,7 @@ func (n *Node) makeRules() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	translated := []string{fmt.Sprintf("ip daddr %s meta l4proto { udp, tcp } th dport 53 dnat to %s", namesAddress, hostAddress)}
+	translated := []string{fmt.Sprintf("ip daddr %s meta l4proto { udp, tcp } th dport 53 dnat to %s", namesAddress, Host)}
 	self := map[string]bool{} // for pods that reach themselves by their Service
 	for _, service := range services {
 		if service.Spec.ClusterIP == "" || service.Spec.ClusterIP == corev1.ClusterIPNone {
@@ -141,6 +141,10 @@ func (n *Node) listEndpoints(service *corev1.Service, port string) (ready []neti
 	return slices.Compact(ready), nil
 }
 
+func resolverOf(namespace string) string {
+	return "nameserver " + namesAddress + "\nsearch " + namespace + ".svc." + clusterDomain + " svc." + clusterDomain + " " + clusterDomain + "\noptions ndots:5\n"
+}
+
 // serveNames answers only for NAME.NAMESPACE.svc.cluster.local, for a headless Service with the ready pods.
 func (n *Node) serveNames() error {
 	answer := dns.HandlerFunc(func(w dns.ResponseWriter, question *dns.Msg) {
@@ -160,7 +164,7 @@ func (n *Node) serveNames() error {
 		}
 		_ = w.WriteMsg(reply)
 	})
-	at := net.JoinHostPort(hostAddress, "53")
+	at := net.JoinHostPort(Host, "53")
 	packets, err := net.ListenPacket("udp", at)
 	if err != nil {
 		return err

@@ -199,7 +199,7 @@ func (p *pod) readField(of *corev1.ObjectFieldSelector) (string, error) {
 		case "status.podIP":
 			return p.ip, nil
 		case "status.hostIP":
-			return hostAddress, nil
+			return Host, nil
 		case "spec.nodeName":
 			return nodeName, nil
 		}
