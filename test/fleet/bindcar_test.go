@@ -1,32 +1,26 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build linux
+
 package fleet
 
 import (
-	"context"
-	"encoding/base64"
-	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"path/filepath"
+	"os"
 	"regexp"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/transport"
 	"k8s.io/utils/clock"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/bind9/agent/client"
-	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
 	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
 	"kubi.zone/kubizone/pkg/bind9/fleet"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/test/bindcartest"
 	"kubi.zone/kubizone/test/must"
@@ -45,67 +39,32 @@ func TestFleet_transfersBesideABindcar_S11_15(t *testing.T) {
 
 func transferBesideBindcar(t *testing.T, kind string) {
 	w := newWorld(t, "bindcar-"+kind)
-	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
-		rig.SkipMissing(t, err)
-	}
-	zone := name.MustParse("car.example.")
-	k := newKubelet(w, "")
 	hidden := w.startDelivery()
 	w.runFleetWith(fleet.Config{
-		Namespaces: []string{w.namespace}, Ask: k.askPod, Answers: answersCatalog,
+		Namespaces: []string{w.namespace}, Answers: answersCatalog,
 		Primaries: primaryAt(hidden),
 	})
+	agent := &bind9.Agent{Kind: bind9.AgentBindcar, Image: &bind9.Image{Repository: "registry.example/bindcar-" + kind}}
 	must.Get(w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "car"}, Spec: bind9.Bind9ClusterSpec{
-			Secondary: &bind9.RoleSettings{Replicas: 1}, ServerSettings: bind9.ServerSettings{Agent: &bind9.Agent{Kind: bind9.AgentBindcar}},
+			Secondary: &bind9.RoleSettings{Replicas: 1}, ServerSettings: bind9.ServerSettings{Agent: agent},
 		},
 	}, metav1.CreateOptions{}))(w.t)
 	must.Get(w.kubizone.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Spec: v1alpha1.DNSClassSpec{
-			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}}, AllowLocalAddresses: true,
+			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}},
 			Bind9: &v1alpha1.Bind9Provider{
 				ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: w.namespace, Name: "car"}, Mode: v1alpha1.Bind9ModeTransfer, Primaries: []string{hidden.String()},
 			},
 		},
 	}, metav1.CreateOptions{}))(w.t)
 	must.Get(w.kubizone.KubizoneV1alpha1().Zones(w.namespace).Create(w.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.ZoneSpec{
-		DomainName: zone.String(), DNSClassRefs: []v1alpha1.DNSClassReference{{Name: w.namespace}}, NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
+		DomainName: "car.example.", DNSClassRefs: []v1alpha1.DNSClassReference{{Name: w.namespace}}, NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
 	}}, metav1.CreateOptions{}))(w.t)
-
-	w.waitUntil("the hidden primary hands out the zone", func() error {
-		secret, err := w.core.CoreV1().Secrets(w.namespace).Get(w.ctx, render.TransferSecretName("car"), metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		keys, err := render.ReadTransferKeys(secret.Annotations, secret.Data)
-		if err == nil && !answersCatalog(w.ctx, hidden, zone, keys.Key) {
-			err = errors.New("not to the key of the cluster")
-		}
-		return err
-	})
-
-	// No DNS resolves the agent's Service for the controller, so the test calls bindcar itself. After a configuration
-	// change, pod and bindcar were replaced.
-	var agent *client.Client
-	var beside *localPod
+	server := w.findService("car-secondary-0")
 	w.waitUntil("ns.car.example. is answered", func() error {
-		pod := k.getOnlyPod()
-		if pod == nil || pod.named == nil {
-			return errors.New("no named runs")
-		}
-		if pod != beside {
-			var err error
-			if agent, err = w.startBindcar(pod, kind); err != nil {
-				return err
-			}
-			beside = pod
-		}
-		asked := protocol.CreateZone{ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: []string{hidden.String() + " key car"}}}
-		if err := agent.Ensure(w.ctx, zone, asked, func(context.Context) error { return nil }); err != nil {
-			return err
-		}
-		if got, err := askAddress(w.ctx, k.dns, "ns.car.example."); err != nil || got != "192.0.2.53" {
-			return fmt.Errorf("it is %q: %w\n%s", got, err, pod.named.Log())
+		if got, err := askAddress(w.ctx, server, "ns.car.example."); err != nil || got != "192.0.2.53" {
+			return fmt.Errorf("it is %q: %w\n%s", got, err, w.readLog("car-secondary-0", render.BINDContainer))
 		}
 		return nil
 	})
@@ -113,35 +72,20 @@ func transferBesideBindcar(t *testing.T, kind string) {
 	must.Succeed(w.t, w.kubizone.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, w.namespace, metav1.DeleteOptions{}))
 }
 
-func (w *world) startBindcar(pod *localPod, kind string) (*client.Client, error) {
-	secret, err := w.core.CoreV1().Secrets(w.namespace).Get(w.ctx, render.RNDCSecretName("car-secondary-0"), metav1.GetOptions{})
+// serveBindcar is the double as a program, with the environment of a bindcar.
+func serveBindcar() error {
+	is := os.Getenv
+	control := rig.TSIGKey{Name: is("RNDC_KEY_NAME"), Algorithm: is("RNDC_ALGORITHM"), Secret: is("RNDC_SECRET")}
+	signs, err := tsig.ParseKeys(control.Statement())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	control, err := render.ReadControlKey(secret.Data)
-	if err != nil {
-		return nil, err
-	}
-	const token = "the-token-of-the-test"
-	state := filepath.Join(pod.dir, "state")
-	bearer := transport.NewBearerAuthRoundTripper(token, http.DefaultTransport)
-	if kind == "real" {
-		real := rig.Need(rig.StartBindcar(w.ctx, rig.BindcarConfig{
-			ZoneDir: state, Nameserver: pod.dns, Token: token,
-			Control: rig.Control{Addr: pod.control, Key: rig.TSIGKey{Name: control.Name, Algorithm: string(control.Algorithm), Secret: base64.StdEncoding.EncodeToString(control.Secret)}},
-		}))(w.t)
-		w.t.Cleanup(real.Close)
-		return client.New(real.URL, bearer)
-	}
-	signs, err := tsig.NewKey(control.Name, tsig.Algorithm(string(control.Algorithm)+"."), control.Secret)
-	if err != nil {
-		return nil, err
-	}
-	server := httptest.NewServer(&bindcartest.Bindcar{Version: "0.9.0", Token: token, Dir: state, Control: &rndc.Client{Address: pod.control.String(), Keys: func() ([]rndc.Key, error) {
-		return []rndc.Key{{Algorithm: string(control.Algorithm), MAC: signs.MAC}}, nil
-	}}})
-	w.t.Cleanup(server.Close)
-	return client.New(server.URL, bearer)
+	double := &bindcartest.Bindcar{Version: "0.9.0", Token: is("BIND_API_TOKEN"), Dir: is("BIND_ZONE_DIR"), Control: &rndc.Client{
+		Address: is("RNDC_SERVER"), Keys: func() ([]rndc.Key, error) {
+			return []rndc.Key{{Algorithm: control.Algorithm, MAC: signs[0].MAC}}, nil
+		},
+	}}
+	return http.ListenAndServeTLS(":"+is("API_PORT"), is("BIND_TLS_CERT"), is("BIND_TLS_KEY"), double)
 }
 
 // TestFleet_namesThePrimariesOfABindcar_S11_15: the configuration of a secondary beside a bindcar lists the primaries

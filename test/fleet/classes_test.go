@@ -1,6 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build linux
+
 package fleet
 
 import (

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package fleet runs pkg/bind9/fleet against a real kube-apiserver, with Kubernetes' workload controllers and `kubizone
-// apiserver`. Instead of a kubelet, a test sets the status of pods, or runs processes from their specs.
+// apiserver`. The node of package noderig runs pods, or a test sets their status.
 //
 // Guarantees:
 //
-//  1. Commands, files and keys of a pod are read from the cluster.
-//  2. Tests share the servers, not namespaces.
-//  3. A test never waits for a time.
+//  1. Tests share the servers and the node, not namespaces.
+//  2. A test never waits for a time.
 //
-// Read fleet_test.go for the setup, kubelet_test.go for pods as processes.
+// Read fleet_test.go.
 package fleet

@@ -1,15 +1,18 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build linux
+
 package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"os/exec"
-	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,7 +24,6 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
 	"kubi.zone/kubizone/pkg/bind9/fleet"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -61,20 +63,17 @@ func answersCatalog(ctx context.Context, at netip.AddrPort, catalog name.Name, k
 // comes by a DNSClass' catalog, changes, stays while control channel and transfer keys rotate under queries, survives
 // an emptied volume and its loss at named (S11.25), and goes (S11.11).
 func TestFleet_servesZonesByItsCatalog(t *testing.T) {
+	const server = "prod-secondary-0"
 	w := newWorld(t, "served")
-	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
-		rig.SkipMissing(t, err)
-	}
-	k := newKubelet(w, "")
 	hidden := w.startDelivery()
 	clock := clocktesting.NewFakeClock(time.Now())
 	w.runFleetWith(fleet.Config{
-		Namespaces: []string{w.namespace}, Ask: k.askPod, Clock: clock, Answers: answersCatalog,
+		Namespaces: []string{w.namespace}, Clock: clock, Answers: answersCatalog,
 		Primaries: primaryAt(hidden),
 	})
 	t.Cleanup(func() {
-		if p := k.getOnlyPod(); p != nil && t.Failed() && p.named != nil && p.program != nil {
-			t.Logf("named said:\n%s\nthe agent said:\n%s", p.named.Log(), p.program.Log())
+		if t.Failed() {
+			t.Logf("named said:\n%s\nthe agent said:\n%s", w.readLog(server, render.BINDContainer), w.readLog(server, render.AgentContainer))
 		}
 	})
 	must.Get(w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{
@@ -86,11 +85,12 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		_, err := w.core.CoreV1().Secrets(w.namespace).Get(w.ctx, render.TransferSecretName("prod"), metav1.GetOptions{})
 		return err
 	})
+	at := w.findService(server)
 	key := &v1alpha1.SecretReference{Namespace: w.namespace, Name: render.TransferSecretName("prod")}
 	must.Get(w.kubizone.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "served"}, Spec: v1alpha1.DNSClassSpec{
-			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}}, AllowLocalAddresses: true,
-			Transfer: &v1alpha1.TransferProvider{CatalogZone: "served.catalog.example.", Secondaries: []v1alpha1.Secondary{{Address: k.dns.String(), TSIGSecretRef: key}}},
+			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}},
+			Transfer:   &v1alpha1.TransferProvider{CatalogZone: "served.catalog.example.", Secondaries: []v1alpha1.Secondary{{Address: at.String(), TSIGSecretRef: key}}},
 		},
 	}, metav1.CreateOptions{}))(w.t)
 	zones, records := w.kubizone.KubizoneV1alpha1().Zones(w.namespace), w.kubizone.KubizoneV1alpha1().Records(w.namespace)
@@ -104,21 +104,23 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	answered := func(want string) {
 		t.Helper()
 		w.waitUntil("www.served.example. is "+want, func() error {
-			if got, err := askAddress(w.ctx, k.dns, "www.served.example."); err != nil || got != want {
+			if got, err := askAddress(w.ctx, at, "www.served.example."); err != nil || got != want {
 				return fmt.Errorf("it is %q: %w", got, err)
 			}
 			return nil
 		})
 	}
 	answered("192.0.2.1")
-	w.waitInstance("prod-secondary-0", bind9.ConditionReady, "True")
+	w.waitInstance(server, bind9.ConditionReady, "True")
 	w.waitZones()
 	must.Get(records.Patch(w.ctx, "www", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.2"}}`), metav1.PatchOptions{}))(w.t)
 	answered("192.0.2.2")
 
 	// The key rotates under queries: no answer is missing or wrong, and no process is replaced.
-	pod := k.getOnlyPod()
-	pids := [2]int{pod.named.Pid(), pod.program.Pid()}
+	processes := func() []int {
+		return append(w.findProcesses(server, render.BINDContainer), w.findProcesses(server, render.AgentContainer)...)
+	}
+	former := processes()
 	var asked, wrong atomic.Int64
 	querying, stop := context.WithCancel(w.ctx)
 	ended := make(chan struct{})
@@ -126,7 +128,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		defer close(ended)
 		for querying.Err() == nil {
 			// On a busy machine, a late answer is not missing.
-			got, err := askAddress(querying, k.dns, "www.served.example.", "+time=30")
+			got, err := askAddress(querying, at, "www.served.example.", "+time=30")
 			if querying.Err() != nil {
 				return
 			}
@@ -162,7 +164,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		if _, err := records.Patch(w.ctx, "other", types.ApplyPatchType, fmt.Appendf(nil, `{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"other"},"spec":{"domainName":"other","zoneRef":{"name":"main"},"type":"TXT","rdata":"%d"}}`, changes), metav1.PatchOptions{FieldManager: "test"}); err != nil {
 			return err
 		}
-		log := pod.named.Log()
+		log := w.readLog(server, render.BINDContainer)
 		for _, line := range []string{"received notify for zone 'served.example': TSIG '" + signs + "'", "/key " + signs + " (served.example): query: served.example IN SOA"} {
 			if !strings.Contains(log, line) {
 				return fmt.Errorf("BIND does not say %q", line)
@@ -179,14 +181,13 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	})
 	must.Get(records.Patch(w.ctx, "www", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.2","ttl":77}}`), metav1.PatchOptions{}))(w.t)
 	w.waitUntil("the new key stays alone", func() error {
-		if text, err := os.ReadFile(filepath.Join(pod.dir, "etc", "tsig.key")); err != nil ||
-			strings.Contains(string(text), transfer.Name) {
-			return fmt.Errorf("the pod has the former key: %w", err)
+		if strings.Contains(w.runInPod(server, "cat", render.ConfigDir+"/tsig.key"), transfer.Name) {
+			return errors.New("the pod has the former key")
 		}
 		return nil
 	})
 	w.waitZones()
-	for line := range strings.Lines(pod.named.Log()) {
+	for line := range strings.Lines(w.readLog(server, render.BINDContainer)) {
 		if strings.Contains(line, "tsig") && !strings.Contains(line, "tsig.key") || strings.Contains(line, "refused notify") || strings.Contains(line, "NOTAUTH") || strings.Contains(line, "BADKEY") {
 			t.Errorf("during the rotation: %s", line)
 		}
@@ -196,37 +197,25 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	if wrong.Load() > 0 || asked.Load() < 10 {
 		t.Errorf("%d of %d answers are wrong or missing", wrong.Load(), asked.Load())
 	}
-	if now := k.getOnlyPod(); now == nil || now.named.Pid() != pids[0] || now.program.Pid() != pids[1] {
+	if now := processes(); !slices.Equal(now, former) {
 		t.Error("a process was replaced")
 	}
 
 	// The volume is lost: everything returns by the catalog.
-	k.mu.Lock()
-	pod.named.Kill()
-	<-pod.named.Ended()
-	state := filepath.Join(pod.dir, "state")
-	entries := must.Get(os.ReadDir(state))(w.t)
-	if len(entries) < 3 {
-		t.Errorf("BIND keeps no files of zones: %v", entries)
+	if files := w.runInPod(server, "ls", render.StateDir); strings.Count(files, "\n") < 3 {
+		t.Errorf("BIND keeps no files of zones: %s", files)
 	}
-	for _, entry := range entries {
-		must.Succeed(w.t, os.RemoveAll(filepath.Join(state, entry.Name())))
-	}
-	k.mu.Unlock()
+	w.emptyState(server)
+	w.killContainer(server, render.BINDContainer)
 	answered("192.0.2.2")
 
 	// BIND loses the zone under an unchanged catalog: the agent restores the zone, and a requested repair completes.
-	channel := &rndc.Client{Address: pod.control.String(), Keys: func() ([]rndc.Key, error) {
-		secret := must.Get(secrets.Get(w.ctx, render.RNDCSecretName("prod-secondary-0"), metav1.GetOptions{}))(w.t)
-		current := must.Get(render.ReadControlKey(secret.Data))(w.t)
-		signs, err := tsig.NewKey(current.Name, tsig.Algorithm(string(current.Algorithm)+"."), current.Secret)
-		return []rndc.Key{{Algorithm: string(current.Algorithm), MAC: signs.MAC}}, err
-	}}
 	const made = "adding zone 'served.example' from catalog"
-	before := strings.Count(pod.named.Log(), made)
-	must.Get(channel.Call(w.ctx, "delzone -clean served.example"))(w.t)
+	before := strings.Count(w.readLog(server, render.BINDContainer), made)
+	w.runInPod(server, "rndc", "-s", "127.0.0.1", "-p", strconv.Itoa(render.RNDCPort), "-k", render.ConfigDir+"/rndc.key",
+		"delzone", "-clean", "served.example")
 	w.waitUntil("BIND makes the zone again", func() error {
-		if now := strings.Count(pod.named.Log(), made); now == before {
+		if now := strings.Count(w.readLog(server, render.BINDContainer), made); now == before {
 			return fmt.Errorf("it made it %d times", now)
 		}
 		return nil
@@ -241,11 +230,5 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	answered("REFUSED")
 	must.Succeed(w.t, w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Delete(w.ctx, "prod", metav1.DeleteOptions{}))
 	w.waitNothing(w.namespace)
-	w.waitUntil("no pod runs", func() error {
-		if k.getOnlyPod() != nil {
-			return errStillThere
-		}
-		return nil
-	})
 	must.Succeed(w.t, w.kubizone.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, "served", metav1.DeleteOptions{}))
 }

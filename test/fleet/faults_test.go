@@ -1,18 +1,17 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build linux
+
 package fleet
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,7 +20,6 @@ import (
 	"time"
 
 	mdns "github.com/miekg/dns"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -33,7 +31,6 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
-	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 var (
@@ -45,6 +42,7 @@ var (
 
 const (
 	faultServers = 3
+	faulty       = "prod-secondary-0"
 	// dayFaults is a fault for every five minutes of a day. Faults are short, so a day takes half an hour.
 	dayFaults    = 288
 	fewFaults    = 4
@@ -85,17 +83,17 @@ type service struct {
 	lost   atomic.Int64
 }
 
-// site is a namespace with a Bind9Cluster of one server, and a kubelet.
+// site is a namespace with a Bind9Cluster of one server.
 type site struct {
 	*world
-	t       *causes
-	kubelet *kubelet
+	t  *causes
+	at netip.AddrPort // of its Service
 	// disturbed: a fault excuses missing answers. mending allows a single fault of a site at a time.
 	disturbed atomic.Bool
 	mending   sync.Mutex
-	// killed counts the kills of named. BIND answers from a transferred zone before writing it to disk, so the next
+	// replaced: another named may answer. BIND answers from a transferred zone before writing it to disk, so the next
 	// named may start with an older version or without the zone.
-	killed           atomic.Int64
+	replaced         atomic.Bool
 	missing, answers atomic.Int64
 }
 
@@ -178,17 +176,10 @@ func newRoom(t *testing.T) *room {
 		one := &site{world: newWorld(t, fmt.Sprintf("faults-%d", i)), t: r.t}
 		if i == 0 {
 			r.world = one.world
-			if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
-				rig.SkipMissing(t, err)
-			}
 		}
-		one.kubelet = newKubelet(one.world, "")
-		one.kubelet.newest = true
 		r.sites, namespaces = append(r.sites, one), append(namespaces, one.namespace)
 	}
-	var err error
-	r.at, err = rig.FreePort()
-	must.Succeed(r.world.t, err)
+	r.at = r.findPort()
 	for _, s := range []*service{r.primary, r.controller} {
 		must.Succeed(r.world.t, r.startService(s))
 		ended := make(chan struct{})
@@ -204,17 +195,7 @@ func newRoom(t *testing.T) *room {
 			}
 		})
 	}
-	r.config = fleet.Config{
-		Namespaces: namespaces, Primaries: primaryAt(r.at),
-		Ask: func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {
-			for _, one := range r.sites {
-				if one.namespace == pod.Namespace {
-					return one.kubelet.askPod(ctx, pod, server)
-				}
-			}
-			return "", errors.New("a pod of another namespace")
-		},
-	}
+	r.config = fleet.Config{Namespaces: namespaces, Primaries: primaryAt(r.at)}
 	r.runFleetWith(r.config)
 	var secondaries []v1alpha1.Secondary
 	for _, one := range r.sites {
@@ -222,15 +203,16 @@ func newRoom(t *testing.T) *room {
 			ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{Secondary: &bind9.RoleSettings{Replicas: 1}},
 		}, metav1.CreateOptions{})
 		must.Succeed(r.world.t, err)
-		secondaries = append(secondaries, v1alpha1.Secondary{Address: one.kubelet.dns.String(), TSIGSecretRef: &v1alpha1.SecretReference{Namespace: one.namespace, Name: render.TransferSecretName("prod")}})
+		one.at = one.findService(faulty)
+		secondaries = append(secondaries, v1alpha1.Secondary{Address: one.at.String(), TSIGSecretRef: &v1alpha1.SecretReference{Namespace: one.namespace, Name: render.TransferSecretName("prod")}})
 		one.waitUntil("the TSIG key is there", func() error {
 			_, err := one.core.CoreV1().Secrets(one.namespace).Get(one.ctx, render.TransferSecretName("prod"), metav1.GetOptions{})
 			return err
 		})
 	}
-	_, err = r.kubizone.KubizoneV1alpha1().DNSClasses().Create(r.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}, Spec: v1alpha1.DNSClassSpec{
-		Namespaces: &v1alpha1.NamespaceSelection{Names: []string{r.namespace}}, AllowLocalAddresses: true,
-		Transfer: &v1alpha1.TransferProvider{CatalogZone: "faults.catalog.example.", Secondaries: secondaries},
+	_, err := r.kubizone.KubizoneV1alpha1().DNSClasses().Create(r.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}, Spec: v1alpha1.DNSClassSpec{
+		Namespaces: &v1alpha1.NamespaceSelection{Names: []string{r.namespace}},
+		Transfer:   &v1alpha1.TransferProvider{CatalogZone: "faults.catalog.example.", Secondaries: secondaries},
 	}}, metav1.CreateOptions{})
 	must.Succeed(r.world.t, err)
 	return r
@@ -355,7 +337,7 @@ func (r *room) persistUntilDone(do func(context.Context) error) {
 func (s *site) askSite(ctx context.Context, name string, kind uint16) (mdns.RR, string, error) {
 	question := new(mdns.Msg).SetQuestion(name, kind)
 	question.RecursionDesired = false
-	answer, _, err := (&mdns.Client{Timeout: time.Second}).ExchangeContext(ctx, question, s.kubelet.dns.String())
+	answer, _, err := (&mdns.Client{Timeout: time.Second}).ExchangeContext(ctx, question, s.at.String())
 	if err != nil {
 		return nil, "", err
 	}
@@ -380,13 +362,10 @@ func (s *site) waitAnswers(ctx context.Context) {
 // An answer is wrong with a value never written, or older than before. A refusal is missing, and wrong unless the
 // fault is the site's own.
 func (s *site) queryServer(ctx context.Context, written *atomic.Uint32) {
-	last, killed := uint32(0), int64(0)
+	last := uint32(0)
 	for ctx.Err() == nil {
 		for _, name := range askedNames {
-			before := s.disturbed.Load()
-			if now := s.killed.Load(); now != killed {
-				last, killed = 0, now
-			}
+			before, replaced := s.disturbed.Load(), s.replaced.Load()
 			rr, code, err := s.askSite(ctx, name+".faults.example.", mdns.TypeA)
 			if ctx.Err() != nil {
 				return
@@ -399,6 +378,9 @@ func (s *site) queryServer(ctx context.Context, written *atomic.Uint32) {
 				continue
 			}
 			s.answers.Add(1)
+			if replaced || s.replaced.Load() {
+				last = 0
+			}
 			a, ok := rr.(*mdns.A)
 			switch {
 			case !ok:
@@ -430,21 +412,19 @@ func (r *room) listFaults() []fault {
 		{"kill named", func(at *site, _ time.Duration) { at.replaceNamed(false) }},
 		{"kill named and empty its disk", func(at *site, _ time.Duration) { at.replaceNamed(true) }},
 		{"cut named off", func(at *site, hold time.Duration) {
-			at.disturbSite(func(p *localPod) {
-				if p.named.Pause() == nil {
-					time.Sleep(hold)
-					_ = p.named.Signal(syscall.SIGCONT)
-				}
+			at.disturbSite(func() {
+				named := at.findProcesses(faulty, render.BINDContainer)[0]
+				must.Succeed(at.world.t, syscall.Kill(named, syscall.SIGSTOP))
+				time.Sleep(hold)
+				must.Succeed(at.world.t, syscall.Kill(named, syscall.SIGCONT))
 			})
 		}},
 		{"kill the agent", func(at *site, _ time.Duration) {
 			at.mending.Lock()
 			defer at.mending.Unlock()
-			if p := at.kubelet.getOnlyPod(); p != nil && p.program != nil {
-				p.program.Kill()
-			}
+			at.killContainer(faulty, render.AgentContainer)
 		}},
-		{"lose the agent's Secret", func(at *site, _ time.Duration) { r.deleteSecret(at, render.AgentSecretName("prod-secondary-0")) }},
+		{"lose the agent's Secret", func(at *site, _ time.Duration) { r.deleteSecret(at, render.AgentSecretName(faulty)) }},
 		{"lose the TSIG Secret", func(at *site, _ time.Duration) { r.deleteSecret(at, render.TransferSecretName("prod")) }},
 		{"lose the Secret of the control channel", func(at *site, _ time.Duration) { r.loseControl(at) }},
 		{"kill the primary", func(_ *site, hold time.Duration) { r.killService(r.primary, hold) }},
@@ -474,31 +454,29 @@ func (r *room) listFaults() []fault {
 			}
 		}},
 	}
-	clock := filepath.Join(r.t.TempDir(), "clock.so")
-	cc := rig.Need(rig.Find("cc", "apt-get install gcc libc6-dev"))(r.t)
-	if out, err := exec.Command(cc, "-shared", "-fPIC", "-O1", "-o", clock, "testdata/clock.c").CombinedOutput(); err != nil {
-		r.t.Fatalf("%v: %s", err, out)
-	}
+	rig.Need(rig.Find("cc", "apt-get install gcc libc6-dev"))(r.t)
+	clock := string(must.Get(os.ReadFile("testdata/clock.c"))(r.world.t))
 	// Ten minutes are twice the fudge of a signature (RFC 8945 §5.2.3). The server transfers nothing meanwhile, so it
 	// need not answer.
 	all = append(all, fault{"a wrong clock", func(at *site, hold time.Duration) {
-		at.disturbSite(func(p *localPod) {
-			at.killNamed(p, []string{"LD_PRELOAD=" + clock}, false)
+		at.disturbSite(func() {
+			at.runInPod(faulty, "sh", "-c", `echo "$0" | cc -shared -fPIC -O1 -x c -o /tmp/clock.so -`, clock)
+			at.node.SetEnvironment(at.namespace, render.BINDContainer, "LD_PRELOAD=/tmp/clock.so")
+			at.killNamed(false)
 			time.Sleep(hold)
-			at.killNamed(p, nil, false)
+			at.node.SetEnvironment(at.namespace, render.BINDContainer)
+			at.killNamed(false)
 		})
 	}})
 	return all
 }
 
 // disturbSite returns when the site answers again.
-func (s *site) disturbSite(do func(p *localPod)) {
+func (s *site) disturbSite(do func()) {
 	s.mending.Lock()
 	defer s.mending.Unlock()
 	s.disturbed.Store(true)
-	if p := s.kubelet.getOnlyPod(); p != nil && p.named != nil {
-		do(p)
-	}
+	do()
 	for until := time.Now().Add(waitTimeout); s.ctx.Err() == nil; {
 		rr, code, err := s.askSite(s.ctx, "fixed.faults.example.", mdns.TypeA)
 		if rr != nil {
@@ -511,31 +489,19 @@ func (s *site) disturbSite(do func(p *localPod)) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	s.disturbed.Store(false)
+	s.replaced.Store(false)
 }
 
 func (s *site) replaceNamed(empty bool) {
-	s.disturbSite(func(p *localPod) { s.killNamed(p, nil, empty) })
+	s.disturbSite(func() { s.killNamed(empty) })
 }
 
-func (s *site) killNamed(p *localPod, env []string, empty bool) {
-	s.kubelet.mu.Lock()
-	defer s.kubelet.mu.Unlock()
-	p.env = env
-	p.named.Kill()
-	s.killed.Add(1)
-	if !empty {
-		return
+func (s *site) killNamed(empty bool) {
+	s.replaced.Store(true)
+	if empty {
+		s.emptyState(faulty)
 	}
-	state := filepath.Join(p.dir, "state")
-	entries, err := os.ReadDir(state)
-	if err != nil {
-		s.t.Errorf("%v", err)
-	}
-	for _, entry := range entries {
-		if err := os.RemoveAll(filepath.Join(state, entry.Name())); err != nil {
-			s.t.Errorf("%v", err)
-		}
-	}
+	s.killContainer(faulty, render.BINDContainer)
 }
 
 func (r *room) deleteSecret(at *site, name string) {
@@ -550,17 +516,22 @@ func (r *room) deleteSecret(at *site, name string) {
 
 // Without the control channel's key, the pod is replaced, with an empty disk.
 func (r *room) loseControl(at *site) {
-	at.disturbSite(func(before *localPod) {
-		r.deleteSecret(at, render.RNDCSecretName("prod-secondary-0"))
-		for until := time.Now().Add(waitTimeout); r.ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
-			if now := at.kubelet.getOnlyPod(); now != nil && now.pod.Name != before.pod.Name && now.named != nil {
-				return
-			}
-			if time.Now().After(until) {
-				r.t.Errorf("%s: the pod is not replaced", at.namespace)
-				return
-			}
+	at.disturbSite(func() {
+		at.replaced.Store(true)
+		waitForAnother := func(former types.UID) (uid types.UID) {
+			at.waitUntil("another pod is the only one", func() error {
+				now := at.podUIDs()
+				if len(now) != 1 || now[0] == former {
+					return fmt.Errorf("pods %q, after %q", now, former)
+				}
+				uid = now[0]
+				return nil
+			})
+			return uid
 		}
+		former := waitForAnother("")
+		r.deleteSecret(at, render.RNDCSecretName(faulty))
+		waitForAnother(former)
 	})
 }
 
@@ -580,17 +551,9 @@ func (r *room) replaceServer(hold time.Duration) {
 	r.server.Kill()
 	<-r.server.Ended()
 	time.Sleep(hold)
-	if err := r.restartServer(r.ctx); err != nil && r.ctx.Err() == nil {
+	if err := r.startServer(r.ctx); err != nil && r.ctx.Err() == nil {
 		r.t.Errorf("the API server does not start again: %v", err)
 	}
-}
-
-func (c *cluster) restartServer(ctx context.Context) error {
-	server, err := kuberig.StartServer(ctx, filepath.Join(home, "server"), kuberig.ServerConfig{Program: c.program, Kube: c.kube, Kubeconfig: c.kubeconfig, Addr: c.server.Addr})
-	if err == nil {
-		*c.server = *server
-	}
-	return err
 }
 
 // waitEverySerial also requires that deleted zones are gone.
@@ -623,7 +586,7 @@ func (r *room) waitEverySerial() {
 			if a, ok := rr.(*mdns.A); err != nil || !ok || a.A.String() != want {
 				return fmt.Errorf("%s answers %v %s %v, want %s", one.namespace, rr, code, err, want)
 			}
-			instance, err := r.kubizone.Bind9V1alpha1().Bind9Instances(one.namespace).Get(r.ctx, "prod-secondary-0", metav1.GetOptions{})
+			instance, err := r.kubizone.Bind9V1alpha1().Bind9Instances(one.namespace).Get(r.ctx, faulty, metav1.GetOptions{})
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build linux
+
 package fleet
 
 import (
@@ -10,10 +12,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -36,32 +40,48 @@ import (
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
+	"kubi.zone/kubizone/test/rig/noderig"
 )
 
 const waitTimeout = 2 * time.Minute
 
-var home string
-
 func TestMain(m *testing.M) {
+	if os.Getenv("BIND_ZONE_DIR") != "" { // in a pod
+		panic(serveBindcar())
+	}
 	rig.RetrySoon()
-	rig.Main("fleet", func(dir string) (int, error) {
-		home = dir
-		defer func() {
-			for _, end := range ends {
-				end()
-			}
-		}()
-		return m.Run(), nil
-	})
+	os.Exit(noderig.Main(m, findPrograms))
 }
 
-// ends are called by TestMain in order.
-var ends []func()
+func findPrograms(ctx context.Context, dir string) (programs noderig.Programs, err error) {
+	programs = noderig.Programs{}
+	if _, err = rig.Find("named", "apt-get install bind9"); err != nil {
+		return nil, err
+	}
+	if programs["kubizone"], err = rig.Kubizone(ctx, dir, ""); err != nil {
+		return nil, err
+	}
+	if programs["kubectl-kubizone"], err = rig.Client(ctx, dir); err != nil {
+		return nil, err
+	}
+	if programs["bindcar-real"], err = rig.BindcarProgram(); err != nil && !rig.Skips(err) {
+		return nil, err
+	}
+	programs["bindcar-double"], err = os.Executable()
+	return programs, err
+}
+
+var (
+	home     string
+	makeHome sync.Once
+)
 
 type cluster struct {
 	kube       *kuberig.Kube
-	program    string // path of the kubizone binary
-	client     string // path of kubectl-kubizone
+	node       *noderig.Node
+	failed     atomic.Pointer[error] // of the node
+	program    string                // path of the kubizone binary
+	client     string                // path of kubectl-kubizone
 	core       *kubernetes.Clientset
 	kubizone   *versioned.Clientset
 	server     *kuberig.Server
@@ -71,30 +91,19 @@ type cluster struct {
 var shared = sync.OnceValues(func() (*cluster, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	program, err := rig.Kubizone(ctx, home, "")
-	if err != nil {
+	c := &cluster{program: noderig.Program("kubizone"), client: noderig.Program("kubectl-kubizone"), server: &kuberig.Server{}}
+	config := noderig.KubeConfig()
+	config.ControllerManager = false // until the API is aggregated
+	var err error
+	if c.kube, err = kuberig.StartKube(ctx, filepath.Join(home, "kube"), config); err != nil {
 		return nil, err
 	}
-	client, err := rig.Client(ctx, home)
-	if err != nil {
-		return nil, err
-	}
-	c := &cluster{program: program, client: client}
-	if c.kube, err = kuberig.StartKube(ctx, filepath.Join(home, "kube"), kuberig.KubeConfig{
-		Controllers: []string{"deployment-controller", "replicaset-controller", "statefulset-controller", "endpointslice-controller"},
-		// Service addresses are on this machine, so that a test can be kube-proxy.
-		Args: []string{"--service-cluster-ip-range=127.53.0.0/16"},
-	}); err != nil {
-		return nil, err
-	}
-	ends = append([]func(){func() { c.kube.Close() }}, ends...)
 	if c.kubeconfig, err = c.kube.Delegate(ctx); err != nil {
 		return nil, err
 	}
-	if c.server, err = kuberig.StartServer(ctx, filepath.Join(home, "server"), kuberig.ServerConfig{Program: program, Kube: c.kube, Kubeconfig: c.kubeconfig}); err != nil {
+	if err := c.startServer(ctx); err != nil {
 		return nil, err
 	}
-	ends = append([]func(){func() { c.server.Close() }}, ends...)
 	if err := c.kube.Aggregate(ctx, c.server.Addr, c.kube.ClusterCA.PEM); err != nil {
 		return nil, err
 	}
@@ -118,11 +127,26 @@ var shared = sync.OnceValues(func() (*cluster, error) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
+	if c.node, err = noderig.StartNode(context.Background(), c.kube, func(err error) { c.failed.Store(&err) }); err != nil {
+		return nil, err
+	}
 	return c, c.kube.StartControllerManager(ctx)
 })
 
+func (c *cluster) startServer(ctx context.Context) error {
+	server, err := kuberig.StartServer(ctx, filepath.Join(home, "server"), kuberig.ServerConfig{
+		Program: c.program, Kube: c.kube, Kubeconfig: c.kubeconfig, Addr: c.server.Addr, Args: []string{"--bind9-image-repositories=registry.example/"},
+	})
+	if err == nil {
+		*c.server = *server
+	}
+	return err
+}
+
 func requireCluster(t *testing.T) *cluster {
 	t.Helper()
+	dir := noderig.Dir(t)
+	makeHome.Do(func() { home = dir })
 	return rig.Need(shared())(t)
 }
 
@@ -162,6 +186,12 @@ func newWorld(t *testing.T, namespace string) *world {
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	w := &world{cluster: c, t: t, ctx: ctx, namespace: namespace, loaded: map[string]string{}, reported: events.NewFakeRecorder(1000)}
+	t.Cleanup(func() {
+		c.node.Leave(w.namespace)
+		if err := c.failed.Load(); err != nil {
+			t.Error(*err)
+		}
+	})
 	must.Get(c.core.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}, metav1.CreateOptions{}))(w.t)
 	return w
 }
@@ -169,6 +199,86 @@ func newWorld(t *testing.T, namespace string) *world {
 func (w *world) startProgram(kubeconfig string, arguments ...string) *rig.Process {
 	w.t.Helper()
 	return rig.RunProcess(w.t, w.program, append(arguments, "--kubeconfig", kubeconfig, "--health-listen", "127.0.0.1:0")...)
+}
+
+// startDelivery starts a primary, whose address it returns, and a controller.
+func (w *world) startDelivery() netip.AddrPort {
+	w.t.Helper()
+	at := w.findPort()
+	for _, arguments := range [][]string{
+		{"primary", "--dns-listen", at.String(), "--transfer-allow="}, {"controller", "--lease", w.namespace + "/controller",
+			rig.LongLease},
+	} {
+		w.startProgram(w.kube.AdminKubeconfig(), arguments...)
+	}
+	return at
+}
+
+// findPort is at an address that pods reach.
+func (w *world) findPort() netip.AddrPort {
+	w.t.Helper()
+	return netip.AddrPortFrom(netip.MustParseAddr(noderig.Host), must.Get(rig.FreePort())(w.t).Port())
+}
+
+// findService waits for the Service of a server.
+func (w *world) findService(server string) (at netip.AddrPort) {
+	w.t.Helper()
+	w.waitUntil("the Service "+server+" has an address", func() error {
+		service, err := w.core.CoreV1().Services(w.namespace).Get(w.ctx, server, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		ip, err := netip.ParseAddr(service.Spec.ClusterIP)
+		at = netip.AddrPortFrom(ip, 53)
+		return err
+	})
+	return at
+}
+
+// readLog returns the log of a container in the pods of a server.
+func (w *world) readLog(server, container string) (log string) {
+	for of, text := range w.node.Logs(w.namespace, server+"-") {
+		if strings.HasSuffix(of, "/"+container) {
+			log += text
+		}
+	}
+	return log
+}
+
+// findProcesses waits until the container runs.
+func (w *world) findProcesses(server, container string) (all []int) {
+	w.t.Helper()
+	w.waitUntil(container+" of "+server+" runs", func() (err error) {
+		all, err = w.node.Processes(w.namespace, server+"-", container)
+		return err
+	})
+	return all
+}
+
+// killContainer waits until the container runs again.
+func (w *world) killContainer(server, container string) {
+	w.t.Helper()
+	former := w.findProcesses(server, container)[0]
+	must.Succeed(w.t, syscall.Kill(former, syscall.SIGKILL))
+	w.waitUntil(container+" of "+server+" runs again", func() error {
+		if w.findProcesses(server, container)[0] == former {
+			return errStillThere
+		}
+		return nil
+	})
+}
+
+// emptyState stops a named, which is to be killed, and removes its files.
+func (w *world) emptyState(server string) {
+	w.t.Helper()
+	must.Succeed(w.t, syscall.Kill(w.findProcesses(server, render.BINDContainer)[0], syscall.SIGSTOP))
+	w.runInPod(server, "find", render.StateDir, "-mindepth", "1", "-delete")
+}
+
+// runInPod runs a program in the newest pod of a server, beside named.
+func (w *world) runInPod(server string, arguments ...string) string {
+	w.t.Helper()
+	return must.Get(w.node.Execute(w.ctx, w.namespace, server+"-", render.BINDContainer, arguments...))(w.t)
 }
 
 func (w *world) runFleet(at clock.Clock, namespaces ...string) {
@@ -221,8 +331,9 @@ func (w *world) runFleetWith(config fleet.Config) {
 	w.t.Cleanup(w.stop)
 }
 
-// runKubelet makes each new pod of the namespace Ready, and removes deleted pods.
+// runKubelet makes each new pod of the namespace Ready, and removes deleted pods. No process runs.
 func (w *world) runKubelet(namespace string) {
+	w.node.Leave(namespace)
 	go func() {
 		for w.ctx.Err() == nil {
 			watch, err := w.core.CoreV1().Pods(namespace).Watch(w.ctx, metav1.ListOptions{})

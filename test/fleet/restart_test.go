@@ -1,6 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build linux
+
 package fleet
 
 import (
@@ -10,7 +12,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -23,8 +24,10 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/bind9/fleet"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/noderig"
 )
 
 var restartRate = flag.Int("restart-rate", 0, "questions a second that TestCluster_restartsUnderQueries asks; 0: 300, and 5,000 in its long form")
@@ -39,31 +42,13 @@ const (
 
 // load queries as resolvers do: without an answer, or after a failure, the query goes to the next server.
 type load struct {
-	services []*proxy
+	services []netip.AddrPort
 	names    []string
 	want     string
 	// asked counts queries, again retries, wrong answers with other data, missing queries that no server answered.
 	asked, again, wrong, missing atomic.Int64
-	pods                         sync.Map // address of a pod → its socket
 	mu                           sync.Mutex
 	samples                      []string
-}
-
-func (l *load) podOf(service *proxy) (netip.AddrPort, bool) {
-	ready := *service.pods.Load()
-	if len(ready) == 0 {
-		return netip.AddrPort{}, false
-	}
-	ip := ready[rand.IntN(len(ready))]
-	key := service.w.namespace + "/" + ip
-	if at, ok := l.pods.Load(key); ok {
-		return at.(netip.AddrPort), true
-	}
-	at, ok := service.k.findAddress(ip)
-	if ok {
-		l.pods.Store(key, at)
-	}
-	return at, ok
 }
 
 func (l *load) runLoad(ctx context.Context, rate int) (stop func()) {
@@ -71,12 +56,6 @@ func (l *load) runLoad(ctx context.Context, rate int) (stop func()) {
 	var asking sync.WaitGroup
 	for range resolvers {
 		asking.Go(func() {
-			socket, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-			if err != nil {
-				l.noteSample("%v", err)
-				return
-			}
-			defer socket.Close()
 			every := time.Second * resolvers / time.Duration(rate)
 			next := time.Now().Add(rand.N(every))
 			for ctx.Err() == nil {
@@ -86,29 +65,25 @@ func (l *load) runLoad(ctx context.Context, rate int) (stop func()) {
 					next = time.Now() // the machine is too slow for the rate: skip late queries
 				}
 				next = next.Add(every)
-				l.resolveName(socket, l.names[rand.IntN(len(l.names))])
+				l.resolveName(l.names[rand.IntN(len(l.names))])
 			}
 		})
 	}
 	return func() { cancel(); asking.Wait() }
 }
 
-func (l *load) resolveName(socket *net.UDPConn, name string) {
+func (l *load) resolveName(name string) {
 	l.asked.Add(1)
 	first, messages := rand.IntN(len(l.services)), []string{}
 	for try := range l.services {
 		if try > 0 {
 			l.again.Add(1)
 		}
-		at, ok := l.podOf(l.services[(first+try)%len(l.services)])
-		if !ok {
-			messages = append(messages, "no pod is ready")
-			continue
-		}
+		at := l.services[(first+try)%len(l.services)]
 		question := new(mdns.Msg)
 		question.SetQuestion(name, mdns.TypeA)
 		question.RecursionDesired = false
-		answer, err := exchangeMessages(socket, at, question)
+		answer, _, err := (&mdns.Client{Timeout: tryTimeout, Dialer: &net.Dialer{LocalAddr: noderig.NextClient()}}).Exchange(question, at.String())
 		switch {
 		case err != nil:
 			messages = append(messages, fmt.Sprintf("%s: %v", at, err))
@@ -129,30 +104,6 @@ func (l *load) resolveName(socket *net.UDPConn, name string) {
 	l.noteSample("%s: %q", name, messages)
 }
 
-func exchangeMessages(socket *net.UDPConn, at netip.AddrPort, question *mdns.Msg) (*mdns.Msg, error) {
-	packed, err := question.Pack()
-	if err != nil {
-		return nil, err
-	}
-	if err := socket.SetDeadline(time.Now().Add(tryTimeout)); err != nil {
-		return nil, err
-	}
-	if _, err := socket.WriteToUDPAddrPort(packed, at); err != nil {
-		return nil, err
-	}
-	buffer := make([]byte, 4096)
-	for {
-		n, from, err := socket.ReadFromUDPAddrPort(buffer)
-		if err != nil {
-			return nil, err
-		}
-		answer := new(mdns.Msg)
-		if from.Port() == at.Port() && answer.Unpack(buffer[:n]) == nil && answer.Id == question.Id {
-			return answer, nil
-		}
-	}
-}
-
 func (l *load) noteSample(format string, arguments ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -164,12 +115,6 @@ func (l *load) noteSample(format string, arguments ...any) {
 // TestCluster_restartsUnderQueries: while a new version of BIND replaces all pods of a cluster, no query gets a wrong
 // answer or none. A query asks the servers of the NS set in turn, and counts as lost if no server answers in time.
 func TestCluster_restartsUnderQueries(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("port 53 at the address of a Service takes root")
-	}
-	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
-		rig.SkipMissing(t, err)
-	}
 	rate, forms := 300, map[string]*bind9.Storage{"volatile": nil}
 	if rig.Long() {
 		rate, forms["claims"] = 5000, &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}
@@ -183,16 +128,15 @@ func TestCluster_restartsUnderQueries(t *testing.T) {
 }
 
 func restartUnderQueries(t *testing.T, namespace string, storage *bind9.Storage, rate int) {
-	w, nodes := newNodes(t, namespace)
-	k := nodes[namespace].kubelet
-	w.runFleetWith(configOf(nodes, w.startDelivery()))
+	w := newWorld(t, namespace)
+	w.runFleetWith(fleet.Config{Namespaces: []string{namespace}, Primaries: primaryAt(w.startDelivery())})
 	clusters, zones := w.kubizone.Bind9V1alpha1().Bind9Clusters(namespace), w.kubizone.KubizoneV1alpha1().Zones(namespace)
 	must.Get(clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{
 		Secondary: &bind9.RoleSettings{Replicas: restartServers}, ServerSettings: bind9.ServerSettings{Version: "9.20", Storage: storage},
 	}}, metav1.CreateOptions{}))(w.t)
 	must.Get(w.kubizone.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: namespace}, Spec: v1alpha1.DNSClassSpec{
-		Namespaces: &v1alpha1.NamespaceSelection{Names: []string{namespace}}, AllowLocalAddresses: true,
-		Bind9: &v1alpha1.Bind9Provider{CatalogZone: namespace + ".catalog.example.", ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: namespace, Name: "prod"}},
+		Namespaces: &v1alpha1.NamespaceSelection{Names: []string{namespace}},
+		Bind9:      &v1alpha1.Bind9Provider{CatalogZone: namespace + ".catalog.example.", ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: namespace, Name: "prod"}},
 	}}, metav1.CreateOptions{}))(w.t)
 	l := &load{want: "192.0.2.1"}
 	for i := range restartZones {
@@ -207,7 +151,7 @@ func restartUnderQueries(t *testing.T, namespace string, storage *bind9.Storage,
 		l.names = append(l.names, "www."+name)
 	}
 	for i := range restartServers {
-		l.services = append(l.services, w.runProxy(k, fmt.Sprintf("prod-secondary-%d", i)))
+		l.services = append(l.services, w.findService(fmt.Sprintf("prod-secondary-%d", i)))
 	}
 	w.waitZones()
 	former := w.podUIDs()

@@ -1,6 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build linux
+
 package fleet
 
 import (
@@ -24,6 +26,7 @@ import (
 func TestCluster_replacesOneServerAtATime_S11_9(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "turns")
+	w.node.Leave(w.namespace)
 	var newPods atomic.Int32 // number of new pods that may become ready
 	isNew := func(pod *corev1.Pod) bool {
 		return strings.HasSuffix(pod.Spec.Containers[0].Image, ":9.18")
