@@ -16,7 +16,6 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
-	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
@@ -40,6 +39,22 @@ const shrinks = 4
 type budgetJudge struct {
 	budgets *budget.Budgets // nil without budgets
 	keys    layout.Keys
+	set     setGrowth // of the change set that the write is part of, or nil
+}
+
+// setGrowth has the octets by which each write of a change set enlarges its object, by name.
+type setGrowth map[string]int64
+
+// sum notes the growth of an object, and returns that of the set. For nil, the object is written alone.
+func (g setGrowth) sum(name string, octets int64) (all int64) {
+	if g == nil {
+		return octets
+	}
+	g[name] = octets
+	for _, one := range g {
+		all += one
+	}
+	return all
 }
 
 // allowWrite returns an error if the write exceeds the budget of the object's namespace. The subresources finalizers
@@ -66,7 +81,7 @@ func (j budgetJudge) allowWrite(ctx context.Context, w budgetedWrite) error {
 	}
 
 	err := j.budgets.Admit(budget.Write{Resource: w.resource, Namespace: w.after.GetNamespace(), Name: w.after.GetName(),
-		Grows: ledger.GrowthInSet(ctx, grows)})
+		Grows: j.set.sum(w.after.GetName(), grows)})
 	if err != nil && w.before != nil && unchanged(w.before, w.after) {
 		return nil // etcd is not written
 	}

@@ -31,6 +31,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/apiserver/loopback"
 	"kubi.zone/kubizone/pkg/apiserver/permissions"
+	"kubi.zone/kubizone/pkg/apiserver/quota"
 	"kubi.zone/kubizone/pkg/authorization"
 	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -215,7 +216,7 @@ func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, rights
 	}
 	if err := d.Admission.ApplyTo(&config.Config, config.SharedInformerFactory, client, objects, config.FeatureGate,
 		config.EffectiveVersion,
-		delegation.NewInitializer(ledger), quotas{}); err != nil {
+		delegation.NewInitializer(ledger), quota.Initializer{}); err != nil {
 		return nil, fmt.Errorf("admission: %w", err)
 	}
 	if d.Traces != nil {

@@ -18,6 +18,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
+const quotaOfRecords = "count/records.kubi.zone"
+
 // Admission counts each Record of a change set in the namespace's ResourceQuota before the set commits. A refused set
 // gives its count back, never below the actual number of Records, and leaves other quotas alone. A dry run counts
 // nothing, so it gives nothing back (S10.3).

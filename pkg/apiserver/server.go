@@ -40,6 +40,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/apiserver/inventory"
 	"kubi.zone/kubizone/pkg/apiserver/judge"
+	"kubi.zone/kubizone/pkg/apiserver/quota"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/inprocess"
@@ -227,7 +228,7 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 }
 
 func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bool) generic.StorageDecorator {
-	budget := budgetJudge{s.budgets, s.ledger.Layout()}
+	budget := budgetJudge{budgets: s.budgets, keys: s.ledger.Layout()}
 	above := fromcache.Storage
 	if plain {
 		above = func(cached storage.Interface) storage.Interface { return cached }
@@ -275,7 +276,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	items direct.Config) error {
 	// 1. Stored objects.
 	keys := s.ledger.Layout()
-	budget := budgetJudge{s.budgets, keys}
+	budget := budgetJudge{budgets: s.budgets, keys: keys}
 	paths := map[string]rest.Storage{}
 	records, err := record.Kind.AddStorage(paths, registry.Scheme, options, judgePreview(budget, "records", s.ledger.PreviewRecord))
 	if err != nil {
@@ -339,13 +340,15 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	paths["namereviews"] = reviews
 	paths["installations"] = installation.NewREST(s.inventory.ReadStatus)
 
-	changes := changeset.Config{NewSet: func(n int, manager string) changeset.Set {
+	changes := changeset.Config{NewSet: func(n int, manager string, dry bool) changeset.Set {
 		set := s.ledger.NewSet(n)
-		set.Manager = manager
-		return set
+		set.Manager, set.DryRun = manager, dry
+		within := budget
+		within.set = setGrowth{}
+		return &changeSet{set, records, within}
 	}}
 	if s.core != nil {
-		changes.ReturnQuota = quotaReturn{s.core, s.client.Client, keys}.returnQuota
+		changes.ReturnQuota = quota.Return{Core: s.core, Etcd: s.client.Client, Keys: keys}.ReturnQuota
 	}
 	sets := changeset.NewREST(changes)
 	paths["changesets"] = sets

@@ -32,7 +32,7 @@
 // # Locks
 //
 // Locks are local, and acquired in this order: queue.sem of package commit (a zone's batches; several zones in key
-// order, after pending cuts), group.deciding (the objects of a write's caller), Memory.Mu of package facts, and Set.mu.
+// order, after pending cuts), group.deciding (the objects of a write's caller), and Memory.Mu of package facts.
 // Only the first two are held during requests to etcd. Between servers, only compares decide.
 //
 // # Promises
@@ -47,5 +47,6 @@
 //
 // # Reading order
 //
-// Read first: open.go, then record.go, zone.go and delegation.go, then write.go and storage.go.
+// Read first: open.go, then item.go, set.go, early.go and review.go, then record.go, zone.go and delegation.go, then
+// write.go and storage.go.
 package ledger

@@ -238,58 +238,27 @@ func TestPanic_ofAChangeSet(t *testing.T) {
 	st.Settle()
 }
 
-// faultyContext panics at the fault "deadline" when its deadline is read, and at the fault "warning" when a Warning is
-// added.
-type faultyContext struct {
-	context.Context
-	faults *faults
-}
+// warningFault panics at the fault "warning" when a Warning is added.
+type warningFault struct{ faults *faults }
 
-func (c faultyContext) Deadline() (time.Time, bool) {
-	c.faults.meetFault("deadline", false)
-	return c.Context.Deadline()
-}
+func (w warningFault) AddWarning(string, string) { w.faults.meetFault("warning", false) }
 
-func (c faultyContext) AddWarning(string, string) { c.faults.meetFault("warning", false) }
-
-// A panic in the code around the decisions of a change set answers all waiting writes of the set, says whether they may
-// be written, and does not end the goroutine of the last request. The zone accepts further writes.
-func TestPanic_besideTheDecisionsOfAChangeSet(t *testing.T) {
+// A panic after the commit of a change set becomes the error of the set, which says that it may be written. The zone
+// accepts further writes.
+func TestPanic_afterTheCommitOfAChangeSet(t *testing.T) {
 	t.Parallel()
 	st, f := store.New(t), &faults{}
 	s := faultyZone(t, st, f)
-	for _, test := range []struct{ fault, want string }{
-		{"deadline", "nothing was written"}, // before the decisions
-		{"warning", "whether it was written is not known"},
-	} {
-		set, answers := s.Ledger.NewSet(3), make(chan error, 2)
-		ctx := faultyContext{t.Context(), f}
-		ctx.Context = warning.WithWarningRecorder(t.Context(), ctx)
-		for i := range cap(answers) {
-			go func() { // of a host that the zone lacks, so with a Warning
-				name := fmt.Sprint(test.fault, i)
-				r := store.Record("team", name, name+".example.org.", "MX", "10 host.example.org.")
-				_, err := s.CreateRecord(set.Context(ctx, i), r)
-				answers <- err
-			}()
-			store.Eventually(t, "the write waits for the others", func() bool { return set.HasArrived(i) })
-		}
-		f.setFaults(test.fault)
-		set.EndRequest(2, false)
-		f.setFaults()
-		for range cap(answers) {
-			wantFault(t, <-answers, test.want)
-		}
-		wantFault(t, set.Err(), test.want)
-		if unwritten := test.fault == "deadline"; set.NothingWritten() != unwritten {
-			t.Errorf("%s: unwritten %t", test.fault, !unwritten)
-		}
-		if zone, _ := set.CommittedZone(); zone != nil {
-			t.Errorf("%s: committed in %v", test.fault, zone)
-		}
-		mustGoOn(t, s, "after-"+test.fault)
+	f.setFaults("warning")
+	set, _ := inSet(warning.WithWarningRecorder(t.Context(), warningFault{f}), s,
+		createLater(store.Record("team", "a", "a.example.org.", "MX", "10 host.example.org."))) // a host that the zone lacks
+	f.setFaults()
+	wantFault(t, set.Err(), "whether it was written is not known")
+	if zone, _ := set.CommittedZone(); zone != nil || set.NothingWritten() {
+		t.Errorf("committed in %v, unwritten %t", zone, set.NothingWritten())
 	}
-	s.Record("team", "warning1")
+	mustGoOn(t, s, "after")
+	s.Record("team", "a")
 	s.Run()
 	st.Settle()
 }

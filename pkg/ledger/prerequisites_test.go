@@ -4,6 +4,7 @@
 package ledger_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,18 +22,12 @@ import (
 
 func inSetWith(ctx context.Context, s *store.Server, prerequisites []v1alpha1.ChangeSetPrerequisite, writes ...setWrite) (*ledger.Set,
 	error) {
-	set, errs := s.Ledger.NewSet(len(writes)), make([]error, len(writes))
+	set := s.Ledger.NewSet(len(writes))
 	if err := set.Require(prerequisites); err != nil {
 		return set, err
 	}
-	runParallel(len(writes), func(i int) {
-		errs[i] = writes[i](set.Context(ctx, i), s)
-		set.EndRequest(i, errs[i] != nil)
-	})
-	if err := set.Err(); err != nil {
-		return set, err
-	}
-	return set, errors.Join(errs...)
+	errs := runSet(ctx, s, set, writes)
+	return set, cmp.Or(set.Err(), errors.Join(errs...))
 }
 
 func requireExists(name, rtype string, exists bool) v1alpha1.ChangeSetPrerequisite {

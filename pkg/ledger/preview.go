@@ -5,9 +5,7 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -17,15 +15,11 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
-	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
 // PreviewRecord is the dry run of a Record's write: it sets after.Status and returns the write's error, but commits
-// nothing. The argument before is nil for a creation, after for a deletion. In a change set, earlier writes count.
+// nothing. The argument before is nil for a creation, after for a deletion.
 func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Record) error {
-	if set, index := setOf(ctx); set != nil {
-		return l.previewInSet(ctx, set, index, before, after)
-	}
 	if after != nil && lawform.SameContent(before, after) { // needs no decision
 		if after.Generation != before.Generation {
 			after.Status.ObservedGeneration = after.Generation
@@ -90,17 +84,6 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 	}
 
 	return nil
-}
-
-func (l *Ledger) previewInSet(ctx context.Context, s *Set, index int, before, after *v1alpha1.Record) error {
-	x := l.setWrite(ctx, index, before, after)
-	x.DryRun = true
-	x.Unchanged = before != nil && after != nil && apiequality.Semantic.DeepEqual(before, after)
-	a := s.awaitOthers(x)
-	if a.Err == nil && !a.Out.OK {
-		return commit.TooBusy(fmt.Sprintf("records %q", x.Object().Name), facts.ErrMoved)
-	}
-	return a.Err
 }
 
 func (l *Ledger) previewPaid(ctx context.Context, namespace string, w *commit.Write) (law.Outcome, error) {

@@ -8,12 +8,9 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -26,14 +23,10 @@ import (
 )
 
 func (l *Ledger) Records(raw storage.Interface) storage.Interface {
-	return &recordStorage{objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: raw,
+	return &objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: raw,
 		newStoreWrite: func(w *objectWrite[v1alpha1.Record, *v1alpha1.Record]) storeWrite {
 			return &recordWrite{w, l}
-		}}}
-}
-
-type recordStorage struct {
-	objectStorage[v1alpha1.Record, *v1alpha1.Record]
+		}}
 }
 
 type recordWrite struct {
@@ -41,40 +34,11 @@ type recordWrite struct {
 	l *Ledger
 }
 
-// GuaranteedUpdate updates a Record. If ctx belongs to a change set, the update joins the set, even if nothing changes.
-func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
-	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
-	set, index := setOf(ctx)
-	if set == nil {
-		return s.objectStorage.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, tryUpdate, cached)
-	}
-	_, c := s.begin() // c embeds the first result
-	w := c.(*recordWrite)
-	for { // until the set decides, or refuses
-		if err := s.Interface.GuaranteedUpdate(withStoreWrite(ctx, w), key, destination, ignoreNotFound, preconditions,
-			w.wrapUpdate(tryUpdate), cached); err != nil {
-			return err
-		}
-		if w.reached { // committed with the set
-			w.copyTo(destination)
-			return nil
-		}
-		// Nothing changes: the set only compares the object at the commit.
-		if out, err := w.compareOnly(ctx, set, index); err != nil || out.OK {
-			return err
-		}
-		cached = nil // read the object again
-	}
-}
-
 func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
 	ctx, err := w.startCommit(ctx, l, key, expected, put, "data in the zone")
 	if err != nil {
 		return commit.Outcome{}, err
-	}
-	if set, index := setOf(ctx); set != nil {
-		return w.inSet(ctx, set, index, key, put)
 	}
 
 	if w.after != nil && lawform.SameContent(w.before, w.after) { // needs no decision
@@ -176,7 +140,7 @@ func (w *recordWrite) commitReplacement(ctx context.Context) (commit.Outcome, er
 // false if the waiting Record was refused (Refusal), or has changed since it was read.
 func (w *recordWrite) commitWith(ctx context.Context, waiting ...*commit.SetWrite) (out commit.Outcome, isDone bool, err error) {
 	l := w.l
-	first := l.setWrite(ctx, 0, w.before, w.after)
+	first := l.setWrite(ctx, w.before, w.after, "")
 	for _, x := range waiting {
 		x.Ask.Succeeds = first.Ask.Before
 	}
@@ -231,25 +195,6 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 	return ask, hint, nil
 }
 
-func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, put []byte) (commit.Outcome, error) {
-	x := w.l.setWrite(ctx, index, w.before, w.after)
-	if w.before != nil && w.after != nil && w.before.DeletionTimestamp == nil && w.after.DeletionTimestamp != nil {
-		return commit.Outcome{}, x.Refuse(field.NewPath("metadata", "finalizers"), "has %s, and a change set deletes at once: delete it "+
-			"by itself", strings.Join(w.before.Finalizers, ", "))
-	}
-	if w.after != nil && lawform.SameContent(w.before, w.after) {
-		var err error
-		if x.Result, x.Encoded, err = w.observeGeneration(ctx, key, put); err != nil {
-			return commit.Outcome{}, err
-		}
-	}
-	a := s.awaitOthers(x)
-	if a.Err == nil && a.Out.OK && a.Result != nil {
-		w.commitAs(a.Result, a.Out)
-	}
-	return a.Out, a.Err
-}
-
 func (w *recordWrite) observeGeneration(ctx context.Context, key string, put []byte) (*v1alpha1.Record, []byte, error) {
 	if w.after.Generation == w.before.Generation {
 		return nil, put, nil
@@ -260,18 +205,11 @@ func (w *recordWrite) observeGeneration(ctx context.Context, key string, put []b
 	return placed, data, err
 }
 
-func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int) (commit.Outcome, error) {
-	x := w.l.setWrite(ctx, index, w.before, w.after)
-	x.Unchanged = true
-	a := s.awaitOthers(x)
-	return a.Out, a.Err
-}
-
-func (l *Ledger) setWrite(ctx context.Context, index int, before, after *v1alpha1.Record) *commit.SetWrite {
-	x := &commit.SetWrite{Ctx: ctx, Index: index, Before: before, After: after, Origin: originOf(ctx, before, after)}
-	if set, _ := setOf(ctx); set != nil && set.Manager != "" { // the items' managers differ, as of Records that a revert gives back
-		x.Origin.Manager = set.Manager
-	}
+// setWrite returns a write of a change set. The items' managers differ, as of Records that a revert gives back; manager
+// replaces them in the history unless it is "".
+func (l *Ledger) setWrite(ctx context.Context, before, after *v1alpha1.Record, manager string) *commit.SetWrite {
+	x := &commit.SetWrite{Ctx: ctx, Before: before, After: after, Origin: originOf(ctx, before, after)}
+	x.Origin.Manager = cmp.Or(manager, x.Origin.Manager)
 	if x.Ask, x.LikelyZone, x.AskErr = l.recordAsk(ctx, before, after, lawform.Record); x.Ask.After != nil {
 		x.Ask.After.WaitsOnConflict = false // in a set no Record waits
 	}

@@ -7,11 +7,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -21,75 +20,44 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Set is a change set: writes of several Records of a zone, committed in one transaction or not at all. The requests of
-// the items wait until all have arrived, and each write is decided on the result of the earlier writes. The set ends
-// with the context of any write. Methods except Require may be called concurrently.
+// Set is a change set: writes of several Records of a zone, committed in a common transaction or not at all. First the
+// storage of each item (Item) keeps the item's write. Then Commit decides each write on the result of the earlier
+// writes. A single goroutine uses a Set.
 type Set struct {
 	// Manager is the field manager of the request, for the history; "" counts as that of the items' fields.
 	Manager string
+	// DryRun makes Commit decide, and write nothing.
+	DryRun bool
 
 	l        *Ledger
 	requires []records.Requirement // prerequisites
-
-	mu        sync.Mutex
-	items     []setItem
-	refused   bool                   // an item was refused before the decision; nothing is committed then
-	failure   error                  // of the whole set
-	closedErr error                  // for later items, nil while the set is open
-	deciding  bool                   // during the commit
-	sent      bool                   // the items may be committed, even after an error
-	zone      *v1alpha1.AdoptingZone // after the commit
-	serial    int64                  // of zone
+	items    []setItem
+	refused  bool  // an item was refused, so Commit only looks for further refusals
+	failure  error // of the whole set
+	sent     bool  // the items may be committed, even after an error
+	zone     *v1alpha1.AdoptingZone
+	serial   int64 // of zone
 }
 
 type setItem struct {
-	write     *commit.SetWrite // nil until the write arrives, and again after the answer
-	ended     bool
-	arrived   bool // the write has reached the commit once
-	creates   bool
-	unchanged bool
-	growth    int64 // of the stored object, in octets
+	write   *commit.SetWrite // nil until the storage keeps it, and again if the object moves
+	moved   bool             // the object has changed since it was read, so a cache may lag
+	creates bool             // by Create, which refuses an existing object
+	out     *v1alpha1.Record // the answer of the storage, complete after Commit
+	refusal error
 }
 
 func (l *Ledger) NewSet(n int) *Set { return &Set{l: l, items: make([]setItem, n)} }
 
-// Require sets prerequisites on the zone. Call Require before any write arrives, because it takes no lock.
+// Require sets prerequisites on the zone.
 func (s *Set) Require(prerequisites []v1alpha1.ChangeSetPrerequisite) (err error) {
 	s.requires, err = objects.ReadPrerequisites(prerequisites)
 	return err
 }
 
-type setKey struct{}
-
-type setPlace struct {
-	set   *Set
-	index int
-}
-
-func (s *Set) Context(ctx context.Context, i int) context.Context {
-	return context.WithValue(ctx, setKey{}, setPlace{s, i})
-}
-
-func setOf(ctx context.Context) (*Set, int) {
-	p, _ := ctx.Value(setKey{}).(setPlace)
-	return p.set, p.index
-}
-
-// GrowthInSet notes the octets by which the write of ctx enlarges its object, and returns the sum of the change set,
-// for the budget. Outside a change set, it returns the octets of the write.
-func GrowthInSet(ctx context.Context, octets int64) int64 {
-	s, i := setOf(ctx)
-	if s == nil {
-		return octets
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.items[i].growth = octets
-	all := int64(0)
-	for _, x := range s.items {
-		all += x.growth
-	}
-	return all
+// InSet marks the context of an item, for EarlyRecord.
+func (*Set) InSet(ctx context.Context) context.Context {
+	return context.WithValue(ctx, inSetKey{}, true)
 }
 
 func errSetEnded(why error) error {
@@ -111,195 +79,112 @@ func (e *setEndedError) Status() metav1.Status {
 
 var errOthersRefused = errors.New("other items of it were refused")
 
-// EndRequest notes that the request of item i has ended, perhaps refused. It decides the set if all other writes have
-// arrived or ended.
-func (s *Set) EndRequest(i int, refused bool) {
-	s.mu.Lock()
-	s.items[i].ended = true
-	s.refused = s.refused || refused
-	ready := s.takeReady()
-	s.mu.Unlock()
-	if ready != nil {
-		s.decideSet(ready)
-	}
-}
+// Refuse notes that an item was refused before its write was kept: nothing is committed.
+func (s *Set) Refuse() { s.refused = true }
 
-func (s *Set) HasArrived(i int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.items[i].arrived
-}
+// HasWrite reports whether the storage of item i has kept a write, IsUnchanged whether that changes nothing.
+func (s *Set) HasWrite(i int) bool { return s.items[i].write != nil }
 
-func (s *Set) IsUnchanged(i int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.items[i].unchanged
-}
+func (s *Set) IsUnchanged(i int) bool { return s.items[i].write != nil && s.items[i].write.Unchanged }
 
-func (s *Set) CountCreations() (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, x := range s.items {
-		if x.creates {
-			n++
-		}
-	}
-	return n
-}
+// ItemErr returns the error of item i after Commit, nil if it was committed or Err is the error.
+func (s *Set) ItemErr(i int) error { return s.items[i].refusal }
 
-func (s *Set) Err() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.failure
-}
+func (s *Set) Err() error { return s.failure }
 
-// NothingWritten reports whether the set is certainly not written. Call it after all requests have ended.
-func (s *Set) NothingWritten() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.deciding && !s.sent
-}
+// NothingWritten reports whether the set is certainly not written.
+func (s *Set) NothingWritten() bool { return !s.sent }
 
-func (s *Set) CommittedZone() (*v1alpha1.AdoptingZone, int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.zone, s.serial
-}
+func (s *Set) CommittedZone() (*v1alpha1.AdoptingZone, int64) { return s.zone, s.serial }
 
-// Abandon ends the set: all waiting and later writes return an error that wraps cause. A decision in progress
-// continues.
-func (s *Set) Abandon(cause error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.abandonSet(cause)
-}
-
-func (s *Set) abandonSet(cause error) {
-	if s.closedErr != nil || s.deciding {
-		return
-	}
-	s.closedErr = errSetEnded(cause)
+// Commit decides the writes, and commits them unless an item was refused. The result lists items whose objects have
+// changed since they were read: the caller has their storages keep new writes, and calls Commit again.
+func (s *Set) Commit() (moved []int) {
+	b := &commit.Set{Committer: s.l.com, Commits: !s.refused, Requirements: s.requires}
 	for i := range s.items {
 		if w := s.items[i].write; w != nil {
-			w.Answers <- commit.SetAnswer{Err: s.closedErr}
-			s.items[i].write = nil
+			b.Writes = append(b.Writes, w)
 		}
 	}
-}
-
-// takeReady returns the writes to decide, nil while any is missing. The caller holds s.mu.
-func (s *Set) takeReady() (all []*commit.SetWrite) {
-	if s.closedErr != nil || s.deciding {
+	if len(b.Writes) == 0 {
 		return nil
 	}
-	for _, x := range s.items {
-		switch {
-		case x.write != nil:
-			all = append(all, x.write)
-		case !x.ended:
-			return nil
+	hasMoved, zone, serial, err := s.run(b)
+	s.sent = b.Sent
+	switch {
+	case err != nil && b.Commits:
+		s.failure = err
+		return nil
+	case err != nil: // the refusals before Commit are the reason
+		s.endWrites(err)
+		return nil
+	case hasMoved:
+		return s.listMoved()
+	case b.RequirementErr != nil:
+		s.failure = b.RequirementErr
+		return nil
+	}
+	if s.refused = s.refused || slices.ContainsFunc(b.Writes, func(w *commit.SetWrite) bool { return w.Refusal != nil }); s.refused {
+		s.endWrites(errOthersRefused)
+		return nil
+	}
+	s.zone, s.serial = zone, serial
+	for i := range s.items {
+		s.items[i].complete()
+	}
+	return nil
+}
+
+// listMoved refuses the creations of objects that exist by now, and lists the other items whose objects have changed.
+func (s *Set) listMoved() (moved []int) {
+	for i := range s.items {
+		x := &s.items[i]
+		if x.write == nil || x.write.Out.Rev == 0 {
+			continue
+		}
+		if x.creates {
+			x.refusal, s.refused = apierrors.NewAlreadyExists(v1alpha1.Resource("records"), x.write.Object().Name), true
+		} else {
+			moved = append(moved, i)
+		}
+		x.write, x.moved = nil, true
+	}
+	if len(moved) == 0 {
+		return s.Commit()
+	}
+	return moved
+}
+
+func (s *Set) endWrites(why error) {
+	for i := range s.items {
+		if x := &s.items[i]; x.write != nil {
+			x.refusal = cmp.Or(x.write.Refusal, errSetEnded(why))
 		}
 	}
-	s.deciding = len(all) > 0
-	return all
 }
 
-func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
-	w.Answers = make(chan commit.SetAnswer, 1)
-	s.mu.Lock()
-	if s.closedErr != nil {
-		defer s.mu.Unlock()
-		return commit.SetAnswer{Err: s.closedErr}
-	}
-	if w.Index < 0 || w.Index >= len(s.items) || s.items[w.Index].write != nil || s.items[w.Index].ended {
-		defer s.mu.Unlock()
-		return commit.SetAnswer{Err: fmt.Errorf("write %d of a change set of %d comes twice or not at all", w.Index, len(s.items))}
-	}
-	x := &s.items[w.Index]
-	x.write, x.arrived, x.unchanged = w, true, w.Unchanged
-	x.creates = x.creates || w.Before == nil && w.After != nil
-	ready := s.takeReady()
-	s.mu.Unlock()
-	if ready != nil {
-		s.decideSet(ready)
-	}
-	select {
-	case a := <-w.Answers:
-		return a
-	case <-w.Ctx.Done():
-	}
-	s.Abandon(context.Cause(w.Ctx))
-	return <-w.Answers // by Abandon, or by the decision, which has the same deadline
-}
-
-func (s *Set) decideSet(writes []*commit.SetWrite) {
-	s.mu.Lock()
-	commits := !s.refused
-	s.mu.Unlock()
-
-	b := &commit.Set{Committer: s.l.com, Writes: writes, Commits: commits, Requirements: s.requires}
-	again, zone, serial, err := s.runSet(b)
-
-	// If objects have changed (again), only their writes are answered, and the storage retries them. Otherwise the set
-	// is closed.
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.deciding, s.sent = false, b.Sent
-	if err != nil && !commits {
-		err = errSetEnded(err) // the refusals of other items are the reason
-	}
-	if commits && !again {
-		s.failure = cmp.Or(err, b.RequirementErr)
-	}
-	refused := slices.ContainsFunc(writes, func(w *commit.SetWrite) bool { return w.Refusal != nil })
-	if !again && (err != nil || b.RequirementErr != nil || refused || !commits) {
-		s.closedErr = errSetEnded(cmp.Or(b.RequirementErr, errOthersRefused))
-	}
-
-	for _, w := range writes {
-		var a commit.SetAnswer
-		switch {
-		case again && w.Out.Rev == 0:
-			continue // keeps waiting
-		case again:
-			a.Out = w.Out
-		case err != nil:
-			a.Err = err
-		case w.Refusal != nil:
-			a.Err = w.Refusal
-		case s.closedErr != nil:
-			a.Err = s.closedErr
-		default:
-			a.Out, a.Result = commit.Outcome{OK: true, Rev: w.Out.Rev}, w.Result
-		}
-		s.items[w.Index].write = nil
-		w.Answers <- a
-	}
-	if !again && s.closedErr == nil {
-		s.zone, s.serial = zone, serial
-		s.closedErr = errSetEnded(errors.New("it is committed already"))
+// complete gives the answer of the storage the status and version of the commit.
+func (x *setItem) complete() {
+	switch w := x.write; {
+	case w.After == nil || w.Unchanged:
+	case w.DryRun:
+		version := x.out.ResourceVersion // a dry run has the version of the stored object
+		*x.out = *cmp.Or(w.Result, w.After)
+		x.out.ResourceVersion = version
+	default:
+		*x.out = *cmp.Or(w.Result, w.After)
+		setVersion(x.out, w.Out.Rev)
 	}
 }
 
-// runSet decides and commits the set. Only its calls may panic, so decideSet answers the writes in any case.
-func (s *Set) runSet(b *commit.Set) (again bool, zone *v1alpha1.AdoptingZone, serial int64, err error) {
-	defer s.l.com.Recover(b.Writes[0].Ctx, &b.Sent, &err)
-	ctx := decisionContext(b.Writes)
-	if again, err = b.Run(ctx); err != nil || again {
-		return again, nil, 0, err
+// run decides and commits. A panic of it is an error of the set.
+func (s *Set) run(b *commit.Set) (hasMoved bool, zone *v1alpha1.AdoptingZone, serial int64, err error) {
+	ctx := b.Writes[0].Ctx
+	defer s.l.com.Recover(ctx, &b.Sent, &err)
+	if hasMoved, err = b.Run(ctx); err != nil || hasMoved {
+		return hasMoved, nil, 0, err
 	}
 	s.l.outbox.CountCuts(etcd.PaidBy(ctx, etcd.Payer{Namespace: b.Writes[0].Namespace(), Weight: 1}), b.PendingCuts)
 	zone, serial = b.Zone()
 	return false, zone, serial, nil
-}
-
-func decisionContext(writes []*commit.SetWrite) context.Context {
-	first := writes[0].Ctx
-	for _, w := range writes[1:] {
-		at, ok := w.Ctx.Deadline()
-		if least, has := first.Deadline(); ok && (!has || at.Before(least)) {
-			first = w.Ctx
-		}
-	}
-	return first
 }

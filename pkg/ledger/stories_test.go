@@ -5,6 +5,7 @@ package ledger_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -474,7 +475,7 @@ func (w *world) makeWrite(t *testing.T, d *datadriven.TestData, a *actor) func(c
 		input = strings.Join(words, " ")
 	}
 	if beside, ok := strings.CutPrefix(input, "+ "); ok {
-		return func(ctx context.Context) string { return answerOf(writeBeside(ctx, a, ns, name, beside)) }
+		return func(ctx context.Context) string { return answerOf(writeBeside(ctx, a.Server, ns, name, beside)) }
 	}
 	r := w.recordOf(t, d, ns, name, input)
 	if d.HasArg("wait") {
@@ -483,7 +484,7 @@ func (w *world) makeWrite(t *testing.T, d *datadriven.TestData, a *actor) func(c
 	return func(ctx context.Context) string {
 		warnings := &warned{}
 		ctx = warning.WithWarningRecorder(ctx, warnings)
-		o, err := writeRecord(ctx, a, before, r, d.HasArg("dry"))
+		o, err := writeRecord(ctx, a.Server, before, r, d.HasArg("dry"))
 		out := answerOf(o, err)
 		for _, text := range warnings.texts {
 			out += "warning: " + text + "\n"
@@ -503,49 +504,53 @@ func (w *warned) AddWarning(_, text string) {
 	w.texts = append(w.texts, text)
 }
 
-func writeBeside(ctx context.Context, a *actor, ns, name, value string) (*v1alpha1.Record, error) {
-	return a.UpdateRecord(ctx, ns, name, func(o *v1alpha1.Record) { o.Spec.Values = append(o.Spec.Values, value) })
+func writeBeside(ctx context.Context, s *store.Server, ns, name, value string) (*v1alpha1.Record, error) {
+	return s.UpdateRecord(ctx, ns, name, func(o *v1alpha1.Record) { o.Spec.Values = append(o.Spec.Values, value) })
 }
 
-func writeRecord(ctx context.Context, a *actor, before, r *v1alpha1.Record, dry bool) (*v1alpha1.Record, error) {
+func writeRecord(ctx context.Context, s *store.Server, before, r *v1alpha1.Record, dry bool) (*v1alpha1.Record, error) {
 	switch {
 	case dry && before == nil:
-		return r, a.Ledger.PreviewRecord(ctx, nil, r)
+		return r, s.Ledger.PreviewRecord(ctx, nil, r)
 	case dry:
 		after := before.DeepCopy()
 		after.Spec = r.Spec
 		after.Generation++
-		return after, a.Ledger.PreviewRecord(ctx, before, after)
+		return after, s.Ledger.PreviewRecord(ctx, before, after)
 	case before == nil:
-		return a.CreateRecord(ctx, r)
+		return s.CreateRecord(ctx, r)
 	default:
-		return a.UpdateRecord(ctx, r.Namespace, r.Name, func(o *v1alpha1.Record) { o.Spec = r.Spec })
+		return s.UpdateRecord(ctx, r.Namespace, r.Name, func(o *v1alpha1.Record) { o.Spec = r.Spec })
 	}
 }
 
+// writeSet writes a change set. An item that comes late waits for the command rest.
 func (w *world) writeSet(t *testing.T, d *datadriven.TestData, a *actor) string {
 	lines, rest := strings.Split(d.Input, "\n"), make(chan struct{})
 	set := a.Ledger.NewSet(len(lines))
-	items := make([]func(context.Context) string, len(lines))
-	refused, lates := make([]bool, len(lines)), make([]bool, len(lines))
+	set.DryRun = d.HasArg("dry")
+	var waits atomic.Bool
+	items, texts := make([]setWrite, len(lines)), make([]func(error) string, len(lines))
 	for i, text := range lines {
-		text, lates[i] = strings.CutPrefix(text, "late ")
+		text, isLate := strings.CutPrefix(text, "late ")
 		f := strings.Fields(text)
 		if text, ok := strings.CutPrefix(text, "refused "); ok {
-			items[i] = func(context.Context) string { refused[i] = true; return text }
+			items[i] = func(context.Context, *store.Server) error { return errors.New(text) }
+			texts[i] = func(error) string { return text }
 			continue
 		}
 		ns, name, _ := strings.Cut(f[1], "/")
 		w.now.Add(1)
+		var out *v1alpha1.Record
+		texts[i] = func(err error) string { return answerOf(out, err) }
 		switch f[0] {
 		case "record":
 			if beside, ok := strings.CutPrefix(strings.Join(f[2:], " "), "+ "); ok {
-				items[i] = func(ctx context.Context) string {
-					o, err := writeBeside(ctx, a, ns, name, beside)
-					refused[i] = err != nil
-					return answerOf(o, err)
+				items[i] = func(ctx context.Context, s *store.Server) (err error) {
+					out, err = writeBeside(ctx, s, ns, name, beside)
+					return err
 				}
-				continue
+				break
 			}
 			before := &v1alpha1.Record{}
 			if a.Records.Get(a.Ctx, store.Key("records", ns, name), storage.GetOptions{}, before) != nil {
@@ -557,56 +562,47 @@ func (w *world) writeSet(t *testing.T, d *datadriven.TestData, a *actor) string 
 			}
 			r := w.recordOf(t, d, ns, name, strings.Join(f[2:], " "))
 			r.Spec.ZoneRef = ref
-			items[i] = func(ctx context.Context) string {
-				o, err := writeRecord(ctx, a, before, r, d.HasArg("dry"))
-				refused[i] = err != nil
-				return answerOf(o, err)
+			items[i] = func(ctx context.Context, s *store.Server) (err error) {
+				out, err = writeRecord(ctx, s, before, r, false)
+				return err
 			}
 		case "delete":
-			items[i] = func(ctx context.Context) string {
-				err := a.DeleteRecord(ctx, ns, name)
-				if refused[i] = err != nil; refused[i] {
+			items[i] = deleteLater(ns, name)
+			texts[i] = func(err error) string {
+				if err != nil {
 					return describeError(err)
 				}
-				return "gone\n"
+				return "gone"
 			}
 		default:
 			d.Fatalf(t, "no such write in a set: %s", text)
 		}
-	}
-	comes := func() bool {
-		for i, late := range lates {
-			if !late && !set.HasArrived(i) {
-				return false
-			}
-		}
-		return slices.Contains(lates, true)
-	}
-	return w.beginWrite(t, d, a, rest, func(ctx context.Context) string {
-		texts := make([]string, len(items))
-		runParallel(len(items), func(i int) {
-			defer func() { set.EndRequest(i, refused[i]) }()
-			if lates[i] {
+		if write := items[i]; isLate {
+			items[i] = func(ctx context.Context, s *store.Server) error {
+				waits.Store(true)
 				select {
 				case <-rest:
 				case <-ctx.Done():
-					refused[i], texts[i] = true, describeError(ctx.Err())
-					return
 				}
+				return write(ctx, s)
 			}
-			texts[i] = items[i](set.Context(ctx, i))
-		})
-		for i := range texts {
-			texts[i] = fmt.Sprintf("%d: %s\n", i+1, strings.TrimSuffix(texts[i], "\n"))
 		}
-		last := fmt.Sprintf("not committed, %d creations\n", set.CountCreations())
-		if zone, serial := set.CommittedZone(); zone != nil {
-			last = fmt.Sprintf("committed in %s/%s, serial %d\n", zone.Namespace, zone.Name, serial)
-		} else if serial > 0 {
-			last = fmt.Sprintf("would be serial %d\n", serial)
+	}
+	return w.beginWrite(t, d, a, rest, func(ctx context.Context) string {
+		var out strings.Builder
+		for i, err := range runSet(ctx, a.Server, set, items) {
+			fmt.Fprintf(&out, "%d: %s\n", i+1, strings.TrimSuffix(texts[i](err), "\n"))
 		}
-		return strings.Join(texts, "") + last
-	}, comes)
+		switch zone, serial := set.CommittedZone(); {
+		case zone != nil:
+			fmt.Fprintf(&out, "committed in %s/%s, serial %d\n", zone.Namespace, zone.Name, serial)
+		case serial > 0:
+			fmt.Fprintf(&out, "would be serial %d\n", serial)
+		default:
+			out.WriteString("not committed\n")
+		}
+		return out.String()
+	}, waits.Load)
 }
 
 // describeDeaths repeats the story since reset for each point of the write, and lets the server die there. The output

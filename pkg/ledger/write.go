@@ -145,6 +145,10 @@ func originOf[T any, P interface {
 }
 
 func (w *objectWrite[T, P]) commitAs(o P, out commit.Outcome) {
-	_ = (storage.APIObjectVersioner{}).UpdateObject(o, uint64(out.Rev))
+	setVersion(o, out.Rev)
 	w.committed = o
+}
+
+func setVersion(o runtime.Object, revision int64) {
+	_ = (storage.APIObjectVersioner{}).UpdateObject(o, uint64(revision))
 }

@@ -159,27 +159,16 @@ func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *la
 		return nil, nil
 	case w.Encoded != nil:
 		op = etcd.OpPut(key, w.Encoded)
-	case plan == nil: // a preview without new content
-		if w.After.Generation != w.Before.Generation {
-			w.After.Status.ObservedGeneration = w.After.Generation
-		}
-		return nil, nil
 	case w.After == nil:
 		op = clientv3.OpDelete(key)
 	default:
-		if w.Result = w.After; !w.DryRun {
-			w.Result = w.After.DeepCopy()
-		}
+		w.Result = w.After.DeepCopy()
 		place := *plan.Record
 		if place.Serial.Ahead(t.change.Zone.Serial) {
 			place.Serial = t.change.Zone.Serial
 		}
 		t.Committer.placer.PlaceRecord(w.Result, &place)
-		stored := w.Result
-		if w.DryRun {
-			stored = w.Result.DeepCopy() // Encode removes the version, but a dry run returns it
-		}
-		data, err := t.Committer.mem.Records.Encode(ctx, key, stored)
+		data, err := t.Committer.mem.Records.Encode(ctx, key, w.Result)
 		if err != nil {
 			return nil, err
 		}

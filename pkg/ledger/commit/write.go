@@ -103,7 +103,6 @@ type Set struct {
 
 type SetWrite struct {
 	Ctx      context.Context
-	Index    int
 	Expected int64
 	// Before is nil for a creation, After for a deletion. LikelyZone is as in Write. AskErr is the error that left Ask
 	// incomplete.
@@ -119,18 +118,11 @@ type SetWrite struct {
 	// Adopts is true for a waiting Record that a zone adopts without a change by a client. It has no warnings.
 	Adopts  bool
 	decided bool // package law has to decide the write
-	Answers chan SetAnswer
 
 	// Set by Run.
 	Refusal error
 	Out     Outcome
 	Result  *v1alpha1.Record
-}
-
-type SetAnswer struct {
-	Out    Outcome
-	Result *v1alpha1.Record
-	Err    error
 }
 
 // group is the unit of a batch: a single write, or the writes of a change set, committed as a whole or not at all. A

@@ -271,7 +271,7 @@ func (r *Replacement) Read(ctx context.Context) (*commit.SetWrite, error) {
 	if errors.Is(err, facts.ErrDamaged) || err == nil && (o == nil || o.Status.ZoneRef != nil) {
 		return nil, nil
 	}
-	x := &commit.SetWrite{Ctx: ctx, Index: 1, Expected: mod, Before: o, After: o, Adopts: true, Origin: commit.CauseOf(&r.cause)}
+	x := &commit.SetWrite{Ctx: ctx, Expected: mod, Before: o, After: o, Adopts: true, Origin: commit.CauseOf(&r.cause)}
 	if err == nil {
 		x.Ask, err = r.ob.askAgain(&workState{Item: r.cause}, r.candidate, o)
 	}

@@ -28,12 +28,10 @@ func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 		return apierrors.NewInternalError(fmt.Errorf("%w; whether the change set was written is not known: "+
 			"read the Records before you repeat it", failure))
 	}
-	var refused, failed, ended []*item
+	var refused, failed []*item
 	for _, one := range items {
 		switch {
-		case one.failure == nil:
-		case one.failure.Reason == v1alpha1.StatusReasonChangeSetEnded:
-			ended = append(ended, one)
+		case one.failure == nil || one.failure.Reason == v1alpha1.StatusReasonChangeSetEnded:
 		case one.code >= http.StatusInternalServerError:
 			failed = append(failed, one)
 		default:
@@ -47,9 +45,6 @@ func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 		return errorOfItems(set, failed, "whether it was written is not known: read the Records before you repeat it")
 	case len(failed) > 0:
 		return withoutOutcome(errorOfItems(set, failed, "nothing was written"))
-	case len(ended) > 0:
-		return withoutOutcome(apierrors.NewTimeoutError("the change set was not decided in time, and nothing was written: "+
-			ended[0].failure.Message, 0))
 	}
 	return nil
 }
@@ -117,8 +112,10 @@ func (x *item) describeOutcome() string {
 	switch {
 	case x.failure != nil:
 		what += " " + x.failure.Message
-	case x.record.ResourceVersion != "":
-		what += ", resourceVersion " + x.record.ResourceVersion
+	default:
+		if record, ok := x.answer.(*v1alpha1.Record); ok && record.ResourceVersion != "" {
+			what += ", resourceVersion " + record.ResourceVersion
+		}
 	}
 	return kind.Shorten(what, maxOutcome)
 }

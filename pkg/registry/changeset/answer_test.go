@@ -46,7 +46,6 @@ func TestErrorOf_saysWhetherTheOutcomeIsKnown_S10_4(t *testing.T) {
 		{"an item takes too long", timeout, ended, nil, true, 504, metav1.StatusReasonServerTimeout, nothing},
 		{"all items end while the set is sent", timeout, timeout, nil, false, 504, metav1.StatusReasonTimeout, unknown},
 		{"a webhook fails", webhook, ended, nil, true, 500, metav1.StatusReasonInternalError, nothing},
-		{"the set ends before its items have come", ended, ended, nil, true, 504, metav1.StatusReasonServerTimeout, nothing},
 		{"an item is refused", status(422, metav1.StatusReasonInvalid), timeout, nil, true, 422, metav1.StatusReasonInvalid, nothing},
 		{"etcd does not answer", timeout, timeout, apierrors.NewTimeoutError("it is not known", 0), false, 504, metav1.StatusReasonTimeout, unknown},
 		{"etcd fails", webhook, webhook, errors.New("etcd"), false, 500, metav1.StatusReasonInternalError, unknown},

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package changeset serves ChangeSets. A user creates a ChangeSet to write several Records in a single transaction, all
-// or none; the object is not stored. Package direct serves each item (a create, apply or delete of a Record) like a
-// request. Before its commit, the item waits for all others.
+// or none; the object is not stored. Package direct admits each item (a create, apply or delete of a Record) like a
+// request. Then the ledger decides and commits all writes together.
 //
 // Guarantees (S10):
 //

@@ -34,8 +34,9 @@ type item struct {
 	write *direct.Write
 
 	code     int
-	record   metav1.ObjectMeta
+	answer   runtime.Object
 	failure  *metav1.Status
+	creates  bool // as admitted, so a quota may count it
 	warnings itemWarnings
 }
 
@@ -43,13 +44,13 @@ func (x *item) path() *field.Path { return refusal.ItemPath(x.index) }
 
 func (x *item) deletes() *v1alpha1.ChangeSetDelete { return x.set.Spec.Items[x.index].Delete }
 
-func (x *item) creates() *runtime.RawExtension { return x.set.Spec.Items[x.index].Create }
+func (x *item) created() *runtime.RawExtension { return x.set.Spec.Items[x.index].Create }
 
 func (x *item) member() string {
 	switch {
 	case x.deletes() != nil:
 		return "delete"
-	case x.creates() != nil:
+	case x.created() != nil:
 		return "create"
 	}
 	return "apply"
@@ -96,7 +97,7 @@ func (r *REST) readItem(ctx context.Context, set *v1alpha1.ChangeSet, i int, opt
 	w.Options.FieldManager = cmp.Or(set.Spec.Items[i].FieldManager, set.Spec.FieldManager)
 	w.Options.FieldValidation = options.FieldValidation
 	record := set.Spec.Items[i].Apply
-	if created := x.creates(); created != nil {
+	if created := x.created(); created != nil {
 		w.Verb, record = "create", created
 		w.Options.FieldValidation = metav1.FieldValidationStrict // as an apply is: kubectl create --validate=ignore drops no field
 		if len(set.ManagedFields) > 0 {
@@ -130,16 +131,20 @@ func preconditionsOf(d *v1alpha1.ChangeSetDelete) *metav1.Preconditions {
 	return p
 }
 
-func (x *item) run(ctx context.Context, handler Handler, set Set) {
-	own, cancel := x.newContext(ctx)
-	defer cancel()
-	x.serve(set.Context(own, x.index), handler)
-	if x.failure == nil && x.deletes() != nil && !set.HasArrived(x.index) {
+// admitItem has the storage of the item keep its write. An error refuses the set.
+func (x *item) admitItem(ctx context.Context, handler Handler, set Set) {
+	x.answer = nil
+	x.serve(warning.WithWarningRecorder(ctx, &x.warnings), handler)
+	if x.failure == nil && !set.HasWrite(x.index) { // a deletion that waits for finalizers
 		x.fail(apierrors.NewInvalid(v1alpha1.Kind("Record"), x.name,
 			field.ErrorList{field.Forbidden(field.NewPath("metadata", "finalizers"),
 				"the Record has finalizers, and a change set deletes at once: delete it by itself")}))
 	}
-	set.EndRequest(x.index, x.failure != nil)
+	if x.failure != nil {
+		set.Refuse()
+		return
+	}
+	x.creates = x.creates || x.code == http.StatusCreated
 }
 
 func (x *item) serve(ctx context.Context, handler Handler) {
@@ -151,26 +156,27 @@ func (x *item) serve(ctx context.Context, handler Handler) {
 				x.path(), x.name)))
 		}
 	}()
-	code, answer := handler.Serve(ctx, x.write)
-	x.code = code
-	switch is := answer.(type) {
-	case *v1alpha1.Record:
-		x.record = is.ObjectMeta
-	case *metav1.Status:
-		if is.Status != metav1.StatusSuccess {
-			x.failure = is
-		} else if is.Details != nil {
-			x.record.UID = is.Details.UID
-		}
+	x.code, x.answer = handler.Admit(ctx, x.write)
+	if status, ok := x.answer.(*metav1.Status); ok && status.Status != metav1.StatusSuccess {
+		x.failure = status
 	}
 }
 
-func (x *item) fail(err apierrors.APIStatus) {
-	status := err.Status()
-	x.code, x.failure = int(status.Code), &status
+// end audits the answer: that of the admission, or the error of the commit.
+func (x *item) end(handler Handler, failed error) {
+	if x.failure == nil && failed != nil {
+		x.fail(failed)
+	}
+	handler.EndAudit(x.write, x.code, x.answer)
 }
 
-func (x *item) newContext(ctx context.Context) (context.Context, context.CancelFunc) {
+func (x *item) fail(err error) {
+	x.code, x.answer = direct.Refuse(err)
+	x.failure = x.answer.(*metav1.Status)
+}
+
+// detach returns the context of items, with the user of ctx. It ends with ctx.
+func detach(mark func(context.Context) context.Context, ctx context.Context) (context.Context, context.CancelFunc) {
 	own, release := inprocess.Detach(ctx)
 	if user, ok := genericapirequest.UserFrom(ctx); ok {
 		own = genericapirequest.WithUser(own, user)
@@ -179,8 +185,7 @@ func (x *item) newContext(ctx context.Context) (context.Context, context.CancelF
 		own = ActFor(own, namespace)
 	}
 	own = trace.ContextWithSpan(own, trace.SpanFromContext(ctx))
-	own = klog.NewContext(own, klog.FromContext(ctx))
-	return warning.WithWarningRecorder(own, &x.warnings), release
+	return mark(klog.NewContext(own, klog.FromContext(ctx))), release
 }
 
 // itemWarnings collects the Warnings of an item. Its request may add them from several goroutines.
@@ -233,8 +238,15 @@ func rankOf(reason string) int {
 }
 
 func (x *item) reportStatus(set Set) v1alpha1.ChangeSetItemStatus {
-	s := v1alpha1.ChangeSetItemStatus{Name: x.name, UID: x.record.UID, ResourceVersion: x.record.ResourceVersion,
-		Generation: x.record.Generation, Operation: v1alpha1.OperationUpdated}
+	s := v1alpha1.ChangeSetItemStatus{Name: x.name, Operation: v1alpha1.OperationUpdated}
+	switch is := x.answer.(type) {
+	case *v1alpha1.Record:
+		s.UID, s.ResourceVersion, s.Generation = is.UID, is.ResourceVersion, is.Generation
+	case *metav1.Status:
+		if is.Details != nil {
+			s.UID = is.Details.UID
+		}
+	}
 	switch {
 	case x.deletes() != nil:
 		s.Operation, s.ResourceVersion, s.Generation = v1alpha1.OperationDeleted, "", 0

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,37 +24,41 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Set (ledger.Set) joins the writes of items in a transaction.
+// Set (ledger.Set) commits the writes of items in a transaction.
 type Set interface {
-	// Require sets the prerequisites before the first write. An error means an invalid prerequisite.
+	// Require sets the prerequisites. An error means an invalid prerequisite.
 	Require(prerequisites []v1alpha1.ChangeSetPrerequisite) error
-	// Context returns the context by which the storage's commit of write i joins the set.
-	Context(ctx context.Context, i int) context.Context
-	// EndRequest ends the request of write i. After a refusal the set commits nothing.
-	EndRequest(i int, refused bool)
-	// HasArrived reports whether write i has reached its commit, IsUnchanged whether the write changes nothing.
-	HasArrived(i int) bool
+	// InSet marks the context of items, for admission.
+	InSet(ctx context.Context) context.Context
+	// Storage returns the storage that keeps the write of item i. HasWrite reports whether it has, IsUnchanged whether
+	// the write changes nothing. Refuse is called for an item without a write: nothing is committed then.
+	Storage(i int) direct.Storage
+	HasWrite(i int) bool
 	IsUnchanged(i int) bool
-	CountCreations() int
-	// Abandon fails waiting and later writes with cause, unless the ledger already decides the set.
-	Abandon(cause error)
+	Refuse()
+	// Commit decides the kept writes, and commits them all or none. It lists the items to admit again, because their
+	// objects have changed. Otherwise Err has the error of the set, and ItemErr those of items.
+	Commit() (moved []int)
 	Err() error
-	// NothingWritten returns false if a transaction was sent. Call it after all requests have ended.
+	ItemErr(i int) error
+	// NothingWritten returns false if a transaction was sent.
 	NothingWritten() bool
 	// CommittedZone returns the zone and serial of the commit, or nil.
 	CommittedZone() (*v1alpha1.AdoptingZone, int64)
 }
 
 type Config struct {
-	// NewSet returns a set of n writes. Its step of the history has the field manager of the request.
-	NewSet func(n int, manager string) Set
+	// NewSet returns a set of n writes. Its step of the history has the field manager of the request. The commit of a
+	// dry set writes nothing.
+	NewSet func(n int, manager string, dry bool) Set
 	// ReturnQuota returns a failed set's quota of Records. Optional.
 	ReturnQuota func(ctx context.Context, namespace string, records int)
 }
 
 type Handler interface {
 	Decode(w *direct.Write, text []byte)
-	Serve(ctx context.Context, w *direct.Write) (code int, answer runtime.Object)
+	Admit(ctx context.Context, w *direct.Write) (code int, answer runtime.Object)
+	EndAudit(w *direct.Write, code int, answer runtime.Object)
 }
 
 // Limits of the items in progress. Each takes some tens of KiB.
@@ -120,25 +123,41 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 
 func (r *REST) serveItems(ctx context.Context, set *v1alpha1.ChangeSet, manager string, items []*item, options *metav1.CreateOptions) (
 	runtime.Object, error) {
-	together := r.config.NewSet(len(items), manager)
+	isDry := dryrun.IsDryRun(options.DryRun)
+	together := r.config.NewSet(len(items), manager, isDry)
 	if err := together.Require(set.Spec.Prerequisites); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	stop := context.AfterFunc(ctx, func() { together.Abandon(context.Cause(ctx)) })
-	defer stop()
-	var running sync.WaitGroup
+	own, release := detach(together.InSet, ctx)
+	defer release()
+
+	// 1. Admit each item.
 	for _, one := range items {
-		running.Go(func() { one.run(ctx, r.handler, together) })
+		one.write.Storage = together.Storage(one.index)
+		one.admitItem(own, r.handler, together)
 	}
-	running.Wait()
-	addWarnings(ctx, items)
+
+	// 2. Commit. Items whose objects have changed are admitted again.
+	for moved := together.Commit(); len(moved) > 0; moved = together.Commit() {
+		for _, i := range moved {
+			items[i].admitItem(own, r.handler, together)
+		}
+	}
+
+	// 3. Answer.
+	creations := 0
 	for _, one := range items {
+		if one.creates {
+			creations++
+		}
+		one.end(r.handler, cmp.Or(together.ItemErr(one.index), together.Err()))
 		audit.AddAuditAnnotation(ctx, fmt.Sprintf("changesets.kubi.zone/item-%d", one.index), one.describeOutcome())
 	}
+	addWarnings(ctx, items)
 	zone, serial := together.CommittedZone()
 	if err := errorOf(set, items, together); err != nil {
-		if n := together.CountCreations(); zone == nil && n > 0 && r.config.ReturnQuota != nil && !dryrun.IsDryRun(options.DryRun) {
-			r.config.ReturnQuota(context.WithoutCancel(ctx), set.Namespace, n)
+		if zone == nil && creations > 0 && r.config.ReturnQuota != nil && !isDry {
+			r.config.ReturnQuota(context.WithoutCancel(ctx), set.Namespace, creations)
 		}
 		return nil, err
 	}

@@ -21,29 +21,28 @@ import (
 
 type servedSet struct{ Set }
 
-func (servedSet) Require([]v1alpha1.ChangeSetPrerequisite) error     { return nil }
-func (servedSet) Context(ctx context.Context, _ int) context.Context { return ctx }
-func (servedSet) EndRequest(int, bool)                               {}
-func (servedSet) HasArrived(int) bool                                { return true }
-func (servedSet) IsUnchanged(int) bool                               { return false }
-func (servedSet) CountCreations() int                                { return 0 }
-func (servedSet) Abandon(error)                                      {}
-func (servedSet) Err() error                                         { return nil }
-func (servedSet) NothingWritten() bool                               { return false }
-func (servedSet) CommittedZone() (at *v1alpha1.AdoptingZone, serial int64) {
-	return &v1alpha1.AdoptingZone{}, 7
-}
+func (servedSet) Require([]v1alpha1.ChangeSetPrerequisite) error { return nil }
+func (servedSet) InSet(ctx context.Context) context.Context      { return ctx }
+func (servedSet) Storage(int) direct.Storage                     { return nil }
+func (servedSet) HasWrite(int) bool                              { return true }
+func (servedSet) IsUnchanged(int) bool                           { return false }
+func (servedSet) Commit() []int                                  { return nil }
+func (servedSet) ItemErr(int) error                              { return nil }
+func (servedSet) Err() error                                     { return nil }
+func (servedSet) CommittedZone() (*v1alpha1.AdoptingZone, int64) { return &v1alpha1.AdoptingZone{}, 7 }
 
 type successes struct{ Handler }
 
-func (successes) Serve(context.Context, *direct.Write) (int, runtime.Object) {
+func (successes) Admit(context.Context, *direct.Write) (int, runtime.Object) {
 	return http.StatusOK, &metav1.Status{Status: metav1.StatusSuccess}
 }
+
+func (successes) EndAudit(*direct.Write, int, runtime.Object) {}
 
 // While a namespace has as many items under way as it may, a change set of several writes, or with prerequisites, must
 // wait for a slot. A single write, as in most DNS updates, needs none (S10.4, S13.9).
 func TestCreate_needsNoPlaceForOneWrite_S10_4(t *testing.T) {
-	r := NewREST(Config{NewSet: func(int, string) Set { return servedSet{} }})
+	r := NewREST(Config{NewSet: func(int, string, bool) Set { return servedSet{} }})
 	r.SetHandler(successes{})
 	ctx := genericapirequest.WithNamespace(t.Context(), "team-a")
 	must.Get(r.slots.acquire(ctx, "team-a", maxItemsOfNamespace))(t)

@@ -25,10 +25,13 @@ const (
 	reasonKey   = "authorization.k8s.io/reason"
 )
 
-func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.AttributesRecord,
-	serve func(ctx context.Context) (int, runtime.Object)) (int, runtime.Object) {
+// beginAudit begins the audit event of the write, unless an earlier Admit has. The result is the context of the event.
+func (h *Handler) beginAudit(ctx context.Context, w *Write, asked authorizer.AttributesRecord) (context.Context, error) {
+	if w.audited != nil {
+		return w.audited, nil
+	}
 	if h.AuditSink == nil || h.AuditPolicy == nil {
-		return serve(ctx)
+		return ctx, nil
 	}
 	as := asked.User
 	if by := impersonatorOf(w, as); by != nil {
@@ -38,13 +41,13 @@ func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.Att
 	rule := h.AuditPolicy.EvaluatePolicyRule(asked)
 	audit.ObservePolicyLevel(ctx, rule.Level)
 	if rule.Level == auditinternal.LevelNone {
-		return serve(ctx)
+		return ctx, nil
 	}
 
 	ctx = audit.WithAuditContext(ctx)
 	event := audit.AuditContextFrom(ctx)
 	if err := event.Init(rule, h.AuditSink); err != nil {
-		return refuseWrite(fmt.Errorf("failed to initialize audit context: %w", err))
+		return ctx, fmt.Errorf("failed to initialize audit context: %w", err)
 	}
 
 	from := &http.Request{}
@@ -56,7 +59,7 @@ func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.Att
 
 	query, err := queryparams.Convert(&w.Options)
 	if err != nil {
-		return refuseWrite(err)
+		return ctx, err
 	}
 	from.URL = &url.URL{Path: asked.Path, RawQuery: query.Encode()}
 	audit.LogRequestMetadata(ctx, from, time.Now(), asked)
@@ -66,23 +69,36 @@ func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.Att
 
 	if !event.ProcessEventStage(ctx, auditinternal.StageRequestReceived) {
 		audit.ApiserverAuditDroppedCounter.WithContext(ctx).Inc()
-		return refuseWrite(errors.New("failed to store audit event"))
+		return ctx, errors.New("failed to store audit event")
 	}
+	w.audited = ctx
+	return ctx, nil
+}
 
-	defer func() {
-		if why := recover(); why != nil {
-			event.SetEventResponseStatus(&metav1.Status{Code: http.StatusInternalServerError, Status: metav1.StatusFailure,
-				Reason: metav1.StatusReasonInternalError, Message: fmt.Sprintf("APIServer panic'd: %v", why)})
-			event.ProcessEventStage(ctx, auditinternal.StagePanic)
-			panic(why)
-		}
-	}()
+// auditPanic ends the audit event if Admit panics. The caller gets the panic.
+func (w *Write) auditPanic() {
+	why := recover()
+	if why == nil {
+		return
+	}
+	if ctx := w.audited; ctx != nil {
+		event := audit.AuditContextFrom(ctx)
+		event.SetEventResponseStatus(&metav1.Status{Code: http.StatusInternalServerError, Status: metav1.StatusFailure,
+			Reason: metav1.StatusReasonInternalError, Message: fmt.Sprintf("APIServer panic'd: %v", why)})
+		event.ProcessEventStage(ctx, auditinternal.StagePanic)
+		w.audited = nil
+	}
+	panic(why)
+}
 
-	code, answer := serve(ctx)
-	audit.LogResponseObject(ctx, answer, h.Resource.GroupVersion(), h.Serializer)
-	event.SetEventResponseStatusCode(int32(code))
-	event.ProcessEventStage(ctx, auditinternal.StageResponseComplete)
-	return code, answer
+// EndAudit ends the audit event with the code and answer of the write, after the commit.
+func (h *Handler) EndAudit(w *Write, code int, answer runtime.Object) {
+	if ctx := w.audited; ctx != nil {
+		event := audit.AuditContextFrom(ctx)
+		audit.LogResponseObject(ctx, answer, h.Resource.GroupVersion(), h.Serializer)
+		event.SetEventResponseStatusCode(int32(code))
+		event.ProcessEventStage(ctx, auditinternal.StageResponseComplete)
+	}
 }
 
 func impersonatorOf(w *Write, as user.Info) user.Info {

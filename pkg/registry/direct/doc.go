@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package direct serves a write of an object by a function call, as the HTTP handlers of k8s.io/apiserver serve a
-// request. Package changeset uses it for the items of change sets.
+// Package direct admits a write of an object by a function call, as the HTTP handlers of k8s.io/apiserver admit a
+// request. Package changeset uses it for the items of change sets, whose storage keeps the write for a common commit.
 //
 // Guarantees (S10.3):
 //

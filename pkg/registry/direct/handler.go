@@ -94,6 +94,8 @@ func New(config Config) (*Handler, error) {
 type Write struct {
 	// Verb is "create", "patch" (for apply) or "delete".
 	Verb, Namespace, Name string
+	// Storage keeps the write for a later commit.
+	Storage Storage
 	// Object is the object to create or apply. Decode sets it.
 	Object runtime.Object
 	// A deletion uses only DryRun of Options. ClientManager is the field manager if Options has none.
@@ -107,6 +109,8 @@ type Write struct {
 	text   []byte  // nil if Object was set
 	fault  error   // of decoding text
 	strict []error // unknown or duplicate fields
+
+	audited context.Context // of the audit event, from the first Admit on; nil without one
 }
 
 // Decode decodes text into w.Object, for a create or apply. If text is invalid, Object stays nil, and Serve refuses the
@@ -160,28 +164,33 @@ func (h *Handler) decodeCreated(w *Write) {
 
 const slow = 500 * time.Millisecond
 
-// Serve handles the write like a request of ctx's user. It returns the HTTP code, and the object or a metav1.Status.
-func (h *Handler) Serve(ctx context.Context, w *Write) (code int, answer runtime.Object) {
-	ctx, span := tracing.Start(ctx, "Write", attribute.String("verb", w.Verb), attribute.String("name", w.Name))
+// Admit authorizes and admits the write like a request of ctx's user. It returns the HTTP code, and the answer of
+// w.Storage or a metav1.Status. If the object has changed before the commit, Admit is called again.
+func (h *Handler) Admit(ctx context.Context, w *Write) (code int, answer runtime.Object) {
+	ctx, span := tracing.Start(ctx, "Admit", attribute.String("verb", w.Verb), attribute.String("name", w.Name))
 	defer span.End(slow)
 	info := h.describeRequest(w)
 	ctx = genericapirequest.WithRequestInfo(genericapirequest.WithNamespace(ctx, w.Namespace), info)
 	user, _ := genericapirequest.UserFrom(ctx)
 	asked := authorizer.AttributesRecord{User: user, Verb: info.Verb, Namespace: info.Namespace, APIGroup: info.APIGroup,
 		APIVersion: info.APIVersion, Resource: info.Resource, Name: info.Name, ResourceRequest: true, Path: info.Path}
-	return h.auditWrite(ctx, w, asked, func(ctx context.Context) (int, runtime.Object) {
-		code, object, err := h.authorizeAndServe(ctx, w, asked)
-		if err == nil {
-			return code, object
-		}
-		if _, known := err.(apierrors.APIStatus); !known && ctx.Err() != nil {
-			err = apierrors.NewTimeoutError(fmt.Sprintf("request did not complete within requested timeout - %s", ctx.Err()), 0)
-		}
-		return refuseWrite(err)
-	})
+	ctx, err := h.beginAudit(ctx, w, asked)
+	if err != nil {
+		return Refuse(err)
+	}
+	defer w.auditPanic()
+	code, object, err := h.authorizeAndAdmit(ctx, w, asked)
+	if err == nil {
+		return code, object
+	}
+	if _, known := err.(apierrors.APIStatus); !known && ctx.Err() != nil {
+		err = apierrors.NewTimeoutError(fmt.Sprintf("request did not complete within requested timeout - %s", ctx.Err()), 0)
+	}
+	return Refuse(err)
 }
 
-func refuseWrite(err error) (int, runtime.Object) {
+// Refuse returns the HTTP code and metav1.Status of an error.
+func Refuse(err error) (int, runtime.Object) {
 	status := responsewriters.ErrorToAPIStatus(err)
 	return int(status.Code), status
 }
@@ -196,7 +205,7 @@ func (h *Handler) describeRequest(w *Write) *genericapirequest.RequestInfo {
 	return info
 }
 
-func (h *Handler) authorizeAndServe(ctx context.Context, w *Write, asked authorizer.AttributesRecord) (int, runtime.Object, error) {
+func (h *Handler) authorizeAndAdmit(ctx context.Context, w *Write, asked authorizer.AttributesRecord) (int, runtime.Object, error) {
 	decision, reason, err := h.Authorizer.Authorize(ctx, asked)
 	switch {
 	case decision == authorizer.DecisionAllow:

@@ -54,7 +54,9 @@ func (h *Handler) createObject(ctx context.Context, w *Write, asked authorizer.A
 		return 0, nil, err
 	}
 	dropTwins(ctx, accessor, handlers.DuplicateOwnerReferencesAfterMutatingAdmissionWarningFormat)
-	out, err := h.Storage.Create(ctx, object, rest.AdmissionToValidateObjectFunc(h.admit, attributes, h.interfaces), options)
+	stored := *options
+	stored.DryRun = nil // the commit is dry
+	out, err := w.Storage.Create(ctx, object, rest.AdmissionToValidateObjectFunc(h.admit, attributes, h.interfaces), &stored)
 	return http.StatusCreated, out, err
 }
 
@@ -84,11 +86,13 @@ func (h *Handler) applyObject(ctx context.Context, w *Write, asked authorizer.At
 		}
 		return object, err
 	}
-	out, created, err := h.Storage.Update(ctx, w.Name, rest.DefaultUpdatedObjectInfo(nil, merge, admit, dedup),
+	stored := w.updateOptions()
+	stored.DryRun = nil // the commit is dry
+	out, created, err := w.Storage.Update(ctx, w.Name, rest.DefaultUpdatedObjectInfo(nil, merge, admit, dedup),
 		h.authorizeCreation(asked, rest.AdmissionToValidateObjectFunc(h.admit,
 			h.makeAttributes(w, asked, nil, nil, admission.Create, w.createOptions()), h.interfaces)),
 		rest.AdmissionToValidateObjectUpdateFunc(h.admit,
-			h.makeAttributes(w, asked, nil, nil, admission.Update, w.updateOptions()), h.interfaces), true, w.updateOptions())
+			h.makeAttributes(w, asked, nil, nil, admission.Update, w.updateOptions()), h.interfaces), true, stored)
 	if created {
 		return http.StatusCreated, out, err
 	}
@@ -127,7 +131,9 @@ func (h *Handler) deleteObject(ctx context.Context, w *Write, asked authorizer.A
 	audit.LogRequestObject(ctx, options, metav1.SchemeGroupVersion, h.Resource, "", apihelpers.GetMetaInternalVersionCodecs())
 	options.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("DeleteOptions"))
 	attributes := h.makeAttributes(w, asked, nil, nil, admission.Delete, options)
-	out, _, err := h.Storage.Delete(ctx, w.Name, rest.AdmissionToValidateObjectDeleteFunc(h.deletes, attributes, h.interfaces), options)
+	stored := *options
+	stored.DryRun = nil // the commit is dry
+	out, _, err := w.Storage.Delete(ctx, w.Name, rest.AdmissionToValidateObjectDeleteFunc(h.deletes, attributes, h.interfaces), &stored)
 	return http.StatusOK, out, err
 }
 

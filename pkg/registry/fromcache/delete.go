@@ -68,6 +68,11 @@ func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.Vali
 // with finalizers and no deletionTimestamp, because the generic store has read no finalizers.
 func Storage(cached storage.Interface) storage.Interface { return &reader{cached} }
 
+// Within puts a layer between a result of Storage and its watch cache.
+func Within(of storage.Interface, layer func(cached storage.Interface) storage.Interface) storage.Interface {
+	return Storage(layer(of.(*reader).Interface))
+}
+
 type reader struct {
 	storage.Interface
 }

@@ -119,6 +119,13 @@ func (k *Kind[T]) AddStorage(paths map[string]rest.Storage, scheme *runtime.Sche
 	return r, nil
 }
 
+// Through returns a REST whose reads and writes of stored objects go through a further layer above the watch cache.
+func (r *REST[T]) Through(layer func(cached storage.Interface) storage.Interface) *REST[T] {
+	store := *r.Store
+	store.Storage.Storage = fromcache.Within(store.Storage.Storage, layer)
+	return &REST[T]{&store, r.of, r.Decide}
+}
+
 func (k *Kind[T]) resource() schema.GroupResource {
 	return schema.GroupResource{Group: k.GroupVersion.Group, Resource: k.Resource}
 }
