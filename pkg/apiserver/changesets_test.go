@@ -26,6 +26,7 @@ import (
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -57,6 +58,7 @@ type watched struct {
 	rights           func(authorizer.Attributes) (authorizer.Decision, string, error)
 	mutate, validate func(context.Context, admission.Attributes) error
 	events           []*auditinternal.Event
+	plugins          admission.Interface // nil for none
 }
 
 type warningTexts struct {
@@ -90,13 +92,18 @@ func (w *watched) Admit(ctx context.Context, a admission.Attributes, of admissio
 	if known := of.GetEquivalentResourceMapper(); known.KindFor(a.GetResource(), a.GetSubresource()) != a.GetKind() {
 		return fmt.Errorf("%s is of no known kind", a.GetResource())
 	}
-	if a.GetResource().Resource != "records" || w.mutate == nil {
+	if a.GetResource().Resource != "records" {
 		return nil
 	}
-	return w.mutate(ctx, a)
+	if w.mutate != nil {
+		if err := w.mutate(ctx, a); err != nil {
+			return err
+		}
+	}
+	return w.admitByPlugins(ctx, a, of)
 }
 
-func (w *watched) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (w *watched) Validate(ctx context.Context, a admission.Attributes, of admission.ObjectInterfaces) error {
 	if a.GetResource().Resource != "records" {
 		return nil
 	}
@@ -111,9 +118,11 @@ func (w *watched) Validate(ctx context.Context, a admission.Attributes, _ admiss
 		return admission.NewForbidden(a, errors.New("the test's policy"))
 	}
 	if w.validate != nil {
-		return w.validate(ctx, a)
+		if err := w.validate(ctx, a); err != nil {
+			return err
+		}
 	}
-	return nil
+	return w.validateByPlugins(ctx, a, of)
 }
 
 func (w *watched) EvaluatePolicyRule(a authorizer.Attributes) audit.RequestAuditConfig {
@@ -138,6 +147,12 @@ func (w *watched) String() string            { return "test" }
 // newWatched starts a server with a zone example.org. of namespace platform. Every namespace may write there.
 func newWatched(t *testing.T, budgets *budget.Limits, change ...func(*Server)) *watched {
 	t.Helper()
+	return makeWatched(t, budgets, func(*watched, *genericapiserver.RecommendedConfig) {}, change...)
+}
+
+func makeWatched(t *testing.T, budgets *budget.Limits, extend func(*watched, *genericapiserver.RecommendedConfig),
+	change ...func(*Server)) *watched {
+	t.Helper()
 	w := &watched{warnings: &warningTexts{}}
 	etcd := must.Get(kuberig.StartEtcd(t.Context(), t.TempDir()))(t)
 	t.Cleanup(etcd.Close)
@@ -148,6 +163,7 @@ func newWatched(t *testing.T, budgets *budget.Limits, change ...func(*Server)) *
 	cfg := Config{Listener: listener, ServingCert: us.ServingCert, ServingKey: us.ServingKey, ClientCA: us.CA, Zones: zoneview.NewSet(zoneview.Config{}), Etcd: storagebackend.TransportConfig{ServerList: []string{etcd.Endpoint}}}
 	must.Succeed(t, errors.Join(serveStandalone(&config.Config, cfg), applyStandalone(&config.Config, cfg.ClientCA)))
 	config.Authorization.Authorizer, config.AdmissionControl, config.AuditBackend, config.AuditPolicyRuleEvaluator = authorizer.AuthorizerFunc(w.Authorize), w, w, w
+	extend(w, config)
 	options := etcdOptions(registry, cfg.Etcd)
 	server := must.Get(connectEtcd(t.Context(), config, options, budgets, history.Config{}))(t)
 	for _, f := range change {

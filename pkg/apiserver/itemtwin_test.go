@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -27,6 +28,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/warning"
 	restclient "k8s.io/client-go/rest"
 
@@ -182,8 +184,14 @@ func maskOwn(text string) string {
 	})
 }
 
-func startTwin(t *testing.T) *twinServer {
-	s := &twinServer{newWatched(t, &budget.Limits{Stored: budget.Stock{Octets: 40 << 10}}), map[string]typed.KubizoneV1alpha1Interface{}}
+func startTwin(t *testing.T, hasPlugins bool) *twinServer {
+	watched := makeWatched(t, &budget.Limits{Stored: budget.Stock{Octets: 40 << 10}},
+		func(w *watched, config *genericapiserver.RecommendedConfig) {
+			if hasPlugins {
+				w.installPlugins(t, config)
+			}
+		})
+	s := &twinServer{watched, map[string]typed.KubizoneV1alpha1Interface{}}
 	s.rights, s.mutate, s.validate = twinRights, mutateTwin, validateTwin
 	for _, user := range twinUsers {
 		reach := restclient.CopyConfig(s.reach)
@@ -396,18 +404,30 @@ func (a twinAnswer) asOfItem() twinAnswer {
 // in a request of its own (S10.3). The test sends random writes to one server as requests and to an equal server as
 // items, and compares the two.
 func TestItems_areAsRequests_S10_3(t *testing.T) {
+	compareTwins(t, [2]*twinServer{startTwin(t, false), startTwin(t, false)}, 200, 0, 400, 403, 404, 409, 422, 429, 500)
+}
+
+// So they are with webhooks, a ValidatingAdmissionPolicy and a ResourceQuota.
+func TestItems_meetPluginsAsRequestsDo_S10_3(t *testing.T) {
+	compareTwins(t, [2]*twinServer{startTwin(t, true), startTwin(t, true)}, 240, 0, 403, http.StatusTeapot)
+}
+
+func compareTwins(t *testing.T, servers [2]*twinServer, writes int, answers ...int32) {
 	const seed = 52
 	random := rand.New(rand.NewPCG(seed, 0))
-	servers := [2]*twinServer{startTwin(t), startTwin(t)}
-	writes := 200
 	if rig.Long() {
-		writes = 3000
+		writes *= 15
 	}
-	codes := map[int32]int{}
+	codes, refusals := map[int32]int{}, map[string]int{}
 	for i := range writes {
 		w := makeTwinWrite(random)
 		want := servers[0].performWrite(t, w, func(w twinWrite) error { return servers[0].sendRequest(t, w) }).asOfItem()
 		got := servers[1].performWrite(t, w, func(w twinWrite) error { return servers[1].sendItem(t, w) }).asOfRequest(w)
+		for _, of := range []string{"exceeded quota", "no TTL of 300", "not this address", "the hook labels it"} {
+			if strings.Contains(want.Message+strings.Join(want.Warnings, " "), of) {
+				refusals[of]++
+			}
+		}
 		if codes[want.Code]++; w.user == theUnknown {
 			want.Message, want.Causes, got.Message, got.Causes = "", nil, "", nil
 		}
@@ -415,10 +435,13 @@ func TestItems_areAsRequests_S10_3(t *testing.T) {
 			t.Fatalf("write %d of seed %d: %+v (- the request, + the item)\n%s", i, seed, w, diff)
 		}
 	}
-	for _, code := range []int32{0, 400, 403, 404, 409, 422, 429, 500} {
+	for _, code := range answers {
 		if codes[code] == 0 {
 			t.Errorf("no write is answered %d: %v", code, codes)
 		}
 	}
-	t.Logf("answers by code: %v", codes)
+	if hasPlugins := servers[0].plugins != nil; hasPlugins != (len(refusals) == 4) {
+		t.Errorf("plugins: %v", refusals)
+	}
+	t.Logf("answers by code: %v, of plugins: %v", codes, refusals)
 }
