@@ -30,7 +30,8 @@ const (
 	clusterDomain = "cluster.local"
 )
 
-const proxyLag = 50 * time.Millisecond
+// proxyLag is as that of a busy kube-proxy: a pod that ends at once is asked in vain.
+const proxyLag = 500 * time.Millisecond
 
 func (n *Node) translateServices(changed <-chan struct{}) {
 	last := ""
