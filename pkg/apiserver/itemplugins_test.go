@@ -119,7 +119,8 @@ func makePolicy() []runtime.Object {
 		&hooksv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "ttl"}, Spec: hooksv1.ValidatingAdmissionPolicySpec{
 			FailurePolicy: &fail,
 			MatchConstraints: &hooksv1.MatchResources{MatchPolicy: &equivalent, NamespaceSelector: &metav1.LabelSelector{},
-				ObjectSelector: &metav1.LabelSelector{}, ResourceRules: []hooksv1.NamedRuleWithOperations{{RuleWithOperations: ofRecords()[0]}}},
+				ObjectSelector: &metav1.LabelSelector{},
+				ResourceRules:  []hooksv1.NamedRuleWithOperations{{RuleWithOperations: ofRecords()[0]}}},
 			Validations: []hooksv1.Validation{{
 				Expression: "request.operation == 'DELETE' || !has(object.spec.ttl) || object.spec.ttl != 300",
 				Message:    "no TTL of 300"}},

@@ -29,7 +29,6 @@ var arrowsUp = map[string]int{
 	"pkg/dns/name":                 3,
 	"pkg/law":                      5,
 	"pkg/law/records":              6,
-	"pkg/ledger":                   5,
 	"pkg/ledger/fsck":              9,
 	"pkg/migrate":                  5,
 	"pkg/registry/changeset":       3,
