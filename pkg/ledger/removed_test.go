@@ -14,6 +14,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/history"
@@ -22,13 +24,14 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// The history of a removed zone keeps its Delegations, including those deleted in the ten minutes before, or after the
-// removal.
+// The history of a removed zone keeps its Delegations, including those that its user deleted a moment before, or after
+// the removal.
 func TestRemoved_keepsDelegations(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	clock := &store.Clock{}
 	s := st.Server(func(c *ledger.Config) { c.Now = clock.Now })
+	s.Ctx = genericapirequest.WithUser(s.Ctx, &user.DefaultInfo{Name: "owner"})
 	z := store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("infra", "*"))))
 	create := func(name string) {
 		store.Must(s.CreateDelegation(store.Delegation("infra", name, "top", []string{"team"}, "*."+name)))
