@@ -63,7 +63,7 @@ test: peers ## vet and every test, or those of PKG (make test PKG=./pkg/dns/...)
 	KUBIZONE_BIN=$$(mktemp -d) && export KUBIZONE_BIN && trap 'rm -rf "$$KUBIZONE_BIN"' EXIT && \
 	began=$$(date +%s) && $(GO) vet $(PKG) && echo "compiled and vetted in $$(( $$(date +%s) - began )) s" && \
 	packages=$$($(GO) list $(PKG) | $(FIRST)) && \
-	$(GO) run ./test/slowest -table $(TABLE) $(BESIDE) -vet=off -p 5 -parallel 4 -timeout=$(TIMEOUT) $$packages
+	$(GO) run ./test/slowest -table $(TABLE) $(BESIDE) -vet=off -p 4 -parallel 4 -timeout=$(TIMEOUT) $$packages
 
 # LONGEST are the packages that check leaves to test unless they differ themselves.
 .PHONY: check

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -194,10 +193,6 @@ func Must[T any](v T, err error) T {
 		panic(fmt.Sprintf("%+v", err))
 	}
 	return v
-}
-
-func prefixLimit() []clientv3.OpOption {
-	return []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly()}
 }
 
 func (s *Store) PutDelivery(d *v1alpha1.Delivery) {
