@@ -61,6 +61,7 @@ func (g setGrowth) sum(name string, octets int64) (all int64) {
 // and dnssec always pass, because deliveries and DS rollovers must not wait for a busy tenant. The growth of a status
 // does not count as stored. No Role of a namespace grants these subresources.
 func (j budgetJudge) allowWrite(ctx context.Context, w budgetedWrite) error {
+	delete(j.set, w.after.GetName()) // of an earlier try
 	grows := j.countOctets(w.after)
 	if w.before != nil {
 		octetsBefore := j.countOctets(w.before)
@@ -114,7 +115,7 @@ func (j budgetJudge) countOctets(object sized) int64 {
 }
 
 // budgeted wraps the etcd storage of a resource, and refuses writes beyond a budget of the object's namespace. It lies
-// below the watch cache, so it measures objects as etcd stores them.
+// below the watch cache, so it measures objects as etcd stores them; for an item of a change set above it.
 type budgeted struct {
 	storage.Interface
 	judge    budgetJudge

@@ -420,6 +420,35 @@ func TestChangeSets(t *testing.T) {
 		}
 	})
 
+	t.Run("says what becomes of a Record in deletion S10.2", func(t *testing.T) {
+		held := applyRaw(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record",` +
+			`"metadata":{"name":"leaving","finalizers":["example.org/x"]},"spec":{"domainName":"leaving.example.org.","type":"A","rdata":"192.0.2.1"}}`)
+		w.mustSend(t, makeChangeSet(held))
+		must.Succeed(t, w.api.Records("team").Delete(t.Context(), "leaving", metav1.DeleteOptions{}))
+		for want, item := range map[string]v1alpha1.ChangeSetItem{
+			"has finalizers":          deleteItem("leaving"),
+			"object is being deleted": {Create: applyItem("leaving", "192.0.2.1").Apply},
+		} {
+			_, err := w.sendSet(t, makeChangeSet(item, applyItem("beside", "192.0.2.1")))
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: want %q", err, want)
+			}
+		}
+		done := w.mustSend(t, makeChangeSet(applyItem("leaving", "192.0.2.1")))
+		if got := done.Items[0]; got.Operation != v1alpha1.OperationDeleted || slices.Contains(w.listNames(t), "leaving") {
+			t.Errorf("an apply without the finalizer: %+v", got)
+		}
+	})
+
+	// S10.2: the answer lists every refusal, and an unmet prerequisite hides none.
+	t.Run("refuses an item beside a prerequisite that is not met S10.2", func(t *testing.T) {
+		unmet := makeChangeSet(applyItem("beside", "192.0.2.1"), deleteItem("missing"))
+		unmet.Spec.Prerequisites = []v1alpha1.ChangeSetPrerequisite{{Name: "absent.example.org.", Type: "A", Values: []string{"192.0.2.1"}}}
+		if _, err := w.sendSet(t, unmet); !apierrors.IsNotFound(err) {
+			t.Errorf("%v: want the refusal of the item", err)
+		}
+	})
+
 	t.Run("bounds items that no scan of its body has seen S5.12", func(t *testing.T) {
 		reach := restclient.CopyConfig(w.reach)
 		reach.ContentType = runtime.ContentTypeProtobuf

@@ -14,6 +14,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
+	"kubi.zone/kubizone/pkg/ledger/commit"
 )
 
 // Item returns the storage of item i. It reads from stored, a storage of Records. It keeps a write for Commit, and
@@ -95,30 +96,38 @@ func (t *itemStorage) tryStored(ctx context.Context, key string, mayLack bool, t
 	return try(stored)
 }
 
+// keepWrite keeps the write of a try, unless it refuses it. A Record without a change is not written, not even if it is
+// encrypted by an old key.
 func (t *itemStorage) keepWrite(ctx context.Context, before, after *v1alpha1.Record, out runtime.Object) error {
 	l := t.set.l
 	w := l.setWrite(ctx, before, after, t.set.Manager)
 	w.DryRun = t.set.DryRun
-	t.item.write, t.item.out = w, out.(*v1alpha1.Record)
+	t.item.write, t.item.out = nil, out.(*v1alpha1.Record)
 	if after == nil {
-		*t.item.out = *before
+		*t.item.out, t.item.write = *before, w
 		return nil
 	}
 	after.ResourceVersion = "" // as Kubernetes' storage encodes it
-	*t.item.out = *after
-	if before == nil {
-		return nil
+	if *t.item.out = *after; before != nil {
+		t.item.out.ResourceVersion = before.ResourceVersion
+		if before.DeletionTimestamp == nil && after.DeletionTimestamp != nil {
+			return w.Refuse(field.NewPath("metadata", "finalizers"), "has %s, and a change set deletes at once: delete it by itself",
+				strings.Join(before.Finalizers, ", "))
+		}
+		if err := l.encodeSame(ctx, before, after, w); err != nil {
+			return err
+		}
 	}
-	t.item.out.ResourceVersion = before.ResourceVersion
-	if before.DeletionTimestamp == nil && after.DeletionTimestamp != nil {
-		return w.Refuse(field.NewPath("metadata", "finalizers"), "has %s, and a change set deletes at once: delete it by itself",
-			strings.Join(before.Finalizers, ", "))
-	}
+	t.item.write = w
+	return nil
+}
+
+// encodeSame completes a write that changes no content, and so needs no decision.
+func (l *Ledger) encodeSame(ctx context.Context, before, after *v1alpha1.Record, w *commit.SetWrite) (err error) {
 	if !lawform.SameContent(before, after) {
 		return nil
 	}
-	same, err := sameOctets(before, after)
-	if w.Unchanged = same; same || err != nil {
+	if w.Unchanged, err = sameOctets(before, after); err != nil || w.Unchanged {
 		return err
 	}
 	if after.Generation != before.Generation {

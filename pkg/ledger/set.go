@@ -82,10 +82,10 @@ var errOthersRefused = errors.New("other items of it were refused")
 // Refuse notes that an item was refused before its write was kept: nothing is committed.
 func (s *Set) Refuse() { s.refused = true }
 
-// HasWrite reports whether the storage of item i has kept a write, IsUnchanged whether that changes nothing.
-func (s *Set) HasWrite(i int) bool { return s.items[i].write != nil }
-
+// IsUnchanged reports whether the write of item i changes nothing, Deletes whether it deletes the Record.
 func (s *Set) IsUnchanged(i int) bool { return s.items[i].write != nil && s.items[i].write.Unchanged }
+
+func (s *Set) Deletes(i int) bool { return s.items[i].write != nil && s.items[i].write.After == nil }
 
 // ItemErr returns the error of item i after Commit, nil if it was committed or Err is the error.
 func (s *Set) ItemErr(i int) error { return s.items[i].refusal }
@@ -120,7 +120,7 @@ func (s *Set) Commit() (moved []int) {
 		return nil
 	case hasMoved:
 		return s.listMoved()
-	case b.RequirementErr != nil:
+	case b.RequirementErr != nil && b.Commits:
 		s.failure = b.RequirementErr
 		return nil
 	}
@@ -143,7 +143,7 @@ func (s *Set) listMoved() (moved []int) {
 			continue
 		}
 		if x.creates {
-			x.refusal, s.refused = apierrors.NewAlreadyExists(v1alpha1.Resource("records"), x.write.Object().Name), true
+			x.refusal, s.refused = s.refuseExisting(x.write), true
 		} else {
 			moved = append(moved, i)
 		}
@@ -153,6 +153,16 @@ func (s *Set) listMoved() (moved []int) {
 		return s.Commit()
 	}
 	return moved
+}
+
+// refuseExisting returns the error of a creation, as Kubernetes' registry words it.
+func (s *Set) refuseExisting(w *commit.SetWrite) error {
+	refusal, stored := apierrors.NewAlreadyExists(v1alpha1.Resource("records"), w.After.Name), &v1alpha1.Record{}
+	if kv := w.Out.KV; kv != nil && s.l.mem.Records.Decode(w.Ctx, string(kv.Key), kv.Value, w.Out.Rev, stored) == nil &&
+		stored.DeletionTimestamp != nil {
+		refusal.ErrStatus.Message = "object is being deleted: " + refusal.ErrStatus.Message
+	}
+	return refusal
 }
 
 func (s *Set) endWrites(why error) {

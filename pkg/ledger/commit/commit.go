@@ -24,7 +24,7 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 }
 
 // Run commits the change set. The error concerns all writes; SetWrite.Refusal has the refusal of a single write. If Run
-// returns true, objects have changed since their callers read them: their writes must begin again, in a new set.
+// returns true, objects have changed since their callers read them: their writes must begin again, in a new Set.
 func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	a, g := t.Committer.commitGroup(etcd.PaidBy(ctx, etcd.Payer{Namespace: t.Writes[0].Namespace(), Weight: 1}), t.newGroup())
 	if t.Sent = a.sent || a.Out.OK; a.Err != nil { // set before readOutcome may panic

@@ -25,6 +25,9 @@ func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 		if _, ok := failure.(apierrors.APIStatus); ok {
 			return failure
 		}
+		if together.NothingWritten() {
+			return apierrors.NewInternalError(fmt.Errorf("%w; nothing was written", failure))
+		}
 		return apierrors.NewInternalError(fmt.Errorf("%w; whether the change set was written is not known: "+
 			"read the Records before you repeat it", failure))
 	}
@@ -40,11 +43,9 @@ func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 	}
 	switch {
 	case len(refused) > 0:
-		return errorOfItems(set, refused, "nothing was written")
-	case len(failed) > 0 && !together.NothingWritten():
-		return errorOfItems(set, failed, "whether it was written is not known: read the Records before you repeat it")
+		return errorOfItems(set, refused)
 	case len(failed) > 0:
-		return withoutOutcome(errorOfItems(set, failed, "nothing was written"))
+		return withoutOutcome(errorOfItems(set, failed))
 	}
 	return nil
 }
@@ -56,7 +57,7 @@ func withoutOutcome(e *apierrors.StatusError) error {
 	return e
 }
 
-func errorOfItems(set *v1alpha1.ChangeSet, items []*item, so string) *apierrors.StatusError {
+func errorOfItems(set *v1alpha1.ChangeSet, items []*item) *apierrors.StatusError {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: int32(items[0].code), Reason: items[0].failure.Reason,
 		Details: &metav1.StatusDetails{Group: v1alpha1.GroupName, Kind: "ChangeSet", Name: set.Name},
@@ -80,7 +81,8 @@ func errorOfItems(set *v1alpha1.ChangeSet, items []*item, so string) *apierrors.
 	if more := len(items) - len(texts); more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
-	status.Message = fmt.Sprintf("%d of %d items failed, and %s: %s", len(items), len(set.Spec.Items), so, strings.Join(texts, "; "))
+	status.Message = fmt.Sprintf("%d of %d items failed, and nothing was written: %s", len(items), len(set.Spec.Items),
+		strings.Join(texts, "; "))
 	return &apierrors.StatusError{ErrStatus: status}
 }
 

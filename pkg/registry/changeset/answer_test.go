@@ -44,11 +44,11 @@ func TestErrorOf_saysWhetherTheOutcomeIsKnown_S10_4(t *testing.T) {
 		want         string
 	}{
 		{"an item takes too long", timeout, ended, nil, true, 504, metav1.StatusReasonServerTimeout, nothing},
-		{"all items end while the set is sent", timeout, timeout, nil, false, 504, metav1.StatusReasonTimeout, unknown},
 		{"a webhook fails", webhook, ended, nil, true, 500, metav1.StatusReasonInternalError, nothing},
 		{"an item is refused", status(422, metav1.StatusReasonInvalid), timeout, nil, true, 422, metav1.StatusReasonInvalid, nothing},
 		{"etcd does not answer", timeout, timeout, apierrors.NewTimeoutError("it is not known", 0), false, 504, metav1.StatusReasonTimeout, unknown},
 		{"etcd fails", webhook, webhook, errors.New("etcd"), false, 500, metav1.StatusReasonInternalError, unknown},
+		{"a key is not read", webhook, webhook, errors.New("KMS"), true, 500, metav1.StatusReasonInternalError, nothing},
 	} {
 		items := []*item{{set: set, code: int(test.first.Code), failure: test.first}, {set: set, index: 1, code: int(test.other.Code), failure: test.other}}
 		err := errorOf(set, items, endedSet{failure: test.failure, unwritten: test.unwritten})

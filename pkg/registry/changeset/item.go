@@ -135,7 +135,7 @@ func preconditionsOf(d *v1alpha1.ChangeSetDelete) *metav1.Preconditions {
 func (x *item) admitItem(ctx context.Context, handler Handler, set Set) {
 	x.answer = nil
 	x.serve(warning.WithWarningRecorder(ctx, &x.warnings), handler)
-	if x.failure == nil && !set.HasWrite(x.index) { // a deletion that waits for finalizers
+	if _, ended := x.answer.(*metav1.Status); x.failure == nil && x.deletes() != nil && !ended { // it waits for finalizers
 		x.fail(apierrors.NewInvalid(v1alpha1.Kind("Record"), x.name,
 			field.ErrorList{field.Forbidden(field.NewPath("metadata", "finalizers"),
 				"the Record has finalizers, and a change set deletes at once: delete it by itself")}))
@@ -248,7 +248,7 @@ func (x *item) reportStatus(set Set) v1alpha1.ChangeSetItemStatus {
 		}
 	}
 	switch {
-	case x.deletes() != nil:
+	case set.Deletes(x.index):
 		s.Operation, s.ResourceVersion, s.Generation = v1alpha1.OperationDeleted, "", 0
 	case set.IsUnchanged(x.index):
 		s.Operation = v1alpha1.OperationUnchanged

@@ -30,11 +30,12 @@ type Set interface {
 	Require(prerequisites []v1alpha1.ChangeSetPrerequisite) error
 	// InSet marks the context of items, for admission.
 	InSet(ctx context.Context) context.Context
-	// Storage returns the storage that keeps the write of item i. HasWrite reports whether it has, IsUnchanged whether
-	// the write changes nothing. Refuse is called for an item without a write: nothing is committed then.
+	// Storage returns the storage that keeps the write of item i. IsUnchanged reports whether the write changes
+	// nothing, Deletes whether it deletes the Record, as an apply may that removes the last finalizer. Refuse is called
+	// for an item without a write: nothing is committed then.
 	Storage(i int) direct.Storage
-	HasWrite(i int) bool
 	IsUnchanged(i int) bool
+	Deletes(i int) bool
 	Refuse()
 	// Commit decides the kept writes, and commits them all or none. It lists the items to admit again, because their
 	// objects have changed. Otherwise Err has the error of the set, and ItemErr those of items.
@@ -156,7 +157,7 @@ func (r *REST) serveItems(ctx context.Context, set *v1alpha1.ChangeSet, manager 
 	addWarnings(ctx, items)
 	zone, serial := together.CommittedZone()
 	if err := errorOf(set, items, together); err != nil {
-		if zone == nil && creations > 0 && r.config.ReturnQuota != nil && !isDry {
+		if together.NothingWritten() && creations > 0 && r.config.ReturnQuota != nil && !isDry {
 			r.config.ReturnQuota(context.WithoutCancel(ctx), set.Namespace, creations)
 		}
 		return nil, err

@@ -24,7 +24,7 @@ type servedSet struct{ Set }
 func (servedSet) Require([]v1alpha1.ChangeSetPrerequisite) error { return nil }
 func (servedSet) InSet(ctx context.Context) context.Context      { return ctx }
 func (servedSet) Storage(int) direct.Storage                     { return nil }
-func (servedSet) HasWrite(int) bool                              { return true }
+func (servedSet) Deletes(int) bool                               { return true }
 func (servedSet) IsUnchanged(int) bool                           { return false }
 func (servedSet) Commit() []int                                  { return nil }
 func (servedSet) ItemErr(int) error                              { return nil }

@@ -35,12 +35,14 @@ type Storage interface {
 	rest.Creater
 	rest.Patcher
 	rest.GracefulDeleter
-	rest.ResetFieldsStrategy
 }
 
 // Config configures a Handler. Admission, AuditSink and AuditPolicy are optional.
 type Config struct {
-	Storage     Storage
+	Storage interface { // of the resource
+		New() runtime.Object
+		rest.ResetFieldsStrategy
+	}
 	Resource    schema.GroupVersionResource
 	Kind        string
 	Scheme      *runtime.Scheme
@@ -113,7 +115,7 @@ type Write struct {
 	audited context.Context // of the audit event, from the first Admit on; nil without one
 }
 
-// Decode decodes text into w.Object, for a create or apply. If text is invalid, Object stays nil, and Serve refuses the
+// Decode decodes text into w.Object, for a create or apply. If text is invalid, Object stays nil, and Admit refuses the
 // write.
 func (h *Handler) Decode(w *Write, text []byte) {
 	w.text = text
