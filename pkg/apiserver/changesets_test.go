@@ -422,7 +422,8 @@ func TestChangeSets(t *testing.T) {
 
 	t.Run("says what becomes of a Record in deletion S10.2", func(t *testing.T) {
 		held := applyRaw(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record",` +
-			`"metadata":{"name":"leaving","finalizers":["example.org/x"]},"spec":{"domainName":"leaving.example.org.","type":"A","rdata":"192.0.2.1"}}`)
+			`"metadata":{"name":"leaving","finalizers":["example.org/x"]},` +
+			`"spec":{"domainName":"leaving.example.org.","type":"A","rdata":"192.0.2.1"}}`)
 		w.mustSend(t, makeChangeSet(held))
 		must.Succeed(t, w.api.Records("team").Delete(t.Context(), "leaving", metav1.DeleteOptions{}))
 		for want, item := range map[string]v1alpha1.ChangeSetItem{

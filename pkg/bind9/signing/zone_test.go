@@ -116,6 +116,8 @@ func TestFindSigner_S12_4(t *testing.T) {
 	}
 	mallory := member{"team", "", public, 0, ""}
 	inside := member{"team", "inside", public, 0, ""}
+	byUpdate := classOf("public", "platform/public", []string{"team"})
+	byUpdate.Spec.Bind9.Mode = v1alpha1.Bind9ModeUpdate
 	for title, test := range map[string]struct {
 		classes []*v1alpha1.DNSClass
 		own     string // "", or the cluster of mallory: "plain" or "signs"
@@ -126,6 +128,7 @@ func TestFindSigner_S12_4(t *testing.T) {
 		"the class is for its namespace": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team"})}, "", []member{mallory}, signer, ""},
 		"the class is for other namespaces": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"victim"})}, "",
 			[]member{mallory}, "", "no longer in force"},
+		"the class is in another mode": {[]*v1alpha1.DNSClass{byUpdate}, "", []member{mallory}, "", "in the mode Catalog"},
 		"the class is for other views": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team"})}, "",
 			[]member{inside}, "", "no longer in force"},
 		"a cluster of mallory has the name of the class": {[]*v1alpha1.DNSClass{classOf("public", "platform/public", []string{"team"})}, "plain",

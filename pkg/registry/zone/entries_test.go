@@ -540,7 +540,7 @@ func TestChanges(t *testing.T) {
 	if step := d.getChanges(t, "since=5&form=definition&sources=true", "admin").Steps[0]; step.Traceparent != reported.Traceparent {
 		t.Errorf("sources of a step %+v", step)
 	}
-	for _, form := range []string{"entries", "definition"} {
+	for _, form := range []string{"entries", "definition", "history"} {
 		d.expectRefusal(t, "/example-org/changes?since=5&sources=true&form="+form, "", "tenant", http.StatusForbidden, "list records")
 	}
 	if held := d.getChanges(t, "", "tenant"); held.Since != 5 || held.Until != 7 || len(held.Changes) != 2 {

@@ -77,6 +77,7 @@ func TestBind9Cluster_judges_S11_3(t *testing.T) {
 	}{
 		{nil, ""},
 		{func(s *bind9.Bind9ClusterSpec) { s.Version = "9.18" }, ""},
+		{func(s *bind9.Bind9ClusterSpec) { s.DNSSEC = &bind9.ClusterDNSSEC{} }, "spec.dnssec.storage: Required"}, // S12.4
 		{func(s *bind9.Bind9ClusterSpec) { s.Version = "9.16" }, "spec.version: Unsupported"},
 		{func(s *bind9.Bind9ClusterSpec) { s.Secondary.Replicas = 101 }, "spec.secondary.replicas: Invalid"},
 		{func(s *bind9.Bind9ClusterSpec) { s.Primary.Replicas = -1 }, "spec.primary.replicas: Invalid"},
