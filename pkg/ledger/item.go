@@ -96,8 +96,8 @@ func (t *itemStorage) tryStored(ctx context.Context, key string, mayLack bool, t
 	return try(stored)
 }
 
-// keepWrite keeps the write of a try, unless it refuses it. A Record without a change is not written, not even if it is
-// encrypted by an old key.
+// keepWrite keeps a write, and refuses a deletion that waits for finalizers. An unchanged Record is not written, even
+// under an old encryption key.
 func (t *itemStorage) keepWrite(ctx context.Context, before, after *v1alpha1.Record, out runtime.Object) error {
 	l := t.set.l
 	w := l.setWrite(ctx, before, after, t.set.Manager)
@@ -107,7 +107,7 @@ func (t *itemStorage) keepWrite(ctx context.Context, before, after *v1alpha1.Rec
 		*t.item.out, t.item.write = *before, w
 		return nil
 	}
-	after.ResourceVersion = "" // as Kubernetes' storage encodes it
+	after.ResourceVersion = "" // as stored by etcd3
 	if *t.item.out = *after; before != nil {
 		t.item.out.ResourceVersion = before.ResourceVersion
 		if before.DeletionTimestamp == nil && after.DeletionTimestamp != nil {

@@ -205,8 +205,8 @@ func (w *recordWrite) observeGeneration(ctx context.Context, key string, put []b
 	return placed, data, err
 }
 
-// setWrite returns a write of a change set. The items' managers differ, as of Records that a revert gives back; manager
-// replaces them in the history unless it is "".
+// setWrite returns a write of a change set. In the history, a manager other than "" replaces those of the items, which
+// differ in a set that gives former Records back.
 func (l *Ledger) setWrite(ctx context.Context, before, after *v1alpha1.Record, manager string) *commit.SetWrite {
 	x := &commit.SetWrite{Ctx: ctx, Before: before, After: after, Origin: originOf(ctx, before, after)}
 	x.Origin.Manager = cmp.Or(manager, x.Origin.Manager)

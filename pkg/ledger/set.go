@@ -100,6 +100,7 @@ func (s *Set) CommittedZone() (*v1alpha1.AdoptingZone, int64) { return s.zone, s
 // Commit decides the writes, and commits them unless an item was refused. The result lists items whose objects have
 // changed since they were read: the caller has their storages keep new writes, and calls Commit again.
 func (s *Set) Commit() (moved []int) {
+	// 1. Decide, and commit.
 	b := &commit.Set{Committer: s.l.com, Commits: !s.refused, Requirements: s.requires}
 	for i := range s.items {
 		if w := s.items[i].write; w != nil {
@@ -111,6 +112,7 @@ func (s *Set) Commit() (moved []int) {
 	}
 	hasMoved, zone, serial, err := s.run(b)
 	s.sent = b.Sent
+	// 2. Find errors of the set, items to admit again, and refusals.
 	switch {
 	case err != nil && b.Commits:
 		s.failure = err
@@ -128,6 +130,7 @@ func (s *Set) Commit() (moved []int) {
 		s.endWrites(errOthersRefused)
 		return nil
 	}
+	// 3. Complete the answers.
 	s.zone, s.serial = zone, serial
 	for i := range s.items {
 		s.items[i].complete()
