@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"k8s.io/apimachinery/pkg/api/apitesting"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -247,8 +248,8 @@ func TestCache_isNotTorn(t *testing.T) {
 				}
 				limit, cancel := context.WithTimeout(ctx, 5*time.Minute)
 				defer cancel()
-				if got := followPods(limit, s.cached, o, "/"+name+"-", n, &closed, func() {}); got < n {
-					t.Errorf("round %d: watcher %d has %d of %d", round, i, got, n)
+				if got, err := followPods(limit, s.cached, o, "/"+name+"-", n, &closed, func() {}); got < n {
+					t.Errorf("round %d: watcher %d has %d of %d: %v", round, i, got, n, err)
 				}
 			})
 		}
@@ -281,22 +282,23 @@ func TestCache_isNotTorn(t *testing.T) {
 	t.Logf("%d watchers, %d of them closed by the cache, %d bookmarks", rounds*(watchers+initial), closed.Load(), progress.bookmarks.Load())
 }
 
-// followPods counts the pods of a name like an informer, and resumes a closed watch after the last event. It calls
-// begun when the first watch begins.
+// followPods counts the pods of a name like an informer, and resumes a closed or refused watch after the last event. It
+// calls begun when the first watch begins. If ctx ends, the error is that of the last watch.
 func followPods(ctx context.Context, s storage.Interface, o storage.ListOptions, name string, n int, closed *atomic.Int64,
-	begun func()) int {
+	begun func()) (_ int, err error) {
 	got := map[string]bool{}
 	for ctx.Err() == nil {
-		in, err := s.Watch(ctx, "/pods/", o)
-		if err != nil {
-			return len(got)
+		var in watch.Interface
+		if in, err = s.Watch(ctx, "/pods/", o); err != nil {
+			time.Sleep(20 * time.Millisecond)
+			continue
 		}
 		begun()
 		for e := range in.ResultChan() {
 			pod, ok := uncacheObject(e.Object).(*example.Pod)
 			if !ok {
-				in.Stop()
-				return len(got)
+				err = apierrors.FromObject(e.Object)
+				break
 			}
 			if o.SendInitialEvents == nil || pod.Annotations[metav1.InitialEventsAnnotationKey] == "true" {
 				o.ResourceVersion, o.SendInitialEvents = pod.ResourceVersion, nil
@@ -306,7 +308,7 @@ func followPods(ctx context.Context, s storage.Interface, o storage.ListOptions,
 			}
 			if len(got) == n {
 				in.Stop()
-				return n
+				return n, nil
 			}
 		}
 		in.Stop()
@@ -314,7 +316,7 @@ func followPods(ctx context.Context, s storage.Interface, o storage.ListOptions,
 			closed.Add(1)
 		}
 	}
-	return len(got)
+	return len(got), err
 }
 
 // informed counts the events of a watch of etcd that constantly requests progress.
@@ -646,7 +648,7 @@ func (w *world) runBurst(s *server, name string, watchers, objects, rounds int) 
 	for range watchers {
 		begun.Add(1)
 		all.Go(func() {
-			if followPods(ctx, s.cached, o, "/"+name+"-", objects*rounds, &closed, sync.OnceFunc(begun.Done)) < objects*rounds {
+			if got, _ := followPods(ctx, s.cached, o, "/"+name+"-", objects*rounds, &closed, sync.OnceFunc(begun.Done)); got < objects*rounds {
 				torn.Add(1)
 			}
 		})
