@@ -20,16 +20,11 @@ import (
 // One transaction writes a Delegation, the copies of its rule under rules/, the unchanged Zone, to give it a new
 // revision, and an outbox item to decide the affected Records again.
 
-func (l *Ledger) Delegations(raw storage.Interface) storage.Interface {
-	return &objectStorage[v1alpha1.Delegation, *v1alpha1.Delegation]{Interface: raw,
-		newStoreWrite: func(w *objectWrite[v1alpha1.Delegation, *v1alpha1.Delegation]) storeWrite {
-			return &delegationWrite{w, l}
+func (l *Ledger) Delegations(stored storage.Interface) storage.Interface {
+	return &objectStorage[v1alpha1.Delegation, *v1alpha1.Delegation]{Interface: stored, touches: true,
+		begin: func() (committer[v1alpha1.Delegation, *v1alpha1.Delegation], func()) {
+			return l.commitDelegation, func() {}
 		}}
-}
-
-type delegationWrite struct {
-	*objectWrite[v1alpha1.Delegation, *v1alpha1.Delegation]
-	l *Ledger
 }
 
 func delegationUnchanged(before, after *v1alpha1.Delegation) bool {
@@ -37,34 +32,32 @@ func delegationUnchanged(before, after *v1alpha1.Delegation) bool {
 		before.Annotations[v1alpha1.AnnotationReleaseNow] == after.Annotations[v1alpha1.AnnotationReleaseNow]
 }
 
-func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
-	l := w.l
-	ctx, err := w.startCommit(ctx, l, key, expected, put, "rules in the zone")
-	if err != nil {
-		return commit.Outcome{}, err
-	}
+func (l *Ledger) commitDelegation(ctx context.Context, w *objectWrite[v1alpha1.Delegation, *v1alpha1.Delegation]) (*v1alpha1.Delegation,
+	commit.Outcome, error) {
 	if w.before != nil && w.after != nil && delegationUnchanged(w.before, w.after) { // needs no decision
-		return l.com.WriteObjectOnly(ctx, key, expected, put)
+		key := l.mem.Layout.Delegation(w.after.Namespace, w.after.Name)
+		data, err := l.mem.Delegations.Encode(ctx, key, w.after)
+		if err != nil {
+			return nil, commit.Outcome{}, err
+		}
+		out, err := l.com.WriteObjectOnly(ctx, key, w.expected, data)
+		return nil, out, err
 	}
 
 	ask, err := l.delegationAsk(w.before, w.after)
 	if err != nil {
-		return commit.Outcome{}, err
+		return nil, commit.Outcome{}, err
 	}
-	tx, placed := l.outbox.DelegationTx(ask, w.before, w.after, expected)
+	tx, placed := l.outbox.DelegationTx(ask, w.before, w.after, w.expected)
 	tx.By = commit.User(ctx)
 	existing := l.childrenOf(ask.InZone)
 	out, err := l.com.Commit(ctx, tx)
 	if err != nil || !out.OK {
-		return out, err
+		return nil, out, err
 	}
-
 	commit.Warn(ctx, tx.Plan.Warnings...)
 	l.warnOfDelegation(ctx, &ask, tx.Plan, existing, out.Rev)
-	if *placed != nil {
-		w.commitAs(*placed, out)
-	}
-	return out, nil
+	return *placed, out, nil
 }
 
 func (l *Ledger) delegationAsk(before, after *v1alpha1.Delegation) (zones.DelegationInput, error) {

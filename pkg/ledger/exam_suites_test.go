@@ -52,7 +52,6 @@ var suites = []suite{
 	plain("GuaranteedUpdateWithTTL", both, storagetesting.RunTestGuaranteedUpdateWithTTL),
 	plain("GuaranteedUpdateWithConflict", both, storagetesting.RunTestGuaranteedUpdateWithConflict),
 	plain("GuaranteedUpdateWithSuggestionAndConflict", both, storagetesting.RunTestGuaranteedUpdateWithSuggestionAndConflict),
-	plain("KeySchema", both, storagetesting.RunTestKeySchema),
 	plain("Watch", both, storagetesting.RunTestWatch),
 	plain("DeleteTriggerWatch", both, storagetesting.RunTestDeleteTriggerWatch),
 	plain("WatchFromNonZero", both, storagetesting.RunTestWatchFromNonZero),

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
 	"k8s.io/apimachinery/pkg/api/apitesting"
@@ -43,16 +42,17 @@ import (
 
 // The storage suites of Kubernetes, in k8s.io/apiserver/pkg/storage/testing, test the ledger's storage:
 //
-//  1. The storage hook (StorageClient) over pkg/ledger/subrev, where objects share a revision, under etcd3's store and
-//     under the watch cache above it, keeps every promise of storage.Interface, although each write is a transaction of
-//     two keys. The suites write example Pods. A decorator like the ledger's counts the Pods in a second key, and the
-//     count must be right in the end.
+//  1. The ledger's storage (ObjectStorage) over etcd3's store and pkg/ledger/subrev, where objects share a revision, and
+//     under the watch cache, keeps every promise of storage.Interface, although each write is a transaction of two keys.
+//     The suites write example Pods. Their transaction counts the Pods in a second key, and the count must be right in
+//     the end.
 //  2. The decorators of Zones and Records keep the promises to writers (decorators_test.go).
 //
 // The suites of unsafe deletion of malformed objects (DeleteExpectedTransform…, GetListWithErrorAggregation,
 // WatchWithUnsafeDelete) are not run. Our server turns this feature off, because the deletion of an unread record would
-// leave the record's data in the zone. WatchDispatchBookmarkEvents is not run either, because it waits minutes for
-// timers of the cache. Suites that Kubernetes runs only on the raw store run only there.
+// leave the record's data in the zone. KeySchema is not run, because the ledger writes to the key of the object.
+// WatchDispatchBookmarkEvents is not run either, because it waits minutes for timers of the cache. Suites that Kubernetes
+// runs only on the raw store run only there.
 var (
 	scheme = runtime.NewScheme()
 	codecs = serializer.NewCodecFactory(scheme)
@@ -64,16 +64,20 @@ func init() {
 	utilruntime.Must(examplev1.AddToScheme(scheme))
 }
 
-// pods decorates a raw store in the way of the ledger: the storage call announces a write, and the storage hook carries
-// out the write. The same transaction writes a companion key, which counts the namespace's pods.
+// pods writes Pods like the ledger writes Records. The same transaction writes a companion key, which counts the
+// namespace's pods.
 type pods struct {
-	storage.Interface
-	client *clientv3.Client
-	root   string
-	queue  sync.Map    // namespace → *sync.Mutex: writers of a companion queue, like those of a zone
-	leased atomic.Bool // a pod was written with a lease, and will expire
-	last   bool        // the companion is an object of the pod's resource, before the pod in the transaction
+	storage.Interface // the ledger's
+	raw               storage.Interface
+	encode            func(ctx context.Context, key string, pod *example.Pod) ([]byte, error)
+	client            *clientv3.Client
+	root              string
+	queue             sync.Map    // namespace → *sync.Mutex: writers of a companion queue, like those of a zone
+	leased            atomic.Bool // a pod was written with a lease, and will expire
+	last              bool        // the companion is an object of the pod's resource, before the pod in the transaction
 }
+
+type podKey struct{} // of a context: the key of the Pod
 
 func (p *pods) makeCompanion(key string) string {
 	rest := strings.TrimPrefix(key, p.root+"/pods/")
@@ -81,22 +85,27 @@ func (p *pods) makeCompanion(key string) string {
 	return p.root + "/companions/" + namespace
 }
 
-// commit writes a pod and its companion in one transaction. A conflict at the companion is retried. The store resolves
-// a conflict at the pod.
-func (p *pods) commit(ctx context.Context, key string, expected int64, put []byte) (bool, int64, *mvccpb.KeyValue, error) {
+// commit writes a pod and its companion in one transaction. A conflict at the companion is retried. The storage
+// resolves a conflict at the pod.
+func (p *pods) commit(ctx context.Context, _, after *example.Pod, expected int64) (ok bool, rev int64, err error) {
+	key := p.root + ctx.Value(podKey{}).(string)
 	companion := p.makeCompanion(key)
 	mu, _ := p.queue.LoadOrStore(companion, &sync.Mutex{})
 	mu.(*sync.Mutex).Lock()
 	defer mu.(*sync.Mutex).Unlock()
 	delta := 0
 	op := clientv3.OpDelete(key)
-	if put != nil {
-		op = clientv3.OpPut(key, string(put))
+	if after != nil {
+		data, err := p.encode(ctx, key, after)
+		if err != nil {
+			return false, 0, err
+		}
+		op = clientv3.OpPut(key, string(data))
 	}
 	switch {
 	case expected == 0:
 		delta = 1
-	case put == nil:
+	case after == nil:
 		delta = -1
 	}
 	count, at := 0, int64(0)
@@ -114,29 +123,28 @@ func (p *pods) commit(ctx context.Context, key string, expected int64, put []byt
 			clientv3.Compare(clientv3.ModRevision(companion), "=", at),
 		).Then(ops...).Else(clientv3.OpGet(key), clientv3.OpGet(companion)).Commit()
 		if err != nil {
-			return false, 0, nil, err
+			return false, 0, err
 		}
 		if r.Succeeded {
 			answer := r.Responses[own]
 			if answer.GetResponsePut() != nil {
-				return true, answer.GetResponsePut().Header.Revision, nil, nil
+				return true, answer.GetResponsePut().Header.Revision, nil
 			}
-			return true, answer.GetResponseDeleteRange().Header.Revision, nil, nil
+			return true, answer.GetResponseDeleteRange().Header.Revision, nil
 		}
 		count, at = 0, 0
 		if kvs := r.Responses[1].GetResponseRange().Kvs; len(kvs) > 0 {
 			at = kvs[0].ModRevision
 			if count, err = strconv.Atoi(string(kvs[0].Value)); err != nil {
-				return false, 0, nil, err
+				return false, 0, err
 			}
 		}
-		var present *mvccpb.KeyValue
 		var revision int64
 		if kvs := r.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
-			present, revision = kvs[0], kvs[0].ModRevision
+			revision = kvs[0].ModRevision
 		}
 		if revision != expected {
-			return false, r.Header.Revision, present, nil
+			return false, r.Header.Revision, nil
 		}
 	}
 }
@@ -144,13 +152,13 @@ func (p *pods) commit(ctx context.Context, key string, expected int64, put []byt
 func (p *pods) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
 	if ttl != 0 { // the ledger refuses leases, the suites need them
 		p.leased.Store(true)
-		return p.Interface.Create(ctx, key, obj, out, ttl)
+		return p.raw.Create(ctx, key, obj, out, ttl)
 	}
-	return p.Interface.Create(ledger.WithCommit(ctx, p.commit), key, obj, out, ttl)
+	return p.Interface.Create(context.WithValue(ctx, podKey{}, key), key, obj, out, ttl)
 }
 
 func (p *pods) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions, validate storage.ValidateObjectFunc, cached runtime.Object, opts storage.DeleteOptions) error {
-	return p.Interface.Delete(ledger.WithCommit(ctx, p.commit), key, out, preconditions, validate, cached, opts)
+	return p.Interface.Delete(context.WithValue(ctx, podKey{}, key), key, out, preconditions, validate, cached, opts)
 }
 
 func (p *pods) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool, preconditions *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
@@ -160,10 +168,10 @@ func (p *pods) GuaranteedUpdate(ctx context.Context, key string, destination run
 		lease = ttl != nil && *ttl != 0
 		return out, ttl, err
 	}
-	err := p.Interface.GuaranteedUpdate(ledger.WithCommit(ctx, p.commit), key, destination, ignoreNotFound, preconditions, try, cached)
-	if lease && err != nil { // the storage hook refuses leases, the suites need them
+	err := p.Interface.GuaranteedUpdate(context.WithValue(ctx, podKey{}, key), key, destination, ignoreNotFound, preconditions, try, cached)
+	if lease && err != nil {
 		p.leased.Store(true)
-		return p.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, update, cached)
+		return p.raw.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, update, cached)
 	}
 	return err
 }
@@ -197,7 +205,7 @@ func (x *exchanged) TransformToStorage(ctx context.Context, data []byte, about v
 type mode string
 
 const (
-	lone   mode = "lone"   // subrev; writes do not pass the storage hook
+	lone   mode = "lone"   // subrev; writes do not pass the ledger's storage
 	hooked mode = "hooked" // subrev; the companion is no object
 	last   mode = "last"   // subrev; the companion is an object of the same resource, and watches are narrow
 )
@@ -216,6 +224,14 @@ func (e *exam) UpdatePrefixTransformer(modify storagetesting.PrefixTransformerMo
 	changed := *before
 	e.transformer.set(modify(&changed))
 	return func() { e.transformer.set(before) }
+}
+
+func (e *exam) encode(ctx context.Context, key string, pod *example.Pod) ([]byte, error) {
+	data, err := runtime.Encode(e.codec, pod)
+	if err != nil {
+		return nil, err
+	}
+	return e.transformer.TransformToStorage(ctx, data, value.DefaultContext(key))
 }
 
 const prefixed = "test!"
@@ -268,13 +284,14 @@ func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) 
 	inner := etcd3.NewCompactor(unmapped, 0, clock.RealClock{}, nil)
 	t.Cleanup(inner.Stop)
 	resource := schema.GroupResource{Resource: "pods"}
-	raw, err := etcd3.New(ledger.StorageClient(client, nil), subrev.Compactor(inner), e.codec, newPod, newPodList, root, "/pods/", resource, e.transformer,
+	raw, err := etcd3.New(client, subrev.Compactor(inner), e.codec, newPod, newPodList, root, "/pods/", resource, e.transformer,
 		etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(e.codec, versioner), versioner)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(raw.Close)
-	e.pods = &pods{Interface: raw, client: client.Client, root: root, last: m == last}
+	e.pods = &pods{raw: raw, encode: e.encode, client: client.Client, root: root, last: m == last}
+	e.pods.Interface = ledger.ObjectStorage(raw, e.pods.commit)
 	var below storage.Interface = e.pods
 	if m == lone {
 		below = raw
@@ -299,7 +316,7 @@ func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) 
 }
 
 // agree checks that companions and pods agree, but skips writes with leases, because an expiring pod bypasses the
-// storage hook; the ledger refuses leases.
+// ledger; it refuses leases.
 func (e *exam) agree(t *testing.T) {
 	if e.pods.leased.Load() {
 		return

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/value"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -234,16 +234,17 @@ func OpenStore(ctx context.Context, client *clientv3.Client, prefix string, tran
 	return newStore(client, prefix, transformer, migrations).openStore(ctx)
 }
 
-// CommitFunc carries out an optimistic write of Kubernetes' storage. A nil put deletes key, and expected is 0 for an
-// absent key. If ok is false, key was not at revision expected, and present is the stored value or nil.
-type CommitFunc func(ctx context.Context, key string, expected int64, put []byte) (ok bool, rev int64, present *mvccpb.KeyValue, err error)
-
-func (f CommitFunc) commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
-	ok, revision, present, err := f(ctx, key, expected, put)
-	return commit.Outcome{OK: ok, Rev: revision, KV: present}, err
+// ObjectStorage returns a storage like those of Zones and Records, with commit as the transaction. The argument before
+// is nil for a creation, after for a deletion. If the object is not at version expected, commit returns false.
+func ObjectStorage[T any, P object[T]](stored storage.Interface, commits func(ctx context.Context, before, after P, expected int64) (
+	ok bool, rev int64, err error)) storage.Interface {
+	return &objectStorage[T, P]{Interface: stored, touches: true, begin: func() (committer[T, P], func()) {
+		return func(ctx context.Context, w *objectWrite[T, P]) (stored P, out commit.Outcome, err error) {
+			out.OK, out.Rev, err = commits(ctx, w.before, w.after, w.expected)
+			return nil, out, err
+		}, func() {}
+	}}
 }
-
-func WithCommit(ctx context.Context, f CommitFunc) context.Context { return withStoreWrite(ctx, f) }
 
 func JournalOctets(n int) func(*Config) { return adjust(func(b *bounds) { b.journalOctets = n }) }
 

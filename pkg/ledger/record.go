@@ -22,49 +22,31 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-func (l *Ledger) Records(raw storage.Interface) storage.Interface {
-	return &objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: raw,
-		newStoreWrite: func(w *objectWrite[v1alpha1.Record, *v1alpha1.Record]) storeWrite {
-			return &recordWrite{w, l}
-		}}
+type recordWrite = objectWrite[v1alpha1.Record, *v1alpha1.Record]
+
+// Records returns a storage whose writes of Records go through the ledger. It reads from stored.
+func (l *Ledger) Records(stored storage.Interface) storage.Interface {
+	return &objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: stored, touches: true,
+		begin: func() (committer[v1alpha1.Record, *v1alpha1.Record], func()) { return l.commitRecord, func() {} }}
 }
 
-type recordWrite struct {
-	*objectWrite[v1alpha1.Record, *v1alpha1.Record]
-	l *Ledger
-}
-
-func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
-	l := w.l
-	ctx, err := w.startCommit(ctx, l, key, expected, put, "data in the zone")
-	if err != nil {
-		return commit.Outcome{}, err
-	}
-
-	if w.after != nil && lawform.SameContent(w.before, w.after) { // needs no decision
-		placed, data, err := w.observeGeneration(ctx, key, put)
+func (l *Ledger) commitRecord(ctx context.Context, w *recordWrite) (*v1alpha1.Record, commit.Outcome, error) {
+	if lawform.SameContent(w.before, w.after) {
+		data, err := l.encodeSame(ctx, w)
 		if err != nil {
-			return commit.Outcome{}, err
+			return nil, commit.Outcome{}, err
 		}
-		out, err := l.com.WriteObjectOnly(ctx, key, expected, data)
-		if err == nil && out.OK && placed != nil {
-			w.commitAs(placed, out)
-		}
-		return out, err
+		out, err := l.com.WriteObjectOnly(ctx, l.mem.Layout.Record(w.after.Namespace, w.after.Name), w.expected, data)
+		return nil, out, err
 	}
 
 	l.com.Clients.Store(time.Now().UnixNano())
 	ask, hint, err := l.recordAsk(ctx, w.before, w.after, lawform.Record)
 	if err != nil {
-		return commit.Outcome{}, err
+		return nil, commit.Outcome{}, err
 	}
 	var placed *v1alpha1.Record
-	id := w.before
-	if w.after != nil {
-		id = w.after
-	}
-
-	tx := l.com.NewWrite("records", id, expected)
+	tx := l.com.NewWrite("records", w.object(), w.expected)
 	tx.LikelyZone, tx.Guess = hint, w.before == nil
 	tx.RecordBefore, tx.Origin = w.before, originOf(ctx, w.before, w.after)
 	tx.Decide = func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) }
@@ -73,31 +55,35 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 			return nil, nil, errAwaited
 		}
 		if plan.Record == nil {
-			op := clientv3.OpDelete(key)
+			op := clientv3.OpDelete(tx.Key)
 			return &op, nil, nil
 		}
 		placed = w.after.DeepCopy()
 		l.placer.PlaceRecord(placed, plan.Record)
-		data, err := l.mem.Records.Encode(ctx, key, placed)
-		op := etcd.OpPut(key, data)
+		data, err := l.mem.Records.Encode(ctx, tx.Key, placed)
+		op := etcd.OpPut(tx.Key, data)
 		return &op, nil, err
 	}
 
 	out, err := l.com.Commit(ctx, tx)
 	if errors.Is(err, errAwaited) {
-		return w.commitReplacement(ctx)
+		return l.commitReplacement(ctx, w)
 	}
 	if err != nil || !out.OK {
-		return out, err
+		return nil, out, err
 	}
 	commit.Warn(ctx, tx.Plan.Warnings...)
 	commit.WarnOfDeletions(ctx, tx.Plan.Zone)
 	l.outbox.CountCuts(ctx, tx.Plan.PendingCuts)
-	if placed != nil {
-		w.commitAs(placed, out)
-	}
+	return placed, out, nil
+}
 
-	return out, nil
+// encodeSame encodes an update without a decision.
+func (l *Ledger) encodeSame(ctx context.Context, w *recordWrite) ([]byte, error) {
+	if w.after.Generation != w.before.Generation {
+		w.after.Status.ObservedGeneration = w.after.Generation
+	}
+	return l.mem.Records.Encode(ctx, l.mem.Layout.Record(w.after.Namespace, w.after.Name), w.after)
 }
 
 // errAwaited ends the commit of a single write that leaves a name where Records wait.
@@ -109,38 +95,38 @@ const maxMoved = 4
 // commitReplacement commits a write that leaves a name, and in the same transaction the adoption of the first Record of
 // its namespace that waits there and fits. Without such a Record, the write commits alone. The error is the refusal of
 // the write.
-func (w *recordWrite) commitReplacement(ctx context.Context) (commit.Outcome, error) {
-	found, err := w.l.outbox.ListReplacements(ctx, w.before)
+func (l *Ledger) commitReplacement(ctx context.Context, w *recordWrite) (*v1alpha1.Record, commit.Outcome, error) {
+	found, err := l.outbox.ListReplacements(ctx, w.before)
 	if err != nil {
-		return commit.Outcome{}, err
+		return nil, commit.Outcome{}, err
 	}
 	for _, r := range found {
 		for range maxMoved {
 			waiting, err := r.Read(ctx)
 			if err != nil {
-				return commit.Outcome{}, err
+				return nil, commit.Outcome{}, err
 			}
 			if waiting == nil {
 				break
 			}
-			out, isDone, err := w.commitWith(ctx, waiting)
+			stored, out, isDone, err := l.commitWith(ctx, w, waiting)
 			if err != nil || isDone {
-				return out, err
+				return stored, out, err
 			}
 			if waiting.Refusal != nil {
 				break // does not fit
 			}
 		}
 	}
-	out, _, err := w.commitWith(ctx)
-	return out, err
+	stored, out, _, err := l.commitWith(ctx, w)
+	return stored, out, err
 }
 
 // commitWith commits the write and the adoption of the waiting Record, if any, in one transaction. The result isDone is
 // false if the waiting Record was refused (Refusal), or has changed since it was read.
-func (w *recordWrite) commitWith(ctx context.Context, waiting ...*commit.SetWrite) (out commit.Outcome, isDone bool, err error) {
-	l := w.l
-	first := l.setWrite(ctx, w.before, w.after, "")
+func (l *Ledger) commitWith(ctx context.Context, w *recordWrite, waiting ...*commit.SetWrite) (stored *v1alpha1.Record,
+	out commit.Outcome, isDone bool, err error) {
+	first := l.setWrite(ctx, w, "")
 	for _, x := range waiting {
 		x.Ask.Succeeds = first.Ask.Before
 	}
@@ -150,17 +136,14 @@ func (w *recordWrite) commitWith(ctx context.Context, waiting ...*commit.SetWrit
 	isRefused := slices.ContainsFunc(waiting, func(x *commit.SetWrite) bool { return x.Refusal != nil })
 	switch {
 	case err != nil || hasMoved:
-		return first.Out, true, err
+		return nil, first.Out, true, err
 	case moved || isRefused:
-		return out, false, nil
+		return nil, out, false, nil
 	case first.Refusal != nil:
-		return out, true, first.Refusal
+		return nil, out, true, first.Refusal
 	}
 	l.outbox.CountCuts(ctx, set.PendingCuts)
-	if first.Result != nil {
-		w.commitAs(first.Result, first.Out)
-	}
-	return commit.Outcome{OK: true, Rev: first.Out.Rev}, true, nil
+	return first.Result, commit.Outcome{OK: true, Rev: first.Out.Rev}, true, nil
 }
 
 func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
@@ -195,27 +178,13 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 	return ask, hint, nil
 }
 
-func (w *recordWrite) observeGeneration(ctx context.Context, key string, put []byte) (*v1alpha1.Record, []byte, error) {
-	if w.after.Generation == w.before.Generation {
-		return nil, put, nil
-	}
-	placed := w.after.DeepCopy()
-	placed.Status.ObservedGeneration = placed.Generation
-	data, err := w.l.mem.Records.Encode(ctx, key, placed)
-	return placed, data, err
-}
-
 // setWrite returns a write of a change set. In the history, a manager other than "" replaces those of the items, which
 // differ in a set that gives former Records back.
-func (l *Ledger) setWrite(ctx context.Context, before, after *v1alpha1.Record, manager string) *commit.SetWrite {
-	x := &commit.SetWrite{Ctx: ctx, Before: before, After: after, Origin: originOf(ctx, before, after)}
+func (l *Ledger) setWrite(ctx context.Context, w *recordWrite, manager string) *commit.SetWrite {
+	x := &commit.SetWrite{Ctx: ctx, Before: w.before, After: w.after, Expected: w.expected, Origin: originOf(ctx, w.before, w.after)}
 	x.Origin.Manager = cmp.Or(manager, x.Origin.Manager)
-	if x.Ask, x.LikelyZone, x.AskErr = l.recordAsk(ctx, before, after, lawform.Record); x.Ask.After != nil {
+	if x.Ask, x.LikelyZone, x.AskErr = l.recordAsk(ctx, w.before, w.after, lawform.Record); x.Ask.After != nil {
 		x.Ask.After.WaitsOnConflict = false // in a set no Record waits
-	}
-	if before != nil {
-		rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(before)
-		x.Expected, x.AskErr = int64(rev), cmp.Or(x.AskErr, err)
 	}
 	return x
 }

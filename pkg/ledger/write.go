@@ -4,9 +4,11 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
-	"fmt"
+	"errors"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
@@ -19,116 +21,188 @@ import (
 type object[T any] interface {
 	*T
 	runtime.Object
+	metav1.Object
 	DeepCopy() *T
 }
 
+// objectStorage writes the objects of a resource by the ledger, and reads them from Interface.
 type objectStorage[T any, P object[T]] struct {
 	storage.Interface
-	newStoreWrite func(*objectWrite[T, P]) storeWrite
+	// begin returns the committer of a write, which may take several tries, and the function that ends the write.
+	begin func() (c committer[T, P], end func())
+	// touches passes writes of unchanged objects to Interface, which encrypts them anew if their key is old.
+	touches bool
 }
 
-// objectWrite is a write of an object on its way through Kubernetes' storage (etcd3.store).
+// committer commits a try, and returns the object as stored; nil is the object after. If the object has changed since
+// it was read, Outcome.OK is false.
+type committer[T any, P object[T]] func(ctx context.Context, w *objectWrite[T, P]) (stored P, out commit.Outcome, err error)
+
+// objectWrite is a try to write an object.
 type objectWrite[T any, P object[T]] struct {
-	before    P // nil for a creation
-	after     P // nil for a deletion; the caller's object, or a copy if copies is set
-	committed P // after, with the status of the decision
-	copies    bool
-	reached   bool   // false if the last update changed nothing, so that the storage did not write
-	release   func() // called when the storage's call ends
-}
-
-func (s *objectStorage[T, P]) begin() (*objectWrite[T, P], storeWrite) {
-	w := &objectWrite[T, P]{release: func() {}}
-	return w, s.newStoreWrite(w)
+	before, after P     // nil for an absent object
+	expected      int64 // version of before, 0 for none
 }
 
 func (s *objectStorage[T, P]) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
-	if ttl != 0 {
+	after := obj.(P)
+	switch {
+	case ttl != 0:
 		return errLease
+	case after.GetResourceVersion() != "":
+		return storage.ErrResourceVersionSetOnCreate
 	}
-	w, c := s.begin()
-	defer w.release()
-	w.setAfter(obj)
-	if err := s.Interface.Create(withStoreWrite(ctx, c), key, obj, nil, 0); err != nil {
+	commit, end := s.begin()
+	defer end()
+	w, err := newObjectWrite(nil, after)
+	if err != nil {
 		return err
 	}
-	w.copyTo(out)
-	return nil
+	isStored, err := w.commitBy(ctx, commit, out)
+	if err == nil && !isStored {
+		return storage.NewKeyExistsError(key, 0)
+	}
+	return err
 }
 
 func (s *objectStorage[T, P]) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions,
-	validate storage.ValidateObjectFunc, cached runtime.Object, opts storage.DeleteOptions) error {
-	w, c := s.begin()
-	defer w.release()
-	v := func(ctx context.Context, obj runtime.Object) error {
-		if err := validate(ctx, obj); err != nil {
+	validate storage.ValidateObjectFunc, cached runtime.Object, _ storage.DeleteOptions) error {
+	return s.writeCurrent(ctx, key, out, false, cached, func(before P) (after P, err error) {
+		if err := preconditions.Check(key, before); err != nil {
+			return nil, err
+		}
+		return nil, validate(ctx, before)
+	})
+}
+
+func (s *objectStorage[T, P]) GuaranteedUpdate(ctx context.Context, key string, out runtime.Object, ignoreNotFound bool,
+	preconditions *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
+	return s.writeCurrent(ctx, key, out, ignoreNotFound, cached, func(before P) (after P, err error) {
+		if err := preconditions.Check(key, before); err != nil {
+			return nil, err
+		}
+		version, err := s.Versioner().ObjectResourceVersion(before)
+		if err != nil {
+			return nil, err
+		}
+		updated, ttl, err := update(P(before.DeepCopy()), storage.ResponseMeta{ResourceVersion: version}) // update may change its input
+		switch {
+		case err != nil:
+			return nil, err
+		case ttl != nil && *ttl != 0:
+			return nil, errLease
+		}
+		return updated.(P), nil
+	})
+}
+
+// writeCurrent writes the object that prepare returns for the stored object, again if others write it meanwhile. The
+// first try may use a cached object; an error of prepare counts if that is current. If mayLack is true, prepare gets an
+// empty object for an absent one.
+func (s *objectStorage[T, P]) writeCurrent(ctx context.Context, key string, out runtime.Object, mayLack bool, cached runtime.Object,
+	prepare func(before P) (after P, err error)) error {
+	commit, end := s.begin()
+	defer end()
+	current, isCached := cached.(P)
+	isCached = isCached && current != nil
+	var failed error // of prepare, with the cached object
+	for {
+		if !isCached {
+			read := P(new(T))
+			if err := s.Get(ctx, key, storage.GetOptions{IgnoreNotFound: mayLack}, read); err != nil {
+				return err
+			}
+			if failed != nil && read.GetUID() == current.GetUID() && read.GetResourceVersion() == current.GetResourceVersion() {
+				return failed
+			}
+			current = read
+		}
+		after, err := prepare(current)
+		if err != nil && !isCached {
 			return err
 		}
-		w.before, _ = obj.(P)
-		return nil
-	}
-	return s.Interface.Delete(withStoreWrite(ctx, c), key, out, preconditions, v, cached, opts)
-}
-
-func (s *objectStorage[T, P]) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
-	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
-	w, c := s.begin()
-	defer w.release()
-	if err := s.Interface.GuaranteedUpdate(withStoreWrite(ctx, c), key, destination, ignoreNotFound, preconditions, w.wrapUpdate(tryUpdate),
-		cached); err != nil {
-		return err
-	}
-	w.copyTo(destination)
-	return nil
-}
-
-func (w *objectWrite[T, P]) wrapUpdate(update storage.UpdateFunc) storage.UpdateFunc {
-	return func(in runtime.Object, meta storage.ResponseMeta) (runtime.Object, *uint64, error) {
-		w.before, w.reached = nil, false
-		if meta.ResourceVersion != 0 {
-			w.before = in.(P).DeepCopy() // update may change in
+		if failed = err; failed == nil {
+			w, err := newObjectWrite(current, after)
+			if err != nil {
+				return err
+			}
+			isStored := false
+			if s.touches && w.isUnchanged() {
+				isStored, err = s.touchObject(ctx, key, w, out)
+			} else {
+				isStored, err = w.commitBy(ctx, commit, out)
+			}
+			if err != nil || isStored {
+				return err
+			}
 		}
-		out, ttl, err := update(in, meta)
+		isCached = false
+	}
+}
+
+// newObjectWrite prepares after for storage. A before without version is absent.
+func newObjectWrite[T any, P object[T]](before, after P) (w *objectWrite[T, P], err error) {
+	w = &objectWrite[T, P]{after: after}
+	if before != nil && before.GetResourceVersion() != "" {
+		version, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(before)
 		if err != nil {
-			return out, ttl, err
+			return nil, err
 		}
-		if ttl != nil && *ttl != 0 {
-			return nil, nil, errLease
+		w.before, w.expected = before, int64(version)
+	}
+	if after != nil {
+		err = (storage.APIObjectVersioner{}).PrepareObjectForStorage(after)
+	}
+	return w, err
+}
+
+func (w *objectWrite[T, P]) object() P {
+	if w.after != nil {
+		return w.after
+	}
+	return w.before
+}
+
+func (w *objectWrite[T, P]) isUnchanged() bool {
+	if w.before == nil || w.after == nil || w.before.GetGeneration() != w.after.GetGeneration() {
+		return false
+	}
+	copied := *w.before
+	was := P(&copied)
+	was.SetResourceVersion("") // as prepared for storage
+	was.GetObjectKind().SetGroupVersionKind(w.after.GetObjectKind().GroupVersionKind())
+	return apiequality.Semantic.DeepEqual(was, w.after)
+}
+
+var errMoved = errors.New("the object has changed meanwhile")
+
+func (s *objectStorage[T, P]) touchObject(ctx context.Context, key string, w *objectWrite[T, P], out runtime.Object) (bool, error) {
+	err := s.Interface.GuaranteedUpdate(ctx, key, out, false, nil, func(stored runtime.Object, _ storage.ResponseMeta) (runtime.Object,
+		*uint64, error) {
+		if stored.(P).GetResourceVersion() != w.before.GetResourceVersion() {
+			return nil, nil, errMoved
 		}
-		w.setAfter(out)
-		return out, ttl, nil
+		return w.after, nil, nil
+	}, nil)
+	if errors.Is(err, errMoved) {
+		return false, nil
 	}
+	return err == nil, err
 }
 
-func (w *objectWrite[T, P]) setAfter(o runtime.Object) {
-	if w.after = o.(P); w.copies {
-		w.after = w.after.DeepCopy()
+// commitBy commits the try. The answer out is the object as stored, or the deleted object with the version of the
+// deletion.
+func (w *objectWrite[T, P]) commitBy(ctx context.Context, commit committer[T, P], out runtime.Object) (isStored bool, err error) {
+	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: w.object().GetNamespace(), Weight: 1})
+	stored, result, err := commit(ctx, w)
+	if err != nil || !result.OK {
+		return false, err
 	}
-}
-
-func (w *objectWrite[T, P]) copyTo(out runtime.Object) {
-	if w.committed != nil && out != nil {
-		*out.(P) = *w.committed
+	if out != nil {
+		*out.(P) = *cmp.Or(stored, w.object())
+		setVersion(out, result.Rev)
 	}
-}
-
-func (w *objectWrite[T, P]) startCommit(ctx context.Context, l *Ledger, key string, expected int64, put []byte, leaves string) (
-	context.Context, error) {
-	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {
-		ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
-	}
-	w.committed, w.reached = nil, true
-	if put == nil {
-		w.after = nil
-	}
-	switch {
-	case w.before != nil || put != nil && expected == 0:
-		return ctx, nil
-	case put == nil:
-		return ctx, fmt.Errorf("%s cannot be decoded, and deleting it unseen would leave its %s: restore it from a backup, "+
-			"then run kubizone fsck", key, leaves)
-	}
-	return ctx, fmt.Errorf("update of %s without its present state", key)
+	return true, nil
 }
 
 func originOf[T any, P interface {
@@ -142,11 +216,6 @@ func originOf[T any, P interface {
 		return commit.OriginOf(ctx, nil, after)
 	}
 	return commit.OriginOf(ctx, before, after)
-}
-
-func (w *objectWrite[T, P]) commitAs(o P, out commit.Outcome) {
-	setVersion(o, out.Rev)
-	w.committed = o
 }
 
 func setVersion(o runtime.Object, revision int64) {

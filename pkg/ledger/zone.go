@@ -19,14 +19,12 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Zones decorates a storage of Zones, so that the ledger commits the writes. The storage must use a client from
-// StorageClient.
-func (l *Ledger) Zones(undecorated storage.Interface) storage.Interface {
-	return &objectStorage[v1alpha1.Zone, *v1alpha1.Zone]{Interface: undecorated,
-		newStoreWrite: func(w *objectWrite[v1alpha1.Zone, *v1alpha1.Zone]) storeWrite {
-			z := &zoneWrite{objectWrite: w, l: l}
-			w.copies, w.release = true, z.releaseLocks
-			return z
+// Zones returns a storage whose writes of Zones go through the ledger. It reads from stored.
+func (l *Ledger) Zones(stored storage.Interface) storage.Interface {
+	return &objectStorage[v1alpha1.Zone, *v1alpha1.Zone]{Interface: stored, touches: true,
+		begin: func() (committer[v1alpha1.Zone, *v1alpha1.Zone], func()) {
+			w := &zoneWrite{l: l}
+			return w.commitTry, w.releaseLocks
 		}}
 }
 
@@ -44,7 +42,6 @@ func mayEstablish(ctx context.Context) bool {
 }
 
 type zoneWrite struct {
-	*objectWrite[v1alpha1.Zone, *v1alpha1.Zone]
 	l *Ledger
 	// tx keeps the zone's lock after a lost race until the storage call returns. Otherwise a PATCH beside many writers
 	// would always lose.
@@ -85,86 +82,80 @@ func (l *Ledger) zoneAsk(ctx context.Context, before, after *v1alpha1.Zone) (zon
 	return ask, nil
 }
 
-func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
-	l := w.l
-	ctx, err := w.startCommit(ctx, l, key, expected, put, "names taken")
-	if err != nil {
-		return commit.Outcome{}, err
+func (w *zoneWrite) commitTry(ctx context.Context, try *objectWrite[v1alpha1.Zone, *v1alpha1.Zone]) (*v1alpha1.Zone, commit.Outcome,
+	error) {
+	l, before, after := w.l, try.before, try.after
+	if after != nil {
+		after = after.DeepCopy() // the caller may change its object before an outcome is known
 	}
-	ask, err := l.zoneAsk(ctx, w.before, w.after)
+	ask, err := l.zoneAsk(ctx, before, after)
 	if err != nil {
-		return commit.Outcome{}, err
-	}
-
-	id := w.before
-	if w.after != nil {
-		id = w.after
+		return nil, commit.Outcome{}, err
 	}
 	if w.tx == nil {
-		w.tx = l.com.NewWrite("zones", id, expected)
-		w.tx.LikelyZone, w.tx.KeepLocks = key, true
+		w.tx = l.com.NewWrite("zones", try.object(), try.expected)
+		w.tx.LikelyZone, w.tx.KeepLocks = w.tx.Key, true
 	}
 
 	tx := w.tx
-	tx.Expected, tx.ZoneBefore, tx.By, tx.Origin = expected, w.before, ask.By, originOf(ctx, w.before, w.after)
-	if w.before != nil && w.after != nil && zoneUnchanged(w.before, w.after) && !l.placer.IsServableStale(w.after) {
-		return w.commitPlain(ctx, key, expected, put)
+	tx.Expected, tx.ZoneBefore, tx.By, tx.Origin = try.expected, before, ask.By, originOf(ctx, before, after)
+	if before != nil && after != nil && zoneUnchanged(before, after) && !l.placer.IsServableStale(after) {
+		out, err := w.commitPlain(ctx, try.expected, after)
+		return nil, out, err
 	}
 	l.com.Clients.Store(time.Now().UnixNano())
 	var placed *v1alpha1.Zone
 	tx.Decide = func(seen *law.Facts) law.Outcome { return zones.DecideZone(seen, ask) }
 	tx.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
-		if w.after == nil {
-			op := clientv3.OpDelete(key)
+		if after == nil {
+			op := clientv3.OpDelete(tx.Key)
 			return &op, nil, nil
 		}
-		placed = w.after.DeepCopy()
+		placed = after.DeepCopy()
 		placed.Status.ObservedGeneration = placed.Generation
 		l.placer.PlaceZone(placed, plan.Zone)
-		data, err := l.mem.Zones.Encode(ctx, key, placed)
-		op := etcd.OpPut(key, data)
+		data, err := l.mem.Zones.Encode(ctx, tx.Key, placed)
+		op := etcd.OpPut(tx.Key, data)
 		return &op, placed, err
 	}
 
 	var existing children
-	if w.before != nil && w.after != nil && (!apiequality.Semantic.DeepEqual(w.before.Spec.Delegations, w.after.Spec.Delegations) ||
-		w.before.Annotations[v1alpha1.AnnotationReleaseNow] != w.after.Annotations[v1alpha1.AnnotationReleaseNow]) {
-		existing = l.childrenOf(string(w.before.UID))
+	if before != nil && after != nil && (!apiequality.Semantic.DeepEqual(before.Spec.Delegations, after.Spec.Delegations) ||
+		before.Annotations[v1alpha1.AnnotationReleaseNow] != after.Annotations[v1alpha1.AnnotationReleaseNow]) {
+		existing = l.childrenOf(string(before.UID))
 	}
 
 	out, err := l.com.Commit(ctx, tx)
 	if err != nil || !out.OK {
-		return out, err
+		return nil, out, err
 	}
 	w.releaseLocks()
 	commit.Warn(ctx, tx.Plan.Warnings...)
 	commit.WarnOfDeletions(ctx, tx.Plan.Zone)
 	l.warnOfZone(ctx, ask.Before, tx.Plan, existing, out.Rev)
-	if placed != nil {
-		w.commitAs(placed.DeepCopy(), out) // memory keeps placed, and the caller may change its copy
-	}
-
 	l.outbox.CountCuts(ctx, tx.Plan.PendingCuts)
-	return out, nil
+	return placed.DeepCopy(), out, nil // memory keeps placed, and the caller may change its copy
 }
 
-func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
-	l := w.l
+func (w *zoneWrite) commitPlain(ctx context.Context, expected int64, after *v1alpha1.Zone) (out commit.Outcome, err error) {
+	l, key := w.l, w.tx.Key
+	data, err := l.mem.Zones.Encode(ctx, key, after)
+	if err != nil {
+		return out, err
+	}
 	if len(w.tx.Locks) == 0 {
 		if err := l.com.Acquire(ctx, w.tx, key); err != nil {
-			return commit.Outcome{}, commit.TimeoutError(w.tx.String(), err)
+			return out, commit.TimeoutError(w.tx.String(), err)
 		}
 	}
-	out, err := l.com.WriteObjectOnly(ctx, key, expected, put)
-	switch {
+	switch out, err = l.com.WriteObjectOnly(ctx, key, expected, data); {
 	case err != nil:
 		l.mem.InvalidateHead(key)
 	case !out.OK: // another write was faster: load its object
 		return out, l.mem.LoadHead(ctx, key, out.KV, out.Rev)
 	default:
-		object := w.after.DeepCopy()
-		_ = (storage.APIObjectVersioner{}).UpdateObject(object, uint64(out.Rev))
-		l.mem.AdvanceHead(key, expected, object, out.Rev)
+		setVersion(after, out.Rev)
+		l.mem.AdvanceHead(key, expected, after, out.Rev)
 	}
 	return out, err
 }
@@ -173,7 +164,7 @@ func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64,
 // meanwhile. The write is that of a client: the zone's commits wait for it, a stale Servable is decided anew, and the
 // namespace is charged.
 func (l *Ledger) ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error) {
-	before, revision, err := l.mem.ReadZone(ctx, namespace, name)
+	before, _, err := l.mem.ReadZone(ctx, namespace, name)
 	if err != nil || before == nil {
 		return false, err
 	}
@@ -181,16 +172,14 @@ func (l *Ledger) ChangeZone(ctx context.Context, namespace, name string, change 
 	if !change(after) {
 		return false, nil
 	}
-	key := l.mem.Layout.Zone(namespace, name)
-	data, err := l.mem.Zones.Encode(ctx, key, after)
+	l.mem.Fault("confirm")
+	w := &zoneWrite{l: l}
+	defer w.releaseLocks()
+	try, err := newObjectWrite(before, after)
 	if err != nil {
 		return false, err
 	}
-	l.mem.Fault("confirm")
-	w := &zoneWrite{objectWrite: &objectWrite[v1alpha1.Zone, *v1alpha1.Zone]{before: before, after: after}, l: l}
-	defer w.releaseLocks()
-	out, err := w.commitWrite(ctx, key, revision, data)
-	return out.OK, err
+	return try.commitBy(ctx, w.commitTry, nil)
 }
 
 // RaiseSerial raises a Zone's serial past that of a secondary, which then transfers the zone again (S6.11). The result

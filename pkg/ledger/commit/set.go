@@ -107,6 +107,10 @@ func (w *SetWrite) Refuse(path *field.Path, format string, args ...any) error {
 }
 
 func (t *Set) refuseMisfit(w *SetWrite) error {
+	if w.Before != nil && w.After != nil && w.Before.DeletionTimestamp == nil && w.After.DeletionTimestamp != nil {
+		return w.Refuse(field.NewPath("metadata", "finalizers"), "has %s, and a change set deletes at once: delete it by itself",
+			strings.Join(w.Before.Finalizers, ", "))
+	}
 	if w.Before == nil || w.Before.Status.ZoneRef == nil {
 		if w.decided && w.After != nil {
 			return nil
