@@ -42,17 +42,17 @@ import (
 
 // The storage suites of Kubernetes, in k8s.io/apiserver/pkg/storage/testing, test the ledger's storage:
 //
-//  1. The ledger's storage (ObjectStorage) over etcd3's store and pkg/ledger/subrev, where objects share a revision, and
-//     under the watch cache, keeps every promise of storage.Interface, although each write is a transaction of two keys.
-//     The suites write example Pods. Their transaction counts the Pods in a second key, and the count must be right in
-//     the end.
-//  2. The decorators of Zones and Records keep the promises to writers (decorators_test.go).
+//  1. The ledger's storage (ObjectStorage) over etcd3's store and pkg/ledger/subrev, where objects share a revision,
+//     keeps every promise of storage.Interface, also under the watch cache, although each write is a transaction of two
+//     keys. The suites write example Pods. Their transaction counts the Pods in a second key, and the count must be right
+//     in the end.
+//  2. The storages of Zones and Records keep the promises to writers (decorators_test.go).
 //
 // The suites of unsafe deletion of malformed objects (DeleteExpectedTransform…, GetListWithErrorAggregation,
 // WatchWithUnsafeDelete) are not run. Our server turns this feature off, because the deletion of an unread record would
 // leave the record's data in the zone. KeySchema is not run, because the ledger writes to the key of the object.
-// WatchDispatchBookmarkEvents is not run either, because it waits minutes for timers of the cache. Suites that Kubernetes
-// runs only on the raw store run only there.
+// WatchDispatchBookmarkEvents is not run either, because it waits minutes for timers of the cache. Suites that
+// Kubernetes runs only on the raw store run only there.
 var (
 	scheme = runtime.NewScheme()
 	codecs = serializer.NewCodecFactory(scheme)
@@ -226,7 +226,7 @@ func (e *exam) UpdatePrefixTransformer(modify storagetesting.PrefixTransformerMo
 	return func() { e.transformer.set(before) }
 }
 
-func (e *exam) encode(ctx context.Context, key string, pod *example.Pod) ([]byte, error) {
+func (e *exam) encodePod(ctx context.Context, key string, pod *example.Pod) ([]byte, error) {
 	data, err := runtime.Encode(e.codec, pod)
 	if err != nil {
 		return nil, err
@@ -290,7 +290,7 @@ func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) 
 		t.Fatal(err)
 	}
 	t.Cleanup(raw.Close)
-	e.pods = &pods{raw: raw, encode: e.encode, client: client.Client, root: root, last: m == last}
+	e.pods = &pods{raw: raw, encode: e.encodePod, client: client.Client, root: root, last: m == last}
 	e.pods.Interface = ledger.ObjectStorage(raw, e.pods.commit)
 	var below storage.Interface = e.pods
 	if m == lone {

@@ -46,7 +46,7 @@ func (l *Ledger) commitRecord(ctx context.Context, w *recordWrite) (*v1alpha1.Re
 		return nil, commit.Outcome{}, err
 	}
 	var placed *v1alpha1.Record
-	tx := l.com.NewWrite("records", w.object(), w.expected)
+	tx := l.com.NewWrite("records", w.eitherObject(), w.expected)
 	tx.LikelyZone, tx.Guess = hint, w.before == nil
 	tx.RecordBefore, tx.Origin = w.before, originOf(ctx, w.before, w.after)
 	tx.Decide = func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) }

@@ -156,7 +156,7 @@ func newObjectWrite[T any, P object[T]](before, after P) (w *objectWrite[T, P], 
 	return w, err
 }
 
-func (w *objectWrite[T, P]) object() P {
+func (w *objectWrite[T, P]) eitherObject() P {
 	if w.after != nil {
 		return w.after
 	}
@@ -193,13 +193,13 @@ func (s *objectStorage[T, P]) touchObject(ctx context.Context, key string, w *ob
 // commitBy commits the try. The answer out is the object as stored, or the deleted object with the version of the
 // deletion.
 func (w *objectWrite[T, P]) commitBy(ctx context.Context, commit committer[T, P], out runtime.Object) (isStored bool, err error) {
-	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: w.object().GetNamespace(), Weight: 1})
+	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: w.eitherObject().GetNamespace(), Weight: 1})
 	stored, result, err := commit(ctx, w)
 	if err != nil || !result.OK {
 		return false, err
 	}
 	if out != nil {
-		*out.(P) = *cmp.Or(stored, w.object())
+		*out.(P) = *cmp.Or(stored, w.eitherObject())
 		setVersion(out, result.Rev)
 	}
 	return true, nil

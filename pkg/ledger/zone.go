@@ -93,7 +93,7 @@ func (w *zoneWrite) commitTry(ctx context.Context, try *objectWrite[v1alpha1.Zon
 		return nil, commit.Outcome{}, err
 	}
 	if w.tx == nil {
-		w.tx = l.com.NewWrite("zones", try.object(), try.expected)
+		w.tx = l.com.NewWrite("zones", try.eitherObject(), try.expected)
 		w.tx.LikelyZone, w.tx.KeepLocks = w.tx.Key, true
 	}
 
