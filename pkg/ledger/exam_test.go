@@ -43,9 +43,9 @@ import (
 // The storage suites of Kubernetes, in k8s.io/apiserver/pkg/storage/testing, test the ledger's storage:
 //
 //  1. The ledger's storage (ObjectStorage) over etcd3's store and pkg/ledger/subrev, where objects share a revision,
-//     keeps every promise of storage.Interface, also under the watch cache, although each write is a transaction of two
-//     keys. The suites write example Pods. Their transaction counts the Pods in a second key, and the count must be right
-//     in the end.
+//     keeps every promise of storage.Interface, also under the watch cache, although each write is a transaction of
+//     two keys. The suites write example Pods. Their transaction counts the Pods in a second key, and the count must be
+//     right in the end.
 //  2. The storages of Zones and Records keep the promises to writers (decorators_test.go).
 //
 // The suites of unsafe deletion of malformed objects (DeleteExpectedTransform…, GetListWithErrorAggregation,

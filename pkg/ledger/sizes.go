@@ -27,13 +27,14 @@ type Sizes interface {
 	EndCount()
 }
 
+// storedOctets counts Records as if they were not compressed, because a budget also bounds memory.
 func (l *Ledger) storedOctets(ctx context.Context, key string, data []byte, mod int64) int64 {
-	values := 0
+	octets, values := len(data), 0
 	switch {
 	case strings.HasPrefix(key, l.mem.Layout.Objects("records")):
 		var r v1alpha1.Record
 		if l.mem.Records.Decode(ctx, key, data, mod, &r) == nil {
-			values = max(1, len(r.Spec.Values))
+			octets, values = r.Size(), max(1, len(r.Spec.Values))
 		}
 	case strings.HasPrefix(key, l.mem.Layout.Objects("delegations")):
 		var d v1alpha1.Delegation
@@ -41,7 +42,7 @@ func (l *Ledger) storedOctets(ctx context.Context, key string, data []byte, mod 
 			values = len(d.Spec.Namespaces)
 		}
 	}
-	return l.mem.Layout.StoredOctets(key, len(data), values)
+	return l.mem.Layout.StoredOctets(key, octets, values)
 }
 
 // sizedResources is in key order.

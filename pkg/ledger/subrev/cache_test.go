@@ -648,7 +648,9 @@ func (w *world) runBurst(s *server, name string, watchers, objects, rounds int) 
 	for range watchers {
 		begun.Add(1)
 		all.Go(func() {
-			if got, _ := followPods(ctx, s.cached, o, "/"+name+"-", objects*rounds, &closed, sync.OnceFunc(begun.Done)); got < objects*rounds {
+			got, err := followPods(ctx, s.cached, o, "/"+name+"-", objects*rounds, &closed, sync.OnceFunc(begun.Done))
+			if got < objects*rounds {
+				w.t.Logf("a watcher has %d of %d: %v", got, objects*rounds, err)
 				torn.Add(1)
 			}
 		})

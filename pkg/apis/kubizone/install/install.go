@@ -92,8 +92,8 @@ func NewServedScheme(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 // StorageCodec encodes protobuf, and decodes every format. A Zone takes half the octets of JSON, and a twentieth of the
 // time to read.
 func (r Registry) StorageCodec() runtime.Codec {
-	return r.Codecs.CodecForVersions(protobuf.NewSerializer(r.Scheme, r.Scheme), r.Codecs.UniversalDeserializer(),
-		StoredVersions, schema.GroupVersions{InternalGroupVersion, internalOf(bind9.SchemeGroupVersion)})
+	return compressor{r.Codecs.CodecForVersions(protobuf.NewSerializer(r.Scheme, r.Scheme), r.Codecs.UniversalDeserializer(),
+		StoredVersions, schema.GroupVersions{InternalGroupVersion, internalOf(bind9.SchemeGroupVersion)})}
 }
 
 func addUnversioned(scheme *runtime.Scheme) {
