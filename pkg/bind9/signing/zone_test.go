@@ -202,6 +202,31 @@ func TestFindSigner_S12_4(t *testing.T) {
 	}
 }
 
+// A zone stays unsigned by a policy that its cluster lacks, and beside a second class that delivers it (S12.4).
+func TestFindSigner_needsAPolicyAndOneClass_S12_4(t *testing.T) {
+	for blocked, test := range map[string]struct {
+		policy  string
+		classes []string
+	}{
+		`has no policy "absent"`:                           {"absent", []string{"public"}},
+		"2 classes deliver it, and one signer can sign it": {"default", []string{"public", "other"}},
+	} {
+		objects := signingCluster("platform", "public", true)
+		var zone *v1alpha1.Zone
+		for _, class := range test.classes {
+			of, one := zoneOf("team", "", v1alpha1.DNSClassReference{Name: class}, 0)
+			one.Name, zone = class, of
+			objects = append(objects, classOf(class, "platform/public", []string{"team"}), one)
+		}
+		c := newController(t, func([]string, name.Name) string { return string(zone.UID) }, append(objects, zone)...)
+		f := &facts{policy: test.policy}
+		must.Succeed(t, (&work{Controller: c, zone: zone, fqdn: name.MustParse(zone.Status.FQDN)}).findSigner(t.Context(), f))
+		if !strings.Contains(f.blocked, blocked) {
+			t.Errorf("blocked %q, want %q", f.blocked, blocked)
+		}
+	}
+}
+
 // The switch to the signed zone waits for every server of the class. A server without an address, as every new server
 // is at first, delays the switch and is not skipped (S12.5).
 func TestFindSigner_waitsForServersThatAreMade_S12_5(t *testing.T) {
