@@ -98,6 +98,14 @@ func promises[T any, O interface {
 	if err := s.Delete(ctx, key, O(new(T)), nil, func(context.Context, runtime.Object) error { return nil }, nil, storage.DeleteOptions{}); !storage.IsNotFound(err) {
 		t.Errorf("deletion of what is gone: %v", err)
 	}
+	// An apply of what a cache still has, unchanged, creates the object again.
+	from := O(new(T))
+	if err := s.GuaranteedUpdate(ctx, key, from, true, nil, func(runtime.Object, storage.ResponseMeta) (runtime.Object, *uint64, error) {
+		return last.DeepCopyObject(), nil, nil
+	}, last.DeepCopyObject()); err != nil || from.GetUID() != last.GetUID() || from.GetResourceVersion() == last.GetResourceVersion() {
+		t.Errorf("an apply of an object that is gone: %v, %+v", err, from)
+	}
+	must.Succeed(t, s.Delete(ctx, key, O(new(T)), nil, func(context.Context, runtime.Object) error { return nil }, nil, storage.DeleteOptions{}))
 }
 
 // A refusal changes nothing in etcd (S7.1).

@@ -21,7 +21,7 @@ import (
 // revision, and an outbox item to decide the affected Records again.
 
 func (l *Ledger) Delegations(stored storage.Interface) storage.Interface {
-	return &objectStorage[v1alpha1.Delegation, *v1alpha1.Delegation]{Interface: stored, touches: true,
+	return &objectStorage[v1alpha1.Delegation, *v1alpha1.Delegation]{Interface: stored, mayTouch: l.refuseSuperseded,
 		begin: func() (committer[v1alpha1.Delegation, *v1alpha1.Delegation], func()) {
 			return l.commitDelegation, func() {}
 		}}

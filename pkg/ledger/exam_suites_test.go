@@ -22,7 +22,6 @@ type suite struct {
 const (
 	both = iota
 	rawOnly
-	cachedOnly
 )
 
 // plain returns a suite that needs only the storage.
@@ -68,7 +67,6 @@ var suites = []suite{
 	plain("WatchSemanticInitialEventsExtended", both, storagetesting.RunWatchSemanticInitialEventsExtended),
 	plain("WatchListMatchSingle", both, storagetesting.RunWatchListMatchSingle),
 	plain("WatcherTimeout", rawOnly, storagetesting.RunTestWatcherTimeout),
-	plain("OptionalWatchBookmarksWithCorrectResourceVersion", cachedOnly, storagetesting.RunTestOptionalWatchBookmarksWithCorrectResourceVersion),
 	{"Create", both, func(ctx context.Context, t *testing.T, e *exam, _ bool) {
 		storagetesting.RunTestCreate(ctx, t, e.Interface, e.stored)
 	}},
@@ -131,7 +129,7 @@ var compacting = []string{"List", "CompactRevision", "ListInconsistentContinuati
 func examineStore(t *testing.T, m mode, cached, compacts bool) {
 	for _, s := range suites {
 		if slices.Contains(reckoning, s.name) != reckons() || slices.Contains(compacting, s.name) != compacts ||
-			s.where == rawOnly && cached || s.where == cachedOnly && !cached {
+			s.where == rawOnly && cached {
 			continue
 		}
 		t.Run(s.name, func(t *testing.T) {

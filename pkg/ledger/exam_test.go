@@ -51,8 +51,9 @@ import (
 // The suites of unsafe deletion of malformed objects (DeleteExpectedTransform…, GetListWithErrorAggregation,
 // WatchWithUnsafeDelete) are not run. Our server turns this feature off, because the deletion of an unread record would
 // leave the record's data in the zone. KeySchema is not run, because the ledger writes to the key of the object.
-// WatchDispatchBookmarkEvents is not run either, because it waits minutes for timers of the cache. Suites that
-// Kubernetes runs only on the raw store run only there.
+// WatchDispatchBookmarkEvents is not run either, because it waits minutes for timers of the cache, nor
+// OptionalWatchBookmarks, which gives the cache three seconds. Suites that Kubernetes runs only on the raw store run
+// only there.
 var (
 	scheme = runtime.NewScheme()
 	codecs = serializer.NewCodecFactory(scheme)

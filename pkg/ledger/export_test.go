@@ -238,7 +238,7 @@ func OpenStore(ctx context.Context, client *clientv3.Client, prefix string, tran
 // is nil for a creation, after for a deletion. If the object is not at version expected, commit returns false.
 func ObjectStorage[T any, P object[T]](stored storage.Interface, commits func(ctx context.Context, before, after P, expected int64) (
 	ok bool, rev int64, err error)) storage.Interface {
-	return &objectStorage[T, P]{Interface: stored, touches: true, begin: func() (committer[T, P], func()) {
+	return &objectStorage[T, P]{Interface: stored, mayTouch: func() error { return nil }, begin: func() (committer[T, P], func()) {
 		return func(ctx context.Context, w *objectWrite[T, P]) (stored P, out commit.Outcome, err error) {
 			out.OK, out.Rev, err = commits(ctx, w.before, w.after, w.expected)
 			return nil, out, err

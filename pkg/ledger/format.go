@@ -77,6 +77,14 @@ func (r refusingTxn) Then(...clientv3.Op) clientv3.Txn       { return r }
 func (r refusingTxn) Else(...clientv3.Op) clientv3.Txn       { return r }
 func (r refusingTxn) Commit() (*clientv3.TxnResponse, error) { return nil, supersededError() }
 
+// refuseSuperseded is fencedKV's refusal, for writes by another client.
+func (l *Ledger) refuseSuperseded() error {
+	if l.superseded.Load() {
+		return supersededError()
+	}
+	return nil
+}
+
 func supersededError() error {
 	ends := apierrors.NewServiceUnavailable("a newer kubizone has taken the store over, and this server ends; " +
 		"nothing was written: try again, and another server answers")

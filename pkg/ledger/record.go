@@ -26,7 +26,7 @@ type recordWrite = objectWrite[v1alpha1.Record, *v1alpha1.Record]
 
 // Records returns a storage whose writes of Records go through the ledger. It reads from stored.
 func (l *Ledger) Records(stored storage.Interface) storage.Interface {
-	return &objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: stored, touches: true,
+	return &objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: stored, mayTouch: l.refuseSuperseded,
 		begin: func() (committer[v1alpha1.Record, *v1alpha1.Record], func()) { return l.commitRecord, func() {} }}
 }
 

@@ -30,8 +30,9 @@ type objectStorage[T any, P object[T]] struct {
 	storage.Interface
 	// begin returns the committer of a write, which may take several tries, and the function that ends the write.
 	begin func() (c committer[T, P], end func())
-	// touches passes writes of unchanged objects to Interface, which encrypts them anew if their key is old.
-	touches bool
+	// mayTouch allows writes of unchanged objects by Interface, which encrypts them anew if their key is old. If it is
+	// nil, the committer has these writes, too.
+	mayTouch func() error
 }
 
 // committer commits a try, and returns the object as stored; nil is the object after. If the object has changed since
@@ -46,10 +47,10 @@ type objectWrite[T any, P object[T]] struct {
 
 func (s *objectStorage[T, P]) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
 	after := obj.(P)
-	switch {
-	case ttl != 0:
+	if ttl != 0 {
 		return errLease
-	case after.GetResourceVersion() != "":
+	}
+	if version, err := s.Versioner().ObjectResourceVersion(after); err == nil && version != 0 {
 		return storage.ErrResourceVersionSetOnCreate
 	}
 	commit, end := s.begin()
@@ -127,7 +128,7 @@ func (s *objectStorage[T, P]) writeCurrent(ctx context.Context, key string, out 
 				return err
 			}
 			isStored := false
-			if s.touches && w.isUnchanged() {
+			if s.mayTouch != nil && w.isUnchanged() {
 				isStored, err = s.touchObject(ctx, key, w, out)
 			} else {
 				isStored, err = w.commitBy(ctx, commit, out)
@@ -182,9 +183,9 @@ func (s *objectStorage[T, P]) touchObject(ctx context.Context, key string, w *ob
 		if stored.(P).GetResourceVersion() != w.before.GetResourceVersion() {
 			return nil, nil, errMoved
 		}
-		return w.after, nil, nil
+		return w.after, nil, s.mayTouch()
 	}, nil)
-	if errors.Is(err, errMoved) {
+	if errors.Is(err, errMoved) || storage.IsNotFound(err) {
 		return false, nil
 	}
 	return err == nil, err

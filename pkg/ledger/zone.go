@@ -21,7 +21,7 @@ import (
 
 // Zones returns a storage whose writes of Zones go through the ledger. It reads from stored.
 func (l *Ledger) Zones(stored storage.Interface) storage.Interface {
-	return &objectStorage[v1alpha1.Zone, *v1alpha1.Zone]{Interface: stored, touches: true,
+	return &objectStorage[v1alpha1.Zone, *v1alpha1.Zone]{Interface: stored, mayTouch: l.refuseSuperseded,
 		begin: func() (committer[v1alpha1.Zone, *v1alpha1.Zone], func()) {
 			w := &zoneWrite{l: l}
 			return w.commitTry, w.releaseLocks
