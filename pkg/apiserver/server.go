@@ -126,7 +126,8 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 	s.keeper = maintenance.NewKeeper(s.client.Client, Prefix, s.registry)
 	if limits != nil {
 		s.budgets = budget.New(budget.Config{Limits: *limits, Quota: s.keeper.Quota, Override: s.namespaces.budgetOf, Registry: s.registry})
-		s.client.Client.KV = ledgeretcd.MeterKV(s.client.Client.KV, s.budgets.Charge)
+		s.client.Client.KV = ledgeretcd.MeterKV(s.client.Client.KV,
+			ledgeretcd.Least{Below: Prefix + "/" + v1alpha1.GroupName + "/", Octets: install.MaxCompressed}, s.budgets.Charge)
 	}
 
 	// Open the ledger. assembleServer sets the fields of its callbacks.

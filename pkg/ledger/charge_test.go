@@ -15,6 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/test/must"
@@ -44,7 +45,10 @@ func (b *bill) takeBill() map[string]int {
 }
 
 func meterClient(b *bill) func(*ledger.Config) {
-	return replaceKV(func(kv clientv3.KV) clientv3.KV { return etcd.MeterKV(kv, b.chargeNamespace) })
+	return func(c *ledger.Config) {
+		least := etcd.Least{Below: c.Prefix + "/kubi.zone/", Octets: install.MaxCompressed}
+		replaceKV(func(kv clientv3.KV) clientv3.KV { return etcd.MeterKV(kv, least, b.chargeNamespace) })(c)
+	}
 }
 
 // The namespace of a write pays for all octets caused by the write: in another namespace's zone, in a parent whose
@@ -79,7 +83,7 @@ func TestMetered_theWriterPays_S9_2(t *testing.T) {
 		t.Errorf("a refusal costs, or there is none: %v", err)
 	}
 	store.Must(s.UpdateRecord(t.Context(), "team-b", "www", func(r *v1alpha1.Record) { r.Labels = map[string]string{"a": "b"} }))
-	only("metadata", "team-b", 200, 4<<10)
+	only("metadata", "team-b", install.MaxCompressed, 4<<10) // although compressed
 	kid := store.Zone("team-c", "kid", "kid.example.org.", store.Allow("team-c", "*"))
 	store.Must(s.CreateZone(kid))
 	st.Settle()

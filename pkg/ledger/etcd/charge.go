@@ -5,6 +5,7 @@ package etcd
 
 import (
 	"context"
+	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -24,12 +25,26 @@ func PaidBy(ctx context.Context, payers ...Payer) context.Context {
 
 // MeterKV returns a KV that charges transactions. Payers pay, by weight, the octets of written keys and values (unless
 // a compare fails, but even after an error) and of a response beyond freeOctets.
-func MeterKV(kv clientv3.KV, charge func(namespace string, octets int)) clientv3.KV {
-	return metered{kv, charge}
+func MeterKV(kv clientv3.KV, least Least, charge func(namespace string, octets int)) clientv3.KV {
+	return metered{kv, least, charge}
+}
+
+// Least makes each value below a key cost at least some octets: that of a compressed object has fewer than the object.
+type Least struct {
+	Below  string
+	Octets int
+}
+
+func (l Least) cost(key, value []byte) int {
+	if len(value) > 0 && len(value) < l.Octets && strings.HasPrefix(string(key), l.Below) {
+		return len(key) + l.Octets
+	}
+	return len(key) + len(value)
 }
 
 type metered struct {
 	clientv3.KV
+	least  Least
 	charge func(namespace string, octets int)
 }
 
@@ -39,11 +54,12 @@ func (m metered) Txn(ctx context.Context) clientv3.Txn {
 	if len(payers) == 0 {
 		return txn
 	}
-	return &meteredTxn{Txn: txn, charge: m.charge, payers: payers}
+	return &meteredTxn{Txn: txn, least: m.least, charge: m.charge, payers: payers}
 }
 
 type meteredTxn struct {
 	clientv3.Txn
+	least  Least
 	charge func(namespace string, octets int)
 	payers []Payer
 	octets int
@@ -57,7 +73,7 @@ func (t *meteredTxn) If(cmps ...clientv3.Cmp) clientv3.Txn {
 func (t *meteredTxn) Then(ops ...clientv3.Op) clientv3.Txn {
 	for _, op := range ops {
 		if op.IsPut() || op.IsDelete() {
-			t.octets += len(op.KeyBytes()) + len(op.ValueBytes())
+			t.octets += t.least.cost(op.KeyBytes(), op.ValueBytes())
 		}
 	}
 	t.Txn = t.Txn.Then(ops...)
@@ -76,7 +92,7 @@ func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
 		if !r.Succeeded {
 			octets = 0
 		}
-		octets += max(0, answeredOctets(r)-freeOctets)
+		octets += max(0, t.costOfAnswer(r)-freeOctets)
 	}
 	if octets == 0 {
 		return r, err
@@ -95,10 +111,10 @@ func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
 // a write.
 const freeOctets = 64 << 10
 
-func answeredOctets(r *clientv3.TxnResponse) (octets int) {
+func (t *meteredTxn) costOfAnswer(r *clientv3.TxnResponse) (octets int) {
 	for _, x := range r.Responses {
 		for _, kv := range x.GetResponseRange().GetKvs() {
-			octets += len(kv.Key) + len(kv.Value)
+			octets += t.least.cost(kv.Key, kv.Value)
 		}
 	}
 	return octets

@@ -19,13 +19,12 @@ import (
 // objects of most writes, for a write of a Record also writes its Zone. It decodes plain objects, too.
 type compressor struct{ runtime.Codec }
 
-const (
-	// compressed begins a compressed object. Protobuf begins with "k8s\x00", JSON with "{".
-	compressed = "s2\x01"
-	// maxCompressed bounds a compressed object in octets. Larger ones stay plain, so that budgets, which count octets
-	// in etcd, also bound the memory and CPU of objects made to compress well.
-	maxCompressed = 2 << 10
-)
+// MaxCompressed bounds a compressed object in octets. Larger ones stay plain. Budgets count a compressed object as one
+// of this size, so that they also bound memory and CPU of objects made to compress well.
+const MaxCompressed = 3 << 9
+
+// compressed begins a compressed object. Protobuf begins with "k8s\x00", JSON with "{".
+const compressed = "s2\x01"
 
 var shared = s2.MakeDict([]byte(dictionary), nil)
 
@@ -41,7 +40,7 @@ func (c compressor) Encode(object runtime.Object, w io.Writer) error {
 	if err := c.Codec.Encode(object, &plain); err != nil {
 		return err
 	}
-	if plain.Len() > maxCompressed {
+	if plain.Len() > MaxCompressed {
 		_, err := w.Write(plain.Bytes())
 		return err
 	}
@@ -58,8 +57,8 @@ func (c compressor) Decode(data []byte, defaults *schema.GroupVersionKind, into 
 		return c.Codec.Decode(data, defaults, into)
 	}
 	n, err := s2.DecodedLen(block)
-	if err == nil && n > maxCompressed {
-		err = fmt.Errorf("%d octets, more than %d", n, maxCompressed)
+	if err == nil && n > MaxCompressed {
+		err = fmt.Errorf("%d octets, more than %d", n, MaxCompressed)
 	}
 	if err == nil {
 		data, err = shared.Decode(nil, block)
