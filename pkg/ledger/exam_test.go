@@ -35,6 +35,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
@@ -70,7 +71,7 @@ func init() {
 type pods struct {
 	storage.Interface // the ledger's
 	raw               storage.Interface
-	encode            func(ctx context.Context, key string, pod *example.Pod) ([]byte, error)
+	codec             objects.ObjectCodec
 	client            *clientv3.Client
 	root              string
 	queue             sync.Map    // namespace → *sync.Mutex: writers of a companion queue, like those of a zone
@@ -97,7 +98,7 @@ func (p *pods) commit(ctx context.Context, _, after *example.Pod, expected int64
 	delta := 0
 	op := clientv3.OpDelete(key)
 	if after != nil {
-		data, err := p.encode(ctx, key, after)
+		data, err := p.codec.Encode(ctx, key, after)
 		if err != nil {
 			return false, 0, err
 		}
@@ -227,14 +228,6 @@ func (e *exam) UpdatePrefixTransformer(modify storagetesting.PrefixTransformerMo
 	return func() { e.transformer.set(before) }
 }
 
-func (e *exam) encodePod(ctx context.Context, key string, pod *example.Pod) ([]byte, error) {
-	data, err := runtime.Encode(e.codec, pod)
-	if err != nil {
-		return nil, err
-	}
-	return e.transformer.TransformToStorage(ctx, data, value.DefaultContext(key))
-}
-
 const prefixed = "test!"
 
 func newPod() runtime.Object     { return &example.Pod{} }
@@ -291,7 +284,8 @@ func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) 
 		t.Fatal(err)
 	}
 	t.Cleanup(raw.Close)
-	e.pods = &pods{raw: raw, encode: e.encodePod, client: client.Client, root: root, last: m == last}
+	stored := objects.ObjectCodec{Codec: e.codec, Transformer: e.transformer}
+	e.pods = &pods{raw: raw, codec: stored, client: client.Client, root: root, last: m == last}
 	e.pods.Interface = ledger.ObjectStorage(raw, e.pods.commit)
 	var below storage.Interface = e.pods
 	if m == lone {
