@@ -105,7 +105,7 @@ func promises[T any, O interface {
 	}, last.DeepCopyObject()); err != nil || from.GetUID() != last.GetUID() || from.GetResourceVersion() == last.GetResourceVersion() {
 		t.Errorf("an apply of an object that is gone: %v, %+v", err, from)
 	}
-	must.Succeed(t, s.Delete(ctx, key, O(new(T)), nil, func(context.Context, runtime.Object) error { return nil }, nil, storage.DeleteOptions{}))
+	must.Succeed(t, s.Delete(ctx, key, O(new(T)), nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{}))
 }
 
 // A refusal changes nothing in etcd (S7.1).

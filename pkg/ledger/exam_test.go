@@ -52,9 +52,8 @@ import (
 // The suites of unsafe deletion of malformed objects (DeleteExpectedTransform…, GetListWithErrorAggregation,
 // WatchWithUnsafeDelete) are not run. Our server turns this feature off, because the deletion of an unread record would
 // leave the record's data in the zone. KeySchema is not run, because the ledger writes to the key of the object.
-// WatchDispatchBookmarkEvents is not run either, because it waits minutes for timers of the cache, nor
-// OptionalWatchBookmarks, which gives the cache three seconds. Suites that Kubernetes runs only on the raw store run
-// only there.
+// Nor are WatchDispatchBookmarkEvents, which waits minutes for timers of the cache, and OptionalWatchBookmarks, which
+// gives the cache three seconds. Suites that Kubernetes runs only on the raw store run only there.
 var (
 	scheme = runtime.NewScheme()
 	codecs = serializer.NewCodecFactory(scheme)
@@ -311,7 +310,7 @@ func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) 
 }
 
 // agree checks that companions and pods agree, but skips writes with leases, because an expiring pod bypasses the
-// ledger; it refuses leases.
+// ledger, which refuses leases.
 func (e *exam) agree(t *testing.T) {
 	if e.pods.leased.Load() {
 		return

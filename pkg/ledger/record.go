@@ -30,6 +30,7 @@ func (l *Ledger) Records(stored storage.Interface) storage.Interface {
 		begin: func() (committer[v1alpha1.Record, *v1alpha1.Record], func()) { return l.commitRecord, func() {} }}
 }
 
+// commitRecord decides a try and commits the Record with its zone. An update that keeps the content needs no decision.
 func (l *Ledger) commitRecord(ctx context.Context, w *recordWrite) (*v1alpha1.Record, commit.Outcome, error) {
 	if lawform.SameContent(w.before, w.after) {
 		data, err := l.encodeSame(ctx, w)

@@ -36,7 +36,7 @@ type objectStorage[T any, P object[T]] struct {
 }
 
 // committer commits a try, and returns the object as stored; nil is the object after. If the object has changed since
-// it was read, Outcome.OK is false.
+// the read, Outcome.OK is false.
 type committer[T any, P object[T]] func(ctx context.Context, w *objectWrite[T, P]) (stored P, out commit.Outcome, err error)
 
 // objectWrite is a try to write an object.
@@ -113,6 +113,7 @@ func (s *objectStorage[T, P]) writeCurrent(ctx context.Context, key string, out 
 			if err := s.Get(ctx, key, storage.GetOptions{IgnoreNotFound: mayLack}, read); err != nil {
 				return err
 			}
+			// The cached object was current, so another try would fail alike.
 			if failed != nil && read.GetUID() == current.GetUID() && read.GetResourceVersion() == current.GetResourceVersion() {
 				return failed
 			}
@@ -137,7 +138,7 @@ func (s *objectStorage[T, P]) writeCurrent(ctx context.Context, key string, out 
 				return err
 			}
 		}
-		isCached = false
+		isCached = false // others wrote meanwhile, or the cache lagged
 	}
 }
 
@@ -177,6 +178,8 @@ func (w *objectWrite[T, P]) isUnchanged() bool {
 
 var errMoved = errors.New("the object has changed meanwhile")
 
+// touchObject has Interface encrypt an unchanged object anew if its key is old. The result is false if the object has
+// changed, or is gone.
 func (s *objectStorage[T, P]) touchObject(ctx context.Context, key string, w *objectWrite[T, P], out runtime.Object) (bool, error) {
 	err := s.Interface.GuaranteedUpdate(ctx, key, out, false, nil, func(stored runtime.Object, _ storage.ResponseMeta) (runtime.Object,
 		*uint64, error) {

@@ -16,7 +16,7 @@ import (
 )
 
 // compressor compresses Zones and Records to a third, by S2 (an extended Snappy) with a dictionary. They are the
-// objects of most writes, for a write of a Record also writes its Zone. It decodes plain objects, too.
+// objects of most writes, for a write of a Record also writes its Zone. Decode reads plain objects, too.
 type compressor struct{ runtime.Codec }
 
 // MaxCompressed bounds a compressed object in octets. Larger ones stay plain. Budgets count a compressed object as one
@@ -26,10 +26,11 @@ const MaxCompressed = 3 << 9
 // compressed begins a compressed object. Protobuf begins with "k8s\x00", JSON with "{".
 const compressed = "s2\x01"
 
-var shared = s2.MakeDict([]byte(dictionary), nil)
+var sharedDictionary = s2.MakeDict([]byte(dictionary), nil)
 
 func (c compressor) Identifier() runtime.Identifier { return c.Codec.Identifier() + ",s2" }
 
+// Encode writes plain protobuf for other kinds and large objects.
 func (c compressor) Encode(object runtime.Object, w io.Writer) error {
 	switch object.(type) {
 	case *v1alpha1.Zone, *v1alpha1.Record:
@@ -44,12 +45,14 @@ func (c compressor) Encode(object runtime.Object, w io.Writer) error {
 		_, err := w.Write(plain.Bytes())
 		return err
 	}
+	// The block follows the beginning, without header or checksum.
 	data := make([]byte, len(compressed)+s2.MaxEncodedLen(plain.Len()))
 	n := copy(data, compressed)
-	_, err := w.Write(data[:n+len(shared.Encode(data[n:], plain.Bytes()))])
+	_, err := w.Write(data[:n+len(sharedDictionary.Encode(data[n:], plain.Bytes()))])
 	return err
 }
 
+// Decode bounds the memory for a damaged object before decompression.
 func (c compressor) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object,
 	*schema.GroupVersionKind, error) {
 	block, isCompressed := bytes.CutPrefix(data, []byte(compressed))
@@ -61,10 +64,10 @@ func (c compressor) Decode(data []byte, defaults *schema.GroupVersionKind, into 
 		err = fmt.Errorf("%d octets, more than %d", n, MaxCompressed)
 	}
 	if err == nil {
-		data, err = shared.Decode(nil, block)
+		data, err = sharedDictionary.Decode(nil, block)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("decompressing an object: %w", err)
+		return nil, nil, fmt.Errorf("an object does not decompress (%w): its value was changed in etcd; restore a backup", err)
 	}
 	return c.Codec.Decode(data, defaults, into)
 }
