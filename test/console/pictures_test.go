@@ -71,13 +71,16 @@ const hideChanging = `(() => {
 	for (let node; (node = walk.nextNode());) node.textContent = node.textContent.replace(/\b20\d{8}\b/g, "2026010203")
 		.replace(/127\.0\.0\.1:\d{2,}/g, "127.0.0.1:7443").replace(/unix:\S+/g, "unix:etcd.sock").replaceAll(HOST, "host")
 		.replace(/\d+ ms/g, "2 ms");
-	return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))));
+	return ` + drawn + `;
 })()`
+
+// drawn is a promise that the page is laid out as it is now.
+const drawn = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`
 
 func (b *tab) setScreen(width int64, scheme string) {
 	b.runActions(emulation.SetDeviceMetricsOverride(width, 900, 1, width < 600),
 		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme},
-			{Name: "prefers-reduced-motion", Value: "reduce"}}))
+			{Name: "prefers-reduced-motion", Value: "reduce"}}), chromedp.Evaluate(drawn, nil, awaitPromise))
 }
 
 // Every page in two widths, each of a scheme: nothing overlaps or is wider than the window, states have their colours,
