@@ -44,7 +44,6 @@ var registering = []struct {
 	{func(r metrics.KubeRegistry) { signing.NewMetrics(r) }, []string{"controller", "up"}},
 	{func(r metrics.KubeRegistry) { fleet.NewMetrics(r, nil) }, []string{"fleet"}},
 	{func(r metrics.KubeRegistry) { judge.NewMetrics(r) }, []string{"apiserver", "up"}},
-	{func(r metrics.KubeRegistry) { judge.NewLagMetrics(r) }, []string{"apiserver"}},
 	{func(r metrics.KubeRegistry) { dnsserving.NewMetrics(r, nil) }, []string{"primary", "up"}},
 	{func(r metrics.KubeRegistry) { fromapi.NewMetrics(r) }, []string{"controller", "primary"}},
 }

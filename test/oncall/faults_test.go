@@ -424,7 +424,8 @@ func (w *world) deadController() fault {
 	words[inConditions] = "(?s)Ready=Unknown NoController.*Delivery=Unknown NoController: no controller has worked since"
 	words[inDoctor] = "(?s)processes: no replica works: controller.*NEXT: kubectl get deployments,.*: scale the controller up from 0"
 	return fault{name: "controller dead", zone: "controller", begin: func() { w.endProcess("controller"); w.changeRecord("controller") },
-		end: func() { w.scaleTo("controller", 1) }, words: words, alerts: alertsOfBehind("controller", "KubizoneProcessEnded controller")}
+		end: func() { w.scaleTo("controller", 1) }, words: words,
+		alerts: append(alertsOfLate("controller"), "KubizoneProcessEnded controller")}
 }
 
 // makeUnreachable returns the words while kube-apiserver does not reach the API.

@@ -16,6 +16,6 @@
 //  5. A single server writes, elected by a lease in etcd. If the server dies, another continues within 20 seconds.
 //  6. Only the Zone and the latest Records of each namespace get the cause of a pending Ready (S7.12).
 //
-// Read first: run.go, lag.go, leader.go, write.go, zone.go, secondary.go, tracker.go, facts.go, progress.go, judge.go,
+// Read first: run.go, leader.go, write.go, zone.go, secondary.go, tracker.go, facts.go, progress.go, lag.go, judge.go,
 // cause.go.
 package judge

@@ -52,6 +52,11 @@ func (l *leader) readClass(zone *v1alpha1.Zone, name string, stored *v1alpha1.De
 	known := ClassFacts{Class: name}
 	if stored != nil {
 		known.Notify = stored.Status.Notify
+		for _, row := range stored.Status.Servers {
+			if row.State != v1alpha1.ServerCurrent {
+				known.BehindServers = append(known.BehindServers, row.Name)
+			}
+		}
 		if state, err := objects.StateOf(stored); err == nil {
 			known.State, known.Known = state, true
 			// A Delivery does not say for which serial servers were asked: a server without the settled serial lags.

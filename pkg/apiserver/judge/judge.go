@@ -51,6 +51,8 @@ type ClassFacts struct {
 	// NameServers is true if the class has its own name servers, NeedsPrimary if its servers transfer zones from a
 	// primary.
 	NameServers, Paused, NeedsPrimary bool
+	// BehindServers did not have the zone as it was when they were asked last.
+	BehindServers []string
 	// Notify has the servers that do not confirm NOTIFY, from the Delivery.
 	Notify []v1alpha1.DeliveryNotify
 }

@@ -4,93 +4,99 @@
 package judge
 
 import (
+	"cmp"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/component-base/metrics"
 
-	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/samples"
 )
 
-// LagMetrics replaces the controller's metrics of unconfirmed changes while no controller works.
-type LagMetrics struct {
-	// leader is nil unless this server is elected.
-	leader atomic.Pointer[leader]
+var (
+	oldestMetric = samples.New("kubizone_delivery_oldest_change_seconds", "Age of the change that a class has not confirmed for "+
+		"longest; none at all servers but one.", "class")
+	behindMetric = samples.New("kubizone_delivery_secondaries_behind", "Servers of a class that did not have a zone as it is when they "+
+		"were asked last; none at all servers but one.", "class")
+)
+
+// lag is the delay of a zone at a class, or of all zones at a class.
+type lag struct {
+	confirmed serial.Serial
+	// since is the time of the oldest change that the class has not confirmed, zero for none.
+	since   time.Time
+	servers []string // were behind when asked last
 }
 
-// NewLagMetrics registers the metrics of late deliveries, so that alerts keep firing after the controller has ended.
-// The names are those of the controller's metrics, so a controller in this process needs another registry.
-func NewLagMetrics(registry metrics.KubeRegistry) *LagMetrics {
-	oldest := samples.New("kubizone_delivery_oldest_change_seconds", objects.HelpOldestChange, "class")
-	behind := samples.New("kubizone_delivery_secondaries_behind", objects.HelpSecondariesBehind, "class")
-	m := &LagMetrics{}
-	samples.Register(registry, func(send samples.Send) {
-		l := m.leader.Load()
-		if l == nil || l.processes().Controller.Ended.IsZero() {
-			return // another server is elected, or the controller works
+// findLags returns the lag of each class in force.
+func (f *Facts) findLags(before *Progress) map[string]lag {
+	settled := serial.Serial(f.Zone.Status.SettledSerial)
+	if settled == 0 || f.Zone.DeletionTimestamp != nil {
+		return nil
+	}
+	lostReady := time.Now() // for the first judgement of this server
+	if of := objects.ReadyOf(f.Zone.Status.Conditions); of != nil && of.Status != metav1.ConditionTrue {
+		lostReady = of.LastTransitionTime.Time
+	}
+	lags := map[string]lag{}
+	for _, of := range f.Classes {
+		now := lag{confirmed: of.State.Serial, servers: of.BehindServers}
+		switch {
+		case of.State.Serial == settled:
+		case before == nil:
+			now.since = lostReady
+		case before.lags[of.Class].confirmed == now.confirmed: // the transition of Ready would move with its reason
+			now.since = cmp.Or(before.lags[of.Class].since, time.Now())
+		default: // the class has confirmed an earlier change
+			now.since = time.Now()
 		}
-		for class, lag := range findLags(l.index) {
-			age := 0.0
-			if !lag.notReadySince.IsZero() {
-				age = time.Since(lag.notReadySince).Seconds()
-			}
-			send(oldest, age, class)
-			send(behind, float64(len(lag.lagging)), class)
-		}
-	}, oldest, behind)
-	return m
-}
-
-// classLag is the delay of a class over all its zones.
-type classLag struct {
-	// notReadySince is when the oldest unconfirmed zone lost Ready, or zero.
-	notReadySince time.Time
-	// lagging names servers that failed, or lack a zone's settled serial.
-	lagging []string
-}
-
-// findLags returns the delay of each class in force for a zone.
-func findLags(x *objects.Index) map[string]classLag {
-	lags := map[string]classLag{}
-	for _, zone := range x.AllZones() {
-		settled := serial.Serial(zone.Status.SettledSerial)
-		if zone.DeletionTimestamp != nil || settled == 0 {
-			continue
-		}
-
-		since := time.Now()
-		if of := objects.ReadyOf(zone.Status.Conditions); of != nil && of.Status != metav1.ConditionTrue {
-			since = of.LastTransitionTime.Time
-		}
-
-		force, _ := x.InForce(zone)
-		deliveries := x.DeliveriesByUID(string(zone.UID))
-		for _, class := range force.Classes {
-			lag, confirmed := lags[class], serial.Serial(0)
-			for _, one := range deliveries {
-				if objects.KeyOf(one).Class == class {
-					confirmed = serial.Serial(one.Status.Serial)
-					lag.addLagging(one.Status.Servers, settled)
-				}
-			}
-			if confirmed != settled && (lag.notReadySince.IsZero() || since.Before(lag.notReadySince)) {
-				lag.notReadySince = since
-			}
-			lags[class] = lag
-		}
+		lags[of.Class] = now
 	}
 	return lags
 }
 
-func (l *classLag) addLagging(rows []v1alpha1.DeliveryServer, settled serial.Serial) {
-	for _, row := range rows {
-		if (row.State != v1alpha1.ServerCurrent || settled.Ahead(serial.Serial(row.Serial))) && !slices.Contains(l.lagging, row.Name) {
-			l.lagging = append(l.lagging, row.Name)
+func (l *lag) add(other lag) {
+	if l.since.IsZero() || !other.since.IsZero() && other.since.Before(l.since) {
+		l.since = other.since
+	}
+	for _, server := range other.servers {
+		if !slices.Contains(l.servers, server) {
+			l.servers = append(l.servers, server)
 		}
 	}
+}
+
+// sendLags sends a sample of each class in force for a zone, from the elected server.
+func (m *Metrics) sendLags(send samples.Send) {
+	l := m.leader.Load()
+	if l == nil {
+		return
+	}
+	for class, of := range l.sumLags() {
+		age := time.Duration(0)
+		if !of.since.IsZero() {
+			age = time.Since(of.since)
+		}
+		send(oldestMetric, age.Seconds(), class)
+		send(behindMetric, float64(len(of.servers)), class)
+	}
+}
+
+func (t *tracker) sumLags() map[string]lag {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	sums := map[string]lag{}
+	for _, z := range t.zones {
+		if z.progress == nil {
+			continue
+		}
+		for class, of := range z.progress.lags {
+			sum := sums[class]
+			sum.add(of)
+			sums[class] = sum
+		}
+	}
+	return sums
 }

@@ -4,8 +4,8 @@
 package judge
 
 import (
-	"reflect"
-	"slices"
+	"maps"
+	"math"
 	"testing"
 	"time"
 
@@ -14,22 +14,27 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-base/metrics"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery/objects"
+	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/test/must"
 )
 
-// The lag of a class is that of its oldest unconfirmed zone, and the servers behind are those of all its zones, each
-// counted once. A server that had the zone when asked, and lacks the serial settled since, is behind.
-func TestIndex_findsLags(t *testing.T) {
+// The elected server exports the lag of each class: that of its oldest unconfirmed zone, and the servers that were
+// behind in any of its zones when asked last, each counted once. Servers that are not asked, because the zone is paused
+// or the class has a fault, are not behind. A fault that comes and goes does not make the oldest change younger.
+func TestLags_areThoseOfAllZones(t *testing.T) {
 	informer := func(of runtime.Object) cache.SharedIndexInformer {
 		return cache.NewSharedIndexInformer(&cache.ListWatch{}, of, 0, cache.Indexers{})
 	}
 	x := &objects.Index{Zones: informer(&v1alpha1.Zone{}), Classes: informer(&v1alpha1.DNSClass{}), Deliveries: informer(&v1alpha1.Delivery{}),
 		Clusters: informer(&bind9.Bind9Cluster{})}
 	must.Succeed(t, x.Prepare())
+	l := newLeader(t, &stored{records: map[law.Ref]*v1alpha1.Record{}}, 50)
+	l.index = x
 	began := time.Now().Add(-time.Hour).Truncate(time.Second)
 	for _, name := range []string{"main", "quick", "idle"} {
 		must.Succeed(t, x.Classes.GetStore().Add(aClass(name, func(*v1alpha1.DNSClass) {})))
@@ -48,26 +53,48 @@ func TestIndex_findsLags(t *testing.T) {
 			zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, ref)
 			one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: uid + class},
 				Spec:   v1alpha1.DeliverySpec{Zone: v1alpha1.DeliveredZone{UID: zone.UID}, ClassRef: ref},
-				Status: v1alpha1.DeliveryStatus{Serial: serial, Servers: rows}}
+				Status: v1alpha1.DeliveryStatus{Serial: serial, Hash: "h", Servers: rows}}
 			must.Succeed(t, x.Deliveries.GetStore().Add(one))
 		}
 		must.Succeed(t, x.Zones.GetStore().Add(zone))
+		must.Succeed(t, l.processZone(t.Context(), uid))
 	}
 	row := func(name string, state v1alpha1.ServerState, serial int64) v1alpha1.DeliveryServer {
 		return v1alpha1.DeliveryServer{Name: name, State: state, Serial: serial}
 	}
 	put("late", time.Minute, 7, map[string]int64{"main": 6, "quick": 7}, row("a", v1alpha1.ServerCurrent, 7),
 		row("b", v1alpha1.ServerFailed, 0))
-	put("later", time.Hour, 7, map[string]int64{"main": 6}, row("a", v1alpha1.ServerCurrent, 6), row("b", v1alpha1.ServerBehind, 5))
+	put("later", time.Hour, 7, map[string]int64{"main": 6}, row("a", v1alpha1.ServerBehind, 6), row("b", v1alpha1.ServerBehind, 5))
+	put("paused", time.Minute, 7, map[string]int64{"main": 6}, row("c", v1alpha1.ServerCurrent, 6))
 	put("well", 0, 7, map[string]int64{"main": 7, "idle": 7}, row("c", v1alpha1.ServerCurrent, 7))
 	put("unsettled", 2*time.Hour, 0, map[string]int64{"main": 0})
-	lags := findLags(x)
-	for class, lag := range lags {
-		slices.Sort(lag.lagging)
-		lags[class] = lag
+	put("later", time.Second, 7, map[string]int64{"main": 6}, row("a", v1alpha1.ServerBehind, 6), row("b", v1alpha1.ServerBehind, 5))
+	for _, serial := range []int64{7, 8} { // a zone that changes steadily
+		put("steady", time.Hour, serial+1, map[string]int64{"idle": serial})
 	}
-	want := map[string]classLag{"main": {began.Add(-time.Hour), []string{"a", "b"}}, "quick": {lagging: []string{"b"}}, "idle": {}}
-	if !reflect.DeepEqual(lags, want) {
-		t.Errorf("got  %+v\nwant %+v", lags, want)
+	l.resetTracker() // as when the watch of Records begins again
+	registry := metrics.NewKubeRegistry()
+	m := NewMetrics(registry)
+	for _, elected := range []*leader{nil, l} {
+		m.leader.Store(elected)
+		got := map[string]float64{}
+		for _, family := range must.Get(registry.Gather())(t) {
+			for _, one := range family.GetMetric() {
+				switch value := one.GetGauge().GetValue(); family.GetName() {
+				case "kubizone_delivery_oldest_change_seconds":
+					got["minutes "+one.GetLabel()[0].GetValue()] = math.Floor(value / 60)
+				case "kubizone_delivery_secondaries_behind":
+					got["behind "+one.GetLabel()[0].GetValue()] = value
+				}
+			}
+		}
+		want := map[string]float64{}
+		if elected != nil {
+			want = map[string]float64{"minutes main": 120, "minutes quick": 0, "minutes idle": 0,
+				"behind main": 2, "behind quick": 1, "behind idle": 0}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("got  %+v\nwant %+v", got, want)
+		}
 	}
 }

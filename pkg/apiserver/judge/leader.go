@@ -5,6 +5,7 @@ package judge
 
 import (
 	"context"
+	"sync/atomic"
 
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/watch"
@@ -74,13 +75,14 @@ func IndexOf(zones, deliveries, classes, clusters source, namespaces coreinforme
 type Judge struct {
 	config Config
 	*Metrics
-	lags *LagMetrics // nil without Leases
 }
 
 type Metrics struct {
 	unconfirmed *metrics.Gauge
 	tally       *tally
 	confirmed   *metrics.Counter
+	// leader is nil unless this server is elected.
+	leader atomic.Pointer[leader]
 }
 
 type leader struct {

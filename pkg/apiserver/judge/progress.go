@@ -34,6 +34,7 @@ type Progress struct {
 	hold      Judgement
 	settledAt serial.Serial
 	processes Processes
+	lags      map[string]lag // by class
 	// since is when this process first saw a Progress like this; zero before Follow.
 	since time.Time
 }

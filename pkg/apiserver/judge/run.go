@@ -38,11 +38,7 @@ const (
 )
 
 func New(config Config) *Judge {
-	c := &Judge{config: config, Metrics: NewMetrics(config.Registry)}
-	if config.Leases != nil {
-		c.lags = NewLagMetrics(config.Registry)
-	}
-	return c
+	return &Judge{config: config, Metrics: NewMetrics(config.Registry)}
 }
 
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
@@ -54,6 +50,7 @@ func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 			Help: "Records whose Ready this server has written after a change of a delivery or a class."}),
 	}
 	registry.MustRegister(m.unconfirmed, m.confirmed)
+	samples.Register(registry, m.sendLags, oldestMetric, behindMetric)
 	samples.Register(registry, m.tally.sendSamples, unreadyMetric, unadoptedMetric, unadoptedInMetric, unconfirmedInMetric, withdrawnMetric)
 	return m
 }
@@ -105,8 +102,6 @@ func (l *leader) run(ctx context.Context) error {
 			return Processes{Controller: leases.LifeOf(heartbeat.Controller), Primary: leases.LifeOf(heartbeat.Primary)}
 		}
 		running.Go(func() { leases.Run(ctx) })
-		l.lags.leader.Store(l)
-		defer l.lags.leader.Store(nil)
 	}
 
 	synced, err := l.index.WatchZones(func(zone *v1alpha1.Zone) { l.queue.Add(string(zone.UID)) })
@@ -129,6 +124,8 @@ func (l *leader) run(ctx context.Context) error {
 	l.frozen.FindChanges()
 	running.Go(func() { l.followFrozen(ctx) })
 	l.resetTracker()
+	l.leader.Store(l)
+	defer l.leader.Store(nil)
 
 	for range workers {
 		running.Go(func() {

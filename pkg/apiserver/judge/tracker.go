@@ -145,14 +145,21 @@ func isOpen(record *v1alpha1.Record) bool {
 func (l *leader) resetTracker() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	before := l.zones
 	l.zones, l.openIn = map[string]*zone{}, map[law.Ref]string{}
 	l.unconfirmed.Set(0)
 	l.tally.reset()
 	for _, one := range l.index.AllZones() {
 		if one.Status.Serial != 0 {
-			s := ProgressOf(l.readFacts(one))
+			f, uid := l.readFacts(one), string(one.UID)
+			s := ProgressOf(f)
 			s.Follow(nil)
-			l.zoneOf(string(one.UID)).progress = s
+			var last *Progress
+			if z := before[uid]; z != nil {
+				last = z.progress
+			}
+			s.lags = f.findLags(last)
+			l.zoneOf(uid).progress = s
 		}
 	}
 }

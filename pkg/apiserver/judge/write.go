@@ -43,6 +43,7 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 
 	f := l.readFacts(zone)
 	now := ProgressOf(f)
+	now.lags = f.findLags(before)
 	f.LastChange = now.Follow(before)
 	failed := l.writeZone(ctx, f, &z.asked)
 	if zone.Status.Serial == 0 { // a pending zone has no Records

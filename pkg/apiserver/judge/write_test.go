@@ -509,38 +509,3 @@ func TestTurn_limitsCausesOfAnOwnerByZone(t *testing.T) {
 		}
 	})
 }
-
-// The controller exports metrics about zones that are not Ready. While no controller works, the elected API server
-// exports them instead, so that alerts still fire; a server that is not elected exports nothing.
-func TestLagMetrics_countForADeadController(t *testing.T) {
-	registry := metrics.NewKubeRegistry()
-	m := NewLagMetrics(registry)
-	l := newLeader(t, &stored{records: map[law.Ref]*v1alpha1.Record{}}, 50)
-	zone := l.index.ZoneByUID("u")
-	meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown,
-		Reason: v1alpha1.ReasonPending, LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour))})
-	var life heartbeat.Life
-	l.lives = func() Processes { return Processes{Controller: life} }
-	readValues := func() map[string]float64 {
-		t.Helper()
-		values := map[string]float64{}
-		for _, family := range must.Get(registry.Gather())(t) {
-			for _, one := range family.GetMetric() {
-				values[family.GetName()+" "+one.GetLabel()[0].GetValue()] = one.GetGauge().GetValue()
-			}
-		}
-		return values
-	}
-	if got := readValues(); len(got) != 0 {
-		t.Errorf("a server that is not elected counts %v", got)
-	}
-	m.leader.Store(l)
-	if got := readValues(); len(got) != 0 {
-		t.Errorf("while a controller works: %v", got)
-	}
-	life.Ended = time.Now()
-	got := readValues()
-	if age := got["kubizone_delivery_oldest_change_seconds main"]; age < 3599 || age > 3700 || len(got) != 2 {
-		t.Errorf("while none works: %v", got)
-	}
-}

@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/delivery/plan"
 	"kubi.zone/kubizone/pkg/delivery/schedule"
+	"kubi.zone/kubizone/pkg/dns/name"
 )
 
 const (
@@ -205,7 +206,7 @@ func (c *Controller) Observe(event delivery.Event) {
 func (c *Controller) deliveryChanged(before, after *v1alpha1.Delivery) {
 	one := cmp.Or(after, before)
 	if after == nil {
-		c.loop.Hold(objects.KeyOf(one), time.Time{}, "", delivery.State{})
+		c.loop.Hold(objects.KeyOf(one), time.Time{}, "", name.Name{})
 		c.queue.Add(task{kind: classTask, name: objects.KeyOf(one).Class}) // the class may wait for the Delivery to go
 	}
 	c.queue.Add(task{zoneTask, one.Namespace, one.Spec.Zone.Name})

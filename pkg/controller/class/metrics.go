@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/component-base/metrics"
 
-	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/delivery/schedule"
 	"kubi.zone/kubizone/pkg/samples"
 )
@@ -33,15 +32,6 @@ var gauges = []struct {
 		func(s schedule.ClassStatus) float64 { return float64(s.Waiting) }},
 	{newGauge("failing", "Zones of a class whose last delivery failed."),
 		func(s schedule.ClassStatus) float64 { return float64(s.Failing) }},
-	{newGauge("oldest_change_seconds", objects.HelpOldestChange),
-		func(s schedule.ClassStatus) float64 {
-			if s.OldestChange.IsZero() {
-				return 0
-			}
-			return time.Since(s.OldestChange).Seconds()
-		}},
-	{newGauge("secondaries_behind", objects.HelpSecondariesBehind),
-		func(s schedule.ClassStatus) float64 { return float64(len(s.LaggingServers)) }},
 	{newGauge("paused_seconds", "Time for which the provider of a class still wants to be left alone."),
 		func(s schedule.ClassStatus) float64 { return max(0, time.Until(s.PausedUntil).Seconds()) }},
 }

@@ -17,6 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/objects"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
@@ -117,7 +118,7 @@ func (z *zoneSync) setDesired(zone *v1alpha1.Zone, force objects.InForce, taken 
 
 func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	if state, err := objects.StateOf(one); err == nil {
-		z.loop.Hold(objects.KeyOf(one), one.CreationTimestamp.Time, string(one.UID), state)
+		z.loop.Hold(objects.KeyOf(one), one.CreationTimestamp.Time, string(one.UID), state.Zone)
 	}
 }
 
@@ -125,7 +126,7 @@ func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid string) error {
 	z.loop.RemoveZone(uid)
 	for _, one := range z.index.DeliveriesByUID(uid) {
-		z.loop.Hold(objects.KeyOf(one), time.Time{}, "", delivery.State{})
+		z.loop.Hold(objects.KeyOf(one), time.Time{}, "", name.Name{})
 		if slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery) {
 			continue
 		}

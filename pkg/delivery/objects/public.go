@@ -95,9 +95,3 @@ func Shorten(text string, limit int) string {
 	}
 	return strings.ToValidUTF8(text[:limit-3], "") + "..."
 }
-
-// Help texts of metrics of the controller, which the API server has while no controller works.
-const (
-	HelpOldestChange      = "Age of the change that a class has not confirmed for longest."
-	HelpSecondariesBehind = "Servers of a class that did not have a zone as it is when they were asked last."
-)

@@ -60,20 +60,15 @@ type item struct {
 	class *knownClass
 	zone  *knownZone
 
-	// Loop.mu guards the fields from here to laggingServers.
+	// Loop.mu guards the fields from here to confirmedAt.
 
 	job
-	withdrawn bool // the servers have nothing of the zone, and the Delivery is deleted
-	delivered bool // the servers of the present target have confirmed a serial
-	// The time of the oldest change that waits for an attempt, or is unconfirmed. Zero means none.
-	changedAt, unconfirmedSince time.Time
-	failing                     bool
-	// loadedOnce is a copy of Memory.LoadedOnce, because a running attempt changes Memory without Loop.mu.
-	loadedOnce  bool
+	withdrawn   bool      // the servers have nothing of the zone, and the Delivery is deleted
+	delivered   bool      // the servers of the present target have confirmed a serial
+	changedAt   time.Time // of the oldest change that waits for an attempt; zero for none
+	failing     bool
 	confirmed   serial.Serial // last serial at all servers
 	confirmedAt time.Time     // of their answers
-	// laggingServers failed, or lacked the zone's serial in the last attempt.
-	laggingServers []string
 
 	decision.Memory
 }
@@ -370,10 +365,7 @@ type ClassStatus struct {
 	Name string
 	// Waiting counts the zones without a worker yet, Failing those that failed last.
 	Zones, Waiting, Failing int
-	OldestChange            time.Time // zero without an unconfirmed change
-	// LaggingServers failed, or lacked a zone's settled serial when last asked.
-	LaggingServers []string
-	PausedUntil    time.Time
+	PausedUntil             time.Time
 }
 
 func (l *Loop) Status() []ClassStatus {
@@ -398,17 +390,6 @@ func (l *Loop) Status() []ClassStatus {
 			if i.failing {
 				status.Failing++
 			}
-
-			confirmed, behind := l.readProgress(i)
-			for _, server := range behind {
-				if !slices.Contains(status.LaggingServers, server) {
-					status.LaggingServers = append(status.LaggingServers, server)
-				}
-			}
-
-			if since := l.findLag(z, i, confirmed); !since.IsZero() && (status.OldestChange.IsZero() || since.Before(status.OldestChange)) {
-				status.OldestChange = since
-			}
 		}
 	}
 
@@ -417,26 +398,6 @@ func (l *Loop) Status() []ClassStatus {
 		statuses = append(statuses, *status)
 	}
 	return statuses
-}
-
-// readProgress returns the values passed to Hold until an attempt loads the state. Paused deliveries are never loaded.
-func (l *Loop) readProgress(i *item) (confirmed serial.Serial, behind []string) {
-	if held := l.names.rights[i.key]; !i.loadedOnce && held != nil {
-		return held.confirmed, held.laggingServers
-	}
-	return i.confirmed, i.laggingServers
-}
-
-func (l *Loop) findLag(z *knownZone, i *item, confirmed serial.Serial) time.Time {
-	if !slices.Contains(z.Classes, i.key.Class) || z.Remove || !l.lacksSettled(z, confirmed) {
-		return time.Time{}
-	}
-	return i.unconfirmedSince
-}
-
-func (l *Loop) lacksSettled(z *knownZone, confirmed serial.Serial) bool {
-	settled, ok := l.config.Views.Settled(z.UID)
-	return ok && settled.Serial() != confirmed
 }
 
 // ensureClass needs mu.
@@ -496,14 +457,10 @@ func (l *Loop) enqueueClass(c *knownClass) {
 
 // enqueueZone needs mu.
 func (l *Loop) enqueueZone(z *knownZone) {
+	settled, isServed := l.config.Views.Settled(z.UID)
 	for _, i := range z.items {
-		if confirmed, _ := l.readProgress(i); l.lacksSettled(z, confirmed) {
-			if i.changedAt.IsZero() {
-				i.changedAt = time.Now()
-			}
-			if i.unconfirmedSince.IsZero() {
-				i.unconfirmedSince = i.changedAt
-			}
+		if i.changedAt.IsZero() && isServed && settled.Serial() != i.confirmed {
+			i.changedAt = time.Now()
 		}
 		i.queue.enqueueJob(&i.job)
 	}
@@ -572,14 +529,10 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 	l.releaseProvider(provider, false)
 	l.updateNames(i)
 
-	i.failing, i.loadedOnce, i.laggingServers = i.IsFailing(), i.LoadedOnce, i.State.LaggingServers()
-	if i.Loaded {
+	if i.failing = i.IsFailing(); i.Loaded {
 		i.confirmed, i.confirmedAt = i.State.Serial, i.State.SyncTime
 	}
-
-	if f.Settled {
-		i.unconfirmedSince = i.changedAt
-	} else if i.changedAt.IsZero() {
+	if !f.Settled && i.changedAt.IsZero() {
 		i.changedAt = f.ChangedAt
 	}
 

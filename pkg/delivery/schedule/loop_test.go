@@ -467,84 +467,31 @@ func TestLoop_stop(t *testing.T) {
 	})
 }
 
-// After a restart a paused zone is not processed, so its stored state would not be loaded. The status still shows its
-// lagging servers and the age of its oldest change, from the state that was handed in at the start.
-func TestLoop_statusOfAPausedZoneAfterARestart(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.beginScene()
-		state := s.readState()
-		state.Servers = []delivery.Server{{Name: "slow", Serial: state.Serial - 1}, {Name: "well", Serial: state.Serial}}
-		s.worker.stop()
-		s.class.Provider, s.class.Paused = &deliverytest.Memory{Server: s.server}, true
-		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-		s.worker.Hold(delivery.Key{UID: "z", Class: "main"}, time.Now(), "", state)
-		s.beginScene()
-		passTime(time.Hour)
-		want := []schedule.ClassStatus{{Name: "main", Zones: 1, Waiting: 1, LaggingServers: []string{"slow"}}}
-		if got := s.worker.Status(); !reflect.DeepEqual(got, want) {
-			t.Errorf("nothing has changed, but %+v, want %+v", got, want)
-		}
-		changed := time.Now()
-		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
-		passTime(time.Minute)
-		if got := s.worker.Status(); !got[0].OldestChange.Equal(changed) {
-			t.Errorf("a change at %s, but %+v", changed, got)
-		}
-	})
-}
-
-// The store fails after a change of the zone. Until the state is loaded again, the status keeps the lagging servers, so
-// that their alert does not start anew.
-func TestLoop_statusKeepsLaggingServers(t *testing.T) {
-	inScene(t, func(s *scene) {
-		s.beginScene()
-		s.worker.stop()
-		key := delivery.Key{UID: "z", Class: "main"}
-		state := s.readState()
-		state.Servers = []delivery.Server{{Name: "slow", Serial: state.Serial - 1}}
-		s.store.states[key] = state
-		s.class.Provider = &deliverytest.Memory{Server: s.server}
-		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-		s.beginScene()
-		expect := func(when string) {
-			if got := s.worker.Status(); !slices.Equal(got[0].LaggingServers, []string{"slow"}) {
-				t.Errorf("%s: %+v", when, got)
-			}
-		}
-		expect("loaded")
-		s.store.setFault(func(string, bool) error { return errors.New("etcd is away") })
-		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
-		passTime(time.Minute)
-		expect("without the store")
-	})
-}
-
 func TestLoop_status(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.failProvider(deliverytest.Until(time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"}))
 		s.beginScene()
-		want := []schedule.ClassStatus{{Name: "main", Zones: 1, Failing: 1, OldestChange: time.Now()}}
+		want := []schedule.ClassStatus{{Name: "main", Zones: 1, Failing: 1}}
 		if got := s.worker.Status(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 		passTime(2 * time.Minute)
-		want[0].Failing, want[0].OldestChange = 0, time.Time{}
+		want[0].Failing = 0
 		if got := s.worker.Status(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 		s.failProvider(deliverytest.Until(10*time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"}))
-		since := time.Now()
 		for round := range 3 {
 			s.zone.PutAddresses(map[string]string{"www": fmt.Sprint("192.0.2.", 20+round)})
 			passTime(time.Minute)
 		}
-		want[0].Failing, want[0].OldestChange = 1, since
+		want[0].Failing = 1
 		if got := s.worker.Status(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 		s.failProvider(nil)
 		passTime(20 * time.Minute)
-		if got := s.worker.Status(); got[0].Failing != 0 || !got[0].OldestChange.IsZero() {
+		if got := s.worker.Status(); got[0].Failing != 0 {
 			t.Errorf("%+v", got)
 		}
 		if err := s.worker.Health(s.Context(), "main"); err != nil {

@@ -10,7 +10,6 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
@@ -33,12 +32,10 @@ type className struct {
 }
 
 type right struct {
-	key            delivery.Key
-	rank           precedence.Rank
-	zoneNames      []name.Name
-	claimedName    name.Name
-	confirmed      serial.Serial
-	laggingServers []string
+	key         delivery.Key
+	rank        precedence.Rank
+	zoneNames   []name.Name
+	claimedName name.Name
 	// owned is true once the Loop works on this delivery. Hold then has no effect.
 	owned bool
 }

@@ -13,10 +13,10 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// Hold reserves a zone name in a class for a stored delivery, so that a later delivery of the name waits. A zero State
-// frees the name. Call Hold before Run for each stored delivery, and after each write of another worker. Hold ignores
+// Hold reserves a zone name in a class for a stored delivery, so that a later delivery of the name waits. A zero name
+// frees it. Call Hold before Run for each stored delivery, and after each write of another worker. Hold ignores
 // the Loop's own deliveries. The delivery with the earlier since, or if equal the smaller id, has precedence.
-func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery.State) {
+func (l *Loop) Hold(key delivery.Key, since time.Time, id string, zone name.Name) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.names.ensureRight(key)
@@ -25,11 +25,10 @@ func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery
 	}
 	waited := l.names.setNames(r, nil)
 	r.rank = precedence.Rank{Since: since, ID: id}
-	r.confirmed, r.laggingServers = state.Serial, state.LaggingServers()
-	if state.Zone.IsZero() {
+	if zone.IsZero() {
 		delete(l.names.rights, key)
 	} else {
-		l.names.setNames(r, []name.Name{state.Zone})
+		l.names.setNames(r, []name.Name{zone})
 	}
 	l.wakeAll(waited)
 }

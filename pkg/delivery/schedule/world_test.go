@@ -37,7 +37,7 @@ func (s *memoryStore) notifyWorker(w *worker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, state := range s.states {
-		w.Hold(key, s.made[key], key.UID, copyState(state))
+		w.Hold(key, s.made[key], key.UID, state.Zone)
 	}
 }
 
