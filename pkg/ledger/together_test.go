@@ -7,8 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -17,16 +18,14 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// together is a server whose next writes, of one zone each, share a transaction because all places are taken. A slow
-// etcd has more places.
+// together is a server whose next writes, of one zone each, share a transaction because another is in flight.
 type together struct {
 	t       *testing.T
 	st      *store.Store
 	s       *store.Server
 	gate    *gate
 	faults  *faults
-	places  int
-	least   int // batches to park; 0: more than twice the number of places
+	least   int // batches to park
 	answers []chan error
 }
 
@@ -35,8 +34,8 @@ const togetherZones = 50
 func zoneOf(i int) string { return fmt.Sprint("z", i) }
 
 func newTogether(t *testing.T, rules ...v1alpha1.DelegationRule) *together {
-	x := &together{t: t, st: store.New(t), gate: &gate{}, faults: &faults{}}
-	x.s = x.st.Server(stopClock, x.faults.injectFaults, func(c *ledger.Config) {
+	x := &together{t: t, st: store.New(t), gate: &gate{}, faults: &faults{}, least: 4}
+	x.s = x.st.Server(stopClock, ledger.SlowCommit(time.Hour), x.faults.injectFaults, func(c *ledger.Config) {
 		before := c.OnFault
 		c.OnFault = func(point string) {
 			x.gate.passPoint(point)
@@ -58,18 +57,14 @@ func (x *together) startCreate(i int) {
 	}()
 }
 
-// park fills all places, and makes the writes of more than twice as many zones wait.
+// park holds a transaction, and makes the writes of further zones wait.
 func (x *together) park() {
 	x.gate.holdAt("before-commit")
-	for len(x.answers) == 0 || x.s.Ledger.Parked() < max(2*x.places+2, x.least) {
-		if len(x.answers) == togetherZones {
-			x.t.Fatalf("%d places", x.places)
-		}
-		x.startCreate(len(x.answers))
-		store.Eventually(x.t, "a batch has a place or is parked", func() bool {
-			x.places = len(x.gate.reached)
-			return x.places+x.s.Ledger.Parked() == len(x.answers)
-		})
+	x.startCreate(0)
+	<-x.gate.reached
+	for i := range x.least {
+		x.startCreate(i + 1)
+		store.Eventually(x.t, "the batch is parked", func() bool { return x.s.Ledger.Parked() == i+1 })
 	}
 }
 
@@ -91,9 +86,8 @@ func TestTogether_isOneTransaction(t *testing.T) {
 	if errs := x.release(); errors.Join(errs...) != nil {
 		t.Fatal(joinErrors(errs))
 	}
-	// Each place that becomes free takes all parked batches.
-	if sent := x.s.Ledger.Stats().Transactions.Load() - before; sent > 2*int64(x.places) {
-		t.Errorf("%d transactions for %d batches at %d places, want two for each place at most", sent, len(x.answers), x.places)
+	if sent := x.s.Ledger.Stats().Transactions.Load() - before; sent != 2 {
+		t.Errorf("%d transactions for the first batch and %d parked ones, want 2", sent, len(x.answers)-1)
 	}
 	versions := map[string]bool{}
 	for _, r := range x.s.ListRecords("team") {
@@ -132,7 +126,7 @@ func TestTogether_fitsWithItsZones(t *testing.T) {
 		t.Fatal(joinErrors(errs))
 	}
 	if sent := x.s.Ledger.Stats().Transactions.Load() - before; sent > int64(len(x.answers)-x.least/2) {
-		t.Errorf("%d transactions for %d batches at %d places", sent, len(x.answers), x.places)
+		t.Errorf("%d transactions for %d batches", sent, len(x.answers))
 	}
 	x.st.MustBeClean()
 }
@@ -143,7 +137,7 @@ func TestTogether_failsForNoOther(t *testing.T) {
 	t.Parallel()
 	x := newTogether(t)
 	x.park()
-	other := store.Record("team", "other", "other."+zoneOf(x.places+3)+".example.", "A", "192.0.2.9")
+	other := store.Record("team", "other", "other."+zoneOf(3)+".example.", "A", "192.0.2.9")
 	store.Must(x.st.Server(stopClock).CreateRecord(t.Context(), other))
 	if errs := x.release(); errors.Join(errs...) != nil {
 		t.Fatal(joinErrors(errs))
@@ -154,12 +148,41 @@ func TestTogether_failsForNoOther(t *testing.T) {
 	x.st.MustBeClean()
 }
 
+// A transaction that hangs delays the writes of other zones by the time of a slow commit.
+func TestTogether_goesOnBesideAHangingTransaction(t *testing.T) {
+	t.Parallel()
+	var hang atomic.Bool
+	reached, hanging := make(chan struct{}), make(chan struct{})
+	x := &together{t: t, s: store.New(t).Server(stopClock, func(c *ledger.Config) {
+		c.OnFault = func(point string) {
+			if point == "before-commit" && hang.CompareAndSwap(true, false) {
+				close(reached)
+				<-hanging
+			}
+		}
+	})}
+	for i := range 2 {
+		store.Must(x.s.CreateZone(store.Zone("infra", zoneOf(i), zoneOf(i)+".example.", store.Allow("", "*", "@"))))
+	}
+	hang.Store(true)
+	x.startCreate(0)
+	<-reached
+	x.startCreate(1)
+	if err := <-x.answers[1]; err != nil {
+		t.Error(err)
+	}
+	close(hanging)
+	if err := <-x.answers[0]; err != nil {
+		t.Error(err)
+	}
+}
+
 // A panic in a shared transaction answers only the write whose batch had the place.
 func TestTogether_goesOnAfterAPanic(t *testing.T) {
 	t.Parallel()
 	x := newTogether(t)
 	x.park()
-	x.faults.setFaults(slices.Repeat([]string{"before-commit"}, x.places+1)...)
+	x.faults.setFaults("before-commit", "before-commit")
 	failed := 0
 	for i, err := range x.release() {
 		switch {
@@ -169,8 +192,8 @@ func TestTogether_goesOnAfterAPanic(t *testing.T) {
 			t.Errorf("the write of zone %d: %v", i, err)
 		}
 	}
-	if failed != x.places+1 {
-		t.Errorf("%d writes failed, want those whose batches had a place", failed)
+	if failed != 2 {
+		t.Errorf("%d writes failed, want the two whose batches had the place", failed)
 	}
 	for i := range x.answers {
 		_, err := x.s.CreateRecord(t.Context(), store.Record("team", "next"+zoneOf(i), "next."+zoneOf(i)+".example.", "A", "192.0.2.1"))

@@ -15,13 +15,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// Batches of several zones share transactions, which cost etcd more than their keys. After a failure, each batch is
-// decided again and commits alone.
+// Batches of several zones share transactions (group commit), since these cost etcd more than their keys. While one is
+// in flight, further batches are parked, and the next takes all of them along. After a failure, each batch is decided
+// again and commits alone.
 
 const (
-	// places bounds the shared transactions in flight. Each placeEach of commit latency adds a place.
-	places    = 2
-	placeEach = time.Millisecond
+	// places bounds the transactions in flight that may be shared: one, and one more for each batch that has waited for
+	// as long as a slow commit takes. So a transaction that hangs delays other zones by that time.
+	places = 8
 	// After a conflict of a batch sent alone, its zone commits alone for noSharingFor.
 	noSharingFor = time.Second
 )
@@ -92,6 +93,7 @@ func (b *batch) sendShared(ctx context.Context) outcome {
 	return sendTogether(ctx, all)
 }
 
+// takePlace takes a place if fewer than most are taken. Otherwise it parks p, unless p is nil.
 func (g *gate) takePlace(p *parked, most int) (ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -103,32 +105,45 @@ func (g *gate) takePlace(p *parked, most int) (ok bool) {
 	return ok
 }
 
+// awaitPlace parks p if a transaction is in flight. It returns when p has a place, or another transaction has taken p
+// along, or ctx is done before both.
 func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
-	most := places + int(p.b.com.latency.least()/placeEach)
-	if g.takePlace(nil, most) {
+	if g.takePlace(nil, 1) {
 		return nil
 	}
 	p.findForeignKeys()
 	p.payer = p.b.groups[0].firstWrite().payerOf().Namespace
-	if g.takePlace(p, most) {
+	if g.takePlace(p, 1) {
 		return nil
 	}
-	select {
-	case <-p.wakeup:
-		return nil
-	case <-ctx.Done():
+	slow := time.NewTimer(p.b.com.slowCommit)
+	defer slow.Stop()
+	for {
+		select {
+		case <-p.wakeup: // in a place or a transaction
+			return nil
+		case <-slow.C:
+			if g.unpark(p) && g.takePlace(p, places) {
+				return nil
+			}
+		case <-ctx.Done():
+			if g.unpark(p) {
+				return ctx.Err()
+			}
+			<-p.wakeup
+			return nil
+		}
 	}
+}
+
+func (g *gate) unpark(p *parked) (wasParked bool) {
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	i := slices.Index(g.parked, p)
 	if i >= 0 {
 		g.parked = slices.Delete(g.parked, i, i+1)
 	}
-	g.mu.Unlock()
-	if i >= 0 {
-		return ctx.Err()
-	}
-	<-p.wakeup // in a place or a transaction
-	return nil
+	return i >= 0
 }
 
 // Payers (charged namespaces) take turns, so that a namespace with many zones keeps no other out. Callers hold g.mu.
@@ -150,10 +165,11 @@ func (g *gate) parkBatch(p *parked) {
 	g.parked = slices.Insert(g.parked, at, p)
 }
 
+// leavePlace passes the last place to the batch that is parked first. Further places end with their transaction.
 func (g *gate) leavePlace() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.parked) == 0 {
+	if g.pending > 1 || len(g.parked) == 0 {
 		g.pending--
 		return
 	}

@@ -28,11 +28,12 @@ import (
 // Committer commits all writes of a server: each zone has a queue of waiting writes, and a batch of them becomes an
 // etcd transaction.
 type Committer struct {
-	mem        *facts.Memory    // cached zones and stored values
-	jr         *journal.Journal // recent changes of zones
-	placer     *objects.Placer  // sets the status of objects
-	slowCommit time.Duration    // from this latency on, large batches wait for more groups
-	latency    latencies        // of recent commits
+	mem    *facts.Memory    // cached zones and stored values
+	jr     *journal.Journal // recent changes of zones
+	placer *objects.Placer  // sets the status of objects
+	// From this latency on, large batches wait for more groups. After it, a parked batch commits beside others.
+	slowCommit time.Duration
+	latency    latencies // of recent commits
 	// The functions below are those of ledger.Config.
 	onHold      func(*v1alpha1.Zone)
 	notify      func(*v1alpha1.Zone, []law.Notice)
