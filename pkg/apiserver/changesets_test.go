@@ -36,7 +36,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
-	"kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
@@ -165,7 +164,7 @@ func makeWatched(t *testing.T, budgets *budget.Limits, extend func(*watched, *ge
 	config.Authorization.Authorizer, config.AdmissionControl, config.AuditBackend, config.AuditPolicyRuleEvaluator = authorizer.AuthorizerFunc(w.Authorize), w, w, w
 	extend(w, config)
 	options := etcdOptions(registry, cfg.Etcd)
-	server := must.Get(connectEtcd(t.Context(), config, options, budgets, history.Config{}))(t)
+	server := must.Get(connectEtcd(t.Context(), config, options, budgets, nil))(t)
 	for _, f := range change {
 		f(server)
 	}

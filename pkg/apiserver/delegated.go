@@ -28,7 +28,6 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
-	"kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/apiserver/loopback"
 	"kubi.zone/kubizone/pkg/apiserver/permissions"
 	"kubi.zone/kubizone/pkg/apiserver/quota"
@@ -58,8 +57,8 @@ type Delegated struct {
 	Fleet validation.FleetRules
 	ACME  ACME
 	// Budgets limit each namespace without the annotation kubi.zone/budget.
-	Budgets budget.Limits
-	History history.Config
+	Budgets          budget.Limits
+	HistoryRetention *time.Duration
 	// PeerCertFile is the peer certificate of the etcd member in this process; "" without a member.
 	PeerCertFile string
 }
@@ -95,7 +94,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	// 2. etcd.
 	etcd := cfg.etcdOptions(registry)
 	etcd.StorageConfig.Transport.TracerProvider = config.TracerProvider
-	s, err := connectEtcd(ctx, config, etcd, &cfg.Budgets, cfg.History)
+	s, err := connectEtcd(ctx, config, etcd, &cfg.Budgets, cfg.HistoryRetention)
 	if err != nil {
 		return nil, err
 	}

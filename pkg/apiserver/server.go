@@ -84,7 +84,6 @@ type Server struct {
 	classes   *dnsclass.Lister
 	judge     *judge.Judge    // of Ready, of Zones and Records
 	budgets   *budget.Budgets // nil without budgets
-	sender    *history.Sender // nil without a receiver
 	announcer announcer       // writes Events
 	// core is a client of kube-apiserver. Nil without the ResourceQuota plugin.
 	core       kubeclient.Interface
@@ -101,7 +100,7 @@ type Server struct {
 }
 
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
-	limits *budget.Limits, kept history.Config) (_ *Server, err error) {
+	limits *budget.Limits, historyRetention *time.Duration) (_ *Server, err error) {
 	if err := etcd.ApplyTo(&config.Config); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
@@ -146,14 +145,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		Notify:          func(o *v1alpha1.Zone, notices []law.Notice) { s.announcer.announceNotices(o, notices) },
 		OnWithdrawal:    func(o metav1.Object, at int64, message string) { s.announcer.announceWithdrawn(o, at, message) },
 		Now:             Faults.Now, OnFault: Faults.At,
-		HistoryRetention: kept.Retention, Quota: s.keeper.Quota, Traces: config.TracerProvider,
-	}
-
-	if kept.Target != "" {
-		if s.sender, err = history.NewSender(kept.Target); err != nil {
-			return nil, err
-		}
-		stored.OnCommit, stored.OnRemoval = s.sender.Queue, s.sender.QueueRemoval
+		HistoryRetention: historyRetention, Quota: s.keeper.Quota, Traces: config.TracerProvider,
 	}
 
 	if s.ledger, err = ledger.Open(ctx, stored); err != nil {
@@ -446,7 +438,7 @@ func (s *Server) RunLedger(ctx context.Context) error {
 	var running sync.WaitGroup
 	for part, run := range map[string]func(context.Context) error{"cascades": s.runCascades, "format": s.ledger.FollowFormat,
 		"views": s.feed.Run, "classes": s.classes.Run, "Ready": s.judge.Run, "budgets": s.followSizes, "care for etcd": s.keeper.Run,
-		"metrics": s.metrics.countKeys, "processes": s.inventory.Run, "history": s.sender.Run} {
+		"metrics": s.metrics.countKeys, "processes": s.inventory.Run} {
 		running.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				cancel(fmt.Errorf("%s: %w", part, err))

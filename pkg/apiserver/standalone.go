@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"time"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/group"
@@ -26,7 +27,6 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
-	"kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/apiserver/loopback"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -50,9 +50,9 @@ type Config struct {
 	Parts []string
 	ACME  ACME
 	// Budgets limit each namespace. Nil means no limits.
-	Budgets *budget.Limits
-	History history.Config
-	Traces  tracing.TracerProvider
+	Budgets          *budget.Limits
+	HistoryRetention *time.Duration
+	Traces           tracing.TracerProvider
 
 	plain bool // for NewPlain
 }
@@ -77,7 +77,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	recordSpans(&config.Config, cfg.Traces)
 	etcd := etcdOptions(registry, cfg.Etcd)
 	etcd.StorageConfig.Transport.TracerProvider = config.TracerProvider
-	s, err := connectEtcd(ctx, config, etcd, cfg.Budgets, cfg.History)
+	s, err := connectEtcd(ctx, config, etcd, cfg.Budgets, cfg.HistoryRetention)
 	if err != nil {
 		return nil, err
 	}

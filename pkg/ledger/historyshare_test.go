@@ -4,12 +4,9 @@
 package ledger_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	apihistory "kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/history"
 	"kubi.zone/kubizone/pkg/ledger/layout"
@@ -161,36 +157,6 @@ func TestHistory_ofZonesWithOtherRetentions_S7_13(t *testing.T) {
 		t.Errorf("after a time without history: whole since %s ago", clock.Now().Sub(time.Unix(a.Whole, 0)))
 	}
 	st.Settle()
-}
-
-// The stream of history ends with a line for the zone's deletion. As in the stored history, the line has the number
-// after the last step, and the former Zone.
-func TestHistory_sendsRemovals(t *testing.T) {
-	t.Parallel()
-	st := store.New(t)
-	path := filepath.Join(t.TempDir(), "history")
-	sender := must.Get(apihistory.NewSender(path))(t)
-	s := st.Server(func(c *ledger.Config) { c.OnCommit, c.OnRemoval = sender.Queue, sender.QueueRemoval })
-	s.Run()
-	z := store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
-	store.Must(s.CreateRecord(t.Context(), recordAt("team", "www")))
-	must.Succeed(t, s.DeleteZone("infra", "top"))
-	st.Settle()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	must.Succeed(t, sender.Run(ctx))
-	lines := strings.Split(strings.TrimSpace(string(must.Get(os.ReadFile(path))(t))), "\n")
-	var last struct {
-		UID string `json:"uid"`
-		v1alpha1.HistoryStep
-	}
-	must.Succeed(t, json.Unmarshal([]byte(lines[len(lines)-1]), &last))
-	x := must.Get(s.Ledger.ZoneHistory(t.Context(), z, history.Ask{Limit: 10}))(t).Items[0]
-	if x.Removed == nil || last.UID != string(z.UID) || last.ContentGeneration != int64(x.Step.N) || last.Serial != int64(x.Step.Serial) ||
-		last.FQDN != "example.org." || len(lines) != int(x.Step.N) || last.Zone == nil ||
-		!strings.Contains(string(last.Zone.Before.Spec.Raw), `"domainName":"example.org."`) {
-		t.Errorf("%d lines, the last %+v, zone %+v; the history has step %d", len(lines), last, last.Zone, x.Step.N)
-	}
 }
 
 // A namespace has former Records in many zones, too few in each for the zone to be archived. They are archived once

@@ -5,7 +5,6 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"sync/atomic"
 	"time"
@@ -62,10 +61,6 @@ type Config struct {
 	TryEvery time.Duration
 	// HistoryRetention applies to zones without spec.historyRetention; nil means history.DefaultRetention.
 	HistoryRetention *time.Duration
-	// OnCommit is called with the steps of this server's commits, and the former Records by step number and UID.
-	OnCommit func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
-	// OnRemoval is called when this server removes a zone, with the number of the zone's last step.
-	OnRemoval func(uid string, last uint64, x *content.Removal)
 	// Quota returns etcd's size limit in octets, or 0 if unknown.
 	Quota  func() int64
 	Traces trace.TracerProvider

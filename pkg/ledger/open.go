@@ -54,7 +54,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 		Quota: config.Quota, Now: now, Fault: l.mem.Fault}
 	l.jr.Archive = l.archive
 	l.com = commit.New(l.mem, l.jr, l.placer, config.OnHold, config.Notify, limits.slowCommit)
-	l.com.Retention, l.com.OnCommit, l.com.OnRemoval = l.archive.Retention, config.OnCommit, config.OnRemoval
+	l.com.Retention = l.archive.Retention
 	l.outbox = outbox.New(l.mem, l.jr, l.com, l.placer, config.IsTerminating, config.OnWithdrawal, limits.serialsEvery, limits.usageEvery,
 		cmp.Or(config.TryEvery, outbox.TryEvery), limits.maxSerials, config.Traces)
 	if err := l.migrateStore(ctx, s); err != nil {

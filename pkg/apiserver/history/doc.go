@@ -3,12 +3,11 @@
 
 // Package history tells clients of the API server who changed a zone, when, and how. A Reader answers
 // zones/NAME/changes?form=history and records/NAME/changes. Sources finds the Records at a name of a zone, for requests
-// with sources=true. A Sender copies each change that this server commits to a file or an HTTP receiver.
+// with sources=true.
 //
 // Guarantees:
 //  1. records/NAME/changes has only changes by Records of its namespace (S1.8). No answer has changes older than the
 //     namespace, since a former namespace with its name made them.
-//  2. A Sender never delays a write. It keeps 8 MiB of unsent changes, drops further changes, and sends their number.
 //
-// Read first: history.go, sources.go, sender.go.
+// Read first: history.go, sources.go.
 package history

@@ -34,7 +34,6 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
-	apihistory "kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/authorization"
 	"kubi.zone/kubizone/pkg/cmd/tracing"
 	"kubi.zone/kubizone/pkg/ledger/history"
@@ -68,7 +67,6 @@ type Options struct {
 	Budgets        budget.Limits
 	// HistoryRetention applies to zones without historyRetention.
 	HistoryRetention time.Duration
-	HistoryTo        string
 	Metrics          *metrics.Options
 	Logs             *logs.Options
 
@@ -185,8 +183,6 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Budgets.AddFlag(all.FlagSet("budgets"))
 	all.FlagSet("history").DurationVar(&o.HistoryRetention, "history-retention", o.HistoryRetention, "Time for which changes of zones "+
 		"without historyRetention are kept, 0s to 2160h.")
-	all.FlagSet("history").StringVar(&o.HistoryTo, "history-to", o.HistoryTo, "File, or URL of an HTTP receiver, to which this server "+
-		"sends the changes that it commits, as JSON lines.")
 	o.Metrics.AddFlags(all.FlagSet("metrics"))
 	logsapi.AddFlags(o.Logs, all.FlagSet("logs"))
 	return all
@@ -226,11 +222,6 @@ func (o *Options) Validate() error {
 	if o.HistoryRetention < 0 || o.HistoryRetention > validation.MaxHistoryRetention || o.HistoryRetention%time.Second != 0 {
 		wrong = append(wrong, fmt.Errorf("--history-retention %s: give whole seconds from 0s to 2160h, which is 90 days",
 			o.HistoryRetention))
-	}
-	if o.HistoryTo != "" {
-		if err := apihistory.CheckTarget(o.HistoryTo); err != nil {
-			wrong = append(wrong, fmt.Errorf("--history-to %w", err))
-		}
 	}
 	if (o.SecureServing.ServerCert.CertKey.CertFile == "") != (o.SecureServing.ServerCert.CertKey.KeyFile == "") {
 		wrong = append(wrong, errors.New("--tls-cert-file and --tls-private-key-file: give both or none"))

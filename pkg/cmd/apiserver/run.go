@@ -13,7 +13,6 @@ import (
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 
 	"kubi.zone/kubizone/pkg/apiserver"
-	"kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/cmd/process"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/memory"
@@ -85,7 +84,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		Audit:         o.Audit, Features: o.Features, CoreAPI: o.CoreAPI, Admission: o.Admission, Traces: traces,
 		Zones: views, Fleet: o.Fleet,
 		Budgets: o.Budgets, ACME: o.ACME, PeerCertFile: o.Member.Cluster.CertFile,
-		History: history.Config{Retention: &o.HistoryRetention, Target: o.HistoryTo},
+		HistoryRetention: &o.HistoryRetention,
 	})
 	if err != nil {
 		return nilIfEnded(outer, err)

@@ -48,12 +48,6 @@ func (b *batch) answerCommitted(rev int64, versions []int64, trip time.Duration)
 	}
 	com.Usage.noteCounts(b.change, b.Facts)
 	b.answerLocked(rev, versions, trip)
-	if com.OnCommit != nil && len(b.steps.Steps) > 0 && b.object != nil {
-		com.OnCommit(b.object, b.steps.Steps, b.listStates())
-	}
-	if com.OnRemoval != nil && b.removal != nil {
-		com.OnRemoval(b.removedZone.UID, b.removedZone.N, b.removal)
-	}
 	if b.change != nil && b.change.BeginsHold && com.onHold != nil {
 		com.onHold(b.object.DeepCopy())
 	}

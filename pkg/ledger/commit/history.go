@@ -5,7 +5,6 @@ package commit
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,7 +61,7 @@ func CauseOf(item *Item) content.Origin {
 }
 
 func (com *Committer) keepsStates(z *v1alpha1.Zone) bool {
-	return z == nil || com.OnCommit != nil || history.RetentionOf(z, com.Retention) > 0
+	return z == nil || history.RetentionOf(z, com.Retention) > 0
 }
 
 // packStates compresses former Records for the history, before the groups join the queue, where other writes would
@@ -167,19 +166,6 @@ func (b *batch) putStates(c *law.ZoneChange) {
 		b.stateOctets += len(value)
 		b.then = append(b.then, etcd.OpPut(b.com.mem.Layout.Before(ns, c.Zone.UID, b.steps.LastStep()), value))
 	}
-}
-
-func (b *batch) listStates() map[uint64]map[string]json.RawMessage {
-	out := map[uint64]map[string]json.RawMessage{}
-	for _, x := range b.states {
-		if text, err := history.Unpack(x.State); err == nil {
-			if out[x.N] == nil {
-				out[x.N] = map[string]json.RawMessage{}
-			}
-			out[x.N][x.UID] = text
-		}
-	}
-	return out
 }
 
 func (b *batch) removalOf(z *law.Zone, deleted bool) *content.Removal {

@@ -109,15 +109,14 @@ func (b *batch) putStep(c *law.ZoneChange) {
 
 func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *content.Transaction) {
 	com := b.com
-	b.removal = nil
 	switch {
 	case c.Removed || c.EndedZone != nil:
 		z := c.Zone
 		if c.EndedZone != nil {
 			z = c.EndedZone
 		}
-		b.removal, b.removedZone = b.removalOf(z, c.Removed), z
-		key, tx = com.mem.Layout.Step(z.UID, z.N)+".gone", &content.Transaction{After: z.N, Gone: true, Removal: b.removal}
+		key = com.mem.Layout.Step(z.UID, z.N) + ".gone"
+		tx = &content.Transaction{After: z.N, Gone: true, Removal: b.removalOf(z, c.Removed)}
 	case len(b.steps.Steps) > 0:
 		key, tx = com.mem.Layout.Step(c.Zone.UID, b.steps.LastStep()), &content.Transaction{Steps: b.steps.Steps, Settled: c.Settled()}
 		if !b.steps.Steps[0].Creates() {

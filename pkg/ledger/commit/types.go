@@ -4,7 +4,6 @@
 package commit
 
 import (
-	"encoding/json"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -37,8 +36,6 @@ type Committer struct {
 	// The functions below are those of ledger.Config.
 	onHold      func(*v1alpha1.Zone)
 	notify      func(*v1alpha1.Zone, []law.Notice)
-	OnCommit    func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
-	OnRemoval   func(uid string, last uint64, x *content.Removal)
 	Retention   time.Duration
 	Clients     atomic.Int64 // time of the last client write of content, in Unix nanoseconds
 	Usage       usage
@@ -128,8 +125,6 @@ type draft struct {
 
 	itemUpdates []itemUpdate // changes of the outbox (pending background work)
 	states      []stateBefore
-	removal     *content.Removal // of the zone removed, nil for none
-	removedZone *law.Zone
 }
 
 type stateBefore struct {

@@ -279,8 +279,6 @@ func ShowStepTo(x *HistoryItem, namespace string) v1alpha1.HistoryStep {
 	return viewer{namespace: namespace}.showItem(x)
 }
 
-func ShowStep(x *HistoryItem) v1alpha1.HistoryStep { return viewer{all: true}.showItem(x) }
-
 func (by viewer) showItem(x *HistoryItem) v1alpha1.HistoryStep {
 	step := &x.Step
 	out := v1alpha1.HistoryStep{FQDN: x.FQDN, View: x.View, From: int64(step.From), Serial: int64(step.Serial),
