@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
@@ -41,7 +42,6 @@ type Archive struct {
 	addedOctets atomic.Int64 // archived since level was computed
 	levelledAt  atomic.Int64 // Unix time when level was computed
 	levelMutex  sync.Mutex   // held to compute level
-	recent      recent       // cache of values written by this process
 }
 
 const (
@@ -107,7 +107,7 @@ func (a *Archive) ArchiveSteps(ctx context.Context, header Header, upTo uint64, 
 	// Each transaction copies a page. If a compare fails, read the page again.
 	for lost := 0; lost < maxLostRaces; {
 		p, err := a.readPage(ctx, header, end, nil)
-		if err != nil || len(p.lines) == 0 { // nothing left
+		if err != nil || len(p.entries) == 0 { // nothing left
 			return err == nil, err
 		}
 		written, err := a.writePage(ctx, p, cmps...)
@@ -151,7 +151,7 @@ func (a *Archive) ArchiveRemoved(ctx context.Context, zone string, cmps ...clien
 		if err != nil || p == nil { // another server has archived the removal
 			return err == nil, err
 		}
-		ends := len(p.lines) == 0
+		ends := len(p.entries) == 0
 		if ends {
 			if err := a.addRemoval(ctx, p, removal); err != nil {
 				return false, err
@@ -174,8 +174,8 @@ type page struct {
 	hdr         Header
 	archived    Archived
 	archivedMod int64
-	lines       map[string][]line // by account
-	hasStates   map[string]bool   // by namespace, in before/
+	entries     map[string][]Entry // by account
+	hasStates   map[string]bool    // by namespace, in before/
 	lastN       uint64
 	endN        uint64 // last step of the journal value with step lastN
 	removes     bool   // the zone's removal is the last step
@@ -196,14 +196,10 @@ func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x A
 // readPage reads the next steps of the journal before the key end, or returns nil if removal is archived. An unreadable
 // value raises Whole of the archive.
 func (a *Archive) readPage(ctx context.Context, header Header, end string, removal *content.Removal) (*page, error) {
-	p := &page{hdr: header, lines: map[string][]line{}, hasStates: map[string]bool{}}
+	p := &page{hdr: header, entries: map[string][]Entry{}, hasStates: map[string]bool{}}
 	var err error
-	key := a.Layout.Archived(header.Zone)
-	var known bool
-	if p.archived, p.archivedMod, known = findRecent[Archived](&a.recent, key); !known {
-		if p.archived, p.archivedMod, err = a.readArchived(ctx, header.Zone, 0); err != nil {
-			return nil, err
-		}
+	if p.archived, p.archivedMod, err = a.readArchived(ctx, header.Zone, 0); err != nil {
+		return nil, err
 	}
 
 	switch {
@@ -225,19 +221,19 @@ func (a *Archive) readPage(ctx context.Context, header Header, end string, remov
 		if octets += len(kv.Value); taken > 0 && (octets > fullSegment || taken >= pageSteps) {
 			break
 		}
-		lines, err := linesOf(kv.Value, func() (*content.Transaction, error) { return a.Read(string(kv.Key), kv.Value) })
+		tx, err := a.Read(string(kv.Key), kv.Value)
 		if err != nil {
 			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "The history of a zone has a gap", "zone", header.FQDN)
 			p.archived.Whole = a.Now().Unix()
 			continue
 		}
 
-		for _, l := range lines {
+		for _, step := range tx.Steps {
 			// All states of a journal value have one key, deleted by the page with the last step.
-			ns := cmp.Or(l.namespace, p.hdr.Namespace)
-			p.hasStates[ns] = p.hasStates[ns] || l.hasState
-			if p.endN = lines[len(lines)-1].n; l.n > p.lastN {
-				if !p.addLine(l) {
+			ns := namespaceOf(&step, p.hdr.Namespace)
+			p.hasStates[ns] = p.hasStates[ns] || hasState(&step)
+			if p.endN = tx.Steps[len(tx.Steps)-1].N; step.N > p.lastN {
+				if !p.addStep(step) {
 					return p, a.addStates(ctx, p)
 				}
 				taken++
@@ -248,24 +244,42 @@ func (a *Archive) readPage(ctx context.Context, header Header, end string, remov
 	return p, a.addStates(ctx, p)
 }
 
-func (p *page) addLine(l line) bool {
-	account := l.account(p.hdr.Namespace)
-	if p.lines[account] == nil && len(p.lines) == pageNamespaces {
+// addStep returns false if the page is full.
+func (p *page) addStep(step content.Step) bool {
+	account := accountOf(&step, p.hdr.Namespace)
+	if p.entries[account] == nil && len(p.entries) == pageNamespaces {
 		return false
 	}
-	if len(p.lines) == 0 && (l.n != p.lastN+1 || p.archivedMod == 0 && !l.creates) {
-		p.archived.Whole = max(p.archived.Whole, l.unixTime) // the steps before were trimmed without an archive
+	if len(p.entries) == 0 && (step.N != p.lastN+1 || p.archivedMod == 0 && !step.Creates()) {
+		p.archived.Whole = max(p.archived.Whole, step.Time) // the steps before were trimmed without an archive
 	}
-	p.lines[account] = append(p.lines[account], l)
-	p.lastN = l.n
+	p.lastN, step.State = step.N, sethash.State{} // the hash follows from the content, and does not compress
+	p.entries[account] = append(p.entries[account], Entry{Step: step})
 	return true
 }
 
+// namespaceOf returns the namespace of the changed Record, or the zone's if the zone changed without a Record.
+func namespaceOf(step *content.Step, zones string) string {
+	if step.Record != nil {
+		return step.Record.Namespace
+	}
+	return zones
+}
+
+func accountOf(step *content.Step, zones string) string {
+	return layout.Account(namespaceOf(step, zones), step.CausedBy)
+}
+
+// hasState reports whether before/ may hold former Records of the step.
+func hasState(step *content.Step) bool {
+	return step.Record != nil && (step.Record.Was || slices.ContainsFunc(step.Others, func(o content.RecordRef) bool { return o.Was }))
+}
+
 func (a *Archive) addStates(ctx context.Context, p *page) error {
-	states, steps := map[string]map[uint64][]BeforeStep{}, []*line{}
-	for _, lines := range p.lines {
-		for i := range lines {
-			steps = append(steps, &lines[i])
+	states, steps := map[string]map[uint64][]BeforeStep{}, []*Entry{}
+	for _, entries := range p.entries {
+		for i := range entries {
+			steps = append(steps, &entries[i])
 		}
 	}
 
@@ -280,15 +294,15 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 		states[ns] = readStates(ctx, r.Kvs)
 	}
 
-	slices.SortFunc(steps, func(x, y *line) int { return cmp.Compare(x.n, y.n) })
+	slices.SortFunc(steps, func(x, y *Entry) int { return cmp.Compare(x.Step.N, y.Step.N) })
 	total, byAccount := 0, map[string]int{}
-	for i, l := range steps {
-		account := l.account(p.hdr.Namespace)
-		l.states = unpackStates(states[cmp.Or(l.namespace, p.hdr.Namespace)][l.n])
-		octets := len(l.text) + countStates(l.states)
+	for i, x := range steps {
+		account := accountOf(&x.Step, p.hdr.Namespace)
+		x.Was = unpackStates(states[namespaceOf(&x.Step, p.hdr.Namespace)][x.Step.N])
+		octets := x.octets()
 		most := max(octets, minPage, int(a.shareOf(account)/pageDivisor))
 		if total, byAccount[account] = total+octets, byAccount[account]+octets; i > 0 && total > maxPage || byAccount[account] > most {
-			p.endBefore(l.n)
+			p.endBefore(x.Step.N)
 			break
 		}
 	}
@@ -298,9 +312,9 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 
 func (p *page) endBefore(n uint64) {
 	p.lastN = n - 1
-	for account, lines := range p.lines {
-		if p.lines[account] = slices.DeleteFunc(lines, func(l line) bool { return l.n >= n }); len(p.lines[account]) == 0 {
-			delete(p.lines, account)
+	for account, entries := range p.entries {
+		if p.entries[account] = slices.DeleteFunc(entries, func(x Entry) bool { return x.Step.N >= n }); len(p.entries[account]) == 0 {
+			delete(p.entries, account)
 		}
 	}
 }
@@ -340,29 +354,28 @@ func (a *Archive) addRemoval(ctx context.Context, p *page, x *content.Removal) (
 	p.lastN++
 	p.removes = true
 	p.archived.Gone, p.archived.Serial = max(1, x.Time), x.Serial
-	l := removalLine(p.lastN, x, p.hdr.Zone)
+	e := EntryOfRemoval(p.hdr.Zone, p.lastN, x)
 	if len(x.State) > 0 {
 		whole := false
-		if l.removal.Delegations, whole, err = a.readOldDelegations(ctx, p.hdr.Zone, x); !whole {
-			l.removal.LeftOut = true
-		}
+		e.Removed.Delegations, whole, err = a.readOldDelegations(ctx, p.hdr.Zone, x)
+		e.Removed.LeftOut = !whole
 	}
-	p.lines[p.hdr.Namespace] = append(p.lines[p.hdr.Namespace], l)
+	p.entries[p.hdr.Namespace] = append(p.entries[p.hdr.Namespace], e)
 	return err
 }
 
 func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) (done bool, err error) {
 	next := p.archived
 	next.Last, next.Retention = next.Offset+p.lastN, p.hdr.Retention
-	for _, lines := range p.lines {
+	for _, entries := range p.entries {
 		if p.hdr.Retention == 0 {
-			next.Whole = max(next.Whole, lines[len(lines)-1].unixTime+1)
+			next.Whole = max(next.Whole, entries[len(entries)-1].Step.Time+1)
 		}
 	}
 
 	key := a.Layout.Archived(p.hdr.Zone)
 	cmps = append(slices.Clone(cmps), etcd.RevisionIs(key, p.archivedMod))
-	ops, values, octets := []clientv3.Op{etcd.OpPut(key, layout.Encode(&next))}, map[int]any{0: next}, 0
+	ops, octets := []clientv3.Op{etcd.OpPut(key, layout.Encode(&next))}, 0
 	for ns, has := range p.hasStates {
 		if has {
 			ops = append(ops, clientv3.OpDelete(a.Layout.BeforeOf(ns, p.hdr.Zone),
@@ -370,27 +383,19 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 		}
 	}
 
-	for account, lines := range p.lines {
+	for account, entries := range p.entries {
 		if p.hdr.Retention == 0 {
 			break
 		}
-		value, whole, err := encodeSegment(&p.hdr, lines)
+		value, whole := encodeSegment(&p.hdr, entries)
+		last := &entries[len(entries)-1].Step
+		at := a.Layout.Segment(layout.SegmentKey{Account: account, Zone: p.hdr.Zone, Time: last.Time, Last: next.Offset + last.N})
+		share, mod, fits, err := a.makeRoom(ctx, account, len(at)+len(value))
 		if err != nil {
-			return false, layout.Unreadable("a step in "+a.Layout.Journal(p.hdr.Zone), err)
+			return false, err
 		}
-
-		last := &lines[len(lines)-1]
-		at := a.Layout.Segment(layout.SegmentKey{Account: account, Zone: p.hdr.Zone, Time: last.unixTime, Last: next.Offset + last.n})
-		share, mod, known := findRecent[Share](&a.recent, a.Layout.Share(account))
-		fits := known && share.Octets+int64(len(at)+len(value)) <= a.shareOf(account)
-		if !fits {
-			if share, mod, fits, err = a.makeRoom(ctx, account, len(at)+len(value)); err != nil {
-				return false, err
-			}
-		}
-
 		if !whole || !fits {
-			share.Whole = max(share.Whole, last.unixTime+1)
+			share.Whole = max(share.Whole, last.Time+1)
 		}
 		if cmps = append(cmps, etcd.RevisionIs(a.Layout.Share(account), mod)); fits && value != nil {
 			octets += len(at) + len(value)
@@ -398,7 +403,6 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 			ops = append(ops, etcd.OpPut(at, value), etcd.OpPut(a.Layout.ArchivedFor(p.hdr.Zone, account), []byte("{}")))
 		}
 
-		values[len(ops)] = share
 		ops = append(ops, etcd.OpPut(a.Layout.Share(account), layout.Encode(&share)))
 	}
 
@@ -408,17 +412,8 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 	a.Fault("archive")
 	r, err := a.Client.Txn(ctx).If(cmps...).Then(ops...).Commit()
 	if err != nil || !r.Succeeded {
-		a.recent.forget(ops)
 		return false, err
 	}
-
-	versions := etcd.Versions(r.Responses)
-	for i, op := range ops {
-		if v := values[i]; v != nil {
-			a.recent.note(string(op.KeyBytes()), v, versions[i])
-		}
-	}
-
 	a.refreshLevel(ctx, int64(octets))
 	return true, nil
 }

@@ -16,7 +16,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/klog/v2"
 
-	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
@@ -226,19 +225,6 @@ func (a *Archive) readRecent(ctx context.Context, header Header, archived Archiv
 
 // maxAnswer bounds an answer's rows and states, in octets, except of the last step or segment.
 const maxAnswer = 8 << 20
-
-func (x *Item) octets() int {
-	n := 512 + countStates(x.Was)
-	if x.Removed != nil {
-		n += len(x.Removed.State)
-	}
-	for _, rows := range [][]content.Row{x.Step.Removed, x.Step.Added} {
-		for i := range rows {
-			n += 64 + len(rows[i].Data)
-		}
-	}
-	return n + 64*(len(x.Step.TTLs)+len(x.Step.Others))
-}
 
 type segments struct {
 	a           *Archive

@@ -45,6 +45,20 @@ type Entry struct {
 	Removed *Removed `json:"x,omitempty"`
 }
 
+// octets estimates the size of an entry's JSON.
+func (x *Entry) octets() int {
+	n := 512 + countStates(x.Was)
+	if x.Removed != nil {
+		n += len(x.Removed.State)
+	}
+	for _, rows := range [][]content.Row{x.Step.Removed, x.Step.Added} {
+		for i := range rows {
+			n += 64 + len(rows[i].Data)
+		}
+	}
+	return n + 64*(len(x.Step.TTLs)+len(x.Step.Others))
+}
+
 type Was struct {
 	Name  string          `json:"r"`
 	UID   string          `json:"u"`
@@ -67,59 +81,39 @@ type Segment struct {
 	octets int // of text
 }
 
-// encodeSegment packs steps (changes) into a segment of at most maxSegment octets of text. If they do not fit, whole is
-// false, and the segment lacks the former Records (states), or also the changed values (rows). If even such bare steps
-// do not fit, the segment is nil.
-func encodeSegment(header *Header, lines []line) (value []byte, whole bool, err error) {
-	text, err := textOf(header, lines)
-	if err != nil {
-		return nil, false, err
+// encodeSegment packs entries into a segment of at most maxSegment octets of text. If they do not fit, whole is false,
+// and the segment lacks the former Records (states), or also the changed values (rows). If even such bare steps do not
+// fit, the value is nil.
+func encodeSegment(header *Header, entries []Entry) (value []byte, whole bool) {
+	text := textOf(header, entries)
+	if whole = len(text) <= maxSegment; !whole {
+		text = textOf(header, withoutStates(entries))
 	}
-	version := []byte{segmentVersion}
-	if len(text) <= maxSegment {
-		return deflate(version, text), true, nil
+	if len(text) > maxSegment {
+		bare := *header
+		bare.Bare = true
+		text = textOf(&bare, bareEntries(entries))
 	}
-
-	// Try without states.
-	lines = slices.Clone(lines)
-	for i := range lines {
-		lines[i].states = nil
+	if len(text) > maxSegment {
+		return nil, false
 	}
-	text, err = textOf(header, lines)
-	if err != nil {
-		return nil, false, err
-	}
-	if len(text) <= maxSegment {
-		return deflate(version, text), false, nil
-	}
-
-	// Try without rows.
-	bare := *header
-	bare.Bare = true
-	for i := range lines {
-		var step content.Step
-		if err := layout.Decode(lines[i].text, &step); err != nil {
-			return nil, false, err
-		}
-		lines[i].text = lineOf(bareStep(&step)).text
-	}
-	text, err = textOf(&bare, lines)
-	if err != nil || len(text) > maxSegment {
-		return nil, false, err
-	}
-	return deflate(version, text), false, nil
+	return deflate([]byte{segmentVersion}, text), whole
 }
 
-func textOf(of *Header, lines []line) ([]byte, error) {
-	text := bytes.NewBuffer(make([]byte, 0, 64<<10))
-	text.Write(layout.Encode(of))
-	text.WriteByte('\n')
-	for i := range lines {
-		if err := lines[i].appendTo(text); err != nil {
-			return nil, err
-		}
+func withoutStates(entries []Entry) []Entry {
+	out := slices.Clone(entries)
+	for i := range out {
+		out[i].Was = nil
 	}
-	return text.Bytes(), nil
+	return out
+}
+
+func textOf(of *Header, entries []Entry) []byte {
+	text := append(layout.Encode(of), '\n')
+	for i := range entries {
+		text = append(append(text, layout.Encode(&entries[i])...), '\n')
+	}
+	return text
 }
 
 func DecodeSegment(data []byte) (*Segment, error) {

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -253,7 +252,6 @@ func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, m
 	ops = append(ops, etcd.OpPut(a.Layout.Share(account), layout.Encode(&s)))
 	a.Fault("condense-history")
 	_, err = a.Client.Txn(ctx).If(etcd.RevisionIs(a.Layout.Share(account), mod)).Then(ops...).Commit()
-	a.recent.forget(ops)
 	return err
 }
 
@@ -280,19 +278,18 @@ func isBare(value []byte) bool {
 }
 
 func stripSegment(s *Segment) []byte {
-	lines := make([]line, 0, len(s.Entries))
-	for i := range s.Entries {
-		l := lineOf(bareStep(&s.Entries[i].Step))
-		l.removal = s.Entries[i].Removed
-		lines = append(lines, l)
-	}
 	header := s.Header
 	header.Bare = true
-	out, _, err := encodeSegment(&header, lines)
-	if err != nil {
-		return nil
+	value, _ := encodeSegment(&header, bareEntries(s.Entries))
+	return value
+}
+
+func bareEntries(entries []Entry) []Entry {
+	bare := make([]Entry, 0, len(entries))
+	for i := range entries {
+		bare = append(bare, Entry{Step: bareStep(&entries[i].Step), Removed: entries[i].Removed})
 	}
-	return out
+	return bare
 }
 
 // bareStep returns a step without values. The changed RRsets stay, as TTLs without a ttl: they are the names that the
@@ -317,45 +314,4 @@ func changedRRsets(step *content.Step) (all []content.TTLChange) {
 		return cmp.Or(x.Owner.Compare(y.Owner), cmp.Compare(x.Type, y.Type))
 	})
 	return slices.Compact(all)
-}
-
-// recent caches up to maxRecent values written by this process. Each transaction compares revisions, so an outdated
-// value only makes the transaction fail.
-type recent struct {
-	mu     sync.Mutex
-	values map[string]written
-}
-
-type written struct {
-	value any
-	mod   int64
-}
-
-const maxRecent = 4096
-
-func findRecent[T any](c *recent, key string) (v T, mod int64, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	w, ok := c.values[key]
-	if ok {
-		v, mod = w.value.(T), w.mod
-	}
-	return v, mod, ok
-}
-
-func (c *recent) note(key string, value any, mod int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.values == nil || len(c.values) >= maxRecent {
-		c.values = map[string]written{}
-	}
-	c.values[key] = written{value, mod}
-}
-
-func (c *recent) forget(ops []clientv3.Op) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i := range ops {
-		delete(c.values, string(ops[i].KeyBytes()))
-	}
 }

@@ -170,17 +170,20 @@ func (s *State) pack() (Packed, error) {
 	return Packed{Text: packed, Counts: max(len(packed), len(text)/rawParts), Whole: len(s.LeftOut) == 0}, nil
 }
 
-func Unpack(packed []byte) (json.RawMessage, error) {
-	if len(packed) == 0 {
-		return nil, errors.New("the state is empty")
+// Unpack returns the JSON of a packed State, or an error for damage.
+func Unpack(packed []byte) (text json.RawMessage, err error) {
+	switch {
+	case len(packed) > 0 && packed[0] == isPlain:
+		text = packed[1:]
+	case len(packed) > 0 && packed[0] == isDeflate:
+		text, err = inflate(packed[1:], maxUnpacked)
+	default:
+		err = fmt.Errorf("the state begins with %.1q", packed)
 	}
-	switch packed[0] {
-	case isPlain:
-		return packed[1:], nil
-	case isDeflate:
-		return inflate(packed[1:], maxUnpacked)
+	if err == nil && !json.Valid(text) {
+		err = errors.New("the state is no JSON")
 	}
-	return nil, fmt.Errorf("the state begins with %q", packed[0])
+	return text, err
 }
 
 // dictionary is the text of usual states and steps. A change requires another segmentVersion, and another first octet
