@@ -4,20 +4,24 @@
 package history_test
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/history"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/standalone"
 )
 
@@ -85,6 +89,140 @@ func TestRevert_besideATenantBeyondItsShare(t *testing.T) {
 	t.Logf("%s\n%s", diff, plan)
 	w.expectLine("alice", fmt.Sprintf("revert own.test --to %d --yes", good), 0, "3 Records written")
 	if got := w.readEntries(); strings.Count(got, "\nhost") != 5 || !strings.Contains(got, "203.0.113.161") {
+		t.Errorf("after the revert\n%s", got)
+	}
+}
+
+// A tenant does its worst against the owner's undo: it rewrites and deletes its names in the owner's zone, fills its share
+// of the history by a flood in another zone, makes and deletes a zone below the owner's, and reads without end. In each
+// round the owner deletes three Records by mistake, and takes them back. The long form goes on for ten minutes.
+func TestRevert_besideATenantsWorst(t *testing.T) {
+	lasts := 20 * time.Second
+	if rig.Long() {
+		lasts = 10 * time.Minute
+	}
+	server := standalone.Start(t, func(o *up.Options) { o.QuotaBytes = 1 << 30 }) // 25 MiB of history for a namespace
+	w := newWorldOf(t, server, "own.test", "platform", "mallory")
+	newWorldOf(t, server, "other.test", "mallory")
+	for i := range 5 {
+		w.putRecord("alice", "platform", fmt.Sprint("host", i), fmt.Sprint("host", i), fmt.Sprint("192.0.2.", i+1), nil)
+	}
+	mallory := w.makeClient("mallory", nil).KubizoneV1alpha1()
+	ctx, cancel := context.WithTimeout(t.Context(), lasts)
+	var attacks sync.WaitGroup
+	defer attacks.Wait()
+	defer cancel()
+	// Refusals, such as of a spent budget, end no attack.
+	attack := func(try func(n int)) {
+		attacks.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				try(n)
+			}
+		})
+	}
+	put := func(object, domain, rrtype string, values ...string) {
+		r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: v1alpha1.RecordSpec{DomainName: domain, Type: rrtype, Values: values}}
+		if now, err := mallory.Records("mallory").Get(ctx, object, metav1.GetOptions{}); err == nil {
+			now.Spec = r.Spec
+			_, _ = mallory.Records("mallory").Update(ctx, now, metav1.UpdateOptions{})
+			return
+		}
+		_, _ = mallory.Records("mallory").Create(ctx, r, metav1.CreateOptions{})
+	}
+	attack(func(n int) { put("m", "m.own.test.", "A", fmt.Sprint("203.0.113.", n%250)) })
+	attack(func(n int) {
+		object := fmt.Sprint("short", n%50)
+		put(object, object+".own.test.", "A", "203.0.113.1")
+		_ = mallory.Records("mallory").Delete(ctx, object, metav1.DeleteOptions{})
+	})
+	random := rand.New(rand.NewPCG(6, 2))
+	attack(func(int) {
+		var values []string
+		for range 12 {
+			noise := make([]byte, 3000)
+			for i := range noise {
+				noise[i] = byte(random.Uint32())
+			}
+			values = append(values, base64.StdEncoding.EncodeToString(noise))
+		}
+		put("flood", "flood.other.test.", "TXT", values...)
+	})
+	attack(func(int) {
+		zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "below"}, Spec: v1alpha1.ZoneSpec{DomainName: "below.own.test."}}
+		_, _ = mallory.Zones("mallory").Create(ctx, zone, metav1.CreateOptions{})
+		_ = mallory.Zones("mallory").Delete(ctx, "below", metav1.DeleteOptions{})
+	})
+	attack(func(int) {
+		_, _ = mallory.RESTClient().Get().Namespace("mallory").Resource("records").Name(v1alpha1.AllRecords).SubResource("changes").
+			Param("fqdn", "none.own.test").DoRaw(ctx)
+	})
+
+	rounds, longest := 0, time.Duration(0)
+	for began := time.Now(); rounds < 3 || time.Since(began) < lasts; rounds++ {
+		good := w.readZone().Status.Serial
+		for i := range 3 {
+			must.Succeed(t, w.up.KubizoneV1alpha1().Records("platform").Delete(t.Context(), fmt.Sprint("host", i), metav1.DeleteOptions{}))
+		}
+		time.Sleep(lasts / 10)
+		started := time.Now()
+		w.expectLine("alice", fmt.Sprintf("revert own.test -n platform --to %d --yes", good), 0, "3 Records written")
+		longest = max(longest, time.Since(started))
+		if got := w.readEntries(); strings.Count(got, "\nhost") != 5 {
+			t.Fatalf("after the revert\n%s", got)
+		}
+	}
+	past := must.Get((&history.Reader{Client: w.up.KubizoneV1alpha1()}).Read(t.Context(), w.makeSubject("platform"), nil))(t)
+	lost := 0
+	for i := range past.Steps {
+		if past.Steps[i].Condensed {
+			lost++
+		}
+	}
+	t.Logf("%d rounds, the longest revert took %v; %d steps, %d without values", rounds, longest, len(past.Steps), lost)
+}
+
+// Honest leases of DHCP change a zone all day: 14 a second. The owner undoes in the evening a mistake of the morning, and
+// the zone of the morning is whole. A tenth of a day in the long form, a few minutes of it in the short one.
+func TestRevert_besideADayOfLeases(t *testing.T) {
+	changes := 3_000
+	if rig.Long() {
+		changes = 14 * 86_400 / 10
+	}
+	w := newWorld(t, "own.test", "platform", "dhcp")
+	for i := range 5 {
+		w.putRecord("alice", "platform", fmt.Sprint("host", i), fmt.Sprint("host", i), fmt.Sprint("192.0.2.", i+1), nil)
+	}
+	const writers, hosts = 8, 25
+	for i := range writers * hosts {
+		w.putRecord("dhcp", "dhcp", fmt.Sprint("lease", i), fmt.Sprint("lease", i), "198.51.100.1", nil)
+	}
+	good, text := w.readZone().Status.Serial, w.readEntries()
+	for i := range 3 {
+		must.Succeed(t, w.up.KubizoneV1alpha1().Records("platform").Delete(t.Context(), fmt.Sprint("host", i), metav1.DeleteOptions{}))
+	}
+	leases := w.makeClient("dhcp", nil).KubizoneV1alpha1().Records("dhcp")
+	var all sync.WaitGroup
+	for writer := range writers {
+		all.Go(func() {
+			for n := range changes / writers {
+				patch := fmt.Appendf(nil, `{"spec":{"rdata":"198.51.100.%d"}}`, 2+n%250)
+				object := fmt.Sprint("lease", writer*hosts+n%hosts)
+				if _, err := leases.Patch(t.Context(), object, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kea"}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	began := time.Now()
+	past := must.Get((&history.Reader{Client: w.up.KubizoneV1alpha1()}).Read(t.Context(), w.makeSubject("platform"), nil))(t)
+	t.Logf("%d steps are read in %v", len(past.Steps), time.Since(began))
+	if shown, code := w.runLine("alice", fmt.Sprintf("show own.test@%d", good)); code != 0 || shown != text {
+		t.Errorf("show: code %d\n%s\nwant\n%s", code, shown, text)
+	}
+	w.expectLine("alice", fmt.Sprintf("revert own.test -n platform --to %d --yes", good), 0, "3 Records written")
+	if got := w.readEntries(); strings.Count(got, "\nhost") != 5 {
 		t.Errorf("after the revert\n%s", got)
 	}
 }
