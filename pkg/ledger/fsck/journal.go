@@ -410,8 +410,8 @@ func (h *historyCheck) checkSegment(key string, at layout.SegmentKey, s *history
 		if step.Record != nil {
 			of = step.Record.Namespace
 		}
-		namespace, payer := layout.SplitAccount(at.Account)
-		h.require(of == namespace && (payer == namespace || payer == step.CausedBy), key, "S7.13",
+		namespace, causedBy := layout.SplitAccount(at.Account)
+		h.require(of == namespace && (causedBy == namespace || causedBy == step.CausedBy), key, "S7.13",
 			fmt.Sprintf("step %d of namespace %s, caused by %q", step.N, of, step.CausedBy), "steps of the key's account")
 	}
 

@@ -50,7 +50,7 @@ const (
 	pageSteps      = 64
 	pageNamespaces = 24
 	// maxPage bounds the octets of a page, except of a single step. A namespace's part is also at most a pageDivisor-th
-	// of the share, or minPage, because makeRoom condenses whole segments.
+	// of the share, or minPage, because makeRoom strips whole segments.
 	maxPage     = 4 << 20
 	minPage     = 16 << 10
 	pageDivisor = 8

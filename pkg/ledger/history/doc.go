@@ -14,5 +14,5 @@
 //  4. An answer tells since when no step is missing. For a namespace, this concerns its own account.
 //  5. No write waits for an archive, and no decision reads one.
 //
-// Read first: archive.go, share.go, own.go, descent.go, read.go, segment.go, state.go
+// Read first: archive.go, share.go, own.go, cursor.go, read.go, segment.go, state.go
 package history

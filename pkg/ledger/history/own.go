@@ -97,7 +97,7 @@ func (a *Archive) readOlder(ctx context.Context, out *namespaceAnswer, before la
 	if err != nil {
 		return err
 	}
-	older, err := a.descendAccounts(ctx, accounts, before, out.rev)
+	older, err := a.openCursors(ctx, accounts, before, out.rev)
 	if err != nil {
 		return err
 	}

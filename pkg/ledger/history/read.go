@@ -29,7 +29,7 @@ type Item struct {
 // Answer is a page of the history, newest step first.
 type Answer struct {
 	Items []Item
-	// Whole is a Unix time. No step since then is missing or condensed (stored without values).
+	// Whole is a Unix time. No step since then is missing or bare (without values).
 	Whole int64
 	// Own is like Whole, for steps of the Zone's own namespace. Only OfZone sets it.
 	Own int64

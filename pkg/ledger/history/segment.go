@@ -34,7 +34,7 @@ type Header struct {
 	Retention int64 `json:"k"`
 	// Offset plus a step's N is the step's number in the archive, because a recreated zone counts N from 1 again.
 	Offset uint64 `json:"o,omitempty"`
-	// Bare is true for a condensed segment, whose steps lack values and former Records.
+	// Bare is true if the steps lack values and former Records.
 	Bare bool `json:"c,omitempty"`
 }
 

@@ -29,19 +29,19 @@ const (
 	// Former Records of journal steps get another eighth of the history, or of a namespace's share.
 	statesDivisor = 8
 	unknownQuota  = 2 << 30 // etcd's default
-	// Condensing goes a sixteenth below the share, so few later archives must condense.
-	slack           = 16
-	condensedAtOnce = 8
+	// Shrinking goes a sixteenth below the share, so few later archives must shrink it again.
+	slack        = 16
+	shrunkAtOnce = 8
 )
 
-// Share records the size of an account's history. An account is a namespace, or "NAMESPACE@PAYER" for steps caused by
-// the namespace PAYER. Beyond the limit, the account's oldest segments are condensed: they lose values and former
+// Share records the size of an account's history. An account is a namespace, or "NAMESPACE@CAUSE" for steps caused by
+// the namespace CAUSE. Beyond the limit, the account's oldest segments become bare: they lose values and former
 // Records.
 type Share struct {
 	Octets     int64  `json:"o"`            // keys and values of all segments
-	Whole      int64  `json:"t,omitempty"`  // a Unix time; no step since then is condensed
-	Bare       string `json:"b,omitempty"`  // key of the last condensed segment
-	BareOctets int64  `json:"bo,omitempty"` // keys and values of condensed segments
+	Whole      int64  `json:"t,omitempty"`  // a Unix time; no step since then is bare
+	Bare       string `json:"b,omitempty"`  // key of the last bare segment
+	BareOctets int64  `json:"bo,omitempty"` // keys and values of bare segments
 }
 
 func (a *Archive) limit() int64 {
@@ -62,12 +62,12 @@ func (a *Archive) shareOf(account string) int64 {
 	if level := a.level.Load(); level > 0 {
 		each = min(each, level)
 	}
-	namespace, payer := layout.SplitAccount(account)
+	namespace, causedBy := layout.SplitAccount(account)
 	var of charge
 	if charges := a.charges.Load(); charges != nil {
-		of = (*charges)[payer]
+		of = (*charges)[causedBy]
 	}
-	if namespace != payer {
+	if namespace != causedBy {
 		return each / causedDivisor / max(1, of.accounts)
 	}
 	return each - min(each/causedDivisor, of.octets)
@@ -122,15 +122,15 @@ func (a *Archive) setLevel(ctx context.Context) error {
 		return err
 	}
 
-	payers, charges := map[string]int64{}, map[string]charge{}
+	byCause, charges := map[string]int64{}, map[string]charge{}
 	for account, octets := range shares {
-		namespace, payer := layout.SplitAccount(account)
-		if payers[payer] += octets; namespace != payer {
-			charges[payer] = charge{charges[payer].accounts + 1, charges[payer].octets + octets}
+		namespace, causedBy := layout.SplitAccount(account)
+		if byCause[causedBy] += octets; namespace != causedBy {
+			charges[causedBy] = charge{charges[causedBy].accounts + 1, charges[causedBy].octets + octets}
 		}
 	}
 
-	a.level.Store(levelOf(slices.Collect(maps.Values(payers)), a.limit()))
+	a.level.Store(levelOf(slices.Collect(maps.Values(byCause)), a.limit()))
 	a.charges.Store(&charges)
 	for account, octets := range shares {
 		if octets <= a.shareOf(account) {
@@ -189,22 +189,22 @@ func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s S
 		if int64(octets) > most || s.Octets == 0 {
 			return s, mod, false, nil
 		}
-		if err := a.condenseOldest(ctx, account, s, mod, most-most/slack-int64(octets)); err != nil {
+		if err := a.shrinkOldest(ctx, account, s, mod, most-most/slack-int64(octets)); err != nil {
 			return s, mod, false, err
 		}
 	}
 }
 
-// condenseOldest reduces an account to about the limit of octets (most). It strips the oldest full segments of rows and
+// shrinkOldest reduces an account to about the limit of octets (most). It strips the oldest full segments of rows and
 // states. If bare segments already have half of the limit, it deletes the oldest segments. Nothing changes if another
 // server has changed the share.
-func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, mod int64, most int64) error {
+func (a *Archive) shrinkOldest(ctx context.Context, account string, s Share, mod int64, most int64) error {
 	from, end := a.Layout.Segments(account), clientv3.GetPrefixRangeEnd(a.Layout.Segments(account))
 	strips := s.BareOctets < max(most, 1)/2
 	if strips && s.Bare != "" {
 		from = s.Bare + "\x00"
 	}
-	r, err := a.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(condensedAtOnce))
+	r, err := a.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(shrunkAtOnce))
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, m
 		s.BareOctets = s.Octets
 		strips = false
 		from = a.Layout.Segments(account)
-		if r, err = a.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(condensedAtOnce)); err != nil {
+		if r, err = a.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(shrunkAtOnce)); err != nil {
 			return err
 		}
 	}
@@ -250,7 +250,7 @@ func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, m
 	}
 
 	ops = append(ops, etcd.OpPut(a.Layout.Share(account), layout.Encode(&s)))
-	a.Fault("condense-history")
+	a.Fault("shrink-history")
 	_, err = a.Client.Txn(ctx).If(etcd.RevisionIs(a.Layout.Share(account), mod)).Then(ops...).Commit()
 	return err
 }
@@ -299,7 +299,7 @@ func bareStep(step *content.Step) content.Step {
 		Origin: step.Origin, Time: step.Time, TTLs: changedRRsets(step)}
 }
 
-// changedRRsets returns the RRsets that the step changed, each once and without a TTL. A condensed step keeps them, so
+// changedRRsets returns the RRsets that the step changed, each once and without a TTL. A bare step keeps them, so
 // that a reader knows which names its missing values hide.
 func changedRRsets(step *content.Step) (all []content.TTLChange) {
 	for _, rows := range [][]content.Row{step.Removed, step.Added} {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Account returns the account of a namespace's steps: NAMESPACE, or NAMESPACE@PAYER for steps caused by another.
+// Account returns the account of a namespace's steps: NAMESPACE, or NAMESPACE@CAUSE for steps caused by another.
 func Account(namespace, causedBy string) string {
 	if causedBy == "" || causedBy == namespace {
 		return namespace
@@ -17,12 +17,12 @@ func Account(namespace, causedBy string) string {
 	return namespace + "@" + causedBy
 }
 
-func SplitAccount(account string) (namespace, payer string) {
-	namespace, payer, ok := strings.Cut(account, "@")
+func SplitAccount(account string) (namespace, causedBy string) {
+	namespace, causedBy, ok := strings.Cut(account, "@")
 	if !ok {
 		return account, account
 	}
-	return namespace, payer
+	return namespace, causedBy
 }
 
 func (k Keys) Archived(zone string) string { return k.Room("archived") + zone + "/" }

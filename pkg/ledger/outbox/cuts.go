@@ -226,7 +226,7 @@ func (ob *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets
 	return sets, err
 }
 
-func (ob *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
+func (ob *Outbox) sweepCuts(ctx context.Context, last seenKeys) seenKeys {
 	return ob.sweepRoom(ctx, "debts", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var d law.PendingCut
 		if err := layout.Decode(kv.Value, &d); err != nil {

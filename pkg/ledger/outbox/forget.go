@@ -37,7 +37,7 @@ type forgettable struct {
 // sweepSerials deletes the last serials of removed zones that no secondary can remember any more. Each server counts
 // the time since it first saw a revision of such a serial. The first server with a due count writes the time left. A
 // stored date would be unsafe, because a server with a clock ahead would delete all serials.
-func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
+func (ob *Outbox) sweepSerials(ctx context.Context, last seenKeys) seenKeys {
 	byNamespace := map[string][]forgettable{}
 	var cmps []clientv3.Cmp
 	var ops []clientv3.Op

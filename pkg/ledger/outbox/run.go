@@ -64,7 +64,7 @@ func (ob *Outbox) Run(ctx context.Context) error {
 // duty is a sweep repeated at an interval. Each sweep gets the result of the last, at first nil.
 type duty struct {
 	every time.Duration
-	sweep func(context.Context, sightings) sightings
+	sweep func(context.Context, seenKeys) seenKeys
 }
 
 func (ob *Outbox) listDuties() []duty {
@@ -80,8 +80,8 @@ func (ob *Outbox) listDuties() []duty {
 	}
 }
 
-func ignoreError(sweep func(context.Context) error) func(context.Context, sightings) sightings {
-	return func(ctx context.Context, _ sightings) sightings {
+func ignoreError(sweep func(context.Context) error) func(context.Context, seenKeys) seenKeys {
+	return func(ctx context.Context, _ seenKeys) seenKeys {
 		_ = sweep(ctx) // the next sweep retries
 		return nil
 	}
@@ -171,7 +171,7 @@ func (ob *Outbox) runWork(ctx context.Context, s *workState) {
 
 // sweepMarks removes the marks that cascades have left at zones, if their outbox items are gone, because a mark would
 // lock names forever. It also permits the delivery of zones whose cascades take too long.
-func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
+func (ob *Outbox) sweepMarks(ctx context.Context, _ seenKeys) seenKeys {
 	ob.mem.DropOldFacts(time.Now().Add(-facts.Remembers))
 	now := ob.mem.Now().Unix()
 	for k, h := range ob.mem.CascadingZones() {

@@ -21,7 +21,7 @@ const (
 )
 
 // The first sweep counts all zones, since earlier writes may not be noted.
-func (ob *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
+func (ob *Outbox) sweepUsage(ctx context.Context, last seenKeys) seenKeys {
 	delegated := map[string]*law.Holding{}
 	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return h.Delegations > 0 }) {
 		if delegated[h.UID] = h; last == nil {
@@ -44,7 +44,7 @@ func (ob *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 		}
 	}
 
-	return sightings{}
+	return seenKeys{}
 }
 
 func (ob *Outbox) countUsage(ctx context.Context, uid, namespace, name string) error {

@@ -38,7 +38,7 @@ func mustCount(w law.Withdrawal, unchangedFor time.Duration) bool {
 
 // sweepWithdrawals counts how much of each withdrawal's grace period has passed while servers ran, and starts the
 // release of the names at the end.
-func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightings {
+func (ob *Outbox) sweepWithdrawals(ctx context.Context, last seenKeys) seenKeys {
 	written := 0
 	var places map[string]law.Place
 	return ob.sweepRoom(ctx, "withdrawn", last, func(kv *mvccpb.KeyValue, unchangedFor time.Duration) {

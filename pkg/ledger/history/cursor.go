@@ -21,10 +21,10 @@ const (
 	growth     = 8
 )
 
-// descent lists the keys of an account's history segments, newest first. For a page in descending order, etcd would
-// read all older keys. So a descent reads period after period, each in ascending order, and adapts the length of the
+// cursor lists the keys of an account's history segments, newest first. For a page in descending order, etcd would
+// read all older keys. So a cursor reads period after period, each in ascending order, and adapts the length of the
 // period to about pageKeys keys.
-type descent struct {
+type cursor struct {
 	a      *Archive
 	rev    int64               // of all reads
 	below  layout.SegmentKey   // the first key already listed; the next period ends there
@@ -33,8 +33,8 @@ type descent struct {
 	keys   []layout.SegmentKey // of the last period, ascending; nextKey takes the last
 }
 
-func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev int64) (*descent, error) {
-	d := &descent{a: a, below: below, rev: rev, width: firstWidth, oldest: below.Time + 1}
+func (a *Archive) openCursor(ctx context.Context, below layout.SegmentKey, rev int64) (*cursor, error) {
+	d := &cursor{a: a, below: below, rev: rev, width: firstWidth, oldest: below.Time + 1}
 	prefix := a.Layout.Segments(below.Account)
 	r, err := a.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithRev(rev), clientv3.WithKeysOnly())
 	if err != nil {
@@ -48,7 +48,7 @@ func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev 
 	return d, nil
 }
 
-func (d *descent) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
+func (d *cursor) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
 	for len(d.keys) == 0 {
 		if d.below.Time < d.oldest || d.below.Time == d.oldest && d.below.Zone == "" {
 			return nil, nil
@@ -62,16 +62,16 @@ func (d *descent) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
 	return &k, nil
 }
 
-type descents struct {
-	byAccount []*descent
+type cursors struct {
+	byAccount []*cursor
 	nextKeys  []*layout.SegmentKey // by account; nil at the end
 }
 
-func (a *Archive) descendAccounts(ctx context.Context, accounts []string, below layout.SegmentKey, rev int64) (*descents, error) {
-	out := &descents{}
+func (a *Archive) openCursors(ctx context.Context, accounts []string, below layout.SegmentKey, rev int64) (*cursors, error) {
+	out := &cursors{}
 	for _, account := range accounts {
 		below.Account = account
-		d, err := a.descendFrom(ctx, below, rev)
+		d, err := a.openCursor(ctx, below, rev)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func (a *Archive) descendAccounts(ctx context.Context, accounts []string, below 
 	return out, nil
 }
 
-func (d *descents) nextKey(ctx context.Context) (k *layout.SegmentKey, err error) {
+func (d *cursors) nextKey(ctx context.Context) (k *layout.SegmentKey, err error) {
 	newest := -1
 	for i, x := range d.nextKeys {
 		if x != nil && (k == nil || compareTimes(x, k) > 0) {
@@ -101,7 +101,7 @@ func compareTimes(x, y *layout.SegmentKey) int {
 	return cmp.Or(cmp.Compare(x.Time, y.Time), strings.Compare(x.Zone, y.Zone), cmp.Compare(x.Last, y.Last))
 }
 
-func (d *descent) readKeys(ctx context.Context) error {
+func (d *cursor) readKeys(ctx context.Context) error {
 	newest := d.below.Time
 	if d.below.Zone == "" { // begins the second: all its keys were listed
 		newest--

@@ -29,9 +29,9 @@ func (c *countedReads) Get(ctx context.Context, key string, opts ...clientv3.OpO
 	return c.KV.Get(ctx, key, opts...)
 }
 
-// descendFrom iterates over a namespace's segments, newest first. It returns each key below the start once, for any
+// openCursor iterates over a namespace's segments, newest first. It returns each key below the start once, for any
 // distribution of times, even if some are in the future, and needs few range reads.
-func TestDescent_hasEachKeyOnce(t *testing.T) {
+func TestCursor_hasEachKeyOnce(t *testing.T) {
 	etcd := must.Get(kuberig.StartEtcd(t.Context(), t.TempDir()))(t)
 	t.Cleanup(etcd.Close)
 	client := must.Get(clientv3.New(clientv3.Config{Endpoints: []string{etcd.Endpoint}}))(t)
@@ -61,7 +61,7 @@ func TestDescent_hasEachKeyOnce(t *testing.T) {
 			all = slices.DeleteFunc(all, func(k string) bool { return strings.Compare(k, a.Layout.Segment(below)) >= 0 })
 		}
 		reads.n = 0
-		d := must.Get(a.descendFrom(t.Context(), below, 0))(t)
+		d := must.Get(a.openCursor(t.Context(), below, 0))(t)
 		var got []string
 		for k := must.Get(d.nextKey(t.Context()))(t); k != nil; k = must.Get(d.nextKey(t.Context()))(t) {
 			got = append(got, a.Layout.Segment(*k))
