@@ -85,12 +85,15 @@ func newEventQueue() *eventQueue {
 	return &eventQueue{waiting: map[string][]queuedEvent{}, added: make(chan struct{}, 1)}
 }
 
+// addEvent queues an Event, or drops it if the queue is full and its namespace has nearly the most Events. It never
+// blocks its callers, such as the ledger.
 func (q *eventQueue) addEvent(e queuedEvent) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e.note = cutNote(e.note, maxNote)
 	own := e.about.Namespace
 	if q.count == maxQueued {
+		// Make room at the expense of the namespace with most Events.
 		longest := own
 		for namespace, events := range q.waiting {
 			if len(events) > len(q.waiting[longest]) {
@@ -110,11 +113,13 @@ func (q *eventQueue) addEvent(e queuedEvent) {
 	q.waiting[own] = append(q.waiting[own], e)
 	q.count++
 	select {
+	// The channel holds a single wake-up, which is enough: the writer empties the queue.
 	case q.added <- struct{}{}:
 	default:
 	}
 }
 
+// dequeueEvent takes the oldest Event of the next namespace in turn. ok is false if the queue is empty.
 func (q *eventQueue) dequeueEvent() (e queuedEvent, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -179,6 +184,8 @@ func (a *announcer) isRepeated(event string) bool {
 	return again
 }
 
+// announceNotices announces what a write in a zone does to others: names hidden from a wildcard, or a host taken
+// (S4.25, S4.26). Each repetition within refusedInterval is dropped.
 func (a *announcer) announceNotices(o *v1alpha1.Zone, notices []law.Notice) {
 	if a.recorder == nil {
 		return
@@ -198,6 +205,7 @@ func (a *announcer) announceNotices(o *v1alpha1.Zone, notices []law.Notice) {
 			e.action, e.note = actionTake, notice.Name.String()+" is taken by another namespace, and records of namespace "+
 				o.Namespace+" point there (S4.26; let the records name another host, or reserve the name)"
 		}
+		// The wildcard's tenant may not read Events of the Zone, so the Event is about a Record of the tenant.
 		if notice.Namespace != "" {
 			e.about = &corev1.ObjectReference{APIVersion: about.APIVersion, Kind: "Record", Namespace: notice.Namespace}
 			e.find = func(ctx context.Context) (string, string, error) {
@@ -208,6 +216,7 @@ func (a *announcer) announceNotices(o *v1alpha1.Zone, notices []law.Notice) {
 	}
 }
 
+// writeQueued writes queued Events until ctx ends, at most queuedRate a second.
 func (a *announcer) writeQueued(ctx context.Context) {
 	limit := rate.NewLimiter(queuedRate, queuedRate)
 	for limit.Wait(ctx) == nil {
@@ -219,6 +228,7 @@ func (a *announcer) writeQueued(ctx context.Context) {
 			case <-a.queue.added:
 			}
 		}
+		// Look up the Record only now: it may have gone while the Event waited.
 		if e.find != nil {
 			object, uid, err := e.find(ctx)
 			if e.about.Name, e.about.UID = object, types.UID(uid); err != nil || object == "" {
@@ -226,6 +236,7 @@ func (a *announcer) writeQueued(ctx context.Context) {
 			}
 		}
 		last := ""
+		// A fault often begins with a change, so a Warning names the last change of the zone.
 		if e.zone != nil && e.kind == corev1.EventTypeWarning && a.lastChange != nil {
 			within, cancel := context.WithTimeout(ctx, lastTimeout)
 			last = a.lastChange(within, e.zone)
@@ -246,6 +257,8 @@ func (a *announcer) announceZone(o *v1alpha1.Zone, kind, reason, message string)
 	a.queue.addEvent(queuedEvent{about: about, kind: kind, reason: reason, action: actionDeliver, note: message, zone: o})
 }
 
+// announceHeld announces that a zone is held for a mass deletion (S7.5). The note has the command that lets the
+// deletion through.
 func (a *announcer) announceHeld(o *v1alpha1.Zone) {
 	settled := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil {

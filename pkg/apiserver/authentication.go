@@ -49,6 +49,7 @@ func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.Delegat
 		factory.Anonymous.Conditions = append(factory.Anonymous.Conditions, apiserverapi.AnonymousAuthCondition{Path: path})
 	}
 
+	// 1. Find the authority of client certificates: a flag, or kube-apiserver's config map.
 	var trust map[string]string
 	if !o.SkipInClusterLookup {
 		found, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, authenticationConfigMap, metav1.GetOptions{})
@@ -67,6 +68,7 @@ func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.Delegat
 		}
 	}
 
+	// 2. Find the front proxy, which sends the user in headers.
 	if factory.RequestHeaderConfig, err = requestHeader(ctx, o, client, trust); err != nil {
 		return err
 	}
@@ -92,6 +94,7 @@ func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.Delegat
 		}
 	}
 
+	// 3. Build the authenticator.
 	authenticator, definitions, err := factory.New()
 	if err != nil {
 		return err
@@ -101,6 +104,8 @@ func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.Delegat
 	return nil
 }
 
+// clientCA returns the authority of client certificates: from --client-ca-file, or else from kube-apiserver's config
+// map, whose data trust is. It returns nil if there is none, and tokens and the front proxy remain.
 func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface, trust map[string]string) (
 	dynamiccertificates.CAContentProvider, error) {
 	if o.ClientCert.ClientCA != "" {
@@ -126,6 +131,8 @@ func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernet
 	return newKnownCA(authority, authority, trust, clientCAKey)
 }
 
+// requestHeader returns the authority, names and headers of the front proxy, from flags or from kube-apiserver's config
+// map. It returns nil without both.
 func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface,
 	trust map[string]string) (*authenticatorfactory.RequestHeaderConfig, error) {
 	if o.RequestHeader.ClientCAFile != "" {
@@ -143,6 +150,7 @@ func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticati
 	if err != nil {
 		return nil, fmt.Errorf("requestheader client CA: %w", err)
 	}
+	// kube-apiserver may rotate its proxy's CA, so a controller follows the config map.
 	both := &genericoptions.DynamicRequestHeaderController{
 		ConfigMapCAController: authority,
 		RequestHeaderAuthRequestController: headerrequest.NewRequestHeaderAuthRequestController(authenticationConfigMap,

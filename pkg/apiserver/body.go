@@ -31,6 +31,8 @@ const (
 	maxEntries    = 10_000
 )
 
+// checkBodies bounds the body of each request for a resource (S5.12), and keeps the text of patches, so that kind can
+// name a wrong field.
 func checkBodies(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
@@ -65,6 +67,7 @@ type boundedBody struct {
 	refusal     error
 }
 
+// boundBody returns body with the checks for its media type. Of Protobuf only the size is checked.
 func boundBody(body io.ReadCloser, resource, contentType string) *boundedBody {
 	b := &boundedBody{ReadCloser: body, what: resource, remaining: maxBody}
 	switch mediaOf(contentType) {
@@ -84,6 +87,7 @@ func mediaOf(contentType string) string {
 	return strings.ToLower(strings.TrimSpace(media))
 }
 
+// Read reads a piece of the body, and fails as soon as a limit is exceeded, before the generic apiserver decodes more.
 func (b *boundedBody) Read(into []byte) (int, error) {
 	if b.isYAML {
 		if b.whole == nil && b.refusal == nil {
@@ -101,6 +105,7 @@ func (b *boundedBody) Read(into []byte) (int, error) {
 	return n, err
 }
 
+// checkPiece returns an error if the body, up to the end of piece, exceeds a limit.
 func (b *boundedBody) checkPiece(piece []byte) error {
 	if b.remaining -= len(piece); b.remaining < 0 {
 		return b.tooLarge()
@@ -126,7 +131,9 @@ func checkItem(text []byte) error {
 	return boundBody(nil, "records", runtime.ContentTypeJSON).checkPiece(text)
 }
 
+// readWhole reads and checks a YAML body, and sets refusal or whole.
 func (b *boundedBody) readWhole() {
+	// One octet more than the limit shows that the body is too large.
 	text, err := io.ReadAll(io.LimitReader(b.ReadCloser, maxBody+1))
 	var document yaml.Node
 	switch {
@@ -145,6 +152,7 @@ func (b *boundedBody) readWhole() {
 	b.whole = bytes.NewReader(text)
 }
 
+// checkNode checks a YAML node and all nodes below. The depth ends the recursion.
 func (b *boundedBody) checkNode(node *yaml.Node, depth int) error {
 	switch node.Kind {
 	case yaml.AliasNode:
@@ -154,6 +162,7 @@ func (b *boundedBody) checkNode(node *yaml.Node, depth int) error {
 		if depth > maxDepth {
 			return b.tooDeep()
 		}
+		// A mapping has keys and values in turn.
 		entries := len(node.Content)
 		if node.Kind == yaml.MappingNode {
 			entries /= 2
@@ -195,6 +204,8 @@ type jsonPlace struct {
 
 func (p *jsonPlace) countsCommas() bool { return p.depth > 0 && p.depth <= maxDepth }
 
+// passPiece goes on through JSON, octet by octet, whether the JSON is valid or not: a decoder that follows reports
+// faults. Nothing is allocated.
 func (p *jsonPlace) passPiece(piece []byte) {
 	for _, c := range piece {
 		switch {
@@ -214,6 +225,7 @@ func (p *jsonPlace) passPiece(piece []byte) {
 			if p.countsCommas() {
 				p.commas[p.depth] = 0
 			}
+		// A list has one entry more than commas. Deeper than maxDepth the body is refused anyway.
 		case c == ',' && p.countsCommas():
 			p.commas[p.depth]++
 			p.largest = max(p.largest, p.commas[p.depth]+1)

@@ -95,6 +95,8 @@ func unchanged(before, after sized) bool {
 	return err == nil && wrong == nil && bytes.Equal(textBefore, textAfter)
 }
 
+// countOctets returns the octets that etcd stores for an object, with an estimate of the ledger's keys: a key for each
+// value of a Record, and for each namespace of a Delegation (S9.1).
 func (j budgetJudge) countOctets(object sized) int64 {
 	switch o := object.(type) {
 	case *v1alpha1.Record:
@@ -132,6 +134,8 @@ func (b *budgeted) charge(object sized, err error) {
 	}
 }
 
+// Create checks the budget, creates, and charges the octets. The slot of a Bind9Cluster is held until etcd has the
+// object.
 func (b *budgeted) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
 	if err := b.judge.allowWrite(ctx, budgetedWrite{resource: b.resource, after: obj.(sized)}); err != nil {
 		return err
@@ -176,6 +180,7 @@ func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination
 			}
 			err = b.judge.allowWrite(ctx, budgetedWrite{resource: b.resource, before: before, after: out.(sized)})
 			isUpdate, alreadyAdmitted := before != nil, release != nil
+			// A conflict at the create runs this function again.
 			if err != nil || isUpdate || alreadyAdmitted {
 				return out, ttl, err
 			}
@@ -193,6 +198,8 @@ func (j budgetJudge) admitQuestion(ctx context.Context, record *v1alpha1.Record)
 	return j.allowWrite(ctx, budgetedWrite{resource: v1alpha1.Resource("records"), after: record})
 }
 
+// judgePreview returns decide with the budget before it, so that a dry run is refused like the write. A removal has no
+// budget.
 func judgePreview[T interface {
 	comparable
 	sized

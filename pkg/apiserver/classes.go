@@ -36,6 +36,8 @@ type zoneReader interface {
 
 const maxDelivered, maxDeliveredNames, deliveredWithin = 5000, 5, time.Second
 
+// describeWithdrawn returns the number and first names of zones that a class withdraws from its servers, such as "2
+// zones (example.org., example.net.)", or "". after is the changed class, nil for a deletion.
 func (d *deliveredZones) describeWithdrawn(before, after *v1alpha1.DNSClass) string {
 	ctx, cancel := context.WithTimeout(context.Background(), deliveredWithin)
 	defer cancel()
@@ -47,8 +49,10 @@ func (d *deliveredZones) describeWithdrawn(before, after *v1alpha1.DNSClass) str
 	deliveries := listed.(*v1alpha1.DeliveryList).Items
 	count, more := 0, len(deliveries) > maxDelivered
 	var names []string
+	// A class may have a million zones, and the user waits for the answer.
 	for i := range deliveries[:min(len(deliveries), maxDelivered)] {
 		delivery := &deliveries[i]
+		// A Bind9Cluster may have the name of the class.
 		if delivery.Spec.ClassRef.Kind == v1alpha1.KindBind9Cluster || delivery.DeletionTimestamp != nil {
 			continue
 		}

@@ -39,6 +39,8 @@ const (
 	window = 4 << 20
 )
 
+// dialEtcd returns a connected client of etcd, or an error with the cause and the next step. The caller closes the
+// client.
 func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kubernetes.Client, error) {
 	config := clientv3.Config{
 		Endpoints:            where.ServerList,
@@ -65,6 +67,7 @@ func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kuber
 		return nil, fmt.Errorf("etcd %v: %w", where.ServerList, err)
 	}
 
+	// Wait for the connection: gRPC itself would connect in the background, and tell no cause.
 	ctx, cancel := context.WithTimeoutCause(ctx, dialTimeout, fmt.Errorf("no connection within %s", dialTimeout))
 	defer cancel()
 	connection := client.ActiveConnection()
@@ -79,6 +82,7 @@ func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kuber
 		}
 	}
 
+	// Add the layers of requests, the innermost first: latency, faults of tests, explanations.
 	client.KV = etcd3.NewETCDLatencyTracker(client.KV)
 	if Faults.KV != nil {
 		client.KV = Faults.KV(client.KV, Prefix)

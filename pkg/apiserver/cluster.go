@@ -25,6 +25,8 @@ import (
 
 const namespacesPath = "/api/v1/namespaces/"
 
+// serveCluster serves the parts of a cluster's API that kubectl needs from a standalone server: discovery of the core
+// group, Namespaces, and the two reviews of the user's self.
 func serveCluster(server *genericapiserver.GenericAPIServer, registry install.Registry, authorizer authorizer.Authorizer) error {
 	serveCore(server, registry)
 	for _, review := range []struct {

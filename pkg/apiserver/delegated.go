@@ -135,6 +135,8 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 		peerCertFile: cfg.PeerCertFile, permissions: rights.List, firstMissing: rights.FirstMissing})
 }
 
+// applyServing opens the listener, and applies the flags of the generic apiserver. Its own versions and gates stay
+// those of genericConfig.
 func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 	serving := *config
 	if err := d.ServerRun.ApplyTo(config); err != nil {
@@ -163,6 +165,8 @@ func writesDelivery(asked authorizer.Attributes) bool {
 			asked.GetSubresource() == "dnssec" || asked.GetResource() == "updatekeys" && asked.GetSubresource() != "")
 }
 
+// applyEntrance sets authentication and authorization by kube-apiserver, and notes in rights the permissions that both
+// need.
 func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.Config, rights *permissions.Checker) error {
 	client, err := clientOf("--authentication-kubeconfig", d.Authentication.RemoteKubeConfigFile)
 	if err != nil {
@@ -175,6 +179,7 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 			Rules: permissions.AuthenticationConfig})
 	}
 	if err := applyDelegatedAuthentication(ctx, d.Authentication, client, config); err != nil {
+		// Most failures at this point are a missing Role, so name the rule beside the error.
 		missing, _, unanswered := rights.Ask(ctx)
 		return fmt.Errorf("authentication: %w", errors.Join(append(missing, err, unanswered)...))
 	}
@@ -193,12 +198,14 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 	return nil
 }
 
+// applyCore sets admission, and returns the client of kube-apiserver for Events, Leases and quotas.
 func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, rights *permissions.Checker, ledger *ledger.Ledger) (
 	kubernetes.Interface, error) {
 	if err := d.CoreAPI.ApplyTo(config); err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %w", err)
 	}
 
+	// Before all others, since the first informer of a kind stays.
 	informOfPolicies(config.SharedInformerFactory, policyPause)
 	config.ClientConfig.QPS, config.ClientConfig.Burst = coreQPS, coreBurst
 	client, err := kubernetes.NewForConfig(config.ClientConfig)
@@ -222,6 +229,7 @@ func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, rights
 		config.AdmissionControl = traced.Chain{Interface: config.AdmissionControl}
 	}
 
+	// Note the permissions that these parts need.
 	rules := slices.Concat(permissions.Namespaces, permissions.Events, permissions.OfAdmission(d.plugins()))
 	if d.Features.EnablePriorityAndFairness {
 		rules = append(rules, permissions.FlowControl...)
@@ -237,6 +245,7 @@ func (d *Delegated) plugins() []string {
 	})
 }
 
+// etcdOptions returns the options of storage with those flags of etcd that Kubizone takes. Prefix and codec are fixed.
 func (d *Delegated) etcdOptions(registry install.Registry) *genericoptions.EtcdOptions {
 	options := etcdOptions(registry, d.Etcd.StorageConfig.Transport)
 	asked, stored := d.Etcd.StorageConfig, &options.StorageConfig
@@ -271,6 +280,8 @@ func ClientConfig(flag, kubeconfig string) (*restclient.Config, error) {
 	return config, nil
 }
 
+// clientOf returns a client for reviews by kube-apiserver: each request of a user may need a review, so the limit of
+// requests is high.
 func clientOf(flag, kubeconfig string) (kubernetes.Interface, error) {
 	config, err := ClientConfig(flag, kubeconfig)
 	if err != nil {

@@ -40,6 +40,8 @@ func SetGates() error {
 	return nil
 }
 
+// genericConfig returns the configuration that standalone and delegated servers share: versions, OpenAPI, the handler
+// chain and timeouts.
 func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConfig, error) {
 	if err := SetGates(); err != nil {
 		return nil, err

@@ -39,6 +39,8 @@ func (s *Server) refuseUntilReady(handler http.Handler, config *genericapiserver
 	})
 }
 
+// hasBeenReady reports whether /readyz has passed once. It asks /readyz by a call until then, so no client waits for
+// the next probe of the kubelet.
 func (s *Server) hasBeenReady(r *http.Request) bool {
 	if s.ready.Load() {
 		return true

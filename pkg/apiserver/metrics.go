@@ -43,6 +43,7 @@ type Metrics struct {
 
 var countedPrefixes = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "orphans": "adoption"}
 
+// NewMetrics returns the metrics, registered. The caller sets listGone before the first scrape.
 func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjournal.Source, set *zoneview.Set) *Metrics {
 	m := &Metrics{ledger: of, feed: feed, zones: set, certificates: inventory.Certificates{}, keyCounts: map[string]*atomic.Int64{}}
 	for room := range countedPrefixes {
@@ -122,6 +123,7 @@ var processMetric = samples.New("kubizone_process_working", "1 while a replica o
 var waitingMetric = samples.New("kubizone_work_waiting", "Work that waits in etcd, of all servers: cascades, cuts that a parent zone "+
 	"has not counted, and adoptions of objects in no zone, each under one or two keys.", "kind")
 
+// sendSamples sends all samples of a scrape. A value that is not known yet has no sample, instead of a wrong 0.
 func (m *Metrics) sendSamples(send samples.Send) {
 	for name := range m.certificates {
 		at := 0.0 // unreadable, so an alert fires
@@ -143,6 +145,7 @@ func (m *Metrics) sendSamples(send samples.Send) {
 	}
 }
 
+// collectProcesses sends 1 for each process with a working replica, and 0 for a process whose replicas have all ended.
 func (m *Metrics) collectProcesses(send samples.Send) {
 	if m.replicas == nil {
 		return
@@ -160,6 +163,8 @@ func (m *Metrics) collectProcesses(send samples.Send) {
 	}
 }
 
+// serveMetrics serves /metrics with the server's metrics beside the generic apiserver's. DELETE resets both, as in
+// kube-apiserver with profiling.
 func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profiling bool) {
 	const path = "/metrics"
 	both := metrics.HandlerFor(prometheus.Gatherers{legacyregistry.DefaultGatherer, own},
@@ -176,6 +181,7 @@ func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profilin
 	})
 }
 
+// countKeys counts the keys of each room in etcd each measureEvery, until ctx ends. It never fails: an old count stays.
 func (m *Metrics) countKeys(ctx context.Context) error {
 	for {
 		for room, into := range m.keyCounts {

@@ -40,6 +40,7 @@ func newSubjectReviews() subjectReviews {
 	return subjectReviews{kind.NewResource(&authenticationv1.SelfSubjectReview{}, "selfsubjectreview", false)}
 }
 
+// Create answers kubectl auth whoami: the user of the request, as authenticated.
 func (subjectReviews) Create(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (
 	runtime.Object, error) {
 	user, ok := request.UserFrom(ctx)
@@ -72,6 +73,7 @@ func newAccessReviews(by authorizer.Authorizer) accessReviews {
 	return accessReviews{kind.NewResource(&authorizationv1.SelfSubjectAccessReview{}, "selfsubjectaccessreview", false), by}
 }
 
+// Create answers kubectl auth can-i: whether the user of the request has a right.
 func (a accessReviews) Create(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (
 	runtime.Object, error) {
 	asked, ok := object.(*authorizationv1.SelfSubjectAccessReview)
@@ -97,6 +99,7 @@ func (a accessReviews) Create(ctx context.Context, object runtime.Object, valida
 		attributes.Verb, attributes.Namespace, attributes.Name = resource.Verb, resource.Namespace, resource.Name
 		attributes.APIGroup, attributes.APIVersion = resource.Group, resource.Version
 		attributes.Resource, attributes.Subresource = resource.Resource, resource.Subresource
+		// As in kube-apiserver: no version means every version.
 		if attributes.APIVersion == "" {
 			attributes.APIVersion = "*"
 		}

@@ -99,6 +99,8 @@ type Server struct {
 	leaving      atomic.Bool // responses close their connections (A5)
 }
 
+// connectEtcd returns a Server with etcd's client, budgets and an open ledger. On an error, all is closed. limits is
+// nil without budgets.
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
 	limits *budget.Limits, historyRetention *time.Duration) (_ *Server, err error) {
 	if err := etcd.ApplyTo(&config.Config); err != nil {
@@ -111,6 +113,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		}
 	}()
 
+	// Connect, and refuse a store of an unknown format before the first write.
 	if s.client, err = dialEtcd(ctx, etcd.StorageConfig.Transport); err != nil {
 		return nil, err
 	}
@@ -171,6 +174,7 @@ type ACME struct {
 	ClusterIssuers []string
 }
 
+// assembleServer builds the API server on the open ledger: metrics, checks, handlers and API groups. It is called once.
 func (s *Server) assembleServer(registry install.Registry, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
 	stored storageOptions) (err error) {
 	s.firstMissing = stored.firstMissing
@@ -181,6 +185,7 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 		ListGone: s.metrics.listGone, Permissions: stored.permissions,
 		ListTerminating: func() []string { return s.namespaces.listTerminating(s.budgets.Namespaces()) }}
 
+	// Certificates whose end is a metric and part of the Installation.
 	if serving := config.SecureServing; serving != nil && serving.Cert != nil {
 		s.inventory.AddServing(serving.Cert)
 	}
@@ -208,6 +213,7 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	serveMetrics(s.generic.Handler.NonGoRestfulMux, s.registry, config.EnableProfiling)
 
 	s.authorizer = config.Authorization.Authorizer
+	// A watcher of Leases for the inventory and metrics. The judge has its own while elected.
 	if s.leases != nil {
 		s.inventory.Processes = s.leases(func() {})
 		s.metrics.replicas = s.inventory.Processes.Replicas
@@ -220,6 +226,8 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	return s.installGroups(registry, options, stored, items)
 }
 
+// storageDecorator returns the factory of storage for each resource: zone content through the ledger, and all objects
+// of tenants within their budget.
 func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bool) generic.StorageDecorator {
 	budget := budgetJudge{budgets: s.budgets, keys: s.ledger.Layout()}
 	above := fromcache.Storage
@@ -265,6 +273,7 @@ func (s *Server) countClusters(ctx context.Context, namespace string) (int64, er
 	return s.client.Count(ctx, s.ledger.Layout().Objects(bind9.Resource("bind9clusters").String())+namespace+"/", kubernetes.CountOptions{})
 }
 
+// installGroups adds all API groups to the generic server, and sets classes, judge and the callbacks between parts.
 func (s *Server) installGroups(registry install.Registry, options generic.RESTOptionsGetter, stored storageOptions,
 	items direct.Config) error {
 	// 1. Stored objects.
@@ -276,6 +285,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		return err
 	}
 
+	// A copy of the kind, with a check that needs the informer of Namespaces.
 	delegations := delegation.Kind
 	delegations.Check = func(ctx context.Context, after, before *v1alpha1.Delegation) error {
 		s.namespaces.warnOfAbsent(ctx, after.Spec.Namespaces, before.Spec.Namespaces)
@@ -300,6 +310,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		return err
 	}
 	s.classes = dnsclass.NewLister(classes, s.namespaces.labelsOf)
+	// Watches of zones/changes end before the server drains requests, or they would delay the shutdown.
 	stopping, stop := context.WithCancel(context.Background())
 	if err := s.generic.AddPreShutdownHook("watches-of-changes", func() error { stop(); return nil }); err != nil {
 		stop()
@@ -325,6 +336,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	}); err != nil {
 		return err
 	}
+	// Classes and zones need each other, so this field comes last.
 	delivered.zones = paths["zones"].(zoneReader)
 
 	// 2. Objects without storage: questions, change sets.
@@ -337,6 +349,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		set := s.ledger.NewSet(n)
 		set.Manager, set.DryRun = manager, dry
 		within := budget
+		// Each set sums its own growth: 100 small Records may together exceed the budget.
 		within.set = setGrowth{}
 		return &changeSet{set, records, within}
 	}}
@@ -374,6 +387,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	if err != nil {
 		return err
 	}
+	// The judge reads all four kinds, so all have to be installed.
 	s.judge = judge.New(judge.Config{Ledger: s.ledger, WatchRecords: records.WatchAll, Frozen: s.Frozen, Registry: s.registry,
 		NewIndex: judge.IndexOf(paths["zones"].(*zone.REST), deliveries, classes, clusters, s.namespaces.informer),
 		Leases:   s.leases,
@@ -439,6 +453,7 @@ func (s *Server) RunLedger(ctx context.Context) error {
 	for part, run := range map[string]func(context.Context) error{"cascades": s.runCascades, "format": s.ledger.FollowFormat,
 		"views": s.feed.Run, "classes": s.classes.Run, "Ready": s.judge.Run, "budgets": s.followSizes, "care for etcd": s.keeper.Run,
 		"metrics": s.metrics.countKeys, "processes": s.inventory.Run} {
+		// A part that fails ends all others, and the process with its cause.
 		running.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				cancel(fmt.Errorf("%s: %w", part, err))
@@ -460,7 +475,10 @@ func (s *Server) followSizes(ctx context.Context) error {
 	return s.ledger.FollowSizes(ctx, s.budgets)
 }
 
+// runCascades carries out cascades, and writes Events, until ctx ends.
 func (s *Server) runCascades(ctx context.Context) error {
+	// A cascade must not take objects of a terminating namespace into a zone (S2.6). After ten seconds it goes on
+	// without the list.
 	if s.namespaces.synced != nil {
 		first, cancel := context.WithTimeout(ctx, 10*time.Second)
 		cache.WaitForCacheSync(first.Done(), s.namespaces.synced)
@@ -503,6 +521,7 @@ func (s *Server) WaitForAPI(ctx context.Context) error {
 			}
 			err = fmt.Errorf("/readyz answers %s", answer.Status)
 		}
+		// The error of the request that ctx has ended explains nothing.
 		if ctx.Err() == nil {
 			last = err
 		}
@@ -514,6 +533,7 @@ func (s *Server) WaitForAPI(ctx context.Context) error {
 	}
 }
 
+// Close releases etcd and the storage. It may be called several times, and on a Server whose start has failed.
 func (s *Server) Close() {
 	s.closing.Do(func() {
 		if s.generic != nil {

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
+// etcdOptions returns the options of storage in etcd: Kubizone's prefix, codec and stored versions.
 func etcdOptions(registry install.Registry, where storagebackend.TransportConfig) *genericoptions.EtcdOptions {
 	stored := storagebackend.NewDefaultConfig(Prefix, registry.StorageCodec())
 	stored.EncodeVersioner = install.StoredVersions

@@ -86,6 +86,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		s.Close()
 		return nil, err
 	}
+	// The Installation lists these parts as processes of this server.
 	s.inventory.Parts = cfg.Parts
 	if err := serveCluster(s.generic, registry, s.authorizer); err != nil {
 		s.Close()
@@ -100,6 +101,7 @@ func NewPlain(ctx context.Context, cfg Config) (*Server, error) {
 	return New(ctx, cfg)
 }
 
+// validate returns an error for each required field that is missing.
 func (c *Config) validate() error {
 	var wrong []error
 	for what, missing := range map[string]bool{
@@ -116,6 +118,7 @@ func (c *Config) validate() error {
 // publicPaths need no certificate, and reveal no stored data (A3).
 var publicPaths = []string{"/healthz", "/livez", "/readyz", "/version"}
 
+// serveStandalone serves on the open listener with the given certificate.
 func serveStandalone(config *genericapiserver.Config, cfg Config) error {
 	serving := genericoptions.NewSecureServingOptions()
 	serving.Listener = cfg.Listener
@@ -132,6 +135,8 @@ func serveStandalone(config *genericapiserver.Config, cfg Config) error {
 	return nil
 }
 
+// applyStandalone authenticates clients by certificates of the authority, and authorizes a single role. The common name
+// is the user, and organizations are groups.
 func applyStandalone(config *genericapiserver.Config, clientCA []byte) error {
 	authority, err := dynamiccertificates.NewStaticCAContent("client-ca", clientCA)
 	if err != nil {
@@ -155,6 +160,7 @@ func anonymousOnPublicPaths(request *http.Request) (*authenticator.Response, boo
 	return &authenticator.Response{User: &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}}, true, nil
 }
 
+// authorizeStandalone allows the group system:masters all, and all others the public paths.
 func authorizeStandalone(_ context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
 	client := attributes.GetUser()
 	if slices.Contains(client.GetGroups(), user.SystemPrivilegedGroup) {

@@ -51,6 +51,7 @@ func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Co
 			return nil, nil, err
 		}
 
+		// 1. The store in etcd. Without encryption, the transformer fails on encrypted objects.
 		transformer := config.Transformer
 		if transformer == nil {
 			transformer = identity.NewEncryptCheckTransformer()
@@ -71,12 +72,14 @@ func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Co
 			client.Close()
 		}
 
+		// 2. The ledger and budgets, below the watch cache.
 		wrapped, err := wrapStore(config.GroupResource, raw)
 		if err != nil {
 			release()
 			return nil, nil, err
 		}
 
+		// 3. The watch cache.
 		cached, err := cacher.NewCacherFromConfig(cacher.Config{
 			Storage:             wrapped,
 			Versioner:           versioner,

@@ -47,6 +47,8 @@ type views struct {
 
 var _ zone.Views = views{}
 
+// Snapshot waits until memory has the zone at status.contentGeneration or later. The error is 404 if the zone goes, and
+// 500 if the zone is frozen.
 func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapshot, error) {
 	uid, wanted := string(object.UID), uint64(object.Status.ContentGeneration)
 	// A frozen zone is still served if memory has proven content at this step.
@@ -75,6 +77,7 @@ func frozenError(zone *v1alpha1.Zone) error {
 	}}
 }
 
+// SnapshotAt undoes steps from the newest content. The error is ErrNotHeld for a serial that is unknown or too old.
 func (v views) SnapshotAt(ctx context.Context, object *v1alpha1.Zone, at serial.Serial) (zone.Snapshot, error) {
 	snapshot, ok := v.zones.ByUID(string(object.UID))
 	if !ok {
@@ -135,6 +138,8 @@ func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until se
 	return steps, changes, asNotHeld(err)
 }
 
+// EndedZone returns the name of an ended zone, and a change that removes its RRsets. An RRset appears once, by name and
+// type, without TTL and data.
 func (v views) EndedZone(ctx context.Context, object *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error) {
 	left, err := v.readEnded(ctx, object, since)
 	if err != nil {
@@ -142,6 +147,7 @@ func (v views) EndedZone(ctx context.Context, object *v1alpha1.Zone, since seria
 	}
 	fqdn := left.Header.FQDN
 	entries := map[dns.Entry]bool{}
+	// A snapshot without rows has the RRsets that the header makes: apex NS and addresses.
 	for entry := range zoneview.NewSnapshot(zoneview.Zone{}, left.Header, left.Serial, 0, sethash.State{},
 		func(func(content.RRset) bool) {}).Entries() {
 		if entry.Type != rdata.SOA {
@@ -161,6 +167,8 @@ func (v views) EndedZone(ctx context.Context, object *v1alpha1.Zone, since seria
 	return fqdn, change, nil
 }
 
+// readStoredSteps reads steps from the journal in etcd, when memory has dropped them, and proves them against the
+// newest content. after is the content at until.
 func (v views) readStoredSteps(ctx context.Context, uid string, since, until serial.Serial) (after *zoneview.Snapshot, steps []content.Step,
 	err error) {
 	after, ok := v.zones.ByUID(uid)
@@ -184,6 +192,7 @@ func proveSteps(ctx context.Context, newest *zoneview.Snapshot, until serial.Ser
 	stepsToFound := 0
 
 	for i := len(steps); ; i-- {
+		// Keep the content at until, but go on to the oldest step for the proof.
 		if current.Serial() == until {
 			found, stepsToFound = current, i
 		}

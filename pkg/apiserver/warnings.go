@@ -73,6 +73,7 @@ func (w *warningRecorder) AddWarning(reason, text string) {
 			}
 			return
 		}
+	// The same Warning of the same item again.
 	case len(items) == 0 || slices.Contains(one.items, items[0]):
 		return
 	default:
@@ -88,6 +89,7 @@ func (w *warningRecorder) AddWarning(reason, text string) {
 			return
 		}
 	}
+	// The Warning has no room: count it in the last line, which replaces the former last line.
 	if w.more > 0 {
 		lines := w.header[warningHeader]
 		w.header[warningHeader] = lines[:len(lines)-1]

@@ -40,6 +40,7 @@ type Config struct {
 	AskByName bool
 }
 
+// Validate returns all faults of the configuration, joined.
 func (c *Config) Validate() error {
 	var wrong []error
 	if c.Client == nil {
@@ -70,6 +71,7 @@ func New(config Config) (authorizer.Authorizer, error) {
 		return nil, fmt.Errorf("authorization: %w", err)
 	}
 
+	// The first authorizer with an opinion decides, so groups and paths come before reviews.
 	var chain []union.NamedAuthorizer
 	if len(config.AlwaysAllowGroups) > 0 {
 		chain = append(chain, union.NamedAuthorizer{
@@ -85,9 +87,11 @@ func New(config Config) (authorizer.Authorizer, error) {
 		chain = append(chain, union.NamedAuthorizer{AuthorizerName: "kubernetes.io/always-allow-paths", Authorizer: open})
 	}
 	var delegated authorizer.Authorizer = reviews
+	// A user who may get all records costs a single review instead of a review for each name.
 	if !config.AskByName {
 		delegated = broadFirst{reviews}
 	}
+	// Outermost, so that the reviews below see the request without its namespace.
 	if config.InEveryNamespace != nil {
 		delegated = clusterWide{delegated, config.InEveryNamespace}
 	}

@@ -39,6 +39,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 			"what it allows in general.")
 }
 
+// Validate returns the faults of the flags, upstream's first.
 func (o *Options) Validate() []error {
 	wrong := o.DelegatingAuthorizationOptions.Validate()
 	if o.AllowCacheTTL < 0 || o.DenyCacheTTL < 0 {
@@ -78,6 +79,7 @@ func (o *Options) ApplyTo(info *genericapiserver.AuthorizationInfo) error {
 	return err
 }
 
+// clientConfig returns the connection to the cluster that answers reviews.
 func (o *Options) clientConfig() (*rest.Config, error) {
 	var config *rest.Config
 	var err error
@@ -93,6 +95,7 @@ func (o *Options) clientConfig() (*rest.Config, error) {
 	}
 	config = rest.CopyConfig(config)
 	config.UserAgent = version.UserAgent("kubizone")
+	// No rate limit: priority and fairness bounds the requests already.
 	config.QPS = -1
 	config.Timeout = o.ClientTimeout
 	config.ContentType = "application/vnd.kubernetes.protobuf"

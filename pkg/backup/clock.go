@@ -40,6 +40,8 @@ const (
 // levelsBegin is the time of level 0. Levels exceed lastRevision in 2060.
 var levelsBegin = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
+// check returns an error if the clock is too late for a revision, or before the backup. The age would be negative then,
+// and raise nothing.
 func (c Clock) check() error {
 	const form = "2006-01-02 15:04:05 MST"
 	if c.Now.Before(c.Since) {

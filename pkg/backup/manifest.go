@@ -65,6 +65,8 @@ func (m *Manifest) String() string { return fmt.Sprintf("%d zones and %d records
 
 func ManifestFile(backup string) string { return backup + ".manifest.json" }
 
+// readManifest reads the manifest beside a backup, and checks that this program can read the store, and that the
+// manifest is unchanged. The backup itself is not read.
 func readManifest(backup string) (*Manifest, error) {
 	text, err := os.ReadFile(ManifestFile(backup))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,6 +81,7 @@ func readManifest(backup string) (*Manifest, error) {
 		return nil, fmt.Errorf("%s is no manifest of a backup of kubizone (kind %q, %v); name the file that kubizone backup wrote",
 			ManifestFile(backup), m.Kind, err)
 	}
+	// This program would ignore new fields of the manifest, or could not read the store.
 	if m.Version > manifestVersion || m.LeastReader > ledger.Format {
 		return nil, fmt.Errorf("%s is of a newer kubizone, %s (manifest version %d, of a store for programs that know format %d; "+
 			"this one knows %d and %d); restore it with that one", backup, m.Kubizone, m.Version, m.LeastReader, manifestVersion,
@@ -103,6 +106,7 @@ func Verify(backup string) (*Manifest, error) {
 	return m, m.verifyFile(backup)
 }
 
+// verifyFile compares size and digest of a file with the manifest.
 func (m *Manifest) verifyFile(backup string) error {
 	size, sum, err := digestFile(backup)
 	switch {
@@ -110,6 +114,7 @@ func (m *Manifest) verifyFile(backup string) error {
 		return fmt.Errorf("%s is not there, only its manifest; copy both files, or take another backup", backup)
 	case err != nil:
 		return err
+	// The file was copied only in part.
 	case size < m.Bytes:
 		return fmt.Errorf("%s is cut: it has %d octets of %d; copy it again, or take another backup", backup, size, m.Bytes)
 	case size != m.Bytes || sum != m.SHA256:
@@ -126,6 +131,7 @@ func (m *Manifest) readContents(path string) error {
 	live := map[string]map[string]bool{keys.Objects("zones"): zones, keys.Objects("records"): records}
 	var config []byte
 	err := embed.ReadSnapshot(path, func(change embed.Change) {
+		// Changes come in order of revision, so the last revision and the last state of each key remain.
 		m.Revision = change.Revision
 		for prefix, keys := range live {
 			switch {
@@ -181,6 +187,7 @@ func (m *Manifest) writeFile(backup string) error {
 	return syncDir(filepath.Dir(backup))
 }
 
+// digestFile returns size and SHA-256 (hex) of a file.
 func digestFile(path string) (size int64, sum string, err error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -41,6 +41,7 @@ type Restore struct {
 
 // Run restores the backup and returns fsck's clean report. After an error the directory has no data.
 func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
+	// Check backup and clock, before anything is written.
 	clock := Clock{Now: time.Now()}
 	manifest, err := Verify(r.Backup)
 	if err != nil {
@@ -65,6 +66,7 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	}
 	r.Report(fmt.Sprintf("%s: %s at revision %d, taken %s", r.Backup, manifest, manifest.Revision,
 		manifest.Time.Format("2006-01-02 15:04:05 MST")))
+	// A directory that Restore creates goes again after an error.
 	_, statErr := os.Stat(r.DataDir)
 	// Require space for two copies of the snapshot, and to start etcd.
 	dir, err := embed.OpenDir(r.DataDir, embed.DefaultMinFreeBytes+uint64(2*manifest.Bytes))
@@ -75,6 +77,8 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	if dir.HasData() {
 		return nil, fmt.Errorf("data-dir %s has data; name a directory without", dir.Path())
 	}
+
+	// Prepare the store below work, so that a crash leaves no incomplete store in dir.
 	work := filepath.Join(dir.Path(), "restoring")
 	report, err := r.prepareInto(ctx, dir, work, manifest, clock)
 	if cleaning := os.RemoveAll(work); err == nil && cleaning != nil {
@@ -86,6 +90,8 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	return report, err
 }
 
+// prepareInto restores the backup below work, raises revisions and serials, checks the store, and moves it into dir.
+// After an error, dir has no data.
 func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, manifest *Manifest, at Clock) (_ *fsck.Report, err error) {
 	defer func() {
 		if fault := recover(); fault != nil { // etcd panics at damage undetected in the file
@@ -108,12 +114,16 @@ func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, 
 	if err != nil {
 		return nil, err
 	}
+	// A cluster's member gets another identity, so the store is restored once more, from a snapshot of the raised
+	// store.
 	if r.MemberName == "" {
 		return report, dir.Adopt(scratch)
 	}
 	return report, dir.Restore(embed.Snapshot{Path: finished, MemberName: r.MemberName, InitialCluster: r.InitialCluster})
 }
 
+// raiseStore starts etcd on the restored store, raises all serials and runs fsck. For a cluster it also writes the
+// snapshot finished. Damage is an error with fsck's report.
 func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished string, at Clock) (*fsck.Report, error) {
 	member, err := embed.Start(ctx, embed.Config{Dir: scratch, Log: r.Log})
 	if err != nil {
@@ -134,6 +144,8 @@ func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished s
 		r.Report(fmt.Sprintf("%d of them by less, for lack of serials: if that backup was restored before, "+
 			"secondaries can be ahead of them now, and these zones report SerialBehind (docs/operations.md, Restore)", limited))
 	}
+
+	// Check after the raise, because the raise writes each zone by the code of a server.
 	report, err := Check(ctx, source)
 	if err != nil {
 		return nil, err

@@ -46,6 +46,7 @@ func raiseSerials(ctx context.Context, source apiserver.Source, clock Clock) (zo
 	if err != nil {
 		return 0, 0, err
 	}
+	// Zones are written as by a server, with a new serial, journal step and hash.
 	versioner := storage.APIObjectVersioner{}
 	compactor := etcd3.NewCompactor(client.Client, 0, nil, nil)
 	defer compactor.Stop()
@@ -59,12 +60,14 @@ func raiseSerials(ctx context.Context, source apiserver.Source, clock Clock) (zo
 	defer raw.Close()
 
 	keys := opened.Layout()
+	// A name without a zone keeps its last serial, from which a recreated zone goes on (S6.10).
 	if err := raiseKeptSerials(ctx, opened.Client(), keys.Room("serials"), clock); err != nil {
 		return 0, 0, err
 	}
 	if err := raiseFloor(ctx, opened.Client(), keys.Key(law.FloorKey), clock); err != nil {
 		return 0, 0, err
 	}
+	// The history before the restore would have numbers and times of another store.
 	if err := opened.ForgetHistory(ctx); err != nil {
 		return 0, 0, err
 	}
@@ -76,6 +79,8 @@ func raiseSerials(ctx context.Context, source apiserver.Source, clock Clock) (zo
 	group.SetLimit(parallelRaises)
 	var revision int64
 	var shorter atomic.Int64
+
+	// Raise all zones at the same revision, many at once.
 	err = etcd.Each(ctx, client.Client, keys.Objects("zones"), &revision, func(key string, _ []byte, _ int64) error {
 		zones++
 		group.Go(func() error {
@@ -93,8 +98,11 @@ func raiseSerials(ctx context.Context, source apiserver.Source, clock Clock) (zo
 	return zones, int(shorter.Load()), err
 }
 
+// raiseZone advances the serial of a zone. The result limited is true if the zone gets a smaller advance than the
+// backup's age. A pending zone has no serial and stays.
 func raiseZone(ctx context.Context, zones storage.Interface, key string, at Clock) (limited bool, err error) {
 	var target *serial.Serial
+	// The target is chosen once. If the date's serial has overtaken it meanwhile, try again with a later one.
 	for range 3 {
 		var last serial.Serial
 		after := &v1alpha1.Zone{}
@@ -114,6 +122,7 @@ func raiseZone(ctx context.Context, zones storage.Interface, key string, at Cloc
 			if done = last == *target; done {
 				return zone, nil, nil
 			}
+			// A minimumSerial that is not ahead would have no effect (S6.8).
 			next := *target
 			if !next.Ahead(last) {
 				next, _ = law.NextSerial(last, at.Now, nil, nil)
@@ -129,6 +138,7 @@ func raiseZone(ctx context.Context, zones storage.Interface, key string, at Cloc
 		if done || now == *target {
 			return limited, nil
 		}
+		// The server ignored minimumSerial, so another try would not help.
 		if now == last {
 			return false, fmt.Errorf("raising the serial of %s: it stays at %d with minimumSerial %d", key, last, *after.Spec.MinimumSerial)
 		}
@@ -143,6 +153,7 @@ func (c Clock) raise(last *law.LastSerial) {
 	}
 }
 
+// raiseKeptSerials advances the last serials of names under a room, in place.
 func raiseKeptSerials(ctx context.Context, client *clientv3.Client, room string, at Clock) error {
 	var revision int64
 	return etcd.Each(ctx, client, room, &revision, func(key string, value []byte, _ int64) error {
@@ -167,11 +178,14 @@ func (c Clock) leaveFloor(last *law.LastSerial) {
 	last.Left = serial.KeptSeconds
 }
 
+// raiseFloor advances the floor: zones made after the backup are lost, and a new zone of such a name must begin ahead
+// of the lost serials.
 func raiseFloor(ctx context.Context, client *clientv3.Client, key string, at Clock) error {
 	answer, err := client.Get(ctx, key)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", key, err)
 	}
+	// A store that was never restored has no floor.
 	value := []byte("{}")
 	if len(answer.Kvs) > 0 {
 		value = answer.Kvs[0].Value

@@ -37,6 +37,7 @@ func Take(ctx context.Context, transport storagebackend.TransportConfig, file st
 		return nil, fmt.Errorf("%s cannot be written: %s is no directory; make it, or name another file", file, filepath.Dir(file))
 	}
 
+	// Write the snapshot under another name, and describe it in the manifest.
 	manifest := &Manifest{Kind: kind, Version: manifestVersion, Time: time.Now().UTC().Truncate(time.Second), Kubizone: version.Number()}
 	defer os.Remove(partial)
 	if err := manifest.saveSnapshot(ctx, transport, partial); err != nil {
@@ -73,6 +74,7 @@ func checkFree(file, partial string) error {
 		if err != nil {
 			return err
 		}
+		// Only the manifest may remain of a stopped Take, with the partial snapshot that it describes.
 		isStopped := false
 		if path != file {
 			m, err := readManifest(file)
@@ -113,6 +115,8 @@ func clientConfig(where storagebackend.TransportConfig) (clientv3.Config, error)
 	return config, nil
 }
 
+// saveSnapshot writes a snapshot of the first member that answers, and sets m.Etcd. The error has a line for each
+// member tried.
 func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.TransportConfig, path string) error {
 	config, err := clientConfig(where)
 	if err != nil {
@@ -125,6 +129,7 @@ func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.Transp
 		one.ServerList = config.Endpoints
 		err := apiserver.Reachable(ctx, one)
 		if err == nil {
+			// A snapshot reads the member's own file, which may lag behind the leader.
 			if err = awaitAnsweredWrites(ctx, config); err == nil {
 				m.Etcd, err = snapshot.SaveWithVersion(ctx, zap.NewNop(), config, path)
 			}
@@ -134,6 +139,7 @@ func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.Transp
 			err = fmt.Errorf("etcd %s: %w", endpoint, err)
 		}
 		wrong = append(wrong, err)
+		// The caller has given up, so the other members cannot help.
 		if ctx.Err() != nil {
 			break
 		}
@@ -155,6 +161,7 @@ func awaitAnsweredWrites(ctx context.Context, config clientv3.Config) error {
 	if err != nil {
 		return err
 	}
+	// Any other etcd, such as kube-apiserver's, gives a valid snapshot too.
 	if len(answer.Kvs) == 0 {
 		return fmt.Errorf("it holds no data of kubizone: %s is not there; is this the right etcd?", keys.Config())
 	}

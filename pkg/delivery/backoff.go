@@ -23,6 +23,7 @@ func (b Backoff) WithDefaults() Backoff {
 	}
 }
 
+// Delay returns the delay after a number of failures before; 0 means the first failure. Slow follows after Attempts.
 func (b Backoff) Delay(attempt int) time.Duration {
 	if attempt >= b.Attempts {
 		return b.Slow

@@ -88,6 +88,7 @@ func AsError(err error) *Error {
 	switch {
 	case errors.As(err, &e) && e != nil:
 		return e
+	// A provider may return the context's own error: the server was silent until the deadline.
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return &Error{Reason: ReasonServerUnreachable, Message: "no answer in time", Err: err}
 	}

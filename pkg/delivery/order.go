@@ -42,6 +42,7 @@ func (o *WriteOrder) Note(zone name.Name, key RRsetKey, failed bool) {
 		return
 	}
 
+	// A full list keeps its entries: a new failure is then written in the usual order, among the other RRsets.
 	_, known := failures[key]
 	if !known && len(failures) >= MaxFailed {
 		return
@@ -66,6 +67,7 @@ func (o *WriteOrder) Forget(zone name.Name) {
 
 // Divide puts the changes at names with failed RRsets last, the oldest failure first.
 func (o *WriteOrder) Divide(zone name.Name, changes []Change) (first, last []Change) {
+	// An RRset moves with its name: CNAME and A at www exclude each other, so their changes stay together.
 	failures := map[name.Name]uint64{}
 	for key, number := range o.FailedRRsets(zone) {
 		failures[key.Name] = max(number, failures[key.Name])

@@ -190,6 +190,8 @@ type RRset struct {
 
 func (s RRset) Key() RRsetKey { return RRsetKey{s.Name, s.Type} }
 
+// GroupRRsets joins neighbouring entries of one name and type, so entries must be in canonical order. The SOA is left
+// out. The TTL is that of the first entry.
 func GroupRRsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 	return func(yield func(RRset) bool) {
 		var set RRset
@@ -252,6 +254,7 @@ const (
 	ContentNotCompared Content = "NotCompared"
 )
 
+// Alike ignores At and Note, which change with each probe, and the Reason of an error, which a Delivery may lack.
 func (s Server) Alike(other Server) bool {
 	if s.Err == nil != (other.Err == nil) || s.Err != nil && s.Err.Message != other.Err.Message {
 		return false

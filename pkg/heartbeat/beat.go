@@ -48,6 +48,7 @@ func PodNamespace() string {
 func (b *Beat) Run(ctx context.Context, isReady func() bool) {
 	tick := time.NewTicker(Interval)
 	defer tick.Stop()
+	// Until the process is ready, look each second, so that a start is visible at once.
 	soon := time.NewTicker(time.Second)
 	defer soon.Stop()
 	for {
@@ -67,6 +68,7 @@ func (b *Beat) Run(ctx context.Context, isReady func() bool) {
 	}
 }
 
+// renewLease renews the Lease of this replica, or looks for a Lease if it has none, or has lost its own.
 func (b *Beat) renewLease(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
@@ -75,6 +77,7 @@ func (b *Beat) renewLease(ctx context.Context) error {
 		switch {
 		case err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") == b.Identity:
 			return b.takeLease(ctx, lease)
+		// The API does not answer: the Lease is most likely still this replica's, so look for no other.
 		case err != nil && !apierrors.IsNotFound(err):
 			return err
 		}
@@ -82,6 +85,8 @@ func (b *Beat) renewLease(ctx context.Context) error {
 	return b.findPlace(ctx)
 }
 
+// findPlace takes over a Lease whose replica has ended, or else creates a missing one. An error means that all places
+// are taken, or that the API failed.
 func (b *Beat) findPlace(ctx context.Context) error {
 	b.name = ""
 	before := b.sights
@@ -103,9 +108,11 @@ func (b *Beat) findPlace(ctx context.Context) error {
 		if lease.Spec.RenewTime != nil {
 			seen.Renewed = lease.Spec.RenewTime.Time
 		}
+		// Not renewed since the last look: the time of the first sight counts, by this replica's clock.
 		if last, known := before[name]; known && last.Renewed.Equal(seen.Renewed) {
 			seen = last
 		}
+		// The second condition helps after a start: no replica watched the Lease, and its own time is old.
 		if b.sights[name] = seen; time.Since(seen.seen) >= EndAfter || time.Since(seen.Renewed) >= 2*EndAfter {
 			return b.takeLease(ctx, lease)
 		}

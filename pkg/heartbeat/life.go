@@ -98,6 +98,7 @@ func (w *Watcher) LifeOf(process string) Life {
 	return w.lives[process]
 }
 
+// Run looks at the Leases each lookInterval until ctx ends. Only Run uses sights and failed.
 func (w *Watcher) Run(ctx context.Context) {
 	tick := time.NewTicker(lookInterval)
 	defer tick.Stop()
@@ -111,6 +112,8 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 }
 
+// readLeases lists the Leases once, and updates lives and replicas. After a failed list the last lives stay, except
+// without the right to list: then no process counts as ended.
 func (w *Watcher) readLeases(ctx context.Context) {
 	asking, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -167,6 +170,7 @@ func listReplicas(sights map[string]sight, lives map[string]Life, now time.Time)
 				one.Ended = true
 				last[one.Process] = one.Replica
 			}
+		// A replica that a rollout replaced disappears once its Lease is old.
 		case now.Sub(one.seen) < EndAfter:
 			all = append(all, one.Replica)
 		}
@@ -186,6 +190,7 @@ func (w *Watcher) setLives(lives map[string]Life, replicas []Replica) {
 	}
 }
 
+// decideLives returns the Life of each process with a Lease. One working replica is enough for a process to work.
 func decideLives(sights map[string]sight, now time.Time) map[string]Life {
 	lives, works := map[string]Life{}, map[string]bool{}
 	// A process works if any replica renewed a Lease recently.
@@ -194,8 +199,10 @@ func decideLives(sights map[string]sight, now time.Time) map[string]Life {
 		switch recent := now.Sub(one.seen) < EndAfter; {
 		case recent && one.changed:
 			works[one.Process] = true
+		// Seen only once since the start of this Watcher: the replica may have ended before.
 		case recent:
 			life.Unsure = true
+		// Of several ended replicas, the last renewal is the end of the process.
 		case one.Renewed.After(life.Ended):
 			life.Ended = one.Renewed
 		}

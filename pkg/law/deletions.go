@@ -65,6 +65,8 @@ func (z *Zone) ForeseeHold(removals int, lastNS bool) *Excess {
 	return after.ExcessOf(held)
 }
 
+// findHold returns the hold by removals against one of the earlier stocks, or nil. A hold for too many
+// RRsets goes before a hold for the last NS alone.
 func (z *Zone) findHold(stocks []Stock, nameServers bool) (held *Held) {
 	for _, had := range stocks {
 		against := &Held{Had: had, NameServers: nameServers}
@@ -100,6 +102,7 @@ func (z *Zone) settledAt(h *Holding) serial.Serial {
 	return z.SettledSerial
 }
 
+// advanceTo returns the counts after the passed periods. last is the stock before this write.
 func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	d.LeastStocks[0] = Stock{min(d.LeastStocks[0].RRsets, last.RRsets), min(d.LeastStocks[0].Own, last.Own)}
 	if now < d.PeriodStart { // a clock was ahead
@@ -107,6 +110,7 @@ func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 		return d
 	}
 	passed := (now - d.PeriodStart) / periodSeconds
+	// In a period without a write, the stock stayed as it was.
 	for range min(passed, int64(len(d.LeastStocks))) {
 		d.LeastStocks, d.PeakStock = [...]Stock{last, d.LeastStocks[0], d.LeastStocks[1]}, &last
 	}
@@ -149,6 +153,7 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	}
 	published := serial.Serial(*z.Publish)
 	isOlder := before.settledAt(h).Ahead(published)
+	// No content has a serial ahead of the zone's own.
 	isFuture := published.Ahead(ToPublish(before.Serial, before.Publish))
 	inRange := published != 0 && !isOlder && !isFuture
 	switch {
@@ -188,6 +193,7 @@ type CountedStep struct {
 // removes too many, a hold begins in c.Holding: deliveries stop until enough RRsets are back. The zone beforeSet is the
 // same as before or, in a change set, the zone before the set.
 func (c *ZoneChange) CountDeletions(plan *Plan, before, beforeSet *Zone, step CountedStep, now int64) {
+	// Servers with the NS of their class need none at the apex (S6.15).
 	step.RemovesLastNS = step.RemovesLastNS && !before.ClassNameServers
 	grown := c.Zone.RRsets - before.RRsets
 	if grown == 0 && c.Holding.Held == nil && !step.RemovesLastNS {
@@ -202,6 +208,7 @@ func (c *ZoneChange) CountDeletions(plan *Plan, before, beforeSet *Zone, step Co
 	if step.Own {
 		counts.Own += grown
 	}
+	// YoungExcess compares with the peak of the present ten minutes.
 	if counts.PeakStock != nil && counts.Own >= counts.PeakStock.Own {
 		counts.PeakStock = &Stock{RRsets: after.RRsets, Own: counts.Own}
 	}
@@ -227,6 +234,8 @@ func (c *ZoneChange) continueHold(plan *Plan, step CountedStep, now int64) {
 	c.updateHold(plan, now)
 }
 
+// beginHold begins a hold if the removals exceed the limit. Otherwise it notes the removals of young RRsets for a
+// Warning. A zone never delivered is not held, as servers have nothing to keep.
 func (c *ZoneChange) beginHold(before, beforeSet *Zone, step CountedStep, now int64) {
 	settled := beforeSet.settledAt(c.Holding)
 	wasDelivered := settled != 0

@@ -25,6 +25,7 @@ const (
 	FirstNames = 5
 )
 
+// Add counts data of a namespace other than own, and notes the first FirstNames names. A zero name is not noted.
 func (f *Foreign) Add(own, namespace string, count int64, at name.Name) {
 	if namespace == own {
 		return

@@ -38,6 +38,7 @@ type HiddenBelow struct {
 	lastChild name.Rel // the name directly below, at or above the last owner
 }
 
+// countOwner counts the owner o at a name below up. The owners must come in key order.
 func (b *HiddenBelow) countOwner(up, at name.Rel, o *Owner) {
 	if !o.HasData() {
 		return
@@ -48,6 +49,7 @@ func (b *HiddenBelow) countOwner(up, at name.Rel, o *Owner) {
 	}
 	if child != b.lastChild { // the first owner of the child: the child itself, if it has data
 		b.lastChild = child
+		// With data of its own, x.apps answers itself. For _tcp.apps, no client asks a wildcard.
 		if at != child && !child.IsWildcard() && !rules.IsUnderscore(child.String()) {
 			if b.Children++; b.Children <= FirstNames {
 				b.FirstChildren = append(b.FirstChildren, child)

@@ -257,6 +257,7 @@ func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	}
 	var out []name.Rel
 	for _, text := range append(slices.Sorted(maps.Keys(h.ApexHosts)), h.ApexNS...) {
+		// Hosts are stored as written, relative or absolute.
 		if n, err := name.ParseIn(text, z.FQDN()); err == nil {
 			if rel, ok := n.Rel(z.FQDN()); ok && !rel.IsApex() && !slices.Contains(out, rel) {
 				out = append(out, rel)

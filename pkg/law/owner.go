@@ -165,6 +165,7 @@ func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	if len(o.Values) > 0 {
 		b.RecordNames++
 	} else if o.Pointers > 0 && len(b.PointerHosts) < MaxPointerHosts {
+		// A tenant may take a host without records (S4.26).
 		b.PointerHosts = append(b.PointerHosts, at)
 	}
 
@@ -329,6 +330,7 @@ func (o *Owner) DefinedTTL(t rdata.Type) *content.TTL {
 	return ttlOf(slices.Concat(o.Values, o.Cut), t)
 }
 
+// CountCut adds n, 1 or -1, to the count of each value of a child's cut at o's name.
 func (o *Owner) CountCut(s content.RRset, n int) {
 	ttl := s.TTL.Seconds
 	for _, data := range s.Data {
@@ -346,6 +348,8 @@ func (o *Owner) CountCut(s content.RRset, n int) {
 	slices.SortFunc(o.Cut, CompareOwnerValues)
 }
 
+// ttlOf returns the TTL of the values of type t, or nil without such values. The smallest explicit TTL counts, and a
+// value without TTL inherits the zone's.
 func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
 	var out *content.TTL
 	for _, v := range values {

@@ -31,6 +31,7 @@ func (c *Contribution) ListPointerHosts(zone name.Name) (bases []name.Rel) {
 		}
 		host, inZone := fqdn.Rel(zone)
 		base := rules.Base(host)
+		// The apex is own's in any case.
 		if inZone && !base.IsApex() && !slices.Contains(bases, base) {
 			bases = append(bases, base)
 		}

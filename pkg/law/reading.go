@@ -106,6 +106,8 @@ func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) 
 	for ancestor, ok := n, true; ok; ancestor, ok = ancestor.Parent() {
 		keys = append(keys, HoldingKey(view, ancestor))
 	}
+
+	// Read all names in a single round.
 	r.RequireAll(keys)
 	for _, key := range keys {
 		if holding := Get[Holding](r, key); holding != nil {
@@ -125,6 +127,7 @@ func (r *Reading) WithRulesExcept(z *Zone, namespace, delegation string) *Zone {
 		return z
 	}
 	h := r.HoldingOf(z)
+	// Most zones have no Delegations, and need no further read.
 	if h.Delegations == 0 {
 		return z
 	}

@@ -63,6 +63,8 @@ func (s *Facts) Get(k Key) (any, bool) {
 	return nil, false
 }
 
+// Put stores the value of a key, or nil if the store has none. A second Put replaces the value, and keeps its mark as
+// used.
 func (s *Facts) Put(k Key, v any) {
 	if f := s.findFact(k); f != nil {
 		f.value = v
@@ -72,6 +74,7 @@ func (s *Facts) Put(k Key, v any) {
 	switch n := len(s.facts); {
 	case s.index != nil:
 		s.index[k] = n - 1
+	// From here on, a map finds keys faster than comparisons do.
 	case n > FewKeys:
 		s.index = make(map[Key]int, 4*n)
 		for i := range s.facts {

@@ -91,6 +91,7 @@ func (z *Zone) FQDN() name.Name { return z.Header.FQDN }
 // by time finds every step, although a clock stepped back, or another server's clock is behind.
 func (z *Zone) NextTime(now time.Time) int64 { return max(z.Changed, now.Unix()) }
 
+// SetNameServers sets NSSets and NSHosts from the Header. An invalid name is left out.
 func (z *Zone) SetNameServers() {
 	z.NSSets, z.NSHosts = z.Header.NameServerRRsets(), nil
 	for _, ns := range z.Header.NameServers {
@@ -177,6 +178,7 @@ func ChangedNames(before, after *Zone) (names []name.Rel) {
 			names, had = append(names, had[0].Name), had[1:]
 		case len(had) == 0 || had[0].Name.Compare(has[0].Name) > 0:
 			names, has = append(names, has[0].Name), has[1:]
+		// Both lists are sorted and have the name: compare its namespaces.
 		default:
 			if !slices.Equal(had[0].Namespaces, has[0].Namespaces) {
 				names = append(names, had[0].Name)
@@ -197,6 +199,8 @@ func (z *Zone) ScansAt(names []name.Rel) (scans []Scan) {
 	return scans
 }
 
+// DigestRules returns a digest of a namespace's rules for records or, if zones is true, for zones. The order of the
+// rules does not count.
 func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	var texts []string
 	for _, r := range slices.Concat(z.Rules, z.delegated) {
@@ -287,6 +291,7 @@ type DelegatedRule struct {
 	Rule rules.Rule `json:"r"`
 }
 
+// CountOctets estimates the stored size of a rule in octets.
 func (d *DelegatedRule) CountOctets() int {
 	n := len(d.Name) + len(d.UID) + 32
 	for i := range d.Rule.Records {

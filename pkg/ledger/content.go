@@ -34,6 +34,7 @@ func (l *Ledger) RecordsAt(ctx context.Context, zone v1alpha1.AdoptingZone, apex
 	// The members of the zone name the objects to read.
 	var members, objects []clientv3.Op
 	for _, fqdn := range names {
+		// A name outside the zone has no Records there.
 		if owner, inside := fqdn.Rel(apex); inside {
 			prefix := l.mem.Layout.Key(law.MemberKey(string(zone.UID), owner, namespace, ""))
 			members = append(members, clientv3.OpGet(prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(),
@@ -49,6 +50,7 @@ func (l *Ledger) RecordsAt(ctx context.Context, zone v1alpha1.AdoptingZone, apex
 		return nil, fmt.Errorf("members of zone %s/%s: %w", zone.Namespace, zone.Name, err)
 	}
 
+	// Read the objects.
 	if len(objects) > MaxRecordsRead {
 		return nil, ErrTooManyRecords
 	}
@@ -58,6 +60,7 @@ func (l *Ledger) RecordsAt(ctx context.Context, zone v1alpha1.AdoptingZone, apex
 		if err := l.mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, r); err != nil {
 			return err
 		}
+		// Between the two reads, a Record may have left the zone.
 		if fqdn, err := name.Parse(r.Status.FQDN); err == nil && r.Status.ZoneRef != nil && r.Status.ZoneRef.UID == zone.UID {
 			found[fqdn] = append(found[fqdn], r)
 		}
@@ -69,6 +72,8 @@ func (l *Ledger) RecordsAt(ctx context.Context, zone v1alpha1.AdoptingZone, apex
 
 const readAtOnce = 100
 
+// readAll passes the keys that the reads find to take, in order, with readAtOnce reads in a request. The first error of
+// take ends the call.
 func (l *Ledger) readAll(ctx context.Context, reads []clientv3.Op, take func(*mvccpb.KeyValue) error) error {
 	for some := range slices.Chunk(reads, readAtOnce) {
 		l.mem.Stats.Reads.Add(1)
@@ -97,6 +102,7 @@ func (l *Ledger) ReadApex(ctx context.Context, zone v1alpha1.AdoptingZone, names
 				nsSets, ns = nil, nil // the law may decide again
 				z := law.Get[law.Zone](r, law.ZoneKey(zone.Namespace, zone.Name))
 				if z != nil && z.UID == string(zone.UID) && !z.Pending {
+					// A Zone deleted and created again has another UID, and a pending Zone no content.
 					nsSets, ns = z.NSSets, r.HoldingOf(z).ApexNS
 				}
 				return &law.Plan{}, nil

@@ -32,6 +32,8 @@ func delegationUnchanged(before, after *v1alpha1.Delegation) bool {
 		before.Annotations[v1alpha1.AnnotationReleaseNow] == after.Annotations[v1alpha1.AnnotationReleaseNow]
 }
 
+// commitDelegation decides a try to write a Delegation, and commits it with the copies of its rule. After the commit,
+// the caller gets the Warnings.
 func (l *Ledger) commitDelegation(ctx context.Context, w *objectWrite[v1alpha1.Delegation, *v1alpha1.Delegation]) (*v1alpha1.Delegation,
 	commit.Outcome, error) {
 	if w.before != nil && w.after != nil && delegationUnchanged(w.before, w.after) { // needs no decision
@@ -44,17 +46,20 @@ func (l *Ledger) commitDelegation(ctx context.Context, w *objectWrite[v1alpha1.D
 		return nil, out, err
 	}
 
+	// Decide and commit.
 	ask, err := l.delegationAsk(w.before, w.after)
 	if err != nil {
 		return nil, commit.Outcome{}, err
 	}
 	tx, placed := l.outbox.DelegationTx(ask, w.before, w.after, w.expected)
 	tx.By = commit.User(ctx)
+	// Before the commit, since a cascade may end the child zones at once.
 	existing := l.childrenOf(ask.InZone)
 	out, err := l.com.Commit(ctx, tx)
 	if err != nil || !out.OK {
 		return nil, out, err
 	}
+	// Warn of Records and zones that lose their rule.
 	commit.Warn(ctx, tx.Plan.Warnings...)
 	l.warnOfDelegation(ctx, &ask, tx.Plan, existing, out.Rev)
 	return *placed, out, nil
@@ -69,8 +74,11 @@ func (l *Ledger) delegationAsk(before, after *v1alpha1.Delegation) (zones.Delega
 	return ask, nil
 }
 
+// PreviewDelegation is the dry run of a Delegation's write: it sets after.Status and sends the Warnings of the write,
+// but commits nothing. The argument before is nil for a creation, after for a deletion.
 func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.Delegation) error {
 	if before != nil && after != nil && delegationUnchanged(before, after) {
+		// Only metadata changes, which needs no decision.
 		return nil
 	}
 	ask, err := l.delegationAsk(before, after)

@@ -32,6 +32,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		return "", nil
 	}
 	if ask.Before != nil {
+		// The former data are left out, too.
 		ask.Before.Values = nil
 	}
 
@@ -43,6 +44,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 
 	out := s.DecideFromMemory(ask)
 	if p := out.Plan; p != nil && p.Rule != "" && p.Zone != nil {
+		// For the audit log: the pattern that allows the name.
 		return fmt.Sprintf("zone %s, pattern %q", p.Zone.Zone.FQDN(), p.Rule), nil
 	}
 	if out.Refusal == nil || out.Refusal.Kind != law.Forbidden {

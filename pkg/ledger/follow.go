@@ -64,6 +64,7 @@ type Sink interface {
 // over. The error is always nil.
 func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
+		// Read all zones at the same revision.
 		rev, err := l.readBase(ctx, sink)
 		if err != nil {
 			if ctx.Err() != nil { // no error
@@ -75,6 +76,7 @@ func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 			}
 			continue
 		}
+		// Follow the journal from this revision on, until a compaction or damage.
 		sink.Ready()
 		if err := l.followJournal(ctx, sink, rev); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).V(2).Info("the journal's watch was cut off; views start over", "why", err.Error())
@@ -83,6 +85,8 @@ func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 	return nil
 }
 
+// followJournal applies the transactions after revision rev to sink. The error of a compaction or an unreadable key
+// makes Follow read all zones again.
 func (l *Ledger) followJournal(ctx context.Context, sink Sink, rev int64) error {
 	return etcd.Watch(ctx, l.mem.Client, l.mem.Layout.Room("journal"), rev, func(events []*clientv3.Event) error {
 		for _, e := range events {
@@ -90,6 +94,7 @@ func (l *Ledger) followJournal(ctx context.Context, sink Sink, rev int64) error 
 			if !ok {
 				return fmt.Errorf("%q is no journal key", e.Kv.Key)
 			}
+			// The transactions of this server need no decoding.
 			tx, err := l.jr.SentValues.Read(string(e.Kv.Key), e.Kv.Value)
 			if err != nil {
 				return layout.Unreadable(string(e.Kv.Key), err)
@@ -100,6 +105,7 @@ func (l *Ledger) followJournal(ctx context.Context, sink Sink, rev int64) error 
 	}, clientv3.WithFilterDelete())
 }
 
+// readBase passes all zones to sink, and returns the revision of the read.
 func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 	sink.Reset()
 	r := &baseReader{l: l, sink: sink, bases: map[string]*Base{}}
@@ -108,6 +114,7 @@ func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 			return 0, err
 		}
 	}
+	// Each zone needs its Records, in the order of their owners, and perhaps the steps since the delivered content.
 	for uid, b := range r.bases {
 		slices.SortFunc(b.RRsets, content.RRset.Compare)
 		delete(r.bases, uid) // do not hold a large zone twice
@@ -136,6 +143,8 @@ func (r *baseReader) skip(ctx context.Context, key string, err error) error {
 	return nil
 }
 
+// readZones begins a Base for each Zone with a name. Zones that cannot be decoded are reported to the sink, and
+// skipped.
 func (r *baseReader) readZones(ctx context.Context) error {
 	mem := r.l.mem
 	return etcd.Each(ctx, mem.Client, mem.Layout.Objects("zones"), &r.rev, func(key string, data []byte, mod int64) error {
@@ -144,6 +153,7 @@ func (r *baseReader) readZones(ctx context.Context) error {
 		err := mem.Zones.Decode(ctx, key, data, mod, o)
 		switch {
 		case err == nil && o.Status.FQDN == "":
+			// A pending zone is not served.
 			return nil
 		case err == nil:
 			z, err = lawform.Zone(o)
@@ -162,6 +172,7 @@ func (r *baseReader) readZones(ctx context.Context) error {
 	})
 }
 
+// readRecords adds an RRset to the zone of each adopted Record. The RRsets of several Records at a name are not merged.
 func (r *baseReader) readRecords(ctx context.Context) error {
 	mem := r.l.mem
 	return etcd.Each(ctx, mem.Client, mem.Layout.Objects("records"), &r.rev, func(key string, data []byte, mod int64) error {
@@ -182,6 +193,7 @@ func (r *baseReader) readRecords(ctx context.Context) error {
 		if b == nil {
 			return nil // the zone is gone, and a cascade follows
 		}
+		// spec.domainName is absolute, for example www.example.org.
 		if a.Owner.IsZero() {
 			var ok bool
 			if a.Owner, ok = a.FQDN.Rel(b.Zone.FQDN()); !ok {
@@ -194,6 +206,7 @@ func (r *baseReader) readRecords(ctx context.Context) error {
 	})
 }
 
+// readCuts adds the NS, glue and DS of child zones to their parents, as counted at the parents.
 func (r *baseReader) readCuts(ctx context.Context) error {
 	cuts := r.l.mem.Layout.Room("cuts")
 	return etcd.Each(ctx, r.l.mem.Client, cuts, &r.rev, func(key string, data []byte, _ int64) error {
@@ -209,6 +222,8 @@ func (r *baseReader) readCuts(ctx context.Context) error {
 	})
 }
 
+// readSince reads the steps from the content that name servers have to the present, for a zone that is not settled. If
+// the journal lacks a step, the Base has none, and the zone is not served until settled.
 func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	z := b.Zone
 	if b.Settled || z.SettledSerial == 0 {

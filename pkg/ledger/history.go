@@ -22,6 +22,7 @@ func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.
 	oldest := max(l.mem.Now().Unix()-of.Retention, ask.NotBefore)
 	a, err := l.archive.OfZone(ctx, of, z.Status.FQDN != "", within(ask, func(*history.Item) int64 { return oldest }))
 	if a != nil {
+		// Older items are filtered, so the answer is complete only from there on.
 		a.Whole, a.Own = max(a.Whole, oldest), max(a.Own, oldest)
 	}
 	return a, err
@@ -31,6 +32,7 @@ func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.
 // later changes. No server may run on the store.
 func (l *Ledger) ForgetHistory(ctx context.Context) error {
 	for _, room := range []string{"archived", "before", "history", "shares"} {
+		// In pages, since each room may have millions of keys.
 		prefix := l.mem.Layout.Room(room)
 		for from, more := prefix, true; more; {
 			var err error
@@ -47,6 +49,8 @@ func (l *Ledger) ForgetHistory(ctx context.Context) error {
 
 const begunAtOnce = 100
 
+// beginHistory begins an empty history: each zone is noted as archived up to the present step. The operations go to
+// commit, begunAtOnce at a time.
 func (l *Ledger) beginHistory(ctx context.Context, commit func([]clientv3.Op) error) error {
 	now, rev := l.mem.Now().Unix(), int64(0)
 	ops := []clientv3.Op{etcd.OpPut(l.mem.Layout.Share(layout.EveryNamespace), layout.Encode(&history.Share{Whole: now}))}
@@ -126,6 +130,7 @@ func (l *Ledger) RecordHistory(ctx context.Context, selector history.StepSelecto
 	}
 	headers := map[string]*history.Header{}
 	selector.HeaderOf = func(uid string) (history.Header, bool) {
+		// The items of a page concern few zones, so each header is read once.
 		header, ok := headers[uid]
 		if !ok {
 			header = l.findHeader(ctx, uid)

@@ -60,6 +60,7 @@ func (t *itemStorage) keepWrite(ctx context.Context, w *recordWrite) (_ *v1alpha
 	as := t.set.l.setWrite(ctx, w, t.set.Manager)
 	as.DryRun = t.set.DryRun
 	if as.Unchanged = w.isUnchanged(); !as.Unchanged && lawform.SameContent(w.before, w.after) {
+		// Only labels, for example, have changed, so package law has nothing to decide.
 		if as.Encoded, err = t.set.l.encodeSame(ctx, w); err != nil {
 			return nil, kept, err
 		}

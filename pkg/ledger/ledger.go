@@ -74,6 +74,7 @@ func (c *Config) historyRetention() time.Duration {
 	return history.DefaultRetention
 }
 
+// Validate returns an error for each required field that is missing, joined.
 func (c *Config) Validate() error {
 	var errs []error
 	if c.Client == nil {

@@ -37,7 +37,10 @@ func (l *Ledger) migrateStore(ctx context.Context, s *store) error {
 	}
 }
 
+// migrateLocked waits for the lock of the store and runs the missing migrations. The error is errLockLost if another
+// server has taken the lock over, because this server's lease has ended.
 func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
+	// 1. Take the lock. The lock has a lease, so a killed server does not block the others.
 	session, err := concurrency.NewSession(s.client, concurrency.WithTTL(l.bounds.lockSeconds))
 	if err != nil {
 		return fmt.Errorf("locking the store for a migration: %w", err)
@@ -50,12 +53,14 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 		return fmt.Errorf("locking the store for a migration: %w", err)
 	}
 
+	// 2. Read the format again: the server that had the lock may have done the work.
 	m := &migrationRun{Ledger: l, lock: lock}
 	_, config, err := s.readConfig(ctx)
 	if err != nil {
 		return err
 	}
 	if leastReader(s.migrations) > config.Format {
+		// tryOpen has raised leastReader in the store: running servers see this and exit.
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -63,6 +68,7 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 		}
 	}
 
+	// 3. Migrate. A format is written after each step, so the next server continues there.
 	for _, step := range s.migrations {
 		if step.Number <= config.Format {
 			continue
@@ -81,6 +87,7 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 	return nil
 }
 
+// writeFormat notes in the config key that the migration is done. If the key changes meanwhile, the write is repeated.
 func (m *migrationRun) writeFormat(ctx context.Context, s *store) error {
 	for {
 		kv, config, err := s.readConfig(ctx)
@@ -108,8 +115,11 @@ type migrationRun struct {
 	lock   *concurrency.Mutex
 }
 
+// commitLocked commits operations if the compares hold and this server has the lock. The result is false if a compare
+// has failed. The error is errLockLost if the lock is gone.
 func (m *migrationRun) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops ...clientv3.Op) (bool, error) {
 	m.mem.Fault("migration")
+	// The read of the lock's key tells a failed compare from a lost lock.
 	r, err := m.mem.Client.Txn(ctx).If(append(cmps, m.lock.IsOwner())...).Then(ops...).Else(clientv3.OpGet(m.lock.Key())).Commit()
 	switch {
 	case err != nil:

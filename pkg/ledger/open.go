@@ -34,12 +34,14 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if now == nil {
 		now = time.Now
 	}
+	// 1. Open the store, which may be empty, encrypted, or of another format.
 	s := newStore(config.Client, config.Prefix, config.Records.Transformer, limits.migrations)
 	opened, err := s.openStore(ctx)
 	if err != nil {
 		return nil, err
 	}
 
+	// 2. Make the parts, each with the parts before.
 	placer := &objects.Placer{Now: now, HasDefaultClass: config.HasDefaultClass, HasNameServers: config.HasNameServers}
 	l := &Ledger{config: config, bounds: limits, placer: placer, startedUnencrypted: opened == s.client}
 	// FollowFormat stops the writes of this client.
@@ -57,6 +59,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	l.com.Retention = l.archive.Retention
 	l.outbox = outbox.New(l.mem, l.jr, l.com, l.placer, config.IsTerminating, config.OnWithdrawal, limits.serialsEvery, limits.usageEvery,
 		cmp.Or(config.TryEvery, outbox.TryEvery), limits.maxSerials, config.Traces)
+	// 3. Migrate, then load the zone names: the stored form is the present one from here on.
 	if err := l.migrateStore(ctx, s); err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ import (
 func (l *Ledger) FindZone(ctx context.Context, namespace, view string, apex name.Name) (zone v1alpha1.AdoptingZone, ok bool, err error) {
 	w := &commit.Write{Object: commit.Object{Resource: "zones"}, Decide: func(seen *law.Facts) law.Outcome {
 		return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
+			// The compare of the dry run proves the holding, or the absence.
 			h := law.Get[law.Holding](r, law.HoldingKey(view, apex))
 			if ok = h != nil; ok {
 				zone = v1alpha1.AdoptingZone{Namespace: h.Namespace, Name: h.Name, UID: types.UID(h.UID)}

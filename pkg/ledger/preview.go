@@ -22,6 +22,7 @@ import (
 func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Record) error {
 	if after != nil && lawform.SameContent(before, after) { // needs no decision
 		if after.Generation != before.Generation {
+			// spec.description has changed, which is no content.
 			after.Status.ObservedGeneration = after.Generation
 		}
 		return nil
@@ -48,6 +49,8 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 	return nil
 }
 
+// PreviewZone is the dry run of a Zone's write: it sets after.Status and sends the Warnings of the write, but commits
+// nothing. The argument before is nil for a creation, after for a deletion.
 func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) error {
 	if before != nil && after != nil && zoneUnchanged(before, after) {
 		return nil
@@ -77,6 +80,7 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 	}
 
 	commit.Warn(ctx, out.Plan.Warnings...)
+	// nil and 0: the child zones and Records of now, as nothing was committed.
 	l.warnOfZone(ctx, ask.Before, out.Plan, nil, 0)
 	if after != nil {
 		after.Status.ObservedGeneration = after.Generation

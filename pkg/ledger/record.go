@@ -41,6 +41,7 @@ func (l *Ledger) commitRecord(ctx context.Context, w *recordWrite) (*v1alpha1.Re
 		return nil, out, err
 	}
 
+	// 1. Ask the law. Cascades pause for clients, and see here that a client writes.
 	l.com.Clients.Store(time.Now().UnixNano())
 	ask, hint, err := l.recordAsk(ctx, w.before, w.after, lawform.Record)
 	if err != nil {
@@ -48,11 +49,13 @@ func (l *Ledger) commitRecord(ctx context.Context, w *recordWrite) (*v1alpha1.Re
 	}
 	var placed *v1alpha1.Record
 	tx := l.com.NewWrite("records", w.eitherObject(), w.expected)
+	// A new name usually has no data, so the first decision guesses.
 	tx.LikelyZone, tx.Guess = hint, w.before == nil
 	tx.RecordBefore, tx.Origin = w.before, originOf(ctx, w.before, w.after)
 	tx.Decide = func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) }
 	tx.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if plan.Awaited {
+			// A Record of the namespace waits for the name, and the same transaction adopts it (S2.14).
 			return nil, nil, errAwaited
 		}
 		if plan.Record == nil {
@@ -66,6 +69,7 @@ func (l *Ledger) commitRecord(ctx context.Context, w *recordWrite) (*v1alpha1.Re
 		return &op, nil, err
 	}
 
+	// 2. Commit.
 	out, err := l.com.Commit(ctx, tx)
 	if errors.Is(err, errAwaited) {
 		return l.commitReplacement(ctx, w)
@@ -73,6 +77,7 @@ func (l *Ledger) commitRecord(ctx context.Context, w *recordWrite) (*v1alpha1.Re
 	if err != nil || !out.OK {
 		return nil, out, err
 	}
+	// 3. Warn, and bring changed NS and glue to the parent.
 	commit.Warn(ctx, tx.Plan.Warnings...)
 	commit.WarnOfDeletions(ctx, tx.Plan.Zone)
 	l.outbox.CountCuts(ctx, tx.Plan.PendingCuts)
@@ -108,6 +113,7 @@ func (l *Ledger) commitReplacement(ctx context.Context, w *recordWrite) (*v1alph
 				return nil, commit.Outcome{}, err
 			}
 			if waiting == nil {
+				// Gone, damaged or adopted by now: try the next waiting Record.
 				break
 			}
 			stored, out, isDone, err := l.commitWith(ctx, w, waiting)
@@ -129,6 +135,7 @@ func (l *Ledger) commitWith(ctx context.Context, w *recordWrite, waiting ...*com
 	out commit.Outcome, isDone bool, err error) {
 	first := l.setWrite(ctx, w, "")
 	for _, x := range waiting {
+		// The waiting Record keeps the kind of rule that admitted the leaving Record (S4.17).
 		x.Ask.Succeeds = first.Ask.Before
 	}
 	set := &commit.Set{Committer: l.com, Writes: append([]*commit.SetWrite{first}, waiting...), Commits: true}
@@ -147,6 +154,8 @@ func (l *Ledger) commitWith(ctx context.Context, w *recordWrite, waiting ...*com
 	return first.Result, commit.Outcome{OK: true, Rev: first.Out.Rev}, true, nil
 }
 
+// recordAsk converts a Record's write to the input of a decision, with the key of the likely zone as a hint. The
+// function read converts the object after, with or without its data. The error is an API error.
 func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 	read func(*v1alpha1.Record) (*law.Record, error)) (records.RecordInput, string, error) {
 	ask := records.RecordInput{Now: l.mem.Now(), WorkID: etcd.NewID(), By: commit.User(ctx)}
@@ -157,8 +166,10 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 		if ask.Before, ask.WaitingBefore, err = objects.AdoptedOrWaiting(before); err != nil {
 			return ask, "", err
 		}
+		// True while the Record moves from a zone to another (S2.9).
 		ask.HadZone = objects.IsMoving(before)
 		if ask.Before != nil {
+			// The Record's zone stays the same through edits (S1.7).
 			hint = l.mem.Layout.Zone(ask.Before.Zone.Namespace, ask.Before.Zone.Name)
 		}
 	}
@@ -184,6 +195,7 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 func (l *Ledger) setWrite(ctx context.Context, w *recordWrite, manager string) *commit.SetWrite {
 	x := &commit.SetWrite{Ctx: ctx, Before: w.before, After: w.after, Expected: w.expected, Origin: originOf(ctx, w.before, w.after)}
 	x.Origin.Manager = cmp.Or(manager, x.Origin.Manager)
+	// AskErr is about this item alone, so that the others are still decided.
 	if x.Ask, x.LikelyZone, x.AskErr = l.recordAsk(ctx, w.before, w.after, lawform.Record); x.Ask.After != nil {
 		x.Ask.After.WaitsOnConflict = false // in a set no Record waits
 	}

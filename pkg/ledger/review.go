@@ -16,6 +16,7 @@ import (
 
 // ReviewName reports whether a namespace could create a Record of this name and type.
 func (l *Ledger) ReviewName(ctx context.Context, asked *v1alpha1.Record) (status v1alpha1.NameReviewStatus, err error) {
+	// A NameReview is judged like a Record without data (S14.1).
 	ask, _, err := l.recordAsk(ctx, nil, asked, lawform.RecordWithoutData)
 	if err != nil {
 		return status, err

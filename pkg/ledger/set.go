@@ -121,6 +121,7 @@ func (s *Set) Commit() (moved []int) {
 		s.endWrites(err)
 		return nil
 	case hasMoved:
+		// Each of these items is admitted again, by its new object.
 		return s.listMoved()
 	case b.RequirementErr != nil && b.Commits:
 		s.failure = b.RequirementErr
@@ -146,6 +147,7 @@ func (s *Set) listMoved() (moved []int) {
 			continue
 		}
 		if x.creates {
+			// As for a single creation: 409, and no further try.
 			x.refusal, s.refused = s.refuseExisting(x.write), true
 		} else {
 			moved = append(moved, i)
@@ -161,6 +163,7 @@ func (s *Set) listMoved() (moved []int) {
 // refuseExisting returns the error of a creation, as Kubernetes' registry words it.
 func (s *Set) refuseExisting(w *commit.SetWrite) error {
 	refusal, stored := apierrors.NewAlreadyExists(v1alpha1.Resource("records"), w.After.Name), &v1alpha1.Record{}
+	// The registry adds this for objects that a finalizer keeps.
 	if kv := w.Out.KV; kv != nil && s.l.mem.Records.Decode(w.Ctx, string(kv.Key), kv.Value, w.Out.Rev, stored) == nil &&
 		stored.DeletionTimestamp != nil {
 		refusal.ErrStatus.Message = "object is being deleted: " + refusal.ErrStatus.Message

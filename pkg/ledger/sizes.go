@@ -38,6 +38,7 @@ func (l *Ledger) storedOctets(ctx context.Context, key string, data []byte, mod 
 		}
 	case strings.HasPrefix(key, l.mem.Layout.Objects("delegations")):
 		var d v1alpha1.Delegation
+		// The copies of a rule, for each namespace, count as well.
 		if l.mem.Delegations.Decode(ctx, key, data, mod, &d) == nil {
 			values = len(d.Spec.Namespaces)
 		}
@@ -62,8 +63,11 @@ func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
 	return nil
 }
 
+// countSizes counts all objects, and then follows their changes. After the error, which is never nil, the count begins
+// anew.
 func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 	sink.BeginCount()
+	// Count all resources at the same revision.
 	rev := int64(0)
 	for _, resource := range sizedResources {
 		err := etcd.Each(ctx, l.mem.Client, l.mem.Layout.Objects(resource), &rev, func(key string, data []byte, mod int64) error {
@@ -78,8 +82,11 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 	}
 
 	sink.EndCount()
+
+	// Follow the changes. A member without leader ends the watch, or the sums would stay behind.
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
+	// A common watch keeps the changes of all resources in order. Other keys of the range are skipped.
 	from, end := l.mem.Layout.Objects(sizedResources[0]),
 		clientv3.GetPrefixRangeEnd(l.mem.Layout.Objects(sizedResources[len(sizedResources)-1]))
 	for r := range l.mem.Client.Watch(ctx, from, clientv3.WithRange(end), clientv3.WithRev(rev+1), clientv3.WithPrevKV()) {
@@ -101,6 +108,7 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 				octets = l.storedOctets(ctx, string(e.Kv.Key), e.Kv.Value, e.Kv.ModRevision)
 			}
 			if !e.IsCreate() {
+				// An update, or a deletion: the former octets go.
 				if e.PrevKv == nil {
 					return fmt.Errorf("etcd no longer has the value of %s before revision %d", e.Kv.Key, e.Kv.ModRevision)
 				}

@@ -41,6 +41,7 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 	beyond, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(resignTimeout, end) })()
+	// Take part in the election.
 	client := clientv3.NewCtxClient(beyond)
 	client.KV, client.Lease, client.Watcher = l.config.Client.KV, l.config.Client.Lease, l.config.Client.Watcher
 	session, err := concurrency.NewSession(client, concurrency.WithTTL(leaseSeconds), concurrency.WithContext(beyond))
@@ -53,6 +54,7 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 		return err
 	}
 
+	// Elected. run must end before the lease is given up, so that two servers seldom write.
 	leading, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan struct{})
@@ -116,8 +118,11 @@ func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []st
 	return changed, ctx.Err()
 }
 
+// changePage is ChangeRecords for at most statusesAtOnce Records, in a single read and, unless they are long, a single
+// write.
 func (l *Ledger) changePage(ctx context.Context, namespace string, names []string, edit func(*v1alpha1.Record) bool) (changed int,
 	err error) {
+	// Read.
 	reads := make([]clientv3.Op, len(names))
 	for i, name := range names {
 		reads[i] = clientv3.OpGet(l.mem.Layout.Record(namespace, name))
@@ -127,12 +132,14 @@ func (l *Ledger) changePage(ctx context.Context, namespace string, names []strin
 		return 0, fmt.Errorf("reading Records to set their conditions: %w", err)
 	}
 
+	// Change, and write when the next Record would make the transaction too long.
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
 	var puts []statusPut
 	octets := 0
 	for i := range names {
 		kv := etcd.FirstKV(r.Responses[i])
 		if kv == nil {
+			// The Record was deleted meanwhile.
 			continue
 		}
 		data, err := l.changeRecord(klog.NewContext(ctx, klog.FromContext(ctx).WithValues("object", namespace+"/"+names[i])), kv, edit)
@@ -158,6 +165,8 @@ func (l *Ledger) changePage(ctx context.Context, namespace string, names []strin
 	return changed + n, err
 }
 
+// changeRecord returns the stored form of a Record after edit, or nil if edit changes nothing, panics, or the Record is
+// unreadable.
 func (l *Ledger) changeRecord(ctx context.Context, kv *mvccpb.KeyValue, edit func(*v1alpha1.Record) bool) (data []byte, err error) {
 	var fault error // Recover logs it
 	defer l.com.Recover(ctx, nil, &fault)
@@ -178,6 +187,8 @@ type statusPut struct {
 	data     []byte
 }
 
+// putStatuses writes Records that are as read, in a single transaction, and returns how many. Records that others have
+// written meanwhile are left out.
 func (l *Ledger) putStatuses(ctx context.Context, puts []statusPut) (written int, err error) {
 	for len(puts) > 0 {
 		l.mem.Fault("confirm")
@@ -199,6 +210,7 @@ func (l *Ledger) putStatuses(ctx context.Context, puts []statusPut) (written int
 		var unmoved []statusPut
 		for i, put := range puts {
 			if kv := etcd.FirstKV(r.Responses[i]); kv != nil && kv.ModRevision == put.expected {
+				// As read. A Record that others have written has another version, and is left out.
 				unmoved = append(unmoved, put)
 			}
 		}

@@ -72,6 +72,8 @@ func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	}
 }
 
+// readConfig reads the config key of the store, nil for an empty store. The error is ErrFormat if this program cannot
+// read the store.
 func (s *store) readConfig(ctx context.Context) (*mvccpb.KeyValue, storeConfig, error) {
 	var config storeConfig
 	r, err := s.client.Get(ctx, s.layout.Config())
@@ -88,13 +90,17 @@ func (s *store) readConfig(ctx context.Context) (*mvccpb.KeyValue, storeConfig, 
 		return nil, config, err
 	}
 	if config.HashAlgorithm != sethash.Algorithm {
+		// Every status.hash would differ from the content, so each zone would count as damaged.
 		return nil, config, formatError(fmt.Sprintf("the store has hash algorithm %d, and this kubizone knows %d: "+
 			"another kubizone has written it; start a version that knows it", config.HashAlgorithm, sethash.Algorithm))
 	}
 	return r.Kvs[0], config, nil
 }
 
+// tryOpen makes a step of openStore: it writes the config key and returns false, or returns the client and true. If
+// another server changes the key meanwhile, the next try sees the change.
 func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err error) {
+	// 1. Read the format, and try the encryption.
 	kv, config, err := s.readConfig(ctx)
 	if err != nil {
 		return nil, false, err
@@ -104,6 +110,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 		return nil, false, fmt.Errorf("trying the encryption of the store: %w", err)
 	}
 
+	// 2. Raise leastReader if a migration needs it.
 	if kv == nil {
 		config = storeConfig{Format: newestFormat(s.migrations), LeastReader: leastReader(s.migrations), HashAlgorithm: sethash.Algorithm}
 	} else if least := leastReader(s.migrations); least > config.LeastReader {
@@ -113,9 +120,11 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 		return nil, false, err
 	}
 
+	// 3. Find or make the key by which internal values are encrypted.
 	switch {
 	case len(config.Key) > 0:
 	case encrypts:
+		// Not encrypted until now, or empty. The older values of a store with data stay readable (Mixed).
 		_, err := s.wrapKey(ctx, kv, config, encryption.NewKey(kv != nil))
 		return nil, false, err
 	case kv == nil:
@@ -125,6 +134,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 		return s.client, true, nil
 	}
 
+	// 4. Decrypt the key. A key of an old provider is encrypted again by the first.
 	opened, key, stale, err := s.decryptingClient(ctx, config)
 	if err != nil {
 		return nil, false, err
@@ -218,6 +228,7 @@ func (l *Ledger) watchFormat(ctx context.Context, s *store) error {
 			return nil
 		}
 
+		// Each change of the config key is a migration, or another server's encryption.
 		r, open := <-changes
 		if !open || r.Err() != nil {
 			return nil

@@ -86,6 +86,8 @@ func (t *losses) add(namespace, text string) {
 	t.namespaces[namespace] = true
 }
 
+// warnOfLosses sends a Warning with the Records and zones that a change of rules takes away (S2.16), if there are any.
+// After warnTimeout, the Warning has the losses found so far.
 func (l *Ledger) warnOfLosses(ctx context.Context, c ruleChange) {
 	within, cancel := context.WithTimeout(ctx, l.bounds.warnTimeout)
 	defer cancel()
@@ -100,6 +102,7 @@ func (l *Ledger) warnOfLosses(ctx context.Context, c ruleChange) {
 	commit.Warn(ctx, law.Warning{Rule: "S2.16", Reason: law.WarningTakesAway, Text: text})
 }
 
+// String returns the numbers and first names, for example `2 Records and 1 zone (www.example.org. A, …)`.
 func (t *losses) String() string {
 	var numbers []string
 	for _, n := range []struct {
@@ -124,6 +127,7 @@ func (t *losses) String() string {
 // the namespaces in released to kubi.zone/release-now.
 func (l *Ledger) describeWithdrawal(zone *law.Zone, released []string) func(what string, namespaces []string) string {
 	return func(what string, namespaces []string) string {
+		// With a period of 0s, the cascade releases the Records soon after the answer.
 		when := fmt.Sprintf("they are released at once (withdrawalGracePeriod: 0s), and if they are more than %d %% of the zone, it is "+
 			"held until %s lets that through (S7.9)", zone.MaxDeletePercent, v1alpha1.AnnotationPublishDeletions)
 		isKept := func(namespace string) bool { return !slices.Contains(released, namespace) }
@@ -140,9 +144,13 @@ func (l *Ledger) describeWithdrawal(zone *law.Zone, released []string) func(what
 	}
 }
 
+// findLosses adds the losses of a rule change to found, read at the change's revision. After maxExamined Records it
+// sets found.more and ends.
 func (l *Ledger) findLosses(ctx context.Context, c ruleChange, found *losses) error {
+	// Find the namespaces that may lose something.
 	namespaces := c.namespaces
 	if namespaces == nil {
+		// A rule for any namespace has changed: all with Records or child zones in the zone.
 		prefix := l.mem.Layout.Key(law.CountKey(c.zone, ""))
 		r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithRev(c.rev))
 		if err != nil {
@@ -158,11 +166,14 @@ func (l *Ledger) findLosses(ctx context.Context, c ruleChange, found *losses) er
 		namespaces = slices.Compact(namespaces)
 	}
 
+	// A literal rule reserves a name, so other namespaces lose data there (S4.20).
 	others, err := l.namespacesAt(ctx, c)
 	if err != nil {
 		return err
 	}
 	namespaces = slices.Compact(slices.Sorted(slices.Values(slices.Concat(namespaces, others))))
+
+	// Look for losses, namespace by namespace.
 	looked := 0
 	for _, namespace := range namespaces {
 		r, err := l.mem.Client.Get(ctx, l.mem.Layout.Key(law.CountKey(c.zone, namespace)), clientv3.WithKeysOnly(),
@@ -177,6 +188,7 @@ func (l *Ledger) findLosses(ctx context.Context, c ruleChange, found *losses) er
 			continue // its objects elsewhere must not be revealed
 		}
 
+		// A Delegation's rule may still allow the names to this namespace.
 		delegated, err := l.readRules(ctx, c.zone, namespace, c.rev)
 		if err != nil {
 			return err
@@ -193,6 +205,7 @@ func (l *Ledger) findLosses(ctx context.Context, c ruleChange, found *losses) er
 			if r.Status.ZoneRef == nil || string(r.Status.ZoneRef.UID) != c.zone {
 				return
 			}
+			// A damaged Record is no loss, and fsck names it.
 			n, err := name.Parse(r.Status.FQDN)
 			kind, err2 := rdata.ParseType(r.Spec.Type)
 			if err == nil && err2 == nil && judge.record(r, n, kind) {
@@ -211,6 +224,8 @@ func (l *Ledger) findLosses(ctx context.Context, c ruleChange, found *losses) er
 	return nil
 }
 
+// namespacesAt returns the namespaces with Records or child zones at or below the changed names (c.names), perhaps with
+// repetitions.
 func (l *Ledger) namespacesAt(ctx context.Context, c ruleChange) (out []string, err error) {
 	for _, n := range c.names {
 		r, err := l.mem.Client.Get(ctx, l.mem.Layout.MembersBelow(c.zone, n), clientv3.WithPrefix(), clientv3.WithKeysOnly(),
@@ -247,6 +262,8 @@ func (l *Ledger) FirstMember(ctx context.Context, zoneUID string, owner name.Rel
 	return strings.TrimPrefix(string(r.Kvs[0].Key), prefix), m.UID, nil
 }
 
+// eachRecordIn visits a namespace's Records at a revision, 0 for the newest, until looked exceeds maxExamined.
+// Unreadable Records are left out.
 func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, rev int64, looked *int, visit func(*v1alpha1.Record)) error {
 	key := l.mem.Layout.Record(namespace, "")
 	end := clientv3.GetPrefixRangeEnd(key)
@@ -273,6 +290,7 @@ func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, rev int64, 
 	return nil
 }
 
+// readRules reads the rules that Delegations give a namespace in a zone, at a revision, 0 for the newest.
 func (l *Ledger) readRules(ctx context.Context, zone, namespace string, rev int64) ([]law.DelegatedRule, error) {
 	key := l.mem.Layout.Key(law.RulesKey(zone, namespace))
 	r, err := l.mem.Client.Get(ctx, key, clientv3.WithRev(rev))
@@ -286,12 +304,16 @@ func (l *Ledger) readRules(ctx context.Context, zone, namespace string, rev int6
 	return rules.List, nil
 }
 
+// warnOfZone sends the Warnings of a write of a Zone: losses by its rules, and by released periods. The zone before is
+// nil for a creation. The children existed before the write; nil has them read now. The revision 0 is that of a dry
+// run.
 func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, existing children, rev int64) {
 	if plan.Zone == nil || plan.Zone.Removed || plan.Zone.Zone.Pending {
 		return
 	}
 	after := plan.Zone.Zone
 	if before == nil || before.Pending {
+		// A new zone takes no rule away, but names from the zone above.
 		l.warnOfUnlisted(ctx, after, rev)
 		if above := plan.Zone.Holding.Parent; above != nil && plan.Zone.TakesOver {
 			l.warnOfLosses(ctx, l.takeoverOf(above.UID, after, rev))
@@ -299,6 +321,7 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 		return
 	}
 
+	// Changed rules, by their effect for each namespace.
 	namespaces, changed := law.ChangedRules(before, after)
 	if existing == nil && (changed || !slices.Equal(before.ReleaseNow, after.ReleaseNow)) {
 		existing = l.childrenOf(after.UID)
@@ -330,6 +353,7 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, newZone *law.Zone, rev int6
 	if err != nil {
 		return
 	}
+	// Only the zones next below: each zone further down has a parent in between.
 	found := &losses{namespaces: map[string]bool{}, more: r.More}
 	var last, first name.Name
 	for _, z := range below.(*law.ZonesBelow).Zones {
@@ -356,6 +380,8 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, newZone *law.Zone, rev int6
 		"as before, and not Ready (NotDelegated) until a rule lists them, as by zones: [%q]", newZone.FQDN(), found, label)})
 }
 
+// takeoverOf returns the losses in the zone above (a UID) by a new zone, as a change of rules: Records and zones at and
+// below the new zone's name that the new rules do not allow.
 func (l *Ledger) takeoverOf(above string, newZone *law.Zone, rev int64) ruleChange {
 	within := l.mem.Holdings(func(h *law.Holding) bool {
 		return h.Parent != nil && (h.Parent.UID == above || h.Parent.UID == newZone.UID) && !h.Established && h.UID != newZone.UID
@@ -365,6 +391,7 @@ func (l *Ledger) takeoverOf(above string, newZone *law.Zone, rev int64) ruleChan
 			has := newZone.RuleSet()
 			return lossTest{
 				record: func(_ *v1alpha1.Record, n name.Name, t rdata.Type) bool {
+					// A DS at the new zone's name stays in the zone above (S2.1).
 					return newZone.FQDN().Encloses(n) && (n != newZone.FQDN() || t != rdata.DS) && !has.AllowsRecord(n, t, namespace)
 				},
 				zone: func(n name.Name, _ *law.Holding) bool {
@@ -382,6 +409,8 @@ func addedTo(before, after []string) []string {
 	return slices.DeleteFunc(slices.Clone(after), func(ns string) bool { return slices.Contains(before, ns) })
 }
 
+// warnOfReleases sends a Warning with the Records and zones whose period the annotation kubi.zone/release-now ends, by
+// the namespaces added to it.
 func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, after []string, existing children, rev int64) {
 	added := addedTo(before, after)
 	if len(added) == 0 {
@@ -390,6 +419,7 @@ func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, 
 	l.warnOfLosses(ctx, ruleChange{zone: zone, namespaces: added, children: existing, rev: rev,
 		lossesOf: func(string, []law.DelegatedRule) lossTest {
 			return lossTest{
+				// In the period of its namespace, a Record has status.endsAt.
 				record: func(r *v1alpha1.Record, _ name.Name, _ rdata.Type) bool { return r.Status.EndsAt != nil },
 				zone:   func(_ name.Name, h *law.Holding) bool { return h.Withdrawn != "" },
 			}
@@ -411,7 +441,10 @@ func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.
 	}
 }
 
+// warnOfDelegation sends the Warnings of a write of a Delegation, like warnOfZone. If the Delegation is in force in no
+// zone before and after the write, there are none.
 func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInput, plan *law.Plan, existing children, rev int64) {
+	// 1. Patterns at names that belong to child zones.
 	if z := plan.Zone; z != nil && ask.After != nil {
 		var had []rules.Rule
 		if ask.Before != nil {
@@ -422,6 +455,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 		warnOfElsewhere(ctx, z.Zone, had, []rules.Rule{ask.After.Rule}, existing)
 	}
 
+	// 2. Periods that the annotation ends.
 	if ask.Terminating {
 		return
 	}
@@ -436,6 +470,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 		return
 	}
 
+	// 3. Losses by the rule.
 	zone, had := plan.Zone.Zone, ask.Before
 	if ask.InZone != zone.UID {
 		had = nil
@@ -453,6 +488,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 		return out.WithDelegated(slices.DeleteFunc(slices.Clone(delegated), func(r law.DelegatedRule) bool { return r.Name == ask.Name }))
 	}
 
+	// Not nil, which would mean all namespaces.
 	namespaces := []string{}
 	if had != nil {
 		namespaces = had.Rule.Namespaces

@@ -45,6 +45,7 @@ type objectWrite[T any, P object[T]] struct {
 	expected      int64 // version of before, 0 for none
 }
 
+// Create implements storage.Interface. The error is KeyExists if the object exists, and the law's refusal otherwise.
 func (s *objectStorage[T, P]) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
 	after := obj.(P)
 	if ttl != 0 {
@@ -76,6 +77,7 @@ func (s *objectStorage[T, P]) Delete(ctx context.Context, key string, out runtim
 	})
 }
 
+// GuaranteedUpdate implements storage.Interface: update may be called several times, and the last result is written.
 func (s *objectStorage[T, P]) GuaranteedUpdate(ctx context.Context, key string, out runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
 	return s.writeCurrent(ctx, key, out, ignoreNotFound, cached, func(before P) (after P, err error) {
@@ -109,6 +111,7 @@ func (s *objectStorage[T, P]) writeCurrent(ctx context.Context, key string, out 
 	var failed error // of prepare, with the cached object
 	for {
 		if !isCached {
+			// From etcd, as the cache lagged or the write lost a race.
 			read := P(new(T))
 			if err := s.Get(ctx, key, storage.GetOptions{IgnoreNotFound: mayLack}, read); err != nil {
 				return err
@@ -119,6 +122,7 @@ func (s *objectStorage[T, P]) writeCurrent(ctx context.Context, key string, out 
 			}
 			current = read
 		}
+		// prepare checks the client's preconditions, and admission runs inside.
 		after, err := prepare(current)
 		if err != nil && !isCached {
 			return err
@@ -130,6 +134,7 @@ func (s *objectStorage[T, P]) writeCurrent(ctx context.Context, key string, out 
 			}
 			isStored := false
 			if s.mayTouch != nil && w.isUnchanged() {
+				// Nothing to decide, but the object may be encrypted by an old key.
 				isStored, err = s.touchObject(ctx, key, w, out)
 			} else {
 				isStored, err = w.commitBy(ctx, commit, out)
@@ -169,6 +174,7 @@ func (w *objectWrite[T, P]) isUnchanged() bool {
 	if w.before == nil || w.after == nil || w.before.GetGeneration() != w.after.GetGeneration() {
 		return false
 	}
+	// A shallow copy is enough: only the version and the kind are set.
 	copied := *w.before
 	was := P(&copied)
 	was.SetResourceVersion("") // as prepared for storage
@@ -209,6 +215,8 @@ func (w *objectWrite[T, P]) commitBy(ctx context.Context, commit committer[T, P]
 	return true, nil
 }
 
+// originOf returns the origin of a write, for the history. For commit.OriginOf, an absent object must be a nil
+// interface, not a typed nil pointer.
 func originOf[T any, P interface {
 	*T
 	metav1.Object

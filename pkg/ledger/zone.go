@@ -82,12 +82,15 @@ func (l *Ledger) zoneAsk(ctx context.Context, before, after *v1alpha1.Zone) (zon
 	return ask, nil
 }
 
+// commitTry decides a try to write a Zone, and commits it. After a lost race, OK of the outcome is false, and w.tx
+// keeps the lock of the zone for the next try.
 func (w *zoneWrite) commitTry(ctx context.Context, try *objectWrite[v1alpha1.Zone, *v1alpha1.Zone]) (*v1alpha1.Zone, commit.Outcome,
 	error) {
 	l, before, after := w.l, try.before, try.after
 	if after != nil {
 		after = after.DeepCopy() // the caller may change its object before an outcome is known
 	}
+	// 1. Ask the law, unless nothing changes that a decision needs.
 	ask, err := l.zoneAsk(ctx, before, after)
 	if err != nil {
 		return nil, commit.Outcome{}, err
@@ -104,6 +107,8 @@ func (w *zoneWrite) commitTry(ctx context.Context, try *objectWrite[v1alpha1.Zon
 		return nil, out, err
 	}
 	l.com.Clients.Store(time.Now().UnixNano())
+
+	// 2. Prepare the write.
 	var placed *v1alpha1.Zone
 	tx.Decide = func(seen *law.Facts) law.Outcome { return zones.DecideZone(seen, ask) }
 	tx.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
@@ -122,13 +127,16 @@ func (w *zoneWrite) commitTry(ctx context.Context, try *objectWrite[v1alpha1.Zon
 	var existing children
 	if before != nil && after != nil && (!apiequality.Semantic.DeepEqual(before.Spec.Delegations, after.Spec.Delegations) ||
 		before.Annotations[v1alpha1.AnnotationReleaseNow] != after.Annotations[v1alpha1.AnnotationReleaseNow]) {
+		// Before the commit: a cascade may have ended the child zones before the Warning is made.
 		existing = l.childrenOf(string(before.UID))
 	}
 
+	// 3. Commit, and warn.
 	out, err := l.com.Commit(ctx, tx)
 	if err != nil || !out.OK {
 		return nil, out, err
 	}
+	// Before CountCuts, which waits for the parent's lock.
 	w.releaseLocks()
 	commit.Warn(ctx, tx.Plan.Warnings...)
 	commit.WarnOfDeletions(ctx, tx.Plan.Zone)
@@ -137,6 +145,8 @@ func (w *zoneWrite) commitTry(ctx context.Context, try *objectWrite[v1alpha1.Zon
 	return placed.DeepCopy(), out, nil // memory keeps placed, and the caller may change its copy
 }
 
+// commitPlain commits a Zone without a decision: a change of labels, finalizers or conditions. It takes the zone's
+// lock, and moves memory to the new revision, since no fact has changed.
 func (w *zoneWrite) commitPlain(ctx context.Context, expected int64, after *v1alpha1.Zone) (out commit.Outcome, err error) {
 	l, key := w.l, w.tx.Key
 	data, err := l.mem.Zones.Encode(ctx, key, after)
@@ -150,6 +160,7 @@ func (w *zoneWrite) commitPlain(ctx context.Context, expected int64, after *v1al
 	}
 	switch out, err = l.com.WriteObjectOnly(ctx, key, expected, data); {
 	case err != nil:
+		// The outcome is unknown.
 		l.mem.InvalidateHead(key)
 	case !out.OK: // another write was faster: load its object
 		return out, l.mem.LoadHead(ctx, key, out.KV, out.Rev)

@@ -104,10 +104,13 @@ var bindyRecords = map[string]kindOfBindy{
 	"CAARecord":   {"CAA", []string{"flags", "tag", "value"}},
 }
 
+// readRecord returns place and values of a bindy record. Addresses are values of their own, and the fields of any other
+// type form one value: "10 mail.example.org." for an MX.
 func (k kindOfBindy) readRecord(o *unstructured.Unstructured) (place placeOfBindy, values []string, err error) {
 	spec, _ := o.Object["spec"].(map[string]any)
 	rest := maps.Clone(spec)
 	for _, field := range k.fields {
+		// A field is a list or a single value, depending on the release.
 		data, isList := rest[field].([]any)
 		if one := rest[field]; !isList && one != nil {
 			data = []any{one}
@@ -120,6 +123,7 @@ func (k kindOfBindy) readRecord(o *unstructured.Unstructured) (place placeOfBind
 			default:
 				return place, nil, fmt.Errorf("spec.%s: %s is neither a text nor a number", field, text)
 			}
+			// A text may contain spaces, quotes and semicolons.
 			if field == "text" || field == "value" {
 				text = quoteText(text)
 			}
@@ -151,13 +155,16 @@ type zonesOfBindy struct {
 	serving map[name.Name]*zoneOfBindy
 }
 
+// convertBindy converts zones first, since each record needs its zone, and the zone's rules follow from its records.
 func (c *conversion) convertBindy(all []*unstructured.Unstructured) {
 	zones := &zonesOfBindy{serving: make(map[name.Name]*zoneOfBindy)}
+	// 1. Read the zones.
 	for _, o := range all {
 		if o.GetKind() == bindyZone {
 			c.noteRefusal(o, c.readBindyZone(o, zones))
 		}
 	}
+	// 2. Convert the records, and note which names and types each namespace uses.
 	records := &conversion{}
 	for _, o := range all {
 		kind := o.GetKind()
@@ -172,6 +179,7 @@ func (c *conversion) convertBindy(all []*unstructured.Unstructured) {
 			c.omit(o, kind+" has no zone data", "docs/fleet.md has the servers that Kubizone runs")
 		}
 	}
+	// 3. Add the rules, then the Zones. Zones come before Records in the output, as a Record waits without its zone.
 	for _, z := range zones.all {
 		if !z.refused {
 			c.addRules(z, zones)
@@ -181,6 +189,7 @@ func (c *conversion) convertBindy(all []*unstructured.Unstructured) {
 	c.converted, c.found = append(c.converted, records.converted...), append(c.found, records.found...)
 }
 
+// readBindyZone adds a DNSZone to zones. After an error the zone is marked as refused, and so are the zone's records.
 func (c *conversion) readBindyZone(o *unstructured.Unstructured, zones *zonesOfBindy) error {
 	z := &zoneOfBindy{object: o, refused: true, uses: make(map[string]map[string][]string), cuts: make(map[name.Name]bool)}
 	zones.all = append(zones.all, z)
@@ -191,10 +200,12 @@ func (c *conversion) readBindyZone(o *unstructured.Unstructured, zones *zonesOfB
 		return cmp.Or(unread, fmt.Errorf("spec.zoneName: %w", err))
 	}
 	z.fqdn = fqdn
+	// bindy serves the older of two DNSZones with the same name.
 	if older := zones.serving[fqdn]; older != nil {
 		return refuse(fmt.Sprintf("spec.zoneName: DNSZone %s, which is older, has the name %s, and bindy serves that one",
 			id(older.object), fqdn), "delete one of the two")
 	}
+	// An unreadable zone keeps its name: records there must not fall to the zone above.
 	zones.serving[fqdn] = z
 	if unread != nil {
 		return unread
@@ -203,6 +214,8 @@ func (c *conversion) readBindyZone(o *unstructured.Unstructured, zones *zonesOfB
 		return err
 	}
 	z.refused = false
+
+	// Name the fields that are not carried over.
 	var delivered []string
 	for _, field := range []struct {
 		name  string
@@ -227,6 +240,7 @@ func (c *conversion) readBindyZone(o *unstructured.Unstructured, zones *zonesOfB
 	return nil
 }
 
+// takeSpec fills the ZoneSpec from the DNSZone, with bindy's defaults for absent timers and TTLs.
 func (z *zoneOfBindy) takeSpec(spec *zoneSpecOfBindy) error {
 	soa := cmp.Or(spec.SOARecord, spec.SOA)
 	if soa == nil {
@@ -241,6 +255,7 @@ func (z *zoneOfBindy) takeSpec(spec *zoneSpecOfBindy) error {
 	}
 	primary := absoluteHost(cmp.Or(soa.PrimaryNS, soa.PrimaryNameServer))
 	contact := soa.AdminEmail
+	// adminEmail may be an address with @ or an SOA rname.
 	if !strings.Contains(contact, "@") {
 		contact = absoluteHost(contact)
 	}
@@ -259,14 +274,17 @@ func (z *zoneOfBindy) takeSpec(spec *zoneSpecOfBindy) error {
 			Records:   []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}},
 		}},
 	}
+	// Secondaries of bindy must not see an earlier serial.
 	if soa.Serial > 0 {
 		z.spec.MinimumSerial = ptr.To(int64(soa.Serial))
 	}
 	return z.takeNameServers(primary, spec)
 }
 
+// takeNameServers adds the name servers of the DNSZone, the primary first, each once.
 func (z *zoneOfBindy) takeNameServers(primary string, spec *zoneSpecOfBindy) error {
 	hosts := append([]hostOfBindy{{Hostname: primary}}, spec.NameServers...)
+	// Without nameServers, nameServerIps has the hosts with their addresses.
 	if len(spec.NameServers) == 0 {
 		for _, host := range slices.Sorted(maps.Keys(spec.NameServerIPs)) {
 			hosts = append(hosts, hostOfBindy{Hostname: host, IPv4Address: spec.NameServerIPs[host]})
@@ -297,6 +315,8 @@ func (z *zoneOfBindy) takeNameServers(primary string, spec *zoneSpecOfBindy) err
 	return nil
 }
 
+// convertBindyRecord converts a record to a Record in its DNSZone, and notes name and type for the rules of the zone.
+// NS of a child zone are left out, since the Zone of the child has them.
 func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zonesOfBindy) error {
 	kind := bindyRecords[o.GetKind()]
 	place, values, err := kind.readRecord(o)
@@ -307,6 +327,8 @@ func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zon
 	if err != nil {
 		return fmt.Errorf("spec.name: %w", err)
 	}
+
+	// Find the zone. A record of a refused zone is refused, too.
 	z, reason, fix := zones.findZone(o, &place)
 	switch {
 	case z == nil:
@@ -319,10 +341,12 @@ func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zon
 		return fmt.Errorf("spec.name: %w", err)
 	}
 	namespace, zoneNamespace := o.GetNamespace(), z.object.GetNamespace()
+	// A rule for another namespace needs the proof that bindy has served the record.
 	if namespace != zoneNamespace && !isServedByBindy(o) {
 		return refuse(fmt.Sprintf("it is not Ready, and would get a rule in DNSZone %s, which is of another namespace", id(z.object)),
 			"write the rule and the Record, if the owner of the zone wants them")
 	}
+	// The record is at or below a child zone, so no resolver asks z for the record.
 	if longest := zones.enclosing(fqdn); longest != z {
 		if kind.rrType == "NS" && fqdn == longest.fqdn {
 			z.cuts[fqdn] = true
@@ -344,6 +368,8 @@ func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zon
 	setData(&record, values)
 	// Objects of two kinds may share a name.
 	c.addReplacement(o, "Record", o.GetName()+"-"+strings.ToLower(kind.rrType), &record)
+
+	// The rules of the zone need these names.
 	if z.uses[namespace] == nil {
 		z.uses[namespace] = make(map[string][]string)
 	}
@@ -379,6 +405,7 @@ func (zones *zonesOfBindy) byName(namespace, object string) *zoneOfBindy {
 func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOfBindy) (z *zoneOfBindy, reason, fix string) {
 	here := o.GetNamespace()
 	const importBoth = "import it in the same source, or name another one"
+	// 1. The zone that the record names.
 	if ref := place.ZoneRef; ref.Name != "" {
 		namespace := cmp.Or(ref.Namespace, here)
 		return zones.byName(namespace, ref.Name), fmt.Sprintf("spec.zoneRef: there is no DNSZone %s/%s", namespace, ref.Name), importBoth
@@ -393,6 +420,7 @@ func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOf
 		}
 		return z, "spec.zone: there is no DNSZone with the name " + place.Zone, importBoth
 	}
+	// 2. The zones that select the record by labels.
 	var selected []*zoneOfBindy
 	selects := func(selector labels.Selector) bool { return selector.Matches(labels.Set(o.GetLabels())) }
 	for _, z := range zones.all {
@@ -407,6 +435,7 @@ func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOf
 	case 1:
 		return selected[0], "", ""
 	}
+	// 3. Of several, the zone that serves the record.
 	var status struct {
 		Zone    string           `json:"zone"`
 		ZoneRef referenceOfBindy `json:"zoneRef"`
@@ -423,6 +452,7 @@ func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOf
 		"write one object for each zone"
 }
 
+// enclosing returns the served DNSZone with the longest name at or above fqdn, refused or not, or nil.
 func (zones *zonesOfBindy) enclosing(fqdn name.Name) *zoneOfBindy {
 	for {
 		if z := zones.serving[fqdn]; z != nil {
@@ -446,12 +476,16 @@ func (c *conversion) addRules(z *zoneOfBindy, zones *zonesOfBindy) {
 		}
 		return rules[namespace]
 	}
+
+	// Count the namespaces at each name. If there are several, the patterns of the name become shared.
 	users := make(map[string]int)
 	for _, owners := range z.uses {
 		for owner := range owners {
 			users[owner]++
 		}
 	}
+
+	// Add the names and types of each other namespace.
 	for namespace, owners := range z.uses {
 		if namespace == own {
 			continue
@@ -462,6 +496,8 @@ func (c *conversion) addRules(z *zoneOfBindy, zones *zonesOfBindy) {
 				Types: slices.Sorted(slices.Values(owners[owner])), Shared: users[owner] > 1})
 		}
 	}
+
+	// Add the child zones. Of another namespace, only those that the parent has delegated by NS.
 	for _, child := range zones.serving {
 		parent, more := child.fqdn.Parent()
 		if !more || child.refused || zones.enclosing(parent) != z {

@@ -19,6 +19,7 @@ import (
 
 const externalDNSGroup = "externaldns.k8s.io"
 
+// convertExternalDNS converts each DNSEndpoint by itself. Two of them may have the same name: the server decides (M3).
 func (c *conversion) convertExternalDNS(all []*unstructured.Unstructured) {
 	for _, o := range all {
 		if kind := o.GetKind(); kind != "DNSEndpoint" {
@@ -36,6 +37,7 @@ func (c *conversion) convertExternalDNS(all []*unstructured.Unstructured) {
 	}
 }
 
+// convertEndpoints joins the endpoints of an object with the same name and type into one Record, as external-dns does.
 func (c *conversion) convertEndpoints(o *unstructured.Unstructured, endpoints []contract.Endpoint) {
 	if len(endpoints) == 0 {
 		c.omit(o, "spec.endpoints: there are none", "")
@@ -52,6 +54,7 @@ func (c *conversion) convertEndpoints(o *unstructured.Unstructured, endpoints []
 		switch before := made[key]; {
 		case before == nil:
 			made[key], order = &r.Spec, append(order, key)
+		// An RRset has a single TTL, and no rule says which.
 		case !ptr.Equal(before.TTL, r.Spec.TTL):
 			c.refuse(o, fmt.Sprintf("%srecordTTL: another endpoint has %s with another TTL", at, key), "write one TTL")
 		default: // joined as by external-dns
@@ -60,6 +63,7 @@ func (c *conversion) convertEndpoints(o *unstructured.Unstructured, endpoints []
 	}
 	for _, key := range order {
 		spec := made[key]
+		// Equal targets of two endpoints are a single value.
 		slices.Sort(spec.Values)
 		values := slices.Compact(spec.Values)
 		spec.Values = nil

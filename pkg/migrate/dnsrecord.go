@@ -51,6 +51,7 @@ type classSpec struct {
 
 // convertWebhook leaves Zones to the administrator, because DNSRecords have no rules about namespaces and names.
 func (c *conversion) convertWebhook(all []*unstructured.Unstructured) {
+	// using has the namespaces by class, having the older DNSRecord of an RRset.
 	using, having := make(map[string][]string), make(map[string]*unstructured.Unstructured)
 	for _, o := range all {
 		if o.GetKind() == "DNSRecord" {
@@ -68,6 +69,8 @@ func (c *conversion) convertWebhook(all []*unstructured.Unstructured) {
 	}
 }
 
+// convertDNSClass converts a DNSClass of the operator. The namespaces are those with DNSRecords of the class, and the
+// class may deliver only their zones.
 func (c *conversion) convertDNSClass(o *unstructured.Unstructured, namespaces []string) error {
 	var spec classSpec
 	if err := readSpec(o.Object["spec"], &spec); err != nil {
@@ -77,6 +80,7 @@ func (c *conversion) convertDNSClass(o *unstructured.Unstructured, namespaces []
 		DefaultTTL: cmp.Or(spec.DefaultTTL, ptr.To[int32](webhookTTL)),
 		Webhook:    &v1alpha1.WebhookProvider{Server: spec.Server, TimeoutSeconds: spec.TimeoutSeconds, HMACAuth: spec.HMACAuth},
 	}
+	// A DNSClass delivers only zones of the namespaces that it lists.
 	if len(namespaces) == 0 {
 		c.omit(o, "no DNSRecord of the source has the class, so it may deliver no zone", "set spec.namespaces of the DNSClass")
 	} else {
@@ -99,6 +103,7 @@ func (c *conversion) convertDNSRecord(o *unstructured.Unstructured, using map[st
 	if err != nil {
 		return err
 	}
+	// The apex has @ as subdomain.
 	owner, err := name.Parse(absoluteHost(strings.TrimPrefix(spec.Subdomain+"."+spec.Domain, "@.")))
 	if err != nil {
 		return fmt.Errorf("spec.subdomain, spec.domain: %w", err)
@@ -129,6 +134,7 @@ func (s *recordSpec) makeValues(rrType string) (values, unused []string, err err
 	if err != nil {
 		return nil, nil, fmt.Errorf("spec.type: %w", err)
 	}
+	// Priority, weight and port precede the host in the values of MX and SRV.
 	before, given := "", []struct {
 		field string
 		value *uint16

@@ -37,6 +37,7 @@ type entrySpec struct {
 	Reference           any `json:"reference"`
 }
 
+// convertGardener converts DNSEntries to Records. DNSAnnotations and providers have no zone data.
 func (c *conversion) convertGardener(all []*unstructured.Unstructured) {
 	having := make(map[name.Name]*unstructured.Unstructured)
 	// The second Record of an entry must not take another entry's object name.
@@ -57,8 +58,11 @@ func (c *conversion) convertGardener(all []*unstructured.Unstructured) {
 	}
 }
 
+// convertEntry converts a DNSEntry to one Record, or to two if it has IPv4 and IPv6 addresses. If an older entry has
+// the name, the entry is refused.
 func (c *conversion) convertEntry(o *unstructured.Unstructured, having map[name.Name]*unstructured.Unstructured,
 	entries map[string]bool) error {
+	// The spec of an ignored entry may differ from the data that Gardener serves.
 	if ignored := o.GetAnnotations()[gardenerIgnore]; ignored != "" && ignored != "false" {
 		return refuse(fmt.Sprintf("metadata.annotations: %s is %q, so its present data is not known", gardenerIgnore, ignored),
 			"remove the annotation, or write the Record")
@@ -78,6 +82,8 @@ func (c *conversion) convertEntry(o *unstructured.Unstructured, having map[name.
 	if older := having[owner]; older != nil {
 		return refuse(fmt.Sprintf("spec.dnsName: DNSEntry %s, which is older, has the name %s", id(older), owner), "delete one of the two")
 	}
+
+	// An entry with both A and AAAA makes a second Record, NAME-aaaa.
 	second := o.GetName() + "-aaaa"
 	if len(data["A"]) > 0 && len(data["AAAA"]) > 0 && entries["DNSEntry "+o.GetNamespace()+"/"+second] {
 		return refuse(fmt.Sprintf("metadata.name: its Record of type AAAA would have the name of DNSEntry %s", second),
@@ -101,6 +107,8 @@ func (c *conversion) convertEntry(o *unstructured.Unstructured, having map[name.
 	return nil
 }
 
+// makeData returns the entry's values by type. Fields that need a controller, such as routing policies and several host
+// names, are an error.
 func (s *entrySpec) makeData() (map[string][]string, error) {
 	data := make(map[string][]string)
 	for _, target := range s.Targets {
@@ -108,6 +116,7 @@ func (s *entrySpec) makeData() (map[string][]string, error) {
 		switch {
 		case err != nil:
 			data["CNAME"] = append(data["CNAME"], absoluteHost(target))
+		// An address such as ::ffff:192.0.2.1 is IPv4.
 		case address.Unmap().Is4():
 			data["A"] = append(data["A"], address.Unmap().String())
 		default:
@@ -127,6 +136,7 @@ func (s *entrySpec) makeData() (map[string][]string, error) {
 		return nil, errors.New("spec.targets: neither targets nor text is set")
 	case len(s.Targets) > 0 && len(s.Text) > 0:
 		return nil, errors.New("spec.text: targets is set, too; keep one of them")
+	// A single host name makes a CNAME. Several need a look-up at each answer.
 	case hosts > 0 && (s.Resolve || hosts > 1 || hosts < len(s.Targets)):
 		return nil, errors.New("spec.targets: host names that a controller looks up and replaces by addresses; write the addresses, " +
 			"or one host name for a CNAME")
@@ -134,6 +144,7 @@ func (s *entrySpec) makeData() (map[string][]string, error) {
 	return data, nil
 }
 
+// textValue returns a text as quoted strings of at most 255 octets. A text in quotes is taken as written.
 func textValue(text string) string {
 	if len(text) > 1 && strings.HasPrefix(text, `"`) && strings.HasSuffix(text, `"`) {
 		return text

@@ -43,6 +43,7 @@ func Convert(objects []*unstructured.Unstructured) (converted []*unstructured.Un
 		}
 		// Optional fields may be null, and lists empty.
 		dropEmpty(o.Object)
+		// Kubizone v0's own group is the default, and each unknown group a finding there.
 		switch group := o.GroupVersionKind().Group; group {
 		case bindyGroup, gardenerGroup, externalDNSGroup, webhookGroup:
 			groups[group] = append(groups[group], o)
@@ -59,6 +60,7 @@ func Convert(objects []*unstructured.Unstructured) (converted []*unstructured.Un
 		})
 	}
 
+	// Objects refer only to objects of the same operator.
 	c.convertBindy(groups[bindyGroup])
 	c.convertGardener(groups[gardenerGroup])
 	c.convertExternalDNS(groups[externalDNSGroup])
@@ -130,6 +132,7 @@ func (c *conversion) addReplacement(original *unstructured.Unstructured, kind, n
 	replacement.SetAnnotations(annotations)
 	dropEmpty(replacement.Object)
 
+	// A controller of another group made the object, and would not maintain the replacement.
 	for _, owner := range original.GetOwnerReferences() {
 		if ownerGroup, _, _ := strings.Cut(owner.APIVersion, "/"); ownerGroup != group {
 			c.omit(original, fmt.Sprintf("metadata.ownerReferences: %s %s, which made it, neither changes nor deletes the %s", owner.Kind,
@@ -139,6 +142,8 @@ func (c *conversion) addReplacement(original *unstructured.Unstructured, kind, n
 	c.converted = append(c.converted, replacement)
 }
 
+// dropEmpty removes nulls, empty maps and empty lists, in nested maps and in the items of lists. Items stay, even empty
+// ones.
 func dropEmpty(content map[string]any) {
 	maps.DeleteFunc(content, func(_ string, value any) bool {
 		switch value := value.(type) {
@@ -190,6 +195,7 @@ func (t *texts) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(t))
 }
 
+// quoteText returns a DNS character string in presentation format (RFC 1035 §5.1). Octets beyond ASCII become \DDD.
 func quoteText(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -30,6 +30,7 @@ const (
 func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	kind := o.GroupVersionKind()
 	switch {
+	// A file may have objects of any kind, such as a Deployment beside the Zones.
 	case !isOwnGroup(kind.Group):
 		c.refuse(o, fmt.Sprintf("%s is of no operator that is imported from", o.GetAPIVersion()),
 			"export the others alone, or write Zones and Records for it: docs/migration.md")
@@ -42,6 +43,7 @@ func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	o.SetGroupVersionKind(schema.GroupVersionKind{Group: v1alpha1.GroupName, Version: kind.Version, Kind: kind.Kind})
 	o.SetFinalizers(nil)
 
+	// The server sets the label again.
 	labels := o.GetLabels()
 	delete(labels, parentLabel)
 	o.SetLabels(labels)
@@ -57,6 +59,8 @@ func (c *conversion) convertV0(o *unstructured.Unstructured) {
 
 func isOwnGroup(group string) bool { return group == v1alpha1.GroupName || group == devGroup }
 
+// convertSpec changes the fields that have another form since v0: the RR class in capitals, and a minimumSerial, so
+// that the serial goes on.
 func convertSpec(o *unstructured.Unstructured) {
 	spec, ok := o.Object["spec"].(map[string]any)
 	if !ok {
@@ -99,6 +103,7 @@ func Compare(before string, after io.Reader) (lines []string, missing int, err e
 	if len(errs) > 0 {
 		return nil, 0, errs[0]
 	}
+	// An entry that today's rules refuse counts as missing.
 	for _, err := range unreadable {
 		lines = append(lines, fmt.Sprintf("an entry that v0 served cannot be read: %v", err))
 	}
@@ -123,6 +128,7 @@ func compareEntries(one, other entry) int {
 	return strings.Compare(fmt.Sprint(one), fmt.Sprint(other))
 }
 
+// readEntries reads a master file without the SOA, whose serial always differs.
 func readEntries(text io.Reader) (entries map[entry]bool, unreadable []error) {
 	entries = make(map[entry]bool)
 	for row, err := range zonefile.Read(text, zonefile.ReadOptions{}) {

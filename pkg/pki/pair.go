@@ -76,6 +76,7 @@ func Serving(commonName string, hosts []string) x509.Certificate {
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	for _, host := range hosts {
+		// Clients that connect to 192.0.2.1 look for an IP address in the certificate, not for a name.
 		if ip := net.ParseIP(host); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)
 		} else {
@@ -100,9 +101,11 @@ func Issue(authority *Pair, template x509.Certificate, now time.Time, validity t
 	template.SerialNumber = serialNumber
 	template.NotBefore = now.Add(-clockSkew)
 	template.NotAfter = now.Add(validity)
+	// Without an authority the certificate is its own issuer.
 	issuer, signer := &template, key
 	if authority != nil {
 		issuer, signer = authority.Cert, authority.Key
+		// Clients would refuse a chain whose authority has ended.
 		if template.NotAfter.After(issuer.NotAfter) {
 			template.NotAfter = issuer.NotAfter
 		}

@@ -40,6 +40,7 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 	if err := makePrivateDir(dir); err != nil {
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
+	// 1. The authority. A new authority makes both certificates below invalid, so they are issued again.
 	authority, err := ensurePair(dir, "ca", func(existing *Pair) (*Pair, error) {
 		if existing != nil && existing.Cert.IsCA && lasts(existing, now) {
 			return existing, nil
@@ -58,11 +59,13 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 			return Issue(authority, template, now, validity)
 		})
 	}
+	// 2. The server's certificate, issued again if --listen or this machine's addresses change.
 	coversHosts := func(existing *Pair) bool { return existing.Covers(hosts) }
 	serving, err := ensureLeaf("serving", Serving("kubizone", hosts), coversHosts)
 	if err != nil {
 		return nil, err
 	}
+	// 3. The administrator's certificate, for the kubeconfig.
 	isAdmin := func(existing *Pair) bool { return slices.Contains(existing.Cert.Subject.Organization, AdminGroup) }
 	admin, err := ensureLeaf("admin", adminTemplate(), isAdmin)
 	if err != nil {
@@ -142,6 +145,7 @@ func WriteFile(name string, text []byte) error {
 	if err == nil {
 		err = temporary.Sync()
 	}
+	// A full disk may show only at Close.
 	if closing := temporary.Close(); err == nil {
 		err = closing
 	}
@@ -158,6 +162,8 @@ func lasts(p *Pair, now time.Time) bool {
 	return !now.Before(p.Cert.NotBefore) && now.Add(renewBefore).Before(p.Cert.NotAfter)
 }
 
+// ensurePair reads the pair name in dir, and writes the pair that choose returns, unless it is the same. have is nil if
+// there is no usable pair.
 func ensurePair(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair, error) {
 	certFile, keyFile := filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
 	have, err := readPair(certFile, keyFile)
@@ -171,6 +177,7 @@ func ensurePair(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair
 	if chosen == have {
 		return have, nil
 	}
+	// The key first: a crash in between leaves a certificate with a foreign key, which readPair takes for none.
 	if err := WriteFile(keyFile, chosen.KeyPEM); err != nil {
 		return nil, fmt.Errorf("certificate %s: %w", certFile, err)
 	}
@@ -180,6 +187,7 @@ func ensurePair(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair
 	return chosen, nil
 }
 
+// readPair reads a certificate and its key; nil without an error if a file is missing, or they do not belong together.
 func readPair(certFile, keyFile string) (*Pair, error) {
 	var keyPEM []byte
 	certPEM, err := os.ReadFile(certFile)

@@ -48,6 +48,8 @@ type Target struct {
 	Signs bool
 }
 
+// newAccess checks the rules of a class, and returns them with canonical key names. The error joins all faults, so that
+// an operator corrects them together.
 func newAccess(rules []Rule, keys tsig.Keyring) ([]Rule, error) {
 	var out []Rule
 	var faults []error
@@ -58,6 +60,7 @@ func newAccess(rules []Rule, keys tsig.Keyring) ([]Rule, error) {
 				faults = append(faults, fmt.Errorf("config: Allow[%d].Key: no key %q in Keys; add it there or name one that is", i, r.Key))
 			}
 		}
+		// An empty rule is a forgotten field more often than a wish to serve the whole Internet.
 		if r.Key == "" && len(r.Prefixes) == 0 {
 			faults = append(faults, fmt.Errorf("config: Allow[%d]: neither Prefixes nor Key; "+
 				"a rule without both would allow every source: name prefixes, a key or both", i))
@@ -113,6 +116,7 @@ func (rules rules) trustOf(from netip.Addr) trust {
 	return level
 }
 
+// newTargets checks the targets of a class, and returns a copy with canonical key names. The error joins all faults.
 func newTargets(list []Target, keys tsig.Keyring) ([]Target, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

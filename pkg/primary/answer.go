@@ -15,6 +15,7 @@ import (
 // answerMessage returns the answer to a DNS message. The zone is looked up last, so that a source without access cannot
 // find out whether the zone exists.
 func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) (a answer) {
+	// 1. Parse. A response gets no answer, because two servers could answer each other for ever.
 	req, state := readRequest(msg)
 	defer func() { a.asked = req.transferKind() }()
 	switch state {
@@ -24,6 +25,8 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) (a 
 		return answer{msg: headerOnly(req, rcodeFormErr), refusal: "malformed"}
 	}
 
+	// 2. Verify the signature, before any other refusal (RFC 8945 §5.2). All steps use the same registry of keys and
+	// classes.
 	registry := r.classes.registry.Load()
 	var key *tsig.SigningKey
 	if req.signature != nil {
@@ -42,6 +45,7 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) (a 
 		return answer{msg: r.replyStatus(req, key, rcode), zone: req.qname, refusal: why, extended: rcode >> 4}
 	}
 
+	// 3. Refuse messages never served here. The answers depend on no zone.
 	updater := registry.updaterOf(key)
 	switch {
 	case req.opcode == opcodeNotify:
@@ -58,12 +62,14 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) (a 
 		return reply(rcodeRefused, "type")
 	}
 
+	// 4. An update key has rights of its own, whether or not a class has the source as a peer.
 	if updater != nil {
 		a = r.answerUpdater(req, msg, updater, from, overTCP, reply)
 		a.admitted, a.tenant = true, updater.Tenant
 		return a
 	}
 
+	// 5. Find the admitting classes. Only then look for the zone.
 	open := registry.classesFor(from, key)
 	if len(open) == 0 {
 		if key == nil {
@@ -77,6 +83,8 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) (a 
 	return a
 }
 
+// answerPeer answers a query or transfer of an admitted peer from the zones in open, the classes that admit the peer. A
+// transfer over TCP is returned unsent, because the connection writes its messages.
 func (r *responder) answerPeer(req request, key *tsig.SigningKey, open []admittingClass, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	if req.qtype == typeAXFR && !overTCP {
@@ -98,6 +106,7 @@ func (r *responder) answerPeer(req request, key *tsig.SigningKey, open []admitti
 		return answer{transfer: &transfer{zone: zone, request: req.clone(), key: key}}
 	}
 
+	// The peer is up to date, or ahead, for example after a restore: the SOA alone (RFC 1995 §2).
 	if has := serial.Serial(req.serial); has == zone.Serial() || has.Ahead(zone.Serial()) {
 		return r.replySOA(req, key, zone, overTCP)
 	}
@@ -124,11 +133,14 @@ func isMetaType(t uint16) bool {
 	return false
 }
 
+// answerQuestion answers a query for records. refusal is set if no served zone encloses the name, and fault if stored
+// records cannot be packed.
 func (r *responder) answerQuestion(req request, key *tsig.SigningKey, open []admittingClass, overTCP bool) answer {
 	fail := func(rcode uint16, why string, fault error) answer {
 		return answer{msg: r.replyStatus(req, key, rcode), zone: req.qname, refusal: why, fault: fault}
 	}
 
+	// The last four octets of the question are type and class.
 	q, ok := readName(req.question[:len(req.question)-4], true)
 	if !ok {
 		return fail(rcodeRefused, "zone not served", nil)
@@ -145,6 +157,7 @@ func (r *responder) answerQuestion(req request, key *tsig.SigningKey, open []adm
 	return r.writeResult(req, key, zone, res, overTCP)
 }
 
+// findEnclosing returns the closest zone above a name, among the zones served to this peer.
 func (r *responder) findEnclosing(open []admittingClass, q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
 	var own *zoneview.Snapshot
 	for at, ok := q.zoneSuffix, true; ok; at, ok = at.Parent() {
@@ -152,6 +165,8 @@ func (r *responder) findEnclosing(open []admittingClass, q qname, qtype rdata.Ty
 		if !found {
 			continue
 		}
+		// The DS of example.org. belongs to org. (RFC 4035 §3.1.4.1). Without the parent here, the zone itself denies
+		// the DS.
 		if qtype == rdata.DS && q.extraLabels == 0 && at == q.zoneSuffix && own == nil {
 			own = zone
 			continue
@@ -169,6 +184,7 @@ func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zo
 		return answer{transfer: t}
 	}
 
+	// Do not compute a difference of thousands of records for 1232 octets.
 	if !r.classes.isShort(zone, serial.Serial(req.serial)) {
 		return r.replySOA(req, key, zone, overTCP)
 	}
@@ -180,6 +196,7 @@ func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zo
 	m := newSmallMessage()
 	m.beginMessage(req.id, req.replyFlags(flagAA, rcodeSuccess), req.question, zone.FQDN(), roomFor(req, key, overTCP))
 	for _, record := range t.records {
+		// Half a difference would be applied by no secondary. The SOA makes the peer come back over TCP.
 		if fits, err := m.addAnswer(record.Owner, record.Type, record.TTL, record.Rdata[0]); err != nil || !fits {
 			return r.replySOA(req, key, zone, overTCP)
 		}

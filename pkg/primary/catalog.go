@@ -93,7 +93,10 @@ func memberPointer(row name.Rel, zone name.Name) content.Row {
 	return content.Row{Owner: row, Type: rdata.PTR, Data: zone.String()}
 }
 
+// makeSnapshot builds the whole catalog from the members at a serial, and records them as published. The caller holds
+// the class's mutex.
 func (c *catalog) makeSnapshot(members map[string]name.Name, unconfirmed map[string]bool, at serial.Serial) *zoneview.Snapshot {
+	// Without version "2" a consumer ignores the catalog (RFC 9432).
 	sets := []content.RRset{{Owner: name.MustRel("version"), Type: rdata.TXT, TTL: content.InheritTTL(), Data: []string{`"2"`}}}
 
 	for uid, zone := range members {
@@ -112,6 +115,8 @@ func (c *catalog) makeSnapshot(members map[string]name.Name, unconfirmed map[str
 	return zoneview.NewSnapshot(zoneview.Zone{UID: c.uid(), Name: c.class}, c.makeHeader(), c.serial, 1, state, slices.Values(sets))
 }
 
+// timeToPublish returns the time until the pending changes may be published, 0 for now. ok is false without changes or
+// without a catalog. The caller holds the class's mutex.
 func (c *catalog) timeToPublish(now time.Time) (time.Duration, bool) {
 	if c == nil || len(c.pending) == 0 {
 		return 0, false
@@ -119,10 +124,14 @@ func (c *catalog) timeToPublish(now time.Time) (time.Duration, bool) {
 	return max(0, c.publishedAt.Add(catalogInterval).Sub(now)), true
 }
 
+// makeStep turns the pending changes into a step of the catalog, and clears them. changed is false if the changes
+// cancel out. After an error, published may differ from the snapshot, and the caller rebuilds the catalog. The caller
+// holds the class's mutex.
 func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) {
 	step := content.Step{N: from.N() + 1, From: from.Serial()}
 	for row, after := range c.pending {
 		before, listed := c.published[row]
+		// A zone was removed and added again within the interval, or only repeated.
 		if before == after {
 			continue
 		}
@@ -161,6 +170,7 @@ func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) 
 		return cmp.Or(a.Owner.Compare(b.Owner), cmp.Compare(a.Type, b.Type))
 	})
 
+	// With an old serial, secondaries would never transfer the change.
 	if !c.targetSerial.Ahead(c.serial) {
 		return step, true, fmt.Errorf("serial %d is not ahead of %d", c.targetSerial, c.serial)
 	}

@@ -75,6 +75,8 @@ type Class struct {
 	catalog    *catalog // may be nil
 }
 
+// nameMembers returns the served members, zone names by UID and UIDs by name. Of members with the same name the first
+// is served, and none with the name of the catalog.
 func nameMembers(members []Member, catalog name.Name) (map[string]name.Name, map[name.Name]string) {
 	has, _ := precedence.Decide(members, func(m Member) map[name.Name]string { return map[name.Name]string{m.Zone: m.UID} }, nil)
 	delete(has, catalog)
@@ -91,12 +93,15 @@ func (c *Class) Update(config ClassConfig) error {
 	return c.configureClass(config, false)
 }
 
+// configureClass checks a configuration and puts the class into the registry. After an error nothing has changed. The
+// registry is replaced as a whole, so that messages in progress see the old or the new one.
 func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	s := c.parent
 	s.registryMu.Lock()
 	defer s.registryMu.Unlock()
 	fail := func(err error) error { return fmt.Errorf("primary: class %q: %w", c.name, err) }
 
+	// 1. Find the class, which another goroutine may have closed.
 	before := s.registry.Load()
 	at, found := slices.BinarySearchFunc(before.classes, c, compareNames)
 	switch {
@@ -106,6 +111,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 		return fail(errors.New("it is closed"))
 	}
 
+	// 2. Check keys, rules and targets.
 	keys, err := tsig.NewKeyring(config.Keys)
 	if err != nil {
 		return fail(err)
@@ -116,6 +122,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 		return fail(err)
 	}
 
+	// 3. Check the catalog against the members.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, taken := c.byName[config.Catalog]; taken {
@@ -125,6 +132,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 		return fail(errors.New("membership: Serial: 0 is the serial of no zone"))
 	}
 
+	// 4. Build the next registry. A different key of the same name in another class ends the attempt here.
 	classes := before.classes
 	if isNew {
 		classes = slices.Insert(slices.Clone(classes), at, c)
@@ -134,6 +142,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	c.peers = newPeerIndex(keys, rules)
 	after, err := newRegistry(classes, before.updaters)
 	if err != nil {
+		// Only holders of registryMu read the index, so no message has met the new keys.
 		c.peers = had
 		return fail(err)
 	}
@@ -141,6 +150,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	c.access, c.notify = rules, targets
 	c.replaceCatalog(config.Catalog)
 	s.registry.Store(after)
+	// The targets may have changed, so every zone of the class is looked at again.
 	s.changes.add(classUID{class: c}, false)
 	return nil
 }
@@ -157,6 +167,8 @@ func (c *Class) replaceCatalog(fqdn name.Name) {
 	}
 }
 
+// Close removes the class: its peers are refused from the next message on, and its targets get no more NOTIFYs.
+// Transfers in progress continue. A second call does nothing.
 func (c *Class) Close() {
 	s := c.parent
 	s.registryMu.Lock()
@@ -169,6 +181,8 @@ func (c *Class) Close() {
 	// Removing keys causes no conflict.
 	after, _ := newRegistry(slices.Delete(slices.Clone(before.classes), at, at+1), before.updaters)
 	s.registry.Store(after)
+
+	// Messages that loaded the former registry may still reach the class, so leave nothing to serve.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.replaceCatalog(name.Name{})
@@ -220,6 +234,7 @@ func (c *Class) SetMembers(to Membership) {
 	}
 
 	c.members, c.byName, c.membership = members, byName, to
+	// The catalog is published later, under the serial of the last list.
 	if c.catalog != nil {
 		c.catalog.targetSerial = to.Serial
 	}
@@ -253,6 +268,8 @@ func (c *Class) trustOf(from netip.Addr) trust {
 	return c.access.trustOf(from)
 }
 
+// findZone returns the snapshot served under a name, or false. signs is true for a signing peer, which also gets the
+// zones in Membership.Signed.
 func (c *Class) findZone(fqdn name.Name, signs bool) (*zoneview.Snapshot, bool) {
 	if fqdn.IsZero() {
 		return nil, false
@@ -279,12 +296,14 @@ func (c *Class) findZone(fqdn name.Name, signs bool) (*zoneview.Snapshot, bool) 
 	}
 
 	s, ok := c.parent.zones.Settled(uid)
+	// The zone was renamed, and the new list of members is not here yet.
 	if !ok || s.FQDN() != fqdn {
 		return nil, false
 	}
 	return s, true
 }
 
+// nameOf returns the name under which the class serves a zone or its catalog; zero if the class does not.
 func (c *Class) nameOf(uid string) name.Name {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -335,6 +354,7 @@ func (c *Class) targets() []Target {
 	return c.notify
 }
 
+// targetsOf returns the servers that get NOTIFYs for a zone of the class, or for its catalog.
 func (c *Class) targetsOf(fqdn name.Name) []Target {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -346,10 +366,14 @@ func (c *Class) targetsOf(fqdn name.Name) []Target {
 		if catalog {
 			return target.NoCatalog
 		}
+		// A signed zone goes to the signer alone, since the other servers transfer from the signer. While signing
+		// begins, both kinds of servers need the zone.
 		return target.NoZones || target.Signs != signed && !(target.Signs && signing)
 	})
 }
 
+// publishCatalog publishes the pending changes of the catalog if their time has come, and otherwise returns the time
+// until then. 0 means no timer.
 func (c *Class) publishCatalog(now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -83,6 +83,8 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	return class, class.configureClass(c, true)
 }
 
+// newRegistry indexes the classes and update keys. The error names a key with two definitions. An update key with the
+// name of a class's key is left out, because the class came first.
 func newRegistry(classes []*Class, updaters map[string]*updater) (*registry, error) {
 	after := &registry{keys: tsig.Keyring{}, classes: classes, byKey: map[string][]*Class{}, updaters: map[string]*updater{}}
 
@@ -93,6 +95,7 @@ func newRegistry(classes []*Class, updaters map[string]*updater) (*registry, err
 			after.byAddress = append(after.byAddress, c)
 		}
 		for keyName, k := range by.keys {
+			// Two tenants: team-b could otherwise replace the key "transfer" of team-a, and read its zones.
 			if known, ok := after.keys[keyName]; ok && !known.SameAs(k) {
 				return nil, fmt.Errorf("class: Keys: %q is another key in another class; a message identifies its key by the name "+
 					"alone, so rename one of them", k)
@@ -145,6 +148,8 @@ func tenantOf(open []admittingClass) string {
 	return open[0].tenant
 }
 
+// trustOf returns how much of a connection's resources a source may use before its first message. A source admitted
+// only by a tenant's rules stays unproven, because a tenant can name any prefix.
 func (r *registry) trustOf(from netip.Addr) trust {
 	level := outsider
 	if r.anyAddress {
@@ -170,9 +175,12 @@ func (s *classes) zonesOf(zone *zoneview.Snapshot) interface {
 	return s.zones
 }
 
+// countServed returns the number of zones for transfer in all classes, catalogs not counted. A zone of several classes
+// counts once.
 func (s *classes) countServed() int {
 	served := map[string]bool{}
 	count := func(class *Class, uid string) {
+		// Another zone of the same name may come first.
 		if zone, ok := class.findZone(class.nameOf(uid), true); ok && zone.Zone().UID == uid && !isCatalog(zone) {
 			served[uid] = true
 		}
@@ -191,6 +199,8 @@ func (s *classes) countServed() int {
 	return len(served)
 }
 
+// publishCatalogs publishes the catalogs of all classes until ctx ends. A change wakes the loop, and a timer runs for
+// the catalog due first.
 func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 	for {
 		var wait time.Duration
@@ -262,6 +272,7 @@ type updater struct {
 	classes []admittingClass
 }
 
+// setUpdaters replaces the update keys in the registry. After an error the former keys stay in use.
 func (s *classes) setUpdaters(keys []*updates.Key) error {
 	s.registryMu.Lock()
 	defer s.registryMu.Unlock()
@@ -275,6 +286,7 @@ func (s *classes) setUpdaters(keys []*updates.Key) error {
 		}
 		u := &updater{Key: key, signing: signing,
 			classes: []admittingClass{{Class: &Class{parent: s, tenant: key.Tenant, views: []string{key.View}}}}}
+		// Keys are set again at each change of any UpdateKey, and the advice must not be logged as often.
 		if known := before.updaters[key.Name]; known != nil {
 			u.advised.Store(known.advised.Load())
 		}
@@ -299,12 +311,15 @@ func (r *registry) updaterOf(key *tsig.SigningKey) *updater {
 // adviseInterval limits the log lines for an update key, because any source can cause them.
 const adviseInterval = time.Minute
 
+// adviseAlgorithm returns a log message for a client that signs with another algorithm than the update key's, at most
+// once in adviseInterval for a key; "" otherwise.
 func (r *registry) adviseAlgorithm(known *tsig.SigningKey, asked string, now time.Time) string {
 	u := r.updaterOf(known)
 	if u == nil {
 		return ""
 	}
 	last := u.advised.Load()
+	// Of two messages at a time only one wins the swap and logs.
 	if now.Unix()-last < int64(adviseInterval/time.Second) || !u.advised.CompareAndSwap(last, now.Unix()) {
 		return ""
 	}

@@ -75,6 +75,8 @@ func (c *compressor) forgetNames(zone name.Name) {
 	}
 }
 
+// appendOwner appends the owner of the next record, as a pointer if the record before has the same owner. Later names
+// may point to the owner.
 func (c *compressor) appendOwner(b []byte, owner name.Rel) []byte {
 	if owner == c.owner && c.ownerAt != 0 {
 		return appendPointer(b, c.ownerAt)
@@ -86,6 +88,8 @@ func (c *compressor) appendOwner(b []byte, owner name.Rel) []byte {
 
 	c.owner, c.ownerAt = owner, 0
 	switch first := b[lengthOctets+at]; {
+	// The name was found whole. Remember where the pointer leads, because pointers to pointers cost a resolver more
+	// steps.
 	case first >= 0xC0:
 		c.ownerAt = binary.BigEndian.Uint16(b[lengthOctets+at:]) &^ 0xC000
 	case first > 0 && at < pointerReach:
@@ -94,15 +98,19 @@ func (c *compressor) appendOwner(b []byte, owner name.Rel) []byte {
 	return b
 }
 
+// appendName appends the uncompressed name at the start of wire, compressed, and returns the octets behind the name as
+// rest. If wire has no valid name, nothing is appended.
 func (c *compressor) appendName(b, wire []byte) (message, rest []byte) {
 	end := 0
 
 	for {
+		// Stored rdata is valid. An octet above 63 would be a pointer into another message.
 		if end >= len(wire) || end > 254 || wire[end] > 63 {
 			return b, wire
 		}
 
 		left := len(wire) - end
+		// ns1.example.org. in the zone example.org.: only ns1 needs a look-up.
 		if len(c.zone) > 1 && left >= len(c.zone) && wire[end] == c.zone[0] && bytes.Equal(wire[end:end+len(c.zone)], c.zone) {
 			return c.appendLabels(b, wire[:end], true), wire[end+len(c.zone):]
 		}
@@ -122,6 +130,8 @@ func (c *compressor) appendZone(b []byte) []byte {
 	return b
 }
 
+// appendLabels appends labels, and behind them the zone's name if inZone is true, or else the root. The longest known
+// suffix becomes a pointer, and the new suffixes are remembered.
 func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	if inZone && len(c.zone) <= 1 {
 		inZone = false // root, or no zone
@@ -155,6 +165,7 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 		}
 	}
 
+	// Write the labels before the known suffix, and remember each of them with its rest.
 	front := len(b) - lengthOctets
 	if known < n {
 		b = append(b, labels[:starts[known]]...)
@@ -175,6 +186,8 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	return append(b, 0)
 }
 
+// findName returns the offset of a name in the message, or 0. The name is label, followed by the name at the offset
+// rest, or by the root if rest is 0.
 func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) uint16 {
 	mask := len(c.slots) - 1
 	for i := int(hash) & mask; ; i = (i + 1) & mask {
@@ -182,6 +195,7 @@ func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) 
 		if s.at == 0 {
 			return 0
 		}
+		// A tag of 16 bits saves most looks into the message. The octets decide.
 		if s.tag != uint16(hash>>48) {
 			continue
 		}
@@ -195,6 +209,8 @@ func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) 
 	}
 }
 
+// follows reports whether the name at an offset of the buffer is the name at offset rest of the message, or the root if
+// rest is 0.
 func follows(b []byte, at int, rest uint16) bool {
 	if at+1 >= len(b) {
 		return false // still being written

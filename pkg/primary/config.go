@@ -114,6 +114,8 @@ type Config struct {
 	Logger klog.Logger
 }
 
+// completeConfig returns the Config with defaults, and the keys of Config.Keys. The error joins all faults, so that an
+// operator corrects them together.
 func (c Config) completeConfig() (Config, tsig.Keyring, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

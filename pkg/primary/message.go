@@ -42,6 +42,8 @@ func newSmallMessage() *message {
 // overshoot is the room for a record that exceeds the limit, until addRecord removes it.
 const overshoot = 8 << 10
 
+// beginMessage starts a message with header and question. zone is the name that owners are relative to. limit is in
+// octets, without OPT and TSIG.
 func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name, limit int) {
 	b := m.buf[:lengthOctets]
 	b = binary.BigEndian.AppendUint16(b, id)
@@ -72,6 +74,8 @@ func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name
 
 var errTooLarge = errors.New("the record does not fit a DNS message")
 
+// addAnswer adds a record to the answer section. fits is false if the message is full, and the err is errTooLarge if
+// not even an empty message has room.
 func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byte) (fits bool, err error) {
 	if m.full {
 		return false, nil
@@ -90,6 +94,7 @@ func (m *message) addRecord(ownerStart, section int, t rdata.Type, ttl uint32, d
 	b := append(m.buf, byte(t>>8), byte(t), 0, classIN, byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl), 0, 0)
 	dataStart := len(b)
 	b = m.appendData(b, t, data)
+	// A longer record exceeds the limit below, so a wrong length is never sent.
 	if length := len(b) - dataStart; length <= maxMessage {
 		binary.BigEndian.PutUint16(b[dataStart-2:], uint16(length))
 	}

@@ -129,6 +129,8 @@ func (n *notifier) runNotifier(ctx context.Context) {
 	}
 }
 
+// announceChanges starts the NOTIFYs for the zones in the queue. Only runNotifier calls the functions named announce,
+// so announcements and names need no lock.
 func (n *notifier) announceChanges(ctx context.Context) {
 	for at, again := range n.classes.changes.takePending() {
 		switch {
@@ -138,6 +140,7 @@ func (n *notifier) announceChanges(ctx context.Context) {
 			n.announceClass(ctx, at.class)
 		default:
 			if again {
+				// Forget the confirmed serial, so that the NOTIFY goes out again.
 				clear(n.announcements[servedName{at.class, n.names[at]}])
 			}
 			n.announceInClass(ctx, at.class, at.uid)
@@ -162,10 +165,13 @@ func (n *notifier) announceInClasses(ctx context.Context, uid string) {
 	}
 }
 
+// announceInClass starts the NOTIFYs for a zone, known by UID, in a class. After a renaming or removal, the former name
+// is looked at too.
 func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string) {
 	at := classUID{class, uid}
 	before, known := n.names[at]
 
+	// Nothing is sent without targets, so keep no name of the zone.
 	if !known && len(class.targets()) == 0 {
 		return
 	}
@@ -186,6 +192,8 @@ func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string
 	}
 }
 
+// announceName starts a NOTIFY to each target of a name without the current zone and serial. A NOTIFY in progress gets
+// the newer serial instead (guarantee 5).
 func (n *notifier) announceName(ctx context.Context, at servedName) {
 	s, served := at.class.findZone(at.fqdn, true)
 	var targets []Target
@@ -193,11 +201,13 @@ func (n *notifier) announceName(ctx context.Context, at servedName) {
 		targets = at.class.targetsOf(at.fqdn)
 	}
 
+	// Stop the NOTIFYs to former targets, and all of them if the class no longer serves the name.
 	n.forgetTargets(at, targets)
 	if len(targets) == 0 {
 		return
 	}
 
+	// Start or refresh those of the present targets.
 	latest := announcement{uid: s.Zone().UID, serial: s.Serial()}
 	current := &notification{fqdn: at.fqdn, serial: s.Serial()}
 	current.soa, _ = s.PackedSOA()
@@ -210,6 +220,7 @@ func (n *notifier) announceName(ctx context.Context, at servedName) {
 	for _, target := range targets {
 		before := n.announcements[at][target]
 
+		// The target was told this serial, for example before an event without a new serial.
 		if before == latest {
 			continue
 		}
@@ -218,6 +229,7 @@ func (n *notifier) announceName(ctx context.Context, at servedName) {
 		k := pendingKey{at, target}
 		current := n.withTraces(current, s, before, k)
 
+		// A goroutine sends to this target already, and takes the newest notification.
 		if h := n.pending[k]; h != nil {
 			h.notification = current
 			wake(h.wake)
@@ -230,13 +242,17 @@ func (n *notifier) announceName(ctx context.Context, at servedName) {
 		}
 		limit := n.limits[in]
 
+		// The goroutine owns its attempts and delays. mu guards the notification, which announceName replaces.
 		h := &pendingNotify{notification: current, wake: make(chan struct{}, 1)}
 		n.pending[k] = h
 		n.done.Go(func() { n.sendPending(ctx, k, h, limit) })
 	}
 }
 
+// withTraces returns the notification with the traces of all writes unknown to the target, those of a replaced
+// notification included. The caller holds mu.
 func (n *notifier) withTraces(w *notification, s *zoneview.Snapshot, before announcement, k pendingKey) *notification {
+	// Another Zone has the name now, so serials of the former mean nothing.
 	if before.uid != s.Zone().UID {
 		before.serial = 0
 	}
@@ -249,11 +265,13 @@ func (n *notifier) withTraces(w *notification, s *zoneview.Snapshot, before anno
 	if len(since) == 0 {
 		return w
 	}
+	// w is shared by all targets.
 	traced := *w
 	traced.traces = traces.Join(nil, since...)
 	return &traced
 }
 
+// forgetTargets stops the NOTIFYs for a name to targets missing in keep. A goroutine in progress ends at its next step.
 func (n *notifier) forgetTargets(at servedName, keep []Target) {
 	for target := range n.announcements[at] {
 		if slices.Contains(keep, target) {
@@ -272,6 +290,8 @@ func (n *notifier) forgetTargets(at servedName, keep []Target) {
 	}
 }
 
+// sendPending sends the NOTIFYs for a name to a target, until nothing is left to send or ctx ends. A serial gets at
+// most NotifyAttempts, with doubling delays between. limit bounds the target's NOTIFYs in flight.
 func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNotify, limit chan struct{}) {
 	c := n.config
 	log := n.log.WithValues("zone", k.fqdn.String(), "target", k.target.Addr.String())
@@ -291,12 +311,14 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 			last, span = newest, n.classes.startSpan("NOTIFY", newest.traces, newest.fqdn, newest.serial, k.target.Addr)
 		}
 
+		// A dead server would otherwise hold a socket for each of 10,000 zones.
 		select {
 		case limit <- struct{}{}:
 		case <-ctx.Done():
 			return
 		}
 
+		// The slot is held while an answer may come, not during the delay.
 		from, err := n.sendNotify(ctx, k.target, newest)
 		<-limit
 		if ctx.Err() != nil {
@@ -309,6 +331,7 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 			traces.End(span, err != nil, "not confirmed")
 			n.endAttempts(log, h, newest, attempts, err)
 			attempts, backoff = 0, c.NotifyBackoff
+			// By default, a busy zone is announced five times a second.
 			if !sleep(ctx, c.NotifyInterval) {
 				return
 			}
@@ -320,6 +343,7 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 		select {
 		case <-timer.C:
 			backoff = min(2*backoff, maxNotifyBackoff)
+		// A new serial begins anew. The target may be back.
 		case <-h.wake:
 			attempts, backoff = 0, c.NotifyBackoff
 			if !sleep(ctx, min(backoff, c.NotifyInterval)) {
@@ -331,6 +355,8 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 	}
 }
 
+// nextNotification returns the newest notification, or nil if none is left. Then the caller must end, because
+// announceName starts another goroutine from now on.
 func (n *notifier) nextNotification(k pendingKey, h *pendingNotify) *notification {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -421,6 +447,7 @@ func (p *Primary) NotifyFaults(class *Class, uid string) map[Target]*NotifyFault
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, target := range targets {
+		// An operator adds the zones at a target without the catalog.
 		names := []name.Name{zone}
 		if !catalog.IsZero() && !target.NoCatalog {
 			names = []name.Name{catalog, zone}
@@ -458,6 +485,7 @@ func (n *notifier) countFaults() map[NotifyAnswer]int {
 	n.mu.Lock()
 	counts := map[NotifyAnswer]int{}
 	for k, one := range n.failing {
+		// A zone whose NOTIFYs have ended counts for faultKept, so that a scrape each minute sees the fault.
 		if one.last.Sub(one.since) >= n.config.NotifyFaultAfter && time.Since(one.last) < faultKept {
 			counts[NotifyAnswer{k.target.Addr.String(), one.answer}]++
 		}
@@ -474,9 +502,12 @@ func (n *notifier) countFaults() map[NotifyAnswer]int {
 
 const maxFaultServers = 100
 
+// sendNotify sends a NOTIFY once and counts it. The error is nil if the target confirms, and an *unconfirmed if the
+// target was reached or is silent.
 func (n *notifier) sendNotify(ctx context.Context, target Target, w *notification) (from netip.Addr, err error) {
 	n.counters.count(func(s *Stats) { s.NotifiesSent++ })
 	key := n.classes.registry.Load().keys[target.Key]
+	// The class was changed between the announcement and this attempt.
 	err = fmt.Errorf("the key %q is no longer configured", target.Key)
 	if key != nil || target.Key == "" {
 		from, err = w.sendTo(ctx, n.config, n.listenAddr, target, key)
@@ -484,6 +515,7 @@ func (n *notifier) sendNotify(ctx context.Context, target Target, w *notificatio
 	switch {
 	case err == nil:
 		n.counters.count(func(s *Stats) { s.NotifiesConfirmed++ })
+	// A NOTIFY cut off by the end of the process is no failure of the target.
 	case ctx.Err() == nil:
 		n.counters.count(func(s *Stats) { s.NotifiesFailed++ })
 	}

@@ -54,6 +54,8 @@ func (n *notification) sendTo(ctx context.Context, config *Config, served netip.
 	return from, n.exchangeOn(ctx, conn, config, key)
 }
 
+// exchangeOn sends the NOTIFY on a socket and waits for the answer, at most NotifyTimeout. Datagrams of strangers do
+// not end the wait.
 func (n *notification) exchangeOn(ctx context.Context, conn *net.UDPConn, config *Config, key *tsig.SigningKey) error {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
@@ -73,6 +75,7 @@ func (n *notification) exchangeOn(ctx context.Context, conn *net.UDPConn, config
 	for {
 		size, err := conn.Read(buf)
 		if err != nil {
+			// The kernel got an ICMP message: the machine is there, without a DNS server.
 			if errors.Is(err, syscall.ECONNREFUSED) {
 				return &unconfirmed{answerNone, fmt.Errorf("nothing listens there: %w", err)}
 			}
@@ -95,6 +98,7 @@ func dialFrom(served netip.Addr, to netip.AddrPort) (*net.UDPConn, error) {
 	target := net.UDPAddrFromAddrPort(to)
 	sameFamily := served.Is4() == to.Addr().Is4()
 	sameScope := served.IsLoopback() == to.Addr().IsLoopback()
+	// From ::1 no socket reaches 192.0.2.53, and from 192.0.2.1 none reaches ::1.
 	if !served.IsUnspecified() && sameFamily && sameScope {
 		conn, err := net.DialUDP("udp", &net.UDPAddr{IP: served.AsSlice(), Zone: served.Zone()}, target)
 		if err == nil {
@@ -104,6 +108,8 @@ func dialFrom(served netip.Addr, to netip.AddrPort) (*net.UDPConn, error) {
 	return net.DialUDP("udp", nil, target)
 }
 
+// packNotify returns a NOTIFY with the zone's SOA as a hint, and the MAC if key is not nil. The MAC is needed to verify
+// the answer.
 func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac []byte, err error) {
 	var id [2]byte
 	rand.Read(id[:])
@@ -147,6 +153,7 @@ func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, n
 		if answer.signature == nil {
 			return false, &unconfirmed{"Unsigned", fmt.Errorf("unsigned answer with rcode %d", rcode)}
 		}
+		// Only the key of the NOTIFY counts. Another key of the same server could belong to another tenant.
 		verdict := (tsig.Keyring{key.Name: key}).Verify(msg, answer.signature, mac, now)
 		isValid := !verdict.Malformed && verdict.Err == 0 && verdict.Key == key
 		if !isValid {
@@ -155,6 +162,7 @@ func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, n
 		}
 	}
 
+	// Even a refusal is an answer: no other datagram can be a better one.
 	if rcode != rcodeSuccess {
 		return true, &unconfirmed{cmp.Or(rcodeText(rcode), fmt.Sprintf("RCODE%d", rcode)),
 			fmt.Errorf("answered with rcode %d (%s)", rcode, cmp.Or(notifyRefusals[rcode], rcodeText(rcode), "unexpected"))}

@@ -89,6 +89,7 @@ func (p *Primary) Run(ctx context.Context) error {
 	workCtx, cutWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutWork()
 
+	// Start the listeners and loops. A listener that fails cancels ctx with its error.
 	var listeners, conns sync.WaitGroup
 	for range udpReaders {
 		listeners.Go(func() {

@@ -102,12 +102,14 @@ func readMessage(msg []byte) (request, reading) {
 	}
 	r.opcode = int(r.flags>>11) & 0xF
 
+	// 1. The header, with a single question at most.
 	questions := binary.BigEndian.Uint16(msg[4:])
 	// Other opcodes need no question (RFC 1035 §4.1.2, RFC 2136 §3.1.1).
 	if required := r.opcode == opcodeQuery || r.opcode == opcodeUpdate; questions > 1 || required && questions == 0 {
 		return r, malformed
 	}
 
+	// 2. The question. A compressed name could only point into the header or ahead.
 	off := headerLen
 	if questions == 1 {
 		end, compressed, ok := skipName(msg, off)
@@ -118,6 +120,7 @@ func readMessage(msg []byte) (request, reading) {
 		if err != nil {
 			return r, malformed
 		}
+		// A name unfit for a zone, such as `a b.example.org.`, stays zero, and is answered all the same.
 		r.qname, _ = name.Parse(text)
 		r.qtype = binary.BigEndian.Uint16(msg[end:])
 		r.qclass = binary.BigEndian.Uint16(msg[end+2:])
@@ -125,6 +128,7 @@ func readMessage(msg []byte) (request, reading) {
 		r.question = msg[headerLen:off]
 	}
 
+	// 3. The records. OPT, TSIG and the SOA of an IXFR are read, and all others skipped.
 	for section := 0; section < 3; section++ {
 		count := int(binary.BigEndian.Uint16(msg[6+2*section:]))
 		for i := 0; i < count; i++ {
@@ -151,9 +155,12 @@ type record struct {
 	ttl                     uint32
 }
 
+// parseRecord reads a record with a meaning to the server, and returns false if the record is malformed or in the wrong
+// place.
 func (r *request) parseRecord(msg []byte, rr record, section int) bool {
 	switch {
 	case rr.rtype == typeOPT:
+		// A second OPT, or one with an owner, is FORMERR (RFC 6891 §6.1.1).
 		if section != sectionAdditional || r.hasOPT || msg[rr.offset] != 0 {
 			return false
 		}
@@ -169,6 +176,7 @@ func (r *request) parseRecord(msg []byte, rr record, section int) bool {
 		return r.signature != nil
 	case rr.rtype == typeSOA && section == sectionAuthority && r.opcode == opcodeQuery && !r.hasSerial:
 		off := rr.dataAt
+		// Skip primary and contact, which may be compressed, to reach the five numbers.
 		for range 2 {
 			next, _, ok := skipName(msg[:rr.dataEnd], off)
 			if !ok {
@@ -176,6 +184,7 @@ func (r *request) parseRecord(msg []byte, rr record, section int) bool {
 			}
 			off = next
 		}
+		// Serial, refresh, retry, expire and minimum.
 		if rr.dataEnd-off != 20 {
 			return false
 		}
@@ -184,6 +193,8 @@ func (r *request) parseRecord(msg []byte, rr record, section int) bool {
 	return true
 }
 
+// readSignature reads a TSIG record (RFC 8945 §4.2), or returns nil if its parts do not fill the record. MAC and other
+// data are slices of msg.
 func readSignature(msg []byte, rr record) *tsig.Signature {
 	key, _, err := mdns.UnpackDomainName(msg, rr.offset)
 	if err != nil {
@@ -191,6 +202,7 @@ func readSignature(msg []byte, rr record) *tsig.Signature {
 	}
 
 	algorithm, off, err := mdns.UnpackDomainName(msg[:rr.dataEnd], rr.dataAt)
+	// Time (6 octets), fudge (2) and length of the MAC (2) follow.
 	if err != nil || rr.dataEnd-off < 10 {
 		return nil
 	}
@@ -201,6 +213,7 @@ func readSignature(msg []byte, rr record) *tsig.Signature {
 	macLen := int(binary.BigEndian.Uint16(msg[off+8:]))
 
 	off += 10
+	// Behind the MAC: original ID, error and length of the other data.
 	if rr.dataEnd-off < macLen+6 {
 		return nil
 	}
@@ -219,6 +232,7 @@ func readSignature(msg []byte, rr record) *tsig.Signature {
 	return s
 }
 
+// readRecord returns the record at an offset and the offset of the next. ok is false if the record is cut.
 func readRecord(msg []byte, off int) (rr record, next int, ok bool) {
 	end, _, ok := skipName(msg, off)
 	if !ok || end+10 > len(msg) {
@@ -235,6 +249,8 @@ func readRecord(msg []byte, off int) (rr record, next int, ok bool) {
 	return rr, rr.dataEnd, rr.dataEnd <= len(msg)
 }
 
+// skipName returns the offset behind a name. It follows no pointer. ok is false if the name is cut, too long, or has an
+// unknown kind of label.
 func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 	for start := off; off < len(msg) && off-start < 255; {
 		switch c := int(msg[off]); {

@@ -112,6 +112,7 @@ func (r *responder) replyBadSignature(q request, v tsig.Verdict, requestLen int)
 	return unsigned
 }
 
+// replySOA answers with the SOA alone: to an up-to-date peer, or to an IXFR over UDP, which the peer repeats over TCP.
 func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(flagAA, rcodeSuccess), q.question, q.qname, roomFor(q, key, overTCP))
@@ -122,6 +123,7 @@ func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Sna
 	}
 
 	if fault != nil {
+		// An SOA too large for a datagram may fit a TCP message. Over TCP there is nothing larger.
 		more, rcode := uint16(flagTC), uint16(rcodeSuccess)
 		if overTCP {
 			more, rcode = 0, rcodeServFail
@@ -138,6 +140,7 @@ func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Sna
 // unsignedLimit limits unsigned answers over UDP, so that forged sources gain no more amplification than before EDNS.
 const unsignedLimit = 512
 
+// roomFor returns the maximum size of a reply in octets, without OPT and TSIG, which are added at the end.
 func roomFor(req request, key *tsig.SigningKey, overTCP bool) int {
 	limit := maxMessage
 	if !overTCP {

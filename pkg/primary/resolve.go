@@ -47,6 +47,8 @@ type qname struct {
 	isQuestion  bool // not a target
 }
 
+// readName returns the qname of a name in wire form. first is true for the name of the question. ok is false if wire is
+// malformed.
 func readName(wire []byte, first bool) (qname, bool) {
 	q := qname{wire: wire, isQuestion: first}
 	for at := 0; at < len(wire); at += 1 + int(wire[at]) {
@@ -63,6 +65,8 @@ func readName(wire []byte, first bool) (qname, bool) {
 	return q, false
 }
 
+// resolveQuestion returns the sections of the answer to a question (RFC 1034 §4.3.2, RFC 6672 §3.2). If minimal is
+// true, as over UDP, ANY gets a single RRset (RFC 8482). The error is a stored record unfit for the wire.
 func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	for range maxChain {
@@ -75,6 +79,8 @@ func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal
 	return s.result, nil
 }
 
+// resolveExact answers for an update key: the RRset at the name itself, without wildcards, referrals and the targets of
+// a CNAME, because the client wants to see what an update would find.
 func resolveExact(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	rel, ok := q.zoneSuffix.Rel(zone.FQDN())
@@ -93,6 +99,7 @@ type resolution struct {
 	minimal bool
 }
 
+// resolveAt adds the answer for a name, and returns the next name of a CNAME or DNAME chain, or nil at the end.
 func (s *resolution) resolveAt(q qname) (*qname, error) {
 	rel, ok := q.zoneSuffix.Rel(s.zone.FQDN())
 	if !ok {
@@ -108,11 +115,13 @@ func (s *resolution) resolveAt(q qname) (*qname, error) {
 	encloser := name.Apex
 	for i, owner := range slices.Backward(owners) {
 		here := i == 0 && q.extraLabels == 0
+		// The closest encloser is known: only a wildcard directly below can match (RFC 4592 §2.2.1).
 		if !owner.IsApex() && !s.zone.Exists(owner) {
 			return s.answerAbsent(q, encloser)
 		}
 
 		encloser = owner
+		// A cut hides everything below, glue included. The DS at the cut belongs to this side.
 		if !owner.IsApex() && !(here && s.qtype == rdata.DS) {
 			servers, ok, err := s.zone.PackedRRset(owner, rdata.NS)
 			if err != nil {
@@ -127,6 +136,7 @@ func (s *resolution) resolveAt(q qname) (*qname, error) {
 			return s.answerFrom(q, owner, false)
 		}
 
+		// A DNAME redirects the names below, and not its own.
 		dname, ok, err := s.zone.PackedRRset(owner, rdata.DNAME)
 		if err != nil {
 			return nil, err
@@ -154,6 +164,8 @@ func wildcardOf(encloser name.Rel) (name.Rel, error) {
 	return name.ParseRel("*." + encloser.String())
 }
 
+// answerFrom adds the RRsets at an owner. wild is true if the owner is a wildcard, whose records are sent under the
+// name of the query. The result is the target of a CNAME, or nil.
 func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, error) {
 	add := func(set content.Packed) {
 		o := sectionRRset{Packed: set, ownerIsQname: q.isQuestion}
@@ -164,6 +176,7 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 		s.authoritative = true
 	}
 
+	// A query for CNAME or ANY asks for the alias itself.
 	if s.qtype != rdata.CNAME && s.qtype != typeANY {
 		cname, ok, err := s.zone.PackedRRset(owner, rdata.CNAME)
 		if err != nil {
@@ -179,6 +192,7 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 		}
 	}
 
+	// ANY over UDP gets the smallest RRset, since forged sources use ANY for amplification (RFC 8482 §4.1).
 	types := []rdata.Type{s.qtype}
 	if s.qtype == typeANY {
 		if types = s.zone.TypesAt(owner); s.minimal && len(types) > 0 {
@@ -197,6 +211,7 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 		}
 	}
 
+	// NODATA: the name exists, without the type (RFC 2308 §2.2).
 	if len(sets) == 0 {
 		return nil, s.addNegativeSOA()
 	}
@@ -232,6 +247,8 @@ func (s *resolution) addNegativeSOA() error {
 	return nil
 }
 
+// followDNAME adds the DNAME and the CNAME synthesized from it (RFC 6672 §3.1), and returns the new name, or nil at the
+// end. A name longer than 255 octets is YXDOMAIN.
 func (s *resolution) followDNAME(q qname, dname content.Packed) (*qname, error) {
 	s.answer, s.authoritative = append(s.answer, sectionRRset{Packed: dname}), true
 
@@ -240,6 +257,7 @@ func (s *resolution) followDNAME(q qname, dname content.Packed) (*qname, error) 
 		return nil, err
 	}
 
+	// a.b.old.example.org. with old.example.org. DNAME new.example.net.: the front is a.b.
 	front := q.wire[:len(q.wire)-owner.WireLen()]
 	target := append(append([]byte(nil), front...), dname.Rdata[0]...)
 	if len(target) > maxName {
@@ -264,6 +282,8 @@ func (s *resolution) followDNAME(q qname, dname content.Packed) (*qname, error) 
 	return &next, nil
 }
 
+// referTo adds the NS of a cut, without the AA flag, and the addresses of its servers. Only glue below the cut is
+// required. Addresses elsewhere in the zone are sent if there is room.
 func (s *resolution) referTo(servers content.Packed) error {
 	cut := servers.Owner // the delegation's name
 	s.authority = append(s.authority, sectionRRset{Packed: servers})
@@ -271,6 +291,7 @@ func (s *resolution) referTo(servers content.Packed) error {
 	var beside []sectionRRset
 	for _, wire := range servers.Rdata {
 		q, ok := readName(wire, false)
+		// A server outside the zone, such as ns.example.net., has no address here.
 		if !ok || q.extraLabels > 0 {
 			continue
 		}
@@ -301,6 +322,7 @@ func (s *resolution) referTo(servers content.Packed) error {
 
 const maxName = 255 // octets of a name (RFC 1035 §2.3.4)
 
+// addSets adds whole RRsets to a section. It returns false if an RRset does not fit, and removes that RRset's records.
 func (m *message) addSets(sets []sectionRRset, section int) bool {
 	for _, set := range sets {
 		mark, count := len(m.buf), m.counts[section]
@@ -338,6 +360,8 @@ func findZone(open []admittingClass, fqdn name.Name) (*zoneview.Snapshot, bool) 
 	return nil, false
 }
 
+// writeResult packs the sections into a reply. Without room for the required sections, TC is set over UDP, and over TCP
+// the reply is SERVFAIL.
 func (r *responder) writeResult(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, res result,
 	overTCP bool) answer {
 	limit := roomFor(req, key, overTCP)

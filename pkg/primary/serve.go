@@ -33,6 +33,8 @@ type server struct {
 	log     klog.Logger
 }
 
+// handleMessage answers a message, and counts and logs the answer, except an update's, which the caller answers later
+// by replyUpdate.
 func (s *server) handleMessage(msg []byte, from netip.AddrPort, over string) answer {
 	a := s.answerMessage(msg, from.Addr().Unmap(), over == "tcp")
 	if a.update != nil {
@@ -110,6 +112,7 @@ func (s *server) handleUDP(ctx context.Context, conn *net.UDPConn, msg []byte, s
 	switch {
 	case a.update == nil:
 		return a.msg
+	// The queue is full. SERVFAIL makes a client try its next server, or later.
 	case !s.updates.Enter(&a.update.Message):
 		return s.replyUpdate(a.update, rcodeServFail)
 	}
@@ -120,9 +123,11 @@ func (s *server) handleUDP(ctx context.Context, conn *net.UDPConn, msg []byte, s
 	return nil
 }
 
+// replyUpdate returns the reply to an update or a probe with the RCODE of the Handler, and counts it.
 func (s *server) replyUpdate(u *pendingUpdate, rcode uint16) []byte {
 	var a answer
 	switch {
+	// A question of an update key, whose rights the Handler has looked up.
 	case u.Octets == nil:
 		a = s.answerProbe(u, rcode)
 	case rcode == tsig.BadTime:
@@ -171,6 +176,8 @@ type pair struct {
 // lost question only after seconds.
 const udpBuffer = 2 << 20
 
+// listenPair opens the TCP and UDP listeners on the same port. For port 0, the port chosen for TCP may be in use for
+// UDP, so other ports are tried.
 func listenPair(at netip.AddrPort) (pair, error) {
 	for attempt := 0; ; attempt++ {
 		tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
@@ -181,6 +188,7 @@ func listenPair(at netip.AddrPort) (pair, error) {
 		both := netip.AddrPortFrom(at.Addr(), got.Port())
 		udp, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(both))
 		if err == nil {
+			// The kernel may grant less.
 			_ = udp.SetReadBuffer(udpBuffer)
 			err = setReplySource(udp, at.Addr())
 			if err == nil {
@@ -195,12 +203,15 @@ func listenPair(at netip.AddrPort) (pair, error) {
 	}
 }
 
+// setReplySource makes the kernel report the destination address of each datagram, for a listener on all addresses.
+// Peers drop a reply from another address than the asked.
 func setReplySource(conn *net.UDPConn, at netip.Addr) error {
 	if !at.IsUnspecified() {
 		return nil
 	}
 	err6 := ipv6.NewPacketConn(conn).SetControlMessage(ipv6.FlagDst|ipv6.FlagInterface, true)
 	err4 := ipv4.NewPacketConn(conn).SetControlMessage(ipv4.FlagDst|ipv4.FlagInterface, true)
+	// A socket of one family refuses the option of the other.
 	if err6 != nil && err4 != nil {
 		return errors.Join(err6, err4)
 	}

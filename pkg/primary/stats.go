@@ -56,6 +56,7 @@ type counters struct {
 	stats Stats
 }
 
+// newCounters returns counters with a zero for each known label, so that a rate of a metric has a start.
 func newCounters() *counters {
 	s := Stats{Questions: map[string]int64{"dropped": 0}, Updates: map[string]int64{}, Transfers: map[TransferKind]int64{},
 		TransferOctets: map[string]int64{}}
@@ -81,6 +82,7 @@ func (c *counters) count(change func(s *Stats)) {
 	change(&c.stats)
 }
 
+// countAnswer counts an answer by RCODE, and a transfer over UDP or a refused transfer by kind.
 func (c *counters) countAnswer(a answer) {
 	switch {
 	case a.transfer != nil: // counted when it ends

@@ -73,6 +73,7 @@ func (s *tcpServer) acceptConnections(ctx, workCtx context.Context, l *net.TCPLi
 			if !sleep(ctx, pause) {
 				return nil
 			}
+			// Out of file descriptors, for example. Accept fails until a connection ends.
 			pause = min(2*pause, time.Second)
 			continue
 		}
@@ -80,6 +81,7 @@ func (s *tcpServer) acceptConnections(ctx, workCtx context.Context, l *net.TCPLi
 		pause = 5 * time.Millisecond
 		from := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
 		c := &connection{conn: conn, from: from, client: from.Addr().Unmap()}
+		// Nothing was read yet, so only the address tells which slots the connection may use.
 		level := s.classes.registry.Load().trustOf(c.client)
 
 		if slot, _ := s.takeSlot(c, level); slot != nil {
@@ -130,12 +132,15 @@ func clientOf(a netip.Addr, tenant string) slots.Client {
 	return slots.Client{Network: a}
 }
 
+// takeSlot takes a slot of the kind for the source's trust, and sets the connection's slot and idle time. Without a
+// free slot, p is nil and freed signals when to try again.
 func (s *tcpServer) takeSlot(c *connection, level trust) (p *slots.Slot, freed <-chan struct{}) {
 	kind, cut := s.outsiders, (func())(nil)
 	c.trust, c.idle = level, min(s.config.IdleTimeout, unprovenIdle)
 
 	switch level {
 	case unproven:
+		// A newer connection may call cut at any time.
 		kind, cut = s.newcomers, func() {
 			s.counters.count(func(s *Stats) { s.ConnectionsRefused++ })
 			c.conn.Close()
@@ -151,6 +156,8 @@ func (s *tcpServer) takeSlot(c *connection, level trust) (p *slots.Slot, freed <
 	return c.slot, freed
 }
 
+// promoteNewcomer moves a connection to a peer's slot after its first admitted message. It returns false if the
+// connection is closed: no slot became free, or a newer connection has cut it.
 func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant string) bool {
 	if !c.slot.Release() {
 		return false
@@ -166,6 +173,7 @@ func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant s
 		return true
 	}
 
+	// The message is answered after the wait. Meanwhile the connection is not read.
 	if waits, _ := waiting.Take(clientOf(c.client, tenant), nil); waits != nil && s.waitForSlot(ctx, c, peer, waits) {
 		return true
 	}
@@ -173,6 +181,8 @@ func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant s
 	return false
 }
 
+// waitForSlot waits up to slotWait for a slot, and always gives back the place in the queue. It returns false without a
+// slot.
 func (s *tcpServer) waitForSlot(ctx context.Context, c *connection, level trust, waits *slots.Slot) bool {
 	defer waits.Release()
 	turn, cancel := context.WithTimeout(ctx, slotWait)
@@ -219,6 +229,7 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 			err = s.serveTransfer(ctx, c, a.transfer, a.tenant)
 		case a.msg != nil:
 			err = s.writeMessage(c, a.msg)
+		// No answer at all, as for a response sent as a question. The sender speaks no DNS, so close.
 		default:
 			return
 		}
@@ -228,6 +239,8 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 	}
 }
 
+// readMessage reads a message with its length octets. A peer may be silent for the connection's idle time, but the rest
+// of a message must arrive within ReadTimeout.
 func (s *tcpServer) readMessage(c *connection) ([]byte, error) {
 	c.conn.SetReadDeadline(time.Now().Add(c.idle))
 	// If wakeConns set its deadline before the line above, stopping is already closed.
@@ -273,6 +286,7 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 		log = log.V(2) // a tenant's peers could flood the log
 	}
 
+	// 1. Wait for a slot.
 	turn, cancel := context.WithTimeout(ctx, s.config.TransferWait)
 	defer cancel()
 	place := slots.TakeWhenFreed(turn, func() (*slots.Slot, <-chan struct{}) { return transfers.Take(clientOf(c.client, tenant), nil) })
@@ -287,6 +301,7 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 	}
 	defer place.Release()
 
+	// 2. Choose the records: a share, a difference or the zone.
 	if t.shareKey != nil {
 		if err := s.readShare(turn, t); err != nil {
 			s.counters.countTransfer(t.kind(), ResultFailed, 0)
@@ -298,6 +313,7 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 	s.classes.readDifference(t)
 	span := s.classes.startTransfer(t, c.from)
 
+	// 3. Send them. Each message extends the time for the whole, so that only slow peers are cut.
 	m := s.messages.Get().(*message)
 	defer s.messages.Put(m)
 
@@ -309,6 +325,7 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 		return s.writeFramed(c, framed, end)
 	})
 
+	// 4. Log and count the result.
 	log = log.WithValues("records", sent.records, "messages", sent.messages, "octets", sent.octets, "took", time.Since(start))
 	if t.key != nil {
 		log = log.WithValues("key", t.key.String())

@@ -45,6 +45,7 @@ func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]b
 	s.openMessage()
 
 	var err error
+	// An IXFR without changes kept is a whole zone (RFC 1995 §4).
 	isDifference := t.records != nil
 	if isDifference {
 		err = s.sendRecords(t.records)
@@ -103,6 +104,8 @@ type stream struct {
 	stats    transferStats
 }
 
+// openMessage begins the next message of the transfer. Only the first has the question and OPT, and each has room for a
+// TSIG.
 func (s *stream) openMessage() {
 	q := s.request
 	limit := maxMessage
@@ -118,6 +121,8 @@ func (s *stream) openMessage() {
 	s.message.beginMessage(q.id, q.replyFlags(flagAA, rcodeSuccess), question, s.zone.FQDN(), limit)
 }
 
+// sendRecord adds a record, in a new message if the current is full. The error is errTooLarge for a record that fits no
+// message.
 func (s *stream) sendRecord(set content.Packed, data []byte) error {
 	fits, err := s.message.addAnswer(set.Owner, set.Type, set.TTL, data)
 	if err == nil && !fits {
@@ -134,6 +139,8 @@ func (s *stream) sendRecord(set content.Packed, data []byte) error {
 	return nil
 }
 
+// flushMessage signs and writes the current message. Each signature covers the MAC of the message before (RFC 8945
+// §5.3.1).
 func (s *stream) flushMessage() error {
 	if s.stats.messages == 0 && s.request.hasOPT {
 		s.addOPT(rcodeSuccess)
@@ -158,6 +165,8 @@ func (s *stream) flushMessage() error {
 // mostChangesOverUDP is the maximum number of records in a UDP message. Each takes at least 12 octets.
 const mostChangesOverUDP = udpLimit / 12
 
+// isShort reports whether an IXFR may fit a datagram, from the number of changes alone. The result is false if the
+// journal is too short.
 func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	steps, err := s.zonesOf(zone).Changes(zone.Zone().UID, since, zone.Serial())
 	changes := 0
@@ -166,6 +175,7 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 		if changes += len(step.Added) + len(step.Removed) + len(step.TTLs); changes > mostChangesOverUDP {
 			return false
 		}
+		// example.org. with 100 addresses: one changed TTL is 200 records.
 		for _, ttl := range step.TTLs { // a new TTL removes and adds each value
 			set, _ := zone.RRset(ttl.Owner, ttl.Type)
 			changes += len(set.Data)
@@ -174,11 +184,14 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	return err == nil && changes <= mostChangesOverUDP
 }
 
+// readDifference sets the records of an incremental transfer, or makes the transfer a whole one if the journal is too
+// short or the difference too long.
 func (s *classes) readDifference(t *transfer) {
 	zones, since := s.zonesOf(t.zone), serial.Serial(t.request.serial)
 
 	if t.incremental {
 		steps, err := zones.Changes(t.zone.Zone().UID, since, t.zone.Serial())
+		// A serial is raised alone to make a server with other data transfer the whole zone (S6.11).
 		t.incremental = err == nil && !slices.ContainsFunc(steps, content.Step.Raises)
 	}
 
@@ -193,6 +206,9 @@ func (s *classes) readDifference(t *transfer) {
 	t.records, t.incremental = packDifference(t.zone, difference)
 }
 
+// packDifference returns the records of an IXFR (RFC 1995 §4): the new SOA, then the deletions behind the old SOA, the
+// additions behind the new SOA, and the new SOA again. ok is false if the zone itself is not longer, or a record cannot
+// be packed.
 func packDifference(zone *zoneview.Snapshot, d zoneview.Difference) (records []content.Packed, ok bool) {
 	if len(d.Removed)+len(d.Added)+2 >= zone.EntryCount() {
 		return nil, false

@@ -27,6 +27,7 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 	signature := pending.request.signature
 	pending.Message = updates.Message{Key: key.Key, From: from, Zone: req.qname, MAC: signature.MAC, SignedAt: int64(signature.Time)}
 
+	// Parsed later, in a slot of the tenant, because a message of 64 KiB is expensive.
 	if req.opcode == opcodeUpdate {
 		pending.Octets = msg
 		return answer{zone: req.qname, update: pending}
@@ -45,21 +46,26 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 	// Only the Handler knows the zone's rules for the tenant. The probe, a message without updates, asks for them.
 	pending.Probe = &update.Message{Zone: zone.FQDN()}
 	isApexNS := req.qtype == uint16(rdata.NS) && req.qname == zone.FQDN()
+	// nsupdate looks for the zone of a name by its SOA before an update.
 	if req.qtype == typeSOA || isApexNS {
 		return answer{zone: req.qname, update: pending}
 	}
+	// A key for _acme-challenge.www must not read the records of db.
 	if !key.Covers(req.qname) {
 		return refuse(rcodeRefused, "question beyond the names of the update key")
 	}
+	// The prerequisite makes the Handler check the name.
 	pending.Probe.Prerequisites = []update.RR{{Name: req.qname, Type: rdata.ANY, Class: update.ClassANY}}
 	return answer{zone: req.qname, update: pending}
 }
 
+// answerProbe answers a question of an update key, given the RCODE of the Handler for its rights.
 func (r *responder) answerProbe(u *pendingUpdate, rcode uint16) answer {
 	req, key := u.request, u.key
 	refuse := func(rcode uint16) answer { return answer{msg: r.replyStatus(req, key.signing, rcode), zone: req.qname} }
 
 	switch rcode {
+	// NXDOMAIN: the prerequisite is not met, so the key may read the name, where nothing is.
 	case rcodeSuccess, rcodeNXDomain:
 	case rcodeServFail:
 		return refuse(rcodeServFail)
@@ -87,6 +93,8 @@ func (r *responder) answerProbe(u *pendingUpdate, rcode uint16) answer {
 	return r.writeResult(req, key.signing, zone, res, u.overTCP)
 }
 
+// findEnclosingOf returns the closest zone above the name in the key's view. ok is false if the key reaches no name in
+// that zone, even if a zone further up would be reached.
 func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapshot, bool) {
 	for at, ok := req.qname, !req.qname.IsZero(); ok; at, ok = at.Parent() {
 		if zone, found := findZone(key.classes, at); found {
@@ -140,6 +148,7 @@ func (s *server) readShare(ctx context.Context, t *transfer) error {
 		return err
 	}
 	header := t.zone.Header()
+	// Only the SOA and the share: the zone's NS belong to its owner.
 	header.NameServers = nil
 	t.zone = zoneview.NewSnapshot(t.zone.Zone(), header, t.zone.Serial(), t.zone.N(), t.zone.State(), slices.Values(sets))
 	return nil

@@ -105,6 +105,7 @@ func AddRule(status *metav1.Status, rule string) {
 	if status.Details == nil {
 		status.Details = &metav1.StatusDetails{}
 	}
+	// A refusal as a whole, such as 403, has no causes: its sentence becomes the cause.
 	if len(status.Details.Causes) == 0 {
 		status.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseType(status.Reason), Message: status.Message}}
 	}
@@ -144,6 +145,7 @@ func AddCited(status *metav1.Status, errs field.ErrorList) {
 		}
 	}
 	for _, cause := range slices.Clone(status.Details.Causes) {
+		// Field and sentence identify the error, because a status has no room for its origin.
 		if rule := rules[sentence{cause.Field, cause.Message}]; rule != "" {
 			status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{Type: metav1.CauseType(rule), Field: cause.Field,
 				Message: cause.Message})

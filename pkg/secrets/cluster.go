@@ -86,6 +86,7 @@ func (s *Cluster) Get(ctx context.Context, namespace, name string) (map[string][
 		data, version = secret.Data, secret.ResourceVersion
 	case apierrors.IsNotFound(err):
 		err = fmt.Errorf("%w: %w", ErrNotFound, err)
+	// A silent API server: the error is not cached, and the caller keeps its last data.
 	case !apierrors.IsForbidden(err):
 		return nil, err
 	}
@@ -95,6 +96,8 @@ func (s *Cluster) Get(ctx context.Context, namespace, name string) (map[string][
 	return data, err
 }
 
+// findSecret returns the cache entry of a Secret, and begins a watch for a new entry. From time to time it ends the
+// watches of Secrets whose last request is older than unusedAge.
 func (s *Cluster) findSecret(at types.NamespacedName) *clusterSecret {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,6 +124,7 @@ func (s *Cluster) findSecret(at types.NamespacedName) *clusterSecret {
 	return cached
 }
 
+// watchUntil watches a Secret until ctx ends. Without the right to watch, Get reads the Secret after unwatchedAge.
 func (s *Cluster) watchUntil(ctx context.Context, at types.NamespacedName, cached *clusterSecret) {
 	for ctx.Err() == nil {
 		again := watchAgain
@@ -139,6 +143,7 @@ func (s *Cluster) watchUntil(ctx context.Context, at types.NamespacedName, cache
 	}
 }
 
+// noteChanges marks the cached Secret outdated after each change, until the watch ends.
 func (o *clusterSecret) noteChanges(events watch.Interface) {
 	defer events.Stop()
 	o.setWatched(true)
@@ -152,6 +157,7 @@ func (o *clusterSecret) noteChanges(events watch.Interface) {
 			return
 		}
 		o.mu.Lock()
+		// The first event may be the version just read.
 		if o.version != secret.GetResourceVersion() || event.Type == watch.Deleted {
 			o.changes, o.readAt = o.changes+1, time.Time{}
 		}

@@ -44,6 +44,7 @@ func (s Directory) Get(_ context.Context, namespace, name string) (map[string][]
 
 	data := map[string][]byte{}
 	for _, file := range files {
+		// A mounted Secret has the link ..data beside its keys.
 		if file.IsDir() || file.Name()[0] == '.' {
 			continue
 		}
@@ -73,6 +74,7 @@ func (s Directory) Create(namespace, name string, data map[string]string) error 
 	}
 	for key, text := range data {
 		if err := root.WriteFile(filepath.Join(at, key), []byte(text), 0o600); err != nil {
+			// Half a Secret would look like a Secret without some keys.
 			return errors.Join(err, root.RemoveAll(at))
 		}
 	}

@@ -46,6 +46,8 @@ func ReadTSIGKeys(ref v1alpha1.SecretReference, readSecret GetFunc) (signKey tsi
 	return signKey, otherKeys, nil
 }
 
+// readTSIGKey reads the key with a prefix, "" for the signing key. Without an algorithm it is hmac-sha256. Errors are
+// *delivery.Error and quote no value.
 func readTSIGKey(ref v1alpha1.SecretReference, data map[string][]byte, prefix string) (tsig.Key, error) {
 	for _, needed := range []string{prefix + "name", prefix + "secret"} {
 		if len(data[needed]) == 0 {

@@ -59,6 +59,7 @@ func (s *Slots) Take(client Client, endWork func()) (slot *Slot, freed <-chan st
 	defer s.mu.Unlock()
 	withinShare := s.takenBy[client] < s.perClient
 	switch {
+	// A client with a full share waits, and ends no work of others (L3).
 	case !withinShare && s.spareTaken >= s.spare:
 		return nil, s.freed
 	case !withinShare:
@@ -66,6 +67,7 @@ func (s *Slots) Take(client Client, endWork func()) (slot *Slot, freed <-chan st
 	}
 
 	for withinShare && s.order.Len()-s.spareTaken >= s.total { // freeing a spare slot makes no room, so continue
+		// All slots are taken: the oldest work gives way to a client within its share (L2).
 		oldest := s.order.Front().Value.(*Slot)
 		if oldest.endWork == nil {
 			return nil, s.freed
@@ -91,10 +93,12 @@ func (slot *Slot) Release() bool {
 	return true
 }
 
+// removeSlot frees the slot and wakes all waiting callers. The caller holds mu.
 func (slot *Slot) removeSlot() {
 	s := slot.slots
 	s.order.Remove(slot.element)
 	slot.element = nil
+	// The client had more than its share, so a spare slot becomes free.
 	if s.takenBy[slot.client] > s.perClient {
 		s.spareTaken--
 	}
@@ -105,8 +109,8 @@ func (slot *Slot) removeSlot() {
 	s.freed = make(chan struct{})
 }
 
-// TakeWhenFreed calls take until it returns a slot, and waits between calls until a slot is freed. The result is nil if
-// ctx ends.
+// TakeWhenFreed calls take until take returns a slot, and waits between calls until a slot is freed. The result is nil
+// if ctx ends.
 func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan struct{})) *Slot {
 	for {
 		slot, freed := take()
@@ -126,6 +130,7 @@ func (s *Slots) TakeInOrder(ctx context.Context, client Client) *Slot {
 	q := s.enterQueue(client)
 	defer s.leaveQueue(client, q)
 	select {
+	// The first caller of the client waits for a slot, all others wait here. Go serves them in order of arrival.
 	case q.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil

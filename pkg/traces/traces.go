@@ -42,6 +42,7 @@ func StartJoint(ctx context.Context, name string, spans []trace.Span) (context.C
 		if span == nil || !span.IsRecording() {
 			continue
 		}
+		// The joint span belongs to the trace of the first write. All other traces get a link.
 		if joint == None {
 			ctx, joint = Start(Within(ctx, span), name)
 		} else {
@@ -69,6 +70,7 @@ func StartCaused(ctx context.Context, provider trace.TracerProvider, name string
 	}
 	var links []trace.Link
 	for _, cause := range causes[:min(len(causes), MaxCauses)] {
+		// An unreadable traceparent is left out.
 		if parent := read(cause); parent.IsValid() {
 			links = append(links, trace.Link{SpanContext: parent})
 		}

@@ -30,6 +30,7 @@ type Refusal struct {
 func (r *Refusal) Error() string {
 	code := mdns.RcodeToString[r.Rcode]
 	switch {
+	// The TSIG error names the cause: the RCODE is NOTAUTH for each of them (RFC 8945 §5.2).
 	case r.TSIG != 0:
 		return fmt.Sprintf("%s, TSIG error %s: %s", code, mdns.RcodeToString[r.TSIG], explainTSIG(r.TSIG))
 	case r.hint != "":
@@ -87,6 +88,8 @@ func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) 
 	return answer, err
 }
 
+// ReadSerial asks for the zone's SOA over TCP and returns the serial. The error is a *Refusal if the server does not
+// serve the zone.
 func ReadSerial(ctx context.Context, source Source) (serial.Serial, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(source.Wait, defaultWait))
 	defer cancel()
@@ -138,6 +141,7 @@ func packetSize(question *mdns.Msg) uint16 {
 	return leastPacket
 }
 
+// exchangeMessage is Exchange without ctx. An answer with a TSIG error is a *Refusal even if key is nil.
 func exchangeMessage(conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 	packed, err := question.Pack()
 	var signatures *verifier
@@ -158,6 +162,7 @@ func exchangeMessage(conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, er
 		return nil, err
 	}
 
+	// Without a key, signatures is nil and accepts the answer.
 	verifyErr := signatures.verifyMessage(raw, m)
 	if verifyErr == nil {
 		verifyErr = signatures.verifyEnd()
@@ -169,10 +174,13 @@ func exchangeMessage(conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, er
 	return m, nil
 }
 
+// readAnswer reads the answer to a question, and its octets for the signature. Over UDP it skips packets that are no
+// answer, because any host may send them. Over TCP these are errors.
 func readAnswer(wire *mdns.Conn, question *mdns.Msg) ([]byte, *mdns.Msg, error) {
 	_, packets := wire.Conn.(net.PacketConn)
 	for {
 		raw, err := wire.ReadMsgHeader(nil)
+		// A packet shorter than a header: the answer may still come.
 		if errors.Is(err, mdns.ErrShortRead) && packets {
 			continue
 		}

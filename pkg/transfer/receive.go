@@ -92,6 +92,7 @@ func Fetch(ctx context.Context, source Source, since *serial.Serial, handle func
 	return z.Fetched, err
 }
 
+// receiveZone connects to the server and transfers the zone, until ctx ends.
 func (z *receiver) receiveZone(ctx context.Context) error {
 	source := &z.source
 	source.Wait = cmp.Or(source.Wait, defaultWait)
@@ -107,6 +108,7 @@ func (z *receiver) receiveZone(ctx context.Context) error {
 	}
 	defer conn.Close()
 
+	// Reads know no context: closing the connection ends them.
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 
@@ -117,6 +119,7 @@ func (z *receiver) receiveZone(ctx context.Context) error {
 	return err
 }
 
+// askForZone sends the question over conn, and reads messages until the end of the zone. z.Octets counts from here on.
 func (z *receiver) askForZone(conn net.Conn) error {
 	question, source := new(mdns.Msg), z.source
 	if z.since != nil {
@@ -141,6 +144,7 @@ func (z *receiver) askForZone(conn net.Conn) error {
 		return err
 	}
 
+	// A broken or hostile server could send records without end.
 	most := cmp.Or(source.Limit, maxOctets)
 	for {
 		raw, err := readMessage(conn, source.Wait)
@@ -156,6 +160,7 @@ func (z *receiver) askForZone(conn net.Conn) error {
 	}
 }
 
+// readMessage reads one message with its length (RFC 1035 §4.2.2), within wait.
 func readMessage(conn net.Conn, wait time.Duration) ([]byte, error) {
 	if err := conn.SetDeadline(time.Now().Add(wait)); err != nil {
 		return nil, err
@@ -194,6 +199,7 @@ const (
 	stepAdding
 )
 
+// handleMessage verifies one message of the transfer, and passes its records on. done is true at the end of the zone.
 func (z *receiver) handleMessage(raw []byte, id uint16, signatures *verifier) (done bool, err error) {
 	m := new(mdns.Msg)
 	if err := m.Unpack(raw); err != nil {
@@ -213,6 +219,7 @@ func (z *receiver) handleMessage(raw []byte, id uint16, signatures *verifier) (d
 	}
 
 	for _, rr := range m.Answer {
+		// The sender does not follow the protocol, so the zone before may be wrong, too.
 		if done {
 			return false, errors.New("records after the SOA that ends the zone")
 		}
@@ -221,6 +228,7 @@ func (z *receiver) handleMessage(raw []byte, id uint16, signatures *verifier) (d
 		}
 	}
 
+	// Some servers answer NOERROR without records for a zone that they do not have.
 	if !z.begun {
 		return false, errors.New("an answer without records; the server may not have the zone, or not hand it out to us")
 	}
@@ -231,6 +239,9 @@ func (z *receiver) handleMessage(raw []byte, id uint16, signatures *verifier) (d
 	return false, nil
 }
 
+// handleRecord passes a record to z.handle, and follows the order of a transfer: AXFR ends with the SOA of the begin
+// (RFC 5936 §2.2); IXFR is a row of differences, each with the old SOA, removed, the new SOA and added records (RFC
+// 1995 §4).
 func (z *receiver) handleRecord(rr mdns.RR) (done bool, err error) {
 	soa, isSOA := rr.(*mdns.SOA)
 	if !z.begun {
@@ -238,6 +249,7 @@ func (z *receiver) handleRecord(rr mdns.RR) (done bool, err error) {
 	}
 
 	if z.step == stepUnknown {
+		// A second SOA with another serial begins differences. Any other record belongs to a whole zone.
 		if z.step = stepWhole; isSOA && z.Serial != serial.Serial(soa.Serial) {
 			z.step, z.reachedSerial = stepAdding, *z.since // as after changes that end at since
 		}
@@ -252,12 +264,15 @@ func (z *receiver) handleRecord(rr mdns.RR) (done bool, err error) {
 
 	at := serial.Serial(soa.Serial)
 	switch {
+	// The zone changed during the transfer.
 	case z.step == stepWhole && at != z.Serial:
 		return false, fmt.Errorf("it began with serial %d and ends with %d; try again", z.Serial, at)
 	case z.step == stepWhole, z.step == stepAdding && at == z.Serial && z.reachedSerial == z.Serial:
 		return true, nil
+	// The SOA to which the difference leads. The added records follow.
 	case z.step == stepRemoving:
 		z.step, z.reachedSerial = stepAdding, at
+	// A difference is missing in the row, so the sum would be wrong.
 	case at != z.reachedSerial:
 		return false, fmt.Errorf("a difference since serial %d where one since %d was to follow", at, z.reachedSerial)
 	default:
@@ -266,6 +281,8 @@ func (z *receiver) handleRecord(rr mdns.RR) (done bool, err error) {
 	return false, nil
 }
 
+// beginZone handles the first record, the newest SOA, and decides how the transfer goes on. done is true if the zone
+// has not changed since z.since.
 func (z *receiver) beginZone(rr mdns.RR) (done bool, err error) {
 	soa, isSOA := rr.(*mdns.SOA)
 	if !isSOA || mdns.CanonicalName(soa.Hdr.Name) != z.source.Zone.String() {
@@ -276,8 +293,10 @@ func (z *receiver) beginZone(rr mdns.RR) (done bool, err error) {
 	switch {
 	case z.since == nil:
 		z.Whole = true
+	// Nothing changed: the server sends a single SOA (RFC 1995 §4).
 	case z.Serial == *z.since:
 		done = true
+	// The next record shows whether differences or the whole zone follow.
 	case z.Serial.Ahead(*z.since):
 		z.step = stepUnknown
 	default:

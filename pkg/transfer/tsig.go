@@ -73,12 +73,15 @@ func (v *verifier) Verify(digested []byte, tsig *mdns.TSIG) error {
 	return nil
 }
 
+// verifyMessage verifies the signature of a message, or keeps an unsigned message for the next signature. raw are the
+// octets of m. A nil v accepts each message.
 func (v *verifier) verifyMessage(raw []byte, m *mdns.Msg) error {
 	if v == nil {
 		return nil
 	}
 	t := m.IsTsig()
 	if t == nil {
+		// A server may sign only each hundredth message of a transfer, but always the first.
 		if v.unsigned++; v.first || v.unsigned > maxUnsigned {
 			return fmt.Errorf("message without a signature, %d in a row: the first has to be signed and one in a hundred after it; "+
 				"the server may not know the key", v.unsigned)
@@ -92,6 +95,7 @@ func (v *verifier) verifyMessage(raw []byte, m *mdns.Msg) error {
 		}
 		return fmt.Errorf("TSIG: %w", err)
 	}
+	// The next signature covers this MAC (RFC 8945 §5.3.1).
 	v.mac, v.first, v.pending, v.unsigned = t.MAC, false, nil, 0
 	return nil
 }

@@ -38,6 +38,8 @@ type Change struct {
 // failure. The map existing has the data at UpdatedNames before the message.
 func (m *Message) Fold(existing map[name.Name]Present) ([]Change, *Failure) {
 	f := folding{zone: m.Zone, names: map[name.Name]*foldedName{}}
+
+	// In order, and one record at a time: a message may delete the A of www and add another.
 	for i := range m.Updates {
 		rr := &m.Updates[i]
 		folded := f.names[rr.Name]
@@ -75,6 +77,8 @@ const (
 	hasZone   = "it is derived from spec.nameServers of the Zone; change the Zone with kubectl"
 )
 
+// newFoldedName returns the state of a name before the message. fixedSets are RRsets out of reach for updates, each
+// with the reason for the client.
 func newFoldedName(p Present) *foldedName {
 	n := &foldedName{before: map[rdata.Type]RRset{}, after: map[rdata.Type]RRset{}, foreignNS: p.ForeignNS}
 	for _, set := range p.Share {
@@ -108,11 +112,14 @@ func (n *foldedName) findFixedReason(t rdata.Type, value string) (reason string)
 	return ""
 }
 
+// foldRecord applies a record to a name, or returns a failure. n.after has the dynamic share with all earlier records
+// of the message.
 func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 	apexNS := rr.Name == f.zone && rr.Type == rdata.NS
 	if rr.Type == rdata.SOA {
 		return rr.Fail(Refused, "the SOA is derived from the Zone; change its spec")
 	}
+	// A reason if the value, or without a value any of the RRset, belongs to a Record or the Zone.
 	fixed := n.findFixedReason(rr.Type, rr.Data)
 	switch {
 	case rr.Class == ClassANY && rr.Type == rdata.ANY: // deletes the name's dynamic share; fixed RRsets stay
@@ -123,10 +130,13 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 		}
 	case rr.Class == ClassANY && apexNS: // RFC 2136 §3.4.2.3 ignores it
 		return rr.Fail(Refused, "the NS of a zone are deleted value by value, and one is left")
+	// A Record would keep the value, so NOERROR would be wrong.
 	case rr.Class != ClassIN && fixed != "":
 		return rr.Fail(Refused, "%s", fixed)
+	// nsupdate: "delete www.example.org. A".
 	case rr.Class == ClassANY:
 		n.setRRset(RRset{Type: rr.Type})
+	// nsupdate: "delete www.example.org. A 192.0.2.1". A missing value is no error (RFC 2136 §3.4.2.4).
 	case rr.Class == ClassNONE:
 		set := n.after[rr.Type]
 		left := slices.DeleteFunc(slices.Clone(set.Values), func(v string) bool { return v == rr.Data })
@@ -138,6 +148,7 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 	case fixed != "": // the value exists already
 	case n.isBesideCNAME(rr.Type): // RFC 2136 §3.4.2.2 ignores it
 		return rr.Fail(Refused, "a CNAME is alone at its name; delete the other data by an update before this one")
+	// A new value joins the RRset, whose TTL becomes the new record's. A CNAME replaces the former.
 	default:
 		set := n.after[rr.Type]
 		if set.Type, set.TTL = rr.Type, rr.TTL; rr.Type.Single() {
@@ -151,6 +162,7 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 	return nil
 }
 
+// isBesideCNAME reports whether a new RRset of the type would share the name with a CNAME, fixed RRsets included.
 func (n *foldedName) isBesideCNAME(t rdata.Type) bool {
 	beside := func(other rdata.Type) bool { return other != t && (other == rdata.CNAME || t == rdata.CNAME) }
 	for other := range n.after {
@@ -161,11 +173,13 @@ func (n *foldedName) isBesideCNAME(t rdata.Type) bool {
 	return slices.ContainsFunc(n.fixedSets, func(set fixedRRset) bool { return beside(set.Type) })
 }
 
+// listChanges returns the changed RRsets in the order of their first record. Records can cancel out.
 func (f *folding) listChanges() (changes []Change) {
 	for _, fqdn := range f.order {
 		n := f.names[fqdn]
 		for _, t := range n.order {
 			before, now := n.before[t], n.after[t]
+			// A deleted RRset has no TTL to compare.
 			if sameValues(before.Values, now.Values) && (before.TTL == now.TTL || len(now.Values) == 0) {
 				continue
 			}

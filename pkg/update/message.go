@@ -126,6 +126,7 @@ func (m *Message) Check() *Failure {
 		touched := map[setKey]bool{}
 		for i := range section.records {
 			rr := &section.records[i]
+			// All records are checked before any is applied, so NOTZONE for the last leaves the first out, too.
 			if !m.Zone.Encloses(rr.Name) {
 				return rr.Fail(NotZone, "the name is not in the zone %s of the message", m.Zone)
 			}
@@ -144,8 +145,10 @@ func (rr *RR) checkPrerequisite() *Failure {
 	switch {
 	case rr.TTL != 0:
 		return rr.Fail(FormErr, "a prerequisite has the TTL 0 (RFC 2136 §2.4)")
+	// ANY is a type of prerequisites without data: "the name exists".
 	case rr.IsMeta() && (rr.Type != rdata.ANY || rr.Class == ClassIN):
 		return rr.Fail(FormErr, "no record has this type")
+	// Only "the RRset has this value" (class IN) has data.
 	case (rr.Class == ClassIN) == (rr.Data == ""):
 		return rr.Fail(FormErr, "in the class %s a prerequisite has %s (RFC 2136 §2.4)", rr.Class, rr.wantsData())
 	}
@@ -158,6 +161,7 @@ func (rr *RR) checkUpdate() *Failure {
 		return rr.Fail(FormErr, "a deletion has the TTL 0 (RFC 2136 §2.5)")
 	case rr.IsMeta() && (rr.Type != rdata.ANY || rr.Class != ClassANY):
 		return rr.Fail(FormErr, "no record has this type")
+	// Only the deletion of an RRset or name (class ANY) has no data.
 	case (rr.Class == ClassANY) != (rr.Data == ""):
 		return rr.Fail(FormErr, "in the class %s an update has %s (RFC 2136 §2.5)", rr.Class, rr.wantsData())
 	}

@@ -27,6 +27,7 @@ func (m *Message) ListPrerequisites() []Prerequisite {
 	var withoutValues, withValues []Prerequisite
 	position := map[setKey]int{}
 	for _, rr := range m.Prerequisites {
+		// RFC 2136 §3.2.5 evaluates prerequisites with values last, since the RRset has to be complete.
 		if rr.Class != ClassIN {
 			withoutValues = append(withoutValues, Prerequisite{Name: rr.Name, Type: rr.Type, Exists: rr.Class == ClassANY})
 			continue

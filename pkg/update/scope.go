@@ -26,6 +26,8 @@ type scopeEntry struct {
 	types   []rdata.Type
 }
 
+// NewScope parses the patterns and types of an UpdateKey's spec.records. An entry without types allows each type that
+// needs no mention by name. The error names the field.
 func NewScope(records []ScopeRecords) (Scope, error) {
 	var scope Scope
 	for i, r := range records {

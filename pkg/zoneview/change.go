@@ -19,6 +19,7 @@ import (
 // the SOA. The cost grows with the size of the step, or of the zone if its name or TTL changed.
 func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	change := dns.Change{From: before.serial, To: after.serial}
+	// A new default TTL changes each RRset that inherits it.
 	mayChangeAll := before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL
 	if mayChangeAll {
 		compareAll(&change, before.Entries(), after.Entries())
@@ -44,6 +45,8 @@ func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	return change
 }
 
+// compareRRset adds the differences of an RRset. A changed TTL makes each record a removed and an added one, as in
+// IXFR.
 func compareRRset(change *dns.Change, before, after []dns.Entry) {
 	for _, entry := range before {
 		if !slices.Contains(after, entry) {
@@ -57,6 +60,7 @@ func compareRRset(change *dns.Change, before, after []dns.Entry) {
 	}
 }
 
+// compareAll adds the differences of two whole zones, both in canonical order, by a merge of their RRsets.
 func compareAll(change *dns.Change, before, after iter.Seq[dns.Entry]) {
 	nextBefore, stopBefore := iter.Pull(byRRset(before))
 	defer stopBefore()
@@ -64,6 +68,7 @@ func compareAll(change *dns.Change, before, after iter.Seq[dns.Entry]) {
 	defer stopAfter()
 	old, moreOld := nextBefore()
 	current, moreCurrent := nextAfter()
+	// The lesser RRset has no partner. Equal owners and types are compared value by value.
 	for moreOld || moreCurrent {
 		order := 0
 		switch {
@@ -91,6 +96,7 @@ func compareAll(change *dns.Change, before, after iter.Seq[dns.Entry]) {
 	}
 }
 
+// byRRset groups entries by owner and type, without the SOA. The entries of an RRset must be adjacent.
 func byRRset(entries iter.Seq[dns.Entry]) iter.Seq[[]dns.Entry] {
 	return func(yield func([]dns.Entry) bool) {
 		var group []dns.Entry

@@ -29,12 +29,14 @@ func (v *Set) Difference(newer *Snapshot, oldSerial serial.Serial) (Difference, 
 	if err != nil {
 		return Difference{}, err
 	}
+	// Go back from the newer snapshot to the old serial. Only changed RRsets are kept.
 	undone := undoState{newer: newer, header: newer.header, sets: map[rrsetKey]*content.RRset{}}
 	for _, step := range slices.Backward(steps) {
 		if err := undone.undoStep(step); err != nil {
 			return Difference{}, err
 		}
 	}
+	// With another name or default TTL, most records differ, and a full transfer is hardly longer.
 	if undone.header.FQDN != newer.header.FQDN || undone.header.TTL != newer.header.TTL {
 		return Difference{}, fmt.Errorf("%s, from serial %d to %d: %w: its name or ttl changed", newer, oldSerial, newer.serial, ErrTrimmed)
 	}
@@ -51,6 +53,8 @@ type undoState struct {
 	sets map[rrsetKey]*content.RRset
 }
 
+// rrset returns an RRset of the earlier state for changes in place, at first a copy of the newer one. The newer
+// snapshot is shared and never changes.
 func (b *undoState) rrset(k rrsetKey) *content.RRset {
 	set := b.sets[k]
 	if set == nil {
@@ -64,6 +68,8 @@ func (b *undoState) rrset(k rrsetKey) *content.RRset {
 	return set
 }
 
+// undoStep takes a step's added rows away, puts removed rows back, and restores TTLs and header. An added row that is
+// not there is ErrMisfit.
 func (b *undoState) undoStep(step content.Step) error {
 	for _, row := range step.Added {
 		set := b.rrset(rrsetKey{row.Owner, row.Type})
@@ -78,6 +84,7 @@ func (b *undoState) undoStep(step content.Step) error {
 		set.Data = append(set.Data, row.Data)
 	}
 	for _, change := range step.TTLs {
+		// A new RRset has no TTL before, and no data is left of it.
 		if set := b.rrset(rrsetKey{change.Owner, change.Type}); change.Before != nil {
 			set.TTL = *change.Before
 		}
@@ -88,10 +95,13 @@ func (b *undoState) undoStep(step content.Step) error {
 	return nil
 }
 
+// makeDifference compares the changed RRsets with the newer snapshot. A value that came and went in between appears in
+// neither list.
 func (b *undoState) makeDifference(since serial.Serial) Difference {
 	d := Difference{NewSOA: b.newer.SOA()}
 	d.From, d.To = since, b.newer.serial
 	made := b.newer.nsRRsets
+	// Another list of name servers may change NS and addresses without a row in a step.
 	if !b.header.Equal(b.newer.header) {
 		made = b.header.NameServerRRsets()
 		for _, set := range slices.Concat(made, b.newer.nsRRsets) {
@@ -101,6 +111,7 @@ func (b *undoState) makeDifference(since serial.Serial) Difference {
 	for _, k := range slices.SortedFunc(maps.Keys(b.sets), rrsetKey.compare) {
 		compareRRset(&d.Change, b.entriesBefore(k, made), b.newer.lookup(k.owner, k.t))
 	}
+	// The SOA's mname may be the first name server, and differ at the old serial.
 	firstServer := ""
 	if servers := b.entriesBefore(rrsetKey{name.Apex, rdata.NS}, made); len(servers) > 0 {
 		firstServer = servers[0].Data
@@ -109,6 +120,8 @@ func (b *undoState) makeDifference(since serial.Serial) Difference {
 	return d
 }
 
+// entriesBefore returns the records of an RRset in the earlier state, with those of spec.nameServers at that time
+// (made).
 func (b *undoState) entriesBefore(k rrsetKey, made []content.RRset) []dns.Entry {
 	set := *b.rrset(k)
 	there := len(set.Data) > 0

@@ -83,6 +83,7 @@ type viewName struct {
 	fqdn name.Name
 }
 
+// NewSet returns an empty Set, with the default for each limit that is zero.
 func NewSet(config Config) *Set {
 	return &Set{
 		config: Config{
@@ -121,6 +122,7 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.updateMu.Lock()
 	defer v.updateMu.Unlock()
 	next := &zoneState{newest: snapshot, settled: settled}
+	// A reader at the settled serial needs these steps when the zone settles.
 	v.keepSteps(next, steps)
 	v.publishZone(snapshot.zone, next)
 }
@@ -175,13 +177,17 @@ func (v *Set) Apply(uid string, tx content.Transaction, identity Zone) error {
 	return nil
 }
 
+// applySteps applies the steps that the zone lacks, and returns these. The first is used as the identity if the zone is
+// new. After an error h must not be published.
 func (h *zoneState) applySteps(uid string, steps []content.Step, first Zone) (applied []content.Step, err error) {
 	for _, step := range steps {
 		switch {
+		// The listing has read the zone with this step already.
 		case h.newest != nil && step.N <= h.newest.n:
 			continue
 		case h.newest != nil:
 			h.newest, err = h.newest.Apply(step)
+		// The Set lacks the zone, or has missed its creation.
 		case !step.Creates():
 			err = fmt.Errorf("zone %s, step %d: %w", uid, step.N, ErrUnknown)
 		case first.UID != uid:
@@ -204,6 +210,7 @@ func (v *Set) keepSteps(state *zoneState, applied []content.Step) {
 	for i := range applied {
 		state.octets += countOctets(&applied[i])
 	}
+	// Readers may share the array, but never see beyond the length of their slice.
 	state.steps = append(state.steps, applied...)
 
 	drop := func() {
@@ -253,12 +260,14 @@ func (v *Set) boundSteps(now int64) {
 	}
 
 	// Drop an eighth more than necessary, so that this search is rare.
+	// The heap has a zone's oldest remaining step. Its root is the oldest of all.
 	if full {
 		heap.Init(&zones)
 	}
 	for full && v.totalOctets > v.config.MaxTotal-v.config.MaxTotal/8 && len(zones) > 0 {
 		uid := zones[0].uid
 		h := v.zones[uid]
+		// The zone with the oldest step loses that step.
 		v.totalOctets -= countOctets(&h.steps[drop[uid]])
 		if drop[uid]++; drop[uid] < len(h.steps) {
 			zones[0].time = h.steps[drop[uid]].Time
@@ -302,6 +311,7 @@ func (x *byOldest) Pop() any {
 	return one
 }
 
+// countOctets estimates the memory of a step, by its texts and a constant for each structure.
 func countOctets(step *content.Step) (n int) {
 	n = stepOctets + len(step.By) + len(step.Trace) + len(step.Manager) + len(step.Audit) + len(step.Cause)
 	if step.Record != nil {
@@ -344,9 +354,11 @@ func (v *Set) Remove(uid string) {
 	v.removeZone(uid)
 }
 
+// removeZone removes a zone, wakes its waiters, and notifies subscribers. The caller must hold v.updateMu.
 func (v *Set) removeZone(uid string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	// Wait may be called before the zone comes, so a zone that the Set lacks may have waiters.
 	if waiting := v.waiting[uid]; waiting != nil {
 		waiting.gone = true
 		v.wakeWaiters(uid)
@@ -368,6 +380,8 @@ func (v *Set) lookUp(uid string) *zoneState {
 	return v.zones[uid]
 }
 
+// publishZone replaces a zone's state for all readers at once, then wakes waiters and subscribers. The caller must hold
+// v.updateMu.
 func (v *Set) publishZone(zone Zone, next *zoneState) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -377,6 +391,7 @@ func (v *Set) publishZone(zone Zone, next *zoneState) {
 		v.totalOctets -= known.octets
 	}
 
+	// The name follows the settled snapshot: a renamed zone answers under its former name until it settles.
 	if known == nil || known.settled != next.settled {
 		if known != nil {
 			v.removeName(zone.UID, known.settled)
@@ -396,6 +411,8 @@ func (v *Set) publishZone(zone Zone, next *zoneState) {
 	v.notifySubscribers(Event{Zone: zone})
 }
 
+// removeName takes a zone's settled name away. Another zone settled under that name gets the name. The caller must hold
+// v.mu.
 func (v *Set) removeName(uid string, settled *Snapshot) {
 	if settled == nil {
 		return
@@ -404,6 +421,7 @@ func (v *Set) removeName(uid string, settled *Snapshot) {
 	hidden := v.shadowedUIDs[at]
 	last := len(hidden) - 1
 	switch {
+	// The zone was shadowed itself.
 	case v.names[at] != uid:
 		hidden = slices.DeleteFunc(hidden, func(other string) bool { return other == uid })
 	case last >= 0:
@@ -495,6 +513,7 @@ func (v *Set) RaisesSerial(uid string, since, until serial.Serial) bool {
 	return err != nil || slices.ContainsFunc(steps, content.Step.Raises)
 }
 
+// stepsBetween returns a zone's state, and the steps after the serial since, up to until. See Changes for the errors.
 func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*zoneState, []content.Step, error) {
 	h := v.lookUp(uid)
 	if h == nil {
@@ -513,6 +532,7 @@ func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*zoneState, 
 	}
 
 	from, to := position(since), position(until)
+	// until lies before since, or a serial is too old or never existed.
 	if from < 0 || to < from {
 		return nil, nil, fmt.Errorf("%s, from serial %d to %d: %w: %d are kept, the newest is %d", h.newest, since, until, ErrTrimmed,
 			len(h.steps), h.newest.serial)

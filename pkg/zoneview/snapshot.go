@@ -67,10 +67,12 @@ func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
 func NewSnapshot(z Zone, h content.Header, sn serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
 	snapshot := &Snapshot{zone: z, header: h, serial: sn, n: n, state: state, nsRRsets: h.NameServerRRsets(), sets: newTree()}
 	for set := range sets {
+		// A source may list values in any order, but Apply searches sorted data.
 		if !slices.IsSorted(set.Data) {
 			set.Data = slices.Sorted(slices.Values(set.Data))
 		}
 		snapshot.rows += len(set.Data)
+		// A repeated owner and type is a fault of the source. The last one counts.
 		if old, replaced := snapshot.sets.ReplaceOrInsert(&set); replaced {
 			snapshot.rows -= len(old.Data)
 		}
@@ -107,9 +109,11 @@ func (s *Snapshot) Prove() error {
 	errs := make([]error, len(states))
 	var workers sync.WaitGroup
 
+	// Each worker has a state and an error of its own, so none needs a lock.
 	for i := range states {
 		workers.Go(func() {
 			for elements := range chunks {
+				// Go on receiving after an error, because the sender must not block.
 				if errs[i] == nil {
 					states[i], errs[i] = states[i].Update(nil, elements)
 				}
@@ -146,12 +150,14 @@ func (s *Snapshot) RRsets() iter.Seq[content.RRset] { return s.rrsetsFrom(name.A
 
 const maxPrefetch = 32
 
+// rrsetsFrom iterates over the RRsets from owner on, in canonical order, and prefetches up to maxPrefetch of them.
 func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	return func(yield func(content.RRset) bool) {
 		// Begin with a single RRset, because a reader of a single name must not pay for more.
 		var upcoming [maxPrefetch]*content.RRset
 		n, most, going := 0, 1, true
 
+		// hand yields the RRsets collected so far, and doubles the number for the next time.
 		hand := func() bool {
 			prefetchRRsets(upcoming[:n])
 			for _, set := range upcoming[:n] {
@@ -204,6 +210,8 @@ func (s *Snapshot) RRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	return *set, true
 }
 
+// mergedRRset returns an RRset as published: values of Records and those of spec.nameServers together, or false for
+// none.
 func (s *Snapshot) mergedRRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	set, ok := s.RRset(owner, t)
 	for _, nsRRset := range s.nsRRsets {
@@ -258,6 +266,7 @@ func (s *Snapshot) PackedRRset(owner name.Rel, t rdata.Type) (content.Packed, bo
 		return content.Packed{}, false, nil
 	}
 	packed, err := content.PackRRset(s.header, set)
+	// An RRset without valid data has nothing to publish.
 	return packed, err == nil && len(packed.Rdata) > 0, err
 }
 
@@ -272,6 +281,7 @@ func (s *Snapshot) Exists(owner name.Rel) bool {
 			return true
 		}
 	}
+	// The first RRset at or after owner decides, because names below owner follow directly.
 	exists := false
 	s.sets.AscendGreaterOrEqual(&content.RRset{Owner: owner}, func(set *content.RRset) bool {
 		exists = owner.Encloses(set.Owner)
@@ -280,6 +290,7 @@ func (s *Snapshot) Exists(owner name.Rel) bool {
 	return exists
 }
 
+// TypesAt returns the types at a name, with the SOA at the apex, or none at an empty non-terminal.
 func (s *Snapshot) TypesAt(owner name.Rel) []rdata.Type {
 	var types []rdata.Type
 	if owner.IsApex() {

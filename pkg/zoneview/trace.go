@@ -27,6 +27,7 @@ func (v *Set) Traces(uid string, since, until serial.Serial) (traceparents []str
 	return traceparents
 }
 
+// stepsUntil returns all kept steps up to a serial, or nil if no step leads there.
 func (v *Set) stepsUntil(uid string, until serial.Serial) []content.Step {
 	known := v.lookUp(uid)
 	if known == nil {

@@ -29,6 +29,7 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 	for {
 		v.mu.Lock()
 		known := v.zones[uid]
+		// The zone's snapshot may be newer than the awaited step.
 		if known != nil && known.newest.n >= atLeast {
 			v.mu.Unlock()
 			return known.newest, nil
@@ -48,6 +49,7 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 				return nil, fmt.Errorf("zone %s, waiting for step %d: %w", uid, atLeast, ErrGone)
 			}
 		case <-ctx.Done():
+			// The last waiter takes the entry along, so that unknown UIDs leave nothing behind.
 			v.mu.Lock()
 			waiting.count--
 			isLast := waiting.count == 0 && v.waiting[uid] == waiting
@@ -103,6 +105,7 @@ type subscriber struct {
 	end     chan struct{}
 }
 
+// addEvent queues an event. A pending event of the same zone is replaced and keeps its place.
 func (s *subscriber) addEvent(event Event) {
 	s.mu.Lock()
 	if _, ok := s.pending[event.Zone.UID]; !ok {
@@ -110,12 +113,14 @@ func (s *subscriber) addEvent(event Event) {
 	}
 	s.pending[event.Zone.UID] = event
 	s.mu.Unlock()
+	// One token is enough, as the receiver takes all pending events.
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
+// takeEvent returns the event that has waited longest, or false if none waits.
 func (s *subscriber) takeEvent() (Event, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,6 +135,8 @@ func (s *subscriber) takeEvent() (Event, bool) {
 	return event, true
 }
 
+// passEvents sends the pending events to the subscriber until the subscription ends. It alone sends to events and
+// closes it.
 func (s *subscriber) passEvents(events chan<- Event) {
 	defer close(events)
 	for {

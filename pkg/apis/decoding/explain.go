@@ -50,6 +50,7 @@ func (d decoder) Decode(text []byte, defaults *schema.GroupVersionKind, into run
 	if newErr != nil {
 		return object, kind, err
 	}
+	// Beside a wrong type, unknown fields are named too.
 	const wholeObject, isStrict = "", true
 	faults := Explain(Read(text), reflect.TypeOf(example), wholeObject, isStrict)
 	strictErr, isStrictErr := runtime.AsStrictDecodingError(err)
@@ -66,6 +67,7 @@ func (d decoder) Decode(text []byte, defaults *schema.GroupVersionKind, into run
 func replaceExplained(strictErrs, faults []error) []error {
 	for i, strictErr := range strictErrs {
 		var fieldErr kjson.FieldError
+		// A duplicate field has no fault, and keeps the decoder's error.
 		if !errors.As(strictErr, &fieldErr) {
 			continue
 		}
@@ -100,14 +102,17 @@ func Explain(value any, goType reflect.Type, path string, strict bool) []error {
 	for goType.Kind() == reflect.Pointer {
 		goType = goType.Elem()
 	}
+	// null means an absent field, of any type.
 	if value == nil {
 		return nil
 	}
+	// A time or duration is a string in JSON, and a struct in Go.
 	decodesItself := reflect.PointerTo(goType).Implements(reflect.TypeFor[json.Unmarshaler]())
 	if decodesItself {
 		return explainValue(value, goType, path)
 	}
 
+	// The shape decides first: of a list in place of an object, the elements say nothing.
 	kind := goType.Kind()
 	switch value := value.(type) {
 	case string:
@@ -128,7 +133,9 @@ func Explain(value any, goType reflect.Type, path string, strict bool) []error {
 
 const maxFaults = 10
 
+// explainFields returns the faults of an object's fields, ordered by name, at most maxFaults.
 func explainFields(object map[string]any, goType reflect.Type, path string, strict bool) (faults []error) {
+	// The first unknown field lists all fields, later ones only a similar name.
 	fields := "; the fields are " + strings.Join(listFields(goType), ", ")
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if len(faults) >= maxFaults {
@@ -172,6 +179,7 @@ func explainValue(value any, goType reflect.Type, path string) []error {
 	switch written, isText := value.(string); {
 	case want == "an object" && goType.Kind() == reflect.Struct:
 		want += " with " + strings.Join(listFields(goType), ", ")
+	// A frequent mistake: rdata: ["192.0.2.1", "192.0.2.2"].
 	case got == "list" && strings.HasSuffix(path, ".rdata"):
 		want = "a string: a list belongs into values"
 	case isText && goType.Kind() == reflect.Int32:
@@ -219,6 +227,7 @@ func findField(goType reflect.Type, name string) (fieldType reflect.Type, simila
 		lowerName, lowerKnown := strings.ToLower(name), strings.ToLower(known)
 		common := countCommonLetters(lowerName, lowerKnown)
 		missing := max(len(lowerName), len(lowerKnown)) - common
+		// A part counts as worse than two wrong letters, so "zone" finds zoneRef only if no closer field exists.
 		if isPart(lowerName, lowerKnown) || isPart(lowerKnown, lowerName) {
 			missing = min(missing, maxMissing+1)
 		} else if missing > maxMissing {
@@ -244,6 +253,7 @@ func listFields(goType reflect.Type) (names []string) {
 	for i := range goType.NumField() {
 		field := goType.Field(i)
 		known, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		// TypeMeta is inline in JSON, so kind and apiVersion are fields of the object.
 		if known == "" && field.Anonymous {
 			names = append(names, listFields(field.Type)...)
 		} else {

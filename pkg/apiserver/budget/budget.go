@@ -74,7 +74,7 @@ func New(config Config) *Budgets {
 	return b
 }
 
-// The caller holds b.mu.
+// currentAccount returns a namespace's account as of now, created if absent. The caller holds b.mu.
 func (b *Budgets) currentAccount(namespace string) *account {
 	now := time.Now()
 	a := b.accounts[namespace]
@@ -83,6 +83,7 @@ func (b *Budgets) currentAccount(namespace string) *account {
 		b.accounts[namespace] = a
 	}
 	if b.config.Override != nil {
+		// Parse the annotation only when it changes: each write of the namespace asks.
 		if text := b.config.Override(namespace); text != a.override {
 			a.override, a.limits = text, b.config.Limits
 			if text != "" {
@@ -96,6 +97,7 @@ func (b *Budgets) currentAccount(namespace string) *account {
 		}
 	}
 
+	// The charge falls with time, down to 0.
 	if a.limits.Written == 0 {
 		a.chargedOctets = 0
 	} else {
@@ -116,6 +118,8 @@ func (b *Budgets) quota() int64 {
 	return DefaultQuota
 }
 
+// Charge adds written octets to a namespace's account. Charge never refuses: writes without a limit, such as deletions,
+// may charge up to twice the burst (S9.3).
 func (b *Budgets) Charge(namespace string, octets int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,6 +129,7 @@ func (b *Budgets) Charge(namespace string, octets int) {
 	}
 
 	if now := time.Now(); now.Sub(b.lastSweep) > sweepEvery {
+		// Forget namespaces that have neither stored nor charged octets, so that deleted namespaces take no memory.
 		b.lastSweep = now
 		for namespace := range b.accounts {
 			if a := b.currentAccount(namespace); a.storedOctets == 0 && a.chargedOctets == 0 {
@@ -186,6 +191,7 @@ func (b *Budgets) Admit(w Write) error {
 		refusal.AddRule(&err.ErrStatus, "S9.1")
 		return err
 	}
+	// Written octets are known only after the write, so the write after the limit is refused.
 	if burst := b.burst(a); burst > 0 && a.chargedOctets >= burst {
 		b.metrics.refused.WithLabelValues("written").Inc()
 		wait := time.Duration((a.chargedOctets - burst) / float64(a.limits.Written) * float64(time.Second))

@@ -36,12 +36,14 @@ type Limits struct {
 	Clusters int64
 }
 
+// parseStock parses "25%", "2Gi" or "unlimited", which is the zero Stock.
 func parseStock(text string) (Stock, error) {
 	if text == unlimited {
 		return Stock{}, nil
 	}
 	if share, ok := strings.CutSuffix(text, "%"); ok {
 		percent, err := strconv.ParseFloat(share, 64)
+		// Negated, so that NaN is refused too.
 		if err != nil || !(percent > 0 && percent <= 100) {
 			return Stock{}, fmt.Errorf("%q is no share of the store's quota: write a percentage above 0%% and up to 100%%", text)
 		}

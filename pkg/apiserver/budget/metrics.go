@@ -36,6 +36,8 @@ var (
 
 type sample struct{ used, limit float64 }
 
+// sendSamples sends the octets and limits of the namespaces with most, so that tenants cannot make any number of
+// series.
 func (b *Budgets) sendSamples(send samples.Send) {
 	stored, written := b.measureNamespaces()
 	sendMost := func(of map[string]sample, has, limit samples.Metric) {
@@ -50,6 +52,7 @@ func (b *Budgets) sendSamples(send samples.Send) {
 	sendMost(written, chargedMetric, chargedLimitMetric)
 }
 
+// measureNamespaces returns stored and charged octets with their limits, 0 for unlimited, of namespaces that have any.
 func (b *Budgets) measureNamespaces() (stored, written map[string]sample) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,6 +69,7 @@ func (b *Budgets) measureNamespaces() (stored, written map[string]sample) {
 	return stored, written
 }
 
+// Namespaces returns the namespaces with stored objects, in no order. A nil receiver has none.
 func (b *Budgets) Namespaces() []string {
 	if b == nil {
 		return nil

@@ -52,6 +52,8 @@ func boundLedger(ask zone.HistoryQuery, notBefore int64) stored.Ask {
 		Since: func(x *stored.Item) bool { return ask.Since(&x.Step) }}
 }
 
+// answerHistory returns the ledger's answer in the types of package zone, or the error, as ErrContinue for a wrong
+// token.
 func answerHistory(a *stored.Answer, err error) (*zone.HistoryPage, error) {
 	if errors.Is(err, stored.ErrPlace) {
 		return nil, zone.ErrContinue
@@ -118,6 +120,8 @@ func (h Reader) ReadRemovedFQDN(ctx context.Context, namespace string, fqdn name
 	return answerRemoved(h.Ledger.RemovedHistoryOf(ctx, namespace, fqdn.String(), bounded))
 }
 
+// answerRemoved is answerHistory for a deleted Zone. Without such a Zone the error is ErrNotHeld, and while its
+// deletion is under way 504.
 func answerRemoved(answer *stored.Answer, header *stored.Header, err error) (*zone.HistoryPage, *v1alpha1.Zone, error) {
 	switch {
 	case errors.Is(err, ledger.ErrRemoving):
@@ -136,6 +140,8 @@ func answerRemoved(answer *stored.Answer, header *stored.Header, err error) (*zo
 	return out, was, err
 }
 
+// ReadRecords returns the steps made by a namespace's Records. In zones with present Records it also searches the steps
+// that are not archived yet.
 func (h Reader) ReadRecords(ctx context.Context, of zone.RecordFilter, ask zone.HistoryQuery) (*zone.HistoryPage, error) {
 	bounded, err := h.askLedger(of.Namespace, ask)
 	if err != nil {
@@ -165,6 +171,7 @@ func madeBy(step *content.Step, record string) bool {
 		slices.ContainsFunc(step.Others, func(r content.RecordRef) bool { return r.Name == record }))
 }
 
+// changesName reports whether a step changed a value or TTL at the name.
 func changesName(x *stored.Item, fqdn name.Name) bool {
 	apex, err := name.Parse(x.FQDN)
 	if err != nil {
@@ -179,6 +186,8 @@ func changesName(x *stored.Item, fqdn name.Name) bool {
 		slices.ContainsFunc(x.Step.TTLs, func(r content.TTLChange) bool { return r.Owner == owner })
 }
 
+// zonesOf returns the UIDs of zones with present Records of a namespace: with a given object name, at a given FQDN, or
+// all. A deleted Record has none.
 func (h Reader) zonesOf(ctx context.Context, namespace, record string, fqdn name.Name) (zones []string, err error) {
 	ctx = genericapirequest.WithNamespace(ctx, namespace)
 	if record != "" {

@@ -60,11 +60,14 @@ func (r *Reader) ExplainStale() string {
 	return cause.Reason + ": " + cause.Message
 }
 
+// ReadStatus returns the status as of now, from memory. A part that is not known is in Unknown, with the reason.
 func (r *Reader) ReadStatus() v1alpha1.InstallationStatus {
 	s := v1alpha1.InstallationStatus{Version: version.Number()}
 	miss := func(part, format string, args ...any) {
 		s.Unknown = append(s.Unknown, v1alpha1.InstallationUnknown{Part: part, Reason: fmt.Sprintf(format, args...)})
 	}
+
+	// 1. Processes: this server, the parts in this process, and other pods by their Leases.
 	host, _ := os.Hostname()
 	began, now := metav1.NewTime(r.Began), metav1.Now()
 	s.Processes = []v1alpha1.InstallationProcess{{Name: processSelf, Replica: host, Started: &began, Renewed: &now}}
@@ -85,6 +88,8 @@ func (r *Reader) ReadStatus() v1alpha1.InstallationStatus {
 				Started: timeOrNil(one.Started), Renewed: timeOrNil(one.Renewed), Ended: one.Ended})
 		}
 	}
+
+	// 2. etcd, as of the last check, and the last backup.
 	state, full, corrupt := r.EtcdState()
 	if state.CheckedAt.IsZero() {
 		miss(v1alpha1.InstallationEtcdMembers, "the server has just begun and not checked etcd yet; ask again in 15 seconds")
@@ -108,6 +113,8 @@ func (r *Reader) ReadStatus() v1alpha1.InstallationStatus {
 	if s.LastBackup = timeOrNil(state.LastBackup); s.LastBackup == nil {
 		miss(v1alpha1.InstallationBackup, "no backup is noted in etcd: kubizone backup notes each (docs/operations.md, Backup)")
 	}
+
+	// 3. Certificates, permissions, and namespaces that left objects.
 	r.addCertificates(&s, miss)
 	if r.Permissions != nil {
 		s.MissingPermissions = r.Permissions()

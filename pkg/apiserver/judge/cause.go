@@ -38,14 +38,19 @@ func (f *ClassFacts) findPause(prefix string) Judgement {
 		"sets spec.paused of the class to false")
 }
 
+// findCause returns why a delivery under way does not end (S7.12), or zero if no cause is known. The order is from the
+// widest cause to the nearest: a pause, the controller, the primary, a server that went back, NOTIFY.
 func (f *Facts) findCause(of *ClassFacts) Judgement {
 	if cause := cmp.Or(f.findPause(of), f.findDeadController()); cause.Status != "" {
 		return cause
 	}
+	// Secondaries that transfer from a primary wait until the primary works again. A class with a webhook needs no
+	// primary.
 	if ended := f.Processes.Primary.Ended; of.NeedsPrimary && !ended.IsZero() {
 		return newCause(v1alpha1.ReasonNoPrimary, of.Class+": its servers transfer zones from a primary, and none has worked since "+
 			formatTime(ended), rolePlatform, "starts the process primary")
 	}
+	// A server restored from an old disk answers an earlier serial than the confirmed serial.
 	if of.State.Ready.Reason == delivery.ReasonServerWentBack {
 		return Judgement{metav1.ConditionUnknown, v1alpha1.ReasonServerWentBack,
 			objects.PublicFault(of.Class, delivery.ReasonServerWentBack, "")}
@@ -60,18 +65,22 @@ func (f *Facts) findCause(of *ClassFacts) Judgement {
 // AwaitAfter is the age at which Ready names the class that has not confirmed the change.
 const AwaitAfter = 40 * time.Second
 
-// lastChange is the last change by a class, or zero.
+// awaitClass returns the cause AwaitsClass if Ready has been Unknown for AwaitAfter and the class silent for as long,
+// or else zero. lastChange is the last change by a class, or zero.
 func awaitClass(name string, before *metav1.Condition, lastChange time.Time) Judgement {
 	if name == "" || lastChange.IsZero() || before == nil || before.Status != metav1.ConditionUnknown ||
 		time.Since(before.LastTransitionTime.Time) < AwaitAfter || time.Since(lastChange) < AwaitAfter {
 		return Judgement{}
 	}
+	// All other causes were ruled out before: the class works, and yet the servers do not have the change.
 	return newCause(v1alpha1.ReasonAwaitsClass, name+": it has not confirmed the change yet, and its servers tell no fault", rolePlatform,
 		class.StepFindServer)
 }
 
 func (f *Facts) findDeadController() Judgement { return JudgeController(f.Processes.Controller) }
 
+// JudgeController returns the cause NoController if no controller works, or zero. The cause has the last time of work,
+// so that a reader sees since when changes wait.
 func JudgeController(life heartbeat.Life) Judgement {
 	if life.Ended.IsZero() {
 		return Judgement{}
@@ -96,6 +105,7 @@ func IsCause(of *metav1.Condition) bool {
 	return of != nil && of.Status == metav1.ConditionUnknown && of.Reason != v1alpha1.ReasonPending
 }
 
+// hasEvent reports whether the end of a Stalled with this reason has an Event.
 func hasEvent(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonPaused, v1alpha1.ReasonClassPaused, v1alpha1.ReasonNoController, v1alpha1.ReasonNoPrimary,

@@ -23,6 +23,7 @@ func (l *leader) readFacts(zone *v1alpha1.Zone) *Facts {
 	force, _ := l.index.InForce(zone)
 	f := &Facts{Zone: zone, InForce: force, Frozen: l.frozen.Has(zone), Processes: l.processes()}
 	known := map[string]ClassFacts{}
+	// Read the Deliveries of the zone, those of former classes too.
 	for _, one := range l.index.DeliveriesByUID(string(zone.UID)) {
 		if one.Namespace != zone.Namespace { // a foreign copy confirms nothing
 			continue
@@ -33,12 +34,15 @@ func (l *leader) readFacts(zone *v1alpha1.Zone) *Facts {
 			f.BegunDeliveries = append(f.BegunDeliveries, of)
 		}
 	}
+	// Bring the classes in force into their order. A class without a Delivery was added just now.
 	for _, name := range force.Classes {
 		of, isDelivered := known[name]
 		if !isDelivered {
 			of = l.readClass(zone, name, nil)
 		}
 		target := ""
+		// A class that moved to other servers has another target: a confirmation of the former servers no longer
+		// counts.
 		if stored := l.index.ClassByName(name); stored != nil {
 			target = stored.Status.Target
 		}
@@ -50,9 +54,11 @@ func (l *leader) readFacts(zone *v1alpha1.Zone) *Facts {
 // readClass returns the facts of a class with a zone's Delivery, nil if there is none.
 func (l *leader) readClass(zone *v1alpha1.Zone, name string, stored *v1alpha1.Delivery) ClassFacts {
 	known := ClassFacts{Class: name}
+	// The Delivery has the progress of this zone.
 	if stored != nil {
 		known.Notify = stored.Status.Notify
 		for _, row := range stored.Status.Servers {
+			// For the metric of servers behind, any state but Current counts: silent, behind, with other data.
 			if row.State != v1alpha1.ServerCurrent {
 				known.BehindServers = append(known.BehindServers, row.Name)
 			}
@@ -63,6 +69,7 @@ func (l *leader) readClass(zone *v1alpha1.Zone, name string, stored *v1alpha1.De
 			known.State.AskedSerial = serial.Serial(zone.Status.SettledSerial)
 		}
 	}
+	// The class has the faults and the pause of all zones. A deleted class has neither.
 	if of := l.index.ClassByName(name); of != nil {
 		known.FaultReason, known.NameServers = objects.FaultOf(of), class.HasNameServers(&of.Spec)
 		known.Paused, known.NeedsPrimary = of.Spec.Paused, class.NeedsPrimary(&of.Spec)

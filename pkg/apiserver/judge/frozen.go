@@ -30,6 +30,7 @@ func (f *FrozenZones) FindChanges() []cache.ObjectName {
 			changed = append(changed, zone)
 		}
 	}
+	// A zone that fsck or a restore has repaired is judged again too.
 	for zone := range f.listed {
 		if !now[zone] {
 			changed = append(changed, zone)

@@ -86,11 +86,14 @@ func (f ClassFacts) ForTarget(target string) ClassFacts {
 	return f
 }
 
+// findFault returns the class's fault for Records of the zone, without the data of other Records, or zero if the class
+// has no fault.
 func (f ClassFacts) findFault() Judgement {
 	if f.isUnknownToServers() {
 		return Judgement{} // findCause names the NOTIFY
 	}
 	if f.State.Ready.Status == delivery.False {
+		// The provider refused single RRsets, such as an unsupported CAA. Only their Records have the fault.
 		if f.State.Failed > 0 && !f.State.FailedWhole {
 			return Judgement{}
 		}
@@ -140,18 +143,22 @@ func confirmedBy(all serial.Serial) Judgement {
 	return Judgement{metav1.ConditionTrue, v1alpha1.ReasonDelivered, fmt.Sprintf("every class in force has confirmed serial %d", all)}
 }
 
+// JudgeZone returns the Ready of a Zone with a serial: True if every class in force has confirmed the present serial,
+// and otherwise the most important reason. Zero keeps the present Ready.
 func JudgeZone(f *Facts) Judgement {
 	zone := f.Zone
 	if zone.DeletionTimestamp != nil {
+		// A Zone under deletion gets no more changes. Ready names the class from which the zone is not withdrawn.
 		return f.findRemovalFault()
 	}
 
-	// 1. Faults of the zone itself.
+	// 1. Faults of the zone itself. Damaged content precedes the faults of classes, which deliver none of it.
 	if f.Frozen {
 		return readyFrozen
 	}
 
 	held := heldBy(zone)
+	// Without name servers, or with a host without an address, no class delivers the zone.
 	if lacks := f.findLacking(); lacks.Type != "" {
 		if held.Status != "" { // the removal may have caused the lack
 			return held
@@ -171,6 +178,7 @@ func JudgeZone(f *Facts) Judgement {
 		switch {
 		case fault.Status != "":
 			return fault
+		// The last class was removed from spec.dnsClassRefs, and the servers still answer the zone.
 		case len(f.BegunDeliveries) > 0:
 			return f.unlessKept(cmp.Or(f.findDeadController(), leaving))
 		case held.Status != "":
@@ -190,16 +198,20 @@ func JudgeZone(f *Facts) Judgement {
 		switch {
 		case of.Known && state.Serial.Ahead(serial.Serial(zone.Status.Serial)):
 			return Judgement{} // the cached Zone is older than the delivered zone; its event is on the way
+		// The catalog did not reach the servers, so the fault is the refused NOTIFY, not the absent zone.
 		case of.isUnknownToServers() && f.findPause(&of).Status == "":
 			return f.findCause(&of)
+		// A pause hides faults, but not RRsets that the provider has refused: no later delivery mends these.
 		case of.Known && state.Ready.Status == delivery.False && (refuses || f.findPause(&of).Status == ""):
 			return Judgement{metav1.ConditionFalse, string(state.Ready.Reason),
 				objects.ShortenMessage(objects.PublicFault(of.Class, state.Ready.Reason, state.Ready.Message))}
 		case !confirmed || state.Ready.Status != delivery.True:
+			// The first known cause is told: of two classes, a dead primary says more than a mere Pending.
 			if waits.Status == "" || waits == pending {
 				waits = cmp.Or(f.findCause(&of), pending)
 			}
 			awaits = cmp.Or(awaits, awaitClass(of.Class, objects.ReadyOf(zone.Status.Conditions), f.LastChange))
+			// The class is at fault as a whole, for example without credentials, and this zone was not tried yet.
 			if !of.Known || state.Error == nil {
 				if fault := f.findFault(&of); fault.Status != "" {
 					return fault
@@ -210,6 +222,7 @@ func JudgeZone(f *Facts) Judgement {
 
 	// 4. Holds and waits.
 	switch {
+	// The hold explains why the servers keep the former data, so the hold precedes every wait.
 	case held.Status != "":
 		return held
 	case waits == pending:
@@ -231,6 +244,8 @@ func (f *Facts) unlessKept(j Judgement) Judgement {
 
 const notWithdrawn = "not withdrawn from class "
 
+// findRemovalFault returns the fault of a class from which the zone is not yet withdrawn, or zero. A pause counts,
+// since a paused class withdraws nothing.
 func (f *Facts) findRemovalFault() Judgement {
 	for _, of := range f.BegunDeliveries {
 		if pause := of.findPause(notWithdrawn + of.Class); pause.Status != "" {
@@ -241,6 +256,7 @@ func (f *Facts) findRemovalFault() Judgement {
 			continue
 		}
 		fault.Message = notWithdrawn + fault.Message
+		// The owner who deleted the Zone waits for kubectl delete, and finds the way out here.
 		if f.Zone.DeletionTimestamp != nil {
 			fault.Message += "; the Zone is removed after that, or at once with spec.deletionPolicy: Retain if the class allows it"
 		}
@@ -249,6 +265,8 @@ func (f *Facts) findRemovalFault() Judgement {
 	return Judgement{}
 }
 
+// heldBy returns the Ready of a Zone during a mass deletion (S7.5), or zero if the zone is not held. The text is that
+// of the condition Settled.
 func heldBy(zone *v1alpha1.Zone) Judgement {
 	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {
@@ -271,10 +289,13 @@ func (f *Facts) findLacking() metav1.Condition {
 	}
 	delegated, servable := find(v1alpha1.ConditionDelegated), find(v1alpha1.ConditionServable)
 	switch {
+	// No zone above delegates the zone, so no resolver finds its servers.
 	case delegated.Status != metav1.ConditionTrue:
 		return delegated
+	// Every class has its own name servers, for example of dynamic updates, so the zone needs none (S6.15).
 	case len(f.Classes) > 0 && !slices.ContainsFunc(f.Classes, func(of ClassFacts) bool { return !of.NameServers }):
 		return metav1.Condition{}
+	// ClassNameServers is True only while all classes have name servers, which this set of classes has not.
 	case servable.Status != metav1.ConditionTrue || servable.Reason == v1alpha1.ReasonClassNameServers:
 		return servable
 	}

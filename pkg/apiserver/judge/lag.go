@@ -30,7 +30,8 @@ type lag struct {
 	servers []string // were behind when asked last
 }
 
-// findLags returns the lag of each class in force.
+// findLags returns the lag of each class in force, or nil for a zone without a settled serial or under deletion. before
+// is the zone's last Progress, nil at the first judgement.
 func (f *Facts) findLags(before *Progress) map[string]lag {
 	settled := serial.Serial(f.Zone.Status.SettledSerial)
 	if settled == 0 || f.Zone.DeletionTimestamp != nil {
@@ -44,7 +45,9 @@ func (f *Facts) findLags(before *Progress) map[string]lag {
 	for _, of := range f.Classes {
 		now := lag{confirmed: of.State.Serial, servers: of.BehindServers}
 		switch {
+		// The class is up to date: a zero since.
 		case of.State.Serial == settled:
+		// A new leader has not seen the change. Ready was lost with it, so that time is the closest.
 		case before == nil:
 			now.since = lostReady
 		case before.lags[of.Class].confirmed == now.confirmed: // the transition of Ready would move with its reason
@@ -75,6 +78,7 @@ func (m *Metrics) sendLags(send samples.Send) {
 		return
 	}
 	for class, of := range l.sumLags() {
+		// A class that is up to date sends 0.
 		age := time.Duration(0)
 		if !of.since.IsZero() {
 			age = time.Since(of.since)
@@ -84,6 +88,8 @@ func (m *Metrics) sendLags(send samples.Send) {
 	}
 }
 
+// sumLags returns the worst lag of each class over all zones: the oldest change, and each server that is behind in any
+// zone once.
 func (t *tracker) sumLags() map[string]lag {
 	t.mu.Lock()
 	defer t.mu.Unlock()

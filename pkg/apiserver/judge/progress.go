@@ -65,10 +65,12 @@ func (s *Progress) RevokesReady(before *Progress) bool {
 		return true
 	}
 	for _, now := range s.classes {
+		// A new class in force has confirmed nothing, so all Records lose Ready (S6.13).
 		i := slices.IndexFunc(before.classes, func(was classProgress) bool { return was.class == now.class })
 		if i < 0 {
 			return true
 		}
+		// A server that went back to serial 7 takes Ready from the Records of serial 8 and later.
 		if was := before.classes[i].serial; was != 0 {
 			if has, known := now.hasConfirmed(was); !has || !known {
 				return true
@@ -112,6 +114,7 @@ func ProgressOf(f *Facts) *Progress {
 	return s
 }
 
+// progressOf returns the Progress without serial and processes, which ProgressOf adds.
 func progressOf(f *Facts) *Progress {
 	switch zone := f.Zone; {
 	case zone.DeletionTimestamp != nil:
@@ -129,6 +132,7 @@ func progressOf(f *Facts) *Progress {
 		s.hold = onHold
 	}
 
+	// Read the confirmed serial of each class. A Ready message names the earliest.
 	var least serial.Serial
 	for i := range f.Classes {
 		known := &f.Classes[i]
@@ -139,11 +143,13 @@ func progressOf(f *Facts) *Progress {
 		if s.classes = append(s.classes, of); i == 0 || least.Ahead(of.serial) {
 			least = of.serial
 		}
+		// An intent without a holder lists RRsets that wait for a retry. With a holder, a worker is still writing.
 		if known.State.Intent != nil && known.State.Intent.Holder == "" {
 			s.addMissing(&known.State, of.fault)
 		}
 	}
 
+	// Add the RRsets that a class has refused. Their own error replaces that of the intent.
 	s.confirmed = confirmedBy(least)
 	for i := range f.Classes {
 		known := &f.Classes[i]
@@ -160,11 +166,14 @@ func progressOf(f *Facts) *Progress {
 	return s
 }
 
+// addMissing adds the RRsets of an intent, which the servers may lack. fault is the class's fault, or zero if the
+// delivery goes on.
 func (s *Progress) addMissing(of *delivery.State, fault Judgement) {
 	var failure *delivery.Error
 	if fault.Status != "" {
 		failure = &delivery.Error{Reason: delivery.Reason(fault.Reason), Message: fault.Message}
 	}
+	// If each failed RRset is known by name or digest, the Records of all other RRsets are Ready.
 	listed := of.Failed > 0 && len(of.Refused)+len(of.Digests) >= of.Failed
 	s.unlisted = s.unlisted || !listed && (of.Intent.Unlisted || len(of.Intent.RRsets) == 0)
 	for _, rrset := range of.Intent.RRsets {
@@ -172,6 +181,8 @@ func (s *Progress) addMissing(of *delivery.State, fault Judgement) {
 	}
 }
 
+// progressWithoutClass returns the Progress of a zone without a class in force: Records are Ready with NoClass at the
+// settled serial, but only when the former classes have withdrawn the zone.
 func progressWithoutClass(f *Facts) *Progress {
 	zone := f.Zone
 	switch fault := f.findRemovalFault(); {
@@ -215,14 +226,17 @@ func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 		return s.fault, "", true
 	}
 
+	// Compare the Record's serial with the serial of each class.
 	before := objects.ReadyOf(record.Status.Conditions)
 	waits, awaits := Judgement{}, Judgement{}
 	for _, of := range s.classes {
 		has, known := of.hasConfirmed(taken)
 		switch {
+		// The serials are half the number space apart (RFC 1982 §3.2), so the Record keeps its Ready.
 		case !known:
 			return Judgement{}, "", false
 		case has:
+		// The class failed before it had this Record. Records of earlier serials stay Ready at the same servers.
 		case of.fault.Status != "":
 			return of.fault, "", true
 		case waits.Status == "", waits == pending:
@@ -230,6 +244,7 @@ func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 		}
 	}
 
+	// The change waits. A hold precedes the causes, since no repair of a class would deliver the change.
 	switch {
 	case waits.Status == "":
 	case s.hold.Status != "" && taken.Ahead(s.settledAt):
@@ -242,22 +257,26 @@ func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 		return waits, "", true
 	}
 
+	// Every class has the serial, but perhaps not this RRset.
 	switch failure, missing := s.findMissing(record); {
 	case failure != nil:
 		return Judgement{metav1.ConditionFalse, string(failure.Reason), objects.ShortenMessage(failure.Message)},
 			objects.ShortenMessage(failure.Error()), true
 	case missing:
 		return pending, "", true
+	// Some RRset is missing, and no list has the name. The RRset may be this Record's.
 	case s.unlisted:
 		return Judgement{}, "", false
 	}
 	return s.confirmed, "", true
 }
 
+// findMissing reports whether a class lacks the Record's RRset, with the failure, or nil if none is known.
 func (s *Progress) findMissing(record *v1alpha1.Record) (failure *delivery.Error, missing bool) {
 	if len(s.missing)+len(s.digests) > 0 {
 		if key, err := delivery.ParseRRsetKey(record.Status.FQDN + " " + record.Spec.Type); err == nil {
 			failure, missing = s.missing[key]
+			// Beyond the listed names a Delivery keeps hashes alone, to bound the object's size.
 			for _, digests := range s.digests {
 				if !missing {
 					_, missing = slices.BinarySearch(digests, key.Digest())

@@ -61,6 +61,7 @@ func (c *Judge) Run(ctx context.Context) error {
 		if err := c.config.Ledger.RunElected(ctx, c.runElected); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "This server stops judging zones; it or another server continues")
 		}
+		// The next leader counts. Two servers with samples would double the sum over all servers.
 		c.unconfirmed.Set(0)
 		c.tally.reset()
 		select {
@@ -71,6 +72,8 @@ func (c *Judge) Run(ctx context.Context) error {
 	return nil
 }
 
+// runElected judges until ctx, the election, ends. All state is new at each election, since another server may have
+// written meanwhile.
 func (c *Judge) runElected(ctx context.Context) {
 	l := &leader{Judge: c, index: c.config.NewIndex(), frozen: &FrozenZones{List: c.config.Frozen},
 		revokeLimit: rate.NewLimiter(revokeRate, burst), otherLimit: rate.NewLimiter(otherRate, burst), tracker: newTracker(),
@@ -84,6 +87,8 @@ func (c *Judge) runElected(ctx context.Context) {
 	}
 }
 
+// run fills the caches, starts the workers, and follows the Records until ctx ends. On return, every goroutine has
+// ended.
 func (l *leader) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -94,6 +99,7 @@ func (l *leader) run(ctx context.Context) error {
 	if err := l.index.Prepare(); err != nil {
 		return fmt.Errorf("informers: %w", err)
 	}
+	// A controller that dies or returns changes the cause of every zone that waits.
 	if l.config.Leases != nil {
 		leases := l.config.Leases(func() {
 			l.index.EachZone(func(*v1alpha1.Zone) bool { return true }, func(zone *v1alpha1.Zone) { l.queue.Add(string(zone.UID)) })
@@ -105,6 +111,7 @@ func (l *leader) run(ctx context.Context) error {
 	}
 
 	synced, err := l.index.WatchZones(func(zone *v1alpha1.Zone) { l.queue.Add(string(zone.UID)) })
+	// A worker's report of progress arrives here: the Delivery names its zone.
 	deliveries, failed := objects.Watch(l.index.Deliveries, func(before, after *v1alpha1.Delivery) {
 		l.announceDelivery(before, after)
 		l.queue.Add(string(cmp.Or(after, before).Spec.Zone.UID))
@@ -116,6 +123,7 @@ func (l *leader) run(ctx context.Context) error {
 	for _, informer := range []cache.SharedIndexInformer{l.index.Zones, l.index.Deliveries, l.index.Classes, l.index.Clusters} {
 		running.Go(func() { informer.RunWithContext(ctx) })
 	}
+	// Without all caches a zone would seem to have no class, and be Ready with NoClass.
 	if !cache.WaitForCacheSync(ctx.Done(), append(synced, deliveries, l.index.Clusters.HasSynced)...) {
 		return nil
 	}
@@ -124,6 +132,7 @@ func (l *leader) run(ctx context.Context) error {
 	l.frozen.FindChanges()
 	running.Go(func() { l.followFrozen(ctx) })
 	l.resetTracker()
+	// From here on, scrapes of /metrics have samples of this leader.
 	l.leader.Store(l)
 	defer l.leader.Store(nil)
 
@@ -149,6 +158,7 @@ func (l *leader) run(ctx context.Context) error {
 	return nil
 }
 
+// followFrozen queues the zones that the ledger finds damaged, or repaired, each frozenInterval, until ctx ends.
 func (l *leader) followFrozen(ctx context.Context) {
 	tick := time.NewTicker(frozenInterval)
 	defer tick.Stop()
@@ -166,6 +176,8 @@ func (l *leader) followFrozen(ctx context.Context) {
 	}
 }
 
+// workNext processes the next zone of the queue, and returns false when the queue or ctx has ended. The queue never
+// gives a zone to two workers at once.
 func (l *leader) workNext(ctx context.Context) bool {
 	uid, end := l.queue.Get()
 	if end {
@@ -177,6 +189,7 @@ func (l *leader) workNext(ctx context.Context) bool {
 		return false
 	}
 	if err != nil {
+		// A short outage of etcd fails every zone once, so only the fifth failure in a row is logged as an error.
 		if log := klog.FromContext(ctx); l.queue.NumRequeues(uid) == loudAfter {
 			log.Error(err, "The conditions of a zone or of its Records are not written; it is tried again", "uid", uid)
 		} else {

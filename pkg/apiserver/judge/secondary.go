@@ -22,6 +22,7 @@ const askAgain = 10 * time.Minute
 // raiseSerial raises a zone's serial if the reason of Ready is a secondary that needs this. Otherwise, outlook explains
 // at the end of the message why the serial does not follow.
 func (l *leader) raiseSerial(ctx context.Context, f *Facts, reason string, asked *request) (raised bool, outlook string, err error) {
+	// 1. Find the serial to pass: of a signer that leaves, of a secondary ahead, or of a secondary with other data.
 	needed := findSigned(f.Zone)
 	switch {
 	case needed.Serial != 0:
@@ -29,6 +30,7 @@ func (l *leader) raiseSerial(ctx context.Context, f *Facts, reason string, asked
 		needed = findAhead(f)
 	case reason == string(delivery.ReasonContentDiffers):
 		var wasWhole bool
+		// A further serial would bring the same data to a server that spoils them, for example by a local edit.
 		if needed, wasWhole = findDifferent(f); needed.Serial == 0 && wasWhole {
 			return false, "; it differs although it transferred the zone whole, so no serial follows until it is repaired", nil
 		}
@@ -36,6 +38,7 @@ func (l *leader) raiseSerial(ctx context.Context, f *Facts, reason string, asked
 	if needed.Serial == 0 {
 		return false, "", nil
 	}
+	// 2. Ask the ledger, again only after askAgain if the same request was refused.
 	needed.AcceptedSerial = acceptedSerial(f.Zone)
 	if asked.Ahead != needed || time.Since(asked.at) >= askAgain {
 		zone := law.Ref{Namespace: f.Zone.Namespace, Name: f.Zone.Name, UID: string(f.Zone.UID)}
@@ -44,6 +47,7 @@ func (l *leader) raiseSerial(ctx context.Context, f *Facts, reason string, asked
 		}
 		*asked = request{needed, time.Now()}
 	}
+	// 3. Explain the refusal in Ready.
 	l.queue.AddAfter(string(f.Zone.UID), askAgain)
 	if reason != string(delivery.ReasonSerialBehind) && !needed.Differs { // status.dnssec.message says that servers come back
 		return false, "", nil
@@ -108,6 +112,7 @@ func explainRefusal(zone *v1alpha1.Zone, needed zones.Ahead) string {
 	case needed.Differs:
 		return "; the zone's serial was raised for a secondary less than a day ago, and is raised again after a day: have the secondary " +
 			"transfer the zone anew, or raise spec.minimumSerial"
+	// A wrong repair of this size costs a year of serials, so the owner has to accept the serial by the annotation.
 	case uint32(needed.Serial)-uint32(zone.Status.Serial) > serial.MaxRepair && needed.AcceptedSerial != needed.Serial:
 		return fmt.Sprintf("; that is too far ahead for the zone's serial to follow by itself: kubectl annotate zone %s -n %s %s=%d, or "+
 			"repair the secondary", zone.Name, zone.Namespace, v1alpha1.AnnotationAcceptSerial, needed.Serial)

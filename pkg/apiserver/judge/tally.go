@@ -57,8 +57,10 @@ func (t *tally) reset() {
 	t.withdrawn = 0
 }
 
+// waitingOf returns the state of a Record for the tally. open is isOpen(record).
 func waitingOf(record *v1alpha1.Record, open bool) (w waiting) {
 	if record.Status.ZoneRef != nil && open {
+		// A Record without a Ready, or with the Ready of an earlier generation, counts as Pending.
 		w.readyReason = v1alpha1.ReasonPending
 		if of := objects.ReadyOf(record.Status.Conditions); of != nil && of.Status != metav1.ConditionTrue {
 			w.readyReason = of.Reason
@@ -72,6 +74,8 @@ func waitingOf(record *v1alpha1.Record, open bool) (w waiting) {
 	return w
 }
 
+// setRecord replaces a Record's state in the counts. The zero state removes the Record, so that only waiting Records
+// take memory.
 func (t *tally) setRecord(ref law.Ref, now waiting) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,6 +91,7 @@ func (t *tally) setRecord(ref law.Ref, now waiting) {
 	t.addRecord(ref.Namespace, now, 1)
 }
 
+// addRecord adds n, 1 or -1, to the counts of a state. The caller holds mu.
 func (t *tally) addRecord(namespace string, w waiting, n int) {
 	if w.readyReason != "" {
 		addTo(t.unconfirmed, namespace, n)
@@ -112,11 +117,14 @@ func addTo(counts map[string]int, key string, n int) {
 	}
 }
 
+// sendSamples sends the counts at a scrape of /metrics. Only the ten namespaces with most Records have series, so
+// tenants cannot make any number of series.
 func (t *tally) sendSamples(sample samples.Send) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	send := func(of samples.Metric, n int, labels ...string) { sample(of, float64(n), labels...) }
 	send(withdrawnMetric, t.withdrawn)
+	// Sum the namespaces' counts, for a series of each reason and for the order of namespaces.
 	reasons, totals := map[string]int{}, map[string]int{}
 	for namespace, counts := range t.unadopted {
 		for reason, n := range counts {

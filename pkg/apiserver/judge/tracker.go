@@ -107,6 +107,8 @@ func (t *tracker) zoneOf(uid string) *zone {
 	return t.zones[uid]
 }
 
+// trimRecord returns a copy of a Record with the fields that judging reads. A new class may make a million Records
+// open, so values and annotations are left out.
 func trimRecord(record *v1alpha1.Record) *v1alpha1.Record {
 	small := &v1alpha1.Record{
 		ObjectMeta: metav1.ObjectMeta{Namespace: record.Namespace, Name: record.Name, UID: record.UID, Generation: record.Generation},
@@ -142,6 +144,8 @@ func isOpen(record *v1alpha1.Record) bool {
 	return of == nil || of.Status != metav1.ConditionTrue || of.ObservedGeneration < record.Generation
 }
 
+// resetTracker forgets all Records, before the watch lists them again, and judges each zone from the caches. The last
+// change of each class is kept for the metric of lags.
 func (l *leader) resetTracker() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,6 +154,7 @@ func (l *leader) resetTracker() {
 	l.unconfirmed.Set(0)
 	l.tally.reset()
 	for _, one := range l.index.AllZones() {
+		// A pending zone has no Records, and processZone judges it without a Progress.
 		if one.Status.Serial != 0 {
 			f, uid := l.readFacts(one), string(one.UID)
 			s := ProgressOf(f)
@@ -177,6 +182,7 @@ func (l *leader) followRecords(ctx context.Context, since string) (string, error
 		return "", err
 	}
 	defer events.Stop()
+	// The list that follows may lack Records deleted meanwhile, so the tracker begins empty.
 	if since == "" {
 		l.changes.add(change{reset: true})
 	}
@@ -188,6 +194,7 @@ func (l *leader) followRecords(ctx context.Context, since string) (string, error
 			if !ok {
 				return since, nil
 			}
+			// A Status, for example 410 Expired: the versions after since are compacted, so list again.
 			record, isRecord := event.Object.(*v1alpha1.Record)
 			if !isRecord {
 				return "", fmt.Errorf("%s: %v", event.Type, event.Object)
@@ -210,6 +217,7 @@ type changes struct {
 	added chan struct{}
 }
 
+// add appends a change with a trimmed copy of the Record for takeChanges, and never blocks.
 func (c *changes) add(one change) {
 	if one.record != nil {
 		one.record = trimRecord(one.record)
@@ -223,6 +231,7 @@ func (c *changes) add(one change) {
 	}
 }
 
+// takeChanges brings watched Records into the tracker, in the order of their events, until ctx ends.
 func (l *leader) takeChanges(ctx context.Context) {
 	for {
 		select {
@@ -231,6 +240,7 @@ func (l *leader) takeChanges(ctx context.Context) {
 		case <-l.changes.added:
 		}
 		l.changes.mu.Lock()
+		// Take the whole list, so that the watch appends to a new list while this list is judged.
 		list := l.changes.list
 		l.changes.list = nil
 		l.changes.mu.Unlock()
@@ -244,10 +254,13 @@ func (l *leader) takeChanges(ctx context.Context) {
 	}
 }
 
+// trackRecord brings a Record's new version into the tracker, and queues its zone if the stored conditions differ from
+// the judgement.
 func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ref, uid := refOf(record), zoneUID(record)
+	// 1. Take a Record that is Ready now, has moved or is deleted out of the zone where it was open.
 	if at, was := l.openIn[ref]; was && (deleted || at != uid || !isOpen(record)) {
 		delete(l.zones[at].open, ref)
 		delete(l.zones[at].due.fresh, ref)
@@ -256,10 +269,12 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 		if at != "" {
 			l.unconfirmed.Dec()
 		}
+		// A zone that was removed is forgotten with its last open Record.
 		if z := l.zones[at]; z.progress == nil && len(z.open) == 0 {
 			delete(l.zones, at)
 		}
 	}
+	// 2. Count the Record.
 	if deleted {
 		l.stalls.Forget(record.UID)
 		l.tally.setRecord(ref, waiting{})
@@ -267,6 +282,7 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 	}
 	l.tally.setRecord(ref, waitingOf(record, isOpen(record)))
 	z := l.zoneOf(uid)
+	// 3. Keep an open Record, and queue the zone.
 	if isOpen(record) {
 		if _, was := l.openIn[ref]; !was && uid != "" {
 			l.unconfirmed.Inc()
@@ -302,7 +318,8 @@ type verdict struct {
 	inZone    bool // otherwise ready and lastError are not written
 }
 
-// The caller holds mu.
+// judgeRecord returns the conditions that a Record should have, and whether the stored ones differ. The zone is queued
+// for the time at which the judgement may change. The caller holds mu.
 func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v verdict, differs bool) {
 	conditions := record.Status.Conditions
 	again := func(in time.Duration) {
@@ -317,6 +334,7 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, objects.FirstFalse(conditions, v1alpha1.ConditionAdopted), again)
 		return v, !objects.SameStall(conditions, v.stalled)
 	}
+	// A Ready Record with a later serial than the zone's facts was confirmed by facts that are not in the caches yet.
 	if z.progress == nil || !isOpen(record) && !z.progress.HasSerialOf(record) {
 		return v, false
 	}
@@ -327,11 +345,13 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 	}
 
 	v.inZone = true
+	// A Pending without a cause gets AwaitsClass after AwaitAfter.
 	if v.ready.Reason == v1alpha1.ReasonPending && v.ready.Status == metav1.ConditionUnknown {
 		again(AwaitAfter)
 	}
 	v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, v.ready.AsCondition(), again)
 
+	// The message of a Ready or Pending may be older: a new message alone would cost a write of each Record of a zone.
 	before := objects.ReadyOf(conditions)
 	return v, before == nil || before.Status != v.ready.Status || before.Reason != v.ready.Reason ||
 		before.ObservedGeneration != record.Generation ||
@@ -339,6 +359,8 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		record.Status.LastDeliveryError != v.lastError || !objects.SameStall(conditions, v.stalled)
 }
 
+// addsCauseOnly reports whether the write would only explain a Pending of the same generation. Such writes come last,
+// and have a limit of their own.
 func (v *verdict) addsCauseOnly(record *v1alpha1.Record) bool {
 	before := objects.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Reason == v1alpha1.ReasonPending && before.ObservedGeneration == record.Generation &&

@@ -31,6 +31,7 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 		return l.processRecords(ctx, uid, nil)
 	}
 	zone := l.index.ZoneByUID(uid)
+	// The Zone is deleted. Its Records are released by the ledger, and come back in no zone or another.
 	if zone == nil {
 		l.stalls.Forget(types.UID(uid))
 		l.dropZone(uid)
@@ -42,9 +43,11 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 	l.mu.Unlock()
 
 	f := l.readFacts(zone)
+	// Compare with the last judgement, for the age of the last change and the lag of each class.
 	now := ProgressOf(f)
 	now.lags = f.findLags(before)
 	f.LastChange = now.Follow(before)
+	// asked needs no lock: the queue never gives a zone to two workers at once.
 	failed := l.writeZone(ctx, f, &z.asked)
 	if zone.Status.Serial == 0 { // a pending zone has no Records
 		l.dropZone(uid)
@@ -53,6 +56,8 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 	return errors.Join(failed, l.processRecords(ctx, uid, now))
 }
 
+// processRecords writes about turnRecords of the zone's Records, and queues the zone again if more are due. now is nil
+// for Records in no zone.
 func (l *leader) processRecords(ctx context.Context, uid string, now *Progress) error {
 	// 1. Find Records with a wrong Ready.
 	l.mu.Lock()
@@ -93,6 +98,7 @@ func (l *leader) processRecords(ctx context.Context, uid string, now *Progress) 
 	defer l.mu.Unlock()
 	// 3. Queue the zone again.
 	switch {
+	// Nothing is due now: come back for the next page of causes or the next Stalled.
 	case z.due.isEmpty() && !z.scans && (z.noCause.isEmpty() || wait > 0):
 		if len(z.stallTimes) > 0 && (wait == 0 || time.Until(z.stallTimes[0].at) < wait) { // the queue keeps a single time for each zone
 			wait = time.Until(z.stallTimes[0].at)
@@ -100,6 +106,7 @@ func (l *leader) processRecords(ctx context.Context, uid string, now *Progress) 
 		if wait > 0 || len(z.stallTimes) > 0 {
 			l.queue.AddAfter(uid, wait)
 		}
+	// A limit stopped a page, and has tokens again within a second.
 	case left:
 		l.queue.AddAfter(uid, time.Second)
 	default:
@@ -108,6 +115,7 @@ func (l *leader) processRecords(ctx context.Context, uid string, now *Progress) 
 	return nil
 }
 
+// writeCauses writes a page of causes, and returns the time until the next page may be written, 0 if none waits.
 func (l *leader) writeCauses(ctx context.Context, uid string, z *zone) (wait time.Duration, err error) {
 	page, wait := l.chooseNoCause(z)
 	if page == nil {
@@ -129,6 +137,7 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *Prog
 	if uid == "" || z.progress == nil {
 		return nil
 	}
+	// The zone may have gone since this turn began.
 	found := l.index.ZoneByUID(uid)
 	if found == nil {
 		return nil
@@ -139,6 +148,7 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *Prog
 	}
 	names := now.NewlyMissing(z.progress)
 	slices.SortFunc(names, name.Name.Compare)
+	// An A and an AAAA of www.example.org. may both be missing: read the Records at www once.
 	for _, fqdn := range slices.Compact(names) {
 		owner, within := fqdn.Rel(apex)
 		if !within {
@@ -153,6 +163,7 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *Prog
 	return nil
 }
 
+// dropZone forgets a zone's judgement when the zone is deleted or pending. Open Records stay until their own events.
 func (l *leader) dropZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,13 +178,15 @@ func (l *leader) dropZone(uid string) {
 	}
 }
 
-// The caller holds mu.
+// setProgress stores a new judgement, and marks the Records whose conditions it changes: open Records at once, Ready
+// Records by a scan if some may lose Ready. The caller holds mu.
 func (l *leader) setProgress(uid string, z *zone, now *Progress) {
 	before := z.progress
 	z.progress = now
 	if uid != "" && (before == nil || now.RevokesReady(before)) {
 		z.scans, z.cursor = true, ""
 	}
+	// The time of these Records has come: a cause is due, or Stalled.
 	for len(z.stallTimes) > 0 && !time.Now().Before(z.stallTimes[0].at) {
 		ref := heap.Pop(&z.stallTimes).(wait).ref
 		delete(z.inStallTimes, ref)
@@ -190,8 +203,10 @@ func (l *leader) setProgress(uid string, z *zone, now *Progress) {
 	}
 }
 
-// The caller holds mu.
+// choosePages takes pages of up to most Records from a queue, a page of each namespace in turn. The last page may
+// exceed most. The caller holds mu.
 func (z *zone) choosePages(from *dueRecords, most int) (chosen [][]law.Ref) {
+	// 1. Group the fresh Records by namespace. A Record that is no longer open has serial 0 and comes last.
 	by := map[string][]dueRecord{}
 	for ref := range from.fresh {
 		one := dueRecord{ref: ref}
@@ -202,6 +217,7 @@ func (z *zone) choosePages(from *dueRecords, most int) (chosen [][]law.Ref) {
 	}
 	clear(from.fresh)
 
+	// 2. Cut them into pages, the latest change first, because a user probably watches the outcome.
 	for namespace, all := range by {
 		slices.SortFunc(all, func(a, b dueRecord) int { return cmp.Compare(b.serial, a.serial) })
 		var pages [][]law.Ref
@@ -217,6 +233,7 @@ func (z *zone) choosePages(from *dueRecords, most int) (chosen [][]law.Ref) {
 		}
 		from.pages[namespace] = append(pages, from.pages[namespace]...)
 	}
+	// 3. Take pages in turn. team-a with 50,000 Records and team-b with a single Record alternate.
 	for n := 0; n < most && len(from.turn) > 0; {
 		namespace := from.turn[0]
 		from.turn = from.turn[1:]
@@ -246,6 +263,8 @@ func (l *leader) putBack(to *dueRecords, pages [][]law.Ref) {
 	}
 }
 
+// writePage judges a page of a namespace's Records as stored, and writes those whose conditions differ. left is true if
+// the limit has stopped some, which are in the queue again.
 func (l *leader) writePage(ctx context.Context, uid string, z *zone, of *dueRecords, page []law.Ref) (left bool, err error) {
 	names := make([]string, len(page))
 	for i, ref := range page {
@@ -254,10 +273,12 @@ func (l *leader) writePage(ctx context.Context, uid string, z *zone, of *dueReco
 	written, err := l.config.Ledger.ChangeRecords(ctx, page[0].Namespace, names, func(record *v1alpha1.Record) bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
+		// Judge again: the stored Record may have another serial, or another zone, than the tracker's.
 		v, differs := l.judgeStored(uid, z, record)
 		if !differs {
 			return false
 		}
+		// A confirmation always passes. After the first refusal all others of the page wait too.
 		if !v.confirmsChange(record) && (left || !l.limitOf(&v, record).Allow()) {
 			of.fresh[refOf(record)], left = true, true
 			return false
@@ -269,6 +290,8 @@ func (l *leader) writePage(ctx context.Context, uid string, z *zone, of *dueReco
 	return left, err
 }
 
+// scanPage judges the next page of all Records of a zone as stored, and writes those that are wrongly Ready. left is
+// true if the limit has stopped the page, which is then read again.
 func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor string) (left bool, err error) {
 	members, next, err := l.config.Ledger.Members(ctx, uid, cursor, turnRecords)
 	if err != nil {
@@ -278,6 +301,7 @@ func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor strin
 	for _, ref := range members {
 		by[ref.Namespace] = append(by[ref.Namespace], ref.Name)
 	}
+	// ChangeRecords takes Records of a single namespace.
 	for _, namespace := range slices.Sorted(maps.Keys(by)) {
 		written, err := l.config.Ledger.ChangeRecords(ctx, namespace, by[namespace], func(record *v1alpha1.Record) bool {
 			l.mu.Lock()
@@ -317,6 +341,8 @@ func (l *leader) judgeStored(uid string, z *zone, record *v1alpha1.Record) (verd
 	return l.judgeRecord(uid, z, record)
 }
 
+// limitOf returns the limit for a write to an unchanged Record. A Ready that is wrongly True misleads readers, so the
+// revocation has the larger limit.
 func (l *leader) limitOf(v *verdict, record *v1alpha1.Record) *rate.Limiter {
 	if v.inZone && v.ready.Status != metav1.ConditionTrue &&
 		meta.IsStatusConditionTrue(record.Status.Conditions, v1alpha1.ConditionReady) {
@@ -354,6 +380,7 @@ func (l *leader) chooseNoCause(z *zone) (page []law.Ref, wait time.Duration) {
 	if z.noCauseSince.IsZero() {
 		z.noCauseSince = time.Now()
 	}
+	// A short wait fills the page. Many causes end by themselves in these two seconds.
 	if wait := causeDelay - time.Since(z.noCauseSince); wait > 0 && len(z.noCause.fresh) < pageRecords && len(z.noCause.pages) == 0 {
 		return nil, wait
 	}
@@ -362,6 +389,7 @@ func (l *leader) chooseNoCause(z *zone) (page []law.Ref, wait time.Duration) {
 	}
 
 	limit := l.causes
+	// A pause by the owner uses the zone's own limit: an owner who pauses 1,000 zones takes nothing from others.
 	if z.progress != nil && !z.progress.IsHeldByPlatform() {
 		limit = z.causes
 	}

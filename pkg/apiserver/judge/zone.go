@@ -30,6 +30,7 @@ func (l *leader) writeZone(ctx context.Context, f *Facts, asked *request) error 
 		if err != nil || raised || now == (Judgement{}) {
 			return err // the raised Zone is judged at its watch event
 		}
+		// The outlook has the next step, so the fault before the outlook is cut first.
 		kept := max(objects.MaxZoneMessage-len(outlook), objects.MaxZoneMessage/4)
 		now.Message = objects.Shorten(objects.Shorten(now.Message, kept)+outlook, objects.MaxZoneMessage)
 	}
@@ -39,6 +40,7 @@ func (l *leader) writeZone(ctx context.Context, f *Facts, asked *request) error 
 
 	// 2. Judge Stalled.
 	waits := now.AsCondition()
+	// The message of Delegated or Servable says more than Ready, a repetition of these.
 	if now.Status == "" || now.Reason == v1alpha1.ReasonNotDelegatedOrServable {
 		waits = objects.FirstFalse(zone.Status.Conditions, v1alpha1.ConditionDelegated, v1alpha1.ConditionServable)
 	}
@@ -58,6 +60,7 @@ func (l *leader) writeZone(ctx context.Context, f *Facts, asked *request) error 
 		if stored.ResourceVersion != zone.ResourceVersion {
 			return false // the Zone is judged again at its watch event
 		}
+		// A zero judgement keeps Ready, and only Stalled may change.
 		if now.Status != "" {
 			condition := *now.AsCondition()
 			condition.ObservedGeneration, condition.LastTransitionTime = stored.Generation, metav1.Now()
@@ -84,6 +87,7 @@ func hasJudgement(zone *v1alpha1.Zone, now Judgement, stalled *metav1.Condition)
 		return true
 	case before == nil || before.Status != now.Status || before.Reason != now.Reason:
 		return false
+	// A busy zone is Pending after each write, and a write for the message alone would be a further write.
 	case now.Reason == v1alpha1.ReasonPending:
 		return true
 	}
@@ -111,6 +115,7 @@ func (l *leader) announceDelivery(before, after *v1alpha1.Delivery) {
 	}
 	class := objects.KeyOf(after).Class
 	switch had, has := before.Status.Error, after.Status.Error; {
+	// Only the first error has an Event. A retry with other words is the same fault.
 	case had == nil && has != nil:
 		l.config.Announce(zone, corev1.EventTypeWarning, has.Reason, class+": "+cmp.Or(has.Message, has.Reason))
 	case had != nil && has == nil:

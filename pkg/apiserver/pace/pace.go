@@ -80,6 +80,7 @@ type pacedBody struct {
 	ended bool
 }
 
+// Read reads with a deadline, and answers 408 to a client that sends too slowly.
 func (b *pacedBody) Read(into []byte) (int, error) {
 	b.setDeadline(b.pace.begin())
 	n, err := b.ReadCloser.Read(into)
@@ -141,6 +142,8 @@ func (w *pacedWriter) WriteHeader(code int) {
 	w.ResponseWriter.WriteHeader(code)
 }
 
+// Write writes in pieces of leastRate octets, each with a deadline: a large piece may take long although the client
+// reads fast enough.
 func (w *pacedWriter) Write(piece []byte) (written int, err error) {
 	w.beginAnswer()
 	for err == nil && written < len(piece) {

@@ -38,6 +38,8 @@ type Rule struct {
 	optional bool
 }
 
+// String returns the rule as in a Role, such as {apiGroups: [""], resources: ["namespaces"], verbs: [get, list,
+// watch]}, to copy.
 func (r Rule) String() string {
 	resource := r.resource
 	if r.subresource != "" {
@@ -133,6 +135,8 @@ type Need struct {
 	Rules  []Rule
 }
 
+// Run asks for the permissions until ctx ends: often while some is missing, and then each checkPause. A message is
+// logged when it changes.
 func (p *Checker) Run(ctx context.Context) {
 	var logged string
 	for {
@@ -162,9 +166,12 @@ func (p *Checker) Run(ctx context.Context) {
 // error of Check.
 var errUnanswered = errors.New("kube-apiserver does not answer this server; see its log")
 
+// noteAnswer keeps an answer for Check, List and FirstMissing. err is not nil if kube-apiserver did not answer.
 func (p *Checker) noteAnswer(required, optional []error, err error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
+	// A server that was ready once stays ready: a later fault of kube-apiserver must not take all replicas out of the
+	// Service.
 	if held := p.asked && p.notReady == nil; !held {
 		p.asked, p.notReady, p.first = true, errors.Join(required...), cmp.Or(required...)
 		if err != nil {
@@ -236,6 +243,7 @@ func (p *Checker) Ask(ctx context.Context) (required, optional []error, err erro
 	return required, optional, nil
 }
 
+// askPermission asks kube-apiserver whether the client's own identity has a verb of a rule.
 func askPermission(ctx context.Context, client kubernetes.Interface, one Rule, verb string) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{

@@ -52,6 +52,7 @@ func (q Return) ReturnQuota(ctx context.Context, namespace string, records int) 
 	}
 
 	returned := map[string]bool{} // by the quota's name
+	// Kubernetes' controller and other servers write the same status: read again after a conflict.
 	for range maxGiveBacks {
 		quotas, err := q.Core.CoreV1().ResourceQuotas(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {

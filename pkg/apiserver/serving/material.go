@@ -44,6 +44,7 @@ func parseMaterial(data map[string][]byte) (*material, error) {
 			missing = append(missing, key)
 		}
 	}
+	// All four keys are missing: the Secret is empty.
 	if len(missing) == 4 {
 		return nil, nil
 	}
@@ -96,6 +97,7 @@ func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settle
 	case isDue(m.authority.Cert, now):
 		why = "two thirds of the authority's life are over"
 	}
+	// A new authority: older authorities stay trusted while replicas serve their leaves.
 	if why != "" {
 		authority, err := pki.Issue(nil, pki.Authority("kubizone serving authority"), now, authorityLife)
 		if err != nil {
@@ -109,6 +111,7 @@ func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settle
 			nil
 	}
 
+	// The same authority: renew the leaf if due, and drop authorities without served leaves.
 	next := *m
 	switch {
 	case isDue(m.leaf.Cert, now):

@@ -28,10 +28,11 @@ import (
 )
 
 const (
-	// interval is the time between checks. After an error it is retry, doubled up to interval.
+	// interval is the time between checks. After an error the time is retry, doubled up to interval.
 	interval = 30 * time.Second
 	retry    = time.Second
-	// settle is the time for every kube-apiserver to see an authority in caBundle, before its leaf is served.
+	// settle is the time for every kube-apiserver to see an authority in caBundle, before a leaf of the authority is
+	// served.
 	settle = 30 * time.Second
 	// overlap is how long older authorities stay trusted. After that every replica serves the new leaf.
 	overlap     = 24 * time.Hour
@@ -57,6 +58,7 @@ type Config struct {
 	Clock clock.Clock
 }
 
+// Validate returns an error for each required field that is missing.
 func (c *Config) Validate() error {
 	var wrong []error
 	if c.Secrets == nil || c.APIServices == nil {
@@ -81,8 +83,8 @@ type Provider struct {
 	clock  clock.Clock
 	name   string
 
-	// pass serializes checks, because the generic apiserver calls RunOnce and Run concurrently. It guards the next two
-	// fields.
+	// pass serializes checks, because the generic apiserver calls RunOnce and Run concurrently. pass guards the next
+	// two fields.
 	pass sync.Mutex
 	// trustedSince is when this process first saw a certificate authority in caBundle.
 	trustedSince map[identity]time.Time
@@ -138,7 +140,7 @@ func (p *Provider) AddListener(listener dynamiccertificates.Listener) {
 	p.listeners = append(p.listeners, listener)
 }
 
-// RunOnce checks and renews. It fails only if there is no certificate to serve. Run retries.
+// RunOnce checks and renews. RunOnce fails only if there is no certificate to serve. Run retries.
 func (p *Provider) RunOnce(ctx context.Context) error {
 	err := p.checkAll(ctx)
 	if err == nil {
@@ -151,6 +153,7 @@ func (p *Provider) RunOnce(ctx context.Context) error {
 	return nil
 }
 
+// Run checks each interval until ctx ends. After an error Run retries sooner, and logs only a new message.
 func (p *Provider) Run(ctx context.Context, _ int) {
 	wait, message := retry, ""
 	for {
@@ -177,8 +180,8 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 	}
 }
 
-// checkAll renews the Secret if due, writes the authorities into each caBundle, and serves the leaf last (C2). It reads
-// the APIService before the Secret. If another replica then writes caBundle, the write here fails by the
+// checkAll renews the Secret if due, writes the authorities into each caBundle, and serves the leaf last (C2). The
+// APIService is read before the Secret. If another replica then writes caBundle, the write here fails by the
 // resourceVersion (C3).
 func (p *Provider) checkAll(ctx context.Context) error {
 	p.pass.Lock()
@@ -216,10 +219,12 @@ func (p *Provider) checkAll(ctx context.Context) error {
 	if registration != nil {
 		mainErr = p.publishAuthorities(ctx, registration, material)
 	}
+	// The first leaf is served at once, a later leaf only when kube-apiserver trusts its authority.
 	p.serveLeaf(ctx, material, absent)
 	return errors.Join(mainErr, furtherErr)
 }
 
+// getAPIService returns an APIService whose caBundle this server may write, or an error with the next step.
 func (p *Provider) getAPIService(ctx context.Context, name string) (*apiregistrationv1.APIService, error) {
 	registration, err := p.config.APIServices.APIServices().Get(ctx, name, metav1.GetOptions{})
 	switch {
@@ -237,6 +242,8 @@ func (p *Provider) getAPIService(ctx context.Context, name string) (*apiregistra
 	return registration, nil
 }
 
+// ensureSecret returns the material of the Secret, created or renewed if due. registration is nil if unknown. Replicas
+// do this at once, and the first write wins.
 func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrationv1.APIService, hosts []string) (*material, error) {
 	secrets := p.config.Secrets.Secrets(p.config.Namespace)
 	var conflict error
@@ -279,6 +286,7 @@ func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrati
 			klog.FromContext(ctx).Info("Serving certificate: written", "secret", klog.KRef(p.config.Namespace, p.config.Secret), "why", why,
 				"expires", after.leaf.Cert.NotAfter)
 			return after, nil
+		// Another replica was faster: read the Secret again.
 		case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err), apierrors.IsNotFound(err):
 			conflict = err
 		default:
@@ -288,6 +296,8 @@ func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrati
 	return nil, fmt.Errorf("serving certificate: %s: changed %d times while it was renewed: %w", p.name, attempts, conflict)
 }
 
+// rememberedAuthorities returns the authorities whose leaves may still be served after the Secret was deleted: those
+// read last, and those in caBundle.
 func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIService) []*x509.Certificate {
 	var authorities []*x509.Certificate
 	if p.lastRead != nil {
@@ -304,8 +314,11 @@ func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIServ
 	return authorities
 }
 
+// publishAuthorities writes the authorities into the main APIService, and notes since when caBundle has the present
+// authority. The caller holds p.pass.
 func (p *Provider) publishAuthorities(ctx context.Context, registration *apiregistrationv1.APIService, m *material) error {
 	authority := m.authority.Cert
+	// The authority was removed, for example by applying the manifest, so the time to settle begins again.
 	if !bytes.Equal(registration.Spec.CABundle, m.bundle()) && !containsAuthority(registration.Spec.CABundle, authority) {
 		delete(p.trustedSince, identify(authority))
 	}

@@ -44,6 +44,8 @@ func New(codec runtime.Codec) Codec {
 // Decoder returns a decoder for the watch cache's initial lists.
 func (c Codec) Decoder(plain etcd3.Decoder) etcd3.Decoder { return decoder{plain, c.parts} }
 
+// Decode decodes an object, and replaces its parts by equal parts of the last version. The result must not be modified,
+// as for all objects of a watch cache.
 func (c Codec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind,
 	error) {
 	object, kind, err := c.Codec.Decode(data, defaults, into)
@@ -60,6 +62,8 @@ func (c Codec) Decode(data []byte, defaults *schema.GroupVersionKind, into runti
 	return object, kind, nil
 }
 
+// shareFields shares the fields of an object with its last version, found by UID. A write of status leaves most of them
+// equal, and a busy zone has many versions in the cache.
 func (c Codec) shareFields(meta *metav1.ObjectMeta, delegations *[]v1alpha1.DelegationRule, nameServers *[]v1alpha1.NameServer,
 	values *[]string) {
 	var have sharedFields
@@ -102,6 +106,8 @@ type parts struct {
 	labels *lru.Cache // of the only label, as KEY=VALUE
 }
 
+// internParts replaces texts and metadata by equal values of other objects. Thousands of Records have the same manager,
+// label and conditions.
 func (x *parts) internParts(object runtime.Object) {
 	switch o := object.(type) {
 	case *v1alpha1.Zone:
@@ -121,6 +127,7 @@ func (x *parts) internParts(object runtime.Object) {
 	}
 }
 
+// internMeta shares the namespace, a single label, and managed fields.
 func (x *parts) internMeta(meta *metav1.ObjectMeta) {
 	internTexts(&meta.Namespace)
 	if len(meta.Labels) == 1 {

@@ -80,6 +80,8 @@ func (w *work) decode(into any) error {
 	return nil
 }
 
+// lockZone serializes the changes of a zone, and returns its unlock function. Two zones may share a mutex, and then
+// wait for each other.
 func (a *Agent) lockZone(zone name.Name) (unlock func()) {
 	sum := fnv.New32a()
 	_, _ = io.WriteString(sum, zone.String())
@@ -88,6 +90,8 @@ func (a *Agent) lockZone(zone name.Name) (unlock func()) {
 	return lock.Unlock
 }
 
+// runCommand sends a command to named and returns named's text. A refusal is an *rndc.Failure. Without an answer the
+// error is a 503, and named may have run the command all the same.
 func (a *Agent) runCommand(ctx context.Context, command string) (string, error) {
 	if len(command) > rndc.MaxCommand {
 		return "", refuse(http.StatusBadRequest, "the configuration is a command of %d octets, and named reads %d; "+
@@ -95,6 +99,7 @@ func (a *Agent) runCommand(ctx context.Context, command string) (string, error) 
 	}
 	text, err := a.config.Control.Call(ctx, command)
 	var failure *rndc.Failure
+	// Only a refusal proves an unchanged named. The client repeats any other request, which changes nothing twice (A1).
 	if err != nil && !errors.As(err, &failure) {
 		return "", unavailable(err, "named does not answer on its control channel")
 	}

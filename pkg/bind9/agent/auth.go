@@ -18,6 +18,8 @@ type TokenFile string
 
 const maxTokenFile, minToken = 1 << 16, 16
 
+// Authenticate accepts a request with the bearer token of any line. The error is a 401 for the client, or a fault of
+// the token file. A new token counts from the next request on.
 func (f TokenFile) Authenticate(r *http.Request) error {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok || token == "" {
@@ -27,6 +29,7 @@ func (f TokenFile) Authenticate(r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("token file: %w", err)
 	}
+	// Compare hashes, in constant time and with every token, so that the latency of a 401 tells nothing about a token.
 	given, found := sha256.Sum256([]byte(token)), 0
 	for _, one := range tokens {
 		known := sha256.Sum256([]byte(one))
@@ -38,6 +41,8 @@ func (f TokenFile) Authenticate(r *http.Request) error {
 	return nil
 }
 
+// Read returns the tokens of the file, at least one. A single short token, which would be easy to guess, is an error
+// for all.
 func (f TokenFile) Read() ([]string, error) {
 	file, err := os.Open(string(f))
 	if err != nil {

@@ -29,6 +29,7 @@ func (c clauses) find(name string) (clause, bool) {
 	return c[i], true
 }
 
+// setClause replaces or appends a clause. Tokens of nil remove the clause. The caller's former slice stays unchanged.
 func (c *clauses) setClause(name string, tokens []string) {
 	i := slices.IndexFunc(*c, func(one clause) bool { return one.name == name })
 	switch {
@@ -36,6 +37,7 @@ func (c *clauses) setClause(name string, tokens []string) {
 	case i < 0:
 		*c = append(*c, clause{name, tokens})
 	case tokens == nil:
+		// modifyZone compares the present clauses with the changed copy, so write to a clone.
 		*c = slices.Delete(slices.Clone(*c), i, i+1)
 	default:
 		*c = slices.Clone(*c)
@@ -53,10 +55,13 @@ func (c clauses) text() string {
 	return out.String()
 }
 
+// listDifferences returns the names of the differing clauses, sorted. The file is left out, because each creation of a
+// zone has another file name.
 func (c clauses) listDifferences(other clauses) []string {
 	var names []string
 	plain := func(c clauses, name string) string {
 		found, _ := c.find(name)
+		// showzone may print a name without the quotes of the request: key agent, key "agent".
 		return strings.ReplaceAll(strings.Join(found.tokens, " "), `"`, "")
 	}
 	for _, one := range slices.Concat(c, other) {
@@ -98,8 +103,10 @@ func parseClauses(text string) (clauses, error) {
 			depth--
 		}
 		switch {
+		// The closing brace of the zone block. The rest of the text is of no use.
 		case depth == 0 && len(one) == 0:
 			return all, nil
+		// A clause ends at depth 1 only: allow-transfer { key "agent"; 192.0.2.1; }; has semicolons inside.
 		case depth == 1 && token == ";" && len(one) > 0:
 			all = append(all, clause{one[0], one[1:]})
 			one = nil
@@ -110,6 +117,8 @@ func parseClauses(text string) (clauses, error) {
 	return nil, errZoneText
 }
 
+// splitTokens splits named's text into words, quoted strings with their quotes, and the characters {, } and ;. An open
+// string is an error.
 func splitTokens(text string) (tokens []string, err error) {
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
@@ -120,6 +129,7 @@ func splitTokens(text string) (tokens []string, err error) {
 			i++
 		case c == '"':
 			end := i + 1
+			// An escaped quote does not end the string.
 			for end < len(text) && text[end] != '"' {
 				if text[end] == '\\' {
 					end++
@@ -154,6 +164,8 @@ func quoteName(field, text string) (string, error) {
 
 const maxAddressList = 256
 
+// blockOf renders a list of a request as the tokens of a block: { 192.0.2.1; key "agent"; }. The result is nil for an
+// empty list, and an error names the element, such as alsoNotify[2].
 func blockOf(field string, texts []string, render func(field, text string) ([]string, error)) ([]string, error) {
 	if len(texts) == 0 {
 		return nil, nil
@@ -172,7 +184,10 @@ func blockOf(field string, texts []string, render func(field, text string) ([]st
 	return append(tokens, "}"), nil
 }
 
+// renderServer parses a server address of also-notify or primaries again, so that no text of a client reaches
+// named.conf unchecked (A4). The tokens have the address, then port and key if given.
 func renderServer(field, text string) ([]string, error) {
+	// "list kubizone" names a block of named.conf, whose addresses change without a request.
 	if list, named := strings.CutPrefix(text, "list "); named {
 		quoted, err := quoteName(field, list)
 		return []string{quoted}, err
@@ -181,12 +196,14 @@ func renderServer(field, text string) ([]string, error) {
 	var at netip.AddrPort
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
+		// "192.0.2.1" has no port and "[2001:db8::1]:53" has one. Port 0 would be valid text and no server.
 		if at, err = netip.ParseAddrPort(address); err != nil || at.Port() == 0 {
 			return nil, refuse(http.StatusBadRequest, `%s %q: must be an IP address, with a port or without: "192.0.2.1", `+
 				`"192.0.2.1:5353", "[2001:db8::1]:53", and " key NAME" behind it`, field, text)
 		}
 		ip = at.Addr()
 	}
+	// fe80::1%eth0 is valid only on the machine of the client.
 	if ip.Zone() != "" {
 		return nil, refuse(http.StatusBadRequest, "%s %q: must be an address without an interface", field, text)
 	}
@@ -204,6 +221,7 @@ func renderServer(field, text string) ([]string, error) {
 	return tokens, nil
 }
 
+// renderMatch renders an element of allow-transfer: a key, an address, a prefix, any or none.
 func renderMatch(field, text string) ([]string, error) {
 	if key, keyed := strings.CutPrefix(text, "key "); keyed {
 		quoted, err := quoteName(field, key)
@@ -212,6 +230,7 @@ func renderMatch(field, text string) ([]string, error) {
 	if text == "any" || text == "none" {
 		return []string{text}, nil
 	}
+	// named refuses 192.0.2.1/24. The client gets the field's name instead of named's log.
 	if prefix, err := netip.ParsePrefix(text); err == nil && prefix == prefix.Masked() {
 		return []string{prefix.String()}, nil
 	}

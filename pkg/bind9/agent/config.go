@@ -58,11 +58,14 @@ func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 	}
 }
 
+// reloadConfig lets named read its configuration if a file has changed since the last success. The hash of a refused
+// configuration is not kept, so the next tick tries again.
 func (a *Agent) reloadConfig(ctx context.Context) error {
 	// Hash before the reload, so that the next tick notices a change in between.
 	now, err := hashFiles(a.config.ConfigDir)
 	if err == nil && now == a.loaded.hash() {
 		a.loaded.mu.Lock()
+		// named has loaded these files already, for example before a change and its revert.
 		a.loaded.reloadErr = nil
 		a.loaded.mu.Unlock()
 		return nil
@@ -76,10 +79,12 @@ func (a *Agent) reloadConfig(ctx context.Context) error {
 
 	a.loaded.mu.Lock()
 	defer a.loaded.mu.Unlock()
+	// /health reports this hash, by which the fleet sees a new TSIG key arrive in a pod.
 	if a.loaded.reloadErr = err; err == nil {
 		a.loaded.lastHash = now
 	}
 
+	// The message is for clients. The log gets the cause.
 	if p := (*problem)(nil); errors.As(err, &p) && p.cause != nil {
 		return p.cause
 	}
@@ -96,6 +101,7 @@ func hashFiles(dir string) (string, error) {
 	sum := sha256.New()
 	left := int64(maxConfig)
 	for _, entry := range entries {
+		// ..data and ..2026_11_30 are links and folders of a mounted ConfigMap or Secret.
 		if strings.HasPrefix(entry.Name(), "..") {
 			continue
 		}
@@ -111,6 +117,7 @@ func hashFiles(dir string) (string, error) {
 			return "", err
 		}
 
+		// The fleet computes the same hash from the rendered files (render.Hash).
 		_, _ = io.WriteString(sum, entry.Name()+"\x00")
 		n, err := io.Copy(sum, io.LimitReader(file, left+1))
 		if err = errors.Join(err, file.Close()); err != nil {
@@ -118,6 +125,7 @@ func hashFiles(dir string) (string, error) {
 		}
 		_, _ = sum.Write([]byte{0})
 
+		// The limit holds for all files together, so that a wrong mount cannot occupy the agent.
 		if left -= n; left < 0 {
 			return "", fmt.Errorf("%s: the files have more than %d octets", dir, maxConfig)
 		}

@@ -19,6 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/zonefile"
 )
 
+// makeContent returns the zone file of a new primary zone: SOA, name servers, and the records of the request. The error
+// is a 400 with the field.
 func makeContent(zone name.Name, config protocol.ZoneConfig) ([]byte, error) {
 	if config.SOA == nil || config.TTL == nil {
 		return nil, refuse(http.StatusBadRequest, "zoneConfig: a primary zone needs ttl and soa")
@@ -29,6 +31,7 @@ func makeContent(zone name.Name, config protocol.ZoneConfig) ([]byte, error) {
 	}
 	entries := []dns.Entry{soa}
 
+	// Records may have the apex NS instead of nameServers, so count both.
 	served := 0
 	add := func(field, owner string, t rdata.Type, ttl uint32, value string) error {
 		entry, err := readRecord(field, zone, owner, t, ttl, value)
@@ -51,6 +54,7 @@ func makeContent(zone name.Name, config protocol.ZoneConfig) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		// A record without a TTL has the zone's.
 		if err := add(field, record.Name, t, *cmp.Or(record.TTL, config.TTL), record.Value); err != nil {
 			return nil, err
 		}
@@ -66,7 +70,10 @@ func makeContent(zone name.Name, config protocol.ZoneConfig) ([]byte, error) {
 	return file.Bytes(), err
 }
 
+// makeSOA builds the SOA from the fields of the request, none of which has a default. The TTL of the SOA itself is
+// negativeTtl, at most a day.
 func makeSOA(zone name.Name, soa protocol.SOA) (dns.Entry, error) {
+	// The fields are joined to one text below: "ns hostmaster 1" as primaryNs would move the serial.
 	if len(strings.Fields(soa.PrimaryNS)) != 1 || len(strings.Fields(soa.AdminEmail)) != 1 {
 		return dns.Entry{}, refuse(http.StatusBadRequest, "zoneConfig.soa: primaryNs and adminEmail must be one name each")
 	}
@@ -95,12 +102,15 @@ func readType(field, text string) (rdata.Type, error) {
 	return t, nil
 }
 
+// readRecord parses a record of a request. Relative names are completed with the zone: www, or www.example.org. with
+// the dot. field names the record in errors.
 func readRecord(field string, zone name.Name, owner string, t rdata.Type, ttl uint32, value string) (dns.Entry, error) {
 	entry := dns.Entry{Type: t, TTL: ttl}
 	var err error
 	if entry.Name, err = name.ParseIn(owner, zone); err != nil {
 		return entry, refuse(http.StatusBadRequest, "%s.name: %v", field, err)
 	}
+	// www.example.net. in a request for example.org. would be left out by named with no more than a log line.
 	if !zone.Encloses(entry.Name) {
 		return entry, refuse(http.StatusBadRequest, "%s.name %q: is not in zone %s; a name without a dot at its end is relative to "+
 			"the zone", field, owner, showName(zone))

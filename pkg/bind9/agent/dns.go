@@ -34,6 +34,8 @@ func ProbeNamed(ctx context.Context, nameserver string) error {
 	return err
 }
 
+// queryRRset returns named's records of a name and type, without records of other names and types in the answer. A
+// missing RRset is empty, without an error.
 func (a *Agent) queryRRset(ctx context.Context, owner name.Name, t rdata.Type) ([]mdns.RR, error) {
 	message := new(mdns.Msg)
 	message.SetQuestion(owner.String(), uint16(t))
@@ -51,6 +53,8 @@ func (a *Agent) queryRRset(ctx context.Context, owner name.Name, t rdata.Type) (
 	return records, nil
 }
 
+// exchangeMessage sends a signed query to named over TCP. The error is a 409 if named refuses the key, and a 503
+// without an answer.
 func (a *Agent) exchangeMessage(ctx context.Context, message *mdns.Msg) (*mdns.Msg, error) {
 	key, err := a.config.TSIGKey()
 	if err != nil {

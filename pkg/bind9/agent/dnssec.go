@@ -21,6 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
+// showDS answers the DS records of a zone's key signing keys, from named's DNSKEY and CDS. A zone without keys is a
+// 404.
 func (a *Agent) showDS(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	if _, err := a.readStatus(ctx, job.zone); err != nil {
@@ -38,6 +40,7 @@ func (a *Agent) showDS(job *work) (int, any, error) {
 	answer := protocol.DS{Success: true, Zone: showName(job.zone), Records: []protocol.DSRecord{}}
 	for _, record := range keys {
 		key, ok := record.(*mdns.DNSKEY)
+		// A zone signing key has no DS, and a revoked key (RFC 5011) must not get one.
 		if !ok || key.Flags&mdns.SEP == 0 || key.Flags&mdns.REVOKE != 0 {
 			continue
 		}
@@ -49,6 +52,7 @@ func (a *Agent) showDS(job *work) (int, any, error) {
 		answer.Records = append(answer.Records, protocol.DSRecord{
 			KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, DigestType: ds.DigestType, Digest: digest,
 			RR: fmt.Sprintf("%s IN DS %d %d %d %s", job.zone, ds.KeyTag, ds.Algorithm, ds.DigestType, digest),
+			// named asks the parent by CDS for a single digest type. Another digest of the same key counts, too.
 			CDS: slices.ContainsFunc(wanted, func(record mdns.RR) bool {
 				cds, ok := record.(*mdns.CDS)
 				return ok && cds.KeyTag == ds.KeyTag && cds.Algorithm == ds.Algorithm && (cds.DigestType != ds.DigestType ||
@@ -67,6 +71,8 @@ func (a *Agent) showDS(job *work) (int, any, error) {
 	return http.StatusOK, answer, nil
 }
 
+// checkDS passes a client's observation to named: the parent has the DS of a key (published), or no longer has it
+// (withdrawn). named's timers for the rollover begin with this.
 func (a *Agent) checkDS(job *work) (int, any, error) {
 	var asked protocol.CheckDS
 	if err := job.decode(&asked); err != nil {
@@ -75,6 +81,7 @@ func (a *Agent) checkDS(job *work) (int, any, error) {
 	if asked.DS != protocol.DSPublished && asked.DS != protocol.DSWithdrawn {
 		return 0, nil, refuse(http.StatusBadRequest, "ds %q: must be %s or %s", asked.DS, protocol.DSPublished, protocol.DSWithdrawn)
 	}
+
 	defer a.lockZone(job.zone)()
 	text, err := a.runCommand(job.request.Context(), fmt.Sprintf("dnssec -checkds -key %d %s %s", asked.KeyTag, asked.DS,
 		quoteZone(job.zone)))
@@ -83,6 +90,7 @@ func (a *Agent) checkDS(job *work) (int, any, error) {
 		return 0, nil, unknownZone(job.zone)
 	case err != nil:
 		return 0, nil, asConflict(err)
+	// The text of a success differs between named's versions.
 	case !strings.HasPrefix(strings.ToLower(text), "key ") && !strings.Contains(text, "Marked DS"):
 		// named reports a missing key or policy as text, without an error.
 		return 0, nil, &problem{status: http.StatusConflict, message: (&rndc.Failure{Command: "dnssec", Err: text}).Error()}
@@ -97,12 +105,16 @@ const maxKeyText = 4096 - 600
 
 var keyLine = regexp.MustCompile(`^key: (\d+) \([^)]*\), (\S+)`)
 
+// readDNSSEC returns the state of a zone's keys, or nil for a zone without a policy. The key report is appended to
+// of.text, for people.
 func (a *Agent) readDNSSEC(ctx context.Context, zone name.Name, of *zoneStatus) (*protocol.DNSSECStatus, error) {
+	// Only zones with DNSSEC cost a second command.
 	if of.lines["key maintenance"] == "" && of.lines["inline signing"] != "yes" && of.lines["secure"] != "yes" {
 		return nil, nil
 	}
 
 	text, err := a.runCommand(ctx, "dnssec -status "+quoteZone(zone))
+	// named refuses the command for a zone without a policy.
 	if _, failed := err.(*rndc.Failure); failed {
 		return nil, nil
 	} else if err != nil {
@@ -117,6 +129,7 @@ func (a *Agent) readDNSSEC(ctx context.Context, zone name.Name, of *zoneStatus) 
 	of.text += "\n" + text
 	status := &protocol.DNSSECStatus{Signed: of.lines["secure"] == "yes", Keys: []protocol.DNSSECKey{}, UnsignedSerial: of.number("serial")}
 
+	// Lines with "- " belong to the key above: key: 4711 (ECDSAP256SHA256), KSK, then - ds: rumoured.
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if found := keyLine.FindStringSubmatch(line); found != nil {
@@ -134,6 +147,7 @@ func (a *Agent) readDNSSEC(ctx context.Context, zone name.Name, of *zoneStatus) 
 		}
 	}
 
+	// Signed by hand, without a policy: no rollover to follow.
 	if status.Policy == "" {
 		return nil, nil
 	}

@@ -44,10 +44,13 @@ func unescapeZone(text string) (name.Name, error) {
 	return name.Parse(strings.ReplaceAll(text, "%2F", "/") + ".")
 }
 
+// createFile writes and syncs the file of a new zone, and returns the path for named. Content of nil makes an empty
+// marker for a secondary, and named writes the zone file of that path after its transfer.
 func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	var suffix [4]byte
 	_, _ = rand.Read(suffix[:])
 	start := escapeZone(zone) + "." + hex.EncodeToString(suffix[:]) + "."
+	// Refused early, because named would fail only later, at the first journal.
 	if len(start)+len(secondaryKind) > maxFileName {
 		return "", refuse(http.StatusBadRequest, "zoneName: %d characters; a file name holds %d of them", len(zone.String()),
 			maxFileName-len(secondaryKind)-10)
@@ -59,6 +62,7 @@ func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 		target = stem + secondaryKind
 	}
 
+	// O_EXCL: the file of an existing zone is never written (A1).
 	file, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return "", fmt.Errorf("file of a new zone: %w", err)
@@ -89,6 +93,8 @@ func (f zoneFiles) removeAll(zone name.Name) error {
 	return err
 }
 
+// removeFiles removes the files of the directory for which isOne returns true. A file gone meanwhile is no error, since
+// named removes journals too.
 func (f zoneFiles) removeFiles(isOne func(file string) bool) error {
 	entries, err := os.ReadDir(f.dir)
 	for _, entry := range entries {
@@ -102,6 +108,8 @@ func (f zoneFiles) removeFiles(isOne func(file string) bool) error {
 	return err
 }
 
+// listZones returns the zones with a file of these kinds. Other files of the directory, such as journals and keys, are
+// ignored.
 func (f zoneFiles) listZones(kinds ...string) (map[name.Name]bool, error) {
 	entries, err := os.ReadDir(f.dir)
 	zones := map[name.Name]bool{}

@@ -70,6 +70,8 @@ func (f zoneFiles) markOrphaned(zone name.Name, now time.Time) error {
 	return nil
 }
 
+// listOrphanedKeys returns the keys of zones without a file, which are removed zones, the latest first. Keys without an
+// owner file are left out: no request has named an owner.
 func (f zoneFiles) listOrphanedKeys() ([]orphanedKeys, error) {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
@@ -97,6 +99,7 @@ func (f zoneFiles) listOrphanedKeys() ([]orphanedKeys, error) {
 			one.owner, err = f.readKeyOwner(zone)
 		}
 
+		// Another request has removed the keys since the list.
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -110,7 +113,9 @@ func (f zoneFiles) listOrphanedKeys() ([]orphanedKeys, error) {
 	return left, nil
 }
 
+// removeKeys deletes a zone's key files, and then the file with their owner. Missing files are no error.
 func (f zoneFiles) removeKeys(zone name.Name) error {
+	// Kexample.org.+013+04711.key, and for the root K.+013+04711.key.
 	start := "K" + escapeZone(zone) + "."
 	if zone == name.Root {
 		start = "K."
@@ -148,6 +153,8 @@ func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
 	}
 }
 
+// removeOldKeys deletes keys older than keyTime, and an owner's keys beyond the latest maxOrphanedKeys zones. An error
+// for a zone does not keep the others.
 func (a *Agent) removeOldKeys(ctx context.Context) error {
 	left, err := a.files.listOrphanedKeys()
 	count := map[string]int{}
@@ -159,11 +166,14 @@ func (a *Agent) removeOldKeys(ctx context.Context) error {
 	return err
 }
 
+// removeOrphanedKeys deletes the keys of a zone if named has no such zone. The lock keeps a POST from using the keys in
+// between.
 func (a *Agent) removeOrphanedKeys(ctx context.Context, zone name.Name) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	defer a.lockZone(zone)()
 	_, err := a.readStatus(ctx, zone)
+	// The zone is back, or named does not answer: keys in use must stay.
 	if p := (*problem)(nil); !errors.As(err, &p) || p.status != http.StatusNotFound {
 		return err
 	}

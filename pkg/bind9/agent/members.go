@@ -34,6 +34,8 @@ type memberWatch struct {
 // zonesState is named's zone count and catalog serials, or "". A lost zone changes either.
 type zonesState string
 
+// readZonesState returns a text that changes if named loses or gains a zone, or a catalog has another serial: "number
+// of zones" and the serials. "" means an answer without the number.
 func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
 	status, err := a.runCommand(ctx, "status")
 	if err != nil {
@@ -76,11 +78,16 @@ func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	}
 }
 
+// restoreMembers compares the members of the catalogs with named's zones, and lets named transfer the catalogs again if
+// a member is lost in two checks. Errors only end the check, since the next tick repeats it. Only WatchMembers uses
+// watch, so no lock is needed.
 func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 
 	now := a.config.Now()
+
+	// 1. Skip the comparison while nothing has changed.
 	state, err := a.readZonesState(ctx)
 	if err != nil {
 		return
@@ -89,6 +96,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 		return
 	}
 
+	// 2. Ask for each member, then for the status of those without an answer.
 	members, missing, lacking := a.listMissing(ctx)
 	if ctx.Err() != nil {
 		return // an unanswered query is no loss
@@ -104,6 +112,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 
 	// Random order, so that zones that never load do not displace others.
 	rand.Shuffle(len(missing), func(i, j int) { missing[i], missing[j] = missing[j], missing[i] })
+	// First the members lost before: their second check decides.
 	slices.SortStableFunc(missing, func(x, y expectedZone) int {
 		switch {
 		case before[x.name] == before[y.name]:
@@ -116,12 +125,14 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 
 	for _, zone := range missing[:min(len(missing), memberAsks)] {
 		var refused *problem
+		// A member without content is not lost: its transfer may be pending, or the primary withholds it.
 		if _, err := a.readStatus(ctx, zone.name); errors.As(err, &refused) && refused.status == http.StatusNotFound {
 			watch.lost[zone.name] = true
 			again = again || before[zone.name]
 		}
 	}
 
+	// 3. Transfer the catalogs again, at growing intervals.
 	switch {
 	case len(watch.lost) == 0:
 		watch.nextRetransfer, watch.backoff = time.Time{}, 0
@@ -132,6 +143,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 				a.config.Logger.Warn("named did not transfer a catalog again", "zone", catalog, "err", err)
 			}
 		}
+		// A member that named can never add must not cause transfers for ever.
 		watch.backoff = min(max(2*watch.backoff, time.Minute), maxBackoff)
 		watch.nextRetransfer = now.Add(watch.backoff)
 	}

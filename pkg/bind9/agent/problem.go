@@ -40,6 +40,8 @@ func busy(retry time.Duration, format string, arguments ...any) *problem {
 	return p
 }
 
+// describeProblem returns status and body for an error, and sets the headers for that status. Only a *problem or a
+// refusal of named is shown to the client, since other errors may have paths.
 func describeProblem(w http.ResponseWriter, err error) (int, any) {
 	var answer *problem
 	var failure *rndc.Failure

@@ -45,6 +45,7 @@ func (a *Agent) serveReady(job *work) (int, any, error) {
 	return http.StatusOK, ready, nil
 }
 
+// checkReady returns the result of /ready, at most readyAge old. Concurrent requests wait for a single check.
 func (a *Agent) checkReady(ctx context.Context) protocol.Ready {
 	a.ready.mu.Lock()
 	defer a.ready.mu.Unlock()
@@ -53,6 +54,7 @@ func (a *Agent) checkReady(ctx context.Context) protocol.Ready {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTime)
 		defer cancel()
 		a.ready.result = protocol.Ready{Ready: true}
+		// note adds a check to the result. A failed check makes the result unready.
 		note := func(what string, err error) {
 			result := "ok"
 			if err != nil {
@@ -66,6 +68,7 @@ func (a *Agent) checkReady(ctx context.Context) protocol.Ready {
 		note("rndc", err)
 		_, err = a.queryRRset(ctx, name.Root, rdata.SOA)
 		note("dns", err)
+		// Zones cost many queries, so they follow only if named answers at all.
 		if a.ready.result.Ready {
 			note("zones", a.checkZones(ctx, status))
 		}
@@ -107,6 +110,8 @@ type loading struct {
 	lastLoadedAt time.Time
 }
 
+// checkZones returns nil once named has enough zones, and for ever after until named starts again. Otherwise the error
+// counts the missing zones. The caller holds ready.mu.
 func (a *Agent) checkZones(ctx context.Context, status string) error {
 	l := &a.ready.loading
 	boot := readLine(status, "boot time")
@@ -118,6 +123,7 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 		return nil
 	}
 
+	// 1. Ask named for the expected zones not loaded at the last check.
 	expected, lacking := a.listExpected(ctx, false)
 	zones := expected.zones
 	have := func(zone expectedZone) bool { return l.loaded[zone.name] }
@@ -129,6 +135,7 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 		l.lastLoadedAt = a.config.Now()
 	}
 
+	// 2. Decide whether the missing zones may come later.
 	started, err := time.Parse(http.TimeFormat, boot)
 	since := a.config.Now().Sub(started)
 	late := err != nil || since >= loadTime
@@ -138,6 +145,7 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	withheld := since >= waitTime && len(missing) < len(zones) && a.confirmedAt(ctx, expected.catalogs).Sub(l.lastLoadedAt) >= loadTime
 
 	switch {
+	// All zones; or nearly all after two minutes; or only zones that the primary withholds after five.
 	case len(missing) == 0 && lacking == nil, late && enough && (expected.sources > 0 || lacking == nil), withheld:
 		l.done = true
 		if len(missing) > 0 || lacking != nil {
@@ -147,11 +155,14 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 		return nil
 	}
 
+	// 3. Let named hurry with the others.
 	a.refreshZones(ctx, missing, lacking != nil || late)
 	return errors.Join(lacking, fmt.Errorf("%d of %d zones are loaded, missing are %s", len(zones)-len(missing), len(zones),
 		formatZones(missing)))
 }
 
+// refreshZones lets named query the primary for some missing members, chosen at random, and for the catalogs themselves
+// if catalogs is true. Errors are only logged.
 func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalogs bool) {
 	var zones []name.Name
 	if catalogs {
@@ -159,6 +170,7 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 	}
 
 	for _, at := range rand.Perm(len(missing))[:min(len(missing), refreshes)] {
+		// A primary zone of the agent has no primary to ask.
 		if missing[at].listed {
 			zones = append(zones, missing[at].name)
 		}
@@ -172,6 +184,8 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 	}
 }
 
+// confirmedAt returns when a primary last answered for one of the catalogs, the zero time if never. named reports the
+// end of a zone's validity, which is SOA expire after that answer.
 func (a *Agent) confirmedAt(ctx context.Context, catalogs map[name.Name]time.Duration) (last time.Time) {
 	for catalog, expire := range catalogs {
 		status, err := a.readStatus(ctx, catalog)
@@ -234,6 +248,8 @@ func (a *Agent) listExpected(ctx context.Context, includeUnconfirmed bool) (expe
 	if err != nil || len(catalogs) == 0 {
 		return expected, err
 	}
+	// sources counts the readable lists of zones. With any source, an unreadable catalog delays the server for two
+	// minutes only.
 	if len(ownZones) > 0 {
 		expected.sources++
 	}
@@ -248,6 +264,7 @@ func (a *Agent) listExpected(ctx context.Context, includeUnconfirmed bool) (expe
 		members, expire, err := transferMembers(ctx, transfer.Source{Server: a.config.Nameserver, Zone: catalog, Key: &key, Wait: readyTime,
 			Limit: maxCatalog}, includeUnconfirmed)
 		if err != nil {
+			// A tenant's broken catalog must not hide the zones of the others.
 			catalogErr = errors.Join(catalogErr, err)
 			continue
 		}
@@ -280,6 +297,7 @@ func (a *Agent) listMissing(ctx context.Context) (members expectation, missing [
 	return members, missing, lacking
 }
 
+// readCatalogs returns the catalog zones in the file, read again for each check, because the fleet changes the file.
 func (a *Agent) readCatalogs() ([]name.Name, error) {
 	if a.config.CatalogsFile == "" {
 		return nil, nil
@@ -304,6 +322,8 @@ func (a *Agent) readCatalogs() ([]name.Name, error) {
 	return catalogs, nil
 }
 
+// transferMembers transfers a catalog zone from named, and returns its members and the SOA's expire. Members with the
+// TTL UnconfirmedTTL are left out unless unconfirmed is true.
 func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bool) (members []name.Name, expire time.Duration, err error) {
 	below := "." + strings.TrimPrefix("zones."+source.Zone.String(), ".")
 	_, err = transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {
@@ -314,6 +334,7 @@ func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bo
 		if !is || pointer.Hdr.Ttl == dns.UnconfirmedTTL && !unconfirmed {
 			return
 		}
+		// Members are the PTR at LABEL.zones.CATALOG (RFC 9432). PTR deeper down are properties.
 		if label, found := strings.CutSuffix(mdns.CanonicalName(pointer.Hdr.Name), below); !found || strings.Contains(label, ".") {
 			return
 		}
@@ -324,6 +345,8 @@ func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bo
 	return members, expire, err
 }
 
+// askForZones asks named for the SOA of each zone, and adds the served zones to loaded. The goroutines share loaded
+// under mu, and the caller reads the map after the last has ended.
 func (a *Agent) askForZones(ctx context.Context, zones []expectedZone, loaded map[name.Name]bool) {
 	var mu sync.Mutex
 	next := make(chan expectedZone)
@@ -332,6 +355,7 @@ func (a *Agent) askForZones(ctx context.Context, zones []expectedZone, loaded ma
 		asking.Go(func() {
 			conn, err := new(net.Dialer).DialContext(ctx, "udp", a.config.Nameserver)
 			if err != nil {
+				// Without a socket this goroutine drains the channel, or the sender would block.
 				for range next {
 				}
 				return
@@ -368,6 +392,7 @@ func askForZone(ctx context.Context, conn net.Conn, zone expectedZone) bool {
 	switch {
 	case err != nil:
 		return false
+	// A zone made by a client may be removed since the list: REFUSED is fine, and only SERVFAIL means not loaded.
 	case !zone.listed:
 		return answer.Rcode != mdns.RcodeServerFailure
 	}

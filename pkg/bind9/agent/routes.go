@@ -66,6 +66,7 @@ func New(config Config) *Agent {
 
 func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
 
+// serveRoute answers a request and logs it: failures of the agent as warnings, changes at level Info.
 func (a *Agent) serveRoute(w http.ResponseWriter, r *http.Request, route route) {
 	status, answer, err := a.handleRequest(w, r, route)
 	if err != nil {
@@ -86,7 +87,9 @@ func (a *Agent) serveRoute(w http.ResponseWriter, r *http.Request, route route) 
 		"status", status, "err", err)
 }
 
+// handleRequest applies the limits of A6 in turn, then calls the route's function. A result with status 0 has an error.
 func (a *Agent) handleRequest(w http.ResponseWriter, r *http.Request, route route) (status int, answer any, err error) {
+	// 1. The rate of the address, before any work. Probes have their own.
 	limiter := a.limiter
 	if route.open {
 		limiter = a.openLimiter
@@ -100,6 +103,7 @@ func (a *Agent) handleRequest(w http.ResponseWriter, r *http.Request, route rout
 		return route.serve(a, &work{request: r})
 	}
 
+	// 2. Token, name and body.
 	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
 	defer cancel()
 	if err := a.config.Authenticate(r); err != nil {
@@ -116,6 +120,7 @@ func (a *Agent) handleRequest(w http.ResponseWriter, r *http.Request, route rout
 		return 0, nil, err
 	}
 
+	// 3. A slot: commands queue here, with an end, and not at named's control channel.
 	wait := time.NewTimer(a.waiting)
 	defer wait.Stop()
 	select {
@@ -129,6 +134,7 @@ func (a *Agent) handleRequest(w http.ResponseWriter, r *http.Request, route rout
 	return route.serve(a, job)
 }
 
+// readBody reads at most maxBody octets. A zone with more records is written by dynamic update afterwards.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var long *http.MaxBytesError
@@ -167,12 +173,15 @@ func newLimiter(perSecond, burst int) *limiter {
 	return &limiter{rate: perSecond, burst: burst, addresses: map[string]*rate.Limiter{}}
 }
 
+// reserveRequest returns 0 if the address may send a request now, and otherwise the time to wait. A refused request
+// does not count.
 func (l *limiter) reserveRequest(remote string, now time.Time) time.Duration {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {
 		host = remote
 	}
 
+	// A client with an IPv6 /64 has enough addresses to evade a limit for each.
 	if ip := net.ParseIP(host); ip != nil && ip.To4() == nil {
 		host = ip.Mask(net.CIDRMask(64, 128)).String()
 	}
@@ -182,6 +191,7 @@ func (l *limiter) reserveRequest(remote string, now time.Time) time.Duration {
 	one := l.addresses[host]
 	if one == nil {
 		if len(l.addresses) >= maxAddresses {
+			// The table is full: forget the addresses idle long enough for a full burst.
 			for address, other := range l.addresses {
 				if other.TokensAt(now) >= float64(l.burst) {
 					delete(l.addresses, address)
@@ -189,6 +199,7 @@ func (l *limiter) reserveRequest(remote string, now time.Time) time.Duration {
 			}
 		}
 		if len(l.addresses) >= maxAddresses {
+			// All 4096 are busy. A newcomer waits, rather than the table growing.
 			return time.Second
 		}
 		one = rate.NewLimiter(rate.Limit(l.rate), l.burst)

@@ -17,6 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
+// parseZoneName parses the name of a zone in a path or body, with or without the trailing dot; "." is the root. The
+// error is a 400 with the field.
 func parseZoneName(field, text string) (name.Name, error) {
 	if text != "." && text != "" {
 		text = strings.TrimSuffix(text, ".") + "."
@@ -70,6 +72,8 @@ func asConflict(err error) error {
 	return err
 }
 
+// readStatus returns named's status of a zone. The error is a 404 if named has no such zone, and a 409 if the zone is
+// in several views.
 func (a *Agent) readStatus(ctx context.Context, zone name.Name) (*zoneStatus, error) {
 	text, err := a.runCommand(ctx, "zonestatus "+quoteZone(zone))
 	switch {
@@ -81,6 +85,8 @@ func (a *Agent) readStatus(ctx context.Context, zone name.Name) (*zoneStatus, er
 	case failedWith(err, resultNotLoaded):
 		// named shows no configuration of a catalog member.
 		of := protocol.Secondary
+		// A secondary exists before its first transfer, without a status. The answer must not look like a missing zone
+		// (A2).
 		if block, err := a.readClauses(ctx, zone); err == nil {
 			of = block.word("type")
 		}
@@ -114,6 +120,8 @@ func (a *Agent) readClauses(ctx context.Context, zone name.Name) (clauses, error
 	return parseClauses(text)
 }
 
+// readModifiable returns the configuration of a zone that the agent may change. Zones of named.conf and members of a
+// catalog are a 409.
 func (a *Agent) readModifiable(ctx context.Context, zone name.Name) (clauses, error) {
 	status, err := a.readStatus(ctx, zone)
 	if err != nil {
@@ -125,6 +133,7 @@ func (a *Agent) readModifiable(ctx context.Context, zone name.Name) (clauses, er
 	}
 	block, err := a.readClauses(ctx, zone)
 	var failure *rndc.Failure
+	// named has the zone and shows no configuration, which is so for members of catalogs.
 	if errors.As(err, &failure) {
 		return nil, refuse(http.StatusConflict, "zone %s is a member of a catalog zone: %v; change it at the primary of the catalog",
 			showName(zone), failure)
@@ -156,6 +165,8 @@ func (a *Agent) showZoneStatus(job *work) (int, any, error) {
 	return http.StatusOK, answer, err
 }
 
+// zoneCommand returns the function of a route such as notify: it passes the command word with the zone's name to named.
+// done completes the answer "zone example.org is …".
 func zoneCommand(word, done string) func(*Agent, *work) (int, any, error) {
 	return func(a *Agent, job *work) (int, any, error) {
 		defer a.lockZone(job.zone)()
@@ -171,6 +182,8 @@ func zoneCommand(word, done string) func(*Agent, *work) (int, any, error) {
 	}
 }
 
+// createZone makes a zone in named, 201, or compares an existing zone, 200 or 409. After a 503 the zone may exist, and
+// a repeated request finds the zone.
 func (a *Agent) createZone(job *work) (int, any, error) {
 	// 1. Check the request.
 	var asked protocol.CreateZone
@@ -207,11 +220,14 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 
 	otherKeys := owner != "" && asked.KeyOwner != "" && owner != asked.KeyOwner
 	status, answer, err := a.compareZone(ctx, zone, block)
+	// The zone exists, or named does not answer. Only a 404 permits to write files.
 	if p := (*problem)(nil); !errors.As(err, &p) || p.status != http.StatusNotFound {
+		// team-b's signer must not go on with the keys of team-a.
 		if err == nil && otherKeys {
 			err = refuse(http.StatusConflict, "zone %s is here with keys of another owner; DELETE it with keys=remove first",
 				showName(zone))
 		}
+		// The zone was made without an owner, by an older agent or by another client.
 		if err == nil && owner == "" && asked.KeyOwner != "" {
 			err = a.files.writeKeyOwner(zone, asked.KeyOwner)
 		}
@@ -232,6 +248,7 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 		}
 	}
 
+	// Files of an attempt that failed. named has no zone of the name, so no file is in use.
 	if err := a.files.removeAll(zone); err != nil {
 		return 0, nil, err
 	}
@@ -251,11 +268,13 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 		if err := a.files.remove(path); err != nil {
 			return 0, nil, err
 		}
+		// named gained the zone since the comparison, for example by rndc addzone.
 		if failure.Err == resultExists {
 			return a.compareZone(ctx, zone, block)
 		}
 		return 0, nil, refuse(http.StatusBadRequest, "zone %s: %v; named's log says which record or clause it does not take",
 			showName(zone), failure)
+	// Too long for the control channel, so nothing was sent.
 	case errors.As(err, &unasked) && unasked.status == http.StatusBadRequest:
 		return 0, nil, errors.Join(err, a.files.remove(path))
 	case err != nil:
@@ -265,6 +284,8 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 		nil
 }
 
+// compareZone compares an existing zone with the configuration of a request: 200 if equal, 409 with the names of the
+// differing clauses. The error is a 404 without the zone.
 func (a *Agent) compareZone(ctx context.Context, zone name.Name, asked clauses) (int, any, error) {
 	if _, err := a.readStatus(ctx, zone); err != nil {
 		return 0, nil, err
@@ -286,6 +307,7 @@ func (a *Agent) compareZone(ctx context.Context, zone name.Name, asked clauses) 
 		"its records were not touched"}, nil
 }
 
+// makeClauses returns the zone block of a POST, without the file. The error is a 400 with the field.
 func makeClauses(asked protocol.CreateZone) (clauses, error) {
 	config := asked.ZoneConfig
 	block := clauses{{"type", []string{asked.ZoneType}}}
@@ -297,6 +319,7 @@ func makeClauses(asked protocol.CreateZone) (clauses, error) {
 	case asked.ZoneType == protocol.Primary && len(config.Primaries) > 0:
 		return nil, refuse(http.StatusBadRequest, "zoneConfig.primaries: a primary zone has none; make it a secondary or leave them away")
 	}
+	// Only a primary takes updates, so the field has no meaning for a secondary.
 	if asked.UpdateKeyName != "" && asked.ZoneType == protocol.Primary {
 		key, err := quoteName("updateKeyName", asked.UpdateKeyName)
 		if err != nil {
@@ -304,6 +327,8 @@ func makeClauses(asked protocol.CreateZone) (clauses, error) {
 		}
 		block.setClause("allow-update", []string{"{", "key", key, ";", "}"})
 	}
+
+	// The client leaves the field out for an unsigned zone. In a PATCH, nil keeps the policy.
 	policy := &config.DNSSECPolicy
 
 	if *policy == "" {
@@ -315,6 +340,8 @@ func makeClauses(asked protocol.CreateZone) (clauses, error) {
 	})
 }
 
+// changeClauses puts the given fields of a request into a zone block. A list of nil keeps the clause, and an empty list
+// removes it. prefix completes the field names in errors.
 func changeClauses(block *clauses, prefix string, asked protocol.ModifyZone) error {
 	for _, list := range []struct {
 		clause, field string
@@ -348,6 +375,8 @@ func changeClauses(block *clauses, prefix string, asked protocol.ModifyZone) err
 	return nil
 }
 
+// modifyZone changes the address lists or the DNSSEC policy of a zone, and answers which clauses changed. A repeated
+// request changes nothing.
 func (a *Agent) modifyZone(job *work) (int, any, error) {
 	var asked protocol.ModifyZone
 	if err := job.decode(&asked); err != nil {
@@ -361,6 +390,7 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 		return 0, nil, refuse(http.StatusBadRequest, "primaries: a secondary zone needs at least one address")
 	}
 
+	// 1. Read the zone's configuration.
 	ctx := job.request.Context()
 	defer a.lockZone(job.zone)()
 	present, err := a.readModifiable(ctx, job.zone)
@@ -372,6 +402,7 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 		return 0, nil, refuse(http.StatusConflict, "primaries: zone %s is no secondary", showName(job.zone))
 	}
 
+	// 2. Apply the request to a copy, and compare.
 	wanted := slices.Clone(present)
 	if err := changeClauses(&wanted, "", asked); err != nil {
 		return 0, nil, err
@@ -386,6 +417,7 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 		}
 	}
 
+	// 3. Write the difference to named.
 	if len(changed) > 0 {
 		message = "zone " + showName(job.zone) + " has changed: " + strings.Join(changed, ", ")
 		if text, err = a.runCommand(ctx, "modzone "+quoteZone(job.zone)+" "+wanted.text()); err != nil {
@@ -415,6 +447,8 @@ func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted claus
 	return err
 }
 
+// deleteZone removes a zone from named, with its files. Keys stay unless the query has keys=remove. For a missing zone,
+// leftovers are removed, and the answer is 404.
 func (a *Agent) deleteZone(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	keys, keyOwner := job.request.URL.Query().Get("keys"), job.request.URL.Query().Get("keyOwner")
@@ -426,6 +460,7 @@ func (a *Agent) deleteZone(job *work) (int, any, error) {
 	switch owner, err := a.files.readKeyOwner(job.zone); {
 	case err != nil:
 		return 0, nil, err
+	// A sweep for team-a must not take the zone, which may be team-b's by now.
 	case keyOwner != "" && owner != "" && owner != keyOwner:
 		return 0, nil, refuse(http.StatusConflict, "zone %s is here with keys of another owner; DELETE it with that keyOwner, "+
 			"or without one", showName(job.zone))
@@ -446,6 +481,8 @@ func (a *Agent) deleteZone(job *work) (int, any, error) {
 		return 0, nil, err
 	}
 
+	// The seven days of the keys begin now. Marked after delzone, a crash in between would leave the age of the zone,
+	// and the keys would go at once.
 	if err := a.files.markOrphaned(job.zone, a.config.Now()); err != nil {
 		return 0, nil, err
 	}

@@ -64,6 +64,8 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s/%s: the URL of its agent has to be https, "+
 			"or http with allowPlainHTTP", server.Namespace, server.Name)
 	}
+
+	// All parts that change the connection are in the key, so that a changed Bind9Instance gets another client.
 	key := fmt.Sprintf("%s/%s %s %q %t %v %x %s %t", server.Namespace, server.Name, server.UID, agent.URL, agent.PlainHTTP, agent.Token,
 		sha256.Sum256(agent.Authorities), agent.AuthoritiesKey, allowLocal)
 
@@ -75,6 +77,7 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 		return known.Client, nil
 	}
 
+	// Clients are few, so each creation looks for clients unused for an hour.
 	maps.DeleteFunc(a.clients, func(_ string, old *agentClient) bool { return now.Sub(old.usedAt) > clientAge })
 	transport := &agentTransport{spec: agent, secrets: a.secrets, allowLocal: allowLocal}
 	made, err := client.New(agent.URL, transport)
@@ -106,6 +109,8 @@ type credentials struct {
 	transport *http.Transport
 }
 
+// RoundTrip sends a request with the current token. If the agent answers 401 and the Secret has another token by now,
+// the request is repeated once.
 func (t *agentTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	now, err := t.readCredentials(request.Context(), false)
 	if err != nil {
@@ -116,15 +121,18 @@ func (t *agentTransport) RoundTrip(request *http.Request) (*http.Response, error
 		t.ends.Store(response.TLS.PeerCertificates[0].NotAfter.Unix())
 	}
 
+	// A body without GetBody is spent, and cannot be sent again.
 	if err != nil || response.StatusCode != http.StatusUnauthorized || request.Body != nil && request.GetBody == nil {
 		return response, err
 	}
 
 	again, err := t.readCredentials(request.Context(), true)
+	// The token is simply wrong: the 401 reaches the caller.
 	if err != nil || again.token == now.token {
 		return response, nil
 	}
 
+	// Drain the 401 to keep the connection.
 	_, _ = io.CopyN(io.Discard, response.Body, maxHeader)
 	response.Body.Close()
 	repeat := request.Clone(request.Context())
@@ -142,6 +150,8 @@ func (c *credentials) send(request *http.Request) (*http.Response, error) {
 	return c.transport.RoundTrip(request)
 }
 
+// readCredentials returns the token and transport for an agent, at most credentialsAge old, or read now if fresh is
+// true. A *delivery.Error is a missing or wrong Secret.
 func (t *agentTransport) readCredentials(ctx context.Context, fresh bool) (*credentials, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,6 +162,8 @@ func (t *agentTransport) readCredentials(ctx context.Context, fresh bool) (*cred
 	defer cancel()
 	now, err := t.makeCredentials(ctx)
 	var failure *delivery.Error
+	// kube-apiserver is away: the last token is better than none. A deleted Secret is a *delivery.Error, and ends the
+	// use.
 	if err != nil && t.current != nil && !errors.As(err, &failure) {
 		klog.FromContext(ctx).V(1).Info("A Secret of an agent cannot be read; its last data stay in use", "agent", t.spec.URL, "err", err)
 		now, err = t.current, nil
@@ -164,6 +176,8 @@ func (t *agentTransport) readCredentials(ctx context.Context, fresh bool) (*cred
 	return now, nil
 }
 
+// makeCredentials reads the Secret and builds the credentials. The transport, with its open connection, stays while the
+// CA certificates do. The caller holds mu.
 func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, error) {
 	c, ref, roots := &credentials{}, t.spec.Token, t.spec.Authorities
 	data, err := t.readSecret(ctx, ref.Namespace, ref.Name, ref.Key, t.spec.AuthoritiesKey)
@@ -171,6 +185,7 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 		return nil, err
 	}
 	c.token = string(bytes.TrimSpace(data[ref.Key]))
+	// A header with a line break would be a request of its own.
 	if strings.ContainsAny(c.token, " \t\r\n") {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "Secret %s/%s: data[%q] has more than one word; "+
 			"write one token there", ref.Namespace, ref.Name, ref.Key)
@@ -195,6 +210,7 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 	}
 
 	c.transport = &http.Transport{
+		// The check is at the connection, so a host name rebound to loopback or link-local is refused too.
 		DialContext: dial.New(t.allowLocal).DialContext, TLSClientConfig: config, ForceAttemptHTTP2: true,
 		MaxResponseHeaderBytes: maxHeader,
 		TLSHandshakeTimeout:    credentialsTimeout, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute,

@@ -25,6 +25,8 @@ func NewMetrics(registry metrics.KubeRegistry, of *Agents) {
 	}, expiry)
 }
 
+// listExpiries returns the earliest end of a certificate in each namespace, in Unix seconds. Agents that no client used
+// for clientAge are left out.
 func (a *Agents) listExpiries(now time.Time) map[string]int64 {
 	first := map[string]int64{}
 	a.mu.Lock()

@@ -34,6 +34,8 @@ type silence struct {
 	err   error
 }
 
+// countAnswer records the result of a health request. The result is true if the status changes: at the last of
+// maxSilences failures in a row, and at the first answer after them.
 func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,6 +60,7 @@ func (s *silences) find(at cache.ObjectName) error {
 	return nil
 }
 
+// watchAgents asks the agent of each instance for health every agentInterval, until ctx ends.
 func (f *Fleet) watchAgents(ctx context.Context) {
 	for {
 		all, _ := f.instances.List(labels.Everything())
@@ -85,6 +88,8 @@ func (f *Fleet) askInstance(ctx context.Context, instance *bind9.Bind9Instance) 
 	}
 }
 
+// askHealth returns the error of the agent in a server's ready pods. nil also means no ready pod to ask, or no Secret
+// to ask with.
 func (f *Fleet) askHealth(ctx context.Context, at cache.ObjectName, instance *bind9.Bind9Instance) error {
 	if instance.Spec.External != nil || instance.DeletionTimestamp != nil || !f.children.covers(at.Namespace) {
 		return nil
@@ -93,6 +98,7 @@ func (f *Fleet) askHealth(ctx context.Context, at cache.ObjectName, instance *bi
 	server := &render.Server{Namespace: at.Namespace, Name: at.Name, Replicas: 1}
 	pods := selectPods(f.listPods(server), podReady)
 	secret, ok := f.children.cached(render.Secrets, at.Namespace, render.AgentSecretName(at.Name)).(*corev1.Secret)
+	// Without a ready pod the server is unavailable, which another condition says.
 	if len(pods) == 0 || !ok {
 		return nil
 	}

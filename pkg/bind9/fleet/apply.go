@@ -50,9 +50,12 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 		return err
 	}
 
+	// Decide whether to apply at all, and whether over fields of other managers.
 	key := childKey{o.Resource, namespace, o.Name}
 	force := true
+	// No informer sees foreign objects, since they lack our labels. If none is cached, mayTake reads the API.
 	if existing := c.cached(o.Resource, namespace, o.Name); existing != nil {
+		// Neither the rendered text nor the object has changed since the last apply (F1).
 		if c.isApplied(key, text, existing) {
 			return nil
 		}
@@ -74,6 +77,7 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 		return fmt.Errorf("%s %q is being deleted; it is made again when it is gone", o.Resource.Resource, o.Name)
 	}
 
+	// Remember the result, for the next comparison.
 	c.mu.Lock()
 	c.applied[key] = appliedObject{sha256.Sum256(text), formatFingerprint(result)}
 	c.mu.Unlock()
@@ -87,6 +91,8 @@ func (c *children) isApplied(key childKey, text []byte, existing runtime.Object)
 	return last == appliedObject{sha256.Sum256(text), formatFingerprint(existing)}
 }
 
+// checkOwner returns an error if the object belongs to another live server or cluster of this fleet. The objects of a
+// dead owner may be taken.
 func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) error {
 	var wanted struct{ Metadata metav1.ObjectMeta }
 	if err := json.Unmarshal(asked, &wanted); err != nil {
@@ -108,6 +114,7 @@ func (c *children) mayTake(ctx context.Context, key childKey, wanted any, checkS
 		return false, err
 	}
 	o := accessor(live)
+	// The informer lags behind our own apply.
 	if c.isOwned(o) {
 		return true, nil
 	}
@@ -128,6 +135,7 @@ func listSurplus(made []childObject, wanted []render.Object, ready bool) []child
 		isWanted := slices.ContainsFunc(wanted, func(w render.Object) bool {
 			return w.Resource == one.resource && w.Name == one.object.GetName()
 		})
+		// team-a changes storage: the old Deployment answers until the new StatefulSet is ready.
 		hasPods := one.resource == render.Deployments || one.resource == render.StatefulSets
 		if !isWanted && (ready || !hasPods) && one.object.GetDeletionTimestamp() == nil {
 			surplus = append(surplus, one)
@@ -172,6 +180,9 @@ type takingOver struct {
 
 func (e *takingOver) Error() string { return e.text }
 
+// takeOver prepares a foreign object, annotated with TakeOver, for an apply with force: this fleet becomes the manager
+// of the fields that the next apply leaves out, so that the apply removes them. The error is a *takingOver if the
+// object must wait.
 func (c *children) takeOver(ctx context.Context, live runtime.Object, key childKey, wanted any, checkServing func() error) error {
 	switch live := live.(type) {
 	case *appsv1.Deployment:
@@ -190,6 +201,7 @@ func (c *children) takeOver(ctx context.Context, live runtime.Object, key childK
 		}
 	}
 
+	// Replace all other managers of the object, but not those of the status.
 	o := accessor(live)
 	fields, err := json.Marshal(foreignFields(live))
 	if err != nil {
@@ -211,6 +223,8 @@ func (c *children) takeOver(ctx context.Context, live runtime.Object, key childK
 	return c.patchMeta(ctx, key, o, map[string]any{"managedFields": owners})
 }
 
+// foreignFields returns the fields of a foreign object for the apply to remove, in the form of managedFields
+// (FieldsV1).
 func foreignFields(object runtime.Object) map[string]any {
 	type set = map[string]any
 	o, meta := accessor(object), set{"f:annotations": set{"f:" + TakeOver: set{}}}
@@ -219,6 +233,7 @@ func foreignFields(object runtime.Object) map[string]any {
 		owned["f:"+key] = set{}
 	}
 	meta["f:labels"] = owned
+	// With ownerReferences, the object would go with the other manager's resource.
 	owners := set{}
 	for _, owner := range o.GetOwnerReferences() {
 		owners[fmt.Sprintf("k:{\"uid\":%q}", owner.UID)] = set{".": set{}}
@@ -249,6 +264,8 @@ func foreignFields(object runtime.Object) map[string]any {
 	return all
 }
 
+// removeDeployment deletes a foreign Deployment and keeps its pods, which answer until this server's pod does. The
+// error is a *takingOver until the Deployment is gone.
 func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployment) error {
 	waits := &takingOver{fmt.Sprintf("Deployment %q of another manager is being removed; its pods answer until the one of this server does",
 		former.Name), nil}
@@ -262,6 +279,7 @@ func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployme
 		return err
 	}
 
+	// Label the ReplicaSets first, since nothing else names them when the Deployment is gone.
 	for i := range sets.Items {
 		if set := &sets.Items[i]; metav1.IsControlledBy(set, former) && set.Labels[labelSuperseded] == "" {
 			if err := c.patchMeta(ctx, childKey{replicaSets, set.Namespace, set.Name}, set,
@@ -288,6 +306,8 @@ func (c *children) listSuperseded(namespace, instance string) []*appsv1.ReplicaS
 	return all
 }
 
+// dropSuperseded removes the pods left by a take-over when their server is deleted. While the Service exists they may
+// get queries, and stay.
 func (c *children) dropSuperseded(ctx context.Context, namespace, instance string) error {
 	var wrong []error
 	for _, set := range c.listSuperseded(namespace, instance) {
@@ -308,6 +328,7 @@ type formerPods struct {
 	wait time.Duration
 }
 
+// splitFormer sorts the ReplicaSets of a take-over: to mark as idle now, to remove now, or to look at again after wait.
 func splitFormer(sets []*appsv1.ReplicaSet, now time.Time) (split formerPods) {
 	for _, set := range sets {
 		if metav1.GetControllerOf(set) != nil {
@@ -315,6 +336,7 @@ func splitFormer(sets []*appsv1.ReplicaSet, now time.Time) (split formerPods) {
 			continue
 		}
 		since, err := time.Parse(time.RFC3339, set.Annotations[annotationIdle])
+		// No time is noted yet, so the drain begins now.
 		if err != nil {
 			split.idle, since = append(split.idle, set), now
 		}

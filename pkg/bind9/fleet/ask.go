@@ -48,6 +48,8 @@ type slowAnswers struct {
 
 var errNotAsked = errors.New("agents of pods answer late; they are asked again within two minutes")
 
+// find returns the cached result of a slow server; rests is false if the server may be asked. Another question than the
+// cached gets errNotAsked.
 func (s *slowPods) find(server cache.ObjectName, question string, now time.Time) (result error, rests bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,6 +73,7 @@ func (s *slowPods) askPods(ctx context.Context, server *render.Server, question 
 		return result
 	}
 
+	// A tenant may label pods of any number as those of the server.
 	if most := int(server.Replicas) + 1; len(pods) > most {
 		return fmt.Errorf("there are %d pods, and a server of %d replicas has %d at most", len(pods), server.Replicas, most)
 	}
@@ -79,6 +82,7 @@ func (s *slowPods) askPods(ctx context.Context, server *render.Server, question 
 	defer cancel()
 	var err error
 	for _, pod := range pods {
+		// All pods must agree, so the first error is the result.
 		if err = ask(ctx, pod); err != nil {
 			break
 		}
@@ -135,6 +139,8 @@ func AskMembersAt(ctx context.Context, address string, server *render.Server) er
 	return nil
 }
 
+// askJSON sends a GET to an agent at an address, and decodes the answer. The certificate must be for the agent's host
+// name and from the authority in the server's Secret, because a pod of another tenant may have the address by now.
 func askJSON(ctx context.Context, address, path string, server *render.Server, into any) error {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(server.Access.Authority) {

@@ -48,6 +48,8 @@ func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass
 	return nil
 }
 
+// listCatalogs returns the catalog zones of a server, each name once, in the order of names. A signer follows none: the
+// agent makes the signed zones.
 func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster, server *render.Server) []render.Catalog {
 	if server.Role == bind9.RoleSigner {
 		return nil
@@ -59,10 +61,12 @@ func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9
 
 	signedAt := map[name.Name]netip.AddrPort{}
 	for _, class := range classes {
+		// The catalog of a deleted class goes, and with the catalog the members.
 		if class.DeletionTimestamp != nil {
 			continue
 		}
 		if zone, err := name.Parse(f.catalogOf(class, instance, server)); err == nil {
+			// Several classes may share a catalog. The last with a signer names the primary of signed members.
 			signedAt[zone] = cmp.Or(f.findSigner(class, server), signedAt[zone])
 		}
 	}
@@ -76,6 +80,8 @@ func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9
 	return catalogs
 }
 
+// catalogOf returns the catalog zone of a class if the server follows it, and otherwise "". A class with transfer has
+// the server if an element of secondaries names the server's TSIG Secret.
 func (f *Fleet) catalogOf(class *v1alpha1.DNSClass, instance *bind9.Bind9Instance, server *render.Server) string {
 	if block := class.Spec.Bind9; block != nil {
 		if f.classHas(class, instance) {
@@ -97,6 +103,8 @@ func keyOf(server *render.Server) v1alpha1.SecretReference {
 	return v1alpha1.SecretReference{Namespace: server.Namespace, Name: render.TransferSecretName(server.Group())}
 }
 
+// findSigner returns the DNS address of the signer in the server's own cluster; zero if the class is another cluster's,
+// or the signer has no address yet.
 func (f *Fleet) findSigner(of *v1alpha1.DNSClass, server *render.Server) netip.AddrPort {
 	if of.Spec.Bind9 == nil {
 		return netip.AddrPort{}
@@ -144,6 +152,8 @@ func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	return slices.Compact(unkeyed)
 }
 
+// listPrimaries returns the texts of the addresses from which a class lets a server transfer. In mode Update, a
+// secondary also transfers from the primaries with its TSIG key.
 func listPrimaries(block *v1alpha1.Bind9Provider, servers []apiclass.Server, server *render.Server) []string {
 	addresses := slices.Clone(block.Primaries)
 	if server.Role != bind9.RoleSecondary || apiclass.ModeOf(block) != v1alpha1.Bind9ModeUpdate {

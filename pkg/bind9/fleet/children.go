@@ -69,12 +69,15 @@ type appliedObject struct {
 	observed string
 }
 
+// newChildren prepares the informers for the namespaces, which the caller starts. They see only objects with the labels
+// of this installation, so that a large cluster costs no memory.
 func newChildren(cluster kubernetes.Interface, namespaces []string, installation string) *children {
 	c := &children{
 		cluster: cluster, installation: installation, applied: map[childKey]appliedObject{},
 		factories: map[string]informers.SharedInformerFactory{}, superseded: map[string]informers.SharedInformerFactory{},
 	}
 
+	// An informer of all namespaces would see each object twice beside a narrower informer.
 	if slices.Contains(namespaces, "") {
 		namespaces = []string{""}
 	}
@@ -111,6 +114,8 @@ func listOwner(object any) ([]string, error) {
 	return []string{o.GetNamespace() + "/" + o.GetAnnotations()[render.AnnotationOwner]}, nil
 }
 
+// forgetRemoved drops the record of an apply when the object is deleted, so that the next reconcile makes the object
+// again.
 func (c *children) forgetRemoved(factory informers.SharedInformerFactory, resource schema.GroupVersionResource) {
 	_, err := informerOf(factory, resource).Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: func(object any) {
 		if at, err := cache.DeletionHandlingObjectToName(object); err == nil {
@@ -195,6 +200,8 @@ func (c *children) listChildren(namespace, owner string) []childObject {
 	return all
 }
 
+// listOwners returns an object of each owner, for the sweep. An owner with several kinds of objects occurs several
+// times.
 func (c *children) listOwners() (some []metav1.Object) {
 	for _, factory := range c.factories {
 		for _, resource := range childResources {
@@ -255,12 +262,15 @@ func (e *foreign) Error() string {
 		e.manager, TakeOver)
 }
 
+// formatFingerprint returns a text for comparison, which differs after each change for the fleet to undo. The status of
+// a workload changes all the time, so objects with a generation count by generation and metadata.
 func formatFingerprint(object runtime.Object) string {
 	o := accessor(object)
 	if o.GetGeneration() == 0 {
 		return o.GetResourceVersion()
 	}
 	annotations := maps.Clone(o.GetAnnotations())
+	// The Deployment controller writes its revision there at each rollout.
 	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, "deployment.kubernetes.io/") })
 	text, err := json.Marshal([]any{o.GetUID(), o.GetGeneration(), o.GetLabels(), annotations, o.GetDeletionTimestamp()})
 	if err != nil {
@@ -279,6 +289,7 @@ func (c *children) patchMeta(ctx context.Context, key childKey, o metav1.Object,
 		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager}, scheme.ParameterCodec).Body(patch).Do(ctx).Error()
 }
 
+// removeObject deletes this very object, by its UID. A missing or replaced object is no error.
 func (c *children) removeObject(ctx context.Context, resource schema.GroupVersionResource, o metav1.Object) error {
 	if o.GetDeletionTimestamp() != nil {
 		return nil
@@ -296,6 +307,8 @@ func (c *children) removeObject(ctx context.Context, resource schema.GroupVersio
 	return nil
 }
 
+// removeAll deletes the objects of an owner, read live, and returns their number. Pods are counted and left to the
+// garbage collector. The owner stays until the number is 0, or the deletion is late.
 func (c *children) removeAll(ctx context.Context, namespace, owner string) (int, error) {
 	left, wrong := 0, []error(nil)
 	selector := labels.Set{render.LabelManager: render.Manager, render.LabelInstallation: c.installation}.String()

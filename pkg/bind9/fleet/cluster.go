@@ -26,6 +26,8 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
+// reconcileCluster makes the TSIG key, the disruption budgets and the Bind9Instances of a cluster, and writes the
+// status. The result is the time until the next step of a key rotation.
 func (f *Fleet) reconcileCluster(ctx context.Context, at cache.ObjectName) (time.Duration, error) {
 	cluster, err := f.clusters.Bind9Clusters(at.Namespace).Get(at.Name)
 	if err != nil {
@@ -35,6 +37,7 @@ func (f *Fleet) reconcileCluster(ctx context.Context, at cache.ObjectName) (time
 	switch {
 	case cluster.DeletionTimestamp != nil:
 		return f.finishCluster(ctx, cluster)
+	// Another installation runs this namespace.
 	case !w.covered && hasFinalizer(cluster):
 		return 0, nil
 	case w.covered:
@@ -73,7 +76,10 @@ func signers(cluster *bind9.Bind9Cluster) *bind9.RoleSettings {
 	return &bind9.RoleSettings{Replicas: 1}
 }
 
+// makeCommon applies the common objects of a cluster's servers, the TSIG Secret and the disruption budgets, and returns
+// the present keys.
 func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (chosenKeys, error) {
+	// A rotation waits for these servers. External servers get their keys by hand.
 	members := slices.DeleteFunc(f.instancesOf(cluster.Namespace, cluster.Name), func(one *bind9.Bind9Instance) bool {
 		return one.Spec.External != nil || one.DeletionTimestamp != nil
 	})
@@ -104,6 +110,8 @@ func instanceName(cluster string, role bind9.Role, index int) string {
 	return cluster + "-" + strings.ToLower(string(role)) + "-" + strconv.Itoa(index)
 }
 
+// makeInstances makes the Bind9Instances of each role, and deletes those beyond the number of replicas, the highest
+// index first. An error for a server does not keep the others.
 func (f *Fleet) makeInstances(ctx context.Context, cluster *bind9.Bind9Cluster) error {
 	var wrong []error
 	wanted := map[string]bool{}
@@ -149,6 +157,7 @@ func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, r
 		if !metav1.IsControlledBy(have, cluster) && have.Annotations[TakeOver] == "" {
 			return &foreign{resource: "bind9instances", name: name}
 		}
+		// Other fields of the instance belong to users: spec.replicas: 0 stops a single server.
 		same := metav1.IsControlledBy(have, cluster) && have.Spec.Role == role && have.Spec.ClusterRef != nil &&
 			have.Spec.ClusterRef.Name == cluster.Name
 		for key, value := range labels {
@@ -184,6 +193,7 @@ type clusterFacts struct {
 	err       error
 }
 
+// countServers counts the servers of each role. stable counts those without a rollout in progress.
 func (w *clusterFacts) countServers() (counts map[bind9.Role]*bind9.ServerCount, stable map[*bind9.ServerCount]int32) {
 	spec := &w.cluster.Spec
 	counts = map[bind9.Role]*bind9.ServerCount{
@@ -194,6 +204,7 @@ func (w *clusterFacts) countServers() (counts map[bind9.Role]*bind9.ServerCount,
 	stable = map[*bind9.ServerCount]int32{}
 	for _, instance := range w.instances {
 		count, of := cmp.Or(counts[instance.Spec.Role], counts[bind9.RoleSecondary]), instance.Status.Conditions
+		// A leaving server still runs, and counts for nothing else.
 		if count.Current++; instance.DeletionTimestamp != nil {
 			continue
 		}
@@ -207,6 +218,7 @@ func (w *clusterFacts) countServers() (counts map[bind9.Role]*bind9.ServerCount,
 	return counts, stable
 }
 
+// judgeCluster returns conditions and status of a cluster. It reads only w, so a test can pose any case.
 func judgeCluster(w *clusterFacts) (*conditionSet, bind9.Bind9ClusterStatus) {
 	s, status := newConditionSet(w.cluster.Generation, w.cluster.Status.Conditions), *w.cluster.Status.DeepCopy()
 	if !w.covered {
@@ -219,6 +231,7 @@ func judgeCluster(w *clusterFacts) (*conditionSet, bind9.Bind9ClusterStatus) {
 	status.TSIGKey = rotation(&w.keys.TransferKeys, w.cluster.Spec.TSIGKey)
 	desired := sumCounts(status.Primaries, status.Secondaries, *counts[bind9.RoleSigner]).Desired
 
+	// 1. Ready: per role, so that a surplus primary does not make up for a missing secondary.
 	var ready, rolledOut, surplus int32
 	for _, one := range counts {
 		ready += min(one.Ready, one.Desired)
@@ -227,6 +240,7 @@ func judgeCluster(w *clusterFacts) (*conditionSet, bind9.Bind9ClusterStatus) {
 	}
 	judgeCount(s, desired, ready)
 
+	// 2. A fault of any instance is the cluster's.
 	s.set(bind9.ConditionConfigValid, true, ReasonValid, "")
 	for _, instance := range w.instances {
 		for _, of := range instance.Status.Conditions {
@@ -243,6 +257,7 @@ func judgeCluster(w *clusterFacts) (*conditionSet, bind9.Bind9ClusterStatus) {
 		s.degrade(w.err)
 	}
 
+	// 3. Progressing: the message about a rotation precedes a rollout's.
 	switch {
 	case w.keys.SecondKey() != nil:
 		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are accepted: when all servers and the primary accept "+
@@ -267,6 +282,8 @@ func (f *Fleet) writeCluster(ctx context.Context, w *clusterFacts) error {
 	return writeStatus(ctx, f, s, w.cluster, next, f.Client.Bind9V1alpha1().Bind9Clusters(next.Namespace).UpdateStatus)
 }
 
+// finishCluster deletes the instances of a deleted cluster, and then the objects. The timeout is twice an instance's,
+// which has to finish first.
 func (f *Fleet) finishCluster(ctx context.Context, cluster *bind9.Bind9Cluster) (time.Duration, error) {
 	owned := f.listOwned(cluster)
 	return finishObject(ctx, f, finisher[*bind9.Bind9Cluster]{object: cluster, timeout: 2 * deletionLimit, childCount: len(owned),

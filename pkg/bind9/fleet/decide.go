@@ -103,16 +103,20 @@ func (f *facts) hasFailed(step action) bool {
 
 func (f *facts) isApplied() bool { return f.lastAction >= actionApply && !f.hasFailed(actionApply) }
 
+// decideNext returns the next step of an instance's reconcile. Steps come in the order of action, each at most once,
+// and end with actionWait or actionIgnore. It reads only facts.
 func decideNext(f *facts) decision {
 	switch {
 	case f.instance.Spec.External != nil:
 		return decision{action: actionWait}
+	// The finalizer is another installation's, which writes the status.
 	case !f.covered && hasFinalizer(f.instance):
 		return decision{action: actionIgnore}
 	case !f.covered:
 		return decision{action: actionWait}
 	case f.lastAction < actionAddFinalizer && !hasFinalizer(f.instance):
 		return decision{action: actionAddFinalizer}
+	// Without the cluster's settings, an apply would take version and storage away from a running server.
 	case f.lacksCluster():
 		return decision{action: actionWait}
 	case f.lastAction < actionRead:
@@ -121,8 +125,10 @@ func decideNext(f *facts) decision {
 		return decision{action: actionWait, requeueAfter: askAgain}
 	case f.hasFailed(actionRead):
 		return decision{action: actionWait, err: f.err}
+	// The servers keep their last configuration (F4).
 	case f.invalid != nil:
 		return decision{action: actionWait, requeueAfter: f.keys.requeueAfter}
+	// A pod that stops before its replacement starts needs the turn of the cluster.
 	case f.lastAction < actionReserve && f.goesFirst():
 		return decision{action: actionReserve}
 	case f.lastAction < actionApply:
@@ -138,6 +144,7 @@ func (f *facts) listDue() []render.Object {
 	return slices.DeleteFunc(slices.Clone(f.objects), func(o render.Object) bool { return o.Resource == f.server.Workload() })
 }
 
+// decideRemoval returns the steps after the apply: drain the pods of a take-over, remove surplus objects, and wait.
 func (f *facts) decideRemoval() decision {
 	requeueAfter := f.keys.requeueAfter
 	if f.blocked != "" || f.isRotating() {
@@ -145,6 +152,7 @@ func (f *facts) decideRemoval() decision {
 	}
 	drain, surplus := splitFormer(f.formerSets, f.now), listSurplus(f.children, f.objects, f.ready)
 	switch {
+	// The former server answers still, so nothing is removed.
 	case f.takeOverError() != nil:
 		return decision{action: actionWait, requeueAfter: askAgain}
 	case f.hasFailed(actionApply):
@@ -159,6 +167,7 @@ func (f *facts) decideRemoval() decision {
 	return decision{action: actionWait, requeueAfter: requeueAfter, err: f.err}
 }
 
+// judgeInstance returns conditions and status of an instance. It reads only facts.
 func judgeInstance(f *facts) (*conditionSet, bind9.Bind9InstanceStatus) {
 	s, status := newConditionSet(f.instance.Generation, f.instance.Status.Conditions), *f.instance.Status.DeepCopy()
 	switch external := f.instance.Spec.External; {
@@ -183,6 +192,8 @@ func judgeInstance(f *facts) (*conditionSet, bind9.Bind9InstanceStatus) {
 	return s, status
 }
 
+// judgeServer sets the conditions and the addresses of a server that this fleet runs. An address gets the server zones,
+// so the address of a Service counts before its take-over ends.
 func (f *facts) judgeServer(s *conditionSet, status *bind9.Bind9InstanceStatus) {
 	if f.invalid == nil {
 		s.set(bind9.ConditionConfigValid, true, ReasonValid, "")
@@ -197,6 +208,7 @@ func (f *facts) judgeServer(s *conditionSet, status *bind9.Bind9InstanceStatus) 
 	default:
 		s.set(bind9.ConditionReady, false, ReasonNotReady, "the pod is not ready")
 	}
+	// A new server is not Degraded before its first Ready.
 	switch wasThere := meta.IsStatusConditionTrue(s.before, bind9.ConditionReady) || wasUnavailable(s.before); {
 	case f.hasFailed(actionApply):
 		s.degrade(f.err)
@@ -213,6 +225,7 @@ func (f *facts) judgeServer(s *conditionSet, status *bind9.Bind9InstanceStatus) 
 	if waits := f.takeOverError(); waits != nil && waits.service != nil {
 		status.Addresses = serviceAddresses(waits.service)
 	}
+	// Before the apply, the status would name a configuration that no pod has.
 	if f.isApplied() {
 		status.ConfigHash, status.TSIGKey = f.hash, nil
 		if f.cluster == nil {
@@ -221,6 +234,7 @@ func (f *facts) judgeServer(s *conditionSet, status *bind9.Bind9InstanceStatus) 
 	}
 }
 
+// judgeProgress sets Progressing to the most urgent of the reasons why the server is not as specified yet.
 func (f *facts) judgeProgress(s *conditionSet) {
 	drains := f.hasFailed(actionDrain) || splitFormer(f.formerSets, f.now).wait > 0
 	switch waits, isApplied := f.takeOverError(), f.isApplied(); {
@@ -246,6 +260,8 @@ func wasUnavailable(before []metav1.Condition) bool {
 	return had != nil && had.Status == metav1.ConditionTrue && had.Reason == ReasonUnavailable
 }
 
+// serviceAddresses returns the DNS addresses of a Service: cluster IPs first, then those of the load balancer. A
+// headless Service has the IP "None".
 func serviceAddresses(service *corev1.Service) []string {
 	if service == nil {
 		return nil

@@ -33,6 +33,8 @@ func (f *Fleet) observeServer(w *facts) {
 	w.agentErr = f.silent.find(cache.MetaObjectToName(w.instance))
 }
 
+// readServer computes the desired state: settings, keys, catalogs and objects. An invalid configuration is w.invalid
+// and no error, because a retry would not help.
 func (f *Fleet) readServer(ctx context.Context, w *facts) error {
 	server := render.Merge(w.instance, w.cluster)
 	server.Platform, w.server = f.Platform, &server
@@ -55,6 +57,7 @@ func (f *Fleet) readServer(ctx context.Context, w *facts) error {
 		w.objects = append(render.TransferObjects(server.Namespace, owner, server.Transfer, &server.Platform), w.objects...)
 	}
 
+	// The agent reports the same hash once BIND has loaded the files.
 	if mounted, err := server.MountedFiles(); err == nil {
 		w.hash = render.Hash(mounted)
 	}
@@ -80,6 +83,8 @@ func (f *Fleet) findPrimaries(ctx context.Context, server *render.Server) error 
 	return err
 }
 
+// readKeys reads the keys of a server from the Secrets, or makes them. Transfer keys of a cluster are made by the
+// cluster's reconcile, and missing keys are errNoTransferKey.
 func (f *Fleet) readKeys(ctx context.Context, w *facts) error {
 	server, signs := w.server, w.cluster != nil && w.ownsKeys()
 	agent, control := render.AgentSecretName(server.Name), render.RNDCSecretName(server.Name)
@@ -101,6 +106,7 @@ func (f *Fleet) readKeys(ctx context.Context, w *facts) error {
 		w.keys.TransferKeys, err = parseTransferKeys(secrets[group])
 	}
 
+	// A signer also accepts the cluster's key, since the other servers transfer from the signer.
 	if err == nil && signs {
 		server.Peers = &render.TransferKeys{}
 		*server.Peers, err = parseTransferKeys(secrets[peers])
@@ -124,12 +130,15 @@ func parseTransferKeys(secret *corev1.Secret) (render.TransferKeys, error) {
 	return render.ReadTransferKeys(secret.Annotations, secret.Data)
 }
 
+// chooseKeys returns the transfer keys of a group, after the step of a rotation if a step is due. members have to
+// accept both keys before the next step.
 func (f *Fleet) chooseKeys(secret *corev1.Secret, namespace, group string, wanted *bind9.TSIGKey,
 	members []*bind9.Bind9Instance) (chosen chosenKeys, err error) {
 	w := &keyFacts{namespace: namespace, now: f.Clock.Now()}
 	switch have, err := parseTransferKeys(secret); {
 	case err == nil:
 		w.current, w.accepted = &have, f.acceptedKeys.acceptedByAll(group, members, have.Names())
+	// Only a missing or broken key is replaced. If the Secret cannot be read, the servers' key may still be there (F3).
 	case !errors.Is(err, errNoTransferKey) && !errors.Is(err, render.ErrKey):
 		return chosen, err
 	}
@@ -155,6 +164,7 @@ func (f *Fleet) ensureControlKey(secret *corev1.Secret) (render.Key, error) {
 	return render.NewKey("rndc-*", "", f.Random)
 }
 
+// ensureAccess returns the agent's token and certificate from the Secret, and makes or renews them as needed.
 func (f *Fleet) ensureAccess(secret *corev1.Secret, server *render.Server) (access render.Access, err error) {
 	if secret != nil {
 		access, err = render.ReadAccess(secret.Data)
@@ -169,6 +179,8 @@ func (f *Fleet) ensureAccess(secret *corev1.Secret, server *render.Server) (acce
 	return renewAccess(access, server, f.Clock.Now())
 }
 
+// reserveReplacement asks for the turn to replace the server's pod. The result says why the server has to wait, or is
+// "".
 func (f *Fleet) reserveReplacement(w *facts) string {
 	wanted := &reservation{server: w.server.Name, ready: w.ready, finished: w.finished, upToDate: w.hasSameTemplate()}
 	for _, other := range f.instancesOf(w.server.Namespace, w.server.Cluster) {
@@ -184,6 +196,8 @@ func (f *Fleet) reserveReplacement(w *facts) string {
 	return f.replacing.reserve(cache.ObjectName{Namespace: w.server.Namespace, Name: w.server.Cluster}, wanted)
 }
 
+// judgeWorkload returns the server's workload, nil if there is none. ready is true if all replicas answer, and finished
+// if none of them is old.
 func (f *Fleet) judgeWorkload(server *render.Server) (workload metav1.Object, ready, finished bool) {
 	available := func(of metav1.Object, observed int64, updated, all, ready int32) (metav1.Object, bool, bool) {
 		finished := observed >= of.GetGeneration() && updated == server.Replicas && all == server.Replicas && ready == server.Replicas
@@ -239,10 +253,13 @@ func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	return w.hash != "" && f.slow.askPods(ctx, w.server, "configuration "+w.hash, selectPods(w.pods, podRuns), ask) == nil
 }
 
+// checkServing returns nil if the server can answer in place of the pods of another manager: ready, with the current
+// keys, and with all zones of its catalogs.
 func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	switch {
 	case !w.ready:
 		return errors.New("the pod is not ready")
+	// A server without zones would answer REFUSED at the address that clients know.
 	case len(w.server.Catalogs) == 0:
 		return errors.New("no DNSClass with a catalog has the server")
 	case !f.haveKeys(ctx, w):
@@ -261,6 +278,7 @@ func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 	changed := false
 	record := func(group string, keys *render.TransferKeys) {
 		accepted := ""
+		// Outside a rotation, the entry is removed.
 		if keys.SecondKey() != nil && f.haveKeys(ctx, w) && f.primariesAccept(ctx, w.server) {
 			accepted = keys.Names()
 		}
@@ -284,6 +302,7 @@ func (f *Fleet) primariesAccept(ctx context.Context, server *render.Server) bool
 	}
 	for _, catalog := range server.Catalogs {
 		for _, at := range catalog.Primaries {
+			// Only a primary that knows the present key and not the next holds up the rotation.
 			if f.Answers(ctx, at, catalog.Zone, server.Transfer.Key) && !f.Answers(ctx, at, catalog.Zone, *next) {
 				return false
 			}

@@ -14,6 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
+// reconcileInstance observes a server, decides and acts, until the decision is to wait. The result is the time until
+// the next reconcile; 0 means at the next event.
 func (f *Fleet) reconcileInstance(ctx context.Context, at cache.ObjectName) (time.Duration, error) {
 	instance, err := f.instances.Bind9Instances(at.Namespace).Get(at.Name)
 	if err != nil {
@@ -37,12 +39,14 @@ func (f *Fleet) reconcileInstance(ctx context.Context, at cache.ObjectName) (tim
 			return d.requeueAfter, errors.Join(d.err, f.writeInstance(ctx, w))
 		}
 		f.runAction(ctx, w, &d)
+		// Without the finalizer, a deletion would leave the objects behind, so nothing is made.
 		if w.hasFailed(actionAddFinalizer) {
 			return 0, w.err
 		}
 	}
 }
 
+// runAction takes a step, and records the step and its error in w. decideNext judges the error.
 func (f *Fleet) runAction(ctx context.Context, w *facts, d *decision) {
 	switch w.lastAction = d.action; d.action {
 	case actionAddFinalizer:

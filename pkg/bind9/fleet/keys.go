@@ -60,11 +60,14 @@ const (
 	dropFormer keyStep = "drop the former"
 )
 
+// nextKeyStep returns the next step of a TSIG key rotation, and the time until the step after; 0 means at the next
+// change. A rotation in progress goes on even if no rotation is wanted any more.
 func nextKeyStep(f *keyFacts) (step keyStep, requeueAfter time.Duration) {
 	keys := f.current
 	switch {
 	case keys == nil:
 		return makeFirst, 0
+	// A server that does not accept both keys yet would refuse a transfer.
 	case keys.SecondKey() != nil && (f.now.Sub(keys.SteppedAt) < stepTime || !f.accepted):
 		return keepKeys, askAgain
 	case keys.Next != nil:
@@ -72,6 +75,8 @@ func nextKeyStep(f *keyFacts) (step keyStep, requeueAfter time.Duration) {
 	case keys.Former != nil:
 		return dropFormer, askAgain
 	}
+
+	// Outside a rotation: is a new key due, by algorithm or age?
 	due := f.wanted.Algorithm != "" && f.wanted.Algorithm != keys.Algorithm
 	if age := f.wanted.RotateAfter; age != nil && !due {
 		if wait := keys.CreatedAt.Add(age.Duration).Sub(f.now); wait > 0 {
@@ -82,12 +87,14 @@ func nextKeyStep(f *keyFacts) (step keyStep, requeueAfter time.Duration) {
 	switch {
 	case !due:
 		return keepKeys, 0
+	// Zones that an agent made name the key in named's own store, which the fleet cannot rewrite.
 	case f.heldBy != nil:
 		return holdKeys, heldInterval
 	}
 	return makeNext, askAgain
 }
 
+// applyStep returns the keys after a step. A step with a new key reads random.
 func applyStep(f *keyFacts, step keyStep, random io.Reader) (keys render.TransferKeys, err error) {
 	if f.current != nil {
 		keys = *f.current
@@ -118,6 +125,7 @@ type chosenKeys struct {
 	requeueAfter time.Duration
 }
 
+// rotation returns the times of the newest key and of the next rotation for the status; nil without a key.
 func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotation {
 	if keys.CreatedAt.IsZero() {
 		return nil
@@ -163,6 +171,7 @@ func (t *acceptedKeys) acceptedByAll(group string, members []*bind9.Bind9Instanc
 	})
 }
 
+// renewAccess returns access with a certificate valid for renewBefore or longer. The token stays.
 func renewAccess(access render.Access, server *render.Server, now time.Time) (render.Access, error) {
 	hosts := []string{render.AgentHost(server.Namespace, server.Name)}
 	if pair, err := pki.ParsePair(access.Certificate, access.PrivateKey); err == nil && pair.Covers(hosts) &&

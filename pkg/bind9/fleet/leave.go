@@ -73,15 +73,19 @@ const (
 	deletionDone     deletionStep = "let it go"
 )
 
+// nextDeletionStep returns the next step of a deletion, and the time until the next call. Each step is taken once in a
+// reconcile. After the timeout the object goes, whatever is left.
 func nextDeletionStep(f *deletionFacts) (next deletionStep, requeueAfter time.Duration) {
 	late := f.age >= f.timeout
 	switch {
 	case !f.finalizer:
 		return deletionWait, 0
+	// Objects in the namespace are out of reach. The namespace may be covered again before the timeout.
 	case !f.covered && !late:
 		return deletionWait, f.timeout - f.age
 	case f.childCount > 0 && !f.childrenDeleted:
 		return deletionChildren, 0
+	// Children finish first, because their servers use the owner's TSIG key and disruption budget.
 	case f.childCount > 0 && !late:
 		return deletionWait, askAgain
 	case f.covered && !f.removed:
@@ -103,6 +107,7 @@ type deleter interface {
 	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
 }
 
+// deleteEach deletes the objects, each by UID. A missing or replaced object is no error.
 func deleteEach[T metav1.Object, C deleter](ctx context.Context, objects []T, clientOf func(namespace string) C) error {
 	var wrong []error
 	for _, one := range objects {
@@ -132,6 +137,8 @@ type finisher[T apiObject] struct {
 	patch          patcher[T]
 }
 
+// finishObject takes the steps of a deletion, and removes the finalizer at the end. Leftovers after the timeout are an
+// Event, and the sweep removes them.
 func finishObject[T apiObject](ctx context.Context, f *Fleet, of finisher[T]) (time.Duration, error) {
 	w := &deletionFacts{
 		finalizer: hasFinalizer(of.object), covered: of.object.GetNamespace() == "" || f.children.covers(of.object.GetNamespace()),

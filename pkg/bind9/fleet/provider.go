@@ -24,6 +24,8 @@ import (
 
 const kindProvider = "ClusterBind9Provider"
 
+// reconcileProvider makes a Bind9Cluster in each namespace of a provider, deletes those in other namespaces, and writes
+// the status. A missing namespace is in the status, and is no error.
 func (f *Fleet) reconcileProvider(ctx context.Context, at cache.ObjectName) (time.Duration, error) {
 	provider, err := f.providers.Get(at.Name)
 	if err != nil {
@@ -75,6 +77,7 @@ type provided struct {
 	err       error
 }
 
+// judgeProvider returns conditions and status of a provider, with a row for each namespace.
 func judgeProvider(w *providerFacts) (*conditionSet, bind9.ClusterBind9ProviderStatus) {
 	s, status := newConditionSet(w.provider.Generation, w.provider.Status.Conditions), *w.provider.Status.DeepCopy()
 	status.Clusters, status.Servers = nil, bind9.ServerCount{}
@@ -84,6 +87,7 @@ func judgeProvider(w *providerFacts) (*conditionSet, bind9.ClusterBind9ProviderS
 		switch cluster := one.cluster; {
 		case one.err != nil:
 			row.Message = one.err.Error()
+		// A Ready from before the last change of the spec does not count.
 		case meta.IsStatusConditionTrue(cluster.Status.Conditions, bind9.ConditionReady) &&
 			cluster.Status.ObservedGeneration == cluster.Generation:
 			row.Ready, ready = true, ready+1
@@ -123,6 +127,8 @@ func readyMessage(cluster *bind9.Bind9Cluster) string {
 	return "it is being made"
 }
 
+// namespacesOf returns the namespaces of a provider, sorted: the named and the selected, or the default. Namespaces in
+// deletion are left out of the selected.
 func (f *Fleet) namespacesOf(provider *bind9.ClusterBind9Provider) ([]string, error) {
 	names := slices.Clone(provider.Spec.Namespaces)
 	if of := provider.Spec.NamespaceSelector; of != nil {
@@ -140,6 +146,7 @@ func (f *Fleet) namespacesOf(provider *bind9.ClusterBind9Provider) ([]string, er
 			}
 		}
 	} else if len(names) == 0 {
+		// Neither names nor a selector. An empty selection would be no namespace instead.
 		names = []string{bind9.DefaultProviderNamespace}
 	}
 	slices.Sort(names)
@@ -151,6 +158,8 @@ type noNamespace struct{ name string }
 
 func (e *noNamespace) Error() string { return fmt.Sprintf("there is no namespace %q: make it", e.name) }
 
+// provideCluster makes or updates the provider's Bind9Cluster in a namespace. Another manager's cluster of this name is
+// an error, unless annotated with TakeOver.
 func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9Provider, namespace string) (*bind9.Bind9Cluster, error) {
 	if _, err := f.namespaces.Get(namespace); apierrors.IsNotFound(err) {
 		return nil, &noNamespace{namespace}
@@ -181,6 +190,7 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 		}
 	}
 
+	// Create the cluster, or take it over with force.
 	desired := map[string]any{
 		"apiVersion": bind9.SchemeGroupVersion.String(), "kind": "Bind9Cluster", "spec": provider.Spec.Bind9ClusterSpec,
 		"metadata": map[string]any{

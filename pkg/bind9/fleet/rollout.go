@@ -35,6 +35,7 @@ type otherServer struct {
 // nextHolder returns the server that may replace its pod. waitReason says why f.server must wait, or is "".
 func nextHolder(holder string, f *reservation) (next, waitReason string) {
 	isReplaced := holder == f.server && f.ready && f.finished
+	// The turn is over: the next server may go.
 	if f.upToDate && isReplaced {
 		return "", ""
 	}
@@ -43,6 +44,7 @@ func nextHolder(holder string, f *reservation) (next, waitReason string) {
 	}
 
 	isHolder := func(other otherServer) bool { return other.name == holder }
+	// A deleted holder is not among the others, and loses the turn.
 	if slices.ContainsFunc(f.others, isHolder) {
 		return holder, fmt.Sprintf("the pod of %s is replaced before: one server of a cluster at a time", holder)
 	}

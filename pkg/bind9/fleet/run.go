@@ -32,6 +32,8 @@ import (
 
 const workers = 4
 
+// New returns a Fleet with its informers and event handlers. Run starts the reconciles, and StartWithContext the
+// informers. An error is a failed registration at an informer.
 func New(config Config) (*Fleet, error) {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
@@ -70,6 +72,7 @@ func newLoop(reconcile func(context.Context, cache.ObjectName) (time.Duration, e
 	return &loop{workqueue.NewTypedRateLimitingQueue(limiter), reconcile}
 }
 
+// followChanges registers followChange at all informers. Handlers only enqueue, and never block an informer.
 func (f *Fleet) followChanges() error {
 	wrong := []error{f.Informers.Bind9().V1alpha1().Bind9Instances().Informer().AddIndexers(cache.Indexers{indexCluster: listClusterOf})}
 	handle := func(before, object any) {
@@ -147,6 +150,7 @@ func (f *Fleet) followClass(o *v1alpha1.DNSClass, before metav1.Object) {
 	}
 }
 
+// followInstance enqueues an instance, the cluster, and the servers with the instance's address in named.conf.
 func (f *Fleet) followInstance(o *bind9.Bind9Instance, before metav1.Object) {
 	f.enqueue("instance", o.Namespace, o.Name)
 	if ref := o.Spec.ClusterRef; ref != nil {
@@ -158,6 +162,8 @@ func (f *Fleet) followInstance(o *bind9.Bind9Instance, before metav1.Object) {
 	}
 }
 
+// followChild enqueues the owner of a Kubernetes object. A changed TSIG Secret also enqueues the servers, which mount a
+// copy.
 func (f *Fleet) followChild(o metav1.Object) {
 	switch kind, owner, _ := strings.Cut(o.GetAnnotations()[render.AnnotationOwner], "/"); kind {
 	case render.KindInstance:
@@ -184,6 +190,7 @@ func isOtherSpec(o, before metav1.Object) bool {
 		(o.GetDeletionTimestamp() == nil) != (before.GetDeletionTimestamp() == nil)
 }
 
+// listServerNamespaces returns the namespaces with servers of the classes. Other objects, such as nil, have none.
 func listServerNamespaces(classes ...metav1.Object) map[string]bool {
 	namespaces := map[string]bool{}
 	for _, object := range classes {
@@ -239,6 +246,8 @@ func (f *Fleet) Shutdown() {
 	}
 }
 
+// Run reconciles until ctx ends, and then waits for the work in progress. The error is the cause if ctx ends before the
+// informers are ready.
 func (f *Fleet) Run(ctx context.Context) error {
 	if err := f.WaitForSync(ctx); err != nil {
 		return err
@@ -268,6 +277,7 @@ func (f *Fleet) WaitForSync(ctx context.Context) error {
 	return nil
 }
 
+// workQueue reconciles the objects of a queue until the queue is shut down. Errors are retried with growing delays.
 func (l *loop) workQueue(ctx context.Context, name string) {
 	for {
 		at, ended := l.queue.Get()
@@ -276,6 +286,7 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 		}
 		requeueAfter, err := l.reconcile(ctx, at)
 		switch {
+		// The process ends, and the next process begins with all objects.
 		case ctx.Err() != nil:
 		case err != nil && isEach(err, isForeign):
 			// Informers do not see foreign objects.

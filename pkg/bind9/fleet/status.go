@@ -79,6 +79,7 @@ func (s *conditionSet) setHeld(class *v1alpha1.DNSClass) {
 	}
 }
 
+// setStatus sets a condition. The time of the transition stays if the stored status is the same.
 func (s *conditionSet) setStatus(condition string, status metav1.ConditionStatus, reason, message string) {
 	next := metav1.Condition{Type: condition, Status: status, Reason: reason, Message: cutMessage(message, maxMessage),
 		ObservedGeneration: s.generation}
@@ -109,11 +110,13 @@ func fitProviderStatus(status *bind9.ClusterBind9ProviderStatus) {
 	octets := status.Size()
 	for i := range status.Clusters {
 		row := &status.Clusters[i]
+		// First shorten: a row without its full message still names the namespace.
 		if before := row.Size(); octets > maxStatus && len(row.Message) > maxRowMessage {
 			row.Message = cutMessage(row.Message, maxRowMessage)
 			octets -= before - row.Size()
 		}
 	}
+	// Ready clusters go first, because they need no action.
 	for _, ready := range []bool{true, false} {
 		kept := status.Clusters[:0]
 		for _, row := range status.Clusters {
@@ -154,6 +157,7 @@ func sumCounts(counts ...bind9.ServerCount) (sum bind9.ServerCount) {
 	return sum
 }
 
+// recordEvents sends an Event for each condition whose status or reason has changed. Faults are warnings.
 func (f *Fleet) recordEvents(object runtime.Object, s *conditionSet) {
 	for _, after := range s.conditions {
 		before := meta.FindStatusCondition(s.before, after.Type)
@@ -177,6 +181,8 @@ func (f *Fleet) recordEvents(object runtime.Object, s *conditionSet) {
 	}
 }
 
+// writeStatus writes a changed status, and sends Events for the changed conditions after the write, so that a conflict
+// sends none twice.
 func writeStatus[T runtime.Object](ctx context.Context, f *Fleet, s *conditionSet, before, after T,
 	update func(context.Context, T, metav1.UpdateOptions) (T, error)) error {
 	if equality.Semantic.DeepEqual(before, after) {

@@ -103,6 +103,8 @@ type fleet struct {
 	waiting            []Instance
 }
 
+// readFleet sorts the class's instances: to query, waiting for an address or key, or leaving. A signer counts only for
+// a signed zone.
 func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, error) {
 	all, err := p.config.Instances(known)
 	if err != nil {
@@ -116,6 +118,7 @@ func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, erro
 	}
 
 	f := &fleet{}
+	// Servers behind a signer are current if they have the signer's serial, which is not the zone's.
 	signer := ""
 	if at := slices.IndexFunc(all, func(one Instance) bool { return one.Signer }); at >= 0 && (signed || signing) {
 		signer = all[at].Name
@@ -124,6 +127,7 @@ func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, erro
 	var secondaries []transfer.Secondary
 	for _, instance := range all {
 		switch {
+		// The signer has no unsigned zones, and would have a row that never becomes current.
 		case instance.Signer && !signed:
 		case instance.Leaving:
 			f.leaving = append(f.leaving, instance)
@@ -157,6 +161,8 @@ func (f *fleet) listLeaving() []delivery.Server {
 	return rows
 }
 
+// Deliver makes the zone at instances that lack it (mode Transfer), and compares each instance with the plan. Confirmed
+// is 0 while any instance waits or has failed.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	signed := p.config.Signed(plan.UID)
 	f, err := p.readFleet(plan.ServerNames(), signed, p.config.Signing(plan.UID))
@@ -167,6 +173,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		return delivery.Report{Servers: f.listLeaving()}, noInstances()
 	}
 
+	// 1. Let the agents make the zone.
 	var failed map[string]*delivery.Error
 	var made map[string]bool
 	if p.usesAgents() {
@@ -175,11 +182,13 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		}
 	}
 
+	// 2. Ask all instances for their serials.
 	report, err := f.Provider.Deliver(ctx, plan, fence)
 	if p.config.Signed(plan.UID) != signed {
 		return delivery.Report{}, newSwitchError(plan)
 	}
 
+	// 3. Complete the rows: the agent's error says more than "has no zone".
 	for i, row := range report.Servers {
 		if !isWithoutZone(row) {
 			continue
@@ -244,10 +253,12 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 		}
 	}
 
+	// Create the zone, or correct the primaries of a zone that a former class made.
 	failed, err = p.eachAgent(ctx, missing, fence, func(ctx context.Context, instance Instance, fence client.Fence) error {
 		asked := protocol.CreateZone{ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: withKey(p.config.Primaries,
 			instance.Key)}}
 		err := instance.Agent.Ensure(ctx, plan.Zone, asked, fence)
+		// Do not ask again at each attempt until the zone is delivered.
 		if err == nil && !plan.Delivered {
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -264,6 +275,7 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 		delete(made, row)
 	}
 
+	// Remove the zone at leaving instances.
 	left, err := p.removeFrom(ctx, f.leaving, plan.Zone, fence)
 	maps.Copy(failed, left)
 	return failed, made, err
@@ -298,6 +310,8 @@ func (p *Provider) removeFrom(ctx context.Context, instances []Instance, zone na
 	})
 }
 
+// eachAgent calls do for all instances at once, for at most agentTime, and returns the errors of agents by the row's
+// name. err is the error of fence or ctx, and then nothing is known of the instances.
 func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence delivery.Fence, do func(context.Context, Instance,
 	client.Fence) error) (map[string]*delivery.Error, error) {
 	limited, cancel := context.WithTimeout(ctx, agentTime)
@@ -325,6 +339,7 @@ func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, wor
 	ask := func(context.Context) error {
 		mu.Lock()
 		defer mu.Unlock()
+		// After a lost lease no further agent may write, so the first refusal holds for all.
 		if lost == nil {
 			lost = fence(ctx)
 		}
@@ -334,6 +349,7 @@ func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, wor
 	results := make([]R, len(all))
 	var working sync.WaitGroup
 	for i, one := range all {
+		// Each goroutine writes its own element.
 		working.Go(func() { results[i] = work(one, ask) })
 	}
 	working.Wait()
@@ -344,6 +360,8 @@ func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, wor
 	return results, ctx.Err()
 }
 
+// explainAgent turns an agent's error into the reason of a row in status. A cause found while reading the Secret keeps
+// the reason.
 func explainAgent(instance Instance, failure *client.Error) *delivery.Error {
 	var cause *delivery.Error
 	if errors.As(failure.Err, &cause) {
@@ -355,6 +373,7 @@ func explainAgent(instance Instance, failure *client.Error) *delivery.Error {
 		e.Code = strconv.Itoa(failure.Status)
 	}
 	switch {
+	// A retry cannot help: the zone has a name that a bindcar refuses.
 	case failure.Unsupported:
 		e.Reason = delivery.ReasonValidationFailed
 	case failure.Status == http.StatusUnauthorized, failure.Status == http.StatusForbidden:
@@ -411,6 +430,7 @@ func (f *fleet) listZoneHolders() []Instance {
 	return all
 }
 
+// Verify compares each instance with the plan, without writing. Waiting and leaving instances get a row with a note.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	signed := p.config.Signed(plan.UID)
 	f, err := p.readFleet(plan.ServerNames(), signed, p.config.Signing(plan.UID))
@@ -438,6 +458,8 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 
 func (p *Provider) AskLast(ctx context.Context) []string { return p.transfer.AskLast(ctx) }
 
+// Health reports whether the class can deliver. In mode Transfer every agent must answer, because a later zone needs
+// all of them.
 func (p *Provider) Health(ctx context.Context) error {
 	f, err := p.readFleet(nil, false, false)
 	if err != nil {

@@ -41,6 +41,7 @@ type sources struct {
 func chooseSources(targets []target) sources {
 	chosen := sources{map[string]target{}, map[string][]netip.AddrPort{}}
 	for _, secondary := range targets {
+		// A target without a writer has no address or key yet.
 		if secondary.Primary || secondary.Leaving || secondary.writer == nil {
 			continue
 		}
@@ -52,6 +53,7 @@ func chooseSources(targets []target) sources {
 			}
 			sum := fnv.New64a()
 			fmt.Fprintf(sum, "%s\x00%s", secondary.Name, candidate.Name)
+			// Each secondary takes the primary with the highest weight.
 			if weight := sum.Sum64(); primary.writer == nil || weight > most {
 				most, primary = weight, candidate
 			}
@@ -64,6 +66,8 @@ func chooseSources(targets []target) sources {
 	return chosen
 }
 
+// setSecondaries configures the secondaries that a primary notifies, if they have changed. A new process knows no list,
+// and writes once.
 func (u *Updater) setSecondaries(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort,
 	fence delivery.Fence) error {
 	u.mu.Lock()
@@ -83,6 +87,8 @@ func (u *Updater) forget(uid string) {
 	maps.DeleteFunc(u.behindSince, func(at zoneAt, _ time.Time) bool { return at.uid == uid })
 }
 
+// followSources brings the secondaries to the content of their primaries, and puts the outcomes into outcomes. A
+// secondary whose primary lacks the serial has to wait.
 func (u *Updater) followSources(ctx context.Context, targets []target, outcomes []outcome, from sources, plan delivery.Plan,
 	fence delivery.Fence) error {
 	written := map[string]bool{}
@@ -120,6 +126,8 @@ func (u *Updater) followSources(ctx context.Context, targets []target, outcomes 
 	return err
 }
 
+// followSource waits, up to secondaryTime, until a secondary has the primary's content. Confirmed is the plan's serial
+// then, and 0 if the secondary still lags.
 func (u *Updater) followSource(ctx context.Context, t, primary target, plan delivery.Plan, fence delivery.Fence) outcome {
 	at, source := zoneAt{plan.UID, t.Name}, fmt.Sprintf("%s %s", primary.Name, primary.DNS)
 	u.mu.Lock()
@@ -135,6 +143,7 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 
 		now := u.readSerials(ctx, t, primary, plan)
 		same := now.err == nil && now.secondary == now.primary
+		// Another primary may have counted to the same serial with other records.
 		if same && !proven {
 			same = u.haveSameContent(ctx, t, primary, plan)
 			proven = same
@@ -148,6 +157,8 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 			return outcome{report: delivery.Report{Confirmed: plan.Serial}}
 		}
 
+		// Ask the agent once: the zone is missing, the primary is another, NOTIFY did not help, or the secondary is
+		// ahead of a rebuilt primary.
 		if !asked && (lacksZone(now.err) || now.err == nil && (!proven || overdue || now.secondary.Ahead(now.primary))) {
 			asked, proven = true, proven && !now.secondary.Ahead(now.primary)
 			if err := u.makeSecondary(ctx, t, primary, plan, now.err == nil, fence); err != nil {
@@ -161,6 +172,7 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 			return outcome{err: now.err}
 		}
 
+		// Not an error: a large zone takes longer, and the next attempt looks again.
 		if time.Now().After(deadline) {
 			return outcome{}
 		}
@@ -190,6 +202,7 @@ type serials struct {
 	err                error
 }
 
+// readSerials asks a secondary and the primary at the same time.
 func (u *Updater) readSerials(ctx context.Context, t, primary target, plan delivery.Plan) (s serials) {
 	var of error
 	var both sync.WaitGroup
@@ -202,6 +215,7 @@ func (u *Updater) readSerials(ctx context.Context, t, primary target, plan deliv
 	return s
 }
 
+// haveSameContent reports whether primary and secondary have the zone as planned, and the same foreign records besides.
 func (u *Updater) haveSameContent(ctx context.Context, t, primary target, plan delivery.Plan) bool {
 	one, err := primary.writer.Verify(ctx, plan)
 	if err != nil || !one.Empty() {

@@ -66,6 +66,8 @@ type target struct {
 	writer *rfc2136.Provider
 }
 
+// readTargets returns the class's instances with a connection for updates each. Connections of other instances are
+// dropped. An instance without an address, key or connection has no writer.
 func (u *Updater) readTargets(known []string) ([]target, error) {
 	all, err := u.config.Instances(known)
 	if err != nil {
@@ -148,6 +150,8 @@ func listRows(targets []target) []delivery.Server {
 	return rows
 }
 
+// Deliver writes a zone to each primary, and waits for the secondaries. Confirmed is the plan's serial if every
+// instance has it, and 0 otherwise.
 func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	targets, err := u.readTargets(plan.ServerNames())
 	if err != nil {
@@ -167,6 +171,7 @@ func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence deliver
 			return outcome{}
 		}
 		report, err := t.writer.Deliver(ctx, plan, fence)
+		// A new primary, or a primary with a lost disk: compare the secondaries anew.
 		if lacksZone(err) {
 			u.forget(plan.UID)
 			if err = u.makeZone(ctx, t, plan, from.secondaries[t.Name], fence); err == nil {
@@ -193,6 +198,7 @@ func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence deliver
 	failures := map[delivery.RRsetKey]delivery.Failure{}
 	for i, t := range targets {
 		o := outcomes[i]
+		// The zone is removed there, so the row leaves the status.
 		if t.Leaving && o.err == nil {
 			continue
 		}
@@ -201,6 +207,7 @@ func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence deliver
 			row = t.waitingRow()
 		}
 		report.Servers = append(report.Servers, row)
+		// A single lagging server keeps the zone Pending.
 		if row.Err != nil || row.Serial != plan.Serial {
 			report.Confirmed = 0
 		}
@@ -211,6 +218,7 @@ func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence deliver
 		}
 	}
 
+	// The same RRset may fail at several primaries. Name it once, in a stable order.
 	for _, key := range slices.SortedFunc(maps.Keys(failures), delivery.RRsetKey.Compare) {
 		report.Failed = append(report.Failed, failures[key])
 	}
@@ -222,6 +230,7 @@ func lacksZone(err error) bool {
 	return errors.As(err, &e) && e.Reason == delivery.ReasonZoneNotFound
 }
 
+// asError returns an error of an instance for its row, with the instance's name in the message. nil stays nil.
 func asError(instance Instance, err error) *delivery.Error {
 	var e *delivery.Error
 	switch {
@@ -242,8 +251,10 @@ func asError(instance Instance, err error) *delivery.Error {
 func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort, fence delivery.Fence) error {
 	asked := protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: strings.TrimSuffix(t.Key.Name, ".")}
 	config := &asked.ZoneConfig
+	// Secondaries transfer by the key of the updates.
 	config.AllowTransfer, config.AlsoNotify = []string{"key " + asked.UpdateKeyName}, withKey(secondaries, t.Key)
 
+	// 1. The SOA, with the serial from which the primary counts on.
 	var soa protocol.SOA
 	var serial, refresh, retry, expire, negative uint32
 	if len(plan.SOA.Data) != 1 {
@@ -255,6 +266,7 @@ func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, se
 	soa.Serial, soa.Refresh, soa.Retry, soa.Expire, soa.NegativeTTL = &serial, &refresh, &retry, &expire, &negative
 	config.SOA = &soa
 
+	// 2. The apex NS, and the addresses of name servers inside the zone.
 	for set := range plan.All {
 		if set.Name == plan.Zone && set.Type == rdata.NS {
 			config.TTL, config.NameServers = &set.TTL, set.Data
@@ -275,6 +287,7 @@ func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, se
 		}
 	}
 
+	// 3. Create the zone, and remember whom the primary notifies.
 	err := u.askAgent(t.Instance, func(agent *client.Client) error { return agent.Ensure(ctx, plan.Zone, asked, client.Fence(fence)) })
 	if err == nil {
 		u.mu.Lock()
@@ -317,6 +330,8 @@ func (u *Updater) Remove(ctx context.Context, plan delivery.Plan, fence delivery
 	return delivery.Report{}, nil
 }
 
+// removeZone removes a zone at an instance. A primary first loses the records written by Kubizone. The zone itself
+// stays if records of others remain, or without an agent.
 func (u *Updater) removeZone(ctx context.Context, t target, plan delivery.Plan, fence delivery.Fence) error {
 	if !t.Primary {
 		return u.askAgent(t.Instance, func(agent *client.Client) error { return agent.Remove(ctx, plan.Zone, client.Fence(fence)) })
@@ -339,6 +354,8 @@ func (u *Updater) removeZone(ctx context.Context, t target, plan delivery.Plan, 
 	return u.askAgent(t.Instance, func(agent *client.Client) error { return agent.Remove(ctx, plan.Zone, client.Fence(fence)) })
 }
 
+// Verify compares every primary with the plan, record by record, and every secondary with the primary by serial. The
+// drift of several primaries is merged.
 func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	targets, err := u.readTargets(plan.ServerNames())
 	if err != nil {
@@ -358,6 +375,7 @@ func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drif
 			return u.compareSerials(ctx, t, from.primaries[t.Name], plan)
 		}
 		drift, err := t.writer.Verify(ctx, plan)
+		// A primary without the zone lacks all of it. The next delivery makes the zone.
 		if lacksZone(err) {
 			drift, err = delivery.Drift{Missing: slices.Collect(plan.All)}, nil
 		}
@@ -380,6 +398,7 @@ func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drif
 		}
 
 		e := asError(t.Instance, o.err)
+		// Without an answer of a primary, missing records are not proven.
 		if e != nil && t.Primary {
 			return delivery.Drift{}, e
 		}
@@ -398,6 +417,8 @@ func mergeSets(x, y []delivery.RRset) []delivery.RRset {
 	return slices.CompactFunc(merged, func(a, b delivery.RRset) bool { return a.Key() == b.Key() })
 }
 
+// Health reports whether every instance accepts the class's key. An unproven answer counts only if nothing worse is
+// found.
 func (u *Updater) Health(ctx context.Context) error {
 	targets, err := u.readTargets(nil)
 	if err == nil {

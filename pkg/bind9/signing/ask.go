@@ -41,6 +41,8 @@ func (w *work) askKeys(ctx context.Context, server transfer.Secondary) (transfer
 	return transfer.AskKeys(ctx, dial.New(w.class.Spec.AllowLocalAddresses).DialContext, server, w.fqdn)
 }
 
+// askParent returns the DS of the zone at its parent. If the parent is a Zone here, the DS come from the parent's
+// content, and count after every class has delivered the content. Otherwise the parent's servers are asked.
 func (w *work) askParent(ctx context.Context) parent {
 	ref := w.zone.Status.ParentRef
 	if ref == nil {
@@ -55,6 +57,7 @@ func (w *work) askParent(ctx context.Context) parent {
 		return parent{readFailure: fmt.Sprintf("Zone %s/%s is not read yet", ref.Namespace, ref.Name)}
 	}
 
+	// Read the derived DS, with the TTL of the zone's NS there.
 	var p parent
 	for _, entry := range content.Lookup(w.fqdn, rdata.DS) {
 		if ds, ok := parseDS(entry.Data); ok {
@@ -66,6 +69,7 @@ func (w *work) askParent(ctx context.Context) parent {
 	}
 	p.dsAtAll = p.dsAtAny
 
+	// Until every class has the parent's serial, some server may have the former DS.
 	deliveries, err := w.Deliveries.Lister().Deliveries(ref.Namespace).List(labels.Everything())
 	if err != nil {
 		return parent{readFailure: err.Error()}
@@ -89,6 +93,7 @@ func (w *work) askParent(ctx context.Context) parent {
 	return p
 }
 
+// parseDS parses the text of a DS record. ok is false if fields are missing or too large. The digest may have blanks.
 func parseDS(text string) (v1alpha1.DelegationSigner, bool) {
 	fields := strings.Fields(text)
 	if len(fields) < 4 {
@@ -124,11 +129,13 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 		}
 	}
 
+	// The message says for how long an address has been silent, so that an operator can tell a failure from a hiccup.
 	since := w.memory.forZone(w.zone.UID).noteSilent(silent, w.Now())
 
 	p := parent{external: true}
 	first := true
 
+	// Each server has to answer on one of its addresses. The DS of all answers are merged.
 	for i, answers := range all {
 		answered, lacking := false, "it has no address"
 		for _, one := range answers {
@@ -144,6 +151,7 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 					"and the resolver of the controller finds no name servers of %s: give the controller a resolver that finds them",
 					servers[i].Name, w.fqdn, servers[i].Missing))
 			default:
+				// dsAtAll begins with the DS of the first answer, and loses each DS missing in a further answer.
 				if first {
 					p.dsAtAll = one.ds
 				}
@@ -172,6 +180,8 @@ type dsAnswer struct {
 
 const maxAsked = 16
 
+// askEachDS asks every address of every server, at most maxAsked at a time. The answers are in the order of the servers
+// and their addresses.
 func (w *work) askEachDS(ctx context.Context, servers []ParentServer) [][]dsAnswer {
 	dialer := dial.New(w.class.Spec.AllowLocalAddresses)
 	answers := make([][]dsAnswer, len(servers))
@@ -215,6 +225,8 @@ func isUnrouted(err error) bool {
 		func(cause error) bool { return errors.Is(err, cause) })
 }
 
+// LookupParentServers returns a ParentServers that finds the closest zone above by NS queries: for a.b.example.org.
+// b.example.org., then example.org. Missing is the first name without NS on this way.
 func LookupParentServers(resolver *net.Resolver) ParentServers {
 	return func(ctx context.Context, zone name.Name) (servers []ParentServer, err error) {
 		var missing name.Name
@@ -239,6 +251,7 @@ func LookupParentServers(resolver *net.Resolver) ParentServers {
 				}
 				servers = append(servers, server)
 			}
+			// An answer without hosts continues further up.
 			if len(servers) > 0 {
 				return servers, nil
 			}

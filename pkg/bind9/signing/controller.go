@@ -78,6 +78,8 @@ type Controller struct {
 	synced  []cache.InformerSynced
 }
 
+// New returns a Controller with event handlers for Zones and Deliveries. It starts nothing. The error is a failed
+// registration at an informer.
 func New(config Config) (*Controller, error) {
 	c := &Controller{
 		Config: config, memory: memory{zones: map[types.UID]*zoneMemory{}}, metrics: NewMetrics(config.Registry),
@@ -91,6 +93,7 @@ func New(config Config) (*Controller, error) {
 	zones, handled := c.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: c.enqueueZone,
 		UpdateFunc: func(before, after any) {
+			// A zone's serial changes with each record. Only changes of DNSSEC, name and deletion need a decision.
 			was, is := before.(*v1alpha1.Zone), after.(*v1alpha1.Zone)
 			if !equality.Semantic.DeepEqual(was.Spec.DNSSEC, is.Spec.DNSSEC) || !equality.Semantic.DeepEqual(was.Status.DNSSEC,
 				is.Status.DNSSEC) || was.Status.FQDN != is.Status.FQDN ||
@@ -104,6 +107,7 @@ func New(config Config) (*Controller, error) {
 	_, delivered := c.Deliveries.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: c.enqueueDelivery,
 		UpdateFunc: func(before, after any) {
+			// A Delivery without a name has just been created. From now on a class delivers the zone.
 			if before.(*v1alpha1.Delivery).Status.FQDN == "" {
 				c.enqueueDelivery(after)
 			}
@@ -155,6 +159,7 @@ func (c *Controller) enqueueDelivery(object any) {
 	}
 }
 
+// Run signs zones until ctx ends, and then waits for the work in progress.
 func (c *Controller) Run(ctx context.Context) {
 	defer context.AfterFunc(ctx, c.queue.ShutDown)()
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
@@ -189,6 +194,8 @@ func (c *Controller) Run(ctx context.Context) {
 	all.Wait()
 }
 
+// syncObject takes the places of a zone, decides and acts, and enqueues the zone again. A zone without free places is
+// enqueued by places.
 func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 	zone, err := c.Zones.Lister().Zones(at.Namespace).Get(at.Name)
 	if err != nil {
@@ -233,9 +240,11 @@ func (w *work) checkUnchanged(ctx context.Context) error {
 
 const maxMessage = 512
 
+// writeStatus writes status.dnssec if it has changed; nil clears it. A missing or replaced Zone is no error.
 func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatus) error {
 	if status != nil {
 		status.FQDN = w.zone.Status.FQDN
+		// Without a signer in this sync, the status keeps the former, which has the keys.
 		if status.Phase != "" && w.signer.Name != "" {
 			status.Signer = &v1alpha1.ZoneSigner{Namespace: w.signer.Namespace, Name: w.signer.Name}
 		}
@@ -252,6 +261,7 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 			"lastTransitionTime": status.LastTransitionTime, "ds": status.DS, "passSerial": status.PassSerial,
 		}
 	}
+	// The uid makes the API refuse the patch for another Zone of the same name.
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": w.zone.UID}, "status": map[string]any{"dnssec": body}})
 	if err != nil {
 		return err

@@ -113,6 +113,8 @@ const (
 	pendingInterval, blockedInterval, settledInterval = 2 * time.Second, 30 * time.Second, 10 * time.Minute
 )
 
+// decideNext returns the next action, the DS reports for named, and the new status.dnssec (nil to clear). It reads only
+// facts, so a test can pose any case. A zone enters at most one phase in a decision.
 func decideNext(f *facts) decision {
 	d := decision{status: cmp.Or(f.status.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{}), requeueAfter: pendingInterval}
 	wanted := f.policy != "" && f.blocked == ""
@@ -174,14 +176,17 @@ func (d *decision) endSigning(f *facts) {
 
 func (d *decision) decideSigning(f *facts) {
 	switch {
+	// No server has the signed zone yet, so going back is free.
 	case f.policy == "" || f.blocked != "":
 		d.endSigning(f)
+	// Signatures that team-a kept must not be valid for the zone of team-b.
 	case f.otherKeys:
 		d.action = remove
 		d.setMessage("the signer removes the zone and the keys that another namespace had under this name")
 	case !f.signing.Present || f.signing.Status == nil || d.status.Policy != f.policy:
 		d.action, d.status.Policy = ensure, f.policy
 		d.setMessage("the signer makes the zone")
+	// Servers that moved now would transfer a zone without signatures, or an old serial.
 	case !f.signing.Status.Signed || len(f.signing.DS) == 0 || !f.current:
 		d.setMessage("the signer transfers and signs the zone")
 	default:
@@ -212,6 +217,8 @@ func (d *decision) decideMoving(f *facts) {
 	}
 }
 
+// decideSigned follows a signed zone: a changed policy, new keys, and the DS at the parent. It never goes back to
+// unsigned while the parent may have a DS.
 func (d *decision) decideSigned(f *facts) {
 	switch {
 	case f.policy == "":
@@ -229,6 +236,7 @@ func (d *decision) decideSigned(f *facts) {
 		return
 	}
 
+	// 1. Before the first DS, let unsigned answers leave the caches (G2).
 	wanted := wantedDS(f)
 	if wait := f.times.maxZoneTTL - d.timeInPhase(f); len(d.status.DS) == 0 && wait > 0 {
 		d.setMessage("answers without signatures leave the caches, until %s", f.now.Add(wait).UTC().Format(time.RFC3339))
@@ -236,6 +244,7 @@ func (d *decision) decideSigned(f *facts) {
 		return
 	}
 
+	// 2. Before a new DS, let every server answer with the key.
 	added := slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool { return !slices.Contains(d.status.DS, ds) })
 	if added && f.unsigned != "" {
 		d.action = remind
@@ -243,6 +252,7 @@ func (d *decision) decideSigned(f *facts) {
 		return
 	}
 
+	// 3. Request the DS, and see how far the parent is.
 	if !slices.Equal(wanted, d.status.DS) {
 		now := metaTime(f.now)
 		d.status.DS, d.status.LastTransitionTime = wanted, &now
@@ -327,6 +337,8 @@ func (f *facts) isAtNone(tag uint16) bool { return f.readFailure == "" && !hasDS
 
 type keyState = protocol.DNSSECKey
 
+// watchParent compares the wanted DS with the parent's, adds the reports for named, and sets the message about the
+// rest.
 func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	var coming, going []string
 	// named keeps the old key for parentDSTTL after the report.
@@ -334,12 +346,15 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	for _, key := range f.signing.Status.Keys {
 		switch {
 		case key.DSState == dsRumoured && hasDS(wanted, key.Tag):
+			// named retires the former key parentDSTTL after this report, while a longer TTL keeps the former DS in
+			// caches.
 			if f.isAtAll(wanted, key.Tag) && !tooLong {
 				d.reports = append(d.reports, dsReport{key.Tag, protocol.DSPublished})
 			} else {
 				coming = append(coming, fmt.Sprint(key.Tag))
 			}
 		case key.DSState == dsUnretentive && !hasDS(wanted, key.Tag):
+			// One server that still has the DS can fill a cache anew.
 			if f.isAtNone(key.Tag) {
 				d.reports = append(d.reports, dsReport{key.Tag, protocol.DSWithdrawn})
 			} else {
@@ -358,6 +373,7 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 		d.setMessage("waiting for the DS of key %s at each server of the parent%s", strings.Join(coming, ", "), f.explain())
 	case len(going) > 0:
 		d.setMessage("waiting for each server of the parent to drop the DS of key %s%s", strings.Join(going, ", "), f.explain())
+	// Everything asked for is there. named acts on the reports, so look again soon.
 	case len(d.reports) > 0:
 		d.setMessage("")
 	default:
@@ -374,6 +390,7 @@ func (d *decision) decideWithdrawing(f *facts) {
 	switch {
 	case f.policy != "" && f.blocked == "":
 		d.enter(f, v1alpha1.DNSSECSigned, "")
+	// An unknown parent counts as a parent with the DS.
 	case f.readFailure != "" || len(f.dsAtAny) > 0:
 		d.setMessage("waiting for each server of the parent to drop the DS%s", f.explain())
 	default:
@@ -386,6 +403,7 @@ func (d *decision) decideExpiring(f *facts) {
 	switch {
 	case f.policy != "" && f.blocked == "":
 		d.enter(f, v1alpha1.DNSSECSigned, "")
+	// The parent has a DS again: the wait begins anew once the DS is gone.
 	case len(f.dsAtAny) > 0:
 		d.enter(f, v1alpha1.DNSSECWithdrawing, "the parent has a DS again")
 	case wait > 0:
@@ -400,8 +418,10 @@ func (d *decision) decideExpiring(f *facts) {
 
 func (d *decision) decideReturning(f *facts) {
 	switch {
+	// The last step: no server needs the signer, so zone and keys go, and the status with them.
 	case f.signed == "":
 		d.action, d.status = remove, nil
+	// Signing has raised the serial beyond the zone's, and a secondary transfers only higher serials.
 	case !f.passed:
 		d.action = passServers
 		d.setMessage("the serial of the zone goes past that of its servers: %s", f.signed)

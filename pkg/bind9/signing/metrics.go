@@ -53,6 +53,8 @@ func (m *Metrics) measureZones(of source) (end func()) {
 	return func() { m.source.Store(nil) }
 }
 
+// sendSamples sends the samples of a scrape, from the informer and the memory of the syncs. Without a running
+// Controller it sends nothing.
 func (m *Metrics) sendSamples(send samples.Send) {
 	of := m.source.Load()
 	if of == nil {
@@ -69,6 +71,7 @@ func (m *Metrics) sendSamples(send samples.Send) {
 		}
 
 		phase := string(status.Phase)
+		// Signed is the phase that lasts, so a high age is no sign of a fault.
 		if phases[phase]++; status.Phase != v1alpha1.DNSSECSigned {
 			if status.LastTransitionTime != nil {
 				begun.note(phase, status.LastTransitionTime.Time)

@@ -52,9 +52,12 @@ func listPlaces(zone *v1alpha1.Zone) []place {
 	return []place{{namespace: zone.Namespace}, {namespace: zone.Status.DNSSEC.Signer.Namespace, ofSigner: true}}
 }
 
+// takePlaces reports whether the zone's sync may go on. Otherwise the zone waits in order of arrival, and wake enqueues
+// it later.
 func (p *places) takePlaces(zone cache.ObjectName, needed []place) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	// returnPlaces has taken the places already, before waking the zone.
 	if _, woken := p.byZone[zone]; woken || len(needed) == 0 {
 		return true
 	}
@@ -67,6 +70,8 @@ func (p *places) takePlaces(zone cache.ObjectName, needed []place) bool {
 	return false
 }
 
+// returnPlaces gives back a zone's places, and wakes every waiting zone that fits now. A zone behind a blocked zone may
+// pass, because their namespaces differ.
 func (p *places) returnPlaces(zone cache.ObjectName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

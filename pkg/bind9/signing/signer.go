@@ -38,6 +38,8 @@ type candidates struct {
 	servers transferclass.Selected
 }
 
+// findSigner looks up the zone's class, signer, servers and agent, and sets policy times and the reason for a blocked
+// zone in f. errUnknownMember means lagging informers.
 func (w *work) findSigner(ctx context.Context, f *facts) error {
 	among, err := w.readCandidates(ctx)
 	if err != nil {
@@ -47,6 +49,8 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 	if w.signer.Name == "" {
 		return nil
 	}
+
+	// Two views may have a zone of the same name, and a signer has one of them.
 	taken, err := w.hasOtherOwner(w.class.Spec.Bind9.ClusterRef)
 	if err != nil {
 		return err
@@ -61,6 +65,8 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 	return err
 }
 
+// readCandidates looks up class, cluster and servers of the zone. It ends at the first missing or ambiguous value,
+// which chooseSite explains.
 func (w *work) readCandidates(ctx context.Context) (c candidates, err error) {
 	if c.classes, err = w.listClassesOf(w.zone); err != nil || len(c.classes) != 1 {
 		return c, err
@@ -97,6 +103,8 @@ func describeCluster(of *v1alpha1.DNSClass) string {
 	return of.Spec.Bind9.ClusterRef.Namespace + "/" + of.Spec.Bind9.ClusterRef.Name
 }
 
+// chooseSite returns the signer and the servers of a zone. If none can sign, signer is zero and f.blocked says why, in
+// words for the zone's owner. f.times is set in any case.
 func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	at.class, f.times = among.class, defaultTimes
 	switch {
@@ -117,6 +125,7 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 		return at
 	}
 
+	// 1. The times of the policy. A zone on its way to unsigned keeps the policy in its status.
 	cluster := describeCluster(at.class)
 	policy := f.policy
 	if f.status != nil && f.status.Policy != "" && policy == "" {
@@ -128,6 +137,7 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 		f.blocked = fmt.Sprintf("Bind9Cluster %s has no policy %q: add it to spec.dnssec.policies, or name another one", cluster, policy)
 	}
 
+	// 2. The signer, and servers with a key for the signer.
 	if stranger := at.splitServers(among.servers); stranger != "" {
 		f.blocked = fmt.Sprintf("DNSClass %s has the server %s, which is not of Bind9Cluster %s and cannot transfer from its signer",
 			at.class.Name, stranger, cluster)
@@ -145,6 +155,7 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 		f.unsigned = "the class has no server beside the signer"
 	}
 
+	// 3. The keys are at the signer of the status. Another signer would sign with other keys (G4).
 	if status := zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Signer != nil && !isSignedAt(zone, at.signer) {
 		f.blocked = fmt.Sprintf("it is signed by %s/%s, and Bind9Cluster %s has the signer %s: give it back the class by which it was "+
 			"signed; to sign it by another one, remove spec.dnssec there and change the class when status.dnssec is gone",
@@ -154,6 +165,8 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	return at
 }
 
+// splitServers sets signer and servers of the site. stranger names a server of the fleet with a TSIG key unknown to the
+// signer; "" means none.
 func (at *site) splitServers(selected transferclass.Selected) (stranger string) {
 	ref := at.class.Spec.Bind9.ClusterRef
 	common := v1alpha1.SecretReference{Namespace: ref.Namespace, Name: ref.Name + "-tsig"}
@@ -163,6 +176,7 @@ func (at *site) splitServers(selected transferclass.Selected) (stranger string) 
 			continue
 		}
 		at.servers = append(at.servers, selected.Secondaries[i])
+		// The keys of an external server are its operator's concern.
 		if isRun := server.Agent.AuthoritiesKey != ""; isRun && (server.Key == nil || *server.Key != common) {
 			stranger = transferclass.RowName(server)
 		}
@@ -222,6 +236,7 @@ func (w *work) hasOtherOwner(ref *v1alpha1.Bind9ClusterReference) (bool, error) 
 	return holder != string(w.zone.UID), nil
 }
 
+// listClassesAt returns the classes of a cluster, with the cluster's own class first.
 func (w *work) listClassesAt(cluster *v1alpha1.Bind9ClusterReference) ([]string, error) {
 	all, err := w.Classes.Lister().List(labels.Everything())
 	if err != nil {
@@ -240,6 +255,8 @@ var errUnknownMember = errors.New("the Delivery is not known yet")
 
 var defaultTimes = times{maxZoneTTL: 24 * time.Hour, parentDSTTL: 24 * time.Hour, dnskey: 3 * time.Hour}
 
+// timesOf returns the times of a cluster's policy, with defaults for unset times. ok is false if the cluster has no
+// such policy.
 func timesOf(cluster *bind9.Bind9Cluster, policy string) (times, bool) {
 	t := defaultTimes
 	if policy == "default" {

@@ -64,6 +64,8 @@ func (c *Controller) sweepSigners(ctx context.Context) {
 	c.orphans = orphans
 }
 
+// sweepSigner removes the zones at a signer without a Zone signed there, if the sweep before found them too. It returns
+// the names for the next sweep, and before if the signer does not answer.
 func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, before map[name.Name]bool) (left map[name.Name]bool,
 	err error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
@@ -87,6 +89,7 @@ func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, be
 		if !before[zone] {
 			continue
 		}
+		// The fence looks again directly before the DELETE: a Zone may have come.
 		failed := agent.RemoveIfOwned(ctx, zone, isOwner, func(context.Context) error { return c.fenceOrphan(signer, zone) })
 		if ctx.Err() != nil {
 			return before, failed

@@ -29,6 +29,8 @@ type work struct {
 	highest uint32 // the highest serial of the zone's servers
 }
 
+// syncZone observes a zone, decides the next step and takes it. The result is the time until the next sync; 0 means at
+// the next change. An error for the zone's owner goes into the status.
 func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
 	status := zone.Status.DNSSEC
 	if zone.DeletionTimestamp != nil {
@@ -43,6 +45,7 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 		return 0, err
 	}
 
+	// 1. Find the signer and read the facts.
 	w := &work{Controller: c, zone: zone, fqdn: fqdn}
 	f := &facts{now: c.Now(), status: status}
 	if zone.Spec.DNSSEC != nil {
@@ -61,10 +64,12 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 			return pendingInterval, w.writeProblem(ctx, err)
 		}
 	} else if status != nil && status.Phase != "" {
+		// A zone with keys somewhere must not change its phase without its signer.
 		f.unsigned, f.signed = f.blocked, f.blocked
 		return blockedInterval, w.writeProblem(ctx, errors.New(f.blocked))
 	}
 
+	// 2. Decide.
 	d := decideNext(f)
 
 	c.memory.update(zone.UID, func(m *measured) {
@@ -73,6 +78,7 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 		}
 	})
 
+	// 3. Act first: the status must not claim a failed step.
 	if err := w.runAction(ctx, f, d); err != nil {
 		return pendingInterval, w.writeProblem(ctx, err)
 	}
@@ -129,6 +135,7 @@ func (c *Controller) allowsLocal(signer apiclass.Server) bool {
 	})
 }
 
+// askFacts reads only the facts that the phase needs, because each costs queries at other machines.
 func (w *work) askFacts(ctx context.Context, f *facts) error {
 	phase := v1alpha1.DNSSECPhase("")
 	if f.status != nil {
@@ -144,6 +151,7 @@ func (w *work) askFacts(ctx context.Context, f *facts) error {
 			}
 			return err
 		}
+		// "" are keys added by hand, which the zone may use.
 		f.otherKeys = f.signing.KeyOwner != "" && f.signing.KeyOwner != w.zone.Namespace
 		if status := f.signing.Status; status != nil && status.UnsignedSerial != nil {
 			f.current = !serial.Serial(w.zone.Status.SettledSerial).Ahead(serial.Serial(*status.UnsignedSerial))
@@ -156,6 +164,7 @@ func (w *work) askFacts(ctx context.Context, f *facts) error {
 	}
 
 	switch phase {
+	// The phases with a DS at the parent.
 	case v1alpha1.DNSSECSigned, v1alpha1.DNSSECWithdrawing, v1alpha1.DNSSECExpiring:
 		f.parent = w.askParent(ctx)
 		f.refuseLongTTL()
@@ -172,6 +181,8 @@ func (w *work) readSigning(ctx context.Context) (client.Signing, error) {
 	return w.agent.ReadSigning(ctx, w.fqdn)
 }
 
+// askServers compares the keys at the zone's servers with the signer's, and sets f.unsigned, f.signed and f.passed,
+// each with the name of a server for the message.
 func (w *work) askServers(ctx context.Context, f *facts) {
 	keys, err := w.askKeys(ctx, w.signerDNS)
 	if err != nil {
@@ -184,6 +195,7 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 	w.highest = keys.Serial
 
 	for _, observed := range w.askEachServer(ctx) {
+		// A silent server may have either version, so both directions wait.
 		if observed.err != nil {
 			f.unsigned, f.signed = fmt.Sprintf("%s: %v", observed.Name, observed.err), fmt.Sprintf("%s: %v", observed.Name, observed.err)
 			continue
@@ -194,6 +206,7 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 				shared++
 			}
 		}
+		// With a DS for a key missing at a server, validation of its answers would fail.
 		if shared < len(keys.Keys) {
 			f.unsigned = observed.Name + " does not answer with the keys of the signer"
 		}
@@ -213,6 +226,8 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 	}
 }
 
+// askEachServer asks all servers of the zone for their keys, and records the earliest expiry of a signature for the
+// metric.
 func (w *work) askEachServer(ctx context.Context) []*serverAnswer {
 	all := make([]*serverAnswer, len(w.servers))
 	for i, server := range w.servers {
@@ -233,10 +248,13 @@ func (w *work) askEachServer(ctx context.Context) []*serverAnswer {
 	return all
 }
 
+// runAction takes the step of a decision at the signer, and then reports DS to named. Each write asks the fence
+// checkUnchanged first.
 func (w *work) runAction(ctx context.Context, f *facts, d decision) error {
 	var err error
 	targets, known := w.listTargets(), w.memory.forZone(w.zone.UID)
 	all := strings.Join(targets, " ")
+	// A new server is not in also-notify yet. After a restart the list is written once.
 	if (d.action == nothing || d.action == remind) && f.signing.Present && known.targets != all {
 		d.action = ensure
 	}
@@ -249,6 +267,7 @@ func (w *work) runAction(ctx context.Context, f *facts, d decision) error {
 			}}, w.checkUnchanged)
 	case remove:
 		err = w.agent.RemoveWithKeys(ctx, w.fqdn, w.checkUnchanged)
+	// The API server raises the serial of the zone past this number.
 	case passServers:
 		d.status.PassSerial = w.serialToPass()
 	case remind:

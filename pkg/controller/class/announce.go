@@ -38,6 +38,7 @@ func (a announcer) warn(zone *v1alpha1.Zone, of, reason, format string, args ...
 
 // announceLeftovers reports data of a zone possibly left at a provider, or returning there. No condition has this.
 func (a announcer) announceLeftovers(zone *v1alpha1.Zone, event delivery.Event) {
+	// The provider refused for so long that the journal forgot the removed names, such as old.example.org.
 	if !event.LeftoverZone.IsZero() {
 		klog.Background().Info("Data that a zone lost since its last delivery may still be at the provider; the journal no longer has "+
 			"these changes",
@@ -60,6 +61,7 @@ const maxRefusals = 20
 // Tenants must not read the provider's texts, so they are only logged.
 func logRefusals(zone *v1alpha1.Zone, class string, refused []delivery.Failure) {
 	for n, failure := range refused {
+		// A provider may refuse thousands of RRsets at once, for example after its quota is used up.
 		if n == maxRefusals {
 			klog.Background().Error(nil, "A provider refuses more RRsets of the zone", "class", class,
 				"namespace", zone.Namespace, "zone", zone.Name, "more", len(refused)-n)

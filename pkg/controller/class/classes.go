@@ -84,6 +84,8 @@ func (k *knownClass) noteHealth(health error) {
 	k.hasHealth, k.health, k.healthFoundAt = true, health, metav1.Now().Rfc3339Copy()
 }
 
+// setMissing tells the Loop that a class does not exist, so its zones report DNSClassNotFound. A second call has no
+// effect.
 func (c *classSync) setMissing(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,6 +103,7 @@ func (c *classSync) setMissing(name string) {
 	}})
 }
 
+// enqueueCluster lets a Bind9Cluster become a class as soon as a zone names it. A Bind9Cluster without zones is none.
 func (c *classSync) enqueueCluster(name string) {
 	if c.index.ClassByName(name) == nil {
 		c.setMissing(name)
@@ -116,6 +119,8 @@ func (c *classSync) enqueueCluster(name string) {
 
 const forgetInterval = 20 * time.Second
 
+// forgetCluster removes the class of a Bind9Cluster that no zone and no Delivery names, and reports whether it is gone.
+// For a DNSClass the result is false.
 func (c *classSync) forgetCluster(name string) bool {
 	if _, _, ok := class.SplitCluster(name); !ok {
 		return false
@@ -160,6 +165,7 @@ func (c *classSync) decideClaims() {
 			winnerName = winner.Name
 		}
 		known := c.known[dnsClass.Name]
+		// The class won or lost its key to another class, so its provider has to be made or closed.
 		hasChanged := known != nil && known.lost != winnerName
 		if hasChanged {
 			known.lost, known.stale = winnerName, true
@@ -180,6 +186,8 @@ func (c *classSync) usesOf(of *v1alpha1.DNSClass) []string {
 	return of.Status.KeyNames
 }
 
+// recordNames writes the key names assigned to a class into status.keyNames, so that the names stay with the class
+// after a restart of the controller.
 func (c *classSync) recordNames(ctx context.Context, name string) error {
 	of := c.index.ClassByName(name)
 	if of == nil {
@@ -198,6 +206,8 @@ func (c *classSync) syncClass(ctx context.Context, name string) error {
 	return errors.Join(c.syncProvider(ctx, name), c.recordNames(ctx, name))
 }
 
+// syncProvider passes a changed class to the Loop, and the end of a deleted class. name is that of a DNSClass, or
+// NAMESPACE/NAME of a Bind9Cluster. An error leads to a retry.
 func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	of := c.index.ClassByName(name)
 	c.mu.Lock()
@@ -214,10 +224,12 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 			return err
 		}
 	}
+	// A health task clears the condition Delivering of the Bind9Cluster.
 	if c.forgetCluster(name) {
 		c.queue.Add(task{kind: healthTask, name: name})
 		return nil
 	}
+	// Zones that still name the class report DNSClassNotFound.
 	if of == nil {
 		if known != nil && !known.missing {
 			c.setMissing(name)
@@ -228,6 +240,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	if known != nil && !stale && known.uid == of.UID && known.generation == of.Generation &&
 		maps.Equal(known.secrets, c.providers.digestSecrets(ctx, known.secrets)) {
 		now, servers := c.driftInterval(of, known.abilities), c.listServers(of)
+		// An instance joined or left the fleet of a bind9 class, without a change of the class.
 		others := servers != nil && (known.spec.Servers == nil || !slices.Equal(servers, known.spec.Servers))
 		if now != known.spec.DriftInterval || others {
 			c.mu.Lock()
@@ -267,6 +280,8 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	return nil
 }
 
+// releaseClass removes the finalizer of a deleted class once no Delivery needs the class. Servers that follow the
+// catalog get farewellTime to see it empty.
 func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	// While a Delivery needs the class, farewellTime does not begin.
 	held, err := c.store.holdsClass(ctx, of)
@@ -302,6 +317,8 @@ func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) err
 	return nil
 }
 
+// makeClass makes a class's provider and settings for the Loop. A fault of the class, such as a missing Secret, is no
+// error, but spec.Err.
 func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*knownClass, error) {
 	spec := delivery.Class{Name: of.Name, Paused: of.Spec.Paused, AllowRetain: of.Spec.AllowRetain, Servers: c.listServers(of)}
 	if of.Spec.RequestsPerSecond != nil {
@@ -330,11 +347,14 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 	return made, nil
 }
 
+// replaceClass makes fresh the known class of a name, and decides which class owns its TSIG keys. Without its keys, the
+// class gets no provider. known is the former class, or nil.
 func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case known == nil:
+	// The class was deleted and made again: the new class has no key names yet.
 	case known.uid != fresh.uid:
 		c.stalls.Forget(known.uid)
 	default:
@@ -342,7 +362,9 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	}
 	c.known[name] = fresh
 	c.decideClaims()
+	// The caller calls SetClass with the decision just made.
 	fresh.stale = false
+	// The class uses its key names from now on, and a later class cannot take them (S11.18).
 	if fresh.lost == "" && fresh.spec.Provider != nil && !fresh.spec.Paused {
 		fresh.keyNames = slices.AppendSeq([]string{}, maps.Keys(fresh.claims))
 		slices.Sort(fresh.keyNames)
@@ -368,6 +390,7 @@ func (c *classSync) driftInterval(dnsClass *v1alpha1.DNSClass, abilities deliver
 	if dnsClass.Spec.RequestsPerSecond != nil {
 		perSecond = int(*dnsClass.Spec.RequestsPerSecond)
 	}
+	// A class with three secondaries asks three questions for each zone.
 	requests := 0 // to compare each zone once
 	for _, stored := range c.index.DeliveriesByClass(dnsClass.Name) {
 		requests++
@@ -385,6 +408,7 @@ func (c *classSync) driftInterval(dnsClass *v1alpha1.DNSClass, abilities deliver
 		c.mu.Unlock()
 	}
 
+	// The interval of the class counts, unless comparisons would take more than half of the requests.
 	interval := v1alpha1.DefaultDriftInterval
 	switch {
 	case dnsClass.Spec.DriftInterval != nil:
@@ -418,6 +442,7 @@ func (c *classSync) enqueueClasses() {
 	}
 }
 
+// checkDue begins the health checks that are due. It returns before they end.
 func (c *classSync) checkDue(ctx context.Context) {
 	var due []string
 	c.mu.Lock()
@@ -434,6 +459,7 @@ func (c *classSync) checkDue(ctx context.Context) {
 	}
 }
 
+// askLast begins Loop.AskLast for each class whose servers fetch zones, unless the last call still runs.
 func (c *classSync) askLast(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -451,6 +477,8 @@ func (c *classSync) askLast(ctx context.Context) {
 	}
 }
 
+// checkHealth checks a class's health in a goroutine, and enqueues the write of its status. If deliveries have proved
+// good health since the last check, no question is sent.
 func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 	c.mu.Lock()
 	known := c.known[of.Name]
@@ -472,11 +500,13 @@ func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 		if ctx.Err() != nil {
 			return
 		}
+		// A Ready Delivery is the proof: a server has transferred a zone, for example.
 		if errors.Is(err, delivery.ErrNotProven) && c.hasDelivered(of.Name, can) {
 			err = nil
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		// A delivery during the check has newer proof.
 		if known != nil && known.provenAt.Before(began) {
 			known.noteHealth(err)
 		}
@@ -490,6 +520,8 @@ func (c *classSync) hasDelivered(class string, can delivery.Abilities) bool {
 	})
 }
 
+// takeEvent updates the health of a class after a delivery: a failure of the class itself, or a proof that its
+// credentials work. Other events say nothing about the class.
 func (c *classSync) takeEvent(event delivery.Event) {
 	var health error
 	switch {
@@ -519,6 +551,8 @@ func sameError(one, other error) bool {
 	return one.Error() == other.Error()
 }
 
+// syncHealth writes Ready, Stalled and health of a class, if they differ from the stored status. For a Bind9Cluster it
+// writes the condition Delivering.
 func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	if _, _, ok := class.SplitCluster(name); ok {
 		return c.syncDelivering(ctx, name)
@@ -541,6 +575,8 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	return c.status.writeClass(ctx, of, condition, stalled, health)
 }
 
+// syncDelivering writes the condition Delivering of a Bind9Cluster, or removes the condition if the cluster is no class
+// any more. Other conditions belong to the controller of the fleet.
 func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	cluster := c.index.ClusterByName(name)
 	if cluster == nil {
@@ -549,6 +585,7 @@ func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	c.mu.Lock()
 	known := c.known[name]
 	var next *metav1.Condition
+	// Without this, next stays nil: no zone names the cluster.
 	if known != nil && known.uid == cluster.UID {
 		if !known.hasHealth {
 			c.mu.Unlock()
@@ -558,6 +595,7 @@ func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 		next = &delivering
 	}
 	current := meta.FindStatusCondition(cluster.Status.Conditions, bind9.ConditionDelivering)
+	// The informer still has the object as before the last write.
 	if known != nil && known.writtenVersion == cluster.ResourceVersion {
 		written := known.writtenCondition
 		current = &written

@@ -45,6 +45,7 @@ type Controller struct {
 	metrics  *Metrics
 }
 
+// repeat calls do at each interval until ctx ends. The first call comes after one interval.
 func repeat(ctx context.Context, interval time.Duration, do func()) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -58,6 +59,7 @@ func repeat(ctx context.Context, interval time.Duration, do func()) {
 	}
 }
 
+// New makes a controller and registers with the informers. The caller starts the informers, then calls Run.
 func New(config Config) (*Controller, error) {
 	api := config.Informers.Kubizone().V1alpha1()
 	index := &objects.Index{Zones: api.Zones().Informer(), Deliveries: api.Deliveries().Informer(), Classes: api.DNSClasses().Informer(),
@@ -112,6 +114,8 @@ func (c *Controller) watchObjects() error {
 	return errors.Join(errZones, errDeliveries, errClasses, errClusters)
 }
 
+// Run delivers zones until ctx ends, and returns after the last call to a provider. It first waits for the informers,
+// except for that of Bind9Clusters, which a cluster without fleets may lack.
 func (c *Controller) Run(ctx context.Context) error {
 	defer c.metrics.followStatus(c.loop.Status)()
 	var running sync.WaitGroup
@@ -134,6 +138,7 @@ func (c *Controller) Run(ctx context.Context) error {
 			c.queue.AddRateLimited(task{kind: classTask, name: of.Name})
 		}
 	}
+	// The queue gives a task to one worker at a time. A class task and a health task of the same class may run at once.
 	for range workers {
 		running.Go(func() {
 			for c.workNext(ctx) {
@@ -154,6 +159,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
+// workNext performs the next task, and reports whether the worker goes on. A failed task is retried.
 func (c *Controller) workNext(ctx context.Context) bool {
 	todo, end := c.queue.Get()
 	if end {
@@ -178,11 +184,13 @@ func (c *Controller) workNext(ctx context.Context) bool {
 		return true
 	}
 	log := klog.FromContext(ctx).WithValues("kind", todo.kind, "namespace", todo.namespace, "name", todo.name)
+	// A missing Role is worth an error in the log. A namespace under deletion also answers Forbidden, which is normal.
 	if apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		log.Error(err, "The API refuses a write; it is retried")
 	} else {
 		log.V(2).Info("an object is retried", "err", err)
 	}
+	// The budget of the namespace is used up (429): wait as long as the server says.
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok && apierrors.IsTooManyRequests(err) {
 		c.queue.Forget(todo)
 		c.queue.AddAfter(todo, time.Duration(seconds)*time.Second)

@@ -24,6 +24,8 @@ const (
 	ReasonNotProven = "NotProven"
 )
 
+// judgeHealth returns Ready and the health of a class for the result of a check; found is nil if the servers answer.
+// secrets are the names of the class's Secrets, for the message. The time of a transition stays if the status stays.
 func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now metav1.Time, secrets ...string) (metav1.Condition,
 	v1alpha1.ClassHealth) {
 	health := v1alpha1.ClassHealth{Status: v1alpha1.HealthStatusHealthy, LastCheck: &now}
@@ -39,6 +41,7 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 		var e *delivery.Error
 		if errors.As(found, &e) {
 			reason, message = e.Reason, cmp.Or(e.Message, string(e.Reason))
+			// The reader of a refused key first needs the place of the key.
 			if reason == delivery.ReasonAuthenticationFailed && len(secrets) > 0 {
 				message += "; the class has its key or credentials from Secret " + strings.Join(secrets, ", ")
 			}
@@ -46,6 +49,7 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 				message += "; it says: " + e.Detail
 			}
 		} else {
+			// The text of any other error may have data that a status must not show, so only the log gets it.
 			klog.FromContext(ctx).Error(found, "a health check failed", "class", of.Name)
 		}
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, string(reason), objects.ShortenMessage(message)

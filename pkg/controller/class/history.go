@@ -40,6 +40,7 @@ func (h history) readChanges(ctx context.Context, uid string, since, until seria
 		return nil, fmt.Errorf("%w: %w", zoneview.ErrTrimmed, err)
 	case err != nil:
 		return nil, err
+	// The Zone was deleted and made again with the same name.
 	case answer.Metadata.UID != uid:
 		return nil, errNoZone
 	}
@@ -52,6 +53,8 @@ func (h history) request(zone *v1alpha1.Zone, since serial.Serial) *rest.Request
 		Param("since", since.String())
 }
 
+// readEndedRRsets returns the RRsets of an ended zone at since or later, whose content no view has. The error is
+// errNotEnded for any other zone.
 func (h history) readEndedRRsets(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error) {
 	zone := h.index.ZoneByUID(uid)
 	if zone == nil {
@@ -69,6 +72,8 @@ func (h history) readEndedRRsets(ctx context.Context, uid string, since serial.S
 
 var errNotEnded = errors.New("the zone has not ended")
 
+// endedRRsets returns the RRsets in the answer of an ended zone: a single change that removes all. Any other answer is
+// errNotEnded.
 func endedRRsets(answer *v1alpha1.ZoneChanges, uid string) ([]delivery.RRsetKey, error) {
 	if answer.Metadata.UID != uid {
 		return nil, errNoZone

@@ -40,6 +40,7 @@ func newGauge(name, help string) samples.Metric {
 	return samples.New("kubizone_delivery_"+name, help, "class")
 }
 
+// NewMetrics registers the metrics. The gauges are read from the Loop's status at each scrape, only while Run runs.
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	counter := func(name, help string, labels ...string) *metrics.CounterVec {
 		return metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "delivery", Name: name, Help: help,

@@ -27,6 +27,8 @@ type providers struct {
 	secrets      secrets.Reader
 }
 
+// makeProvider makes the provider of a class, and sets Kind, Provider and Target of spec. used has the digest of each
+// Secret that the provider read, even if making it failed, so that a new Secret is noticed.
 func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spec *delivery.Class) (used map[string]string, err error) {
 	kind := class.ProviderOf(&of.Spec)
 	newProvider, ok := p.constructors[kind]
@@ -83,6 +85,8 @@ func unreadableSecret(namespace, name string, err error) *delivery.Error {
 		Message: fmt.Sprintf("the Secret %s/%s cannot be read: %s", namespace, name, next)}
 }
 
+// digestSecrets reads the Secrets of a class again, and returns their digests by namespace/name. A Secret that cannot
+// be read keeps its digest.
 func (p *providers) digestSecrets(ctx context.Context, of map[string]string) map[string]string {
 	now := make(map[string]string, len(of))
 	for at := range of {

@@ -22,6 +22,7 @@ func newQuestions() questions {
 	return questions{byClass: map[string]int{}, byNamespace: map[string]int{}}
 }
 
+// setNumber sets the number of queries that a comparison of all zones of a class takes; 0 forgets the class.
 func (q *questions) setNumber(name string, n int) {
 	more := n - q.byClass[name]
 	if q.byClass[name] = n; n == 0 {

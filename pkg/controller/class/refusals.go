@@ -28,6 +28,7 @@ func (r *refusals) takeEvent(event delivery.Event) []delivery.Failure {
 	for _, failure := range event.Failed {
 		now[failure.Key()] = failure.Err
 	}
+	// A failed attempt without refusals may have asked nothing, so the former refusals stay known.
 	if len(now) > 0 || event.Outcome == delivery.OutcomeDelivered || event.Outcome == delivery.OutcomePending {
 		r.last[event.Key] = now
 	}

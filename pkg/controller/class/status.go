@@ -36,6 +36,7 @@ func patchObject[T any](ctx context.Context, of patcher[T], name string, patch m
 	return of.Patch(ctx, name, types.StrategicMergePatchType, data, metav1.PatchOptions{FieldManager: FieldManager}, sub...)
 }
 
+// writeClass writes Ready, Stalled and health of a class. A class deleted and made again is left alone, by its UID.
 func (w statusWriter) writeClass(ctx context.Context, of *v1alpha1.DNSClass, ready metav1.Condition, stalled *metav1.Condition,
 	health v1alpha1.ClassHealth) error {
 	status := map[string]any{
@@ -64,6 +65,8 @@ func (w statusWriter) writeKeyNames(ctx context.Context, of *v1alpha1.DNSClass, 
 	return ignoreGone(err)
 }
 
+// writeDelivering sets the condition Delivering of a Bind9Cluster, or deletes it if next is nil. It sets the transition
+// time of next.
 func (w statusWriter) writeDelivering(ctx context.Context, cluster *bind9.Bind9Cluster, before, next *metav1.Condition) error {
 	var condition any = map[string]any{"$patch": "delete", "type": bind9.ConditionDelivering}
 	if next != nil {

@@ -45,8 +45,11 @@ type store struct {
 	lastSeen map[delivery.Key]observed
 }
 
+// logFailure logs the failure in a state, with the provider's words, but a repeated failure once. After a success the
+// same failure is logged again.
 func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *delivery.State) {
 	failure := state.Error
+	// Neither a failure nor a success: an intent, for example, changes nothing about the last failure.
 	if failure == nil && state.Ready.Status != delivery.True {
 		return
 	}
@@ -79,6 +82,7 @@ var _ lease.Store = (*store)(nil)
 
 var errNoZone = errors.New("the Zone is gone")
 
+// Load reads a Delivery from the API, not from the informer, because the fence relies on it.
 func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, error) {
 	zone := s.findZone(key.UID)
 	if zone == nil {
@@ -96,6 +100,8 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 	return objects.StateOf(one)
 }
 
+// Save writes a Delivery's status, and makes the Delivery if state.Version is "". This takes two writes, so a crash may
+// leave a Delivery without a status, which the next worker fills.
 func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
 	zone := s.findZone(key.UID)
 	if zone == nil {
@@ -117,6 +123,7 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 	// Before the first call to a server, zone, class and Delivery get finalizers, because none may be deleted while a
 	// server has the zone.
 	begun := !state.Zone.IsZero()
+	// releaseZone of another class must not remove the zone's finalizer in between.
 	if begun && !known.finalizer || state.Version == "" {
 		lock := s.lockZone(key.UID)
 		defer lock.Unlock()
@@ -136,6 +143,7 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 	}
 
 	if state.Version == "" {
+		// The owner reference lets the garbage collector remove the Delivery with its Zone.
 		fresh := one.DeepCopy()
 		fresh.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Name: zone.Name,
 			UID: zone.UID}}
@@ -183,6 +191,7 @@ func (s *store) removeUnheld(ctx context.Context, one *v1alpha1.Delivery) error 
 		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &one.UID}}))
 }
 
+// addFinalizers adds the finalizer to Zone and class, so that neither goes before its data at the servers.
 func (s *store) addFinalizers(ctx context.Context, zone *v1alpha1.Zone, name string) error {
 	// Write the finalizer always, because the informer may lag behind a removal.
 	_, err := patchObject(ctx, s.client.Zones(zone.Namespace), zone.Name, finalizerPatch(true, zone.UID, ""), finalizers)
@@ -190,6 +199,7 @@ func (s *store) addFinalizers(ctx context.Context, zone *v1alpha1.Zone, name str
 		return fmt.Errorf("finalizer of Zone %s/%s: %w", zone.Namespace, zone.Name, err)
 	}
 	of := s.findClass(name)
+	// The informer shows the finalizer, which only this controller removes, and only from a deleted class.
 	if of == nil || slices.Contains(of.Finalizers, v1alpha1.FinalizerDelivery) && of.DeletionTimestamp == nil {
 		return nil
 	}
@@ -208,9 +218,11 @@ func (s *store) patchClass(ctx context.Context, name string, patch map[string]an
 	return err
 }
 
+// releaseZone removes the zone's finalizer if no Delivery holds the zone any more. A deleted Zone then goes.
 func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 	lock := s.lockZone(string(zone.UID))
 	defer lock.Unlock()
+	// Already released: a Zone under deletion gets no finalizer again.
 	if zone.DeletionTimestamp != nil && !slices.Contains(zone.Finalizers, v1alpha1.FinalizerDelivery) {
 		return nil
 	}
@@ -224,6 +236,7 @@ func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 			return nil // the signer must first remove the zone
 		}
 	}
+	// Asked of the API, because the informer may not have a Delivery that another worker just made.
 	held, err := s.hasDelivery(ctx, zone.Namespace, v1alpha1.FieldDeliveryZoneName, zone.Name,
 		func(one *v1alpha1.Delivery) bool { return one.Spec.Zone.UID == zone.UID })
 	if held || err != nil {

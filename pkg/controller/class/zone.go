@@ -37,6 +37,7 @@ func (z *zoneSync) desiredAt(at cache.ObjectName) delivery.Zone {
 	return z.desired[at]
 }
 
+// syncZone passes a Zone to the Loop, or its end. An error leads to a retry.
 func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 	at := cache.NewObjectName(namespace, name)
 	zone := z.index.ZoneByName(namespace, name)
@@ -68,6 +69,7 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 	return nil
 }
 
+// enqueueClusters enqueues the Bind9Clusters that the zone or a Delivery of the zone names.
 func (z *zoneSync) enqueueClusters(zone *v1alpha1.Zone) {
 	refs := zone.Spec.DNSClassRefs
 	for _, one := range z.index.DeliveriesByUID(string(zone.UID)) {
@@ -80,6 +82,8 @@ func (z *zoneSync) enqueueClusters(zone *v1alpha1.Zone) {
 	}
 }
 
+// setDesired passes the zone with its classes to the Loop, unless nothing changed. taken has the classes that deliver
+// the default view's zone of this name; terminating is true if the namespace is being deleted.
 func (z *zoneSync) setDesired(zone *v1alpha1.Zone, force objects.InForce, taken []string, terminating bool) {
 	uid, ended := string(zone.UID), zone.Status.FQDN == "" // or never in force (S3.2, S3.5)
 	desired := delivery.Zone{
@@ -87,10 +91,12 @@ func (z *zoneSync) setDesired(zone *v1alpha1.Zone, force objects.InForce, taken 
 		Retain: zone.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain &&
 			!ended, Paused: zone.Annotations[v1alpha1.AnnotationPaused] == "true",
 	}
+	// A longer value would not fit the Delivery's status.
 	if request := zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt]; len(request) <= validation.MaxVerifyRequest {
 		desired.Request = request
 	}
 	for _, one := range z.index.DeliveriesByUID(uid) {
+		// Another process may have written the Delivery: its name counts before this Loop begins with it.
 		z.holdNames(one)
 		key := objects.KeyOf(one)
 		if !slices.Contains(desired.Classes, key.Class) {
@@ -105,6 +111,7 @@ func (z *zoneSync) setDesired(zone *v1alpha1.Zone, force objects.InForce, taken 
 	desired.ExpelledClasses = z.index.ExpelledClasses(zone, force, desired.FormerClasses, taken)
 	at := cache.NewObjectName(zone.Namespace, zone.Name)
 	before := z.desiredAt(at)
+	// The Deliveries advance in the meantime. The first serial seen has all Records.
 	if before.FrozenSerial != 0 && desired.FrozenSerial != 0 {
 		desired.FrozenSerial = before.FrozenSerial
 	}
@@ -127,6 +134,7 @@ func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid stri
 	z.loop.RemoveZone(uid)
 	for _, one := range z.index.DeliveriesByUID(uid) {
 		z.loop.Hold(objects.KeyOf(one), time.Time{}, "", name.Name{})
+		// Something is still at a server: the finalizer keeps the Delivery for a later worker.
 		if slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery) {
 			continue
 		}

@@ -98,6 +98,7 @@ func Trim(object any) (any, error) {
 	return object, nil
 }
 
+// New makes a controller and registers with the informers. The caller starts the informers, then calls Run.
 func New(config Config) (*Controller, error) {
 	c := &Controller{
 		Config: config, begun: make(chan struct{}), serving: map[string]*serving{}, failing: map[string]string{},
@@ -113,6 +114,7 @@ func New(config Config) (*Controller, error) {
 		DeleteFunc: c.classChanged,
 	})
 	zones, errZones := c.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		// A pause and a change of the signer alter how the primary serves the zone. Content comes by the feed.
 		UpdateFunc: func(before, after any) {
 			if zone, ok := after.(*v1alpha1.Zone); ok && (isPaused(before.(*v1alpha1.Zone)) != isPaused(zone) ||
 				IsBySigner(before.(*v1alpha1.Zone)) != IsBySigner(zone)) {
@@ -141,6 +143,8 @@ func (c *Controller) clusterChanged(object any) {
 	}
 }
 
+// classByName returns a class, or nil if there is none. name is that of a DNSClass, or NAMESPACE/NAME of a
+// Bind9Cluster.
 func (c *Controller) classByName(name string) (*v1alpha1.DNSClass, error) {
 	if namespace, cluster, ok := apiclass.SplitCluster(name); ok {
 		return c.Servers.classOf(namespace, cluster), nil
@@ -160,6 +164,7 @@ func (c *Controller) listClasses() []*v1alpha1.DNSClass {
 	return all
 }
 
+// askUID asks the API for the UID of a class, or returns "" if the class does not exist.
 func (c *Controller) askUID(ctx context.Context, name string) (types.UID, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -201,6 +206,8 @@ func (c *Controller) WaitForSync(ctx context.Context) error {
 	}
 }
 
+// Run serves the classes until ctx ends. It first waits for classes, zones and Deliveries, because a class must be
+// served with all members or not at all.
 func (c *Controller) Run(ctx context.Context) {
 	defer context.AfterFunc(ctx, c.queue.ShutDown)()
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) || c.Members.WaitForSync(ctx) != nil {
@@ -216,6 +223,7 @@ func (c *Controller) Run(ctx context.Context) {
 	close(c.begun)
 
 	go c.addTasks(ctx)
+	// The only goroutine that changes serving and failing, so no lock is needed.
 	for {
 		next, end := c.queue.Get()
 		if end {
@@ -226,6 +234,7 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 }
 
+// addTasks enqueues the tasks that no event starts, until ctx ends.
 func (c *Controller) addTasks(ctx context.Context) {
 	secrets, remind, report := time.NewTicker(secretInterval), time.NewTicker(remindInterval), time.NewTicker(reportInterval)
 	defer report.Stop()
@@ -240,6 +249,7 @@ func (c *Controller) addTasks(ctx context.Context) {
 		case <-report.C:
 			c.queue.Add(task{report: true})
 		case <-secrets.C:
+			// A changed Secret has no event here.
 			for _, of := range c.listClasses() {
 				if isFetched(of) {
 					c.queue.Add(task{class: of.Name, peers: true})
@@ -249,6 +259,7 @@ func (c *Controller) addTasks(ctx context.Context) {
 	}
 }
 
+// syncTask performs a task. A failure is logged once, and retried.
 func (c *Controller) syncTask(ctx context.Context, at task) {
 	var err error
 	switch {
@@ -290,12 +301,14 @@ func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 
 var errUnread = errors.New("a Secret cannot be read")
 
+// syncPeers reads the peers of a class, and serves the class with them, or ends that. An error leads to a retry.
 func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	of, err := c.classByName(name)
 	if err != nil {
 		return err
 	}
 	known := c.serving[name]
+	// The class was deleted, or deleted and made again.
 	if known != nil && (of == nil || of.UID != known.dnsClass.UID) {
 		c.endClass(name)
 		known = nil
@@ -319,6 +332,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		return nil
 	}
 	if err == nil {
+		// Another class may have a key of the same name.
 		err = c.decideKeys(of, peers)
 	}
 	if err != nil {
@@ -343,6 +357,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		return nil
 	}
 
+	// A class served for the first time begins with all its zones.
 	membership := c.readMembership(of)
 	made, err := c.Primary.AddClass(peers.Class, membership)
 	if err != nil {
@@ -356,6 +371,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	return nil
 }
 
+// readPeers reads the peers of a class from its block transfer or bind9.
 func (c *Controller) readPeers(of *v1alpha1.DNSClass, secret secrets.GetFunc) (Peers, error) {
 	if of.Spec.Bind9 == nil {
 		return ReadPeers(of, secret)
@@ -407,12 +423,15 @@ func (c *Controller) decideKeys(dnsClass *v1alpha1.DNSClass, peers Peers) error 
 			return fmt.Errorf("DNSClass %s has another key of the same name; rename one of the keys, "+
 				"in its Secret and at the secondaries", winner.Name)
 		}
+		// The class had been served before the class with the right was known. The retry reports the conflict.
 		c.endClass(loser)
 		c.queue.AddRateLimited(task{class: loser, peers: true})
 	}
 	return c.dropServers(dnsClass, peers.Claims())
 }
 
+// dropServers takes the keys in claims from BIND servers of other classes, which yield to a class that names its keys
+// itself. Their classes stay served, without these servers.
 func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string) error {
 	for name := range c.keys.classesWith(claims) {
 		other := c.serving[name]
@@ -420,6 +439,7 @@ func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string
 			continue
 		}
 		others := other.peers.Claims()
+		// Equal keys of one name do not conflict: two classes may use the same Secret.
 		maps.DeleteFunc(others, func(key, meaning string) bool { meant, has := claims[key]; return !has || meant == meaning })
 		if len(others) == 0 {
 			continue
@@ -446,6 +466,8 @@ func samePeers(a, b Peers) bool {
 		})
 }
 
+// readMembership returns the zones of a class with the marks paused, signed and being signed. A zone without an object
+// is a member without marks.
 func (c *Controller) readMembership(of *v1alpha1.DNSClass) primary.Membership {
 	now := c.Members.Membership(of.Name, of.CreationTimestamp.Time, of.Spec.Bind9 != nil)
 	now.Paused, now.Signed, now.Signing = map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -473,6 +495,8 @@ func sameMembership(a, b primary.Membership) bool {
 		maps.Equal(a.Signed, b.Signed) && maps.Equal(a.Signing, b.Signing)
 }
 
+// syncMembers passes changed members of a class to the primary. Members leave only if the API confirms that the class
+// still exists. An error leads to a retry.
 func (c *Controller) syncMembers(ctx context.Context, name string) error {
 	known := c.serving[name]
 	if known == nil {
@@ -494,6 +518,7 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 		if err != nil {
 			return fmt.Errorf("zones have to leave the class, and whether it still exists is unknown: %w", err)
 		}
+		// The class itself is gone, so its secondaries keep the zones as they are.
 		if live != known.dnsClass.UID {
 			c.endClass(name)
 			return nil
@@ -507,6 +532,7 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 	return nil
 }
 
+// announceJoined calls OnJoin for each zone of now that before did not have.
 func (c *Controller) announceJoined(class string, before, now primary.Membership) {
 	had := map[string]bool{}
 	for _, m := range before.Members {

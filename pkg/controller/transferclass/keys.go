@@ -46,6 +46,7 @@ func (k *Keys) holdGeneral(keys []tsig.Key) {
 	k.holdKeys("", &heldKeys{claims: Peers{Class: primary.ClassConfig{Keys: keys}}.Claims()})
 }
 
+// holdKeys replaces the keys of a class, in both maps. A nil k holds nothing.
 func (k *Keys) holdKeys(class string, keys *heldKeys) (release func()) {
 	if k == nil {
 		return func() {}
@@ -63,6 +64,7 @@ func (k *Keys) holdKeys(class string, keys *heldKeys) (release func()) {
 		}
 		k.byName[name][class] = keys
 	}
+	// The keys may have been replaced since: then the later holder keeps the name.
 	return func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -104,6 +106,8 @@ func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	return classes
 }
 
+// denyReason returns why a server of a namespace must not have a key, as the rest of a sentence, or "" if it may. A nil
+// k denies nothing.
 func (k *Keys) denyReason(of *v1alpha1.DNSClass, namespace string, key tsig.Key) string {
 	if k == nil {
 		return ""
@@ -114,6 +118,7 @@ func (k *Keys) denyReason(of *v1alpha1.DNSClass, namespace string, key tsig.Key)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for name, other := range k.byName[key.Name] {
+		// Not a conflict: the class itself, the same key, or a younger class of servers.
 		if name == of.Name || other.claims[key.Name] == identityOf(key) || other.ofServers && rankOf(of).Compare(other.rank) < 0 {
 			continue
 		}

@@ -223,6 +223,7 @@ func (r row) isSameMember(other row) bool {
 	return r.class == other.class && r.uid == other.uid && r.zone == other.zone && r.rank.ID == other.rank.ID
 }
 
+// rowOf returns the row of a Delivery. ok is false without a zone at the servers: nil, or before the first intent.
 func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	if one == nil || one.Status.FQDN == "" {
 		return row{}, false
@@ -240,7 +241,8 @@ func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	}, true
 }
 
-// mu is held.
+// replaceRow replaces the row of a Delivery, or removes the row if one is nil, at a revision of etcd. The changed
+// classes are added to touched. The caller holds mu.
 func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revision uint64, touched map[string]bool) {
 	before, was := m.rows[at]
 	after, is := rowOf(one)
@@ -263,6 +265,7 @@ func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revisi
 	if is && (!was || before.everConfirmed != after.everConfirmed) {
 		m.classMembers(after.class).marksRevision = revision
 	}
+	// A confirmation changes no member, so the catalog keeps its serial.
 	if was && is && before.isSameMember(after) {
 		return
 	}
@@ -291,6 +294,7 @@ func (s store) Update(object any) error { return s.storeDelivery(object, true) }
 func (s store) Delete(object any) error { return s.storeDelivery(object, false) }
 func (s store) Resync() error           { return nil }
 
+// storeDelivery applies one event of the watch. there is false for a deletion.
 func (s store) storeDelivery(object any, there bool) error {
 	one := object.(*v1alpha1.Delivery)
 	revision, err := revisionOf(one.ResourceVersion)
@@ -308,6 +312,7 @@ func (s store) storeDelivery(object any, there bool) error {
 	return nil
 }
 
+// Replace applies a list at once, so that no state is visible that etcd never had. The first list ends WaitForSync.
 func (s store) Replace(list []any, version string) error {
 	revision, err := revisionOf(version)
 	if err != nil {
@@ -326,6 +331,7 @@ func (s store) Replace(list []any, version string) error {
 		there[at] = true
 		s.replaceRow(at, one, revision, touched)
 	}
+	// Deliveries deleted while the watch was broken.
 	for at := range s.rows {
 		if !there[at] {
 			s.replaceRow(at, nil, revision, touched)

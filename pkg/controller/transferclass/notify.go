@@ -159,6 +159,7 @@ func (r *reports) decideRows(at cache.ObjectName, known *waiting, peers Peers, f
 		isReported := false
 		var row v1alpha1.DeliveryNotify
 		var now reported
+		// The server did not confirm the last NOTIFY of this primary.
 		if fault != nil {
 			row = rowOfFault(s, fault, peers.Catalog)
 			now = reported{row.Answer, row.From, row.Catalog, known.serial, clock}
@@ -172,6 +173,7 @@ func (r *reports) decideRows(at cache.ObjectName, known *waiting, peers Peers, f
 			if before >= 0 {
 				rows = append(rows, known.notify[before])
 			}
+		// A new fault, or one with another answer.
 		case fault != nil:
 			rows = append(rows, row)
 			fresh[key] = now
@@ -232,6 +234,7 @@ func describeFault(s *transfer.Secondary, fault *primary.NotifyFault, catalog st
 	if catalog != "" {
 		what = "the catalog zone " + catalog
 	}
+	// The primary has no route or socket for the server.
 	if !fault.From.IsValid() {
 		return fmt.Sprintf("no NOTIFY for %s can be sent to %s", what, s.Name), "see the log of kubizone-primary"
 	}
@@ -250,6 +253,7 @@ func describeFault(s *transfer.Secondary, fault *primary.NotifyFault, catalog st
 	switch fault.Answer {
 	case "REFUSED":
 		return answers, admit
+	// BIND for an absent zone, Knot for an unknown primary.
 	case "NOTAUTH":
 		return answers, fmt.Sprintf("if it lacks %s, make it a secondary of that; otherwise %s", what, admit)
 	case "NXDOMAIN":

@@ -60,8 +60,11 @@ type namedKey struct {
 	secret v1alpha1.SecretReference
 }
 
+// readBlock reads the servers and keys of a block transfer. Faults of the class are *delivery.Error; errors of secret
+// are returned unchanged.
 func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret secrets.GetFunc) (Peers, error) {
 	peers := Peers{Class: primary.ClassConfig{Name: of.Name}}
+	// The zones of a Bind9Cluster count for its namespace.
 	if namespace, _, ok := apiclass.SplitCluster(of.Name); ok {
 		peers.Class.Tenant = namespace
 	}
@@ -77,6 +80,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret s
 	}
 	read := map[v1alpha1.SecretReference]tsig.Key{}
 	named := map[string]namedKey{}
+	// keyOf reads the key of a Secret once, and lets every server with the key transfer. Keys in rotation count, too.
 	keyOf := func(field string, ref *v1alpha1.SecretReference) (*tsig.Key, error) {
 		if ref == nil {
 			return nil, nil
@@ -102,6 +106,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret s
 		}
 		return &key, nil
 	}
+	// 1. The key of the class.
 	common, err := keyOf("transfer.tsigSecretRef", block.TSIGSecretRef)
 	if err != nil {
 		return Peers{}, err
@@ -116,6 +121,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret s
 			peers.Class.Notify = append(peers.Class.Notify, target)
 		}
 	}
+	// 2. The secondaries: a key or an address permits the transfer.
 	for i, s := range block.Secondaries {
 		field := fmt.Sprintf("transfer.secondaries[%d]", i)
 		at, err := wire.ParseAddress(s.Address)
@@ -129,18 +135,21 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret s
 		key = cmp.Or(key, common)
 		one := transfer.Secondary{Name: s.Address, Addr: at, NoCatalog: s.Catalog == v1alpha1.CatalogIgnore, Signs: s.Signs,
 			Signer: s.Signer}
+		// A server without catalog, and with another source of zones, needs no NOTIFY.
 		if target := (primary.Target{Addr: at, NoCatalog: one.NoCatalog, NoZones: one.Signer != ""}); !target.NoCatalog || !target.NoZones {
 			addTarget(target, key)
 		}
 		switch {
 		case key != nil:
 			one.Key = &wire.Key{Name: key.Name, Algorithm: string(key.Algorithm), MAC: key.MAC}
+		// Not for a loopback address, which would permit each process of the primary's host.
 		case reachable(at):
 			peers.Class.Allow = append(peers.Class.Allow,
 				primary.Rule{Prefixes: []netip.Prefix{netip.PrefixFrom(at.Addr(), at.Addr().BitLen())}})
 		}
 		peers.Secondaries = append(peers.Secondaries, one)
 	}
+	// 3. Further servers that get NOTIFY alone.
 	for i, text := range block.AlsoNotify {
 		at, err := wire.ParseAddress(text)
 		if err != nil {

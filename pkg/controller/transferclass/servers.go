@@ -44,6 +44,8 @@ func NewServers(all externalversions.SharedInformerFactory) *Servers {
 var errUnlisted = errors.New("the Bind9Instances are not listed yet: the APIService v1alpha1.bind9.kubi.zone has to be there, " +
 	"and the right to list them (charts/kubizone has both)")
 
+// ListServers returns the servers of a class with a block bind9. The error is errUnlisted until both informers have
+// listed their objects.
 func (s *Servers) ListServers(of *v1alpha1.DNSClass) ([]apiclass.Server, error) {
 	if s == nil || !s.instances.Informer().HasSynced() || !s.clusters.Informer().HasSynced() {
 		return nil, errUnlisted
@@ -139,6 +141,7 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 	var s Selected
 	var read []keyed
 	waiting := map[string]*delivery.Error{} // by the names of rows
+	// Read the keys of the servers.
 	for _, server := range servers {
 		if server.Address == "" || server.Key == nil {
 			continue
@@ -188,12 +191,14 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 		}
 	}
 	for _, server := range servers {
+		// The primary gives the unsigned zone to the key of the signer. A server with the same key would get it, too.
 		if server.Signer && waiting[RowName(server)] == nil && server.Address != "" && !hasOwnKey(server, read) {
 			waiting[RowName(server)] = waitFor(server, delivery.ReasonInvalidConfiguration, "signs zones, so it needs a TSIG key that no "+
 				"other server has; name a Secret of its own in external.tsigSecretName of the Bind9Instance")
 		}
 	}
 	for _, server := range servers {
+		// A server without an address waits without an error, because its pod may not run yet.
 		if err := waiting[RowName(server)]; err != nil || server.Address == "" {
 			s.Waiting = append(s.Waiting, WaitingServer{server, err})
 			continue

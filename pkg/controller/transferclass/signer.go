@@ -32,6 +32,8 @@ func IsBeingSigned(zone *v1alpha1.Zone) bool {
 	return zone.Status.DNSSEC != nil && zone.Status.DNSSEC.Phase == v1alpha1.DNSSECSigning
 }
 
+// markSigners marks the signers among the secondaries, their keys and their targets. A signer gets the unsigned zone
+// from the primary, and follows no catalog.
 func (s *Selected) markSigners(secret secrets.GetFunc) error {
 	for at, server := range s.Servers {
 		if !server.Signer {

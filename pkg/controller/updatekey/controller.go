@@ -75,10 +75,12 @@ type Controller struct {
 	outcomesTakenAt time.Time
 }
 
+// New makes a controller and registers with the informer. The caller starts the informer, then calls Run.
 func New(config Config) (*Controller, error) {
 	c := &Controller{Config: config, changed: make(chan struct{}, 1), begun: make(chan struct{}), lastKeys: map[types.UID]tsig.Key{},
 		recordedNames: map[types.UID]string{}, outcomes: map[string]outcome{}}
 	wake := func(any) {
+		// Run looks at all keys, so one wake-up is enough for many changes.
 		select {
 		case c.changed <- struct{}{}:
 		default:
@@ -104,6 +106,8 @@ func (c *Controller) WaitForSync(ctx context.Context) error {
 	}
 }
 
+// Run serves the keys until ctx ends. Run looks at all keys after each change, and each lookInterval for changed
+// Secrets.
 func (c *Controller) Run(ctx context.Context) {
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced) || c.WaitFirst(ctx) != nil {
 		return
@@ -151,13 +155,15 @@ func (k *candidate) uses() []string {
 	return []string{k.object.Status.KeyName}
 }
 
+// syncKeys reads all UpdateKeys, serves those with a valid key and the right to the name, and writes their status. An
+// error is logged, and the next call tries again.
 func (c *Controller) syncKeys(ctx context.Context) error {
 	candidates, err := c.readCandidates(ctx)
 	if err != nil {
 		return err
 	}
 
-	// A message identifies its key by the name alone, so serve a single key of each name. Record the use first, because
+	// A message identifies a key by the name alone, so serve a single key of each name. Record the use first, because
 	// a name in use stays with its key.
 	_, lost := precedence.Decide(candidates, (*candidate).claims, (*candidate).uses)
 	var served []*updates.Key
@@ -166,6 +172,7 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 		if one.key == nil {
 			continue
 		}
+		// An older UpdateKey or a class has the name.
 		if _, isLost := lost[at]; isLost || c.Primary.HasClassKey(one.key.Name) {
 			one.verdict = refuseName("another key is named %s; rename this key, in the Secret and at its clients, and create another "+
 				"UpdateKey", one.key.Name)
@@ -204,6 +211,8 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
+// readCandidates reads the keys of all UpdateKeys, the oldest first. The verdict of a candidate without a key has the
+// reason.
 func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	all, err := c.Keys.Lister().List(labels.Everything())
 	if err != nil {
@@ -217,6 +226,7 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	taken := map[string]int{} // without suspended keys, whose Secrets are not read
 	for _, of := range all {
 		there[of.UID] = true
+		// The informer may not show the recorded name yet. Another key could get the name meanwhile.
 		if of.Status.KeyName == "" && c.recordedNames[of.UID] != "" {
 			of = of.DeepCopy()
 			of.Status.KeyName = c.recordedNames[of.UID]
@@ -244,6 +254,8 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	return candidates, nil
 }
 
+// recordName writes the name of a key into the UpdateKey's status before the first use. The name is the key's from then
+// on (S13.3).
 func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	if one.object.Status.KeyName != "" {
 		return nil
@@ -258,6 +270,8 @@ func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	return nil
 }
 
+// readKey reads the key of an UpdateKey, and decides about the key's name. The reason of the verdict is reasonServed if
+// the key may be used.
 func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (tsig.Key, verdict) {
 	if of.Spec.Suspended {
 		delete(c.lastKeys, of.UID)
@@ -273,6 +287,7 @@ func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (tsig.
 	case errors.Is(err, secrets.ErrNotFound):
 		delete(c.lastKeys, of.UID)
 		return key, verdict{string(delivery.ReasonSecretNotFound), secrets.DescribeMissing(err, of.Namespace, of.Spec.TSIGSecretRef.Name)}
+	// The namespace may withdraw this right, and so ends the use of the key.
 	case apierrors.IsForbidden(err):
 		delete(c.lastKeys, of.UID)
 		return key, verdict{string(delivery.ReasonAuthenticationFailed), fmt.Sprintf("the primary may not read Secret %s: give "+
@@ -281,6 +296,7 @@ func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (tsig.
 		delete(c.lastKeys, of.UID)
 		return key, verdict{string(known.Reason), known.Message}
 	default:
+		// The API does not answer: the last key stays in use.
 		before, ok := c.lastKeys[of.UID]
 		if !ok {
 			return key, verdict{string(delivery.ReasonServerUnreachable), err.Error()}
@@ -291,6 +307,7 @@ func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (tsig.
 		return key, refuseName("the Secret has a key named %s, and at first use it was %s (S13.3); put that name back, or make another "+
 			"UpdateKey", key.Name, first)
 	}
+	// The name ns1.team-b. is for team-b alone: with the name, team-a could sign as team-b's key.
 	if namespace, ofServer := transferclass.NamespaceOfKey(key); ofServer || namespace != "" && namespace != of.Namespace {
 		return key, refuseName("a key named %s is for %s (S13.14); name the key %s.%s., in the Secret and at its clients", key.Name,
 			describeOwner(namespace, ofServer), key.Labels()[0], of.Namespace)
@@ -305,6 +322,7 @@ func describeOwner(namespace string, ofServer bool) string {
 	return "namespace " + namespace + " alone"
 }
 
+// makeKey returns the key with the scope of the UpdateKey, for the primary. An error means an invalid pattern.
 func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*updates.Key, error) {
 	var records []update.ScopeRecords
 	for _, r := range of.Spec.Records {
@@ -320,7 +338,8 @@ func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*updates.Key, error) {
 		Reaches: scope.Reaches, Transfer: transfer}, nil
 }
 
-// A later outcome of another primary stays.
+// writeStatus writes verdict and outcome into an UpdateKey's status, unless nothing changes. A later outcome of another
+// primary stays.
 func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v verdict, o outcome) error {
 	after := of.DeepCopy()
 	status := &after.Status

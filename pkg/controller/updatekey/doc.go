@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package updatekey lets a primary accept DNS UPDATE messages. It gives the primary the TSIG keys of UpdateKeys, the
-// API objects that permit such messages. It posts each message, queued by package primary/updates, to the API server,
-// and writes the outcome into the UpdateKey's status.
+// Package updatekey lets a primary accept DNS UPDATE messages. The primary gets the TSIG keys of UpdateKeys, the API
+// objects that permit such messages. A Poster posts each message, queued by package primary/updates, to the API server,
+// and the Controller writes the outcome into the UpdateKey's status.
 //
 // Guarantees:
 //  1. A key follows its Secret within seconds. If the Secret is missing, invalid or not granted, the key is not served.

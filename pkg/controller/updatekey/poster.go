@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Poster sends messages to the API server. Before Connect it answers SERVFAIL.
+// Poster sends messages to the API server. Before Connect, the answer is SERVFAIL.
 type Poster struct {
 	api atomic.Pointer[rest.Interface]
 
@@ -48,6 +48,7 @@ func (p *Poster) Connect(api rest.Interface) { p.api.Store(&api) }
 
 func idOf(key *v1alpha1.UpdateKey) string { return key.Namespace + "/" + key.Name }
 
+// post sends a request to a subresource of the UpdateKey id, and returns the answer, which is never nil.
 func (p *Poster) post(ctx context.Context, id, subresource string, spec v1alpha1.UpdateRequestSpec) (*v1alpha1.UpdateRequest, error) {
 	api, answer := p.api.Load(), &v1alpha1.UpdateRequest{}
 	if api == nil {
@@ -60,6 +61,8 @@ func (p *Poster) post(ctx context.Context, id, subresource string, spec v1alpha1
 		Do(ctx).Into(answer)
 }
 
+// Update lets the API server apply a message, and returns the RCODE for the client: SERVFAIL if the server gave no
+// answer, so that the client sends the message again.
 func (p *Poster) Update(ctx context.Context, key *updates.Key, m *update.Message, from netip.Addr) uint16 {
 	answer, err := p.post(ctx, key.ID, "update", v1alpha1.UpdateRequestSpec{Zone: m.Zone.String(), From: from.String(), ID: m.ID,
 		Prerequisites: writeRecords(m.Prerequisites), Updates: writeRecords(m.Updates)})
@@ -91,6 +94,7 @@ func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.Upd
 	case err != nil:
 		last.failure, last.failed = err, last.failed+1
 	case rcode == update.NoError:
+		// A message that changed nothing, such as a question by prerequisites.
 		if status.Serial == 0 {
 			return
 		}
@@ -104,6 +108,7 @@ func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.Upd
 	p.outcomes[id] = last
 }
 
+// takeOutcomes returns and forgets the outcomes by ID, and logs failed and refused messages, once for many.
 func (p *Poster) takeOutcomes(log klog.Logger) map[string]outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,6 +137,7 @@ func (p *Poster) Share(ctx context.Context, key *updates.Key, zone name.Name) ([
 	return readShare(zone, answer.Status.Share)
 }
 
+// readShare groups the records of an answer into RRsets. Records of an RRset are neighbours.
 func readShare(zone name.Name, records []v1alpha1.UpdateRequestRecord) (sets []content.RRset, err error) {
 	for _, r := range records {
 		t, err := rdata.ParseType(r.Type)

@@ -101,6 +101,7 @@ func (m *Memory) IsFailing() bool { return m.failures > 0 || m.refusals.rounds >
 // stored Intent or Holder is another worker's.
 func (m *Memory) LoadState(state delivery.State, identity string) {
 	m.Loaded, m.LoadedOnce, m.Stored, m.State = true, true, state, state
+	// Another worker may have written since, so refused RRsets in memory may be out of date.
 	m.refusals.byRRset, m.refusals.remaining = nil, nil
 	m.drift.rrsets = map[delivery.RRsetKey]bool{}
 	for _, key := range state.Drift {
@@ -126,6 +127,7 @@ func (m *Memory) withoutHolder(intent *delivery.Intent, identity string) *delive
 		return nil
 	}
 	free := *intent
+	// A worker that took over must keep its name until the repeat, or its successor would skip the second write.
 	if free.Holder = ""; m.due.isSet(dueRepeat) {
 		free.Holder = identity
 	}

@@ -55,6 +55,7 @@ const remains = "; RRsets removed from the zone may still be there, since the jo
 // RecordAnswer updates m after the provider's answer to a write, and returns the attempt's result. Refused RRsets are
 // kept for retries. The attempt fails if the provider refuses all RRsets because it lacks the zone.
 func (m *Memory) RecordAnswer(f *Facts, planned PlannedWrite, report delivery.Report, err error) Result {
+	// The second write is done: late calls of the former worker can no longer win.
 	if planned.Repeat && err == nil {
 		m.due.clear(dueRepeat)
 	}
@@ -65,6 +66,7 @@ func (m *Memory) RecordAnswer(f *Facts, planned PlannedWrite, report delivery.Re
 		}
 	}
 
+	// An attempt retried only some of the refused RRsets: the others stay refused in the Delivery.
 	report.Failed = m.appendUnretried(planned.Plans, report.Failed, err == nil)
 	plan := planned.Plans[0] // all plans have the same zone and serial
 
@@ -72,6 +74,7 @@ func (m *Memory) RecordAnswer(f *Facts, planned PlannedWrite, report delivery.Re
 		return m.recordSuccess(f, planned, plan, report)
 	}
 	e := delivery.AsError(err)
+	// The zone was deleted at the provider. When the zone is back, all RRsets are missing.
 	if e.Reason == delivery.ReasonZoneNotFound {
 		m.loseZone(plan.Serial, f.Now)
 	}
@@ -84,6 +87,7 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 	first := next.Error == nil
 	next.Intent = m.withoutHolder(next.Intent, f.Identity)
 
+	// The same fault goes on: the Delivery keeps the time of its beginning.
 	since := f.Now
 	if !first && sameReason(next.Error, e) {
 		since = next.Error.Time
@@ -97,6 +101,8 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 	if report.Servers != nil {
 		next.Servers, next.AskedSerial = report.Servers, at
 	}
+
+	// The comparison answered the user's request, although the repair failed.
 	if f.compared {
 		next.Request = f.Zone.Request
 	}
@@ -104,7 +110,7 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 	m.failures++
 	m.blocked = false
 	m.due[dueRetry] = m.scheduleRetry(f, e, m.failures-1, at)
-	m.due.clear(dueRefused)
+	m.due.clear(dueRefused) // the retry includes refused RRsets
 
 	event := delivery.Event{Outcome: delivery.OutcomeFailed, Serial: at, Failed: report.Failed, First: first}
 	if e.WholeClass {
@@ -113,6 +119,8 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 	return Result{State: next, Event: event}
 }
 
+// scheduleRetry returns the time of the retry after a number of failures before. After a permanent error it returns
+// zero and blocks the serial at, unless the provider named a delay.
 func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at serial.Serial) time.Time {
 	if e.Permanent && e.RetryAfter <= 0 {
 		m.blocked, m.blockedAt = true, at
@@ -121,6 +129,8 @@ func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at ser
 	return f.Now.Add(f.Backoff.RetryDelay(e, failures, f.jitter))
 }
 
+// recordSuccess updates m after a call without an error: the serial is confirmed, or servers still have to fetch it.
+// RRsets in report.Failed are refused. If too many are refused for the intent, the attempt counts as failed.
 func (m *Memory) recordSuccess(f *Facts, planned PlannedWrite, plan delivery.Plan, report delivery.Report) Result {
 	if earlier, fresh := planned.splitFailed(report.Failed); min(len(earlier), len(fresh)) > maxListed {
 		// An intent for the whole zone would not name removed RRsets.
@@ -135,10 +145,12 @@ func (m *Memory) recordSuccess(f *Facts, planned PlannedWrite, plan delivery.Pla
 	next.FailedWhole = false
 	next.Refused, next.Digests = limitRefusals(report.Failed)
 
+	// The outcome is corrected below if a server lacks the serial.
 	event := delivery.Event{Outcome: delivery.OutcomeDelivered, Serial: plan.Serial, Failed: report.Failed, Proven: report.Proven}
 	had := next.Error
 	next.Error = nil
 
+	// A secondary has not transferred the serial yet. Webhooks and dynamic updates confirm at once.
 	if report.Confirmed != plan.Serial {
 		event.Outcome = delivery.OutcomePending
 		m.awaitServers(f, &next, plan.Serial, report.Servers)
@@ -151,6 +163,7 @@ func (m *Memory) recordSuccess(f *Facts, planned PlannedWrite, plan delivery.Pla
 
 	event.First = had == nil && next.Error != nil
 	event.Recovered = had != nil && next.Error == nil && event.Outcome == delivery.OutcomeDelivered
+	// Still waiting: keep the error of the last attempt, so that the Delivery does not look repaired.
 	if event.Outcome == delivery.OutcomePending && next.Error == nil {
 		next.Error = had
 	}
@@ -159,12 +172,16 @@ func (m *Memory) recordSuccess(f *Facts, planned PlannedWrite, plan delivery.Pla
 
 const maxRefusedOctets = 32 << 10
 
+// limitRefusals returns the failures that the Delivery names, in order of name and type, and the ascending digests of
+// the RRsets beyond. Both are bounded, to keep the object in etcd small.
 func limitRefusals(failed []delivery.Failure) (refused []delivery.Failure, digests []uint64) {
+	// A failure without an error is left out, because no reason could be shown.
 	failed = slices.DeleteFunc(slices.Clone(failed), func(f delivery.Failure) bool { return f.Err == nil })
 	slices.SortFunc(failed, func(a, b delivery.Failure) int {
 		return cmp.Or(a.Name.Compare(b.Name), cmp.Compare(a.Type, b.Type))
 	})
 
+	// At most MaxRefused failures and maxRefusedOctets, whichever comes first.
 	octets, n := 0, 0
 	for n < min(len(failed), delivery.MaxRefused) {
 		octets += len(failed[n].Key().String()) + min(len(failed[n].Err.Message), delivery.MaxRefusal)
@@ -181,7 +198,10 @@ func limitRefusals(failed []delivery.Failure) (refused []delivery.Failure, diges
 	return failed[:n], digests
 }
 
+// awaitServers schedules the next poll of servers that fetch the zone, and describes the wait in next. The delay
+// doubles from 500 ms to a minute. A server's error replaces the reason Pending.
 func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, servers []delivery.Server) {
+	// A later serial was offered: poll fast again.
 	if m.pending != at {
 		m.pending, m.polls = at, 0
 	}
@@ -192,6 +212,7 @@ func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, 
 
 	next.Intent = m.withoutHolder(next.Intent, f.Identity)
 	next.Ready = newCondition(delivery.Unknown, delivery.ReasonPending, onTheirWay)
+	// A secondary restarted from an old disk and answers serial 5, after 7 was confirmed.
 	if slices.ContainsFunc(servers, next.WentBack) {
 		next.Ready = newCondition(delivery.Unknown, delivery.ReasonServerWentBack, wentBack)
 	}
@@ -201,6 +222,7 @@ func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, 
 		return
 	}
 
+	// The first server with an error explains the wait. A note, as of a slow signer, only adds to the message.
 	for _, server := range servers {
 		if server.Err != nil {
 			describeFailure(next, server.Err, f.Now)
@@ -212,8 +234,11 @@ func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, 
 	}
 }
 
+// confirmSerial records in next that all servers have plan.Serial, and schedules the next comparison. RRsets in
+// report.Failed are retried on their own schedule.
 func (m *Memory) confirmSerial(f *Facts, planned PlannedWrite, next *delivery.State, plan delivery.Plan, report delivery.Report) {
 	f.Settled = true
+	// A repair at the same serial keeps the time of the first confirmation.
 	if next.Serial != plan.Serial {
 		next.SyncTime = f.Now
 	}
@@ -257,6 +282,8 @@ func (m *Memory) confirmSerial(f *Facts, planned PlannedWrite, next *delivery.St
 	}
 }
 
+// confirmDrift removes the repaired RRsets from the drift of next, all but failed. If a comparison or request became
+// due in the meantime, another attempt follows at once.
 func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.Failure) {
 	remain := map[delivery.RRsetKey]bool{}
 	for _, failure := range failed {
@@ -267,6 +294,7 @@ func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.
 		describeDrift(next, slices.DeleteFunc(slices.Clone(next.Drift), repaired), false)
 	}
 	maps.DeleteFunc(m.drift.rrsets, func(key delivery.RRsetKey, _ bool) bool { return repaired(key) })
+	// This attempt compared and repaired, so the user's request is done.
 	if f.compared {
 		next.Request = f.Zone.Request
 	} else if m.HasNewRequest(f) || m.due.isSet(dueCompare) && !m.due.isFuture(dueCompare, f.Began) {
@@ -274,6 +302,8 @@ func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.
 	}
 }
 
+// confirmIntent sets the intent after a confirmed write: the old one if a repeat is due, an intent with the refused
+// RRsets of failed, or nil if nothing is open.
 func (m *Memory) confirmIntent(f *Facts, planned PlannedWrite, next *delivery.State, plan delivery.Plan, failed []delivery.Failure) {
 	intent := next.Intent
 	switch {
@@ -287,6 +317,7 @@ func (m *Memory) confirmIntent(f *Facts, planned PlannedWrite, next *delivery.St
 			unconfirmed = append(unconfirmed, failure.Key())
 		}
 		kept.RRsets, kept.Unlisted = addRRsets(unconfirmed, kept.Unlisted, kept.RRsets)
+		// Too many for the intent: From 0 lets the next worker write the whole zone.
 		if len(kept.RRsets) > maxListed {
 			kept.From, kept.RRsets = 0, kept.RRsets[:maxListed]
 		}
@@ -296,6 +327,7 @@ func (m *Memory) confirmIntent(f *Facts, planned PlannedWrite, next *delivery.St
 	default:
 		next.Intent = nil
 	}
+	// All refused RRsets fit into the intent, or a repeat writes them anyway. Memory need not hold them.
 	if next.Intent == nil || !next.Intent.Unlisted || next.Intent.Holder != "" {
 		m.refusals.byRRset, m.refusals.remaining = nil, nil
 	}
@@ -327,6 +359,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 
 	f.Worked = true
 	m.State.DriftCheckTime = f.Now
+	// Secondaries answered with their serials, which the Delivery shows for each server.
 	if drift.Servers != nil {
 		m.State.Servers, m.State.AskedSerial = drift.Servers, at
 	}
@@ -345,10 +378,12 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	drifted := keysOf(drift.Missing, drift.Differing)
 	m.countDrift(f, drift)
 	describeDrift(&m.State, drifted, differs)
+	// A secondary with an earlier serial than confirmed has lost changes: drift, even if no RRset is named.
 	if !differs && slices.ContainsFunc(drift.Servers, m.State.WentBack) {
 		m.State.Drifted = newCondition(delivery.True, delivery.ReasonDriftFound, wentBack)
 	}
 
+	// No difference: nothing to repair.
 	if len(keys) == 0 && !behind && m.State.Intent == nil {
 		return m.reportComparison(f)
 	}
@@ -360,6 +395,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 		intent, f.unconfirmedBefore = *m.State.Intent, unconfirmed
 	}
 
+	// Lost RRsets go first, then the refused.
 	if m.hasUnlistedRefusals() {
 		m.retryFirst(slices.DeleteFunc(keys, func(key delivery.RRsetKey) bool { return unconfirmed[key] }))
 	} else if rrsets, unlisted := addRRsets(intent.RRsets, false, keys); unlisted {
@@ -373,6 +409,8 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	return Result{Event: event, SkipStore: true, SkipAll: len(drifted) == 0 && !behind}
 }
 
+// countDrift counts the RRsets that drifted since the last comparison, for metrics. Foreign RRsets count only from the
+// second comparison on, because the first cannot tell which are new.
 func (m *Memory) countDrift(f *Facts, drift delivery.Drift) {
 	others := 0
 	if m.drift.known {
@@ -391,7 +429,10 @@ func (m *Memory) countDrift(f *Facts, drift delivery.Drift) {
 	m.drift = driftCount{now, len(drift.Foreign), true}
 }
 
+// recordComparisonError ends a comparison that failed with err. A missing zone and servers that left the class fail the
+// attempt. Other errors leave Ready as it is, and the comparison is retried after at most Backoff.Slow.
 func (m *Memory) recordComparisonError(f *Facts, drift delivery.Drift, err error) Result {
+	// A webhook without a list of its records: no further comparison until the class changes or a user asks.
 	if errors.Is(err, delivery.ErrCannotList) {
 		m.cannotList = true
 		m.due.clear(dueCompare)
@@ -402,28 +443,34 @@ func (m *Memory) recordComparisonError(f *Facts, drift delivery.Drift, err error
 	}
 
 	e := delivery.AsError(err)
+	// Zone example.org. was deleted at the provider: deliver the whole zone when the zone is there again.
 	if e.Reason == delivery.ReasonZoneNotFound {
 		f.Settled = false
 		m.loseZone(f.View.Serial, f.Now)
 		return m.RecordFailure(f, f.View.Serial, delivery.Report{}, e)
 	}
 
+	// Servers left the class and may keep the zone: the Delivery shows their rows.
 	if e.Reason == delivery.ReasonInvalidConfiguration && drift.Servers != nil {
 		f.Settled = false
 		return m.RecordFailure(f, f.View.Serial, delivery.Report{Servers: drift.Servers}, e)
 	}
 
+	// Wrong credentials: comparisons of other zones would fail, too.
 	if e.WholeClass {
 		f.Pause = e
 	}
 
 	m.due[dueCompare] = f.Now.Add(f.jitter(min(f.Class.DriftInterval, f.Backoff.Slow)))
+	// Known drift stays reported. Unknown would hide it.
 	if m.State.Drifted.Status != delivery.True {
 		m.State.Drifted = newCondition(delivery.Unknown, e.Reason, e.Message)
 	}
 	return m.reportComparison(f)
 }
 
+// reportComparison ends a comparison without a repair. Nothing is stored or reported if neither drift nor servers
+// changed and no user asked, so that hourly comparisons write nothing to etcd.
 func (m *Memory) reportComparison(f *Facts) Result {
 	next := m.State
 	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike)
@@ -443,16 +490,21 @@ const (
 	absentAttempts = 10
 )
 
+// CountAbsence counts a failed removal, and reports whether the zone has been missing at the provider for so long that
+// it counts as removed. Another error than ZoneNotFound begins a new count.
 func (m *Memory) CountAbsence(f *Facts, e *delivery.Error) bool {
 	since := m.State.Error
 	if e.Reason != delivery.ReasonZoneNotFound {
 		m.absences = 0
 		return false
 	}
+	// A server rebuilt overnight must not lose the removal: time and number of attempts are both needed.
 	m.absences++
 	return since != nil && sameReason(since, e) && f.Began.Sub(since.Time) >= absentTime && m.absences >= absentAttempts
 }
 
+// ForgetDelivery resets m after the state was deleted. absent is the zone's name if the provider has lacked the zone
+// for a day, else zero. If the zone is wanted again by now, f.Again is true.
 func (m *Memory) ForgetDelivery(f *Facts, absent name.Name) Result {
 	f.Settled, f.Again = true, f.ShouldDeliver()
 	event := delivery.Event{Outcome: delivery.OutcomeRemoved, Serial: m.State.Serial, AbsentZone: absent}
@@ -462,9 +514,12 @@ func (m *Memory) ForgetDelivery(f *Facts, absent name.Name) Result {
 	return Result{Event: event, SkipStore: true}
 }
 
+// StateDuringRemoval returns the state to store before the first removal, with an intent of this worker, and without
+// the confirmed hash.
 func (m *Memory) StateDuringRemoval(f *Facts, at serial.Serial) delivery.State {
 	next := m.State
 	intent := delivery.Intent{Serial: at, From: cmp.Or(m.State.Earliest(), at), Holder: f.Identity, Unlisted: true}
+	// An earlier intent keeps its RRsets, for example those that the provider refused.
 	if m.State.Intent != nil {
 		intent.RRsets, intent.Unlisted = m.State.Intent.RRsets, m.State.Intent.Unlisted
 	}
@@ -483,6 +538,8 @@ func (m *Memory) StateAfterStop(f *Facts) (next delivery.State, mayStore bool) {
 	return next, !m.due.isSet(dueRepeat)
 }
 
+// RetryStore schedules a retry after the state could not be read or stored, and lets it be loaded again. If fenced,
+// another worker has the delivery: retry soon, from the state stored by then.
 func (m *Memory) RetryStore(f *Facts, fenced bool) {
 	m.Loaded = false
 	wait := f.Backoff.Base
@@ -495,6 +552,8 @@ func (m *Memory) RetryStore(f *Facts, fenced bool) {
 
 func (m *Memory) RetrySoon(f *Facts) { m.due[dueRetry] = f.Began.Add(f.jitter(time.Second)) }
 
+// InheritState begins with the state of another class at the same target, so that the zone is not written again. If the
+// other worker's write may still be in flight, a repeat is scheduled.
 func (m *Memory) InheritState(f *Facts, inherited delivery.State) {
 	// The other class may have written the changes since inherited.Serial without an intent.
 	intent := delivery.Intent{Serial: inherited.Serial, From: inherited.Serial, Time: f.Began, Unlisted: true}
@@ -536,7 +595,10 @@ func hasOtherData(s delivery.Server) bool {
 	return s.Err != nil && s.Err.Reason == delivery.ReasonContentDiffers
 }
 
+// describeDrift sets the condition Drifted and at most maxListed RRsets of the state. differs is true if a server has
+// the zone's serial, and other data. Without keys and differs, Drifted becomes False.
 func describeDrift(s *delivery.State, keys []delivery.RRsetKey, differs bool) {
+	// The capacity is cut, too, so that an append elsewhere cannot write into the array of keys.
 	s.Drift = keys[:min(len(keys), maxListed):min(len(keys), maxListed)]
 	if differs {
 		where := ""

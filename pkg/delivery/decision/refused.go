@@ -24,6 +24,8 @@ func (m *Memory) hasUnlistedRefusals() bool {
 	return m.refusals.byRRset != nil && m.State.Serial != 0 && m.State.Intent != nil
 }
 
+// listUnconfirmed returns the RRsets that the provider refused, or that may be half written: all refused RRsets if they
+// are in memory, otherwise those of the intent. Empty if every RRset is confirmed.
 func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
 	unconfirmed := map[delivery.RRsetKey]bool{}
 	if m.hasUnlistedRefusals() {
@@ -38,11 +40,14 @@ func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
 	return unconfirmed
 }
 
+// roundState returns the state to plan from. If refused RRsets are beyond the intent, the state names only the next
+// maxPerAttempt of them, so that a change of www need not wait for 5000 refused RRsets.
 func (m *Memory) roundState() delivery.State {
 	state := m.State
 	if !m.hasUnlistedRefusals() {
 		return state
 	}
+	// The last round is over: begin with all refused RRsets again.
 	if len(m.refusals.remaining) == 0 {
 		m.refusals.remaining = slices.SortedFunc(maps.Keys(m.refusals.byRRset), delivery.RRsetKey.Compare)
 	}
@@ -51,6 +56,8 @@ func (m *Memory) roundState() delivery.State {
 	return state
 }
 
+// retryFirst puts RRsets that the provider has lost before the refused RRsets of the round. Lost RRsets were confirmed
+// once, so their write will most likely succeed.
 func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	again := map[delivery.RRsetKey]bool{}
 	for _, key := range lost {
@@ -62,7 +69,11 @@ func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	m.refusals.remaining = slices.Concat(lost, others)
 }
 
+// appendUnretried adds the refused RRsets that this attempt did not retry to failed, and sorts the result by key. If
+// carriedOut, the retried RRsets leave the round. Without unlisted refusals, or after a write of the whole zone, failed
+// is returned unchanged.
 func (m *Memory) appendUnretried(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
+	// A whole zone was written, so each refused RRset has its answer in failed.
 	if !m.hasUnlistedRefusals() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed
 	}
@@ -72,6 +83,7 @@ func (m *Memory) appendUnretried(plans []delivery.Plan, failed []delivery.Failur
 		answered[failure.Key()] = true
 	}
 
+	// Without an error the provider took every RRset that it did not report in failed.
 	if carriedOut {
 		for _, plan := range plans {
 			for _, change := range plan.Changes {
@@ -91,6 +103,8 @@ func (m *Memory) appendUnretried(plans []delivery.Plan, failed []delivery.Failur
 	return failed
 }
 
+// newRefusal sums up failures in one error, with the reason and the name of the first. The sum is permanent only if all
+// failures are, and its RetryAfter is the shortest of those that can be retried.
 func newRefusal(failed []delivery.Failure) *delivery.Error {
 	sum := &delivery.Error{Permanent: true}
 	for _, failure := range failed {
@@ -102,6 +116,7 @@ func newRefusal(failed []delivery.Failure) *delivery.Error {
 			sum.Reason, sum.Code, sum.Err = e.Reason, e.Code, e.Err
 			sum.Message = failure.Key().String() + ": " + e.Message
 		}
+		// A rate limit at www ends sooner than a refused TLSA at mail: retry after the earliest.
 		if !e.Permanent {
 			sum.Permanent = false
 			if e.RetryAfter > 0 && (sum.RetryAfter == 0 || e.RetryAfter < sum.RetryAfter) {

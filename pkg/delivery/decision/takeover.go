@@ -9,9 +9,12 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
+// nextForeign decides whether to take over another worker's write. mine is true if no write of another worker is open,
+// or if this worker has taken it over before; otherwise act is DoTakeOver.
 func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	intent := m.foreignIntent(f)
 	if intent == nil {
+		// Remember the holder while nothing waits: a later change then comes after that worker has stopped.
 		if m.takeover.intent = (delivery.Intent{}); f.View != nil {
 			m.takeover.idleHolder = m.State.Holder
 		}
@@ -24,6 +27,7 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 			intent.Holder)}, false
 	}
 
+	// The former worker may have crashed between the intent and its last call, so late calls are possible.
 	if m.State.Intent == nil || !intent.Equal(&m.takeover.intent) {
 		return Action{Do: DoTakeOver, Why: fmt.Sprintf("%s began serial %d, and has stopped", intent.Holder, intent.Serial)}, false
 	}
@@ -35,6 +39,7 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 // covers all changes.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	state, me := &m.State, f.Identity
+	// A stored intent decides alone: free for any worker, our own, or another's.
 	if intent := state.Intent; intent != nil {
 		if intent.Holder == "" || intent.Holder == me {
 			return nil
@@ -56,6 +61,7 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 func (m *Memory) TakeOver(f *Facts, changed []delivery.RRsetKey, changedOnce, quiet bool) (begun *delivery.Intent) {
 	// List the RRsets that the other worker may have written, unless there are too many.
 	intent := m.foreignIntent(f)
+	// At most 256 RRsets fit into the intent. Otherwise the whole zone is written.
 	if changed != nil && len(changed) <= maxListed {
 		intent.RRsets, intent.Unlisted = changed, false
 	}

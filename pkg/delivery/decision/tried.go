@@ -22,6 +22,8 @@ type PlannedWrite struct {
 	unconfirmedBefore map[delivery.RRsetKey]bool
 }
 
+// PlanDelivery computes the plans of a DoDeliver, and the intent to store before the first call. makePlans computes the
+// plans from a state. The intent names all RRsets that a crash may leave half written. An error is that of makePlans.
 func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from delivery.State) ([]delivery.Plan, error)) (PlannedWrite, error) {
 	m.due.clear(duePoll)
 	plans, err := makePlans(m.roundState())
@@ -29,6 +31,8 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 		return PlannedWrite{}, err
 	}
 
+	// The intent begins at the earliest serial with data at the provider: that of an older intent, or else the
+	// confirmed.
 	intent := delivery.Intent{Serial: f.View.Serial, From: f.View.Serial, Holder: f.Identity}
 	if m.State.Intent != nil {
 		intent.From = m.State.Intent.From
@@ -39,6 +43,8 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	intent.RRsets, intent.Unlisted = listHalfWritten(m.State.Intent, plans...)
 	intent.Unlisted = intent.Unlisted || intent.From == 0 || m.hasUnlistedRefusals()
 
+	// The first write after the takeover wrote the whole zone, so late calls may touch any RRset: the repeat does it
+	// again.
 	if repeat && m.takeover.wroteWhole {
 		state := m.State
 		state.Serial = 0
@@ -47,6 +53,7 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 		}
 	}
 
+	// A provider that spares records of others needs to know which RRsets may hold our older data.
 	for n := range plans {
 		plans[n].Delivered = m.State.Serial != 0
 		if m.hasUnlistedRefusals() {
@@ -67,6 +74,8 @@ func (m *Memory) StateDuringDelivery(f *Facts, planned PlannedWrite) (next deliv
 	next = m.State
 	next.Zone, next.Target, next.Intent = planned.Plans[0].Zone, f.Class.Target, &planned.Intent
 
+	// After a crash, the next worker finds the RRsets among the changes since Serial, because State.Holder names this
+	// worker. Only then may the store be spared a write.
 	stored := &m.Stored
 	writesOnlyChanges := len(planned.Plans) == 1 && planned.Plans[0].Changes != nil && !m.due.isSet(dueRepeat)
 	isHolder := stored.Holder == f.Identity && stored.Serial != 0 && stored.Serial == m.State.Serial
@@ -83,6 +92,8 @@ func (m *Memory) recordRefusals(planned PlannedWrite, written serial.Serial, fai
 		m.refusals.byRRset[failure.Key()] = failure.Err
 	}
 
+	// example.org. went from 7 to 9, and www was refused: at the provider, www has the data of 7, so From stays 7. A
+	// refused new name has nothing there, so From is 9.
 	earlier, fresh := planned.splitFailed(failed)
 	intent := &delivery.Intent{Serial: written, From: written, Time: now, RRsets: slices.Concat(fresh, earlier)}
 	if len(earlier) > 0 {
@@ -124,6 +135,7 @@ func (t PlannedWrite) splitFailed(failed []delivery.Failure) (earlier, fresh []d
 	return earlier, fresh
 }
 
+// findEarlierData returns the RRsets that had data before this write, by the plans' Before and by the history.
 func (t PlannedWrite) findEarlierData() map[delivery.RRsetKey]bool {
 	hadData := map[delivery.RRsetKey]bool{}
 	for _, plan := range t.Plans {
@@ -141,6 +153,8 @@ func (t PlannedWrite) findEarlierData() map[delivery.RRsetKey]bool {
 	return hadData
 }
 
+// findMissingZone returns the error ZoneNotFound if the provider refused every RRset of the plans and at least one
+// because the zone is missing; otherwise nil. The zone then counts as lost, and not as a zone with refused RRsets.
 func (t PlannedWrite) findMissingZone(failures []delivery.Failure) *delivery.Error {
 	if len(failures) == 0 {
 		return nil
@@ -153,9 +167,11 @@ func (t PlannedWrite) findMissingZone(failures []delivery.Failure) *delivery.Err
 	for _, plan := range t.Plans {
 		for set := range listPuts(plan) {
 			e, refused := failed[set.Key()]
+			// The provider took this RRset, so the zone exists there.
 			if !refused {
 				return nil
 			}
+			// An RRset that was refused before proves nothing, because others of the zone were written then.
 			if e != nil && e.Reason == delivery.ReasonZoneNotFound && (plan.Changes == nil || !t.unconfirmedBefore[set.Key()]) {
 				zoneless = e
 			}
@@ -164,6 +180,8 @@ func (t PlannedWrite) findMissingZone(failures []delivery.Failure) *delivery.Err
 	return zoneless
 }
 
+// listHalfWritten returns the RRsets that the plans write, with those of intent (may be nil). unlisted is true for a
+// plan of the whole zone, or if the list would be longer than maxListed.
 func listHalfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets
@@ -180,6 +198,8 @@ func listHalfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []
 	return addRRsets(rrsets, false, changed)
 }
 
+// addRRsets returns the sorted union of two lists. If the union is longer than maxListed, the result is rrsets and
+// true.
 func addRRsets(rrsets []delivery.RRsetKey, unlisted bool, more []delivery.RRsetKey) ([]delivery.RRsetKey, bool) {
 	all := slices.Concat(rrsets, more)
 	slices.SortFunc(all, delivery.RRsetKey.Compare)
@@ -189,6 +209,7 @@ func addRRsets(rrsets []delivery.RRsetKey, unlisted bool, more []delivery.RRsetK
 	return all, unlisted
 }
 
+// listPuts yields the RRsets that a plan writes, without removals.
 func listPuts(p delivery.Plan) iter.Seq[delivery.RRset] {
 	if p.Changes == nil {
 		return p.All

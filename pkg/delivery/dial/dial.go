@@ -24,9 +24,13 @@ func (e *LocalAddressError) Error() string {
 	return fmt.Sprintf("%s is %s address; a class connects to it only with spec.allowLocalAddresses: true", e.Address, e.Kind)
 }
 
+// New returns a dialer for servers of a class. Unless allowLocal, a connection to an address that Check refuses fails
+// before a packet is sent.
 func New(allowLocal bool) *net.Dialer {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	if !allowLocal {
+		// Control sees each address just before the connection, after the resolver: DNS cannot answer otherwise in
+		// between.
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
 			target, err := netip.ParseAddrPort(address)
 			if err != nil {
@@ -83,6 +87,7 @@ var (
 func Check(address netip.Addr) error {
 	plain := address.Unmap().WithZone("")
 	kind := kindOf(plain)
+	// 64:ff9b::7f00:1 is 127.0.0.1 behind NAT64.
 	if kind == "" && plain.Is6() {
 		kind = kindOfEmbedded(plain)
 	}
@@ -92,6 +97,8 @@ func Check(address netip.Addr) error {
 	return &LocalAddressError{Address: address, Kind: kind}
 }
 
+// kindOfEmbedded returns the kind of an IPv4 address inside an IPv6 address, by each layout that its prefix may have;
+// "" if none is local.
 func kindOfEmbedded(address netip.Addr) string {
 	octets := address.As16()
 	for _, c := range carriers {
@@ -129,6 +136,8 @@ func carriedKind(carried netip.Addr, network netip.Prefix) string {
 
 var rfc8215 = netip.MustParsePrefix("64:ff9b:1::/48")
 
+// kindOf returns the kind of a local address for an error's text, or "" for an address that classes may use. Private
+// networks, such as 10.0.0.0/8, may be used: name servers often have such addresses.
 func kindOf(a netip.Addr) string {
 	for _, m := range metadata {
 		if a == m {
@@ -142,6 +151,7 @@ func kindOf(a netip.Addr) string {
 		return "a site-local"
 	case a.IsLoopback():
 		return "a loopback"
+	// 169.254.169.254, the metadata service of most clouds, is among these.
 	case a.IsLinkLocalUnicast():
 		return "a link-local"
 	case a.IsUnspecified(), a.Is4() && thisNetwork.Contains(a):

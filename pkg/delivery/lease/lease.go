@@ -72,12 +72,15 @@ func (l *Lease) PassFence(ctx context.Context) error {
 	}
 
 	l.fenceErr = l.checkWrite(ctx)
+	// Each write is progress, so the watchdog begins again.
 	if l.fenceErr == nil && l.watch != nil {
 		l.watch.Reset(stallTimeout)
 	}
 	return l.fenceErr
 }
 
+// checkWrite waits for the rate limit, and then checks class, zone and stored state, in this order: after the wait, all
+// three may have changed. The caller holds mu.
 func (l *Lease) checkWrite(ctx context.Context) error {
 	if err := l.Limiter.Wait(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -129,15 +132,19 @@ func (l *Lease) recordIntent(ctx context.Context) error {
 	return nil
 }
 
+// checkConfirmation lets the holder of the confirmed serial write without an intent, as long as the stored state is
+// still its own. The caller holds mu.
 func (l *Lease) checkConfirmation(ctx context.Context) error {
 	m := l.Memory
 	now, err := l.ReadState(ctx, l.Key)
 	if err != nil {
 		return err
 	}
+	// Another worker began or confirmed a serial, or the Delivery was deleted.
 	if now.Holder != m.Stored.Holder || now.Intent != nil || now.Serial != m.Stored.Serial || now.Version == "" {
 		return delivery.ErrFenced
 	}
+	// Another client may have written labels or annotations meanwhile.
 	m.Stored.Version, l.nextState.Version = now.Version, now.Version
 	if !l.begun {
 		l.begun = true
@@ -174,6 +181,7 @@ func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 		}
 		otherWorker := !stored.Intent.Alike(m.Stored.Intent) || stored.Holder != m.Stored.Holder || stored.Serial != m.Stored.Serial
 		createdOrDeleted := (stored.Version == "") != (m.Stored.Version == "")
+		// A Delivery created or deleted meanwhile counts as another worker's write.
 		if tries == 3 || otherWorker || createdOrDeleted {
 			err = delivery.ErrFenced
 			break

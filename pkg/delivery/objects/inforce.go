@@ -37,6 +37,7 @@ func ClassesInForce(zone *v1alpha1.Zone, namespaceLabels map[string]string, clas
 		}
 	}
 
+	// A zone that names no class: all default classes that admit its namespace and view.
 	if len(zone.Spec.DNSClassRefs) == 0 {
 		for _, one := range all {
 			if !class.IsDefault(one) || one.DeletionTimestamp != nil || !class.Admits(one, zone.Namespace, namespaceLabels) ||
@@ -51,13 +52,16 @@ func ClassesInForce(zone *v1alpha1.Zone, namespaceLabels map[string]string, clas
 		}
 	}
 
+	// A zone that names classes: each must admit the zone, and an absent class counts.
 	for _, ref := range zone.Spec.DNSClassRefs {
 		name := class.NameOf(zone.Namespace, ref)
 		one := classByName(name)
 		switch {
+		// The class may follow in the same kubectl apply. Until then the zone waits, and keeps its other classes.
 		case one == nil:
 			force.Classes = append(force.Classes, name)
 			fault(ReasonDNSClassNotFound, "there is no %s; create it, or name another class in spec.dnsClassRefs", Describe(name))
+		// A class under deletion gives its zones away, so no new zone may come.
 		case one.DeletionTimestamp != nil:
 			fault(ReasonDNSClassNotFound, "%s is being deleted; name another class in spec.dnsClassRefs", Describe(name))
 		case !class.Admits(one, zone.Namespace, namespaceLabels):
@@ -90,12 +94,14 @@ func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, classByNa
 	namespaceLabels map[string]string, taken []string) []string {
 	var expelled []string
 	for _, ref := range zone.Spec.DNSClassRefs {
+		// The capacity is cut, so the append does not write into the caller's array.
 		former = append(former[:len(former):len(former)], class.NameOf(zone.Namespace, ref))
 	}
 	for _, name := range former {
 		found := classByName(name)
 		exists := found != nil && found.DeletionTimestamp == nil
 		isForZone := exists && class.Admits(found, zone.Namespace, namespaceLabels) && class.Delivers(found, zone.Status.View)
+		// A class no longer named by the zone may keep the zone until the new class has it.
 		mayKeep := isForZone && !slices.Contains(taken, name)
 		if !mayKeep && !slices.Contains(force.Classes, name) {
 			expelled = append(expelled, name)

@@ -38,10 +38,13 @@ func PublicFault(class string, reason delivery.Reason, message string) string {
 // PublicMessage is PublicFault without the class's name, for a Delivery.
 func PublicMessage(of string, reason delivery.Reason, message string) string {
 	fault, ofClass := faults[reason]
+	// The failure is about the tenant's own data, for example a Conflict at www: the message helps, and betrays
+	// nothing.
 	if !ofClass {
 		return message
 	}
 	switch reason {
+	// Each of the three concerns a single server. The platform finds the server in the Delivery's rows.
 	case delivery.ReasonServerWentBack, delivery.ReasonSerialBehind, delivery.ReasonContentDiffers:
 		return fault + "; " + RolePlatform + " " + class.StepFindServer
 	}
@@ -57,6 +60,7 @@ const WhereCause = "; " + RolePlatform + " finds the cause with "
 // KindOfFault is PublicFault for a Record, without data of other Records.
 func KindOfFault(class string, reason delivery.Reason) string {
 	switch reason {
+	// The message of the Zone may name RRsets of other tenants, so a Record only points there.
 	case delivery.ReasonConflict:
 		return class + ": another zone has the name there; the status of the Zone says more"
 	case delivery.ReasonValidationFailed:

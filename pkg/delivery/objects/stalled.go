@@ -60,6 +60,7 @@ func (s *Stalls) Judge(object *metav1.ObjectMeta, conditions []metav1.Condition,
 	retryIn func(time.Duration)) *metav1.Condition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// The object is ready, or waits for a retry or another object: no person has to act.
 	if waiting == nil || waiting.Status == metav1.ConditionTrue || !waitsForPerson[waiting.Reason] {
 		delete(s.starts, object.UID)
 		return nil
@@ -68,6 +69,7 @@ func (s *Stalls) Judge(object *metav1.ObjectMeta, conditions []metav1.Condition,
 	now := metav1.NewTime(time.Now())
 	start, known := s.starts[object.UID]
 	isSame := start.reason == waiting.Reason && start.generation == object.Generation
+	// The first look since the start of this process.
 	if !known {
 		start = storedStart(object, conditions, waiting, now.Time)
 	} else if !isSame {
@@ -97,6 +99,7 @@ func storedStart(object *metav1.ObjectMeta, conditions []metav1.Condition, waiti
 	start := stallStart{reason: waiting.Reason, generation: object.Generation, time: now}
 	stalled, before := StalledOf(conditions), meta.FindStatusCondition(conditions, waiting.Type)
 	switch {
+	// Stalled was set already, at the earliest StallAfter after the beginning.
 	case start.isOf(stalled):
 		start.time = stalled.LastTransitionTime.Add(-StallAfter)
 	case start.isOf(before) && before.Status == waiting.Status:

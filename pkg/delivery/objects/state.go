@@ -46,12 +46,14 @@ func StatusFor(class string, state delivery.State, presentConditions []metav1.Co
 		status.Intent.RRsets = textOf(intent.RRsets)
 	}
 
+	// A row for each server, with the reason why the server lacks the serial.
 	behind := state.LaggingServers()
 	for _, server := range state.Servers {
 		row := v1alpha1.DeliveryServer{Name: server.Name, Serial: int64(server.Serial), LastProbeTime: timeFor(server.At),
 			Message: ShortenMessage(server.Note), Content: v1alpha1.ServerContent(server.Content), DiffersSince: int64(server.DiffersSince),
 			AwaitsSerial: server.AwaitsSerial}
 		switch {
+		// The server is ahead, as after a restore of Kubizone. The judge raises the zone's serial by this row.
 		case server.Err != nil && server.Err.Reason == delivery.ReasonSerialBehind:
 			row.State, row.Message = v1alpha1.ServerAhead, ShortenMessage(server.Err.Message)
 		case server.Err != nil:
@@ -70,6 +72,7 @@ func StatusFor(class string, state delivery.State, presentConditions []metav1.Co
 			Message: ShortenMessage(PublicMessage(class, failure.Reason, message)), Timestamp: metav1.NewTime(failure.Time)}
 	}
 
+	// A state without Ready was never delivered.
 	ready := state.Ready
 	if ready.Status == "" {
 		ready = delivery.Condition{Status: delivery.Unknown, Reason: delivery.ReasonPending}
@@ -91,10 +94,12 @@ func StatusFor(class string, state delivery.State, presentConditions []metav1.Co
 	return status
 }
 
+// describeBehind returns the message of a row of a server that lags without an error; "" if there is nothing to say.
 func describeBehind(state *delivery.State, server delivery.Server) string {
 	switch {
 	case state.WentBack(server):
 		return fmt.Sprintf("it went back: it answers serial %d, after serial %d was confirmed", server.Serial, state.Serial)
+	// The note is about a comparison, and does not explain the lag.
 	case server.Content == delivery.ContentNotCompared:
 		return ""
 	}
@@ -121,7 +126,8 @@ func parseRRsets(text []string) ([]delivery.RRsetKey, error) {
 	return rrsets, nil
 }
 
-// StateOf reverses StatusFor.
+// StateOf reverses StatusFor, except for the texts of errors: StatusFor made them public. An error names the field
+// that cannot be parsed, as after a write by another client.
 func StateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 	status := &one.Status
 	state := delivery.State{
@@ -176,6 +182,7 @@ func StateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 		switch row.State {
 		case v1alpha1.ServerAhead:
 			server.Err = &delivery.Error{Reason: delivery.ReasonSerialBehind, Message: row.Message}
+		// The row has no reason. ContentDiffers is known from the column, and all other faults are ServerError.
 		case v1alpha1.ServerFailed:
 			server.Err = &delivery.Error{Reason: delivery.ReasonServerError, Message: row.Message}
 			if server.Content == delivery.ContentDiffers {

@@ -34,6 +34,7 @@ func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	if !ok {
 		return nil
 	}
+	// No namespace is deleting its Records, or the view is not beyond the frozen serial yet.
 	if zone.FrozenSerial == 0 || !settled.Serial().Ahead(zone.FrozenSerial) {
 		return settled
 	}
@@ -49,6 +50,8 @@ func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	return settled
 }
 
+// readChanges returns the changes after since up to until: from memory, or from History if memory no longer has them.
+// For trimmed changes the error wraps zoneview.ErrTrimmed.
 func (s Source) readChanges(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
 	if since == until {
 		return nil, nil
@@ -79,6 +82,7 @@ func listUnconfirmed(i *delivery.Intent) []delivery.RRsetKey {
 // MakePlans returns the plans from state to snapshot, usually one. After a partial write of unknown extent, the first
 // writes the whole zone, and a second removes RRsets that the zone no longer has.
 func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) ([]delivery.Plan, error) {
+	// Begin with the plan of the whole zone. Changes make the plan smaller.
 	plan := s.PlanZone(snapshot)
 	plan.Since, plan.Delivered = state.Serial, state.Serial != 0
 	// 1. Without an intent, plan the changes since the confirmed serial.
@@ -92,6 +96,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 			}
 			plan.Changes, plan.Forgotten = changes, err != nil
 		}
+		// Nothing confirmed, or the journal was trimmed: the plan is that of the whole zone.
 		if plan.Changes == nil {
 			plan.Since = 0
 		}
@@ -102,6 +107,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 	plan.Uncertain, plan.Unconfirmed = true, listUnconfirmed(intent)
 
 	former := map[delivery.RRsetKey][]dns.Entry{}
+	// Undo the changes since the earliest serial: former is then the content that the provider may still have.
 	history, err := s.readChanges(ctx, plan.UID, state.Earliest(), plan.Serial)
 	switch {
 	case err == nil:
@@ -121,6 +127,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 		touched, known = undoChanges(snapshot, changes), err == nil
 	}
 
+	// RRsets of the intent are written even if unchanged: a refused www has old data at the provider.
 	for _, key := range intent.RRsets {
 		if before, ok := former[key]; ok {
 			touched[key] = before
@@ -136,6 +143,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 		return []delivery.Plan{plan}, nil
 	}
 
+	// Write the whole zone. A whole write removes no RRset, so removed RRsets follow in a second plan.
 	plan.Since = 0
 	plan.Forgotten = !known && (state.Serial != 0 || intent.Unlisted)
 	removed := slices.DeleteFunc(unconfirmed, func(change delivery.Change) bool { return len(change.After.Data) > 0 })
@@ -148,8 +156,11 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 	return []delivery.Plan{plan, second}, nil
 }
 
+// readDifference returns the RRsets that differ between since and snapshot; nil only with an error. An RRset that
+// changed and changed back is left out.
 func (s Source) readDifference(ctx context.Context, since serial.Serial, snapshot *zoneview.Snapshot) ([]delivery.Change, error) {
 	changes := []dns.Change{}
+	// The net difference is ready in memory. Otherwise add up the single changes.
 	if net, err := s.Views.Difference(snapshot, since); err == nil {
 		changes = append(changes, net.Change)
 	} else if changes, err = s.readChanges(ctx, snapshot.Zone().UID, since, snapshot.Serial()); err != nil {
@@ -161,8 +172,11 @@ func (s Source) readDifference(ctx context.Context, since serial.Serial, snapsho
 	}), nil
 }
 
+// undoChanges returns each RRset that the changes touch, with its entries before them. A new RRset has no entries. The
+// SOA and names outside the zone are left out.
 func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery.RRsetKey][]dns.Entry {
 	touched := map[delivery.RRsetKey][]dns.Entry{}
+	// The first look at an RRset starts from the snapshot. The copy keeps the snapshot unchanged.
 	original := func(entry dns.Entry) (delivery.RRsetKey, bool) {
 		key := delivery.RRsetKey{Name: entry.Name, Type: entry.Type}
 		if entry.Type == rdata.SOA || !snapshot.FQDN().Encloses(entry.Name) {
@@ -173,6 +187,7 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 		}
 		return key, true
 	}
+	// Newest change first, as in a film played backwards: take out the added entries, put back the removed.
 	for _, change := range slices.Backward(changes) {
 		for _, entry := range change.Added {
 			if key, ok := original(entry); ok {
@@ -214,6 +229,7 @@ func haveCommonRRset(changes []dns.Change) bool {
 		for _, entry := range slices.Concat(change.Removed, change.Added) {
 			key := delivery.RRsetKey{Name: entry.Name, Type: entry.Type}
 			previous, known := lastChange[key]
+			// www changed at serials 8 and 9: a late write of 8 would bring old data back.
 			if known && previous != index && entry.Type != rdata.SOA {
 				return true
 			}
@@ -262,6 +278,7 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 		touch(state.Intent.RRsets)
 	}
 
+	// No content, or that of the zone under its next name, which must stay: remove the RRsets known by name.
 	if snapshot == nil || snapshot.FQDN() != zone {
 		touch(remaining)
 		plan.Changes, plan.Forgotten, plan.Named = newRemovals(touched), state.Serial != 0 || state.Intent != nil && state.Intent.Unlisted,
@@ -274,6 +291,7 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 	plan.SOA, plan.All = whole.SOA, whole.All
 
 	from := state.Earliest()
+	// Nothing confirmed, or the confirmed content is the snapshot: no other serial left RRsets there.
 	if from == 0 || from == snapshot.Serial() {
 		plan.History = []dns.Change{}
 	} else {
@@ -281,6 +299,7 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) && !errors.Is(err, zoneview.ErrUnknown) {
 			return delivery.Plan{}, err
 		}
+		// The journal was trimmed: ask for the names of RRsets kept from the ended zone.
 		if err != nil {
 			remaining = s.ReadEndedRRsets(ctx, uid, state)
 			plan.Forgotten, plan.Named = true, remaining != nil
@@ -298,6 +317,7 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 	}
 
 	plan.Changes = newRemovals(touched)
+	// Nothing was confirmed: the intent of the removal needs a serial all the same.
 	if plan.Serial == 0 {
 		plan.Serial = snapshot.Serial()
 	}

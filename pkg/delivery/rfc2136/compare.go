@@ -43,6 +43,7 @@ func (w *work) fetchZone(ctx context.Context) (contents, error) {
 
 	for rr, err := range zonefile.Read(bytes.NewReader(text), zonefile.ReadOptions{Origin: w.plan.Zone}) {
 		if err != nil {
+			// An unreadable record is not from this zone, and stays at the server.
 			var line *zonefile.LineError
 			if errors.As(err, &line) {
 				continue
@@ -95,6 +96,8 @@ func subtractData(a, b delivery.RRset) delivery.RRset {
 	return a
 }
 
+// findDifferences returns the changes from the server's content to the whole zone. Foreign RRsets in place of the
+// zone's fail with a Conflict. RRsets of the server alone stay.
 func (w *work) findDifferences(held contents) []delivery.Change {
 	var changes []delivery.Change
 	for want := range w.plan.All {
@@ -111,6 +114,8 @@ func (w *work) findDifferences(held contents) []delivery.Change {
 	return w.dropAliasConflicts(changes, held)
 }
 
+// findRemovals returns the changes that remove the plan's RRsets from the server, record by record. Records of other
+// writers stay, even in an RRset of the zone.
 func (w *work) findRemovals(held contents) []delivery.Change {
 	changes := []delivery.Change{}
 	seen := map[delivery.RRsetKey]bool{}
@@ -134,6 +139,7 @@ func (w *work) findRemovals(held contents) []delivery.Change {
 	return changes
 }
 
+// compareZone returns the drift of the server's content, without RRsets that the server owns (SOA, apex NS).
 func (w *work) compareZone(held contents) delivery.Drift {
 	var d delivery.Drift
 
@@ -159,6 +165,8 @@ func (w *work) compareZone(held contents) delivery.Drift {
 	return d
 }
 
+// reviseChanges computes the changes again for the server's present content. RRsets that are right already are left
+// out, and foreign RRsets fail with a Conflict.
 func (w *work) reviseChanges(changes []delivery.Change, held contents) []delivery.Change {
 	var todo []delivery.Change
 	for _, change := range changes {
@@ -166,6 +174,7 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 		present := held.rrset(key)
 		switch {
 		case sameRRset(present, change.After):
+		// A removed RRset loses only the records that the zone wrote.
 		case len(change.After.Data) == 0:
 			if left := w.subtractWritten(present, change); len(left.Data) < len(present.Data) {
 				todo = append(todo, delivery.Change{Before: present, After: left})
@@ -197,6 +206,7 @@ func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change
 			continue
 		}
 		conceded = append(conceded, change)
+		// Each foreign RRset becomes a prerequisite: "the server has exactly this data" (RFC 2136 §2.4.2).
 		for _, set := range foreign {
 			if _, twice := held.sets[set.Key()]; twice {
 				continue
@@ -221,6 +231,7 @@ func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change
 	if err != nil {
 		return nil, err
 	}
+	// The foreign data changed or is gone, so the changes may succeed now.
 	if answer.Rcode != mdns.RcodeSuccess {
 		return changes, nil
 	}
@@ -234,6 +245,7 @@ func (w *work) mayReplace(present delivery.RRset, change delivery.Change) bool {
 	if len(present.Data) == 0 || w.config.Replace {
 		return true
 	}
+	// The data of the last or of this serial: www as the zone had it.
 	if sameData(present, change.Before) || sameData(present, change.After) {
 		return true
 	}
@@ -251,6 +263,9 @@ func (w *work) mayReplace(present delivery.RRset, change delivery.Change) bool {
 	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(present, version) })
 }
 
+// subtractWritten returns the RRset at the server without the records that the zone wrote at any serial that may be
+// there. An RRset that was refused stays whole, unless it equals a version of the zone or the class replaces foreign
+// data.
 func (w *work) subtractWritten(present delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: present.Name, Type: present.Type}
 	versions := w.listVersions(change)
@@ -260,6 +275,7 @@ func (w *work) subtractWritten(present delivery.RRset, change delivery.Change) d
 	// We overwrote the RRset, and no version is known.
 	case w.config.Replace && w.plan.Uncertain && w.plan.History == nil:
 		return nothing
+	// The server refused the RRset, so equal records in it may be another writer's.
 	case !w.config.Replace && w.isUnconfirmed(present.Key()):
 		return present
 	}
@@ -273,6 +289,8 @@ func (w *work) isUnconfirmed(key delivery.RRsetKey) bool {
 	return w.plan.Uncertain && (w.plan.Unconfirmed == nil || slices.Contains(w.plan.Unconfirmed, key))
 }
 
+// listVersions returns the contents of an RRset that may be at the server: Before, After, and for an Uncertain plan
+// those of each serial in the history. Empty contents are left out.
 func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 	var versions []delivery.RRset
 
@@ -288,6 +306,7 @@ func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 		return versions
 	}
 
+	// Group the history by RRset once, for all RRsets of the plan.
 	if w.steps == nil {
 		w.steps = map[delivery.RRsetKey][]step{}
 		for at, one := range w.plan.History {
@@ -300,6 +319,7 @@ func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 		}
 	}
 
+	// Walk back from After through the history: each step undone is a further version.
 	was := change.After
 	for _, one := range slices.Backward(w.steps[change.After.Key()]) {
 		was = subtractData(was, delivery.RRset{Data: one.added})
@@ -342,6 +362,7 @@ func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []de
 			if other == key.Type || gone[delivery.RRsetKey{Name: key.Name, Type: other}] {
 				continue
 			}
+			// A foreign A at www excludes the zone's CNAME there, and the reverse.
 			if key.Type == rdata.CNAME || other == rdata.CNAME {
 				w.failConflict(key, "data of type "+other.String()+" at the name",
 					held.rrset(delivery.RRsetKey{Name: key.Name, Type: other}))

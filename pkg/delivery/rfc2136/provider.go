@@ -70,6 +70,8 @@ func New(config Config) (*Provider, error) {
 	return &Provider{config: config, foreign: map[string]map[delivery.RRsetKey][]delivery.RRset{}}, nil
 }
 
+// Deliver writes the plan by DNS UPDATE messages. Without plan.Changes it first transfers the zone and writes the
+// differences. The report's Failed has conflicts and refused RRsets.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
@@ -85,6 +87,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		remains = remains && len(w.compareZone(held).Foreign) > 0
 	}
 
+	// A known conflict costs one message, and not a transfer of the zone for each attempt.
 	changes, err := w.failKnownConflicts(ctx, w.dropServerOwned(changes))
 	if err == nil {
 		err = out.writeInOrder(ctx, changes, plan.Changes == nil)
@@ -95,6 +98,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		report.Confirmed, report.Remains = plan.Serial, remains
 		p.mu.Lock()
 		p.lastZone = plan.Zone
+		// No conflicts, or too many to remember: the next attempt finds them again.
 		if p.foreign[plan.UID] = w.foreign; len(w.foreign) == 0 || len(w.foreign) > maxForeign {
 			delete(p.foreign, plan.UID)
 		}
@@ -103,6 +107,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, err
 }
 
+// Remove transfers the zone, and removes the records of the plan's zone. The zone itself stays at the server.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
@@ -130,6 +135,8 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	return delivery.Report{Failed: w.listFailures(), Remains: plan.Forgotten && len(changes) < len(held.sets)}, err
 }
 
+// explainMissingZone returns err, unless only the transfer server lacks the zone: the zone may then still be at the
+// primary, so it must not count as removed.
 func (w *work) explainMissingZone(ctx context.Context, err error) error {
 	var e *delivery.Error
 	if !errors.As(err, &e) || e.Reason != delivery.ReasonZoneNotFound || w.config.TransferServer == w.config.Server {
@@ -146,6 +153,7 @@ func (w *work) explainMissingZone(ctx context.Context, err error) error {
 		"create it there, or name another server", w.config.Server, w.plan.Zone, w.config.TransferServer)
 }
 
+// Verify transfers the zone and compares. A transfer also proves the key, so Health asks for this zone from now on.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	w := p.begin(plan, nil)
 	defer w.end()
@@ -231,6 +239,7 @@ type work struct {
 	steps             map[delivery.RRsetKey][]step
 }
 
+// begin returns the work of a call. The caller calls end. fence may be nil for calls that write nothing.
 func (p *Provider) begin(plan delivery.Plan, fence delivery.Fence) *work {
 	w := &work{Provider: p, plan: plan, fence: fence, wait: callTimeout, failures: map[delivery.RRsetKey]*delivery.Error{},
 		accepted: map[delivery.RRsetKey]bool{}, refused: map[delivery.RRsetKey]bool{}, foreign: map[delivery.RRsetKey][]delivery.RRset{}}
@@ -246,6 +255,8 @@ func (w *work) end() {
 	}
 }
 
+// askServer sends a signed message over the work's connection, which it makes on first use, and returns the verified
+// answer with any RCODE. After an error, the next message gets a new connection.
 func (w *work) askServer(ctx context.Context, question *mdns.Msg) (*mdns.Msg, error) {
 	call, cancel := context.WithTimeout(ctx, w.wait)
 	defer cancel()

@@ -17,6 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
+// explainRcode returns the error for an RCODE of an update as a whole (RFC 2136 §2.2), with the next step for a person.
 func (w *work) explainRcode(rcode int) *delivery.Error {
 	var e *delivery.Error
 	switch rcode {
@@ -37,6 +38,8 @@ func (w *work) explainRcode(rcode int) *delivery.Error {
 	return e
 }
 
+// explainNoAnswer returns the error for a message without a usable answer: a refusal, a broken connection, or a fault
+// of the server.
 func (w *work) explainNoAnswer(server string, err error) *delivery.Error {
 	var refusal *transfer.Refusal
 	if errors.As(err, &refusal) {
@@ -50,6 +53,8 @@ func (w *work) explainNoAnswer(server string, err error) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonServerError, "%s: %w", server, err)
 }
 
+// explainRefusal returns the error for a *transfer.Refusal. A wrong key concerns the whole class, other refusals a
+// single zone.
 func (w *work) explainRefusal(server string, refusal *transfer.Refusal) *delivery.Error {
 	reason := delivery.ReasonServerError
 	switch {

@@ -54,10 +54,12 @@ type write struct {
 	serverContents *contents
 }
 
+// writeInOrder writes the changes, those of RRsets refused before last. seen is true if Before is the server's content.
 func (w *write) writeInOrder(ctx context.Context, changes []delivery.Change, seen bool) error {
 	first, last := w.order.Divide(w.plan.Zone, changes)
 	err := w.writeAll(ctx, first, seen, 0)
 	if err == nil {
+		// New refusals must not use up the search among earlier refusals.
 		w.isolations = 0
 		err = w.writeAll(ctx, last, seen, 0)
 	}
@@ -75,6 +77,8 @@ func (w *write) writeAll(ctx context.Context, changes []delivery.Change, beforeS
 	return nil
 }
 
+// divideIntoBatches encodes the changes and divides them into updates of at most maxUpdate octets. The changes of a
+// name stay together, in one transaction of the server, if they fit. An RRset that fits no update fails.
 func (w *write) divideIntoBatches(changes []delivery.Change, seen bool) [][]written {
 	byName := map[name.Name][]delivery.Change{}
 	var names []name.Name
@@ -123,6 +127,8 @@ func (w *write) divideIntoBatches(changes []delivery.Change, seen bool) [][]writ
 	return batches
 }
 
+// encodeName encodes the changes of one name, and returns their octets. seen is true if Before is the server's content.
+// It adds prerequisites against a CNAME beside other data, which servers drop without an error (RFC 2136 §3.4.2.2).
 func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int) {
 	aliasChanges := slices.ContainsFunc(changes, func(change delivery.Change) bool { return change.After.Type == rdata.CNAME })
 	somethingWas := slices.ContainsFunc(changes, func(change delivery.Change) bool { return len(change.Before.Data) > 0 })
@@ -139,12 +145,15 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 		header := mdns.RR_Header{Name: change.After.Name.String(), Class: mdns.ClassNONE}
 		alias := change.After.Type == rdata.CNAME
 		switch {
+		// A removal adds no data beside a CNAME.
 		case len(change.After.Data) == 0:
+		// Other data at the name goes in this update or may be ours, so no prerequisite can exclude it.
 		case alias && !seen && (one.blind || somethingWas && len(change.Before.Data) == 0):
 			one.needsQuery = true
 		case alias && !somethingWas && !one.blind:
 			header.Rrtype = mdns.TypeANY // "name is not in use" (RFC 2136 §2.4.5), stronger than "no such RRset"
 			one.prerequisites = []mdns.RR{&mdns.ANY{Hdr: header}}
+		// "No CNAME at the name", unless this update removes the CNAME.
 		case !alias && !aliasChanges:
 			header.Rrtype = mdns.TypeCNAME
 			one.prerequisites = append(one.prerequisites, &mdns.ANY{Hdr: header})
@@ -186,9 +195,12 @@ func (w *written) encodeChange() *delivery.Error {
 
 	var err *delivery.Error
 	switch {
+	// Any content may be there: no prerequisite.
 	case w.blind:
+	// "RRset does not exist" (RFC 2136 §2.4.3).
 	case len(w.Before.Data) == 0:
 		w.prerequisites = append(w.prerequisites, bare(mdns.ClassNONE))
+	// "RRset exists with this data" (RFC 2136 §2.4.2), TTL 0 as required.
 	default:
 		err = add(&w.prerequisites, mdns.ClassINET, 0, w.Before)
 	}
@@ -196,8 +208,10 @@ func (w *written) encodeChange() *delivery.Error {
 	additions := w.After
 	switch {
 	case err != nil:
+	// Remove the RRset as a whole: a new TTL needs all records again.
 	case w.blind, len(w.After.Data) == 0, w.Before.TTL != w.After.TTL && len(w.Before.Data) > 0:
 		w.removals = append(w.removals, bare(mdns.ClassANY))
+	// Remove and add single records only: equal records stay.
 	default:
 		err = add(&w.removals, mdns.ClassNONE, 0, subtractData(w.Before, w.After))
 		additions = subtractData(w.After, w.Before)
@@ -209,6 +223,8 @@ func (w *written) encodeChange() *delivery.Error {
 	return err
 }
 
+// sendUpdate passes the fence and sends a batch as one update. A failed prerequisite leads to a comparison with the
+// server, any other refusal to a search for the refused RRset. reviews counts comparisons so far.
 func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) error {
 	if len(batch) == 0 {
 		return nil
@@ -239,11 +255,13 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 		for _, one := range batch {
 			w.accepted[one.After.Key()] = true
 		}
+		// NOERROR does not prove a CNAME: the server may have dropped it in silence.
 		missed, err := w.findMissedAliases(ctx, batch)
 		if err != nil || len(missed) == 0 {
 			return err
 		}
 		return w.reviseBatch(ctx, missed, reviews)
+	// A prerequisite failed: another client wrote, or our last write is unknown.
 	case mdns.RcodeYXDomain, mdns.RcodeYXRrset, mdns.RcodeNXRrset, mdns.RcodeNameError:
 		return w.reviseBatch(ctx, batch, reviews)
 	case mdns.RcodeNotZone, mdns.RcodeNotAuth:
@@ -266,6 +284,7 @@ func (w *work) newUpdate(batch []written) *mdns.Msg {
 	return m
 }
 
+// reviseBatch transfers the zone, computes the changes again and writes them. After maxReviews in a row it gives up.
 func (w *write) reviseBatch(ctx context.Context, batch []written, reviews int) error {
 	if reviews == maxReviews {
 		return delivery.Errorf(delivery.ReasonServerError, "%s: another client keeps changing what this zone changes; "+
@@ -282,6 +301,7 @@ func (w *write) reviseBatch(ctx context.Context, batch []written, reviews int) e
 	return w.writeAll(ctx, w.revise(changes, held), true, reviews+1)
 }
 
+// findMissedAliases returns the changes whose CNAME the server does not have although the update succeeded.
 func (w *write) findMissedAliases(ctx context.Context, batch []written) ([]written, error) {
 	var missed []written
 	for _, one := range batch {
@@ -302,7 +322,10 @@ func (w *write) findMissedAliases(ctx context.Context, batch []written) ([]writt
 	return missed, nil
 }
 
+// isolateRefused finds the refused RRsets of a batch by halves, so the others are written. An error ends the
+// attempt: the server refuses every update of the zone, or gives no answer.
 func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, reviews int) error {
+	// An update without records is refused only for its zone or key.
 	answer, err := w.askServer(ctx, w.newUpdate(nil))
 	if err != nil {
 		return err
@@ -324,6 +347,7 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	}
 
 	key := batch[0].After.Key()
+	// A refused removal of data that the server does not have is done already.
 	if len(batch[0].After.Data) == 0 {
 		stored, err := w.isStored(ctx, batch[0].Change)
 		if err != nil || !stored {
@@ -380,6 +404,7 @@ func (w *work) noteOrder(changes []delivery.Change) {
 	}
 }
 
+// isStored reports whether the server still has records of the change. The first call transfers the zone.
 func (w *write) isStored(ctx context.Context, change delivery.Change) (bool, error) {
 	if w.serverContents == nil {
 		held, err := w.fetchZone(ctx)

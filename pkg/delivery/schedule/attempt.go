@@ -37,12 +37,15 @@ type attempt struct {
 	removing bool
 }
 
+// runAttempt performs actions until the delivery waits, is done or has failed. The caller holds no lock: the attempt
+// alone uses memory and facts until workOnce takes them back under Loop.mu.
 func (a *attempt) runAttempt(ctx context.Context) {
 	now := time.Now()
 	a.facts.Began, a.facts.Now = now, now
 	a.findSnapshot()
 
 	a.memory.BeginAttempt(&a.facts)
+	// The Loop stopped while the job waited for its goroutine.
 	if ctx.Err() != nil {
 		return
 	}
@@ -62,11 +65,14 @@ func (a *attempt) runAttempt(ctx context.Context) {
 		a.facts.Now = time.Now()
 	}
 
+	// Log the next wait, unless another attempt follows at once.
 	if m := a.memory; m.Loaded && !a.facts.Again {
 		a.logWait(decision.Action{Until: m.NextWake(now), Why: m.WaitReason(m.State.Ready.Message)})
 	}
 }
 
+// findSnapshot sets a.snapshot and the View of the facts: the content to deliver, or for a removal the last known
+// content. Both stay nil if this process has no content of the zone.
 func (a *attempt) findSnapshot() {
 	a.snapshot = a.config.FindDeliverable(a.facts.Zone)
 	if a.snapshot == nil && !a.facts.ShouldDeliver() {
@@ -80,6 +86,8 @@ func (a *attempt) findSnapshot() {
 	}
 }
 
+// logWait logs the reason of a wait, but not the same reason twice: a zone may wait for days, and is attempted many
+// times.
 func (a *attempt) logWait(act decision.Action) {
 	if act.Why == a.memory.LoggedReason {
 		return
@@ -93,10 +101,13 @@ func (a *attempt) logWait(act decision.Action) {
 		act.Until)
 }
 
+// performAction performs one action of decision.Next, and records the result in a.facts and a.memory. more is true if
+// the attempt goes on with a further action.
 func (a *attempt) performAction(ctx context.Context, act decision.Action) (more bool) {
 	m, f := a.memory, &a.facts
 	switch act.Do {
 	case decision.DoLoad:
+		// The zone is back before its state is read, so from now on the item counts as having data.
 		if f.ShouldDeliver() {
 			a.siblings.setRemoved(false)
 
@@ -108,6 +119,7 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 		}
 
 		m.LoadState(state, a.config.Identity)
+		// The state names the zone at the provider, so the right to that name is known only now.
 		f.Claims = a.siblings.readClaims()
 		return true
 	case decision.DoTakeOver:
@@ -124,6 +136,7 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 	case decision.DoInherit:
 		f.Inherited = true
 		more = a.inheritState(ctx)
+		// The inherited state brings a name with it.
 		f.Claims = a.siblings.readClaims()
 		return more
 	case decision.DoClaim:
@@ -149,7 +162,9 @@ func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 	switch {
 	case done.SkipAll:
 		return
+	// The state is deleted or about to be written by a repair: only report the event.
 	case done.SkipStore:
+	// A retry failed as before, or a comparison found nothing new: etcd gets no write.
 	case done.State.Alike(m.Stored):
 		if done.OnlyIfChanged {
 			return
@@ -185,25 +200,33 @@ func (a *attempt) handleStoreError(ctx context.Context, what string, err error) 
 	a.config.Logger.Warn("The delivery could not be stored or read", "what", what, "uid", a.key.UID, "class", a.key.Class, "err", err)
 }
 
+// checkStopped reports whether the attempt ends without a result of the provider, because the fence failed or the Loop
+// stops. returned is the provider's error. If a call was made, the intent stays, so that the next attempt repeats it.
 func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 	err, began := a.lease.FenceError()
 	switch {
+	// The fence never failed, and the provider gave an answer of its own.
 	case err == nil && (returned == nil || ctx.Err() == nil):
 		return false
+	// The Loop stops, or a user changed the zone or class meanwhile. No call is in flight, so free the intent.
 	case errors.Is(err, errStopping), errors.Is(err, errSuperseded), ctx.Err() != nil:
 		if next, store := a.memory.StateAfterStop(&a.facts); began && store {
 			_ = a.lease.SaveState(ctx, next) // on an error, another worker takes the intent over
 		}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return false // ended while waiting for the rate limit
+	// Another worker has the delivery (ErrFenced), or the store failed.
 	default:
 		a.handleStoreError(ctx, "check", err)
 	}
 	return true
 }
 
+// deliverPlans writes the zone to the provider, and stores and reports the outcome. With repeat, it writes a taken-over
+// intent once more.
 func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	m, f := a.memory, &a.facts
+	// 1. Plan the RRsets to write since the last confirmed serial.
 	planned, err := m.PlanDelivery(f, repeat, func(from delivery.State) ([]delivery.Plan, error) {
 		return a.config.MakePlans(ctx, from, a.snapshot)
 	})
@@ -212,6 +235,7 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 		return
 	}
 
+	// 2. Call the provider. Its first write passes the fence, which stores the intent.
 	a.lease.PrepareFence(m.StateDuringDelivery(f, planned))
 	confirmed := m.State.Serial
 	causes := a.findCauses(confirmed)
@@ -226,11 +250,13 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 			part, err = a.provider.Deliver(ctx, plan, a.lease.PassFence)
 			return err
 		})
+		// The second plan removes RRsets, and must not run before the first has written the zone.
 		if addReport(&report, part); err != nil {
 			break
 		}
 	}
 
+	// 3. Decide about the answer, unless the attempt was stopped.
 	if a.checkStopped(ctx, err) {
 		return
 	}
@@ -246,6 +272,7 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 		a.config.Metrics.CountDelivery(a.key.Class, lag)
 	}
 
+	// 4. Store the outcome, then report it.
 	a.storeOutcome(ctx, done)
 	a.endDelivery(span, causes, done.Event, confirms)
 }
@@ -254,6 +281,8 @@ func (a *attempt) completePlan(plan *delivery.Plan) {
 	plan.CallTimeout, plan.Servers, plan.Confirmed = a.config.CallTimeout, a.memory.State.Servers, a.memory.State.SyncTime
 }
 
+// compareProvider compares the provider's data with the zone, and stores the outcome. repair is true if the attempt
+// goes on with a delivery of the differences. A comparison passes no fence, so the wait for the rate limit is here.
 func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 
 	if err := a.lease.Limiter.Wait(ctx); err != nil {
@@ -269,6 +298,7 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 		return err
 	})
 
+	// The Loop stops: an answer cut off in the middle could look like drift.
 	if ctx.Err() != nil {
 		return false
 	}
@@ -283,14 +313,18 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	return f.Repair
 }
 
+// removeZone removes the zone's RRsets from the provider, and then the state. If the provider refuses an RRset, the
+// removal fails as a whole and is retried.
 func (a *attempt) removeZone(ctx context.Context) {
 	m, f := a.memory, &a.facts
+	// 1. Find the RRsets to remove.
 	plan, err := a.config.PlanRemoval(ctx, a.key.UID, m.State, a.snapshot, f.EndedRRsets)
 	if err != nil {
 		a.handleStoreError(ctx, "read the history of", err)
 		return
 	}
 
+	// 2. Remove them. A pause does not stop a begun removal.
 	a.completePlan(&plan)
 	a.removing = true
 	a.lease.PrepareFence(m.StateDuringRemoval(f, plan.Serial), false)
@@ -306,6 +340,7 @@ func (a *attempt) removeZone(ctx context.Context) {
 		return
 	}
 
+	// 3. Forget the zone if all is gone, or if the provider has lacked the zone for a day.
 	f.Now = time.Now()
 	if err == nil && len(report.Failed) > 0 {
 		err = report.Failed[0].Err
@@ -320,12 +355,15 @@ func (a *attempt) removeZone(ctx context.Context) {
 	}
 
 	f.Worked = true
+	// The journal was trimmed, so an old RRset may still be there: an Event of the Delivery tells the owner.
 	if report.Remains {
 		a.observe(delivery.Event{Outcome: delivery.OutcomePending, Serial: plan.Serial, State: m.State, LeftoverZone: plan.Zone})
 	}
 	a.forgetZone(ctx, name.Name{})
 }
 
+// forgetZone deletes the stored state, which frees the Zone object for deletion. absent is set if the provider lacked
+// the zone, to report that.
 func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 	if err := a.lease.DeleteState(ctx); err != nil {
 		a.handleStoreError(ctx, "delete", err)
@@ -336,20 +374,25 @@ func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 	a.storeOutcome(ctx, done)
 }
 
+// inheritState looks for a former class of the zone with the same target, and continues its state. False ends the
+// attempt: the other class is at work, or the store failed.
 func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
 
 	for _, class := range f.Claims.LeavingClasses {
 		other := delivery.Key{UID: a.key.UID, Class: class}
 		inherited, err := a.lease.ReadState(ctx, other)
+		// That class has written nothing, or has another server.
 		if err == nil && (inherited.Zone.IsZero() || inherited.Target != f.Class.Target) {
 			continue
 		}
 
+		// The other class may be writing: look again a second later.
 		if a.siblings.isAtWork(class) {
 			m.RetrySoon(f)
 			return false
 		}
+		// Read again: the other class may have stored its last result between the read and isAtWork.
 		if err == nil {
 			inherited, err = a.lease.ReadState(ctx, other)
 		}
@@ -393,6 +436,7 @@ func (a *attempt) callProvider(ctx context.Context, method string, f func(contex
 		}
 	})
 	defer stop()
+	// A provider that neither passes a fence nor returns for five minutes is cut off by the watchdog.
 	err := a.lease.RunWithWatchdog(cancel, func() error {
 		return a.config.guardCall(a.facts.Class, method, func() error { return f(running) })
 	})
@@ -403,6 +447,7 @@ func (a *attempt) callProvider(ctx context.Context, method string, f func(contex
 	return err
 }
 
+// addReport adds the report of one plan to r. The last plan decides Confirmed.
 func addReport(r *delivery.Report, part delivery.Report) {
 	if part.Servers != nil {
 		r.Servers = part.Servers

@@ -102,6 +102,7 @@ func (l *Loop) Run(ctx context.Context) {
 	}
 	l.mu.Unlock()
 
+	// Each new content of a zone enqueues its deliveries. A removed zone comes with its last content.
 	for ctx.Err() == nil {
 		select {
 		case event := <-events:
@@ -115,6 +116,7 @@ func (l *Loop) Run(ctx context.Context) {
 		}
 	}
 
+	// All attempts have ended. A timer may still fire, but starts nothing after ctx.
 	l.working.Wait()
 
 	l.mu.Lock()
@@ -154,6 +156,7 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	c.spec = spec
 	burst := max(1, int(spec.RequestsPerSecond))
 
+	// Running attempts hold the limiter, so change its rate in place.
 	if c.limiter == nil {
 		c.limiter = rate.NewLimiter(rate.Limit(spec.RequestsPerSecond), burst)
 	} else if before.RequestsPerSecond != spec.RequestsPerSecond {
@@ -161,6 +164,7 @@ func (l *Loop) SetClass(spec delivery.Class) {
 		c.limiter.SetBurst(burst)
 	}
 
+	// The former provider closes when its last call has returned.
 	if !c.known || before.Provider != spec.Provider {
 		l.releaseProvider(c.provider, true)
 		c.provider = nil
@@ -169,10 +173,12 @@ func (l *Loop) SetClass(spec delivery.Class) {
 		}
 	}
 
+	// A new address or Secret may mend the fault: retry all deliveries without the delay after a failure.
 	if !c.known || before.Provider != spec.Provider || before.Generation != spec.Generation || before.Target != spec.Target {
 		c.queue.restartJobs()
 	}
 
+	// A server joined or left: retry failed deliveries without their delays.
 	if !slices.Equal(before.Servers, spec.Servers) {
 		for _, z := range l.zones {
 			if i := z.items[spec.Name]; i != nil {
@@ -191,6 +197,7 @@ func (l *Loop) RemoveClass(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, z := range l.zones {
+		// One zone is still at the servers: the class has to stay, with its provider.
 		if i := z.items[name]; i != nil && (i.running || !i.withdrawn) {
 			return false
 		}
@@ -213,6 +220,8 @@ func (l *Loop) RemoveClass(name string) bool {
 	return true
 }
 
+// SetZone adds or changes a zone, and enqueues its deliveries: for each class that the zone names, and each class that
+// may still have the zone. The slices of desired are copied.
 func (l *Loop) SetZone(desired delivery.Zone) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -226,6 +235,7 @@ func (l *Loop) SetZone(desired delivery.Zone) {
 		slices.Clone(desired.ExpelledClasses)
 	z.Zone = desired
 
+	// A class may be named before the class exists: the delivery then waits for SetClass.
 	for _, name := range slices.Concat(desired.Classes, desired.FormerClasses) {
 		if z.items[name] == nil {
 			i := &item{key: delivery.Key{UID: desired.UID, Class: name}, class: l.ensureClass(name), zone: z}
@@ -234,6 +244,7 @@ func (l *Loop) SetZone(desired delivery.Zone) {
 		}
 	}
 
+	// Forget classes that have removed the zone and are named no more.
 	for name, i := range z.items {
 		if i.withdrawn && !i.running && !slices.Contains(desired.Classes, name) && !slices.Contains(desired.FormerClasses, name) {
 			i.queue.dropJob(&i.job)
@@ -255,6 +266,7 @@ func (l *Loop) RemoveZone(uid string) {
 	delete(l.zones, uid)
 	for _, i := range z.items {
 		i.queue.dropJob(&i.job)
+		// A running attempt frees the names at its end.
 		if !i.running {
 			l.updateNames(i)
 		}
@@ -270,6 +282,7 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 		l.mu.Unlock()
 		return delivery.Errorf(delivery.ReasonInvalidConfiguration, "class %s is not known here", class)
 	}
+	// A class without a Secret, for example: the fault is known without a question.
 	if c.provider == nil {
 		defer l.mu.Unlock()
 		return c.spec.Err
@@ -286,6 +299,7 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.releaseProvider(provider, false)
+	// The servers answer. Revision makes sure that the answer is about the class as it is now.
 	if err == nil || errors.Is(err, delivery.ErrNotProven) {
 		c.queue.endPause(revision)
 	}
@@ -302,6 +316,8 @@ type losses struct {
 	last    time.Time
 }
 
+// beginRound notes servers that lost a zone, and returns all noted servers if a round of comparisons begins now;
+// otherwise nil. A server that waits is included in a later call.
 func (o *losses) beginRound(lost []string, now time.Time) []string {
 	for _, server := range lost {
 		o.waiting[server] = true
@@ -310,6 +326,7 @@ func (o *losses) beginRound(lost []string, now time.Time) []string {
 	maps.DeleteFunc(o.rounds, func(_ string, at time.Time) bool { return now.Sub(at) >= lostInterval })
 
 	for server := range o.waiting {
+		// The server had a round less than a minute ago, or the class less than three seconds ago.
 		if _, wait := o.rounds[server]; wait || now.Sub(o.last) < lostPause {
 			continue
 		}
@@ -368,6 +385,7 @@ type ClassStatus struct {
 	PausedUntil             time.Time
 }
 
+// Status returns a row for each class, in no order. Zones that the class has removed do not count.
 func (l *Loop) Status() []ClassStatus {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -407,6 +425,7 @@ func (l *Loop) ensureClass(name string) *knownClass {
 		c = &knownClass{spec: delivery.Class{Name: name}, losses: losses{waiting: map[string]bool{}, rounds: map[string]time.Time{}}}
 		c.queue = queue{mu: &l.mu, workers: l.config.Workers, backoff: l.config.Backoff, ready: map[string][]*job{},
 			runningByTenant: map[string]int{}, failedJobs: map[*job]bool{}}
+		// A job starts only while Run runs and the class is known and not paused.
 		c.queue.open = func() bool { return l.ctx != nil && l.ctx.Err() == nil && c.known && !c.spec.Paused }
 		c.queue.probe = func() {
 			l.working.Add(1)
@@ -422,11 +441,13 @@ func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	if provider == nil {
 		return
 	}
+	// The class has another provider, or is removed.
 	if closing {
 		provider.closed = true
 	} else {
 		provider.uses--
 	}
+	// Close without the lock, because Close may wait for a connection. Run waits for closing at its end.
 	if provider.closed && provider.uses == 0 {
 		provider.closed = false
 		l.closing.Add(1)
@@ -459,6 +480,7 @@ func (l *Loop) enqueueClass(c *knownClass) {
 func (l *Loop) enqueueZone(z *knownZone) {
 	settled, isServed := l.config.Views.Settled(z.UID)
 	for _, i := range z.items {
+		// The delay of a delivery is measured from the oldest change that the class lacks.
 		if i.changedAt.IsZero() && isServed && settled.Serial() != i.confirmed {
 			i.changedAt = time.Now()
 		}
@@ -477,7 +499,7 @@ func (l *Loop) startItem(i *item) {
 	go l.workOnce(i, a, i.class.provider)
 }
 
-// newAttempt needs mu.
+// newAttempt copies the state of zone and class for an attempt, which then runs without mu. The caller holds mu.
 func (l *Loop) newAttempt(i *item) *attempt {
 	c := i.class
 	a := &attempt{
@@ -488,6 +510,7 @@ func (l *Loop) newAttempt(i *item) *attempt {
 			Woken: i.woken, ChangedAt: i.changedAt, Removed: i.withdrawn, LostAt: c.losses.last,
 		},
 	}
+	// A nil *shared in the interface would not equal nil.
 	if c.provider != nil {
 		a.provider = c.provider
 	}
@@ -498,14 +521,18 @@ func (l *Loop) newAttempt(i *item) *attempt {
 	return a
 }
 
+// checkCurrent returns an error if the attempt's content or class is out of date, so that the fence stops the next
+// write. The fence calls it without mu.
 func (l *Loop) checkCurrent(i *item, a *attempt) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.ctx.Err() != nil:
 		return errStopping
+	// The zone left the class, or came back, since the attempt began.
 	case (slices.Contains(i.zone.Classes, i.key.Class) && !i.zone.Remove) == i.Leaving:
 		return errSuperseded
+	// The zone is deleted, the class changed or is paused. A pause of the zone does not stop a removal.
 	case i.dropped, i.queue.revision != a.facts.Revision, !i.class.known, i.class.spec.Paused, i.zone.Paused && !a.removing:
 		return errSuperseded
 	}
@@ -519,12 +546,15 @@ func (l *Loop) probe(c *knownClass) {
 	}
 }
 
+// workOnce runs one attempt in a goroutine of its own, and afterwards, with mu, updates the item and schedules the next
+// attempt. provider may be nil.
 func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 	defer l.working.Done()
 	a.runAttempt(l.ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
+	// 1. Take over the results of the attempt.
 	f, q := &a.facts, i.queue
 	l.releaseProvider(provider, false)
 	l.updateNames(i)
@@ -532,10 +562,12 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 	if i.failing = i.IsFailing(); i.Loaded {
 		i.confirmed, i.confirmedAt = i.State.Serial, i.State.SyncTime
 	}
+	// The change is not confirmed yet: its delay goes on from the first attempt.
 	if !f.Settled && i.changedAt.IsZero() {
 		i.changedAt = f.ChangedAt
 	}
 
+	// 2. Tell the queue, which may pause the class or retry other deliveries.
 	q.endRun(&i.job, f.Revision, f.Pause, f.Worked)
 	// Once this class has the zone, classes that the zone leaves may remove it.
 	if now := i.Loaded && !i.Leaving && i.State.Serial != 0 && i.State.Target == f.Class.Target; now != i.delivered &&
@@ -548,6 +580,7 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 		}
 	}
 
+	// 3. Schedule the next attempt.
 	wake := i.NextWake(f.Began)
 	if i.withdrawn {
 		wake = time.Time{}

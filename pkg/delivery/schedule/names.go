@@ -64,17 +64,21 @@ func (n *names) firstHolder(at className) *right {
 	return nil
 }
 
+// setNames replaces the names of a right, and returns the deliveries that wait for a name given up. The holders of each
+// name stay in order of precedence.
 func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
 	for _, zone := range r.zoneNames {
 		if slices.Contains(has, zone) {
 			continue
 		}
 		at := className{r.key.Class, zone}
+		// The last holder frees the name, for example example.org. after the removal of the zone of the default view.
 		if n.holders[at] = slices.DeleteFunc(n.holders[at], func(other *right) bool { return other == r }); len(n.holders[at]) == 0 {
 			delete(n.holders, at)
 		}
 		waited = append(waited, n.waiters[at]...)
 	}
+	// Two stored Deliveries may have the same name: both hold it, and only the first delivers.
 	for _, zone := range has {
 		at := className{r.key.Class, zone}
 		if holders := n.holders[at]; !slices.Contains(holders, r) {
@@ -86,6 +90,7 @@ func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
 	return waited
 }
 
+// setAwaitedName sets the name that a delivery waits for; a zero zone ends the wait. A delivery waits for one name.
 func (n *names) setAwaitedName(key delivery.Key, zone name.Name) {
 	before := n.awaitedNames[key]
 	if before == zone {
@@ -112,11 +117,13 @@ func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, 
 	r := n.ensureRight(key)
 	r.owned = true
 
+	// A delivery that leaves the class claims nothing further. The stored name stays its own until the removal.
 	if leaving || over {
 		r.claimedName = name.Name{}
 		n.setAwaitedName(key, name.Name{})
 	}
 
+	// No allocation in the usual case of a single name: this runs at the begin and the end of each attempt.
 	var few [4]name.Name
 	has := few[:0]
 	if !over {

@@ -20,6 +20,7 @@ func (l *Loop) Hold(key delivery.Key, since time.Time, id string, zone name.Name
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.names.ensureRight(key)
+	// The Loop's own attempts say more than the stored object.
 	if r.owned {
 		return
 	}
@@ -47,6 +48,7 @@ func (l *Loop) wakeAll(keys []delivery.Key) {
 // While the item has a worker, only that worker calls updateNames. mu is held.
 func (l *Loop) updateNames(i *item) {
 	over := i.dropped || i.withdrawn
+	// Without the stored state, the names of the delivery are unknown here. Hold has set them.
 	if !i.LoadedOnce && !over {
 		return
 	}
@@ -58,6 +60,7 @@ type siblings struct {
 	item *item
 }
 
+// readClaims returns the relations to other deliveries at present. The attempt calls it without mu.
 func (o siblings) readClaims() decision.Claims {
 	l, i := o.loop, o.item
 	l.mu.Lock()
@@ -74,12 +77,15 @@ func (o siblings) readClaims() decision.Claims {
 	return c
 }
 
+// claimName claims a zone name in the class for this delivery, and returns true, or waits for the name and returns
+// false. Before the first write, the claim keeps other zones of the name away.
 func (o siblings) claimName(zone name.Name) bool {
 	l, i := o.loop, o.item
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
 	r, first := l.names.ensureRight(i.key), l.names.firstHolder(className{i.key.Class, zone})
+	// The name is free, or this delivery has precedence.
 	if first == nil || first == r {
 		r.claimedName = zone
 		l.names.setAwaitedName(i.key, name.Name{})
@@ -87,6 +93,7 @@ func (o siblings) claimName(zone name.Name) bool {
 		return true
 	}
 
+	// Zone example.org. of another view has the name. This delivery is woken when the name is free.
 	r.claimedName = name.Name{}
 	isNew := l.names.awaitedNames[i.key] != zone
 	l.names.setAwaitedName(i.key, zone)
@@ -118,6 +125,7 @@ func (l *Loop) isReplaced(i *item) bool {
 	if slices.Contains(i.zone.ExpelledClasses, i.key.Class) {
 		return true
 	}
+	// All classes that the zone names have confirmed it at their present target.
 	return !slices.ContainsFunc(i.zone.Classes, func(class string) bool {
 		return i.zone.items[class] == nil ||
 			!i.zone.items[class].delivered
@@ -126,6 +134,7 @@ func (l *Loop) isReplaced(i *item) bool {
 
 // isHandedOver needs mu.
 func (l *Loop) isHandedOver(i *item) bool {
+	// Class new has the same server as class old: removing the zone for old would take it from new.
 	target := i.State.Target
 	return target != "" && !i.zone.Remove && slices.ContainsFunc(i.zone.Classes, func(class string) bool {
 		c, other := l.classes[class], i.zone.items[class]

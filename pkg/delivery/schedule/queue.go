@@ -61,13 +61,17 @@ const (
 	healthIgnored
 )
 
+// enqueueJob lets a job run as soon as its tenant's turn comes. A running job runs once more afterwards. Many calls
+// before the run have the effect of a single call.
 func (q *queue) enqueueJob(j *job) {
 	switch {
+	// Already waiting: ten changes of a zone in a row cost a single attempt.
 	case j.dropped || j.queued:
 	case j.running:
 		j.runAgain = true
 	default:
 		j.queued = true
+		// The tenant joins the end of the order, so the first zone of team-b need not wait for 5000 zones of team-a.
 		if len(q.ready[j.tenant]) == 0 {
 			q.order = append(q.order, j.tenant)
 		}
@@ -77,6 +81,7 @@ func (q *queue) enqueueJob(j *job) {
 	}
 }
 
+// startNext starts waiting jobs until no worker is free for any tenant. During a pause, it only sets the timer.
 func (q *queue) startNext() {
 	if !q.open() {
 		return
@@ -86,6 +91,7 @@ func (q *queue) startNext() {
 		return
 	}
 	for j := q.dequeueJob(); j != nil; j = q.dequeueJob() {
+		// The zone was removed while the job waited.
 		if j.queued = false; j.dropped {
 			continue
 		}
@@ -96,6 +102,7 @@ func (q *queue) startNext() {
 	}
 }
 
+// dequeueJob returns the next waiting job, or nil if no worker is free for any waiting tenant. Tenants take turns.
 func (q *queue) dequeueJob() *job {
 	free := q.workers - q.running
 	if free <= 0 {
@@ -108,6 +115,7 @@ func (q *queue) dequeueJob() *job {
 			continue
 		}
 
+		// Tenants that were passed over keep their place before all others.
 		copy(q.order[1:i+1], q.order[:i])
 		q.order = q.order[1:]
 		jobs := q.ready[tenant]
@@ -126,6 +134,8 @@ func (q *queue) dequeueJob() *job {
 	return nil
 }
 
+// setTimer calls startNext after wait. In a pause that good health may end, the timer also starts a health check at
+// probeAt.
 func (q *queue) setTimer(wait time.Duration) {
 	q.stop()
 	if q.health != healthIgnored {
@@ -152,6 +162,7 @@ func (q *queue) endRun(j *job, revision int, classErr *delivery.Error, worked bo
 		delete(q.runningByTenant, j.tenant)
 	}
 
+	// The run used the former server or key: its result says nothing about the class of today.
 	if revision != q.revision {
 		return
 	}
@@ -169,6 +180,8 @@ func (q *queue) endRun(j *job, revision int, classErr *delivery.Error, worked bo
 	}
 }
 
+// pauseAfter pauses the class after a failure of its provider. failed is retried with the class. Further failures of
+// attempts that began before the pause do not make the pause longer.
 func (q *queue) pauseAfter(failed *job, classErr *delivery.Error) {
 	q.down, q.failedJobs[failed] = true, true
 	now := time.Now()
@@ -192,6 +205,8 @@ func (q *queue) pauseAfter(failed *job, classErr *delivery.Error) {
 	q.pausedUntil, q.probeAt = now.Add(delay), now.Add(q.backoff.Max)
 }
 
+// scheduleNext schedules the next run of a job after a run: at once if again, or if enqueued during the run; otherwise
+// at a time, or never if at is zero.
 func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 	j.stop()
 	switch {
@@ -209,6 +224,8 @@ func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 	q.startNext()
 }
 
+// endPause ends a pause after good health. Without effect if the class changed since the check, or if the provider set
+// the end of the pause.
 func (q *queue) endPause(revision int) {
 	if q.down && q.health != healthIgnored && q.revision == revision {
 		q.pausedUntil, q.health = time.Time{}, healthTrusted
@@ -217,6 +234,7 @@ func (q *queue) endPause(revision int) {
 	}
 }
 
+// retryFailed enqueues the jobs that failed while the provider was down, without their delays.
 func (q *queue) retryFailed() {
 	if !q.down {
 		return

@@ -21,6 +21,8 @@ func (a *attempt) findCauses(confirmed serial.Serial) []string {
 	return a.config.Views.Traces(a.key.UID, confirmed, a.snapshot.Serial())
 }
 
+// startSpan starts a span of a delivery, linked to the traces of the writes in causes. Without sampled causes the span
+// records nothing.
 func (a *attempt) startSpan(ctx context.Context, what string, causes []string, options ...trace.SpanStartOption) (context.Context,
 	trace.Span) {
 	ctx, span := traces.StartCaused(ctx, a.config.Traces, what, causes, options...)
@@ -31,6 +33,8 @@ func (a *attempt) startSpan(ctx context.Context, what string, causes []string, o
 	return ctx, span
 }
 
+// endDelivery ends the span of a delivery. For a confirmed serial it adds the span Confirmed, which begins at the
+// oldest change, so a trace shows the time until the servers had the write.
 func (a *attempt) endDelivery(span trace.Span, causes []string, event delivery.Event, confirms bool) {
 	if !span.IsRecording() {
 		return
@@ -40,6 +44,7 @@ func (a *attempt) endDelivery(span trace.Span, causes []string, event delivery.E
 	if traces.End(span, failed, string(event.State.Ready.Reason)); !confirms {
 		return
 	}
+	// Without the time of the change, the span is a point in time.
 	var since []trace.SpanStartOption
 	if !a.facts.ChangedAt.IsZero() {
 		since = append(since, trace.WithTimestamp(a.facts.ChangedAt))

@@ -72,6 +72,7 @@ type ServedDS struct {
 	NoName bool
 }
 
+// AskDS asks the server at for the DS records of a zone, unsigned. A name that does not exist is no error, but NoName.
 func AskDS(ctx context.Context, connect Dial, at netip.AddrPort, zone name.Name) (ServedDS, error) {
 	var got ServedDS
 	answer, err := askRRset(ctx, connect, at, nil, zone, mdns.TypeDS)
@@ -88,6 +89,8 @@ func AskDS(ctx context.Context, connect Dial, at netip.AddrPort, zone name.Name)
 	return got, nil
 }
 
+// askRRset asks a server for one RRset over TCP. The answer is authoritative, and signed if key is not nil. A missing
+// name is an error, except for DS.
 func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfer.Key, zone name.Name, rrtype uint16) (*mdns.Msg, error) {
 	conn, err := connect(ctx, "tcp", at.String())
 	if err != nil {
@@ -102,6 +105,7 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 	}
 
 	question := transfer.NewQuestion(zone, rrtype)
+	// DO, for signatures beside the keys. A parent's answer needs none.
 	if rrtype != mdns.TypeDS {
 		question.SetEdns0(mdns.DefaultMsgSize, true)
 	}
@@ -110,8 +114,10 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 	switch {
 	case err != nil:
 		return nil, withoutPorts(err)
+	// NXDOMAIN for DS: the parent has no delegation of the zone any more.
 	case answer.Rcode != mdns.RcodeSuccess && !(rrtype == mdns.TypeDS && answer.Rcode == mdns.RcodeNameError):
 		return nil, fmt.Errorf("it answers %s to a question for %s %s", mdns.RcodeToString[answer.Rcode], zone, mdns.TypeToString[rrtype])
+	// A resolver would answer from its cache, with an old DS or key.
 	case !answer.Authoritative:
 		return nil, fmt.Errorf("its answer for %s %s is not authoritative", zone, mdns.TypeToString[rrtype])
 	}

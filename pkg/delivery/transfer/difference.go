@@ -56,6 +56,8 @@ type zoneSummary struct {
 	sample          []delivery.RRset
 }
 
+// measureZone reads the zone once, and returns its size, digest, and a random sample of askedRRsets RRsets. Each RRset
+// has the same chance (reservoir sampling), so a zone of any size needs little memory.
 func measureZone(plan delivery.Plan) (m zoneSummary) {
 	sets := 0
 	for set := range plan.All {
@@ -96,8 +98,11 @@ func (c *comparison) addSet(set delivery.RRset) {
 	}
 }
 
+// takeRecord subtracts a record of the server. If RRsets are named, an RRset that is complete leaves c.sets, and a
+// record that the zone does not have stays there.
 func (c *comparison) takeRecord(rr mdns.RR) {
 	header := rr.Header()
+	// The serial is compared elsewhere. Other fields of the SOA must be equal.
 	if header.Rrtype == mdns.TypeSOA {
 		data, _ := readData(rr)
 		soa := c.plan.SOA
@@ -116,17 +121,20 @@ func (c *comparison) takeRecord(rr mdns.RR) {
 	switch rest.subtract(sum); {
 	case rest == digest{}:
 		delete(c.sets, key)
+	// A server with a million other records must not fill the memory. The digest finds the difference in any case.
 	case len(c.sets) < c.maxNames:
 		c.sets[key] = rest
 	}
 }
 
+// endComparison returns nil if server and zone are equal, otherwise the differing RRsets, as far as they are known.
 func (c *comparison) endComparison() *difference {
 	if c.digest == (digest{}) && !c.soaDiffers {
 		return nil
 	}
 
 	found := &difference{}
+	// RRsets left in c.sets: those of the zone are ours, all others foreign.
 	if len(c.sets) > 0 {
 		for set := range c.plan.All {
 			if _, differs := c.sets[set.Key()]; differs && len(found.ours) < maxFound {
@@ -145,6 +153,8 @@ func (c *comparison) endComparison() *difference {
 	return found
 }
 
+// readContent compares the data of a secondary with the zone, and returns the difference, nil for none, and the octets
+// received. The error is errOtherSerial if the secondary got another serial meanwhile.
 func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan, summary zoneSummary) (*difference, int, error) {
 	// Of a large zone, ask only for a sample of the RRsets.
 	c := &comparison{plan: plan}
@@ -174,6 +184,7 @@ func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.P
 	switch {
 	case got.Serial != 0 && got.Serial != plan.Serial:
 		return nil, got.Octets, errOtherSerial
+	// Fetch stops there. Differing without names.
 	case got.Octets > most: // more than the zone can have
 		return &difference{}, got.Octets, nil
 	case err != nil:
@@ -182,6 +193,8 @@ func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.P
 	return c.endComparison(), got.Octets, nil
 }
 
+// askContent compares the SOA and a sample of RRsets by questions over one TCP connection, for a zone that is too large
+// to transfer each day.
 func (p *Provider) askContent(ctx context.Context, s Secondary, c *comparison, sets []delivery.RRset) (_ *difference, octets int,
 	err error) {
 	conn, err := p.config.Dial(ctx, "tcp", s.Addr.String())
@@ -199,6 +212,8 @@ func (p *Provider) askContent(ctx context.Context, s Secondary, c *comparison, s
 	return c.endComparison(), octets, nil
 }
 
+// askRRset asks for one RRset and adds zone's and server's data to the comparison. An answer without authority, as of a
+// name below a cut, is not compared.
 func (c *comparison) askRRset(ctx context.Context, conn net.Conn, s Secondary, set delivery.RRset) (octets int, err error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := conn.SetDeadline(deadline); err != nil {
@@ -220,6 +235,7 @@ func (c *comparison) askRRset(ctx context.Context, conn net.Conn, s Secondary, s
 			return octets, errOtherSerial
 		}
 	} else if !answer.Authoritative {
+		// NS and glue of a child zone come as a referral.
 		return octets, nil
 	}
 
@@ -229,6 +245,7 @@ func (c *comparison) askRRset(ctx context.Context, conn net.Conn, s Secondary, s
 
 	c.addSet(set)
 	for _, rr := range answer.Answer {
+		// A signer adds RRSIGs, and an alias its target: only the RRset asked for counts.
 		if rr.Header().Rrtype == uint16(set.Type) && mdns.CanonicalName(rr.Header().Name) == set.Name.String() {
 			c.takeRecord(rr)
 		}
@@ -236,6 +253,8 @@ func (c *comparison) askRRset(ctx context.Context, conn net.Conn, s Secondary, s
 	return octets, nil
 }
 
+// joinDifferences returns the RRsets of all differences, sorted and without duplicates, for the Drift of the class. An
+// element of found may be nil.
 func joinDifferences(found []*difference) (differing, foreign []delivery.RRset) {
 	join := func(listed func(*difference) []delivery.RRsetKey) (sets []delivery.RRset) {
 		var keys []delivery.RRsetKey

@@ -28,10 +28,13 @@ var digestKey = func() []byte {
 	return key
 }()
 
+// hashRecord returns the hash of a record; zero for SOA and records of a signer, such as RRSIG, so that these change no
+// sum.
 func hashRecord(owner string, t rdata.Type, ttl uint32, data string) (d digest) {
 	if t == rdata.SOA || t.BySigner() {
 		return d
 	}
+	// No allocation for most records, because a zone is hashed record by record.
 	var space [512]byte
 	text := append(space[:0], digestKey...)
 	text = append(append(text, owner...), 0)
@@ -71,6 +74,7 @@ func hashZone(plan delivery.Plan) (d digest) {
 	return d
 }
 
+// hashTransferred returns the hash of a record as the server sent it, in the same form as hashRecord.
 func hashTransferred(rr mdns.RR) digest {
 	header := rr.Header()
 	t := rdata.Type(header.Rrtype)

@@ -34,8 +34,10 @@ type confirmation struct {
 // left the class.
 const confirmationKept = 2 * time.Hour
 
+// noteConfirmed remembers the zone for AskLast if the zone changed after the remembered zone of this secondary.
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {
 	now := confirmation{s, plan.UID, plan.Zone, answered, time.Now(), plan.Confirmed}
+	// A new serial, changed just now. A mere comparison keeps the time of the first confirmation.
 	if plan.Since != plan.Serial {
 		now.changed = now.confirmedAt
 	}
@@ -52,6 +54,8 @@ func (c *confirmations) forgetZone(uid string) {
 	maps.DeleteFunc(c.bySecondary, func(_ string, one confirmation) bool { return one.uid == uid })
 }
 
+// AskLast asks each secondary for the zone remembered by noteConfirmed, all at once. A secondary that answers an
+// earlier serial, or has no such zone, is returned and forgotten until the next confirmation.
 func (p *Provider) AskLast(ctx context.Context) (lost []string) {
 	c := p.confirmations
 	c.mu.Lock()
@@ -65,11 +69,13 @@ func (p *Provider) AskLast(ctx context.Context) (lost []string) {
 	for _, last := range zones {
 		asking.Go(func() {
 			now := p.probeSOA(ctx, last.server, last.zone, packetTimeout)
+			// As late as confirmed, or silent: silence is no loss.
 			if now.err == nil && !last.serial.Ahead(now.serial) || now.err != nil && now.err.Reason != delivery.ReasonZoneNotFound {
 				return
 			}
 			c.mu.Lock()
 			defer c.mu.Unlock()
+			// A confirmation that came during the question is newer than the answer.
 			if c.bySecondary[last.server.Name].confirmedAt.Equal(last.confirmedAt) {
 				delete(c.bySecondary, last.server.Name)
 				lost = append(lost, last.server.Name)

@@ -35,6 +35,8 @@ type probe struct {
 	passing bool
 }
 
+// probeSOA asks a secondary for the zone's SOA over UDP, within limit, and returns the serial, or the fault with the
+// secondary's name. An answer of a secondary with a key counts only if signed.
 func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, limit time.Duration) probe {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -58,6 +60,7 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 
 	var refusal *transfer.Refusal
 	switch {
+	// BADKEY, BADSIG or BADTIME: the key or the clock is wrong.
 	case errors.As(err, &refusal) && refusal.TSIG != 0:
 		e := delivery.Errorf(delivery.ReasonAuthenticationFailed, "%s: %w", s.Name, refusal)
 		e.Code = mdns.RcodeToString[refusal.TSIG]
@@ -68,6 +71,7 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 	case errors.As(err, &refusal):
 		return probe{err: delivery.Errorf(delivery.ReasonAuthenticationFailed, "%s: its answer is not signed by its key; give both ends "+
 			"the same key", s.Name)}
+	// UDP loses packets, so a silent secondary may answer the next question.
 	case err != nil:
 		return probe{passing: true, err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s: no answer: %w", s.Name, err)}
 	}

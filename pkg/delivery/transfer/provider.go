@@ -99,6 +99,8 @@ func New(config Config) (*Provider, error) {
 		&samples{servers: map[string]*serverSamples{}}}, nil
 }
 
+// WithSecondaries returns a provider for other secondaries that shares the digests, samples and confirmations, so that
+// a server that joins a fleet costs no transfer from all others.
 func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	config := p.config
 	config.Secondaries = secondaries
@@ -133,6 +135,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		return report, err
 	}
 
+	// One lagging secondary keeps the serial unconfirmed: Ready of a Record means every secondary.
 	someBehind := slices.ContainsFunc(report.Servers, func(s delivery.Server) bool { return isBehind(s, plan.Serial) })
 	if !someBehind {
 		report.Confirmed, report.Proven = plan.Serial, len(report.Servers) > 0
@@ -143,6 +146,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, nil
 }
 
+// checkZoneName returns a Conflict if the secondaries have another zone of this name: the catalog zone, or a zone of
+// another view.
 func (p *Provider) checkZoneName(plan delivery.Plan) error {
 	if plan.Zone == p.config.Catalog {
 		return delivery.Errorf(delivery.ReasonConflict, "%s is the name of the class's catalog zone; give the zone, "+
@@ -188,6 +193,8 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	return delivery.Report{}, err
 }
 
+// Verify asks the secondaries for their serials, and compares the data of those that are due. Without secondaries in
+// the class the error is ErrCannotList.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	if len(p.config.Secondaries) == 0 {
 		return delivery.Drift{}, delivery.ErrCannotList
@@ -221,6 +228,8 @@ func (p *Provider) Health(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// checkSecondary returns nil if the secondary serves the catalog (or root), ErrNotProven if it answers otherwise, and
+// else its fault.
 func (p *Provider) checkSecondary(ctx context.Context, s Secondary) error {
 	zone := p.config.Catalog
 	if zone.IsZero() || s.NoCatalog {
@@ -235,6 +244,7 @@ func (p *Provider) checkSecondary(ctx context.Context, s Secondary) error {
 		return answer.err
 	}
 
+	// SERVFAIL for any question: the server itself is broken.
 	switch code := answer.err.Code; code {
 	case mdns.RcodeToString[mdns.RcodeServerFailure], mdns.RcodeToString[mdns.RcodeNotImplemented],
 		mdns.RcodeToString[mdns.RcodeFormatError]:
@@ -252,6 +262,7 @@ func (p *Provider) Abilities() delivery.Abilities {
 // Close does nothing, because every change of the class makes a new provider, and zones stay members.
 func (p *Provider) Close() error { return nil }
 
+// eachSecondary calls do for all secondaries at once, and waits. Each call may write its own element i of a slice.
 func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 	var asking sync.WaitGroup
 	for i, s := range p.config.Secondaries {
@@ -260,6 +271,8 @@ func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 	asking.Wait()
 }
 
+// askSecondaries asks all secondaries for their serials at once, and returns a row for each. With wait, it asks again
+// until each has the serial, for at most followTimeout, because most secondaries follow a NOTIFY within milliseconds.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout
 	if plan.CallTimeout != 0 {
@@ -274,6 +287,8 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 
 	rows := make([]delivery.Server, len(p.config.Secondaries))
 	observed := make([]serial.Serial, len(rows)) // of secondaries with own serials
+
+	// Ask each secondary until it has the serial, fails for good, or the time is over.
 	p.eachSecondary(func(i int, s Secondary) {
 		var before probe // an answer with a later serial, which a second must confirm
 
@@ -286,6 +301,7 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 				now = p.resolveSerial(ctx, s, plan, now.serial)
 			}
 
+			// A question cut off by the deadline must not replace the answer before.
 			if !ended() || rows[i].At.IsZero() || now.err == nil && s.Signs {
 				rows[i] = delivery.Server{Name: s.Name, Serial: now.serial, Note: now.note, Err: now.err, At: time.Now()}
 			}
@@ -307,6 +323,7 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 					rows[i].Err, rows[i].AwaitsSerial = serialBehind(s, plan.Zone, latest, now), s.Key != nil
 				}
 				return
+			// The usual end: the secondary has transferred the serial.
 			case now.err == nil && reaches(now.serial, plan.Serial):
 				p.confirmations.noteConfirmed(s, plan, answered)
 				return
@@ -324,6 +341,7 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 		}
 	})
 
+	// Translate again the serials of secondaries behind a signer.
 	for i, s := range p.config.Secondaries {
 		if s.Signer != "" && rows[i].Err == nil { // the signer may have been asked later
 			now := p.findBehind(s, plan, observed[i])

@@ -48,17 +48,23 @@ type sample struct {
 	failed bool
 }
 
+// isDue reports whether the zone's data at a server must be compared now. differs means that the last comparison found
+// a difference, routine that this is a scheduled comparison and no delivery.
 func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool, interval time.Duration) bool {
 	age := now.Sub(s.takenAt)
 	switch {
 	case s.takenAt.IsZero():
 		return differs || routine
+	// A new serial may have repaired the difference. A known difference, or a user's request, leads to a comparison
+	// after a minute.
 	case differs && s.serial != plan.Serial, (differs || routine && plan.Requested) && age >= recheckInterval:
 		return true
 	}
 	return routine && age >= interval
 }
 
+// beginSample returns the last sample, and whether a comparison is due and permitted. If due, the server is busy until
+// endSample.
 func (a *samples) beginSample(server string, plan delivery.Plan, differs, routine bool, interval time.Duration) (last sample, due bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -69,6 +75,7 @@ func (a *samples) beginSample(server string, plan delivery.Plan, differs, routin
 	}
 	now := time.Now()
 	last = kept.zones[plan.UID]
+	// One comparison at a time for each server, and none during a pause after a large transfer.
 	if kept.busy || now.Before(kept.pace.free) || !last.isDue(now, plan, differs, routine, interval) {
 		return last, false
 	}
@@ -76,6 +83,8 @@ func (a *samples) beginSample(server string, plan delivery.Plan, differs, routin
 	return last, true
 }
 
+// endSample frees the server, charges the transfer to its rate limit, and keeps the sample. A zero sample keeps the
+// former one. nameOf tells which zones still exist.
 func (a *samples) endSample(server, uid string, began time.Time, octets int, taken sample, nameOf func(uid string) name.Name) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -91,6 +100,7 @@ func (a *samples) endSample(server, uid string, began time.Time, octets int, tak
 		return
 	}
 
+	// Doubling the limit after each sweep makes sweeps rare.
 	if len(kept.zones) >= kept.sweepAt {
 		maps.DeleteFunc(kept.zones, func(uid string, _ sample) bool { return nameOf(uid).IsZero() })
 		kept.sweepAt = 2*len(kept.zones) + 1024
@@ -121,8 +131,11 @@ func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows 
 	return found
 }
 
+// compareSecondary compares one secondary with the zone if a comparison is due, and otherwise uses the last result for
+// the row. It returns the difference, or nil. It writes row.
 func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan delivery.Plan, summary func() zoneSummary, row *delivery.Server,
 	routine bool) *difference {
+	// Begin with the result in the Delivery, which survives a restart.
 	for _, former := range plan.Servers {
 		if former.Name == s.Name {
 			if row.Content, row.DiffersSince = former.Content, former.DiffersSince; row.Content == delivery.ContentNotCompared {
@@ -131,6 +144,7 @@ func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan deliv
 		}
 	}
 
+	// Data are comparable only at the same serial.
 	if row.Err != nil || row.Serial != plan.Serial {
 		return nil
 	}
@@ -140,6 +154,7 @@ func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan deliv
 		last = p.takeSample(ctx, s, plan, summary(), row)
 	}
 
+	// No comparison at this serial yet. A server that differed before stays so.
 	if last.takenAt.IsZero() || last.serial != plan.Serial || last.failed {
 		if row.Content == delivery.ContentDiffers {
 			row.Note = "it had other data than the zone; its serial counts when its data are compared again"
@@ -157,6 +172,8 @@ func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan deliv
 	return last.found
 }
 
+// takeSample compares one secondary now, and describes a failed comparison in row. The sample is zero if it shows
+// nothing, so that a comparison stays due.
 func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Plan, summary zoneSummary, row *delivery.Server) sample {
 	limit := sampleTimeout
 	if plan.CallTimeout != 0 {
@@ -173,6 +190,7 @@ func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Pl
 	refused := errors.As(err, &refusal)
 	switch {
 	case err == nil:
+	// The Loop stops, or a new serial arrived in the middle.
 	case ctx.Err() != nil, errors.Is(err, errOtherSerial):
 		taken = sample{}
 	case refused || row.Content != delivery.ContentDiffers:
@@ -191,10 +209,13 @@ func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Pl
 	return taken
 }
 
+// describeDifference returns the error of a secondary with other data. awaitsSerial is true if a new serial may help,
+// because the secondary then transfers the zone whole.
 func (p *Provider) describeDifference(s Secondary, plan delivery.Plan, since serial.Serial, found *difference) (e *delivery.Error,
 	awaitsSerial bool) {
 	e = delivery.Errorf(delivery.ReasonContentDiffers, "%s has serial %d of %s with other data: %s", s.Name, plan.Serial, plan.Zone, found)
 	wasWhole := since != plan.Serial && p.config.NeedsFullTransfer(plan.UID, since, plan.Serial)
+	// A whole transfer did not repair the data: another serial would change nothing, and a person must look.
 	if wasWhole {
 		e.Message += fmt.Sprintf("; it differs since serial %d, and transferring the zone whole has not helped: find out who else writes "+
 			"the zone there, and transfer it anew (BIND: rndc retransfer %s)", since, plan.Zone)

@@ -41,6 +41,8 @@ const (
 // pace is a rate limit. free is the next permitted begin.
 type pace struct{ free time.Time }
 
+// charge moves the next permitted begin by the time that octets need at perSecond, or by share of the elapsed time,
+// whichever is longer.
 func (p *pace) charge(now time.Time, elapsed time.Duration, octets int, perSecond int, share float64) {
 	if p.free.Before(now) {
 		p.free = now
@@ -113,6 +115,7 @@ func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Pla
 
 	if known.serial != observed {
 		wait := p.waitToTransfer(known)
+		// A short wait costs less than another attempt.
 		if 0 < wait && wait <= shortWait {
 			select {
 			case <-time.After(wait):
@@ -121,6 +124,7 @@ func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Pla
 			wait = 0
 		}
 
+		// Too early: report the last match, so that the zone's row does not go back.
 		if wait > 0 {
 			at := probe{note: fmt.Sprintf("it signs the zone; its serial %d is compared in %s, because a comparison before took long",
 				observed, wait.Round(time.Second)), passing: true}
@@ -147,6 +151,8 @@ func (p *Provider) waitToTransfer(known *signer) time.Duration {
 	return max(0, time.Until(known.pace.free), time.Until(class))
 }
 
+// transferFromSigner transfers the zone from its signer, by IXFR if possible, and updates digest and serial of known.
+// Both rate limits are charged even for a failed transfer. Only one goroutine at a time transfers for a signer.
 func (p *Provider) transferFromSigner(ctx context.Context, s Secondary, plan delivery.Plan, z *signedZone, known *signer,
 	observed serial.Serial) *delivery.Error {
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
@@ -156,11 +162,13 @@ func (p *Provider) transferFromSigner(ctx context.Context, s Secondary, plan del
 
 	next := *known
 
+	// fetch transfers into next, a copy: a broken transfer leaves known as it was.
 	fetch := func(since *serial.Serial) error {
 		var added, removed digest
 		next.soa = ""
 		got, err := transfer.Fetch(ctx, source, since, func(rr mdns.RR, gone bool) {
 			switch {
+			// The first record is the SOA of the new version.
 			case next.soa == "":
 				data, _ := readData(rr)
 				next.soa = formatSOA(rr.Header().Ttl, data)
@@ -181,6 +189,7 @@ func (p *Provider) transferFromSigner(ctx context.Context, s Secondary, plan del
 		return err
 	}
 
+	// Incremental if the signer is ahead of the known serial, else full.
 	var err error
 	since := known.serial
 	if since != 0 && observed.Ahead(since) {
@@ -191,6 +200,7 @@ func (p *Provider) transferFromSigner(ctx context.Context, s Secondary, plan del
 		err = fetch(nil) // the signer has no differences, or has started over
 	}
 
+	// Charge the rate limits, and keep the result.
 	z.mu.Lock()
 	p.mu.Lock()
 	defer z.mu.Unlock()
@@ -222,6 +232,8 @@ func explainNoTransfer(s Secondary, err error) *delivery.Error {
 	return delivery.Errorf(reason, "%s signs, so its data are compared by a transfer from it, which fails: %w", s.Name, err)
 }
 
+// compareSigner looks for the serial of the zone whose data the signer has, the newest first. Without a match the probe
+// has serial 0 and a note. It locks z.
 func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signer) probe {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -243,20 +255,25 @@ func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signe
 	at := probe{passing: true, note: fmt.Sprintf("it signs the zone; its serial %d does not have the data of %d or of an earlier serial: "+
 		"it has not transferred the zone yet, or it alters the zone; kubectl kubizone verify names the RRsets that "+
 		"differ", known.serial, plan.Serial)}
+	// Sums of increments may have gone wrong by a lost record.
 	if !known.whole {
 		known.serial = 0 // differences may be wrong: the next transfer is full
 	}
 	return at
 }
 
+// extendVersions adds the digests of the serials up to the plan's, or up to the served serial if later, to z.versions.
+// The caller holds z.mu.
 func (z *signedZone) extendVersions(p *Provider, plan delivery.Plan) {
 	until := plan.Serial
+	// The signer may have fetched a serial that is newer than the plan.
 	if served := p.config.ServedSerial(plan.UID); served.Ahead(until) {
 		until = served
 	}
 	if n := len(z.versions); n > 0 {
 		z.followChanges(p, plan.UID, until)
 	}
+	// No changes lead to the plan's serial: hash the whole zone once.
 	if !slices.ContainsFunc(z.versions, func(one version) bool { return one.serial == plan.Serial }) {
 		z.versions = append(z.versions[:0], version{plan.Serial, hashZone(plan)})
 		z.followChanges(p, plan.UID, until)
@@ -266,6 +283,8 @@ func (z *signedZone) extendVersions(p *Provider, plan delivery.Plan) {
 	}
 }
 
+// followChanges adds a version for each change after the last version. If changes are trimmed, it adds none. The caller
+// holds z.mu, and z.versions is not empty.
 func (z *signedZone) followChanges(p *Provider, uid string, until serial.Serial) {
 	at := z.versions[len(z.versions)-1]
 	if !until.Ahead(at.serial) {
@@ -316,6 +335,7 @@ func (p *Provider) findBehind(s Secondary, plan delivery.Plan, observed serial.S
 	defer signed.mu.Unlock()
 
 	if known := signed.signers[s.Signer]; known != nil {
+		// A secondary may lag behind its signer by some serials.
 		for _, pair := range slices.Backward(known.matches) {
 			if pair.remote == observed {
 				return probe{serial: pair.local, note: fmt.Sprintf("its serial %d is that of %s, which has the data of %d",

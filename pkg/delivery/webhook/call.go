@@ -41,7 +41,9 @@ type answer struct {
 	secrets []string
 }
 
-// Errors of passFence are returned unchanged; others are *delivery.Error and mean no answer.
+// callServer sends a request after passFence, which may be nil, and returns the answer with any status. If the server
+// calls the nonce used, the request is sent once more with another nonce. Errors of passFence are returned unchanged;
+// others are *delivery.Error and mean no answer.
 func (p *Provider) callServer(ctx context.Context, timeout time.Duration, passFence delivery.Fence, method, path string,
 	body []byte) (answer, error) {
 	for retried := false; ; retried = true {
@@ -69,6 +71,8 @@ func (p *Provider) boundTimeout(timeout time.Duration) time.Duration {
 	return min(timeout, p.config.Timeout)
 }
 
+// sendRequest sends one request, within timeout and at most Config.Timeout. An answer longer than protocol.MaxBody is
+// an error.
 func (p *Provider) sendRequest(ctx context.Context, timeout time.Duration, method, path string, body []byte) (answer, error) {
 	timeout = p.boundTimeout(timeout)
 	attempt, cancel := context.WithTimeout(ctx, timeout)
@@ -99,6 +103,8 @@ func (p *Provider) sendRequest(ctx context.Context, timeout time.Duration, metho
 	return got, nil
 }
 
+// newRequest builds a request with signature and token, and returns the secrets in it, to remove them from texts of the
+// server. path is escaped.
 func (p *Provider) newRequest(ctx context.Context, method, path string, body []byte) (*http.Request, []string, error) {
 	target := *p.base
 
@@ -107,6 +113,7 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 		return nil, nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "server: the path is no percent-encoding: %w", err)
 	}
 	target.Path, target.RawPath = unescaped, path
+	// The signature covers the path as sent, so net/url must not write the path in another form.
 	if target.EscapedPath() != path {
 		return nil, nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "server: write the path with percent-encoding")
 	}
@@ -147,6 +154,8 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 	return request, secrets, nil
 }
 
+// explainUnreachable returns the error of a request without an answer. Faults of the address, of TLS or of the host
+// concern the whole class, a slow answer only this request.
 func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout time.Duration, secrets []string) *delivery.Error {
 	var known *delivery.Error
 	if errors.As(err, &known) {
@@ -167,6 +176,7 @@ func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout ti
 	case refused:
 		failure.Reason, failure.WholeClass = delivery.ReasonInvalidConfiguration, true
 		failure.Message = "server: " + local.Error()
+	// The controller gave up. That says nothing about the server.
 	case ctx.Err() != nil:
 		failure.Message, failure.Err = "given up before the server answered", ctx.Err()
 	case errors.As(err, &resolution):
@@ -192,6 +202,7 @@ func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout ti
 	return failure
 }
 
+// cleanForeign makes a text of the server fit for a log: without secrets, control characters and excess length.
 func cleanForeign(text string, secrets []string) string {
 	for _, secret := range secrets {
 		if secret != "" {
@@ -230,6 +241,8 @@ func (got answer) readResponse() (response protocol.Response, isProtocol bool, f
 	return response, isProtocol, got.explainFailure(response.Error, isProtocol)
 }
 
+// explainFailure returns the error of an answer that is no success. refusal is the answer's error, or nil; isProtocol
+// is false for an answer that is no JSON of the protocol, as of a proxy.
 func (got answer) explainFailure(refusal *protocol.Error, isProtocol bool) *delivery.Error {
 	code := ""
 
@@ -245,6 +258,7 @@ func (got answer) explainFailure(refusal *protocol.Error, isProtocol bool) *deli
 	status := got.status
 
 	switch {
+	// 1. Codes and statuses about the request's sender: all zones of the class fail alike.
 	case code == protocol.CodeTimestampStale:
 		failure.Reason, failure.WholeClass = delivery.ReasonAuthenticationFailed, true
 		failure.Message = "the server rejects the request's timestamp; set both clocks"
@@ -260,6 +274,7 @@ func (got answer) explainFailure(refusal *protocol.Error, isProtocol bool) *deli
 	case code == protocol.CodeRateLimited, status == http.StatusTooManyRequests:
 		failure.Reason, failure.WholeClass, failure.RetryAfter = delivery.ReasonRateLimited, true, got.retryAfter()
 		failure.Message = "the server limits requests; lower spec.requestsPerSecond of the class"
+	// 2. Codes about one zone or record.
 	case code == protocol.CodeRecordNotFound, isProtocol && status == http.StatusNotFound && code != protocol.CodeServerError:
 		failure.Reason = delivery.ReasonZoneNotFound
 		failure.Message = "the server has no zone for the record; create the zone at the provider"
@@ -275,6 +290,7 @@ func (got answer) explainFailure(refusal *protocol.Error, isProtocol bool) *deli
 			failure.Message = "the server refuses the name of the zone or of the record; check that it has the zone. It is asked again " +
 				"when the record or the class changes"
 		}
+	// 3. The server itself, or another server at the URL.
 	case status/100 == 3:
 		failure.Reason, failure.WholeClass = delivery.ReasonInvalidConfiguration, true
 		failure.Message = "the server redirects, and redirects are not followed; name the final URL in webhook.server"

@@ -70,6 +70,7 @@ func New(config Config) (*Provider, error) {
 	}
 
 	config.BearerToken = strings.TrimSpace(config.BearerToken)
+	// Such a header would fail each request, so the class reports the fault at once.
 	if strings.IndexFunc(config.BearerToken, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
 		fault("bearerTokenFrom: the token has octets that a header cannot have")
 	}
@@ -117,6 +118,7 @@ func New(config Config) (*Provider, error) {
 	}, nil
 }
 
+// readServer parses the base URL, and returns its faults. base is nil if the URL cannot be parsed.
 func readServer(config Config) (base *url.URL, wrong []error) {
 	fault := func(text string) { wrong = append(wrong, errors.New(text)) }
 	base, err := url.Parse(config.Server)

@@ -52,6 +52,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return w.report, err
 }
 
+// writeAll writes the changes of the plan, or the whole zone if the changes are unknown. RRsets that failed before come
+// last.
 func (w *writer) writeAll(ctx context.Context) error {
 	behind := w.provider.order.FailedRRsets(w.plan.Zone)
 	if w.plan.Changes == nil {
@@ -97,6 +99,7 @@ func (w *writer) beginBehind(ctx context.Context, behind int) error {
 	return err
 }
 
+// writeNames writes the changes, name by name in the given order. Changes of a name are neighbours.
 func (w *writer) writeNames(ctx context.Context, changes []delivery.Change) error {
 	for len(changes) > 0 {
 		end := 1
@@ -163,6 +166,8 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 
 var errNoGet = fmt.Errorf("its server does not answer GET for records: %w", delivery.ErrCannotList)
 
+// Verify asks for each RRset by a GET, at most VerifyAtMost in a call, and continues there in the next call. Without
+// GET at the server the error wraps ErrCannotList.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	var drift delivery.Drift
 	p.mu.Lock()
@@ -176,6 +181,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 			continue
 		}
 
+		// The next Verify begins behind the last compared RRset.
 		if asked++; asked > p.config.VerifyAtMost && !plan.Whole {
 			p.mu.Lock()
 			p.lastVerified[plan.Zone] = behind
@@ -195,6 +201,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 				record, _ = protocol.EncodePresentation(want)
 			}
 		}
+		// MX or SRV with different priorities: only a server with the feature can have the RRset.
 		if record.ByValue() {
 			if has, err := p.hasExtension(ctx, plan.CallTimeout, protocol.FeatureValueMetadata); err != nil {
 				return drift, err
@@ -225,12 +232,14 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 				!slices.Equal(have.Data, want.Data) {
 				drift.Differing = append(drift.Differing, set)
 			}
+		// A success without a record is the answer of a server that ignores GET.
 		case refusal == nil:
 			return drift, errNoGet
 		case refusal.Reason == delivery.ReasonZoneNotFound:
 			drift.Missing = append(drift.Missing, set)
 		case got.status == http.StatusNotFound, got.status == http.StatusMethodNotAllowed, got.status == http.StatusNotImplemented:
 			return drift, errNoGet
+		// The server refuses the name or type, so it never had the RRset.
 		case refusal.Permanent:
 			drift.Unfit = append(drift.Unfit, set)
 		default:
@@ -245,6 +254,8 @@ func (p *Provider) Health(ctx context.Context) error {
 	return err
 }
 
+// askHealth asks GET /health, and returns the features of the server, even of a server that reports a fault. Without a
+// status in the answer, features are nil.
 func (p *Provider) askHealth(ctx context.Context, timeout time.Duration) ([]string, error) {
 	got, err := p.callServer(ctx, timeout, nil, http.MethodGet, protocol.HealthPath, nil)
 	if err != nil {
@@ -273,6 +284,7 @@ func (p *Provider) askHealth(ctx context.Context, timeout time.Duration) ([]stri
 	return health.Features, nil
 }
 
+// hasExtension reports whether the server has a feature, by an answer to GET /health of the last ten minutes.
 func (p *Provider) hasExtension(ctx context.Context, timeout time.Duration, extension string) (bool, error) {
 	p.mu.Lock()
 	extensions, fresh := p.extensions, time.Since(p.askedAt) < extensionsLife
@@ -303,6 +315,8 @@ func (p *Provider) Close() error {
 	return nil
 }
 
+// listNameServers returns the address RRsets of the zone's name servers. A provider may refuse to remove them, because
+// its zone needs name servers.
 func listNameServers(plan delivery.Plan) map[delivery.RRsetKey]bool {
 	keys := map[delivery.RRsetKey]bool{}
 	if plan.All == nil {

@@ -68,6 +68,8 @@ func (w *writer) failRRset(key delivery.RRsetKey, err *delivery.Error) {
 	w.report.Failed = append(w.report.Failed, delivery.Failure{Name: key.Name, Type: key.Type, Err: err})
 }
 
+// putRRset adds the write of an RRset to the waiting items. An RRset without a form in the protocol is skipped and
+// reported. fresh is true if the zone did not have the RRset before. An error ends the attempt.
 func (w *writer) putRRset(ctx context.Context, set delivery.RRset, fresh bool) error {
 	key := set.Key()
 	if w.provider.skips(w.plan.Zone, key) {
@@ -77,6 +79,7 @@ func (w *writer) putRRset(ctx context.Context, set delivery.RRset, fresh bool) e
 	whole := w.emptyRRset(key)
 	whole.TTL, whole.Data = set.TTL, set.Data
 	record, err := protocol.Encode(whole)
+	// A TXT of several strings, or of octets that are no UTF-8: only the format "presentation" keeps it.
 	if err != nil || !protocol.Exact(whole) {
 		if presented, unfit := protocol.EncodePresentation(whole); unfit == nil {
 			has, unknown := w.needsExtension(ctx, key, protocol.FeaturePresentation)
@@ -121,6 +124,8 @@ const (
 	notKnown
 )
 
+// needsExtension reports whether the server has a feature that an RRset needs. If the server does not tell, the RRset
+// fails, and the others are written. An error ends the attempt.
 func (w *writer) needsExtension(ctx context.Context, key delivery.RRsetKey, extension string) (support, error) {
 	has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, extension)
 	var unknown *delivery.Error
@@ -148,6 +153,7 @@ func quoteSome(values []string) string {
 	return strings.Join(quoted, ", ")
 }
 
+// removeRRset adds the removal of an RRset to the waiting items.
 func (w *writer) removeRRset(ctx context.Context, key delivery.RRsetKey) error {
 	record, err := protocol.Encode(w.emptyRRset(key))
 	if err != nil || w.provider.skips(w.plan.Zone, key) {
@@ -160,6 +166,7 @@ func (w *writer) removeRRset(ctx context.Context, key delivery.RRsetKey) error {
 	return w.addItem(ctx, item{key: key, request: protocol.Request{Record: record, Operation: protocol.Delete}, path: path})
 }
 
+// addItem adds an item to the waiting items, and first writes those that would not fit into one batch with it.
 func (w *writer) addItem(ctx context.Context, i item) error {
 	body, err := protocol.Marshal(i.request)
 	if err != nil {
@@ -184,6 +191,7 @@ func (w *writer) addItem(ctx context.Context, i item) error {
 	return nil
 }
 
+// writeWaiting writes the waiting items, as a batch if the server has that feature, else one by one.
 func (w *writer) writeWaiting(ctx context.Context) error {
 	items := w.waiting
 	w.waiting, w.size = nil, 0
@@ -229,6 +237,8 @@ func (w *writer) finishWriting(ctx context.Context) error {
 	return w.writeWaiting(ctx)
 }
 
+// writeBatch writes items by one request, and records the outcome of each. done is false if single writes are needed.
+// An error ends the attempt.
 func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	var batch protocol.Batch
 	for _, i := range items {
@@ -278,13 +288,16 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	return true, ended
 }
 
+// writeItem writes one item and records the outcome. An error ends the attempt.
 func (w *writer) writeItem(ctx context.Context, i item) error {
+	// The quota is used up: a new RRset would fail. Changed and removed RRsets need no quota.
 	if w.quotaError != nil && i.fresh {
 		w.failRRset(i.key, w.quotaError)
 		w.refusedItems = append(w.refusedItems, i)
 		return nil
 	}
 
+	// Only RRsets that failed before are left, and too many of them failed again.
 	if w.skipRest {
 		w.failRRset(i.key, delivery.Errorf(delivery.ReasonServerError, "its last write failed, as did much of the zone; it is retried "+
 			"later"))
@@ -315,8 +328,11 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 	return err
 }
 
+// recordOutcome records the outcome of an item; failure is nil for a success. An error ends the attempt, because the
+// server is down or the failure concerns the whole class.
 func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, isProtocol bool) error {
 	switch {
+	// A removed RRset that the server does not have is removed.
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
 		w.streak, w.report.Proven = 0, true
 		w.provider.order.Note(w.plan.Zone, i.key, false)
@@ -339,6 +355,7 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 	}
 
 	ofServer := failure
+	// The server is healthy, so a proxy refused this record: blame the RRset, not the class.
 	if failure.WholeClass {
 		failure = &delivery.Error{
 			Reason: delivery.ReasonValidationFailed, Code: failure.Code, Detail: failure.Detail, RetryAfter: featureRetry,
@@ -379,10 +396,13 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 	w.streak = 0
 	switch {
 	case !exhausted:
+	// Only RRsets that failed before are left: give them up for this attempt.
 	case w.lastPass:
 		w.skipRest = true
+	// A healthy server answers some RRsets never: wait less for each.
 	case w.failures < maxFailed:
 		w.timeout, w.unanswered = max(w.timeout/2, minTimeout, timeoutFactor*w.slowest), 0
+	// Too many new failures: end here, and begin again with these RRsets last.
 	default:
 		again := *ofServer
 		again.RetryAfter = soon

@@ -42,6 +42,7 @@ func keyFault(owner string, tags []tag) string {
 			return fmt.Sprintf("has an Ed25519 key of %d octets instead of %d: copy it whole (RFC 8463 §4.2)", len(der),
 				ed25519.PublicKeySize)
 		}
+	// Without k, the key is RSA (RFC 6376 §3.6.1).
 	case kind == "" || strings.EqualFold(kind, "rsa"):
 		return rsaFault(der)
 	}
@@ -51,6 +52,7 @@ func keyFault(owner string, tags []tag) string {
 // minRSABits is the least size of keys whose signatures receivers verify (RFC 8301 §3.2).
 const minRSABits = 1024
 
+// rsaFault returns the mistake of an RSA key in DER: too short, or with its end missing.
 func rsaFault(der []byte) string {
 	parsed, err := x509.ParsePKIXPublicKey(der)
 	key, isRSA := parsed.(*rsa.PublicKey)

@@ -20,6 +20,7 @@ func OfValue(rrtype rdata.Type, owner, text string) string {
 	if fault := repeatFault(host); fault != "" {
 		return fault
 	}
+	// ns1.example.org.,ns2.example.org. in a single value is the name of no server.
 	if strings.Contains(host, ".,") {
 		return "reads as several names: write each as a value of its own"
 	}
@@ -55,6 +56,7 @@ func OfValues(rrtype rdata.Type, owner string, texts []string) (faultyIndex int,
 	for i, text := range texts {
 		switch {
 		case rdata.IsSPF(text):
+			// An SPF policy is for its own name, whichever that is, a DMARC policy only for names with _dmarc.
 			spfs++
 		case rdata.IsDMARC(text) && isDMARCOwner(owner):
 			dmarcs++
@@ -69,6 +71,7 @@ func OfValues(rrtype rdata.Type, owner string, texts []string) (faultyIndex int,
 	return 0, ""
 }
 
+// OfOwner returns the mistake in an owner as written, relative or absolute, for a record of type rrtype.
 func OfOwner(rrtype rdata.Type, owner string) string {
 	if fault := repeatFault(owner); fault != "" {
 		return fault
@@ -79,6 +82,7 @@ func OfOwner(rrtype rdata.Type, owner string) string {
 	}
 	first, rest, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(owner, "*.")), ".")
 	switch {
+	// _tcp._sip instead of _sip._tcp.
 	case slices.Contains(protocols, first) && strings.HasPrefix(rest, "_"):
 		second, _, _ := strings.Cut(rest, ".")
 		return fmt.Sprintf("has the protocol before the service, and clients ask for the other order: write %s.%s (RFC "+
@@ -88,13 +92,13 @@ func OfOwner(rrtype rdata.Type, owner string) string {
 	case first == "acme-challenge" && (rrtype == rdata.TXT || rrtype == rdata.CNAME):
 		return "has no underscore, and certification authorities ask for _acme-challenge: begin it with _"
 	case ownerForms[rrtype] != "" && !strings.HasPrefix(owner, "_") && !strings.Contains(owner, "._"):
-		// Names such as _dane.example.org, to which CNAMEs lead, are right (RFC 7671 §7).
+		// Names such as _dane.example.org, the targets of CNAMEs, are right (RFC 7671 §7).
 		return "has no label with an underscore, and clients ask for " + ownerForms[rrtype]
 	}
 	return ""
 }
 
-// ownerForms has the names at which clients ask for a type.
+// ownerForms has the names where clients ask for a type.
 var ownerForms = map[rdata.Type]string{
 	rdata.TLSA: "_PORT._PROTOCOL before the host, as _443._tcp (RFC 6698 §3)", rdata.SMIMEA: "HASH._smimecert (RFC 8162 §3)",
 	rdata.OPENPGPKEY: "HASH._openpgpkey (RFC 7929 §3)",
@@ -115,12 +119,14 @@ func isLocalName(owner string) bool {
 
 var protocols = []string{"_tcp", "_udp", "_sctp"}
 
+// repeatFault returns the mistake of an absolute name that has its end twice, as mail.example.org.example.org.
 func repeatFault(text string) string {
 	whole := strings.ToLower(text)
 	if !strings.HasSuffix(whole, ".") {
 		return ""
 	}
 	labels := strings.Split(strings.TrimSuffix(whole, "."), ".")
+	// A single label twice, as www.www.example.org., may be meant.
 	for n := len(labels) / 2; n >= 2; n-- {
 		kept := labels[:len(labels)-n]
 		if slices.Equal(labels[len(labels)-n:], kept[len(kept)-n:]) {
@@ -142,6 +148,7 @@ func addressFault(owner, text string) string {
 
 var reservedNetwork = netip.MustParsePrefix("240.0.0.0/4")
 
+// OfAddress returns the mistake in an address that no client connects to. Text that is no address has none.
 func OfAddress(text string) string {
 	address, err := netip.ParseAddr(text)
 	switch {
@@ -205,6 +212,7 @@ func sameName(x, y string) bool {
 	return err1 == nil && err2 == nil && a == b
 }
 
+// OfZone returns the mistake in the absolute name of a zone.
 func OfZone(text string) string {
 	if fault := repeatFault(text); fault != "" {
 		return fault
@@ -222,6 +230,7 @@ func OfZone(text string) string {
 			"name below home.arpa."
 	}
 	network, isNetwork := parseNetwork(text)
+	// 192.0.2. instead of 2.0.192.in-addr.arpa.
 	if octets, ok := parseOctets(labels); ok && !isNetwork {
 		network, isNetwork = netip.PrefixFrom(networkOf(octets), 8*len(octets)), true
 	}
@@ -241,6 +250,8 @@ var publicTops = []string{"com", "net", "org", "edu", "gov", "mil", "int", "info
 var written = []netip.Prefix{netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("172.16.0.0/12"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24")}
 
+// forwardFault returns the mistake of a zone below in-addr.arpa. with its octets in the order of an address, such as
+// 192.168.in-addr.arpa. The labels are those below in-addr.arpa.
 func forwardFault(labels []string) string {
 	octets, ok := parseOctets(labels)
 	if !ok {
@@ -253,6 +264,7 @@ func forwardFault(labels []string) string {
 	isWritten := func(a netip.Addr) bool {
 		return slices.ContainsFunc(written, func(p netip.Prefix) bool { return p.Contains(a) })
 	}
+	// 10.0.0.in-addr.arpa. would be of 0.0.10.0/24, and no network begins with 0.
 	if isWritten(backward) || forward == backward || !isWritten(forward) && backward.As4()[0] != 0 {
 		return ""
 	}
@@ -306,6 +318,7 @@ func OfContact(contact string, zone name.Name) string {
 		return ""
 	}
 	mailbox, host, _ := strings.Cut(contact, ".")
+	// "ops" in example.org. means ops@example.org, as "ops.example.net" means ops@example.net.example.org.
 	address := mailbox + "@" + strings.TrimPrefix(host+".", ".")
 	if !zone.IsZero() {
 		address += zone.String()

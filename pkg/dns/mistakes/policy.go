@@ -13,6 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
+// authorityFault returns the mistake of a CAA value, by which authorities do not do as its author means.
 func authorityFault(_, text string) string {
 	fields := strings.Fields(text)
 	if len(fields) < 2 {
@@ -39,6 +40,8 @@ var reportSchemes = []string{"mailto:", "http:", "https:"}
 // caaTags is IANA's registry.
 var caaTags = []string{"issue", "issuewild", "iodef", "issuemail", "issuevmc", "contactemail", "contactphone"}
 
+// textFault returns the mistake of a TXT. A policy's own name, such as _dmarc, decides about the form of the text. At
+// other names, the text itself shows its purpose.
 func textFault(owner, text string) string {
 	if strings.HasPrefix(text, "“") || strings.HasPrefix(text, "”") || strings.HasPrefix(text, "„") {
 		return `begins with a typographic quote, which is part of the text: write ", or no quote`
@@ -61,6 +64,7 @@ func textFault(owner, text string) string {
 	switch {
 	case rdata.IsSPF(text):
 		return senderFault(owner, words[1:])
+	// The version lost a part, as in "spf1 mx -all" or "mx -all".
 	case first == "spf1", !strings.HasPrefix(first, "spf2.0") && slices.Contains(spfEnds, last):
 		return `reads as an SPF policy, and receivers ignore it: begin it with "v=spf1 " (RFC 7208 §4.5)`
 	case rdata.IsDMARC(text) && !hasLabel(owner, "_dmarc", "dmarc"):
@@ -106,7 +110,7 @@ func valueOf(tags []tag, key string) (value string, found bool) {
 // policy describes the texts that receivers of mail read at names with a label.
 type policy struct {
 	what, labels, version, rfc string
-	// required is the tag without which receivers ignore the text.
+	// required is the tag of each valid text. Receivers ignore a text without the tag.
 	required string
 	// means has the right values of a tag as a text. matches is a pattern of them, in lower case.
 	values map[string]tagValues
@@ -158,6 +162,7 @@ func (p *policy) findFault(text string, tags []tag) string {
 				"separate URIs by a comma (%s)", part, p.rfc)
 		}
 	}
+	// Each tag once, and with a value from the policy's RFC.
 	written := map[string]bool{}
 	for _, t := range tags {
 		if written[t.key] {

@@ -18,7 +18,7 @@ var spfEnds = []string{"-all", "~all", "?all", "+all"}
 // spfLookups contains the terms of SPF that make a receiver query.
 var spfLookups = []string{"include", "a", "mx", "ptr", "exists", "redirect"}
 
-// mechanisms has the mechanisms of SPF (RFC 7208 §5), and what follows the name, for example ":192.0.2.0/24" of ip4.
+// mechanisms has the mechanisms of SPF (RFC 7208 §5), and the text after the name, for example ":192.0.2.0/24" of ip4.
 // Macros such as %{i} may be in a domain.
 var mechanisms = map[string]func(rest string) bool{
 	"all":     func(rest string) bool { return rest == "" },
@@ -61,11 +61,12 @@ func parseTerm(text string) term {
 	return t
 }
 
-// findFault returns the syntax error of a term, for which receivers reject the whole policy (permerror, RFC 7208 §4.6),
+// findFault returns the syntax error of a term: receivers then reject the whole policy (permerror, RFC 7208 §4.6),
 // or the mechanism that is written as a modifier, which they ignore.
 func (t *term) findFault() string {
 	takes, known := mechanisms[t.name]
 	switch {
+	// ip4=192.0.2.1 is a modifier, and ip4:192.0.2.1 was meant.
 	case t.isModifier && known:
 		return fmt.Sprintf("has %.60q, which receivers ignore: write %s: (RFC 7208 §4.6.1)", t.text, t.name)
 	case t.isModifier && t.name == "redirect" && len(t.rest) == 1:
@@ -94,8 +95,10 @@ func senderFault(owner string, words []string) string {
 		switch {
 		case fault != "":
 			return fault
+		// all without a qualifier means +all (RFC 7208 §4.6.2).
 		case t.name == "all" && (word[0] == '+' || len(word) == len(t.name)):
 			return fmt.Sprintf("lets every host send mail of the domain (%s): end it with -all or ~all", strings.ToLower(word))
+		// Modifiers may be behind all.
 		case all != "" && !t.isModifier:
 			return fmt.Sprintf("has %.60q behind %s, where receivers do not read it: write it before (RFC 7208 §5.1)", word, all)
 		case t.name == "all":
@@ -107,6 +110,8 @@ func senderFault(owner string, words []string) string {
 			lookups++
 		}
 	}
+
+	// Judge the policy as a whole.
 	switch {
 	case lookups > maxLookups:
 		return fmt.Sprintf("needs %d queries or more, and receivers reject it after %d (RFC 7208 §4.6.4): name fewer domains", lookups,

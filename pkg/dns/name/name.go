@@ -65,6 +65,8 @@ func (n Name) Encloses(sub Name) bool {
 	return ok
 }
 
+// labelsBelow returns the labels of sub below n: "www" for www.example.org. in example.org. They are "" if the names
+// are equal. The result is false if n does not enclose sub.
 func (n Name) labelsBelow(sub Name) (string, bool) {
 	switch {
 	case n.s == "" || sub.s == "":
@@ -75,6 +77,7 @@ func (n Name) labelsBelow(sub Name) (string, bool) {
 		return sub.relText(), true
 	}
 	cut := len(sub.s) - len(n.s)
+	// A dot precedes n, so notexample.org. is not in example.org.
 	if cut < 2 || sub.s[cut-1] != '.' || sub.s[cut:] != n.s {
 		return "", false
 	}
@@ -119,6 +122,7 @@ func (n *Name) UnmarshalText(text []byte) error {
 		*n = Name{}
 		return nil
 	}
+	// A stored name is canonical, and needs no IDNA.
 	if scan := scanASCII(s); scan.canonical() && scan.absolute {
 		*n = Name{s}
 		return nil
@@ -146,6 +150,7 @@ func splitLabels(s string) []string {
 	return strings.Split(s, ".")
 }
 
+// compareLabels compares two names label by label from the right (RFC 4034 §6.1), both without the final dot.
 func compareLabels(a, b string) int {
 	for a != "" && b != "" {
 		var la, lb string
@@ -171,6 +176,7 @@ func cutLast(s string) (rest, label string) {
 	return "", s
 }
 
+// labelsToKey returns the key of a name without the final dot, as described at Key.
 func labelsToKey(s string) string {
 	if s == "" {
 		return ""
@@ -203,6 +209,8 @@ func keyToLabels(key string) (string, error) {
 	if strings.IndexByte(key, '/') >= 0 {
 		return "", fmt.Errorf("key %s: a slash in a key is written ~", Quote(key))
 	}
+
+	// Write the labels in the order of a name.
 	var text strings.Builder
 	text.Grow(len(key))
 	for s := key[:len(key)-1]; ; {
@@ -215,6 +223,7 @@ func keyToLabels(key string) (string, error) {
 		text.WriteByte('.')
 	}
 	s := text.String()
+	// Each name has a single key, so a key that is made otherwise was damaged.
 	if scan := scanASCII(s + "."); !scan.canonical() || labelsToKey(s) != key {
 		return "", fmt.Errorf("key %s: not the key of a canonical name", Quote(key))
 	}

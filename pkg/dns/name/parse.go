@@ -92,6 +92,7 @@ func ParseRel(text string) (Rel, error) {
 	return Rel{s}, nil
 }
 
+// canonicalLabels returns the canonical form of an owner name, with the final dot if the name is absolute.
 func canonicalLabels(text string) (s string, absolute bool, err error) {
 	if text == "" {
 		return "", false, fmt.Errorf("name is empty; write \"@\" for the zone itself or \".\" for the root")
@@ -153,12 +154,14 @@ func mapIDNA(text string) (string, error) {
 	if losesLabel(text, mapped) {
 		return "", errors.New("a label of which the mapping leaves nothing")
 	}
+	// A canonical name maps to itself.
 	if mappedTwice, err := profile.ToASCII(mapped); err != nil || mappedTwice != mapped {
 		return "", errors.New("a label whose A-label is not valid itself")
 	}
 	return mapped, nil
 }
 
+// losesLabel reports whether the mapping of text left a label empty, or changed the number of labels.
 func losesLabel(text, mapped string) bool {
 	for {
 		dot := strings.IndexAny(text, dots)
@@ -186,6 +189,8 @@ type asciiScan struct {
 
 func (a asciiScan) canonical() bool { return a.fault == nil && !a.upper && !a.beyond }
 
+// scanASCII reports how text differs from a canonical name, and the first broken rule. A name with needsIDNA has to be
+// mapped, and scanned again.
 func scanASCII(text string) asciiScan {
 	var a asciiScan
 	switch text {
@@ -199,6 +204,7 @@ func scanASCII(text string) asciiScan {
 	for i := 0; i <= len(text); i++ {
 		if i == len(text) || text[i] == '.' {
 			label := text[start:i]
+			// The empty label at the end is the root's.
 			if i == len(text) && label == "" && i > 0 {
 				a.absolute = true
 				break
@@ -216,6 +222,7 @@ func scanASCII(text string) asciiScan {
 		case c == '*':
 			// judgeLabel checks it.
 		default:
+			// The first broken rule counts.
 			if a.fault == nil {
 				a.fault = func(text string) error {
 					return fmt.Errorf("name %s: %s is not allowed in an owner name; labels are letters, digits, \"-\", \"_\", \"/\", "+
@@ -241,6 +248,8 @@ func wireLen(text string, absolute bool) int {
 	return len(text) + 2
 }
 
+// judgeLabel notes whether a label is an A-label, and its broken rule: empty, too long, or with a "*" that is not the
+// whole leftmost label.
 func (a *asciiScan) judgeLabel(label string, start int) {
 	if len(label) >= 4 && label[2] == '-' && label[3] == '-' && label[0]|0x20 == 'x' && label[1]|0x20 == 'n' {
 		a.needsIDNA = true

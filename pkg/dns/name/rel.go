@@ -45,6 +45,7 @@ func (r Rel) In(origin Name) (Name, error) {
 		return Name{}, fmt.Errorf("name %s in %s: both the name and its origin must be given", Quote(r.s), Quote(origin.s))
 	case r.s == "@":
 		return origin, nil
+	// www.*.example.org. would be no name: a "*" is the leftmost label only.
 	case origin.IsWildcard():
 		return Name{}, fmt.Errorf("name %s in %s: \"*\" may only be the leftmost label", Quote(r.s), Quote(origin.s))
 	}

@@ -22,6 +22,7 @@ func Reverse(prefix netip.Prefix) Name {
 			continue
 		}
 		end = "ip6.arpa."
+		// An octet has two hexadecimal digits, the upper four bits first.
 		labels = append(labels, fmt.Sprintf("%x", octet>>4), fmt.Sprintf("%x", octet&0xf))
 	}
 	labels = labels[:prefix.Bits()*len(labels)/prefix.Addr().BitLen()]

@@ -68,6 +68,7 @@ func (d *decoder) readName(text []byte) []byte {
 	for {
 		n := int(d.readOctets(1)[0])
 		wireLen += 1 + n
+		// The two highest bits make a compression pointer (RFC 1035 §4.1.4).
 		if n > 63 {
 			d.fail(errors.New("a compressed name; write it out"))
 			return text
@@ -85,6 +86,7 @@ func (d *decoder) readName(text []byte) []byte {
 			return text
 		}
 
+		// The mark ends a relative name, in place of the zone's name.
 		label := d.readOctets(n)
 		isMark := d.mark != noMark && n == 1 && label[0] == d.mark && len(d.rest) > 0 && d.rest[0] == 0
 		if isMark {
@@ -103,6 +105,7 @@ func (d *decoder) readAddress(text []byte, octets int) []byte {
 	return addr.AppendTo(text)
 }
 
+// readTypes appends the mnemonics of a bit map, with blanks between them.
 func (d *decoder) readTypes(text []byte) []byte {
 	last := -1
 	for first := true; len(d.rest) > 0; {
@@ -118,6 +121,7 @@ func (d *decoder) readTypes(text []byte) []byte {
 			d.fail(errors.New("the bit map has trailing zero octets (RFC 4034 §4.1.2)"))
 			return text
 		}
+		// The first bit is the highest of the first octet.
 		for i := 0; i < 8*length; i++ {
 			if bits[i/8]&(0x80>>(i%8)) == 0 {
 				continue
@@ -132,6 +136,7 @@ func (d *decoder) readTypes(text []byte) []byte {
 	return text
 }
 
+// readGateway appends the gateway of an IPSECKEY, whose form depends on the gateway type (RFC 4025 §2.5).
 func (d *decoder) readGateway(text []byte, gatewayType byte) []byte {
 	switch gatewayType {
 	case 0:

@@ -39,6 +39,7 @@ func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	return top, noMark, errors.New("the names in the value use every control character there is; remove one")
 }
 
+// appendStrings appends text as character-strings of at most 255 octets. An empty text is an empty string.
 func appendStrings(wire []byte, text string) []byte {
 	for {
 		at := len(wire)
@@ -136,6 +137,7 @@ func addSeconds(text string) (seconds uint32, ok bool) {
 			}
 			total, number, hasDigits, hasUnit = total+number*unit, 0, false, true
 		}
+		// Checked at each character, so no product overflows 64 bits.
 		if number > math.MaxUint32 || total > math.MaxUint32 {
 			return 0, false
 		}
@@ -149,6 +151,7 @@ func addSeconds(text string) (seconds uint32, ok bool) {
 
 var secondsOf = map[byte]uint64{'s': 1, 'm': 60, 'h': 3600, 'd': 86400, 'w': 604800}
 
+// appendTypes appends the bit map of types (RFC 4034 §4.1.2), in any order and also given twice.
 func appendTypes(wire []byte, fields []token) ([]byte, error) {
 	types := make([]Type, 0, 16)
 	for _, f := range fields {
@@ -163,6 +166,7 @@ func appendTypes(wire []byte, fields []token) ([]byte, error) {
 		window := types[0] >> 8
 		var bits [32]byte
 		last := 0
+		// All types of a window, 256 numbers, are in a block.
 		for len(types) > 0 && types[0]>>8 == window {
 			low := int(types[0] & 0xff)
 			last = low / 8
@@ -177,6 +181,8 @@ func appendTypes(wire []byte, fields []token) ([]byte, error) {
 
 var errNoOrigin = fmt.Errorf("a name is relative and %w; end it in a dot", name.ErrNoOrigin)
 
+// appendName appends the wire form of a name, in lower case. A relative name is completed by top, the wire form of the
+// zone's name or a mark. Without top, a relative name is an error.
 func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	start := len(wire)
 	switch text {
@@ -190,6 +196,7 @@ func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	}
 	relative := true
 	for i := 0; i < len(text); {
+		// Write the label behind an octet for its length.
 		length := len(wire)
 		wire = append(wire, 0)
 		relative = true
@@ -265,6 +272,7 @@ func appendLocator64(wire []byte, text string) ([]byte, error) {
 		group, text, more = strings.Cut(text, ":")
 		value, err := strconv.ParseUint(group, 16, 16)
 		if err != nil || len(group) > 4 || groups == 4 {
+			// Any fault has the same message.
 			groups = 0
 			break
 		}
@@ -276,6 +284,7 @@ func appendLocator64(wire []byte, text string) ([]byte, error) {
 	return wire, nil
 }
 
+// appendEUI appends the octets of an EUI-48 or EUI-64 (RFC 7043), groups of two digits with hyphens.
 func appendEUI(wire []byte, text string, octets int) ([]byte, error) {
 	groups := strings.Split(text, "-")
 	ok := len(groups) == octets

@@ -235,12 +235,14 @@ func (f *format) describeFields() string {
 	return text
 }
 
+// fieldCounts returns the least and the greatest number of fields in presentation format.
 func (f *format) fieldCounts() (least, most int) {
 	const any = 1 << 20
 	for _, field := range f.fields {
 		switch field.kind {
 		case kindStrings, kindHex, kindBase64:
 			least, most = least+1, any
+		// A CSYNC without types and an SVCB without parameters are valid.
 		case kindTypes, kindParams:
 			most = any
 		case kindLOC:
@@ -283,6 +285,7 @@ func (t Type) CheckRecord() error {
 		return fmt.Errorf("type %s cannot be a Record: it is reserved (RFC 6895 §3.1)", t)
 	case 128 <= t && t <= 255:
 		return fmt.Errorf("type %s cannot be a Record: 128 to 255 are question and meta types (RFC 6895 §3.1)", t)
+	// A server that knows the type may reject octets that nothing here has checked.
 	case judged[t]:
 		return fmt.Errorf("type %s cannot be a Record: it is not in the list of types, and some name servers judge its data and would "+
 			"refuse the whole zone; use a type of the list such as TXT, or TYPE and a number that no name server knows, as in "+

@@ -110,6 +110,8 @@ func checkKey(wire []byte) error {
 	return checkPrivateAlgorithm(wire[3], wire[4:])
 }
 
+// checkPrivateAlgorithm returns an error if the key or certificate of a private algorithm does not begin with the
+// identifier of the algorithm.
 func checkPrivateAlgorithm(algorithm byte, key []byte) error {
 	const privateDNS, privateOID = 253, 254
 	switch algorithm {

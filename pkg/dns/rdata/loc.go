@@ -38,6 +38,7 @@ func appendLOC(wire []byte, fields []token) ([]byte, error) {
 	if err != nil || altitude < -locSeaLevel || altitude > 1<<32-1-locSeaLevel {
 		return nil, fmt.Errorf("altitude %s: write metres from -100000.00 to 42849672.95", quote(fields[0].text))
 	}
+	// Size, horizontal and vertical precision.
 	sizes := [3]byte{0x12, 0x16, 0x13} // the defaults of RFC 1876 §3
 	for i, f := range fields[1:] {
 		if sizes[i], err = locSize(f.text); err != nil {
@@ -50,10 +51,13 @@ func appendLOC(wire []byte, fields []token) ([]byte, error) {
 	return binary.BigEndian.AppendUint32(wire, uint32(altitude+locSeaLevel)), nil
 }
 
+// locAngle parses an angle up to its direction, plus or minus, and returns its wire form and the fields behind. most is
+// the limit in degrees.
 func locAngle(fields []token, most int64, plus, minus string) (uint32, []token, error) {
 	var parts [3]int64 // thousandths of degrees, minutes, seconds
 	for i, f := range fields {
 		upper := strings.ToUpper(f.text)
+		// Minutes and seconds may be absent, as in "52 N".
 		if upper == plus || upper == minus {
 			if i == 0 {
 				break
@@ -78,6 +82,7 @@ func locAngle(fields []token, most int64, plus, minus string) (uint32, []token, 
 		if err != nil || value < 0 || i > 0 && value >= pow10(decimals)*60 {
 			break
 		}
+		// In thousandths. Only seconds have decimals.
 		parts[i] = value * 1000 / pow10(decimals)
 	}
 	return 0, nil, fmt.Errorf("write degrees up to %d, minutes and seconds (at most three decimals) below 60, and %s or %s", most, plus,
@@ -91,6 +96,7 @@ func locCentimetres(text string) (int64, error) {
 	return locDecimal(text, 2)
 }
 
+// locSize returns a size in centimetres as a digit and a power of ten, four bits each (RFC 1876 §2).
 func locSize(text string) (byte, error) {
 	cm, err := locCentimetres(text)
 	if err != nil || cm < 0 || cm > 9e9 {
@@ -107,6 +113,7 @@ func locSize(text string) (byte, error) {
 	return byte(cm)<<4 | byte(exponent), nil
 }
 
+// locDecimal parses a decimal number, and returns the number times ten to the power of decimals.
 func locDecimal(text string, decimals int) (int64, error) {
 	whole, fraction, _ := strings.Cut(text, ".")
 	negative := strings.HasPrefix(whole, "-")
@@ -133,6 +140,7 @@ func pow10(n int) int64 {
 	return value
 }
 
+// readLOC appends the text of a LOC with all fields, also those that the author left to their defaults.
 func (d *decoder) readLOC(text []byte) []byte {
 	octets := d.readOctets(16)
 	if octets[0] != 0 {

@@ -22,6 +22,8 @@ func (v Value) MasterFile() (rtype, data string, err error) {
 	}
 	lastKind := f.fields[len(f.fields)-1].kind
 	hasList := lastKind == kindParams || lastKind == kindTypes
+
+	// Canonical text is right for all servers, except for names with escapes and for lists.
 	isWrittenAsIs := !hasList && (!f.hasNames() || plainNames(v.Text))
 	if isWrittenAsIs {
 		return v.Type.String(), v.Text, nil
@@ -45,6 +47,7 @@ func (v Value) MasterFile() (rtype, data string, err error) {
 			writeName(&out, field.text)
 		case lastKind == kindParams && isListed:
 			writeParam(&out, field.text)
+		// A server may not know the mnemonic of a new type, but knows TYPE262.
 		case lastKind == kindTypes && isListed:
 			out.WriteString(typeInList(field.text))
 		default:

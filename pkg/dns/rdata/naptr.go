@@ -10,11 +10,14 @@ import (
 	"strings"
 )
 
+// checkSubstitution returns an error for a regexp of NAPTR that is not "!expression!replacement!" with any delimiter
+// (RFC 3402 §3.2), or that not every server reads. Empty is valid.
 func checkSubstitution(text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
 	delimiter := text[0]
+	// As a delimiter, a digit would be a reference, and "i" a flag.
 	if isDigit(delimiter) || delimiter == '\\' || delimiter == 'i' || delimiter == 0 {
 		return errors.New("regexp begins with its delimiter, which is no digit, backslash or \"i\" (RFC 3402 §3.2); " +
 			"write \"!expression!replacement!\"")
@@ -36,6 +39,8 @@ func checkSubstitution(text []byte) error {
 	return nil
 }
 
+// splitSubstitution returns expression, replacement and flags of a regexp, with their escapes. reference is the
+// greatest digit of \1 to \9 in the replacement, or 0.
 func splitSubstitution(text []byte) (parts [3][]byte, reference int, err error) {
 	part, delimiter := 0, text[0]
 	for i := 1; i < len(text); i++ {
@@ -74,7 +79,9 @@ type expression struct {
 	groups int
 }
 
+// readAlternatives reads sequences with "|" between them, up to ")" or the end. depth counts the open parentheses.
 func (e *expression) readAlternatives(depth int) error {
+	// The limit bounds the recursion.
 	if depth > 20 {
 		return errors.New("parentheses more than 20 deep; remove some")
 	}
@@ -93,6 +100,7 @@ func (e *expression) readAlternatives(depth int) error {
 	return nil
 }
 
+// readSequence reads an alternative of a POSIX extended regular expression (RFC 3402 §3.2).
 func (e *expression) readSequence(depth int) error {
 	if e.endsSequence() {
 		return errors.New("an empty alternative or expression; write what it should match")
@@ -103,6 +111,7 @@ func (e *expression) readSequence(depth int) error {
 		repeatable := true
 		switch c {
 		case '^', '$':
+			// "^*" means different expressions to different libraries.
 			repeatable = false
 		case '*', '+', '?', '{', '}':
 			return fmt.Errorf("%q has nothing to repeat; write \\%c for the character", c, c)
@@ -139,6 +148,7 @@ func (e *expression) readSequence(depth int) error {
 
 func (e *expression) endsSequence() bool { return e.rest == "" || e.rest[0] == '|' || e.rest[0] == ')' }
 
+// readRepetition reads *, +, ? or {n,m}, or nothing.
 func (e *expression) readRepetition() error {
 	if e.rest == "" {
 		return nil
@@ -162,6 +172,7 @@ func (e *expression) readRepetition() error {
 	return nil
 }
 
+// readBracket reads a bracket expression behind "[". It refuses all that depends on the library or the locale.
 func (e *expression) readBracket() error {
 	bad := errors.New("a bracket expression that is not plain; write characters, ranges such as a-z, or [:digit:] in it, " +
 		"and ] first or not at all")

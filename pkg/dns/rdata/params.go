@@ -61,6 +61,7 @@ type param struct {
 	value   string
 }
 
+// appendParams appends service parameters in the order of their keys (RFC 9460 §2.2). A key given twice is an error.
 func appendParams(wire []byte, tokens []token) ([]byte, error) {
 	var space [8]param
 	params := space[:0]
@@ -76,6 +77,7 @@ func appendParams(wire []byte, tokens []token) ([]byte, error) {
 		if i > 0 && params[i-1].key == p.key {
 			return nil, fmt.Errorf("%s stands twice; write each key once", p.key)
 		}
+		// The two octets of the length are set below.
 		wire = append(binary.BigEndian.AppendUint16(wire, uint16(p.key)), 0, 0)
 		start := len(wire)
 		var err error
@@ -87,6 +89,7 @@ func appendParams(wire []byte, tokens []token) ([]byte, error) {
 	return wire, nil
 }
 
+// parseParam splits a parameter into key and value, without quotes around the value but with its escapes.
 func parseParam(t token) (p param, err error) {
 	if t.quoted {
 		return p, fmt.Errorf("%s is quoted, but only the value of a parameter may be; write key=\"value\"", quote(t.text))
@@ -104,6 +107,7 @@ func parseParam(t token) (p param, err error) {
 		p.value = inner.text
 		return p, nil
 	}
+	// Skip escaped characters, and find quotes.
 	for rest := value; rest != ""; {
 		if rest[0] == '"' {
 			return p, fmt.Errorf("%s has a quote inside of its value; "+
@@ -115,6 +119,7 @@ func parseParam(t token) (p param, err error) {
 	return p, nil
 }
 
+// appendValue appends the wire form of the value. A key by number, such as key1, has octets without a format.
 func (p param) appendValue(wire []byte) ([]byte, error) {
 	if p.generic {
 		return appendOctets(wire, p.value), nil
@@ -147,6 +152,7 @@ func (p param) appendValue(wire []byte) ([]byte, error) {
 	return appendOctets(wire, p.value), nil
 }
 
+// appendMandatory appends the numbers of the keys in a list, sorted (RFC 9460 §8).
 func appendMandatory(wire []byte, list string) ([]byte, error) {
 	if list == "" {
 		return wire, nil // checkParams has the error
@@ -170,17 +176,20 @@ func appendMandatory(wire []byte, list string) ([]byte, error) {
 	return wire, nil
 }
 
+// appendALPN appends the protocols in a list, each with its length (RFC 9460 §7.1).
 func appendALPN(wire []byte, list string) ([]byte, error) {
 	if list == "" {
 		return wire, nil // checkParams has the error
 	}
 	var space [256]byte
+	// The list has escapes of its own below those of the text: "\\," is a comma in a protocol.
 	octets := appendOctets(space[:0], list)
 	at := len(wire)
 	wire = append(wire, 0)
 	for i := 0; i < len(octets); i++ {
 		c := octets[i]
 		switch {
+		// "h2,,h3" has an empty item.
 		case c == ',' && wire[at] == 0:
 			return nil, errEmptyItem(paramALPN)
 		case c == ',':
@@ -263,6 +272,8 @@ func (d *decoder) readParam() (key paramKey, value []byte) {
 	return paramKey(binary.BigEndian.Uint16(head)), d.readOctets(int(binary.BigEndian.Uint16(head[2:])))
 }
 
+// appendParamText appends the text of a value without quotes around it. A value that the key does not allow is an
+// error.
 func appendParamText(text []byte, key paramKey, value []byte) ([]byte, error) {
 	switch key {
 	case paramMandatory:
@@ -323,6 +334,7 @@ func appendMandatoryText(text, value []byte) ([]byte, error) {
 	return text, nil
 }
 
+// appendALPNText appends the protocols of an alpn, with commas between them.
 func appendALPNText(text, value []byte) ([]byte, error) {
 	for first := true; len(value) > 0; first = false {
 		n := int(value[0])
@@ -363,7 +375,7 @@ func appendHintsText(text []byte, key paramKey, value []byte, size int) ([]byte,
 func checkParams(wire []byte) error {
 	d := newDecoder(wire[2:], noMark)
 	d.readName(nil)
-	var present [1 << 16 / 64]uint64
+	var present [1 << 16 / 64]uint64 // a bit for each key
 	var mandatory []byte
 	params := 0
 	has := func(key paramKey) bool { return present[key/64]&(1<<(key%64)) != 0 }
@@ -373,6 +385,8 @@ func checkParams(wire []byte) error {
 		return errors.New("priority 0 is the alias form, which has no parameters (RFC 9460 §2.4.2); take them away, " +
 			"or write a priority from 1")
 	}
+
+	// Check each parameter by itself.
 	for len(d.rest) > 0 {
 		key, value := d.readParam()
 		present[key/64] |= 1 << (key % 64)
@@ -421,6 +435,8 @@ func checkParams(wire []byte) error {
 		return fmt.Errorf("%d parameters, and more than %d are read by not every server: NSD reads no zone file with them; leave some out",
 			params, most)
 	}
+
+	// Check which parameters belong together.
 	if has(paramMandatory) && len(mandatory) == 0 {
 		return errors.New("mandatory lists nothing (RFC 9460 §8); name keys, or take it away")
 	}
@@ -439,6 +455,7 @@ func checkParams(wire []byte) error {
 	return nil
 }
 
+// isQueryPath reports whether a dohpath is a path with the variable dns (RFC 9461 §5).
 func isQueryPath(path string) bool {
 	before, after, ok := strings.Cut(path, "{?dns}")
 	if !ok {

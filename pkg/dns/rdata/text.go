@@ -26,6 +26,7 @@ type syntax struct {
 	innerQuotes bool
 }
 
+// splitText appends the fields of a value to fields, without quotes but with escapes. allow is the syntax of the type.
 func splitText(text string, allow syntax, fields []token) ([]token, error) {
 	for i := 0; ; {
 		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
@@ -64,6 +65,7 @@ func splitFields(f *format, text string, from source, space []token) ([]token, e
 	if err != nil {
 		return nil, err
 	}
+	// "a" b may be two strings, or text with quotes of its own, so the writer has to decide.
 	if from != zoneFile && f.rtype.isText() {
 		for _, field := range fields {
 			if !field.quoted {
@@ -78,6 +80,7 @@ func splitFields(f *format, text string, from source, space []token) ([]token, e
 // encodeBareText encodes text that has no quotes around it. Backslash, quote and semicolon have no special meaning.
 func encodeBareText(text string, wire []byte) ([]byte, error) {
 	for i := 0; i < len(text); i++ {
+		// Invisible characters would be a mistake.
 		switch c := text[i]; {
 		case c == '\n' || c == '\r':
 			return nil, fmt.Errorf("a value stands on one line; if the newline belongs to the data, "+
@@ -94,6 +97,7 @@ func encodeBareText(text string, wire []byte) ([]byte, error) {
 	return append(append(wire, byte(len(text))), text...), nil
 }
 
+// quotedField returns the string that begins with the quote at start, and the position behind it.
 func quotedField(text string, start int) (token, int, error) {
 	for i := start + 1; i < len(text); i++ {
 		switch text[i] {
@@ -112,6 +116,8 @@ func quotedField(text string, start int) (token, int, error) {
 	return token{}, 0, errors.New("a quoted string is not closed; close it")
 }
 
+// bareField returns the field from start up to a blank, and the position behind it. Characters with a meaning in zone
+// files need an escape.
 func bareField(text string, start int, allow syntax) (token, int, error) {
 	i := start
 	for ; i < len(text); i++ {
@@ -152,6 +158,7 @@ func bareField(text string, start int, allow syntax) (token, int, error) {
 	return token{text[start:i], false}, i, nil
 }
 
+// asciiHint returns the remedy for a field beyond ASCII: its A-labels, if the field is a name.
 func asciiHint(text string, start int) string {
 	field := text[start:]
 	if i := strings.IndexAny(field, " \t"); i >= 0 {
@@ -171,6 +178,7 @@ func errNewline(c byte) error {
 	return fmt.Errorf("a value stands on one line; write \\%03d if the newline belongs to the data, and one value for each record", c)
 }
 
+// checkEscape returns the length of the escape at the start of s: 2 for \X, 4 for \DDD.
 func checkEscape(s string) (int, error) {
 	if len(s) < 2 {
 		return 0, errors.New("a backslash ends the text; write \\\\ for a backslash")
@@ -221,6 +229,7 @@ func checkDirective(first string) error {
 	return nil
 }
 
+// appendString appends data as a quoted string in canonical spelling.
 func appendString(text, data []byte) []byte {
 	text = append(text, '"')
 	for _, c := range data {
@@ -240,6 +249,8 @@ func appendDDD(text []byte, c byte) []byte {
 	return append(text, '\\', '0'+c/100, '0'+c/10%10, '0'+c%10)
 }
 
+// appendLabel appends a label in canonical spelling: lower case, with escapes for characters that mean something in a
+// zone file.
 func appendLabel(text, label []byte) []byte {
 	for _, c := range label {
 		switch {

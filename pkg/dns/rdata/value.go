@@ -58,6 +58,7 @@ func FromRR(t Type, text string, origin name.Name) (string, error) {
 	return v.Resolve(origin)
 }
 
+// formatUnparsed returns the fields of a type that no Record can have, with single blanks between them.
 func formatUnparsed(t Type, text string) (string, error) {
 	fields, err := splitText(text, syntax{}, nil)
 	if err != nil {
@@ -77,6 +78,8 @@ func formatUnparsed(t Type, text string) (string, error) {
 	return string(out), nil
 }
 
+// parseValue returns the value in canonical spelling, by encoding and decoding the text. Relative names stay relative
+// by a mark (chooseMark).
 func parseValue(t Type, text string, from source) (Value, error) {
 	limit := from.limit()
 	// The longest text has every octet as \DDD, with the quotes and blanks of the shortest strings.
@@ -85,6 +88,7 @@ func parseValue(t Type, text string, from source) (Value, error) {
 	}
 	var top [3]byte
 	mark := byte(noMark)
+	// Names in octets are absolute, and need no mark.
 	if !isGeneric(trimBlanks(text)) {
 		var err error
 		if top, mark, err = chooseMark(formatOf(t), text); err != nil {
@@ -138,6 +142,7 @@ func (v Value) Resolve(origin name.Name) (string, error) {
 	return text, nil
 }
 
+// resolveNames returns the text with each relative name completed by origin, or v.Text if no name is relative.
 func (v Value) resolveNames(origin name.Name) (string, error) {
 	f := formatOf(v.Type)
 	if !f.hasNames() || strings.HasPrefix(v.Text, `\# `) {
@@ -167,6 +172,7 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 			out = append(out, '"')
 			out = append(out, field.text...)
 			out = append(out, '"')
+		// A number, or a name that is absolute already.
 		case !f.isName(i, fields) || absoluteText(field.text):
 			out = append(out, field.text...)
 		case field.text == "@":
@@ -200,6 +206,7 @@ func Absolute(t Type, text string) string {
 	}
 	fields, _ := splitText(v.Text, f.syntax, nil) // Parse has checked the syntax
 	for i, field := range fields {
+		// "@" would become the root.
 		if field.text == "@" && f.isName(i, fields) {
 			return text
 		}
@@ -241,6 +248,7 @@ func (v Value) Spellings(origin name.Name) ([]string, error) {
 	return texts, nil
 }
 
+// spellField returns the texts of a field that mean the same in origin. Only a name in the zone has two.
 func spellField(field token, isName bool, origin name.Name) []string {
 	if field.quoted {
 		return []string{`"` + field.text + `"`}
@@ -266,6 +274,7 @@ func (v Value) Host() string {
 		return ""
 	}
 	index := bits.Len64(f.names) - 1
+	// In MX and SRV, the host is the last field.
 	if index == len(f.fields)-1 {
 		return v.Text[strings.LastIndexByte(v.Text, ' ')+1:]
 	}

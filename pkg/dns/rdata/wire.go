@@ -37,6 +37,7 @@ func encodeText(t Type, text string, src source, top, wire []byte) ([]byte, erro
 	return f.encodeFields(tokens, top, wire)
 }
 
+// encodeFields appends the fields of a value. An error names the field.
 func (f *format) encodeFields(tokens []token, top, wire []byte) ([]byte, error) {
 	start := len(wire)
 	for i, field := range f.fields {
@@ -47,6 +48,7 @@ func (f *format) encodeFields(tokens []token, top, wire []byte) ([]byte, error) 
 		if k := field.kind; tokens[i].quoted && k != kindString && k != kindStrings && k != kindOctets && k != kindTag {
 			err = fmt.Errorf("%s is quoted, but %s has no quotes; remove them", quote(tokens[i].text), kindWords[k])
 		} else if k == kindGateway {
+			// The gateway type, already in wire, decides the form.
 			wire, err = appendGateway(wire, wire[start+gatewayType], tokens[i].text, top)
 		} else {
 			wire, err = appendField(wire, k, tokens[i:], top)
@@ -61,6 +63,7 @@ func (f *format) encodeFields(tokens []token, top, wire []byte) ([]byte, error) 
 	return wire, nil
 }
 
+// appendField appends a field of kind k from the first token, or from all tokens for kinds that take the rest.
 func appendField(wire []byte, k kind, tokens []token, top []byte) ([]byte, error) {
 	first := tokens[0]
 	switch k {
@@ -131,6 +134,7 @@ func appendField(wire []byte, k kind, tokens []token, top []byte) ([]byte, error
 	return nil, fmt.Errorf("no reader for %s", kindWords[k])
 }
 
+// encodeGeneric appends the octets of the generic form, such as "\# 4 0a000001" (RFC 3597 §5).
 func encodeGeneric(text string, wire []byte) ([]byte, error) {
 	var space [8]token
 	fields, err := splitText(text, syntax{}, space[:0])
@@ -158,6 +162,7 @@ func isGeneric(text string) bool {
 	return strings.HasPrefix(text, `\#`) && (len(text) == 2 || text[2] == ' ' || text[2] == '\t')
 }
 
+// decodeWire appends the canonical text of wire to text. A type without a format has the generic form.
 func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	f := formatOf(t)
 	if f == nil {
@@ -192,6 +197,7 @@ func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	return text, nil
 }
 
+// readField appends the text of a field of kind k. After an error, the text is incomplete.
 func (d *decoder) readField(k kind, text []byte) []byte {
 	switch k {
 	case kindUint8, kindAlgorithm:

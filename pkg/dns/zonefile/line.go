@@ -37,6 +37,8 @@ func newLines(r io.Reader) *lines {
 	return &lines{reader: bufio.NewReaderSize(r, 64<<10)}
 }
 
+// readPhysical returns the next line without its end, or false at the end of the file or after an error of the reader.
+// Of a line that is too long, more than maxLine bytes are kept, so that readLogical rejects the line.
 func (l *lines) readPhysical() (string, bool) {
 	if len(l.pending) > 0 {
 		text := l.pending[0]
@@ -47,6 +49,8 @@ func (l *lines) readPhysical() (string, bool) {
 	if l.err != nil {
 		return "", false
 	}
+
+	// A long line comes in parts of the buffer's size.
 	var long []byte
 	for {
 		part, err := l.reader.ReadSlice('\n')
@@ -66,6 +70,7 @@ func (l *lines) readPhysical() (string, bool) {
 			part = append(long, part...)
 		}
 		if l.number++; l.number == 1 {
+			// Editors of Windows begin a file with a byte order mark.
 			part = bytes.TrimPrefix(part, []byte("\ufeff"))
 		}
 		return string(bytes.TrimRight(part, "\r\n")), true
@@ -80,6 +85,7 @@ func (l *lines) readNext() (text string, number int, err error) {
 		}
 		number = l.number
 		text, err = l.readLogical(first)
+		// The caller shows the first line of the record.
 		if err != nil {
 			return first, number, err
 		}
@@ -89,10 +95,13 @@ func (l *lines) readNext() (text string, number int, err error) {
 	}
 }
 
+// readLogical returns the logical line that begins with first, and reads the lines that follow within parentheses. An
+// error is for this record alone: reread queues the lines that follow.
 func (l *lines) readLogical(first string) (string, error) {
 	if len(first) > maxLine {
 		return "", fmt.Errorf("a line of more than %d bytes; break it with parentheses or split the record", maxLine)
 	}
+	// Most lines need no work.
 	if !strings.ContainsAny(first, "\"();\\") {
 		return first, nil
 	}
@@ -155,6 +164,7 @@ func (l *lines) stripComment(text string, depth int) (int, error) {
 		case c == '(':
 			depth++
 			c = ' '
+		// The blank keeps the fields on both sides apart.
 		case c == ')':
 			if depth == 0 {
 				return depth, errors.New("a closing parenthesis without an opening one; remove it or quote it")
@@ -170,6 +180,7 @@ func (l *lines) stripComment(text string, depth int) (int, error) {
 	return depth, nil
 }
 
+// cutField returns the first field of text, and the rest without blanks before it. An escaped blank is part of a field.
 func cutField(text string) (field, rest string) {
 	text = strings.TrimLeft(text, " \t")
 	for i := 0; i < len(text); i++ {

@@ -112,12 +112,14 @@ func (f *file) explainLostOrigin(err error) error {
 	return err
 }
 
+// lineError returns the LineError of a line. The last clause of err's text, behind "; ", is the fix.
 func lineError(line int, text string, err error) *LineError {
 	const most = 200
 	if text = strings.TrimRight(text, " \t"); len(text) > most {
 		text = text[:most] + "…"
 	}
 	e := &LineError{Line: line, Text: text, Reason: err.Error()}
+	// A "; " within quotes is from the line itself.
 	if i := strings.LastIndex(e.Reason, "; "); i >= 0 && strings.Count(e.Reason[i:], `"`)%2 == 0 {
 		e.Reason, e.Fix = e.Reason[:i], e.Reason[i+2:]
 	}
@@ -189,6 +191,7 @@ func (f *file) setOrigin(rest string) error {
 	return nil
 }
 
+// setTTL reads a $TTL. It holds for records without a TTL, until the next $TTL (RFC 2308 §4).
 func (f *file) setTTL(rest string) error {
 	text, rest := cutField(rest)
 	ttl, ok, err := parseTTL(text)
@@ -215,8 +218,11 @@ func (f *file) whichTTL() string {
 	return "a record needs a TTL of its own"
 }
 
+// readRecord reads a record: owner, TTL and class, type, and data (RFC 1035 §5.1). It keeps owner and TTL for records
+// below without their own.
 func (f *file) readRecord(text string) (RR, error) {
 	rest := text
+	// 1. Read the owner. A line that begins with a blank has the owner above.
 	if text[0] != ' ' && text[0] != '\t' {
 		var owner string
 		owner, rest = cutField(text)
@@ -227,6 +233,8 @@ func (f *file) readRecord(text string) (RR, error) {
 		return RR{}, errors.New("the line has no owner name and there is none above that it could take over; begin the line with the name")
 	}
 	rr := RR{Name: f.owner}
+
+	// 2. Read TTL and class, which come in any order, up to the type.
 	hasTTL, hasClass := false, false
 	for {
 		var field string
@@ -267,6 +275,8 @@ func (f *file) readRecord(text string) (RR, error) {
 		rr.Type = t
 		break
 	}
+
+	// 3. Read the data. Without any origin, the SOA's owner is the name of the zone.
 	if rr.Type == rdata.SOA && f.origin.IsZero() && f.lostOrigin == 0 {
 		f.origin = rr.Name
 	}
@@ -280,6 +290,8 @@ func (f *file) readRecord(text string) (RR, error) {
 	if tag := tagOf(rr.Type, rest); tag != strings.ToLower(tag) {
 		rr.addNote("the tag %s is served in lower case, which means the same (RFC 8659 §4.1)", name.Quote(tag))
 	}
+
+	// 4. Find the TTL of a record without TTL, and keep a TTL for the records below.
 	switch {
 	case hasTTL && !f.directive:
 		f.ttl, f.ttlKnown = rr.TTL, true
@@ -343,7 +355,9 @@ func tagOf(t rdata.Type, text string) string {
 	return ""
 }
 
+// setOwner sets the owner of this record, and of lines below that begin with a blank. After an error, these have none.
 func (f *file) setOwner(text string) error {
+	// Most records have the owner of the record above.
 	if text == f.ownerText && f.origin == f.ownerOrigin && !f.owner.IsZero() {
 		return nil
 	}
@@ -381,12 +395,15 @@ func (f *file) parseName(text string) (name.Name, error) {
 		}
 		text = plain
 	}
+	// Only a relative name needs the guess.
 	if f.origin.IsZero() && f.guess != nil && !name.IsAbsolute(text) {
 		f.origin, f.guess = f.guess(), nil
 	}
 	return name.ParseIn(text, f.origin)
 }
 
+// unescapeOwner returns an owner name without the escapes \X and \DDD, or false if an escaped character is in no owner
+// name.
 func unescapeOwner(text string) (string, bool) {
 	var plain strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -413,6 +430,8 @@ func unescapeOwner(text string) (string, bool) {
 	return plain.String(), true
 }
 
+// isClass reports whether a field is the class IN. Another class is an error, because the record would change its
+// class.
 func isClass(field string) (bool, error) {
 	switch upper := strings.ToUpper(field[:min(len(field), 100)]); upper {
 	case "IN", "CLASS1":

@@ -62,6 +62,7 @@ func (c *Cluster) Validate() error {
 		wrong = append(wrong, fmt.Errorf("--etcd-member-name %s: --etcd-initial-cluster does not name it, only %s; add it there, "+
 			"the same on every member", c.MemberName, strings.Join(memberNames(members), ", ")))
 	}
+	// etcd listens only at IP addresses.
 	if listen, err := url.Parse(c.ListenPeer); err != nil || listen.Scheme != "https" || net.ParseIP(listen.Hostname()) == nil ||
 		listen.Port() == "" || strings.Trim(listen.Path, "/") != "" {
 		wrong = append(wrong, fmt.Errorf("--etcd-listen-peer %q: must be https://IP:PORT, "+
@@ -79,6 +80,8 @@ func (c *Cluster) Validate() error {
 	return errors.Join(wrong...)
 }
 
+// parseMembers returns the peer URLs of InitialCluster by member. Each member must have exactly one, an https URL of
+// its own.
 func (c *Cluster) parseMembers() (types.URLsMap, error) {
 	members, err := types.NewURLsMap(c.InitialCluster)
 	if err != nil {
@@ -111,6 +114,8 @@ func (c *Cluster) tls() transport.TLSInfo {
 	}
 }
 
+// joinCluster configures etcd for the cluster. At the first start it asks the other members whether the cluster runs
+// already. An empty member of a running cluster may get a *LostMemberError.
 func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error {
 	if err := c.Validate(); err != nil {
 		return err
@@ -120,12 +125,15 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 	to.Name, to.InitialClusterToken, to.InitialCluster = c.MemberName, clusterToken, members.String()
 	to.ListenPeerUrls, to.AdvertisePeerUrls = []url.URL{*listen}, members[c.MemberName]
 	to.PeerTLSInfo = c.tls()
+	// With the short timeouts of a sole member, a slow network would cause elections.
 	defaults := etcd.NewConfig()
 	to.SnapshotCatchUpEntries = catchUpEntries
 	to.TickMs, to.ElectionMs = defaults.TickMs, defaults.ElectionMs
 	if hasLog(to.Dir) {
 		return nil // the stored list of members counts, not the flags (E6)
 	}
+
+	// A first start. If no member answers, all members start for the first time.
 	formed, err := c.findCluster(members, log)
 	if err != nil || formed == nil {
 		return err
@@ -162,6 +170,7 @@ func (c *Cluster) joinFormed(config *etcd.Config, dir *Dir, members types.URLsMa
 	if err != nil {
 		return fmt.Errorf("--etcd-initial-cluster: %w", err)
 	}
+	// The peer URL identifies a member, since a member that never started has no name.
 	mine := members[c.MemberName].StringSlice()
 	index := slices.IndexFunc(formed.Members(), func(m *membership.Member) bool { return slices.Equal(m.PeerURLs, mine) })
 	if index < 0 {
@@ -178,6 +187,7 @@ func (c *Cluster) joinFormed(config *etcd.Config, dir *Dir, members types.URLsMa
 	// This member was added by Replace: join with the addresses that the cluster has now.
 	urls := types.URLsMap{}
 	for _, m := range formed.Members() {
+		// A member that was added and never started has no name, so its ID serves.
 		member := m.Name
 		switch {
 		case m.ID == self.ID:
@@ -193,6 +203,8 @@ func (c *Cluster) joinFormed(config *etcd.Config, dir *Dir, members types.URLsMa
 	return nil
 }
 
+// checkMember returns an error if the directory has the data of another member than name. A sole member has the name
+// "". A directory without data fits each name.
 func (d *Dir) checkMember(name string) error {
 	if !hasLog(filepath.Join(d.path, etcdDir)) {
 		return nil
@@ -224,6 +236,7 @@ func (d *Dir) readMember() (name string, err error) {
 // SetMember stores the name of the directory's member, "" for a sole member.
 func (d *Dir) SetMember(name string) error {
 	path := filepath.Join(d.path, memberFile)
+	// A sole member has no file.
 	if name == "" {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return unwritable(d.path, err)

@@ -67,6 +67,8 @@ func (d *Dir) Path() string { return d.path }
 // Close releases the lock. The lock file stays, because two processes could otherwise lock two files of the same name.
 func (d *Dir) Close() error { return d.lock.Close() }
 
+// acquireLock locks the directory for this process, and returns the open lock file. If another process has the lock,
+// the error is an *InUseError. The lock ends with the process, also after a crash.
 func acquireLock(path string) (*os.File, error) {
 	name := filepath.Join(path, lockFile)
 	lock, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
@@ -75,6 +77,7 @@ func acquireLock(path string) (*os.File, error) {
 	}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		defer lock.Close()
+		// For example NFS without a lock service.
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("data-dir %s cannot be locked: %w; use a local file system", path, err)
 		}
@@ -94,10 +97,12 @@ func acquireLock(path string) (*os.File, error) {
 	return lock, nil
 }
 
+// checkDir checks the directory's format and free space. The caller has the lock.
 func (d *Dir) checkDir(minFree uint64) error {
 	if err := d.checkFormat(); err != nil {
 		return err
 	}
+	// etcd preallocates its log, and cannot start on a full disk.
 	minFree = cmp.Or(minFree, DefaultMinFreeBytes)
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(d.path, &disk); err != nil {
@@ -110,6 +115,7 @@ func (d *Dir) checkDir(minFree uint64) error {
 	return nil
 }
 
+// checkFormat writes the format into a new directory, and refuses a newer format or a foreign file.
 func (d *Dir) checkFormat() error {
 	name := filepath.Join(d.path, formatFile)
 	text, err := os.ReadFile(name)

@@ -118,6 +118,7 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	case <-m.failure.done:
 		return nil, m.failure.err
 	case <-ctx.Done():
+		// The caller no longer waits for a majority of members.
 		m.Stop()
 		return nil, context.Cause(ctx)
 	}
@@ -229,6 +230,8 @@ func Reach(ctx context.Context, dataDir string, log func(line string)) (endpoint
 	return member.Endpoints(), func() { member.Stop(); dir.Close() }, nil
 }
 
+// choosePath returns the path of the socket in the directory dir, or in a temporary directory if the path would be too
+// long.
 func (m *Member) choosePath(dir string) (string, error) {
 	if path := filepath.Join(dir, socketFile); len(path) <= maxSocketPath {
 		return path, nil
@@ -246,6 +249,7 @@ func (m *Member) choosePath(dir string) (string, error) {
 // memory, where etcd's default of 10,000 entries could take 3 GB at 0.3 MiB each.
 const snapshotEvery = 1000
 
+// etcdConfig returns the configuration of a sole member. joinCluster changes the fields of a cluster.
 func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c := etcd.NewConfig()
 	c.Name = soleMember
@@ -262,6 +266,7 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	// A broken watch resumes at the revision of the last progress notification, which must be newer than the last
 	// compaction.
 	c.WatchProgressNotifyInterval = time.Minute
+	// Clients use gRPC alone, through the socket.
 	c.EnableGRPCGateway = false
 	c.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window)}
 	// A sole member elects itself. The default timeouts would only delay the start.
@@ -276,6 +281,7 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 // noEntryYet is part of an error that etcd logs every four seconds until the first entry of its log.
 const noEntryYet = "cannot detect storage schema version: missing term information"
 
+// newLogger returns the logger of etcd, which writes to cfg.Log. A Fatal or Panic line ends only the calling goroutine.
 func (m *Member) newLogger(cfg Config) *zap.Logger {
 	level := zapcore.ErrorLevel
 	if cfg.Verbose {
@@ -321,6 +327,7 @@ func (f *failure) setError(err error) {
 // return, so OnWrite ends the goroutine.
 func (f *failure) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 	err := errors.New(entry.Message)
+	// The last error among the fields is the cause.
 	for _, field := range fields {
 		if cause, ok := field.Interface.(error); ok && field.Type == zapcore.ErrorType {
 			err = fmt.Errorf("%s: %w", entry.Message, cause)

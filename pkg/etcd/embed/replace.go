@@ -72,6 +72,7 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 	return promoteLearner(ctx, client, member, id)
 }
 
+// promoteLearner waits until the learner has caught up, and gives it a vote. A member that already votes is no error.
 func promoteLearner(ctx context.Context, client *clientv3.Client, member string, id uint64) error {
 	for {
 		_, err := client.MemberPromote(ctx, id)
@@ -83,6 +84,7 @@ func promoteLearner(ctx context.Context, client *clientv3.Client, member string,
 		case !errors.Is(err, rpctypes.ErrMemberLearnerNotReady):
 			return fmt.Errorf("member %s: giving it a vote: %w", member, err)
 		}
+		// The learner is not started, or still receives data.
 		if !pause(ctx) {
 			return fmt.Errorf("member %s has not arrived: %w; run this again when it starts", member, context.Cause(ctx))
 		}
@@ -98,11 +100,14 @@ func pause(ctx context.Context) bool {
 	}
 }
 
+// replaceMember removes the lost member and adds an empty learner with its peer URL. It returns the learner's ID. After
+// an interrupted call it goes on where that ended.
 func replaceMember(ctx context.Context, client *clientv3.Client, member string, urls []string) (uint64, error) {
 	list, err := client.MemberList(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("asking for the members: %w", err)
 	}
+	// A learner that never started has no name, but the URL.
 	at := slices.IndexFunc(list.Members, func(m *etcdserverpb.Member) bool { return m.Name == member || slices.Equal(m.PeerURLs, urls) })
 	if at >= 0 {
 		old := list.Members[at]

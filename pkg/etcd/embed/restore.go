@@ -35,6 +35,7 @@ func (d *Dir) Restore(source Snapshot) error {
 	if d.HasData() {
 		return fmt.Errorf("data-dir %s has data; restore into another one, or move %s away first", d.path, target)
 	}
+	// An interrupted restore may have left this directory.
 	partial := target + ".partial"
 	if err := os.RemoveAll(partial); err != nil {
 		return unwritable(d.path, err)
@@ -44,6 +45,8 @@ func (d *Dir) Restore(source Snapshot) error {
 		SnapshotPath: source.Path, OutputDataDir: partial,
 		Name: soleMember, PeerURLs: []string{solePeer}, InitialCluster: soleMember + "=" + solePeer, InitialClusterToken: clusterToken,
 	}
+
+	// The restored member is the first of the cluster. The others join by Replace.
 	if source.MemberName != "" {
 		cluster := Cluster{MemberName: source.MemberName, InitialCluster: source.InitialCluster}
 		members, err := cluster.parseMembers()

@@ -20,6 +20,8 @@ func WriteBackupTime(ctx context.Context, client *clientv3.Client, prefix string
 	return err
 }
 
+// measureBackup reads the time of the last backup into State and metric, for the alert about a late backup. Before the
+// first backup it is zero.
 func (k *Keeper) measureBackup(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()

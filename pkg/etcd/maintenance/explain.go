@@ -24,6 +24,7 @@ const txnTimeout = 4 * time.Second
 
 var errUnanswered = errors.New("no answer within " + txnTimeout.String())
 
+// isUnanswered reports whether an error may leave open if etcd has carried out the request.
 func isUnanswered(err error) bool {
 	for _, known := range []error{
 		rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,

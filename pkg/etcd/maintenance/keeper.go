@@ -101,6 +101,7 @@ func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegi
 func (k *Keeper) Run(ctx context.Context) error {
 	for {
 		full, err := k.checkMembers(ctx)
+		// Without members, nothing can be read either.
 		if err == nil {
 			err = k.measureBackup(ctx)
 		}
@@ -135,6 +136,7 @@ func (k *Keeper) Checks() []healthz.HealthChecker {
 // Quota returns the size above which etcd rejects writes; 0 if unknown.
 func (k *Keeper) Quota() int64 { return k.quota.Load() }
 
+// setCorrupt sets the health check and metric of the alarm CORRUPT, and logs a new alarm once.
 func (k *Keeper) setCorrupt(ctx context.Context, members []member) {
 	var damaged []string
 	for _, m := range members {
@@ -183,6 +185,8 @@ func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 // again.
 func (m member) isBelowQuota() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
+// checkMembers checks all members, and compacts and defragments as far as due. The result full is true while etcd takes
+// no writes.
 func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	members, err := k.listMembers(ctx)
 	if err != nil {
@@ -193,6 +197,7 @@ func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	// Full: free space at once, and look again after intervalFull.
 	if len(alarms) > 0 {
 		k.metrics.full.Set(1)
 		if k.setFull(errors.New("etcd takes no writes: alarm NOSPACE")) {
@@ -206,6 +211,7 @@ func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	if k.setFull(nil) {
 		klog.FromContext(ctx).Info("Etcd takes writes again")
 	}
+	// Each member has the same history, so the numbers of members[0] will do.
 	if err := k.compactHistory(ctx, members[0]); err != nil {
 		return false, err
 	}
@@ -263,6 +269,8 @@ func (k *Keeper) chooseCompaction(m member) (revision int64) {
 	return revision
 }
 
+// listMembers asks all members for their status, and stores it in State and metrics. It returns the members that
+// answer, followers first, so that the leader is defragmented last. The error is nil if any member answers.
 func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	var members []member
 	var wrong []error
@@ -282,6 +290,7 @@ func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 		k.metrics.inUse.WithLabelValues(endpoint).Set(float64(status.DbSizeInUse))
 		k.metrics.quota.WithLabelValues(endpoint).Set(float64(status.DbSizeQuota))
 		members = append(members, member{endpoint, status})
+		// The least quota decides: the member with it raises NOSPACE first.
 		if q := status.DbSizeQuota; q > 0 && (quota == 0 || q < quota) {
 			quota = q
 		}
@@ -290,6 +299,7 @@ func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 		k.quota.Store(quota)
 	}
 	k.mutex.Lock()
+	// measureBackup sets LastBackup separately.
 	state.LastBackup = k.state.LastBackup
 	k.state = state
 	k.mutex.Unlock()
@@ -307,6 +317,7 @@ func leaderRank(m member) int {
 	return 0
 }
 
+// listAlarms returns the IDs of the members with the alarm NOSPACE.
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
 	// Even a list of the alarms goes through etcd's raft log, so ask only if the status of a member shows an alarm.
 	if !slices.ContainsFunc(members, func(m member) bool { return hasAlarm(m, etcdserverpb.AlarmType_NOSPACE) }) {
@@ -327,10 +338,13 @@ func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, er
 	return full, nil
 }
 
+// defragmentOne defragments a member that needs it, at most one at a time in the cluster. If another server has the
+// lock, it does nothing until the next check.
 func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	// 1. Find a member that has much free space and was not defragmented recently.
 	due := -1
 	for i, m := range members {
+		// The pause is worth the space if more than half of a large file is free.
 		if m.DbSize <= m.quota()/2 || m.free() <= m.DbSize/2 || m.free() < k.minReclaim {
 			continue
 		}
@@ -386,6 +400,7 @@ func (k *Keeper) handOver(ctx context.Context, m member) error {
 		return fmt.Errorf("etcd's members: %w", err)
 	}
 	for _, other := range list.Members {
+		// A learner has no vote and cannot lead.
 		if other.ID == m.id() || other.IsLearner {
 			continue
 		}
@@ -405,6 +420,7 @@ func (k *Keeper) handOver(ctx context.Context, m member) error {
 	return nil
 }
 
+// defragmentMember rewrites a member's file without its free space. Meanwhile the member answers nothing.
 func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()
@@ -447,6 +463,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarmedIDs []uint64) error {
 		return err
 	}
 	for _, m := range members {
+		// A member below the quota needs no pause, and a member with little free space would gain nothing.
 		if m.id() != next || m.isBelowQuota() || m.free() < m.DbSize/20 {
 			continue
 		}
@@ -480,6 +497,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarmedIDs []uint64) error {
 	return errors.Join(wrong...)
 }
 
+// nextMember returns the ID of the member whose turn it is, the same for all servers with the same clock.
 func (k *Keeper) nextMember(ctx context.Context) (uint64, error) {
 	list, err := k.client.MemberList(ctx)
 	if err != nil {

@@ -12,6 +12,7 @@ type Metrics struct {
 	defragmentations   *metrics.CounterVec
 }
 
+// NewMetrics returns the metrics of etcd's members, registered. A second call with the same registry panics.
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	const namespace, subsystem = "kubizone", "etcd"
 	gauge := func(name, help string) *metrics.GaugeVec {

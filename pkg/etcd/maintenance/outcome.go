@@ -46,6 +46,8 @@ func (t *explainedTxn) If(cmps ...clientv3.Cmp) clientv3.Txn { t.cmps = cmps; re
 func (t *explainedTxn) Then(ops ...clientv3.Op) clientv3.Txn { t.then = ops; return t }
 func (t *explainedTxn) Else(ops ...clientv3.Op) clientv3.Txn { t.orelse = ops; return t }
 
+// Commit sends the transaction, again if needed, for at most txnTimeout. An unknown outcome is a 504, and a full etcd a
+// 507.
 func (t *explainedTxn) Commit() (*clientv3.TxnResponse, error) {
 	ctx, done := context.WithTimeoutCause(t.parent, txnTimeout, errUnanswered)
 	defer done()
@@ -80,6 +82,7 @@ func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, er
 	}
 	for {
 		response, err := t.sendOnce(ctx, t.cmps, t.then, t.orelse)
+		// Only a dropped proposal certainly had no effect, so only then is a repeat safe.
 		if !isProposalDropped(err) || !waitToResend(ctx) {
 			return response, err
 		}
@@ -107,8 +110,10 @@ func (t *explainedTxn) sendCopies(ctx context.Context) (*clientv3.TxnResponse, e
 		case isUnanswered(err):
 			doubt = cmp.Or(doubt, err)
 		default:
+			// A refusal of the request itself, unless an earlier copy may have been applied.
 			return nil, cmp.Or(doubt, err)
 		}
+		// After a late attempt, send the next copy at once.
 		if !isLate && !waitToResend(ctx) {
 			return nil, cmp.Or(doubt, err)
 		}
@@ -126,6 +131,7 @@ func revisionIn(cmp clientv3.Cmp) int64 {
 // isResendable reports whether a second copy has no effect after the first: the transaction writes single keys, and
 // compares the revision of a written key.
 func (t *explainedTxn) isResendable() bool {
+	// A range, or a nested transaction, cannot be checked key by key.
 	if hasWrites(t.orelse) || slices.ContainsFunc(t.then, func(op clientv3.Op) bool {
 		return !op.IsPut() && !op.IsDelete() || len(op.RangeBytes()) > 0
 	}) {
@@ -193,8 +199,10 @@ func (t *explainedTxn) findNextChange(ctx context.Context, key string, oldRev, n
 			return 0, err
 		}
 		switch kv := firstKV(found.Responses[0]); {
+		// The key has not changed by then.
 		case kv.GetModRevision() == oldRev:
 			low, lowIsKnown = middle, true
+		// The key has changed by then, last at kv.ModRevision. The first change is there or earlier.
 		case kv != nil:
 			high = kv.ModRevision
 		default: // deleted by then
@@ -246,6 +254,8 @@ func firstKV(of *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	return nil
 }
 
+// makeResponse returns the answer that etcd would have given to the applied copy, from its revision. Former values and
+// counts of deletions are unknown.
 func (t *explainedTxn) makeResponse(revision int64, another *clientv3.TxnResponse) *clientv3.TxnResponse {
 	answer := &clientv3.TxnResponse{Succeeded: true, Header: &etcdserverpb.ResponseHeader{ClusterId: another.Header.ClusterId,
 		MemberId: another.Header.MemberId, Revision: revision, RaftTerm: another.Header.RaftTerm}}

@@ -29,6 +29,7 @@ func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 	switch status.Code(err) {
 	case codes.OK:
 		return refuseRestored(ctx, client, prefix)
+	// The store has answered and refused. Other codes mean a fault of the network or of etcd.
 	case codes.Unknown, codes.InvalidArgument, codes.Unimplemented:
 		if ctx.Err() == nil {
 			return fmt.Errorf("etcd %v does not carry out transactions of several comparisons and operations (%w), "+
@@ -62,6 +63,8 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 			return fmt.Errorf("%s does not parse: %w", BeganKey(prefix), err)
 		}
 	}
+
+	// A member may lag behind, so look again for catchUp before a verdict.
 	for until := time.Now().Add(catchUp); ; {
 		least, most, err := revisionAhead(ctx, client)
 		switch {
@@ -100,6 +103,7 @@ func revisionAhead(ctx context.Context, client *clientv3.Client) (least, most in
 	var wrong []error
 	for _, endpoint := range client.Endpoints() {
 		var seen [2]*clientv3.StatusResponse
+		// Writes between the two answers make the difference uncertain. The bounds allow for them.
 		for i := range seen {
 			asking, cancel := context.WithTimeout(ctx, askTimeout)
 			seen[i], err = client.Status(asking, endpoint)

@@ -85,16 +85,20 @@ func (c *Claimant) FindBar(base name.Rel) Bar {
 	}
 	found := c.findReserved(base)
 	bar := c.findReservedBar(base, found)
+	// Of a reserved and an own name above base, the nearer decides.
 	if up, ok := c.findOwnAbove(base, found); ok && up.NumLabels() > bar.MinTail {
 		return Bar{Name: up, MinTail: up.NumLabels(), ByOwnName: true}
 	}
 	return bar
 }
 
+// findOwnAbove returns the nearest own name above base, but not base itself. It is false if a claim of the Claimant, or
+// a name reserved for it, is nearer.
 func (c *Claimant) findOwnAbove(base name.Rel, found []rules.ReservedAbove) (at name.Rel, ok bool) {
 	hosts := c.Holding.HostsNamedByApex(c.Zone)
 	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
 		_, given := c.isReserved(up, found)
+		// Below own's sso, a tenant with an earlier claim at x.sso writes www.x.sso (S4.9).
 		if mine, _ := c.claimsAt(up); mine != nil || given {
 			return name.Rel{}, false
 		}
@@ -128,6 +132,7 @@ func (c *Claimant) isService(n name.Rel) bool {
 // every name without a bar counts as given.
 func (c *Claimant) GivesTenants(n name.Rel) bool {
 	base, set := rules.Base(n), c.Zone.RuleSet()
+	// A rule may name www, or a name above, for tenants.
 	isNamedForTenants := slices.ContainsFunc(set.ListNamed(), func(named rules.Named) bool {
 		isForZone := slices.Equal(named.Namespaces, []string{c.Zone.Namespace})
 		return rules.Encloses(named.Name, base) && !isForZone
@@ -195,6 +200,7 @@ func (e *Ending) Explain(refusal *law.Refusal, z *law.Zone, namespace string) *l
 	switch {
 	case e.Last == nil:
 		return refusal
+	// A cascade is about to release the data.
 	case e.Last.IsOver():
 		return law.NewLater(refusal.Reason, "%s; no rule allows the data there any more, and they are leaving (S2.13; try again in "+
 			"a moment)", refusal.Message)
@@ -235,6 +241,8 @@ func (c *Claimant) ExplainEnding(refusal *law.Refusal) *law.Refusal {
 			return c.allowsDataAt(at, namespace)
 		})
 	}
+
+	// Below shop, team-b's www.shop is in the way of a claim at shop.
 	if isEnding && !below.IsZero() {
 		var namespaces []string
 		if b := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(c.Zone.UID, below)); b != nil {

@@ -38,6 +38,8 @@ func (c *Claimant) mayShare(claim law.Claim, shares func(*rules.Rule) bool) bool
 	return c.Rule != nil && claim.Plain+claim.Literal == 0 && c.Rule.CoversNamespace(claim.Namespace) && shares(c.Rule)
 }
 
+// claimsAt returns the Claimant's claim at n, or nil, and whether another tenant has a claim there that the Claimant
+// does not share. Claims of own do not count.
 func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 	o := c.OwnerAt(n)
 	if o == nil {
@@ -59,6 +61,7 @@ func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	mine, _ := c.claimsAt(base)
 	at := c.NameOf(base)
+	// 1. Look for a present claim at base.
 	switch {
 	case mine == nil:
 	case mine.Plain > 0, mine.Shared > 0 && c.Admission == rules.AdmittedShared && !c.WidensClaim(base),
@@ -69,6 +72,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 		return c.refuseBelow(base, c.describeOthersBelow)
 	}
 
+	// 2. Refuse glue of others, and own names (S4.9 to S4.11).
 	if refusal := c.RefuseGlue(owner); refusal != nil {
 		return refusal
 	}
@@ -79,6 +83,8 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 
 	if c.isOwnForRequest(base) {
 		needs := "a rule with pattern"
+		// A literal rule passes own names without records (S4.12). At the apex and at own records, only a shared rule
+		// admits a tenant (S4.13).
 		if base.IsApex() || c.OwnerAt(base).HasOwnClaim(c.Zone) {
 			needs = "a rule with shared: true that names"
 		}
@@ -86,6 +92,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 			c.Zone.FQDN(), needs, rules.PatternFor(base)).By(base)
 	}
 
+	// 3. Refuse claims of other tenants at, above and below base (S4.8).
 	if refusal := c.RefuseOthers(base); refusal != nil {
 		return refusal
 	}
@@ -93,11 +100,13 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 		return nil
 	}
 
+	// team-a claims shop: by "*", team-b gets no name below.
 	if up, ok := c.FindClaimAbove(base); ok {
 		return c.forbid("%s lies below %s, which another namespace claims with all below it in zone %s (S4.8; choose another name, or ask "+
 			"the zone's owner for a rule with pattern %q)", at, c.NameOf(up), c.Zone.FQDN(), rules.PatternFor(base)).By(up)
 	}
 
+	// team-b has www.shop: by "*", team-a cannot claim shop with all below.
 	if refusal := c.refuseBelow(base, c.describeOthersBelow); refusal != nil {
 		return refusal
 	}
@@ -113,6 +122,7 @@ func (c *Claimant) WidensClaim(base name.Rel) bool {
 // namespace has data.
 func (c *Claimant) RefuseOwnData(owner name.Rel) *law.Refusal {
 	for up, ok, base := owner, true, rules.Base(owner); ok && up != base; up, ok = up.Parent() {
+		// Own data at *._domainkey.news count at _domainkey.news.
 		if o := c.OwnerAt(up); o == nil || o.Own == 0 {
 			continue
 		}
@@ -169,6 +179,7 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 		claims := slices.DeleteFunc(slices.Clone(o.Claims), func(claim law.Claim) bool { return !claim.Holds() })
 		sharesName := func(r *rules.Rule) bool { return r.SharesName(up, c.Zone.FQDN()) }
 		isOthers := func(claim law.Claim) bool { return !c.mayShare(claim, sharesName) }
+		// NS at an underscore name, such as _sip.voice, leave no claim there, and keep all tenants out.
 		if len(claims) == 0 || slices.ContainsFunc(claims, isOthers) {
 			return c.forbid("%s lies at or below the NS records at %s, which do not belong to namespace %q alone (S4.11; the namespace "+
 				"of the NS records can write it)", c.NameOf(owner), c.NameOf(up), c.Namespace).By(up)
@@ -177,6 +188,8 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	return nil
 }
 
+// isOwnForRequest reports whether n is own for a record by this kind of rule. A literal rule passes own names without
+// records, except the apex and name servers (S4.12). A shared rule that names n passes all except name servers (S4.13).
 func (c *Claimant) isOwnForRequest(n name.Rel) bool {
 	z := c.Zone
 	server, records := slices.Contains(z.NSHosts, n), n.IsApex() || c.OwnerAt(n).HasOwnClaim(z)
@@ -191,6 +204,8 @@ func (c *Claimant) isOwnForRequest(n name.Rel) bool {
 	return records || c.isOwn(n, c.Holding.HostsNamedByApex(z))
 }
 
+// hasOwnHost reports whether a host of apex records is own, because no tenant claims it (S4.10). Only hosts for which
+// counts returns true are read.
 func (c *Claimant) hasOwnHost(counts func(name.Rel) bool) (own bool) {
 	hosts := slices.DeleteFunc(c.Holding.HostsNamedByApex(c.Zone), func(n name.Rel) bool { return !counts(n) })
 	var ks []law.Key
@@ -215,6 +230,7 @@ func (c *Claimant) FindClaimAbove(n name.Rel) (up name.Rel, others bool) {
 			continue
 		}
 		mine, others := c.claimsAt(up)
+		// Above a name shared by "*", only claims by "*" keep the Claimant out (S4.8).
 		if hasPassedShared {
 			others = slices.ContainsFunc(o.Claims, func(claim law.Claim) bool { return c.isOthersByStar(up, claim) })
 		}
@@ -235,11 +251,13 @@ func (c *Claimant) isOthersByStar(n name.Rel, claim law.Claim) bool {
 	return claim.Plain > 0 || claim.Shared > 0 && !c.Zone.RuleSet().HasSharedLiteralFor(n, claim.Namespace)
 }
 
+// describeOthersBelow returns words for the claims or zones of other tenants strictly below n, or "" if there are none.
 func (c *Claimant) describeOthersBelow(n name.Rel) string {
 	z, at := c.Zone, c.NameOf(n)
 	c.RequireAll([]law.Key{law.OwnersBelowKey(z.UID, n), law.ZonesBelowKey(z.View, at)})
 	if below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(z.UID, n)); below != nil {
 		if slices.ContainsFunc(below.Claims, func(claim law.Claim) bool {
+			// Claims by a literal rule may be below another's claim (S4.12).
 			return c.isTenant(claim) && claim.Plain+claim.Shared > 0 &&
 				!c.mayShare(claim, func(r *rules.Rule) bool { return r.SharesBelow(n, z.FQDN()) })
 		}) {
@@ -271,6 +289,8 @@ func (c *Claimant) hasOwnName(counts func(name.Rel) bool) bool {
 		slices.ContainsFunc(services, func(n name.Rel) bool { return counts(n) && c.isService(n) })
 }
 
+// hasOthersZone reports whether a zone of another namespace, for which counts returns true, is at or below fqdn in this
+// zone.
 func (c *Claimant) hasOthersZone(fqdn name.Name, counts func(*law.ZoneBelow) bool) (others bool) {
 	below := law.Get[law.ZonesBelow](c.Reading, law.ZonesBelowKey(c.Zone.View, fqdn))
 	if below == nil {
@@ -279,6 +299,7 @@ func (c *Claimant) hasOthersZone(fqdn name.Name, counts func(*law.ZoneBelow) boo
 	var last name.Name
 	for i := range below.Zones {
 		b := &below.Zones[i]
+		// The rules of the tenant's own child zone decide below. Names come in order, upper zones first.
 		if b.UID == c.Zone.UID || !last.IsZero() && last.Encloses(b.FQDN) {
 			continue
 		}

@@ -32,6 +32,7 @@ func (c *Claimant) FindWildcard(n name.Rel) (answer WildcardAnswer, ok bool) {
 	top := n
 	for _, key := range keys {
 		if len(c.OwnerAt(key.Owner).Types()) > 0 {
+			// A host of spec.nameServers at or below Top makes Top exist.
 			exists := slices.ContainsFunc(c.Zone.NSHosts, func(host name.Rel) bool { return rules.Encloses(top, host) })
 			return WildcardAnswer{Wildcard: key.Owner, Top: top}, !exists
 		}
@@ -88,6 +89,7 @@ func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 			}
 		}
 
+		// A name shared by several namespaces counts as the Claimant's.
 		if isMine {
 			return true, false
 		}
@@ -117,6 +119,7 @@ func (c *Claimant) RefuseHiding(subject string, owner name.Rel) *law.Refusal {
 	if !hides {
 		return nil
 	}
+	// The holder of the name may hide it from another's wildcard.
 	if mine, _ := c.FindHolder(base); mine {
 		return nil
 	}

@@ -27,6 +27,7 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 		return nil
 	}
 	made := child.NameServerRRsets()
+	// spec.nameServers adds to the child's Records.
 	lookup := func(owner name.Rel, t rdata.Type) (RRset, bool) {
 		set, ok := childSets(owner, t)
 		for _, other := range made {
@@ -44,6 +45,8 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 	if !ok {
 		return nil
 	}
+
+	// List the hosts outside the child, and those below with their addresses as glue.
 	seen := map[name.Name]bool{}
 	var glue []RRset
 	reached := RRset{Type: rdata.NS, TTL: servers.TTL}
@@ -67,6 +70,7 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 		}
 	}
 
+	// Each RRset of glue has an equal part of MaxGlue, so no host is left without an address.
 	cut := appendAbsolute(nil, cutOwner, child, reached)
 	for _, set := range glue {
 		if most := MaxGlue / len(glue); len(set.Data) > most {
@@ -79,6 +83,8 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 	return cut
 }
 
+// appendAbsolute appends set with absolute data and an explicit TTL. Values of excessive length are left out, and so is
+// an RRset without values.
 func appendAbsolute(cut []RRset, owner name.Rel, child Header, set RRset) []RRset {
 	absolute := RRset{Owner: owner, Type: set.Type, TTL: ExplicitTTL(set.TTL.Resolve(child.TTL))}
 	for _, data := range set.Data {

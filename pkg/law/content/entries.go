@@ -31,6 +31,7 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	return dns.Entry{Name: h.FQDN, Type: rdata.SOA, TTL: h.TTL, Data: string(data)}
 }
 
+// findPrimary returns the mname of the SOA, absolute: the first that exists of the hosts listed at SOA.
 func (h Header) findPrimary(firstApexNS string) (host string) {
 	if h.PrimaryNameServer != "" {
 		host, _ = HostName(h.PrimaryNameServer, h.FQDN)
@@ -50,6 +51,7 @@ func (h Header) findPrimary(firstApexNS string) (host string) {
 	return h.nameBelow("ns")
 }
 
+// findContact returns the rname of the SOA, absolute.
 func (h Header) findContact() (mailbox string) {
 	if h.Contact != "" {
 		mailbox, _ = ContactName(h.Contact, h.FQDN)
@@ -112,6 +114,7 @@ func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 		all = append(all, resolved{wire, dns.Entry{Name: owner, Type: set.Type, TTL: ttl, Data: text}})
 	}
 
+	// Two spellings of a value, mail and mail.example.org., have the same wire form and are one entry.
 	slices.SortFunc(all, func(one, other resolved) int { return bytes.Compare(one.wire, other.wire) })
 	entries := make([]dns.Entry, 0, len(all))
 	for i, each := range all {
@@ -207,9 +210,11 @@ func yieldResolved(h Header, set RRset, yield func(dns.Entry) bool) bool {
 	return true
 }
 
+// mergeSets returns both lists of RRsets, each in the order of RRset.Compare, as a single list in this order. RRsets of
+// the same owner and type become one.
 func mergeSets(made []RRset, sets iter.Seq[RRset]) iter.Seq[RRset] {
 	return func(yield func(RRset) bool) {
-		made := made
+		made := made // the sequence may be read again
 		for set := range sets {
 			for len(made) > 0 && made[0].Compare(set) < 0 {
 				if !yield(made[0]) {

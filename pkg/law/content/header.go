@@ -24,7 +24,7 @@ func (h Header) Canonical() Header {
 	h.PrimaryNameServer = canonicalOrAsIs(h.PrimaryNameServer, canonicalHost)
 	h.Contact = canonicalOrAsIs(h.Contact, canonicalContact)
 	if len(h.NameServers) == 0 {
-		h.NameServers = nil
+		h.NameServers = nil // nil and empty are the same definition
 		return h
 	}
 
@@ -66,6 +66,8 @@ func (h Header) Hash(state sethash.State) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// hashFields returns the SHA-256 of the canonical header. Lists begin with their length, so different headers have
+// different input.
 func (h Header) hashFields() [sha256.Size]byte {
 	h = h.Canonical()
 	parts := []string{"kubi.zone/header", h.FQDN.String()}
@@ -80,6 +82,7 @@ func (h Header) hashFields() [sha256.Size]byte {
 	return sha256.Sum256(sethash.NewElement(parts...))
 }
 
+// Check returns a joined error for all fields without a meaning, or nil.
 func (h Header) Check() error {
 	var errs []error
 	if h.FQDN.IsZero() {
@@ -196,8 +199,11 @@ func ContactName(text string, origin name.Name) (string, error) {
 	return rdata.Value{Type: rdata.NS, Text: canonical}.Resolve(origin)
 }
 
+// canonicalContact returns a contact as a name: hostmaster@example.org becomes hostmaster.example.org. (RFC 1035 §8). A
+// name stays relative or absolute.
 func canonicalContact(text string) (string, error) {
 	at := unescapedAt(text)
+	// Without "@", or with "@" alone for the zone's own name, the contact is a name.
 	if at < 0 || text == "@" {
 		return canonicalHost(text)
 	}
@@ -209,6 +215,7 @@ func canonicalContact(text string) (string, error) {
 		return "", fmt.Errorf("mail address %.100q: quotes and backslashes cannot be in a contact: write the local part plain", text)
 	}
 
+	// A mail domain is absolute, whether written with a dot or not.
 	if !strings.HasSuffix(domain, ".") {
 		domain += "."
 	}
@@ -236,6 +243,7 @@ func unescapedAt(text string) int {
 	return -1
 }
 
+// escapeLabel returns a local part as a single label in presentation format: ops.dns becomes ops\.dns.
 func escapeLabel(text string) string {
 	var escaped strings.Builder
 	for i := range len(text) {
@@ -252,6 +260,8 @@ func escapeLabel(text string) string {
 	return escaped.String()
 }
 
+// addressValue returns an address as value of an A or AAAA record. An address with a scope zone (fe80::1%eth0), and
+// IPv4 mapped into IPv6, are errors.
 func addressValue(text string) (rdata.Value, error) {
 	address, err := netip.ParseAddr(text)
 	switch {

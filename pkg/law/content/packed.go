@@ -71,6 +71,8 @@ type packing struct {
 	packed Packed
 }
 
+// packRRset sets p.packed to the wire form of set, without Rdata if no value has an entry. The memory of the last RRset
+// is reused.
 func (p *packing) packRRset(set *RRset) error {
 	p.packed.Owner, p.packed.Type, p.packed.TTL = set.Owner, set.Type, set.TTL.Resolve(p.header.TTL)
 	p.octets, p.ends, p.rdata, p.packed.Rdata = p.octets[:0], p.ends[:0], p.rdata[:0], nil
@@ -82,6 +84,7 @@ func (p *packing) packRRset(set *RRset) error {
 	for _, data := range set.Data {
 		var err error
 		if p.octets, err = p.packer.Append(p.octets, rdata.Value{Type: set.Type, Text: data}); err != nil {
+			// Some value has no entry, such as a name too long in this zone. Pack the others.
 			return p.packResolved(*set)
 		}
 		p.ends = append(p.ends, len(p.octets))
@@ -102,6 +105,7 @@ func (p *packing) packRRset(set *RRset) error {
 	return nil
 }
 
+// packResolved sets p.packed.Rdata to the entries of set. An entry without a wire form is an error.
 func (p *packing) packResolved(set RRset) error {
 	entries, _ := Resolve(p.header, set)
 	p.rdata = p.rdata[:0]

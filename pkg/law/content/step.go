@@ -160,6 +160,7 @@ func (s Step) Raises() bool {
 	return s.HeaderAfter == nil && len(s.Removed)+len(s.Added)+len(s.TTLs) == 0
 }
 
+// Elements returns the elements to subtract from State and to add for this step.
 func (s Step) Elements() (removed, added []sethash.Element) {
 	for _, row := range s.Removed {
 		removed = append(removed, row.Element())

@@ -73,6 +73,7 @@ func Parse(text string) (Pattern, error) {
 		p.text = mapped
 	}
 
+	// Check each label, and split it at its stars.
 	for i, text := range texts {
 		switch {
 		case text == "":

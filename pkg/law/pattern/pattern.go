@@ -44,11 +44,13 @@ func (l label) minLen() int {
 	return max(length, 1)
 }
 
+// matchText reports whether the label matches a label of a name. Each "*" matches any number of characters, also none.
 func (l label) matchText(text string) bool {
 	if l.literal() {
 		return text == l[0]
 	}
 	first, middle, last := l[0], l[1:len(l)-1], l[len(l)-1]
+	// The parts must not overlap: "ab*ba" does not match aba.
 	if text == "" || len(text) < len(first)+len(last) || !strings.HasPrefix(text, first) || !strings.HasSuffix(text, last) {
 		return false
 	}
@@ -125,6 +127,7 @@ func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	}
 
 	rest, hasSuffix := strings.CutSuffix(n.String(), text)
+	// "pay" is above x.pay, but not above xpay.
 	isWholeLabel := rest == "" || strings.HasSuffix(rest, ".")
 	return strings.Count(text, ".") + 1, hasSuffix && isWholeLabel
 }
@@ -142,6 +145,7 @@ func (p Pattern) textBelow(zone name.Name) (text string, ok bool) {
 	return text, hasDot || zone == name.Root
 }
 
+// MayMatchBelow reports whether p may match a name at or below n. A label with "*" inside counts as a match.
 func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	labels := p.labels
 	if p.absolute {
@@ -150,6 +154,7 @@ func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	of := n.Labels()
 	for i, text := range slices.Backward(of) {
 		at := len(labels) - len(of) + i
+		// n has more labels than p, so only a leading "*" reaches there.
 		if at < 0 {
 			return p.leadingStar
 		}
@@ -174,6 +179,7 @@ func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 		labels = labels[:max(len(labels)-zone.NumLabels(), 0)]
 	}
 	parent := zone
+	// The leftmost label of "a.b" makes the name itself, so only b is above.
 	for i := len(labels) - 1; i >= 0 && labels[i].literal() && (i > 0 || p.leadingStar); i-- {
 		below, err := name.ParseIn(labels[i][0], parent)
 		if err != nil {
@@ -203,6 +209,8 @@ func (u underscores) and(label string, literal bool) underscores {
 	}
 }
 
+// matchName reports whether p matches n in the zone, and whether the labels of n with "_" below the zone were compared
+// with literal labels.
 func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 	below, ok := n.Rel(zone)
 	if !ok || p.IsZero() || p.hasStar && below.IsApex() {
@@ -218,6 +226,7 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 	}
 	found := noUnderscore
 	for i := len(p.labels) - 1; i >= 0; i-- {
+		// p has more labels than n.
 		if toCompare == 0 {
 			return noUnderscore, false
 		}
@@ -232,6 +241,7 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 		toCompare--
 	}
 
+	// The leading "*" takes all labels left, but at least a single label.
 	if !p.leadingStar {
 		return found, toCompare == 0
 	}
@@ -258,6 +268,7 @@ func cutLast(text string) (rest, label string) {
 	return text[:at], text[at+1:]
 }
 
+// CanMatch reports whether p matches a name of the zone within the limit of 255 octets.
 func (p Pattern) CanMatch(zone name.Name) bool {
 	if p.IsZero() || zone.IsZero() {
 		return false
@@ -267,30 +278,35 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 		least += 1 + label.minLen()
 	}
 	if !p.absolute {
+		// The shortest label for the "*" takes two octets.
 		if p.leadingStar {
 			least += 2
 		}
 		return least+zone.WireLen()-1 <= maxWire
 	}
 
+	// Compare an absolute pattern with the zone's own labels, from the right.
 	labels, zoneLabels := p.labels, zone.Labels()
 	for len(labels) > 0 && len(zoneLabels) > 0 {
 		last := labels[len(labels)-1]
 		if !last.matchText(zoneLabels[len(zoneLabels)-1]) {
 			return false
 		}
+		// A "*" within the label has to be as long as the zone's label.
 		least += len(zoneLabels[len(zoneLabels)-1]) - last.minLen()
 		labels, zoneLabels = labels[:len(labels)-1], zoneLabels[:len(zoneLabels)-1]
 	}
 
 	switch {
 	case p.leadingStar:
+		// The "*" takes the rest of the zone's name, and a label below.
 		for _, text := range zoneLabels {
 			least += 1 + len(text)
 		}
 		least += 2
 	case len(zoneLabels) > 0:
 		return false
+	// The pattern is the zone's name, and a "*" never matches the apex.
 	case len(labels) == 0 && p.hasStar:
 		return false
 	}
@@ -298,6 +314,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	return least <= maxWire
 }
 
+// Warning returns a sentence if p matches no name of the zone, or repeats the zone's name. Otherwise, the result is "".
 func (p Pattern) Warning(zone name.Name) string {
 	if meant := p.withoutZone(zone); meant != "" {
 		return fmt.Sprintf("pattern %.200q repeats the zone's name, and is relative to %s: write %q, or a dot at its end", p.text,
@@ -310,6 +327,8 @@ func (p Pattern) Warning(zone name.Name) string {
 		"dot", p.text, zone)
 }
 
+// withoutZone returns the pattern probably meant by p: "www" for "www.example.org" in example.org. The result
+// is "" if p does not end in the zone's name.
 func (p Pattern) withoutZone(zone name.Name) string {
 	origin := strings.TrimSuffix(zone.String(), ".")
 	if p.absolute || origin == "" {

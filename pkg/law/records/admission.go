@@ -23,8 +23,10 @@ func (d *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	}
 	z, ns := d.zone, d.ask.Namespace
 
+	// 1. Find an admitting rule (S4).
 	by, refusal := d.findAdmission()
 	if refusal == nil && ns != z.Namespace {
+		// Own may cut off names of its tenants. S4.15 binds tenants alone.
 		refusal = d.refuseCutOff()
 	}
 	if refusal == nil {
@@ -39,11 +41,13 @@ func (d *delta) admitRecord(plan *law.Plan) *law.Refusal {
 
 	d.admission, d.rule = by.Admission, by.Pattern
 
+	// 2. Compare with the other data at, above and below the name (S5).
 	if refusal := d.checkOwner(); refusal != nil {
 		return refusal
 	}
 
 	if refusal := d.checkCoexistence(plan); refusal != nil {
+		// With on-conflict, a Record waits for data in the way, but not for a limit (S2.14).
 		d.conflicts = true
 		return refusal
 	}
@@ -51,11 +55,14 @@ func (d *delta) admitRecord(plan *law.Plan) *law.Refusal {
 		return refusal
 	}
 
+	// 3. Warn the writer of effects on the names of others.
 	d.warnOfHiding(plan)
 	d.warnOfMixing(by.Admission, plan)
 	return nil
 }
 
+// findAdmission returns the admitting rule for added, or the refusal. For own, a rule for name and type is enough. A
+// tenant also needs the base name (S4.7), free of claims of others.
 func (d *delta) findAdmission() (rules.AdmittingRule, *law.Refusal) {
 	z, added, ns := d.zone, d.added, d.ask.Namespace
 	n, set := d.place.fqdn, z.RuleSet()
@@ -71,8 +78,10 @@ func (d *delta) findAdmission() (rules.AdmittingRule, *law.Refusal) {
 	switch {
 	case by.Admission != "":
 		return by, nil
+	// A rule gives the name, but another namespace has it, and a Record may wait for that namespace.
 	case refusal != nil:
 		return by, d.noteClaim(base, refusal)
+	// Rules give name and base, but their "*" stops at the bar: "*" gave x.pay until pay became team-b's.
 	case bar.MinTail > 0 && slices.ContainsFunc(set.FindGrants(n, added.Type, ns), func(g rules.Grant) bool {
 		return set.KindOf(&g, added.Owner, ns) != ""
 	}):
@@ -80,9 +89,12 @@ func (d *delta) findAdmission() (rules.AdmittingRule, *law.Refusal) {
 			fmt.Sprintf("a rule with pattern %q", rules.PatternFor(base)))
 	}
 
+	// A rule gives _acme-challenge.www or *.www, but no rule gives www.
 	return by, baseNotDelegated(z, n, added.Owner, added.Type, ns)
 }
 
+// findKind returns the first rule to admit a tenant's record, in the order of rules.Kinds (S4.17), or the refusal.
+// Both are zero if no rule gives the base name. The set has only the rules beyond the bar at base.
 func (d *delta) findKind(set *rules.Set, base name.Rel) (by rules.AdmittingRule, refusal *law.Refusal) {
 	added, ns := d.added, d.ask.Namespace
 	grants := set.FindGrants(d.place.fqdn, added.Type, ns)
@@ -100,12 +112,14 @@ func (d *delta) findKind(set *rules.Set, base name.Rel) (by rules.AdmittingRule,
 			case kind == rules.AdmittedUnderscore:
 				why = d.refuseGuest(g.Literal)
 				asGuest = why
+			// An edit within the present claim asks for no new claim.
 			case !d.keepsClaim(c, base):
 				why = c.RefuseClaim(added.Owner, base)
 			case kind == rules.AdmittedShared: // the rule's namespaces may be others now
 				why = c.RefuseOthers(base)
 			}
 
+			// An earlier Record at _dmarc.news may get new values, although own has data there by now (S4.14).
 			if why == nil && kind != rules.AdmittedUnderscore && !d.hasPlace() {
 				why = c.RefuseOwnData(added.Owner)
 			}
@@ -117,6 +131,7 @@ func (d *delta) findKind(set *rules.Set, base name.Rel) (by rules.AdmittingRule,
 		}
 	}
 
+	// A guest's refusal comes first: the refusal names a remedy, such as the challenge at the wildcard's base (S4.23).
 	return by, cmp.Or(asGuest, refusal)
 }
 
@@ -167,6 +182,8 @@ func (d *delta) noteClaim(base name.Rel, refusal *law.Refusal) *law.Refusal {
 	return refusal
 }
 
+// warnOfMixing warns the writer if records of several namespaces now meet at a base name (S4.18), or values of several
+// Records in an RRset of a shared name (S4.13).
 func (d *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
 	z, added := d.zone, d.added
 	base := rules.Base(added.Owner)
@@ -175,11 +192,13 @@ func (d *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
 	}
 	own := d.ask.Namespace == z.Namespace
 	switch o := d.ownerAt(base); {
+	// team-a claims shop, and own writes there: no claim refuses own (S4.9).
 	case own && o.HasTenantClaim(z):
 		plan.Warn("S4.18", "%s of zone %s is claimed by another namespace: now both that namespace and the zone's own have records "+
 			"there", base,
 			z.FQDN())
 		return
+	// Below shop, which team-a claims, own's www.shop takes the place of team-a's *.shop.
 	case own:
 		for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 			if d.ownerAt(up).HasTenantClaim(z) {
@@ -187,6 +206,7 @@ func (d *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
 				return
 			}
 		}
+	// A guest's _acme-challenge.www beside own's www claims nothing, so needs no Warning.
 	case a != rules.AdmittedUnderscore && o.HasOwnClaim(z):
 		plan.Warn("S4.18", "the zone's own namespace has records at %s of zone %s, too", base, z.FQDN())
 		return
@@ -214,6 +234,7 @@ func (d *delta) refuseLowTTL() *law.Refusal {
 	if !isLow || d.ask.Namespace == d.zone.Namespace || rules.HasUnderscore(d.added.Owner) {
 		return nil
 	}
+	// A stored Record may stay with its TTL, or raise it (S5.9).
 	if d.removed != nil && d.removed.TTL != nil && *d.removed.TTL <= *ttl { // stored before the zone's least TTL rose
 		return nil
 	}
@@ -228,6 +249,7 @@ func (d *delta) refuseCutOff() *law.Refusal {
 	if added.Type != rdata.DNAME && (added.Type != rdata.NS || added.Owner.IsApex()) || d.keepsPlace() {
 		return nil
 	}
+	// A rule "shop" passes names reserved below shop, but no claim there.
 	grants := d.zone.RuleSet().FindGrants(p.fqdn, added.Type, d.ask.Namespace)
 	literal := slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal })
 	if !d.claimant(rules.AdmittedPlain, nil).CutsOff(added.Owner, literal) {
@@ -266,6 +288,8 @@ func notDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, namesp
 		n, namespace, hint)
 }
 
+// baseNotDelegated refuses a tenant's record whose name a rule gives, but not its base name (S4.7). The message has the
+// pattern that would help.
 func baseNotDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, namespace string) *law.Refusal {
 	base := rules.Base(owner)
 	at, err := base.In(z.FQDN())
@@ -274,10 +298,13 @@ func baseNotDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, na
 	}
 	hint := fmt.Sprintf("its owner can add a delegation with pattern %q", rules.PatternFor(base))
 	switch underscore := slices.ContainsFunc(owner.Labels(), rules.IsUnderscore); {
+	// _dmarc: the apex is own's, so only a rule with the label helps.
 	case underscore && base.IsApex():
 		hint = fmt.Sprintf("its owner can add a delegation with pattern %q", owner)
+	// _acme-challenge.www: a rule for www, or for this name alone (S4.14).
 	case underscore:
 		hint += fmt.Sprintf(", or with %q", owner)
+	// * of the zone itself answers for every free name.
 	case base.IsApex():
 		hint = "its owner can write it"
 	}
@@ -286,6 +313,8 @@ func baseNotDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, na
 		z.FQDN(), t, n, namespace, at, hint)
 }
 
+// checkCoexistence refuses added because of data at, above or below its name (S5.6, S5.7). Otherwise it warns of data
+// that resolvers do not find, and of values that are probably mistakes.
 func (d *delta) checkCoexistence(plan *law.Plan) (refusal *law.Refusal) {
 	owner, t := d.added.Owner, d.added.Type
 	present := d.presentTypes()
@@ -302,6 +331,7 @@ func (d *delta) checkCoexistence(plan *law.Plan) (refusal *law.Refusal) {
 		if refusal := d.checkBelow(); refusal != nil {
 			return refusal
 		}
+	// NS hide data at and below their name, but servers load such a zone: a Warning is enough.
 	case t == rdata.NS && !owner.IsApex():
 		d.warnOfCut(present, plan)
 	}

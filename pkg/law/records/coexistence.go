@@ -18,14 +18,18 @@ func (d *delta) refuseConflict(format string, args ...any) *law.Refusal {
 	return law.NewInvalid("spec.domainName", d.ask.After.DomainName, law.ReasonCNAMEConflict, format, args...)
 }
 
+// checkOwner refuses a type that may not be at the owner: at the apex, at a wildcard (S5.6), or at a name that is no
+// host name (S5.11). The hosts in the values are checked too.
 func (d *delta) checkOwner() *law.Refusal {
 	owner, t, fqdn := d.added.Owner, d.added.Type, d.place.fqdn
 	switch {
+	// A CNAME at the apex would hide SOA and NS. DS of the zone itself belong to the zone above.
 	case owner.IsApex() && (t == rdata.CNAME || t == rdata.DS):
 		return d.refuseConflict("%s is not allowed at %s, the zone's own apex (S5.6)", t, fqdn)
 	case owner.IsApex() && (t == rdata.CDS || t == rdata.CDNSKEY): // BIND loads no file with CDS or CDNSKEY and no DNSKEY
 		return d.refuseConflict("%s at %s, the zone's own apex, is made by the server that signs the zone (S5.6; sign on a secondary)",
 			t, fqdn)
+	// At *, NS or DNAME would act for every free name (RFC 4592 §4.2, §4.4).
 	case owner.IsWildcard() && (t == rdata.NS || t == rdata.DNAME):
 		return d.refuseConflict("%s is not allowed at a wildcard (S5.6)", t)
 	}
@@ -46,6 +50,8 @@ func (d *delta) presentTypes() []rdata.Type {
 	return present
 }
 
+// checkBeside refuses added beside the present types at its owner: a CNAME beside other data, NS beside DNAME, or a
+// second value of a type with a single value.
 func (d *delta) checkBeside(present []rdata.Type) *law.Refusal {
 	owner, t, fqdn := d.added.Owner, d.added.Type, d.place.fqdn
 	for _, other := range present {
@@ -57,12 +63,14 @@ func (d *delta) checkBeside(present []rdata.Type) *law.Refusal {
 		case other == rdata.CNAME:
 			return d.refuseConflict("%s is not allowed beside the CNAME at %s (S5.6; remove the CNAME or use another name)", t,
 				fqdn).By(owner)
+		// A DNAME at the apex is beside the NS of the zone itself, and allowed (RFC 6672 §2.3).
 		case !owner.IsApex() && (t == rdata.DNAME && other == rdata.NS || t == rdata.NS && other == rdata.DNAME):
 			return d.refuseConflict("NS and DNAME are not allowed together at %s (S5.7)", fqdn).By(owner)
 		}
 	}
 
 	if t.Single() {
+		// Two Records with the same CNAME are a single value.
 		if n, _ := d.mergeOwner().CountDistinct(t); n > 1 {
 			refusal := refuseSeveral(t, fqdn, n)
 			refusal.Value = d.ask.After.DomainName
@@ -79,6 +87,7 @@ func (d *delta) mergeOwner() *law.Owner {
 	return out
 }
 
+// checkAbove refuses a name below a DNAME (S5.7). The result below is true if NS records above hide the name.
 func (d *delta) checkAbove() (below bool, refusal *law.Refusal) {
 	owner, fqdn := d.added.Owner, d.place.fqdn
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
@@ -87,6 +96,7 @@ func (d *delta) checkAbove() (below bool, refusal *law.Refusal) {
 			return false, d.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.7)", fqdn,
 				d.nameOf(up)).By(up)
 		}
+		// The glue ns1.sub below "sub NS ns1.sub" is not hidden. The apex NS delegate nothing.
 		below = below || !up.IsApex() && o.HasType(rdata.NS) && !isGlue(o, d.added.Type, fqdn, owner)
 	}
 	return below, nil
@@ -110,6 +120,8 @@ func (d *delta) hasZonesBelow() bool {
 	return below != nil && slices.ContainsFunc(below.Zones, func(b law.ZoneBelow) bool { return b.FQDN != fqdn })
 }
 
+// warnOfCut warns that new NS hide data at or below their name, except DS and glue (S5.6). present are the types
+// beside.
 func (d *delta) warnOfCut(present []rdata.Type, plan *law.Plan) {
 	owner, fqdn := d.added.Owner, d.place.fqdn
 	below, zones := law.Get[law.OwnersBelow](d.Reading, law.OwnersBelowKey(d.zone.UID, owner)), d.hasZonesBelow()
@@ -117,12 +129,15 @@ func (d *delta) warnOfCut(present []rdata.Type, plan *law.Plan) {
 	beside := slices.ContainsFunc(present, func(other rdata.Type) bool {
 		return other != rdata.NS && other != rdata.DS && !isGlue(after, other, fqdn, owner)
 	})
+	// All names below may be glue of these NS, such as ns1.sub with an A.
 	if below != nil && below.RecordNames > 0 && below.RecordNames > d.countGlue() || zones || beside {
 		plan.WarnOf("S5.6", law.WarningOccludes, "NS at %s delegates the name: data at or below it is occluded, except DS and "+
 			"glue addresses", fqdn)
 	}
 }
 
+// countGlue returns how many hosts of the new NS are below them with addresses alone. Only the first
+// law.MaxPointerHosts hosts are read.
 func (d *delta) countGlue() (n int) {
 	var hosts []name.Rel
 	for _, v := range d.added.Values {
@@ -136,6 +151,7 @@ func (d *delta) countGlue() (n int) {
 		}
 	}
 	for _, host := range hosts {
+		// A TXT at ns1.sub is hidden, although the A there is glue: such a host does not count.
 		types := d.storedOwner(host).Types()
 		if len(types) > 0 && !slices.ContainsFunc(types, func(t rdata.Type) bool { return t != rdata.A && t != rdata.AAAA }) {
 			n++
@@ -144,11 +160,15 @@ func (d *delta) countGlue() (n int) {
 	return n
 }
 
+// warnOfOcclusion warns of a record hidden from resolvers by NS at or above its name, or of a DS without NS.
+// The parameter below is true if NS above hide the record.
 func (d *delta) warnOfOcclusion(below bool, plan *law.Plan) {
 	owner, t, fqdn := d.added.Owner, d.added.Type, d.place.fqdn
 	beside := !owner.IsApex() && t != rdata.NS && t != rdata.DS && d.otherData.HasType(rdata.NS) && !isGlue(d.otherData, t, fqdn, owner)
 	switch {
+	// The zone's own server ns1.sub needs an address here, although sub is delegated.
 	case below && slices.Contains(apexHosts(d.zone, d.holding), owner):
+	// The address becomes glue once an NS names its host, perhaps later in the same import.
 	case below && (t == rdata.A || t == rdata.AAAA) && !owner.IsWildcard():
 		plan.WarnOf("S5.6", law.WarningUnnamedGlue, "%s at %s lies below NS records: servers return it as glue only, if NS records of "+
 			"zone %s name it", t, fqdn, d.zone.FQDN())
@@ -176,10 +196,13 @@ func isGlue(cut *law.Owner, t rdata.Type, fqdn name.Name, owner name.Rel) bool {
 		cut.HasValue(rdata.NS, law.DigestOf(owner.String())))
 }
 
+// warnOfValues warns of values that meet others in the RRset, or that are probably mistakes: another TTL, a value given
+// twice, a second policy, a host that is a CNAME, or CAA that bind tenants.
 func (d *delta) warnOfValues(plan *law.Plan) {
 	t, fqdn, added, others := d.added.Type, d.place.fqdn, d.added, d.otherData
 	if ttl := others.RRsetTTL(t); ttl != nil {
 		mine := added.TTL
+		// Without a ttl, a Record has the zone's. This differs from an RRset whose Records all have a ttl.
 		if mine == nil && !ttl.Inherit || mine != nil && (!ttl.Explicit || ttl.Seconds != *mine) {
 			plan.Warn("S5.2", "%s at %s has values with different TTLs: the smallest applies to all", t, fqdn)
 		}
@@ -196,6 +219,8 @@ func (d *delta) warnOfValues(plan *law.Plan) {
 		d.warnOfPolicy(v, plan)
 		d.warnOfAlias(v, plan)
 	}
+
+	// CAA at the apex bind each name below without CAA, also those of tenants.
 	if t == rdata.CAA && added.Owner.IsApex() && !others.HasType(rdata.CAA) && forbidsAuthorities(added.Values) && d.hasTenants() {
 		plan.Warn("S5.14", "CAA at %s forbids every certification authority, also for the names of other namespaces: write the "+
 			"authorities that they use, or have them write CAA of their own (RFC 8659 §3)", fqdn)
@@ -209,6 +234,7 @@ func forbidsAuthorities(values []rdata.Value) (forbids bool) {
 		if len(fields) < 3 || fields[1] != "issue" {
 			continue
 		}
+		// "letsencrypt.org; validationmethods=dns-01" names an authority, ";" names none.
 		domain, _, _ := strings.Cut(strings.Trim(strings.Join(fields[2:], ""), `"`), ";")
 		if domain != "" {
 			return false
@@ -226,6 +252,8 @@ func (d *delta) hasTenants() bool {
 	})
 }
 
+// warnOfPolicy warns of a value that makes others at its name void: a second policy of SPF or DMARC, or an MX that
+// means no mail beside other MX (S5.14).
 func (d *delta) warnOfPolicy(v rdata.Value, plan *law.Plan) {
 	others, fqdn := d.otherData, d.place.fqdn
 	null := law.DigestOf("0 .")
@@ -271,6 +299,7 @@ func (d *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 		wasTypes, wasAll = z.TypesAt(added.Owner, before.Types()), len(before.Values)
 	}
 
+	// Values of spec.nameServers are in the RRset, too, with 16 octets for each, the size of an AAAA.
 	types := z.TypesAt(added.Owner, after.Types())
 	for _, s := range z.NSSetsAt(added.Owner) {
 		if s.Type == t {
@@ -279,9 +308,11 @@ func (d *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 		}
 	}
 
+	// Compare with the limits. Data above a limit may stay and shrink.
 	owner, _ := added.Owner.In(z.FQDN())
 	octets += values * (owner.WireLen() + 10) // each value with owner, type, class, TTL and length
 	wasOctets += was * (owner.WireLen() + 10)
+	// In a cascade, a record leaves if it alone has its type at a name with too many.
 	if types > law.MaxTypesAtName && (types > wasTypes || d.keepsPlace() && !after.SharesType(added)) {
 		return refuseManyTypes(owner)
 	}
@@ -289,6 +320,7 @@ func (d *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 		return refusal
 	}
 
+	// A child zone may become signed later, and its DS join these.
 	most, beside := rdata.MaxValues, ""
 	if t == rdata.DS {
 		most, beside = most-law.MaxDS, fmt.Sprintf(" with the %d that a signed zone may give it (S6.16)", law.MaxDS)

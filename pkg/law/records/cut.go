@@ -39,11 +39,14 @@ func DecideCut(seen *law.Facts, ask CutInput) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) { return decideCut(r, ask) })
 }
 
+// decideCut plans the step from the parent's stored cut to the child's present cut. The plan is empty without
+// a difference.
 func decideCut(d *law.Reading, ask CutInput) (*law.Plan, *law.Refusal) {
 	p := ask.Parent
 	holding := d.HoldingOf(p)
 	key := law.CutKey(p.UID, ask.Pending.Child.UID)
 	before := law.Get[law.CountedCut](d, key)
+	// Without a Holding, the child is gone or no longer delegated, and the parent drops its cut.
 	var counts *law.CountedCut
 	if ask.Holding != nil {
 		counts = ask.Holding.CutWithDS(ask.Cut, ask.DS)
@@ -54,16 +57,21 @@ func decideCut(d *law.Reading, ask CutInput) (*law.Plan, *law.Refusal) {
 	if df.empty() && len(writes) == 0 {
 		return plan, nil
 	}
+
+	// Store the new cut with the changed owners.
 	plan.Writes = append(writes, law.Write{Key: key, Value: cutFact(counts)})
 	marked := holding.WithWork(ask.MarkID, p.Namespace, ask.CausedBy, ask.Now.Unix())
 	change := &law.ZoneChange{Zone: p, Holding: marked}
+	// The zone of a tenant takes hosts at and below its name, to which own's MX may lead (S4.26).
 	if before == nil && ask.Pending.Child.Namespace != p.Namespace {
 		change.Notices = findTakenHosts(d, p, ask.Pending.FQDN)
 	}
+	// The NS make names between the child and a wildcard above exist (S4.25).
 	if isFirst := (before == nil || len(before.Sets) == 0) && counts != nil && len(counts.Sets) > 0; isFirst {
 		change.Notices = append(change.Notices, findHiddenByCut(d, p, holding, ask.Pending)...)
 	}
 
+	// An NS Record of the parent may have the same value. Then only counts change, and no serial.
 	if !df.empty() {
 		if r := AdvanceZone(change, p, nil, df, ask.Now, nil, ask.By); r != nil {
 			return nil, r
@@ -91,6 +99,7 @@ func findHiddenByCut(d *law.Reading, p *law.Zone, holding *law.Holding, child la
 		return nil
 	}
 	base := c.OwnerAt(rules.Base(a.Wildcard))
+	// Only the child's own namespace has data at the wildcard's base, and needs no Event.
 	if !base.IsClaimedBeside(c.Namespace) {
 		return nil
 	}
@@ -98,6 +107,8 @@ func findHiddenByCut(d *law.Reading, p *law.Zone, holding *law.Holding, child la
 	return hiddenNotices(p, base, []name.Name{c.NameOf(a.Top)}, a.Wildcard, c.Namespace, warned)
 }
 
+// findTakenHosts returns the notices for hosts at or below a tenant's new zone, to which records of the parent's own
+// namespace lead.
 func findTakenHosts(d *law.Reading, p *law.Zone, child name.Name) []law.Notice {
 	at, _ := child.Rel(p.FQDN())
 	d.RequireAll([]law.Key{law.OwnerKey(p.UID, at), law.OwnersBelowKey(p.UID, at)})
@@ -150,6 +161,7 @@ func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff,
 		}
 	}
 
+	// Read all owners in a single round.
 	var ks []law.Key
 	for _, c := range []*law.CountedCut{before, after} {
 		if c != nil {
@@ -162,6 +174,8 @@ func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff,
 	d.RequireAll(ks)
 	count(before, -1)
 	count(after, 1)
+
+	// Compare the RRsets of both cuts.
 	df := &Diff{}
 	for _, k := range sets {
 		o := &owners[slices.IndexFunc(owners, func(o ownerChange) bool { return o.owner == k.owner })]
@@ -172,6 +186,8 @@ func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff,
 	slices.SortFunc(df.removed, content.Row.Compare)
 	slices.SortFunc(df.added, content.Row.Compare)
 	df.sortTTLs()
+
+	// An owner whose counts are the same in both cuts needs no write.
 	var writes []law.Write
 	for _, o := range owners {
 		if !slices.EqualFunc(ownerCut(o.before), o.after.Cut, sameOwnerValue) {

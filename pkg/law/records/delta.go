@@ -55,20 +55,24 @@ func (d *delta) readFacts() {
 	}
 }
 
+// firstKeys appends to ks the keys for nearly every decision, so that few rounds of reading are needed.
 func (d *delta) firstKeys(ks []law.Key) []law.Key {
 	z := d.zone
 	addsCut := d.added != nil && d.added.Type == rdata.NS && !d.added.Owner.IsApex()
 	for _, o := range d.owners {
 		owner := o.owner
 		ks = append(ks, law.OwnerKey(z.UID, owner))
+		// NS read the hidden data and zones.
 		if addsCut && d.added.Owner == owner {
 			ks = append(ks, law.ZonesBelowKey(z.View, d.nameOf(owner)), law.OwnersBelowKey(z.UID, owner))
 		}
+		// DNAME, NS and claims at all names above decide, too.
 		for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 			ks = append(ks, law.OwnerKey(z.UID, up))
 		}
 	}
 	for _, c := range []*law.Contribution{d.removed, d.added} {
+		// An own MX is counted at its host.
 		for _, n := range d.listPointerHosts(c) {
 			ks = append(ks, law.OwnerKey(z.UID, n))
 		}
@@ -105,6 +109,8 @@ func (d *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
 	return d.ownerForUpdate(rules.Base(c.Owner)).CountClaim(d.ask.Namespace, own, a, n) && counted
 }
 
+// writeKeys puts into keys the changed owners, the namespace's count of records, and the record's place in the order of
+// cascades (law.Member).
 func (d *delta) writeKeys() {
 	uid := d.zone.UID
 	for _, o := range d.owners {
@@ -115,6 +121,7 @@ func (d *delta) writeKeys() {
 		count = &law.Count{Records: d.newCount}
 	}
 	d.keys.put(law.CountKey(uid, d.ask.Namespace), count)
+	// An edit at the same name keeps the Member.
 	if d.keepsOwner() {
 		return
 	}
@@ -175,6 +182,7 @@ func (d *delta) refuseLocked() *law.Refusal {
 		return nil
 	}
 
+	// By its base apps, *.apps is above a lock at x.apps.
 	base := rules.Base(d.added.Owner)
 	baseName, err := base.In(z.FQDN())
 	isLocked := d.holding.HasLockAt(p.fqdn)
@@ -193,14 +201,20 @@ func (d *delta) refuseLocked() *law.Refusal {
 	return law.RefuseMoving(p.fqdn, z.FQDN())
 }
 
+// affectsBelow reports whether added concerns moving names below its base: a new claim covers them, and NS or DNAME cut
+// them off (S2.10).
 func (d *delta) affectsBelow(base name.Rel, grants []rules.Grant) bool {
 	own := d.ask.Namespace == d.zone.Namespace
 	switch t := d.added.Type; {
+	// A DNAME would replace the names, even a DNAME of own.
 	case t == rdata.DNAME, t == rdata.NS && !own:
 		return true
+	// Own needs no claim, and a present claim covers the names already.
 	case own, d.ownerAt(base).ClaimOf(d.ask.Namespace) != nil, d.removed != nil && rules.Base(d.removed.Owner) == base:
 		return false
 	}
+
+	// A guest's record claims nothing.
 	return !slices.ContainsFunc(grants, func(g rules.Grant) bool {
 		return d.zone.RuleSet().KindOf(&g, d.added.Owner, d.ask.Namespace) == rules.AdmittedUnderscore
 	})

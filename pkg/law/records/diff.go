@@ -21,6 +21,8 @@ func checkType(c *law.Contribution) *law.Refusal {
 	return nil
 }
 
+// packValues returns the octets of each value on the wire. The refusal is for a name that is too long with the zone's,
+// and values that a name server does not load (S5.11).
 func packValues(zone name.Name, c *law.Contribution) ([]int, *law.Refusal) {
 	sizes := make([]int, len(c.Values))
 	for i, v := range c.Values {
@@ -57,9 +59,12 @@ type Diff struct {
 	ttls           []content.TTLChange
 }
 
+// compareSet adds to d the changes of an RRset: of the values texts, those that come or go, and the TTL. Values that
+// the write does not concern may be left out.
 func (d *Diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
 	for _, text := range texts {
 		row, dg := content.Row{Owner: o.owner, Type: t, Data: text}, law.DigestOf(text)
+		// A value of two Records stays until both are deleted.
 		switch was, is := o.before.DefinesValue(t, dg), o.after.DefinesValue(t, dg); {
 		case was && !is:
 			d.removed = append(d.removed, row)
@@ -72,6 +77,7 @@ func (d *Diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
 	}
 }
 
+// compareOwner adds to d the changes at o's name, of the values in removed and added.
 func (d *Diff) compareOwner(o *ownerChange, removed, added *law.Contribution) {
 	var types []rdata.Type
 	texts := map[rdata.Type][]string{}
@@ -114,6 +120,7 @@ func (d *Diff) rrsetGrowth() (n int) {
 
 func (d *Diff) empty() bool { return len(d.removed) == 0 && len(d.added) == 0 && len(d.ttls) == 0 }
 
+// applyTo returns state with the rows and TTLs of d subtracted and added. An error means that state is damaged.
 func (d *Diff) applyTo(state sethash.State) (sethash.State, error) {
 	var minus, plus []sethash.Element
 	for _, r := range d.removed {

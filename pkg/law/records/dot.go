@@ -32,6 +32,8 @@ type target struct {
 	host name.Rel
 }
 
+// listTargets returns the hosts in the zone to which added leads: at most law.MaxPointerHosts, with at most
+// maxHostLabels labels together. It is nil in a cascade, because no client reads its Warnings.
 func (d *delta) listTargets() (all []target) {
 	if d.added == nil || d.ask.Cascade {
 		return nil
@@ -43,6 +45,7 @@ func (d *delta) listTargets() (all []target) {
 			continue
 		}
 		host, ok := fqdn.Rel(d.zone.FQDN())
+		// The apex always has data, and the owner has this record.
 		if !ok || host.IsApex() || host == d.added.Owner {
 			continue
 		}
@@ -66,11 +69,14 @@ func (d *delta) targetKeys(named []target) (ks []law.Key) {
 	return ks
 }
 
+// warnOfTargets warns a client of a forgotten dot, and of hosts in the zone that another namespace has, that a tenant
+// may take, or that have no data.
 func (d *delta) warnOfTargets(plan *law.Plan) {
 	z, p, added := d.zone, d.place, d.added
 	if d.ask.Cascade {
 		return
 	}
+	// www.example.org without a dot means www.example.org.example.org. there.
 	if text := d.ask.After.DomainName; !name.IsAbsolute(text) && RepeatsOrigin(added.Owner, z.FQDN()) {
 		plan.Warn("S1.1", "%s", UndottedWarning("spec.domainName:", text, p.fqdn))
 	}
@@ -83,12 +89,14 @@ func (d *delta) warnOfTargets(plan *law.Plan) {
 		}
 
 		switch {
+		// Own's CNAME leads to shop, which team-a claims: team-a decides where clients arrive.
 		case another:
 			plan.Warn("S4.18", "%s at %s names %s, which another namespace claims: that namespace decides where it "+
 				"points", t.Type, p.fqdn, t.fqdn)
 		case repeats || !answers && SeemsUndotted(t.Host(), added.Owner):
 			plan.Warn("S5.1", "%s", UndottedWarning(fmt.Sprintf("%s at %s names a host:", t.Type, p.fqdn), t.Host(), t.fqdn))
-			return
+			return // a forgotten dot explains the other faults
+		// A misspelt MX host, such as mial: the first tenant to take the name would receive the mail.
 		case !mine && d.leavesToTenants(t):
 			plan.Warnings = append(plan.Warnings, law.Warning{Rule: "S4.18", Reason: law.WarningUnclaimedHost, Host: t.fqdn,
 				Text: fmt.Sprintf("%s at %s names %s, which no namespace has: the first namespace to write an address there decides "+
@@ -119,6 +127,7 @@ func (d *delta) warnOfLoop(t target, plan *law.Plan) {
 		}
 		if at != own {
 			next, err := name.ParseIn(o.Alias(), d.zone.FQDN())
+			// The chain ends, or leads out of the zone.
 			host, ok := next.Rel(d.zone.FQDN())
 			if o.Alias() == "" || err != nil || !ok || host.IsApex() {
 				return
@@ -140,12 +149,15 @@ func (d *delta) warnsOfHolder(t target) bool {
 	return d.ask.Namespace == d.zone.Namespace || d.added.Owner.IsApex() || t.Type == rdata.NS
 }
 
+// findHolder reports whether the nearest child zone or claim at or above the host is the writer's (mine) or another
+// tenant's (another). Both are false if own has the host, or no namespace has.
 func (d *delta) findHolder(t target) (mine, another bool) {
 	z, ns := d.zone, d.ask.Namespace
 	isAnother := func(of string) bool { return of != z.Namespace && of != ns }
 	for at, ok := rules.Base(t.host), true; ok && !at.IsApex(); at, ok = at.Parent() {
 		o := d.ownerAt(at)
 		if slices.ContainsFunc(ownerCut(o), func(v law.OwnerValue) bool { return v.Type == rdata.NS }) {
+			// Below a cut, the namespace of the child zone has the host.
 			child := law.Get[law.Holding](d.Reading, law.HoldingKey(d.place.view, d.nameOf(at)))
 			return child != nil && child.Namespace == ns, child != nil && isAnother(child.Namespace)
 		}
@@ -159,6 +171,7 @@ func (d *delta) findHolder(t target) (mine, another bool) {
 	return false, false
 }
 
+// leavesToTenants reports whether a tenant may take the host later, because neither data nor a claim of own are there.
 func (d *delta) leavesToTenants(t target) bool {
 	z, added := d.zone, d.added
 	glue := t.Type == rdata.NS && !added.Owner.IsApex() && rules.Encloses(added.Owner, t.host)
@@ -166,9 +179,12 @@ func (d *delta) leavesToTenants(t target) bool {
 		d.ownerAt(rules.Base(t.host)).HasOwnClaim(z) {
 		return false
 	}
+
+	// The writer is a tenant with NS or at the apex. No rule is read, and each free host counts.
 	if d.ask.Namespace != z.Namespace {
 		return true
 	}
+	// Hosts of own's records at the apex are own names (S4.10).
 	return !added.Owner.IsApex() && d.claimant(rules.AdmittedPlain, nil).GivesTenants(t.host)
 }
 
@@ -198,6 +214,8 @@ func lastLabel(r name.Rel) string {
 	return labels[len(labels)-1]
 }
 
+// answersFor reports whether clients get an answer at the host: data, a wildcard, a DNAME or a child zone. For NS above
+// the host, only an address there counts, which servers send as glue.
 func (d *delta) answersFor(t target) bool {
 	z := d.zone
 	if slices.Contains(z.NSHosts, t.host) {
@@ -209,12 +227,14 @@ func (d *delta) answersFor(t target) bool {
 		return true
 	}
 
+	// Without data at the host, look for an answer from a name above.
 	for at, ok := t.host, len(o.Types()) == 0; ok && !at.IsApex(); at, ok = at.Parent() {
 		up, _ := at.Parent()
 		above := d.ownerAt(up)
 		if d.ownerAt(at).HasCut() || above.HasType(rdata.DNAME) {
 			return true
 		}
+		// A wildcard makes no glue.
 		if !glue && (!up.IsApex() && above.HasType(rdata.NS) || len(d.ownerAt(rules.WildcardAt(up)).Types()) > 0) {
 			return true
 		}

@@ -24,6 +24,8 @@ func (d *delta) countGuest(a rules.Admission) int {
 
 func (d *delta) keepsName() bool { return d.removed != nil && d.removed.Owner == d.added.Owner }
 
+// refuseGuest refuses a guest's record against the holder of the base name: CNAME, NS or DNAME, unless the rule has the
+// literal name (S4.24), or a record that hides the base from a wildcard (S4.23).
 func (d *delta) refuseGuest(literal bool) *law.Refusal {
 	t, owner, c := d.added.Type, d.added.Owner, d.claimant(rules.AdmittedPlain, nil)
 	if !literal && slices.Contains(excluding, t) && !(d.keepsName() && d.removed.Type == t) {
@@ -31,12 +33,15 @@ func (d *delta) refuseGuest(literal bool) *law.Refusal {
 			return refusal
 		}
 	}
+	// An edit makes no further name exist.
 	if d.keepsName() {
 		return nil
 	}
 	return c.RefuseHiding(t.String(), owner)
 }
 
+// refuseFull refuses a guest's record if guests would have more than half of a limit at the name (S4.24). The namespace
+// that holds the base name may use the rest. before is nil without former data.
 func (d *delta) refuseFull(after, before *law.Owner) *law.Refusal {
 	if d.countGuest(d.admission) == 0 {
 		return nil
@@ -48,6 +53,7 @@ func (d *delta) refuseFull(after, before *law.Owner) *law.Refusal {
 	each := d.nameOf(owner).WireLen() + 10
 	octets, hadOctets = octets+values*each, hadOctets+had*each
 	types, hadTypes := len(is.Types()), len(was.Types())
+	// Guests above half may stay and shrink.
 	if (values <= rdata.MaxValues/2 || values <= had) && (octets <= rdata.MaxOctets/2 || octets <= hadOctets) &&
 		(types <= law.MaxTypesAtName/2 || types <= hadTypes) &&
 		(len(is.Values) <= law.MaxValuesAtName/2 || len(is.Values) <= len(was.Values)) {
@@ -85,6 +91,8 @@ func (d *delta) noticeHiddenNames(plan *law.Plan) {
 	}
 }
 
+// noteBelowWildcard notes names for which a new wildcard does not answer, because names below them exist (RFC 4592).
+// For example, x.apps with data at www.x.apps alone is hidden from *.apps.
 func (d *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 	up, _ := wildcard.Parent()
 	below := law.Get[law.OwnersBelow](d.Reading, law.OwnersBelowKey(d.zone.UID, up))
@@ -92,6 +100,7 @@ func (d *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 		return
 	}
 	var names []name.Name
+	// With a name server at or below, n exists by spec.nameServers.
 	for _, n := range below.FirstChildren {
 		if !slices.ContainsFunc(d.zone.NSHosts, func(made name.Rel) bool { return rules.Encloses(n, made) }) {
 			names = append(names, d.nameOf(n))
@@ -100,8 +109,11 @@ func (d *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 	d.announceHidden(plan, namesBelowHide, names, below.Children-len(below.FirstChildren), wildcard, below.GuestNames > 0)
 }
 
+// noteLeftName notes that a name without data is hidden from a wildcard, because names below stay. For example, shop is
+// deleted, and _acme-challenge.shop hides shop from "*".
 func (d *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	a, ok := d.claimant(rules.AdmittedPlain, nil).FindWildcard(n)
+	// The record moves to a name at or below Top, so Top goes on to exist.
 	if !ok || d.added != nil && rules.Encloses(a.Top, d.added.Owner) {
 		return
 	}
@@ -151,6 +163,7 @@ func hiddenNotices(z *law.Zone, base *law.Owner, names []name.Name, wildcard nam
 	holders := []string{z.Namespace}
 	if base != nil {
 		for _, c := range base.Claims {
+			// Own and at most FirstNames tenants get Events.
 			if c.Namespace != z.Namespace && len(holders) <= law.FirstNames {
 				holders = append(holders, c.Namespace)
 			}
@@ -158,11 +171,13 @@ func hiddenNotices(z *law.Zone, base *law.Owner, names []name.Name, wildcard nam
 	}
 
 	for _, ns := range holders {
+		// The writer has the Warning in the answer.
 		if warned && ns == writer {
 			continue
 		}
 		for _, n := range names {
 			notice := law.Notice{Reason: law.NoticeNameHidden, Name: n}
+			// The tenant's Event is at its Record for the wildcard, own's at the Zone (S4.25).
 			if ns != z.Namespace {
 				notice.Wildcard, notice.Namespace = wildcard, ns
 			}
@@ -177,6 +192,7 @@ func hiddenNotices(z *law.Zone, base *law.Owner, names []name.Name, wildcard nam
 func HiddenWarning(subject string, names []name.Name, more int, wildcard name.Name) law.Warning {
 	w := law.Warning{Rule: "S4.25"}
 	if len(names) == 1 && more == 0 {
+		// A change set that also writes a record at the name drops the Warning.
 		w.Host = names[0]
 	}
 	list := fmt.Sprint(names[0])

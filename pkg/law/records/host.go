@@ -26,6 +26,8 @@ func ownerIsHost(t rdata.Type, fqdn name.Name) bool {
 	return name.IsHost(strings.TrimPrefix(fqdn.String(), "*."))
 }
 
+// hostField returns the index of the field that has to be a host name or, for mailbox, a name whose labels after the
+// first are of a host. The index is -1 if no field has to.
 func hostField(t rdata.Type, fqdn name.Name, fields []string) (at int, mailbox bool) {
 	switch t {
 	case rdata.NS:
@@ -37,10 +39,12 @@ func hostField(t rdata.Type, fqdn name.Name, fields []string) (at int, mailbox b
 	case rdata.RP:
 		return 0, true
 	case rdata.SVCB, rdata.HTTPS:
+		// AliasMode (priority 0) may lead to any name, such as _8443._https.www.
 		if len(fields) > 0 && fields[0] != "0" {
 			return 1, false
 		}
 	case rdata.PTR:
+		// PTR outside the reverse zones name services, as in _services._dns-sd._udp (RFC 6763).
 		if isReverse(fqdn) {
 			return 0, false
 		}
@@ -55,6 +59,8 @@ func isReverse(fqdn name.Name) bool {
 		labels[n-2] == "ip6")
 }
 
+// checkHosts refuses a name or value that BIND's check-names rejects, since one such record stops the whole zone
+// (S5.11).
 func checkHosts(c *law.Contribution, zone, fqdn name.Name) *law.Refusal {
 	if needsHost(c.Type) && !ownerIsHost(c.Type, fqdn) {
 		return law.NewInvalid("spec.domainName", nil, law.ReasonValidationFailed, "%s is allowed at host names only, and %s is none: "+
@@ -64,7 +70,7 @@ func checkHosts(c *law.Contribution, zone, fqdn name.Name) *law.Refusal {
 	for _, v := range c.Values {
 		text, err := v.Resolve(zone)
 		if err != nil {
-			continue
+			continue // packValues refuses too long a name
 		}
 		fields := strings.Fields(text)
 		at, mailbox := hostField(c.Type, fqdn, fields)
@@ -76,6 +82,7 @@ func checkHosts(c *law.Contribution, zone, fqdn name.Name) *law.Refusal {
 		case mailbox && !content.IsMailbox(field):
 			return law.NewInvalid("spec.values", v.Text, law.ReasonValidationFailed, "%s names a mailbox, and %s is none: the "+
 				"labels after the first are letters, digits and inner hyphens (S5.11, RFC 1035 §8)", c.Type, field)
+		// By its labels alone, 192.0.2.1 would be a host name.
 		case c.Type == rdata.NS && IsAddress(field):
 			return law.NewInvalid("spec.values", v.Text, law.ReasonValidationFailed, "NS names a host, and %s is an address, for "+
 				"which named-compilezone refuses the zone (S5.11; name the host, and give it an A record)", field)

@@ -67,6 +67,8 @@ func (a *RecordInput) waitingAt(p *place) *law.Waiting {
 	return w
 }
 
+// resolveName sets p's name and view, and returns the zone of zoneRef. The zone is nil without a zoneRef, and if the
+// namespace may not see the zone: then p.reason is set.
 func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.Refusal) {
 	if r.ZoneRef == nil {
 		n, err := name.Parse(r.DomainName)
@@ -80,10 +82,13 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 	z := law.Get[law.Zone](d.Reading, law.ZoneKey(r.ZoneRef.Namespace, r.ZoneRef.Name))
 	knows := z != nil && !z.Pending && d.ZoneVisibleTo(z, r.Namespace)
 	switch {
+	// The record is in this zone, whose rules for the namespace are gone: the record's period runs here (S2.12).
 	case !knows && d.currentZone != nil && z != nil && d.currentZone.UID == z.UID:
 		d.absent = law.AbsentMessage(r.ZoneRef, r.Namespace)
+	// An absent zone and a zone without a rule read alike, so that zoneRef reveals no zone (S1.8).
 	case !knows:
 		if r.Absolute() {
+			// By an absolute name, the record is found when the name becomes free or gets a zone.
 			p.fqdn, _ = name.Parse(r.DomainName)
 		}
 		p.reason = law.ReasonZoneNotFound
@@ -109,6 +114,8 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 	return z, nil
 }
 
+// findZone returns the record's present zone, and the zone's Holding, or nil. findZone completes ask.Before with the
+// owner relative to the zone.
 func (d *recordDecision) findZone() (*law.Zone, *law.Holding) {
 	b := d.ask.Before
 	if b == nil {
@@ -122,7 +129,7 @@ func (d *recordDecision) findZone() (*law.Zone, *law.Holding) {
 		before := *b
 		var ok bool
 		if before.Owner, ok = b.FQDN.Rel(z.FQDN()); !ok {
-			d.Reread()
+			d.Reread() // status and zone are of two revisions
 		}
 		d.ask.Before = &before
 	}

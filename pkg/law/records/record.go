@@ -26,11 +26,14 @@ func DecideRecord(seen *law.Facts, ask RecordInput) law.Outcome {
 	})
 }
 
+// decideRecord plans a client's write or deletion of a Record, or decides a stored Record again in a cascade. A client
+// gets a refusal. In a cascade, the refusal becomes the reason to wait, except while names are locked.
 func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 	ask := &d.ask
 	plan := &law.Plan{WaitingBefore: ask.WaitingBefore}
 	current, currentHolding := d.findZone()
 	d.currentZone = current
+	// A deletion always passes (S2.4).
 	if ask.After == nil {
 		return d.leaveZone(plan, current, currentHolding)
 	}
@@ -40,6 +43,7 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 			"move, or delete and recreate it)")
 	}
 
+	// 1. Find the zone of the name. A zone under deletion keeps its records, but takes none in (S8.2).
 	p, refusal := d.locateRecord(ask.After)
 	if refusal == nil && p.zone != nil && p.zone.Terminating && (current == nil || current.UID != p.zone.UID) {
 		refusal = law.NewForbidden(law.ReasonZoneTerminating, "zone %s is being deleted and adopts nothing new", p.zone.FQDN())
@@ -51,16 +55,19 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		return d.waitForAdoption(plan, current, currentHolding, p, refusal, "")
 	}
 
+	// Finalizers may keep a deleted Record for days. No zone takes it in meanwhile.
 	if p.zone != nil && ask.After.Terminating && (current == nil || current.UID != p.zone.UID) {
 		p.zone, p.holding = nil, nil
 		p.reason, p.rule = law.ReasonTerminating, "S2.6"
 		p.message = "the record or its namespace is being deleted, so no zone adopts it"
 	}
 
+	// 2. Compare with the present zone. No edit of a client moves the record to another zone (S1.7).
 	if current != nil && !ask.Cascade && (p.zone == nil || current.UID != p.zone.UID) {
 		return nil, d.refuseMove(current, p)
 	}
 	if p.zone == nil {
+		// No zone has the name yet: the record waits (S2.3).
 		plan.Waiting = ask.waitingAt(p)
 		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: p.reason, Message: law.Cite(p.rule, p.message)}
 		if !ask.Cascade {
@@ -82,18 +89,22 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		return d.leaveZone(plan, current, currentHolding)
 	}
 
+	// 3. The record enters the zone, or stays there.
 	return d.changeZone(plan, p.zone, p.holding, p, current)
 }
 
+// refuseMove refuses a client's edit of a record in zone current whose place p is in another zone or in none.
 func (d *recordDecision) refuseMove(current *law.Zone, p *place) *law.Refusal {
 	switch {
 	case !d.ask.SamePlace:
 		return law.NewInvalid("spec.domainName", d.ask.After.DomainName, law.ReasonInvalid,
 			"the record is in zone %s, and no change of its name moves it to another zone (S1.7; to move it, delete and recreate it)",
 			current.FQDN())
+	// The name is the same. A zone was made or ended, and the move of the records is still under way.
 	case p.zone != nil:
 		return law.NewLater(law.ReasonMoving, "the record is moving to zone %s from zone %s (S2.10; try again after the "+
 			"move)", p.zone.FQDN(), current.FQDN())
+	// Mostly, the zone of zoneRef is gone, or gives the namespace nothing any more.
 	default:
 		return law.NewForbidden(p.reason, "%s; until then it stays as it is", strings.TrimSuffix(p.message, "; the record is adopted when "+
 			"that changes"))
@@ -125,6 +136,7 @@ func (d *recordDecision) waitForAdoption(plan *law.Plan, current *law.Zone, curr
 		}
 	}
 	plan.Waiting = d.ask.waitingAt(p)
+	// That namespace may replace its Record before this Record gets the name (S2.15).
 	if awaited != "" {
 		plan.Waiting.KeptOut = awaited
 	}
@@ -132,8 +144,11 @@ func (d *recordDecision) waitForAdoption(plan *law.Plan, current *law.Zone, curr
 	return d.leaveZone(plan, current, currentHolding)
 }
 
+// changeZone plans the change of zone z: the record leaves (p is nil), enters (current is nil), or is edited there. If
+// no rule allows the record in its current zone, the period begins, or the record leaves and waits.
 func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, current *law.Zone) (
 	*law.Plan, *law.Refusal) {
+	// 1. Collect the data before and after.
 	change := &delta{recordDecision: d, zone: z, holding: holding, place: p}
 	if b := d.ask.Before; b != nil && (p == nil || current != nil) {
 		change.removed = &b.Contribution
@@ -148,11 +163,14 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 		}
 	}
 
+	// 2. Uncount the former data, or a record would conflict with itself.
 	change.dataOwners = len(change.owners)
 	change.readFacts()
 	change.uncountRemoved()
 
+	// 3. Decide the new data.
 	if change.added != nil {
+		// In a cascade, a record in a zone stays there until the lock ends. Any other record waits.
 		if locked := change.refuseLocked(); locked != nil && d.ask.Cascade && d.ask.Before != nil {
 			return nil, locked
 		}
@@ -161,6 +179,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 		if refusal != nil {
 			if awaited = change.awaitedClaim(refusal); awaited != "" {
 				refusal, waits = change.explainWait(refusal, awaited)
+				// A cascade keeps all waiting records, however many.
 				if more := change.refuseMoreWaiting(); more != nil && !d.ask.Cascade {
 					return nil, more
 				}
@@ -174,9 +193,11 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 				refusal.Message += fmt.Sprintf("; unchanged, it stays until about %s", time.Unix(b.EndsAt, 0).UTC().Format(time.RFC3339))
 			}
 			return nil, z.NameContact(refusal, d.ask.Namespace)
+		// The rules changed. The record keeps its name for the grace period (S2.12).
 		case refusal != nil && current != nil && refusal.Kind == law.Forbidden && !change.signsAnother():
 			return d.withdrawRecord(plan, holding, p, refusal)
 		case refusal != nil:
+			// Warnings about data outside of all zones would mislead.
 			plan.Warnings = nil
 			if !d.ask.Cascade {
 				plan.Warnings = append(plan.Warnings, waits)
@@ -185,6 +206,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 		}
 	}
 
+	// 4. Count the new data, and compute the changed rows.
 	if change.added != nil {
 		change.countClaim(change.added, change.admission, 1)
 	}
@@ -196,6 +218,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	}
 	change.writeKeys()
 	after := apexNames(holding, change.removed, change.added, change.owners.findAfter(name.Apex), d.ask.Namespace == z.Namespace)
+	// Without a change, a cascade makes no step and no serial.
 	if change.changesNothing() {
 		plan.Record = change.adoptedPlacement(z, z.Served && holding.Settled())
 		plan.Record.Stays = true
@@ -205,6 +228,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	return change.planStep(plan, after)
 }
 
+// admitAdded refuses added, or counts its values at the owner and the record in newCount.
 func (d *delta) admitAdded(plan *law.Plan) *law.Refusal {
 	added := d.added
 	if refusal := checkType(added); refusal != nil {
@@ -229,6 +253,8 @@ func (d *delta) admitAdded(plan *law.Plan) *law.Refusal {
 	return nil
 }
 
+// planStep completes the plan with the zone's next step and serial, its hold after a mass deletion, and the record's
+// status. holding is the Holding with the hosts after the write.
 func (d *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.Refusal) {
 	z, ask := d.zone, &d.ask
 	plan.Writes = d.keys // drops UpdateWithdrawal's write: the period is over
@@ -238,6 +264,7 @@ func (d *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 	if !d.diff.empty() {
 		record := &content.RecordRef{Namespace: ask.Namespace, Name: ask.Name, UID: ask.UID,
 			Was: ask.Before != nil && ask.Before.Zone.UID == z.UID, Left: d.place == nil}
+		// The history names a Record that leaves by its former name.
 		if d.place != nil {
 			record.Owner = d.added.Owner
 		} else {
@@ -261,6 +288,7 @@ func (d *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 
 	plan.Zone = change
 	if d.place != nil {
+		// The record may be the last missing address of a name server.
 		plan.Record = d.adoptedPlacement(change.Zone, z.Served && change.Settled() &&
 			(change.Servable == nil || change.Servable.Status == "True"))
 	}
@@ -283,11 +311,13 @@ func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p 
 	w, release := UpdateWithdrawal(d.Reading, plan, Withdrawn{Zone: z, Namespace: ask.Namespace, Begins: begins,
 		ByOwner: begins && ask.CausedBy == z.Namespace, Grace: z.Grace, Cause: ask.Cause, Now: ask.Now})
 	if !release {
+		// The zone keeps the data, so neither serial nor Ready change.
 		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Zone: &z.Ref, Serial: z.Serial, Stays: true, EndsAt: w.EndsAt(),
 			Admission: ask.Before.Admission, Reason: law.ReasonDelegationWithdrawn,
 			Message: refusal.Message + "; it stays until about status.endsAt (S2.12)"}
 		return plan, nil
 	}
+	// After a period, the release is no surprise, and counts towards no mass deletion (S7.7).
 	ask.Uncounted = ask.Uncounted || w.Uncounted()
 
 	if d.absent != "" {
@@ -301,6 +331,8 @@ func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p 
 	return d.waitForAdoption(plan, z, holding, p, refusal, "")
 }
 
+// updateNameServers judges Servable again, and has the parent list NS and glue again, if the write concerns the zone's
+// name servers: NS at the apex, or A, AAAA or CNAME at one of their hosts.
 func (d *delta) updateNameServers(plan *law.Plan, change *law.ZoneChange) {
 	z := d.zone
 	apexNS, address := false, false
@@ -319,6 +351,8 @@ func (d *delta) updateNameServers(plan *law.Plan, change *law.ZoneChange) {
 	change.Servable = JudgeServable(d.Reading, z, change.Holding, d.owners)
 }
 
+// locateRecord returns the record's name, and the zone with the longest name at or above (S2.1), with the rules for the
+// record's namespace. Without a zone, the place has the reason.
 func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {
 	p := &place{view: r.View}
 	target, refusal := d.resolveName(p, r)
@@ -334,6 +368,7 @@ func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {
 			"parent of %s, not to the zone's own apex (S5.6; drop zoneRef or refer to the parent zone)", target.FQDN())
 	}
 
+	// DS at shop.example.org. are data of example.org., also if there is a zone shop.example.org.
 	start, ok := p.fqdn, true
 	if r.Type == rdata.DS {
 		if start, ok = start.Parent(); !ok {
@@ -352,11 +387,13 @@ func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {
 
 	z := d.ZoneOf(holding)
 	if target != nil && z.UID != target.UID {
+		// zoneRef restricts the choice, and puts no record into a zone above.
 		return nil, law.NewForbidden(law.ReasonBelowZoneCut, "%s lies in the longer zone %s, and zoneRef names %s (drop zoneRef, "+
 			"or refer to the longer zone)", p.fqdn, at, target.FQDN())
 	}
 
 	p.owner, _ = p.fqdn.Rel(z.FQDN())
+	// Delegations may give the namespace further rules.
 	given := d.WithRulesFor(z, r.Namespace)
 	p.zone, p.holding = given, holding
 	return p, nil

@@ -100,7 +100,7 @@ func mayWrite(r *law.Reading, z *law.Zone, owner name.Rel, fqdn name.Name, names
 		switch c.Admission {
 		case "":
 			continue
-		case rules.AdmittedUnderscore:
+		case rules.AdmittedUnderscore: // passes all claims (S4.14)
 			return true
 		case rules.AdmittedShared:
 			c.Rule = g.Rule
@@ -118,10 +118,13 @@ func hasRecordAt(r *law.Reading, z *law.Zone, owner name.Rel, namespace string) 
 	return all != nil && slices.Contains(all.Namespaces, namespace)
 }
 
+// isMet reports whether the data at owner are as required: of Records, child zones, spec.nameServers, and the SOA. o
+// may be nil.
 func (q *Requirement) isMet(z *law.Zone, owner name.Rel, o *law.Owner) bool {
 	there := map[law.Digest]bool{}
 	exists := false
 	note := func(t rdata.Type, d law.Digest) {
+		// Type 0 asks for any data, as YXDOMAIN does (RFC 2136 §2.4.4).
 		if q.Type == 0 || q.Type == t {
 			exists, there[d] = true, true
 		}
@@ -146,10 +149,12 @@ func (q *Requirement) isMet(z *law.Zone, owner name.Rel, o *law.Owner) bool {
 		return exists == q.Exists
 	}
 
+	// The RRset must have all values, and no other (RFC 2136 §2.4.2).
 	for _, v := range q.Values {
 		spellings, err := v.Spellings(z.FQDN())
 		met := false
 		for _, text := range spellings {
+			// mail and mail.example.org. are the same data, stored as they were written.
 			d := law.DigestOf(text)
 			met = met || there[d]
 			delete(there, d)

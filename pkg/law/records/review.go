@@ -46,6 +46,7 @@ func ReviewName(seen *law.Facts, ask RecordInput) (review Review, outcome law.Ou
 		isGiven := z != nil && (ns == z.Namespace || z.RuleSet().AllowsName(p.fqdn, ns))
 		if !isGiven {
 			hint := "its owner, whose mailbox the SOA record in DNS has, can add a delegation"
+			// Without a zoneRef, www means www. below the root.
 			if p.fqdn.NumLabels() == 1 {
 				hint = fmt.Sprintf("write the whole name, such as %sexample.org.; ", p.fqdn) + hint
 			}
@@ -55,6 +56,8 @@ func ReviewName(seen *law.Facts, ask RecordInput) (review Review, outcome law.Ou
 		}
 
 		review = Review{Zone: z, Claimed: d.findClaim(z, p, ns)}
+
+		// Decide as for a write, and drop the plan.
 		plan, refusal := d.decideRecord()
 		if refusal != nil {
 			review.Reason = refusal.Sentence()
@@ -71,6 +74,8 @@ func ReviewName(seen *law.Facts, ask RecordInput) (review Review, outcome law.Ou
 	return review, outcome
 }
 
+// findClaim returns whose claim covers the base name, for a reader in the given namespace. It is "" if no rule gives
+// the namespace the base.
 func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) ClaimState {
 	base := rules.Base(p.owner)
 	at, err := base.In(z.FQDN())
@@ -80,12 +85,14 @@ func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Clai
 	claimed := Unclaimed
 	c := &claims.Claimant{Reading: d.Reading, Zone: z, Holding: p.holding, Namespace: namespace,
 		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, n)) }}
+	// A reserved name is another namespace's, even without records.
 	if c.FindReservedBar(base).MinTail > 0 {
 		claimed = ClaimedAnother
 	}
 
 	for up, ok := base, true; ok; up, ok = up.Parent() {
 		o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, up))
+		// team-a's claim at shop covers www.shop. An own record at shop makes only shop own.
 		if mine := o.ClaimOf(namespace); mine != nil && mine.Holds() && (up == base || namespace != z.Namespace) {
 			return ClaimedMine
 		}

@@ -27,6 +27,8 @@ const (
 // transaction.
 const MaxNameServerNames = 24
 
+// apexNames returns h with the hosts of records at the apex after the write, or h itself if they stay the same. after
+// holds the data at the apex, and own is true for a record of the zone's own namespace.
 func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owner, own bool) *law.Holding {
 	if (removed == nil || !removed.Owner.IsApex()) && (added == nil || !added.Owner.IsApex()) {
 		return h
@@ -42,10 +44,11 @@ func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owne
 
 		for _, v := range c.Values {
 			at, had := slices.BinarySearch(out.ApexNS, v.Text)
+			// Two Records may have the same NS. The value goes with the last.
 			switch has := after.HasValue(v.Type, law.DigestOf(v.Text)); {
 			case v.Type != rdata.NS || had == has:
 			case has:
-				out.ApexNS = slices.Insert(slices.Clone(out.ApexNS), at, v.Text)
+				out.ApexNS = slices.Insert(slices.Clone(out.ApexNS), at, v.Text) // h is shared
 			default:
 				out.ApexNS = slices.Delete(slices.Clone(out.ApexNS), at, at+1)
 			}
@@ -58,6 +61,7 @@ func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owne
 	return &out
 }
 
+// apexHosts returns the hosts in the zone of its name servers, from spec.nameServers and from NS Records at the apex.
 func apexHosts(z *law.Zone, h *law.Holding) []name.Rel {
 	hosts := slices.Clone(z.NSHosts)
 	for _, text := range h.ApexNS {
@@ -83,6 +87,8 @@ func namesOf(hosts []name.Rel) int {
 	return len(names)
 }
 
+// JudgeServable returns the condition Servable (S6.15): there are name servers, and each host in the zone has an
+// address and no CNAME. owners holds the names that this decision changes, or is nil.
 func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChanges) *law.Condition {
 	if len(h.ApexNS) == 0 && len(z.Header.NameServers) == 0 {
 		return &law.Condition{Status: "False", Reason: ReasonNoNameServers, Message: "the zone has no name servers: set " +
@@ -96,6 +102,7 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 			"another zone", n, MaxNameServerNames)}
 	}
 
+	// Read the hosts, and the names above with the cuts of child zones, in a single round.
 	var ks []law.Key
 	for _, host := range hosts {
 		for at, ok := host, true; ok && (at == host || !at.IsApex()); at, ok = at.Parent() {
@@ -132,6 +139,7 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 				"CNAME (RFC 2181 §10.3): give it addresses instead", host)}
 		}
 
+		// spec.nameServers may have the addresses itself.
 		made := slices.ContainsFunc(z.NSSetsAt(host), func(s content.RRset) bool { return s.Type == rdata.A || s.Type == rdata.AAAA })
 		if !made && !o.HasType(rdata.A) && !o.HasType(rdata.AAAA) {
 			missing = append(missing, host.String())

@@ -23,6 +23,7 @@ func stepOf(z, set *law.Zone) uint64 {
 // without a set.
 func AdvanceZone(change *law.ZoneChange, before, beforeSet *law.Zone, diff *Diff, now time.Time, record *content.RecordRef,
 	user string) *law.Refusal {
+	// Only a damaged store gives an error here.
 	state, err := diff.applyTo(sethash.State(before.State))
 	if err != nil {
 		return law.NewInvalid("status.contentState", nil, law.ReasonInvalid, "zone %s: %v; run kubizone fsck", before.FQDN(), err)

@@ -16,6 +16,7 @@ import (
 // since no deletion at the CNAME's own name would admit it (S4.24).
 func (d *delta) awaitedClaim(why *law.Refusal) string {
 	z, ns, base := d.zone, d.ask.Namespace, rules.Base(d.added.Owner)
+	// Updates never wait (S2.14), and a lock ends by itself.
 	if !d.ask.After.WaitsOnConflict || d.ask.Before != nil || why.Kind == law.Later {
 		return ""
 	}
@@ -24,6 +25,7 @@ func (d *delta) awaitedClaim(why *law.Refusal) string {
 		return ""
 	case why.Reason == law.ReasonNameHeld:
 		return d.claimedBy
+	// The namespace's own data are in the way, as when a GitOps tool applies before it prunes.
 	case d.conflicts && (c != nil && c.Holds() || ns == z.Namespace):
 		return ns
 	}
@@ -94,6 +96,7 @@ func (d *delta) refuseReplacement() *law.Refusal {
 	if !isWaitingTenant {
 		return nil
 	}
+	// A claim at the base keeps the former holder out anyway.
 	alreadyHasName := d.ownerAt(base).ClaimOf(ns) != nil
 	formerHolder := d.ask.WaitingBefore.KeptOut
 	if alreadyHasName || formerHolder == "" || formerHolder == ns {

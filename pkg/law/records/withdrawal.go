@@ -36,7 +36,7 @@ type Withdrawn struct {
 // everything.
 func UpdateWithdrawal(r *law.Reading, plan *law.Plan, data Withdrawn) (w *law.Withdrawal, release bool) {
 	if data.Begins && data.Grace == 0 {
-		return nil, true
+		return nil, true // withdrawalGracePeriod: 0s
 	}
 	key := law.WithdrawalKey(data.Zone.UID, data.Namespace)
 	previous := law.Get[law.Withdrawal](r, key)
@@ -48,6 +48,7 @@ func UpdateWithdrawal(r *law.Reading, plan *law.Plan, data Withdrawn) (w *law.Wi
 		return previous, true
 	}
 
+	// Begin the period, or begin it again. The rest of the former period is never cut short.
 	next := *previous
 	isFirst := previous.Since == 0
 	ownerWithdrawsMore := data.ByOwner && previous.Cause != data.Cause
@@ -58,6 +59,7 @@ func UpdateWithdrawal(r *law.Reading, plan *law.Plan, data Withdrawn) (w *law.Wi
 		next.Grace = max(data.Grace, rest)
 	}
 
+	// By the digest, IsCancelled sees a later change of rules.
 	digest := z.DigestRules(data.Namespace, data.Child)
 	if data.Child {
 		next.Zones = digest
@@ -88,6 +90,7 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 	for _, ns := range added {
 		key := law.WithdrawalKey(z.UID, ns)
 		w, given := law.Get[law.Withdrawal](r, key), r.WithRulesFor(z, ns)
+		// If the same write changes rules, its cascade has yet to find withdrawn data.
 		if plan.Work == nil && (w == nil || w.IsCancelled(given, ns)) {
 			plan.Warn("S3.6", "kubi.zone/release-now has no effect for namespace %q: the rules of zone %s allow all that it has "+
 				"there", ns, z.FQDN())
@@ -108,6 +111,7 @@ const MaxReleases = 16
 // writer's own namespace, these do not end.
 func (d *delta) explainEnding(refusal *law.Refusal) *law.Refusal {
 	ns, above := d.ask.Namespace, d.holding.Parent
+	// When this zone ends, the zone above decides about the name, and its rules allow the record.
 	if above != nil && d.holding.Withdrawn == above.UID && ns != d.zone.Namespace {
 		if parent, _ := d.ZoneAt(law.Place{Ref: *above}); parent != nil &&
 			d.WithRulesFor(parent, ns).RuleSet().AllowsRecord(d.place.fqdn, d.added.Type, ns) {

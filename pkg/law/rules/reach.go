@@ -18,12 +18,15 @@ func hasMinTail(p pattern.Pattern, labels int, zone name.Name) bool {
 	return p.IsLiteral() || p.Tail(zone) >= labels
 }
 
+// visitReserving calls visit with each pattern by which the rule reserves a name for its namespaces (S4.20).
 func (r *Rule) visitReserving(visit func(pattern.Pattern)) {
+	// A rule for any namespace reserves nothing (S4.21).
 	if len(r.Namespaces) == 0 {
 		return
 	}
 	for i := range r.Records {
 		rr := &r.Records[i]
+		// A TXT to prove the ownership of a domain leaves the name to others (S4.21).
 		proves := len(rr.Types) > 0 && !slices.ContainsFunc(rr.Types, func(t rdata.Type) bool { return !slices.Contains(provesOnly, t) })
 		if rr.Pattern.IsLiteral() && !proves {
 			visit(rr.Pattern)
@@ -36,6 +39,7 @@ func (r *Rule) visitReserving(visit func(pattern.Pattern)) {
 	}
 }
 
+// ListNamed returns the reserved names of the rule in the zone, sorted.
 func (r *Rule) ListNamed(zone name.Name) (names []name.Rel) {
 	r.visitReserving(func(p pattern.Pattern) {
 		n, ok := p.LiteralName(zone)
@@ -52,6 +56,7 @@ func (r *Rule) ListNamed(zone name.Name) (names []name.Rel) {
 // ListNamed returns the names reserved by the rules of the Zone, sorted.
 func (s *Set) ListNamed() []Named {
 	var out []Named
+	// Delegations count their names at the owners (Owner.Named).
 	for i := range s.Lists[0] {
 		r := &s.Lists[0][i]
 		for _, n := range r.ListNamed(s.Zone) {
@@ -94,6 +99,7 @@ func (s *Set) FindReserved(n name.Rel, namespace string) (out []ReservedAbove) {
 				if index < 0 {
 					index, out = len(out), append(out, ReservedAbove{Labels: labels})
 				}
+				// Two rules may reserve a name for different namespaces.
 				out[index].Mine = out[index].Mine || mine
 			})
 		}
@@ -130,6 +136,8 @@ func (s *Set) reaches(p pattern.Pattern, namespace string) bool {
 	return s.minTail == 0 || namespace == s.OwnNamespace || hasMinTail(p, s.minTail, s.Zone)
 }
 
+// MayAllowBelow reports whether a rule may allow the namespace a record at or below n. It may be true in vain, but is
+// never false in error.
 func (s *Set) MayAllowBelow(n name.Rel, namespace string) bool {
 	for _, list := range s.Lists {
 		for i := range list {

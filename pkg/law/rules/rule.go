@@ -86,6 +86,7 @@ func (rr *RecordRule) IsElsewhere(zone name.Name, own bool, isZone func(name.Nam
 	return IsElsewhere(rr.Pattern, zone, isZone) || literal && only != zone && isZone(only) && !rr.allowsType(rdata.DS, own)
 }
 
+// FindElsewhere returns the patterns without effect, because zones below have all their matches (isZone), sorted.
 func FindElsewhere(list []Rule, zone name.Name, ownNamespace string, isZone func(name.Name) bool) (texts []string) {
 	for i := range list {
 		for _, rr := range list[i].Records {
@@ -137,6 +138,8 @@ func (r Rule) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s)
 }
 
+// UnmarshalJSON parses the stored form. An invalid pattern or unknown type is an error, so that no rule is lost in
+// silence.
 func (r *Rule) UnmarshalJSON(data []byte) error {
 	var s storedRule
 	if err := json.Unmarshal(data, &s); err != nil {

@@ -79,6 +79,7 @@ func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	if !inZone {
 		return false
 	}
+	// A name reserved for others stops "*" (S4.20).
 	s = s.WithMinTail(s.MinTailFor(owner, namespace))
 	grants := s.FindGrants(n, t, namespace)
 	if len(grants) == 0 {
@@ -97,6 +98,8 @@ func (s *Set) HasSharedLiteral(owner name.Rel) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.HasSharedLiteral(owner, s.Zone) })
 }
 
+// ListSharedLiterals returns the names in the zone that patterns with shared: true have literally. Delegations have no
+// such patterns (S4.3).
 func (s *Set) ListSharedLiterals() []name.Rel {
 	var out []name.Rel
 	for i := range s.Lists[0] {
@@ -207,6 +210,7 @@ func (s *Set) KindOf(g *Grant, owner name.Rel, namespace string) Admission {
 	switch {
 	case g.underscore:
 		return AdmittedUnderscore
+	// A shared "*.pool" gives _acme-challenge.x.pool, with its base x.pool in the share.
 	case g.Shared && (owner == base || s.sharesName(g.Rule, base, namespace)):
 		return AdmittedShared
 	case owner == base && g.Literal:

@@ -68,12 +68,14 @@ func (s State) LeadsTo(removed, added []Element, target State) (bool, error) {
 	return err == nil && state == target, err
 }
 
+// sumElements returns the point of s after the removal and addition of elements. The caller may change it.
 func (s State) sumElements(removed, added []Element) (group.Element, error) {
 	sum, err := s.decodePoint()
 	if err != nil {
 		return nil, err
 	}
 	toPoint := Element.mapToPoint
+	// The points of a whole zone would evict all others.
 	if len(added)+len(removed) > maxCachedElements {
 		toPoint = Element.hashToPoint
 	}

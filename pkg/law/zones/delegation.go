@@ -64,6 +64,8 @@ type delegationDecision struct {
 	ask DelegationInput
 }
 
+// decideDelegation stores the rules of a Delegation in the zone, changes them or removes them. Without the zone, the
+// Delegation waits. For a client, limits refuse. In a cascade, a new Delegation above a limit waits.
 func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 	ask := &d.ask
 	plan := &law.Plan{WaitingBefore: ask.WaitingBefore}
@@ -85,6 +87,8 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 	}
 
 	holding := d.HoldingOf(z)
+
+	// Rules in a former zone of the name went with that zone.
 	var before, after *rules.Rule
 	if ask.Before != nil && ask.InZone == z.UID {
 		before = &ask.Before.Rule
@@ -93,6 +97,7 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 		after = &ask.After.Rule
 	}
 
+	// 1. Store the rules for each namespace, and their reserved names.
 	changed, refusal := d.writeRules(plan, z, before, after)
 	var names []name.Rel
 	if refusal == nil && len(changed) > 0 {
@@ -102,11 +107,13 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 		if !ask.Cascade || before != nil {
 			return nil, refusal
 		}
+		// Nothing of a Delegation above a limit takes effect.
 		plan.Writes = nil
 		d.waitForZone(plan, refusal.Reason, refusal.Message)
 		return plan, nil
 	}
 
+	// 2. Count the Delegations in force.
 	h := *holding
 	if (before == nil) != (after == nil) {
 		if h.Delegations++; after == nil {
@@ -127,11 +134,13 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 		}
 	}
 
+	// An edit of metadata alone changes no rule.
 	if len(changed) == 0 {
 		d.releaseNow(plan, z)
 		return plan, nil
 	}
 
+	// 3. Decide the records and zones of these namespaces again, and the reserved names.
 	if !ask.Covered && !z.Terminating {
 		if refusal := d.enqueueScans(plan, z, changed, names, before, after); refusal != nil {
 			return nil, refusal
@@ -160,6 +169,9 @@ func (d *delegationDecision) waitForZone(plan *law.Plan, reason, message string)
 	}
 }
 
+// writeRules stores the rule in the list of each of its namespaces, and removes the rule from the lists of namespaces
+// that it had before. changed names the namespaces whose list differs. More than MaxDelegatedOctets for a namespace are
+// refused (S4.4).
 func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, after *rules.Rule) (changed []string, refusal *law.Refusal) {
 	var namespaces []string
 	for _, r := range []*rules.Rule{before, after} {
@@ -168,6 +180,7 @@ func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, aft
 		}
 	}
 
+	// Read all lists in a single round.
 	slices.Sort(namespaces)
 	namespaces = slices.Compact(namespaces)
 	ks := make([]law.Key, 0, len(namespaces))
@@ -198,6 +211,7 @@ func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, aft
 		if sameRules(had, next.List) {
 			continue
 		}
+		// A list above the limit may shrink.
 		if octets > MaxDelegatedOctets && octets > was {
 			return nil, law.NewInvalid("spec.namespaces", ns, law.ReasonLimitExceeded, "the Delegations of zone %s would give namespace "+
 				"%q rules of %d octets, and one namespace may have %d (S4.4; replace several patterns by one with *, or delegate a child "+
@@ -205,7 +219,7 @@ func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, aft
 		}
 
 		changed = append(changed, ns)
-		var value any
+		var value any // nil deletes the key
 		if len(next.List) > 0 {
 			value = next
 		}
@@ -215,6 +229,8 @@ func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, aft
 	return changed, nil
 }
 
+// writeNames counts the rule's namespaces at each name that the rule reserves (S4.20), and returns the names whose
+// namespaces change. More than MaxNames names, or law.MaxNamed namespaces of a name, are refused (S4.22).
 func (d *delegationDecision) writeNames(plan *law.Plan, z *law.Zone, before, after *rules.Rule) (names []name.Rel, refusal *law.Refusal) {
 	var had, has []name.Rel
 	var hadFor, hasFor []string
@@ -230,6 +246,7 @@ func (d *delegationDecision) writeNames(plan *law.Plan, z *law.Zone, before, aft
 			"%d (S4.22; use a pattern such as *.%s, or several Delegations)", len(has), MaxNames, has[0])
 	}
 
+	// With the same namespaces, only added and removed names change.
 	same := slices.Equal(slices.Sorted(slices.Values(hadFor)), slices.Sorted(slices.Values(hasFor)))
 	for _, n := range slices.Compact(slices.SortedFunc(slices.Values(slices.Concat(had, has)), name.Rel.Compare)) {
 		if !same || slices.Contains(had, n) != slices.Contains(has, n) {
@@ -248,7 +265,7 @@ func (d *delegationDecision) writeNames(plan *law.Plan, z *law.Zone, before, aft
 		if slices.Contains(had, n) {
 			for _, ns := range hadFor {
 				if !o.CountNaming(ns, -1) {
-					d.Reread()
+					d.Reread() // status and count are of two revisions
 				}
 			}
 		}
@@ -296,10 +313,12 @@ func (d *delegationDecision) enqueueScans(plan *law.Plan, z *law.Zone, changed [
 		w.Scans = slices.Clone(w.Scans)
 		w.Times++
 	}
+	// The last change decides whether the work waits for a new namespace of the name.
 	w.Left = ""
 	if ask.Terminating {
 		w.Left = ask.Namespace
 	}
+	// A scan of the same objects takes in the namespaces, so that the item stays small.
 	add := func(s law.Scan) {
 		for i := range w.Scans {
 			x := w.Scans[i]

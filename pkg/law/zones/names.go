@@ -16,11 +16,14 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
+// warnOfUndottedServers warns of a new name server that is relative, has two labels or more and no addresses, such as
+// ns1.example.net without a dot.
 func (d *zoneDecision) warnOfUndottedServers(plan *law.Plan, z, before *law.Zone) {
 	if d.ask.Cascade {
 		return
 	}
 	for i, ns := range z.Header.NameServers {
+		// With addresses, the host is meant to be in the zone.
 		if name.IsAbsolute(ns.Name) || len(ns.Addresses) > 0 {
 			continue
 		}
@@ -38,6 +41,8 @@ func (d *zoneDecision) warnOfUndottedServers(plan *law.Plan, z, before *law.Zone
 	}
 }
 
+// warnOfUndottedName warns of a relative domainName that repeats the zone of zoneRef: in example.org., the zone
+// dev.example.org would be dev.example.org.example.org.
 func (d *zoneDecision) warnOfUndottedName(plan *law.Plan, fqdn name.Name) {
 	text := d.ask.After.DomainName
 	if d.ask.Cascade || name.IsAbsolute(text) {
@@ -48,6 +53,7 @@ func (d *zoneDecision) warnOfUndottedName(plan *law.Plan, fqdn name.Name) {
 		return
 	}
 	origin, ok := fqdn, true
+	// Without the written labels, the name of zoneRef's zone remains.
 	for range written.Labels() {
 		origin, ok = origin.Parent()
 		if !ok {
@@ -73,6 +79,8 @@ func (d *zoneDecision) warnOfPrimary(plan *law.Plan, z, before *law.Zone) {
 		server, err := name.ParseIn(ns.Name, z.FQDN())
 		return err == nil && server == fqdn && len(ns.Addresses) > 0
 	})
+
+	// A new zone has no Records yet.
 	if before != nil && !hasAddress {
 		hasAddress = d.mayHaveAddress(z, host)
 	}
@@ -94,6 +102,8 @@ func (d *zoneDecision) mayHaveAddress(z *law.Zone, host name.Rel) bool {
 	return false
 }
 
+// checkHostNames refuses a primaryNameServer, contact or name server that name servers reject as host name or mailbox
+// (S5.11).
 func checkHostNames(z *law.Zone) *law.Refusal {
 	if text, err := content.HostName(z.Header.PrimaryNameServer, z.FQDN()); z.Header.PrimaryNameServer != "" && err == nil &&
 		!name.IsHost(text) {
@@ -124,8 +134,11 @@ func checkHostNames(z *law.Zone) *law.Refusal {
 	return nil
 }
 
+// checkNameServers refuses a new name server at a host in the zone that a tenant claims (S6.2), at a CNAME, or below a
+// DNAME. The limits are checked too.
 func (d *zoneDecision) checkNameServers(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	for _, host := range z.NSHosts {
+		// A former name server stays.
 		if before != nil && slices.Contains(before.NSHosts, host) {
 			continue
 		}
@@ -155,6 +168,8 @@ func (d *zoneDecision) checkNameServers(z, before *law.Zone, h *law.Holding) *la
 	return d.checkNameServerLimits(z, before, h)
 }
 
+// checkNameServerLimits refuses host names that no server loads, and RRsets of spec.nameServers that are too large
+// together with Records (S5.8). before is nil for a new zone, which has no Records yet.
 func (d *zoneDecision) checkNameServerLimits(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	if before == nil || !before.Header.Equal(z.Header) {
 		if r := checkHostNames(z); r != nil {
@@ -169,6 +184,7 @@ func (d *zoneDecision) checkNameServerLimits(z, before *law.Zone, h *law.Holding
 			if i := slices.IndexFunc(before.NSSets, func(t content.RRset) bool { return s.Compare(t) == 0 }); i >= 0 {
 				was = len(before.NSSets[i].Data)
 			}
+			// An RRset may shrink or stay, whatever its size.
 			if len(s.Data) <= was {
 				continue
 			}
@@ -194,6 +210,7 @@ func (d *zoneDecision) checkNameServerLimits(z, before *law.Zone, h *law.Holding
 	return nil
 }
 
+// warnOfPatterns warns of patterns without a match in the zone, or with the zone's name (S4.6).
 func warnOfPatterns(plan *law.Plan, z *law.Zone, rules ...rules.Rule) {
 	warn := func(p pattern.Pattern) {
 		if text := p.Warning(z.FQDN()); text != "" {
@@ -220,6 +237,8 @@ type literalGrant struct {
 	reserves bool
 }
 
+// listNewGrants returns the first maxNames names that rules give to tenants literally, if before has no such rule.
+// Patterns with shared: true are left out.
 func listNewGrants(z *law.Zone, before, after []rules.Rule) (names []literalGrant) {
 	for _, rule := range after {
 		if len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, z.Namespace) {
@@ -227,6 +246,7 @@ func listNewGrants(z *law.Zone, before, after []rules.Rule) (names []literalGran
 		}
 
 		for _, rr := range rule.Records {
+			// A rule with other namespaces counts as new.
 			had := func(r rules.Rule) bool {
 				return slices.Equal(r.Namespaces, rule.Namespaces) && slices.ContainsFunc(r.Records,
 					func(other rules.RecordRule) bool { return other.Text == rr.Text })
@@ -248,6 +268,8 @@ func listNewGrants(z *law.Zone, before, after []rules.Rule) (names []literalGran
 	return names
 }
 
+// warnOfIneffectiveRules warns of new literal rules without effect, because own or another namespace has the name.
+// delegation is the name of the Delegation with the rules, or "" for the Zone.
 func warnOfIneffectiveRules(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, before, after []rules.Rule) {
 	names := listNewGrants(z, before, after)
 	var ks []law.Key
@@ -262,6 +284,7 @@ func warnOfIneffectiveRules(r *law.Reading, plan *law.Plan, z *law.Zone, delegat
 		o := law.Get[law.Owner](r, law.OwnerKey(z.UID, n.owner))
 		at, t, cut := n.findCut(r, z)
 		switch {
+		// Only shared: true admits a tenant at own records and name servers (S4.13).
 		case o.HasOwnClaim(z) || slices.Contains(z.NSHosts, n.owner):
 			plan.Warn("S4.10", "pattern %q gives nothing: the zone's own namespace has %s; remove its records there first, or give "+
 				"the rule shared: true", n.pattern, n.owner)
@@ -277,6 +300,9 @@ func warnOfIneffectiveRules(r *law.Reading, plan *law.Plan, z *law.Zone, delegat
 
 const maxKeeping = 8
 
+// isKeptByOthers reports whether another namespace has a claim at the name, and rules allow that namespace the name
+// even beside the new rule. Without such rules, the namespace's records are going to leave. The named Delegation's
+// former rules do not count.
 func (n *literalGrant) isKeptByOthers(r *law.Reading, z *law.Zone, delegation string, o *law.Owner) bool {
 	fqdn, err := n.owner.In(z.FQDN())
 	if o == nil || err != nil {
@@ -288,6 +314,7 @@ func (n *literalGrant) isKeptByOthers(r *law.Reading, z *law.Zone, delegation st
 		}
 		set := r.WithRulesExcept(z, c.Namespace, delegation).RuleSet()
 		least := set.MinTailFor(n.owner, c.Namespace)
+		// The new rule reserves the name, so "*" no longer covers the name.
 		if !slices.ContainsFunc(set.FindReserved(n.owner, c.Namespace), func(x rules.ReservedAbove) bool {
 			return x.Labels == n.owner.NumLabels() && x.Mine
 		}) && n.reserves {
@@ -297,6 +324,7 @@ func (n *literalGrant) isKeptByOthers(r *law.Reading, z *law.Zone, delegation st
 	})
 }
 
+// findCut returns the nearest name above, without the apex, at which NS or DNAME of other namespaces cut the name off.
 func (n *literalGrant) findCut(r *law.Reading, z *law.Zone) (at name.Rel, t rdata.Type, ok bool) {
 	for up, ok := n.owner.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		o := law.Get[law.Owner](r, law.OwnerKey(z.UID, up))
@@ -312,12 +340,14 @@ func (n *literalGrant) findCut(r *law.Reading, z *law.Zone) (at name.Rel, t rdat
 	return at, t, false
 }
 
+// warnOfAddresses warns a client of name servers without an address, after a creation or a change of name servers.
 func (d *zoneDecision) warnOfAddresses(plan *law.Plan, change *law.ZoneChange) {
 	z, before := change.Zone, d.ask.Before
 	if d.ask.Cascade || change.Servable.Reason != records.ReasonNameServerWithoutAddress {
 		return
 	}
 	if before != nil {
+		// An edit of other fields gets no Warning. The condition Servable stays.
 		kept := z.Header
 		kept.NameServers = before.Header.NameServers
 		if before.FQDN() == z.FQDN() && z.Header.Equal(kept) {

@@ -33,16 +33,21 @@ func DecideParent(seen *law.Facts, ask ParentInput) law.Outcome {
 	})
 }
 
+// decideParent decides the parent of a zone again. If the zone above no longer delegates the zone, the period begins or
+// goes on, and the zone ends after the period (S3.5).
 func (d *zoneDecision) decideParent(ask *ParentInput) (*law.Plan, *law.Refusal) {
 	z, work, plan := ask.Zone, ask.Work, &law.Plan{}
 	holding := law.Get[law.Holding](d.Reading, law.HoldingKey(z.View, z.FQDN()))
 	if holding == nil || holding.UID != z.UID {
 		return plan, nil // the removal has a cascade of its own
 	}
+
+	// 1. Find the zone above, and judge the rules of the zone above.
 	x := parentOf(d.Reading, z.View, z.FQDN(), z.Namespace, holding)
 
 	var endsAt int64
 	if x.withdrawn {
+		// After the removal of a zone between, the period is 24 hours, whatever the upper zone's (S3.5).
 		grace, newly := x.parent.Grace, holding.Withdrawn != x.parent.UID
 		if from := holding.Parent; work.Purge != "" {
 			grace = records.DefaultGrace
@@ -58,6 +63,7 @@ func (d *zoneDecision) decideParent(ask *ParentInput) (*law.Plan, *law.Refusal) 
 		w, release := records.UpdateWithdrawal(d.Reading, plan, records.Withdrawn{Zone: x.parent, Namespace: z.Namespace,
 			Child: true, Begins: newly,
 			ByOwner: taken, Grace: grace, Cause: work.Cause(), Now: ask.Now})
+		// With a zone that ends, the zones below without a rule end at once (S3.8).
 		if release || work.Ends {
 			return d.endZone(&law.Plan{}, holding, x.parent, !work.Ends && !slices.Contains(work.Releases, z.Namespace) && !w.Uncounted())
 		}
@@ -65,6 +71,7 @@ func (d *zoneDecision) decideParent(ask *ParentInput) (*law.Plan, *law.Refusal) 
 		endsAt = w.EndsAt()
 	}
 
+	// 2. Compare with the stored parent.
 	appendRenamed(d.Reading, x.cond, ask.Spec, z)
 	h := *holding
 	x.noteIn(&h)
@@ -77,6 +84,7 @@ func (d *zoneDecision) decideParent(ask *ParentInput) (*law.Plan, *law.Refusal) 
 		return plan, nil
 	}
 
+	// 3. The former parent drops NS and glue, and the new parent lists them.
 	if moved && holding.Parent != nil {
 		plan.AddPendingCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	}
@@ -108,6 +116,8 @@ func (x *parentage) noteIn(h *law.Holding) {
 	}
 }
 
+// parentOf returns the zone's relation to the nearest zone above, and the condition Delegated. has is the present
+// state.
 func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.Holding) *parentage {
 	standalone := &parentage{cond: &law.Condition{Status: "True", Reason: law.ReasonStandalone, Message: "no zone encloses it"}}
 	up, ok := fqdn.Parent()
@@ -123,9 +133,12 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	given := r.WithRulesFor(p, ns)
 	owner, _ := fqdn.Rel(p.FQDN())
 	set := given.RuleSet()
+	// Below pay, reserved for another namespace, "*" delegates no zone (S4.20).
 	set = set.WithMinTail(parentClaimant(r, given, above, ns).FindReservedBar(rules.Base(owner)).MinTail)
 	x := &parentage{parent: p, delegates: set.DelegatesZone(fqdn, ns), ds: set.DelegatesDS(fqdn, ns), enclosed: p.UID}
 	hint := fmt.Sprintf("its owner can add a delegation with zones: [%q]", owner)
+
+	// An established zone never ends (S3.4, S3.5).
 	if !x.delegates && has.Established {
 		x.cond = &law.Condition{Status: "False", Reason: law.ReasonNotDelegated, Message: fmt.Sprintf("zone %s encloses it and does not "+
 			"delegate it (%s)", p.FQDN(), hint)}
@@ -144,6 +157,8 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	return x
 }
 
+// appendRenamed adds a sentence to cond if zoneRef's zone has another name or view than when this zone was made. A zone
+// keeps its name (S1.6), and the sentence has the commands to recreate it.
 func appendRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
 	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
 		return
@@ -163,6 +178,7 @@ func appendRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Z
 		first = fmt.Sprintf("the owner of zone %s adds a delegation with zones: [%q]; then ", target.FQDN(), rel)
 	}
 
+	// A reason such as DelegationWithdrawn is more urgent, and stays.
 	switch cond.Reason {
 	case law.ReasonStandalone, law.ReasonDelegated, law.ReasonNotDelegated:
 		cond.Reason = law.ReasonParentRenamed

@@ -16,6 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
+// locateZone returns the name of a zone, and the nearest zone above as parent, or nil. While the zone of zoneRef is
+// absent, the place is pending.
 func (d *zoneDecision) locateZone() (*zonePlace, *law.Refusal) {
 	s := &zonePlace{view: d.ask.After.View}
 	target, refusal := d.resolveName(s)
@@ -32,6 +34,7 @@ func (d *zoneDecision) locateZone() (*zonePlace, *law.Refusal) {
 		return s, nil
 	}
 	p := d.ZoneOf(holding)
+	// zoneRef names the parent, and a zone between would be the parent instead.
 	if target != nil && p.UID != target.UID {
 		return nil, law.NewForbidden(law.ReasonNotDelegated, "%s lies in the longer zone %s, and zoneRef names %s (refer to the "+
 			"longer zone)", s.fqdn,
@@ -43,6 +46,8 @@ func (d *zoneDecision) locateZone() (*zonePlace, *law.Refusal) {
 	return s, nil
 }
 
+// resolveName sets s's name and view, and returns the zone of zoneRef, or nil without. If the namespace may not see
+// that zone, resolveName sets s.pending.
 func (d *zoneDecision) resolveName(s *zonePlace) (*law.Zone, *law.Refusal) {
 	spec := d.ask.After
 	if spec.ZoneRef == nil {
@@ -56,6 +61,7 @@ func (d *zoneDecision) resolveName(s *zonePlace) (*law.Zone, *law.Refusal) {
 
 	z := law.Get[law.Zone](d.Reading, law.ZoneKey(spec.ZoneRef.Namespace, spec.ZoneRef.Name))
 	if z == nil || z.Pending || !d.ZoneVisibleTo(z, spec.Namespace) {
+		// An absent zone and a zone without a rule read alike (S1.8).
 		s.pending = true
 		return nil, nil
 	}
@@ -79,6 +85,8 @@ func (d *zoneDecision) resolveName(s *zonePlace) (*law.Zone, *law.Refusal) {
 	return z, nil
 }
 
+// createRole returns the command that makes a Role with the right to establish a zone. Characters that are not allowed
+// in the name of a Role become "-".
 func createRole(namespace, resourceName string) string {
 	role := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' {
@@ -93,6 +101,8 @@ func createRole(namespace, resourceName string) string {
 		namespace, resourceName)
 }
 
+// checkPlace refuses a new zone whose name another zone has (S1.5), or that the zone above does not delegate or has
+// other data for. checkPlace counts the names with records taken over by the zone.
 func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	held := law.Get[law.Holding](d.Reading, law.HoldingKey(s.view, s.fqdn))
 	if held != nil && held.UID != d.ask.After.UID {
@@ -100,6 +110,7 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 			Message: fmt.Sprintf("a zone%s with this name exists already (S1.5)", law.InView(s.view))}
 	}
 
+	// A zone that no other encloses needs the right zones/establish (S3.3).
 	if s.parent == nil {
 		return d.checkEstablish(s)
 	}
@@ -116,6 +127,7 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 		return refusal
 	}
 
+	// NS, CNAME at the name and DNAME above exclude a zone, in any namespace (S3.9).
 	o := law.Get[law.Owner](d.Reading, law.OwnerKey(p.UID, s.owner))
 	if refusal = d.checkOwner(s, p, o); refusal != nil {
 		return refusal
@@ -123,6 +135,8 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	if refusal = d.checkAbove(s, p); refusal != nil {
 		return refusal
 	}
+
+	// Count the names with records for the lock and the Warning.
 	if below := law.Get[law.OwnersBelow](d.Reading, law.OwnersBelowKey(p.UID, s.owner)); below != nil {
 		s.takenNames = below.RecordNames
 	}
@@ -177,6 +191,7 @@ func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace strin
 	}
 }
 
+// checkEstablish refuses a standalone zone if the user may not create zones/establish with the zone's name (S3.3).
 func (d *zoneDecision) checkEstablish(s *zonePlace) *law.Refusal {
 	if d.ask.MayEstablish {
 		return nil
@@ -194,6 +209,7 @@ func (d *zoneDecision) checkEstablish(s *zonePlace) *law.Refusal {
 		law.InView(s.view), s.fqdn, resource, namespace, createRole(namespace, resource))
 }
 
+// checkRules returns the zone above with its rules for the namespace, or refuses a zone without a rule.
 func (d *zoneDecision) checkRules(s *zonePlace) (*law.Zone, *law.Refusal) {
 	p, ns := s.parent, d.ask.After.Namespace
 	if p.Terminating {
@@ -203,6 +219,7 @@ func (d *zoneDecision) checkRules(s *zonePlace) (*law.Zone, *law.Refusal) {
 	c := parentClaimant(d.Reading, p, s.parentHolding, ns)
 	bar := c.FindBar(rules.Base(s.owner))
 	switch delegates := p.RuleSet().DelegatesZone(s.fqdn, ns); {
+	// A rule delegates the zone, but its "*" stops at the bar (S4.20).
 	case delegates && !p.RuleSet().WithMinTail(bar.MinTail).DelegatesZone(s.fqdn, ns):
 		refusal := bar.Refuse(c, rules.Base(s.owner), law.ReasonNotDelegated, fmt.Sprintf("a delegation with zones: [%q]", s.owner))
 		return nil, p.NameContact(refusal, ns)
@@ -219,6 +236,8 @@ func parentClaimant(r *law.Reading, p *law.Zone, h *law.Holding, namespace strin
 		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](r, law.OwnerKey(p.UID, n)) }}
 }
 
+// checkForeignNames refuses a tenant's zone that takes names of others (S4.15), lies below another's claim (S4.19), or
+// at an underscore name hides or excludes data of others (S4.23, S4.24).
 func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal {
 	ns := d.ask.After.Namespace
 	if ns == p.Namespace {
@@ -233,6 +252,7 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 		return refusal
 	}
 
+	// team-a claims shop: team-b gets a zone www.shop only by a literal rule.
 	if up, ok := c.FindClaimAbove(s.owner); ok && !p.RuleSet().NamesZone(s.fqdn, ns) {
 		return law.NewForbidden(law.ReasonNameHeld, "%s lies below %s, which another namespace claims with all below it in zone "+
 			"%s (S4.19; choose a "+
@@ -242,6 +262,8 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 	if refusal := s.refuseGuest(c, p.RuleSet().NamesZone(s.fqdn, ns)); refusal != nil {
 		return refusal
 	}
+
+	// NS at the name itself are refused by checkOwner (S3.9).
 	up, _ := s.owner.Parent()
 	return c.RefuseGlue(up)
 }

@@ -12,10 +12,12 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
+// checkForeign refuses the deletion of a zone in which other namespaces have records or child zones, unless the zone is
+// annotated (S8.1). With the annotation, the user gets a Warning.
 func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 	z := d.ask.Before
 	if z.Terminating {
-		return nil
+		return nil // checked when the deletion began
 	}
 	keys := []law.Key{law.ForeignRecordsKey(z), law.ForeignZonesKey(z)}
 	d.RequireAll(keys)
@@ -57,16 +59,20 @@ func (d *zoneDecision) removeZone(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	return plan, refusal
 }
 
+// vacateName plans that the zone loses its name, by removal or end. The zone above gains the records, and a cascade
+// moves them. The refusal is Later if the namespace has this many zones (most) whose records move there already.
 func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason string, most int) (*law.Plan, *law.Refusal) {
 	ask, z := &d.ask, d.ask.Before
 	by := cmp.Or(d.causedBy, z.Namespace)
 	last := LastSerialOf(z)
+	// Records on their way from an earlier zone have to move on, too.
 	from := append([]law.Origin{{Zone: z.UID, Name: z.FQDN()}}, holding.Origins()...)
 	var locks name.Name
 	if z.Rows > 0 || holding.HasLock(z.FQDN()) { // records may still be coming from another zone
 		last.From, locks = from, z.FQDN()
 	}
 
+	// A new zone of the name goes on from the last serial (S6.10).
 	plan.Writes = append(plan.Writes,
 		law.Write{Key: law.HoldingKey(z.View, z.FQDN())},
 		law.Write{Key: law.LastSerialKey(z.View, z.FQDN()), Value: last})
@@ -90,6 +96,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 			"zone after the move", most, by, at)
 	}
 
+	// Until the move ends, the names stay locked in the zone above (S2.10).
 	if gaining != nil {
 		h := gaining.WithMove(ask.WorkID, gaining.Namespace, by, z.UID, locks, ask.Now.Unix())
 		h = h.WithOrigins(ask.WorkID, from[1:])

@@ -21,12 +21,14 @@ func DecideZone(seen *law.Facts, ask ZoneInput) law.Outcome {
 	})
 }
 
+// decideZone plans the write of a Zone, or decides a pending Zone again in a cascade. A client gets a refusal, and in a
+// cascade the zone stays pending, with the refusal as reason.
 func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 	ask := &d.ask
 	plan := &law.Plan{WaitingBefore: ask.WaitingBefore}
 	if ask.After == nil {
 		if ask.Before.Pending {
-			return plan, nil
+			return plan, nil // a zone without a name has neither records nor zones below
 		}
 		if refusal := d.checkForeign(plan); refusal != nil {
 			return nil, refusal
@@ -38,9 +40,11 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 	case before == nil:
 	case before.Pending && ask.After.Terminating:
 		return d.keepPending(plan, law.ReasonZoneTerminating, "the zone is being deleted"), nil
+	// An ended zone keeps its uid, so its former keys have to go before a new name comes.
 	case before.Ending:
 		return d.keepPending(plan, law.ReasonDelegationWithdrawn, "the zone has ended: its records are being released, and withdrawn "+
 			"from its providers (S3.7); after that it is decided like a new zone"), nil
+	// A zone keeps its name (S1.6). Only its settings change.
 	case !before.Pending:
 		return d.decideExisting(plan)
 	}
@@ -67,8 +71,10 @@ func (d *zoneDecision) refuseOrWait(plan *law.Plan, refusal *law.Refusal) (*law.
 	return nil, refusal
 }
 
+// decideExisting changes the settings of a zone with a name. A change of the name is refused (S1.6).
 func (d *zoneDecision) decideExisting(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	ask := &d.ask
+	// Finalizers make an update of a deletion, so S8.1 is checked here, too.
 	if ask.After.Terminating {
 		if refusal := d.checkForeign(plan); refusal != nil {
 			return nil, refusal
@@ -86,9 +92,12 @@ func (d *zoneDecision) decideExisting(plan *law.Plan) (*law.Plan, *law.Refusal) 
 	return d.amendZone(plan, &zonePlace{fqdn: ask.Before.FQDN(), view: ask.Before.View})
 }
 
+// makeZone plans a zone with the name in s: its first serial, its parent, and the cascade for the records and zones
+// taken over and for the objects waiting for the zone.
 func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
 	spec := d.ask.After
 
+	// 1. Check the name, and the zone above.
 	if refusal := d.checkPlace(plan, s); refusal != nil {
 		return d.refuseOrWait(plan, d.explainEnding(s, refusal))
 	}
@@ -99,6 +108,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 		return d.refuseOrWait(plan, refusal)
 	}
 
+	// 2. Check the zone's own settings.
 	z := d.wantedZone(s)
 	if refusal := d.checkNameServerLimits(z, nil, nil); refusal != nil {
 		return d.refuseOrWait(plan, refusal)
@@ -111,6 +121,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 		warnOfPatterns(plan, z, z.Rules...)
 	}
 
+	// 3. Go on from the last serial of the name (S6.10).
 	z.Serial = from
 	h := &law.Holding{Ref: spec.Ref, Target: spec.ZoneRef}
 	change := &law.ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s), TakesOver: s.takenNames > 0 || s.hasZonesBelow}
@@ -118,6 +129,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	var locks name.Name
 	scans := []law.Scan{{Kind: law.ScanReferring, Target: &law.Ref{Namespace: spec.Namespace, Name: spec.Name}, View: s.view, Name: s.fqdn}}
 	if s.parent != nil {
+		// Records at and below the name move here. Until then, the names are locked.
 		if losing = s.parent.UID; s.takenNames > 0 {
 			locks = s.fqdn
 		}
@@ -128,9 +140,12 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 
 	scans = append(scans, law.Scan{Kind: law.ScanWaiting, View: s.view, Name: s.fqdn}, law.Scan{Kind: law.ScanZones, View: s.view,
 		Name: s.fqdn})
+
+	// 4. Enqueue the cascade. Without other objects, the zone is settled at once (S7.2).
 	if d.touchesAny(s, last, touched) {
 		d.enqueueCascade(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, locks, scans)
 		if waiting := law.Get[law.Awaited](d.Reading, law.AwaitedKey(spec.Namespace, spec.Name)); waiting != nil && waiting.Any {
+			// A waiting Delegation may reserve names. Until its decision, patterns with "*" give none (S4.22).
 			h := *change.Holding
 			h.Works = slices.Clone(h.Works)
 			h.Works[len(h.Works)-1].TakesIn = true
@@ -225,6 +240,8 @@ func (d *zoneDecision) finishPlan(plan *law.Plan, change *law.ZoneChange) (*law.
 // maxScanned limits the names scanned after a change of rules. If more change, the whole zone is scanned.
 const maxScanned = 64
 
+// amendZone plans a change of settings: rules, name servers, SOA and serial. Refusals concern name servers alone, or a
+// damaged store.
 func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
 	ask := &d.ask
 	before := ask.Before
@@ -235,6 +252,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 	z.Deletions = before.Deletions
 	h := *holding
 
+	// The annotation publish-deletions ends a hold, or allows removals for ten minutes (S7.9).
 	change := &law.ZoneChange{Zone: z, Holding: &h}
 	change.PublishDeletions(plan, before, ask.Now.Unix())
 	z = change.Zone
@@ -244,6 +262,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 
 	d.warnOfUndottedServers(plan, z, before)
 	d.warnOfPrimary(plan, z, before)
+	// Decide again what the changed rules may concern.
 	if namespaces, changed := law.ChangedRules(before, z); changed {
 		if !ask.Cascade {
 			warnOfIneffectiveRules(d.Reading, plan, z, "", before.Rules, z.Rules)
@@ -259,6 +278,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 		if names := law.ChangedNames(before, z); namespaces != nil && len(names) <= maxScanned {
 			scans = append(scans, z.ScansAt(names)...)
 		} else if namespaces != nil {
+			// Too many names are reserved otherwise than before: decide all namespaces again.
 			for i := range scans {
 				scans[i].Namespaces = nil
 			}
@@ -269,14 +289,18 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 
 	records.ReleaseNow(d.Reading, plan, z, before.ReleaseNow, z.ReleaseNow, ask.WorkID, ask.Now)
 
+	// An unused minimumSerial ahead of the serial raises the serial (S6.8).
 	raised := z.MinimumSerial != nil && serial.Serial(*z.MinimumSerial).Ahead(z.Serial) && (h.MinimumConsumed == nil ||
 		*h.MinimumConsumed != *z.MinimumSerial)
+
+	// At most one step: a change of the header uses the minimumSerial as well.
 	switch {
 	case !z.Header.Equal(before.Header):
 		header := before.Header
 		if r := d.advanceHeader(change, z, &header); r != nil {
 			return nil, r
 		}
+		// Without name servers in spec or Records, the last apex NS is gone (S7.6).
 		if len(header.NameServers) > 0 && len(z.Header.NameServers)+len(h.ApexNS) == 0 {
 			change.CountDeletions(plan, before, before, law.CountedStep{Own: true, RemovesLastNS: true}, ask.Now.Unix())
 		}
@@ -291,6 +315,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 		}
 	}
 
+	// The parent lists the DS (S6.16).
 	if h.DS && !slices.Equal(z.DS, before.DS) {
 		plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 	}

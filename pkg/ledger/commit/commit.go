@@ -48,6 +48,7 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last
 	var locks []string
 	postponed := time.Duration(0)
 	for {
+		// 1. Take the locks that the try before has found missing.
 		// A group with a batch of its own locks the zone at once.
 		w := g.firstWrite()
 		hasLocks := len(w.Locks)+len(locks) > 0
@@ -60,6 +61,7 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last
 			}
 		}
 
+		// 2. Submit a single group, which gets a single answer.
 		answer := com.submit(ctx, w.Locks, w.LikelyZone, g)[0]
 		locks = answer.Locks // for the next try
 		needsLocks := len(locks) > 0
@@ -69,12 +71,14 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last
 			return answer, g
 		}
 
+		// 3. Wait outside the queue, for at most a second in sum.
 		if !needsLocks {
 			com.releaseAll(w)
 			etcd.Pause(ctx, laterPause)
 			postponed += laterPause
 			g.finalRefusal = postponed >= maxPostponed
 		}
+		// A try that lacks only locks goes on without a pause.
 		g = g.renew()
 	}
 }
@@ -91,6 +95,7 @@ func (com *Committer) submit(ctx context.Context, locks []*queue, zoneKey string
 	if len(locks) == 0 && zoneKey != "" {
 		return com.queueGroups(ctx, zoneKey, groups...)
 	}
+	// The locks keep the queue's goroutine out, so this goroutine commits instead.
 	com.commitAll(ctx, locks, slices.Clone(groups)) // commitGroups deletes from the slice
 	answers := make([]Answer, len(groups))
 	for i, g := range groups {
@@ -111,19 +116,24 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zoneKey string, writes 
 	return com.submit(ctx, nil, zoneKey, groups...)
 }
 
-// The caller of commitAll holds the locks.
+// commitAll commits groups in batches until each group has an answer. When ctx ends, the groups left get the error of
+// ctx. The caller holds the locks, of the groups' zone or of several.
 func (com *Committer) commitAll(ctx context.Context, locks []*queue, groups []*group) {
 	try := attempt{locks: locks, bound: MaxBatchOctets}
 	for len(groups) > 0 {
+		// Groups of a caller with several locks may concern another of the zones than the batch before.
 		try.head = headOf(locks, groups[0].firstWrite().LikelyZone)
 		b := &batch{com: com, attempt: try}
 		again, rest := b.commitGroups(ctx, groups)
 		switch {
 		case len(again) == 0:
+			// The next batch begins with memory as it is, and may guess again.
 			try.retries = 0
 		case b.raced:
+			// Only a failed compare counts. A batch that was only too large had no race.
 			try.retries++
 		}
+		// Halved if etcd found the transaction too large: the groups behind are probably as long.
 		try.bound = b.bound
 		for _, g := range again {
 			g.endTry(b.raced)
@@ -142,6 +152,9 @@ func headOf(locks []*queue, zone string) *queue {
 	return locks[max(0, slices.IndexFunc(locks, func(q *queue) bool { return q.Key == zone }))]
 }
 
+// commitGroups commits as many of the groups as fit into a transaction, and answers them. It returns the groups to
+// decide again after a conflict, and the rest, for which the batch had no room. A panic is answered as an error
+// (answerPanic).
 func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest []*group) {
 	var fault error
 	all := slices.Clone(groups)
@@ -152,15 +165,18 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	}()
 	defer b.com.Recover(ctx, &b.sent, &fault)
 
+	// 1. Decide.
 	rest, err := b.decideGroups(ctx, groups)
 	if err != nil {
 		replyAll(all, Answer{Err: err})
 		return nil, nil
 	}
 	if len(b.groups) == 0 {
+		// No group needs a transaction: callers have left, or locks are missing.
 		return nil, rest
 	}
 
+	// 2. Send the transaction.
 	ctx, b.span = traces.StartJoint(ctx, "Batch", b.causes)
 	defer b.span.End()
 	b.describeSpan()
@@ -168,13 +184,16 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	switch { // refusals and dry runs have no puts, but their compares are sent
 	case o.err != nil:
 	case b.mayShare():
+		// Takes waiting batches of other zones along, or goes along with another batch.
 		o = b.sendShared(ctx)
 	default:
 		o = b.sendAlone(ctx)
 	}
 
+	// 3. Answer, or find out why the transaction failed.
 	switch {
 	case o.committed: // all compares held
+		// A shared transaction answers with the operations of all batches, so take the slice of this batch.
 		b.com.latency.note(o.trip)
 		versions := etcd.Versions(o.r.Responses[b.offset:][:len(b.then)])
 		b.answerCommitted(o.r.Header.Revision, versions, o.trip)
@@ -189,8 +208,10 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 		b.suspendSharing()
 		again = b.resolveConflicts(ctx, o.r.Header.Revision, o.stored)
 	case o.refused:
+		// etcd's limits of octets or operations: a smaller batch may pass.
 		again = b.shrinkNext(o.err)
 	default:
+		// Nothing can be written: the transaction was not sent, or has compares only.
 		replyAll(b.groups, Answer{Err: o.err})
 	}
 	return again, b.answerOvertaken(rest)
@@ -203,6 +224,7 @@ func (com *Committer) WriteObjectOnly(ctx context.Context, key string, expected 
 	if data != nil {
 		op = etcd.OpPut(key, data)
 	}
+	// Before the transaction is sent, the error can promise that nothing was written.
 	if err := ctx.Err(); err != nil {
 		return Outcome{}, TimeoutError("the write", err)
 	}
@@ -220,12 +242,14 @@ func (com *Committer) WriteObjectOnly(ctx context.Context, key string, expected 
 // decision are current. The object is not compared, because the caller has just read it.
 func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error) {
 	g := newGroup(&Write{Object: w.Object, Decide: w.Decide})
+	// A dry run answers for now: no waiting for a lock of names to end.
 	g.preview, g.finalRefusal = true, true
 	ctx, g.commit = traces.Start(ctx, "Preview")
 	defer g.commit.End()
 	a, m := com.submit(ctx, nil, "", g)[0], g.members[0]
 	switch {
 	case errors.Is(a.Err, facts.ErrMoved):
+		// The facts contradicted each other in each try, most likely because other writes changed them in between.
 		return law.Outcome{}, TooBusy(w.String(), a.Err)
 	case a.Err != nil:
 		return law.Outcome{}, a.apiError(w.String())

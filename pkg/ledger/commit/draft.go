@@ -22,16 +22,22 @@ import (
 // enough.
 var errBeginsBatch = errors.New("the write begins a batch")
 
+// admitGroup adds a decided group to the batch: puts and step to the draft, compares and sessions to the proof. A
+// refused group or dry run adds compares only. If the group does not fit, the error is errBeginsBatch.
 func (b *batch) admitGroup(ctx context.Context, g *group, d decisions, before *draft) error {
+	// 1. A refusal also ends the order of which the group is a part.
 	first := len(b.groups) == 0
 	if g.onlyCompares = g.preview || g.isRefused(); g.onlyCompares && g.order != nil {
 		g.order.broken.Store(true)
 	}
+
+	// 2. Place the objects, with status and serial.
 	if !g.onlyCompares {
 		step := b.endSet(g, &d, before)
 		if err := b.placeMembers(ctx, g); err != nil {
 			return err
 		}
+		// A dry run of a set needs the placed objects for its answer, but puts nothing.
 		if g.onlyCompares = g.isDry(); !g.onlyCompares {
 			b.addStates(ctx, g, step)
 			if !b.addStep(g, step, before) {
@@ -39,6 +45,8 @@ func (b *batch) admitGroup(ctx context.Context, g *group, d decisions, before *d
 			}
 		}
 	}
+
+	// 3. Add the group.
 	if first && g.set == nil && !g.onlyCompares {
 		b.setBaseZone(g.members[0])
 	}
@@ -47,11 +55,15 @@ func (b *batch) admitGroup(ctx context.Context, g *group, d decisions, before *d
 	if b.groups, b.members = append(b.groups, g), append(b.members, g.members...); !g.onlyCompares {
 		b.writers = append(b.writers, g.members...)
 	}
+
+	// With several locks, the next group may belong to another zone than this batch.
 	b.closed = b.closed || g.goesAlone() || len(b.locks) > 1
 	return nil
 }
 
+// restoreDraft undoes a group that is refused or does not fit. A newer base zone that the group has read stays.
 func (b *batch) restoreDraft(before draft) {
+	// A fact may have changed twice, in a set for example, so the oldest value must win.
 	for _, u := range slices.Backward(b.undo) {
 		if u.written {
 			b.Facts[u.key] = u.value
@@ -65,6 +77,8 @@ func (b *batch) restoreDraft(before draft) {
 	b.draft = before
 }
 
+// missingLocks returns the keys of the zones that a plan changes without a lock of this batch: the zone of the write,
+// and each zone whose holding changes, such as the parent of a new child zone. Nil means that the plan may be applied.
 func (b *batch) missingLocks(plan *law.Plan) (missing []string) {
 	need := func(z law.Ref) {
 		key := b.com.mem.Layout.Zone(z.Namespace, z.Name)
@@ -77,12 +91,15 @@ func (b *batch) missingLocks(plan *law.Plan) (missing []string) {
 	}
 	for _, x := range plan.Writes {
 		if h, ok := x.Value.(*law.Holding); ok && h != nil {
+			// A nil holding removes the zone of the write itself, which is locked.
 			need(h.Ref)
 		}
 	}
 	return missing
 }
 
+// applyPlan changes the draft by a plan: the facts, and the zone for the next decision. Conditions and notices of
+// earlier writes in the batch stay, unless this plan has newer conditions.
 func (b *batch) applyPlan(plan *law.Plan, changes []law.Write) {
 	for _, x := range changes {
 		b.setFact(x.Key, x.Value)
@@ -90,6 +107,7 @@ func (b *batch) applyPlan(plan *law.Plan, changes []law.Write) {
 	if plan.Zone == nil {
 		return
 	}
+	// A copy, because the change sums up all writes of the batch, and the plan is of a single write.
 	c := *plan.Zone
 	if before := b.change; before != nil {
 		c.BeginsHold = c.BeginsHold || before.BeginsHold
@@ -122,6 +140,7 @@ func (b *batch) setFact(key law.Key, value any) {
 	b.Facts[key] = value
 }
 
+// weigh estimates the octets of a fact in the transaction, key included.
 func weigh(fact any) int {
 	switch v := fact.(type) {
 	case *law.Owner:
@@ -133,10 +152,12 @@ func weigh(fact any) int {
 // endSet returns the group's step (change of the zone's content), or nil if the writes of a set cancel out.
 func (b *batch) endSet(g *group, d *decisions, before *draft) (step *content.Step) {
 	if step = d.step; len(d.steps) > 1 && len(step.Added)+len(step.Removed)+len(step.TTLs) == 0 {
+		// For example, the set deletes a Record with 192.0.2.1 at www, and creates another Record with the same value.
 		b.undoSerial(g.set.zoneBefore)
 		step = nil
 	}
 	if g.set != nil && b.change != before.change {
+		// Items in between may exceed the limit of removals. Only the set as a whole counts for a hold (S7.5).
 		c := *b.change
 		c.BeginsHold = d.held && isHeld(&c)
 		g.set.change = &c
@@ -144,15 +165,19 @@ func (b *batch) endSet(g *group, d *decisions, before *draft) (step *content.Ste
 	return step
 }
 
+// undoSerial gives the zone the serial and step number that it had before the set (opening), because the content is the
+// same (S6.8).
 func (b *batch) undoSerial(opening *law.Zone) {
 	z, c := *b.Zone, *b.change
 	z.Serial, z.N, z.Changed = opening.Serial, opening.N, opening.Changed
 	c.Zone, c.Step = &z, nil
+	// A new serial may also have consumed the zone's minimumSerial, so this is undone too.
 	key := law.HoldingKey(z.View, z.FQDN())
 	i := slices.IndexFunc(b.undo, func(u undone) bool { return u.key == key })
 	if h, _ := b.Facts[key].(*law.Holding); i >= 0 && h != nil {
 		before, _ := b.undo[i].value.(*law.Holding)
 		if !b.undo[i].written {
+			// The draft had no holding of the zone, so the stored holding counts.
 			before = b.com.mem.HoldingOf(key)
 		}
 		after := *h
@@ -164,6 +189,8 @@ func (b *batch) undoSerial(opening *law.Zone) {
 	b.Zone, b.change = &z, &c
 }
 
+// placeMembers adds to the draft the operations of the group's objects, with their status, and the keys that follow
+// from them. An error is about the group alone, for example an object that is too long.
 func (b *batch) placeMembers(ctx context.Context, g *group) error {
 	for _, m := range g.members {
 		op, object, err := m.ObjectOp(ctx, m.plan)
@@ -174,6 +201,7 @@ func (b *batch) placeMembers(ctx context.Context, g *group) error {
 			m.op = *op
 		}
 		if object != nil {
+			// The write is of the Zone itself.
 			b.object = object
 		}
 		if m.plan != nil {
@@ -187,14 +215,18 @@ func (b *batch) placeMembers(ctx context.Context, g *group) error {
 	return nil
 }
 
+// putPending adds to the draft the keys that later work needs: those by which a zone finds a waiting object, the outbox
+// item, and pending cuts.
 func (b *batch) putPending(g *group, m *member) {
 	p, layouts, count := m.plan, b.com.mem.Layout, len(b.Puts)
 	if p.WaitingBefore != nil {
+		// Deletions first: an object that goes on waiting puts the same keys again.
 		for _, key := range layouts.Waiting(p.WaitingBefore, m.Resource, m.Namespace, m.Name) {
 			b.Puts.Del(key)
 		}
 	}
 	if p.Waiting != nil {
+		// A new zone apps.example.org. finds by these keys the Records that wait at and below its name (S2.7).
 		for _, key := range layouts.Waiting(p.Waiting, m.Resource, m.Namespace, m.Name) {
 			b.Puts.Set(key, layout.Waiter{UID: m.uid, Created: m.created, Moves: p.Waiting.Moves, KeptOut: p.Waiting.KeptOut})
 		}
@@ -209,6 +241,7 @@ func (b *batch) putPending(g *group, m *member) {
 		b.addZoneToItem(m, p.Zone)
 	}
 	if m.ExtraOps != nil {
+		// Keys of Delegations and of the outbox, compared as they were when the caller read them.
 		cmps, ops := m.ExtraOps(p)
 		m.cmps = append(m.cmps, cmps...)
 		for _, op := range ops {
@@ -241,18 +274,24 @@ func (b *batch) addZoneToItem(m *member, c *law.ZoneChange) {
 	b.itemUpdates = append(b.itemUpdates, itemUpdate{item, next})
 }
 
+// addStep adds the group's step to the journal value of the batch, and reports false if the group must begin the next
+// batch. A nil step is of a write without a change of content.
 func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	ops, cmps, most := int(b.com.mem.Ops.Load()), len(b.cmps), maxEntry
+	// Check the limits. A group at the head of the batch has none, since no other batch could be smaller.
 	long := b.octets-before.octets > 4*maxEntry
 	for _, m := range g.members {
 		cmps, long = cmps+len(m.cmps), long || len(m.op.ValueBytes()) > maxEntry
 	}
+	// A journal value has a single Settled for all steps, so the write that begins a hold begins a batch.
 	unsettles := before.change != nil && before.change.Settled() && !b.change.Settled()
 	if len(b.groups) == 0 {
 		most = MaxBatchOctets << 10 // no limit
 	} else if long || unsettles || max(cmps, b.countPuts()) > ops || b.writes > subrev.Objects {
 		return false
 	}
+
+	// Add the step.
 	if step != nil {
 		octets, ok := b.steps.Add(step, most)
 		if !ok {
@@ -260,10 +299,14 @@ func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 		}
 		b.octets, long = b.octets+octets, long || octets > maxEntry
 	}
+
+	// A long write commits alone.
 	b.closed = b.closed || long
 	return true
 }
 
+// setBaseZone makes the zone that the first write changes the batch's zone: a Record without zoneRef may belong to
+// another zone than LikelyZone. The zone is locked already (missingLocks).
 func (b *batch) setBaseZone(m *member) {
 	if m.plan.Zone == nil {
 		return
@@ -272,15 +315,19 @@ func (b *batch) setBaseZone(m *member) {
 	b.head = b.locks[slices.IndexFunc(b.locks, func(h *queue) bool { return h.Key == key })]
 	switch z := m.session.Zone(key); {
 	case key == m.Key:
+		// The write is of the Zone itself, and the caller has read the stored object.
 		b.SetBase(key, m.ZoneBefore, m.Expected)
 	case z != nil:
 		b.SetBase(key, z.Object, z.Mod)
 	}
 }
 
+// addProofs adds the group's compares to the transaction, and the sessions and zones behind them to the proof, for the
+// case of a conflict.
 func (b *batch) addProofs(g *group) {
 	members := g.members
 	if g.set != nil && g.set.required != nil {
+		// The prerequisites of a set must hold at the commit, too (S10.5).
 		members = append(slices.Clone(members), g.set.required)
 	}
 	for _, m := range members {

@@ -29,8 +29,10 @@ func (o *Object) String() string { return fmt.Sprintf("%s %q", o.Resource, o.Nam
 func (a *Answer) apiError(object string) error {
 	switch {
 	case a.sent:
+		// The transaction may be committed, so the client must read before a retry.
 		return unknownOutcome(object, a.Err)
 	case a.overtaken && errors.Is(a.Err, context.DeadlineExceeded):
+		// Other writers, not etcd, used up the time.
 		return TooBusy(object, a.Err)
 	}
 	return TimeoutError(object, a.Err)
@@ -101,13 +103,17 @@ func (g *group) smallerAdvice() string {
 	return "change fewer values at once, or shorter ones"
 }
 
+// tooManyFacts returns the Invalid error of a write whose decision has more compares than a transaction allows, with
+// the field to shorten.
 func tooManyFacts(w *Write, count, most int) error {
 	at, less := "spec.domainName", "use fewer labels, or fewer name servers in the zone"
 	if w.Resource == "zones" {
+		// A zone reads the data at each host of nameServers, old and new.
 		at, less = "spec.nameServers", "change fewer name servers at once (old and new ones count), or use fewer"
 	}
 	text := fmt.Sprintf("the decision reads %d facts, and at most %d fit into one transaction: %s", count, most, less)
 	if most < recommendedOps/2 {
+		// etcd runs with the default limit of 128 operations.
 		text += fmt.Sprintf("; or start etcd with --max-txn-ops=%d", recommendedOps)
 	}
 	return Status(w.Resource, w.Name, &law.Refusal{Kind: law.Invalid, Field: at, Message: text})
@@ -124,6 +130,7 @@ func Status(resource, object string, err error) error {
 	return refusal.ByRule(refused.Rule, statusOf(resource, object, refused))
 }
 
+// statusOf converts a refusal to an API error by the kind of the refusal: 403, 412, 429 or 422.
 func statusOf(resource, object string, refusal *law.Refusal) *apierrors.StatusError {
 	gr := v1alpha1.Resource(resource)
 	switch refusal.Kind {
@@ -134,6 +141,7 @@ func statusOf(resource, object string, refusal *law.Refusal) *apierrors.StatusEr
 		e.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseType(refusal.Reason), Message: message}}
 		return e
 	case law.Unmet:
+		// A prerequisite of a change set: 412, with the prerequisite's index in the field.
 		return &apierrors.StatusError{ErrStatus: metav1.Status{
 			Status: metav1.StatusFailure, Code: http.StatusPreconditionFailed, Reason: v1alpha1.StatusReasonPrerequisiteFailed,
 			Details: &metav1.StatusDetails{Group: v1alpha1.GroupName, Kind: "ChangeSet", Causes: []metav1.StatusCause{
@@ -141,11 +149,15 @@ func statusOf(resource, object string, refusal *law.Refusal) *apierrors.StatusEr
 			Message: fmt.Sprintf("nothing was written: %s: %s", refusal.Field, refusal.Message),
 		}}
 	case law.Later:
+		// 429 with Retry-After, on which kubectl and client-go try again.
 		return apierrors.NewTooManyRequests(fmt.Sprintf("%s %q: %s", resource, object, refusal.Message), laterSeconds)
 	case law.Duplicate:
+		// A second zone of the same name and view (S1.5).
 		return apierrors.NewInvalid(groupKind(resource), object, field.ErrorList{{Type: field.ErrorTypeDuplicate,
 			Field: refusal.Field, BadValue: refusal.Value, Detail: refusal.Message}})
 	}
+
+	// All other refusals are Invalid, 422.
 	at := refusal.Field
 	if at == "" {
 		at = "spec"

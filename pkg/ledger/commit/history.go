@@ -27,6 +27,8 @@ func OriginOf(ctx context.Context, before, after metav1.Object) content.Origin {
 
 const maxManager = 128
 
+// managerOf returns the field manager of the first entry that the write has added or renewed, cut at maxManager octets,
+// or "" for a deletion or a write without a manager.
 func managerOf(before, after metav1.Object) string {
 	if after == nil {
 		return ""
@@ -37,6 +39,7 @@ func managerOf(before, after metav1.Object) string {
 	}
 	fields := after.GetManagedFields()
 	for i := range fields {
+		// The manager of a status, for example the judge of Ready, is no author of content.
 		if e := &fields[i]; e.Subresource == "" && !hasEntry(had, e) {
 			return e.Manager[:min(len(e.Manager), maxManager)]
 		}
@@ -72,12 +75,14 @@ func (com *Committer) packStates(zoneKey string, groups ...*group) {
 		z := com.mem.Head(zoneKey).Object
 		com.mem.Mu.Unlock()
 		if !com.keepsStates(z) {
+			// historyRetention is 0s (S7.13). An unknown zone is nil, and may keep states.
 			return
 		}
 	}
 	for _, g := range groups {
 		for _, m := range g.members {
 			if m.RecordBefore != nil && m.RecordBefore.Status.ZoneRef != nil {
+				// A Record in no zone has no former state in a history.
 				m.state, _ = history.PackRecord(m.RecordBefore, false, history.MaxState) // addStates tries again, and logs
 			}
 		}
@@ -89,8 +94,11 @@ func (com *Committer) packStates(zoneKey string, groups ...*group) {
 // share names, about a half.
 func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 	if step == nil {
+		// Without a step no serial of the zone shows the change, for example a new label.
 		return
 	}
+
+	// 1. Find the Records that change content.
 	var changed []*member
 	octets := 0
 	for _, m := range g.members {
@@ -104,6 +112,8 @@ func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 		}
 		changed, octets = append(changed, m), octets+m.state.Counts
 	}
+
+	// 2. Pack each Record within an equal share of the step.
 	limit := history.MaxState
 	if octets > history.MaxStepStates {
 		limit = min(limit, history.MaxStepStates/len(changed))
@@ -113,12 +123,15 @@ func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 		if !m.state.Whole || m.state.Counts > limit {
 			var err error
 			if m.state, err = history.PackRecord(m.RecordBefore, hasValues(step, m), limit); err != nil {
+				// The write goes on: a gap in the history is better than a refused change.
 				klog.FromContext(ctx).Error(err, "The history lacks a Record's state", "record", klog.KObj(m.RecordBefore))
 				continue
 			}
 		}
 		packed, room = append(packed, m), room-m.state.Counts
 	}
+
+	// 3. Give the room left to Records whose spec did not fit into the share.
 	for _, m := range packed {
 		if m.state.NoSpec {
 			had := m.state.Counts
@@ -139,6 +152,7 @@ func hasValues(step *content.Step, m *member) bool {
 	if !own.Record.Left || len(own.Removed) != values || len(own.Added) > 0 {
 		return false
 	}
+	// The step of the whole group decides, as another Record of the set may have the same value.
 	there := 0
 	for _, row := range step.Removed {
 		if row.Owner == own.Removed[0].Owner && row.Type == own.Removed[0].Type {
@@ -150,10 +164,14 @@ func hasValues(step *content.Step, m *member) bool {
 	return there == values
 }
 
+// putStates puts the former Records of all groups, a key for each namespace, and counts their octets in stateOctets. It
+// puts nothing without a step, or if the zone keeps no history.
 func (b *batch) putStates(c *law.ZoneChange) {
+	// Nothing to put: no Record has changed content, or historyRetention is 0s (S7.13).
 	if b.stateOctets = 0; len(b.states) == 0 || len(b.steps.Steps) == 0 || history.RetentionOf(b.object, b.com.Retention) == 0 {
 		return
 	}
+	// Each namespace reads, and is charged for, former Records of the namespace alone.
 	by := map[string]*history.Before{}
 	for _, x := range b.states {
 		if by[x.namespace] == nil {
@@ -168,7 +186,11 @@ func (b *batch) putStates(c *law.ZoneChange) {
 	}
 }
 
+// removalOf describes the end of a zone, for its last journal value: the user of the removal, the time, and for how
+// long the history stays. If the object is deleted, the description has the former spec: an undo can restore
+// the Zone.
 func (b *batch) removalOf(z *law.Zone, deleted bool) *content.Removal {
+	// A batch that removes a zone has a single write.
 	w := b.writers[0]
 	x := &content.Removal{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, FQDN: z.FQDN(), Serial: z.Serial,
 		By: w.By, Origin: w.Origin, Time: z.NextTime(b.com.mem.Now()),

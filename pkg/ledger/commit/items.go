@@ -14,6 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
+// noteCounts marks the namespaces whose number of Records or rules a transaction has changed. Only a zone with
+// Delegations shows such counts, in the status of the Delegations.
 func (u *usage) noteCounts(c *law.ZoneChange, facts map[law.Key]any) {
 	if c == nil || c.Holding == nil || c.Holding.Delegations == 0 {
 		return
@@ -63,6 +65,7 @@ func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 		return err
 	}
 	if len(r.Kvs) == 0 {
+		// The last transaction of a work deletes the item.
 		return ErrCascadeEnded
 	}
 	if r.Kvs[0].ModRevision == i.Mod {
@@ -74,6 +77,7 @@ func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	}
 	runnerBefore := i.Work.Runner
 	if i.Work, i.Mod = w, r.Kvs[0].ModRevision; w.Runner != runnerBefore && w.Runner != mem.ID {
+		// Another server took the item, because this server did not renew the lease in time.
 		return ErrTakenOver
 	}
 	return nil
@@ -115,10 +119,12 @@ func (com *Committer) NextFreed(ctx context.Context) (freed FreedName, ok bool) 
 	return freed, true
 }
 
-// Callers hold Memory.Mu.
+// noteFreed queues the names of the removed values, each once, for the outbox to adopt Records that wait there. A full
+// channel drops the rest. The caller holds Memory.Mu.
 func (com *Committer) noteFreed(z *law.Zone, step *content.Step) {
 	for i := range step.Removed {
 		owner := step.Removed[i].Owner
+		// The end of _acme-challenge.www frees the claim of www as well (S4.7).
 		base := rules.Base(owner)
 		freed := FreedName{View: z.View, Apex: base.IsApex()}
 		freed.Name, _ = owner.In(z.FQDN())

@@ -22,6 +22,7 @@ func (com *Committer) queueAt(key string) *queue {
 	q := com.queues[key]
 	if q == nil {
 		if len(com.queues) >= facts.MaxHeads {
+			// Any idle queue will do: a new queue of the zone costs a read at most.
 			for k, old := range com.queues {
 				if !old.isInUse() {
 					com.mem.Unpin(old.Head)
@@ -31,6 +32,7 @@ func (com *Committer) queueAt(key string) *queue {
 			}
 		}
 		q = &queue{Head: com.mem.Head(key), sem: make(chan struct{}, 1), cachedFacts: map[law.Key]facts.ProvenFact{}}
+		// Not evicted while the queue exists: a second Head of the zone would miss this queue's commits.
 		q.Pinned = true
 		com.queues[key] = q
 	}
@@ -59,6 +61,7 @@ func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) err
 	for _, key := range keys {
 		com.mem.Mu.Lock()
 		h := com.queueAt(key)
+		// Counted as use, so queueAt drops no queue on which a write waits.
 		h.acquiring++
 		com.mem.Mu.Unlock()
 		var err error
@@ -93,6 +96,7 @@ func (com *Committer) Release(locks ...*queue) {
 		h.yieldFor = 0
 		com.mem.Mu.Unlock()
 		if wait > 0 {
+			// The caller goes on now, and the timer opens the lock.
 			time.AfterFunc(wait, func() { <-h.sem })
 		} else {
 			<-h.sem
@@ -116,6 +120,7 @@ func (com *Committer) FollowYieldRequests(ctx context.Context, rev int64) {
 			com.mem.Mu.Lock()
 			defer com.mem.Mu.Unlock()
 			for _, e := range events {
+				// The value is the server's ID and the key of the zone. This server's own requests come back, too.
 				id, zone, _ := strings.Cut(string(e.Kv.Value), " ")
 				if h := com.queues[zone]; h != nil && id != com.mem.ID {
 					h.lastContention, h.yieldRequests = time.Now(), h.yieldRequests+1

@@ -12,6 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/traces"
 )
 
+// queueGroups adds groups to the queue of a zone, and waits for their answers, in the order of the groups. The first
+// caller at an idle queue commits in the calling goroutine. If ctx ends, the groups not yet committed are withdrawn.
 func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*group) []Answer {
 	for _, g := range groups {
 		g.beginWait(ctx)
@@ -45,8 +47,10 @@ func (com *Committer) joinQueue(zone string, groups []*group) (h *queue, first b
 	defer com.mem.Mu.Unlock()
 	h = com.queueAt(zone)
 	h.waiting = append(h.waiting, groups...)
+	// The committing goroutine takes the group with its next batch.
 	first, h.committing = !h.committing, true
 	if h.sizeReached != nil && len(h.waiting) >= h.targetSize {
+		// As many groups wait as the last batch had, so waitForBatch has no reason to wait longer.
 		close(h.sizeReached)
 		h.sizeReached = nil
 	}
@@ -59,12 +63,14 @@ func (com *Committer) commitOwn(ctx context.Context, h *queue, groups []*group) 
 	select {
 	case h.sem <- struct{}{}:
 	case <-ctx.Done():
+		// Other groups may have joined meanwhile: a goroutine serves them.
 		com.resignQueue(h)
 		return
 	}
 	batch := com.takeBatch(h)
 	hasOthers := slices.ContainsFunc(batch, func(g *group) bool { return !slices.Contains(groups, g) })
 	if !hasOthers {
+		// The usual case of a quiet zone, without a second goroutine.
 		defer com.resignQueue(h)
 		com.commitLocked(ctx, h, batch)
 		return
@@ -72,12 +78,15 @@ func (com *Committer) commitOwn(ctx context.Context, h *queue, groups []*group) 
 	com.mem.Spawn(func() { com.commitQueue(h, batch) })
 }
 
+// awaitAnswer waits for the answer to g. If ctx ends first, the group leaves the queue, and the answer has the error of
+// ctx, with sent if a batch may commit the group nevertheless.
 func (com *Committer) awaitAnswer(ctx context.Context, h *queue, g *group) Answer {
 	select {
 	case a := <-g.answer:
 		return a
 	case <-ctx.Done():
 	}
+	// Mark the group first: a batch that has taken the group from the queue already then skips the group.
 	a := g.withdrawGroup(ctx.Err())
 	com.mem.Mu.Lock()
 	h.waiting = slices.DeleteFunc(h.waiting, func(x *group) bool { return x == g })
@@ -85,6 +94,8 @@ func (com *Committer) awaitAnswer(ctx context.Context, h *queue, g *group) Answe
 	return a
 }
 
+// withdrawGroup waits for a decision in progress, and returns the group's answer if there is one. Otherwise later
+// batches skip the group, and the groups behind it in the same order.
 func (g *group) withdrawGroup(err error) Answer {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
@@ -112,8 +123,10 @@ func (com *Committer) resignQueue(h *queue) {
 func (com *Committer) commitQueue(h *queue, batch []*group) {
 	for {
 		if len(batch) == 0 {
+			// A write with locks of its own (Acquire) may have the zone now.
 			h.sem <- struct{}{}
 			if batch = com.takeBatch(h); len(batch) == 0 {
+				// No group waits. If another arrives before the lock of Mu, go on, otherwise its caller commits.
 				com.mem.Mu.Lock()
 				h.committing = len(h.waiting) > 0
 				more := h.committing
@@ -129,6 +142,7 @@ func (com *Committer) commitQueue(h *queue, batch []*group) {
 		within, cancel := context.WithTimeout(withCause(context.Background(), batch), batchTimeout)
 		com.commitLocked(within, h, batch)
 		cancel()
+		// The answered callers get time to send their next writes, into the same batch.
 		com.waitForBatch(h, len(batch), started)
 		batch = nil
 	}
@@ -149,12 +163,15 @@ func withCause(ctx context.Context, groups []*group) context.Context {
 	return traces.Within(ctx, cause)
 }
 
+// takeBatch removes the first groups from the queue, at most as many as a journal value has steps. The caller holds
+// h.sem.
 func (com *Committer) takeBatch(h *queue) []*group {
 	com.mem.Mu.Lock()
 	batch := h.waiting
 	if len(batch) > layout.MaxSteps {
 		batch = batch[:layout.MaxSteps:layout.MaxSteps]
 	}
+	// A slice of the old array would keep answered groups, with their objects, in memory.
 	h.waiting = slices.Clone(h.waiting[len(batch):])
 	com.mem.Mu.Unlock()
 	for _, g := range batch {
@@ -163,6 +180,8 @@ func (com *Committer) takeBatch(h *queue) []*group {
 	return batch
 }
 
+// waitForBatch pauses until as many groups wait as the last batch had, for at most half of that batch's time. It
+// returns at once after a small batch, or while etcd commits fast.
 func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 	if size < largeBatch || com.latency.least() < com.slowCommit {
 		return
@@ -175,6 +194,7 @@ func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 	enough := make(chan struct{})
 	h.targetSize, h.sizeReached = size, enough
 	com.mem.Mu.Unlock()
+	// A constant flow of writes fills the batch earlier, and joinQueue closes enough.
 	timer := time.NewTimer(min(time.Since(started)/2, maxPause))
 	defer timer.Stop()
 	select {
@@ -182,6 +202,7 @@ func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 	case <-enough:
 	}
 	com.mem.Mu.Lock()
+	// joinQueue must not close the channel of a pause that is over.
 	h.sizeReached = nil
 	com.mem.Mu.Unlock()
 }

@@ -36,6 +36,8 @@ func (b *batch) mayShare() bool {
 		!b.hasOutboxItem()
 }
 
+// findForeignKeys lists the compares and puts of a batch at keys that another zone's batch may also use, such as a
+// parent's holding. Keys with the zone's UID, and Records, belong to no other batch.
 func (p *parked) findForeignKeys() {
 	b, w := p.b, p.b.groups[0].firstWrite()
 	p.examined = true
@@ -43,6 +45,8 @@ func (p *parked) findForeignKeys() {
 	isOwn := func(key string) bool { return strings.HasPrefix(key, records) || strings.Contains(key, scope) }
 	for _, c := range b.cmps {
 		if key := string(c.KeyBytes()); key != b.head.Key && !isOwn(key) {
+			// Only this batch puts the batch's Zone, as the lock is held. Others may compare the Zone, so foreignPuts
+			// has the key.
 			p.foreignCompares = append(p.foreignCompares, c)
 		}
 	}
@@ -67,6 +71,8 @@ func (b *batch) suspendSharing() {
 	}
 }
 
+// sendShared sends the batch in a transaction with parked batches that fit, or waits until another batch's transaction
+// has taken this one along. The outcome is of the whole transaction.
 func (b *batch) sendShared(ctx context.Context) outcome {
 	g, p := &b.com.gate, &parked{b: b, wakeup: make(chan struct{})}
 	if err := g.awaitPlace(ctx, p); err != nil {
@@ -76,15 +82,19 @@ func (b *batch) sendShared(ctx context.Context) outcome {
 	case p.outcome != nil:
 		return *p.outcome
 	case p.sentAlong && b.sent:
+		// The sender panicked after the request, so the outcome is unknown: let Recover answer for this batch.
 		panic(errLeftBehind)
 	case p.sentAlong:
+		// The sender panicked before the request, so this batch can be decided again.
 		return outcome{err: errLeftBehind, shared: true}
 	}
 	defer g.leavePlace()
+	// This batch has a place, so this goroutine sends.
 	all := g.joinParked(p)
 	if len(all) == 1 {
 		return b.sendAlone(ctx)
 	}
+	// The batches taken along sleep in awaitPlace, also if this send panics.
 	defer func() {
 		for _, x := range all[1:] {
 			close(x.wakeup)
@@ -109,8 +119,10 @@ func (g *gate) takePlace(p *parked, most int) (ok bool) {
 // along, or ctx is done before both.
 func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
 	if g.takePlace(nil, 1) {
+		// The usual case: no transaction is in flight, and no key is examined.
 		return nil
 	}
+	// Before parking, without g.mu: the next sender compares the keys while it holds the lock.
 	p.findForeignKeys()
 	p.payer = p.b.groups[0].firstWrite().payerOf().Namespace
 	if g.takePlace(p, 1) {
@@ -124,12 +136,15 @@ func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
 			return nil
 		case <-slow.C:
 			if g.unpark(p) && g.takePlace(p, places) {
+				// The transaction in flight may hang, so take a further place. If all places are taken, p is parked
+				// again.
 				return nil
 			}
 		case <-ctx.Done():
 			if g.unpark(p) {
 				return ctx.Err()
 			}
+			// The transaction has p already, so the outcome counts, not the end of ctx.
 			<-p.wakeup
 			return nil
 		}
@@ -146,7 +161,8 @@ func (g *gate) unpark(p *parked) (wasParked bool) {
 	return i >= 0
 }
 
-// Payers (charged namespaces) take turns, so that a namespace with many zones keeps no other out. Callers hold g.mu.
+// parkBatch parks p so that payers (charged namespaces) take turns: the second batch of a payer comes behind the first
+// of each other payer, and so on. A namespace with many zones keeps no other out. The caller holds g.mu.
 func (g *gate) parkBatch(p *parked) {
 	own := 0
 	for _, x := range g.parked {
@@ -154,6 +170,7 @@ func (g *gate) parkBatch(p *parked) {
 			own++
 		}
 	}
+	// Example: team-a has three batches parked. The first of team-b goes before the second of team-a.
 	before := map[string]int{}
 	at := slices.IndexFunc(g.parked, func(x *parked) bool {
 		before[x.payer]++
@@ -177,6 +194,9 @@ func (g *gate) leavePlace() {
 	g.parked = slices.Delete(g.parked, 0, 1)
 }
 
+// joinParked takes from the parked batches, in their order, those that fit into a transaction with first, and returns
+// all of them, first included. Two batches do not fit if either depends on the other, since all compares precede all
+// puts.
 func (g *gate) joinParked(first *parked) []*parked {
 	b, all := first.b, []*parked{first}
 	g.mu.Lock()
@@ -195,6 +215,7 @@ func (g *gate) joinParked(first *parked) []*parked {
 	full := false
 	g.parked = slices.DeleteFunc(g.parked, func(p *parked) bool {
 		if full || slices.ContainsFunc(all, func(x *parked) bool { return p.dependsOn(x) || x.dependsOn(p) }) {
+			// A batch behind a full transaction stays parked even if small, so that batches keep their turns.
 			return false
 		}
 		compares, puts, octets, objects = compares+len(p.b.cmps), puts+len(p.b.then), octets+p.b.size, objects+p.b.writes

@@ -29,9 +29,12 @@ func (b *batch) describeSpan() {
 	}
 }
 
+// buildPuts fills b.then with the operations of the batch, objects first, and computes the size. A Zone that its
+// Records change is put with the new status, and compared.
 func (b *batch) buildPuts(ctx context.Context) (err error) {
 	com := b.com
 	b.zoneAt, b.then = -1, make([]clientv3.Op, 0, b.writes+len(b.Facts)+len(b.Puts)+3)
+	// 1. The objects of the groups. Their versions come first in the response.
 	own := ""
 	for _, m := range b.writers {
 		if m.writesObject() {
@@ -39,6 +42,8 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 			own = m.Key
 		}
 	}
+
+	// 2. The Zone, unless the write is of the Zone itself.
 	c, zone := b.change, "" // zone is the key of a Zone changed by its Records
 	if c != nil {
 		zone = com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name)
@@ -46,6 +51,7 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 		zone = b.head.Key
 	}
 	if zone != "" && zone != own {
+		// The facts of the zone have no compares of their own: the Zone's revision proves them all.
 		for _, guard := range com.mem.GuardZone(nil, zone, b.Mod) {
 			b.addCompare(guard)
 		}
@@ -54,6 +60,8 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 		}
 		err = b.putZone(ctx, zone, b.object)
 	}
+
+	// 3. The journal step, the history, facts and other keys.
 	if c != nil {
 		b.putStep(c)
 		b.putStates(c)
@@ -78,6 +86,7 @@ func (b *batch) rewritesZone() bool {
 	if b.retries == 0 || b.writes == 0 || b.Zone == nil || b.groups[0].firstWrite().Key == b.head.Key {
 		return false
 	}
+	// A Record that waits, for example, compares no zone, so the race was elsewhere.
 	_, compared := b.comparedRevs[b.head.Key]
 	return compared
 }
@@ -107,10 +116,13 @@ func (b *batch) putStep(c *law.ZoneChange) {
 	b.then = append(b.then, etcd.OpPut(key, value))
 }
 
+// journalStep returns the journal's key and value for the transaction: the steps, the end of the zone, or a change of
+// Settled alone. tx is the decoded value, nil if nothing is to be put.
 func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *content.Transaction) {
 	com := b.com
 	switch {
 	case c.Removed || c.EndedZone != nil:
+		// Followers of the journal drop the zone at this key, which sorts behind all steps.
 		z := c.Zone
 		if c.EndedZone != nil {
 			z = c.EndedZone
@@ -118,12 +130,14 @@ func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *co
 		key = com.mem.Layout.Step(z.UID, z.N) + ".gone"
 		tx = &content.Transaction{After: z.N, Gone: true, Removal: b.removalOf(z, c.Removed)}
 	case len(b.steps.Steps) > 0:
+		// A step that creates the zone also names the zone, which followers of the journal may not have yet.
 		key, tx = com.mem.Layout.Step(c.Zone.UID, b.steps.LastStep()), &content.Transaction{Steps: b.steps.Steps, Settled: c.Settled()}
 		if !b.steps.Steps[0].Creates() {
 			return key, b.steps.Value(c.Settled()), tx
 		}
 		tx.Zone = &content.Identity{View: c.Zone.View, Namespace: c.Zone.Namespace, Name: c.Zone.Name}
 	case b.Base != nil && c.Settled() != (b.Base.Status.SettledSerial == b.Base.Status.Serial):
+		// For example, the last step of a cascade changes no content, and lets servers deliver the latest serial.
 		key, tx = com.mem.Layout.StepSettled(c.Zone.UID, c.Zone.N), &content.Transaction{After: c.Zone.N, Settled: c.Settled()}
 	default:
 		return "", nil, nil
@@ -136,10 +150,12 @@ func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *co
 func (b *batch) sendAlone(ctx context.Context) outcome {
 	var elseOps []clientv3.Op
 	if b.retries > 0 {
+		// Contended keys: the else branch saves the round trip of a second request.
 		elseOps = b.readCompared()
 	}
 	charged := ctx
 	if len(b.groups) == 1 {
+		// A change set has its payer in ctx already.
 		charged = b.groups[0].firstWrite().withPayer(ctx)
 	} else {
 		charged = etcd.PaidBy(ctx, b.payers()...)
@@ -147,6 +163,7 @@ func (b *batch) sendAlone(ctx context.Context) outcome {
 	o := b.sendTransaction(charged, nil, b.cmps, b.then, elseOps)
 	hasConflict := o.err == nil && !o.committed
 	if hasConflict && b.retries == 0 {
+		// Most first tries succeed, so their requests carry no reads.
 		o.r, o.err = b.com.mem.Client.Txn(ctx).Then(b.readCompared()...).Commit()
 	}
 	if hasConflict && o.err == nil {
@@ -160,6 +177,7 @@ func (b *batch) readCompared() (ops []clientv3.Op) {
 		ops = append(ops, clientv3.OpGet(z.Key))
 	}
 	if b.groups[0].preview {
+		// A dry run compares no object.
 		return ops
 	}
 	for _, m := range b.members {
@@ -168,6 +186,8 @@ func (b *batch) readCompared() (ops []clientv3.Op) {
 	return ops
 }
 
+// sendTogether sends the batches of several zones in a shared transaction, and gives each an offset and the outcome.
+// The first batch sends for the others, and all namespaces share the charge.
 func sendTogether(ctx context.Context, all []*parked) outcome {
 	var cmps []clientv3.Cmp
 	var then []clientv3.Op
@@ -176,6 +196,7 @@ func sendTogether(ctx context.Context, all []*parked) outcome {
 		p.b.offset = len(then)
 		cmps, then, payers = append(cmps, p.b.cmps...), append(then, p.b.then...), append(payers, p.b.payers()...)
 	}
+	// Without the first caller's deadline, which must not fail the other callers' writes.
 	ctx, cancel := context.WithTimeout(etcd.PaidBy(context.WithoutCancel(ctx), payers...), batchTimeout)
 	defer cancel()
 	first := all[0].b
@@ -186,6 +207,7 @@ func sendTogether(ctx context.Context, all []*parked) outcome {
 	}()
 	o := first.sendTransaction(ctx, all[1:], cmps, then, nil)
 	if o.shared = true; errors.Is(o.err, rpctypes.ErrTooManyOps) {
+		// Learn the limit here, since each batch commits alone next.
 		first.com.mem.LowerOps(max(len(cmps), len(then)))
 	}
 	for _, p := range all[1:] {
@@ -194,6 +216,8 @@ func sendTogether(ctx context.Context, all []*parked) outcome {
 	return o
 }
 
+// sendTransaction sends a transaction for this batch and others, and sets b.sent until the outcome is certain: the
+// caller must report an error with b.sent as an unknown outcome.
 func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []clientv3.Cmp, then, elseOps []clientv3.Op) outcome {
 	com, fault := b.com, b.com.mem.Fault
 	if b.groups[0].preview {
@@ -210,8 +234,10 @@ func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []cl
 	ctx, span := traces.StartJoint(ctx, "Transaction", spans)
 	started := time.Now()
 	com.mem.Stats.Transactions.Add(1)
+	// Compares alone write nothing, so a lost answer is no unknown outcome.
 	b.sent = len(then) > 0
 	if !b.sent && len(cmps) > 0 {
+		// A get makes the compares linearizable.
 		then = []clientv3.Op{etcd.OpCount(string(cmps[0].KeyBytes()))}
 	}
 	r, err := com.mem.Client.Txn(ctx).If(cmps...).Then(then...).Else(elseOps...).Commit()
@@ -222,6 +248,7 @@ func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []cl
 	}
 	traces.End(span, err != nil, "etcd")
 	if o.refused || err == nil && !o.committed {
+		// etcd has written nothing for certain.
 		b.sent = false
 	}
 	if err == nil {
@@ -233,6 +260,8 @@ func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []cl
 	return o
 }
 
+// payerOf returns the namespace to charge for the write: Payer, or the namespace that caused the cascade, or the
+// object's.
 func (w *Write) payerOf() etcd.Payer {
 	if w.Payer != "" {
 		return etcd.Payer{Namespace: w.Payer, Weight: etcd.KeyOctets}
@@ -250,6 +279,8 @@ func (w *Write) withPayer(ctx context.Context) context.Context {
 	return etcd.PaidBy(ctx, w.payerOf())
 }
 
+// payers returns the namespaces to charge for a batch, weighed by the octets of their objects. Refused writes pay only
+// if the batch writes nothing.
 func (b *batch) payers() (all []etcd.Payer) {
 	for _, m := range b.members {
 		if m.writesObject() || b.writes == 0 {

@@ -200,7 +200,8 @@ func newGroup(w *Write) *group {
 	return &group{members: []*member{newMember(w, nil)}, answer: make(chan Answer, 1)}
 }
 
-// The former batch may still read g, so renew copies it.
+// renew returns a copy of the group for the next try, because the former batch may still read g. Decisions and compares
+// are not copied, the packed former Record is.
 func (g *group) renew() *group {
 	next := &group{set: g.set, order: g.order, finalRefusal: g.finalRefusal, contradictions: g.contradictions, answer: make(chan Answer, 1),
 		spans: spans{commit: g.commit}}
@@ -215,6 +216,7 @@ func (g *group) firstWrite() *Write { return g.members[0].Write }
 
 // Writes of other resources than Records go alone: they are decided on the stored zone, not the draft.
 func (g *group) goesAlone() bool {
+	// KeepLocks means that the caller holds the locks for a further try, too.
 	return g.alone || g.set != nil && len(g.members) > maxJoined || g.firstWrite().Resource != "records" || g.firstWrite().KeepLocks
 }
 

@@ -55,6 +55,7 @@ func (k Key) Wrap(ctx context.Context, t value.Transformer, etcdKey string) ([]b
 // Unwrap decrypts a Key that Wrap has encrypted for the same etcd key. If stale is true, the transformer now encrypts
 // with another key or provider, and the caller should wrap the Key again.
 func Unwrap(ctx context.Context, t value.Transformer, etcdKey string, data []byte) (k Key, stale bool, err error) {
+	// The etcd key is authenticated, so a Key moved to another place does not decrypt.
 	text, stale, err := orIdentity(t).TransformFromStorage(ctx, data, value.DefaultContext(etcdKey))
 	if err != nil {
 		return Key{}, false, err

@@ -41,6 +41,8 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 	return k.KV.GetStream(ctx, key, opts...)
 }
 
+// Do encrypts the values of op, and decrypts those of the response. If a value does not decrypt, the caller gets no
+// response, although a write has happened.
 func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
 	ops, err := k.values.encryptOps(op)
 	if err != nil {
@@ -51,6 +53,7 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 		return r, err
 	}
 
+	// Puts and deletions return former values only if asked for.
 	switch {
 	case r.Get() != nil:
 		err = k.values.decryptAll(r.Get().Kvs)
@@ -109,9 +112,12 @@ func (t *txn) Commit() (*clientv3.TxnResponse, error) {
 	return r, nil
 }
 
+// encryptOps returns copies of ops with encrypted values, in nested transactions too. A compare of an encrypted value
+// is an error.
 func (v *values) encryptOps(ops ...clientv3.Op) ([]clientv3.Op, error) {
 	out := make([]clientv3.Op, len(ops))
 	for i, op := range ops {
+		// Gets and deletions have no value, and keys stay readable for ranges.
 		switch {
 		case op.IsTxn():
 			cmps, then, orelse := op.Txn()

@@ -61,6 +61,7 @@ func (v *values) decryptValue(kv *mvccpb.KeyValue) (err error) {
 		return nil
 	}
 
+	// The key of etcd is authenticated data: a value copied from another key does not open.
 	nonceSize := v.aead.NonceSize()
 	switch {
 	case !hasPrefix:

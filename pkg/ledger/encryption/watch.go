@@ -15,8 +15,11 @@ type watcher struct {
 	values *values
 }
 
+// Watch is like clientv3's, with decrypted values. After a value that does not decrypt, the last response is canceled
+// with the reason, and the channel is closed.
 func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
 	out := make(chan clientv3.WatchResponse, 1)
+	// The goroutine alone sends to out and closes out. Its end cancels the inner watch.
 	ctx, cancel := context.WithCancel(ctx)
 	in := w.Watcher.Watch(ctx, key, opts...)
 	go func() {
@@ -27,6 +30,7 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 			if err != nil {
 				r = clientv3.WatchResponse{Header: r.Header, Canceled: true, CancelReason: err.Error()}
 			}
+			// A caller that has gone does not read any more.
 			select {
 			case out <- r:
 			case <-ctx.Done():

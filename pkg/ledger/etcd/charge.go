@@ -85,10 +85,13 @@ func (t *meteredTxn) Else(ops ...clientv3.Op) clientv3.Txn {
 	return t
 }
 
+// Commit commits the transaction and charges the payers by weight. After an error the writes may have happened, so they
+// are charged.
 func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
 	r, err := t.Txn.Commit()
 	octets := t.octets
 	if err == nil {
+		// Failed compares wrote nothing, and cost only their answer.
 		if !r.Succeeded {
 			octets = 0
 		}
@@ -97,6 +100,8 @@ func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
 	if octets == 0 {
 		return r, err
 	}
+
+	// Divide among the payers. A remainder of a few octets is free.
 	total := 0
 	for _, p := range t.payers {
 		total += p.Weight

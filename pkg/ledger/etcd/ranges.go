@@ -35,6 +35,7 @@ func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int6
 			return ctx.Err()
 		case err != nil:
 			return err
+		// An etcd member without leader cancels at once, so do not ask again at once.
 		case reached == rev: // no progress
 			if !Pause(ctx, resumeAfter) {
 				return ctx.Err()
@@ -46,8 +47,11 @@ func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int6
 
 const resumeAfter = 200 * time.Millisecond
 
+// watchOnce watches until etcd ends the watch, and returns the last revision of which all events were taken. An error
+// is final: a failed take, or a compacted revision.
 func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error,
 	opts ...clientv3.OpOption) (int64, error) {
+	// A member cut off from its leader must end the watch, rather than stay silent.
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
 	for r := range client.Watch(ctx, prefix, append([]clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithRev(rev + 1),
@@ -55,6 +59,7 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 		if r.CompactRevision != 0 {
 			return rev, r.Err()
 		}
+		// Watch resumes after any other end.
 		if r.Err() != nil {
 			return rev, nil
 		}
@@ -65,6 +70,7 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 		switch n := len(r.Events); {
 		case n > 0: // the header's revision may be ahead of events yet to come
 			rev = max(rev, r.Events[n-1].Kv.ModRevision)
+		// A progress notification lets a quiet prefix resume after a compaction.
 		case r.IsProgressNotify():
 			rev = max(rev, r.Header.Revision)
 		}
@@ -108,6 +114,7 @@ func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int6
 			}
 		}
 
+		// Later reads of the caller then see the same revision.
 		if r.Header != nil && *rev == 0 { // the last response has a header
 			*rev = r.Header.Revision
 		}
@@ -116,6 +123,7 @@ func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int6
 	return ctx.Err()
 }
 
+// EachPage is like Each, in pages. Each page is read at the revision of the first.
 func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte,
 	mod int64) error) error {
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
@@ -148,6 +156,7 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, startKey string,
 	key := max(prefix, startKey)
 	opts = append([]clientv3.OpOption{clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(scanPage)}, opts...)
 	for read := 0; ; {
+		// Without a revision, a key put behind the current page is visited, too.
 		r, err := client.Get(ctx, key, opts...)
 		if err != nil {
 			return key, fmt.Errorf("reading %s: %w", prefix, err)
@@ -163,6 +172,7 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, startKey string,
 		if !r.More {
 			return "", nil
 		}
+		// The rest of a page may exceed the limit.
 		if read += len(r.Kvs); limit > 0 && read >= limit {
 			return key, nil
 		}
@@ -181,6 +191,8 @@ func DeletePage(ctx context.Context, client *clientv3.Client, from, end string, 
 	if err != nil || len(r.Kvs) == 0 {
 		return end, false, err
 	}
+
+	// The deleted range ends at the last key read. A key put into the range meanwhile goes, too.
 	next = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
 	done, err := client.Txn(ctx).If(cmps...).Then(clientv3.OpDelete(from, clientv3.WithRange(next))).Commit()
 	if err != nil || !done.Succeeded {

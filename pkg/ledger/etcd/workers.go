@@ -22,6 +22,8 @@ func (w *Workers) Run(ctx context.Context, f func()) {
 	}
 }
 
+// runWorker runs f, then further jobs, and ends after workerIdleTimeout without a job or with ctx. Its stack stays
+// grown.
 func (w *Workers) runWorker(ctx context.Context, f func()) {
 	rest := time.NewTimer(workerIdleTimeout)
 	defer rest.Stop()

@@ -31,6 +31,7 @@ func (s *Session) CheckCovered(ctx context.Context) {
 	if len(keys) == 0 {
 		return
 	}
+	// ReadFacts asks etcd for each key, cached or not.
 	fresh := s.mem.Session(false) // reads, without guesses
 	fresh.Overlay = s.Overlay
 	if err := fresh.ReadFacts(ctx, keys); err != nil {
@@ -42,12 +43,14 @@ func (s *Session) CheckCovered(ctx context.Context) {
 // listUncompared returns the keys of the used facts without a compare of their own.
 func (s *Session) listUncompared() (keys []law.Key) {
 	for k := range s.Seen.All() {
+		// A fact of an earlier write in the batch is newer than etcd's.
 		isInEtcd := true
 		if s.Overlay != nil {
 			_, isOverlaid := s.Overlay.Facts[k]
 			isInEtcd = !isOverlaid
 		}
 		isCompared := s.proofIndex(k) >= 0
+		// No refusal depends on whether data is below a name.
 		mayBeStale := k.Kind == law.KindTouched
 		if zoneScoped(k) && !mayBeStale && s.Seen.IsUsed(k) && !isCompared && isInEtcd {
 			keys = append(keys, k)
@@ -56,6 +59,7 @@ func (s *Session) listUncompared() (keys []law.Key) {
 	return keys
 }
 
+// reportDifferences logs each key whose value in s differs from etcd's (fresh) although the Zone has the same revision.
 func (s *Session) reportDifferences(ctx context.Context, keys []law.Key, fresh *Session) {
 	mem := s.mem
 	mem.Mu.Lock()

@@ -172,6 +172,7 @@ func (mem *Memory) Fault(point string) {
 
 // LoadNames loads the index of zone names, and returns the revision of the read.
 func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
+	// Read the names in pages of 5,000, all at the revision of the first page.
 	prefix := mem.Layout.Room("names")
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
 	var rev int64
@@ -197,6 +198,7 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 		key = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
 	}
 
+	// Replace the index. Decisions go on with the former index until now.
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	mem.zonesByTarget = map[law.Ref]map[law.Key]bool{}
@@ -223,6 +225,7 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 		for ctx.Err() == nil {
 			loadedRev, err := mem.LoadNames(ctx)
 			if err == nil {
+				// The next watch begins behind this read.
 				rev = loadedRev
 				break
 			}
@@ -231,7 +234,7 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	}
 }
 
-// The caller of noteNameEvent holds Mu.
+// noteNameEvent updates the index with a change of a zone's name. The caller holds Mu.
 func (mem *Memory) noteNameEvent(e *clientv3.Event) {
 	view, fqdn, err := mem.Layout.ParseName("names", string(e.Kv.Key))
 	if err != nil {
@@ -260,7 +263,8 @@ func (mem *Memory) UpdateName(k law.Key, h *law.Holding, mod int64) {
 	}
 }
 
-// The caller of indexName and dropName holds Mu.
+// indexName adds a name to the index, and to the lists of zones with a reference, a cascade or a hold, in place of the
+// former entry. The caller holds Mu.
 func (mem *Memory) indexName(k law.Key, h *law.Holding, mod int64) {
 	mem.dropName(k)
 	mem.index[k] = &indexed{holding: h, mod: mod}
@@ -320,6 +324,7 @@ func (mem *Memory) Head(key string) *Head {
 	h := mem.heads[key]
 	if h == nil {
 		if len(mem.heads) >= MaxHeads {
+			// Map order is random, so any zone that no queue uses may go.
 			for _, old := range mem.heads {
 				if !old.Pinned {
 					mem.evictHead(old)
@@ -355,6 +360,7 @@ func (mem *Memory) evictHead(h *Head) {
 // absent Zone. SetHead drops h.Facts, which were read at the former revision. The caller holds Mu.
 func (mem *Memory) SetHead(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
+		// A Zone deleted and created again has another UID under the same key.
 		delete(mem.byUID, h.Zone.UID)
 	}
 
@@ -379,6 +385,7 @@ func (mem *Memory) SetHead(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod i
 // CommitHead caches a Zone written at revision mod, with the facts (stored values) that the transaction wrote (overlay
 // o) or compared (sessions). A pending zone keeps no facts, because its keys are purged. The caller holds Mu.
 func (mem *Memory) CommitHead(h *Head, o *Overlay, object *v1alpha1.Zone, mod int64, sessions []*Session) {
+	// 1. Facts of the former revision stay, since nothing else has changed them.
 	facts := h.Facts
 	isOtherRevision := h.Mod != o.Mod && h.Mod != mod
 	if isOtherRevision || o.Zone.Pending {
@@ -386,6 +393,8 @@ func (mem *Memory) CommitHead(h *Head, o *Overlay, object *v1alpha1.Zone, mod in
 	}
 	mem.SetHead(h, object, o.Zone, mod)
 	h.Facts = facts
+
+	// 2. Add facts that the transaction has compared.
 	for _, s := range sessions {
 		for _, p := range s.Proofs {
 			if p.Key.Zone == o.Zone.UID && s.Seen.IsUsed(p.Key) {
@@ -394,11 +403,14 @@ func (mem *Memory) CommitHead(h *Head, o *Overlay, object *v1alpha1.Zone, mod in
 			}
 		}
 	}
+
+	// 3. Add facts that the transaction has written.
 	for k, v := range o.Facts {
 		if k.Zone == o.Zone.UID && k.Kind != law.KindMember { // no decision reads members
 			h.CacheFact(k, v)
 		}
 		if o, _ := v.(*law.Owner); k.Kind == law.KindOwner && !o.HasData() {
+			// Data below www.example.org. may have been this data, so ask etcd again for each name above.
 			for up, ok := k.Owner, true; ok; up, ok = up.Parent() {
 				delete(h.Facts, law.DataBelowKey(k.Zone, up))
 			}
@@ -428,6 +440,7 @@ func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 	return h.Zone, nil
 }
 
+// ReadHead reads the Zone of h from etcd into memory.
 func (mem *Memory) ReadHead(ctx context.Context, h *Head) error {
 	kv, rev, err := etcd.ReadKey(ctx, mem.Client, h.Key)
 	if err != nil {
@@ -467,10 +480,12 @@ func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev
 	return nil
 }
 
-// The caller holds Mu.
+// isCurrent reports whether the entry is as new as kv, read at revision rev (nil if absent), or newer. The caller holds
+// Mu.
 func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
 	switch {
 	case kv != nil && kv.ModRevision <= h.absentRev:
+		// The Zone was deleted after this read.
 		return true
 	case !h.Loaded:
 		return false
@@ -484,6 +499,7 @@ func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
 func (h *Head) CacheFact(k law.Key, v any) {
 	h.factAddedAt = time.Now()
 	if h.Facts == nil || len(h.Facts) >= maxFacts {
+		// A zone with more names than that begins anew: decisions read the facts that they need.
 		h.Facts = map[law.Key]any{}
 	}
 	h.Facts[k] = v
@@ -505,6 +521,7 @@ func (mem *Memory) DropOldFacts(since time.Time) {
 func (mem *Memory) GuessEnclosing(view string, n name.Name) *law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
+	// From the longest name up: for a.apps.example.org. the zone apps.example.org. precedes example.org.
 	for at, ok := n, true; ok; at, ok = at.Parent() {
 		if x := mem.index[law.HoldingKey(view, at)]; x != nil {
 			return x.holding
@@ -563,6 +580,7 @@ func (mem *Memory) AdvanceHead(key string, expected int64, object *v1alpha1.Zone
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	if h := mem.Head(key); h.Loaded && h.Mod == expected {
+		// Only the status has changed, so the facts stay.
 		h.Object, h.Mod = object, mod
 	} else {
 		h.Loaded = false

@@ -109,6 +109,8 @@ func (s *Session) Reset() {
 	s.proofByKey, s.rangeProofs, s.deepProofs = nil, nil, nil
 }
 
+// proveFact notes the revision of a key that the transaction has to compare, 0 if absent. A later read replaces the
+// revision.
 func (s *Session) proveFact(k law.Key, rev int64) {
 	if i := s.proofIndex(k); i >= 0 {
 		s.Proofs[i].rev = rev
@@ -119,6 +121,7 @@ func (s *Session) proveFact(k law.Key, rev int64) {
 	case s.proofByKey != nil:
 		s.proofByKey[k] = n - 1
 	case n > law.FewKeys:
+		// Most decisions read few keys, and a scan is faster than a map.
 		s.proofByKey = make(map[law.Key]int, 4*n)
 		for i := range s.Proofs {
 			s.proofByKey[s.Proofs[i].Key] = i
@@ -170,16 +173,21 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) 
 		if err := ctx.Err(); err != nil {
 			return law.Outcome{}, err
 		}
+
+		// Ask, with the facts found so far.
 		out := ask(s.Seen)
 		if len(out.Need) == 0 {
 			return out, nil
 		}
 
+		// Find the facts that the decision lacks.
 		need := Dedupe(out.Need)
 		contradicts := slices.ContainsFunc(need, func(k law.Key) bool {
 			_, isGiven := s.Seen.Get(k)
 			return isGiven
 		})
+
+		// For example, first the holdings at and above www.example.org., then the Zone, then data and claims at www.
 		if !contradicts {
 			if err := s.findFacts(ctx, need); err != nil {
 				return law.Outcome{}, err
@@ -212,6 +220,7 @@ func (s *Session) DecideCached(ask func(*law.Facts) law.Outcome) (out law.Outcom
 
 		missing, known = s.LookUpAll(Dedupe(out.Need))
 		if !known || slices.ContainsFunc(missing, s.isOutsideBatch) {
+			// The caller reads for a single zone, so this write decides on etcd by itself.
 			return out, nil, false
 		}
 		if len(missing) > 0 {
@@ -220,6 +229,8 @@ func (s *Session) DecideCached(ask func(*law.Facts) law.Outcome) (out law.Outcom
 	}
 }
 
+// isOutsideBatch reports whether a missing fact is of another zone than the batch's. Names, Zones and withdrawals are
+// read for any zone.
 func (s *Session) isOutsideBatch(k law.Key) bool {
 	switch k.Kind {
 	case law.KindHolding, law.KindZone, law.KindZonesBelow:
@@ -231,6 +242,7 @@ func (s *Session) isOutsideBatch(k law.Key) bool {
 	return k.Zone != s.Overlay.Zone.UID && k.Kind != law.KindWithdrawal
 }
 
+// Dedupe returns the keys, each once, in the order given. It reuses the slice.
 func Dedupe(keys []law.Key) []law.Key {
 	out := keys[:0]
 	if len(keys) > law.FewKeys {
@@ -251,6 +263,7 @@ func Dedupe(keys []law.Key) []law.Key {
 	return out
 }
 
+// forgetFacts makes memory read the zones and names of contradictory facts again.
 func (s *Session) forgetFacts(keys []law.Key) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -261,6 +274,7 @@ func (s *Session) forgetFacts(keys []law.Key) {
 			h.Loaded = false
 		}
 		if k.Kind == law.KindHolding {
+			// Without the mark, the next decision would take the dropped name as absent.
 			s.mem.dropName(k)
 			s.mem.staleNames[k] = true
 		}
@@ -287,8 +301,11 @@ func (s *Session) lookUp(k law.Key) bool {
 			return true
 		}
 	}
+
+	// By kind: hints, ranges, names, Zones, facts of no zone, facts of a zone.
 	switch {
 	case k.Kind == law.KindTouched && k.Zone != "":
+		// Do names below an owner have data? A hint for warnings and cascades.
 		return s.findDataBelow(k)
 	case k.Kind == law.KindTouched:
 		// No key in etcd lists the zones with a reference to an object, so no compare can prove their absence. The next
@@ -298,12 +315,15 @@ func (s *Session) lookUp(k law.Key) bool {
 		}
 		s.Seen.Put(k, &law.Awaited{Any: true})
 	case layout.IsRange(k):
+		// A range is used only if empty: read for the whole batch, or guessed.
 		if b := s.Overlay; b != nil && b.EmptyRanges[k].empty {
+			// A Zone's revision proves the emptiness (mod) only for a session that has read the same Zone.
 			mod := b.EmptyRanges[k].mod
 			return (mod == 0 || mod == b.Mod && s.Zone(b.Key) != nil) && s.noteEmptyRange(k, mod > 0)
 		}
 		return (s.Guess || s.guessesAbsent(k)) && s.guessEmpty(k)
 	case k.Kind == law.KindHolding:
+		// The index has every zone name, so absence is known, too. The compare of the single key proves both.
 		if mem.staleNames[k] || k.Name.NumLabels() > s.Depth {
 			return false
 		}
@@ -315,6 +335,7 @@ func (s *Session) lookUp(k law.Key) bool {
 		s.Seen.Put(k, holding)
 		s.proveFact(k, mod)
 	case k.Kind == law.KindZone:
+		// The zone of the batch is as earlier writes leave it.
 		key := mem.Layout.Key(k)
 		if b := s.Overlay; b != nil && b.Key != "" && key == b.Key {
 			s.Seen.Put(k, b.Zone)
@@ -327,6 +348,7 @@ func (s *Session) lookUp(k law.Key) bool {
 		}
 		s.NoteZone(k, h)
 	case !zoneScoped(k):
+		// Facts of no zone, such as a namespace's withdrawal, that earlier batches of the queue have read.
 		if s.Overlay == nil {
 			return false
 		}
@@ -337,6 +359,7 @@ func (s *Session) lookUp(k law.Key) bool {
 		s.Seen.Put(k, read.value)
 		s.proveFact(k, read.rev)
 	default:
+		// A fact of a zone counts at the revision of the Zone that this decision has read.
 		h := mem.byUID[k.Zone]
 		if h == nil || !h.Loaded || !s.readAtRevisionOf(h) {
 			return false
@@ -345,6 +368,7 @@ func (s *Session) lookUp(k law.Key) bool {
 		if !ok && !s.Guess && !s.guessesAbsent(k) {
 			return false
 		}
+		// A guess: compared as absent.
 		if s.Seen.Put(k, v); !ok {
 			s.proveFact(k, 0)
 		}
@@ -365,17 +389,21 @@ func (s *Session) guessEmpty(k law.Key) bool {
 	return s.isLikelyEmpty(k) && s.noteEmptyRange(k, isCovered)
 }
 
+// isLikelyEmpty reports whether a range probably has no keys: memory has no data at the name itself, and the batch has
+// written none at or below.
 func (s *Session) isLikelyEmpty(k law.Key) bool {
 	nameKey := k // of the name itself
 	switch k.Kind {
 	case law.KindZonesBelow:
 		nameKey.Kind = law.KindHolding
+		// The compared range includes the name itself, so a zone there makes the guess fail.
 		isZoneName := s.mem.index[nameKey] != nil
 		return !isZoneName && !s.mem.staleNames[nameKey]
 	case law.KindOwnersBelow:
 		nameKey.Kind = law.KindOwner
 		h := s.mem.byUID[k.Zone]
 		if k.Owner.IsApex() || h == nil {
+			// Nearly every zone has names below the apex.
 			return false
 		}
 		isWritten := s.Overlay != nil && s.Overlay.Facts[nameKey] != nil || len(s.listWrittenBelow(k)) > 0
@@ -386,6 +414,8 @@ func (s *Session) isLikelyEmpty(k law.Key) bool {
 	return false
 }
 
+// noteEmptyRange puts an empty range into Seen, with the names that the batch has written there. Unless covered by the
+// Zone's revision, the transaction compares that no key of the range exists.
 func (s *Session) noteEmptyRange(k law.Key, covered bool) bool {
 	nothing, err := s.decodeRange(k, nil)
 	if err != nil {
@@ -407,6 +437,7 @@ func (s *Session) findDataBelow(k law.Key) bool {
 	if s.Overlay == nil {
 		return false
 	}
+	// The batch's own writes count first: a value added at a.www is data below www.
 	e, read := s.Overlay.EmptyRanges[k]
 	found := read && !e.empty
 	for at, v := range s.Overlay.Facts {
@@ -428,16 +459,20 @@ func (s *Session) readsTogether(k law.Key) bool {
 	if s.Overlay == nil || k.Kind != law.KindZonesBelow && k.Kind != law.KindOwnersBelow {
 		return false
 	}
+	// A range known to have keys is read by its write alone, in full.
 	e, read := s.Overlay.EmptyRanges[k]
 	return !read || e.empty
 }
 
+// decodeRange decodes the keys of a range, and merges the owners below a name with those that the batch has written.
+// Both are in the order of keys, and the batch's owner replaces the stored one.
 func (s *Session) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	if k.Kind != law.KindOwnersBelow {
 		return s.mem.DecodeRange(k, kvs)
 	}
 	out := &law.OwnersBelow{}
 	written := s.listWrittenBelow(k)
+	// addWritten adds the batch's owners that sort before the given key, or all that are left.
 	addWritten := func(before string) {
 		for len(written) > 0 && (before == "" || written[0].Key() < before) {
 			if fact, _ := s.Overlay.Facts[law.OwnerKey(k.Zone, written[0])].(*law.Owner); fact != nil {
@@ -448,9 +483,11 @@ func (s *Session) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	}
 	err := s.mem.decodeOwners(kvs, func(owner name.Rel, o *law.Owner) {
 		if owner == k.Owner {
+			// The range has the keys strictly below the name.
 			return
 		}
 		if addWritten(owner.Key()); len(written) == 0 || written[0] != owner {
+			// Otherwise the batch has written this owner, and the next call adds the new value.
 			out.Add(k.Owner, owner, o)
 		}
 	})
@@ -478,6 +515,7 @@ func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	defer s.mem.Mu.Unlock()
 	for _, k := range need {
 		_, contradicts := s.Seen.Get(k) // given before, yet needed again
+		// Memory has no ranges with keys, which may be large.
 		isUncached := layout.IsRange(k) && !s.guessesAbsent(k) && !s.readsTogether(k)
 		isTooLong := k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth
 		if contradicts || isUncached || isTooLong {
@@ -490,6 +528,8 @@ func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	return missing, true
 }
 
+// findFacts puts the needed facts into Seen: from memory, in ranges for names with more labels than Depth, and the
+// others in reads of 100 keys.
 func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
 	var read, deep []law.Key
 	func() {
@@ -522,8 +562,11 @@ const (
 	FlatName = 6
 )
 
+// readDeepNames reads holdings at names with more labels than Depth. Names with a common ancestor of Depth labels share
+// a read of all zones below this ancestor, and a compare of the range.
 func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 	for len(keys) > 0 {
+		// Read the zones below the ancestor, at most Depth labels long.
 		all := law.Key{Kind: law.KindZonesBelow, View: keys[0].View, Name: keys[0].Name}
 		for all.Name.NumLabels() > s.Depth {
 			all.Name, _ = all.Name.Parent()
@@ -537,6 +580,7 @@ func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 			return err
 		}
 
+		// Take the names below it from the answer, and leave the others to the next round.
 		at := map[law.Key]*law.Holding{}
 		for _, z := range v.(*law.ZonesBelow).Zones {
 			at[law.HoldingKey(all.View, z.FQDN)] = &z.Holding
@@ -548,6 +592,7 @@ func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 				continue
 			}
 			s.Seen.Put(k, at[k])
+			// A zone is compared singly as well, for its later use as the enclosing zone.
 			if h := at[k]; h != nil {
 				for _, kv := range r.Kvs {
 					if string(kv.Key) == s.mem.Layout.Key(k) {
@@ -566,6 +611,7 @@ func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 // writes) the error is ErrOverlayMoved instead.
 func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 	mem := s.mem
+	// 1. Read the facts with their zones in one transaction, hence at one revision.
 	var ops []clientv3.Op
 	for _, k := range keys {
 		ops = append(ops, s.getOperation(k))
@@ -577,6 +623,7 @@ func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 	mem.Stats.Reads.Add(1)
 	r, err := mem.Client.Txn(ctx).Then(ops...).Commit()
 	if errors.Is(err, rpctypes.ErrTooManyOps) && len(keys) > 1 {
+		// etcd runs with a lower --max-txn-ops than assumed: two reads of half as many keys.
 		mem.LowerOps(len(ops))
 		if err := s.ReadFacts(ctx, keys[:len(keys)/2]); err != nil {
 			return err
@@ -587,6 +634,7 @@ func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 		return err
 	}
 
+	// 2. Update the zones in memory.
 	covered := map[string]int64{} // zone revisions by uid
 	moved := false
 	for i, z := range zones {
@@ -605,12 +653,14 @@ func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 		mem.Mu.Unlock()
 	}
 
+	// 3. Note the facts.
 	for i, k := range keys {
 		if err := s.noteResponse(ctx, k, r.Responses[i], r.Header.Revision, covered[k.Zone]); err != nil {
 			return err
 		}
 	}
 	if moved && s.Overlay != nil {
+		// Earlier writes of the batch were decided on the former revision, so the batch begins anew.
 		return ErrOverlayMoved
 	}
 	if moved {
@@ -630,13 +680,17 @@ func (s *Session) ProvenFactOf(k law.Key) (ProvenFact, bool) {
 	return ProvenFact{v, s.Proofs[i].rev}, true
 }
 
+// noteResponse notes the value of a fact, read at revision rev, with its proof: the Zone's revision (covered) if the
+// decision has read the Zone, otherwise (covered is 0) a compare of the key or range.
 func (s *Session) noteResponse(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
 	mem := s.mem
 	kvs := r.GetResponseRange().Kvs
+	// 1. Ranges.
 	if k.Kind == law.KindTouched && k.Zone != "" {
 		return s.noteDataBelow(k, kvs, covered)
 	}
 	if layout.IsRange(k) && s.EmptyRanges != nil {
+		// Only for the batch: is the range empty? At most two keys were read.
 		if k.Kind == law.KindOwnersBelow && covered > 0 && len(kvs) > 0 && string(kvs[0].Key) == mem.Layout.Key(k) {
 			kvs = kvs[1:] // the name itself
 		}
@@ -649,11 +703,14 @@ func (s *Session) noteResponse(ctx context.Context, k law.Key, r *etcdserverpb.R
 			return err
 		}
 		s.Seen.Put(k, v)
+		// If a hint (KindTouched) is true, further keys change nothing, so no compare.
 		if found, _ := v.(*law.Awaited); covered == 0 && (k.Kind != law.KindTouched || !found.Any) {
 			s.rangeProofs = append(s.rangeProofs, proof{k, rev})
 		}
 		return nil
 	}
+
+	// 2. Zones.
 	kv := etcd.FirstKV(r)
 	if k.Kind == law.KindZone {
 		mem.Mu.Lock()
@@ -667,6 +724,8 @@ func (s *Session) noteResponse(ctx context.Context, k law.Key, r *etcdserverpb.R
 		mem.Mu.Unlock()
 		return nil
 	}
+
+	// 3. Single keys.
 	var v any
 	if kv != nil {
 		var err error
@@ -678,6 +737,7 @@ func (s *Session) noteResponse(ctx context.Context, k law.Key, r *etcdserverpb.R
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	if k.Kind == law.KindHolding {
+		// The read also repairs the index, which follows other servers' writes with a delay.
 		h, _ := v.(*law.Holding)
 		s.Seen.Put(k, h)
 		delete(mem.staleNames, k)
@@ -688,6 +748,7 @@ func (s *Session) noteResponse(ctx context.Context, k law.Key, r *etcdserverpb.R
 		}
 	}
 	if covered != 0 {
+		// Not if another goroutine has moved the Zone to another revision meanwhile.
 		if h := mem.byUID[k.Zone]; h != nil && h.Mod == covered {
 			h.CacheFact(k, v)
 		}
@@ -700,6 +761,7 @@ func (s *Session) noteResponse(ctx context.Context, k law.Key, r *etcdserverpb.R
 // noteDataBelow notes whether the owners read have data, without a proof: no refusal depends on it. If they have, the
 // zone's cache keeps that until a name loses its data (CommitHead).
 func (s *Session) noteDataBelow(k law.Key, kvs []*mvccpb.KeyValue, covered int64) error {
+	// So many owners without data are not looked through to the end: assume data.
 	found := &law.Awaited{Any: len(kvs) == law.FirstOwners}
 	err := s.mem.decodeOwners(kvs, func(_ name.Rel, o *law.Owner) { found.Any = found.Any || o.HasData() })
 	if err != nil {
@@ -716,6 +778,7 @@ func (s *Session) noteDataBelow(k law.Key, kvs []*mvccpb.KeyValue, covered int64
 	return nil
 }
 
+// headsOf returns the cached zones of the facts, each once.
 func (s *Session) headsOf(keys []law.Key) []*Head {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -734,11 +797,13 @@ func (s *Session) getOperation(k law.Key) clientv3.Op {
 	case !layout.IsRange(k):
 		return clientv3.OpGet(key)
 	case s.EmptyRanges != nil && k.Kind != law.KindTouched:
+		// Two keys tell whether a key besides that of the name itself exists.
 		return clientv3.OpGet(key, clientv3.WithPrefix(), clientv3.WithLimit(2), clientv3.WithKeysOnly())
 	}
 	return clientv3.OpGet(key, clientv3.WithPrefix(), clientv3.WithLimit(layout.MostKeys(k)))
 }
 
+// DecodeRange decodes the keys of a range to a fact. The error names the key that is unreadable.
 func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	switch k.Kind {
 	case law.KindZonesBelow:
@@ -774,24 +839,29 @@ func (mem *Memory) decodeOwners(kvs []*mvccpb.KeyValue, found func(name.Rel, *la
 	return nil
 }
 
+// decodeForeign sums up the data of namespaces other than k's in a range of keys. More is true if the range may have
+// further keys. The fields of k select the range (law.KindForeign).
 func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreign, error) {
 	out := &law.Foreign{More: len(kvs) == law.FirstKeys && layout.MostKeys(k) != 0}
 	for _, kv := range kvs {
 		key := string(kv.Key)
 		switch {
 		case k.Zone == "":
+			// Zones at and below a name.
 			at, h, err := mem.Layout.DecodeName(key, kv.Value)
 			if err != nil {
 				return nil, err
 			}
 			out.AddZone(k, at.Name, h)
 		case !k.Owner.IsZero():
+			// Records at a name, such as www.
 			_, _, ns, _, err := mem.Layout.ParseMember(key)
 			if err != nil {
 				return nil, err
 			}
 			out.Add(k.Namespace, ns, 1, name.Name{})
 		case k.Name.IsZero():
+			// Counts of Records, one key for each namespace.
 			v, err := layout.DecodeFact(law.Key{Kind: law.KindCount}, kv.Value)
 			if err != nil {
 				return nil, layout.Unreadable(key, err)
@@ -800,6 +870,7 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 				out.Add(k.Namespace, key[strings.LastIndexByte(key, '/')+1:], n, name.Name{})
 			}
 		default:
+			// Records anywhere in a zone, with their names for a message.
 			_, owner, ns, _, err := mem.Layout.ParseMember(key)
 			if err != nil {
 				return nil, err
@@ -823,6 +894,7 @@ func (s *Session) Changes(writes []law.Write) []law.Write {
 	return slices.DeleteFunc(slices.Clone(writes), s.isStored)
 }
 
+// isStored reports whether etcd has the value of a write already, and the transaction proves so.
 func (s *Session) isStored(x law.Write) bool {
 	seen, known := s.Seen.Get(x.Key)
 	if !known || !zoneScoped(x.Key) {
@@ -837,6 +909,7 @@ func (s *Session) isStored(x law.Write) bool {
 	return reflect.DeepEqual(seen, x.Value)
 }
 
+// Guards returns the compares of the transaction: the Zones read, and the used facts that no Zone's revision proves.
 func (s *Session) Guards() []clientv3.Cmp {
 	mem := s.mem
 	drop := mem.DropGuards
@@ -849,6 +922,8 @@ func (s *Session) Guards() []clientv3.Cmp {
 			out = append(out, etcd.RevisionIs(mem.Layout.Key(p.Key), p.rev))
 		}
 	}
+	// No key of the range is newer than the read. A deletion there goes unnoticed, but zones found have single
+	// compares.
 	for _, p := range s.deepProofs {
 		out = append(out, clientv3.Compare(clientv3.ModRevision(mem.Layout.Key(p.Key)), "<", p.rev+1).WithPrefix())
 	}
@@ -920,9 +995,11 @@ func (s *Session) VerifyFacts(ctx context.Context, key string, before *v1alpha1.
 	}
 	cmps := append(s.Guards(), etcd.RevisionIs(key, int64(expected)))
 	if len(cmps) > s.mem.MaxCompares() {
+		// Not proven here, so the write goes on to its decision at the commit.
 		return false, nil
 	}
 	s.mem.Stats.Transactions.Add(1)
+	// A get makes the compares linearizable.
 	r, err := s.mem.Client.Txn(ctx).If(cmps...).Then(etcd.OpCount(key)).Commit()
 	if err != nil {
 		return false, err

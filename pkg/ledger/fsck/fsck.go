@@ -66,6 +66,8 @@ type Report struct {
 
 func (r *Report) Clean() bool { return r.Damage.Total == 0 }
 
+// WriteText writes the report for an operator: the listed findings, the number beyond MaxFindings, and the next step.
+// After an error of w, the other lines are still tried.
 func (r *Report) WriteText(w io.Writer) error {
 	var errs []error
 	line := func(format string, args ...any) {
@@ -87,6 +89,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		}
 	}
 
+	// A note alone leaves the store clean, because former rules may have allowed both claims.
 	switch {
 	case !r.Clean():
 		line("DAMAGED: %d differences that no work in progress explains", r.Damage.Total)
@@ -130,6 +133,9 @@ func Run(ctx context.Context, config Config) (Report, error) {
 
 	c := &check{ctx: ctx, config: config, layout: layout.Keys{Prefix: config.Prefix}, report: Report{Revision: config.Revision},
 		model: newModel()}
+
+	// The readers first fill the model, since checks compare objects of several zones. checkOrphans sets
+	// record.keptOut, which checkWaiting passes to the law.
 	steps := []func() error{
 		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDelegations, c.readPendingCuts, c.readWithdrawals, c.readCuts,
 		c.readRecords, c.checkMembers, c.checkOwners, c.checkCounts, c.checkDelegatedRules, c.checkOrphans, c.checkSerials, c.checkZones,
@@ -184,12 +190,15 @@ func (f *Findings) add(x Finding) {
 
 const page = 1000
 
+// eachObject passes each readable object of a resource to f. An unreadable object is damage, and damaged, unless nil,
+// receives the object's key and "namespace/name".
 func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec objects.ObjectCodec, damaged func(key, name string),
 	f func(key string, object T)) error {
 	prefix := c.layout.Objects(resource)
 	return c.eachBetween(prefix, clientv3.GetPrefixRangeEnd(prefix), func(key string, kv *mvccpb.KeyValue) {
 		object, err := codec.DecodeNew(c.ctx, key, kv.Value)
 		o, ok := object.(T)
+		// An object of another kind under this prefix is as useless to a server as a broken protobuf.
 		if !ok {
 			c.reportDamage(key, rule, fmt.Sprintf("%T, %v", object, err), "an object of %s", resource)
 			if damaged != nil {
@@ -197,6 +206,7 @@ func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec obj
 			}
 			return
 		}
+		// An object without namespace, such as a ClusterBind9Provider, has no slash in its name.
 		name := strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
 		c.require(key == prefix+name, key, rule, name, "the object that the key names")
 		f(key, o)
@@ -226,16 +236,20 @@ func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string,
 // compute passes each expected key of a zone to add. If values differ, compare returns the broken rule and false.
 func checkRoom[T any](c *check, room string, rule Rule, compute func(z *zone, add func(key string, value *T)),
 	compare func(have, want *T) (Rule, bool)) error {
+	// Compute the room from the objects, for all zones in effect.
 	expected := map[string]*T{}
 	for _, z := range c.zonesByName {
 		compute(z, func(key string, value *T) { expected[key] = value })
 	}
+
+	// Compare each stored key, and take it from the expected keys.
 	prefix := c.layout.Room(room)
 	err := c.eachBetween(prefix, clientv3.GetPrefixRangeEnd(prefix), func(key string, kv *mvccpb.KeyValue) {
 		c.report.Keys++
 		uid, _, _ := strings.Cut(key[len(prefix):], "/")
 		want, have := expected[key], new(T)
 		delete(expected, key)
+		// Keys of ended zones, and of zones with unreadable objects, have no expected value.
 		if c.existingZone(key, uid) == nil || !c.parseValue(key, kv, have) {
 			return
 		}
@@ -284,10 +298,13 @@ func (c *check) eachBetween(from, to string, f func(key string, kv *mvccpb.KeyVa
 		if !r.More {
 			return nil
 		}
+		// With the byte 0 the next page begins directly after the last key read.
 		from = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
 	}
 }
 
+// get reads keys at the revision of the check. If the caller wants the present, the first read fixes the revision, so
+// all later reads show the same moment, whatever servers write meanwhile.
 func (c *check) get(key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	r, err := c.config.Client.Get(c.ctx, key, append(opts, clientv3.WithRev(subrev.Version(c.report.Revision, subrev.Last)))...)
 	if err != nil {

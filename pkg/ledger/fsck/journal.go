@@ -26,6 +26,7 @@ import (
 // checkJournals undoes the steps of each zone, newest first. Serials must form a chain without gaps, and states and
 // changed rows must fit the content.
 func (c *check) checkJournals() error {
+	// Cuts of child zones are content of the parent, and its steps add and remove them like values of Records.
 	cuts := map[string][]*law.CountedCut{}
 	for e, cut := range c.cuts {
 		cuts[e.parent] = append(cuts[e.parent], cut)
@@ -34,6 +35,7 @@ func (c *check) checkJournals() error {
 		return err
 	}
 
+	// Pages descend from the end of the room, so each zone's newest step comes first.
 	room, done, current := c.layout.Room("journal"), map[string]bool{}, ""
 	backwards := clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend)
 	var b *back
@@ -45,16 +47,19 @@ func (c *check) checkJournals() error {
 
 		for _, kv := range r.Kvs {
 			key := string(kv.Key)
+			// The keys of a zone lie together: a new UID ends the former zone and begins the next.
 			if uid, _, _ := strings.Cut(key[len(room):], "/"); uid != current {
 				b.finish()
 				b, current, done[uid] = nil, uid, true
 				if z := c.existingZone(key, uid); z != nil {
+					// The replay starts at the present definition, as computed from the objects.
 					b = &back{check: c, zone: z, sets: defineRRsets(z.records, cuts[uid]), n: z.N, serial: z.Serial, header: z.Header,
 						state: sethash.State(z.State)}
 					c.checkContent(z, b.sets)
 				}
 			}
 
+			// The journal of an ended zone stays until providers have withdrawn the zone, and is not replayed.
 			if b != nil {
 				b.readStep(room+current+"/", kv)
 			}
@@ -67,20 +72,25 @@ func (c *check) checkJournals() error {
 	}
 
 	b.finish()
+	// No replay has reported a zone whose journal has no key at all.
 	for _, z := range c.zonesByName {
 		c.require(done[z.UID], room+z.UID+"/", "S6.8", "no journal", "%d steps", z.N)
 	}
 	return nil
 }
 
+// finish ends the replay of a zone. A trimmed journal may begin later than the zone, but must reach back to the
+// condensed step, and contain a step.
 func (b *back) finish() {
 	if b == nil || b.broken {
 		return
 	}
+	// The condensed step may end exactly where the journal begins.
 	b.checkCondensed()
 	if x := b.condensed[b.zone.UID]; x != nil && !x.joined && !b.broken {
 		b.reportDamage(x.key, "S7.8", fmt.Sprintf("the steps up to %d", x.Step.N), "a journal that reaches to there; it begins at %d", b.n)
 	}
+	// Marks alone are no journal: trimming keeps the last step.
 	b.require(b.begun || b.n == 0 || b.steps > 0, b.layout.Room("journal")+b.zone.UID+"/", "S6.8", "no step", "steps up to %d", b.zone.N)
 }
 
@@ -96,8 +106,11 @@ func (c *check) readCondensed() error {
 	c.condensed = map[string]*condensed{}
 	err := eachZoneKey(c, "condensed", func(z *zone, key, rest string, value *json.RawMessage) {
 		x, kv := c.condensed[z.UID], &mvccpb.KeyValue{Value: *value}
+		// The header's key sorts before the keys of its parts.
 		if rest == "" {
 			x = &condensed{key: key, parts: map[uint64]int{}}
+			// The condensed step leads on from the delivered serial. A header for a former settledSerial is obsolete,
+			// no damage.
 			if c.parseValue(key, kv, &x.Condensed) && x.From == serial.Serial(z.status.SettledSerial) {
 				c.condensed[z.UID] = x
 			}
@@ -112,6 +125,7 @@ func (c *check) readCondensed() error {
 			return
 		}
 
+		// Parts of another step are leftovers of a lost race between servers.
 		if c.parseValue(key, kv, &part) && x != nil && n == x.Step.N {
 			x.parts[n]++
 			x.Step.Removed, x.Step.Added, x.Step.TTLs = append(x.Step.Removed, part.Removed...), append(x.Step.Added, part.Added...),
@@ -127,6 +141,8 @@ func (c *check) readCondensed() error {
 	return err
 }
 
+// checkCondensed compares the condensed step of a held-back zone, once the replay has undone all later steps. Undoing
+// its rows must lead to the content state of the delivered serial.
 func (b *back) checkCondensed() {
 	x := b.condensed[b.zone.UID]
 	if x == nil || b.broken || x.joined || x.Step.N != b.n {
@@ -153,9 +169,12 @@ type back struct {
 	broken bool // earlier steps cannot be judged
 }
 
+// readStep undoes the steps of a journal value, the last first. After an inconsistent step the replay stops, because
+// every older step would seem wrong too. Older steps are only counted.
 func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 	b.report.Keys++
 	key := string(kv.Key)
+	// A suffix marks a change of Settled, or the end of a zone, without a step.
 	count, suffix, _ := strings.Cut(key[len(prefix):], ".")
 	n, err := strconv.ParseUint(count, 16, 64)
 	if err != nil || len(count) != 16 || suffix != "" && suffix != "settled" && suffix != "gone" {
@@ -169,12 +188,14 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 		return
 	}
 
+	// A mark has no steps, and an existing zone has no mark of its end.
 	if suffix != "" {
 		b.require(len(tx.Steps) == 0 && tx.After == n && n <= b.zone.N && suffix == "settled", key, "I2", encodeText(tx), "a mark without "+
 			"steps, after step %d of a zone at step %d", n, b.zone.N)
 		return
 	}
 
+	// Servers find steps by the last number of a value, the number in the key.
 	if len(tx.Steps) == 0 || tx.Steps[len(tx.Steps)-1].N != n {
 		b.reportDamage(key, "I2", encodeText(tx), "steps of which the last is %d", n)
 		b.broken = true
@@ -192,12 +213,16 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 			b.broken = true
 			b.reportDamage(key, "I2", encodeText(step), "%s", why)
 		}
+		// Only the creating transaction has view, namespace and name of the Zone, for servers that follow the journal.
 		b.require(!step.Creates() || tx.Zone != nil && tx.Zone.View == b.zone.View && tx.Zone.Namespace == b.zone.Namespace &&
 			tx.Zone.Name == b.zone.Name, key, "I2", encodeText(tx.Zone), "the identity of %s", b.zone.key)
 	}
 }
 
+// undoStep checks a step against the definition after the step, and undoes the step. It returns "" or, for the
+// operator, the value that the store should have. After such a text the replay cannot go on.
 func (b *back) undoStep(step content.Step) string {
+	// The step must end at the definition from which the next step starts.
 	switch {
 	case b.begun:
 		return "no step before the one that made the zone"
@@ -211,14 +236,17 @@ func (b *back) undoStep(step content.Step) string {
 		return fmt.Sprintf("content state %s, which the definition after it has", b.state)
 	case step.HeaderBefore != nil && step.HeaderAfter == nil:
 		return "both headers or none"
+	// A change of the SOA timers alone has both headers and no rows.
 	case step.HeaderAfter != nil && !step.HeaderAfter.Equal(b.header):
 		return "the header " + encodeText(b.header)
 	case step.Creates() != (step.N == 1):
 		return "the zone made in step 1, and only there"
+	// RFC 1982: a secondary ignores a serial that is not ahead.
 	case !step.Creates() && !step.Serial.Ahead(step.From):
 		return fmt.Sprintf("a serial ahead of %d, where it starts", step.From)
 	}
 
+	// The rows name a broken RRset. The content state proves rows and explicit TTLs together.
 	if why := b.undoRows(step); why != "" {
 		return why
 	}
@@ -229,6 +257,7 @@ func (b *back) undoStep(step content.Step) string {
 	}
 
 	if step.Creates() {
+		// Before the creating step the zone had no content.
 		b.begun = true
 		if len(b.sets) > 0 || state != (sethash.State{}) {
 			return fmt.Sprintf("nothing before it, not %d RRsets with state %s", len(b.sets), state)
@@ -243,7 +272,10 @@ func (b *back) undoStep(step content.Step) string {
 	return ""
 }
 
+// undoRows takes the added rows of a step out of the zone's RRsets, and puts the removed rows and former TTLs back. It
+// returns "" or a text like undoStep.
 func (b *back) undoRows(step content.Step) string {
+	// Rows and TTL of an RRset are undone separately, so each changed RRset is checked at the end.
 	touched := map[setKey]*rrset{}
 	at := func(k setKey) *rrset {
 		s := b.sets[k]
@@ -256,6 +288,7 @@ func (b *back) undoRows(step content.Step) string {
 	}
 
 	for _, row := range step.Added {
+		// An added www A 192.0.2.1 must be there after the step. Otherwise a step in between is missing or false.
 		s := at(setKey{row.Owner, row.Type})
 		i, found := slices.BinarySearch(s.data, row.Data)
 		if !found {
@@ -275,6 +308,7 @@ func (b *back) undoRows(step content.Step) string {
 
 	for _, change := range step.TTLs {
 		s := at(setKey{change.Owner, change.Type})
+		// A nil TTL means that the RRset did not exist on that side of the step.
 		ttl := func(t *content.TTL) content.TTL { return *cmp.Or(t, &content.TTL{}) }
 		if s.ttl != ttl(change.After) {
 			return fmt.Sprintf("ttl %s of %s %s, which it has after it", s.ttl, change.Owner, change.Type)
@@ -283,6 +317,7 @@ func (b *back) undoRows(step content.Step) string {
 	}
 
 	for k, s := range touched {
+		// Each RRset has a TTL, explicit or inherited, and only an existing RRset has.
 		if (len(s.data) == 0) != (s.ttl == content.TTL{}) {
 			return fmt.Sprintf("%s %s before it with rows and ttl or with neither, not %d rows and ttl %s", k.owner, k.t, len(s.data),
 				s.ttl)
@@ -318,6 +353,7 @@ type historyCheck struct {
 }
 
 func (c *check) checkHistory() error {
+	// Segments and former Records are compared with the archives, and shares with the octets of the segments.
 	h := &historyCheck{c, map[string]*archive{}, map[[2]string][]segmentRange{}, map[string]history.Share{}}
 	for _, step := range []func() error{h.readArchived, h.checkSegments, h.checkShares, h.checkStates} {
 		if err := step(); err != nil {
@@ -335,6 +371,7 @@ func (h *historyCheck) readArchived() error {
 		at := h.archives[uid]
 		switch {
 		case uid == layout.RemovedZones || uid == layout.RemovedFQDNs:
+			// These keys find a removed zone by the name of its object, or by its DNS name.
 			var of history.Header
 			if h.parseValue(key, kv, &of) {
 				h.require(key == h.layout.ArchivedName(of.Namespace, of.Name) ||
@@ -343,12 +380,14 @@ func (h *historyCheck) readArchived() error {
 			}
 			return
 		case strings.HasPrefix(account, layout.LeftDelegations):
+			// A deleted Delegation is kept for minutes, in case its zone is deleted too.
 			h.require(at != nil || h.zones[uid] != nil || h.purging[uid], key, "S7.13", "a Delegation of zone "+uid, "a zone or an archive")
 			h.parseValue(key, kv, &history.OldDelegation{})
 			return
 		}
 
 		if account == "" {
+			// The key without an account is the zone's archive, which sorts before the keys of its accounts.
 			var x history.Archived
 			if !h.parseValue(key, kv, &x) {
 				return
@@ -357,9 +396,12 @@ func (h *historyCheck) readArchived() error {
 			z := h.zones[uid]
 			switch {
 			case z == nil || z.Pending:
+				// The zone is gone, or about to be: the retention counts from the time in the archive.
 				h.require(x.Gone != 0 || h.purging[uid] || z != nil && z.Ending, key, "S7.13", "the archive of zone "+uid,
 					"the time at which that zone went")
 			case x.Gone == 0:
+				// A zone that comes back counts its steps from 1 again. Offset keeps the numbers of the archive
+				// ascending.
 				h.require(x.Last >= x.Offset && x.Last-x.Offset <= z.N, key, "S7.13", fmt.Sprintf("steps up to %d", x.Last-x.Offset),
 					"steps up to %d, the zone's last", z.N)
 			}
@@ -390,6 +432,7 @@ func (h *historyCheck) checkSegments() error {
 		}
 
 		share, octets := h.shares[at.Account], int64(len(kv.Key)+len(kv.Value))
+		// The octets of bare segments, without values and former Records, are counted separately too.
 		if share.Octets += octets; s.Header.Bare {
 			share.BareOctets += octets
 		}
@@ -398,6 +441,8 @@ func (h *historyCheck) checkSegments() error {
 	})
 }
 
+// checkSegment checks a decoded segment against its key, the zone's archive, and the segments checked before. Steps may
+// leave gaps, because the steps in between belong to other accounts.
 func (h *historyCheck) checkSegment(key string, at layout.SegmentKey, s *history.Segment) {
 	first, last := s.Entries[0].Step, s.Entries[len(s.Entries)-1].Step
 	here := segmentRange{s.Header.Offset + first.N, s.Header.Offset + last.N, key}
@@ -406,11 +451,14 @@ func (h *historyCheck) checkSegment(key string, at layout.SegmentKey, s *history
 	for i := range s.Entries {
 		step := &s.Entries[i].Step
 		h.require(i == 0 || step.N > s.Entries[i-1].Step.N, key, "S7.13", fmt.Sprintf("step %d", step.N), "steps in order")
+		// A change without a Record, as of SOA timers, belongs to the namespace of the Zone.
 		of := s.Header.Namespace
 		if step.Record != nil {
 			of = step.Record.Namespace
 		}
 		namespace, causedBy := layout.SplitAccount(at.Account)
+		// A change of team-a's Record that team-b caused, as by a removed rule, is in team-a's own account or that for
+		// team-b.
 		h.require(of == namespace && (causedBy == namespace || causedBy == step.CausedBy), key, "S7.13",
 			fmt.Sprintf("step %d of namespace %s, caused by %q", step.N, of, step.CausedBy), "steps of the key's account")
 	}
@@ -421,6 +469,7 @@ func (h *historyCheck) checkSegment(key string, at layout.SegmentKey, s *history
 		return
 	}
 
+	// A step beyond the archive's last would be archived again.
 	h.require(zone.accounts[at.Account] && here.last <= zone.Last, key, "S7.13", fmt.Sprintf("steps up to %d of account %s",
 		here.last, at.Account), "an archive up to %d of accounts with this one", zone.Last)
 	by := [2]string{at.Zone, at.Account}
@@ -436,6 +485,7 @@ func (h *historyCheck) checkShares() error {
 	err := eachKey(h.check, "shares", func(key, account string, s *history.Share) {
 		want := h.shares[account]
 		delete(h.shares, account)
+		// Shrinking may count all octets as bare, so the stored BareOctets may be higher.
 		h.require(s.Octets == want.Octets && s.BareOctets >= want.BareOctets, key, "S7.13", fmt.Sprintf("%d octets, %d condensed", s.Octets,
 			s.BareOctets), "%d and %d, those of its segments", want.Octets, want.BareOctets)
 	})
@@ -458,6 +508,7 @@ func (h *historyCheck) checkStates() error {
 			return
 		}
 		archived := uint64(0)
+		// A former Record moves into the segment together with its step.
 		if x := h.archives[uid]; x != nil && x.Gone == 0 {
 			archived = x.Last - x.Offset
 		}

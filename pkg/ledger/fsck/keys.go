@@ -54,6 +54,8 @@ func (z *zone) addClaim(r *record) {
 	}
 }
 
+// base returns the name that a wildcard or underscore name claims (S4.7): apps for *.apps and _acme-challenge.apps, the
+// apex for _dmarc.
 func base(owner name.Rel) name.Rel {
 	labels, out := owner.Labels(), owner
 	for i, at := 0, owner; i < len(labels); i++ {
@@ -65,6 +67,8 @@ func base(owner name.Rel) name.Rel {
 	return out
 }
 
+// checkOwners compares the facts of each name: values, cuts, claims, reservations and pointers. The rule of a finding
+// tells which part differs.
 func (c *check) checkOwners() error {
 	return checkRoom(c, "owners", "I1", func(z *zone, want func(string, *law.Owner)) {
 		for o, v := range z.owners {
@@ -103,7 +107,9 @@ func (c *check) checkDelegatedRules() error {
 	}, func(have, want *law.NamespaceRules) (Rule, bool) { return "S4.3", encodeText(have) == encodeText(want) })
 }
 
+// checkOrphans compares the keys by which a new zone or rule finds waiting objects (S2.3), and sets keptOut of Records.
 func (c *check) checkOrphans() error {
+	// 1. Compute the keys of waiting Records, pending zones, and Delegations without a zone.
 	want, waits := map[string]string{}, map[string]*record{}
 	wants := func(w waiter, resource string, moves bool) (keys []string) {
 		keys = c.layout.Waiting(w.waiting, resource, w.Namespace, w.Name)
@@ -131,11 +137,14 @@ func (c *check) checkOrphans() error {
 	for _, d := range c.waitingDelegations {
 		wants(d, "delegations", false)
 	}
+
+	// 2. Compare the stored keys.
 	room := c.layout.Room("orphans")
 	err := c.eachBetween(room, clientv3.GetPrefixRangeEnd(room), func(key string, kv *mvccpb.KeyValue) {
 		c.report.Keys++
 		have := string(kv.Value)
 		var w layout.Waiter
+		// Only the stored key has the namespace whose data keep a Record out (annotation on-conflict: wait).
 		if r := waits[key]; r != nil && layout.Decode(kv.Value, &w) == nil && w.KeptOut != "" { // only here
 			r.keptOut, w.KeptOut = w.KeptOut, ""
 			have = string(layout.Encode(w))
@@ -144,6 +153,7 @@ func (c *check) checkOrphans() error {
 		delete(want, key)
 	})
 
+	// 3. The store lacks the keys left.
 	for key, w := range want {
 		c.reportDamage(key, "S2.3", "nothing", "%s: without it no zone would find the waiting object", w)
 	}
@@ -153,6 +163,7 @@ func (c *check) checkOrphans() error {
 func (c *check) checkWaiting() error {
 	for _, r := range c.records {
 		if r.adoptedBy == nil && c.ctx.Err() == nil {
+			// Deciding every waiting Record may take minutes, so the caller may cancel between two.
 			c.checkWaitingRecord(r)
 		}
 	}
@@ -164,9 +175,12 @@ func (c *check) checkWaiting() error {
 	return c.ctx.Err()
 }
 
+// runLaw decides like a server, with facts from the model instead of etcd. If the law asks again for a fact that it
+// has, the facts contradict each other, and ok is false.
 func (c *check) runLaw(decide func(*law.Facts) law.Outcome) (out law.Outcome, ok bool) {
 	seen := law.NewFacts()
 	for {
+		// The law names the missing facts, such as zone and claims above www.example.org., until none is missing.
 		out = decide(seen)
 		if len(out.Need) == 0 {
 			return out, true
@@ -182,7 +196,10 @@ func (c *check) runLaw(decide func(*law.Facts) law.Outcome) (out law.Outcome, ok
 	}
 }
 
+// checkWaitingRecord asks the law whether a zone would take the Record in now. Such a Record is pending, not damaged,
+// because servers retry once a minute (S2.7).
 func (c *check) checkWaitingRecord(r *record) {
+	// The time of creation serves as the present, so the report does not depend on a clock.
 	ask := records.RecordInput{Namespace: r.Namespace, Name: r.Name, UID: r.UID, WaitingBefore: r.waiting(), After: r.Record, Cascade: true,
 		Now: time.Unix(r.Created, 0), WorkID: "fsck"}
 	out, ok := c.runLaw(func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) })
@@ -195,6 +212,7 @@ func (c *check) checkWaitingRecord(r *record) {
 		c.reportDifference(c.isWorkPending(r), r.key, "I5", "not adopted", "facts that fit each other")
 	case p.Zone != nil:
 		c.reportPending(r.key, "S2.7", "not adopted", "adopted by zone %s/%s, which allows it", p.Zone.Namespace, p.Zone.Name)
+	// A new zone looks for waiting Records by view and name, and would miss a Record stored elsewhere.
 	case p.FQDN != r.fqdn || p.View != r.view:
 		c.reportDifference(c.isWorkPending(r), r.key, "S2.3", fmt.Sprintf("waits at %q %q", r.view, r.fqdn), "%q %q, where its zone would "+
 			"look for it", p.View, p.FQDN)

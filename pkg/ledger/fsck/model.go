@@ -56,6 +56,8 @@ type unread struct {
 	uncheckedCount map[string]int     // keys and records of the zone, by key of the Zone object
 }
 
+// countUnread reports whether a zone exists with an unreadable object, and counts a key or record of such a zone. An
+// unreadable object reveals no UID, so the UID is taken from the first key with the object's name.
 func (u *unread) countUnread(at law.Ref) bool {
 	key, ok := u.keysByUID[at.UID]
 	if !ok && at.Name != "" {
@@ -117,10 +119,14 @@ type record struct {
 	owner     name.Rel
 }
 
+// addRecord adds a record of the zone to the model: count of its namespace, claim, pointers, and the values at its
+// name.
 func (z *zone) addRecord(r *record) {
 	z.records = append(z.records, r)
 	z.counts[r.Namespace]++
 	z.addClaim(r)
+	// Own data at an underscore name admits no tenant but by a literal underscore rule (S4.14). *._domainkey counts at
+	// _domainkey.
 	if r.Namespace == z.Namespace && r.admission == rules.AdmittedUnderscore {
 		at := r.owner
 		if labels := at.Labels(); labels[0] == "*" {
@@ -131,6 +137,7 @@ func (z *zone) addRecord(r *record) {
 
 	z.addPointers(r)
 	o, guests := z.ownerAt(r.owner), 0
+	// A guest's value claims nothing, but may hide the name from another tenant's wildcard (S4.23).
 	if r.admission == rules.AdmittedUnderscore && r.Namespace != z.Namespace {
 		guests = 1
 	}
@@ -143,10 +150,13 @@ func (z *zone) addRecord(r *record) {
 
 const maxPointed = 8
 
+// addPointers counts the names to which an own record leads, so that an Event tells own when a tenant takes such a host
+// (S4.26): an MX with mail.example.org. counts at mail.
 func (z *zone) addPointers(r *record) {
 	if r.Namespace != z.Namespace || !strings.Contains(" CNAME MX NS SRV SVCB HTTPS ", " "+r.Type.String()+" ") {
 		return
 	}
+	// The apex is own in any case.
 	counted := map[name.Rel]bool{name.Apex: true}
 	for _, v := range r.Values {
 		n, err := name.ParseIn(v.Host(), z.FQDN())
@@ -154,6 +164,7 @@ func (z *zone) addPointers(r *record) {
 			continue
 		}
 		host, below := n.Rel(z.FQDN())
+		// A record counts once at a name, and at no more than maxPointed names.
 		if at := base(host); below && !counted[at] && len(counted) <= maxPointed {
 			counted[at] = true
 			z.ownerAt(at).Pointers++
@@ -210,6 +221,7 @@ func sameValue(x, y law.OwnerValue) bool {
 	return compareValues(x, y) == 0 && x.Count == y.Count && x.Guests == y.Guests
 }
 
+// ownersBelow returns the names strictly below owner that have facts, in key order.
 func (z *zone) ownersBelow(owner name.Rel) []name.Rel {
 	byKey := func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) }
 	if z.sortedOwners == nil {
@@ -236,6 +248,8 @@ type setKey struct {
 	t     rdata.Type
 }
 
+// defineRRsets returns the RRsets of records and child cuts. Equal values of two Records are a single row, and the
+// smallest TTL counts (S5.2).
 func defineRRsets(records []*record, cuts []*law.CountedCut) map[setKey]*rrset {
 	sets := map[setKey]*rrset{}
 	add := func(owner name.Rel, t rdata.Type, ttl content.TTL, data ...string) {
@@ -246,6 +260,7 @@ func defineRRsets(records []*record, cuts []*law.CountedCut) map[setKey]*rrset {
 			sets[k] = s
 		}
 		s.ttl = s.ttl.Merge(ttl)
+		// Two Records with the same value, or a Record and glue of a child, make a single row.
 		for _, text := range data {
 			if i, found := slices.BinarySearch(s.data, text); !found {
 				s.data = slices.Insert(s.data, i, text)
@@ -290,12 +305,16 @@ func (z *zone) rrsetAt(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	return content.RRset{Owner: owner, Type: t, TTL: s.ttl, Data: s.data}, true
 }
 
+// isWorkPending reports whether a cascade in the outbox has still to decide about the record. If so, a difference in
+// its status is no damage.
 func (c *check) isWorkPending(r *record) bool {
 	return c.anyScan(func(s *law.Scan) bool {
+		// In a zone: a changed rule covers its namespace, or its part of the zone is released or moves to another zone.
 		if r.adoptedBy != nil {
 			return string(r.adoptedBy.UID) == s.Zone && (s.Kind == law.ScanNamespaces && s.Covers(r.Namespace) ||
 				s.Kind == law.ScanMembers && (r.zone == nil || strings.HasPrefix(r.owner.Key(), s.Owner.Key())))
 		}
+		// Waiting: a zone at or above its name, or the target of its zoneRef, has come or changed.
 		switch s.Kind {
 		case law.ScanNamespaces:
 			return s.Covers(r.Namespace) && r.waiting().MatchesTarget(s)
@@ -317,7 +336,9 @@ func (c *check) anyScan(by func(*law.Scan) bool) bool {
 	return false
 }
 
+// lookUpFact returns a fact as a server would read it, or nil if the store has none.
 func (c *check) lookUpFact(k law.Key) any {
+	// Most facts name the zone by UID, a holding by view and FQDN, a Zone by its object.
 	z := c.zones[k.Zone]
 	switch k.Kind {
 	case law.KindZonesBelow:
@@ -354,6 +375,7 @@ func (c *check) lookUpFact(k law.Key) any {
 	return nil
 }
 
+// zonesBelow returns the zones at and below a name, in key order.
 func (c *check) zonesBelow(k law.Key) *law.ZonesBelow {
 	out := &law.ZonesBelow{}
 	i, _ := slices.BinarySearchFunc(c.sortedNames, place{k.View, k.Name}, comparePlaces)

@@ -42,15 +42,19 @@ func (c *check) enclosing(view string, n name.Name) *zone {
 	return nil
 }
 
+// checkRecord checks that the zone nearest to a Record's name has the Record, and that a rule allows it or a period
+// runs.
 func (c *check) checkRecord(r *record) {
 	z, n, rooted, have, end := r.zone, r.fqdn, true, "adopted by zone "+r.zone.key, fmt.Sprintf("endsAt %d", r.endsAt)
 	differ := func(key string, rule Rule, have, want string, args ...any) {
 		c.reportDifference(c.isWorkPending(r), key, rule, have, want, args...)
 	}
+	// DS at a child's apex belong to the parent (S2.1). The root has no parent.
 	if r.Type == rdata.DS {
 		n, rooted = n.Parent()
 	}
 
+	// The zone with the longest name must have the Record, in the Record's view and, if given, the zone of zoneRef.
 	if up := c.enclosing(z.View, n); !rooted || up == nil {
 		differ(r.key, "S2.1", have, "none: no zone encloses it")
 	} else if up != z {
@@ -60,6 +64,7 @@ func (c *check) checkRecord(r *record) {
 	if ref := r.ZoneRef; ref != nil && (ref.Namespace != z.Namespace || ref.Name != z.Name) {
 		differ(r.key, "S2.1", have, "%s/%s alone, which its zoneRef names", ref.Namespace, ref.Name)
 	}
+	// Beside a zoneRef, an empty view means the zone's (S1.4).
 	if r.View != z.View && (r.ZoneRef == nil || r.View != "") {
 		differ(r.key, "S1.4", have, "one of view %q", r.View)
 	}
@@ -70,19 +75,23 @@ func (c *check) checkRecord(r *record) {
 	case z.Terminating:
 	case r.endsAt == 0 && len(kinds) == 0:
 		differ(r.key, "I5", have, "endsAt, or a rule that allows %s at %s, and the base name, to namespace %s", r.Type, r.fqdn, r.Namespace)
+	// A cascade writes another kind when the admitting rule goes and a rule of that kind remains (S4.17).
 	case r.endsAt == 0 && !allowed:
 		differ(r.key, "S4.17", "admission "+string(by), "endsAt, or one of %v, which rules allow", kinds)
 	case r.endsAt != 0 && allowed && by != rules.AdmittedShared: // the sharing namespaces may have changed
 		differ(r.key, "S2.5", end, "none: a rule allows it")
+	// The period belongs to namespace and zone, not to the Record.
 	case r.endsAt != 0 && (w == nil || w.IsOver()):
 		differ(r.key, "S2.5", end, "a period that runs, not %s", encodeText(w))
 	}
 }
 
+// rulesFor returns the rules of the Zone object and of Delegations that concern a namespace.
 func (z *zone) rulesFor(namespace string) []rules.Rule {
 	given, ok := z.rulesByNamespace[namespace]
 	if !ok {
 		for _, r := range z.Rules {
+			// A rule without namespaces is for every namespace (S4.2).
 			if len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace) {
 				given = append(given, r)
 			}
@@ -98,6 +107,8 @@ func (z *zone) rulesFor(namespace string) []rules.Rule {
 // proves lists the types of proofs. A rule with no other types reserves no name.
 var proves = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
+// literalNames returns the names that a rule reserves for its namespaces (S4.20, S4.21): pay for the pattern "pay",
+// nothing for "*.pay" or "_acme-challenge.pay".
 func (z *zone) literalNames(r *rules.Rule) map[name.Rel]bool {
 	out := map[name.Rel]bool{}
 	add := func(text string) {
@@ -109,6 +120,7 @@ func (z *zone) literalNames(r *rules.Rule) map[name.Rel]bool {
 	}
 
 	for _, rr := range r.Records {
+		// A pattern for proofs alone, such as TXT or CAA, reserves nothing (S4.21).
 		if len(rr.Types) == 0 || slices.ContainsFunc(rr.Types, func(t rdata.Type) bool { return !slices.Contains(proves, t) }) {
 			add(rr.Pattern.String())
 		}
@@ -117,6 +129,7 @@ func (z *zone) literalNames(r *rules.Rule) map[name.Rel]bool {
 	for _, p := range r.Zones {
 		add(p.String())
 	}
+	// A rule for any namespace excludes none.
 	if len(r.Namespaces) == 0 {
 		clear(out)
 	}
@@ -137,7 +150,10 @@ func (z *zone) addReservations(r *rules.Rule) {
 	}
 }
 
+// findReserved returns the first name, from of upwards, that rules reserve for other namespaces alone, or the apex if
+// there is none. The zone's own namespace is never kept out (S4.21).
 func (z *zone) findReserved(of name.Rel, namespace string) name.Rel {
+	// Collect the names of the Zone's rules, and those of Delegations, from the owner facts.
 	if z.reservedNames == nil {
 		z.reservedNames = map[name.Rel]map[string]bool{}
 		for i := range z.Rules {
@@ -170,12 +186,15 @@ func (z *zone) reserveName(n name.Rel, namespace string) {
 	z.reservedNames[n][namespace] = true
 }
 
+// reachesBelow reports whether a pattern reaches names at and below a reserved name: the labels behind its last * must
+// end in that name (S4.20). With pay reserved, "*.pay" does and "*" does not.
 func (z *zone) reachesBelow(text string, reserved name.Rel) bool {
 	labels := strings.Split(text, ".")
 	for len(labels) > 0 && strings.Contains(strings.Join(labels, "."), "*") {
 		labels = labels[1:]
 	}
 	tail := strings.Join(labels, ".")
+	// A pattern such as "*" has no literal tail, so its tail is the zone's name.
 	if tail == "" {
 		tail = "@"
 	}
@@ -191,6 +210,8 @@ func anyPattern(given []rules.Rule, is func(rules.RecordRule) bool) bool {
 // A tenant gets namedTypes only if a rule lists them, because they change the answering servers.
 var namedTypes = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
+// findKinds returns the kinds of rules that allow a record, with repetitions, or nil if none does: the name of the
+// record, its type, and for tenants its base name too (S4.7).
 func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 	own, zone, baseName := r.Namespace == z.Namespace, z.FQDN(), base(r.owner)
 	atBase, given := baseName == r.owner, z.rulesFor(r.Namespace)
@@ -205,16 +226,20 @@ func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 		return p.Pattern.Match(n, zone) && z.reachesBelow(p.Pattern.String(), reserved)
 	}
 	based := anyPattern(given, func(p rules.RecordRule) bool { return gives(p, at) })
+	// Namespaces of a shared rule are one tenant only if the same rule also shares the base name (S4.13).
 	for i := range given {
 		sharesBase := anyPattern(given[i:i+1], func(p rules.RecordRule) bool { return p.Shared && gives(p, at) })
 		for _, p := range given[i].Records {
 			typed := slices.Contains(p.Types, r.Type)
 			if len(p.Types) == 0 {
+				// A tenant gets types that change the answering servers only if a rule lists them (S4.5).
 				typed = !r.Type.ByNumber() && (own || !slices.Contains(namedTypes, r.Type))
 			}
 
 			switch {
 			case !typed || !p.Pattern.Match(r.fqdn, zone):
+			// At an underscore name, own records are always admitted as underscore records. A tenant needs a literal
+			// label (S4.14), and then needs no rule for the base name.
 			case own && underscore, !own && p.Pattern.NamesUnderscore(r.fqdn, zone):
 				kinds = append(kinds, rules.AdmittedUnderscore)
 			case own:
@@ -222,6 +247,7 @@ func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 			case !gives(p, r.fqdn):
 			case p.Shared && sharesBase:
 				kinds = append(kinds, rules.AdmittedShared)
+			// A literal rule makes a weaker claim: other tenants may write above the name (S4.8).
 			case atBase && p.Pattern.IsLiteralFor(r.fqdn, zone):
 				kinds = append(kinds, rules.AdmittedLiteral)
 			case based:
@@ -233,21 +259,27 @@ func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 	return kinds
 }
 
+// checkParent computes which zone above delegates a zone, and compares the result with the holding and the condition
+// Delegated.
 func (c *check) checkParent(z *zone) {
 	h, up, p := z.holding, name.Name{}, (*zone)(nil)
 	if n, ok := z.FQDN().Parent(); ok {
 		up, p = n, c.enclosing(z.View, n)
 	}
+	// A change of the zone above is decided again by a cascade over the zones below.
 	excused := c.anyScan(func(s *law.Scan) bool {
 		return s.Kind == law.ScanZones && s.View == z.View && s.Name.Encloses(z.FQDN())
 	})
 	want, status := law.Ancestry{Established: h.Established}, "True"
+
+	// Find the rule of the nearest zone above that delegates this zone, and whether that rule includes DS.
 	if p != nil {
 		delegates, ds := false, false
 		owner, _ := z.FQDN().Rel(p.FQDN())
 		reserved := p.findReserved(base(owner), z.Namespace)
 		for _, r := range p.rulesFor(z.Namespace) {
 			for _, x := range r.Zones {
+				// Reserved names bar zones at other names, not at an underscore name such as _acme-challenge.pay.
 				match := x.Match(z.FQDN(), p.FQDN()) && (base(owner) != owner || p.reachesBelow(x.String(), reserved))
 				delegates, ds = delegates || match, ds || match && r.DS
 			}
@@ -260,6 +292,7 @@ func (c *check) checkParent(z *zone) {
 		switch {
 		case delegates:
 			want.Parent, want.DS = &p.Ref, ds
+		// An established zone stays, without delegation (S3.4).
 		case h.Established:
 			status = "False"
 		default: // the DS stays until the end
@@ -274,6 +307,7 @@ func (c *check) checkParent(z *zone) {
 		}
 	}
 
+	// The first difference names the rule of the finding.
 	var rule Rule
 	switch {
 	case refText(h.Parent) != refText(want.Parent):
@@ -291,6 +325,8 @@ func (c *check) checkParent(z *zone) {
 	c.reportDifference(excused, z.key, rule, encodeText(h.Ancestry), "%s and the condition Delegated %s", encodeText(want), status)
 }
 
+// checkCoexistence looks for data that no server loads together (S5.6, S5.7), at names with records and at hosts of
+// spec.nameServers.
 func (c *check) checkCoexistence(z *zone) {
 	owners := slices.Clone(z.NSHosts)
 	for owner, o := range z.owners {
@@ -301,12 +337,14 @@ func (c *check) checkCoexistence(z *zone) {
 
 	for _, owner := range owners {
 		data := map[rdata.Type]int{}
+		// Equal values with different TTLs are a single value of the RRset.
 		for _, v := range slices.CompactFunc(slices.Clone(cmp.Or(z.owners[owner], &law.Owner{}).Values), func(x, y law.OwnerValue) bool {
 			return x.Type == y.Type && x.Digest == y.Digest
 		}) {
 			data[v.Type]++
 		}
 
+		// spec.nameServers adds NS and addresses without Records.
 		for _, s := range z.NSSets {
 			if s.Owner == owner {
 				data[s.Type] += len(s.Data)
@@ -328,16 +366,19 @@ func (c *check) checkCoexistence(z *zone) {
 			have = "NS beside DNAME"
 		case strings.HasPrefix(owner.String(), "*") && has(rdata.NS, rdata.DNAME):
 			have = "NS or DNAME at a wildcard"
+		// A DNAME replaces the names below its own name, not the name itself (RFC 6672).
 		case z.liesBelowDNAME(owner, false):
 			have = "data below a DNAME"
 		default:
 			continue
 		}
 
+		// A cascade under way may still remove part of the data.
 		c.reportDifference(len(z.holding.Works) > 0, c.layout.Key(law.OwnerKey(z.UID, owner)), "S5.6", have, "none: no server loads that")
 	}
 }
 
+// liesBelowDNAME reports whether a DNAME exists above owner or, with itself, at owner.
 func (z *zone) liesBelowDNAME(owner name.Rel, itself bool) bool {
 	for at, ok := owner, true; ok; at, ok = at.Parent() {
 		if o := z.owners[at]; o != nil && (itself || at != owner) &&
@@ -348,18 +389,24 @@ func (z *zone) liesBelowDNAME(owner name.Rel, itself bool) bool {
 	return false
 }
 
+// noteNestedClaims notes claims of two tenants at the same name or one above the other (S4.8). It adds at most one note
+// for each claim.
 func (c *check) noteNestedClaims(z *zone) {
 	for low, o := range z.owners {
 		for _, mine := range o.Claims {
+			// Only rules with * make a claim that reaches above and below.
 			if mine.Namespace == z.Namespace || mine.Plain == 0 {
 				continue
 			}
 
+			// From the claimed name upwards, look for another tenant's claim by a rule with *.
 			for at, ok := low, true; ok && !at.IsApex(); at, ok = at.Parent() {
 				owner := cmp.Or(z.owners[at], &law.Owner{})
 				i := slices.IndexFunc(owner.Claims, func(x law.Claim) bool {
 					return x.Plain > 0 && x.Namespace != mine.Namespace && x.Namespace != z.Namespace
 				})
+				// A literal or shared rule passes a claim (S4.12, S4.13), and an earlier claim above allows all names
+				// below.
 				if z.excepts(at, mine.Namespace, i < 0) || at != low && slices.ContainsFunc(owner.Claims, func(x law.Claim) bool {
 					return x.Namespace == mine.Namespace
 				}) {

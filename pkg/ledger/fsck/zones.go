@@ -27,12 +27,17 @@ func (c *check) checkZones() error {
 		c.checkSettled(z)
 		c.checkHolding(z)
 	}
+
+	// A work with Ended releases the records of an ended zone. Without such a work, an ended example.org. keeps them
+	// forever.
 	ends := map[string]bool{}
 	for _, w := range c.works {
 		ends[w.Purge] = ends[w.Purge] || w.Ended != nil
 	}
 	for _, z := range c.zones {
 		if s := z.status; z.Pending {
+			// A pending zone with endsAt has ended, and a work still releases its Records. Other pending zones wait for
+			// a name.
 			c.require(!z.Ending || ends[z.UID], z.key, "S3.5", "a zone that ended, with endsAt",
 				"no endsAt: no work releases its records, so it would stay")
 			c.require(s.Serial == 0 && s.ContentState == "" && s.Hash == "" && s.ContentGeneration == 0 && s.EntryCount == 0, z.key, "S3.2",
@@ -42,6 +47,8 @@ func (c *check) checkZones() error {
 	return nil
 }
 
+// checkName requires status.fqdn to follow from spec.domainName, which never changes (S1.6): from "dev" may follow
+// dev.example.org., from "dev.example.org." nothing else.
 func (c *check) checkName(z *zone) {
 	text, fqdn := z.spec.DomainName, z.FQDN()
 	relative := !name.IsAbsolute(text)
@@ -49,6 +56,7 @@ func (c *check) checkName(z *zone) {
 	// The zone of zoneRef may be gone or renamed, so the parent may be any name above.
 	for up, ok := fqdn, true; ok && !follows; up, ok = up.Parent() {
 		n, err := name.ParseIn(text, up)
+		// A relative name lies below the parent: @ would be the parent's own name.
 		follows = err == nil && n == fqdn && (!relative || up != fqdn)
 	}
 	c.require(follows, z.key, "S1.6", "status.fqdn "+z.status.FQDN, "%q, or a name that begins so", text)
@@ -69,9 +77,13 @@ func (c *check) checkSettled(z *zone) {
 	mayWait := works > 0 || isHeld
 	isSettled := cond.Status == metav1.ConditionTrue
 	isDelivered := s.SettledSerial == s.Serial
+
+	// An idle zone is Settled and delivered up to its serial. Only a hold, or a cascade in time, keeps settledSerial
+	// behind.
 	c.require(mayWait || isSettled, z.key, "S7.2", "not Settled", "Settled: no work on the zone is pending")
 	c.require(!mayWait || !isSettled || isDelivered, z.key, "S7.2", "Settled",
 		"not Settled: %d works on the zone are pending", works)
+	// An overdue cascade delays delivery no longer.
 	c.require(isDelivered || isHeld || works > 0 && !h.Overdue, z.key, "S7.2", settled,
 		"%d, the serial: nothing holds the zone back", s.Serial)
 	c.require(s.SettledSerial == 0 || !isAhead(s.SettledSerial, s.Serial), z.key, "S7.2", settled, "none ahead of the serial, %d", s.Serial)
@@ -85,6 +97,7 @@ func (c *check) checkHold(z *zone, reason, settled string) {
 	if !isHeld {
 		return
 	}
+	// A held zone is delivered at the serial before the mass deletion (S7.8).
 	c.require(held.Serial == serial.Serial(z.status.SettledSerial), key, "S7.5", "held: "+encodeText(held), "at %s", settled)
 	c.require(z.ExcessOf(held).Holds(), key, "S7.5", "held: "+encodeText(held), "for more than its own namespace may remove")
 }
@@ -92,6 +105,7 @@ func (c *check) checkHold(z *zone, reason, settled string) {
 // checkDeletions checks the numbers that decide about a hold.
 func (c *check) checkDeletions(z *zone) {
 	d := z.Deletions
+	// PeakStock is nil after the owner let the removals of the period through.
 	most := cmp.Or(d.PeakStock, &law.Stock{Own: d.Own})
 	isNegative := func(s law.Stock) bool { return s.RRsets < 0 }
 	hasNegative := d.PeriodStart < 0 || slices.ContainsFunc(d.LeastStocks[:], isNegative) || isNegative(*most)
@@ -101,11 +115,14 @@ func (c *check) checkDeletions(z *zone) {
 
 func (c *check) checkHolding(z *zone) {
 	key, h := c.nameKey(z), z.holding
+	// The values have several types, and the finding needs their text anyway.
 	expect := func(rule Rule, what string, have, want any) {
 		x, y := encodeText(have), encodeText(want)
 		c.require(x == y, key, rule, what+" "+x, "%s", y)
 	}
 
+	// The digest of a DS covers the zone's name (RFC 4034 §5.1.4), so DNSSEC status of another FQDN would break
+	// resolution.
 	if d := z.status.DNSSEC; d != nil {
 		c.require(d.FQDN == z.status.FQDN, z.key, "S12.2", "status.dnssec of "+d.FQDN, "one of %s, or none", z.status.FQDN)
 	}
@@ -114,8 +131,11 @@ func (c *check) checkHolding(z *zone) {
 		parent = p.Namespace + "/" + p.Name
 	}
 
+	// The holding repeats these fields of the Zone for decisions about other zones. A stale copy delegates by a former
+	// parent.
 	expect("S3.1", "parent", refText(h.Parent), parent)
 	expect("S1.6", "refers to", refText(h.Target), refText(z.spec.ZoneRef))
+	// In the period after a withdrawn rule, holding, condition and endsAt name the same end.
 	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
 	c.require(h.Withdrawn == "" || h.Parent != nil && h.Parent.UID == h.Withdrawn && cond != nil &&
 		cond.Reason == v1alpha1.ReasonDelegationWithdrawn, key, "S3.5", "withdrawn by zone "+h.Withdrawn, "nothing: the condition "+
@@ -123,10 +143,13 @@ func (c *check) checkHolding(z *zone) {
 	c.require((h.Withdrawn != "") == (z.status.EndsAt != nil), z.key, "S3.5", fmt.Sprintf("endsAt %v", z.status.EndsAt), "one where a "+
 		"rule was withdrawn, and only there")
 	expect("S4.3", "number of Delegations", h.Delegations, z.delegationCount)
+
+	// Decisions about hosts (S4.10) read apex NS and apex hosts from the holding, not from the Records.
 	ns, _ := z.rrsetAt(name.Apex, rdata.NS)
 	expect("S6.2", "apex NS", h.ApexNS, ns.Data)
 	hosts := map[string]int{}
 	for _, r := range z.recordsAt(name.Apex) {
+		// Only own's MX, SVCB and HTTPS at the apex make their hosts own names.
 		if r.Namespace == z.Namespace && (r.Type == rdata.MX || r.Type == rdata.SVCB || r.Type == rdata.HTTPS) {
 			for _, v := range r.Values {
 				hosts[v.Host()]++
@@ -144,7 +167,10 @@ func refText(r *law.Ref) string {
 	return r.Namespace + "/" + r.Name
 }
 
+// checkCuts compares the cuts in each parent's content with NS, glue and DS of the delegated child zones (S6.3, S6.16).
+// A difference with a pending cut is work in progress.
 func (c *check) checkCuts() error {
+	// 1. Compute the cut of each child zone.
 	want, kept := map[edge]*law.CountedCut{}, map[edge]bool{}
 	for _, z := range c.zonesByName {
 		if z.holding.Parent == nil {
@@ -160,6 +186,7 @@ func (c *check) checkCuts() error {
 		if sets := content.Cut(p.FQDN(), z.Header, z.rrsetAt); len(sets) > 0 {
 			cut = &law.CountedCut{Sets: sets}
 		}
+		// While the child is held, the parent keeps the cut from before the mass deletion (S7.8).
 		if cut = z.holding.CutWithDS(cut, z.DS); z.holding.KeepsCut(c.cuts[e]) {
 			want[e], kept[e] = c.cuts[e], true
 		} else if cut != nil {
@@ -167,6 +194,7 @@ func (c *check) checkCuts() error {
 		}
 	}
 
+	// 2. Report pending cuts, each still to be added to its parent's content by a server.
 	for e, d := range c.pendingCuts {
 		if !kept[e] { // a kept cut waits for the end of the hold
 			c.reportPending(c.layout.PendingCut(e.parent, e.child), "I4", fmt.Sprintf("parent %s/%s, child %s/%s", d.Parent.Namespace,
@@ -174,6 +202,7 @@ func (c *check) checkCuts() error {
 		}
 	}
 
+	// 3. Compare the stored cuts, in both directions.
 	differ := func(e edge, have, want *law.CountedCut) {
 		c.reportDifference(c.pendingCuts[e] != law.PendingCut{}, c.layout.Room("cuts")+e.parent+"/"+e.child, "S6.3", encodeText(have), "%s",
 			encodeText(want))
@@ -186,6 +215,7 @@ func (c *check) checkCuts() error {
 	}
 
 	for e, have := range c.cuts {
+		// A child with an unreadable object may well have this cut.
 		if want[e] == nil && !c.unread.countUnread(law.Ref{UID: e.child}) {
 			differ(e, have, nil) // the parent delegates no such zone
 		}
@@ -194,6 +224,8 @@ func (c *check) checkCuts() error {
 	return nil
 }
 
+// checkContent recomputes contentState, hash and entryCount of a zone from the Records and cuts (S6.7), without the
+// journal.
 func (c *check) checkContent(z *zone, sets map[setKey]*rrset) {
 	rows := 0
 	var elements []sethash.Element

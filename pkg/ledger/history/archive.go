@@ -125,6 +125,7 @@ const maxLostRaces = 4
 
 // ArchiveRemoved is like ArchiveSteps, for all steps of a zone without a name, and for its removal.
 func (a *Archive) ArchiveRemoved(ctx context.Context, zone string, cmps ...clientv3.Cmp) (kept bool, err error) {
+	// The removal is among the last keys of the journal, perhaps beside a mark of Settled.
 	journal := a.Layout.Journal(zone)
 	end := clientv3.GetPrefixRangeEnd(journal)
 	last, err := a.Client.Get(ctx, journal, clientv3.WithRange(end), clientv3.WithLimit(3),
@@ -146,11 +147,13 @@ func (a *Archive) ArchiveRemoved(ctx context.Context, zone string, cmps ...clien
 	}
 	header := Header{Zone: zone, View: removal.View, FQDN: removal.FQDN.String(), Namespace: removal.Namespace, Name: removal.Name,
 		Retention: removal.Retention}
+	// First come the remaining steps, page by page, then the removal alone.
 	for lost := 0; lost < maxLostRaces; {
 		p, err := a.readPage(ctx, header, end, removal)
 		if err != nil || p == nil { // another server has archived the removal
 			return err == nil, err
 		}
+		// No step is left, so this transaction archives the removal.
 		ends := len(p.entries) == 0
 		if ends {
 			if err := a.addRemoval(ctx, p, removal); err != nil {
@@ -181,6 +184,8 @@ type page struct {
 	removes     bool   // the zone's removal is the last step
 }
 
+// readArchived returns a zone's progress and the version of its key, both zero if nothing is archived. rev 0 reads the
+// present.
 func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x Archived, mod int64, err error) {
 	key := a.Layout.Archived(zone)
 	r, err := a.Client.Get(ctx, key, clientv3.WithRev(rev))
@@ -202,6 +207,7 @@ func (a *Archive) readPage(ctx context.Context, header Header, end string, remov
 		return nil, err
 	}
 
+	// Gone is set after a removal. The same serial means the same removal, another serial that the zone came back.
 	switch {
 	case p.archived.Gone == 0:
 	case removal != nil && p.archived.Serial == removal.Serial:
@@ -216,6 +222,7 @@ func (a *Archive) readPage(ctx context.Context, header Header, end string, remov
 		return nil, err
 	}
 
+	// Take whole steps, up to the limits of a page. A value may be taken in part.
 	octets, taken := 0, 0
 	for _, kv := range r.Kvs {
 		if octets += len(kv.Value); taken > 0 && (octets > fullSegment || taken >= pageSteps) {
@@ -234,6 +241,7 @@ func (a *Archive) readPage(ctx context.Context, header Header, end string, remov
 			p.hasStates[ns] = p.hasStates[ns] || hasState(&step)
 			if p.endN = tx.Steps[len(tx.Steps)-1].N; step.N > p.lastN {
 				if !p.addStep(step) {
+					// The page is full. The rest of the value comes with the next page.
 					return p, a.addStates(ctx, p)
 				}
 				taken++
@@ -247,6 +255,7 @@ func (a *Archive) readPage(ctx context.Context, header Header, end string, remov
 // addStep returns false if the page is full.
 func (p *page) addStep(step content.Step) bool {
 	account := accountOf(&step, p.hdr.Namespace)
+	// Each account costs operations of the transaction.
 	if p.entries[account] == nil && len(p.entries) == pageNamespaces {
 		return false
 	}
@@ -275,6 +284,7 @@ func hasState(step *content.Step) bool {
 	return step.Record != nil && (step.Record.Was || slices.ContainsFunc(step.Others, func(o content.RecordRef) bool { return o.Was }))
 }
 
+// addStates adds the former Records to the page's steps, and shortens the page if it becomes too large.
 func (a *Archive) addStates(ctx context.Context, p *page) error {
 	states, steps := map[string]map[uint64][]BeforeStep{}, []*Entry{}
 	for _, entries := range p.entries {
@@ -283,6 +293,7 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 		}
 	}
 
+	// Read the states of each namespace up to the end of the last value.
 	for ns, has := range p.hasStates {
 		if !has {
 			continue
@@ -294,12 +305,14 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 		states[ns] = readStates(ctx, r.Kvs)
 	}
 
+	// Count octets in the order of the steps, so that the page ends before a step and has no gap.
 	slices.SortFunc(steps, func(x, y *Entry) int { return cmp.Compare(x.Step.N, y.Step.N) })
 	total, byAccount := 0, map[string]int{}
 	for i, x := range steps {
 		account := accountOf(&x.Step, p.hdr.Namespace)
 		x.Was = unpackStates(states[namespaceOf(&x.Step, p.hdr.Namespace)][x.Step.N])
 		octets := x.octets()
+		// A first step of any size is taken, or the archive would never go on.
 		most := max(octets, minPage, int(a.shareOf(account)/pageDivisor))
 		if total, byAccount[account] = total+octets, byAccount[account]+octets; i > 0 && total > maxPage || byAccount[account] > most {
 			p.endBefore(x.Step.N)
@@ -310,6 +323,7 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 	return nil
 }
 
+// endBefore removes step n and later steps from the page. An account without steps leaves the page.
 func (p *page) endBefore(n uint64) {
 	p.lastN = n - 1
 	for account, entries := range p.entries {
@@ -335,6 +349,8 @@ func countStates(of []Was) (octets int) {
 	return octets
 }
 
+// readStates returns the former Records of values of before/, by step. An unreadable value is logged, and its steps
+// lack states.
 func readStates(ctx context.Context, values []*mvccpb.KeyValue) map[uint64][]BeforeStep {
 	out := map[uint64][]BeforeStep{}
 	for _, kv := range values {
@@ -350,11 +366,15 @@ func readStates(ctx context.Context, values []*mvccpb.KeyValue) map[uint64][]Bef
 	return out
 }
 
+// addRemoval adds the zone's removal as the last step of the page, with the Delegations that left together with the
+// zone.
 func (a *Archive) addRemoval(ctx context.Context, p *page, x *content.Removal) (err error) {
 	p.lastN++
 	p.removes = true
+	// Gone must differ from 0, even if the removal's time is unknown.
 	p.archived.Gone, p.archived.Serial = max(1, x.Time), x.Serial
 	e := EntryOfRemoval(p.hdr.Zone, p.lastN, x)
+	// Delegations serve to restore the Zone, and without its state restore nothing.
 	if len(x.State) > 0 {
 		whole := false
 		e.Removed.Delegations, whole, err = a.readOldDelegations(ctx, p.hdr.Zone, x)
@@ -364,10 +384,14 @@ func (a *Archive) addRemoval(ctx context.Context, p *page, x *content.Removal) (
 	return err
 }
 
+// writePage commits a page in one transaction, together with the caller's compares. If done is false, a compare failed:
+// another server has archived, or shrunk a share.
 func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) (done bool, err error) {
+	// 1. The zone's progress, compared with the version that readPage saw.
 	next := p.archived
 	next.Last, next.Retention = next.Offset+p.lastN, p.hdr.Retention
 	for _, entries := range p.entries {
+		// With a retention of 0s, steps are dropped without a segment.
 		if p.hdr.Retention == 0 {
 			next.Whole = max(next.Whole, entries[len(entries)-1].Step.Time+1)
 		}
@@ -376,6 +400,8 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 	key := a.Layout.Archived(p.hdr.Zone)
 	cmps = append(slices.Clone(cmps), etcd.RevisionIs(key, p.archivedMod))
 	ops, octets := []clientv3.Op{etcd.OpPut(key, layout.Encode(&next))}, 0
+
+	// 2. The former Records, which move into the segments.
 	for ns, has := range p.hasStates {
 		if has {
 			ops = append(ops, clientv3.OpDelete(a.Layout.BeforeOf(ns, p.hdr.Zone),
@@ -383,6 +409,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 		}
 	}
 
+	// 3. A segment for each account, counted in the account's share.
 	for account, entries := range p.entries {
 		if p.hdr.Retention == 0 {
 			break
@@ -394,18 +421,21 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 		if err != nil {
 			return false, err
 		}
+		// The account is not whole if values were left out, or there is no room for the segment.
 		if !whole || !fits {
 			share.Whole = max(share.Whole, last.Time+1)
 		}
 		if cmps = append(cmps, etcd.RevisionIs(a.Layout.Share(account), mod)); fits && value != nil {
 			octets += len(at) + len(value)
 			share.addSegment(at, int64(len(at)+len(value)), !whole && isBare(value))
+			// The empty value names the account, so that readers of the zone know where to look.
 			ops = append(ops, etcd.OpPut(at, value), etcd.OpPut(a.Layout.ArchivedFor(p.hdr.Zone, account), []byte("{}")))
 		}
 
 		ops = append(ops, etcd.OpPut(a.Layout.Share(account), layout.Encode(&share)))
 	}
 
+	// 4. After the removal, the keys that find the zone by its former names.
 	if p.removes {
 		ops = append(append(ops, a.nameOps(&p.hdr)...), clientv3.OpDelete(a.Layout.LeftDelegations(p.hdr.Zone), clientv3.WithPrefix()))
 	}

@@ -33,6 +33,8 @@ type cursor struct {
 	keys   []layout.SegmentKey // of the last period, ascending; nextKey takes the last
 }
 
+// openCursor returns a cursor for the segments of an account before the key below, all read at revision rev. Without
+// segments, oldest is later than below, so nextKey is at the end.
 func (a *Archive) openCursor(ctx context.Context, below layout.SegmentKey, rev int64) (*cursor, error) {
 	d := &cursor{a: a, below: below, rev: rev, width: firstWidth, oldest: below.Time + 1}
 	prefix := a.Layout.Segments(below.Account)
@@ -48,8 +50,10 @@ func (a *Archive) openCursor(ctx context.Context, below layout.SegmentKey, rev i
 	return d, nil
 }
 
+// nextKey returns the next older key, or nil at the end. A period may have no key, so several may be read.
 func (d *cursor) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
 	for len(d.keys) == 0 {
+		// A key without a zone begins its second, so all keys of the oldest second were listed.
 		if d.below.Time < d.oldest || d.below.Time == d.oldest && d.below.Zone == "" {
 			return nil, nil
 		}
@@ -67,6 +71,7 @@ type cursors struct {
 	nextKeys  []*layout.SegmentKey // by account; nil at the end
 }
 
+// openCursors opens a cursor for each account and reads its first key, so that nextKey can merge by time.
 func (a *Archive) openCursors(ctx context.Context, accounts []string, below layout.SegmentKey, rev int64) (*cursors, error) {
 	out := &cursors{}
 	for _, account := range accounts {
@@ -84,6 +89,7 @@ func (a *Archive) openCursors(ctx context.Context, accounts []string, below layo
 	return out, nil
 }
 
+// nextKey returns the newest of the accounts' next keys, or nil at the end.
 func (d *cursors) nextKey(ctx context.Context) (k *layout.SegmentKey, err error) {
 	newest := -1
 	for i, x := range d.nextKeys {
@@ -101,11 +107,13 @@ func compareTimes(x, y *layout.SegmentKey) int {
 	return cmp.Or(cmp.Compare(x.Time, y.Time), strings.Compare(x.Zone, y.Zone), cmp.Compare(x.Last, y.Last))
 }
 
+// readKeys reads the keys of the next period or, if there are too many, only shortens the period.
 func (d *cursor) readKeys(ctx context.Context) error {
 	newest := d.below.Time
 	if d.below.Zone == "" { // begins the second: all its keys were listed
 		newest--
 	}
+	// Without a continue token, below is in the far future, and the first period ends now.
 	first := layout.SegmentKey{Account: d.below.Account, Time: max(d.oldest, min(newest, d.a.Now().Unix())-d.width)}
 	from, end := d.a.Layout.Segment(first), d.a.Layout.Segment(d.below)
 	for more := true; more; {
@@ -128,6 +136,7 @@ func (d *cursor) readKeys(ctx context.Context) error {
 		}
 	}
 
+	// A quiet account gets longer periods, so a year without changes costs few reads.
 	if d.below = first; len(d.keys) < pageKeys/growth {
 		d.width = max(1, d.width*growth)
 	}

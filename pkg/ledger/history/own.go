@@ -59,6 +59,7 @@ func (a *Archive) OfNamespace(ctx context.Context, wanted StepSelector, ask Ask)
 	for _, uid := range out.selector.Zones {
 		out.zones[uid] = true
 	}
+	// Without a token, the page begins with the journals. Later pages begin at a segment, older than all of these.
 	before := layout.SegmentKey{Time: maxTime}
 	if ask.From == "" {
 		if err = a.addRecentSteps(ctx, out); err != nil {
@@ -71,6 +72,7 @@ func (a *Archive) OfNamespace(ctx context.Context, wanted StepSelector, ask Ask)
 		return nil, err
 	}
 
+	// Journals were read zone by zone, but the answer is newest first.
 	slices.SortStableFunc(out.Items, func(x, y Item) int { return cmp.Compare(y.Step.Time, x.Step.Time) })
 	return out.Answer, a.wholeOfZones(ctx, out)
 }
@@ -80,18 +82,23 @@ func (o *namespaceAnswer) excludes(zone string) bool {
 	return ok && !o.selector.SelectsZone(&header)
 }
 
+// selectItem reports whether an item belongs to the answer: a change by a Record of the namespace, within the retention
+// of its zone. It notes the zone for wholeOfZones.
 func (o *namespaceAnswer) selectItem(x *Item, now int64) bool {
 	if r := x.Step.Record; r == nil || r.Namespace != o.selector.Namespace || !o.selector.SelectsZone(&x.Header) || !o.selector.Selects(x) {
 		return false
 	}
 	o.zones[x.Zone] = true
 	retention := x.Retention
+	// The retention may have changed since the segment was written.
 	if header, ok := o.selector.HeaderOf(x.Zone); ok {
 		retention = header.Retention
 	}
 	return x.Step.Time >= max(now-retention, o.ask.NotBefore) && (o.ask.Since == nil || o.ask.Since(x))
 }
 
+// readOlder adds archived steps, newest segment first, until the page is full or older steps are too old. It sets
+// out.Next if the page ends early.
 func (a *Archive) readOlder(ctx context.Context, out *namespaceAnswer, before layout.SegmentKey) error {
 	accounts, err := a.accountsOf(ctx, out)
 	if err != nil {
@@ -116,6 +123,7 @@ func (a *Archive) readOlder(ctx context.Context, out *namespaceAnswer, before la
 		}
 
 		before = *k
+		// The name of the key's zone and its retention exclude a segment without reading its value.
 		if header, ok := out.selector.HeaderOf(k.Zone); ok && (k.Time < now-header.Retention || !out.selector.SelectsZone(&header)) {
 			continue
 		}
@@ -123,6 +131,7 @@ func (a *Archive) readOlder(ctx context.Context, out *namespaceAnswer, before la
 		if err != nil {
 			return err
 		}
+		// A segment without items is damaged or gone, and says nothing about the age of older segments.
 		fresh := len(items) == 0
 		for _, x := range slices.Backward(items) {
 			fresh = fresh || out.ask.Since == nil || out.ask.Since(&x)
@@ -138,6 +147,8 @@ func (a *Archive) readOlder(ctx context.Context, out *namespaceAnswer, before la
 	}
 }
 
+// accountsOf returns the namespace's own account and those for steps caused by other namespaces, at most maxAccounts of
+// the latter. If there are more, nothing is certain to be whole.
 func (a *Archive) accountsOf(ctx context.Context, out *namespaceAnswer) ([]string, error) {
 	shares := a.Layout.Share("")
 	r, err := a.Client.Get(ctx, a.Layout.Share(out.selector.Namespace+"@"), clientv3.WithPrefix(), clientv3.WithLimit(maxAccounts),
@@ -157,9 +168,11 @@ func (a *Archive) accountsOf(ctx context.Context, out *namespaceAnswer) ([]strin
 
 const maxAccounts = 128
 
+// wholeOfZones raises out.Whole to the time since which all zones of the answer have all steps.
 func (a *Archive) wholeOfZones(ctx context.Context, out *namespaceAnswer) error {
 	now, usual := a.Now().Unix(), int64(a.Retention.Seconds())
 	for uid := range out.zones {
+		// The present retention counts, then that of the archive, then the usual one.
 		retention := usual
 		archived, mod, err := a.readArchived(ctx, uid, out.rev)
 		if err != nil {
@@ -173,6 +186,7 @@ func (a *Archive) wholeOfZones(ctx context.Context, out *namespaceAnswer) error 
 		}
 		out.Whole = max(out.Whole, archived.Whole, now-retention)
 	}
+	// A namespace without any zone here gets the usual retention, not the beginning of time.
 	if len(out.zones) == 0 {
 		out.Whole = max(out.Whole, now-usual)
 	}
@@ -188,7 +202,10 @@ const (
 	maxZones    = 256
 )
 
+// addRecentSteps adds the namespace's steps that are still in journals, from the given zones and all zones with a
+// former Record of the namespace. Too many zones or octets are a BadRequest that tells how to ask for less.
 func (a *Archive) addRecentSteps(ctx context.Context, out *namespaceAnswer) error {
+	// A zone may have former Records of the namespace but no present one, after a deletion.
 	prefix := a.Layout.Room("before") + out.selector.Namespace + "/"
 	r, err := a.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(maxStates), clientv3.WithRev(out.rev),
 		clientv3.WithKeysOnly())
@@ -214,6 +231,7 @@ func (a *Archive) addRecentSteps(ctx context.Context, out *namespaceAnswer) erro
 		return refuse()
 	}
 
+	// Read the zones' journals, which share the room of the answer.
 	room, now := maxAnswer, a.Now().Unix()
 	for _, zone := range zones {
 		archived, _, err := a.readArchived(ctx, zone, out.rev)
@@ -222,6 +240,7 @@ func (a *Archive) addRecentSteps(ctx context.Context, out *namespaceAnswer) erro
 		}
 		header, ok := out.selector.HeaderOf(zone)
 		if !ok {
+			// A zone with an archived removal has no step outside its segments.
 			if header = (Header{Zone: zone}); archived.Gone != 0 {
 				continue
 			}
@@ -235,6 +254,7 @@ func (a *Archive) addRecentSteps(ctx context.Context, out *namespaceAnswer) erro
 		if out.read > maxJournals {
 			return refuse()
 		}
+		// A journal step without room for values appears bare, so the answer is whole only since then.
 		for i := range recent {
 			if recent[i].Bare {
 				out.Whole = max(out.Whole, recent[i].Step.Time+1)

@@ -64,6 +64,7 @@ func (a *Archive) OfZone(ctx context.Context, header Header, exists bool, ask As
 		}
 	}
 
+	// 1. Find the accounts with segments of the zone, and how far the zone is archived.
 	var archived Archived
 	var namespaces []string
 	for _, kv := range r.Kvs {
@@ -82,6 +83,7 @@ func (a *Archive) OfZone(ctx context.Context, header Header, exists bool, ask As
 	octets := 0
 	take := func(x *Item) bool {
 		if len(out.Items) == ask.Limit || octets > maxAnswer {
+			// The token names the last step given. The next page takes smaller numbers.
 			out.Next = formatNumber(out.Items[len(out.Items)-1].Number)
 			return false
 		}
@@ -93,6 +95,7 @@ func (a *Archive) OfZone(ctx context.Context, header Header, exists bool, ask As
 		return true
 	}
 
+	// 2. Take the steps of the journal, newest first.
 	var recent []Item
 	if exists || archived.Gone == 0 { // else the journal is archived, and not yet purged
 		room := maxAnswer
@@ -108,6 +111,7 @@ func (a *Archive) OfZone(ctx context.Context, header Header, exists bool, ask As
 		}
 	}
 
+	// 3. Take archived steps, merged from all accounts by number.
 	older, err := a.openSegments(ctx, header.Zone, namespaces, before, rev, out)
 	if err != nil {
 		return nil, err
@@ -150,9 +154,12 @@ func (a *Archive) wholeOf(ctx context.Context, out *Answer, own string, namespac
 func (a *Archive) readRecent(ctx context.Context, header Header, archived Archived, namespace string, takes func(*Item) bool, room *int,
 	out *Answer, rev int64) ([]Item, error) {
 	offset := archived.Offset
+	// A zone that came back counts from 1 again, while its archive still ends with the removal.
 	if archived.Gone != 0 {
 		offset = archived.Last
 	}
+
+	// Read the steps behind the archive.
 	from := a.Layout.Step(header.Zone, archived.Last-min(offset, archived.Last)+1)
 	end := clientv3.GetPrefixRangeEnd(a.Layout.Journal(header.Zone))
 	steps, gap := []Item{}, false
@@ -169,6 +176,7 @@ func (a *Archive) readRecent(ctx context.Context, header Header, archived Archiv
 			tx, err := a.Read(string(kv.Key), kv.Value)
 			if err != nil {
 				klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "The history of a zone has a gap", "zone", header.FQDN)
+				// The answer is whole only after the next readable step.
 				gap = true
 				continue
 			}
@@ -177,6 +185,7 @@ func (a *Archive) readRecent(ctx context.Context, header Header, archived Archiv
 				if gap {
 					out.Whole, gap = max(out.Whole, step.Time+1), false
 				}
+				// Steps of the zone itself, as of SOA timers, belong to no Record.
 				ns := header.Namespace
 				if step.Record != nil {
 					ns = step.Record.Namespace
@@ -193,13 +202,17 @@ func (a *Archive) readRecent(ctx context.Context, header Header, archived Archiv
 		more = r.More
 	}
 
+	// The newest value is unreadable: nothing up to now is certain.
 	if gap {
 		out.Whole = max(out.Whole, a.Now().Unix())
 	}
+
+	// Add the former Records, for the newest steps first, until the room is used.
 	states := map[string]map[uint64][]BeforeStep{}
 	for i := range slices.Backward(steps) {
 		x := &steps[i]
 		if *room < 0 {
+			// The user and the changed names still fit, and tell which values are hidden.
 			x.Step, x.Bare = bareStep(&x.Step), true
 			continue
 		}
@@ -208,6 +221,7 @@ func (a *Archive) readRecent(ctx context.Context, header Header, archived Archiv
 		if x.Step.Record != nil {
 			ns = x.Step.Record.Namespace
 		}
+		// Each namespace has its own keys under before/, read once for all its steps.
 		if states[ns] == nil {
 			r, err := a.Client.Get(ctx, a.Layout.BeforeOf(ns, header.Zone), clientv3.WithPrefix(), clientv3.WithRev(rev))
 			if err != nil {
@@ -239,6 +253,7 @@ type namespaceSegments struct {
 	items []Item              // of the last segment read, the newest last
 }
 
+// openSegments lists the zone's segments of each account, for steps with numbers below before.
 func (a *Archive) openSegments(ctx context.Context, zone string, namespaces []string, before uint64, rev int64,
 	answer *Answer) (*segments, error) {
 	out := &segments{a: a, out: answer, rev: rev, before: before}
@@ -258,6 +273,7 @@ func (a *Archive) openSegments(ctx context.Context, zone string, namespaces []st
 	return out, nil
 }
 
+// listSegments returns the keys of an account's segments that takes selects, oldest first. rev 0 reads the present.
 func (a *Archive) listSegments(ctx context.Context, namespace string, rev int64, takes func(layout.SegmentKey) bool) (
 	out []layout.SegmentKey, err error) {
 	from := a.Layout.Segments(namespace)
@@ -278,8 +294,10 @@ func (a *Archive) listSegments(ctx context.Context, namespace string, rev int64,
 	return out, nil
 }
 
+// readNext returns the item with the greatest number below s.before, or nil at the end.
 func (s *segments) readNext(ctx context.Context) (*Item, error) {
 	for {
+		// Choose the account whose next item, or next segment, has the greatest number.
 		var newest *namespaceSegments
 		at := uint64(0)
 		for _, x := range s.byNamespace {
@@ -294,6 +312,8 @@ func (s *segments) readNext(ctx context.Context) (*Item, error) {
 		if newest == nil {
 			return nil, nil
 		}
+
+		// An item of a segment that reaches beyond the page's beginning may be too new.
 		if n := len(newest.items); n > 0 {
 			x := newest.items[n-1]
 			if newest.items = newest.items[:n-1]; x.Number < s.before {
@@ -302,6 +322,7 @@ func (s *segments) readNext(ctx context.Context) (*Item, error) {
 			continue
 		}
 
+		// The segment's last number was the greatest. Its items compete from now on.
 		k := newest.keys[len(newest.keys)-1]
 		newest.keys = newest.keys[:len(newest.keys)-1]
 		items, err := s.a.readSegment(ctx, k, s.out, s.rev)
@@ -313,6 +334,8 @@ func (s *segments) readNext(ctx context.Context) (*Item, error) {
 	}
 }
 
+// readSegment returns the items of a segment, oldest first. A segment that is gone gives nil, and a damaged segment
+// raises out.Whole. out.read counts the octets of text.
 func (a *Archive) readSegment(ctx context.Context, k layout.SegmentKey, out *Answer, rev int64) ([]Item, error) {
 	key := a.Layout.Segment(k)
 	r, err := a.Client.Get(ctx, key, clientv3.WithRev(rev))
@@ -352,6 +375,7 @@ func formatPlace(k layout.SegmentKey) string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%x/%s/%x", k.Time, k.Zone, k.Last))
 }
 
+// parsePlace returns the segment key, without account, of a continue token for a namespace. Any other text is ErrPlace.
 func parsePlace(text string) (k layout.SegmentKey, err error) {
 	plain, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {

@@ -105,6 +105,7 @@ func (a *Archive) readOldDelegations(ctx context.Context, zone string, removal *
 			return nil
 		}
 
+		// A Delegation may have left twice, under two numbers: the later state counts.
 		last, again := seen[old.Name]
 		if !old.wentWith(removal) || again && last >= old.Time {
 			return nil

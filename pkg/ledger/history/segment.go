@@ -45,7 +45,7 @@ type Entry struct {
 	Removed *Removed `json:"x,omitempty"`
 }
 
-// octets estimates the size of an entry's JSON.
+// octets estimates the size of an entry's JSON, with 512 octets for numbers, serials, user and names.
 func (x *Entry) octets() int {
 	n := 512 + countStates(x.Was)
 	if x.Removed != nil {
@@ -85,11 +85,14 @@ type Segment struct {
 // and the segment lacks the former Records (states), or also the changed values (rows). If even such bare steps do not
 // fit, the value is nil.
 func encodeSegment(header *Header, entries []Entry) (value []byte, whole bool) {
+	// 1. With values and former Records.
 	text := textOf(header, entries)
 	if whole = len(text) <= maxSegment; !whole {
+		// 2. Without the former Records, which may have large annotations.
 		text = textOf(header, withoutStates(entries))
 	}
 	if len(text) > maxSegment {
+		// 3. Without values too. The changed names stay.
 		bare := *header
 		bare.Bare = true
 		text = textOf(&bare, bareEntries(entries))
@@ -116,6 +119,8 @@ func textOf(of *Header, entries []Entry) []byte {
 	return text
 }
 
+// DecodeSegment returns the segment of a value of history/. Damage, another version, or a segment without a step is an
+// error.
 func DecodeSegment(data []byte) (*Segment, error) {
 	if len(data) == 0 || data[0] != segmentVersion {
 		return nil, errors.New("this is no segment of a known version")

@@ -57,8 +57,11 @@ func (a *Archive) limit() int64 {
 
 type charge struct{ accounts, octets int64 }
 
+// shareOf returns the limit of an account's octets. A namespace pays for the steps that it caused elsewhere: these
+// accounts divide half of its share, and reduce its own account.
 func (a *Archive) shareOf(account string) int64 {
 	each := a.limit() / shareDivisor
+	// While the history is above its limit, the level holds for all.
 	if level := a.level.Load(); level > 0 {
 		each = min(each, level)
 	}
@@ -78,6 +81,8 @@ func (a *Archive) StatesRoom() int64 { return a.limit() / statesDivisor }
 
 func (a *Archive) StatesRoomOf(namespace string) int64 { return a.shareOf(namespace) / statesDivisor }
 
+// levelOf returns the equal size to which the largest of octets must shrink so that all together have at most most
+// octets, or 0 if they do already. It sorts octets.
 func levelOf(octets []int64, most int64) int64 {
 	slices.Sort(octets)
 	sum := int64(0)
@@ -87,6 +92,7 @@ func levelOf(octets []int64, most int64) int64 {
 	if sum <= most {
 		return 0
 	}
+	// From the smallest on: octets below the equal part stay, and the others divide the rest.
 	left := most
 	for i, o := range octets {
 		each := left / int64(len(octets)-i)
@@ -114,6 +120,8 @@ func (a *Archive) refreshLevel(ctx context.Context, octets int64) {
 	}
 }
 
+// setLevel computes level and charges from all shares, and shrinks the accounts above their share. Servers compute
+// alike, and two at once do no harm, since each shrinking compares the share.
 func (a *Archive) setLevel(ctx context.Context) error {
 	a.addedOctets.Store(0)
 	a.levelledAt.Store(a.Now().Unix())
@@ -122,6 +130,7 @@ func (a *Archive) setLevel(ctx context.Context) error {
 		return err
 	}
 
+	// Both parts count for the namespace that caused the steps.
 	byCause, charges := map[string]int64{}, map[string]charge{}
 	for account, octets := range shares {
 		namespace, causedBy := layout.SplitAccount(account)
@@ -144,6 +153,7 @@ func (a *Archive) setLevel(ctx context.Context) error {
 	return nil
 }
 
+// readShares returns the octets by account. A damaged share is logged and left out.
 func (a *Archive) readShares(ctx context.Context) (map[string]int64, error) {
 	shares, room := map[string]int64{}, a.Layout.Room("shares")
 	_, err := etcd.Scan(ctx, a.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
@@ -165,6 +175,7 @@ func (a *Archive) Began(ctx context.Context) (int64, error) {
 	return s.Whole, err
 }
 
+// readShare returns an account's share and the version of its key. A share not stored yet has version 0.
 func (a *Archive) readShare(ctx context.Context, account string) (s Share, mod int64, err error) {
 	key := a.Layout.Share(account)
 	r, err := a.Client.Get(ctx, key)
@@ -177,6 +188,8 @@ func (a *Archive) readShare(ctx context.Context, account string) (s Share, mod i
 	return s, r.Kvs[0].ModRevision, nil
 }
 
+// makeRoom shrinks an account until octets more fit. The result fits is false if they never do: then nothing more is
+// deleted for them. The share is returned with its version, for the compare of the caller's transaction.
 func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s Share, mod int64, fits bool, err error) {
 	most := a.shareOf(account)
 	for {
@@ -189,6 +202,7 @@ func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s S
 		if int64(octets) > most || s.Octets == 0 {
 			return s, mod, false, nil
 		}
+		// Shrinking may lose a race to another server, so the share is read again.
 		if err := a.shrinkOldest(ctx, account, s, mod, most-most/slack-int64(octets)); err != nil {
 			return s, mod, false, err
 		}
@@ -200,6 +214,7 @@ func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s S
 // server has changed the share.
 func (a *Archive) shrinkOldest(ctx context.Context, account string, s Share, mod int64, most int64) error {
 	from, end := a.Layout.Segments(account), clientv3.GetPrefixRangeEnd(a.Layout.Segments(account))
+	// Bare segments may have half of the limit. Beyond, the oldest are deleted.
 	strips := s.BareOctets < max(most, 1)/2
 	if strips && s.Bare != "" {
 		from = s.Bare + "\x00"
@@ -209,6 +224,7 @@ func (a *Archive) shrinkOldest(ctx context.Context, account string, s Share, mod
 		return err
 	}
 
+	// Every segment is bare, whatever the share counted.
 	if len(r.Kvs) == 0 && strips && s.Bare != "" { // all are bare
 		s.BareOctets = s.Octets
 		strips = false
@@ -225,6 +241,7 @@ func (a *Archive) shrinkOldest(ctx context.Context, account string, s Share, mod
 	for _, kv := range r.Kvs {
 		key, octets := string(kv.Key), int64(len(kv.Key)+len(kv.Value))
 		at, _ := a.Layout.ParseSegment(key)
+		// The account is whole only after this segment, since the segment loses values or goes.
 		s.Whole = max(s.Whole, at.Time+1)
 		segment, _ := DecodeSegment(kv.Value) // nil for damage
 		var bare []byte
@@ -232,6 +249,7 @@ func (a *Archive) shrinkOldest(ctx context.Context, account string, s Share, mod
 			bare = stripSegment(segment)
 		}
 
+		// A bare segment only moves the mark. A stripped segment replaces the whole, and others go.
 		switch {
 		case strips && segment != nil && segment.Header.Bare:
 			s.Bare = key
@@ -244,6 +262,7 @@ func (a *Archive) shrinkOldest(ctx context.Context, account string, s Share, mod
 			s.removeSegment(segment, octets)
 		}
 
+		// Stop at the aim, so that no more history is lost than needed.
 		if s.Octets <= most {
 			break
 		}

@@ -77,6 +77,7 @@ func PackRecord(r *v1alpha1.Record, inRows bool, limit int) (Packed, error) {
 	if !inRows {
 		return packFirst(r, &r.Spec, nil, limit)
 	}
+	// The rows of the step can give the values back.
 	short := r.Spec
 	short.RData, short.Values = "", nil
 	return packFirst(r, &r.Spec, &short, limit)
@@ -113,6 +114,7 @@ func packFirst(o metav1.Object, spec any, short *v1alpha1.RecordSpec, limit int)
 		if err := s.leaveOut(parts, spec, short); err != nil {
 			return Packed{}, err
 		}
+		// The limit is for the packed text, so each form is packed before the choice.
 		if packed, err = s.pack(); err != nil || packed.Counts <= limit {
 			packed.NoSpec = s.Spec == nil
 			return packed, err
@@ -133,6 +135,7 @@ func (s *State) leaveOut(parts []string, spec any, short *v1alpha1.RecordSpec) (
 		case part == PartSpec:
 			s.Spec, s.Managers = nil, nil
 		case part == PartValues:
+			// A Record has rdata or values, never both.
 			if whole, ok := spec.(*v1alpha1.RecordSpec); ok && whole.RData != "" {
 				part = PartRData
 			}
@@ -163,6 +166,7 @@ func (s *State) pack() (Packed, error) {
 	if err != nil {
 		return Packed{}, err
 	}
+	// Short texts stay plain here, and are compressed later together with their segment.
 	packed := append([]byte{isPlain}, text...)
 	if len(text) > plainState {
 		packed = deflate([]byte{isDeflate}, text)
@@ -220,6 +224,7 @@ func deflate(out, text []byte) []byte {
 }
 
 func inflate(data []byte, most int) ([]byte, error) {
+	// One octet beyond the limit tells an excess from a text of just that length.
 	r := flate.NewReaderDict(bytes.NewReader(data), dictionary)
 	text, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
 	switch {

@@ -28,6 +28,7 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 		}
 	}
 
+	// Expire the segments of each account by their zones' retention.
 	shares, err := a.readShares(ctx)
 	if err != nil {
 		return err
@@ -40,6 +41,7 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 				retention = max(removed.retentions[k.Zone], newZoneAge)
 			}
 			_, expired := removed.expired[k.Zone]
+			// If retentions lacks zones, an unlisted zone may still exist, and its retention is not known.
 			knowsRetention := exists || complete
 			return expired || knowsRetention && k.Time < began-retention
 		}); err != nil {
@@ -64,6 +66,8 @@ type removedZones struct {
 	expired map[string][]string
 }
 
+// findRemoved reads the archives of zones that retentions lacks, and deletes old Delegations that no removal of a zone
+// has taken along. Unreadable values are left to fsck.
 func (a *Archive) findRemoved(ctx context.Context, retentions map[string]int64) (removedZones, error) {
 	now := a.Now().Unix()
 	removed := removedZones{retentions: map[string]int64{}, expired: map[string][]string{}}
@@ -74,6 +78,7 @@ func (a *Archive) findRemoved(ctx context.Context, retentions map[string]int64) 
 		zone, ns, ok := a.Layout.ParseArchived(key)
 		_, exists := retentions[zone]
 		if zone == layout.RemovedZones || zone == layout.RemovedFQDNs {
+			// An index key leads from a name to the removed zone, and expires with the zone.
 			var header Header
 			if layout.Decode(kv.Value, &header) == nil {
 				indexKeys[header.Zone] = append(indexKeys[header.Zone], key)
@@ -89,12 +94,14 @@ func (a *Archive) findRemoved(ctx context.Context, retentions map[string]int64) 
 			return nil
 		}
 
+		// The zone's archive is the key without an account.
 		isRemovedZone := ok && ns == "" && !exists
 		var archived Archived
 		if !isRemovedZone || layout.Decode(kv.Value, &archived) != nil {
 			return nil
 		}
 		removed.retentions[zone] = archived.Retention
+		// Without Gone, the journal of the removed zone is not yet archived to its end.
 		if archived.Gone != 0 && archived.Gone+archived.Retention < now {
 			expiredZones = append(expiredZones, zone)
 		}
@@ -110,12 +117,14 @@ func (a *Archive) findRemoved(ctx context.Context, retentions map[string]int64) 
 	return removed, err
 }
 
+// dropArchives deletes the archives and index keys of expired zones. A zone that came back meanwhile keeps its archive.
 func (a *Archive) dropArchives(ctx context.Context, expired map[string][]string) error {
 	for zone, names := range expired {
 		x, mod, err := a.readArchived(ctx, zone, 0)
 		if err != nil {
 			return err
 		}
+		// The zone came back after the scan.
 		if x.Gone == 0 {
 			continue
 		}
@@ -124,6 +133,7 @@ func (a *Archive) dropArchives(ctx context.Context, expired map[string][]string)
 		for _, key := range names {
 			ops = append(ops, clientv3.OpDelete(key))
 		}
+		// The compare fails if a server has archived steps of the zone since.
 		if _, err := a.Client.Txn(ctx).If(etcd.RevisionIs(a.Layout.Archived(zone), mod)).Then(ops...).Commit(); err != nil {
 			return err
 		}
@@ -146,6 +156,8 @@ func (a *Archive) sweepOldDelegations(ctx context.Context, old []string) error {
 
 const expiredAtOnce = 32
 
+// expireSegments deletes the segments of an account that isOld selects, a few in each transaction. Another server may
+// archive into the account meanwhile: the compare of the share then fails, and the same segments are tried again.
 func (a *Archive) expireSegments(ctx context.Context, account string, isOld func(layout.SegmentKey) bool) error {
 	old, err := a.listSegments(ctx, account, 0, isOld)
 	if err != nil {
@@ -158,11 +170,13 @@ func (a *Archive) expireSegments(ctx context.Context, account string, isOld func
 			return err
 		}
 		some := old[:min(len(old), expiredAtOnce)]
+		// The zones' archives tell readers since when no step is missing, so they change in the same transaction.
 		cmps, ops, err := a.raiseWhole(ctx, some)
 		if err != nil {
 			return err
 		}
 
+		// Count each segment out of the share. A segment that another server has deleted is not counted twice.
 		for _, k := range some {
 			key := a.Layout.Segment(k)
 			r, err := a.Client.Get(ctx, key)
@@ -191,6 +205,7 @@ func (a *Archive) expireSegments(ctx context.Context, account string, isOld func
 	return nil
 }
 
+// raiseWhole returns the compares and puts that raise Archived.Whole of the segments' zones above the segments' times.
 func (a *Archive) raiseWhole(ctx context.Context, segments []layout.SegmentKey) (cmps []clientv3.Cmp, ops []clientv3.Op, err error) {
 	whole := map[string]int64{}
 	for _, k := range segments {
@@ -201,6 +216,7 @@ func (a *Archive) raiseWhole(ctx context.Context, segments []layout.SegmentKey) 
 		if err != nil {
 			return nil, nil, err
 		}
+		// Without an archive, or with a later time, nothing changes.
 		if mod == 0 || x.Whole >= t {
 			continue
 		}

@@ -35,6 +35,8 @@ type Condensed struct {
 	Octets int           `json:"o"` // of all parts
 }
 
+// readCondensed returns the header of the condensed step and the version of its key, or nil and 0. A *rev of 0 becomes
+// the revision of the read.
 func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
 	key := jr.Layout.Condensed(zone)
 	r, err := jr.Client.Get(ctx, key, clientv3.WithRev(*rev))
@@ -54,6 +56,7 @@ func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (
 	return c, mod, nil
 }
 
+// condensedStep returns the whole condensed step, with values and TTLs from its parts, at the revision at.
 func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed, at int64) (content.Step, error) {
 	step := c.Step
 	for i := range c.Parts {
@@ -63,6 +66,7 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 			return step, err
 		}
 		if len(r.Kvs) == 0 {
+			// The header is written last, so all parts exist. Later headers delete them, but not at this revision.
 			return step, fmt.Errorf("a part of the condensed journal is missing at %s: run kubizone fsck, which names the damage", key)
 		}
 		var part content.Step
@@ -92,7 +96,10 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, zoneRev int64
 	}
 
 	since, steps := settled, []content.Step(nil)
+
+	// Read the condensed step, and the journal's steps after.
 	if c != nil {
+		// Another server has condensed up to n or further.
 		if c.Step.N >= n {
 			return c.Step.N, nil
 		}
@@ -105,6 +112,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, zoneRev int64
 
 	before, more, err := jr.journalFrom(ctx, zone, since, n, false, new(int64))
 	if errors.Is(err, ErrTrimmed) { // another server has condensed them, or they are gone
+		// A changed header means that the other server was faster. Otherwise the steps are gone, and no merge helps.
 		if _, now, err := jr.readCondensed(ctx, zone, new(int64)); err != nil || now != mod {
 			return 0, err
 		}
@@ -117,6 +125,8 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, zoneRev int64
 		before = c.State
 	}
 
+	// The merged step must lead from the delivered content to the state of the last step, or servers would undo too
+	// much.
 	step := content.Condense(append(steps, more...))
 	if state, err := before.Update(step.Elements()); err != nil || state != step.State {
 		return 0, fmt.Errorf("zone %s: the steps from serial %d to %d do not add up (%v); run kubizone fsck", zone, settled, step.Serial,
@@ -134,6 +144,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, zoneRev int64
 	jr.Fault("condense")
 	for _, part := range partsOf(&step) {
 		value := layout.Encode(part)
+		// Another server at work writes equal parts, so neither breaks the other's.
 		done, err := jr.Client.Txn(ctx).If(*named).Then(etcd.OpPut(jr.Layout.CondensedPart(zone, n, next.Parts), value)).Commit()
 		if err != nil || !done.Succeeded {
 			return 0, err
@@ -141,12 +152,14 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, zoneRev int64
 		next.Parts, next.Octets = next.Parts+1, next.Octets+len(value)
 	}
 
+	// Only now the header makes the parts valid, unless another server has changed it.
 	key := jr.Layout.Condensed(zone)
 	done, err := jr.Client.Txn(ctx).If(*named, etcd.RevisionIs(key, mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
 	if err != nil || !done.Succeeded {
 		return 0, err
 	}
 
+	// Delete the parts of the former header. Readers of that header read at an earlier revision.
 	_, err = jr.Client.Delete(ctx, key+"0", clientv3.WithRange(jr.Layout.CondensedPart(zone, n, 0)))
 	return n, err
 }
@@ -171,7 +184,10 @@ func (jr *Journal) compareName(ctx context.Context, z *v1alpha1.Zone, zoneRev in
 	return &keepsName, nil
 }
 
+// partsOf divides the rows and TTLs of a step into parts of about condensedPart octets, always in the same way. A step
+// without rows and TTLs has no part.
 func partsOf(step *content.Step) (parts []*content.Step) {
+	// The first row always begins a part.
 	octets := condensedPart
 	in := func(more int) *content.Step {
 		if octets += more; octets > condensedPart {

@@ -74,6 +74,7 @@ func (jr *Journal) readEndedHeader(ctx context.Context, zone *v1alpha1.Zone, rev
 	if err != nil {
 		return nil, err
 	}
+	// Without header or Zone, the purge has ended or never began.
 	if header == nil || len(r.Kvs) == 0 {
 		return nil, trimmedError(zone, "no work keeps what it had")
 	}
@@ -82,6 +83,7 @@ func (jr *Journal) readEndedHeader(ctx context.Context, zone *v1alpha1.Zone, rev
 	if err := jr.Zones.Decode(ctx, key, r.Kvs[0].Value, r.Kvs[0].ModRevision, &o); err != nil {
 		return nil, layout.Unreadable(key, err)
 	}
+	// Without the finalizer, the purge of owners and journal may have begun.
 	if o.UID != zone.UID || !jr.HasDelivery(&o) {
 		return nil, trimmedError(zone, "it is withdrawn")
 	}
@@ -89,6 +91,8 @@ func (jr *Journal) readEndedHeader(ctx context.Context, zone *v1alpha1.Zone, rev
 	return header, nil
 }
 
+// addOwners adds owner and type of the zone's last RRsets, of Records and of child cuts. An RRset with several values
+// appears several times.
 func (jr *Journal) addOwners(ctx context.Context, left *EndedContent, zone *v1alpha1.Zone, rev int64) error {
 	return etcd.Each(ctx, jr.Client, jr.Layout.Room("owners")+string(zone.UID)+"/", &rev, func(key string, data []byte, _ int64) error {
 		_, owner, err := jr.Layout.ParseOwner(key)
@@ -108,6 +112,8 @@ func (jr *Journal) addOwners(ctx context.Context, left *EndedContent, zone *v1al
 	})
 }
 
+// addSteps adds owner and type of the RRsets changed since left.Serial, as a provider at that serial may still have
+// them, and sets left.Serial to the zone's last serial. A change of the zone's name is ErrTrimmed.
 func (jr *Journal) addSteps(ctx context.Context, left *EndedContent, zone *v1alpha1.Zone, rev int64) error {
 	uid := string(zone.UID)
 	last, err := jr.Client.Get(ctx, jr.Layout.Journal(uid), clientv3.WithPrefix(), clientv3.WithLimit(1),
@@ -123,6 +129,7 @@ func (jr *Journal) addSteps(ctx context.Context, left *EndedContent, zone *v1alp
 	if !ok {
 		return fmt.Errorf("%s is no key of a journal", last.Kvs[0].Key)
 	}
+	// The last key of the journal has the last step, perhaps with a mark's suffix.
 	_, steps, err := jr.Steps(ctx, uid, left.Serial, n)
 	if err != nil {
 		return err
@@ -130,6 +137,7 @@ func (jr *Journal) addSteps(ctx context.Context, left *EndedContent, zone *v1alp
 
 	for _, step := range steps {
 		left.Serial = step.Serial
+		// A provider may still have former name servers at the apex.
 		if before := step.HeaderBefore; before != nil {
 			if before.FQDN != left.Header.FQDN {
 				return trimmedError(zone, "it had another name")

@@ -113,14 +113,20 @@ func (jr *Journal) CountWrite(t *Trimming, name string, z *v1alpha1.Zone, rev in
 	}
 }
 
+// isDue tells which parts of a trim are due for the zone z: to weigh octets, and to archive all steps for the sake of
+// former Records. Without either part, a trim keeps the last KeptSteps. The caller holds t.mu.
 func (jr *Journal) isDue(t *Trimming, z *v1alpha1.Zone) (weigh, archives, due bool) {
 	hasExcess := uint64(z.Status.ContentGeneration) > uint64(jr.KeptSteps)
 	isFirst := !t.done && hasExcess // an earlier process may have had other bounds
+	// For example a zone of large TXT values, where 100 steps are more than the bound of octets.
 	isTooLong := t.long >= jr.Octets
+
+	// A Delivery that has confirmed nothing for days lets the journal grow up to keptOctets.
 	hasReaders := jr.HasDelivery(z) || IsUnsettled(z)
 	hasGrown := hasReaders && t.octets >= max(jr.keptOctets(z), t.condensedOctets)/4
 	weigh = isFirst || isTooLong || hasGrown
 
+	// The former Records of all zones together take too much of etcd, so each zone with some is archived.
 	exceedsShare := t.stateOctets > 0 && jr.States.Load() > jr.statesRoom()
 	archives = t.stateOctets >= maxStates || exceedsShare
 
@@ -141,6 +147,7 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 	ctx := jr.Client.Ctx()
 	for {
 		t.mu.Lock()
+		// CountWrite may have set a later Zone since the last trim.
 		z, rev := t.zone, t.rev
 		weigh, archives, due := jr.isDue(t, z)
 		if !due || ctx.Err() != nil {
@@ -190,8 +197,11 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		return 0, err
 	}
 
+	// Earlier trims have deleted the keys before start. A range from the journal's beginning would pass over all of
+	// these.
 	start := t.startKey(jr.Layout.Journal(zone), named.GetCompare().GetCreateRevision())
 
+	// 1. Find the oldest step to keep.
 	oldest, most := newest-min(newest, uint64(jr.KeptSteps)), jr.Octets
 	archived := oldest
 	if archives {
@@ -205,6 +215,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	}
 
 	if IsUnsettled(z) {
+		// Between the delivered serial and the present serial, a starting server needs every step to undo.
 		undelivered, settled := needs, serial.Serial(z.Status.SettledSerial)
 		needs = func(at serial.Serial) bool {
 			return !settled.Ahead(at) || undelivered != nil && undelivered(at)
@@ -215,6 +226,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		if oldest, err = jr.firstNeeded(ctx, zone, start, oldest, needs); err != nil {
 			return 0, err
 		}
+		// Needed steps may have more octets.
 		most = jr.keptOctets(z)
 	}
 
@@ -229,13 +241,14 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		}
 	}
 
-	// Above the bound of octets, even needed steps are deleted.
+	// 2. Above the bound of octets, even needed steps are deleted.
 	if weigh {
 		if end, err = jr.weighSteps(ctx, zone, newest, oldest, max(most, condensed)); err != nil {
 			return condensed, err
 		}
 	}
 
+	// 3. Archive the steps, then delete them.
 	if _, last, ok := jr.Layout.ParseStep(strings.TrimSuffix(end, "\x00")); ok {
 		archived = max(archived, last)
 	}
@@ -252,6 +265,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		end = jr.Layout.Step(zone, last)
 	}
 
+	// Each page is a transaction of its own. If the zone loses its name, the purge of the zone deletes the rest.
 	for from, more := start, true; more && from < end; {
 		jr.Fault("trim-page")
 		if from, more, err = etcd.DeletePage(ctx, jr.Client, from, end, *named); err != nil {
@@ -296,6 +310,8 @@ func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint
 	return nil
 }
 
+// startKey returns the key at which a trim begins: the end of the last trim, or the journal's beginning if the zone's
+// name was created after that, at the revision named.
 func (t *Trimming) startKey(journal string, named int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -306,6 +322,8 @@ func (t *Trimming) startKey(journal string, named int64) string {
 	return t.deletedBefore
 }
 
+// firstNeeded returns the number of the first step, from the key from on and before oldest, with a serial that a reader
+// needs, or oldest if there is none.
 func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest uint64, needs func(serial.Serial) bool) (uint64, error) {
 	needed := func(kv *mvccpb.KeyValue) (needed, mark bool, err error) {
 		tx, err := jr.SentValues.Read(string(kv.Key), kv.Value)
@@ -325,6 +343,7 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 		return 0, err
 	}
 	if len(r.Kvs) > 0 {
+		// The last value before oldest is not needed, so no earlier value is. A mark has no serial and decides nothing.
 		if is, mark, err := needed(r.Kvs[0]); err != nil || !is && !mark {
 			return oldest, err
 		}
@@ -349,8 +368,11 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 	return oldest, nil
 }
 
+// weighSteps returns the key before which to trim, so that the steps that stay have at most most octets. Step newest
+// stays in any case, and steps before oldest go in any case.
 func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest uint64, most int) (string, error) {
 	octets := 0
+	// Values differ from a few octets to 200 KiB, so pages grow only while they are short.
 	for end, page := newest, uint64(trimPage); end > oldest; {
 		from, before := end-min(end-oldest, page), octets
 		r, err := jr.Client.Get(ctx, jr.Layout.Step(zone, from), clientv3.WithRange(jr.Layout.Step(zone, end)))
@@ -359,6 +381,7 @@ func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest u
 		}
 		for _, kv := range slices.Backward(r.Kvs) {
 			if octets += len(kv.Value); octets > most {
+				// This value and all before go.
 				return string(kv.Key) + "\x00", nil
 			}
 		}
@@ -390,10 +413,12 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 			return nil
 		}
 
+		// The name of another zone may begin alike.
 		if d.Spec.Zone.UID != z.UID {
 			return nil
 		}
 		since := []int64{d.Status.Serial}
+		// An interrupted delivery may have left the provider at the serial where it began.
 		if d.Status.Intent != nil {
 			since = append(since, d.Status.Intent.From)
 		}
@@ -410,6 +435,7 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 	switch {
 	case err != nil:
 		return nil, err
+	// The unreadable Delivery may need any step.
 	case unread:
 		return func(serial.Serial) bool { return true }, nil
 	case earliest == 0:
@@ -441,6 +467,7 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 		return before, nil, cmp.Or(failed, err)
 	}
 
+	// The condensed step cannot be divided.
 	if c.Step.N > n {
 		return before, nil, fmt.Errorf("zone %s has changed too much to read the steps from serial %d to step %d, "+
 			"and they are condensed up to step %d; read the zone again", zone, since, n, c.Step.N)
@@ -448,10 +475,12 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	stepsAfter, stepsRead := n-c.Step.N, uint64(len(steps))
 	hasGap := stepsAfter > stepsRead
 	if hasGap {
+		// A step between the condensed step and the journal is missing.
 		return before, nil, err
 	}
 	steps = steps[stepsRead-stepsAfter:]
 
+	// The condensed step replaces the journal's steps up to its own.
 	first, err := jr.condensedStep(ctx, zone, c, rev)
 	if err != nil {
 		return before, nil, err
@@ -476,6 +505,7 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 
 	// A batch is stored under its last step, so step n may be in a later key.
 	for to, page := clientv3.GetPrefixRangeEnd(jr.Layout.Journal(zone)), uint64(trimPage); ; page *= 2 {
+		// Read the values before the last page, newest first.
 		next := n - uint64(len(steps))
 		from := next - min(next, page)
 		r, err := jr.Client.Get(ctx, jr.Layout.Step(zone, from), clientv3.WithRange(to), clientv3.WithRev(*rev))
@@ -494,12 +524,15 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 
 			for _, step := range slices.Backward(tx.Steps) {
 				switch {
+				// The batch has later steps, too.
 				case step.N > next:
 					continue
+				// The next older step is gone, or all steps left are older than the serial: the zone never had it.
 				case step.N != next || !all && since.Ahead(step.Serial):
 					return trimmed()
 				case !all && step.Serial == since, all && step.Creates():
 					slices.Reverse(steps)
+					// Step since itself is not returned. Its state is the content from which the others lead on.
 					return step.State, steps, nil
 				}
 				steps = append(steps, step)

@@ -35,7 +35,9 @@ func (j *JournalValue) Add(step *content.Step, limit int) (octets int, ok bool) 
 	if err := j.encoder.Encode(step); err != nil {
 		panic(fmt.Sprintf("encoding %T: %v", step, err))
 	}
+	// The encoder has appended a newline.
 	j.buf.Truncate(j.buf.Len() - 1)
+	// The buffer keeps earlier steps as they are, so a batch can be closed without this step.
 	if octets = j.buf.Len() - before; octets > limit {
 		j.buf.Truncate(before)
 		return octets, false

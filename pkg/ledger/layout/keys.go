@@ -46,6 +46,8 @@ func (k Keys) Objects(resource string) string {
 	return k.Prefix + "/" + group + "/" + resource + "/"
 }
 
+// ObjectName returns namespace and name of an object's key. For an object without a namespace, such as a DNSClass, the
+// namespace is the last part of the prefix.
 func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 	rest := key[strings.LastIndexByte(key, '/')+1:]
 	head := strings.TrimSuffix(key, "/"+rest)
@@ -101,11 +103,13 @@ func (k Keys) Key(f law.Key) string {
 	case law.KindWithdrawal:
 		return k.Room("withdrawn") + f.Object + "/" + f.Namespace
 	case law.KindAwaited:
+		// Records of the namespace that wait at the name, or Delegations that wait for the Zone.
 		if !f.Name.IsZero() {
 			return k.WaitingAt(f.View, f.Name, true) + WaitingRecord + "/" + f.Namespace + "/"
 		}
 		return k.WaitingFor(&law.Ref{Namespace: f.Namespace, Name: f.Object}) + WaitingDelegation + "/"
 	case law.KindTouched:
+		// The set fields choose the question, as listed at law.KindTouched.
 		switch {
 		case f.Zone != "":
 			return k.Key(law.OwnersBelowKey(f.Zone, f.Owner))
@@ -120,6 +124,7 @@ func (k Keys) Key(f law.Key) string {
 	case law.KindMember:
 		return k.Room("members") + f.Zone + "/" + f.Owner.Key() + "/" + f.Namespace + "/" + f.Object
 	case law.KindForeign:
+		// The set fields choose the question, as listed at law.KindForeign.
 		switch {
 		case f.Zone == "":
 			return k.Key(law.Key{Kind: law.KindZonesBelow, View: f.View, Name: f.Name})
@@ -177,6 +182,7 @@ func (k Keys) Step(zone string, n uint64) string {
 // StepSettled returns the key of a change of Settled after step n, without a step.
 func (k Keys) StepSettled(zone string, n uint64) string { return k.Step(zone, n) + ".settled" }
 
+// ParseStep returns zone and number of a journal key, of a step or a mark such as ".settled". Other keys are not ok.
 func (k Keys) ParseStep(key string) (zone string, n uint64, ok bool) {
 	rest, ok := strings.CutPrefix(key, k.Room("journal"))
 	if !ok {
@@ -258,6 +264,8 @@ func (k Keys) MembersBelow(zone string, owner name.Rel) string {
 	return k.Room("members") + zone + "/" + owner.Key()
 }
 
+// ParseMember returns zone, name, namespace and Record of a key of members/. The name is empty at the apex, so the
+// parts are split off from both ends.
 func (k Keys) ParseMember(key string) (zone string, owner name.Rel, namespace, object string, err error) {
 	rest, _ := strings.CutPrefix(key, k.Room("members"))
 	zone, rest, _ = strings.Cut(rest, "/")
@@ -275,6 +283,7 @@ func (k Keys) ParseMember(key string) (zone string, owner name.Rel, namespace, o
 	return zone, owner, namespace, object, err
 }
 
+// ParseName returns view and FQDN of a key of the rooms names or serials.
 func (k Keys) ParseName(room, key string) (view string, fqdn name.Name, err error) {
 	rest, _ := strings.CutPrefix(key, k.Room(room))
 	view, rest, ok := strings.Cut(rest, "/")

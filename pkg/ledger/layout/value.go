@@ -20,6 +20,7 @@ func Encode(v any) []byte {
 		encoder := json.NewEncoder(&plain)
 		encoder.SetEscapeHTML(false)
 		err = encoder.Encode(v)
+		// The encoder ends the text with a newline, unlike Marshal.
 		b = bytes.TrimSuffix(plain.Bytes(), []byte("\n"))
 	}
 	if err != nil {
@@ -42,6 +43,8 @@ func Rewrite[T any](data []byte, edit func(*T)) ([]byte, error) {
 	return Encode(v), nil
 }
 
+// DecodeFact decodes the stored value of a fact. Ranges, objects and other facts without a value of their own are an
+// error.
 func DecodeFact(k law.Key, data []byte) (any, error) {
 	var v any
 	switch k.Kind {
@@ -68,6 +71,7 @@ func DecodeFact(k law.Key, data []byte) (any, error) {
 	return v, Decode(data, v)
 }
 
+// DecodeName returns the fact's key and the holding of a key of names/.
 func (k Keys) DecodeName(key string, value []byte) (law.Key, *law.Holding, error) {
 	view, fqdn, err := k.ParseName("names", key)
 	if err != nil {

@@ -21,6 +21,7 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 		}
 		ask.Annotated = before.Annotations[v1alpha1.AnnotationDelete] == string(before.UID)
 		if ask.Before.Pending {
+			// A zone without a name waits, for the Zone of its zoneRef or for a rule.
 			spec, err := lawform.ZoneSpec(before)
 			if err != nil {
 				return ask, err
@@ -42,6 +43,9 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneInput, err error) {
 	return ask, nil
 }
 
+// DelegationAsk converts a Delegation write to the input of a decision. The Delegation before is nil for a creation,
+// and the Delegation after for a deletion. If the new spec does not parse, the error is a law.Refusal. Other errors
+// concern the stored Delegation.
 func DelegationAsk(before, after *v1alpha1.Delegation) (ask zones.DelegationInput, err error) {
 	if before != nil {
 		ask.Ref = law.Ref{Namespace: before.Namespace, Name: before.Name, UID: string(before.UID)}
@@ -51,6 +55,7 @@ func DelegationAsk(before, after *v1alpha1.Delegation) (ask zones.DelegationInpu
 		if in := before.Status.ZoneRef; in != nil {
 			ask.InZone = string(in.UID)
 		} else {
+			// Not in force: the Delegation waits for its Zone to take the rule.
 			ask.WaitingBefore = &law.Waiting{Zone: &law.Ref{Namespace: before.Namespace, Name: ask.Before.Zone}}
 		}
 	}

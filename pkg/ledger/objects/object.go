@@ -94,6 +94,7 @@ func DescribeHold(z *law.Zone, h *law.Held) string {
 		law.ToPublish(h.Serial, z.Publish))
 }
 
+// deletionsOf converts the counts of a zone's removals to status.deletions, nil without any.
 func deletionsOf(d law.Deletions) *v1alpha1.ZoneDeletions {
 	if d == (law.Deletions{}) {
 		return nil
@@ -136,6 +137,7 @@ func AdoptedOrWaiting(o *v1alpha1.Record) (*law.Adoption, *law.Waiting, error) {
 	if end := o.Status.EndsAt; end != nil {
 		a.EndsAt = end.Unix()
 	}
+	// A relative name, such as www, is the owner. For an absolute name the owner stays zero.
 	var owner name.Rel
 	if !r.Absolute() {
 		if owner, err = name.ParseRel(o.Spec.DomainName); err != nil {
@@ -153,6 +155,7 @@ func (pl *Placer) setCondition(conditions *[]metav1.Condition, kind, status, rea
 		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(pl.Now().UTC().Truncate(1e9))})
 }
 
+// PlaceRecord writes a decision into the status and label of a Record. Without a zone (p.Zone is nil) the Record waits.
 func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	o.Status.ObservedGeneration = o.Generation
 	o.Status.FQDN, o.Status.View = p.FQDN.String(), p.View
@@ -175,6 +178,7 @@ func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 
 	pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "True", p.Reason, p.Message, o.Generation)
 	if p.Stays {
+		// The zone's content stays the same, so Ready is still right.
 		return
 	}
 	pl.setReady(&o.Status.Conditions, pl.isDelivered(p.HasClass, p.Zone.Namespace, p.View), p.Served, o.Generation)
@@ -214,6 +218,8 @@ func (pl *Placer) isDelivered(named bool, namespace, view string) bool {
 	return named || pl.HasDefaultClass != nil && pl.HasDefaultClass(namespace, view)
 }
 
+// setParentLabel sets the label kubi.zone/parent-zone, by which clients select the Records and child zones of a zone,
+// or removes the label if zone is nil.
 func setParentLabel(o metav1.Object, zone *law.Ref) {
 	labels := o.GetLabels()
 	if zone == nil {
@@ -227,15 +233,20 @@ func setParentLabel(o metav1.Object, zone *law.Ref) {
 	o.SetLabels(labels)
 }
 
+// PlaceZone writes a decision into the status and label of a Zone: conditions, serial, hash and counts. A pending Zone
+// has neither name nor content.
 func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
+	// 1. The zone above.
 	z, s := c.Zone, &o.Status
 	if c.Delegated != nil {
 		pl.setCondition(&s.Conditions, v1alpha1.ConditionDelegated, c.Delegated.Status, c.Delegated.Reason, c.Delegated.Message,
 			o.Generation)
 	}
 
+	// 2. A pending zone has no name, so no serial and no content.
 	if z.Pending {
 		if c.EndedZone != nil {
+			// No rule delegates the zone any more (S3.7): all status of the name goes.
 			*s = v1alpha1.ZoneStatus{ObservedGeneration: s.ObservedGeneration, Conditions: s.Conditions,
 				EndsAt: &metav1.Time{Time: pl.Now().UTC().Truncate(1e9)}}
 			meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionServable)
@@ -244,6 +255,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 		}
 
 		if !z.Ending {
+			// Providers have withdrawn the zone, or the zone never had a name.
 			s.EndsAt = nil
 		}
 		s.View = z.View
@@ -253,6 +265,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 		return
 	}
 
+	// 3. The end, if no rule of the zone above lists this zone.
 	switch {
 	case c.Holding.Withdrawn == "":
 		s.EndsAt = nil
@@ -260,6 +273,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 		s.EndsAt = &metav1.Time{Time: time.Unix(c.EndsAt, 0).UTC()}
 	}
 
+	// 4. Name and content.
 	if s.FQDN != z.FQDN().String() {
 		s.DNSSEC = nil // the keys of a former name
 	}
@@ -279,6 +293,8 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	}
 
 	setParentLabel(o, c.Holding.Parent)
+
+	// 5. Settled: do name servers get the content (S7.2)?
 	switch held := c.Holding.Held; {
 	case held != nil: // first, as a person must act
 		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonMassDeletion, DescribeHold(z, held),
@@ -291,6 +307,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	}
 
 	if c.Settled() {
+		// Deliveries go up to this serial. During a hold the former one stays (S7.8).
 		s.SettledSerial = s.Serial
 	}
 
@@ -303,6 +320,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 		pl.setCondition(&s.Conditions, v1alpha1.ConditionServable, c.Servable.Status, c.Servable.Reason, c.Servable.Message, o.Generation)
 	}
 
+	// 6. Ready, until the controllers report.
 	delivers := pl.isDelivered(z.HasClass, o.Namespace, z.View)
 	isServed := lawform.Served(o) && meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionSettled)
 	ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
@@ -316,6 +334,8 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	dropStalled(&s.Conditions, o.Generation)
 }
 
+// PlaceDelegation writes a decision into the status of a Delegation. Without a zone (p.Zone is nil) the Delegation is
+// not in force.
 func (pl *Placer) PlaceDelegation(o *v1alpha1.Delegation, p *law.DelegationPlacement) {
 	o.Status.ObservedGeneration = o.Generation
 	accepted := "False"
@@ -368,6 +388,7 @@ func hasFQDN(zone *v1alpha1.Zone, domainName string) bool {
 		return err == nil && n.String() == zone.Status.FQDN
 	}
 	x, err1 := name.ParseRel(zone.Spec.DomainName)
+	// WWW and www are the same name, though not the same text.
 	y, err2 := name.ParseRel(domainName)
 	return zone.Spec.DomainName == domainName || !name.IsAbsolute(zone.Spec.DomainName) && err1 == nil && err2 == nil && x == y
 }
@@ -395,9 +416,12 @@ func (pl *Placer) IsServableStale(o *v1alpha1.Zone) bool {
 	return servable != nil && (servable.Reason == v1alpha1.ReasonClassNameServers) != pl.hasClassNameServers(o)
 }
 
+// ReadPrerequisites converts the prerequisites of a change set. The error begins with the field, for example
+// spec.prerequisites[0].type.
 func ReadPrerequisites(list []v1alpha1.ChangeSetPrerequisite) (all []records.Requirement, err error) {
 	for i := range list {
 		p := &list[i]
+		// An absent exists means true. Without a type, any data at the name counts.
 		r := records.Requirement{Exists: p.Exists == nil || *p.Exists}
 		if r.Name, err = name.Parse(p.Name); err != nil {
 			return nil, fmt.Errorf("spec.prerequisites[%d].name: %w", i, err)
@@ -409,6 +433,7 @@ func ReadPrerequisites(list []v1alpha1.ChangeSetPrerequisite) (all []records.Req
 		}
 
 		for _, text := range p.Values {
+			// Parsed as stored, so that a value which a newer version refuses may still be required.
 			v, err := rdata.ParseStored(r.Type, text)
 			if err != nil {
 				return nil, fmt.Errorf("spec.prerequisites[%d].values: %w", i, err)

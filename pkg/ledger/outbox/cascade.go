@@ -23,12 +23,16 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
+// processWork carries out a work from its cursor to the end, and again if another write extends the item meanwhile. The
+// result is nil when the item is deleted.
 func (ob *Outbox) processWork(ctx context.Context, s *workState) error {
 	if s.Work.Left != "" && ob.Terminates(s.Work.Left) {
+		// The namespace still terminates, so the item waits for a later sweep.
 		return nil
 	}
 	for s.beginWork(); ; s.beginWork() {
 		if !s.hasBegun() {
+			// 1. Delegations, then zones: Records depend on both.
 			if err := ob.decideDelegations(ctx, s); err != nil {
 				return err
 			}
@@ -36,9 +40,11 @@ func (ob *Outbox) processWork(ctx context.Context, s *workState) error {
 				return err
 			}
 		}
+		// 2. Records, and zones that wait.
 		if err := ob.decideFound(ctx, s); err != nil {
 			return err
 		}
+		// 3. The end, in as many transactions as zones.
 		if done, err := ob.finishWork(ctx, s); err != nil || done {
 			return err
 		}
@@ -50,6 +56,7 @@ func (ob *Outbox) processWork(ctx context.Context, s *workState) error {
 func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 	if !s.cursor.Moved {
 		if slices.ContainsFunc(s.Work.Scans, s.moves) {
+			// Example: the new zone apps.example.org. takes the Records at and below apps from example.org.
 			if err := ob.moveRecords(ctx, s); err != nil {
 				return err
 			}
@@ -76,6 +83,7 @@ func (ob *Outbox) moveRecords(ctx context.Context, s *workState) error {
 	}
 
 	for _, place := range s.Work.Zones {
+		// From this commit on, clients write at the names again, although waiting Records are not decided yet.
 		ob.mem.Fault("cascade-unlock")
 		err := ob.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
 			return func(seen *law.Facts) law.Outcome { return zones.DecideUnlock(seen, place, s.Work.ID) }, nil
@@ -87,6 +95,7 @@ func (ob *Outbox) moveRecords(ctx context.Context, s *workState) error {
 	return nil
 }
 
+// decideWindows decides all candidates behind the cursor, window by window.
 func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 	for {
 		w, err := ob.findWindow(ctx, s)
@@ -97,6 +106,7 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 		if err != nil {
 			return err
 		}
+		// After a pause the rest of the window may be outdated, so scan again.
 		if !paused && !w.more {
 			return nil
 		}
@@ -109,6 +119,7 @@ func (ob *Outbox) decideWindow(ctx context.Context, s *workState, w *window) (pa
 		began, clients := time.Now(), ob.com.Clients.Load()
 		decided := 1
 		if found[0].kindLetter == layout.WaitingZone {
+			// A zone has a transaction of its own, and may adopt the Records that follow.
 			ob.mem.Fault("cascade-step")
 			ob.mem.Stats.CascadeSteps.Add(1)
 			s.decidedCount++
@@ -121,6 +132,7 @@ func (ob *Outbox) decideWindow(ctx context.Context, s *workState, w *window) (pa
 			return false, err
 		}
 
+		// Noted at the next renewal of the lease. A crash before repeats the steps, without effect.
 		s.cursor = w.cursorAt(found[decided-1])
 		found = found[decided:]
 		paused, err = ob.yieldBetweenSteps(ctx, s, began, clients)
@@ -138,6 +150,7 @@ func (ob *Outbox) finishWork(ctx context.Context, s *workState) (done bool, err 
 	for s.Work.Times == s.cursor.Times { // not extended
 		purges := s.Work.Purge != ""
 		if purges && len(s.Work.Zones) == 0 && len(s.Work.Releases) == 0 {
+			// The keys of the purged zone go last, when only the item is left to delete.
 			if err := ob.purgeKeys(ctx, s); err != nil {
 				return false, err
 			}
@@ -150,7 +163,11 @@ func (ob *Outbox) finishWork(ctx context.Context, s *workState) (done bool, err 
 	return false, nil
 }
 
+// endPart commits the next part of the end of a work: some releases, the mark at a zone, or the last transaction. It
+// returns true when the item is deleted. If another write has changed the item, the result is false, and s has the
+// changed item.
 func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last bool, err error) {
+	// 1. Choose the part, and the decision that goes with it.
 	rest := s.Work
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Key: ob.mem.Layout.Outbox(s.Work.ID)}, Expected: s.Mod}
 	var at *law.Place
@@ -159,14 +176,17 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 		rest.Releases = rest.Releases[min(len(rest.Releases), records.MaxReleases):]
 		w.Decide = func(seen *law.Facts) law.Outcome { return zones.DecideReleaseDone(seen, &s.Work) }
 	case n > 0:
+		// The last zone of the list first, so Zones[0], which gains Records, is settled last.
 		at, rest.Zones = &s.Work.Zones[n-1], slices.Clone(rest.Zones[:n-1])
 		w.Decide = func(seen *law.Facts) law.Outcome { return zones.DecideCascadeDone(seen, *at, s.Work.ID) }
 	case rest.Ended != nil:
 		w.Decide = func(seen *law.Facts) law.Outcome { return zones.DecideEndingDone(seen, &s.Work, ob.mem.Now().Unix()) }
 	default:
+		// No zone has a mark any more: only the item is left.
 		w.Decide = func(*law.Facts) law.Outcome { return law.Outcome{Plan: &law.Plan{}} }
 	}
 
+	// 2. Delete the item, or put the rest of the work.
 	if at = cmp.Or(at, s.Work.Ended); at != nil {
 		w.Namespace, w.Name, w.LikelyZone = at.Namespace, at.Name, ob.mem.Layout.Zone(at.Namespace, at.Name)
 	}
@@ -184,6 +204,7 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 		return &op, nil, nil
 	}
 
+	// 3. Commit, unless the item has changed.
 	ob.mem.Fault("cascade-finish")
 	out, err := ob.com.Commit(ctx, w)
 	switch {
@@ -192,6 +213,7 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 	case !out.OK:
 		return false, s.Refresh(ctx, ob.mem)
 	case last && leaves:
+		// The item stays for these records alone, and fsck names them.
 		return false, fmt.Errorf("%d records are left out: %w", len(s.damagedRecords), facts.ErrDamaged)
 	}
 
@@ -210,6 +232,7 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 		}
 	}
 
+	// Providers that cannot list their RRsets, as by dynamic updates, need the keys for the withdrawal.
 	waits, err := ob.waitsForDelivery(ctx, s)
 	if err != nil {
 		return err
@@ -222,6 +245,7 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	}
 
 	for _, room := range rooms {
+		// The rooms go in order, a page at a time. An interruption repeats the empty part only.
 		if err := ob.purgeRoom(ctx, s, room); err != nil {
 			return err
 		}
@@ -232,6 +256,7 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	return nil
 }
 
+// purgeRoom deletes all keys of the zone in a room, page by page, with pauses between the pages.
 func (ob *Outbox) purgeRoom(ctx context.Context, s *workState, room string) error {
 	const clientsThen = 0 // pause as if clients wrote
 	key := ob.mem.Layout.Room(room) + s.Work.Purge + "/"
@@ -249,10 +274,13 @@ func (ob *Outbox) purgeRoom(ctx context.Context, s *workState, room string) erro
 		if _, err := ob.yieldBetweenSteps(ctx, s, began, clientsThen); err != nil {
 			return err
 		}
+		// From the room's start, etcd would pass all deleted keys again.
 		key = next
 	}
 }
 
+// archiveRemoved moves the last steps of a removed zone into the history, which outlives the zone. If the item has
+// changed meanwhile, for example by a renewal of the lease, archiveRemoved tries again.
 func (ob *Outbox) archiveRemoved(ctx context.Context, s *workState) error {
 	for before := int64(0); s.Mod != before; {
 		before = s.Mod
@@ -269,6 +297,7 @@ func (ob *Outbox) archiveRemoved(ctx context.Context, s *workState) error {
 
 func (ob *Outbox) waitsForDelivery(ctx context.Context, s *workState) (bool, error) {
 	if s.Work.Ended == nil || s.Work.Had == nil {
+		// A deleted zone has a finalizer for this, and is removed after the withdrawal.
 		return false, nil
 	}
 	o, _, err := ob.mem.ReadZone(ctx, s.Work.Ended.Namespace, s.Work.Ended.Name)

@@ -104,6 +104,7 @@ func (ob *Outbox) cutWrite(ask records.CutInput, parent *law.Zone) *commit.Write
 			return law.Outcome{Need: []law.Key{key, law.CutKey(d.Parent.UID, d.Child.UID)}}
 		}
 		if ask.Parent, _ = p.(*law.Zone); !parentExists(ask.Parent, d) {
+			// The parent is gone, so the pending cut is deleted without a change.
 			return law.Outcome{Plan: &law.Plan{}}
 		}
 		return records.DecideCut(seen, ask)
@@ -111,6 +112,7 @@ func (ob *Outbox) cutWrite(ask records.CutInput, parent *law.Zone) *commit.Write
 
 	w.ObjectOp = func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if parentExists(ask.Parent, d) && (parent == nil || parent.FQDN() != ask.Parent.FQDN()) {
+			// The cut was derived for another name of the parent, or for none.
 			return nil, nil, commit.ErrCascadeEnded
 		}
 		op := clientv3.OpDelete(w.Key)
@@ -124,6 +126,8 @@ func parentExists(parent *law.Zone, d law.PendingCut) bool {
 	return parent != nil && parent.UID == d.Parent.UID && !parent.Pending
 }
 
+// findGaining returns the cascade that moves Records from the parent to the child of d, or nil. The cut is then a part
+// of this cascade.
 func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.Item, error) {
 	h := ob.mem.HoldingOf(law.HoldingKey(d.View, d.FQDN))
 	if h == nil || h.UID != d.Child.UID {
@@ -161,6 +165,8 @@ func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *l
 		return parent, false, nil // another parent has the cut
 	}
 	if h.Held != nil {
+		// Example: prod.example.org. is held after a mass deletion, so example.org. keeps the NS from before (S6.4,
+		// S7.8).
 		counted, err := ob.readFact(ctx, law.CutKey(parent.UID, h.UID))
 		cut, _ := counted.(*law.CountedCut)
 		if err != nil || h.KeepsCut(cut) {
@@ -169,6 +175,7 @@ func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *l
 	}
 
 	// Derive the cut from the child's RRsets.
+	// Glue is at the name servers' names, for example ns1.prod.example.org.
 	ask.Holding, ask.DS = h, z.DS
 	setsByOwner := map[name.Rel][]content.RRset{}
 	sets := content.Cut(parent.FQDN(), z.Header, func(owner name.Rel, t rdata.Type) (content.RRset, bool) {
@@ -188,6 +195,7 @@ func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *l
 	return parent, false, err
 }
 
+// readChild returns a child zone with its holding, or nil if the Zone is gone, pending, or has lost the name.
 func (ob *Outbox) readChild(ctx context.Context, child law.Ref) (*law.Zone, *law.Holding, error) {
 	object, _, err := ob.mem.ReadZone(ctx, child.Namespace, child.Name)
 	if err != nil || object == nil || string(object.UID) != child.UID || object.Status.FQDN == "" {
@@ -205,6 +213,7 @@ func (ob *Outbox) readChild(ctx context.Context, child law.Ref) (*law.Zone, *law
 	return z, h, err
 }
 
+// setsAt returns the RRsets that the Records at an owner of a zone make.
 func (ob *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets []content.RRset, err error) {
 	prefix := ob.mem.Layout.MembersBelow(zone, owner) + "/"
 	_, err = etcd.Scan(ctx, ob.mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
@@ -214,6 +223,7 @@ func (ob *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets
 		}
 		o, _, err := ob.mem.ReadRecord(ctx, ns, object)
 		if err != nil || o == nil {
+			// A Record deleted since the scan also changes the child, which puts the pending cut again.
 			return err
 		}
 		r, err := lawform.Record(o)
@@ -226,6 +236,8 @@ func (ob *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets
 	return sets, err
 }
 
+// sweepCuts counts the pending cuts that their writers left, after a crash for example. Keys unchanged for sweepEvery
+// are due, and in the first sweep all.
 func (ob *Outbox) sweepCuts(ctx context.Context, last seenKeys) seenKeys {
 	return ob.sweepRoom(ctx, "debts", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var d law.PendingCut

@@ -27,6 +27,7 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationInput, before, after *v1alpha
 	placed **v1alpha1.Delegation) {
 	spec, object := ask.After, after
 	if spec == nil {
+		// A deletion has no object after.
 		spec, object = ask.Before, before
 	}
 	placed = new(*v1alpha1.Delegation)
@@ -43,6 +44,7 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationInput, before, after *v1alpha
 		o := after.DeepCopy()
 		ob.placer.PlaceDelegation(o, plan.Delegation)
 		if ask.Cascade && plan.Zone == nil && apiequality.Semantic.DeepEqual(o.Status, after.Status) {
+			// The repeated decision changes nothing, so the cascade does not put the object.
 			plan.Waiting, plan.WaitingBefore = nil, nil
 			return nil, nil, nil
 		}
@@ -59,23 +61,29 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationInput, before, after *v1alpha
 	return tx, placed
 }
 
+// oldDelegationOps returns the operation that stores the state of a Delegation which leaves a zone, for an undo, or
+// deletes such a state when a new Delegation takes the number of the former. The result is nil if neither is needed.
 func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, by string, before *v1alpha1.Delegation, plan *law.Plan) []clientv3.Op {
 	in := ""
 	if plan.Delegation != nil && plan.Delegation.Zone != nil {
 		in = plan.Delegation.Zone.UID
 	}
+	// The number of Delegations in the zone after the write, or -1 if the zone goes too.
 	at := -1
 	if plan.Zone != nil && plan.Zone.Holding != nil && (in == plan.Zone.Zone.UID || ask.InZone == plan.Zone.Zone.UID) {
 		at = plan.Zone.Holding.Delegations
 	}
 	switch {
 	case in == ask.InZone:
+		// Edited, or not in force before and after.
 	case ask.InZone != "" && before != nil:
+		// Left: store the former spec, and the user who deleted the Delegation.
 		op, err := ob.jr.Archive.DelegationLeftOp(ask.InZone, at, before, &before.Spec, by, ask.Terminating)
 		if err == nil {
 			return []clientv3.Op{op}
 		}
 	case at > 0:
+		// Joined: a former Delegation of this number can no longer be restored.
 		return []clientv3.Op{ob.jr.Archive.DelegationJoinedOp(in, at-1)}
 	}
 	return nil
@@ -90,8 +98,10 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 	for i := range s.Work.Scans {
 		scan := &s.Work.Scans[i]
 		if scan.Kind != law.ScanReferring && scan.Kind != law.ScanNamespaces {
+			// Only these scans name a Zone object for which Delegations may wait.
 			continue
 		}
+		// 1. Delegations with rules in the removed zone, and Delegations that wait for the Zone.
 		names, err := ob.delegationsOf(ctx, s.Work.Purge, "")
 		if err != nil {
 			return err
@@ -112,6 +122,7 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 		covered := s.Work.Purge == "" && scan.Kind == law.ScanReferring
 
 		for some := range slices.Chunk(slices.Compact(names), delegationsAtOnce) {
+			// 2. Decide eight at a time, since each waits for a commit in the zone's queue.
 			group, within := errgroup.WithContext(ctx)
 			for _, name := range some {
 				group.Go(func() error { return ob.reconsiderDelegation(within, scan.Target.Namespace, name, covered) })
@@ -125,6 +136,7 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 		}
 	}
 
+	// 3. The zone's patterns with * are refused until here (S4.22): allow them.
 	if !s.Work.TakesIn {
 		return nil
 	}
@@ -140,11 +152,14 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 	return nil
 }
 
+// delegationsOf returns the names of the Delegations with rules in a zone, sorted. The namespace "" means all
+// namespaces. Stored rules name their Delegation.
 func (ob *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (names []string, err error) {
 	key := law.RulesKey(zone, namespace)
 	prefix := ob.mem.Layout.Key(key)
 	var opts []clientv3.OpOption
 	if namespace != "" {
+		// The prefix of team-a also matches team-a2, so read the single key.
 		opts = append(opts, clientv3.WithRange(prefix+"\x00"))
 	}
 	_, err = etcd.Scan(ctx, ob.mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
@@ -160,6 +175,8 @@ func (ob *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (na
 	return slices.Compact(names), err
 }
 
+// reconsiderDelegation decides a Delegation again until a commit succeeds or the object is gone. If covered is true,
+// the decision enqueues no cascade of its own.
 func (ob *Outbox) reconsiderDelegation(ctx context.Context, namespace, name string, covered bool) error {
 	for {
 		o, mod, err := ob.readDelegation(ctx, namespace, name)
@@ -179,6 +196,7 @@ func (ob *Outbox) reconsiderDelegation(ctx context.Context, namespace, name stri
 	}
 }
 
+// readDelegation reads a Delegation and its revision from etcd, or returns nil if absent.
 func (ob *Outbox) readDelegation(ctx context.Context, namespace, name string) (*v1alpha1.Delegation, int64, error) {
 	key := ob.mem.Layout.Delegation(namespace, name)
 	r, err := ob.mem.Client.Get(ctx, key)

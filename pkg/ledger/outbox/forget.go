@@ -38,10 +38,13 @@ type forgettable struct {
 // the time since it first saw a revision of such a serial. The first server with a due count writes the time left. A
 // stored date would be unsafe, because a server with a clock ahead would delete all serials.
 func (ob *Outbox) sweepSerials(ctx context.Context, last seenKeys) seenKeys {
+
+	// Find the serials that are over, due or too many.
 	byNamespace := map[string][]forgettable{}
 	var cmps []clientv3.Cmp
 	var ops []clientv3.Op
 	write := func(key string, mod int64, op clientv3.Op) {
+		// Several servers sweep. The first to write a count wins, and the others begin a new count.
 		cmps, ops = append(cmps, etcd.RevisionIs(key, mod)), append(ops, op)
 	}
 	seen := ob.sweepRoom(ctx, "serials", last, func(kv *mvccpb.KeyValue, unchangedFor time.Duration) {
@@ -72,7 +75,7 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last seenKeys) seenKeys {
 		}
 	}
 
-	// After a failed compare, the next sweep retries.
+	// Write in transactions of sweptAtOnce operations. After a failed compare, the next sweep retries.
 	for n := 0; n < len(ops); n += sweptAtOnce {
 		end := min(len(ops), n+sweptAtOnce)
 		_, _ = ob.mem.Client.Txn(ctx).If(cmps[n:end]...).Then(ops[n:end]...).Commit()
@@ -98,6 +101,7 @@ func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{}
 	room := ob.mem.Layout.Room("condensed")
 	_, err := etcd.Scan(ctx, ob.mem.Client, room, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
+		// The newest revision tells later whether another step was condensed meanwhile.
 		uid, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), room), "/")
 		newest[uid] = max(newest[uid], kv.ModRevision)
 		return nil
@@ -114,6 +118,7 @@ func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 		}
 		hasEnded := z.Status.FQDN == ""
 		if hasEnded || journal.IsUnsettled(z) {
+			// A held zone is served at settledSerial, by undoing these steps.
 			continue
 		}
 

@@ -25,6 +25,7 @@ func (ob *Outbox) SweepHistory(ctx context.Context) error {
 	err := etcd.Each(ctx, ob.mem.Client, ob.mem.Layout.Objects("zones"), &rev, func(key string, data []byte, mod int64) error {
 		var z v1alpha1.Zone
 		if err := ob.mem.Zones.Decode(ctx, key, data, mod, &z); err != nil {
+			// An unreadable Zone may keep its history for 90 days, so nothing of an absent Zone is deleted now.
 			klog.FromContext(ctx).Error(err, "The history of removed zones stays until the Zone is repaired", "key", key)
 			complete = false
 			return ctx.Err()
@@ -52,6 +53,7 @@ type zoneStates struct {
 // SweepStates archives the journals of zones with former Records older than the retention, because rarely changing
 // zones keep steps in the journal, and of namespaces with too many former Records.
 func (ob *Outbox) SweepStates(ctx context.Context) error {
+	// Sum up the former Records by zone and namespace.
 	zones, octetsByNamespace, total := map[string]*zoneStates{}, map[string]int64{}, int64(0)
 	_, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room("before"), fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 		ns, uid, step, ok := ob.mem.Layout.ParseBefore(string(kv.Key))
@@ -76,11 +78,13 @@ func (ob *Outbox) SweepStates(ctx context.Context) error {
 		return err
 	}
 
+	// Archive the journals of zones that are due.
 	ob.jr.States.Store(total)
 	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return zones[h.UID] != nil }) {
 		states := zones[h.UID]
 		full := false
 		for ns := range states.octets {
+			// A namespace has too many former Records, so archive them early.
 			full = full || octetsByNamespace[ns] > ob.jr.Archive.StatesRoomOf(ns)
 		}
 		archived, err := ob.archiveStates(ctx, h, states.oldestKey, full)
@@ -90,6 +94,7 @@ func (ob *Outbox) SweepStates(ctx context.Context) error {
 
 		for ns, octets := range states.octets {
 			if archived {
+				// The namespace has room again, so the journals of further zones may stay.
 				octetsByNamespace[ns] -= octets
 				ob.jr.States.Add(-octets)
 			}
@@ -99,6 +104,8 @@ func (ob *Outbox) SweepStates(ctx context.Context) error {
 	return nil
 }
 
+// archiveStates archives the journal of the zone of h if the oldest former Record is older than the zone's retention,
+// or full is true. The result is true if the archiving was begun.
 func (ob *Outbox) archiveStates(ctx context.Context, h *law.Holding, oldest string, full bool) (archived bool, err error) {
 	kv, _, err := etcd.ReadKey(ctx, ob.mem.Client, oldest)
 	if err != nil {

@@ -31,6 +31,8 @@ type cachedItem struct {
 	firstSeen time.Time
 }
 
+// noteItem caches the item of a key unless a newer one is cached, and returns the cached item, or nil if the value does
+// not parse.
 func (t *items) noteItem(ctx context.Context, kv *mvccpb.KeyValue) *cachedItem {
 	one := &cachedItem{Item: commit.Item{Mod: kv.ModRevision}, createRev: kv.CreateRevision, firstSeen: time.Now()}
 	if err := layout.Decode(kv.Value, &one.Work); err != nil {
@@ -55,6 +57,7 @@ const maxUnseen = 1000
 func (ob *Outbox) IsRemoving(ctx context.Context, matches func(*law.Place) bool) (bool, error) {
 	seen, found := ob.items.findRemoval(matches)
 	if found {
+		// The usual case of a removal by this server, without a read.
 		return true, nil
 	}
 	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Room("outbox"), clientv3.WithPrefix(),
@@ -107,6 +110,7 @@ func (ob *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 		return 0, err
 	}
 
+	// Items deleted since the last load are still cached, unless a watch has reported the deletion.
 	ob.items.mu.Lock()
 	defer ob.items.mu.Unlock()
 	for key := range ob.items.byKey {
@@ -144,6 +148,7 @@ func (ob *Outbox) followItems(ctx context.Context, rev int64) {
 					ob.com.WakeOutbox()
 				}
 			}
+			// After the items: a reader of seen must find all items up to there.
 			ob.items.noteSeen(events)
 			return nil
 		})

@@ -46,6 +46,7 @@ func (p *lanes) leaveLane(name string) bool {
 	return p.skippedBusy.Swap(false)
 }
 
+// takePlace waits for a place, and notes the time in at. Lanes get places in the order of their calls.
 func (p *lanes) takePlace(ctx context.Context, at *place) error {
 	p.waiting.Add(1)
 	defer p.waiting.Add(-1)

@@ -90,6 +90,7 @@ func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref
 	for {
 		o, mod, err := ob.mem.ReadZone(ctx, ref.Namespace, ref.Name)
 		if err != nil || o == nil || string(o.UID) != ref.UID {
+			// A Zone deleted and created again under the same name is another zone.
 			return err
 		}
 		decide, err := ask(o)
@@ -111,6 +112,8 @@ func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref
 	}
 }
 
+// newZoneWrite returns the write for a decision about Zone o, stored at revision mod. A decision that changes nothing
+// writes nothing.
 func (ob *Outbox) newZoneWrite(item *commit.Item, o *v1alpha1.Zone, mod int64, decide func(*law.Facts) law.Outcome) *commit.Write {
 	w := ob.com.NewWrite("zones", o, mod)
 	w.ZoneBefore, w.LikelyZone, w.OutboxItem, w.Origin = o, w.Key, item, commit.CauseOf(item)

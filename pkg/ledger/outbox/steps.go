@@ -75,11 +75,14 @@ func (ob *Outbox) askAgain(s *workState, c candidate, o *v1alpha1.Record) (recor
 		ask.MarkID = s.Work.ID
 	}
 	if waits != nil && c.keptOut != "" {
+		// If the Record goes on waiting, the order of S2.8 stays.
 		waits.KeptOut = c.keptOut
 	}
 	return ask, nil
 }
 
+// stepOf returns the write by which a cascade decides a Record again, expected at revision mod. A decision without a
+// change writes nothing.
 func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int64) (*commit.Write, error) {
 	ask, err := ob.askAgain(s, c, o)
 	if err != nil {
@@ -89,6 +92,7 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 	w.LikelyZone, w.OutboxItem = ob.mem.GuessZone(ask.After), &s.Item
 	w.RecordBefore, w.Origin = o, commit.CauseOf(&s.Item)
 	if isTrial(&s.Work) {
+		// A trial has no author, so the Record's namespace pays for the adoption.
 		w.Payer = o.Namespace
 	}
 	if ask.WaitingBefore != nil && c.keptOut != "" {
@@ -103,6 +107,7 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 		}
 		placed := o.DeepCopy()
 		if plan.Zone == nil && plan.Record.Zone != nil {
+			// The zone's content stays, so the Record keeps the serial, and Ready stays valid.
 			plan.Record.Serial = serial.Serial(o.Status.Serial)
 		}
 		ob.placer.PlaceRecord(placed, plan.Record)
@@ -114,15 +119,18 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 	return w, nil
 }
 
+// isUnchanged reports whether a plan leaves the status of a Record as it is: zone, name, end of the period, and reason.
 func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	p, is := plan.Record, &o.Status
 	have := meta.FindStatusCondition(is.Conditions, v1alpha1.ConditionAdopted)
 	switch {
 	case p == nil || plan.Zone != nil || len(plan.Writes) > 0 || have == nil || have.Reason != p.Reason:
+		// A deletion, a change of the zone, or another reason, for example DelegationWithdrawn.
 		return false
 	case is.FQDN != p.FQDN.String() || is.View != p.View || (p.Zone == nil) != (is.ZoneRef == nil):
 		return false
 	case p.Zone == nil:
+		// A waiting Record: the message may name another zone now.
 		return have.Message == p.Message
 	}
 	var endsAt int64
@@ -132,21 +140,25 @@ func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	return string(is.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && endsAt == p.EndsAt
 }
 
+// decideRecords decides candidates of a window, in their order, in batches zone by zone.
 func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidate) error {
 	ob.mem.Fault("cascade-step")
 	ob.mem.Stats.CascadeSteps.Add(int64(len(cs)))
 	s.decidedCount += len(cs)
+	// 1. Read the Records.
 	steps, err := ob.readSteps(ctx, s, cs)
 	if err != nil {
 		return err
 	}
 
+	// 2. Let Records leave their zones, before any zone adopts one: a name may be free only then.
 	inside := slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return !st.inZone })
 	leaves, err := ob.commitSteps(ctx, s, inside, true)
 	if err != nil {
 		return err
 	}
 	if len(inside) > 0 {
+		// Records that stay need no second decision.
 		cs = slices.DeleteFunc(slices.Clone(cs), func(c candidate) bool {
 			left, decided := leaves[c.UID]
 			return decided && !left
@@ -156,6 +168,7 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 		}
 	}
 
+	// 3. Let zones adopt the Records that have left, and those that waited.
 	_, err = ob.commitSteps(ctx, s, steps, false)
 	return err
 }
@@ -198,6 +211,9 @@ func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, 
 	return leaves, nil
 }
 
+// reconsiderRecord decides the Record of a candidate until a commit succeeds. If the Record leaves its zone, and
+// leaving is false, another decision finds the next zone. The result reports whether the Record has left and is in no
+// zone yet.
 func (ob *Outbox) reconsiderRecord(ctx context.Context, s *workState, c candidate, leaving bool) (leaves bool, err error) {
 	for {
 		steps, err := ob.readSteps(ctx, s, []candidate{c})
@@ -209,6 +225,7 @@ func (ob *Outbox) reconsiderRecord(ctx context.Context, s *workState, c candidat
 			return false, err
 		}
 		if !out.OK {
+			// A client has edited the Record meanwhile.
 			continue
 		}
 		if leaves = ob.noteStep(ctx, steps[0]); !leaves || leaving {
@@ -220,18 +237,22 @@ func (ob *Outbox) reconsiderRecord(ctx context.Context, s *workState, c candidat
 func (ob *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
 	p := st.w.Plan.Record
 	if p != nil && p.Zone != nil && (p.EndsAt != 0) != (st.o.Status.EndsAt != nil) {
+		// The grace period of the Record begins, or is cancelled (S2.12).
 		ob.announce(st.o, p.EndsAt, p.Message)
 	}
 	ob.CountCuts(ctx, st.w.Plan.PendingCuts)
 	return p != nil && p.Reason == law.ReasonMoving
 }
 
+// decideRepaired decides the Records that were unreadable at an earlier attempt and are readable now. It forgets those
+// that are gone.
 func (ob *Outbox) decideRepaired(ctx context.Context, s *workState) error {
 	for _, record := range s.damagedRecords {
 		o, _, err := ob.mem.ReadRecord(ctx, record.Namespace, record.Name)
 		if errors.Is(err, facts.ErrDamaged) {
 			continue
 		}
+		// A clone: the work's item may share the slice.
 		s.damagedRecords = slices.DeleteFunc(slices.Clone(s.damagedRecords), func(r law.Ref) bool { return r == record })
 		if err == nil && o != nil && (record.UID == "" || string(o.UID) == record.UID) {
 			var c candidate
@@ -247,6 +268,8 @@ func (ob *Outbox) decideRepaired(ctx context.Context, s *workState) error {
 	return nil
 }
 
+// readSteps reads the Records of candidates, in one request, and returns their steps. Absent Records have no step, nor
+// have unreadable ones, which are noted in s.
 func (ob *Outbox) readSteps(ctx context.Context, s *workState, cs []candidate) ([]*step, error) {
 	if len(cs) == 0 {
 		return nil, nil
@@ -278,6 +301,8 @@ func (ob *Outbox) readSteps(ctx context.Context, s *workState, cs []candidate) (
 	return steps, nil
 }
 
+// readStep returns the step of a candidate from its stored value, or nil if the Record is gone. The error is
+// facts.ErrDamaged if the value cannot be read.
 func (ob *Outbox) readStep(ctx context.Context, s *workState, c candidate, kv *mvccpb.KeyValue) (*step, error) {
 	if kv == nil {
 		return nil, nil
@@ -287,6 +312,7 @@ func (ob *Outbox) readStep(ctx context.Context, s *workState, c candidate, kv *m
 		return nil, fmt.Errorf("%w: %w", facts.ErrDamaged, err)
 	}
 	if string(st.o.UID) != c.UID {
+		// Deleted and created again since the scan. The new Record was decided when created.
 		return nil, nil
 	}
 
@@ -301,6 +327,7 @@ func (ob *Outbox) readStep(ctx context.Context, s *workState, c candidate, kv *m
 			return nil, err
 		}
 		if st.inZone = zone != nil && zone.UID == string(ref.UID) && !zone.Pending; st.inZone {
+			// The Record first has to leave this zone, so wait in this zone's queue.
 			st.w.LikelyZone = zoneKey
 		}
 	}

@@ -22,6 +22,8 @@ type seenKey struct {
 
 const fromStart, noLimit = "", 0
 
+// sweepRoom visits the keys of a room, each with the time since this server first saw the present revision. The result
+// is for the next sweep. After an error the result is last, so that no key's time begins anew.
 func (ob *Outbox) sweepRoom(ctx context.Context, room string, last seenKeys,
 	visit func(kv *mvccpb.KeyValue, unchangedFor time.Duration)) seenKeys {
 	now := seenKeys{}

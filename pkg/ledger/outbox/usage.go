@@ -34,6 +34,7 @@ func (ob *Outbox) sweepUsage(ctx context.Context, last seenKeys) seenKeys {
 		if h == nil {
 			continue
 		}
+		// Only the Delegations of the namespace whose count has changed, or all of the zone.
 		names, err := ob.delegationsOf(ctx, k.Zone, k.Namespace)
 		for _, name := range names {
 			err = cmp.Or(ob.countUsage(ctx, k.Zone, h.Namespace, name), err)
@@ -47,12 +48,15 @@ func (ob *Outbox) sweepUsage(ctx context.Context, last seenKeys) seenKeys {
 	return seenKeys{}
 }
 
+// countUsage sets status.records of a Delegation to the number of Records that the namespaces of the Delegation have in
+// the zone.
 func (ob *Outbox) countUsage(ctx context.Context, uid, namespace, name string) error {
 	for {
 		o, mod, err := ob.readDelegation(ctx, namespace, name)
 		if err != nil || o == nil || o.Status.ZoneRef == nil || string(o.Status.ZoneRef.UID) != uid {
 			return err
 		}
+		// Again from the counts in each try, so concurrent sweeps of two servers end with the same number.
 		records := int64(0)
 		for _, ns := range o.Spec.Namespaces {
 			v, err := ob.readFact(ctx, law.CountKey(uid, ns))
@@ -65,6 +69,7 @@ func (ob *Outbox) countUsage(ctx context.Context, uid, namespace, name string) e
 		}
 
 		if o.Status.Records == records {
+			// Most sweeps end here, without a write that watches would see.
 			return nil
 		}
 		o.Status.Records = records

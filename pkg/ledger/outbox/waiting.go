@@ -55,10 +55,12 @@ func (ob *Outbox) followRounds(ctx context.Context) {
 	}
 }
 
+// followFreed tries the objects waiting at each name that a client has freed, until ctx ends.
 func (ob *Outbox) followFreed(ctx context.Context) {
 	var waited time.Time
 	for at, ok := ob.com.NextFreed(ctx); ok; at, ok = ob.com.NextFreed(ctx) {
 		if time.Since(waited) > TryEvery {
+			// Not counted again for a minute after objects were found waiting.
 			r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Room("orphans"), clientv3.WithPrefix(), clientv3.WithCountOnly())
 			if err != nil || r.Count == 0 { // most clusters have no waiting objects
 				etcd.Pause(ctx, countRest)
@@ -66,8 +68,11 @@ func (ob *Outbox) followFreed(ctx context.Context) {
 			}
 			waited = time.Now()
 		}
+		// First at the name itself.
 		_, err := ob.tryRange(ctx, ob.mem.Layout.WaitingAt(at.View, at.Name, true), "", maxBelow, 1)
 		if !at.Apex && err == nil {
+			// Then at and below the base: without _acme-challenge.www, another namespace may get www. The apex is never
+			// claimed.
 			_, err = ob.tryRange(ctx, ob.mem.Layout.WaitingAt(at.View, at.Base, false), "", maxBelow, 1)
 		}
 		ob.logUntried(ctx, err)
@@ -80,6 +85,8 @@ func (ob *Outbox) logUntried(ctx context.Context, err error) {
 	}
 }
 
+// tryRange tries objects that wait at keys with a prefix, after the key from. At most so many keys are read. The result
+// is the key to continue at, or "" at the end. The pause after each try is rest times as long as the try.
 func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest int) (next string, err error) {
 	chosen, next, err := ob.drawWaiting(ctx, prefix, from, most)
 	if err != nil {
@@ -87,6 +94,7 @@ func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest 
 	}
 	for _, c := range chosen {
 		began := time.Now()
+		// An error concerns a single object, so the others are tried.
 		w, err := ob.tryCandidate(ctx, c)
 		if err == nil && w != nil {
 			err = ob.enqueueTrial(ctx, w, c.Namespace)
@@ -129,6 +137,7 @@ func (ob *Outbox) enqueueTrial(ctx context.Context, w *law.Work, namespace strin
 	if due, err := ob.hasRulesDue(ctx, w, namespace); err != nil || due {
 		return err
 	}
+	// The ID has the name, so two servers enqueue a trial of the name once.
 	key := ob.mem.Layout.Outbox(w.ID)
 	r, err := ob.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, 0)).Then(etcd.OpPut(key, layout.Encode(*w))).Commit()
 	if err == nil && r.Succeeded {
@@ -137,6 +146,8 @@ func (ob *Outbox) enqueueTrial(ctx context.Context, w *law.Work, namespace strin
 	return err
 }
 
+// drawWaiting draws up to maxTried waiting Records and zones of each namespace, at random, from at most so many keys
+// after from. The order is fixed. The string is the key to continue at.
 func (ob *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int) (chosen []candidate, next string, err error) {
 	drawn, met := map[string][]candidate{}, map[string]int{}
 	next, err = etcd.Scan(ctx, ob.mem.Client, prefix, from, most, func(kv *mvccpb.KeyValue) error {
@@ -145,6 +156,7 @@ func (ob *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int
 		if c.kindLetter, c.Namespace, c.Name, ok = layout.WaitingObject(string(kv.Key)); !ok || c.kindLetter == layout.WaitingDelegation {
 			return nil
 		}
+		// Reservoir sampling: each object is drawn with the same chance, however many there are.
 		met[c.Namespace]++
 		if of := drawn[c.Namespace]; len(of) < maxTried {
 			drawn[c.Namespace] = append(of, c)
@@ -165,6 +177,8 @@ func (ob *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int
 	return slices.Compact(chosen), next, err
 }
 
+// tryCandidate decides a waiting object without a write. The result is the work that adopts the object, or nil if no
+// zone would adopt the object now.
 func (ob *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, err error) {
 	defer ob.com.Recover(ctx, nil, &err)
 	ob.mem.Stats.Trials.Add(1)
@@ -177,6 +191,7 @@ func (ob *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, e
 	}
 
 	_, waits, err := objects.AdoptedOrWaiting(o)
+	// A cascade at the name decides the Record anyway.
 	if err != nil || waits == nil || ob.isGaining(waits.View, waits.FQDN) {
 		return nil, err
 	}
@@ -184,6 +199,7 @@ func (ob *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, e
 		return nil, err
 	}
 
+	// As in a cascade, but as a dry run.
 	w, err := ob.stepOf(&workState{}, c, o, mod)
 	if err != nil {
 		return nil, err
@@ -196,6 +212,8 @@ func (ob *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, e
 	return ob.trialOf(o, waits, out.Plan), nil
 }
 
+// trialOf returns the work for all objects that wait at the name of a Record, or nil if the decision about the Record
+// is as before.
 func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan) *law.Work {
 	p := plan.Record
 	if have := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); p.FQDN.IsZero() || p.Zone == nil && have != nil &&
@@ -205,10 +223,13 @@ func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan
 
 	// The base name decides the holder, so all objects waiting there are decided together, in order.
 	work := &law.Work{Reason: "a waiting object may be adopted", View: p.View, By: o.Namespace, Since: ob.mem.Now().Unix()}
+	// Example: for _acme-challenge.www the work decides all that waits at www and below, since the claim of www
+	// decides.
 	at, exact := p.FQDN, true
 	if plan.Zone != nil {
 		z := plan.Zone.Zone
 		if plan.Zone.Holding.MayGainRecords(at) {
+			// Names there are locked by a cascade.
 			return nil
 		}
 		if owner, ok := at.Rel(z.FQDN()); ok && !rules.Base(owner).IsApex() {
@@ -221,6 +242,7 @@ func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan
 	work.ID = trialID + p.View + "-" + at.String()
 	work.Scans = []law.Scan{{Kind: law.ScanWaiting, View: p.View, Name: at, Exact: exact}}
 	if waits.Zone != nil && (waits.View != p.View || waits.FQDN != p.FQDN) {
+		// The Record also has a key by the zoneRef, so this key finds the objects that wait for the same Zone.
 		work.Scans = append(work.Scans, law.Scan{Kind: law.ScanReferring, Target: waits.Zone})
 	}
 	return work
@@ -249,6 +271,7 @@ func (ob *Outbox) ListReplacements(ctx context.Context, leaving *v1alpha1.Record
 	if err != nil {
 		return nil, err
 	}
+	// The history gives the deletion as the cause of the adoption.
 	cause := commit.Item{Work: law.Work{By: leaving.Namespace,
 		Reason: fmt.Sprintf("record %s at %s is replaced", leaving.Name, leaving.Status.FQDN)}}
 	var found []Replacement
@@ -281,6 +304,8 @@ func (r *Replacement) Read(ctx context.Context) (*commit.SetWrite, error) {
 	return x, err
 }
 
+// tryZone decides a pending zone without a write. The result is the work that gives the zone a name, or nil if the zone
+// would stay pending.
 func (ob *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) {
 	o, mod, err := ob.mem.ReadZone(ctx, c.Namespace, c.Name)
 	if err != nil || o == nil {

@@ -58,6 +58,7 @@ func windowOf(s *workState) *window {
 	return w
 }
 
+// cursorAt returns the position of a candidate in the order of the window: rank, creation, UID.
 func (w *window) cursorAt(c candidate) law.Cursor {
 	at := w.start
 	at.Created, at.UID = c.created, c.UID
@@ -73,6 +74,7 @@ func (w *window) cursorAt(c candidate) law.Cursor {
 	case c.Namespace == w.ownNamespace:
 		at.Rank = 4
 	case c.keptOut == c.Namespace:
+		// Data of the Record's own namespace kept the Record out, so this namespace had the name (S2.8).
 		at.Rank = 5
 	default:
 		at.Rank = 6
@@ -90,9 +92,11 @@ func (w *window) compareCandidates(x, y candidate) int {
 
 func (w *window) addCandidate(c candidate) {
 	if w.start.UID != "" && compareCursors(w.cursorAt(c), w.start) <= 0 || !w.start.Moved && !c.moving {
+		// Decided by an earlier window, or not yet: other objects follow the moving Records.
 		return
 	}
 	if w.candidates = append(w.candidates, c); len(w.candidates) >= 2*maxWindow {
+		// Sorting at each double size keeps memory bounded and costs little.
 		w.truncate()
 	}
 }
@@ -115,6 +119,7 @@ func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error)
 	if err != nil {
 		return nil, err
 	}
+	// Scan, with the first maxWindow candidates behind the cursor.
 	for _, scan := range s.Work.Scans {
 		moves := s.moves(scan)
 		isDone := moves && s.cursor.Moved
@@ -122,6 +127,8 @@ func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error)
 		if isDone || isLater {
 			continue // moves come first, other scans afterwards
 		}
+		// A new zone apps.example.org. scans all waiting objects at and below apps. Namespaces without a rule get
+		// nothing there.
 		isOfZone := scan.Kind == law.ScanWaiting && !scan.Exact && len(s.Work.Zones) == 1 && scan.Name == s.Work.Zones[0].FQDN
 		if scan.Kind == law.ScanNamespaces {
 			err = ob.scanNamespaces(ctx, s, scan, w.addCandidate)
@@ -140,6 +147,7 @@ func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error)
 		}
 	}
 
+	// Sort.
 	w.truncate()
 	return w, nil
 }
@@ -160,6 +168,7 @@ func (ob *Outbox) readRuled(ctx context.Context, s *workState) (func(namespace s
 	ruled := map[string]bool{zone.Namespace: true}
 	for i := range zone.Rules {
 		if len(zone.Rules[i].Namespaces) == 0 {
+			// A rule for any namespace.
 			return all, nil
 		}
 		for _, namespace := range zone.Rules[i].Namespaces {
@@ -179,6 +188,7 @@ func (s *workState) moves(scan law.Scan) bool {
 	return scan.Kind == law.ScanMembers && (len(s.Work.Zones) == 0 || s.Work.Zones[0].UID != scan.Zone)
 }
 
+// scannedKeys returns the prefix of the keys to scan, or "" for a scan of other kinds.
 func (ob *Outbox) scannedKeys(scan law.Scan) string {
 	switch scan.Kind {
 	case law.ScanMembers:
@@ -225,6 +235,7 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 	}
 
 	if !scan.Name.IsZero() {
+		// The zone is removed, so the name comes from the scan. The decision compares status.fqdn.
 		at, err := owner.In(scan.Name)
 		if err != nil {
 			return c, false, err
@@ -241,7 +252,10 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 	return c, true, nil
 }
 
+// scanNamespaces calls found with the objects of some namespaces that a changed rule concerns: Records in the zone of
+// the scan, and Records and zones waiting for that zone. Unreadable Records are noted in s.
 func (ob *Outbox) scanNamespaces(ctx context.Context, s *workState, scan law.Scan, found func(candidate)) error {
+	// All namespaces are read at the revision of the first page.
 	var rev int64
 	for _, namespace := range scan.Namespaces {
 		if err := etcd.Each(ctx, ob.mem.Client, ob.mem.Layout.Record(namespace, ""), &rev, func(key string, data []byte,
@@ -277,6 +291,8 @@ func (ob *Outbox) scanNamespaces(ctx context.Context, s *workState, scan law.Sca
 	return nil
 }
 
+// recordScanned returns a stored Record as a candidate, or false if the Record is in another zone and does not wait for
+// the scanned zone.
 func (ob *Outbox) recordScanned(ctx context.Context, scan *law.Scan, key string, data []byte, mod int64) (c candidate, ok bool,
 	err error) {
 	o := &v1alpha1.Record{}
@@ -295,6 +311,8 @@ func (ob *Outbox) recordScanned(ctx context.Context, scan *law.Scan, key string,
 	return c, err == nil, err
 }
 
+// recordCandidate returns a Record as a candidate. For a Record that waits at a name, the key of the waiting Record
+// tells whose data kept the Record out.
 func (ob *Outbox) recordCandidate(ctx context.Context, o *v1alpha1.Record, waits *law.Waiting) (candidate, error) {
 	c := candidate{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, kindLetter: layout.WaitingRecord,
 		created: o.CreationTimestamp.Unix()}

@@ -52,10 +52,12 @@ func (ob *Outbox) sweepWithdrawals(ctx context.Context, last seenKeys) seenKeys 
 			return
 		}
 		if places == nil {
+			// Most sweeps count nothing, so the zones are listed only when needed.
 			places = ob.listPlaces()
 		}
 		place, exists := places[k.Object]
 		if !exists {
+			// The zone is gone, and the purge deletes the key.
 			return
 		}
 
@@ -83,6 +85,8 @@ func (ob *Outbox) listPlaces() map[string]law.Place {
 	return places
 }
 
+// countWithdrawal adds the passed time to a withdrawal. At the end of the period the same transaction enqueues the
+// release. If the withdrawal was changed at another server, nothing is written, and that change counts.
 func (ob *Outbox) countWithdrawal(ctx context.Context, k law.Key, mod int64, place law.Place, w law.Withdrawal,
 	passed time.Duration) (err error) {
 	defer ob.com.Recover(ctx, nil, &err)

@@ -50,6 +50,7 @@ func (s *workState) beginWork() {
 	if s.cursor = (law.Cursor{Times: s.Work.Times}); s.damagedRecords == nil {
 		s.damagedRecords = s.Work.Damaged
 	}
+	// The cursor of an earlier extension is void: the new scans may find objects with a lower position.
 	if at := s.Work.Cursor; at != nil && at.Times == s.Work.Times {
 		s.cursor = *at
 	}
@@ -57,6 +58,8 @@ func (s *workState) beginWork() {
 
 func (s *workState) hasBegun() bool { return s.cursor != law.Cursor{Times: s.cursor.Times} }
 
+// rewriteItem puts the item of a work, as next. If another write has changed the item, s gets the changed item instead,
+// and the error is ErrTakenOver or ErrCascadeEnded if this server must stop.
 func (s *workState) rewriteItem(ctx context.Context, ob *Outbox, next law.Work) error {
 	key := ob.mem.Layout.Outbox(s.Work.ID)
 	r, err := ob.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
@@ -89,6 +92,7 @@ func (s *workState) noteProgress(ctx context.Context, ob *Outbox) error {
 	s.renewedAt = time.Now()
 	next := s.Work
 	next.Runner = ob.mem.ID
+	// After an extension by another write, the cursor is of the former scans, and not stored.
 	if s.cursor.Times == next.Times && s.hasBegun() {
 		at := s.cursor
 		next.Cursor, next.Damaged = &at, s.damagedRecords
@@ -117,6 +121,7 @@ func (ob *Outbox) yieldBetweenSteps(ctx context.Context, s *workState, began tim
 	if err := s.noteProgress(ctx, ob); err != nil {
 		return false, err
 	}
+	// The wait may take longer than takeoverAfter, so another server may take the work over.
 	ob.lanes.givePlaceUp(s.place)
 	if err := ob.lanes.takePlace(ctx, s.place); err != nil {
 		return false, err

@@ -41,6 +41,7 @@ func (ob *Outbox) RaiseSerial(ctx context.Context, zone law.Ref, past zones.Ahea
 			return false, err
 		}
 		ask.Ahead, ask.Now, ask.WorkID = &past, ob.mem.Now(), etcd.NewID()
+		// No cascade, so no outbox item.
 		w := ob.newZoneWrite(nil, o, revision, func(seen *law.Facts) law.Outcome {
 			out := zones.DecideZone(seen, ask)
 			raised = out.Plan != nil && out.Plan.Zone != nil && out.Plan.Zone.Step != nil
@@ -57,6 +58,8 @@ func (ob *Outbox) RaiseSerial(ctx context.Context, zone law.Ref, past zones.Ahea
 // causeSecondary is the cause of a step in a zone's history.
 const causeSecondary = "a secondary transfers the zone only at a later serial"
 
+// reparentZones decides again the zones that a work's scans find: whether the zone above delegates each, which zone
+// that is, and whether a zone without a rule ends. Zones above come first.
 func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 	for _, scan := range s.Work.Scans {
 		decided := map[string]bool{}
@@ -68,6 +71,7 @@ func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 			again = false
 			for _, h := range found {
 				if decided[h.UID] {
+					// Decided in the pass before. A pass without a new zone is the last.
 					continue
 				}
 				if err := ob.reparentZone(ctx, s, h.Ref); err != nil {
@@ -84,6 +88,7 @@ func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 	return nil
 }
 
+// findZones returns the holdings of the zones that a scan concerns, parents first. Other kinds of scans find none.
 func (ob *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.Holding, err error) {
 	if scan.Kind == law.ScanReferring {
 		return ob.mem.ZonesReferring(scan), nil
@@ -101,12 +106,14 @@ func (ob *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.H
 		return nil, err
 	}
 
+	// The zones come in the order of their names, so a stack has the zones above the present one.
 	above := []*law.ZoneBelow{nil} // zones that enclose the last, the nearest last
 	for i := range v.(*law.ZonesBelow).Zones {
 		below := &v.(*law.ZonesBelow).Zones[i]
 		if below.FQDN == scan.Name && !scan.At {
 			continue
 		}
+		// Example: the order is apps.example.org., dev.apps.example.org., db.example.org., and the last pops two.
 		nearest := above[len(above)-1]
 		for ; nearest != nil && !nearest.FQDN.Encloses(below.FQDN); nearest = above[len(above)-1] {
 			above = above[:len(above)-1]
@@ -119,6 +126,8 @@ func (ob *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.H
 	return found, nil
 }
 
+// reparentZone decides again which zone is above the zone of ref, and whether a rule there delegates the zone of ref. A
+// pending zone is left out.
 func (ob *Outbox) reparentZone(ctx context.Context, s *workState, ref law.Ref) error {
 	return ob.decideZone(ctx, &s.Item, ref, func(o *v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
 		if o.Status.FQDN == "" {

@@ -57,8 +57,10 @@ func (k *kv) Compact(ctx context.Context, version int64, opts ...clientv3.Compac
 	return r, err
 }
 
+// Do is clientv3's Do with versions. For a read at a version inside a revision, Do needs further requests (readInside).
 func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
 	if op.IsTxn() {
+		// Transactions have compares to map, too.
 		cmps, then, orelse := op.Txn()
 		r, err := k.Txn(ctx).If(cmps...).Then(then...).Else(orelse...).Commit()
 		if err != nil {
@@ -75,6 +77,7 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 		return r.OpResponse(), nil
 	}
 
+	// Versions to revisions.
 	ops := []clientv3.Op{op}
 	if _, err := k.mapBranch(ops, nil); err != nil {
 		return clientv3.OpResponse{}, err
@@ -84,12 +87,14 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 		return r, err
 	}
 
+	// Revisions to versions, in the header and in each key.
 	switch {
 	case r.Get() != nil:
 		mapHeader(r.Get().Header)
 		k.m.mapKVs(r.Get().Kvs)
 	case r.Put() != nil:
 		mapHeader(r.Put().Header)
+		// -1 takes the sub-revision stored in the value.
 		k.m.mapKV(r.Put().PrevKv, -1)
 	case r.Del() != nil:
 		mapHeader(r.Del().Header)
@@ -99,9 +104,11 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 	return r, nil
 }
 
+// GetStream is clientv3's GetStream with versions. The caller reads the channel to the end, or ends ctx.
 func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
 	op := clientv3.OpGet(key, opts...)
 	if k.readsInside(op) {
+		// Put together from two reads, the answer is a stream of a single response.
 		r, err := k.readInside(ctx, op)
 		if err != nil {
 			return nil, err
@@ -120,6 +127,7 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 		return nil, err
 	}
 
+	// A copy of opts, as the caller may use the slice again.
 	in, err := k.KV.GetStream(ctx, key, append(opts[:len(opts):len(opts)], clientv3.WithRev(ops[0].Rev()))...)
 	if err != nil {
 		return nil, err
@@ -153,6 +161,8 @@ func (k *kv) readsInside(op clientv3.Op) bool {
 	return len(touched) > 0
 }
 
+// mapBranch maps the operations of a transaction's branch in place, and returns the sub-revisions of the writes, by
+// index. The compares tell which keys exist.
 func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, err error) {
 	if subs, err = k.m.numberWrites(ops, func(key string) bool { return comparesPresent(cmps, key) }); err != nil {
 		return nil, err
@@ -163,6 +173,7 @@ func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, er
 		switch {
 		case op.IsTxn():
 			cmps, then, orelse := op.Txn()
+			// Nested transactions write no objects (numberWrites), yet may read some.
 			t := &txn{kv: k, cmps: cmps, then: slices.Clone(then), orelse: slices.Clone(orelse)}
 			if err := t.mapTxn(); err != nil {
 				return nil, err
@@ -176,6 +187,7 @@ func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, er
 				return nil, fmt.Errorf("%s: a transaction does not read objects at a version inside a revision", op.KeyBytes())
 			}
 			if op.Rev() > 0 {
+				// The last revision without a write after the version.
 				clientv3.WithRev(max(1, wholeRevision(op.Rev())))(op) // 0 would be the latest
 			}
 		}
@@ -184,6 +196,8 @@ func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, er
 	return subs, nil
 }
 
+// mapFilters maps the bounds of modification and creation versions of a read of other keys than objects. For objects
+// the error is errFilter: a bound inside a revision would need the value of each key.
 func (m *Mapping) mapFilters(op *clientv3.Op) error {
 	if touched, _ := m.resourcesIn(spanOf(*op)); hasFilters(*op) && len(touched) > 0 {
 		return errFilter
@@ -206,6 +220,7 @@ func hasFilters(op clientv3.Op) bool {
 
 func comparesPresent(cmps []clientv3.Cmp, key string) bool {
 	for i := range cmps {
+		// ModRevision = 0 compares for an absent key, so only a higher revision proves that the key exists.
 		c := cmps[i].GetCompare()
 		if string(c.Key) == key && len(c.RangeEnd) == 0 && c.Target == etcdserverpb.Compare_MOD && c.Result == etcdserverpb.Compare_EQUAL &&
 			c.GetModRevision() > 0 {
@@ -229,6 +244,7 @@ func (t *txn) If(cmps ...clientv3.Cmp) clientv3.Txn { t.cmps = append(t.cmps, cm
 func (t *txn) Then(ops ...clientv3.Op) clientv3.Txn { t.then = append(t.then, ops...); return t }
 func (t *txn) Else(ops ...clientv3.Op) clientv3.Txn { t.orelse = append(t.orelse, ops...); return t }
 
+// Commit maps the transaction, sends it, and maps the answer of the branch that etcd has taken.
 func (t *txn) Commit() (*clientv3.TxnResponse, error) {
 	if err := t.mapTxn(); err != nil {
 		return nil, err
@@ -262,6 +278,7 @@ func (t *txn) mapTxn() (err error) {
 func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {
+		// A copy: a caller may send the same compares again after a conflict.
 		c := out[i].GetCompare()
 		asked := cmps[i].GetCompare()
 		c.Result, c.Target, c.Key, c.TargetUnion, c.RangeEnd = asked.Result, asked.Target, asked.Key, asked.TargetUnion, asked.RangeEnd
@@ -273,12 +290,14 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 			}
 			continue
 		case etcdserverpb.Compare_MOD:
+			// The usual compare of an object's resourceVersion.
 		case etcdserverpb.Compare_CREATE:
 			version = c.GetCreateRevision()
 		default:
 			continue
 		}
 
+		// Only compares with the same result for versions and revisions pass.
 		revision, sub := Split(version)
 		equality := c.Result == etcdserverpb.Compare_EQUAL || c.Result == etcdserverpb.Compare_NOT_EQUAL
 		switch {
@@ -303,6 +322,8 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	return out, nil
 }
 
+// mapAnswer replaces the revisions in a transaction's response by versions. Each write's header gets the write's
+// version (subs, nil if the branch wrote no objects).
 func (m *Mapping) mapAnswer(r *etcdserverpb.TxnResponse, subs []int64) {
 	revision := r.Header.GetRevision()
 	mapHeader(r.Header)

@@ -18,6 +18,7 @@ func (m *Mapping) numberWrites(ops []clientv3.Op, isPresent func(key string) boo
 	subs := make([]int64, len(ops))
 	written := make([]int64, len(m.resources))  // writes so far, by resource
 	uncounted := make([]bool, len(m.resources)) // whether etcd may skip or multiply the resource's write
+	// From the last write back, so that the last write of each resource has 127, however many precede.
 	for i := len(ops) - 1; i >= 0; i-- {
 		op := &ops[i]
 		subs[i] = Last
@@ -26,6 +27,7 @@ func (m *Mapping) numberWrites(ops []clientv3.Op, isPresent func(key string) boo
 		}
 		if op.IsTxn() {
 			if m.writesObjects(ops[i : i+1]) {
+				// The number of writes depends on the branch taken.
 				return nil, fmt.Errorf("a transaction inside a transaction writes objects: their number is not known; " +
 					"write them in the outer one")
 			}
@@ -35,6 +37,8 @@ func (m *Mapping) numberWrites(ops []clientv3.Op, isPresent func(key string) boo
 		touched, _ := m.resourcesIn(spanOf(*op))
 		for _, r := range touched {
 			isRange := len(op.RangeBytes()) > 0
+			// Example: a deletion of records/team-a/www without a compare. If the Record is absent, etcd writes
+			// nothing, and the numbers of the other Records would have a gap.
 			isUncounted := op.IsDelete() && (isRange || !isPresent(string(op.KeyBytes())))
 			if uncounted[r] || isUncounted && written[r] > 0 {
 				return nil, fmt.Errorf("%s: a deletion of a range, or of a key that is not compared with its version, "+
@@ -52,6 +56,7 @@ func (m *Mapping) numberWrites(ops []clientv3.Op, isPresent func(key string) boo
 			if len(op.ValueBytes()) == 0 { // or etcd keeps the value, with another write's octet
 				return nil, fmt.Errorf("%s: an object is put with its value", op.KeyBytes())
 			}
+			// The octet goes into the stored value, before the encoding of the object.
 			op.WithValueBytes(encodeValue(op.ValueBytes(), subs[i]))
 		}
 	}
@@ -91,6 +96,7 @@ func (m *Mapping) countEvents(events []*clientv3.Event, subs []int64) ([]int64, 
 		sub := Objects - next[r]
 		if events[i].Type == mvccpb.Event_PUT {
 			_, stored := decodeValue(events[i].Kv.Value)
+			// Higher than its place permits: not numbered by this package, as after a write with etcdctl.
 			if stored > sub {
 				return nil, false
 			}

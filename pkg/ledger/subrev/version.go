@@ -103,8 +103,11 @@ func (s span) covers(resource string) bool {
 	return s.end != "" && s.key <= resource && (s.end == "\x00" || s.end >= clientv3.GetPrefixRangeEnd(resource))
 }
 
+// resourcesIn returns the indexes of the resources that a range touches. The result in is true if the range is inside a
+// single resource, and so has objects only.
 func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	if s.end == "" {
+		// A single key, the usual case, without an allocation.
 		for i, r := range m.resources {
 			if len(s.key) > len(r) && s.key[:len(r)] == r {
 				return m.allIndexes[i : i+1 : i+1], true
@@ -122,6 +125,8 @@ func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	return touched, in && len(touched) == 1
 }
 
+// mapKV replaces the revisions of a key by versions, and removes the octet of an object's value. If sub is negative,
+// the sub-revision is the stored one.
 func (m *Mapping) mapKV(kv *mvccpb.KeyValue, sub int64) {
 	if kv == nil {
 		return
@@ -133,6 +138,7 @@ func (m *Mapping) mapKV(kv *mvccpb.KeyValue, sub int64) {
 	if sub < 0 {
 		sub = own
 	}
+	// The creation's own sub-revision is not stored with later values, so CreateRevision gets the last.
 	created := kv.CreateRevision == kv.ModRevision
 	kv.ModRevision = Version(kv.ModRevision, sub)
 	kv.CreateRevision = Version(kv.CreateRevision, Last)

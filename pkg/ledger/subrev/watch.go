@@ -45,6 +45,7 @@ type view struct {
 func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
 	out := make(chan clientv3.WatchResponse, 1)
 	op := clientv3.OpWatch(key, opts...)
+	// 1. Widen the watch to whole resources.
 	v := &view{m: w.kv.m, requested: spanOf(op), firstVersion: op.Rev(), wantsPrevKV: op.IsPrevKV()}
 	opts = opts[:len(opts):len(opts)] // the last option of a kind counts
 	touched, in := v.m.resourcesIn(v.requested)
@@ -55,6 +56,7 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 		}
 		for _, r := range touched {
 			if resource := v.m.resources[r]; in && !v.requested.covers(resource) {
+				// For example, a namespace's Records: the events of other namespaces are counted, and then dropped.
 				v.narrow = true
 				key, opts = resource, append(opts, clientv3.WithPrefix())
 			} else if !v.requested.covers(resource) {
@@ -63,6 +65,7 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 		}
 	}
 
+	// 2. Begin at the revision of the first version. Its earlier writes are dropped later.
 	if v.firstVersion > 0 {
 		revision, _ := Split(v.firstVersion)
 		opts = append(opts, clientv3.WithRev(max(1, revision)))
@@ -73,6 +76,7 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 		return out
 	}
 
+	// 3. Map the responses in a goroutine, the only user of v.
 	ctx, cancel := context.WithCancel(ctx)
 	answers := w.Watcher.Watch(ctx, key, opts...)
 	go func() {
@@ -81,6 +85,7 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 		defer close(out)
 		for r := range answers {
 			if !w.kv.mapWatchResponse(ctx, v, &r) {
+				// No event is left, or ctx has ended.
 				continue
 			}
 			if !w.sendParts(ctx, v, out, r) || r.Err() != nil {
@@ -107,6 +112,8 @@ func refusedWatch(out chan clientv3.WatchResponse, err error) clientv3.WatchChan
 	return out
 }
 
+// sendParts sends a response in parts of at most burst events of transactions, with a pause between. It returns false
+// if the watch ends before.
 func (w *watcher) sendParts(ctx context.Context, v *view, out chan<- clientv3.WatchResponse, r clientv3.WatchResponse) bool {
 	send := func(events []*clientv3.Event) bool {
 		part := r
@@ -124,9 +131,11 @@ func (w *watcher) sendParts(ctx context.Context, v *view, out chan<- clientv3.Wa
 	from := 0
 	for i := range r.Events {
 		if (i == 0 || revision(i) != revision(i-1)) && (i == len(r.Events)-1 || revision(i) != revision(i+1)) {
+			// The only event of its revision needs no pause.
 			continue
 		}
 		if i == 0 && time.Since(v.lastPause) >= pause {
+			// The last response was long enough ago for the watch cache to catch up.
 			v.eventsSincePause = 0
 		}
 
@@ -192,6 +201,7 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 		k.readPrevious(ctx, r.Events)
 	}
 
+	// Number the events, one revision at a time.
 	shown := r.Events[:0:0]
 	var room [8]int64
 	for rest := r.Events; len(rest) > 0; {
@@ -201,6 +211,7 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 		}
 		subs, ok := v.m.countEvents(rest[:n], room[:0])
 		if !ok || revision == v.lastRevision {
+			// A revision in two responses, or without numbers, has no versions: the caller lists again.
 			*r = compactedResponse(r, revision+1)
 			return true
 		}
@@ -210,6 +221,7 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 				continue
 			}
 			v.m.mapKV(e.Kv, subs[i])
+			// A previous value has its own sub-revision.
 			v.m.mapKV(e.PrevKv, -1)
 			shown = append(shown, e)
 		}
@@ -229,6 +241,7 @@ func (k *kv) readPrevious(ctx context.Context, events []*clientv3.Event) {
 			continue
 		}
 		if r, err := k.KV.Get(ctx, string(e.Kv.Key), clientv3.WithRev(e.Kv.ModRevision-1)); err == nil && len(r.Kvs) > 0 {
+			// After a compaction the value stays missing, as etcd itself would leave it.
 			e.PrevKv = r.Kvs[0]
 		}
 	}

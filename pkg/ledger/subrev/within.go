@@ -22,6 +22,7 @@ import (
 // readInside reads objects at a version inside a revision, for further pages of a list and the watch cache's check: the
 // state before the revision, with the writes up to the version.
 func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
+	// 1. Read the writes of the revision up to the version.
 	touched, inOneResource := k.m.resourcesIn(spanOf(op))
 	if !inOneResource || op.IsSortSet() {
 		return nil, fmt.Errorf("%s: a read at a version inside a revision is of one resource, in the order of its keys", op.KeyBytes())
@@ -33,7 +34,7 @@ func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetRespo
 	asked := spanOf(op)
 	writes = slices.DeleteFunc(writes, func(e *clientv3.Event) bool { return !asked.contains(string(e.Kv.Key)) })
 
-	// Read the state before the revision.
+	// 2. Read the state before the revision.
 	revision, _ := Split(op.Rev())
 	limit := op.Limit()
 	clientv3.WithRev(Version(revision-1, Last))(&op)
@@ -50,6 +51,7 @@ func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetRespo
 		lastKey = string(r.Kvs[len(r.Kvs)-1].Key)
 	}
 
+	// 3. Apply the writes to the page.
 	for _, e := range writes {
 		if op.IsKeysOnly() {
 			e.Kv.Value = nil
@@ -59,17 +61,21 @@ func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetRespo
 		applyWrite(r, e, isShown)
 	}
 
+	// 4. Cut the page to the limit, as creations may have been added.
 	if limit > 0 && int64(len(r.Kvs)) > limit {
 		r.Kvs, r.More = r.Kvs[:limit], true
 	}
 	return r, nil
 }
 
+// applyWrite changes a read of the state before a revision by a write of the revision. A creation is inserted only if
+// shown is true, and counts in any case.
 func applyWrite(r *clientv3.GetResponse, e *clientv3.Event, shown bool) {
 	i, found := slices.BinarySearchFunc(r.Kvs, e.Kv.Key, func(kv *mvccpb.KeyValue, key []byte) int { return bytes.Compare(kv.Key, key) })
 	switch {
 	case e.Type == mvccpb.Event_DELETE:
 		if r.Count--; found {
+			// A key on another page is not in r.Kvs, and counts nevertheless.
 			r.Kvs = slices.Delete(r.Kvs, i, i+1)
 		}
 	case !e.IsCreate():
@@ -87,6 +93,8 @@ var streams atomic.Int64
 
 var errWatchClosed = errors.New("the watch of a revision was closed; read again")
 
+// readWrites returns the writes of a version's revision in a resource, up to the version, in order. The error of a
+// compacted revision is etcd's.
 func (k *kv) readWrites(ctx context.Context, resource string, version int64) ([]*clientv3.Event, error) {
 	revision, _ := Split(version)
 
@@ -120,6 +128,7 @@ func (k *kv) readWrites(ctx context.Context, resource string, version int64) ([]
 			if err := r.Err(); err != nil {
 				return nil, err
 			}
+			// The watch begins with the revision's first write. A write at or after the version ends the read.
 			for _, e := range r.Events {
 				if e.Kv.ModRevision <= version {
 					out = append(out, e)

@@ -63,12 +63,14 @@ func (m *Memory) Begin(tenantName, id string, signedAt int64) (a *Answer, isFirs
 
 	t := m.tenants[tenantName]
 	if t == nil {
+		// Messages from before the start may have been applied by the process before.
 		t = &tenant{bySecond: map[int64]map[string]*Answer{}, floor: m.began}
 		m.tenants[tenantName] = t
 	}
 
 	t.forgetExpired(now.Add(-m.valid).Unix())
 
+	// A copy gets the first answer, however full the memory is.
 	if a = t.bySecond[signedAt][id]; a != nil {
 		return a, false
 	}
@@ -94,7 +96,9 @@ func (m *Memory) Begin(tenantName, id string, signedAt int64) (a *Answer, isFirs
 	return a, true
 }
 
+// sweepTenants forgets the tenants without answers for an hour, and expired answers. The caller holds mu.
 func (m *Memory) sweepTenants(now time.Time) {
+	// Once a minute is enough, since Begin runs for each message.
 	if now.Unix()/60 == m.swept {
 		return
 	}

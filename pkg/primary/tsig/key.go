@@ -53,6 +53,7 @@ func NewKey(keyName string, algorithm Algorithm, secret []byte) (Key, error) {
 	if _, ok := mdns.IsDomainName(keyName); !ok || keyName == "" || keyName == "." {
 		return Key{}, fmt.Errorf("key %q: the name is no domain name; write one like \"transfer.example.org.\"", keyName)
 	}
+	// hmac-md5 and hmac-sha1 are refused: RFC 8945 §6 recommends neither.
 	if algorithm.hash() == nil {
 		return Key{}, fmt.Errorf("key %q: algorithm %q is not served; use hmac-sha256, hmac-sha384 or hmac-sha512", keyName,
 			strings.TrimSuffix(string(algorithm), "."))
@@ -86,6 +87,7 @@ func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("TSIG key file: %w", err)
 	}
+	// A pipe would block the start, or give the keys only once.
 	if !info.Mode().IsRegular() {
 		return nil, nil, fmt.Errorf("TSIG key file %s: not a regular file", path)
 	}
@@ -176,6 +178,7 @@ func (p *keyParser) expectWord(what string) (string, error) {
 	return p.token, nil
 }
 
+// parseKey parses a key statement, whose first token is read already. No error has a token that may be the secret.
 func (p *keyParser) parseKey() (Key, error) {
 	if p.token != "key" || p.quoted {
 		// The token may be a secret in the wrong field.
@@ -190,6 +193,7 @@ func (p *keyParser) parseKey() (Key, error) {
 		return Key{}, err
 	}
 
+	// The clauses, each once, in any order.
 	var algorithm Algorithm
 	var secret []byte
 	for {
@@ -201,6 +205,7 @@ func (p *keyParser) parseKey() (Key, error) {
 		}
 
 		switch clause := p.token; {
+		// "algorithm" in quotes is a value in the wrong place.
 		case p.quoted:
 			return Key{}, errors.New("algorithm, secret or } expected")
 		case clause == "algorithm" && algorithm == "":
@@ -250,12 +255,15 @@ var (
 	word    = regexp.MustCompile(`^(?:[{};]|"[^"\n]*"|[^ \t\r\n{};"]+)`)
 )
 
+// nextToken reads the next token, and counts lines for errors. Comments of all three kinds of named.conf are skipped.
+// At the end, token is "" and quoted false.
 func (p *keyParser) nextToken() error {
 	space := between.FindString(p.text)
 	p.line += strings.Count(space, "\n")
 	p.text = p.text[len(space):]
 	token := word.FindString(p.text)
 	switch {
+	// The pattern of comments has not matched, so no */ follows.
 	case strings.HasPrefix(token, "/*"):
 		return errors.New("a comment is not closed")
 	case token == "" && p.text != "":

@@ -83,6 +83,7 @@ func (k *SigningKey) computeMAC(priorMAC []byte, msg []byte, id, arcount uint16,
 		mac.Write(priorMAC)
 	}
 
+	// A forwarder may have changed the ID, and the TSIG itself is not counted (RFC 8945 §4.3.2).
 	header := append(scratch[:0], msg[:headerLen]...)
 	binary.BigEndian.PutUint16(header, id)
 	binary.BigEndian.PutUint16(header[10:], arcount)
@@ -125,6 +126,8 @@ func AppendUnsigned(msg []byte, s *Signature, err uint16) ([]byte, bool) {
 	return appendRecord(msg, nameWire, algorithmWire, nil, Stamp{Time: s.Time, Fudge: s.Fudge, Err: err}), true
 }
 
+// appendRecord appends a TSIG record and raises the ARCOUNT of msg, in place. A nil mac is the empty MAC of an unsigned
+// error.
 func appendRecord(msg, nameWire, algorithmWire, mac []byte, p Stamp) []byte {
 	id := binary.BigEndian.Uint16(msg)
 	binary.BigEndian.PutUint16(msg[10:], binary.BigEndian.Uint16(msg[10:])+1)

@@ -41,6 +41,7 @@ type Verdict struct {
 
 type Keyring map[string]*SigningKey
 
+// NewKeyring indexes keys by name. The error joins all faults; keys without a fault are in the Keyring all the same.
 func NewKeyring(list []Key) (Keyring, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -76,6 +77,7 @@ func (r Keyring) Verify(msg []byte, signature *Signature, requestMAC []byte, now
 
 	full := key.macLen()
 	shortest := max(10, full/2)
+	// RFC 8945 §5.2.2.1: at least 10 octets and half of the hash.
 	if len(signature.MAC) > full || len(signature.MAC) < shortest {
 		return Verdict{Key: key, Malformed: true}
 	}
@@ -83,6 +85,7 @@ func (r Keyring) Verify(msg []byte, signature *Signature, requestMAC []byte, now
 	const timersOnly = false
 	stamp := Stamp{Time: signature.Time, Fudge: signature.Fudge, Err: signature.Err, OtherData: signature.OtherData}
 	arcount := binary.BigEndian.Uint16(msg[10:]) - 1
+	// Compute before the time is checked: without a valid MAC, BADTIME would tell this server's time to strangers.
 	wanted := key.computeMAC(requestMAC, msg[:signature.Offset], signature.OriginID, arcount, stamp, timersOnly)
 	if !hmac.Equal(wanted[:len(signature.MAC)], signature.MAC) {
 		return Verdict{Key: key, Err: BadSig}

@@ -109,6 +109,7 @@ func (q *Queue) Enter(m *Message) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	tenant, octets := m.Key.Tenant, len(m.Octets)
+	// Two limits: a tenant with an endless stream of updates fills its own part, and not the queue.
 	isFull := q.octets+octets > maxOctets || q.octetsOf[tenant]+octets > maxOctetsOfTenant
 	if isFull {
 		return false
@@ -142,6 +143,8 @@ func (q *Queue) enterOrder(m *Message) {
 	q.inOrder[tenant] = append(q.inOrder[tenant], m)
 }
 
+// mayShareName reports whether two messages may have a name in common. Equal hashes count, so that a collision delays
+// and never reorders.
 func (m *Message) mayShareName(other *Message) bool {
 	if m.tooMany || other.tooMany {
 		return true
@@ -192,10 +195,12 @@ func (q *Queue) Apply(ctx context.Context, m *Message, timeout time.Duration) (r
 	switch {
 	case isQuestion:
 		return q.callWhenFree(ctx, m)
+	// The answer of a first copy may be forgotten, after a restart or for space, so this could be the second.
 	case m.answer == nil:
 		q.logRefusal(m, "signed before the remembered updates")
 		return tsig.BadTime
 	case m.isFirst:
+		// The order does not bind a message whose time is over.
 		rcode := uint16(mdns.RcodeServerFailure)
 		if m.waitForEarlier(ctx) {
 			rcode = q.callWhenFree(ctx, m)
@@ -204,6 +209,7 @@ func (q *Queue) Apply(ctx context.Context, m *Message, timeout time.Duration) (r
 		return rcode
 	}
 
+	// A copy, sent again over UDP after five seconds: wait for the answer to the first.
 	if rcode, ok := m.answer.Wait(ctx); ok {
 		return rcode
 	}
@@ -253,6 +259,7 @@ func (q *Queue) callHandler(ctx context.Context, m *Message) (rcode uint16) {
 			q.logRefusal(m, failure.Reason)
 			return uint16(failure.RCode)
 		}
+		// The Records of the message are annotated with the ID, which a repeated message has, too.
 		asked = read
 		asked.ID = m.id()
 	}

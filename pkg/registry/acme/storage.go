@@ -90,6 +90,8 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 
 const verb = "solve"
 
+// authorizeCaller returns an error unless the caller may solve challenges of the namespace: the right to solve there,
+// and, for cert-manager's own namespace, an entry in ClusterIssuers (S13.11).
 func (r *REST) authorizeCaller(ctx context.Context, namespace string) error {
 	forbid := func(format string, args ...any) error {
 		resource := acme.SchemeGroupVersion.WithResource(acme.Resource).GroupResource()
@@ -99,6 +101,8 @@ func (r *REST) authorizeCaller(ctx context.Context, namespace string) error {
 		return apierrors.NewBadRequest("request.resourceNamespace: must be the namespace whose rules decide: " + wrong[0])
 	}
 	if caller, ok := genericapirequest.UserFrom(ctx); ok && !slices.Contains(r.ClusterIssuers, namespace) {
+		// A ClusterIssuer has no namespace of its own, so its challenges come with cert-manager's. Any user of the
+		// cluster may use a ClusterIssuer.
 		if own, _, err := serviceaccount.SplitUsername(caller.GetName()); err == nil && own == namespace {
 			return forbid("the namespace is cert-manager's own, as for each ClusterIssuer, whose users could then write challenges for "+
 				"all names of the namespace; use an Issuer in the namespace of the names, or start the API server with "+
@@ -125,6 +129,7 @@ const ttl = 60
 func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeRequest, denied error) (refusal string, err error) {
 	rr := update.RR{Type: rdata.TXT, Class: update.ClassIN, TTL: ttl, Data: `"` + request.Key + `"`}
 	switch request.Action {
+	// 1. Read the request. The class of an RR tells add from delete (RFC 2136 §2.5).
 	case acme.ActionPresent:
 	case acme.ActionCleanUp:
 		rr.Class, rr.TTL = update.ClassNONE, 0
@@ -136,6 +141,8 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	if refusal != "" {
 		return unlessCleanUp(request, refusal), nil
 	}
+
+	// 2. Find the closest zone at or above the name, whatever zone cert-manager has resolved.
 	namespace := request.ResourceNamespace
 	// The answer must not reveal whether the zone is absent or has no rule for the namespace.
 	noZone := fmt.Sprintf("no zone takes %s TXT of namespace %q: the zone's owner adds a rule for the namespace with a pattern that "+
@@ -144,10 +151,14 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	if !found {
 		return unlessCleanUp(request, noZone), nil
 	}
+
+	// 3. Write as a DNS update of a key for this name and type alone.
 	key := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: v1alpha1.UpdateKeySpec{View: view,
 		Records: []v1alpha1.UpdateKeyRecords{{Pattern: rr.Name.String(), Types: []string{rdata.TXT.String()}}}}}
 	message := &update.Message{Zone: zone, Updates: []update.RR{rr}}
 	if denied != nil {
+		// The caller lost the right, for example when a RoleBinding was deleted. Only a value that is still there needs
+		// the right.
 		if changes, err := r.Writer.Changes(ctx, key, message); err != nil || !changes {
 			return "", err
 		}
@@ -161,6 +172,7 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 		return "", err
 	case status.RCode == update.NoError.String():
 		return "", nil
+	// The zone or the rule went between FindZone and the write.
 	case status.RCode == update.NotAuth.String():
 		return unlessCleanUp(request, noZone), nil
 	}
@@ -188,10 +200,12 @@ func unlessCleanUp(request *acme.ChallengeRequest, refusal string) string {
 	return refusal
 }
 
+// readChallenge sets the name of the TXT record, and returns the view, or a refusal for the Challenge's status.
 func readChallenge(request *acme.ChallengeRequest, rr *update.RR) (view, refusal string) {
 	if request.Type != "dns-01" {
 		return "", "request.type: must be dns-01, the one challenge that DNS answers"
 	}
+	// The right to solve must not be a right to write any TXT, such as a DMARC policy.
 	if !response.MatchString(request.Key) {
 		return "", "request.key: must be the response to a DNS-01 challenge, 43 characters of base64url (RFC 8555 §8.4)"
 	}
@@ -202,6 +216,8 @@ func readChallenge(request *acme.ChallengeRequest, rr *update.RR) (view, refusal
 	return readView(request.Config)
 }
 
+// readView returns the view in the solver's config of the Issuer, "" for the default view, or a refusal. A misspelled
+// field is refused, since the challenge would go to another view.
 func readView(raw *runtime.RawExtension) (view, refusal string) {
 	var config struct {
 		View string `json:"view"`

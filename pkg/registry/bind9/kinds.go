@@ -26,6 +26,7 @@ const (
 // Tenants often may not list servers. If these had the category kubizone, kubectl get kubizone would fail.
 var categories = []string{"bind9"}
 
+// newProviders returns the kind of ClusterBind9Providers, without the parts of completeKind.
 func newProviders(rules validation.FleetRules) *kind.Kind[*bind9.ClusterBind9Provider] {
 	return &kind.Kind[*bind9.ClusterBind9Provider]{
 		Resource: "clusterbind9providers", Singular: "clusterbind9provider", ShortNames: []string{"cb9p"}, ClusterScoped: true,
@@ -57,6 +58,8 @@ func newProviders(rules validation.FleetRules) *kind.Kind[*bind9.ClusterBind9Pro
 	}
 }
 
+// newClusters returns the kind of Bind9Clusters, without the parts of completeKind. Only this kind has the subresource
+// finalizers, since a Zone may name a Bind9Cluster as its class.
 func newClusters(rules validation.FleetRules) *kind.Kind[*bind9.Bind9Cluster] {
 	return &kind.Kind[*bind9.Bind9Cluster]{
 		Resource: "bind9clusters", Singular: "bind9cluster", ShortNames: []string{"b9c"}, Categories: categories,
@@ -86,6 +89,8 @@ func newClusters(rules validation.FleetRules) *kind.Kind[*bind9.Bind9Cluster] {
 	}
 }
 
+// newInstances returns the kind of Bind9Instances, without the parts of completeKind. Controllers select instances by
+// role and cluster.
 func newInstances(rules validation.FleetRules) *kind.Kind[*bind9.Bind9Instance] {
 	return &kind.Kind[*bind9.Bind9Instance]{
 		Resource: "bind9instances", Singular: "bind9instance", ShortNames: []string{"b9i", "b9"}, Categories: categories,
@@ -131,6 +136,7 @@ func describeRatio(of, all int32) string {
 	return strconv.Itoa(int(of)) + "/" + strconv.Itoa(int(all))
 }
 
+// rowOfProvider returns the cells of the columns. Namespaces has names and the selector, or the default namespace.
 func rowOfProvider(provider *bind9.ClusterBind9Provider) []any {
 	ready := int32(0)
 	for i := range provider.Status.Clusters {
@@ -153,6 +159,7 @@ func rowOfProvider(provider *bind9.ClusterBind9Provider) []any {
 	}
 }
 
+// rowOfCluster returns the cells of the columns. A role that the spec leaves out has 0 servers desired.
 func rowOfCluster(of *bind9.Bind9Cluster) []any {
 	desired := func(role *bind9.RoleSettings) int32 {
 		if role == nil {

@@ -37,6 +37,8 @@ var (
 		why: "the controller connects to the address and the URL in spec.external, which its author may be unable to reach"}
 )
 
+// reviewAuthor returns 403 unless the author of a spec has the rights to run such servers without Kubizone, or, for an
+// external server, the right to bind9instances/external (S11.6).
 func (r *reviewer) reviewAuthor(ctx context.Context, object kind.Object) error {
 	needs := serverRights
 	if instance, ok := object.(*bind9.Bind9Instance); ok && instance.Spec.External != nil {

@@ -57,6 +57,8 @@ func (s *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOpt
 	return scaleOf(obj.(*bind9.Bind9Cluster)), nil
 }
 
+// Update scales the Bind9Cluster. Admission gets Scale objects, as of other scale subresources, and the store the whole
+// cluster.
 func (s *ScaleREST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	validate := func(ctx context.Context, obj, old runtime.Object) error {
@@ -76,6 +78,8 @@ func (s *ScaleREST) ConvertToTable(ctx context.Context, obj, options runtime.Obj
 	return rest.NewDefaultTableConvertor(bind9.Resource("bind9clusters/scale")).ConvertToTable(ctx, obj, options)
 }
 
+// scaleOf returns the Scale of a cluster: desired secondaries, present secondaries, and their selector for an
+// autoscaler.
 func scaleOf(cluster *bind9.Bind9Cluster) *autoscalingv1.Scale {
 	scale := &autoscalingv1.Scale{
 		ObjectMeta: metav1.ObjectMeta{
@@ -97,11 +101,15 @@ type scaledObject struct{ scale rest.UpdatedObjectInfo }
 
 func (s scaledObject) Preconditions() *metav1.Preconditions { return s.scale.Preconditions() }
 
+// UpdatedObject returns the stored cluster with the number of secondaries in the client's Scale, and with managed
+// fields for spec.secondary.replicas.
 func (s scaledObject) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	cluster := old.DeepCopyObject().(*bind9.Bind9Cluster)
 	if cluster.ResourceVersion == "" {
 		return nil, apierrors.NewNotFound(bind9.Resource("bind9clusters/scale"), cluster.Name)
 	}
+	// Managers of the cluster's field appear as managers of the Scale, so an apply of either sees conflicts with the
+	// other.
 	fields := managedfields.NewScaleHandler(cluster.ManagedFields, bind9.SchemeGroupVersion, replicasPath)
 	before := scaleOf(cluster)
 	var err error
@@ -116,6 +124,7 @@ func (s scaledObject) UpdatedObject(ctx context.Context, old runtime.Object) (ru
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a Scale: %T", obj))
 	}
+	// The cluster was deleted and created again since the client read the Scale.
 	if scale.UID != "" && scale.UID != cluster.UID {
 		return nil, apierrors.NewConflict(bind9.Resource("bind9clusters/scale"), cluster.Name,
 			fmt.Errorf("precondition failed: the uid in the request is %s, that of the object is %s", scale.UID, cluster.UID))

@@ -46,11 +46,13 @@ func NewStorage(config Config) (map[string]rest.Storage, *kind.REST[*bind9.Bind9
 	return paths, clusters, nil
 }
 
+// completeKind adds the version, and the checks that all kinds of servers share. It modifies declared, and returns it.
 func completeKind[T kind.Object](declared *kind.Kind[T], config Config) *kind.Kind[T] {
 	declared.GroupVersion = bind9.SchemeGroupVersion
 	declared.Keep = func(_ context.Context, after, before T) { // delivery's finalizer
 		after.SetFinalizers(kind.KeepDeliveryFinalizer(before.GetFinalizers(), after.GetFinalizers()))
 	}
+	// The rules of a new object are those of an update from none.
 	declared.Validate = func(obj T) field.ErrorList {
 		var none T
 		return declared.ValidateUpdate(obj, none)

@@ -20,11 +20,14 @@ const (
 	maxOutcome = 300
 )
 
+// errorOf returns the error of a change set whose items are all answered, or nil. The error of the set precedes those
+// of items, and refusals precede faults of the server.
 func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 	if failure := together.Err(); failure != nil {
 		if _, ok := failure.(apierrors.APIStatus); ok {
 			return failure
 		}
+		// A transaction may have been committed although the answer was lost. Then a repeated create would be 409.
 		if together.NothingWritten() {
 			return apierrors.NewInternalError(fmt.Errorf("%w; nothing was written", failure))
 		}
@@ -34,6 +37,7 @@ func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 	var refused, failed []*item
 	for _, one := range items {
 		switch {
+		// An item ended only because another item was refused explains nothing.
 		case one.failure == nil || one.failure.Reason == v1alpha1.StatusReasonChangeSetEnded:
 		case one.code >= http.StatusInternalServerError:
 			failed = append(failed, one)
@@ -51,12 +55,15 @@ func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 }
 
 func withoutOutcome(e *apierrors.StatusError) error {
+	// Timeout means an unknown outcome for clients. Here nothing was written, so they may try again.
 	if e.ErrStatus.Reason == metav1.StatusReasonTimeout {
 		e.ErrStatus.Reason = metav1.StatusReasonServerTimeout
 	}
 	return e
 }
 
+// errorOfItems returns an error with a cause for each failed item. The code is the items' common code, or else 422. The
+// message names namedItems items at most.
 func errorOfItems(set *v1alpha1.ChangeSet, items []*item) *apierrors.StatusError {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: int32(items[0].code), Reason: items[0].failure.Reason,
@@ -64,6 +71,7 @@ func errorOfItems(set *v1alpha1.ChangeSet, items []*item) *apierrors.StatusError
 	}
 	var texts []string
 	for _, one := range items {
+		// A 403 and a 409 in a set: 422 is for the set as a whole, without a time to retry.
 		if one.code != items[0].code {
 			status.Code, status.Reason = http.StatusUnprocessableEntity, metav1.StatusReasonInvalid
 		}
@@ -86,6 +94,8 @@ func errorOfItems(set *v1alpha1.ChangeSet, items []*item) *apierrors.StatusError
 	return &apierrors.StatusError{ErrStatus: status}
 }
 
+// listCauses returns the causes of an item's failure, with fields relative to the change set: spec.rdata of a Record
+// becomes spec.items[2].apply.spec.rdata.
 func (x *item) listCauses() (causes []metav1.StatusCause) {
 	if d := x.failure.Details; d != nil {
 		for _, c := range d.Causes {
@@ -109,6 +119,8 @@ func (x *item) fieldOf(name string) string {
 	return x.path().Child(x.member()).Child(strings.TrimPrefix(name, ".")).String()
 }
 
+// describeOutcome returns a line for the audit event of the change set, for example "apply www: 200, resourceVersion
+// 1234".
 func (x *item) describeOutcome() string {
 	what := fmt.Sprintf("%s %s: %d", x.member(), x.name, x.code)
 	switch {

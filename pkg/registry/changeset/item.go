@@ -87,9 +87,12 @@ func sentBy(ctx context.Context) *http.Request {
 	return from
 }
 
+// readItem returns the item of spec.items[i] with the write. A text that does not decode is a fault of the write, which
+// Admit answers.
 func (r *REST) readItem(ctx context.Context, set *v1alpha1.ChangeSet, i int, options *metav1.CreateOptions) *item {
 	w := &direct.Write{Verb: "patch", Namespace: set.Namespace, Request: sentBy(ctx), Options: metav1.PatchOptions{DryRun: options.DryRun}}
 	x := &item{index: i, set: set, write: w}
+	// An element has exactly one of delete, create and apply, or validation refuses the set.
 	if d := x.deletes(); d != nil {
 		w.Verb, w.Preconditions = "delete", preconditionsOf(d)
 		return x
@@ -97,6 +100,7 @@ func (r *REST) readItem(ctx context.Context, set *v1alpha1.ChangeSet, i int, opt
 	w.Options.FieldManager = cmp.Or(set.Spec.Items[i].FieldManager, set.Spec.FieldManager)
 	w.Options.FieldValidation = options.FieldValidation
 	record := set.Spec.Items[i].Apply
+	// A create without a field manager gets the User-Agent's, as a POST does. An apply has to name a manager.
 	if created := x.created(); created != nil {
 		w.Verb, record = "create", created
 		w.Options.FieldValidation = metav1.FieldValidationStrict // as an apply is: kubectl create --validate=ignore drops no field
@@ -117,6 +121,7 @@ func (r *REST) readItem(ctx context.Context, set *v1alpha1.ChangeSet, i int, opt
 	return x
 }
 
+// preconditionsOf returns the preconditions of a deletion, or nil without uid and resourceVersion.
 func preconditionsOf(d *v1alpha1.ChangeSetDelete) *metav1.Preconditions {
 	if d.UID == "" && d.ResourceVersion == "" {
 		return nil
@@ -131,7 +136,7 @@ func preconditionsOf(d *v1alpha1.ChangeSetDelete) *metav1.Preconditions {
 	return p
 }
 
-// admitItem has the storage of the item keep its write. An error refuses the set.
+// admitItem has the storage of the item keep the write. An error refuses the set.
 func (x *item) admitItem(ctx context.Context, handler Handler, set Set) {
 	x.answer = nil
 	x.serve(warning.WithWarningRecorder(ctx, &x.warnings), handler)
@@ -147,6 +152,8 @@ func (x *item) admitItem(ctx context.Context, handler Handler, set Set) {
 	x.creates = x.creates || x.code == http.StatusCreated
 }
 
+// serve has the handler admit the item, and sets code, answer and failure. A panic fails this item alone: other users'
+// requests go on.
 func (x *item) serve(ctx context.Context, handler Handler) {
 	defer func() {
 		if why := recover(); why != nil {
@@ -175,12 +182,13 @@ func (x *item) fail(err error) {
 	x.failure = x.answer.(*metav1.Status)
 }
 
-// detach returns the context of items, with the user of ctx. It ends with ctx.
+// detach returns the context of items, with the user of ctx. The context ends with ctx.
 func detach(mark func(context.Context) context.Context, ctx context.Context) (context.Context, context.CancelFunc) {
 	own, release := inprocess.Detach(ctx)
 	if user, ok := genericapirequest.UserFrom(ctx); ok {
 		own = genericapirequest.WithUser(own, user)
 	}
+	// An update by TSIG writes for the namespace of the UpdateKey, and items must too.
 	if namespace, acts := ActsFor(ctx); acts {
 		own = ActFor(own, namespace)
 	}
@@ -237,6 +245,8 @@ func rankOf(reason string) int {
 	return 2 // another write may answer it, as AbsentHost
 }
 
+// reportStatus returns the item's status in the answer of a committed set: operation, uid, and the stored version, if
+// the Record remains.
 func (x *item) reportStatus(set Set) v1alpha1.ChangeSetItemStatus {
 	s := v1alpha1.ChangeSetItemStatus{Name: x.name, Operation: v1alpha1.OperationUpdated}
 	switch is := x.answer.(type) {

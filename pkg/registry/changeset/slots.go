@@ -32,6 +32,8 @@ func newSlots() slots {
 	return slots{all: semaphore.NewWeighted(maxItems), byNamespace: map[string]*namespaceSlots{}}
 }
 
+// acquire waits for as many slots as the set has items, until ctx ends. The result is the function that releases them,
+// or a 429.
 func (s *slots) acquire(ctx context.Context, namespace string, items int) (release func(), err error) {
 	s.mu.Lock()
 	own := s.byNamespace[namespace]
@@ -41,6 +43,7 @@ func (s *slots) acquire(ctx context.Context, namespace string, items int) (relea
 	}
 	own.users++
 	s.mu.Unlock()
+	// Namespaces without sets take no memory, so a map entry goes with the last set, waiting or not.
 	leave := func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -37,8 +37,8 @@ type Set interface {
 	IsUnchanged(i int) bool
 	Deletes(i int) bool
 	Refuse()
-	// Commit decides the kept writes, and commits them all or none. It lists the items to admit again, because their
-	// objects have changed. Otherwise Err has the error of the set, and ItemErr those of items.
+	// Commit decides the kept writes, and commits them all or none. The result lists the items to admit again, because
+	// their objects have changed. Otherwise Err has the error of the set, and ItemErr those of items.
 	Commit() (moved []int)
 	Err() error
 	ItemErr(i int) error
@@ -84,6 +84,7 @@ func NewREST(config Config) *REST {
 // SetHandler is called once, before the first request.
 func (r *REST) SetHandler(handler Handler) { r.handler = handler }
 
+// Create decides a change set, and writes all items or none. The set itself is not stored.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	set, ok := obj.(*v1alpha1.ChangeSet)
@@ -93,6 +94,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	set.Status = v1alpha1.ChangeSetStatus{}
 	set.Namespace = genericapirequest.NamespaceValue(ctx)
 	set.Spec.FieldManager = cmp.Or(set.Spec.FieldManager, options.FieldManager)
+	// 1. Read the items, up to the limit: validation refuses a longer set.
 	items := make([]*item, min(len(set.Spec.Items), v1alpha1.MaxChangeSetItems))
 	for i := range items {
 		items[i] = r.readItem(ctx, set, i, options)
@@ -109,6 +111,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	for i, name := range names {
 		items[i].name, items[i].write.Name = name, name
 	}
+	// 2. Run admission for the set. Admission for each item follows.
 	if err := kind.ValidateObject(ctx, set, validate); err != nil {
 		return nil, err
 	}
@@ -122,6 +125,8 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	return r.serveItems(ctx, set, manager, items, options)
 }
 
+// serveItems admits and commits the items, and returns the set with its status. On an error, nothing is written unless
+// the message leaves the outcome open.
 func (r *REST) serveItems(ctx context.Context, set *v1alpha1.ChangeSet, manager string, items []*item, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	isDry := dryrun.IsDryRun(options.DryRun)
@@ -157,6 +162,7 @@ func (r *REST) serveItems(ctx context.Context, set *v1alpha1.ChangeSet, manager 
 	addWarnings(ctx, items)
 	zone, serial := together.CommittedZone()
 	if err := errorOf(set, items, together); err != nil {
+		// Admission has charged the ResourceQuota of the namespace for Records that were not created.
 		if together.NothingWritten() && creations > 0 && r.config.ReturnQuota != nil && !isDry {
 			r.config.ReturnQuota(context.WithoutCancel(ctx), set.Namespace, creations)
 		}

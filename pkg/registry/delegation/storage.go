@@ -44,6 +44,7 @@ var columns = []metav1.TableColumnDefinition{
 	{Name: "Message", Type: "string", Priority: 1, Description: "Why the rule is not in force."},
 }
 
+// delegationRow returns the cells of columns, in their order.
 func delegationRow(delegation *v1alpha1.Delegation) []any {
 	accepted := string(metav1.ConditionUnknown)
 	if c := meta.FindStatusCondition(delegation.Status.Conditions, v1alpha1.ConditionAccepted); c != nil {

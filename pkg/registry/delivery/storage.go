@@ -50,6 +50,7 @@ func NewKind(config Config) *kind.Kind[*v1alpha1.Delivery] {
 func listSubresources() map[string]kind.Subresource[*v1alpha1.Delivery] {
 	status := kind.Status(validation.DeliveryStatusUpdate)
 	status.ResetFields = kind.ResetFieldsOfStatus([]string{"notify"}, nil)
+	// The controller and the primaries write at once. Neither must overwrite the other's fields.
 	status.Copy = func(after, written *v1alpha1.Delivery) {
 		notify := after.Status.Notify
 		after.Status = written.Status
@@ -155,6 +156,7 @@ var columns = []metav1.TableColumnDefinition{
 	{Name: "Message", Type: "string", Priority: 1, Description: "Why the zone is not delivered."},
 }
 
+// makeRow returns the cells of columns. stale is the reason why the stored Ready is out of date, or "".
 func makeRow(delivery *v1alpha1.Delivery, stale string) []any {
 	ready, message := kind.Ready(delivery.Status.Conditions), kind.Message(delivery.Status.Conditions, v1alpha1.ConditionReady)
 	var notify []string
@@ -164,6 +166,7 @@ func makeRow(delivery *v1alpha1.Delivery, stale string) []any {
 	switch {
 	case stale != "":
 		ready, message = string(metav1.ConditionUnknown), stale
+	// A refused NOTIFY explains the delay better than Ready, which only waits.
 	case len(notify) > 0:
 		message = v1alpha1.ReasonNotifyFailing + ": " + strings.Join(notify, " | ")
 	}
@@ -173,6 +176,7 @@ func makeRow(delivery *v1alpha1.Delivery, stale string) []any {
 	}
 }
 
+// servers returns "2/3" for two current servers of three, or <none> without servers.
 func servers(all []v1alpha1.DeliveryServer) string {
 	if len(all) == 0 {
 		return kind.None

@@ -27,6 +27,7 @@ const (
 
 // beginAudit begins the audit event of the write, unless an earlier Admit has. The result is the context of the event.
 func (h *Handler) beginAudit(ctx context.Context, w *Write, asked authorizer.AttributesRecord) (context.Context, error) {
+	// Admit runs again if the object has changed before the commit. The item keeps its single event.
 	if w.audited != nil {
 		return w.audited, nil
 	}
@@ -38,6 +39,7 @@ func (h *Handler) beginAudit(ctx context.Context, w *Write, asked authorizer.Att
 		asked.User = by
 	}
 
+	// The policy decides by the user who sent the request, as for single requests with kubectl --as.
 	rule := h.AuditPolicy.EvaluatePolicyRule(asked)
 	audit.ObservePolicyLevel(ctx, rule.Level)
 	if rule.Level == auditinternal.LevelNone {
@@ -50,6 +52,7 @@ func (h *Handler) beginAudit(ctx context.Context, w *Write, asked authorizer.Att
 		return ctx, fmt.Errorf("failed to initialize audit context: %w", err)
 	}
 
+	// The event of an item has the address, headers and audit ID of the change set's request.
 	from := &http.Request{}
 	if w.Request != nil {
 		from.RemoteAddr, from.Header = w.Request.RemoteAddr, w.Request.Header
@@ -101,6 +104,7 @@ func (h *Handler) EndAudit(w *Write, code int, answer runtime.Object) {
 	}
 }
 
+// impersonatorOf returns the user who sent the request, if as is impersonated, and otherwise nil.
 func impersonatorOf(w *Write, as user.Info) user.Info {
 	if w.Request == nil || as == nil {
 		return nil
@@ -109,6 +113,7 @@ func impersonatorOf(w *Write, as user.Info) user.Info {
 	if !event.Enabled() {
 		return nil
 	}
+	// An UpdateKey acts as a separate user, without impersonation.
 	if impersonated := event.GetEventImpersonatedUser(); impersonated == nil || impersonated.Username != as.GetName() {
 		return nil
 	}

@@ -68,6 +68,7 @@ type Handler struct {
 	decoder        runtime.Decoder
 }
 
+// New returns the Handler of a resource, with the decoder, field manager and admission of the generic apiserver.
 func New(config Config) (*Handler, error) {
 	h := &Handler{Config: config, kind: config.Resource.GroupVersion().WithKind(config.Kind),
 		interfaces: &admission.RuntimeObjectInterfaces{ObjectCreater: config.Scheme, ObjectTyper: config.Scheme,
@@ -130,6 +131,8 @@ func (h *Handler) Decode(w *Write, text []byte) {
 	}
 }
 
+// decodeApplied decodes an apply into an unstructured object, as the field manager needs it, and notes unknown and
+// duplicate fields.
 func (w *Write) decodeApplied() {
 	fields := map[string]any{}
 	w.strict, w.fault = kjson.UnmarshalStrict(w.text, &fields)
@@ -145,6 +148,8 @@ func (w *Write) decodeApplied() {
 	w.Object = &unstructured.Unstructured{Object: fields}
 }
 
+// decodeCreated decodes a create into an object of the kind, with defaults. With strict validation, unknown fields are
+// a fault.
 func (h *Handler) decodeCreated(w *Write) {
 	kind := h.kind
 	object, decodedKind, err := h.decoder.Decode(w.text, &kind, h.Storage.New())
@@ -207,6 +212,8 @@ func (h *Handler) describeRequest(w *Write) *genericapirequest.RequestInfo {
 	return info
 }
 
+// authorizeAndAdmit asks for the right to the item first: a user without the right must not learn from a decoding fault
+// or from admission.
 func (h *Handler) authorizeAndAdmit(ctx context.Context, w *Write, asked authorizer.AttributesRecord) (int, runtime.Object, error) {
 	decision, reason, err := h.Authorizer.Authorize(ctx, asked)
 	switch {

@@ -41,6 +41,7 @@ func (h *Handler) createObject(ctx context.Context, w *Write, asked authorizer.A
 	if err != nil {
 		return 0, nil, err
 	}
+	// Log before the system fields are wiped, as the generic apiserver does.
 	audit.LogRequestObject(ctx, object, h.Resource.GroupVersion(), h.Resource, "", h.Serializer)
 	rest.WipeObjectMetaSystemFields(accessor)
 	if err := rest.EnsureObjectNamespaceMatchesRequestNamespace(w.Namespace, accessor); err != nil {
@@ -48,6 +49,7 @@ func (h *Handler) createObject(ctx context.Context, w *Write, asked authorizer.A
 	}
 	options := w.createOptions()
 	attributes := h.makeAttributes(w, asked, object, nil, admission.Create, options)
+	// Webhooks may add owner references again, so drop twins before and after them.
 	dropTwins(ctx, accessor, handlers.DuplicateOwnerReferencesWarningFormat)
 	h.manager.UpdateNoErrors(h.Storage.New(), object, cmp.Or(w.Options.FieldManager, w.ClientManager))
 	if err := h.mutateObject(ctx, attributes); err != nil {
@@ -69,6 +71,7 @@ func (h *Handler) applyObject(ctx context.Context, w *Write, asked authorizer.At
 	if w.text != nil {
 		ctx = kind.WithApplied(ctx, w.text)
 	}
+	// The storage runs merge, admit and dedup for each attempt, on the object as it is then.
 	merge := func(ctx context.Context, _, current runtime.Object) (runtime.Object, error) {
 		return h.mergePatch(ctx, w, patch, current)
 	}
@@ -99,6 +102,8 @@ func (h *Handler) applyObject(ctx context.Context, w *Write, asked authorizer.At
 	return http.StatusOK, out, err
 }
 
+// mergePatch applies the patch to the current object, which is empty for a new object. The order of checks is that of
+// the generic apiserver.
 func (h *Handler) mergePatch(ctx context.Context, w *Write, patch, current runtime.Object) (runtime.Object, error) {
 	out, err := h.manager.Apply(current, patch, w.Options.FieldManager, *w.Options.Force)
 	if err != nil {
@@ -112,6 +117,8 @@ func (h *Handler) mergePatch(ctx context.Context, w *Write, patch, current runti
 	if err != nil {
 		return nil, err
 	}
+	// The client applies to an object that it has read, and that is deleted meanwhile. An apply must not create
+	// another.
 	if uid := accessor.GetUID(); uid != "" && isNew(current) {
 		return nil, apierrors.NewConflict(h.Resource.GroupResource(), w.Name, fmt.Errorf(
 			"uid mismatch: the provided object specified uid %s, and no existing object was found", uid))
@@ -144,6 +151,7 @@ func (h *Handler) mutateObject(ctx context.Context, attributes admission.Attribu
 	return nil
 }
 
+// authorizeCreation returns validate with a check before it: an apply that creates needs the right to create, too.
 func (h *Handler) authorizeCreation(asked authorizer.AttributesRecord, validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	asked.Verb = "create"
 	return func(ctx context.Context, object runtime.Object) error {
@@ -158,6 +166,7 @@ func (h *Handler) authorizeCreation(asked authorizer.AttributesRecord, validate 
 	}
 }
 
+// readPatch returns the patch as an unstructured object, and logs its text if the audit level asks for requests.
 func (w *Write) readPatch(ctx context.Context) (*unstructured.Unstructured, error) {
 	patch, decoded := w.Object.(*unstructured.Unstructured)
 	if !decoded {
@@ -203,6 +212,7 @@ func (w *Write) warnOfFields(ctx context.Context) {
 	}
 }
 
+// dropTwins removes repeated owner references, with a Warning in the given format, as the generic apiserver does.
 func dropTwins(ctx context.Context, of metav1.Object, format string) {
 	var kept []metav1.OwnerReference
 	var twins []string

@@ -96,7 +96,10 @@ func (l *Lister) FirstClass(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1
 	return named, err
 }
 
+// ClassesWithoutRetain returns the zone's classes that forbid the deletionPolicy Retain: each Bind9Cluster, and
+// DNSClasses without allowRetain. Absent classes are left out.
 func (l *Lister) ClassesWithoutRetain(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error) {
+	// Default classes deliver only zones that name no class.
 	delivering := l.defaultClasses(zone.Namespace, zone.Spec.View)
 	if len(zone.Spec.DNSClassRefs) > 0 {
 		delivering = nil
@@ -126,6 +129,8 @@ func (l *Lister) ClassesWithoutRetain(ctx context.Context, zone *v1alpha1.Zone) 
 	return refs, nil
 }
 
+// defaultClasses returns the default classes that deliver zones of the namespace and view, by name. Before the first
+// list there are none.
 func (l *Lister) defaultClasses(namespace, view string) []*v1alpha1.DNSClass {
 	all, err := l.informer.GetIndexer().ByIndex(byDefault, "")
 	if err != nil || len(all) == 0 {
@@ -150,6 +155,7 @@ func (l *Lister) HaveNameServers(zone *v1alpha1.Zone) bool {
 	}
 	for _, ref := range zone.Spec.DNSClassRefs {
 		named, ok, err := l.informer.GetIndexer().GetByKey(ref.Name)
+		// A Bind9Cluster transfers the zone with its NS, so the zone needs name servers.
 		if ref.Kind == v1alpha1.KindBind9Cluster || !ok || err != nil {
 			return false
 		}

@@ -34,6 +34,8 @@ func row(of *v1alpha1.DNSClass) []any {
 	}
 }
 
+// describeNamespaces returns the namespaces whose zones the class may deliver: names and selector, <all>, or <none>.
+// Without spec.namespaces a default class is for all.
 func describeNamespaces(of *v1alpha1.DNSClass) string {
 	const all = "<all>"
 	selection := of.Spec.Namespaces

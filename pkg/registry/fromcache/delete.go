@@ -35,6 +35,7 @@ type contextKey struct{}
 func Delete(ctx context.Context, store rest.GracefulDeleter, name string, validation rest.ValidateObjectFunc,
 	options *metav1.DeleteOptions) (out runtime.Object, immediately bool, err error) {
 	for attempt := range attempts {
+		// Begin from the cache, and then from etcd. A client's preconditions may be for a version that the cache lacks.
 		b := &beginning{cached: attempt == 0 && (options == nil || options.Preconditions == nil)}
 		out, immediately, err = store.Delete(context.WithValue(ctx, contextKey{}, b), name, b.checkUnchanged(validation),
 			options.DeepCopy())
@@ -45,6 +46,8 @@ func Delete(ctx context.Context, store rest.GracefulDeleter, name string, valida
 	return out, immediately, err
 }
 
+// checkUnchanged returns validation with a check before it: the object at the deletion must be the object that the
+// store's decision was about. Otherwise the error is errOutdated.
 func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		if was := b.read; was != nil {
@@ -52,6 +55,7 @@ func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.Vali
 			if err != nil {
 				return err
 			}
+			// Other changes, such as a new serial of a busy zone, do not matter to a deletion.
 			if now.GetUID() != was.GetUID() || !now.GetDeletionTimestamp().Equal(was.GetDeletionTimestamp()) ||
 				!slices.Equal(now.GetFinalizers(), was.GetFinalizers()) {
 				return errOutdated
@@ -77,6 +81,8 @@ type reader struct {
 	storage.Interface
 }
 
+// Get reads for a deletion, at its first attempt from the cache, and keeps a copy for checkUnchanged. All other reads
+// pass unchanged.
 func (r *reader) Get(ctx context.Context, key string, options storage.GetOptions, out runtime.Object) (err error) {
 	b, ok := ctx.Value(contextKey{}).(*beginning)
 	if !ok || options.ResourceVersion != "" {
@@ -84,6 +90,7 @@ func (r *reader) Get(ctx context.Context, key string, options storage.GetOptions
 	}
 	recent := options
 	recent.ResourceVersion = "0"
+	// An object created just now may be missing in the cache: read etcd before a 404.
 	if !b.cached || r.Interface.Get(ctx, key, recent, out) != nil {
 		if err := r.Interface.Get(ctx, key, options, out); err != nil {
 			return err
@@ -96,6 +103,8 @@ func (r *reader) Get(ctx context.Context, key string, options storage.GetOptions
 func (r *reader) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions,
 	validation storage.ValidateObjectFunc, existing runtime.Object, options storage.DeleteOptions) error {
 	return r.Interface.Delete(ctx, key, out, preconditions, func(ctx context.Context, obj runtime.Object) error {
+		// The store read an object without finalizers, which has a finalizer since. The object must only be marked for
+		// deletion.
 		if now, err := meta.Accessor(obj); err != nil || now.GetDeletionTimestamp() == nil && len(now.GetFinalizers()) > 0 {
 			return cmp.Or(err, errOutdated)
 		}

@@ -48,6 +48,7 @@ func (r *REST[T]) WatchAll(ctx context.Context, since string) (watch.Interface, 
 	return r.watchCopies(ctx, options)
 }
 
+// watchCopies watches, and unwraps the events shared between watches of the watch cache.
 func (r *REST[T]) watchCopies(ctx context.Context, options *internalversion.ListOptions) (watch.Interface, error) {
 	events, err := r.Watch(ctx, options)
 	if err != nil {

@@ -130,6 +130,8 @@ func (k *Kind[T]) resource() schema.GroupResource {
 	return schema.GroupResource{Group: k.GroupVersion.Group, Resource: k.Resource}
 }
 
+// makeIndexers returns the indexes of the watch cache. Only objects with one of Index.Values are indexed: the few
+// Records with Ready False, not the million with True.
 func (k *Kind[T]) makeIndexers() *cache.Indexers {
 	all := cache.Indexers{}
 	for i := range k.Indexes {
@@ -155,6 +157,7 @@ func (k *Kind[T]) selectObjects(label labels.Selector, field fields.Selector) st
 	return selection
 }
 
+// AttributesOf returns the labels and fields by which selectors choose objects.
 func (k *Kind[T]) AttributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
 	of, ok := obj.(T)
 	if !ok {
@@ -178,6 +181,7 @@ func (r *REST[T]) ShortNames() []string { return r.of.ShortNames }
 
 func (r *REST[T]) Categories() []string { return r.of.Categories }
 
+// Create also decides a dry run as the commit would, after all checks of a real create.
 func (r *REST[T]) Create(ctx context.Context, obj runtime.Object, further rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	ctx, errs := withErrors(ctx)
@@ -193,6 +197,8 @@ func (r *REST[T]) Create(ctx context.Context, obj runtime.Object, further rest.V
 	return out, nil
 }
 
+// Update also decides a dry run as the commit would. info may run several times, and the last run has the object before
+// the update.
 func (r *REST[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	info = explained{info}
@@ -213,6 +219,8 @@ func (r *REST[T]) Update(ctx context.Context, name string, info rest.UpdatedObje
 	return out, created, nil
 }
 
+// Delete also decides a dry run as the commit would. A real deletion begins from the watch cache, which saves a read of
+// etcd.
 func (r *REST[T]) Delete(ctx context.Context, name string, further rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object,
 	bool, error) {
 	further = r.checkDeletion(further, options)
@@ -245,6 +253,8 @@ func ValidateObject(ctx context.Context, object runtime.Object, validate rest.Va
 	return validate(ctx, object.DeepCopyObject())
 }
 
+// checkNew returns further with the kind's Check after it, since admission may change the object. If the kind has no
+// Check, it returns further, which may be nil.
 func (r *REST[T]) checkNew(further rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	if r.of.Check == nil {
 		return further
@@ -259,6 +269,7 @@ func (r *REST[T]) checkNew(further rest.ValidateObjectFunc) rest.ValidateObjectF
 	}
 }
 
+// checkUpdate is checkNew for an update.
 func checkUpdate[T Object](check func(ctx context.Context, after, before T) error, further rest.ValidateObjectUpdateFunc,
 ) rest.ValidateObjectUpdateFunc {
 	if check == nil {
@@ -274,6 +285,8 @@ func checkUpdate[T Object](check func(ctx context.Context, after, before T) erro
 	}
 }
 
+// checkDeletion returns further with the kind's checks before it. A protected object is refused, with the command to
+// end the protection (S8.1).
 func (r *REST[T]) checkDeletion(further rest.ValidateObjectFunc, options *metav1.DeleteOptions) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		object := obj.(T)

@@ -46,6 +46,8 @@ func KeepDeliveryFinalizer(before, written []string) []string {
 	return withDeliveryFinalizer(written, slices.Contains(before, v1alpha1.FinalizerDelivery))
 }
 
+// withDeliveryFinalizer returns the finalizers with kubi.zone/delivery if held, and without it otherwise. It never
+// modifies its argument.
 func withDeliveryFinalizer(finalizers []string, held bool) []string {
 	switch slices.Contains(finalizers, v1alpha1.FinalizerDelivery) {
 	case held:
@@ -56,6 +58,7 @@ func withDeliveryFinalizer(finalizers []string, held bool) []string {
 	return append(slices.Clone(finalizers), v1alpha1.FinalizerDelivery)
 }
 
+// keepParentLabel gives after the label of before, or none: a client could otherwise claim to be in a zone.
 func keepParentLabel(after, before *metav1.ObjectMeta) {
 	value, adopted := before.Labels[v1alpha1.LabelParentZone]
 	if !adopted {

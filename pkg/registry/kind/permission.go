@@ -59,6 +59,8 @@ func (p Permission) Connect(context.Context, string, runtime.Object, rest.Respon
 	return nil, apierrors.NewMethodNotSupported(p.Resource, "create")
 }
 
+// IsAllowed reports whether the user of the request has a right. asked needs neither User nor ResourceRequest. An
+// authorizer that allows in spite of an error of another counts as yes.
 func IsAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, asked authorizer.AttributesRecord) (bool, error) {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

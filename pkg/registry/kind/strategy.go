@@ -53,6 +53,8 @@ func (s Strategy[T]) PrepareForUpdate(ctx context.Context, obj, old runtime.Obje
 	s.keepServerFields(ctx, obj.(T), old.(T))
 }
 
+// keepServerFields restores status and other fields that clients do not set, and raises the generation if the spec has
+// changed.
 func (s Strategy[T]) keepServerFields(ctx context.Context, after, before T) {
 	statusOf(after).Set(statusOf(before))
 	generation := before.GetGeneration()

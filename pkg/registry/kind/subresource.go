@@ -70,6 +70,7 @@ type SubStrategy[T Object] struct {
 	sub Subresource[T]
 }
 
+// PrepareForUpdate takes all from the stored object except the fields that the subresource copies.
 func (s SubStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	after, before, written := obj.(T), old.(T), obj.DeepCopyObject().(T)
 	specOf(after).Set(specOf(before))
@@ -135,6 +136,7 @@ func (s *subresource[T]) Update(ctx context.Context, name string, info rest.Upda
 	// Server-side apply of a subresource does not create the object.
 	after, created, err := s.partStore.Update(ctx, name, info, onCreate, checkUpdate(s.check, onUpdate), false, options)
 	errs.addRules(err)
+	// For example an Event, which a dry run must not send.
 	if err == nil && s.afterWrite != nil && len(options.DryRun) == 0 {
 		s.afterWrite(after.(T), before)
 	}

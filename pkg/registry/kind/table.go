@@ -72,12 +72,14 @@ func Shorten(text string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
+// makeTable returns the Table of an object or list, a row each.
 func makeTable[T runtime.Object](columns []metav1.TableColumnDefinition, obj, options runtime.Object, row func(T) []any) (
 	*metav1.Table, error) {
 	table := &metav1.Table{}
 	if opt, ok := options.(*metav1.TableOptions); !ok || !opt.NoHeaders {
 		table.ColumnDefinitions = columns
 	}
+	// Names and messages may come from other tenants. Their control characters must not reach a terminal.
 	add := func(obj runtime.Object) error {
 		cells := row(obj.(T))
 		for i, cell := range cells {

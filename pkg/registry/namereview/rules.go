@@ -31,10 +31,13 @@ type ruleTable struct {
 	childZones map[types.NamespacedName]map[string]bool
 }
 
+// addRule adds a rule of zone z for the namespaces, or for all if none is given. Patterns whose names are all in
+// delegated child zones become a second rule, marked Elsewhere (S14.3).
 func (t *ruleTable) addRule(z *v1alpha1.Zone, records []v1alpha1.RecordDelegation, patterns []string, namespaces ...string) {
 	gives := v1alpha1.NameReviewRule{Zone: z.Status.FQDN, View: z.Status.View, Records: records, Zones: patterns, Contact: z.Spec.Contact}
 	elsewhere := gives
 	elsewhere.Records, elsewhere.Zones, elsewhere.Elsewhere = nil, nil, true
+	// 1. Split the patterns. For example *.apps gives nothing in example.org. if apps.example.org. is a zone.
 	if below := t.childZones[types.NamespacedName{Namespace: z.Namespace, Name: z.Name}]; below != nil {
 		zone, _ := name.Parse(z.Status.FQDN) // parsed before it was stored
 		own := len(namespaces) == 0 || slices.Contains(namespaces, z.Namespace)
@@ -53,6 +56,7 @@ func (t *ruleTable) addRule(z *v1alpha1.Zone, records []v1alpha1.RecordDelegatio
 			return rules.IsElsewhere(p, zone, isZone)
 		})
 	}
+	// 2. Add both rules to each namespace once.
 	slices.Sort(namespaces)
 	namespaces = slices.Compact(namespaces)
 	for _, rule := range []v1alpha1.NameReviewRule{gives, elsewhere} {
@@ -83,6 +87,8 @@ func compareZones(x, y v1alpha1.NameReviewRule) int { return cmp.Compare(x.Zone,
 
 const maxRuleOctets = 512 << 10
 
+// listFor returns the rules for a namespace in a view, or with "" in all views, ordered by zone. Beyond the limits,
+// Remaining counts the rules that are left out.
 func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewStatus) {
 	octets := 0
 	all := slices.Concat(t.byNamespace[namespace], t.forAll)
@@ -92,6 +98,7 @@ func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewS
 		if view != "" && rule.View != view {
 			continue
 		}
+		// Once a rule is left out, all later rules are: a list with gaps would look complete.
 		if octets += rule.Size(); len(status.Rules) == v1alpha1.MaxNameReviewRules || octets > maxRuleOctets || status.Remaining > 0 {
 			status.Remaining++
 			continue
@@ -120,8 +127,11 @@ type ruleReading struct {
 
 const maxReadTime = time.Minute
 
+// readRules returns the rules as of a read that begins after the call. The caller must not modify the table, which
+// other reviews share.
 func (r *ruleReader) readRules(ctx context.Context) (*ruleTable, error) {
 	r.mu.Lock()
+	// Join the queued read, never the read in progress: it may have missed a rule added before this request.
 	reading := r.queued
 	if reading == nil {
 		reading = &ruleReading{done: make(chan struct{})}
@@ -129,6 +139,7 @@ func (r *ruleReader) readRules(ctx context.Context) (*ruleTable, error) {
 	}
 	if !r.busy {
 		r.busy = true
+		// The read is for all waiting reviews, so the first client that leaves must not cancel it.
 		go r.readQueued(context.WithoutCancel(ctx))
 	}
 	r.mu.Unlock()
@@ -140,10 +151,12 @@ func (r *ruleReader) readRules(ctx context.Context) (*ruleTable, error) {
 	}
 }
 
+// readQueued reads while reviews wait, and then ends. A pause after each read keeps reading to a fifth of the time.
 func (r *ruleReader) readQueued(ctx context.Context) {
 	for {
 		r.mu.Lock()
 		reading := r.queued
+		// Reviews from here on need a later read. Without a queued read the next review starts a goroutine again.
 		r.queued, r.busy = nil, reading != nil
 		r.mu.Unlock()
 		if reading == nil {
@@ -158,6 +171,7 @@ func (r *ruleReader) readQueued(ctx context.Context) {
 	}
 }
 
+// buildTable reads all Zones and Delegations from the watch cache. Pending zones have no rules in force.
 func (r *ruleReader) buildTable(ctx context.Context) (*ruleTable, error) {
 	everywhere, options := genericapirequest.WithNamespace(ctx, metav1.NamespaceAll), &internalversion.ListOptions{ResourceVersion: "0"}
 	list, err := r.zones.List(everywhere, options)
@@ -165,6 +179,7 @@ func (r *ruleReader) buildTable(ctx context.Context) (*ruleTable, error) {
 		return nil, err
 	}
 	table := &ruleTable{byNamespace: map[string][]v1alpha1.NameReviewRule{}, childZones: map[types.NamespacedName]map[string]bool{}}
+	// 1. Find the delegated child zones of each zone.
 	all := list.(*v1alpha1.ZoneList).Items
 	for i := range all {
 		if above := all[i].Status.ParentRef; above != nil {
@@ -175,6 +190,8 @@ func (r *ruleReader) buildTable(ctx context.Context) (*ruleTable, error) {
 			table.childZones[key][all[i].Status.FQDN] = true
 		}
 	}
+
+	// 2. Add the rules of Zones.
 	zones := map[types.NamespacedName]*v1alpha1.Zone{}
 	for i := range all {
 		z := &all[i]
@@ -191,6 +208,7 @@ func (r *ruleReader) buildTable(ctx context.Context) (*ruleTable, error) {
 			table.addRule(z, rule.Records, rule.Zones, namespaces...)
 		}
 	}
+	// 3. Add the Delegations that are in force.
 	if list, err = r.delegations.List(everywhere, options); err != nil {
 		return nil, err
 	}

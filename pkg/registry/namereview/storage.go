@@ -43,6 +43,8 @@ func NewREST(config Config) *REST {
 		&ruleReader{zones: config.Zones, delegations: config.Delegations}}
 }
 
+// Create answers a NameReview, which is never stored: for a name, as the dry run of a Record there, and without a name,
+// with the namespace's rules.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (
 	runtime.Object, error) {
 	review, ok := obj.(*v1alpha1.NameReview)
@@ -61,12 +63,14 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	if err := kind.ValidateObject(ctx, review, validate); err != nil {
 		return nil, err
 	}
+	// The Record that is asked about has a random name, so no stored Record has it.
 	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: review.Namespace}}
 	rest.FillObjectMetaSystemFields(record)
 	record.Name = string(record.UID)
 	if asked != nil {
 		record.Spec = *asked
 	}
+	// A review reads as much as a dry run, so the budget counts it, with or without a name (S14.1).
 	err := r.config.Admit(ctx, record)
 	if err != nil {
 		return nil, err

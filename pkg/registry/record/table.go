@@ -30,6 +30,7 @@ var columns = []metav1.TableColumnDefinition{
 	{Name: "Message", Type: "string", Priority: 1, Description: "Why the Record is not adopted or not ready."},
 }
 
+// recordRow returns the cells of columns, in their order.
 func recordRow(record *v1alpha1.Record) []any {
 	ttl := "inherit"
 	if record.Spec.TTL != nil {

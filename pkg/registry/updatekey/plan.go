@@ -28,6 +28,7 @@ func readScope(key *v1alpha1.UpdateKey) (update.Scope, error) {
 
 const maxID = 64
 
+// readMessage returns the DNS UPDATE message of a request, or the fields that do not parse.
 func readMessage(spec *v1alpha1.UpdateRequestSpec) (m *update.Message, errs field.ErrorList) {
 	path := field.NewPath("spec")
 	apex, err := name.Parse(spec.Zone)
@@ -56,6 +57,7 @@ func readRecords(records []v1alpha1.UpdateRequestRecord, path *field.Path) (all 
 	return all, nil
 }
 
+// readRecord returns an RR of the prerequisite or update section. Data is "" if the RR means a whole RRset or name.
 func readRecord(r *v1alpha1.UpdateRequestRecord, path *field.Path) (rr update.RR, errs field.ErrorList) {
 	var err error
 	if rr.Name, err = name.Parse(r.Name); err != nil {
@@ -69,6 +71,7 @@ func readRecord(r *v1alpha1.UpdateRequestRecord, path *field.Path) (rr update.RR
 	}
 	rr.Class, rr.TTL = update.Class(r.Class), uint32(r.TTL)
 	if r.Data != "" {
+		// As strict as for Records, since the value becomes one.
 		v, err := rdata.Parse(rr.Type, r.Data)
 		if err != nil {
 			return rr, field.ErrorList{field.Invalid(path.Child("data"), r.Data, err.Error())}
@@ -82,6 +85,8 @@ const fieldManager = "dynamic-update"
 
 type share map[rdata.Type]*v1alpha1.Record
 
+// divideRecords divides a namespace's Records at a name into the dynamic share, which updates may change, and the other
+// Records, which they leave (S13.5). made has the Records of the share by type.
 func divideRecords(s update.Scope, in zone, fqdn name.Name, records []*v1alpha1.Record) (p update.Present, made share, err error) {
 	made = share{}
 	for _, r := range records {
@@ -89,6 +94,7 @@ func divideRecords(s update.Scope, in zone, fqdn name.Name, records []*v1alpha1.
 		if err != nil {
 			return p, nil, err
 		}
+		// A Record of the share outside the key's scope is in neither: another key may have written it.
 		if !isMade(in, fqdn, set.Type, r) {
 			p.Records = append(p.Records, set)
 		} else if s.Covers(fqdn, set.Type) {
@@ -116,6 +122,7 @@ type zone struct {
 	fqdn name.Name
 }
 
+// readSet returns the RRset of a stored Record, with absolute names. The TTL is 0 if the Record has none.
 func readSet(apex name.Name, r *v1alpha1.Record) (update.RRset, error) {
 	t, err := rdata.ParseType(r.Spec.Type)
 	if err != nil {
@@ -135,6 +142,7 @@ func readSet(apex name.Name, r *v1alpha1.Record) (update.RRset, error) {
 	return set, nil
 }
 
+// resolveSet returns an RRset of values in presentation format, made absolute below apex, each once. Its TTL is 0.
 func resolveSet(apex name.Name, t rdata.Type, texts []string) (update.RRset, error) {
 	set := update.RRset{Type: t}
 	for _, text := range texts {
@@ -152,6 +160,8 @@ func resolveSet(apex name.Name, t rdata.Type, texts []string) (update.RRset, err
 	return set, nil
 }
 
+// makeChange returns the write of a changed RRset: create or replace the Record of the share, or delete it if no value
+// is left. id marks the Record with the message, "" for no mark.
 func makeChange(key *v1alpha1.UpdateKey, in zone, id string, c update.Change, before *v1alpha1.Record) rrsets.Change {
 	if len(c.Values) == 0 {
 		return rrsets.Change{Before: before}
@@ -170,6 +180,8 @@ func makeChange(key *v1alpha1.UpdateKey, in zone, id string, c update.Change, be
 	return rrsets.Change{Before: before, After: r}
 }
 
+// makePrerequisites returns the prerequisites of the message as those of a ChangeSet, in the same order, by which
+// rcodeOfUnmet finds them again.
 func makePrerequisites(m *update.Message) (all []v1alpha1.ChangeSetPrerequisite) {
 	for _, p := range m.ListPrerequisites() {
 		one := v1alpha1.ChangeSetPrerequisite{Name: p.Name.String(), Values: p.Values}

@@ -49,6 +49,7 @@ func (r *ShareREST) Create(ctx context.Context, object string, obj runtime.Objec
 	if err != nil {
 		return nil, err
 	}
+	// All refusals have the same text, so a key's holder cannot find zones that give its namespace nothing.
 	if !ok || key.Spec.Transfer != v1alpha1.UpdateTransferOwn || key.Spec.Suspended {
 		request.Status = v1alpha1.UpdateRequestStatus{RCode: update.Refused.String(), Message: notAuth(apex, key.Namespace)}
 		return request, nil
@@ -63,6 +64,7 @@ func (r *ShareREST) Create(ctx context.Context, object string, obj runtime.Objec
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
+	// List the namespace's dynamic Records of all zones, and keep those in this zone at names of the key.
 	list, err := r.records.List(genericapirequest.WithNamespace(ctx, key.Namespace), &internalversion.ListOptions{
 		LabelSelector: labels.SelectorFromSet(labels.Set{v1alpha1.LabelDynamic: "true"})})
 	if err != nil {

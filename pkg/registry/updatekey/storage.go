@@ -32,6 +32,7 @@ func NewKind(authz authorizer.UnconditionalAuthorizer, rules ListRules,
 		was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady)
 		isTaken := now != nil && now.Reason == v1alpha1.ReasonKeyNameTaken
 		wasTaken := was != nil && was.Reason == v1alpha1.ReasonKeyNameTaken
+		// Later writes of the status repeat the reason. Only the first is an Event (S13.3).
 		if isTaken && !wasTaken {
 			onNameTaken(after, now.Message)
 		}
@@ -69,6 +70,8 @@ func NewKind(authz authorizer.UnconditionalAuthorizer, rules ListRules,
 
 var authorVerbs = []string{"create", "patch", "delete"}
 
+// reviewAuthor returns 403 unless the author may create, patch and delete Records in the namespace. Otherwise an
+// UpdateKey would be a way around RBAC (S13.2).
 func reviewAuthor(ctx context.Context, by authorizer.UnconditionalAuthorizer, key *v1alpha1.UpdateKey) error {
 	for _, verb := range authorVerbs {
 		allowed, err := kind.IsAllowed(ctx, by, authorizer.AttributesRecord{Verb: verb, Namespace: key.Namespace,
@@ -87,6 +90,7 @@ func reviewAuthor(ctx context.Context, by authorizer.UnconditionalAuthorizer, ke
 
 const patternsWidth = 60
 
+// rowOfKey returns the cells of the columns, in their order.
 func rowOfKey(key *v1alpha1.UpdateKey) []any {
 	var patterns []string
 	for _, r := range key.Spec.Records {

@@ -80,6 +80,8 @@ func NewUpdateREST(keys rest.Getter, writer *Writer, report ReportRefused) *Upda
 	return &UpdateREST{kind.Endpoint{Object: &v1alpha1.UpdateRequest{}}, keys, writer, report}
 }
 
+// Create carries out a DNS UPDATE message for the UpdateKey, and answers with its RCODE. An error leaves the outcome
+// open, and the primary answers SERVFAIL.
 func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Object, validate rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (runtime.Object, error) {
 	if len(options.DryRun) > 0 {
@@ -97,12 +99,16 @@ func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Obje
 		return nil, err
 	}
 	switch request.Status.RCode {
+	// The client of an update sees only the RCODE. The owner of the key finds the sentence in status.lastRefusal
+	// (S13.7).
 	case update.Refused.String(), update.NotAuth.String(), update.NotZone.String(), update.FormErr.String():
 		r.report(key, request.Status.RCode, request.Status.Message)
 	}
 	return request, nil
 }
 
+// readRequest returns the request with its UpdateKey, read from etcd: a key that was just deleted or suspended must not
+// write.
 func readRequest(ctx context.Context, keys rest.Getter, object string, obj runtime.Object, validate rest.ValidateObjectFunc) (
 	*v1alpha1.UpdateRequest, *v1alpha1.UpdateKey, error) {
 	request, ok := obj.(*v1alpha1.UpdateRequest)
@@ -185,6 +191,8 @@ func (p *plan) answer(rcode update.RCode, format string, args ...any) {
 	p.status = v1alpha1.UpdateRequestStatus{RCode: rcode.String(), Message: fmt.Sprintf(format, args...)}
 }
 
+// attemptWrite reads the Records, folds the updates and writes the result. again is true if another write came between,
+// so that the same message may succeed at the next attempt.
 func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 	// 1. Compute the changes.
 	failure, err := p.checkMessage(ctx)
@@ -199,6 +207,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	// A client that got no answer sends the same octets again: NOERROR, with the serial of the first time (S13.15).
 	if written := p.findWritten(made); written != nil {
 		p.answer(update.NoError, "")
 		p.status.Serial = written.Status.Serial
@@ -224,9 +233,11 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 	acting := changeset.ActFor(genericapirequest.WithUser(ctx, p.requester), p.key.Namespace)
 	answer, err := p.w.sets.Create(acting, set, nil, &metav1.CreateOptions{})
 	switch {
+	// A Record with the object name, such as dyn--www-a, exists without the label: a user has made it.
 	case refusal.Has(err, metav1.StatusReasonAlreadyExists):
 		p.nameConflicts++
 		return true, nil
+	// A Record was changed or deleted since foldUpdates read it.
 	case refusal.Has(err, metav1.StatusReasonConflict), refusal.Has(err, metav1.StatusReasonNotFound):
 		return true, nil
 	}
@@ -243,6 +254,8 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 	return false, nil
 }
 
+// checkMessage finds the message's zone, and returns a Failure if the message is malformed or its key may not write
+// some name. An error means that the zone was not read.
 func (p *plan) checkMessage(ctx context.Context) (*update.Failure, error) {
 	m := p.message
 	if p.key.Spec.Suspended {
@@ -266,8 +279,11 @@ func (p *plan) checkMessage(ctx context.Context) (*update.Failure, error) {
 	return p.checkNames(), nil
 }
 
+// checkNames returns a Failure if a name is in a child zone, or if the key's spec.records does not cover the name and
+// type.
 func (p *plan) checkNames() *update.Failure {
 	m := p.message
+	// A child zone, such as dev.example.org., has a SOA and rules of its own.
 	for _, section := range [][]update.RR{m.Prerequisites, m.Updates} {
 		for i := range section {
 			rr := &section[i]
@@ -277,6 +293,7 @@ func (p *plan) checkNames() *update.Failure {
 			}
 		}
 	}
+	// Prerequisites tell which names exist, so they too need a pattern of the key.
 	for i := range m.Prerequisites {
 		if rr := &m.Prerequisites[i]; !p.scope.CoversName(rr.Name) {
 			return p.beyond(rr)
@@ -284,6 +301,7 @@ func (p *plan) checkNames() *update.Failure {
 	}
 	for i := range m.Updates {
 		rr := &m.Updates[i]
+		// The deletion of a whole name covers the types of the key's share alone.
 		if rr.Type == rdata.ANY && p.scope.CoversName(rr.Name) {
 			continue
 		}
@@ -320,6 +338,8 @@ func (p *plan) findWritten(shares map[name.Name]share) *v1alpha1.Record {
 	return nil
 }
 
+// foldUpdates returns the RRsets that the message changes, without writing. made has the namespace's dynamic share at
+// the updated names. A failure means that the message is refused.
 func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made map[name.Name]share, failure *update.Failure, err error) {
 	names := p.message.UpdatedNames()
 	records, err := p.w.zones.RecordsOf(ctx, p.zoneObject, p.zone.fqdn, p.key.Namespace, names)
@@ -350,10 +370,12 @@ func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present
 	mayDerive := func() bool {
 		return ownsZone && p.w.zones.MayMake(p.zoneObject, p.key.Spec.View, p.zone.fqdn, slices.Collect(maps.Keys(present)))
 	}
+	// Most messages are about other names, and save a read of the Zone.
 	if len(present) == 0 || !updatesNS && !mayDerive() {
 		return nil
 	}
 
+	// Values of spec.nameServers belong to the Zone, so deleting them is REFUSED.
 	derived, nsValues, err := p.w.zones.ApexOf(ctx, p.zoneObject, p.key.Namespace)
 	if err != nil {
 		return err
@@ -378,6 +400,7 @@ func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present
 		}
 	}
 
+	// The last apex NS must stay (RFC 2136 §3.4.2.4), but another namespace's NS there is enough.
 	if atName, updated := present[p.zone.fqdn]; updated && updatesNS {
 		all, err := resolveSet(p.zone.fqdn, rdata.NS, nsValues)
 		if err != nil {
@@ -393,6 +416,8 @@ func isUnmet(err error) bool {
 	return apierrors.ReasonForError(err) == v1alpha1.StatusReasonPrerequisiteFailed
 }
 
+// answerError sets the status for an error that a refusal explains, and returns nil. Other errors it returns: the
+// primary answers SERVFAIL, and the client tries again.
 func (p *plan) answerError(ctx context.Context, err error) error {
 	var answered apierrors.APIStatus
 	if err == nil {
@@ -409,6 +434,7 @@ func (p *plan) answerError(ctx context.Context, err error) error {
 			return err
 		}
 		p.answer(rcodeOfUnmet(all[i]), "a prerequisite is not met: %s", all[i].Name)
+	// The zone or its rule went after FindZone.
 	case status.Code == http.StatusForbidden && p.isZoneAbsent(ctx):
 		p.answer(update.NotAuth, "%s", notAuth(p.zone.fqdn, p.key.Namespace))
 	case status.Code == http.StatusForbidden, status.Code == http.StatusUnprocessableEntity,

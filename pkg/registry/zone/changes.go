@@ -21,6 +21,8 @@ import (
 
 const restart = "zones/entries"
 
+// prepareChanges checks a request for zones/changes, and reads its changes. It returns the function that writes the
+// answer. After the first octet no error has a status code, so all that may fail comes before.
 func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, accept string) (
 	func(http.ResponseWriter) error, error) {
 	if query.Form == v1alpha1.FormHistory {
@@ -30,7 +32,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	if err != nil {
 		return nil, err
 	}
-	// 1. Check the query.
+	// 1. Check the query. A stored step with header and TTLs has no text form, and a table has no column for sources.
 	offered := []string{v1alpha1.FormatJSON}
 	if !query.Watch && !definition {
 		offered = append(offered, v1alpha1.FormatText)
@@ -58,13 +60,14 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 		return nil, err
 	}
 	// 2. Handle watches and ended zones.
-	zone, err := s.getZone(ctx, id)
+	zone, err := s.getZone(ctx, id) // from etcd, so that the serial is the present serial
 	if err != nil {
 		return nil, err
 	}
 	if query.Watch {
 		return s.prepareWatch(ctx, zone, query, since, definition)
 	}
+	// A provider's owner still has to remove the data of an ended zone, and reads here which RRsets (S3.7).
 	if zone.Status.FQDN == "" && zone.Status.EndsAt != nil { // an ended zone
 		if query.Since == 0 || query.Until != 0 || definition || format == v1alpha1.FormatText || format == v1alpha1.FormatTable {
 			return nil, apierrors.NewResourceExpired(fmt.Sprintf("zone %s has ended, and its steps are no longer kept: ask for its last "+
@@ -81,6 +84,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	if err != nil {
 		return nil, err
 	}
+	// Without until the answer ends at the present serial. Without since it begins at the oldest kept serial.
 	until = cmp.Or(until, snapshot.Serial())
 	if since == 0 {
 		if since, err = s.Views.Oldest(ctx, zone); err != nil {
@@ -93,6 +97,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 		notHeld = apierrors.NewResourceExpired(fmt.Sprintf("the steps from serial %d (since) to serial %d (until) of zone %s are not "+
 			"kept here: start again from %s, or leave until out", since, until, zone.Status.FQDN, restart))
 	}
+	// The journal drops old steps at any time, so these may be gone although Oldest named them just now.
 	steps, changes, err := s.Views.Steps(ctx, zone, since, until, !definition)
 	if err != nil {
 		return nil, ifNotHeld(err, notHeld)
@@ -115,6 +120,8 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	}, nil
 }
 
+// prepareEnded is prepareChanges for an ended zone. The answer has a single change, which removes all RRsets that a
+// provider may have after the serial since.
 func (s *streams) prepareEnded(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (
 	func(http.ResponseWriter) error, error) {
 	fqdn, change, err := s.Views.EndedZone(ctx, zone, since)
@@ -127,6 +134,7 @@ func (s *streams) prepareEnded(ctx context.Context, zone *v1alpha1.Zone, since s
 		FQDN:     fqdn.String(), View: zone.Status.View, Since: int64(since), Until: int64(change.To),
 	}
 	return func(w http.ResponseWriter) error {
+		// An empty step: the end has no time and no user here.
 		return writeChanges(w, zone, object, []content.Step{{}}, []dns.Change{change}, false)
 	}, nil
 }
@@ -142,6 +150,7 @@ func writeChanges(w http.ResponseWriter, zone *v1alpha1.Zone, object v1alpha1.Zo
 	return list.finishList(metaOf(zone))
 }
 
+// apiChange returns a change of serial for the API. Only with sources does it name the user, Record and traceparent.
 func apiChange(change dns.Change, step content.Step, sources bool) v1alpha1.ZoneChange {
 	out := v1alpha1.ZoneChange{
 		From: int64(change.From), To: int64(change.To), Time: apiTime(step.Time),
@@ -173,6 +182,7 @@ var changeColumns = append([]metav1.TableColumnDefinition{
 	metav1.TableColumnDefinition{Name: "Time", Type: "string", Format: "date-time", Priority: 1, Description: "When the change was " +
 		"committed."})...)
 
+// writeChangesTable writes a row for each removed and added entry, for clients that ask for a Table.
 func writeChangesTable(w http.ResponseWriter, zone *v1alpha1.Zone, steps []content.Step, changes []dns.Change) error {
 	list := beginTable(w, changeColumns)
 	for i, change := range changes {
@@ -186,12 +196,14 @@ func writeChangesTable(w http.ResponseWriter, zone *v1alpha1.Zone, steps []conte
 					string(v1alpha1.ClassIN), entry.Type.String(), entry.Data, at)
 			}
 		}
+		// As in IXFR (RFC 1995 §4), the removed entries precede the added entries.
 		write("-", change.Removed)
 		write("+", change.Added)
 	}
 	return list.finishList(v1alpha1.ZoneViewMeta{})
 }
 
+// writeDiff writes the changes as text, a line each: "- www.example.org. 360 IN A 192.0.2.1" for a removed entry.
 func writeDiff(w http.ResponseWriter, zone *v1alpha1.Zone, changes []dns.Change) error {
 	stream := newStream(w, v1alpha1.FormatText)
 	stream.writeComment("changes of zone " + zone.Status.FQDN)
@@ -215,6 +227,8 @@ func apiEntries(entries []dns.Entry) []v1alpha1.Entry {
 	return out
 }
 
+// apiStep returns a step as stored, with names relative to the zone and TTLs as defined. Only with sources does it have
+// the traceparent.
 func apiStep(step content.Step, sources bool) v1alpha1.ZoneStep {
 	out := v1alpha1.ZoneStep{
 		ContentGeneration: int64(step.N), Serial: int64(step.Serial), ContentState: step.State.String(), Time: apiTime(step.Time),

@@ -22,6 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
+// checkReferences checks the classes that a Zone names, and warns of namespaces that do not exist. before is an empty
+// Zone for a creation.
 func (r *REST) checkReferences(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if before.Name == "" {
 		warnings := validation.BareZoneWarnings(zone)
@@ -33,6 +35,8 @@ func (r *REST) checkReferences(ctx context.Context, zone, before *v1alpha1.Zone)
 	return r.checkClasses(ctx, zone, before)
 }
 
+// listNamespaces returns the namespaces of a Zone's rules, sorted, each once. A rule names them in namespace,
+// namespaces, or both.
 func listNamespaces(zone *v1alpha1.Zone) (names []string) {
 	for i := range zone.Spec.Delegations {
 		rule := &zone.Spec.Delegations[i]
@@ -53,10 +57,13 @@ func (r *REST) checkClasses(ctx context.Context, zone, before *v1alpha1.Zone) er
 	return r.checkRetain(ctx, zone, before)
 }
 
+// checkRetain refuses deletionPolicy Retain if a class does not allow it (S8.4). A Zone that had such a class and
+// Retain before keeps both, with a Warning: a later change of the class must not block other updates.
 func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if zone.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
 		return nil
 	}
+	// Find the classes that forbid Retain, and those of them that the stored Zone has already.
 	withdrawing, err := r.config.ClassesWithoutRetain(ctx, zone)
 	var existing []v1alpha1.DNSClassReference
 	if err == nil && len(withdrawing) > 0 && before.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain {
@@ -72,6 +79,7 @@ func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) err
 			continue
 		}
 		rule, next := "S8.4", "use Delete, or have a cluster admin set spec.allowRetain of that DNSClass"
+		// A Bind9Cluster has no spec.allowRetain, so no admin can help (S11.30).
 		if class.Kind == v1alpha1.KindBind9Cluster {
 			rule, next = "S11.30", "use Delete"
 		}
@@ -87,8 +95,11 @@ func describeClass(ref v1alpha1.DNSClassReference) string {
 	return fmt.Sprintf("%s %q", ref.Kind, ref.Name)
 }
 
+// checkClassRefs refuses an added class that does not deliver zones of the namespace or view. named has the classes of
+// the stored Zone, which are not checked again.
 func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []v1alpha1.DNSClassReference) error {
 	for i, ref := range zone.Spec.DNSClassRefs {
+		// The class may have been narrowed since, and other changes of the zone must pass.
 		if slices.Contains(named, ref) {
 			continue
 		}
@@ -117,6 +128,8 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 	return nil
 }
 
+// setClassDefaults fills in ttl, and for a new Zone nameServers, from the zone's first class (S6.6). made is true for a
+// creation. An update may clear nameServers, but never ttl.
 func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made bool) error {
 	lacks := made && zone.Spec.NameServers == nil
 	if zone.Spec.TTL != nil && !lacks {
@@ -133,6 +146,7 @@ func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made b
 		zone.Spec.TTL = ptr.To(ptr.Deref(class.Spec.DefaultTTL, v1alpha1.DefaultTTL))
 	}
 	if lacks {
+		// The class is of the shared cache, and admission may modify the Zone.
 		zone.Spec.NameServers = class.DeepCopy().Spec.NameServers
 	}
 	return nil
@@ -144,6 +158,8 @@ type completed struct {
 	r *REST
 }
 
+// UpdatedObject keeps the stored ttl if the update has none, because a later change of the class must not change the
+// TTL of all entries.
 func (c completed) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	obj, err := c.UpdatedObjectInfo.UpdatedObject(ctx, old)
 	if err != nil {
@@ -154,6 +170,7 @@ func (c completed) UpdatedObject(ctx context.Context, old runtime.Object) (runti
 		if ok && zone.Spec.TTL == nil && before.Spec.TTL != nil {
 			zone.Spec.TTL = ptr.To(*before.Spec.TTL)
 		}
+		// An apply of an absent Zone creates: old is empty and has no UID.
 		err = c.r.setClassDefaults(ctx, zone, !ok || before.UID == "")
 	}
 	return obj, err

@@ -18,12 +18,15 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
+// prepareEntries checks a request for zones/entries, and finds the snapshot to answer from. It returns the function
+// that writes the answer. The snapshot never changes, so the client may read slowly.
 func (s *streams) prepareEntries(ctx context.Context, id string, query *v1alpha1.ZoneEntriesOptions, accept string) (
 	func(http.ResponseWriter) error, error) {
 	definition, err := formOf(query.Form)
 	if err != nil {
 		return nil, err
 	}
+	// 1. Check the query. A definition is for programs that keep a copy of the zone: JSON, and always whole.
 	offered := []string{v1alpha1.FormatJSON}
 	if !definition {
 		offered = append(offered, v1alpha1.FormatText, v1alpha1.FormatTable)
@@ -40,10 +43,12 @@ func (s *streams) prepareEntries(ctx context.Context, id string, query *v1alpha1
 		if format == v1alpha1.FormatText {
 			return nil, apierrors.NewBadRequest("a master file has no place for sources: ask for JSON or a table")
 		}
+		// Sources name Records of all namespaces, which a reader of the zone may not know (S7.14).
 		if err := s.mayReadSources(ctx); err != nil {
 			return nil, err
 		}
 	}
+	// 2. Find the snapshot, at the Zone's serial in etcd or later.
 	zone, err := s.getZone(ctx, id)
 	if err != nil {
 		return nil, err
@@ -58,6 +63,7 @@ func (s *streams) prepareEntries(ctx context.Context, id string, query *v1alpha1
 	if definition {
 		return func(w http.ResponseWriter) error { return writeDefinition(w, zone, snapshot) }, nil
 	}
+	// 3. Choose the entries and the writer.
 	page, err := newPage(snapshot, zone, query, from)
 	if err != nil {
 		return nil, err
@@ -75,6 +81,8 @@ func (s *streams) prepareEntries(ctx context.Context, id string, query *v1alpha1
 	return func(w http.ResponseWriter) error { return writeEntries(w, zone, page, sources) }, nil
 }
 
+// snapshotFor returns the newest snapshot for a first page, or else the snapshot of the continue token, so that all
+// pages have the same serial.
 func (s *streams) snapshotFor(ctx context.Context, zone *v1alpha1.Zone, token string) (Snapshot, continuation, error) {
 	if token == "" {
 		snapshot, err := s.waitForSnapshot(ctx, zone)
@@ -85,6 +93,7 @@ func (s *streams) snapshotFor(ctx context.Context, zone *v1alpha1.Zone, token st
 		return nil, continuation{}, err
 	}
 	const restart = "the first page, without continue"
+	// The Zone was deleted and created again since the first page. Its serials go on, but its entries are others.
 	if from.UID != string(zone.UID) {
 		return nil, continuation{}, expiredError(zone, from.Serial, restart)
 	}
@@ -99,6 +108,8 @@ func entriesHead(zone *v1alpha1.Zone, snapshot Snapshot) v1alpha1.ZoneEntries {
 	}
 }
 
+// writeEntries writes a page of entries as JSON. sources is nil unless the client has asked for the Records behind each
+// entry.
 func writeEntries(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources *recordSources) error {
 	list := beginList(w, entriesHead(zone, page.snapshot), "entries")
 	for entry := range page.eachEntry() {
@@ -116,6 +127,8 @@ func writeEntries(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, source
 	return list.finishList(meta)
 }
 
+// writeDefinition writes the RRsets as defined, with relative names, the header and both hashes. A client can prove
+// status.hash by them (S6.7).
 func writeDefinition(w http.ResponseWriter, zone *v1alpha1.Zone, snapshot Snapshot) error {
 	object := entriesHead(zone, snapshot)
 	object.ContentGeneration = int64(snapshot.N())
@@ -130,6 +143,8 @@ func writeDefinition(w http.ResponseWriter, zone *v1alpha1.Zone, snapshot Snapsh
 	return list.finishList(metaOf(zone))
 }
 
+// writeText writes a page as a master file. Zone, serial, hash and the continue token are in comments, so that name
+// servers read the file as is.
 func writeText(w http.ResponseWriter, snapshot Snapshot, page *page) error {
 	stream := newStream(w, v1alpha1.FormatText)
 	stream.writeComment(fmt.Sprintf("zone %s serial %d hash %s", snapshot.Header().FQDN, snapshot.Serial(), snapshot.Hash()))
@@ -153,9 +168,11 @@ var entryColumns = []metav1.TableColumnDefinition{
 var sourceColumn = metav1.TableColumnDefinition{Name: "Sources", Type: "string", Description: "Namespace and name of the Records that " +
 	"define the entry."}
 
+// writeTable writes a page as a Table, for kubectl and the console. With sources it has a further column.
 func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources *recordSources) error {
 	columns := entryColumns
 	if sources != nil {
+		// The full slice expression copies: an append in place would change entryColumns for other requests.
 		columns = append(columns[:len(columns):len(columns)], sourceColumn)
 	}
 	list := beginTable(w, columns)
@@ -186,7 +203,7 @@ func beginTable(w http.ResponseWriter, columns []metav1.TableColumnDefinition) *
 	}{metav1.TypeMeta{Kind: "Table", APIVersion: metav1.SchemeGroupVersion.String()}, columns}, "rows")
 }
 
-// kubectl prints no row without an object.
+// writeRow writes a row for kubectl, which prints no row without an object. The object's name is the owner name.
 func (l *list) writeRow(zone *v1alpha1.Zone, name string, cells ...any) bool {
 	row := tableRow{Cells: cells}
 	row.Object.TypeMeta = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: metav1.SchemeGroupVersion.String()}

@@ -27,7 +27,8 @@ const subresourceEstablish = "establish"
 
 const maxReviews = 3
 
-// resourceName returns the name for RBAC, "example.org", or "internal:example.org" in the view internal.
+// resourceName returns the name for RBAC, "example.org", or "internal:example.org" in the view internal. It returns
+// false for a relative or wrong name: these never make a standalone zone.
 func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 	if !name.IsAbsolute(spec.DomainName) {
 		return "", false
@@ -37,6 +38,7 @@ func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 		return "", false
 	}
 	text := fqdn.String()
+	// Of the root zone the dot is the whole name.
 	if fqdn != name.Root {
 		text = strings.TrimSuffix(text, ".")
 	}
@@ -68,6 +70,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 		if err := r.setClassDefaults(ctx, zone, true); err != nil {
 			return nil, err
 		}
+		// The commit decides whether another zone encloses the name. Only then does the right count.
 		if resource, ok := resourceName(&zone.Spec); ok {
 			var err error
 			if ctx, err = r.askEstablish(ctx, resource); err != nil {
@@ -83,6 +86,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	attempt := ctx
+	// The first attempt has authorized no name: it ends at a name that needs the right.
 	checkedName, neededName := "", "" // neededName is set by each attempt
 	info = &rebased{UpdatedObjectInfo: info, read: func(ctx context.Context, version string) *v1alpha1.Zone {
 		return r.readAt(ctx, name, version)
@@ -94,6 +98,7 @@ func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 			return out, created, err
 		}
 		checkedName = neededName
+		// Patch and admission run again in the next attempt, and may make another name of another stored Zone.
 		if attempt, err = r.askEstablish(ctx, checkedName); err != nil {
 			return nil, false, err
 		}
@@ -109,6 +114,8 @@ type nameAuthorization struct {
 	wantedName     *string
 }
 
+// UpdatedObject refuses a Zone whose name has not been authorized, before the write. An existing zone keeps its name,
+// and needs no right.
 func (u nameAuthorization) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	obj, err := u.UpdatedObjectInfo.UpdatedObject(ctx, old)
 	if err != nil {

@@ -92,6 +92,8 @@ type HistoryDelegation struct {
 
 var ErrContinue = errors.New("it is not the token of an answer")
 
+// askHistory returns the query for the ledger, or 400. since and sinceTime end the search at the first older step. The
+// zero since has no limit.
 func (s *streams) askHistory(limit int64, token, sinceTime string, since serial.Serial) (HistoryQuery, error) {
 	ask := HistoryQuery{Limit: int(cmp.Or(limit, v1alpha1.DefaultHistoryLimit)), Continue: token}
 	if limit < 0 || limit > v1alpha1.MaxHistoryLimit {
@@ -126,8 +128,11 @@ func historyError(err error) error {
 
 const historyTimeout = 30 * time.Second
 
+// prepareHistory checks a request for form=history, and reads the whole answer into memory, since reading etcd must not
+// wait for a slow client.
 func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, accept string) (
 	func(http.ResponseWriter) error, error) {
+	// 1. Check the query.
 	if query.Watch {
 		return nil, apierrors.NewBadRequest("query parameter watch: form=history has no watch; watch in the form entries")
 	}
@@ -147,13 +152,16 @@ func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1
 	if err != nil {
 		return nil, err
 	}
+	// 2. Read the steps, the newest first, also those of a deleted Zone.
 	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
 	answer, zone, err := s.findHistory(ctx, id, query, ask)
 	if err != nil {
 		return nil, historyError(err)
 	}
+	// The search begins at the newest step, so later steps than until are dropped afterwards. A page may then be empty.
 	answer.Items = slices.DeleteFunc(answer.Items, func(x HistoryItem) bool { return until != 0 && x.Step.Serial.Ahead(until) })
+	// 3. Show the steps to this reader, without users and Records of other namespaces unless sources=true.
 	object := v1alpha1.ZoneChanges{
 		TypeMeta: metav1.TypeMeta{Kind: "ZoneChanges", APIVersion: v1alpha1.SchemeGroupVersion.String()},
 		FQDN:     zone.Status.FQDN, View: zone.Status.View, Since: query.Since, Until: cmp.Or(query.Until, zone.Status.Serial),
@@ -166,9 +174,13 @@ func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1
 	}, nil
 }
 
+// findHistory returns the steps of a Zone, present or deleted, by its object's name, or with the name - by its DNS
+// name. The returned zone may have only the fields that ReadRemoved names.
 func (s *streams) findHistory(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, ask HistoryQuery) (answer *HistoryPage,
 	zone *v1alpha1.Zone, err error) {
 	namespace := genericapirequest.NamespaceValue(ctx)
+	// By DNS name: in this namespace first. The former owner may have deleted example.org. and forgotten the object's
+	// name.
 	if id == v1alpha1.AnyZone {
 		fqdn, err := parseFQDN("fqdn", query.FQDN)
 		if err != nil || fqdn.IsZero() {
@@ -190,9 +202,11 @@ func (s *streams) findHistory(ctx context.Context, id string, query *v1alpha1.Zo
 	if query.FQDN != "" {
 		return nil, nil, apierrors.NewBadRequest("query parameter fqdn: write the name - for the Zone, as zones/-/changes")
 	}
+	// By object name: the present Zone, or the Zone deleted last.
 	if zone, err = s.getZone(ctx, id); err == nil {
 		answer, err = s.History.ReadZone(ctx, zone, ask)
 	} else if apierrors.IsNotFound(err) {
+		// The 404 of a present Zone is the better answer for a mistyped name.
 		absent := err
 		if answer, zone, err = s.History.ReadRemoved(ctx, namespace, id, ask); errors.Is(err, ErrNotHeld) {
 			err = absent
@@ -211,6 +225,8 @@ func parseFQDN(parameter, text string) (fqdn name.Name, err error) {
 	return fqdn, nil
 }
 
+// prepareRecordChanges checks a request for records/changes, and reads the steps made by Records of the request's
+// namespace, in all zones.
 func (s *streams) prepareRecordChanges(ctx context.Context, id string, query *v1alpha1.RecordChangesOptions, accept string) (
 	func(http.ResponseWriter) error, error) {
 	if _, err := negotiateFormat("", accept, v1alpha1.FormatJSON); err != nil {
@@ -222,9 +238,11 @@ func (s *streams) prepareRecordChanges(ctx context.Context, id string, query *v1
 	}
 	namespace := genericapirequest.NamespaceValue(ctx)
 	filter := RecordFilter{Namespace: namespace, Record: id}
+	// No Record has the name "-", so it means all of them.
 	if id == v1alpha1.AllRecords {
 		filter.Record = ""
 	}
+	// fqdn=www.example.org. selects changes at the name, enclosing= changes of its zones.
 	for _, field := range []struct {
 		parameter, text string
 		into            *name.Name
@@ -245,7 +263,7 @@ func (s *streams) prepareRecordChanges(ctx context.Context, id string, query *v1
 	}
 	return func(w http.ResponseWriter) error {
 		return writeHistory(w, object, v1alpha1.ZoneViewMeta{Namespace: namespace, Name: id, Continue: answer.Continue}, answer.Items,
-			viewer{namespace, false})
+			viewer{namespace, false}) // false: no other namespaces, whatever the right
 	}, nil
 }
 
@@ -279,11 +297,14 @@ func ShowStepTo(x *HistoryItem, namespace string) v1alpha1.HistoryStep {
 	return viewer{namespace: namespace}.showItem(x)
 }
 
+// showItem returns a step for the viewer. Of an author in another namespace, the step shows no user, only
+// AnotherNamespace and the values.
 func (by viewer) showItem(x *HistoryItem) v1alpha1.HistoryStep {
 	step := &x.Step
 	out := v1alpha1.HistoryStep{FQDN: x.FQDN, View: x.View, From: int64(step.From), Serial: int64(step.Serial),
 		ContentGeneration: int64(step.N), Time: apiTime(step.Time), Way: wayOf(step), Condensed: x.Condensed,
 		Removed: apiRows(step.Removed), Added: apiRows(step.Added)}
+	// 1. Author: the namespace whose change led to a cascade, else that of the Record, else that of the Zone.
 	author := x.Namespace
 	if step.Record != nil {
 		author = step.Record.Namespace
@@ -293,6 +314,7 @@ func (by viewer) showItem(x *HistoryItem) v1alpha1.HistoryStep {
 	} else {
 		out.AnotherNamespace, out.Cause = true, withoutObject(step.Cause)
 	}
+	// 2. Records. A step of a change set or a cascade has several.
 	if step.Record != nil {
 		for _, ref := range append([]content.RecordRef{*step.Record}, step.Others...) {
 			if by.maySee(ref.Namespace) {
@@ -302,6 +324,7 @@ func (by viewer) showItem(x *HistoryItem) v1alpha1.HistoryStep {
 			}
 		}
 	}
+	// 3. Header, TTLs, and the deleted Zone.
 	if step.HeaderBefore != nil {
 		out.HeaderBefore = apiHeader(*step.HeaderBefore)
 	}
@@ -326,6 +349,7 @@ func withoutObject(cause string) string {
 	return cause
 }
 
+// showRecord returns a Record's part in a step. state is its JSON before the step, nil if not kept.
 func showRecord(ref *content.RecordRef, state json.RawMessage) v1alpha1.HistoryRecord {
 	out := v1alpha1.HistoryRecord{Namespace: ref.Namespace, Name: ref.Name, UID: ref.UID, Effect: v1alpha1.EffectAdded,
 		Owner: ref.Owner.String()}
@@ -360,6 +384,8 @@ func showState(text json.RawMessage) *v1alpha1.HistoryState {
 	return out
 }
 
+// wayOf returns the way of a change, by its cause, user and field manager. WayRequest means all other clients, for
+// example kubectl.
 func wayOf(step *content.Step) v1alpha1.Way {
 	switch {
 	case step.Cause != "":

@@ -25,6 +25,8 @@ const (
 	mediaText = "text/dns"
 )
 
+// negotiateFormat returns the format of an answer: by the query parameter format, else the first clause of Accept that
+// is offered, else JSON. The errors are 400 and 406.
 func negotiateFormat(query, accept string, offered ...string) (string, error) {
 	if query != "" {
 		if slices.Contains(offered, query) {
@@ -43,6 +45,7 @@ func negotiateFormat(query, accept string, offered ...string) (string, error) {
 	}
 	var media []string
 	for _, format := range offered {
+		// A Table is JSON with parameters, and not a media type of its own.
 		if format != v1alpha1.FormatTable {
 			media = append(media, mediaOf(format))
 		}
@@ -53,7 +56,9 @@ func negotiateFormat(query, accept string, offered ...string) (string, error) {
 	return "", err
 }
 
+// formatOf returns the format that a clause of Accept asks for, or "". Only a Table of meta.k8s.io/v1 has parameters.
 func formatOf(clause goautoneg.Accept) string {
+	// kubectl asks for as=Table;v=v1;g=meta.k8s.io first, and for application/json as a last resort.
 	if as := clause.Params["as"]; as != "" {
 		if as == "Table" && clause.Params["g"] == metav1.GroupName && clause.Params["v"] == "v1" && clause.Type == "application" &&
 			clause.SubType == "json" {
@@ -77,9 +82,11 @@ func mediaOf(format string) string {
 	return mediaJSON
 }
 
+// writeError answers with a Status, as the generic apiserver does. A connect handler has to encode the Status itself.
 func writeError(w http.ResponseWriter, err error) {
 	status := responsewriters.ErrorToAPIStatus(err)
 	var api apierrors.APIStatus
+	// client-go waits as long as the header says.
 	if errors.As(err, &api) && status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}

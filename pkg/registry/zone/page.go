@@ -64,6 +64,8 @@ type search struct {
 	prefix netip.Prefix // if valid, the other fields are ignored
 }
 
+// parseSearch returns the search of a text that a person types: 192.0.2.0/24 and 192.0.2.1 find addresses, "txt" a
+// type, "10.1." and "2001:db8:" beginnings of addresses. Any other text, and types too, find parts of owner names.
 func parseSearch(text string) (*search, error) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if len(text) > maxSearch {
@@ -74,6 +76,7 @@ func parseSearch(text string) (*search, error) {
 	if prefix, err := netip.ParsePrefix(text); err == nil {
 		s.prefix = prefix.Masked()
 	} else if address, err := netip.ParseAddr(text); err == nil && address.Zone() == "" {
+		// A single address is a prefix of full length, so 2001:db8::1 finds each spelling.
 		s.prefix = netip.PrefixFrom(address, address.BitLen())
 	} else if rrtype, err := rdata.ParseType(text); err == nil {
 		s.rrtype = rrtype
@@ -90,6 +93,8 @@ func beginsAddress(text string) bool {
 		strings.Contains(text, ":") && strings.Trim(text, "0123456789abcdef:") == ""
 }
 
+// matches reports whether an entry is found. ofOwner is true if the part is in the entry's owner name, computed once
+// for all entries of a name.
 func (s *search) matches(entry dns.Entry, ofOwner bool) bool {
 	isAddress := entry.Type == rdata.A || entry.Type == rdata.AAAA
 	if !s.prefix.IsValid() {
@@ -115,6 +120,7 @@ type page struct {
 	nextToken string
 }
 
+// newPage returns the page that the query selects, or 400. from is the zero continuation for a first page.
 func newPage(snapshot Snapshot, zone *v1alpha1.Zone, options *v1alpha1.ZoneEntriesOptions, from continuation) (*page, error) {
 	p := &page{snapshot: snapshot, uid: string(zone.UID), limit: options.Limit, resumeAt: from}
 	if p.limit < 0 {
@@ -139,8 +145,11 @@ func newPage(snapshot Snapshot, zone *v1alpha1.Zone, options *v1alpha1.ZoneEntri
 	return p, nil
 }
 
+// eachEntry iterates over the page's entries, and sets nextToken. A search ends after maxExamined entries, perhaps with
+// a short or empty page and a token.
 func (p *page) eachEntry() iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
+		// Begin at the token's name, or at the only name that is asked for: www needs no walk from the apex.
 		start := p.owner
 		if !p.resumeAt.Name.IsZero() {
 			start = p.resumeAt.Name
@@ -157,6 +166,7 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 		ofOwner := false
 		index := 0
 		for entry := range p.snapshot.EntriesFrom(start) {
+			// A new name: Skip counts its entries from 0.
 			if entry.Name != at {
 				at, index = entry.Name, -1
 				ofOwner = p.search != nil && p.search.part.In(at.String())
@@ -165,6 +175,7 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 			if !p.owner.IsZero() && at != p.owner {
 				return
 			}
+			// The former page has sent these entries of the name.
 			if at == p.resumeAt.Name && index < p.resumeAt.Skip {
 				continue
 			}
@@ -173,6 +184,8 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 			if !ends && (p.rrtype != 0 && entry.Type != p.rrtype || p.search != nil && !p.search.matches(entry, ofOwner)) {
 				continue
 			}
+			// The next page begins with this entry. So a token never leads to an empty last page, except after a
+			// search.
 			if ends || p.limit > 0 && given == p.limit {
 				p.nextToken = continuation{UID: p.uid, Serial: p.snapshot.Serial(), Name: at, Skip: index}.token()
 				return

@@ -29,6 +29,8 @@ type rebased struct {
 	older *v1alpha1.Zone
 }
 
+// UpdatedObject applies an update of an earlier version to the present Zone if only computed status has changed since
+// (S7.10). Otherwise it returns the update as it is, so that the generic store answers 409.
 func (r *rebased) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	obj, err := r.UpdatedObjectInfo.UpdatedObject(ctx, old)
 	if err != nil {
@@ -43,12 +45,15 @@ func (r *rebased) UpdatedObject(ctx context.Context, old runtime.Object) (runtim
 	if named == 0 || named >= now { // for a later version the generic store reads etcd
 		return obj, nil
 	}
+	// Attempts repeat while other writers come first. Read the client's version once.
 	if r.version != after.ResourceVersion {
 		r.version, r.older = after.ResourceVersion, r.read(ctx, after.ResourceVersion)
 	}
 	if r.older == nil || !differsInStatusAlone(r.older, present) {
 		return obj, nil
 	}
+	// From here the update passes as of the present version. Managers of status are the present ones, since status is
+	// too.
 	after.ResourceVersion = present.ResourceVersion
 	after.ManagedFields = append(managersOf(after, false), managersOf(present, true)...)
 	return after, nil
@@ -62,6 +67,7 @@ func versionOf(zone *v1alpha1.Zone) uint64 {
 	return version
 }
 
+// readAt returns the Zone at exactly a version, or nil if etcd has compacted it or the Zone did not have that version.
 func (r *REST) readAt(ctx context.Context, name, version string) *v1alpha1.Zone {
 	key, err := r.KeyFunc(ctx, name)
 	if err != nil {
@@ -86,6 +92,8 @@ func differsInStatusAlone(was, now *v1alpha1.Zone) bool {
 
 var computedConditions = append(slices.Clone(serverConditions), v1alpha1.ConditionReady, v1alpha1.ConditionStalled)
 
+// withoutComputed returns a copy of the Zone without fields that the server computes. status.dnssec and conditions of
+// other types stay, because clients write them.
 func withoutComputed(zone *v1alpha1.Zone) *v1alpha1.Zone {
 	out := zone.DeepCopy()
 	out.ResourceVersion, out.ManagedFields = "", managersOf(out, false)

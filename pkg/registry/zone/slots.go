@@ -28,6 +28,8 @@ func newSlots(total, each int) *slots {
 	return &slots{total: total, perUser: each, byUser: make(map[string]int)}
 }
 
+// acquire takes a slot for a user, and returns the function that releases it, or a 429. readsAll is true for users who
+// may read all zones: they may take the reserved quarter.
 func (s *slots) acquire(user string, readsAll bool) (release func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -38,6 +40,8 @@ func (s *slots) acquire(user string, readsAll bool) (release func(), refusal *ap
 	switch {
 	case free <= 0:
 		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("%d zones are being read already; please try again", s.acquired), retrySoon)
+	// The first user of 32 slots gets at most 12 of the 24 open to all: a user with many watches leaves room for the
+	// next.
 	case mine >= min(free, s.perUser):
 		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("%s is reading %d zones already, and the %d free places are for others; "+
 			"please try again", user, mine, free), retrySoon)

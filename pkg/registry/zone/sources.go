@@ -27,6 +27,8 @@ type value struct {
 	data   string
 }
 
+// sourcesOf returns the Records that define an entry. Entries come in canonical order, so the Records of a name are
+// read once. On a nil receiver it returns none: the client asked for no sources.
 func (o *recordSources) sourcesOf(entry dns.Entry) ([]v1alpha1.RecordReference, error) {
 	if o == nil {
 		return nil, nil
@@ -44,6 +46,8 @@ func (o *recordSources) sourcesOf(entry dns.Entry) ([]v1alpha1.RecordReference, 
 	return o.refs[value{entry.Type, entry.Data}], nil
 }
 
+// addRecord adds a Record's values to refs. A stored value that no longer parses is left out, because the zone has no
+// entry of it.
 func (o *recordSources) addRecord(record *v1alpha1.Record) {
 	rrtype, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {
@@ -64,6 +68,7 @@ func (o *recordSources) addRecord(record *v1alpha1.Record) {
 		if err != nil {
 			continue
 		}
+		// "mail" and "mail.example.org." resolve to the same entry, and name the Record once.
 		if key := (value{rrtype, data}); !seen[key] {
 			seen[key] = true
 			o.refs[key] = append(o.refs[key], ref)

@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
+// newKind returns the rules of Zones for package kind: fields, checks, subresources and columns.
 func newKind(r *REST) *kind.Kind[*v1alpha1.Zone] {
 	return &kind.Kind[*v1alpha1.Zone]{
 		GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "zones", Singular: "zone",
@@ -37,6 +38,7 @@ func newKind(r *REST) *kind.Kind[*v1alpha1.Zone] {
 			if !dry {
 				return nil // the commit decides
 			}
+			// A dry run has no commit, so ask the ledger for the decision about the deletion.
 			marked := zone.DeepCopy()
 			marked.DeletionTimestamp = &metav1.Time{Time: time.Now()}
 			return r.Decide(ctx, zone, marked)
@@ -63,6 +65,8 @@ func newKind(r *REST) *kind.Kind[*v1alpha1.Zone] {
 	}
 }
 
+// keepFinalizers keeps the delivery finalizer, with a Warning, if an update would remove it: the zone's data would stay
+// at the provider for ever. The subresource finalizers has the way out (S8.3).
 func keepFinalizers(ctx context.Context, after, before *v1alpha1.Zone) {
 	held := kind.KeepDeliveryFinalizer(before.Finalizers, after.Finalizers)
 	if len(held) > len(after.Finalizers) {
@@ -74,6 +78,8 @@ func keepFinalizers(ctx context.Context, after, before *v1alpha1.Zone) {
 	after.Finalizers = held
 }
 
+// warnOfUpdate returns the Warnings of an update. A write of metadata alone, for example by a GitOps tool each minute,
+// has none of the spec's.
 func warnOfUpdate(_ context.Context, after, before *v1alpha1.Zone) []string {
 	warnings := validation.PublishWarnings(after, before)
 	if kind.SpecChanged(after, before) {

@@ -61,6 +61,8 @@ func beginList(w http.ResponseWriter, object any, key string) *list {
 	return l
 }
 
+// writeItem writes an item, and returns false after an error, so that the caller reads no further entries for a client
+// that has gone.
 func (l *list) writeItem(item any) bool {
 	var text []byte
 	if l.err == nil {

@@ -67,6 +67,8 @@ func newEntries(s *streams) *view[*v1alpha1.ZoneEntriesOptions] {
 		func(context.Context, *v1alpha1.ZoneEntriesOptions) string { return "" }, s.prepareEntries}
 }
 
+// newChanges returns zones/changes: lists and the history release their slot with the answer, a watch keeps its slot
+// for up to an hour.
 func newChanges(s *streams) *view[*v1alpha1.ZoneChangesOptions] {
 	return &view[*v1alpha1.ZoneChangesOptions]{s, &v1alpha1.ZoneChanges{}, &v1alpha1.ZoneChangesOptions{},
 		func(query *v1alpha1.ZoneChangesOptions) *slots {
@@ -78,6 +80,7 @@ func newChanges(s *streams) *view[*v1alpha1.ZoneChangesOptions] {
 			}
 			return s.readSlots
 		}, func(ctx context.Context, query *v1alpha1.ZoneChangesOptions) string {
+			// A history reads etcd, so few run at once.
 			if query.Form == v1alpha1.FormHistory {
 				return readerOf(ctx)
 			}
@@ -166,6 +169,8 @@ func refusePending(zone *v1alpha1.Zone) error {
 	return err
 }
 
+// waitForSnapshot returns the zone's content at its serial in etcd or later (S7.1). After viewTimeout the answer is
+// 504, with Retry-After.
 func (s *streams) waitForSnapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error) {
 	waiting, cancel := context.WithTimeout(ctx, s.viewTimeout)
 	defer cancel()

@@ -33,6 +33,7 @@ var columns = []metav1.TableColumnDefinition{
 	{Name: "Message", Type: "string", Priority: 1, Description: "Why the zone is not ready."},
 }
 
+// zoneRow returns the cells of columns, in their order.
 func zoneRow(zone *v1alpha1.Zone) []any {
 	parent := kind.None
 	if ref := zone.Status.ParentRef; ref != nil {
@@ -57,6 +58,7 @@ func zoneRow(zone *v1alpha1.Zone) []any {
 
 func notReadyMessage(zone *v1alpha1.Zone) string {
 	types := []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled, v1alpha1.ConditionReady}
+	// Of a held zone, Settled has the command that ends the hold, and Ready repeats the rest.
 	if settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); settled != nil &&
 		settled.Reason == v1alpha1.ReasonMassDeletion {
 		types = []string{v1alpha1.ConditionSettled}

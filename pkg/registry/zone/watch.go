@@ -22,6 +22,8 @@ import (
 // A watch ends after watchTime to twice watchTime, so that the client has to be authorized again.
 const watchTime = 30 * time.Minute
 
+// prepareWatch checks a watch of changes after the serial since, or, if since is 0, after the present serial. It
+// returns the function that sends changes until the client goes or the time is over.
 func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *v1alpha1.ZoneChangesOptions, since serial.Serial,
 	definition bool) (func(http.ResponseWriter) error, error) {
 	if query.Until != 0 {
@@ -45,6 +47,7 @@ func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *
 	return func(out http.ResponseWriter) error {
 		ctx, cancel := context.WithTimeoutCause(ctx, watchTime+rand.N(watchTime), errWatchEnds)
 		defer cancel()
+		// A shutdown must not wait an hour for watches. The client goes on at another server with its last serial.
 		defer context.AfterFunc(s.Stopping, func() { cancel() })()
 		w.stream = newStream(out, v1alpha1.FormatJSON)
 		w.stream.to.stall = s.stall
@@ -67,6 +70,8 @@ type watcher struct {
 	stream *stream
 }
 
+// sendUntilEnd sends all changes to the serial of snapshot, and of each later snapshot, until ctx ends. Only a lost
+// connection is an error.
 func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 	next := w.zone.DeepCopy()
 	for {
@@ -76,6 +81,7 @@ func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 		if err := w.flush(); err != nil {
 			return err
 		}
+		// Wait for the next change, however long. Changes that come while a client reads slowly are sent together.
 		next.Status.ContentGeneration = int64(snapshot.N()) + 1
 		var err error
 		snapshot, err = w.Views.Snapshot(ctx, next)
@@ -98,6 +104,7 @@ func (w *watcher) flush() error {
 	return err
 }
 
+// sendChanges sends an event for each change of serial after lastSent, up to until.
 func (w *watcher) sendChanges(ctx context.Context, until serial.Serial) error {
 	if w.lastSent == until {
 		return nil
@@ -106,6 +113,7 @@ func (w *watcher) sendChanges(ctx context.Context, until serial.Serial) error {
 	if err != nil {
 		return ifNotHeld(err, expiredError(w.zone, w.lastSent, restart))
 	}
+	// As stored, or as entries: both go on from the serial of the last sent event.
 	if w.definition {
 		for _, step := range steps {
 			object := w.object(w.lastSent, step.Serial)
@@ -137,6 +145,7 @@ func (w *watcher) object(since, until serial.Serial) *v1alpha1.ZoneChanges {
 
 type writeFailed struct{ error }
 
+// writeEvent buffers an event, as a line of JSON. The error is a writeFailed if the connection is lost.
 func (w *watcher) writeEvent(kind apiwatch.EventType, object any) error {
 	text, err := json.Marshal(struct {
 		Type   apiwatch.EventType `json:"type"`
@@ -151,6 +160,8 @@ func (w *watcher) writeEvent(kind apiwatch.EventType, object any) error {
 	return nil
 }
 
+// writeEnd sends the reason of the watch's end as a last event, type ERROR, as Kubernetes does. A lost connection takes
+// no event.
 func (w *watcher) writeEnd(err error) error {
 	if cut := (writeFailed{}); errors.As(err, &cut) {
 		return err

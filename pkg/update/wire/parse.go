@@ -30,6 +30,8 @@ func Parse(msg []byte) (*update.Message, *update.Failure) {
 	if len(msg) < headerLen || r.count(0) != 1 {
 		return fail("a message has one zone (RFC 2136 §2.3)")
 	}
+
+	// The limit comes first, because compressed records are cheap to send and expensive to parse.
 	failure := update.CheckCount(r.count(1), r.count(2))
 	if failure != nil {
 		return nil, failure
@@ -46,6 +48,8 @@ func Parse(msg []byte) (*update.Message, *update.Failure) {
 	if rdata.Type(rtype) != rdata.SOA || class != mdns.ClassINET {
 		return fail("the zone section asks for an SOA of the class IN (RFC 2136 §2.3)")
 	}
+
+	// The records: prerequisites, then updates. The additional section, with OPT and TSIG, is the caller's.
 	for section, to := range []*[]update.RR{&m.Prerequisites, &m.Updates} {
 		for range r.count(1 + section) {
 			rr, failure := r.readRR()
@@ -55,6 +59,8 @@ func Parse(msg []byte) (*update.Message, *update.Failure) {
 			*to = append(*to, rr)
 		}
 	}
+
+	// Rules about whole records, such as the TTL 0 of a deletion, and the limit of RRsets.
 	if failure := m.Check(); failure != nil {
 		return nil, failure
 	}
@@ -77,12 +83,15 @@ func HashOwners(seed maphash.Seed, msg []byte) (owners map[uint64]bool, tooMany 
 	owners = map[uint64]bool{}
 	read := map[string]bool{} // the owners as sent: many records may have a pointer to the same long name
 	r.off = endOfName(msg, r.off) + zoneTail
+
+	// Read owner and length of each record, and skip the data, since only names count.
 	for range r.count(1) + r.count(2) {
 		if r.off >= len(msg) {
 			break
 		}
 		next := endOfName(msg, r.off)
 		if sent := msg[r.off:next]; !read[string(sent)] {
+			// The next name would be too many, and this message waits for all others of the tenant.
 			if len(read) == MaxOwners {
 				return nil, true
 			}
@@ -114,6 +123,7 @@ func hashName(seed maphash.Seed, msg []byte, off int) (hash uint64, ok bool) {
 		switch {
 		case msg[off] == 0:
 			return maphash.Bytes(seed, labels[:length]), true
+		// A pointer may lead backward into a loop, which maxPointers ends.
 		case msg[off] >= pointerBits:
 			if pointers++; pointers > maxPointers || off+2 > len(msg) {
 				return 0, false
@@ -122,6 +132,7 @@ func hashName(seed maphash.Seed, msg []byte, off int) (hash uint64, ok bool) {
 		case msg[off] > 63 || end > len(msg) || length+end-off >= maxName:
 			return 0, false
 		default:
+			// WWW.example.org. and www.example.org. are the same name (RFC 4343).
 			for _, octet := range msg[off:end] {
 				if 'A' <= octet && octet <= 'Z' {
 					octet += 'a' - 'A'
@@ -177,6 +188,8 @@ func (r *reader) readUint16(to *uint16) bool {
 	return true
 }
 
+// readName reads the name at the current offset. The failure is FORMERR for a malformed name, and REFUSED for a name
+// that no Record can have, such as a label with a blank.
 func (r *reader) readName() (name.Name, *update.Failure) {
 	text, next, err := mdns.UnpackDomainName(r.msg, r.off)
 	if err != nil {
@@ -197,6 +210,8 @@ func (r *reader) readName() (name.Name, *update.Failure) {
 var classes = map[uint16]update.Class{mdns.ClassINET: update.ClassIN, mdns.ClassANY: update.ClassANY,
 	mdns.ClassNONE: update.ClassNONE}
 
+// readRR reads a record, whose data is "" without octets of data. Equal data of the same type is parsed once in a
+// message.
 func (r *reader) readRR() (rr update.RR, failure *update.Failure) {
 	begin := r.off
 	if rr.Name, failure = r.readName(); failure != nil {
@@ -216,6 +231,8 @@ func (r *reader) readRR() (rr update.RR, failure *update.Failure) {
 	if length == 0 {
 		return rr, nil
 	}
+
+	// Within a message, equal octets with equal pointers have an equal meaning.
 	data := sentData{rr.Type, string(r.msg[r.off-int(length) : r.off])}
 	if rr.Data, known = r.values[data]; !known {
 		if failure = r.readData(&rr, int(length)); failure == nil {
@@ -228,10 +245,13 @@ func (r *reader) readRR() (rr update.RR, failure *update.Failure) {
 // expansion limits decompression. Types of Records have at most two names.
 const expansion = 2 * 255
 
+// readData parses the last length octets of a record, and sets rr.Data to the spelling of a Record's spec. The failure
+// is FORMERR for malformed data, and REFUSED for a type or value that no Record can have.
 func (r *reader) readData(rr *update.RR, length int) *update.Failure {
 	if rr.IsMeta() {
 		return rr.Fail(update.FormErr, "no record has this type")
 	}
+	// An SOA is parsed, too, because Fold refuses it with a better reason.
 	if err := rr.Type.CheckRecord(); err != nil && rr.Type != rdata.SOA {
 		return rr.Fail(update.Refused, "%v (S5.4)", err)
 	}
@@ -244,6 +264,8 @@ func (r *reader) readData(rr *update.RR, length int) *update.Failure {
 	if room := head + length + expansion; len(r.space) < room {
 		r.space = make([]byte, room)
 	}
+
+	// Pack again without compression: names in the data may point into the message.
 	end, err := mdns.PackRR(read, r.space, 0, nil, false)
 	if err != nil || end < head {
 		return rr.Fail(update.FormErr, "its data cannot be read: %v", err)

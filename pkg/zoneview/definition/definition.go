@@ -59,6 +59,8 @@ type (
 	}
 )
 
+// decodeDefinition reads the answer of zones/entries as a stream, so that a large zone is in memory only once. Unknown
+// fields are skipped. It compares uid and hash, but does not hash the content.
 func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, error) {
 	var (
 		meta       v1alpha1.ZoneViewMeta
@@ -70,6 +72,7 @@ func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, e
 		snapshot   *zoneview.Snapshot
 	)
 
+	// Read the fields. The server sends the RRsets last, because a snapshot needs all others.
 	fields := map[json.Token]any{
 		"metadata": &meta, "serial": &at, "contentGeneration": &generation, "hash": &hash, "contentState": &state, "header": &header,
 	}
@@ -89,6 +92,7 @@ func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, e
 			if err = expectDelimiter(answer, '['); err != nil {
 				break
 			}
+			// The snapshot pulls the RRsets out of the stream.
 			snapshot = zoneview.NewSnapshot(zone, *header, at, generation, state, func(yield func(content.RRset) bool) {
 				for answer.More() {
 					var listed rrset
@@ -111,6 +115,7 @@ func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, e
 		err = expectDelimiter(answer, '}') // missing if the answer is truncated
 	}
 
+	// Check that the answer is whole, of this Zone, and fits its own hash.
 	switch {
 	case err != nil:
 		return nil, err
@@ -136,11 +141,14 @@ func expectDelimiter(answer *json.Decoder, want json.Delim) error {
 	return err
 }
 
+// decodeSteps reads the answer of zones/changes. Each step begins at the serial where the one before ends, and the last
+// must end at until, otherwise the error is ErrMisfit.
 func decodeSteps(body io.Reader, uid string, since, until serial.Serial) ([]content.Step, error) {
 	var changes zoneChanges
 	if err := json.NewDecoder(body).Decode(&changes); err != nil {
 		return nil, err
 	}
+	// The former Zone of this name was deleted, and the new one has other steps.
 	if changes.Metadata.UID != uid {
 		return nil, fmt.Errorf("%w: uid %s, not %s", errAnother, changes.Metadata.UID, uid)
 	}

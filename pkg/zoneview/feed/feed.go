@@ -84,6 +84,7 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	defer f.mutex.Unlock()
 	for key, z := range f.zones {
 		name := z.identity.Namespace + "/" + z.identity.Name
+		// A zone that this listing could not read stays at its last content, even if unseen.
 		switch err := unreadable[name]; {
 		case z.listing == f.listing: // seen
 		case err != nil:
@@ -125,7 +126,10 @@ func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, id
 	return nil
 }
 
+// applyToSet applies a transaction to the Set. After maxMisfits failures in a row the zone is frozen, because another
+// read would fail again. The caller must hold f.mutex.
 func (f *Feed) applyToSet(ctx context.Context, key string, z *zone, tx content.Transaction) error {
+	// A transaction of a zone that was never read, and is not created here.
 	err := fmt.Errorf("zone %s: %w", key, zoneview.ErrUnknown)
 	if z.identity.UID != "" {
 		err = f.set.Apply(z.identity.UID, tx, z.identity)
@@ -145,6 +149,7 @@ func (f *Feed) applyToSet(ctx context.Context, key string, z *zone, tx content.T
 func (f *Feed) RemoveUnless(key, uid string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
+	// The Zone was deleted, and perhaps made again with another UID.
 	if z := f.zones[key]; z != nil && z.identity.UID != "" && z.identity.UID != uid {
 		f.removeZone(key, z)
 	}
@@ -311,6 +316,7 @@ func (f *Feed) FrozenReason(key string) error {
 	return nil
 }
 
+// FrozenZones returns the names of all frozen zones, in no order.
 func (f *Feed) FrozenZones() []cache.ObjectName {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

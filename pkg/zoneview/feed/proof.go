@@ -69,9 +69,11 @@ func (p *Proof) Run(ctx context.Context) error {
 	case p.feed.slots <- struct{}{}:
 		defer func() { <-p.feed.slots }()
 	case <-ctx.Done():
+		// The process ends, or the source starts over: finishProof drops the proof.
 		return p.finishProof(ctx, nil, nil)
 	}
 
+	// A newer proof waits for the slot, and decides.
 	if p.isOvertaken() {
 		return context.Cause(ctx)
 	}
@@ -119,6 +121,8 @@ func (p *Proof) isOvertaken() bool {
 	return p.zone.proof != p
 }
 
+// finishProof puts a proven zone into the Set, applies the transactions queued during the proof, and ends the proof.
+// After an error the zone is frozen, or the source reads it again. A proof that was replaced changes nothing.
 func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, err error) error {
 	f, z, snapshot := p.feed, p.zone, p.unproven.Snapshot
 	f.mutex.Lock()
@@ -138,7 +142,9 @@ func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, e
 		return err
 	case err != nil:
 		return err
+	// The Set has this content, and transactions went there directly.
 	case p.inSet:
+	// Without known delivered content, name servers keep theirs until the zone settles.
 	case delivered == nil || delivered == snapshot:
 		f.set.Put(snapshot, delivered != nil)
 	default:

@@ -24,6 +24,8 @@ func AddToScheme(scheme *runtime.Scheme) error {
 
 var roles = []bind9.Role{bind9.RolePrimary, bind9.RoleSecondary, bind9.RoleSigner}
 
+// convertInstanceField checks a field selector of Bind9Instances. An unknown role is an error, since a selector by a
+// misspelled role would find nothing.
 func convertInstanceField(label, value string) (string, string, error) {
 	switch label {
 	case "metadata.name", "metadata.namespace", bind9.FieldInstanceClusterRefName:

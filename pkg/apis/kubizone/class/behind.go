@@ -34,6 +34,7 @@ func ListServerFaults(one *v1alpha1.Delivery) (faults []ServerFault) {
 	}
 	for i := range one.Status.Servers {
 		row := &one.Status.Servers[i]
+		// The refused NOTIFY explains why the server is behind, so the row adds nothing.
 		refusesNotify := slices.ContainsFunc(one.Status.Notify, func(n v1alpha1.DeliveryNotify) bool { return n.Server == row.Name })
 		if row.State != v1alpha1.ServerCurrent && !refusesNotify {
 			faults = append(faults, describeServer(one, row))
@@ -45,6 +46,8 @@ func ListServerFaults(one *v1alpha1.Delivery) (faults []ServerFault) {
 // isAhead compares serials by RFC 1982.
 func isAhead(a, b int64) bool { return int32(uint32(a)-uint32(b)) > 0 }
 
+// describeServer returns the fault of a server behind, failed or ahead, with the next step. For a failed server and a
+// server ahead, the message has the step.
 func describeServer(one *v1alpha1.Delivery, row *v1alpha1.DeliveryServer) ServerFault {
 	zone := one.Spec.Zone.FQDN
 	const readLog = "see its log for transfers of the zone, and check its primaries, the key, and the way to port 53 of the primary"
@@ -53,6 +56,7 @@ func describeServer(one *v1alpha1.Delivery, row *v1alpha1.DeliveryServer) Server
 		return ServerFault{Fault: row.Message}
 	case row.Serial == 0:
 		return ServerFault{fmt.Sprintf("%s has confirmed no serial of %s", row.Name, zone), readLog}
+	// For example a server whose disk was restored from an old backup.
 	case isAhead(one.Status.Serial, row.Serial):
 		return ServerFault{fmt.Sprintf("%s went back to serial %d, after serial %d was confirmed", row.Name, row.Serial, one.Status.Serial),
 			fmt.Sprintf("open the way to its primaries, and have %s transferred anew (BIND: rndc retransfer %[1]s)", zone)}

@@ -93,6 +93,7 @@ func ServersOf(class *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 	slices.SortFunc(servers, func(a, b Server) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
+	// An instance may be listed twice. A class has each server once (S11.13).
 	return slices.CompactFunc(servers, func(a, b Server) bool { return a.UID == b.UID && a.Namespace == b.Namespace && a.Name == b.Name })
 }
 
@@ -128,13 +129,17 @@ func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 	server = Server{Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID, Created: instance.CreationTimestamp.Time,
 		Primary: instance.Spec.Role == bind9.RolePrimary,
 		Signer:  instance.Spec.Role == bind9.RoleSigner, Agent: agentOf(instance)}
+	// The fleet names a server's TSIG Secret after the instance.
 	secret := instance.Name + "-tsig"
 	switch external := instance.Spec.External; {
 	case external != nil:
 		server.Address, secret = external.Address, external.TSIGSecretName
+	// The fleet has written the address. Until then the server has none.
 	case len(instance.Status.Addresses) > 0:
 		server.Address = instance.Status.Addresses[0]
 	}
+	// Servers of a cluster share a key. The signer has another key, by which the primary tells the signer from the
+	// secondaries.
 	if ref := instance.Spec.ClusterRef; ref != nil && instance.Spec.External == nil && !server.Signer {
 		secret = ref.Name + "-tsig" // the cluster's
 	}
@@ -144,6 +149,8 @@ func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 	return server, true
 }
 
+// agentOf returns the agent of an instance: Service and Secret by name, or the URL and Secret in spec.external
+// (S11.14).
 func agentOf(instance *bind9.Bind9Instance) Agent {
 	external := instance.Spec.External
 	if external == nil {
@@ -164,6 +171,7 @@ func agentOf(instance *bind9.Bind9Instance) Agent {
 // server gets all zones of its catalog.
 func takesZones(class *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) bool {
 	consents := instance.Spec.ZoneNamespaces
+	// An instance without zoneNamespaces takes the zones of the cluster.
 	if ref := instance.Spec.ClusterRef; consents == nil && ref != nil {
 		if cluster := clusterOf(instance.Namespace, ref.Name); cluster != nil {
 			consents = cluster.Spec.ZoneNamespaces
@@ -177,13 +185,16 @@ func takesZones(class *v1alpha1.DNSClass, instance *bind9.Bind9Instance, cluster
 		return true
 	}
 
+	// A default class without namespaces delivers the zones of every namespace, and only selector {} takes all.
 	delivers := class.Spec.Namespaces
 	if delivers == nil {
 		return !IsDefault(class) // other classes deliver no zone
 	}
+	// Which namespaces two different selectors find may change at any time, so only an equal selector will do.
 	if delivers.Selector != nil && !equality.Semantic.DeepEqual(delivers.Selector, selector) {
 		return false
 	}
+	// Every named namespace needs consent: the instance's own, by name, or by a selector of the label with the name.
 	for _, name := range delivers.Names {
 		if name == instance.Namespace || slices.Contains(consents.Names, name) {
 			continue

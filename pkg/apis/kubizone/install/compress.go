@@ -37,6 +37,7 @@ func (c compressor) Encode(object runtime.Object, w io.Writer) error {
 	default:
 		return c.Codec.Encode(object, w)
 	}
+	// Encode into a buffer first, since the size decides about compression.
 	var plain bytes.Buffer
 	if err := c.Codec.Encode(object, &plain); err != nil {
 		return err
@@ -60,6 +61,7 @@ func (c compressor) Decode(data []byte, defaults *schema.GroupVersionKind, into 
 		return c.Codec.Decode(data, defaults, into)
 	}
 	n, err := s2.DecodedLen(block)
+	// A damaged length must not allocate gigabytes.
 	if err == nil && n > MaxCompressed {
 		err = fmt.Errorf("%d octets, more than %d", n, MaxCompressed)
 	}

@@ -19,6 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
+// addConversionFuncs registers the field selectors of each kind, and the query parameters of zones/entries,
+// zones/changes and records/changes.
 func addConversionFuncs(scheme *runtime.Scheme) error {
 	selectors := map[string][]string{
 		"Zone":       {v1alpha1.FieldZoneFQDN, v1alpha1.FieldZoneView},
@@ -33,6 +35,7 @@ func addConversionFuncs(scheme *runtime.Scheme) error {
 			return err
 		}
 	}
+	// Query parameters of subresources.
 	if err := scheme.AddConversionFunc((*url.Values)(nil), (*v1alpha1.ZoneEntriesOptions)(nil),
 		func(in, out any, _ conversion.Scope) error {
 			return readEntriesOptions(*in.(*url.Values), out.(*v1alpha1.ZoneEntriesOptions))
@@ -60,12 +63,15 @@ var valuesOf = map[string][]string{
 	v1alpha1.FieldRecordWithdrawn: yesOrNo,
 }
 
+// convertFieldLabel returns a function that checks a field selector of a kind, and writes its value in canonical form.
+// A value that no object can have is an error, since it would find nothing.
 func convertFieldLabel(kind string, labels []string) runtime.FieldLabelConversionFunc {
 	known := map[string]bool{"metadata.name": true, "metadata.namespace": true}
 	for _, label := range labels {
 		known[label] = true
 	}
 	return func(label, value string) (string, string, error) {
+		// kubectl get --field-selector with a typo: list the selectors of the kind.
 		if !known[label] {
 			return "", "", fmt.Errorf("%q is not a field selector of %s: use metadata.name, metadata.namespace or one of %q", label, kind,
 				labels)

@@ -14,6 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
+// Changes returns the changes of zones/changes as package dns has them, or the first entry that does not parse.
 func Changes(listed []v1alpha1.ZoneChange) ([]dns.Change, error) {
 	changes := make([]dns.Change, len(listed))
 	for i, of := range listed {
@@ -27,6 +28,7 @@ func Changes(listed []v1alpha1.ZoneChange) ([]dns.Change, error) {
 	return changes, nil
 }
 
+// readEntries returns entries as package dns has them. The error names the RRset.
 func readEntries(listed []v1alpha1.Entry) ([]dns.Entry, error) {
 	entries := make([]dns.Entry, len(listed))
 	for i, one := range listed {

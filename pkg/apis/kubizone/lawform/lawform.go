@@ -26,6 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
+// Zone converts a stored Zone for package law, with status. The error names the field.
 func Zone(o *v1alpha1.Zone) (*law.Zone, error) {
 	spec, err := ZoneSpec(o)
 	if err != nil {
@@ -40,6 +41,7 @@ func Zone(o *v1alpha1.Zone) (*law.Zone, error) {
 	z.Served = Served(o)
 	servable := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionServable)
 	z.ClassNameServers = servable != nil && servable.Reason == v1alpha1.ReasonClassNameServers
+	// A pending or ended zone has no content: only its wanted name and the reference to its parent count.
 	if o.Status.FQDN == "" {
 		z.Pending, z.ZoneRef, z.WantedName, z.Ending = true, spec.ZoneRef, spec.Waiting().FQDN, o.Status.EndsAt != nil
 		return z, nil
@@ -54,11 +56,13 @@ func Zone(o *v1alpha1.Zone) (*law.Zone, error) {
 		}
 		z.State = state
 	}
+	// status.entryCount includes the apex NS and addresses of spec.nameServers, which are no rows.
 	z.SetNameServers()
 	z.Rows = int(o.Status.EntryCount) - content.EntryCount(z.NSSets, 0)
 	return z, nil
 }
 
+// readDeletions returns the counts of mass deletions (S7.5). A nil status has none.
 func readDeletions(o *v1alpha1.ZoneDeletions) (d law.Deletions) {
 	if o == nil {
 		return d
@@ -106,6 +110,7 @@ func secondsOr(v *int32, def uint32) uint32 {
 	return uint32(*v)
 }
 
+// ZoneSpec converts the spec of a Zone for package law, with the defaults of S6.6. The error names the field.
 func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
 	s := &zones.ZoneSpec{
 		Ref:        law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)},
@@ -124,6 +129,7 @@ func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
 			ReleaseNow:       ReleaseNow(o),
 		},
 	}
+	// An explicit 0s ends rules at once, so nil and zero differ.
 	if d := o.Spec.WithdrawalGracePeriod; d != nil {
 		s.Grace = int64(d.Seconds())
 	}
@@ -138,6 +144,7 @@ func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
 		s.RecordsPerNamespace = int64(ptr.Deref(l.RecordsPerNamespace, 0))
 		s.MinTTL = int64(ptr.Deref(l.MinTTL, 0))
 	}
+	// The DS are of the status, since a controller writes them. They count only for the present name.
 	ds, err := readSigners(o)
 	if err != nil {
 		return nil, err
@@ -148,6 +155,7 @@ func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
 		if err != nil {
 			return nil, err
 		}
+		// The older field namespace means one more element of namespaces.
 		rule.Namespaces, rule.DS = slices.Clone(d.Namespaces), d.DS
 		if d.Namespace != "" && !slices.Contains(rule.Namespaces, d.Namespace) {
 			rule.Namespaces = append(rule.Namespaces, d.Namespace)
@@ -163,6 +171,7 @@ func readSigners(o *v1alpha1.Zone) (out []string, err error) {
 	if dnssec == nil || dnssec.FQDN != o.Status.FQDN {
 		return nil, nil
 	}
+	// Sorted, so that equal sets of DS have equal content and no new serial.
 	for i, ds := range dnssec.DS {
 		v, err := rdata.ParseStored(rdata.DS, fmt.Sprintf("%d %d %d %s", ds.KeyTag, ds.Algorithm, ds.DigestType, ds.Digest))
 		if err != nil {
@@ -174,6 +183,8 @@ func readSigners(o *v1alpha1.Zone) (out []string, err error) {
 	return slices.Compact(out), nil
 }
 
+// lawRule converts the patterns and types of a rule. path is the rule's field, for errors such as
+// spec.delegations[2].zones[0].
 func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (rule rules.Rule, err error) {
 	for i, r := range records {
 		p, err := pattern.Parse(r.Pattern)
@@ -216,6 +227,7 @@ func Record(o *v1alpha1.Record) (*law.Record, error) {
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("spec.values[%d]: %w", i, err)
+		// "192.0.2.1" twice is a single value, with a Warning (S5.2).
 		case seen[v.Text]:
 			r.RepeatedValues = append(r.RepeatedValues, v)
 		default:
@@ -235,6 +247,7 @@ func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	r := &law.Record{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), View: o.Spec.View, DomainName: o.Spec.DomainName,
 		ZoneRef: ZoneRef(o.Spec.ZoneRef, o.Namespace), Type: t, Created: o.CreationTimestamp.Unix(),
 		Terminating: o.DeletionTimestamp != nil, WaitsOnConflict: o.Annotations[v1alpha1.AnnotationOnConflict] == v1alpha1.OnConflictWait}
+	// Without a ttl the Record has the zone's (S5.5), so nil stays nil.
 	if o.Spec.TTL != nil {
 		ttl := uint32(*o.Spec.TTL)
 		r.TTL = &ttl

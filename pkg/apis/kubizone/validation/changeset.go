@@ -32,12 +32,14 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 		tooMany.Detail += ": make several change sets"
 		return nil, field.ErrorList{refusal.Cite("S10.4", tooMany)}
 	}
+	// Bound the set before its items are read.
 	if octets := countOctets(set.Spec.Items); octets > v1alpha1.MaxChangeSetOctets {
 		return nil, field.ErrorList{refusal.Cite("S10.4", field.Invalid(items, field.OmitValueType{},
 			fmt.Sprintf("takes %d octets of JSON, and a change set may have %d: make several", octets, v1alpha1.MaxChangeSetOctets)))}
 	}
 	first := map[string]int{}
 	applies := false
+	// Each item: exactly one member, a name, and no name twice.
 	for i := range set.Spec.Items {
 		item, path := &set.Spec.Items[i], items.Index(i)
 		var object string
@@ -51,6 +53,7 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 			}
 		case item.Create != nil:
 			object, errs = appendRecord(errs, item.Create, set.Namespace, path.Child("create"))
+		// Server-side apply needs a field manager, of the item or of the set.
 		default:
 			applies = applies || item.FieldManager == ""
 			object, errs = appendRecord(errs, item.Apply, set.Namespace, path.Child("apply"))
@@ -67,6 +70,7 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 		}
 		names = append(names, object)
 	}
+	// The set's own fields.
 	path := specPath.Child("fieldManager")
 	errs = append(errs, metavalidation.ValidateFieldManager(set.Spec.FieldManager, path)...)
 	if applies && set.Spec.FieldManager == "" {
@@ -85,6 +89,8 @@ func countMembers(item *v1alpha1.ChangeSetItem) (n int) {
 	return n
 }
 
+// validatePrerequisites validates the prerequisites of a change set: names are absolute, and each has either exists or
+// values (S10.5).
 func validatePrerequisites(list []v1alpha1.ChangeSetPrerequisite, path *field.Path) (errs field.ErrorList) {
 	if n := len(list); n > v1alpha1.MaxChangeSetItems {
 		return field.ErrorList{field.TooMany(path, n, v1alpha1.MaxChangeSetItems)}
@@ -100,12 +106,14 @@ func validatePrerequisites(list []v1alpha1.ChangeSetPrerequisite, path *field.Pa
 		if (p.Exists == nil) == (p.Values == nil) {
 			errs = append(errs, field.Invalid(at, field.OmitValueType{}, "must have either exists, or values with all values of the RRset"))
 		}
+		// Without a type a prerequisite is about the whole name: in use or not (RFC 2136 §2.4.4).
 		t, err := rdata.ParseType(p.Type)
 		switch {
 		case p.Type == "" && p.Values != nil:
 			errs = append(errs, field.Required(at.Child("type"), "values are those of an RRset of one type"))
 		case p.Type != "" && err != nil:
 			errs = append(errs, rejectError(p.Type, err, at.Child("type"))...)
+		// "No values" could mean an absent RRset or any RRset, so exists has to say which.
 		case p.Values != nil && len(p.Values) == 0:
 			errs = append(errs, field.Invalid(at.Child("values"), field.OmitValueType{}, "is empty; for an absent RRset write exists: "+
 				"false"))
@@ -120,6 +128,7 @@ func validatePrerequisites(list []v1alpha1.ChangeSetPrerequisite, path *field.Pa
 	return errs
 }
 
+// countOctets returns the octets of the items as sent. An item built by this process, without JSON, counts as stored.
 func countOctets(items []v1alpha1.ChangeSetItem) (octets int) {
 	for _, item := range items {
 		for _, record := range []*runtime.RawExtension{item.Apply, item.Create} {
@@ -127,6 +136,7 @@ func countOctets(items []v1alpha1.ChangeSetItem) (octets int) {
 				continue
 			}
 			octets += len(record.Raw)
+			// Sets of DNS updates and challenges are built in the server.
 			if made, ok := record.Object.(*v1alpha1.Record); ok && record.Raw == nil {
 				octets += made.Size()
 			}
@@ -138,6 +148,8 @@ func countOctets(items []v1alpha1.ChangeSetItem) (octets int) {
 	return octets
 }
 
+// appendRecord returns the name of an item's Record, and errs with the faults of its kind and metadata. Its content is
+// validated by the storage.
 func appendRecord(errs field.ErrorList, of *runtime.RawExtension, namespace string, path *field.Path) (string, field.ErrorList) {
 	var record metav1.PartialObjectMetadata
 	if accessor, err := meta.Accessor(of.Object); err == nil {

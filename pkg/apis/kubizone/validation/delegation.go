@@ -48,6 +48,8 @@ func DelegationSize(after, before *v1alpha1.Delegation) field.ErrorList {
 	return validateSpecAndSize("Delegation", is, was, MaxDelegationOctets/2, MaxDelegationOctets, splitDelegation)
 }
 
+// validateDelegationSpec validates the spec, and the annotation release-now. Whether the Zone exists is not asked: a
+// Delegation may come first (S4.3).
 func validateDelegationSpec(delegation *v1alpha1.Delegation) field.ErrorList {
 	spec := &delegation.Spec
 	errs := validateReleaseNow(delegation)

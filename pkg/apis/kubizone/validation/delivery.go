@@ -48,6 +48,7 @@ func Delivery(delivery *v1alpha1.Delivery) field.ErrorList {
 			fmt.Sprintf("is not in canonical form: write %q, the status.fqdn of the Zone", fqdn)))
 	}
 	errs = append(errs, validateClassRef(spec.ClassRef, ref)...)
+	// The name makes a second Delivery of the same zone and class impossible.
 	if want := class.DeliveryName(spec.Zone.Name, spec.Zone.UID, spec.ClassRef); len(errs) == 0 && delivery.Name != want {
 		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), delivery.Name,
 			fmt.Sprintf("must be %q, the name for this zone, its uid and this class", want)))
@@ -64,6 +65,8 @@ func DeliveryUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	return errs
 }
 
+// DeliveryStatusUpdate bounds each text and list of a status, because every delivered change writes the status. The
+// storage of Deliveries checks the serial against the Zone.
 func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	path, status := field.NewPath("status"), &after.Status
@@ -80,6 +83,7 @@ func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	if status.Intent != nil {
 		errs = append(errs, validateIntent(status.Intent, path.Child("intent"))...)
 	}
+	// RRsets that the provider refused, by name, and beyond these by digest.
 	errs = append(errs, validateEach(status.Refused, maxRefused, path.Child("refused"),
 		func(one v1alpha1.DeliveryRefusal, at *field.Path) field.ErrorList {
 			errs := validateLength(one.RRset, maxRRsetText, at.Child("rrset"))
@@ -87,6 +91,7 @@ func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 			errs = append(errs, validateLength(one.Code, maxCode, at.Child("code"))...)
 			return append(errs, validateLength(one.Message, maxRefusal, at.Child("message"))...)
 		})...)
+	// A digest has eight octets.
 	if n := len(status.RefusedDigests); n%8 != 0 || n > 8*maxDigests {
 		errs = append(errs, field.Invalid(path.Child("refusedDigests"), field.OmitValueType{},
 			fmt.Sprintf("has %d octets: eight for each of at most %d RRsets", n, maxDigests)))
@@ -95,6 +100,7 @@ func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	errs = append(errs, validateRRsetNames(status.Drift, path.Child("drift"))...)
 	errs = append(errs, validateLength(status.LastVerifyRequest, MaxVerifyRequest, path.Child("lastVerifyRequest"))...)
 	errs = append(errs, validateDeliveryServers(status.Servers, path.Child("servers"))...)
+	// The last error of the zone.
 	if status.Error != nil {
 		at := path.Child("error")
 		errs = append(errs, validateLength(status.Error.Code, maxCode, at.Child("code"))...)
@@ -119,6 +125,7 @@ func DeliveryNotifyUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 				errs = append(errs, field.Duplicate(at.Child("server"), cut(row.Server)))
 			}
 			seen[row.Server] = true
+			// A row without a remedy would leave the reader of kubectl get deliveries without the next step.
 			for _, one := range [][2]string{{"server", row.Server}, {"answer", row.Answer}, {"message", row.Message},
 				{"remedy", row.Remedy}} {
 				if one[1] == "" {
@@ -134,6 +141,7 @@ func DeliveryNotifyUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 		})...)
 }
 
+// validateIntent validates the intent of a worker, with the serial under way.
 func validateIntent(intent *v1alpha1.DeliveryIntent, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if intent.Serial < 1 || intent.Serial > maxSerial {
@@ -153,6 +161,7 @@ func validateRRsetNames(listed []string, path *field.Path) field.ErrorList {
 	})
 }
 
+// validateDeliveryServers validates the rows of servers, each once.
 func validateDeliveryServers(servers []v1alpha1.DeliveryServer, path *field.Path) field.ErrorList {
 	seen := map[string]bool{}
 	return validateEach(servers, maxDeliveryServers, path, func(server v1alpha1.DeliveryServer, at *field.Path) (errs field.ErrorList) {

@@ -62,6 +62,7 @@ func DNSClassUpdate(after, before *v1alpha1.DNSClass, inlineSecrets bool) field.
 		func() field.ErrorList { return validateDNSClass(before, inlineSecrets) })...)
 }
 
+// DNSClassStatusUpdate validates a status written by the controller of the class.
 func DNSClassStatusUpdate(after, before *v1alpha1.DNSClass) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	status := field.NewPath("status")
@@ -76,6 +77,8 @@ func DNSClassStatusUpdate(after, before *v1alpha1.DNSClass) field.ErrorList {
 	return append(errs, validateConditions(after.Status.Conditions, status.Child("conditions"))...)
 }
 
+// validateDNSClass validates what a new and a changed class have in common. The only provider block validates its own
+// fields.
 func validateDNSClass(of *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	spec := &of.Spec
 	var errs field.ErrorList
@@ -95,6 +98,7 @@ func validateDNSClass(of *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList
 		errs = append(errs, field.Invalid(specPath.Child("driftInterval"), d.Duration.String(), "must be whole seconds from 1m to 168h, "+
 			"which is 7 days; to compare a zone now, annotate it with "+v1alpha1.AnnotationVerifyRequestedAt))
 	}
+	// Each block is validated, even if there are two: the user may keep either.
 	errs = append(errs, validateOneProvider(spec)...)
 	for _, kind := range class.ProvidersOf(spec) {
 		errs = append(errs, providers[kind].validate(spec, inlineSecrets, specPath.Child(kind))...)
@@ -132,6 +136,8 @@ var providers = map[string]providerRules{
 		warn: warnOfWebhook},
 }
 
+// validateOneProvider refuses a class without a provider block, and each further block. Zones may name several classes
+// instead.
 func validateOneProvider(spec *v1alpha1.DNSClassSpec) field.ErrorList {
 	kinds, given := class.Providers(), class.ProvidersOf(spec)
 	all := strings.Join(kinds[:len(kinds)-1], ", ") + " and " + kinds[len(kinds)-1]
@@ -174,6 +180,7 @@ func validateViews(of []string) field.ErrorList {
 	})
 }
 
+// validateTransfer validates a class whose servers transfer zones from the primary.
 func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.ErrorList {
 	transfer := spec.Transfer
 	var errs field.ErrorList
@@ -193,6 +200,7 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 		return append(errs, validateSigner(server, transfer.Secondaries, at)...)
 	}
 	errs = append(errs, validateEach(transfer.Secondaries, MaxServers, servers, judge)...)
+	// Servers in alsoNotify get NOTIFY, and Ready does not wait for them.
 	errs = append(errs, validateServerAddresses(transfer.AlsoNotify, MaxServers, path.Child("alsoNotify"))...)
 	if transfer.TSIGSecretRef != nil {
 		errs = append(errs, validateSecretRef(*transfer.TSIGSecretRef, path.Child("tsigSecretRef"))...)
@@ -203,6 +211,7 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 	return errs
 }
 
+// validateSigner refuses a secondary with both signs and a signer, or with a signer outside the class.
 func validateSigner(server v1alpha1.Secondary, all []v1alpha1.Secondary, path *field.Path) field.ErrorList {
 	at := path.Child("signer")
 	switch {
@@ -218,6 +227,7 @@ func validateSigner(server v1alpha1.Secondary, all []v1alpha1.Secondary, path *f
 	return nil
 }
 
+// validateBind9 validates a class of Bind9Instances, chosen by cluster, by labels, or both (S11.13).
 func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.ErrorList {
 	servers := spec.Bind9
 	var errs field.ErrorList
@@ -226,6 +236,7 @@ func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.
 			field.Required(path.Child("clusterRef"), "without it and without instancesFrom the class has no servers: "+
 				"name a Bind9Cluster, or select Bind9Instances by their labels")))
 	}
+	// The cluster need not exist yet.
 	if ref, at := servers.ClusterRef, path.Child("clusterRef"); ref != nil {
 		if ref.Namespace == "" {
 			errs = append(errs, field.Required(at.Child("namespace"), "the namespace of the Bind9Cluster: a class has none of its own"))
@@ -245,6 +256,7 @@ func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.
 			}
 			return append(errs, validateNamespaces(from.Namespaces, maxInstanceNamespaces, at)...)
 		})...)
+	// Of an unknown mode nothing can be said about catalogZone and primaries.
 	if unknown := validateChoice(servers.Mode, path.Child("mode"), v1alpha1.Bind9ModeCatalog, v1alpha1.Bind9ModeTransfer,
 		v1alpha1.Bind9ModeUpdate); len(unknown) > 0 {
 		return append(errs, unknown...)
@@ -252,6 +264,7 @@ func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.
 	return append(errs, validateMode(servers, path)...)
 }
 
+// validateMode refuses fields of another mode than the class has, and requires those of its mode (S11.15).
 func validateMode(servers *v1alpha1.Bind9Provider, path *field.Path) (errs field.ErrorList) {
 	catalog, primaries := path.Child("catalogZone"), path.Child("primaries")
 	switch byCatalog := class.ModeOf(servers) == v1alpha1.Bind9ModeCatalog; {
@@ -278,6 +291,7 @@ func validateMode(servers *v1alpha1.Bind9Provider, path *field.Path) (errs field
 	return append(errs, validateServerAddresses(servers.Primaries, maxPrimaries, primaries)...)
 }
 
+// validateCatalogZone refuses a relative name, the root and a wildcard. The zone need not exist in the DNS.
 func validateCatalogZone(text string, path *field.Path) field.ErrorList {
 	if !name.IsAbsolute(text) {
 		return field.ErrorList{field.Invalid(path, cut(text), fmt.Sprintf("is relative: write %q, an absolute name with a trailing dot",
@@ -298,7 +312,8 @@ func validateServerAddresses(list []string, most int, path *field.Path) field.Er
 	})
 }
 
-// The map seen has the previous addresses, with port 53 by default.
+// validateServerAddress validates an IP address with or without a port, and adds it to seen, the previous addresses,
+// with port 53 by default.
 func validateServerAddress(text string, seen map[netip.AddrPort]bool, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", `+
@@ -306,6 +321,7 @@ func validateServerAddress(text string, seen map[netip.AddrPort]bool, path *fiel
 	}
 	server, err := netip.ParseAddrPort(text)
 	if err != nil {
+		// No port: DNS has port 53.
 		address, err := netip.ParseAddr(text)
 		if err != nil {
 			return field.ErrorList{field.Invalid(path, cut(text), `is no IP address with or without a port: write "192.0.2.1", `+
@@ -321,6 +337,7 @@ func validateServerAddress(text string, seen map[netip.AddrPort]bool, path *fiel
 	case address.Zone() != "":
 		return field.ErrorList{field.Invalid(path, text, "has a scope zone, which has a meaning on one machine only: "+
 			"write an address without it")}
+	// ::ffff:192.0.2.1 and 192.0.2.1 are the same server, and would count as two.
 	case address.Is4In6():
 		return field.ErrorList{field.Invalid(path, text, "is an IPv4 address mapped into IPv6: write "+netip.AddrPortFrom(address.Unmap(),
 			server.Port()).String())}
@@ -333,6 +350,7 @@ func validateServerAddress(text string, seen map[netip.AddrPort]bool, path *fiel
 	return nil
 }
 
+// validateRFC2136 validates a class that writes by dynamic updates to another operator's primary.
 func validateRFC2136(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.ErrorList {
 	update := spec.RFC2136
 	var errs field.ErrorList
@@ -349,10 +367,12 @@ func validateRFC2136(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fiel
 	return append(errs, validateSecretRef(update.TSIGSecretRef, path.Child("tsigSecretRef"))...)
 }
 
+// validateHostPort validates a host name or address with or without a port. An IPv6 address with a port needs brackets.
 func validateHostPort(text string, path *field.Path) field.ErrorList {
 	wrong := func(why string) field.ErrorList { return field.ErrorList{field.Invalid(path, cut(text), why)} }
 	const examples = `write a host with or without a port: "ns1.example.net", "ns1.example.net:5353", "192.0.2.1", "[2001:db8::1]:53"`
 	host, port := text, "53"
+	// 2001:db8::1 has colons and no port, so try the whole text as an address first.
 	if address, err := netip.ParseAddr(text); err != nil {
 		if at := strings.LastIndexByte(text, ':'); at >= 0 {
 			host, port = text[:at], text[at+1:]
@@ -376,6 +396,7 @@ func validateHostPort(text string, path *field.Path) field.ErrorList {
 	return validateHost(host, text, path)
 }
 
+// validateHost validates a host, an address or a name. text is the whole field, for the error.
 func validateHost(host, text string, path *field.Path) field.ErrorList {
 	if address, err := netip.ParseAddr(host); err == nil {
 		if address.Zone() != "" || address.IsUnspecified() || address.IsMulticast() {
@@ -404,6 +425,7 @@ func looksNumeric(label string) bool {
 	return strings.Trim(digits, "0123456789") == "" || hex && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
+// validateWebhook validates a class that calls an HTTP service. A token is sent only by https.
 func validateWebhook(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *field.Path) field.ErrorList {
 	webhook := spec.Webhook
 	secure, errs := validateServerURL(webhook.Server, path.Child("server"))
@@ -422,6 +444,7 @@ func validateWebhook(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *fiel
 			errs = append(errs, validateSecretRef(*tls.ClientSecretRef, at.Child("clientSecretRef"))...)
 		}
 	}
+	// Unlike a signature by HMAC, a token can be repeated by every reader of the request.
 	if token := webhook.BearerTokenFrom; token != nil {
 		at := path.Child("bearerTokenFrom")
 		if !secure {
@@ -434,6 +457,7 @@ func validateWebhook(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *fiel
 	return errs
 }
 
+// validateServerURL validates the base URL of a service, and reports whether it is an https URL.
 func validateServerURL(text string, path *field.Path) (secure bool, errs field.ErrorList) {
 	const example = `write one like "https://dns-webhook.example.net/v1"`
 	wrong := func(why string) (bool, field.ErrorList) {
@@ -451,6 +475,7 @@ func validateServerURL(text string, path *field.Path) (secure bool, errs field.E
 		return false, field.ErrorList{field.Invalid(path, field.OmitValueType{}, "is no URL: "+example)}
 	}
 	secure = parsed.Scheme == "https"
+	// Here too the error must not repeat the text.
 	if parsed.User != nil {
 		return secure, field.ErrorList{field.Invalid(path, field.OmitValueType{}, "has a user name or password, "+
 			"which every user with read permission for the class sees: remove it and use hmacAuth or bearerTokenFrom")}
@@ -479,8 +504,11 @@ func hasUsablePort(u *url.URL) bool {
 	return err == nil && n > 0
 }
 
+// validateHMACAuth validates the shared secret: in a Secret, or, for kubizone up with --allow-inline-secrets, in the
+// class itself.
 func validateHMACAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
+	// Exactly one of secretRef and secret.
 	switch {
 	case auth.SecretRef == nil && auth.Secret == "":
 		errs = append(errs, field.Required(path.Child("secretRef"), "name, namespace and key of the Secret with the shared secret"))
@@ -506,6 +534,8 @@ func validateCABundle(bundle []byte, path *field.Path) field.ErrorList {
 	return nil
 }
 
+// checkCABundle returns "" for a list of PEM certificates, or else a message. A pasted private key is refused, since
+// every reader of the class would see the key.
 func checkCABundle(bundle []byte) string {
 	if len(bundle) > maxCABundle {
 		return fmt.Sprintf("more than %d bytes: list the authorities of this server alone", maxCABundle)
@@ -514,6 +544,7 @@ func checkCABundle(bundle []byte) string {
 	for rest := bundle; ; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
+			// A certificate cut short by a copy ends up here.
 			if strings.TrimSpace(string(rest)) != "" && count > 0 {
 				return fmt.Sprintf("the data after certificate %d is not PEM", count)
 			}
@@ -567,6 +598,7 @@ func validateRange(value *int32, most int32, unit string, path *field.Path) fiel
 	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from 1 to %d %s", most, unit))}
 }
 
+// DNSClassWarnings warns of a class that may deliver no zone, and of probable mistakes in its provider block.
 func DNSClassWarnings(of *v1alpha1.DNSClass) []string {
 	var warnings []string
 	spec := &of.Spec
@@ -596,6 +628,7 @@ func warnOfTransfer(spec *v1alpha1.DNSClassSpec) (warnings []string) {
 	return warnings
 }
 
+// warnOfWebhook warns of requests without protection on the network path, and of a secret in the class.
 func warnOfWebhook(spec *v1alpha1.DNSClassSpec) (warnings []string) {
 	w := spec.Webhook
 	parsed, err := url.Parse(w.Server)

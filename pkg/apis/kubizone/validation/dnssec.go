@@ -44,6 +44,8 @@ func validatePolicyName(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
+// ZoneDNSSECUpdate validates a write of zones/dnssec. A status for another name than status.fqdn is refused: a digest
+// is that of a key at a name (S12.2).
 func ZoneDNSSECUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateStatusSize(zoneSizes(after), zoneSizes(before))...)
@@ -63,18 +65,21 @@ func ZoneDNSSECUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	if dnssec.Policy != "" {
 		errs = append(errs, validatePolicyName(dnssec.Policy, path.Child("policy"))...)
 	}
+	// The Bind9Instance that has the zone's keys.
 	if s := dnssec.Signer; s != nil {
 		errs = append(errs, validateNamespace(s.Namespace, path.Child("signer", "namespace"))...)
 		if len(validation.IsDNS1123Subdomain(s.Name)) > 0 {
 			errs = append(errs, field.Invalid(path.Child("signer", "name"), cut(s.Name), "must be the name of a Bind9Instance"))
 		}
 	}
+	// 0 means no serial to pass.
 	if s := dnssec.PassSerial; s < 0 || s > math.MaxUint32 {
 		errs = append(errs, field.Invalid(path.Child("passSerial"), s, "must be a serial, from 1 to 4294967295, or absent"))
 	}
 	return append(errs, validateDS(dnssec.DS, path.Child("ds"))...)
 }
 
+// validateDS validates the DS records of a zone: numbers in range, a digest of the right length, no two alike (S12.3).
 func validateDS(list []v1alpha1.DelegationSigner, path *field.Path) field.ErrorList {
 	seen := map[v1alpha1.DelegationSigner]bool{}
 	return validateEach(list, MaxDS, path, func(ds v1alpha1.DelegationSigner, path *field.Path) (errs field.ErrorList) {
@@ -85,6 +90,7 @@ func validateDS(list []v1alpha1.DelegationSigner, path *field.Path) field.ErrorL
 			errs = append(errs, field.Invalid(path.Child("algorithm"), ds.Algorithm, "is no algorithm that signs zones in IANA's "+
 				"registry of DNSSEC algorithm numbers: ECDSAP256SHA256 is 13"))
 		}
+		// A digest of a wrong length would make the child bogus for validating resolvers.
 		octets, known := digestOctets[ds.DigestType]
 		if !known {
 			errs = append(errs, field.Invalid(path.Child("digestType"), ds.DigestType, "must be 1 (SHA-1), 2 (SHA-256) or 4 (SHA-384)"))
@@ -96,6 +102,7 @@ func validateDS(list []v1alpha1.DelegationSigner, path *field.Path) field.ErrorL
 			errs = append(errs, field.Invalid(path.Child("digest"), cut(ds.Digest),
 				fmt.Sprintf("has %d octets, and a digest of type %d has %d", len(digest), ds.DigestType, octets)))
 		}
+		// Hexadecimal digits have no case, so compare in one.
 		ds.Digest = strings.ToUpper(ds.Digest)
 		if seen[ds] {
 			errs = append(errs, field.Duplicate(path, ds.Digest))

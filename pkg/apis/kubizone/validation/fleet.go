@@ -82,6 +82,8 @@ func Bind9Cluster(after, before *bind9.Bind9Cluster, rules FleetRules) field.Err
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
+// Bind9Instance validates a new instance (before is nil), or an update. Role, cluster and kind of server are immutable
+// (S11.3).
 func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.ErrorList {
 	judge := func(o *bind9.Bind9Instance) field.ErrorList { return validateInstance(&o.Spec, &rules) }
 	if before == nil {
@@ -143,6 +145,8 @@ func validateProvider(spec *bind9.ClusterBind9ProviderSpec, rules *FleetRules) f
 	return append(errs, validateCluster(&spec.Bind9ClusterSpec, rules)...)
 }
 
+// validateCluster validates what a Bind9Cluster and a ClusterBind9Provider have in common: the settings of all servers,
+// and those of each role.
 func validateCluster(spec *bind9.Bind9ClusterSpec, rules *FleetRules) field.ErrorList {
 	errs := validateServerSettings(&spec.ServerSettings, rules)
 	for name, role := range map[string]*bind9.RoleSettings{"primary": spec.Primary, "secondary": spec.Secondary} {
@@ -160,6 +164,8 @@ func validateCluster(spec *bind9.Bind9ClusterSpec, rules *FleetRules) field.Erro
 	return append(errs, validateClusterDNSSEC(spec.DNSSEC, spec.Storage, specPath.Child("dnssec"))...)
 }
 
+// validateRoleLabels validates the labels of a role's servers. Labels of the group are the controller's, which finds
+// its servers by them.
 func validateRoleLabels(labels map[string]string, path *field.Path) field.ErrorList {
 	if n := len(labels); n > maxLabels {
 		return field.ErrorList{field.TooMany(path, n, maxLabels)}
@@ -181,12 +187,14 @@ func validateLabel(key, value string, path *field.Path) field.ErrorList {
 		rejectValue(value, utilvalidation.IsValidLabelValue(value), path)...)
 }
 
+// validateInstance validates a single server. It may be of a cluster, alone, or external.
 func validateInstance(spec *bind9.Bind9InstanceSpec, rules *FleetRules) field.ErrorList {
 	var errs field.ErrorList
 	roles := []bind9.Role{bind9.RolePrimary, bind9.RoleSecondary, bind9.RoleSigner}
 	if spec.Role == "" {
 		errs = append(errs, field.Required(specPath.Child("role"), "Primary, Secondary or Signer"))
 	}
+	// A signer without a cluster would sign for no server.
 	if spec.Role == bind9.RoleSigner && spec.ClusterRef == nil {
 		errs = append(errs, refusal.Cite("S12.4",
 			field.Required(specPath.Child("clusterRef"), "a Signer signs for the servers of a Bind9Cluster: "+
@@ -215,6 +223,7 @@ func validateInstance(spec *bind9.Bind9InstanceSpec, rules *FleetRules) field.Er
 	return errs
 }
 
+// validateExternal refuses the settings of a pod, and validates how an external server and its agent are reached.
 func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 	var errs field.ErrorList
 	for name, given := range map[string]bool{
@@ -228,10 +237,12 @@ func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 					"configure it where it runs, and leave this out")))
 		}
 	}
+	// Address and agent. The fleet runs nothing there, and only connects.
 	external, path := spec.External, specPath.Child("external")
 	errs = append(errs, validateServerAddress(external.Address, map[netip.AddrPort]bool{}, path.Child("address"))...)
 	secure, wrong := validateServerURL(external.AgentURL, path.Child("agentURL"))
 	errs = append(errs, wrong...)
+	// A client with the token controls the server, so plain http needs consent.
 	if len(wrong) == 0 && !secure {
 		if !external.AllowPlainHTTP {
 			errs = append(errs, field.Invalid(path.Child("agentURL"), cut(external.AgentURL), "is not an https URL: write https, or set "+
@@ -258,6 +269,7 @@ func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 
 const secretMissing = "the metadata.name of a Secret of the namespace"
 
+// validateServerSettings validates the common settings of providers, clusters and instances.
 func validateServerSettings(settings *bind9.ServerSettings, rules *FleetRules) field.ErrorList {
 	errs := validateChoice(settings.Version, specPath.Child("version"), BINDVersions...)
 	errs = append(errs, validateImage(settings.Image, rules, specPath.Child("image"))...)
@@ -280,6 +292,8 @@ func validateServerSettings(settings *bind9.ServerSettings, rules *FleetRules) f
 	return errs
 }
 
+// validateImage validates an image, whose repository must be in --bind9-image-repositories: the platform chooses which
+// programs run with its rights (S11.5).
 func validateImage(image *bind9.Image, rules *FleetRules, path *field.Path) field.ErrorList {
 	if image == nil {
 		return nil
@@ -300,6 +314,7 @@ func validateImage(image *bind9.Image, rules *FleetRules, path *field.Path) fiel
 				"use one of these, or have a cluster admin add it to --bind9-image-repositories", image.Repository,
 				strings.Join(rules.Repositories, ", ")))))
 	}
+	// Tag and digest are optional. Without both, the BIND version is the tag of the server's image.
 	if image.Tag != "" && !imageTag.MatchString(image.Tag) {
 		errs = append(errs, field.Invalid(path.Child("tag"), cut(image.Tag), "is no tag of an image: letters, digits, _, . and -, "+
 			"at most 128"))
@@ -313,6 +328,7 @@ func validateImage(image *bind9.Image, rules *FleetRules, path *field.Path) fiel
 		func(name string, at *field.Path) field.ErrorList { return validateObjectName(name, secretMissing, at) })...)
 }
 
+// validateConfig validates the address lists and the rate limit of named.conf.
 func validateConfig(config *bind9.Config, path *field.Path) field.ErrorList {
 	if config == nil {
 		return nil
@@ -336,6 +352,7 @@ func validateRotation(every *metav1.Duration, at *field.Path) field.ErrorList {
 	return field.ErrorList{field.Invalid(at, every.Duration.String(), "must be whole minutes from 1h to 8760h, which is 365 days")}
 }
 
+// validateStorage validates the volume of a server. Only a claim has a storage class, and needs a capacity.
 func validateStorage(storage *bind9.Storage, path *field.Path) field.ErrorList {
 	if storage == nil {
 		return nil
@@ -346,6 +363,7 @@ func validateStorage(storage *bind9.Storage, path *field.Path) field.ErrorList {
 	}
 	errs = append(errs, validateChoice(storage.Type, path.Child("type"), bind9.StorageEmptyDir, bind9.StoragePersistentVolumeClaim)...)
 	claim := storage.Type == bind9.StoragePersistentVolumeClaim
+	// An emptyDir may have a capacity too, as its limit.
 	switch at := path.Child("capacity"); {
 	case storage.Capacity == "" && claim:
 		errs = append(errs, field.Required(at, "the size of the claim, as 1Gi"))
@@ -368,6 +386,8 @@ func validateStorage(storage *bind9.Storage, path *field.Path) field.ErrorList {
 	return errs
 }
 
+// validatePlacement refuses a placement for which kube-apiserver would refuse the pod: the author would see no error
+// there.
 func validatePlacement(placement *bind9.Placement, path *field.Path) field.ErrorList {
 	if placement == nil {
 		return nil
@@ -404,6 +424,8 @@ func validateToleration(of bind9.Toleration, path *field.Path) field.ErrorList {
 	return errs
 }
 
+// validateResources validates requests and limits of CPU and memory. A request above its limit would keep the pod from
+// being created.
 func validateResources(of *bind9.Resources, path *field.Path) field.ErrorList {
 	if of == nil {
 		return nil
@@ -427,6 +449,7 @@ func validateResources(of *bind9.Resources, path *field.Path) field.ErrorList {
 	return errs
 }
 
+// validateAmount returns the parsed quantity, or 0 for "".
 func validateAmount(of bind9.Quantity, path *field.Path) (resource.Quantity, field.ErrorList) {
 	if of == "" {
 		return resource.Quantity{}, nil
@@ -441,6 +464,8 @@ func validateAmount(of bind9.Quantity, path *field.Path) (resource.Quantity, fie
 	return amount, nil
 }
 
+// validateService validates the Service of a server. Fields that its type ignores are refused, because their author
+// expects an effect.
 func validateService(of *bind9.Service, path *field.Path) field.ErrorList {
 	if of == nil {
 		return nil
@@ -453,6 +478,7 @@ func validateService(of *bind9.Service, path *field.Path) field.ErrorList {
 		errs = append(errs, field.Forbidden(path.Child("externalTrafficPolicy"), "a ClusterIP has no traffic from outside: leave it out, "+
 			"or choose another type"))
 	}
+	// Ranges without a load balancer would protect nothing, although their author relies on them.
 	at := path.Child("loadBalancerSourceRanges")
 	if len(of.LoadBalancerSourceRanges) > 0 && of.Type != bind9.ServiceLoadBalancer {
 		errs = append(errs, field.Forbidden(at, "only with type LoadBalancer"))
@@ -484,6 +510,7 @@ func Bind9InstanceWarnings(spec *bind9.Bind9InstanceSpec) []string {
 	return nil
 }
 
+// configWarnings warns of an address list such as ["!192.0.2.0/24"], which excludes clients and includes none.
 func configWarnings(config *bind9.Config) []string {
 	if config == nil {
 		return nil
@@ -514,6 +541,8 @@ func validateAddressList(entries []string, path *field.Path) field.ErrorList {
 	})
 }
 
+// checkListEntry returns a message about an element that BIND would refuse, or that names a key or another list, or ""
+// (S11.4).
 func checkListEntry(entry string) string {
 	const forms = "write any, none, localhost, localnets, an IP address, or a prefix as 192.0.2.0/24 or 2001:db8::/32, " +
 		"with ! before what is excluded"

@@ -24,12 +24,14 @@ const (
 
 var builtinPolicies = []string{"default", "insecure", "none"}
 
-// The signer uses the cluster's storage by default.
+// validateClusterDNSSEC validates the signing of a cluster. of is the cluster's storage, which the signer uses by
+// default.
 func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path *field.Path) field.ErrorList {
 	if dnssec == nil {
 		return nil
 	}
 	errs := validateStorage(dnssec.Storage, path.Child("storage"))
+	// Keys in an emptyDir would go with the pod, and the zones become bogus.
 	if storage := cmp.Or(dnssec.Storage, of); storage == nil || storage.Type != bind9.StoragePersistentVolumeClaim {
 		errs = append(errs, refusal.Cite("S12.4", field.Required(path.Child("storage"), "the signer keeps its keys on a claim: "+
 			"write type PersistentVolumeClaim and a capacity, as 1Gi")))
@@ -54,12 +56,15 @@ func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path 
 	})...)
 }
 
+// validatePolicyTimes refuses key lifetimes that end before a rollover with these times is over, so that rollovers do
+// not overlap.
 func validatePolicyTimes(policy *bind9.DNSSECPolicy, path *field.Path) field.ErrorList {
 	timing := policy.Timing
 	if timing == nil {
 		timing = &bind9.DNSSECTiming{}
 	}
 	var errs field.ErrorList
+	// 1. Read each time, with the defaults of the policy.
 	read := func(at *field.Path, given *metav1.Duration, otherwise time.Duration) time.Duration {
 		if given == nil {
 			return otherwise
@@ -79,13 +84,16 @@ func validatePolicyTimes(policy *bind9.DNSSECPolicy, path *field.Path) field.Err
 		time.Hour)
 	validity, refresh := read(at.Child("signaturesValidity"), timing.SignaturesValidity, 14*24*time.Hour),
 		read(at.Child("signaturesRefresh"), timing.SignaturesRefresh, 5*24*time.Hour)
+	// Times out of range cannot be compared.
 	if len(errs) > 0 {
 		return errs
 	}
+	// 2. Compare: signatures must be renewed well before they end.
 	if refresh >= validity*9/10 {
 		errs = append(errs, field.Invalid(at.Child("signaturesRefresh"), refresh.String(),
 			fmt.Sprintf("must be less than nine tenths of signaturesValidity, which is %s", validity)))
 	}
+	// A new key-signing key waits for its DNSKEY and for the parent's DS, a new zone-signing key for all signatures.
 	for name, key := range map[string]struct {
 		lifetime *metav1.Duration
 		least    time.Duration

@@ -24,6 +24,7 @@ func NameReview(review *v1alpha1.NameReview) (*v1alpha1.RecordSpec, field.ErrorL
 		return nil, errs
 	}
 	record := &v1alpha1.RecordSpec{DomainName: asked.Name, View: asked.View, Type: asked.Type}
+	// A NameReview has no zoneRef, so each name is absolute, with or without its dot.
 	if !name.IsAbsolute(record.DomainName) {
 		record.DomainName += "."
 	}

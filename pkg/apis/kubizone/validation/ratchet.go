@@ -12,10 +12,13 @@ import (
 
 var listIndex = regexp.MustCompile(`\[\d+\]`)
 
+// onlyNewErrors returns the errors of now that before did not have. A stored object that a stricter release refuses can
+// still be changed in other fields.
 func onlyNewErrors(now field.ErrorList, before func() field.ErrorList) field.ErrorList {
 	if len(now) == 0 {
 		return nil
 	}
+	// Count equal errors: a list may have the same fault at several elements, and gets no further one.
 	former := map[string]int{}
 	tooMany := map[string]int{}
 	for _, err := range before() {

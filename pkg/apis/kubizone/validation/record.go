@@ -59,6 +59,7 @@ func RecordStatusUpdate(after, before *v1alpha1.Record) field.ErrorList {
 	return append(errs, validateMessage(after.Status.LastDeliveryError, status.Child("lastDeliveryError"))...)
 }
 
+// validateRecordSpec validates the spec without any zone. Rules of a zone are the ledger's.
 func validateRecordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
 	errs := validateDomainName(spec.DomainName, spec.ZoneRef, specPath.Child("domainName"))
 	errs = append(errs, validateView(spec.View)...)
@@ -72,6 +73,7 @@ func validateRecordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
 		errs = append(errs, field.TooLong(specPath.Child("description"), "", MaxDescription))
 	}
 
+	// Without a type the data cannot be read.
 	rrtype, wrong := validateType(spec.Type)
 	if len(wrong) > 0 {
 		return append(errs, wrong...)
@@ -80,6 +82,7 @@ func validateRecordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
 	return append(errs, validateData(spec, rrtype)...)
 }
 
+// validateType returns the parsed type, or an error for a type without Records, such as SOA or RRSIG (S5.4).
 func validateType(text string) (rdata.Type, field.ErrorList) {
 	path := specPath.Child("type")
 	if text == "" {
@@ -95,11 +98,13 @@ func validateType(text string) (rdata.Type, field.ErrorList) {
 	return rrtype, nil
 }
 
+// validateDomainName validates an owner name: absolute, or relative to the zone of ref.
 func validateDomainName(text string, ref *v1alpha1.ZoneReference, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an absolute name ("www.example.org."), or one relative to the zone of spec.zoneRef `+
 			`("www", "@")`)}
 	}
+	// An address as name, such as 192.0.2.1, gets a better message than its labels would.
 	asAddress := mistakes.OfAddressName(text)
 	if err := validateOwnerName(text); err != nil {
 		return field.ErrorList{field.Invalid(path, text, cmp.Or(asAddress, err.Error()))}
@@ -134,6 +139,8 @@ func validateViewUnchanged(after, before string) field.ErrorList {
 		fmt.Sprintf("is immutable (it is %q): delete the object and create it in the other view", before)))}
 }
 
+// validateZoneRef validates a reference to a Zone, nil for none. A frequent mistake is the DNS name of the zone with
+// its dot.
 func validateZoneRef(ref *v1alpha1.ZoneReference) field.ErrorList {
 	if ref == nil {
 		return nil
@@ -205,6 +212,7 @@ func isWildcard(text string) bool {
 	return err == nil && !rel.IsApex() && rel.Labels()[0] == "*"
 }
 
+// validateData validates rdata or values, of which exactly one is set, and the size of the RRset.
 func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList {
 	one, many := specPath.Child("rdata"), specPath.Child("values")
 	switch {
@@ -215,6 +223,7 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 	case len(spec.Values) > rdata.MaxValues:
 		return field.ErrorList{field.TooMany(many, len(spec.Values), rdata.MaxValues)}
 	}
+	// Two CNAMEs at a name contradict each other (S5.6).
 	if rrtype.Single() && len(spec.Values) > 1 {
 		return field.ErrorList{refusal.Cite("S5.6", field.Invalid(many, len(spec.Values), onlyOne(rrtype)))}
 	}
@@ -229,6 +238,7 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 		octets += size
 		errs = append(errs, bad...)
 	}
+	// All values travel in one message, at most 65,535 octets with its header.
 	if octets > rdata.MaxOctets {
 		errs = append(errs, refusal.Cite("S5.8",
 			field.Invalid(many, octets, fmt.Sprintf("octets on the wire, the limit of an RRset is %d: "+
@@ -257,6 +267,7 @@ func splitValues(rrtype rdata.Type, text string) (quoted []string) {
 	}
 	for _, part := range parts {
 		value, err := rdata.Parse(rrtype, part)
+		// "a b" as data of a CNAME may be a mistyped name, so blanks separate only clear values.
 		isClear := rrtype == rdata.A || rrtype == rdata.AAAA || name.IsAbsolute(part)
 		if err != nil || byBlanks && !isClear {
 			return nil
@@ -278,6 +289,7 @@ func refuseValue(rrtype rdata.Type, text string, path *field.Path, err error) *f
 	}
 }
 
+// validateValue returns the octets of a value on the wire, or an error with the way out.
 func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int, errs field.ErrorList) {
 	value, err := rdata.Parse(rrtype, text)
 	if err != nil {

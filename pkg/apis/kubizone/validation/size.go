@@ -37,6 +37,7 @@ type partSizes struct {
 
 func (p partSizes) nonStatus() int { return p.metadata + p.managers + p.spec }
 
+// sizesOf returns the octets of an object's parts in protobuf. managedFields of the status count as status.
 func sizesOf(meta *metav1.ObjectMeta, spec, status interface{ Size() int }) partSizes {
 	p := partSizes{metadata: meta.Size(), spec: spec.Size(), status: status.Size()}
 	for i := range meta.ManagedFields {
@@ -81,6 +82,8 @@ func validateSpecAndSize(kind string, is, was partSizes, specLimit, limit int, s
 	return validateSize(kind, is, was, limit, splitSpec)
 }
 
+// validateSize refuses an object above the limit. The error names the largest part, and the way to make the part
+// smaller.
 func validateSize(kind string, after, before partSizes, limit int, splitSpec string) field.ErrorList {
 	path, wayOut := specPath, splitSpec
 	switch max(after.spec, after.metadata, after.managers) {

@@ -63,6 +63,7 @@ func updateKeySize(after, before *v1alpha1.UpdateKey) field.ErrorList {
 	return validateSpecAndSize("UpdateKey", is, was, MaxUpdateKeyOctets/2, MaxUpdateKeyOctets, "write several UpdateKeys")
 }
 
+// validateUpdateKeySpec validates the spec without any zone: a key may be created before its zones.
 func validateUpdateKeySpec(key *v1alpha1.UpdateKey) field.ErrorList {
 	spec := &key.Spec
 	errs := validateObjectName(spec.TSIGSecretRef.Name, "the metadata.name of a Secret in the namespace of the UpdateKey",
@@ -73,6 +74,7 @@ func validateUpdateKeySpec(key *v1alpha1.UpdateKey) field.ErrorList {
 		errs = append(errs, refusal.Cite("S13.1", field.Required(records, "the names that the key may write, with their types")))
 	}
 	errs = append(errs, validateEach(spec.Records, MaxUpdateKeyRecords, records, validateUpdateKeyRecords)...)
+	// The empty value is None.
 	switch spec.Transfer {
 	case "", v1alpha1.UpdateTransferNone, v1alpha1.UpdateTransferOwn, v1alpha1.UpdateTransferZone:
 	default:
@@ -110,14 +112,18 @@ func UpdateKeyWarnings(key *v1alpha1.UpdateKey, rules []v1alpha1.NameReviewRule)
 	})...)
 }
 
+// mayMeet reports whether a pattern of an UpdateKey and a rule may match a common name. The result may be true without
+// a common name, so a Warning is never wrong.
 func mayMeet(text string, rule *v1alpha1.NameReviewRule) bool {
 	zone, _ := name.Parse(rule.Zone)
 	wanted, err := pattern.Parse(text)
 	if err != nil || !wanted.CanMatch(zone) {
 		return false
 	}
+	// A pattern without * has a single name, so the answer is exact.
 	only, literal := wanted.LiteralName(zone)
 	tail := name.Apex
+	// Of *.apps.example.org. all names are below apps.
 	if at, err := name.Parse(behindStar(text)); err == nil {
 		if below, ok := at.Rel(zone); ok {
 			tail = below

@@ -37,6 +37,8 @@ func PublishWarnings(after, before *v1alpha1.Zone) []string {
 	return nil
 }
 
+// timerWarnings warns of legal but unusual SOA timers: short timers load servers, a long negative cache hides new
+// names.
 func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 	for _, timer := range []struct {
 		field       string
@@ -69,9 +71,12 @@ const (
 	minExpire  = 86400
 )
 
+// ZoneWarnings warns of valid fields with probable mistakes, at most maxWarnings.
 func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	var warnings []string
 	fqdn := knownName(zone.Spec.DomainName, zone.Status.FQDN)
+	// A pattern such as *.other.org. matches no name of the zone. While the name is unknown, no pattern has this
+	// Warning.
 	judge := func(text, path string) []string {
 		p, err := pattern.Parse(text)
 		if err != nil || fqdn.IsZero() || p.Warning(fqdn) == "" {
@@ -118,6 +123,7 @@ func RetentionWarnings(after, before *v1alpha1.Zone) []string {
 	case of(after) == 0 && (before == nil || of(before) > 0):
 		return []string{refusal.Warning("S7.13", "spec.historyRetention: 0s keeps no history, so kubectl kubizone log, diff and revert "+
 			"find nothing to undo, for tenants either; remove the field for a week")}
+	// A new Zone, or a longer history, loses nothing.
 	case before == nil || of(after) >= of(before):
 		return nil
 	}
@@ -138,6 +144,7 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 			warnings = append(warnings, refusal.Warning("S4.2", fmt.Sprintf("spec.delegations[%d]: has no namespace, so it is for every "+
 				"namespace; name one if that is not meant", i)))
 		}
+		// Warn only of rules that this write adds, at whatever index.
 		rule := &after.Spec.Delegations[i]
 		existedBefore := slices.ContainsFunc(before.Spec.Delegations, func(r v1alpha1.DelegationRule) bool {
 			return reflect.DeepEqual(&r, rule)
@@ -150,6 +157,8 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	return warnings
 }
 
+// tenantWarnings warns of patterns that give a tenant nothing, or power over names of others. own is the zone's
+// namespace.
 func tenantWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
 	others := func(ns string) bool { return ns != "" && ns != own }
 	// The rule has no tenants.
@@ -167,6 +176,7 @@ func tenantWarnings(records []v1alpha1.RecordDelegation, namespaces []string, ow
 			continue
 		}
 		effect := "its records there affect those names"
+		// A tenant with _acme-challenge.www gets a certificate for www.
 		if label, _, _ := strings.Cut(p.String(), "."); label == "_acme-challenge" {
 			effect = "the tenant can get certificates for them"
 		}
@@ -177,6 +187,7 @@ func tenantWarnings(records []v1alpha1.RecordDelegation, namespaces []string, ow
 	return warnings
 }
 
+// ruleWarnings warns of a rule, or a part of a rule, without effect. judge warns of a pattern, given the zone's name.
 func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path string, judge func(text, path string) []string) []string {
 	var warnings []string
 	if len(records) == 0 && len(zones) == 0 {
@@ -185,6 +196,7 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 	for i := range records {
 		at := fmt.Sprintf("%s.records[%d]", path, i)
 		warnings = append(warnings, judge(records[i].Pattern, at+".pattern")...)
+		// A rule may list a type by mistake, for example SOA, and is stored all the same.
 		for j, text := range records[i].Types {
 			rrtype, err := rdata.ParseType(text)
 			if err != nil {
@@ -278,6 +290,8 @@ func boundWarnings(warnings []string) []string {
 	return append(warnings[:maxWarnings-1:maxWarnings-1], refusal.More(left))
 }
 
+// RecordWarnings warns of valid data with a probable mistake, such as a host without the final dot (S5.14), from the
+// Record alone.
 func RecordWarnings(record *v1alpha1.Record) []string {
 	rrtype, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {
@@ -292,9 +306,11 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 	}
 	owner := record.Spec.DomainName
 	warn("spec.domainName", owner, mistakes.OfOwner(rrtype, owner))
+	// Type SPF (99) is obsolete, and no receiver asks for it.
 	if rrtype == rdata.SPF {
 		warn("spec.type", record.Spec.Type, "is a type that no receiver asks for (RFC 7208 §3.1): write TXT")
 	}
+	// rdata is a single value, and values several: both have the same mistakes.
 	texts, path := record.Spec.Values, func(i int) string { return fmt.Sprintf("spec.values[%d]", i) }
 	if record.Spec.RData != "" {
 		texts, path = []string{record.Spec.RData}, func(int) string { return "spec.rdata" }

@@ -60,11 +60,13 @@ func ZoneStatusUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	return append(errs, validateConditions(after.Status.Conditions, field.NewPath("status", "conditions"))...)
 }
 
+// validateZoneSpec validates the spec, and two annotations, from the Zone alone.
 func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	spec := &zone.Spec
 	errs := validateZoneName(spec)
 	errs = append(errs, validateView(spec.View)...)
 	errs = append(errs, validateZoneRef(spec.ZoneRef)...)
+	// A longer circle of references is found by the ledger, and the zone stays pending (S3.2).
 	if ref := spec.ZoneRef; ref != nil && zone.Name != "" && ref.Name == zone.Name &&
 		(ref.Namespace == "" || ref.Namespace == zone.Namespace) {
 		errs = append(errs, refusal.Cite("S3.2",
@@ -87,6 +89,7 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	if spec.Limits != nil {
 		errs = append(errs, validateLimits(spec.Limits, ptr.Deref(spec.TTL, v1alpha1.DefaultTTL))...)
 	}
+	// Package law counts periods in whole seconds.
 	if d := spec.WithdrawalGracePeriod; d != nil && (d.Duration < 0 || d.Duration > MaxWithdrawalGracePeriod ||
 		d.Duration%time.Second != 0) {
 		errs = append(errs, refusal.Cite("S3.6",
@@ -123,6 +126,8 @@ func validateLimits(limits *v1alpha1.ZoneLimits, ttl int32) (errs field.ErrorLis
 	return errs
 }
 
+// validateReleaseNow validates the annotation kubi.zone/release-now, a list of namespaces. A misspelled name would
+// release nothing, unnoticed.
 func validateReleaseNow(o metav1.Object) field.ErrorList {
 	text, ok := o.GetAnnotations()[v1alpha1.AnnotationReleaseNow]
 	if !ok {
@@ -142,6 +147,7 @@ func validateReleaseNow(o metav1.Object) field.ErrorList {
 	return nil
 }
 
+// validateZoneName refuses the name of the zone that zoneRef names, and wildcards.
 func validateZoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
 	path := specPath.Child("domainName")
 	if errs := validateDomainName(spec.DomainName, spec.ZoneRef, path); len(errs) > 0 {
@@ -195,7 +201,7 @@ func validatePattern(text string, path *field.Path) field.ErrorList {
 	return rejectError(text, cmp.Or(err, name.CheckSpelling(text)), path)
 }
 
-// In a class, domainName is "", for zones of any name.
+// validateNameServers validates name servers of a zone, or of a class, where domainName is "" for zones of any name.
 func validateNameServers(servers []v1alpha1.NameServer, domainName string) field.ErrorList {
 	path := specPath.Child("nameServers")
 	origin, _ := name.Parse(domainName)
@@ -209,11 +215,13 @@ func validateNameServers(servers []v1alpha1.NameServer, domainName string) field
 		}
 		errs := validateHostName(server.Name, at.Child("name"))
 		if len(errs) == 0 {
+			// ns1 and ns1.example.org. are the same host.
 			canonical := canonicalHost(server.Name, origin)
 			if seen[canonical] {
 				errs = append(errs, field.Duplicate(at.Child("name"), server.Name))
 			}
 			seen[canonical] = true
+			// The addresses of ns1.example.net. are no data of example.org.
 			if host, err := name.Parse(canonical); err == nil && !origin.IsZero() && !origin.Encloses(host) && len(server.Addresses) > 0 {
 				errs = append(errs, refusal.Cite("S6.2", field.Forbidden(at.Child("addresses"),
 					fmt.Sprintf("%s is outside of %s, so its addresses belong into another zone: leave them out", host, origin))))
@@ -235,6 +243,8 @@ func canonicalHost(text string, origin name.Name) string {
 	return rel.String()
 }
 
+// validateHostName validates the name of a host. Underscores and wildcards are refused, since some servers do not load
+// them (S5.11).
 func validateHostName(text string, path *field.Path) field.ErrorList {
 	if isWildcard(text) {
 		return field.ErrorList{field.Invalid(path, cut(text), "is a wildcard: name a host")}
@@ -249,6 +259,7 @@ func validateHostName(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
+// validateMailboxName validates a contact in the form of the SOA, such as hostmaster.example.org.
 func validateMailboxName(text string) error {
 	_, err := name.ParseIn(text, name.Root)
 	if err == nil {
@@ -263,6 +274,7 @@ func validateMailboxName(text string) error {
 	return err
 }
 
+// validateAddresses validates the addresses of a name server, each once, in forms that A and AAAA have.
 func validateAddresses(list []string, path *field.Path) field.ErrorList {
 	seen := map[netip.Addr]bool{}
 	return validateEach(list, rdata.MaxValues, path, func(text string, at *field.Path) field.ErrorList {
@@ -285,15 +297,18 @@ func validateAddresses(list []string, path *field.Path) field.ErrorList {
 	})
 }
 
+// validateTimers validates the SOA timers and TTLs, and refuses timers by which a secondary stops serving early (S6.6).
 func validateTimers(spec *v1alpha1.ZoneSpec) field.ErrorList {
 	errs := validateSeconds(spec.TTL, 0, specPath.Child("ttl"))
 	errs = append(errs, validateSeconds(spec.Refresh, 1, specPath.Child("refresh"))...)
 	errs = append(errs, validateSeconds(spec.Retry, 1, specPath.Child("retry"))...)
 	errs = append(errs, validateSeconds(spec.Expire, 1, specPath.Child("expire"))...)
 	errs = append(errs, validateSeconds(spec.NegativeResponseCache, 0, specPath.Child("negativeResponseCache"))...)
+	// A negative timer would give a second, confusing error.
 	if len(errs) > 0 {
 		return errs
 	}
+	// Compare with the defaults filled in: a single long refresh may exceed the default expire.
 	refresh, retry, expire := orDefault(spec.Refresh, v1alpha1.DefaultRefresh), orDefault(spec.Retry, v1alpha1.DefaultRetry),
 		orDefault(spec.Expire, v1alpha1.DefaultExpire)
 	if retry >= refresh {
@@ -315,11 +330,13 @@ func orDefault(value *int32, otherwise int32) int64 {
 	return int64(*value)
 }
 
+// validateContact validates a mail address, or a mailbox name as in the SOA. The local part becomes the first label.
 func validateContact(text string) error {
 	if len(text) > maxContactBytes {
 		return fmt.Errorf("has %d bytes, more than any name: give a mail address (hostmaster@example.org)", len(text))
 	}
 	at := strings.LastIndexByte(text, '@')
+	// Without an unescaped @ the text is a name: first\.last.example.org. is first.last@example.org.
 	if text == "@" || at < 0 || (at > 0 && text[at-1] == '\\') {
 		return validateMailboxName(text)
 	}
@@ -332,6 +349,7 @@ func validateContact(text string) error {
 	case strings.ContainsFunc(local, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"\()<>[],;:@`, r) }):
 		return fmt.Errorf("has a local part that cannot be written in an SOA: letters, digits, dots and one of !#$%%&'*+-/=?^_`{|}~")
 	}
+	// A mail address has no dot at its end, so the domain is always absolute.
 	if !name.IsAbsolute(domain) {
 		domain += "."
 	}
@@ -348,6 +366,7 @@ func validateContact(text string) error {
 	return nil
 }
 
+// validateClassRefs validates the classes of a zone, each once. Whether they exist is not asked.
 func validateClassRefs(refs []v1alpha1.DNSClassReference) field.ErrorList {
 	seen := map[v1alpha1.DNSClassReference]bool{}
 	path := specPath.Child("dnsClassRefs")

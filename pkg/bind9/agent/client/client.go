@@ -97,6 +97,7 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 		return err
 	}
 
+	// 1. A bindcar would overwrite the file of an existing zone, so ask directly before the creation (C2).
 	path := zonePath(zone)
 	if !speaks.agent {
 		switch there, err := c.hasZone(ctx, path); {
@@ -105,6 +106,7 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 		}
 	}
 
+	// 2. Create the zone. Kubizone's agent answers 200 for an equal zone.
 	if err := fence(ctx); err != nil {
 		return err
 	}
@@ -118,7 +120,9 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 		return nil
 	}
 
+	// 3. The agent has the zone with another configuration: change the address lists and the policy.
 	config := body.ZoneConfig
+	// An empty list removes a clause. nil would keep also-notify of a server that has left the class.
 	change := protocol.ModifyZone{AlsoNotify: orEmpty(config.AlsoNotify), AllowTransfer: orEmpty(config.AllowTransfer)}
 	if body.ZoneType == protocol.Secondary {
 		change.Primaries = &config.Primaries
@@ -133,6 +137,7 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 	if err := c.sendRequest(ctx, http.MethodPatch, path, change, nil); err != nil {
 		return err
 	}
+	// 4. Compare again. A difference that PATCH cannot change, such as primary or secondary, stays a 409.
 	return c.sendRequest(ctx, http.MethodPost, zonesPath, body, nil)
 }
 
@@ -153,12 +158,14 @@ func orEmpty(list []string) *[]string {
 	return &list
 }
 
+// Remove deletes a zone with its files at the server. A missing zone is no error, and the fence is then not asked.
 func (c *Client) Remove(ctx context.Context, zone name.Name, fence Fence) error {
 	leave, speaks, err := c.acquireSlot(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
+	// A bindcar can never have made _tcp.example.org.
 	if !speaks.agent && !bindcarName.MatchString(showName(zone)) {
 		return nil
 	}
@@ -212,6 +219,7 @@ func statusOf(err error) int {
 	return answered.Status
 }
 
+// hasZone reports whether the server has a zone, by its status. It returns an error if the server does not say so.
 func (c *Client) hasZone(ctx context.Context, path string) (bool, error) {
 	err := c.sendRequest(ctx, http.MethodGet, path+"/status", nil, nil)
 	switch statusOf(err) {
@@ -226,6 +234,8 @@ func (c *Client) hasZone(ctx context.Context, path string) (bool, error) {
 	return err == nil, err
 }
 
+// acquireSlot waits for the turn of this request, at most maxWait, and returns the server's dialect. The caller must
+// call leave, except after an error. Until then the caller alone may send requests (C1).
 func (c *Client) acquireSlot(ctx context.Context) (leave func(), speaks dialect, err error) {
 	waiting, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
@@ -235,6 +245,7 @@ func (c *Client) acquireSlot(ctx context.Context) (leave func(), speaks dialect,
 		return nil, dialect{}, &Error{Message: c.url + " is still at work on earlier requests", RetryAfter: pauseTime,
 			Err: context.Cause(waiting)}
 	}
+	// The address may belong to another agent by now, with another rate.
 	if time.Since(c.dialectReadAt) > dialectAge {
 		err = c.askDialect(ctx)
 	}
@@ -244,6 +255,8 @@ func (c *Client) acquireSlot(ctx context.Context) (leave func(), speaks dialect,
 	return leave, c.dialect, err
 }
 
+// askDialect reads kind and version of the agent from /health. The caller holds the slot. A changed dialect begins with
+// a full burst.
 func (c *Client) askDialect(ctx context.Context) error {
 	var health protocol.Health
 	if err := c.sendRequest(ctx, http.MethodGet, "/health", nil, &health); err != nil {
@@ -263,11 +276,14 @@ func (c *Client) askDialect(ctx context.Context) error {
 // waitPace fails at once if the wait would exceed maxWait or ctx.
 func (c *Client) waitPace(ctx context.Context) error {
 	now := time.Now()
+
+	// The longer of both waits counts: the server's Retry-After, and the rate of the dialect.
 	wait := c.pausedUntil.Sub(now)
 	reservation := c.pace.ReserveN(now, 1)
 	wait = max(wait, reservation.DelayFrom(now))
 	end, ends := ctx.Deadline()
 	switch {
+	// The caller has a queue for retries, and would only block a worker here.
 	case wait > maxWait || ends && now.Add(wait).After(end):
 		reservation.CancelAt(now)
 		return &Error{Message: fmt.Sprintf("%s takes no more requests for now", c.url), RetryAfter: wait}
@@ -321,6 +337,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 	}
 	defer response.Body.Close()
 
+	// The list of zones is the only answer whose length grows with the server.
 	limit := int64(maxAnswer)
 	if path == zonesPath {
 		limit = maxList
@@ -331,6 +348,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 	}
 
 	if response.StatusCode/100 == 2 {
+		// A web server of another kind has the address, or the answer was longer than the limit.
 		if into != nil && json.Unmarshal(text, into) != nil {
 			return &Error{Message: c.url + " does not answer like an agent or a bindcar"}
 		}
@@ -345,11 +363,13 @@ func (c *Client) readRefusal(method, path string, response *http.Response) error
 		method, protocol.Base, path, response.StatusCode)}
 	after, err := strconv.Atoi(response.Header.Get("Retry-After"))
 	switch limited := response.StatusCode == http.StatusTooManyRequests; {
+	// A hostile server could name a year, so at most ten minutes count.
 	case err == nil && after >= 0 && (limited || response.StatusCode == http.StatusServiceUnavailable):
 		refusal.RetryAfter = min(max(time.Duration(after)*time.Second, time.Second), 10*time.Minute)
 	case limited:
 		refusal.RetryAfter = pauseTime
 	}
+	// Every caller waits, since the server limits the client and not the zone.
 	if refusal.RetryAfter > 0 {
 		c.pausedUntil = time.Now().Add(refusal.RetryAfter)
 	}

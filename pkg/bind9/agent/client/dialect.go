@@ -37,6 +37,7 @@ func readDialect(health protocol.Health) (dialect, error) {
 	}
 	var major, minor, patch uint
 	_, _ = fmt.Sscanf(strings.TrimPrefix(health.Version, "v"), "%d.%d.%d", &major, &minor, &patch)
+	// An unreadable version counts as 0.0.0, and is too old.
 	switch {
 	case major > 0 || minor >= 9:
 		return bindcar09, nil
@@ -55,11 +56,14 @@ func showName(zone name.Name) string {
 	return strings.TrimSuffix(zone.String(), ".")
 }
 
+// translateZone returns the request as the dialect understands it. A zone that the dialect cannot express is an error
+// with Unsupported, before anything is sent (C3).
 func (d dialect) translateZone(zone name.Name, asked protocol.CreateZone) (protocol.CreateZone, error) {
 	asked.ZoneName = showName(zone)
 	if d.agent {
 		return asked, nil
 	}
+	// bindcar takes neither _tcp.example.org nor 0/25.2.0.192.in-addr.arpa.
 	if !bindcarName.MatchString(asked.ZoneName) {
 		return asked, unsupported("bindcar takes no zone with the name %s; let the fleet follow a catalog zone, "+
 			"or give it Kubizone's agent", zone)
@@ -81,6 +85,7 @@ func (d dialect) translateZone(zone name.Name, asked protocol.CreateZone) (proto
 		config.AllowTransfer = nil // named's options allow transfers by key
 	}
 
+	// The rest must be addresses, because a bindcar knows no prefixes, keys or words.
 	for _, text := range config.AllowTransfer {
 		if _, err := netip.ParseAddr(text); err != nil {
 			return asked, unsupported("bindcar takes addresses alone in allowTransfer, and not %q", text)

@@ -27,6 +27,7 @@ const maxKeys = 64
 
 func (c *Client) acquireAgent(ctx context.Context) (leave func(), err error) {
 	leave, speaks, err := c.acquireSlot(ctx)
+	// acquireSlot has succeeded, so the slot must be left here.
 	if err == nil && !speaks.agent {
 		leave()
 		return nil, unsupported("%s is a bindcar, which does not say how far a rollover is; give the signer Kubizone's agent", c.url)
@@ -53,9 +54,11 @@ func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, erro
 		return signing, nil
 	}
 	var ds protocol.DS
+	// 404: named has no DNSKEY of the zone yet, so there is no DS.
 	if err := c.sendRequest(ctx, http.MethodGet, zonePath(zone)+"/ds", nil, &ds); err != nil && statusOf(err) != http.StatusNotFound {
 		return Signing{}, err
 	}
+	// The controller compares each key with each DS, so a hostile agent must not name thousands.
 	if keys, records := len(signing.Status.Keys), len(ds.Records); max(keys, records) > maxKeys {
 		return Signing{}, &Error{Message: fmt.Sprintf("%s answers with %d keys and %d DS of zone %s, and %d are the most; "+
 			"look at the keys of the zone there", c.url, keys, records, zone, maxKeys)}
@@ -84,6 +87,7 @@ func (c *Client) Notify(ctx context.Context, zone name.Name) error {
 	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/notify", nil, nil)
 }
 
+// ListZones returns the zones made through the agent. Zones of named.conf are not among them.
 func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {
@@ -126,6 +130,7 @@ func (c *Client) RemoveIfOwned(ctx context.Context, zone name.Name, isOwner func
 	if err := fence(ctx); err != nil {
 		return err
 	}
+	// The agent refuses if the zone has keys of another owner by now.
 	err = c.sendRequest(ctx, http.MethodDelete, zonePath(zone)+"?keyOwner="+url.QueryEscape(status.KeyOwner), nil, nil)
 	if statusOf(err) == http.StatusNotFound {
 		return nil
@@ -133,6 +138,8 @@ func (c *Client) RemoveIfOwned(ctx context.Context, zone name.Name, isOwner func
 	return err
 }
 
+// RemoveWithKeys deletes a zone and its DNSSEC keys. Without the zone at the server, leftover keys are deleted too, and
+// the error is nil.
 func (c *Client) RemoveWithKeys(ctx context.Context, zone name.Name, fence Fence) error {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {

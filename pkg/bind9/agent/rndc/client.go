@@ -57,6 +57,8 @@ const defaultTimeout = 30 * time.Second
 
 const window = time.Minute
 
+// Call sends a command, such as "zonestatus example.org", and returns named's text. The error is a *Failure if named
+// refused the command. After another error named may have run it (R4).
 func (c *Client) Call(ctx context.Context, command string) (string, error) {
 	keys, err := c.Keys()
 	if err != nil {
@@ -69,6 +71,7 @@ func (c *Client) Call(ctx context.Context, command string) (string, error) {
 	defer cancel()
 	for i, key := range keys {
 		session, err := c.openSession(ctx, key)
+		// The session sends only "null", so with another key nothing can be done twice (R1).
 		if refused := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, errSignature); refused &&
 			i < len(keys)-1 {
 			continue
@@ -82,12 +85,14 @@ func (c *Client) Call(ctx context.Context, command string) (string, error) {
 	panic("not reached: there is a last key")
 }
 
+// openSession connects, and sends the command "null" to get the nonce for the next command. The session ends with ctx.
 func (c *Client) openSession(ctx context.Context, key Key) (*session, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.Address)
 	if err != nil {
 		return nil, fmt.Errorf("%w; is named running, and has it a controls block for this address?", err)
 	}
 	s := &session{conn: conn, key: key, serial: rand.Uint32()}
+	// A cancelled ctx must interrupt a read in progress.
 	s.stop = context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	if _, err := s.sendCommand("null"); err != nil {
 		s.close()
@@ -96,6 +101,7 @@ func (c *Client) openSession(ctx context.Context, key Key) (*session, error) {
 	return s, nil
 }
 
+// nameChannel adds address and remedy to an error. A *Failure and nil are returned as they are.
 func (c *Client) nameChannel(ctx context.Context, err error) error {
 	var failure *Failure
 	switch {
@@ -123,6 +129,8 @@ func (s *session) close() error {
 	return s.conn.Close()
 }
 
+// sendCommand sends a signed command with the session's serial number and nonce, and returns named's text. Both clocks
+// must differ by less than a minute, the validity of the message.
 func (s *session) sendCommand(command string) (string, error) {
 	s.serial++
 	serial := strconv.FormatUint(uint64(s.serial), 10)
@@ -149,6 +157,7 @@ func (s *session) sendCommand(command string) (string, error) {
 	return s.judgeAnswer(answer, serial, command)
 }
 
+// readMessage reads a message without its length. An announced length above maxAnswer is an error.
 func readMessage(from io.Reader) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(from, head[:]); err != nil {
@@ -171,9 +180,11 @@ func (s *session) judgeAnswer(answer table, serial, command string) (string, err
 	replied, _ := control.text("_rpl")
 	of, _ := control.text("_ser")
 	nonce, _ := control.text("_nonce")
+	// An answer recorded from an earlier session has another serial or nonce (R2).
 	if replied != "1" || of != serial || nonce == "" || s.nonce != "" && nonce != s.nonce {
 		return "", errors.New("the answer belongs to another question")
 	}
+	// named keeps a nonce for the connection. The first answer sets it.
 	s.nonce = nonce
 	data := answer.find("_data")
 	text, _ := data.text("text")

@@ -71,6 +71,8 @@ func appendTable(wire []byte, t table) []byte {
 
 var errCut = errors.New("a message of the control channel ends within a value")
 
+// parseTable parses elements, each a key with its length before, and a value, until wire ends. A key may be empty, and
+// may occur twice.
 func parseTable(wire []byte, depth int) (t table, err error) {
 	for len(wire) > 0 {
 		length := int(wire[0])
@@ -86,6 +88,8 @@ func parseTable(wire []byte, depth int) (t table, err error) {
 	return t, nil
 }
 
+// parseValue parses a value: a type octet, four octets of length, and the data. rest is behind the value. Tables nest
+// up to maxDepth (R3).
 func parseValue(wire []byte, depth int) (value any, rest []byte, err error) {
 	if len(wire) < 5 {
 		return nil, nil, errCut
@@ -126,12 +130,15 @@ func (k Key) mac(signed []byte) []byte {
 var errSignature = errors.New("the answer of the control channel is not signed with the agent's key; give the agent the key of named's " +
 	"controls block")
 
+// verifyMessage returns the signed part of a message, or errSignature. The message has no length, and begins with the
+// version.
 func (k Key) verifyMessage(message []byte) (table, error) {
 	if len(message) < 4 || binary.BigEndian.Uint32(message) != version {
 		return nil, fmt.Errorf("the control channel does not speak version %d of its protocol", version)
 	}
 	wire := message[4:]
 	const first = "\x05_auth"
+	// _auth must be first, since the signature covers everything behind it.
 	if !bytes.HasPrefix(wire, []byte(first)) {
 		return nil, errSignature
 	}

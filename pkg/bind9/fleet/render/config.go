@@ -55,6 +55,7 @@ func (s *Server) Files() (map[string]string, error) {
 	return map[string]string{configFile: text, catalogsFile: catalogs}, nil
 }
 
+// KeyFiles returns the files with secrets. The error names the wrong key, never a secret.
 func (s *Server) KeyFiles() (map[string]string, error) {
 	if err := s.Control.check(); err != nil {
 		return nil, fmt.Errorf("control key: %w", err)
@@ -78,6 +79,7 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 	}, nil
 }
 
+// MountedFiles returns all files that a pod mounts in ConfigDir. Their hash is that of the agent.
 func (s *Server) MountedFiles() (map[string]string, error) {
 	files, err := s.Files()
 	if err != nil {
@@ -127,6 +129,8 @@ func (c *conf) line(format string, arguments ...any) {
 	fmt.Fprintf(c, format+"\n", arguments...)
 }
 
+// formatAddresses returns the addresses of a setting as an address match list: { 192.0.2.0/24; !192.0.2.7; any; }. A
+// wrong entry is recorded in c.err, with the field's name.
 func (c *conf) formatAddresses(field string, list []string) string {
 	var out strings.Builder
 	for i, entry := range list {
@@ -136,6 +140,7 @@ func (c *conf) formatAddresses(field string, list []string) string {
 		if address, err := netip.ParseAddr(element); err == nil && address.Zone() == "" {
 			text = address.String()
 		} else if prefix, err := netip.ParsePrefix(element); err == nil {
+			// named refuses 192.0.2.1/24, and users mean the network.
 			text = prefix.Masked().String()
 		} else if slices.Contains(addressWords, strings.ToLower(element)) {
 			text = strings.ToLower(element)
@@ -151,6 +156,8 @@ func (c *conf) formatAddresses(field string, list []string) string {
 	return "{" + out.String() + " }"
 }
 
+// namedConf returns named.conf. An error is the first wrong setting. Included files have the keys, so that this file
+// may be in a ConfigMap.
 func (s *Server) namedConf() (string, error) {
 	config := cmp.Or(s.Settings.Config, &bind9.Config{})
 
@@ -158,6 +165,7 @@ func (s *Server) namedConf() (string, error) {
 		return "", fmt.Errorf("transfer key: %w", err)
 	}
 
+	// 1. Files, ports and NOTIFY.
 	c := &conf{}
 	c.line("// kubizone fleet wrote this file. A change of it is overwritten: change spec.config of the Bind9Instance or its Bind9Cluster.")
 	c.line("include %q;", ConfigDir+"/"+keysFile)
@@ -177,6 +185,8 @@ func (s *Server) namedConf() (string, error) {
 	// With BIND's default of five seconds, a server would answer with former signatures beside new keys.
 	c.line("\tnotify-delay 0;")
 	c.line("\tnotify-rate %d;", zoneRate)
+
+	// 2. Permissions to notify, update, query and transfer.
 	c.line("\tallow-notify { %s };", s.Transfer.formatList())
 	c.line("\tallow-update { none; };")
 	if len(config.UpdateForwarding) > 0 {
@@ -190,6 +200,7 @@ func (s *Server) namedConf() (string, error) {
 		query = "{ 127.0.0.1;" + strings.TrimPrefix(c.formatAddresses("allowQuery", config.AllowQuery), "{")
 	}
 
+	// A signer is hidden: only the cluster's servers and the controller query it, by key.
 	peers := s.formatPeers()
 	if s.Role == bind9.RoleSigner {
 		query = fmt.Sprintf("{ 127.0.0.1; %s%s }", s.Transfer.formatList(), peers)
@@ -199,6 +210,8 @@ func (s *Server) namedConf() (string, error) {
 
 	transfer := c.formatAddresses("allowTransfer", config.AllowTransfer)
 	c.line("\tallow-transfer { %s%s%s;", s.Transfer.formatList(), peers, strings.TrimPrefix(transfer, "{"))
+
+	// 3. How BIND answers.
 	c.line("\trecursion no;")
 	c.line("\tallow-query-cache { none; };")
 	c.line("\tdnssec-validation no;")
@@ -219,6 +232,7 @@ func (s *Server) namedConf() (string, error) {
 		c.line("\t};")
 	}
 
+	// 4. The zones, listed in catalogs.
 	s.writeCatalogs(c)
 	c.line("};")
 	s.writeCatalogZones(c)
@@ -263,6 +277,8 @@ func (s *Server) writeCatalogZones(c *conf) {
 	}
 }
 
+// formatPrimaries returns a list of primaries, each with the server's key. A valid signer comes last: the hidden
+// primary refuses signed zones, and BIND then asks the signer.
 func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort) string {
 	if len(catalog.Primaries) == 0 {
 		c.fail("", "catalog %s has no primary", catalog.Zone)
@@ -273,6 +289,7 @@ func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort
 		primaries = append(slices.Clone(primaries), signer)
 	}
 	for _, at := range primaries {
+		// The zone of an IPv6 address may be any text, and must not get into named.conf (R2).
 		if !at.IsValid() || at.Addr().Zone() != "" {
 			c.fail("", "catalog %s has a primary that is no address", catalog.Zone)
 			continue

@@ -107,6 +107,7 @@ func (k *Key) check() error {
 	return nil
 }
 
+// readKey reads a key from a Secret's data and checks it. The default algorithm is hmac-sha256, as in a DNSClass.
 func readKey(data map[string][]byte, nameKey, prefix string) (Key, error) {
 	secret, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(data[prefix+dataSecret])))
 	if err != nil {
@@ -123,6 +124,8 @@ func readKey(data map[string][]byte, nameKey, prefix string) (Key, error) {
 
 func ReadControlKey(data map[string][]byte) (Key, error) { return readKey(data, dataKeyName, "") }
 
+// ReadTransferKeys reads the keys of a group from the Secret. The error is ErrKey if a key is missing or wrong. Missing
+// times are zero.
 func ReadTransferKeys(annotations map[string]string, data map[string][]byte) (TransferKeys, error) {
 	current, err := readKey(data, dataTSIGName, "")
 	if err != nil {
@@ -132,6 +135,7 @@ func ReadTransferKeys(annotations map[string]string, data map[string][]byte) (Tr
 	keys.CreatedAt, _ = time.Parse(time.RFC3339, annotations[annotationMade])
 	keys.SteppedAt, _ = time.Parse(time.RFC3339, annotations[annotationStepped])
 	for prefix, other := range map[string]**Key{dataNext: &keys.Next, dataFormer: &keys.Former} {
+		// Outside a rotation there is one key.
 		if len(data[prefix+dataSecret]) == 0 {
 			continue
 		}
@@ -141,12 +145,14 @@ func ReadTransferKeys(annotations map[string]string, data map[string][]byte) (Tr
 		}
 		*other = &key
 	}
+	// Edited by hand: both are never set by a rotation.
 	if keys.Next != nil {
 		keys.Former = nil
 	}
 	return keys, nil
 }
 
+// ReadAccess reads token and certificates of an agent. After an error, make both again.
 func ReadAccess(data map[string][]byte) (Access, error) {
 	a := Access{
 		Token: strings.TrimSpace(string(data[dataToken])), Certificate: data[corev1.TLSCertKey], PrivateKey: data[corev1.TLSPrivateKeyKey],
@@ -169,6 +175,8 @@ func (k *Key) data(nameKey, prefix string) map[string][]byte {
 	}
 }
 
+// formatStatements returns the key statements of named.conf. During a rotation the new or former key follows the
+// signing key, because the agent signs with the first.
 func (k *TransferKeys) formatStatements() (string, error) {
 	if err := k.check(); err != nil {
 		return "", err

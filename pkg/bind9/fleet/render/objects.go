@@ -179,6 +179,7 @@ func renderReaders(namespace, secret string, labels, annotations map[string]stri
 	return []Object{{Roles, secret, role}, {RoleBindings, secret, binding}}
 }
 
+// dnsService returns the Service at which clients query the server, over UDP and TCP.
 func (s *Server) dnsService() Object {
 	spec := coreac.ServiceSpec().
 		WithType(corev1.ServiceType(cmp.Or(s.Service.Type, bind9.ServiceClusterIP))).
@@ -207,6 +208,7 @@ func (s *Server) agentService() Object {
 	return Object{Services, name, coreac.Service(name, s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithSpec(spec)}
 }
 
+// networkPolicy admits DNS from everywhere, and the agent's port only from the namespace of Kubizone's controller.
 func (s *Server) networkPolicy() Object {
 	port := func(protocol corev1.Protocol, of string) *networkingac.NetworkPolicyPortApplyConfiguration {
 		return networkingac.NetworkPolicyPort().WithProtocol(protocol).WithPort(intstr.FromString(of))

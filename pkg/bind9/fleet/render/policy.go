@@ -63,6 +63,7 @@ func (c *conf) writePolicy(field string, policy *bind9.DNSSECPolicy) {
 			{"dnskey-ttl", t.DNSKEYTTL}, {"max-zone-ttl", t.MaxZoneTTL}, {"parent-ds-ttl", t.ParentDSTTL},
 			{"zone-propagation-delay", t.ZonePropagationDelay}, {"parent-propagation-delay", t.ParentPropagationDelay},
 			{"publish-safety", t.PublishSafety}, {"retire-safety", t.RetireSafety},
+			// A single setting bounds all signatures.
 			{"signatures-validity", t.SignaturesValidity}, {"signatures-validity-dnskey", t.SignaturesValidity},
 			{"signatures-refresh", t.SignaturesRefresh},
 		} {

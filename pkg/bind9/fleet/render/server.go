@@ -85,6 +85,7 @@ func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 	if cluster != nil {
 		s.Cluster = cluster.Name
 		own, common := &s.Settings, cluster.Spec.ServerSettings.DeepCopy()
+		// Whole blocks win: an image of the instance replaces the cluster's image, tag included.
 		own.Version = cmp.Or(own.Version, common.Version)
 		own.Image, own.Config, own.Agent = cmp.Or(own.Image, common.Image), cmp.Or(own.Config, common.Config),
 			cmp.Or(own.Agent, common.Agent)
@@ -98,10 +99,12 @@ func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 		case bind9.RoleSigner:
 			role = nil
 			if dnssec := cluster.Spec.DNSSEC.DeepCopy(); dnssec != nil {
+				// The signer's storage has the only copy of the keys, so it may differ from that of the other servers.
 				own.Storage, s.Policies = cmp.Or(instance.Spec.Storage, dnssec.Storage, common.Storage), dnssec.Policies
 			}
 		}
 
+		// Service and resources come from the instance, or else from the cluster's role.
 		if role != nil {
 			service, resources = cmp.Or(service, role.Service), cmp.Or(resources, role.Resources)
 		}

@@ -108,6 +108,8 @@ func hashTemplate(template *coreac.PodTemplateSpecApplyConfiguration) string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// podTemplate returns the pod of a server. Any change of the result replaces the pod, so files that BIND can reload are
+// not in it.
 func (s *Server) podTemplate(files map[string]string) *coreac.PodTemplateSpecApplyConfiguration {
 	template := coreac.PodTemplateSpec().WithLabels(s.labels()).
 		WithAnnotations(map[string]string{annotationControl: s.Control.Name, AnnotationOwner: KindInstance + "/" + s.Name})
@@ -162,6 +164,8 @@ func formatImage(image *bind9.Image, fallback, tag string) string {
 	}
 }
 
+// newContainer returns the common part of both containers: volumes, and the security context for the standard
+// "restricted" (R3).
 func newContainer(name string, image *bind9.Image, resources *bind9.Resources) *coreac.ContainerApplyConfiguration {
 	of := coreac.Container().WithName(name).
 		WithVolumeMounts(
@@ -181,6 +185,8 @@ func newContainer(name string, image *bind9.Image, resources *bind9.Resources) *
 		WithSeccompProfile(coreac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault)))
 }
 
+// bindContainer returns the container of named. The liveness probe opens a TCP connection only, so that a slow answer
+// does not restart a loaded server.
 func (s *Server) bindContainer() *coreac.ContainerApplyConfiguration {
 	tcp := coreac.TCPSocketAction().WithPort(intstr.FromString("dns-tcp"))
 	return newContainer(BINDContainer, s.Settings.Image, &s.Resources).
@@ -218,6 +224,7 @@ func (s *Server) readinessProbe() *coreac.ProbeApplyConfiguration {
 		WithFailureThreshold(2)
 }
 
+// agentContainer returns the container of the agent: Kubizone's, or a bindcar, which reads keys from the environment.
 func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 	agent := cmp.Or(s.Settings.Agent, &bind9.Agent{})
 	port := strconv.Itoa(AgentPort)
@@ -254,6 +261,7 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 	return container
 }
 
+// listVolumes returns the pod's volumes. The volume with the zones comes from the StatefulSet, if there is one.
 func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	item := func(file string) *coreac.KeyToPathApplyConfiguration {
 		return coreac.KeyToPath().WithKey(file).WithPath(file)
@@ -283,6 +291,8 @@ func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	return append(volumes, coreac.Volume().WithName(stateVolume).WithEmptyDir(state))
 }
 
+// listSpread spreads the servers of a cluster's role over zones and nodes. A server without a cluster has no others to
+// keep away from.
 func (s *Server) listSpread(placement *bind9.Placement) []*coreac.TopologySpreadConstraintApplyConfiguration {
 	if s.Cluster == "" {
 		return nil
@@ -314,6 +324,7 @@ func optional[T ~string](text T) *T {
 	return &text
 }
 
+// setResources sets requests and limits, each only if there is a valid amount.
 func setResources(container *coreac.ContainerApplyConfiguration, of *bind9.Resources) {
 	if of == nil {
 		return

@@ -33,6 +33,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
+// HTTPStatus returns Status, or else the status of the Code as in docs/webhook.md.
 func (e *Error) HTTPStatus() int {
 	if e.Status != 0 {
 		return e.Status

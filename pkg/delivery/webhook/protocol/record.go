@@ -146,6 +146,8 @@ func EncodePresentation(set RRset) (Record, error) {
 	return Record{Type: set.Type.String(), Domain: domain, Subdomain: subdomain, Values: set.Data, TTL: &ttl, Format: Presentation}, nil
 }
 
+// encodeValue returns a value as the protocol writes it, and its numbers for MX and SRV, otherwise nil. data is in
+// presentation format with absolute names.
 func encodeValue(t rdata.Type, data string) (string, *Metadata, error) {
 	numbers := 0
 	switch t {
@@ -166,6 +168,7 @@ func encodeValue(t rdata.Type, data string) (string, *Metadata, error) {
 		return "", nil, noForm("value %q", data)
 	}
 	host := fields[numbers]
+	// The root as a target means "no service" (RFC 2782, RFC 7505), and keeps its dot.
 	if host != "." {
 		host = strings.TrimSuffix(host, ".")
 	}
@@ -203,6 +206,7 @@ func JoinStrings(data string) (string, error) {
 	quoted := false
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {
+		// Quotes separate strings of 255 octets, which readers of TXT join (RFC 7208 §3.3).
 		case c == '"':
 			quoted = !quoted
 		case !quoted && c == ' ':
@@ -210,6 +214,7 @@ func JoinStrings(data string) (string, error) {
 			return "", noForm("value %q", data)
 		case c != '\\':
 			text = append(text, c)
+		// \DDD is one octet in decimal (RFC 1035 §5.1).
 		case i+3 < len(data) && '0' <= data[i+1] && data[i+1] <= '9':
 			octet, err := strconv.ParseUint(data[i+1:i+4], 10, 8)
 			if err != nil {
@@ -254,6 +259,7 @@ func QuoteText(text string) string {
 	return data.String()
 }
 
+// parseKey parses type, domain and subdomain of a request into zone, owner and type. Errors are *Error.
 func parseKey(typeText, domain, subdomain string) (zone, owner name.Name, t rdata.Type, err error) {
 	if t, err = rdata.ParseType(typeText); err == nil {
 		err = t.CheckRecord()
@@ -316,6 +322,7 @@ func Decode(record Record) (RRset, error) {
 			map[rdata.Type]string{rdata.SRV: ", weight and port"}[set.Type])
 	}
 
+	// One metadata counts for all values.
 	for i, value := range record.Values {
 		var metadata Metadata
 		if n := len(record.Metadata); n > 0 {
@@ -340,6 +347,7 @@ func Decode(record Record) (RRset, error) {
 	return set, nil
 }
 
+// decodeValue returns a value of the protocol in presentation format, with absolute names. Errors are *Error.
 func decodeValue(t rdata.Type, value string, metadata Metadata, zone name.Name) (string, error) {
 	text := value
 	switch t {
@@ -377,6 +385,7 @@ func decodeValue(t rdata.Type, value string, metadata Metadata, zone name.Name) 
 	return data, nil
 }
 
+// decodePresentation parses a value in presentation format. Names in it are absolute, so no zone is added.
 func decodePresentation(t rdata.Type, value string, _ Metadata, zone name.Name) (string, error) {
 	if t == rdata.TXT && !strings.HasPrefix(value, `"`) {
 		return "", Refuse(CodeInvalidValue, "value: a text in presentation format is in quotes")
@@ -397,6 +406,7 @@ func absolute(host string) (string, error) {
 		return host, nil
 	}
 	body := strings.TrimSuffix(host, ".")
+	// A dot after an odd number of backslashes belongs to the last label: "a\." is a name without a trailing dot.
 	escaped := (len(body)-len(strings.TrimRight(body, `\`)))%2 == 1
 	if host == "" || (body != host) != escaped {
 		return "", Refuse(CodeInvalidValue, "value: must be a name without a trailing dot")

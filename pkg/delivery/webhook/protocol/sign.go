@@ -69,6 +69,7 @@ func (s Signed) MAC(algorithm Algorithm, secret []byte) []byte {
 	}
 	mac := hmac.New(make, secret)
 	mac.Write([]byte(s.Method + "\n" + s.Path + "\n" + s.Timestamp + "\n" + s.Nonce))
+	// A GET or DELETE has no body, and no line break at the end.
 	if len(s.Body) > 0 {
 		mac.Write([]byte{'\n'})
 		mac.Write(s.Body)

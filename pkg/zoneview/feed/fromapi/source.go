@@ -76,6 +76,7 @@ func New(config Config) (*Source, error) {
 	s := &Source{
 		Config: config,
 		Feed:   feed.New(config.Set, parallel),
+		// A failing zone is retried ever less often, and with jitter, so that many zones do not ask at the same moment.
 		queue: workqueue.NewTypedRateLimitingQueue[cache.ObjectName](jittered{
 			workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstPause, longestPause),
 		}),
@@ -114,6 +115,7 @@ func (s *Source) enqueue(object any, first bool) {
 		klog.Background().Error(err, "an event of no Zone")
 		return
 	}
+	// Until its first read, the zone keeps the feed out of sync.
 	if first {
 		s.Expect(zone.String())
 	}
@@ -138,6 +140,8 @@ func (s *Source) Run(ctx context.Context) error {
 	return nil
 }
 
+// updateNext reads a zone from the queue and reports the result to the feed. It returns false when the queue or ctx
+// ends.
 func (s *Source) updateNext(ctx context.Context) bool {
 	zone, end := s.queue.Get()
 	if end {
@@ -151,6 +155,7 @@ func (s *Source) updateNext(ctx context.Context) bool {
 	}
 
 	key, failures := zone.String(), s.queue.NumRequeues(zone)+1
+	// A restore or a restart of the server explains a few failures. After that, the content itself is wrong.
 	unprovable := failures >= quietFailures && (errors.Is(err, zoneview.ErrMisfit) || apierrors.IsStoreReadError(err))
 	s.Report(ctx, key, err, unprovable)
 	s.metrics.countFrozen(s.Feed)

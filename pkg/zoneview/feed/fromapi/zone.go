@@ -27,6 +27,7 @@ const (
 	trimmed = "trimmed"
 )
 
+// wantedZone returns the Zone of the informer, or nil if it is gone or of no interest.
 func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	zone, err := s.Zones.Lister().Zones(object.Namespace).Get(object.Name)
 	switch {
@@ -40,6 +41,8 @@ func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	return zone, nil
 }
 
+// updateZone brings a zone in the Set to its settled serial: by its changes, or by reading all entries if the changes
+// are no longer kept or do not fit.
 func (s *Source) updateZone(ctx context.Context, object cache.ObjectName) error {
 	zone, err := s.wantedZone(object)
 	if err != nil {
@@ -56,6 +59,7 @@ func (s *Source) updateZone(ctx context.Context, object cache.ObjectName) error 
 		return nil // nothing to deliver until an event
 	}
 
+	// Incremental first. A changed hash, a gap, or another Zone of the name needs the whole zone.
 	if snapshot, ok := s.Set.Settled(string(zone.UID)); ok {
 		err := s.countRestart(s.followZone(ctx, zone, snapshot))
 		if !errors.Is(err, zoneview.ErrMisfit) && !isExpired(err) {
@@ -78,6 +82,7 @@ func (s *Source) countRestart(err error) error {
 	return err
 }
 
+// followZone applies the changes from the snapshot to the settled serial. A snapshot at this serial is only compared.
 func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *zoneview.Snapshot) error {
 	settled := serial.Serial(zone.Status.SettledSerial)
 	if snapshot.Serial() == settled {
@@ -95,6 +100,8 @@ func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *
 	return s.Set.Apply(string(zone.UID), content.Transaction{Steps: steps, Settled: true}, snapshot.Zone())
 }
 
+// readZone reads a zone, proves its content, and follows the Zone meanwhile, since the proof of a large zone takes
+// longer than the server keeps changes.
 func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1alpha1.Zone) error {
 	snapshot, err := definition.Read(ctx, s.Client, zone)
 	if err != nil {
@@ -113,18 +120,21 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 		if err != nil {
 			return err
 		}
+		// The zone went, or another Zone has its name: its own event leads to another read.
 		if now == nil || now.UID != zone.UID {
 			return nil
 		}
 
 		settled := serial.Serial(now.Status.SettledSerial)
 		switch {
+		// First move to the settled serial, as the entries are of the newest serial.
 		case proof == nil:
 			if snapshot, err = s.moveToSerial(ctx, now, snapshot, settled); err == nil {
 				proof = make(chan error, 1)
 				begun := s.BeginProof(object.String(), feed.UnprovenZone{Snapshot: snapshot, Settled: true})
 				proving.Go(func() { proof <- begun.Run(proofContext) })
 			}
+		// The zone has settled again during the proof. The feed queues the changes.
 		case settled != at:
 			var steps []content.Step
 			if steps, err = s.readSteps(ctx, now, at, settled); err == nil {
@@ -144,6 +154,8 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 	}
 }
 
+// moveToSerial returns the snapshot at the settled serial, by changes forwards or, while a cascade or hold delays the
+// settled serial, backwards.
 func (s *Source) moveToSerial(ctx context.Context, zone *v1alpha1.Zone, snapshot *zoneview.Snapshot, settled serial.Serial) (
 	*zoneview.Snapshot, error) {
 	switch {
@@ -168,6 +180,7 @@ func (s *Source) moveToSerial(ctx context.Context, zone *v1alpha1.Zone, snapshot
 func (s *Source) readSteps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
 	traced := s.traced.Load()
 	steps, err := definition.ReadSteps(ctx, s.Client, zone, since, until, traced)
+	// Deliveries need no traces, so continue without.
 	if apierrors.IsForbidden(err) && traced {
 		if s.traced.Swap(false) {
 			klog.FromContext(ctx).Error(err, "Traces end at the API server; allow this account to list records, then restart this process")

@@ -41,12 +41,15 @@ func New(from *ledger.Ledger, set *zoneview.Set) *Source {
 	return &Source{Feed: feed.New(set, runtime.GOMAXPROCS(0)), follow: from.Follow, pause: failurePause, retry: firstRetry}
 }
 
+// Run follows the journal until ctx ends, and starts over after each failure or when frozen zones are due. It returns
+// nil.
 func (s *Source) Run(ctx context.Context) error {
 	for retry := s.retry; ctx.Err() == nil; {
 		err := s.runPass(ctx, retry)
 		if ctx.Err() != nil {
 			return nil
 		}
+		// Nothing failed, so continue without a pause. Zones that are still frozen wait twice as long next time.
 		if errors.Is(err, errRetry) {
 			retry = min(2*retry, longestRetry)
 			continue
@@ -61,9 +64,12 @@ func (s *Source) Run(ctx context.Context) error {
 	return nil
 }
 
+// runPass lists the store once and follows the journal from there. It returns the reason for the end: a failure,
+// errRetry, or the end of ctx. All goroutines have ended by then.
 func (s *Source) runPass(ctx context.Context, retry time.Duration) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	p := &pass{Source: s, ctx: ctx, fail: fail}
+	// A zone may freeze at any time, so look again after each wait.
 	p.goroutines.Go(func() {
 		for wait := retry; ; wait = s.retry {
 			select {
@@ -135,6 +141,7 @@ func identify(uid string, identity content.Identity) zoneview.Zone {
 func mergeRRsets(sets []content.RRset) []content.RRset {
 	out := sets[:0]
 	for _, set := range sets {
+		// The same owner and type in Records and child cuts are adjacent, and make one RRset.
 		if last := len(out) - 1; last >= 0 && out[last].Compare(set) == 0 {
 			out[last] = out[last].Merge(set)
 			continue
