@@ -44,7 +44,8 @@ func DropGuards(kind string) func(*Config) { return adjust(func(b *bounds) { b.d
 
 func CheckCovered(c *Config) { adjust(func(b *bounds) { b.checkEvery = 1 })(c) }
 
-// SlowCommit sets the commit latency above which batches wait for more writes.
+// SlowCommit sets the commit latency above which batches wait for more writes, and after which a parked batch commits
+// beside another transaction.
 func SlowCommit(d time.Duration) func(*Config) { return adjust(func(b *bounds) { b.slowCommit = d }) }
 
 // SerialsEvery sets the interval between sweeps of last serials. MaxLeftBy limits a namespace's serials.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -148,32 +149,50 @@ func TestTogether_failsForNoOther(t *testing.T) {
 	x.st.MustBeClean()
 }
 
-// A transaction that hangs delays the writes of other zones by the time of a slow commit.
-func TestTogether_goesOnBesideAHangingTransaction(t *testing.T) {
+// Transactions that hang delay the writes of other zones by the time of a slow commit. If all places hang, the writes
+// wait until any of them ends.
+func TestTogether_goesOnBesideHangingTransactions(t *testing.T) {
 	t.Parallel()
-	var hang atomic.Bool
-	reached, hanging := make(chan struct{}), make(chan struct{})
+	const places = 8
+	var held atomic.Int64
+	reached, hanging := make(chan struct{}, places), make(chan struct{})
+	release := sync.OnceFunc(func() { close(hanging) })
+	defer release()
 	x := &together{t: t, s: store.New(t).Server(stopClock, func(c *ledger.Config) {
 		c.OnFault = func(point string) {
-			if point == "before-commit" && hang.CompareAndSwap(true, false) {
-				close(reached)
+			if point == "before-commit" && held.Add(-1) >= 0 {
+				reached <- struct{}{}
 				<-hanging
 			}
 		}
 	})}
-	for i := range 2 {
+	for i := range places + 2 {
 		store.Must(x.s.CreateZone(store.Zone("infra", zoneOf(i), zoneOf(i)+".example.", store.Allow("", "*", "@"))))
 	}
-	hang.Store(true)
-	x.startCreate(0)
-	<-reached
-	x.startCreate(1)
-	if err := <-x.answers[1]; err != nil {
-		t.Error(err)
+	held.Store(places)
+	for i := range places - 1 {
+		x.startCreate(i)
+		<-reached
 	}
-	close(hanging)
-	if err := <-x.answers[0]; err != nil {
-		t.Error(err)
+	held.Store(0)
+	x.startCreate(places - 1)
+	if err := <-x.answers[places-1]; err != nil {
+		t.Errorf("beside %d that hang: %v", places-1, err)
+	}
+	held.Store(1)
+	x.startCreate(places)
+	<-reached
+	x.startCreate(places + 1)
+	store.Eventually(t, "the batch is parked", func() bool { return x.s.Ledger.Parked() == 1 })
+	hanging <- struct{}{}
+	if err := <-x.answers[places+1]; err != nil {
+		t.Errorf("after one of %d that hang: %v", places, err)
+	}
+	release()
+	for _, a := range append(x.answers[:places-1:places-1], x.answers[places]) {
+		if err := <-a; err != nil {
+			t.Error(err)
+		}
 	}
 }
 

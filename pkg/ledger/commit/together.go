@@ -103,11 +103,11 @@ func (b *batch) sendShared(ctx context.Context) outcome {
 	return sendTogether(ctx, all)
 }
 
-// takePlace takes a place if fewer than most are taken. Otherwise it parks p, unless p is nil.
-func (g *gate) takePlace(p *parked, most int) (ok bool) {
+// takePlace takes the place if no transaction is in flight. Otherwise it parks p, unless p is nil.
+func (g *gate) takePlace(p *parked) (ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if ok = g.pending < most; ok {
+	if ok = g.pending == 0; ok {
 		g.pending++
 	} else if p != nil {
 		g.parkBatch(p)
@@ -118,28 +118,24 @@ func (g *gate) takePlace(p *parked, most int) (ok bool) {
 // awaitPlace parks p if a transaction is in flight. It returns when p has a place, or another transaction has taken p
 // along, or ctx is done before both.
 func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
-	if g.takePlace(nil, 1) {
+	if g.takePlace(nil) {
 		// The usual case: no transaction is in flight, and no key is examined.
 		return nil
 	}
 	// Before parking, without g.mu: the next sender compares the keys while it holds the lock.
 	p.findForeignKeys()
 	p.payer = p.b.groups[0].firstWrite().payerOf().Namespace
-	if g.takePlace(p, 1) {
+	if g.takePlace(p) {
 		return nil
 	}
-	slow := time.NewTimer(p.b.com.slowCommit)
+	slow := time.NewTicker(max(p.b.com.slowCommit, time.Millisecond))
 	defer slow.Stop()
 	for {
 		select {
 		case <-p.wakeup: // in a place or a transaction
 			return nil
 		case <-slow.C:
-			if g.unpark(p) && g.takePlace(p, places) {
-				// The transaction in flight may hang, so take a further place. If all places are taken, p is parked
-				// again.
-				return nil
-			}
+			g.addPlace() // the transaction in flight may hang
 		case <-ctx.Done():
 			if g.unpark(p) {
 				return ctx.Err()
@@ -186,12 +182,28 @@ func (g *gate) parkBatch(p *parked) {
 func (g *gate) leavePlace() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.pending > 1 || len(g.parked) == 0 {
-		g.pending--
-		return
+	if g.pending--; g.pending == 0 {
+		g.wakeFirst()
 	}
-	close(g.parked[0].wakeup)
-	g.parked = slices.Delete(g.parked, 0, 1)
+}
+
+// addPlace lets the batch that is parked first commit beside the transactions in flight: not the batch that has waited,
+// because payers take turns.
+func (g *gate) addPlace() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.pending < places {
+		g.wakeFirst()
+	}
+}
+
+// wakeFirst needs mu.
+func (g *gate) wakeFirst() {
+	if len(g.parked) > 0 {
+		g.pending++
+		close(g.parked[0].wakeup)
+		g.parked = slices.Delete(g.parked, 0, 1)
+	}
 }
 
 // joinParked takes from the parked batches, in their order, those that fit into a transaction with first, and returns
