@@ -80,7 +80,11 @@ func (f ClassFacts) ForTarget(target string) ClassFacts {
 	if !f.Known || !moved && f.State.Hash != "" {
 		return f
 	}
-	if f.State.Serial = 0; f.State.Ready.Status == delivery.True {
+	f.State.Serial = 0
+	if moved { // the rows are of the former servers
+		f.BehindServers = nil
+	}
+	if f.State.Ready.Status == delivery.True {
 		f.State.Ready = delivery.Condition{Status: delivery.Unknown, Reason: delivery.ReasonPending}
 	}
 	return f

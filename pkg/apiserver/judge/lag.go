@@ -24,40 +24,73 @@ var (
 
 // lag is the delay of a zone at a class, or of all zones at a class.
 type lag struct {
-	confirmed serial.Serial
+	confirmed serial.Serial // the last that is known
 	// since is the time of the oldest change that the class has not confirmed, zero for none.
 	since   time.Time
 	servers []string // were behind when asked last
 }
 
-// findLags returns the lag of each class in force, or nil for a zone without a settled serial or under deletion. before
-// is the zone's last Progress, nil at the first judgement.
-func (f *Facts) findLags(before *Progress) map[string]lag {
+// settlement is the time at which the judge first saw a settled serial.
+type settlement struct {
+	serial serial.Serial
+	at     time.Time
+}
+
+const maxSettlements = 64 // of a zone
+
+// findLags returns the lag of each class in force, and the settlements since the oldest change that a class lacks: both
+// nil for a zone without a settled serial or under deletion. before is the zone's last Progress, nil at the first
+// judgement.
+func (f *Facts) findLags(before *Progress) (lags map[string]lag, settlements []settlement) {
 	settled := serial.Serial(f.Zone.Status.SettledSerial)
 	if settled == 0 || f.Zone.DeletionTimestamp != nil {
-		return nil
+		return nil, nil
 	}
-	lostReady := time.Now() // for the first judgement of this server
-	if of := objects.ReadyOf(f.Zone.Status.Conditions); of != nil && of.Status != metav1.ConditionTrue {
-		lostReady = of.LastTransitionTime.Time
+
+	// 1. Note a new settled serial. The first judgement of this server knows only since when Ready is lost.
+	now, was := time.Now(), map[string]lag{}
+	if before == nil || len(before.settlements) == 0 {
+		if of := objects.ReadyOf(f.Zone.Status.Conditions); of != nil && of.Status != metav1.ConditionTrue {
+			now = of.LastTransitionTime.Time
+		}
+	} else {
+		settlements, was = before.settlements, before.lags
 	}
-	lags := map[string]lag{}
+	if n := len(settlements); n == 0 || settlements[n-1].serial != settled {
+		settlements = append(slices.Clip(settlements), settlement{settled, now})
+	}
+
+	// 2. Find the oldest change that each class lacks.
+	lags = map[string]lag{}
+	needed := len(settlements) - 1
 	for _, of := range f.Classes {
-		now := lag{confirmed: of.State.Serial, servers: of.BehindServers}
+		last := was[of.Class]
+		x := lag{confirmed: cmp.Or(of.State.Serial, last.confirmed), since: last.since, servers: of.BehindServers}
+		lacks := slices.IndexFunc(settlements, func(s settlement) bool { return s.serial.Ahead(x.confirmed) })
 		switch {
 		// The class is up to date: a zero since.
 		case of.State.Serial == settled:
-		// A new leader has not seen the change. Ready was lost with it, so that time is the closest.
-		case before == nil:
-			now.since = lostReady
-		case before.lags[of.Class].confirmed == now.confirmed: // the transition of Ready would move with its reason
-			now.since = cmp.Or(before.lags[of.Class].since, time.Now())
-		default: // the class has confirmed an earlier change
-			now.since = time.Now()
+			x.since = time.Time{}
+		case last.since.IsZero(): // the class has other servers, or the zone has changed
+			x.since = now
+		case lacks >= 0 && x.confirmed != last.confirmed: // an earlier change is confirmed
+			x.since = settlements[lacks].at
 		}
-		lags[of.Class] = now
+		if lacks >= 0 && x.confirmed != 0 {
+			needed = min(needed, lacks)
+		}
+		lags[of.Class] = x
 	}
-	return lags
+
+	// 3. Forget settlements that all classes have confirmed. A class that fails for days gets its later ages coarser.
+	if settlements = settlements[needed:]; len(settlements) > maxSettlements {
+		half := settlements[:0:0]
+		for i := 0; i < len(settlements)-1; i += 2 {
+			half = append(half, settlements[i])
+		}
+		settlements = append(half, settlements[len(settlements)-1])
+	}
+	return lags, settlements
 }
 
 func (l *lag) add(other lag) {

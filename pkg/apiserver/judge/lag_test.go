@@ -18,7 +18,9 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/objects"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/test/must"
 )
@@ -96,5 +98,41 @@ func TestLags_areThoseOfAllZones(t *testing.T) {
 		if !maps.Equal(got, want) {
 			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
+	}
+}
+
+// The oldest change that a class lacks is the first after the confirmed one. A change made while the class delivered an
+// earlier one keeps its age.
+func TestFindLags_afterAConfirmationOfAnEarlierChange(t *testing.T) {
+	ago := func(minutes int) time.Time { return time.Now().Add(-time.Duration(minutes) * time.Minute) }
+	for _, row := range []struct {
+		what      string
+		confirmed serial.Serial
+		want, n   int // minutes, and settlements kept
+	}{
+		{"the first", 6, 10, 1}, {"none", 5, 30, 2}, {"none that is known", 0, 30, 2}, {"all", 7, -1, 1},
+	} {
+		before := &Progress{settlements: []settlement{{5, ago(60)}, {6, ago(30)}, {7, ago(10)}},
+			lags: map[string]lag{"main": {confirmed: 5, since: ago(30)}}}
+		f := &Facts{Zone: &v1alpha1.Zone{Status: v1alpha1.ZoneStatus{SettledSerial: 7}},
+			Classes: []ClassFacts{{Class: "main", State: delivery.State{Serial: row.confirmed}}}}
+		lags, settlements := f.findLags(before)
+		got := -1
+		if since := lags["main"].since; !since.IsZero() {
+			got = int(time.Since(since).Minutes())
+		}
+		if got != row.want || len(settlements) != row.n {
+			t.Errorf("%s is confirmed: %d minutes, want %d; %d settlements, want %d", row.what, got, row.want, len(settlements), row.n)
+		}
+	}
+	// A class that lacks everything for days.
+	progress := &Progress{}
+	f := &Facts{Zone: &v1alpha1.Zone{}, Classes: []ClassFacts{{Class: "main", State: delivery.State{Serial: 1}}}}
+	for range 10_000 {
+		f.Zone.Status.SettledSerial++
+		progress.lags, progress.settlements = f.findLags(progress)
+	}
+	if n := len(progress.settlements); n > maxSettlements || progress.settlements[0].serial > 3 {
+		t.Errorf("%d settlements, the first of serial %d", n, progress.settlements[0].serial)
 	}
 }

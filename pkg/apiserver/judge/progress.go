@@ -31,10 +31,11 @@ type Progress struct {
 	digests  [][]uint64 // hashes of further missing RRsets, ascending for each class
 	unlisted bool       // yet other RRsets are missing
 	// hold is the Ready of Records changed after the serial settledAt; zero unless a mass deletion holds the zone.
-	hold      Judgement
-	settledAt serial.Serial
-	processes Processes
-	lags      map[string]lag // by class
+	hold        Judgement
+	settledAt   serial.Serial
+	processes   Processes
+	lags        map[string]lag // by class
+	settlements []settlement
 	// since is when this process first saw a Progress like this; zero before Follow.
 	since time.Time
 }

@@ -163,7 +163,7 @@ func (l *leader) resetTracker() {
 			if z := before[uid]; z != nil {
 				last = z.progress
 			}
-			s.lags = f.findLags(last)
+			s.lags, s.settlements = f.findLags(last)
 			l.zoneOf(uid).progress = s
 		}
 	}

@@ -45,7 +45,7 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 	f := l.readFacts(zone)
 	// Compare with the last judgement, for the age of the last change and the lag of each class.
 	now := ProgressOf(f)
-	now.lags = f.findLags(before)
+	now.lags, now.settlements = f.findLags(before)
 	f.LastChange = now.Follow(before)
 	// asked needs no lock: the queue never gives a zone to two workers at once.
 	failed := l.writeZone(ctx, f, &z.asked)
