@@ -178,3 +178,23 @@ func TestZone_takesAReservedName_S2_13(t *testing.T) {
 		t.Errorf("zone %+v, the record %+v", s.Zone("infra", "portal").Status, s.Record("mallory", "at").Status)
 	}
 }
+
+// Of nested reserved names the nearest decides, and fsck agrees: a tenant writes below its own name in another's.
+func TestReserved_nearestNameDecides_S4_20(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("a", "pay"), store.Allow("b", "x.pay", "*"))))
+	store.Must(s.CreateRecord(t.Context(), store.Record("b", "y", "y.x.pay.example.org.", "A", "192.0.2.1")))
+	st.MustBeClean()
+}
+
+// A policy of DMARC at the root has no label to compare, and is an odd value, not a fault of the server.
+func TestRecord_ofAPolicyAtTheRoot(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	store.Must(s.CreateZone(store.Zone("infra", "root", ".", store.Allow("infra", "@"))))
+	store.Must(s.CreateRecord(t.Context(), store.Record("infra", "policy", ".", "TXT", "v=DMARC1; p=none")))
+	st.MustBeClean()
+}

@@ -260,7 +260,8 @@ func (d *delta) warnOfPolicy(v rdata.Value, plan *law.Plan) {
 	switch {
 	case v.Type == rdata.TXT && rdata.IsSPF(v.Text) && others.HasOtherSPF(law.DigestOf(v.Text)):
 		plan.Warn("S5.14", "TXT at %s is a second SPF policy there, and receivers reject both (RFC 7208 §4.5): merge them into one", fqdn)
-	case v.Type == rdata.TXT && rdata.IsDMARC(v.Text) && fqdn.Labels()[0] == "_dmarc" && others.HasOther(rdata.TXT, law.DigestOf(v.Text)):
+	case v.Type == rdata.TXT && rdata.IsDMARC(v.Text) && strings.HasPrefix(fqdn.String(), "_dmarc.") &&
+		others.HasOther(rdata.TXT, law.DigestOf(v.Text)):
 		plan.Warn("S5.14", "TXT at %s is beside another TXT, and receivers ignore several DMARC policies (RFC 7489 §6.6.3): keep one", fqdn)
 	case v.Type == rdata.MX && (others.HasValue(rdata.MX, null) && v.Text != "0 ." || v.Text == "0 ." && others.HasOther(rdata.MX, null)):
 		plan.Warn("S5.14", "MX at %s has the value \"0 .\", which means no mail, beside others (RFC 7505 §3): remove it, or "+

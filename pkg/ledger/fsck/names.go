@@ -171,7 +171,10 @@ func (z *zone) findReserved(of name.Rel, namespace string) name.Rel {
 	}
 
 	for up, ok := of, namespace != z.Namespace; ok; up, ok = up.Parent() {
-		if to := z.reservedNames[up]; len(to) > 0 && !to[namespace] {
+		switch to := z.reservedNames[up]; {
+		case to[namespace]: // the nearest name decides (S4.20): below x.pay, pay of another namespace has no effect
+			return name.Apex
+		case len(to) > 0:
 			return up
 		}
 	}
