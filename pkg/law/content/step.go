@@ -102,7 +102,7 @@ type RecordRef struct {
 	// Was means that the Record was in the zone before the step, and Left that it no longer is after the step.
 	Was  bool `json:"w,omitempty"`
 	Left bool `json:"l,omitempty"`
-	// Owner is the Record's name after the step, or before the step if Left. It is the last field, for history.cutLine.
+	// Owner is the Record's name after the step, or before the step if Left.
 	Owner name.Rel `json:"o,omitzero"`
 }
 

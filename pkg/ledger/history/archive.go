@@ -6,6 +6,9 @@ package history
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -310,8 +313,12 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 	total, byAccount := 0, map[string]int{}
 	for i, x := range steps {
 		account := accountOf(&x.Step, p.hdr.Namespace)
-		x.Was = unpackStates(states[namespaceOf(&x.Step, p.hdr.Namespace)][x.Step.N])
-		octets := x.octets()
+		var err error
+		if x.Was, err = unpackStates(states[namespaceOf(&x.Step, p.hdr.Namespace)][x.Step.N]); err != nil {
+			klog.FromContext(ctx).Error(err, "The history of a zone lacks a state", "zone", p.hdr.FQDN, "step", x.Step.N)
+			p.archived.Whole = a.Now().Unix()
+		}
+		octets := len(layout.Encode(x))
 		// A first step of any size is taken, or the archive would never go on.
 		most := max(octets, minPage, int(a.shareOf(account)/pageDivisor))
 		if total, byAccount[account] = total+octets, byAccount[account]+octets; i > 0 && total > maxPage || byAccount[account] > most {
@@ -333,13 +340,17 @@ func (p *page) endBefore(n uint64) {
 	}
 }
 
-func unpackStates(of []BeforeStep) (out []Was) {
+// unpackStates returns the states that unpack, and an error for others.
+func unpackStates(of []BeforeStep) (out []Was, err error) {
 	for _, x := range of {
-		if text, err := Unpack(x.State); err == nil {
-			out = append(out, Was{Name: x.Name, UID: x.UID, State: text})
+		text, damage := Unpack(x.State)
+		if damage != nil {
+			err = errors.Join(err, fmt.Errorf("record %s: %w", x.Name, damage))
+			continue
 		}
+		out = append(out, Was{Name: x.Name, UID: x.UID, State: text})
 	}
-	return out
+	return out, err
 }
 
 func countStates(of []Was) (octets int) {
@@ -373,8 +384,8 @@ func (a *Archive) addRemoval(ctx context.Context, p *page, x *content.Removal) (
 	p.removes = true
 	// Gone must differ from 0, even if the removal's time is unknown.
 	p.archived.Gone, p.archived.Serial = max(1, x.Time), x.Serial
-	e := EntryOfRemoval(p.hdr.Zone, p.lastN, x)
 	// Delegations serve to restore the Zone, and without its state restore nothing.
+	e := entryOfRemoval(p.hdr.Zone, p.lastN, x)
 	if len(x.State) > 0 {
 		whole := false
 		e.Removed.Delegations, whole, err = a.readOldDelegations(ctx, p.hdr.Zone, x)
@@ -409,6 +420,11 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 		}
 	}
 
+	shares, err := a.readSharesOf(ctx, slices.Collect(maps.Keys(p.entries)))
+	if err != nil {
+		return false, err
+	}
+
 	// 3. A segment for each account, counted in the account's share.
 	for account, entries := range p.entries {
 		if p.hdr.Retention == 0 {
@@ -417,22 +433,24 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 		value, whole := encodeSegment(&p.hdr, entries)
 		last := &entries[len(entries)-1].Step
 		at := a.Layout.Segment(layout.SegmentKey{Account: account, Zone: p.hdr.Zone, Time: last.Time, Last: next.Offset + last.N})
-		share, mod, fits, err := a.makeRoom(ctx, account, len(at)+len(value))
-		if err != nil {
-			return false, err
+		share, fits := shares[account], shares[account].Octets+int64(len(at)+len(value)) <= a.shareOf(account)
+		if !fits {
+			if share.Share, share.mod, fits, err = a.makeRoom(ctx, account, len(at)+len(value)); err != nil {
+				return false, err
+			}
 		}
 		// The account is not whole if values were left out, or there is no room for the segment.
 		if !whole || !fits {
 			share.Whole = max(share.Whole, last.Time+1)
 		}
-		if cmps = append(cmps, etcd.RevisionIs(a.Layout.Share(account), mod)); fits && value != nil {
+		if cmps = append(cmps, etcd.RevisionIs(a.Layout.Share(account), share.mod)); fits && value != nil {
 			octets += len(at) + len(value)
 			share.addSegment(at, int64(len(at)+len(value)), !whole && isBare(value))
 			// The empty value names the account, so that readers of the zone know where to look.
 			ops = append(ops, etcd.OpPut(at, value), etcd.OpPut(a.Layout.ArchivedFor(p.hdr.Zone, account), []byte("{}")))
 		}
 
-		ops = append(ops, etcd.OpPut(a.Layout.Share(account), layout.Encode(&share)))
+		ops = append(ops, etcd.OpPut(a.Layout.Share(account), layout.Encode(&share.Share)))
 	}
 
 	// 4. After the removal, the keys that find the zone by its former names.

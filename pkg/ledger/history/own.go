@@ -136,7 +136,7 @@ func (a *Archive) readOlder(ctx context.Context, out *namespaceAnswer, before la
 		for _, x := range slices.Backward(items) {
 			fresh = fresh || out.ask.Since == nil || out.ask.Since(&x)
 			if out.selectItem(&x, now) {
-				out.octets += x.octets()
+				out.octets += x.countOctets()
 				out.Items = append(out.Items, x)
 			}
 		}
@@ -213,6 +213,9 @@ func (a *Archive) addRecentSteps(ctx context.Context, out *namespaceAnswer) erro
 		return err
 	}
 
+	if r.More { // further zones may have steps
+		out.Whole = a.Now().Unix()
+	}
 	zones := slices.Clone(out.selector.Zones)
 	for _, kv := range r.Kvs {
 		if _, zone, _, ok := a.Layout.ParseBefore(string(kv.Key)); ok && !out.excludes(zone) {

@@ -90,7 +90,7 @@ func (a *Archive) OfZone(ctx context.Context, header Header, exists bool, ask As
 		if ask.Since != nil && !ask.Since(x) {
 			return false
 		}
-		octets += x.octets()
+		octets += x.countOctets()
 		out.Items = append(out.Items, *x)
 		return true
 	}
@@ -230,8 +230,8 @@ func (a *Archive) readRecent(ctx context.Context, header Header, archived Archiv
 			states[ns] = readStates(ctx, r.Kvs)
 		}
 
-		x.Was = unpackStates(states[ns][x.Step.N])
-		*room -= x.octets()
+		x.Was, _ = unpackStates(states[ns][x.Step.N]) // the archive logs the damage
+		*room -= x.countOctets()
 	}
 
 	return steps, nil

@@ -130,7 +130,7 @@ func (a *Archive) nameOps(of *Header) []clientv3.Op {
 		etcd.OpPut(a.Layout.ArchivedFQDN(of.FQDN, of.Namespace, of.View), value)}
 }
 
-func EntryOfRemoval(zone string, n uint64, x *content.Removal) Entry {
+func entryOfRemoval(zone string, n uint64, x *content.Removal) Entry {
 	e := Entry{Step: content.Step{N: n, From: x.Serial, Serial: x.Serial, By: x.By, Origin: x.Origin, Time: x.Time},
 		Removed: &Removed{UID: zone}}
 	if text, err := Unpack(x.State); err == nil {

@@ -45,8 +45,8 @@ type Entry struct {
 	Removed *Removed `json:"x,omitempty"`
 }
 
-// octets estimates the size of an entry's JSON, with 512 octets for numbers, serials, user and names.
-func (x *Entry) octets() int {
+// countOctets estimates the size of an entry's JSON, with 512 octets for numbers, serials, user and names.
+func (x *Entry) countOctets() int {
 	n := 512 + countStates(x.Was)
 	if x.Removed != nil {
 		n += len(x.Removed.State)

@@ -177,15 +177,37 @@ func (a *Archive) Began(ctx context.Context) (int64, error) {
 
 // readShare returns an account's share and the version of its key. A share not stored yet has version 0.
 func (a *Archive) readShare(ctx context.Context, account string) (s Share, mod int64, err error) {
-	key := a.Layout.Share(account)
-	r, err := a.Client.Get(ctx, key)
-	if err != nil || len(r.Kvs) == 0 {
-		return s, 0, err
+	shares, err := a.readSharesOf(ctx, []string{account})
+	return shares[account].Share, shares[account].mod, err
+}
+
+type storedShare struct {
+	Share
+	mod int64 // 0 for a new share
+}
+
+// readSharesOf reads shares by a single request, whatever their number.
+func (a *Archive) readSharesOf(ctx context.Context, accounts []string) (map[string]storedShare, error) {
+	var gets []clientv3.Op
+	for _, account := range accounts {
+		gets = append(gets, clientv3.OpGet(a.Layout.Share(account)))
 	}
-	if err := layout.Decode(r.Kvs[0].Value, &s); err != nil {
-		return s, 0, layout.Unreadable(key, err)
+	r, err := a.Client.Txn(ctx).Then(gets...).Commit()
+	if err != nil {
+		return nil, err
 	}
-	return s, r.Kvs[0].ModRevision, nil
+	shares := map[string]storedShare{}
+	for i, account := range accounts {
+		var s storedShare
+		for _, kv := range r.Responses[i].GetResponseRange().Kvs {
+			s.mod = kv.ModRevision
+			if err := layout.Decode(kv.Value, &s.Share); err != nil {
+				return nil, layout.Unreadable(string(kv.Key), err)
+			}
+		}
+		shares[account] = s
+	}
+	return shares, nil
 }
 
 // makeRoom shrinks an account until octets more fit. The result fits is false if they never do: then nothing more is

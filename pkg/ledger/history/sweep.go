@@ -5,6 +5,7 @@ package history
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -213,6 +214,9 @@ func (a *Archive) raiseWhole(ctx context.Context, segments []layout.SegmentKey) 
 	}
 	for zone, t := range whole {
 		x, mod, err := a.readArchived(ctx, zone, 0)
+		if errors.Is(err, layout.ErrUnreadable) { // fsck reports it, and the other zones expire
+			continue
+		}
 		if err != nil {
 			return nil, nil, err
 		}
