@@ -54,7 +54,10 @@ func (b *Beat) Run(ctx context.Context, isReady func() bool) {
 	for {
 		if isReady() {
 			soon.Stop()
-			if err := b.renewLease(ctx); err != nil && ctx.Err() == nil && err.Error() != b.lastError {
+			switch err := b.renewLease(ctx); {
+			case err == nil:
+				b.lastError = "" // the next failure is logged, also of the same kind
+			case ctx.Err() == nil && err.Error() != b.lastError:
 				b.lastError = err.Error()
 				klog.FromContext(ctx).Info("The Lease that tells of this process is not renewed", "process", b.Process, "err", err)
 			}

@@ -475,7 +475,10 @@ func (a *Agent) deleteZone(job *work) (int, any, error) {
 	}
 
 	if p := (*problem)(nil); errors.As(err, &p) && p.status == http.StatusNotFound {
-		return 0, nil, errors.Join(a.files.removeAll(job.zone), removeKeys(), err)
+		if failed := errors.Join(a.files.removeAll(job.zone), removeKeys()); failed != nil {
+			return 0, nil, failed // a 404 would tell the client that nothing is left
+		}
+		return 0, nil, err
 	}
 	if err != nil {
 		return 0, nil, err

@@ -137,13 +137,18 @@ func (d *Dir) checkFormat() error {
 	return nil
 }
 
-// writeLine writes a temporary file and renames it, so that a crash leaves no empty file.
+// writeLine writes a temporary file, syncs it and renames it, so that a power failure leaves no empty file.
 func (d *Dir) writeLine(name, line string) error {
 	temporary := name + ".new"
-	if err := os.WriteFile(temporary, []byte(line+"\n"), 0o600); err != nil {
+	f, err := os.OpenFile(temporary, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
 		return unwritable(d.path, err)
 	}
-	if err := os.Rename(temporary, name); err != nil {
+	_, err = f.WriteString(line + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(temporary, name)
+	}
+	if err != nil {
 		return unwritable(d.path, err)
 	}
 	return nil
