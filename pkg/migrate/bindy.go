@@ -466,7 +466,8 @@ func (zones *zonesOfBindy) enclosing(fqdn name.Name) *zoneOfBindy {
 	}
 }
 
-// The own namespace's rule stays first.
+// addRules adds a rule for each other namespace with Records in the zone, and a joint rule for the namespaces that share
+// names: only the namespaces of a single rule share (S4.13). The own namespace's rule stays first.
 func (c *conversion) addRules(z *zoneOfBindy, zones *zonesOfBindy) {
 	own := z.object.GetNamespace()
 	rules := map[string]*v1alpha1.DelegationRule{own: &z.spec.Delegations[0]}
@@ -477,24 +478,25 @@ func (c *conversion) addRules(z *zoneOfBindy, zones *zonesOfBindy) {
 		return rules[namespace]
 	}
 
-	// Count the namespaces at each name. If there are several, the patterns of the name become shared.
-	users := make(map[string]int)
-	for _, owners := range z.uses {
-		for owner := range owners {
-			users[owner]++
+	// Find the other namespaces at each name. If there are several, they share the name by a joint rule.
+	users, types := map[string][]string{}, map[string][]string{} // of other namespaces, by owner
+	for _, namespace := range slices.Sorted(maps.Keys(z.uses)) {
+		for owner := range z.uses[namespace] {
+			if namespace != own {
+				users[owner], types[owner] = append(users[owner], namespace), append(types[owner], z.uses[namespace][owner]...)
+			}
 		}
 	}
 
-	// Add the names and types of each other namespace.
-	for namespace, owners := range z.uses {
-		if namespace == own {
-			continue
+	// Add each name to the rule of its namespaces. A name that the zone's own namespace has, too, is shared with it.
+	for _, owner := range slices.Sorted(maps.Keys(users)) {
+		rule := ruleOf(strings.Join(users[owner], ","))
+		if rule.Namespace, rule.Namespaces = users[owner][0], nil; len(users[owner]) > 1 {
+			rule.Namespace, rule.Namespaces = "", users[owner]
 		}
-		rule := ruleOf(namespace)
-		for _, owner := range slices.Sorted(maps.Keys(owners)) {
-			rule.Records = append(rule.Records, v1alpha1.RecordDelegation{Pattern: owner,
-				Types: slices.Sorted(slices.Values(owners[owner])), Shared: users[owner] > 1})
-		}
+		slices.Sort(types[owner])
+		rule.Records = append(rule.Records, v1alpha1.RecordDelegation{Pattern: owner, Types: slices.Compact(types[owner]),
+			Shared: len(users[owner]) > 1 || z.uses[own][owner] != nil})
 	}
 
 	// Add the child zones. Of another namespace, only those that the parent has delegated by NS.

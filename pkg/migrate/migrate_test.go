@@ -76,6 +76,28 @@ func becomes(t *testing.T, want string, documents ...string) {
 	}
 }
 
+// Two other namespaces have addresses at a name: they share it by a joint rule, since only the namespaces of a single
+// rule share (S4.13).
+func TestConvertBindy_sharesANameByAJointRule(t *testing.T) {
+	documents := []string{zoneOfTests}
+	for _, at := range []string{"blue www", "green www", "green own"} {
+		namespace, owner, _ := strings.Cut(at, " ")
+		documents = append(documents, bindyAPI+fmt.Sprintf("kind: ARecord\nmetadata: {name: %s, namespace: %s}\nspec: {zone: example.org, "+
+			"name: %s, ipv4: 192.0.2.3}\nstatus: {conditions: [{type: Ready, status: 'True'}]}\n", owner, namespace, owner))
+	}
+	got, message := converts(t, documents...)
+	var zone v1alpha1.Zone
+	must.Succeed(t, yaml.Unmarshal([]byte(got[0]), &zone))
+	want := []v1alpha1.DelegationRule{
+		{Namespaces: []string{"blue", "green"}, Records: []v1alpha1.RecordDelegation{{Pattern: "www", Types: []string{"A"},
+			Shared: true}}},
+		{Namespace: "green", Records: []v1alpha1.RecordDelegation{{Pattern: "own", Types: []string{"A"}}}},
+	}
+	if !reflect.DeepEqual(zone.Spec.Delegations[1:], want) {
+		t.Errorf("rules %+v\nwant %+v\n%s", zone.Spec.Delegations[1:], want, message)
+	}
+}
+
 // M1: a zone of bindy with each kind of record, in all releases' forms, and with foreign records.
 func TestConvertBindy(t *testing.T) {
 	zone := bindyAPI + `kind: DNSZone
