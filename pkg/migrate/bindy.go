@@ -466,8 +466,8 @@ func (zones *zonesOfBindy) enclosing(fqdn name.Name) *zoneOfBindy {
 	}
 }
 
-// addRules adds a rule for each other namespace with Records in the zone, and a joint rule for the namespaces that share
-// names: only the namespaces of a single rule share (S4.13). The own namespace's rule stays first.
+// addRules adds a rule for each other namespace with Records in the zone, and a joint rule for the namespaces that
+// share names: only the namespaces of a single rule share (S4.13). The own namespace's rule stays first.
 func (c *conversion) addRules(z *zoneOfBindy, zones *zonesOfBindy) {
 	own := z.object.GetNamespace()
 	rules := map[string]*v1alpha1.DelegationRule{own: &z.spec.Delegations[0]}

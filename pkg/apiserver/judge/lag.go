@@ -24,7 +24,7 @@ var (
 
 // lag is the delay of a zone at a class, or of all zones at a class.
 type lag struct {
-	confirmed serial.Serial // the last that is known
+	confirmed serial.Serial // the last known
 	// since is the time of the oldest change that the class has not confirmed, zero for none.
 	since   time.Time
 	servers []string // were behind when asked last
@@ -38,7 +38,7 @@ type settlement struct {
 
 const maxSettlements = 64 // of a zone
 
-// findLags returns the lag of each class in force, and the settlements since the oldest change that a class lacks: both
+// findLags returns the lag of each class in force, and the settlements since the oldest change lacking at a class: both
 // nil for a zone without a settled serial or under deletion. before is the zone's last Progress, nil at the first
 // judgement.
 func (f *Facts) findLags(before *Progress) (lags map[string]lag, settlements []settlement) {
