@@ -84,9 +84,10 @@ func (k *knownClass) noteHealth(health error) {
 	k.hasHealth, k.health, k.healthFoundAt = true, health, metav1.Now().Rfc3339Copy()
 }
 
-// setMissing tells the Loop that a class does not exist, so its zones report DNSClassNotFound. A second call has no
-// effect.
+// setMissing tells the Loop of an absent class, whose zones report DNSClassNotFound. The class is looked at again,
+// until no zone names it: a tenant may name ever other classes.
 func (c *classSync) setMissing(name string) {
+	c.queue.AddAfter(task{kind: classTask, name: name}, forgetInterval)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if known := c.known[name]; known != nil {
@@ -107,7 +108,6 @@ func (c *classSync) setMissing(name string) {
 func (c *classSync) enqueueCluster(name string) {
 	if c.index.ClassByName(name) == nil {
 		c.setMissing(name)
-		c.queue.AddAfter(task{kind: classTask, name: name}, forgetInterval) // the zone may have left the class meanwhile
 		return
 	}
 	c.mu.Lock()
@@ -119,23 +119,22 @@ func (c *classSync) enqueueCluster(name string) {
 
 const forgetInterval = 20 * time.Second
 
-// forgetCluster removes the class of a Bind9Cluster that no zone and no Delivery names, and reports whether it is gone.
-// For a DNSClass the result is false.
-func (c *classSync) forgetCluster(name string) bool {
-	if _, _, ok := class.SplitCluster(name); !ok {
-		return false
-	}
+// forgetClass removes the class of a Bind9Cluster, or of an absent DNSClass, once no zone and no Delivery names it, and
+// reports whether it is gone. A present DNSClass is a class without zones, too.
+func (c *classSync) forgetClass(name string) bool {
+	_, _, isCluster := class.SplitCluster(name)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	known := c.known[name]
 	// A zone is indexed before enqueueCluster reads c.known, so no zone is missed.
-	if c.index.NamesCluster(name) {
+	if !isCluster && (known == nil || !known.missing) || c.index.NamesClass(name) {
 		return false
 	}
-	if c.known[name] != nil && !c.loop.RemoveClass(name) {
+	if known != nil && !c.loop.RemoveClass(name) {
 		c.queue.AddAfter(task{kind: classTask, name: name}, forgetInterval) // no event says that the last zone has left
 		return false
 	}
-	if known := c.known[name]; known != nil {
+	if known != nil {
 		c.stalls.Forget(known.uid)
 		delete(c.known, name)
 		c.questions.setNumber(name, 0)
@@ -225,13 +224,13 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 		}
 	}
 	// A health task clears the condition Delivering of the Bind9Cluster.
-	if c.forgetCluster(name) {
+	if c.forgetClass(name) {
 		c.queue.Add(task{kind: healthTask, name: name})
 		return nil
 	}
 	// Zones that still name the class report DNSClassNotFound.
 	if of == nil {
-		if known != nil && !known.missing {
+		if known != nil {
 			c.setMissing(name)
 		}
 		return nil

@@ -240,11 +240,21 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 		w.expectZones("made again at once", "a3", zoneA)
 		w.expectReady("made again at once", zoneA, "Delivered")
 
-		// The controller forgets a cluster that no zone names, with all metrics.
-		for _, zone := range []*v1alpha1.Zone{zoneA, absent} {
-			patch := must.Get(json.Marshal(map[string]any{"spec": map[string]any{"dnsClassRefs": []v1alpha1.DNSClassReference{{Kind: v1alpha1.KindDNSClass, Name: "edge"}}}}))(w.t)
-			must.Get(w.client.KubizoneV1alpha1().Zones(zone.Namespace).Patch(w.ctx, zone.Name, types.MergePatchType, patch, metav1.PatchOptions{}))(w.t)
+		// The controller forgets a cluster that no zone names, and a DNSClass that does not exist, with all metrics.
+		name := func(zone *v1alpha1.Zone, className string) {
+			refs := []v1alpha1.DNSClassReference{{Kind: v1alpha1.KindDNSClass, Name: className}}
+			patch := must.Get(json.Marshal(map[string]any{"spec": map[string]any{"dnsClassRefs": refs}}))(w.t)
+			must.Get(w.client.KubizoneV1alpha1().Zones(zone.Namespace).Patch(w.ctx, zone.Name, types.MergePatchType, patch,
+				metav1.PatchOptions{}))(w.t)
 		}
+		name(absent, "nowhere")
+		passTime(time.Minute)
+		w.expectReady("in no class", absent, "DNSClassNotFound")
+		if got := w.listLabels(); !slices.Contains(got, "nowhere") {
+			t.Errorf("metrics have the classes %q, without nowhere", got)
+		}
+		name(zoneA, "edge")
+		name(absent, "edge")
 		passTime(time.Minute)
 		w.expectZones("named no more", "a3")
 		w.expectZones("named no more", "class", zoneA, zoneC, absent)

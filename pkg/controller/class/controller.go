@@ -226,7 +226,7 @@ func (c *Controller) classChanged(before, after *v1alpha1.DNSClass) {
 
 func (c *Controller) clusterChanged(before, after *bind9.Bind9Cluster) {
 	at := cmp.Or(after, before)
-	if name := class.OfCluster(at).Name; class.InUse(at) || c.index.NamesCluster(name) {
+	if name := class.OfCluster(at).Name; class.InUse(at) || c.index.NamesClass(name) {
 		c.queue.Add(task{kind: classTask, name: name})
 	}
 }

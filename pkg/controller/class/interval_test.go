@@ -35,7 +35,9 @@ func TestDriftInterval_countsServers(t *testing.T) {
 	must.Succeed(t, x.Prepare())
 	source := plan.Source{Views: zoneview.NewSet(zoneview.Config{})}
 	loop := schedule.New(schedule.Config{Identity: "me", Source: source, Store: &store{}})
-	c := &classSync{shared: &shared{index: x, loop: loop}, known: map[string]*knownClass{}, questions: newQuestions()}
+	c := &classSync{shared: &shared{index: x, queue: newQueue(), loop: loop}, known: map[string]*knownClass{},
+		questions: newQuestions()}
+	defer c.queue.ShutDown()
 	fetched, called := delivery.Abilities{Fetched: true}, delivery.Abilities{}
 	of := func(name string, spec v1alpha1.DNSClassSpec, zones, servers int) *v1alpha1.DNSClass {
 		class := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}

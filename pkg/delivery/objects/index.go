@@ -333,7 +333,7 @@ func (x *Index) ExpelledClasses(zone *v1alpha1.Zone, force InForce, former, take
 	return FindExpelled(zone, force, former, x.ClassByName, of, taken)
 }
 
-func (x *Index) NamesCluster(name string) bool {
+func (x *Index) NamesClass(name string) bool {
 	return len(x.ZonesByClass(name)) > 0 || len(x.DeliveriesByClass(name)) > 0
 }
 
