@@ -135,7 +135,7 @@ func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
 		case <-p.wakeup: // in a place or a transaction
 			return nil
 		case <-slow.C:
-			g.addPlace() // the transaction in flight may hang
+			g.addPlace(p) // the transaction in flight may hang
 		case <-ctx.Done():
 			if g.unpark(p) {
 				return ctx.Err()
@@ -187,12 +187,12 @@ func (g *gate) leavePlace() {
 	}
 }
 
-// addPlace lets the batch that is parked first commit beside the transactions in flight: not the batch that has waited,
-// because payers take turns.
-func (g *gate) addPlace() {
+// addPlace lets the batch that is parked first commit beside the transactions in flight: not p, which has waited, because
+// payers take turns. It has no effect if a transaction has taken p along.
+func (g *gate) addPlace(p *parked) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.pending < places {
+	if g.pending < places && slices.Contains(g.parked, p) {
 		g.wakeFirst()
 	}
 }
