@@ -187,7 +187,7 @@ func (g *gate) leavePlace() {
 	}
 }
 
-// addPlace lets the batch that is parked first commit beside the transactions in flight: not p, which has waited, because
+// addPlace lets the batch that is parked first commit beside the transactions in flight: not p, which has waited, since
 // payers take turns. It has no effect if a transaction has taken p along.
 func (g *gate) addPlace(p *parked) {
 	g.mu.Lock()
