@@ -61,6 +61,7 @@ kubizone asks, plans, imports and verifies.`,
 var clientWords = []string{"apply", "blame", "console", "diff", "doctor", "explain", "export", "import", "lint", "log", "may", "names",
 	"plan", "revert", "review", "show", "status", "tree", "updatekey", "verify", "who", "why"}
 
+// redirectWord returns a hidden command for a word of the client, whose error has the line to type.
 func redirectWord(word string) *cobra.Command {
 	return &cobra.Command{
 		Use:    word + " ...",

@@ -41,6 +41,8 @@ type runner interface {
 	Run(ctx context.Context) error
 }
 
+// parseSubcommands parses the arguments after "--": sub-commands with their flags, with "--" between. The error joins
+// the faults of all.
 func parseSubcommands(arguments []string, out io.Writer, traces tracing.Options) (all []subcommand, err error) {
 	var wrong []error
 	for section := range splitSections(arguments) {
@@ -57,6 +59,7 @@ func parseSubcommands(arguments []string, out io.Writer, traces tracing.Options)
 	return all, errors.Join(wrong...)
 }
 
+// splitSections yields the arguments between "--", empty sections too: these are an error of the user.
 func splitSections(arguments []string) func(yield func([]string) bool) {
 	return func(yield func([]string) bool) {
 		for len(arguments) > 0 {
@@ -73,12 +76,16 @@ func splitSections(arguments []string) func(yield func([]string) bool) {
 	}
 }
 
+// parseSection parses a sub-command with flags. The result creates a configuration for each run, because a failed
+// sub-command starts again and reads all files again.
 func parseSection(section []string, out io.Writer, traces tracing.Options) (subcommand, error) {
 	if len(section) == 0 {
 		return subcommand{}, errors.New("name controller or primary, and its flags")
 	}
 	one := subcommand{name: section[0]}
 	flags := pflag.NewFlagSet(one.name, pflag.ContinueOnError)
+
+	// 1. The options of the sub-command, which are the same as in a process of its own.
 	lines := &linePrefix{to: out, prefix: one.name + ": "}
 	var user *kubeconfig.Options
 	var complete func(server *process.Server) (runner, error)
@@ -106,6 +113,8 @@ func parseSection(section []string, out io.Writer, traces tracing.Options) (subc
 	default:
 		return one, errors.New("is no sub-command that runs beside the server: name controller or primary")
 	}
+
+	// 2. Parse the flags. Without --as, requests would have all rights of the server.
 	if err := flags.Parse(section[1:]); err != nil {
 		return one, fmt.Errorf("%w; kubizone %s --help lists the flags", err, one.name)
 	}
@@ -116,6 +125,8 @@ func parseSection(section []string, out io.Writer, traces tracing.Options) (subc
 		return one, errors.New("--as is missing, and without it the server's rights would count; give " +
 			"--as=system:serviceaccount:NAMESPACE:NAME, of the account with the rights of this sub-command")
 	}
+
+	// 3. The run, once with a configuration that is thrown away, for the faults of all flags before the start.
 	one.run = func(ctx context.Context, server *process.Server) error {
 		config, err := complete(server)
 		if err != nil {
@@ -140,6 +151,8 @@ func (p *linePrefix) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
+// runRepeatedly runs the sub-command until ctx ends, each time restartPause after the last end. It calls fail if the
+// work of a run does not stop, since a second run beside could write the same Deliveries.
 func (s subcommand) runRepeatedly(ctx context.Context, newServer func() *process.Server, fail context.CancelCauseFunc) {
 	for ctx.Err() == nil {
 		err := s.run(ctx, newServer())
@@ -184,6 +197,7 @@ func (o *Options) runSubcommands(ctx context.Context, server *apiserver.Server, 
 	select {
 	case <-ended:
 	case <-time.After(besideTimeout):
+		// The goroutines end with the process.
 		klog.ErrorS(nil, "A part of the server does not stop; the server stops without it", "after", besideTimeout)
 	}
 	if err := context.Cause(ctx); errors.Is(err, process.ErrUnfinished) {

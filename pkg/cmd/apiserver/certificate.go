@@ -21,10 +21,13 @@ import (
 
 var apiServices = []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
 
+// findCertificate sets the serving certificate: of --tls-cert-file, self-signed, or generated and kept in the Secret of
+// --serving-cert-secret. The last also writes caBundle of the APIServices.
 func (o *Options) findCertificate(ctx context.Context) error {
 	server := &o.SecureServing.ServerCert
 	switch {
 	case server.CertKey.CertFile != "":
+		// Upstream reads the files, and reads them again after a change.
 		return nil
 	case o.ServingSecret == "":
 		klog.Warning("The serving certificate is self-signed and lasts as long as this process; " +
@@ -47,6 +50,7 @@ func (o *Options) findCertificate(ctx context.Context) error {
 		return fmt.Errorf("--kubeconfig: %w", err)
 	}
 	namespace, name, _ := strings.Cut(o.ServingSecret, "/")
+	// The APIService of an API that is not served would be a route to answers of 404.
 	further := apiServices[1:]
 	if o.ACME.Serve {
 		further = append(slices.Clone(further), acme.SchemeGroupVersion.Version+"."+acme.GroupName)
@@ -60,6 +64,7 @@ func (o *Options) findCertificate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// The certificate is needed before the port answers.
 	if err := provider.RunOnce(ctx); err != nil {
 		return fmt.Errorf("--serving-cert-secret %s: %w", o.ServingSecret, err)
 	}

@@ -61,6 +61,8 @@ func (o *MemberOptions) Validate() []error {
 
 func (o *MemberOptions) hasPeers() bool { return o.Cluster != (embed.Cluster{}) }
 
+// startMember starts the etcd member in --etcd-data-dir. A member alone has to start within aloneTimeout. With peers,
+// startMember waits until a quorum runs or ctx ends. release stops the member.
 func (o *MemberOptions) startMember(ctx context.Context) (_ *embed.Member, release func(), err error) {
 	dir, err := embed.OpenDir(o.DataDir, 0)
 	if err != nil {

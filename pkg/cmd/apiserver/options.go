@@ -142,6 +142,7 @@ var notRunFlags = []string{
 // package apiserver).
 var notAuthenticationFlags = []string{"authentication-tolerate-lookup-failure"}
 
+// without adds the flags of add to the set, except the named flags.
 func without(names []string, to *pflag.FlagSet, add func(*pflag.FlagSet)) {
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	add(all)
@@ -152,6 +153,7 @@ func without(names []string, to *pflag.FlagSet, add func(*pflag.FlagSet)) {
 	})
 }
 
+// Flags returns the flags in groups, as kube-apiserver's help has them.
 func (o *Options) Flags() cliflag.NamedFlagSets {
 	var all cliflag.NamedFlagSets
 	without(notRunFlags, all.FlagSet("generic"), o.ServerRun.AddUniversalFlags)
@@ -196,6 +198,7 @@ func (o *Options) Complete() error {
 	if err := o.ServerRun.ComponentGlobalsRegistry.Set(); err != nil {
 		return fmt.Errorf("--feature-gates: %w", err)
 	}
+	// Reviews of tokens and rights go to the same cluster, unless told otherwise.
 	for _, other := range []*string{&o.Authentication.RemoteKubeConfigFile, &o.Authorization.RemoteKubeConfigFile} {
 		if *other == "" {
 			*other = o.CoreAPI.CoreAPIKubeconfigPath
@@ -204,6 +207,7 @@ func (o *Options) Complete() error {
 	return nil
 }
 
+// Validate returns all faults of the options together (P1). Complete comes before.
 func (o *Options) Validate() error {
 	var wrong []error
 	for _, faults := range [][]error{
@@ -226,6 +230,7 @@ func (o *Options) Validate() error {
 	if (o.SecureServing.ServerCert.CertKey.CertFile == "") != (o.SecureServing.ServerCert.CertKey.KeyFile == "") {
 		wrong = append(wrong, errors.New("--tls-cert-file and --tls-private-key-file: give both or none"))
 	}
+	// Priority and fairness divides the sum of both limits.
 	if o.Features.EnablePriorityAndFairness && o.ServerRun.MaxRequestsInFlight+o.ServerRun.MaxMutatingRequestsInFlight <= 0 {
 		wrong = append(wrong, errors.New("--max-requests-inflight and --max-mutating-requests-inflight: their sum must be positive, "+
 			"or --enable-priority-and-fairness=false"))
@@ -243,6 +248,7 @@ func (o *Options) Validate() error {
 	return errors.Join(wrong...)
 }
 
+// validateRequestHeader returns the faults of the authentication by the front proxy, kube-apiserver.
 func (o *Options) validateRequestHeader() []error {
 	header := o.Authentication.RequestHeader
 	if header.ClientCAFile != "" && len(header.AllowedNames) == 0 {
@@ -288,6 +294,7 @@ primary run in this process too, each with its flags, and with the rights of the
   kubizone apiserver --etcd-data-dir /var/lib/kubizone/data --kubeconfig cluster.kubeconfig
   kubizone apiserver --etcd-data-dir /var/lib/kubizone/data -- controller --as system:serviceaccount:kubizone-system:kubizone-controller`,
 		Args: func(command *cobra.Command, arguments []string) error {
+			// Arguments before "--" are a mistake, such as a flag without the dashes.
 			if dash := command.ArgsLenAtDash(); dash != 0 {
 				return cobra.NoArgs(command, arguments)
 			}

@@ -44,6 +44,8 @@ func (o *Options) keepMember(ctx context.Context, reason error) error {
 	return nil
 }
 
+// refuseAll returns a handler that answers as alive and not ready, and refuses all other requests with Retry-After. A
+// liveness probe must not end the member.
 func refuseAll(reason error) http.Handler {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/livez", "/healthz"} {

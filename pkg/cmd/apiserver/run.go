@@ -70,6 +70,8 @@ func (o *Options) Run(ctx context.Context) error {
 	return err
 }
 
+// serveAPI runs the ledger, the API and the sub-commands until outer ends or one of them fails. They stop in the order
+// sub-commands, API, ledger.
 func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptions) error {
 	ctx, fail := context.WithCancelCause(outer)
 	defer fail(nil)
@@ -114,6 +116,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		besideEnded <- o.runSubcommands(ctx, server, views)
 	}()
 
+	// The end of each part cancels ctx, and the others stop.
 	err = server.Run(serving)
 	fail(err)
 	err = errors.Join(err, <-besideEnded)
@@ -128,6 +131,7 @@ func nilIfEnded(outer context.Context, err error) error {
 	return err
 }
 
+// bindPort opens the listener of the API. With shared ports (SO_REUSEPORT), upstream opens the listener.
 func (o *Options) bindPort() error {
 	at := net.JoinHostPort(o.SecureServing.BindAddress.String(), strconv.Itoa(o.SecureServing.BindPort))
 	if o.SecureServing.Listener != nil || o.SecureServing.PermitPortSharing || o.SecureServing.PermitAddressSharing {

@@ -58,6 +58,7 @@ func (a *applied) printText(text *output.Text) {
 		text.Line("record.kubi.zone/%s %s", r.Name, strings.ToLower(r.Operation))
 	}
 	switch {
+	// The Records are in no zone.
 	case a.Zone == "":
 	case a.Serial == 0:
 		text.Line("zone %s: unchanged", a.Zone)
@@ -66,6 +67,8 @@ func (a *applied) printText(text *output.Text) {
 	}
 }
 
+// run sends all changes as a ChangeSet, and prints the operation of each Record and the serial. An error with
+// ErrRefused means that nothing was written.
 func (o *options) run(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	if len(o.files)+len(o.remove) == 0 {
 		return errors.New("no changes given: write -f FILE, or --delete NAME")
@@ -85,6 +88,7 @@ func (o *options) run(ctx context.Context, in io.Reader, out, stderr io.Writer) 
 	if err != nil {
 		return err
 	}
+	// Before the request: a deletion cannot be taken out of the transaction later.
 	if err := o.consent.Ask(in, stderr, len(o.remove), "Records"); err != nil {
 		return err
 	}
@@ -106,6 +110,8 @@ type place struct {
 	where, namespace string
 }
 
+// changeSet returns the ChangeSet of the files and --delete. place i names the source of item i, for refusals. An
+// unreadable file or an object that is no Record is an error.
 func (o *options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) {
 	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: FieldManager, Force: o.forceConflicts}}
 	var from []place
@@ -122,6 +128,8 @@ func (o *options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) 
 			if reason, fix := load.UnknownKind(object); reason != "" {
 				return nil, nil, errors.New(load.ObjectRefusal(name, object, reason, fix).String())
 			}
+			// A Zone could not take part in the transaction, and apart from the others the call would be all or nothing
+			// no more.
 			if object.GroupVersionKind() != v1alpha1.SchemeGroupVersion.WithKind("Record") {
 				return nil, nil, fmt.Errorf("%s: %s %s %q is no Record of %s, and Records alone are changed together: "+
 					"apply it by itself with kubectl", name, object.GetAPIVersion(), object.GetKind(), object.GetName(),
@@ -152,6 +160,8 @@ func readFile(name string, in io.Reader) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
+// namespaceOf returns the namespace of the change set: the given namespace of -n, otherwise that of the manifests,
+// otherwise the context's. Manifests of two namespaces are an error.
 func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, given bool) (string, error) {
 	for i, item := range set.Spec.Items {
 		switch own := from[i].namespace; {
@@ -171,16 +181,20 @@ const maxNamed = 10
 const outcomeUnknown = "; whether the change set was written is not known: compare the Records with the files before you repeat it " +
 	"(Records that are as in the files stay as they are, --delete of one that is gone is refused)"
 
+// locateError returns the server's error with the file of each refused item. The text says if the outcome is unknown.
+// Refusals wrap ErrRefused.
 func locateError(err error, from []place) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		var sent *url.Error
+		// The connection has ended between request and answer, so the server may have written all changes.
 		if errors.As(err, &sent) && !utilnet.IsConnectionRefused(err) {
 			return fmt.Errorf("%w%s", err, outcomeUnknown)
 		}
 		return err
 	}
 	text, code := status.Status().Message, status.Status().Code
+	// A budget that is used up (429) passes, and is no refusal.
 	refused := code >= 400 && code < 500 && code != http.StatusTooManyRequests
 	if refused {
 		text = describeRefusals(refusal.Of(err), text, from)
@@ -188,6 +202,7 @@ func locateError(err error, from []place) error {
 	if refusal.Has(err, metav1.StatusReason(metav1.CauseTypeFieldManagerConflict)) {
 		text += "; for the conflicts: remove the fields from the file, or take them over with --force-conflicts"
 	}
+	// The server has lost sight of the transaction, for example in an etcd without quorum.
 	if apierrors.IsTimeout(err) {
 		text += outcomeUnknown
 	}
@@ -197,6 +212,8 @@ func locateError(err error, from []place) error {
 	return errors.New(text)
 }
 
+// describeRefusals returns the refusals of items, each with its source, or the server's message if no refusal is of an
+// item. Past maxNamed the text has a number.
 func describeRefusals(all []refusal.Refusal, message string, from []place) string {
 	var texts []string
 	more := 0

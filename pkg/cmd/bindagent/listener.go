@@ -42,6 +42,8 @@ func (l *listener) Accept() (net.Conn, error) {
 			continue
 		}
 		c := &connection{Conn: conn, listener: l, client: slots.Client{Network: from.Addr().Unmap()}}
+		// Take may close the oldest newcomer in favour of this connection (B6). Without a slot, the address has too
+		// many.
 		if c.slot, _ = l.newcomers.Take(c.client, func() { conn.Close() }); c.slot != nil {
 			return c, nil
 		}
@@ -70,6 +72,8 @@ func (c *connection) Close() error {
 	return err
 }
 
+// promote moves an authenticated connection from the newcomers to the clients, where it is closed in favour of no
+// other. Without a free slot, the connection stays a newcomer.
 func (c *connection) promote() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -98,12 +98,14 @@ bindcar 0.9. named needs "allow-new-zones yes;" and a controls block. A line tha
 	return command
 }
 
+// Main runs the command as a program of its own, and returns the exit code: 0, or 2 after an error.
 func Main(arguments []string, out, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second signal has its default effect
 	command := NewCommand()
 	command.SilenceUsage, command.SilenceErrors = true, true
+	// As the flags of package program, which the small binary leaves out.
 	command.Version = version.Number()
 	command.Flags().IntP("v", "v", 0, "how much is logged: 0 warnings and errors, 1 changes, 4 each request")
 	command.Flags().String("logging-format", "text", "how the log is written: text or json")
@@ -118,10 +120,12 @@ func Main(arguments []string, out, stderr io.Writer) int {
 	return 0
 }
 
+// newLogger returns the logger for the flags -v and --logging-format: warnings, changes from 1, requests from 4.
 func newLogger(command *cobra.Command) *slog.Logger {
 	options := &slog.HandlerOptions{Level: slog.LevelWarn}
 	if flag := command.Flag("v"); flag != nil && flag.Value.String() != "0" {
 		options.Level = slog.LevelInfo
+		// Two digits are 10 and above.
 		if len(flag.Value.String()) > 1 || flag.Value.String() >= "4" {
 			options.Level = slog.LevelDebug
 		}
@@ -132,11 +136,15 @@ func newLogger(command *cobra.Command) *slog.Logger {
 	return slog.New(slog.NewTextHandler(command.ErrOrStderr(), options))
 }
 
+// makeServer returns the server, or all errors of the flags together (B1). Key and token files are read once here for
+// their faults, and again for each use.
 func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 	var wrong []error
 	fault := func(flag, format string, arguments ...any) {
 		wrong = append(wrong, fmt.Errorf(flag+": "+format, arguments...))
 	}
+
+	// 1. Addresses and certificate. Without TLS, a host on the way could read tokens.
 	host, _, err := net.SplitHostPort(o.listen)
 	if err != nil {
 		fault("--listen", "%q must be [ADDRESS]:PORT", o.listen)
@@ -153,9 +161,12 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 			fault(flag, "%q must be ADDRESS:PORT", address)
 		}
 	}
+
+	// 2. Directories. named reads the path of zoneDir in quotes, in its configuration.
 	if info, err := os.Stat(o.zoneDir); err != nil || !info.IsDir() || !filepath.IsAbs(o.zoneDir) {
 		fault("--zone-dir", "%q must be the absolute path of a directory", o.zoneDir)
 	}
+	// A quote would end the path in named's configuration.
 	if strings.ContainsFunc(o.zoneDir, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
 		fault("--zone-dir", "%q must have printable ASCII alone, and no quotes or backslashes: it stands in named's configuration",
 			o.zoneDir)
@@ -166,6 +177,8 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 	if info, err := os.Stat(o.catalogsFile); o.catalogsFile != "" && (err != nil || !info.Mode().IsRegular()) {
 		fault("--catalogs-file", "%q must be a file", o.catalogsFile)
 	}
+
+	// 3. Keys and tokens.
 	keys := map[string]string{"--rndc-key-file": o.rndcKeyFile}
 	if o.tsigKeyFile != "" {
 		keys["--tsig-key-file"] = o.tsigKeyFile
@@ -189,6 +202,8 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 	} else if _, err := tokens.Read(); err != nil {
 		fault("--token-file", "%w", err)
 	}
+
+	// 4. The server. The certificate is read once for its faults.
 	s := &server{address: o.listen, logger: logger, controlChannel: o.rndcServer}
 	if o.tlsCert != "" && o.tlsKey != "" {
 		s.identity = &identity{certFile: o.tlsCert, keyFile: o.tlsKey, logger: logger}

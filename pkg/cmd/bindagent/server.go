@@ -36,6 +36,8 @@ type server struct {
 	logger         *slog.Logger
 }
 
+// run serves until ctx ends, and then finishes current requests within endTime. Meanwhile the watches follow named's
+// configuration and the members of catalogs, and delete old DNSSEC keys of removed zones.
 func (s *server) run(ctx context.Context, out io.Writer) error {
 	open, err := net.Listen("tcp", s.address)
 	if err != nil {
@@ -47,6 +49,8 @@ func (s *server) run(ctx context.Context, out io.Writer) error {
 		MaxHeaderBytes: 1 << 14, ConnContext: withConnection,
 		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug), // failed handshakes, and panics
 	}
+
+	// The watches stop before run returns, after the last request.
 	watching, stop := context.WithCancel(ctx)
 	var watches sync.WaitGroup
 	for _, one := range []struct {
@@ -91,6 +95,8 @@ type identity struct {
 	lastCertificate atomic.Pointer[tls.Certificate]
 }
 
+// loadFiles reads the certificate for each handshake, so that a renewed certificate needs no restart. While the files
+// cannot be read, the last certificate stays (B3).
 func (i *identity) loadFiles(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	certificate, err := tls.LoadX509KeyPair(i.certFile, i.keyFile)
 	if err == nil {

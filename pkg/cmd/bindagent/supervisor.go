@@ -43,6 +43,8 @@ type supervisor struct {
 	logger                  *slog.Logger
 }
 
+// newSupervisor returns a supervisor whose command is this program with the same arguments and an empty --supervise,
+// which the child takes over the earlier flag.
 func (o *options) newSupervisor(out, stderr io.Writer, logger *slog.Logger) (*supervisor, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -52,6 +54,7 @@ func (o *options) newSupervisor(out, stderr io.Writer, logger *slog.Logger) (*su
 	if err != nil {
 		return nil, fmt.Errorf("--listen: %q must be [ADDRESS]:PORT", o.listen)
 	}
+	// The agent listens on all addresses, and the health requests come over loopback.
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "localhost"
 	}
@@ -70,11 +73,14 @@ func (o *options) newSupervisor(out, stderr io.Writer, logger *slog.Logger) (*su
 	}, nil
 }
 
+// run watches BIND, and runs the agent again after each end, until ctx ends. A probe address that cannot be opened is
+// an error at once.
 func (s *supervisor) run(ctx context.Context) error {
 	open, err := net.Listen("tcp", s.probe)
 	if err != nil {
 		return fmt.Errorf("--supervise: %w; name an address of this machine and a free port", err)
 	}
+	// watchNamed opens the address once BIND answers. Now it was only tried.
 	if err := open.Close(); err != nil {
 		return err
 	}
@@ -85,6 +91,7 @@ func (s *supervisor) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
+		// The agent has worked, so this failure is the first of its kind.
 		if time.Since(began) > maxRestartPause {
 			pause = restartPause
 		}
@@ -98,6 +105,8 @@ func (s *supervisor) run(ctx context.Context) error {
 	}
 }
 
+// runAgent runs the agent until it ends, or hangs and is killed. The error is never nil. The end of ctx sends SIGTERM,
+// and the agent then finishes its requests.
 func (s *supervisor) runAgent(ctx context.Context) error {
 	running, ended := context.WithCancel(ctx)
 	defer ended()
@@ -107,6 +116,7 @@ func (s *supervisor) runAgent(ctx context.Context) error {
 	if err := command.Start(); err != nil {
 		return err
 	}
+	// Ask for health from aside, since a hanging agent does not end by itself.
 	go func() {
 		for silences := 0; silences < maxSilences; {
 			select {
@@ -171,6 +181,7 @@ func (s *supervisor) watchNamed(ctx context.Context) {
 		switch {
 		case err == nil && probe == nil:
 			probe = s.openProbe()
+		// A single lost packet is no reason to take the server out of the Service.
 		case failures >= maxFailures && probe != nil && ctx.Err() == nil:
 			s.logger.Warn("named does not answer DNS: the server is not ready until it does", "err", err)
 			closeProbe()
@@ -182,6 +193,8 @@ func (s *supervisor) watchNamed(ctx context.Context) {
 	}
 }
 
+// openProbe listens at the probe address, and closes each connection at once: a TCP probe wants no more. It returns nil
+// if the address cannot be opened, and the next check tries again.
 func (s *supervisor) openProbe() net.Listener {
 	open, err := net.Listen("tcp", s.probe)
 	if err != nil {

@@ -32,6 +32,7 @@ import (
 
 func New() *cobra.Command { return newProgram().Root }
 
+// newProgram returns the program kubectl-kubizone with all of its commands.
 func newProgram() *program.Program {
 	p := program.New(&cobra.Command{
 		Use:         "kubectl-kubizone",

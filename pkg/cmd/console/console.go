@@ -55,6 +55,7 @@ read; Enter prints an address for another browser.`,
 	flags.BoolVar(&o.noBrowser, "no-browser", false, "only print the address")
 	flags.Uint16Var(&o.port, "port", 0, "port of 127.0.0.1; 0 takes a free one")
 	flags.StringVar(&o.file, "open-file", "", "file of mode 0600 that opens the console in a browser (default: one in a new directory)")
+	// kubizone up starts the console as a child process, and closes its standard input to end it.
 	flags.BoolVar(&o.withParent, "with-parent", false, "end when standard input ends")
 	if err := flags.MarkHidden("with-parent"); err != nil {
 		panic(err)
@@ -62,6 +63,8 @@ read; Enter prints an address for another browser.`,
 	return command
 }
 
+// run serves the pages until ctx ends. The file that opens the console is gone afterwards, and so is a directory made
+// for it.
 func (o *options) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	config, namespace, err := o.cluster.Client()
 	if err != nil {
@@ -81,12 +84,14 @@ func (o *options) run(ctx context.Context, in io.Reader, out io.Writer) error {
 			_ = os.Remove(filepath.Dir(file))
 		}
 	}()
+	// 127.0.0.1 alone: the pages have the rights of the kubeconfig, so no other machine may reach them.
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(o.port))))
 	if err != nil {
 		return fmt.Errorf("--port %d: %w; leave it out to take a free one", o.port, err)
 	}
 	say := func(format string, args ...any) { _, _ = terminal.Fprintf(out, format+"\n", args...) }
 	door := newDoor(listener.Addr().String(), file, say)
+	// The file has the first token before a browser opens it.
 	address, err := door.renew()
 	if err != nil {
 		listener.Close()
@@ -97,6 +102,8 @@ func (o *options) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return runServer(ctx, o, listener, door, newSite(api, door), in, say)
 }
 
+// placeFile returns the path of the file that opens the console: of --open-file, or in a new directory that only this
+// user may read.
 func (o *options) placeFile() (string, error) {
 	if o.file != "" {
 		return reserveFile(o.file)
@@ -108,6 +115,8 @@ func (o *options) placeFile() (string, error) {
 	return filepath.Join(directory, "open.html"), nil
 }
 
+// reserveFile creates the file with mode 0600 and returns its absolute path. An existing file is an error: another user
+// may have placed the file, and could read the token in it.
 func reserveFile(path string) (string, error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
@@ -125,6 +134,8 @@ func reserveFile(path string) (string, error) {
 func (o *options) printAddress(ctx context.Context, say func(format string, args ...any), address, file string) {
 	switch {
 	case o.withParent:
+		// kubizone up prints the lines into its own output, perhaps a log. The file has the token, and the log must
+		// not.
 		say("open %s in a browser", file)
 	case o.noBrowser:
 		say("open within a minute, once: %s", address)
@@ -156,13 +167,17 @@ func openBrowser(ctx context.Context, file string) error {
 	return nil
 }
 
+// runServer serves until ctx ends or a part fails, and closes the listener. Each line of in makes a new token, and with
+// --with-parent the end of in stops the server.
 func runServer(ctx context.Context, o *options, listener net.Listener, door *door, site *site, in io.Reader,
 	say func(format string, args ...any)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	server := &http.Server{Handler: door.guardPages(site.serveRequest), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
+		// An open stream of events has no write timeout here: streamPage sets a deadline for each event.
 		MaxHeaderBytes: 16 << 10, BaseContext: func(net.Listener) context.Context { return ctx }}
 	group, ctx := errgroup.WithContext(ctx)
+	// errgroup cancels ctx after the first error, so a file that cannot be written ends the server.
 	group.Go(func() error { return door.keepOpen(ctx.Done()) })
 	group.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -173,6 +188,7 @@ func runServer(ctx context.Context, o *options, listener net.Listener, door *doo
 	group.Go(func() error { <-ctx.Done(); return server.Close() })
 	go func() { // outside the group, because ctx does not interrupt a read of a terminal
 		for lines := bufio.NewScanner(in); lines.Scan(); {
+			// A new token ends the printed address before. Browsers that are in keep their cookies.
 			if address, err := door.renew(); err == nil && !o.withParent {
 				say("open within a minute, once: %s", address)
 			}

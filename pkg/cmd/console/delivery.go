@@ -29,6 +29,7 @@ type deliveryRow struct {
 	Depth                int
 }
 
+// readDelivery reads the Deliveries of a zone, for the tab. If the user may not list them, Lack has the missing right.
 func readDelivery(ctx context.Context, r *reading, zone *v1alpha1.Zone) *deliveryPart {
 	part := &deliveryPart{}
 	list, err := r.api.Deliveries(zone.Namespace).List(ctx, metav1.ListOptions{
@@ -38,6 +39,8 @@ func readDelivery(ctx context.Context, r *reading, zone *v1alpha1.Zone) *deliver
 		return part
 	}
 	for i := range list.Items {
+		// A Delivery of an earlier Zone with the same name may still be there, until its servers have dropped that
+		// zone.
 		if d := &list.Items[i]; d.Spec.Zone.UID == zone.UID {
 			part.addDelivery(d, zone)
 		}
@@ -45,6 +48,8 @@ func readDelivery(ctx context.Context, r *reading, zone *v1alpha1.Zone) *deliver
 	return part
 }
 
+// addDelivery appends a row for the class, and a row of depth 1 for each of its servers. Behind is "1" for a row that
+// is not at the zone's serial, for the chart of serials.
 func (p *deliveryPart) addDelivery(d *v1alpha1.Delivery, zone *v1alpha1.Zone) {
 	name, s := class.NameOf(d.Namespace, d.Spec.ClassRef), &d.Status
 	row := deliveryRow{Name: name, Series: name, State: state{"ok", "confirmed"}, Serial: s.Serial, At: s.LastSyncTime}
@@ -52,11 +57,14 @@ func (p *deliveryPart) addDelivery(d *v1alpha1.Delivery, zone *v1alpha1.Zone) {
 	case s.Error != nil:
 		row.State, row.Message, row.Behind = state{"fails", "failed"}, s.Error.Message, "1"
 	case s.Serial != zone.Status.SettledSerial:
+		// Classes get the settled serial. The serial of a zone on hold may be ahead of that, without a delay of the
+		// class.
 		row.State, row.Behind = state{"waits", "behind"}, "1"
 		row.Message = fmt.Sprintf("serial %d is not confirmed yet", zone.Status.SettledSerial)
 	}
 	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionDrifted} {
 		c := meta.FindStatusCondition(s.Conditions, kind)
+		// Ready other than True is a fault, and so is Drifted=True. The message of an error or a late serial stays.
 		if c != nil && row.Message == "" && (c.Status == metav1.ConditionTrue) == (kind == v1alpha1.ConditionDrifted) {
 			row.State, row.Message = state{"waits", "not ready"}, c.Reason+": "+c.Message
 		}
@@ -78,6 +86,7 @@ func stateOfServer(server *v1alpha1.DeliveryServer) state {
 	case server.State == v1alpha1.ServerFailed:
 		return state{"fails", "failed"}
 	case server.Content == v1alpha1.ContentDiffers:
+		// Content comes before the serial: a server with the current serial may have other records.
 		return state{"fails", "differs"}
 	case server.State == v1alpha1.ServerAhead:
 		return state{"fails", "ahead"}

@@ -31,6 +31,7 @@ type link struct {
 	Lines       []string
 }
 
+// readDNSSEC makes the DNSSEC tab from the Zone's status. Only the DS records of the parent zone need another request.
 func readDNSSEC(ctx context.Context, r *reading, zone *v1alpha1.Zone) *dnssecPart {
 	part := &dnssecPart{}
 	of := zone.Status.DNSSEC
@@ -38,6 +39,7 @@ func readDNSSEC(ctx context.Context, r *reading, zone *v1alpha1.Zone) *dnssecPar
 		part.Links = []link{{"Zone", "The zone is not signed.", state{"off", "unsigned"}, nil}}
 		part.Next = "set spec.dnssec.policy of the Zone; its class needs a signer (docs/dnssec.md)"
 		if zone.Spec.DNSSEC != nil {
+			// The controller for signing has not written status.dnssec yet.
 			part.Links[0].Text, part.Links[0].State = "The policy is set, and no controller has begun.", state{"waits", "waits"}
 			part.Next = "wait for the controller, or read kubectl kubizone doctor"
 		}
@@ -45,6 +47,7 @@ func readDNSSEC(ctx context.Context, r *reading, zone *v1alpha1.Zone) *dnssecPar
 	}
 	var digests []string
 	for _, ds := range of.DS {
+		// Digests are compared as text with the parent's entries, so both are in capitals.
 		digests = append(digests, fmt.Sprintf("%d %d %d %s", ds.KeyTag, ds.Algorithm, ds.DigestType, strings.ToUpper(ds.Digest)))
 	}
 	part.Links = []link{r.parentLink(ctx, zone, digests)}
@@ -61,10 +64,13 @@ func readDNSSEC(ctx context.Context, r *reading, zone *v1alpha1.Zone) *dnssecPar
 		phase.State.Kind = "ok"
 	}
 	part.Links = append(part.Links, keys, phase)
+	// Without the DS at the parent, resolvers take a signed zone as unsigned: the next step is then at the parent.
 	part.Next, part.Date = nextOf(of, part.Links[0].State.Kind == "ok"), untilOf(of.Message)
 	return part
 }
 
+// parentLink compares the DS records of the zone with those in the parent zone. The state is "off" if the parent zone
+// is not at this Kubizone.
 func (r *reading) parentLink(ctx context.Context, zone *v1alpha1.Zone, digests []string) link {
 	at := link{"Parent", "", state{"off", "not here"}, nil}
 	above := zone.Status.ParentRef
@@ -75,6 +81,7 @@ func (r *reading) parentLink(ctx context.Context, zone *v1alpha1.Zone, digests [
 	list, err := r.readEntries(ctx, types.NamespacedName{Namespace: above.Namespace, Name: above.Name}, pageEntries,
 		map[string]string{"name": zone.Status.FQDN, "type": "DS"})
 	if err != nil {
+		// The parent zone often belongs to another team: a missing right there leaves the rest of the tab intact.
 		at.State, at.Text = state{"waits", "not shown"}, lackOf(err, "get", "zones/entries", above.Namespace).Error()
 		return at
 	}
@@ -88,6 +95,8 @@ func (r *reading) parentLink(ctx context.Context, zone *v1alpha1.Zone, digests [
 	case len(at.Lines) == 0:
 		at.State, at.Text = state{"waits", "no DS"}, "The parent has no DS record: resolvers take the zone as unsigned."
 	case foreign:
+		// A DS of a key that the zone lacks breaks the chain of trust if no other DS is right: resolvers answer
+		// SERVFAIL.
 		at.State, at.Text = state{"fails", "differs"}, "The parent has a DS record that is none of the zone."
 	case missing:
 		at.State, at.Text = state{"waits", "incomplete"}, "The parent lacks a DS record of the zone."
@@ -103,6 +112,8 @@ func untilOf(message string) *time.Time {
 	return nil
 }
 
+// nextOf returns the next step of signing, by the phase of status.dnssec (S12.5). The parent has the DS records if
+// trusted is true.
 func nextOf(of *v1alpha1.ZoneDNSSECStatus, trusted bool) string {
 	switch of.Phase {
 	case v1alpha1.DNSSECSigning:
@@ -116,6 +127,8 @@ func nextOf(of *v1alpha1.ZoneDNSSECStatus, trusted bool) string {
 		case !trusted:
 			return "the parent takes the DS records: by ds: true in its rule, or by hand"
 		case of.Message != "":
+			// The message names an obstacle of the rollover, for example a server of the parent that does not answer
+			// (S12.6).
 			return "that of the signatures above"
 		}
 		return "none: keys roll over by themselves"
@@ -124,5 +137,6 @@ func nextOf(of *v1alpha1.ZoneDNSSECStatus, trusted bool) string {
 	case v1alpha1.DNSSECExpiring:
 		return "the DS records expire in resolvers; then servers return to the unsigned zone"
 	}
+	// Returning: the DS records have expired everywhere.
 	return "every server answers unsigned"
 }

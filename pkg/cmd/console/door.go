@@ -65,11 +65,14 @@ func (d *door) renew() (address string, err error) {
 	return d.renewLocked()
 }
 
+// renewLocked replaces the token, and writes the file that has the new address. The caller holds mu. The token counts
+// even if the file cannot be written.
 func (d *door) renewLocked() (string, error) {
 	d.endToken()
 	token := newSecret()
 	d.token, d.tokenTime = sha256.Sum256([]byte(token)), time.Now()
 	address := "http://" + d.host + d.base + "/open?" + url.Values{"token": {token}}.Encode()
+	// The page has no referrer, so the token in the address reaches no other server.
 	page := "<!doctype html>\n<meta charset=utf-8>\n<meta name=referrer content=no-referrer>\n" +
 		"<meta http-equiv=refresh content=\"0; url=" + address + "\">\n<title>Kubizone</title>\n<p><a href=\"" + address +
 		"\">Open the console</a>\n"
@@ -83,6 +86,7 @@ func (d *door) renewLocked() (string, error) {
 		err = closed
 	}
 	if err == nil {
+		// Replaced at once, so that a browser never reads half a page.
 		err = os.Rename(next.Name(), d.file)
 	}
 	if err != nil {
@@ -124,16 +128,20 @@ func (d *door) keepOpen(done <-chan struct{}) error {
 	}
 }
 
+// admitToken returns the cookie of a new session for a valid token, or nil. A used token ends at once, and the file
+// gets another.
 func (d *door) admitToken(token string) *http.Cookie {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	hash := sha256.Sum256([]byte(token))
 	switch {
 	case d.endedTokens[hash]:
+		// The browser gets the same answer as for a wrong token. Only the terminal of the user has the warning.
 		d.report("warning: an address that opens the console came a second time or after its minute, and opened nothing. If that was " +
 			"not you, another user has it: Ctrl-C ends the console")
 		return nil
 	case subtle.ConstantTimeCompare(hash[:], d.token[:]) != 1:
+		// Compared in constant time, so that another process of the machine learns no part of the token.
 		return nil
 	case time.Since(d.tokenTime) >= tokenAge:
 		return nil
@@ -142,6 +150,7 @@ func (d *door) admitToken(token string) *http.Cookie {
 		d.report("warning: %v", err)
 	}
 	if len(d.sessions) >= maxSessions {
+		// Every session ends, and the user opens the file again. 64 browsers are more than a person has.
 		clear(d.sessions)
 	}
 	secret := newSecret()
@@ -149,7 +158,9 @@ func (d *door) admitToken(token string) *http.Cookie {
 	return &http.Cookie{Name: cookieName, Value: secret, Path: d.base + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode}
 }
 
+// session returns the form token of the browser's session, or "" without a valid cookie.
 func (d *door) session(r *http.Request) string {
+	// Another console on the same host may have set a cookie of the same name with another path.
 	for _, cookie := range r.CookiesNamed(cookieName) {
 		d.mu.Lock()
 		form := d.sessions[sha256.Sum256([]byte(cookie.Value))]
@@ -190,6 +201,8 @@ func (d *door) isOpening(r *http.Request) bool {
 		navigates("Sec-Fetch-Dest", "document") && navigates("Sec-Fetch-Mode", "navigate") && r.Header.Get("Sec-Purpose") == ""
 }
 
+// guardPages calls next for requests with a valid cookie, host and origin, and opens a session for a valid token. All
+// others get a code without a body (C2, C3).
 func (d *door) guardPages(next func(w http.ResponseWriter, r *http.Request, form string)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header())
@@ -206,10 +219,13 @@ func (d *door) guardPages(next func(w http.ResponseWriter, r *http.Request, form
 		form := d.session(r)
 		switch {
 		case form == "":
+			// Before all other checks, so that a request without a cookie learns nothing of paths and methods.
 			w.WriteHeader(http.StatusUnauthorized)
 		case r.Host != d.host || !d.ofThisOrigin(r):
+			// DNS rebinding: a page of example.org whose name now leads to 127.0.0.1 has the Host example.org.
 			w.WriteHeader(http.StatusForbidden)
 		case r.URL.Path == "/" && r.Method == http.MethodGet:
+			// Browsers send the cookie below the secret path alone, so only other clients get here.
 			http.Redirect(w, r, d.base+"/", http.StatusSeeOther)
 		case !strings.HasPrefix(r.URL.Path, d.base+"/"):
 			w.WriteHeader(http.StatusNotFound)

@@ -89,6 +89,8 @@ func findUnfollowed(sources []source, lacks []*lack) *lack {
 	return nil
 }
 
+// watchList calls notify for each event after the resource version, and returns nil when the server ends the watch.
+// Bookmarks only move the version, and do not count.
 func (s *source) watchList(ctx context.Context, r *reading, options metav1.ListOptions, version string, notify func()) error {
 	options.Watch, options.ResourceVersion, options.AllowWatchBookmarks = true, version, true
 	events, err := r.api.RESTClient().Get().Namespace(s.namespace).Resource(s.resource).VersionedParams(&options,

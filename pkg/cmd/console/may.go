@@ -29,10 +29,13 @@ type mayPage struct {
 	Commands []string
 }
 
+// loadMay answers the question whether a namespace may have a name. The server reviews the name. With data, a dry run
+// of the Record decides as well, and admission policies count.
 func loadMay(r *reading, request *http.Request) (any, error) {
 	of := func(field string) string { return strings.TrimSpace(request.PostForm.Get(field)) }
 	page := &mayPage{Namespace: of("namespace"), Name: of("name"), Type: of("type"), Data: of("data"), View: of("view"),
 		Asked: request.Method == http.MethodPost}
+	// The form is empty, with the namespace of the context.
 	if !page.Asked {
 		page.Namespace = r.own
 		return page, nil
@@ -42,6 +45,7 @@ func loadMay(r *reading, request *http.Request) (any, error) {
 	review, err := r.api.NameReviews(page.Namespace).Create(request.Context(), review, metav1.CreateOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
+		// A NameReview needs the right to create Records in the namespace (S14.1).
 		page.Lack = lackOf(err, "create", "records", page.Namespace)
 		return page, nil
 	case err != nil:
@@ -50,6 +54,7 @@ func loadMay(r *reading, request *http.Request) (any, error) {
 	}
 	page.Review, page.Warnings = &review.Status, review.Status.Warnings
 	page.State, page.Answer = state{"ok", "yes"}, "The zone takes the Record by its rule."
+	// The zone refuses the name already, so a dry run of the data would add nothing.
 	if !page.Review.Allowed {
 		page.State, page.Answer = state{"fails", "no"}, page.Review.Reason
 		return page, nil
@@ -62,6 +67,8 @@ func loadMay(r *reading, request *http.Request) (any, error) {
 	return page, nil
 }
 
+// dryRun creates the Record by a server-side dry run, with the page's Warnings instead of the review's. The error is
+// the server's refusal.
 func (r *reading) dryRun(ctx context.Context, page *mayPage) error {
 	config := rest.CopyConfig(r.config)
 	config.WarningHandlerWithContext = &warned{page}

@@ -37,6 +37,8 @@ type namePath struct {
 	Lack *lack
 }
 
+// loadName follows a name or Record from its object to the answers of public resolvers (package why). An invalid text
+// is the page's Problem.
 func loadName(r *reading, request *http.Request) (any, error) {
 	asked := request.URL.Query()
 	page := &namePage{Text: strings.TrimSpace(asked.Get("text")), Type: strings.TrimSpace(asked.Get("type")),
@@ -44,6 +46,7 @@ func loadName(r *reading, request *http.Request) (any, error) {
 	if page.Text == "" {
 		return page, nil
 	}
+	// The first resolver of this machine. Without a resolver, a link of the chain says so.
 	resolver, err := why.FindResolver("")
 	if err != nil {
 		return nil, err
@@ -64,6 +67,7 @@ func loadName(r *reading, request *http.Request) (any, error) {
 	for i := range chain.Paths {
 		path := &namePath{Path: &chain.Paths[i]}
 		page.Paths = append(page.Paths, path)
+		// Each goroutine writes its own path alone, and all.Wait comes before the page reads them.
 		all.Go(func() { path.readLast(request.Context(), r) })
 		for k := range chain.Paths[i].Links {
 			if of := chain.Paths[i].Links[k].State; of == why.NotAsked || of == why.Unknown {

@@ -48,6 +48,8 @@ func (o *overview) addPart(title, when, hint string, items []status.Item) {
 	o.Parts = append(o.Parts, part)
 }
 
+// loadOverview reads the status as kubectl kubizone status does, and the first zones in the order of their names. Each
+// part has the command that helps, for the terminal.
 func loadOverview(r *reading, request *http.Request) (any, error) {
 	var zones []*zoneRow
 	of := r.status.Read(request.Context(), func(zone *v1alpha1.Zone) { zones = append(zones, zoneRowOf(zone)) })

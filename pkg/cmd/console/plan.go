@@ -31,6 +31,8 @@ type planSection struct {
 	Rows []diffLine
 }
 
+// loadPlan dry-runs the manifests or zone files of the form. With a Zone the texts are zone files. A failed text is the
+// Problem of the page, beside the plan of the others.
 func loadPlan(r *reading, request *http.Request) (any, error) {
 	text := strings.ReplaceAll(request.PostForm.Get("text"), "\r\n", "\n") // browsers send CRLF
 	page := &planPage{Text: text, Zone: strings.TrimSpace(request.PostForm.Get("zone")), Asked: request.Method == http.MethodPost}
@@ -42,10 +44,12 @@ func loadPlan(r *reading, request *http.Request) (any, error) {
 		page.Problem = err.Error()
 		return page, nil
 	}
+	// The plan sets a rate of its own in the configuration.
 	plan, err := importer.PlanTexts(request.Context(), rest.CopyConfig(r.config), r.own, page.Zone, texts)
 	if err != nil {
 		page.Problem = err.Error()
 	}
+	// Nothing could be planned, for example for an invalid Zone. Otherwise an error leaves an incomplete plan to show.
 	if plan == nil {
 		return page, nil
 	}
@@ -54,6 +58,7 @@ func loadPlan(r *reading, request *http.Request) (any, error) {
 		one := planSection{Section: section}
 		for _, line := range section.Lines {
 			kind := ""
+			// Notes have no sign, and their first letter could be any.
 			if section.IsDiff {
 				kind = map[byte]string{'+': "plus", '-': "minus", '~': "tilde"}[line[0]]
 			}
@@ -64,6 +69,8 @@ func loadPlan(r *reading, request *http.Request) (any, error) {
 	return page, nil
 }
 
+// textsOf returns the uploaded files, without empty ones, and the text of the form. An error names the limit or the
+// missing input.
 func textsOf(r *http.Request, page *planPage) (texts []importer.Text, err error) {
 	if r.MultipartForm != nil {
 		headers := r.MultipartForm.File["files"]
@@ -79,6 +86,7 @@ func textsOf(r *http.Request, page *planPage) (texts []importer.Text, err error)
 			if closed := file.Close(); cmp.Or(err, closed) != nil {
 				return nil, cmp.Or(err, closed)
 			}
+			// Browsers send an empty file for a field without a choice.
 			if len(content) > 0 {
 				texts = append(texts, importer.Text{Name: header.Filename, Content: content})
 			}

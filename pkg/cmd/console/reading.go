@@ -43,8 +43,12 @@ type reading struct {
 	base string // the URL path of all pages, with a secret
 }
 
+// newReading returns a reader with the rights of the kubeconfig. It reads the namespaces in asked, separated by commas,
+// all for "". The namespace own takes the place of "all" if the user may not list all.
 func newReading(config *rest.Config, asked, own string) (*reading, error) {
+	// The server limits the rate, and a page shows warnings of dry runs only.
 	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
+	// The second line of defence for C1: a write that a page sends by mistake never leaves the program.
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return readOnly{next} })
 	objects, err := versioned.NewForConfig(config)
 	if err != nil {
@@ -98,6 +102,7 @@ func (r *reading) readEntries(ctx context.Context, zone types.NamespacedName, ma
 		}
 		var page v1alpha1.ZoneEntries
 		if err := request.Do(requestCtx).Into(&page); err != nil {
+			// The browser is still there, and searchTime alone has ended this request.
 			if requestCtx == limited && limited.Err() != nil && ctx.Err() == nil {
 				return found, nil // searchTime is over
 			}
@@ -112,6 +117,8 @@ func (r *reading) readEntries(ctx context.Context, zone types.NamespacedName, ma
 	}
 }
 
+// readSourced reads entries with the Records that they come from. Without the right to see these sources (S7.14),
+// sourced is false, and the entries have none. It changes parameters.
 func (r *reading) readSourced(ctx context.Context, zone types.NamespacedName, maxEntries int, parameters map[string]string) (
 	*v1alpha1.ZoneEntries, bool, error) {
 	parameters["sources"] = "true"
@@ -144,6 +151,7 @@ func (l *lack) Error() string {
 	return fmt.Sprintf("you lack the right to %s %s in %s", l.Verb, l.Resource, where)
 }
 
+// Ask returns the kubectl command that shows the right, "" for another error than a missing right.
 func (l *lack) Ask() string {
 	if l.Reason != "" {
 		return ""

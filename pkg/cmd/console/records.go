@@ -76,6 +76,8 @@ type recordList struct {
 	selector  fields.Selector
 }
 
+// newRecordsPage reads the query of a page. lists has a list for each namespace and each selector of the state, in the
+// order of the pages. An unknown state means all Records.
 func newRecordsPage(r *reading, asked url.Values) (page *recordsPage, lists []recordList) {
 	page = &recordsPage{Namespace: strings.TrimSpace(asked.Get("namespace")), Name: strings.TrimSpace(asked.Get("name")),
 		Later: asked.Has("list"), namespaces: r.namespaces}
@@ -103,11 +105,13 @@ func loadRecords(r *reading, request *http.Request) (any, error) {
 	for at = max(at, 0); at < len(lists) && len(page.Rows) < pageRecords && time.Since(began) < searchTime; {
 		list, err := page.readList(request.Context(), r, lists[at], next)
 		if err != nil {
+			// Go on with the next list: a user of -n team-a,team-b may lack the right in team-b alone.
 			page.Lacks = append(page.Lacks, lackOf(err, "list", "records", cmp.Or(lists[at].namespace, r.own)))
 			at, next = at+1, ""
 			continue
 		}
 		for i := range list.Items {
+			// Both names match: the DNS name www.example.org. and the object name shop-www.
 			if row := recordRowOf(&list.Items[i]); part.In(row.FQDN) || strings.Contains(row.Name, page.Name) {
 				page.Rows = append(page.Rows, row)
 			}
@@ -121,6 +125,7 @@ func loadRecords(r *reading, request *http.Request) (any, error) {
 		return nil, page.Lacks[n-1]
 	}
 	if at < len(lists) {
+		// Stopped by searchTime rather than by a full page.
 		page.Searching = page.Name != "" && len(page.Rows) < pageRecords
 		page.Next = r.base + "/records?" + url.Values{"namespace": {page.Namespace}, "name": {page.Name}, "state": {page.Filter.State},
 			"list": {strconv.Itoa(at)}, "continue": {next}}.Encode()
@@ -128,9 +133,12 @@ func loadRecords(r *reading, request *http.Request) (any, error) {
 	return page, nil
 }
 
+// readList reads the next Records of a list. If the user may not list all namespaces, the Records of the own namespace
+// take their place, and Lacks has the missing right.
 func (p *recordsPage) readList(ctx context.Context, r *reading, of recordList, next string) (*v1alpha1.RecordList, error) {
 	options := metav1.ListOptions{Limit: int64(pageRecords - len(p.Rows)), Continue: next, FieldSelector: of.selector.String()}
 	if p.Name != "" {
+		// Most Records do not match a part of a name, so a request reads more than a page shows.
 		options.Limit = maxFiltered
 	}
 	list, err := r.api.Records(of.namespace).List(ctx, options)
@@ -157,6 +165,7 @@ func uniqueLacks(all []*lack) (out []*lack) {
 	return out
 }
 
+// recordRowOf returns the row of a Record: the state of Ready or, for a Record in no zone, the reason of Adopted.
 func recordRowOf(record *v1alpha1.Record) *recordRow {
 	row := &recordRow{Namespace: record.Namespace, Name: record.Name, FQDN: cmp.Or(record.Status.FQDN, record.Spec.DomainName),
 		Type: strings.ToUpper(record.Spec.Type), Data: find.DataOf(record), Zone: record.Status.ZoneRef}
@@ -166,6 +175,7 @@ func recordRowOf(record *v1alpha1.Record) *recordRow {
 	adopted := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionAdopted)
 	if record.Status.ZoneRef == nil && adopted != nil && adopted.Status != metav1.ConditionTrue {
 		row.Reason, row.Message = adopted.Reason, adopted.Message
+		// A stalled Record waits for a person, and that says more than "waiting".
 		if row.State.Word != "stalled" {
 			row.State = state{"waits", "waiting"}
 		}
@@ -185,6 +195,8 @@ func (p *recordsPage) Where() string {
 	return "namespace " + strings.Join(p.namespaces, ", ")
 }
 
+// Commands returns the kubectl commands that list the same Records. A filter by a part of the name has no selector, so
+// the commands list more.
 func (p *recordsPage) Commands() (all []string) {
 	for _, namespace := range p.namespaces {
 		words := []string{"kubectl", "get", "records", "-n", namespace}
@@ -199,6 +211,7 @@ func (p *recordsPage) Commands() (all []string) {
 	return all
 }
 
+// recordsSources returns the lists to watch, nil for a page that does not follow changes.
 func recordsSources(r *reading, request *http.Request) (all []source) {
 	asked := request.URL.Query()
 	page, lists := newRecordsPage(r, asked)
@@ -210,6 +223,7 @@ func recordsSources(r *reading, request *http.Request) (all []source) {
 	for _, of := range lists {
 		all = append(all, source{"records", of.namespace, of.selector})
 		if of.namespace == metav1.NamespaceAll && r.own != "" {
+			// For a user who may not list all namespaces, the page falls back to this namespace.
 			all = append(all, source{"records", r.own, of.selector})
 		}
 	}

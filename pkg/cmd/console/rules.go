@@ -41,8 +41,12 @@ type claims struct {
 	More      bool
 }
 
+// readRules lists the rules of a zone, in the Zone and in Delegations, and the names that tenants have claimed by them.
+// Each unreadable list is one of the Lacks.
 func readRules(ctx context.Context, r *reading, zone *v1alpha1.Zone) *rulesPart {
 	part, tenants := &rulesPart{}, map[string]bool{}
+
+	// 1. Rules in the Zone.
 	for i := range zone.Spec.Delegations {
 		rule := &zone.Spec.Delegations[i]
 		namespaces := slices.Clone(rule.Namespaces)
@@ -55,6 +59,8 @@ func readRules(ctx context.Context, r *reading, zone *v1alpha1.Zone) *rulesPart 
 		part.Grants = append(part.Grants, grant{Who: cmp.Or(strings.Join(namespaces, ", "), "every namespace"),
 			From: fmt.Sprintf("rule %d of the Zone", i+1), Records: rule.Records, Zones: rule.Zones})
 	}
+
+	// 2. Delegations, which are objects of the zone's namespace.
 	list, err := r.api.Delegations(zone.Namespace).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldDelegationZoneRefName, zone.Name).String()})
 	if err != nil {
@@ -66,6 +72,7 @@ func readRules(ctx context.Context, r *reading, zone *v1alpha1.Zone) *rulesPart 
 			for _, record := range d.Spec.Records {
 				one.Records = append(one.Records, v1alpha1.RecordDelegation{Pattern: record.Pattern, Types: record.Types})
 			}
+			// The owner of the zone sees here why the Delegation has no effect.
 			if c := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
 				one.Problem = c.Reason + ": " + c.Message
 			}
@@ -75,8 +82,11 @@ func readRules(ctx context.Context, r *reading, zone *v1alpha1.Zone) *rulesPart 
 			part.Grants = append(part.Grants, one)
 		}
 	}
+
+	// 3. Claims of tenants. The zone's own namespace is none.
 	delete(tenants, zone.Namespace)
 	for i, namespace := range sortedKeys(tenants) {
+		// A request for each namespace: a zone with a thousand tenants would delay the page.
 		if i == maxTenants {
 			break
 		}
@@ -85,6 +95,7 @@ func readRules(ctx context.Context, r *reading, zone *v1alpha1.Zone) *rulesPart 
 	return part
 }
 
+// addClaims adds the names of the namespace's Records in the zone, of the first maxClaims Records.
 func (p *rulesPart) addClaims(ctx context.Context, r *reading, zone *v1alpha1.Zone, namespace string) {
 	list, err := r.api.Records(namespace).List(ctx, metav1.ListOptions{Limit: maxClaims, FieldSelector: fields.OneTermEqualSelector(
 		v1alpha1.FieldRecordZone, zone.Namespace+"/"+zone.Name).String()})

@@ -32,6 +32,8 @@ type foundEntry struct {
 	Zone *zoneRow
 }
 
+// loadSearch searches the entries of all zones that the user may list, zone after zone. The page ends when it is full
+// or after searchTime, and Next has the zone and the position to go on.
 func loadSearch(r *reading, request *http.Request) (any, error) {
 	asked := request.URL.Query()
 	page := &searchPage{Search: strings.TrimSpace(asked.Get("search")), Sources: true}
@@ -40,6 +42,7 @@ func loadSearch(r *reading, request *http.Request) (any, error) {
 	}
 	var zones []*zoneRow
 	lacks, err := r.listZones(request.Context(), func(zone *v1alpha1.Zone) {
+		// A zone that was never served has no entries.
 		if zone.Status.Serial != 0 {
 			zones = append(zones, zoneRowOf(zone))
 		}
@@ -56,6 +59,7 @@ func loadSearch(r *reading, request *http.Request) (any, error) {
 	}
 	for began := time.Now(); len(zones) > 0 && len(page.Found) < pageEntries && time.Since(began) < searchTime; {
 		if next = page.searchZone(request.Context(), r, zones[0], next); next != "" {
+			// The zone has more entries, and the page is full or the time is over.
 			break
 		}
 		zones = zones[1:]
@@ -67,6 +71,8 @@ func loadSearch(r *reading, request *http.Request) (any, error) {
 	return page, nil
 }
 
+// searchZone adds the entries found in a zone, and returns the continue token, "" at the end of the zone or after an
+// error.
 func (p *searchPage) searchZone(ctx context.Context, r *reading, zone *zoneRow, next string) string {
 	list, sourced, err := r.readSourced(ctx, types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, pageEntries-len(p.Found),
 		map[string]string{"search": p.Search, "continue": next})
@@ -84,6 +90,7 @@ func (p *searchPage) searchZone(ctx context.Context, r *reading, zone *zoneRow, 
 	return list.Metadata.Continue
 }
 
+// Commands returns kubectl kubizone who for a name or a prefix of addresses. Other texts have no command.
 func (p *searchPage) Commands() []string {
 	_, isPrefix := find.ParsePrefix(p.Search)
 	_, err := find.ParseName(p.Search)

@@ -73,6 +73,7 @@ func newSite(r *reading, d *door) *site {
 	r.base = d.base
 	s := &site{reading: r, door: d, routes: http.NewServeMux(), followed: make(chan struct{}, maxFollowed)}
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(files, "pages/layout.html"))
+	// A copy of the view, because each site has templates of its own.
 	for i := range views {
 		v := views[i]
 		v.page = template.Must(template.Must(layout.Clone()).ParseFS(files, "pages/"+v.name+".html"))
@@ -92,15 +93,20 @@ func (s *site) handler(v *view, do func(http.ResponseWriter, *http.Request, *vie
 
 type formKey struct{}
 
+// serveRequest routes a request that guardPages has let in. Forms need the token of the session (C3), and are read only
+// up to maxForm.
 func (s *site) serveRequest(w http.ResponseWriter, r *http.Request, form string) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 	case http.MethodPost:
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		// Files of a plan are multipart. ParseMultipartForm reads other forms too, and reports those by
+		// ErrNotMultipart.
 		if err := r.ParseMultipartForm(maxForm); err != nil && !errors.Is(err, http.ErrNotMultipart) {
 			http.Error(w, fmt.Sprintf("the form cannot be read, or has more than %d MiB", maxForm>>20), http.StatusBadRequest)
 			return
 		}
+		// A page of another origin can send a form with the cookie, but cannot read the token.
 		if subtle.ConstantTimeCompare([]byte(r.PostForm.Get("form")), []byte(form)) != 1 {
 			w.WriteHeader(http.StatusForbidden)
 			return
@@ -113,6 +119,7 @@ func (s *site) serveRequest(w http.ResponseWriter, r *http.Request, form string)
 	http.StripPrefix(s.door.base, s.routes).ServeHTTP(w, r)
 }
 
+// serveFile serves a script, style or picture of the program, and answers 404 for other names.
 func serveFile(w http.ResponseWriter, r *http.Request) {
 	name := path.Base(r.PathValue("name"))
 	kind := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
@@ -128,10 +135,13 @@ func serveFile(w http.ResponseWriter, r *http.Request) {
 	http.NotFound(w, r)
 }
 
+// dataOf loads the data of a page within readTime. An error becomes the Problem of the page. Live is set if the page
+// can follow its lists.
 func (s *site) dataOf(r *http.Request, v *view, form string) *shown {
 	ctx, cancel := context.WithTimeout(r.Context(), readTime)
 	defer cancel()
 	data, err := v.load(s.reading, r.WithContext(ctx))
+	// A stream has the path of its page, after "/live".
 	at := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, s.door.base), "/live")
 	out := &shown{Base: s.door.base, Form: form, Path: at, Query: r.URL.RawQuery, Host: s.config.Host, Data: data}
 	if v.sources != nil && len(v.sources(s.reading, r)) > 0 {
@@ -145,12 +155,14 @@ func (s *site) dataOf(r *http.Request, v *view, form string) *shown {
 	return out
 }
 
+// showPage renders a page with its layout. A page with a Problem follows no lists, so its user reloads it.
 func (s *site) showPage(w http.ResponseWriter, r *http.Request, v *view, form string) {
 	data := s.dataOf(r, v, form)
 	code := http.StatusOK
 	if data.Problem != nil {
 		code, data.Live = data.Problem.code(), ""
 	}
+	// Render before the header, so that a failed template gives the code 500 instead of half a page.
 	text, err := render(v.page, "layout.html", data)
 	if err != nil {
 		http.Error(w, "the page cannot be shown: "+terminal.Escape(err.Error()), http.StatusInternalServerError)

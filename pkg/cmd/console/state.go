@@ -51,17 +51,21 @@ func zoneRowOf(zone *v1alpha1.Zone) *zoneRow {
 	return row
 }
 
+// stateOf judges a Zone or Record by its conditions. since is the time of the last change of Ready, or of the deletion.
+// Ready=True of a former generation counts as "behind".
 func stateOf(of metav1.Object, conditions []metav1.Condition) (is state, reason, message string, since *metav1.Time) {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	created := of.GetCreationTimestamp()
 	switch {
 	case of.GetDeletionTimestamp() != nil:
+		// A deleted Zone stays until its servers have dropped it, whatever Ready says.
 		return state{"waits", "being deleted"}, v1alpha1.ReasonTerminating, "its servers still have it", of.GetDeletionTimestamp()
 	case ready == nil:
 		return state{"waits", "pending"}, v1alpha1.ReasonPending, "no controller has judged it yet", &created
 	case ready.Status == metav1.ConditionTrue && ready.ObservedGeneration >= of.GetGeneration():
 		return state{"ok", "current"}, ready.Reason, ready.Message, &ready.LastTransitionTime
 	case meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionStalled):
+		// Stalled waits for a person. Ready=False alone may pass by itself.
 		return state{"fails", "stalled"}, ready.Reason, ready.Message, &ready.LastTransitionTime
 	case ready.Status == metav1.ConditionFalse:
 		return state{"fails", "not current"}, ready.Reason, ready.Message, &ready.LastTransitionTime
@@ -69,8 +73,10 @@ func stateOf(of metav1.Object, conditions []metav1.Condition) (is state, reason,
 	return state{"waits", "behind"}, ready.Reason, ready.Message, &ready.LastTransitionTime
 }
 
+// signsOf returns the marks of a zone beside its state. A zone can have several: paused and withdrawn, for example.
 func signsOf(zone *v1alpha1.Zone) (signs []state) {
 	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
+	// Settled has other reasons, such as a cascade, and those pass without a person.
 	if settled != nil && settled.Reason == v1alpha1.ReasonMassDeletion && settled.Status != metav1.ConditionTrue {
 		signs = append(signs, state{"fails", "held"})
 	}

@@ -25,6 +25,7 @@ const (
 func (s *site) streamPage(w http.ResponseWriter, r *http.Request, v *view, form string) {
 	select {
 	case s.followed <- struct{}{}:
+		// A place for the time of the request: each open tab has a stream.
 		defer func() { <-s.followed }()
 	default:
 		http.Error(w, "too many open pages: close some", http.StatusTooManyRequests)
@@ -32,6 +33,7 @@ func (s *site) streamPage(w http.ResponseWriter, r *http.Request, v *view, form 
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	// A mark, not a queue: a thousand events of a cascade lead to one rendering.
 	dirty := make(chan struct{}, 1)
 	changed := func() {
 		select {
@@ -44,6 +46,7 @@ func (s *site) streamPage(w http.ResponseWriter, r *http.Request, v *view, form 
 	for i := range sources {
 		go func() {
 			if l := sources[i].followList(ctx, s.reading, changed); l != nil {
+				// The loop below sets lacks, so that it alone uses the slice.
 				lacking <- func() { lacks[i] = l }
 			}
 		}()
@@ -58,6 +61,8 @@ func (s *site) streamPage(w http.ResponseWriter, r *http.Request, v *view, form 
 		return control.Flush()
 	}
 	err := send([]byte(": open\n\n"))
+
+	// Until the browser disconnects, send signs of life, a missing right, or the live part after a change.
 	for last := []byte(nil); err == nil && ctx.Err() == nil; {
 		select {
 		case <-ctx.Done():
@@ -76,6 +81,7 @@ func (s *site) streamPage(w http.ResponseWriter, r *http.Request, v *view, form 
 			}
 			began := time.Now()
 			var part []byte
+			// Most events of a busy zone change nothing that this page shows.
 			if part, err = s.renderLive(r, v, form); err == nil && !bytes.Equal(part, last) {
 				err, last = send(eventOf(part)), part
 			}

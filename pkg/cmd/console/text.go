@@ -101,6 +101,7 @@ func pageOf(text, path string, query url.Values) map[string]any {
 	return map[string]any{"Text": text, "Href": path + "?" + query.Encode()}
 }
 
+// timeOf returns the time of a template's value, of any of the four types, and the zero time for nil.
 func timeOf(at any) time.Time {
 	switch at := at.(type) {
 	case *metav1.Time:

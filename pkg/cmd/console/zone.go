@@ -49,6 +49,7 @@ func (p *zonePage) Unmet() (wrong []metav1.Condition) {
 	return wrong
 }
 
+// Commands returns the kubectl commands that show the same as the tab.
 func (p *zonePage) Commands() []string {
 	at := p.Zone.Namespace + "/" + p.Zone.Name
 	switch p.Tab {
@@ -64,12 +65,15 @@ func (p *zonePage) Commands() []string {
 	return nil
 }
 
+// loadZone returns the function that loads the page of a zone with a tab. It reads the Zone, and only the objects of
+// this tab.
 func loadZone(tab string) func(*reading, *http.Request) (any, error) {
 	return func(r *reading, request *http.Request) (any, error) {
 		namespace, name := request.PathValue("namespace"), request.PathValue("name")
 		zone, err := r.api.Zones(namespace).Get(request.Context(), name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
+			// The user may get Zones in this namespace, so the absence is no secret (C5).
 			return nil, fmt.Errorf("zone %s/%s: %w", namespace, name, errAbsent)
 		case err != nil:
 			return nil, lackOf(err, "get", "zones", namespace)
@@ -80,9 +84,12 @@ func loadZone(tab string) func(*reading, *http.Request) (any, error) {
 	}
 }
 
+// zoneSources returns the function that lists the sources of a zone's page: the Zone itself, and the zone's objects of
+// further resources in the namespace.
 func zoneSources(further ...string) func(*reading, *http.Request) []source {
 	return func(_ *reading, request *http.Request) []source {
 		namespace, name := request.PathValue("namespace"), request.PathValue("name")
+		// By name, so that a user with rights to this Zone alone can follow it.
 		all := []source{{"zones", namespace, fields.OneTermEqualSelector("metadata.name", name)}}
 		for _, resource := range further {
 			field := map[string]string{"deliveries": v1alpha1.FieldDeliveryZoneName,
@@ -104,9 +111,11 @@ type entriesPart struct {
 	Lack      *lack
 }
 
+// fillEntries reads a page of the zone's entries, filtered by the search and type of the query.
 func fillEntries(ctx context.Context, r *reading, p *zonePage, asked url.Values) {
 	part := &entriesPart{Search: asked.Get("search"), Type: asked.Get("type")}
 	p.Entries = part
+	// Pending: the zone is stored and was never served, so the server has no entries for it.
 	if p.Zone.Status.Serial == 0 {
 		return
 	}
@@ -119,6 +128,7 @@ func fillEntries(ctx context.Context, r *reading, p *zonePage, asked url.Values)
 	}
 	part.Entries, part.Serial = list.Entries, list.Serial
 	if list.Metadata.Continue != "" {
+		// The server has ended a long search early, with fewer entries than a page has.
 		part.Searching = len(list.Entries) < pageEntries
 		part.Next = p.Path("") + "?" + url.Values{"search": {part.Search}, "type": {part.Type},
 			"continue": {list.Metadata.Continue}}.Encode()

@@ -34,10 +34,13 @@ type zonesPage struct {
 	part name.Part // Name
 }
 
+// listZones calls each for all zones in the namespaces of -n. Namespaces that cannot be read are lacks. With err, there
+// is nothing to show.
 func (r *reading) listZones(ctx context.Context, each func(*v1alpha1.Zone)) (lacks []*lack, err error) {
 	do := func(zone *v1alpha1.Zone) error { each(zone); return nil }
 	for _, namespace := range r.namespaces {
 		err := load.EachItem(ctx, r.api.Zones(namespace).List, metav1.ListOptions{}, do)
+		// A tenant without a ClusterRole sees the zones of the namespace in the kubeconfig.
 		if apierrors.IsForbidden(err) && namespace == metav1.NamespaceAll {
 			lacks = append(lacks, lackOf(err, "list", "zones", namespace))
 			namespace = r.own
@@ -53,6 +56,8 @@ func (r *reading) listZones(ctx context.Context, each func(*v1alpha1.Zone)) (lac
 	return lacks, nil
 }
 
+// loadZones lists the zones that match the filters of the query, as a forest of parents and children. The choices of
+// the filters come from all zones, so that a filter never hides its other choices.
 func loadZones(r *reading, request *http.Request) (any, error) {
 	asked := request.URL.Query()
 	page := &zonesPage{Name: asked.Get("name"), Namespace: asked.Get("namespace"), Class: asked.Get("class"), Reason: asked.Get("reason"),
@@ -70,17 +75,20 @@ func loadZones(r *reading, request *http.Request) (any, error) {
 		for _, name := range row.Classes {
 			classes[name] = true
 		}
+		// Current zones have reasons too, and those are no use as a filter.
 		if row.State.Kind != "ok" {
 			reasons[row.Reason] = true
 		}
 	}
 	page.Namespaces, page.Classes, page.Reasons = sortedKeys(namespaces), sortedKeys(classes), sortedKeys(reasons)
 	found := slices.DeleteFunc(slices.Clone(rows), func(row *zoneRow) bool { return !page.has(row) })
+	// Cut in the order of the forest, so that no zone appears without its parent.
 	page.Rows, page.Found, page.All = forestOf(found), len(found), len(rows)
 	page.Rows = page.Rows[:min(len(page.Rows), maxZones)]
 	return page, nil
 }
 
+// addDefaultClasses adds the default classes in force to the rows of zones that name no class.
 func (r *reading) addDefaultClasses(ctx context.Context, rows []*zoneRow, page *zonesPage) {
 	list, err := r.api.DNSClasses().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -93,6 +101,7 @@ func (r *reading) addDefaultClasses(ctx context.Context, rows []*zoneRow, page *
 			continue
 		}
 		for _, row := range rows {
+			// The labels of the namespace are not read, so a class that selects by labels may be missing.
 			if !row.named && class.Delivers(of, row.View) && class.Admits(of, row.Namespace, nil) {
 				row.Classes = append(row.Classes, of.Name)
 			}
@@ -114,6 +123,8 @@ func (p *zonesPage) Signs() []string {
 
 func (p *zonesPage) Hidden() int { return p.Found - len(p.Rows) }
 
+// forestOf sorts rows by name, each child below its parent, and sets Depth. A child whose parent is not among the rows
+// is at the top.
 func forestOf(rows []*zoneRow) []*zoneRow {
 	present, below := map[string]bool{}, map[string][]*zoneRow{}
 	for _, row := range rows {
@@ -121,6 +132,7 @@ func forestOf(rows []*zoneRow) []*zoneRow {
 	}
 	for _, row := range rows {
 		above := row.parent
+		// A filter may have removed the parent, or the user may not read its namespace.
 		if !present[above] || above == row.key {
 			above = ""
 		}
@@ -138,6 +150,7 @@ func forestOf(rows []*zoneRow) []*zoneRow {
 			add(row.key, depth+1)
 		}
 	}
+	// A cycle of parents, should two zones name each other, is never reached from the top and is left out.
 	add("", 0)
 	return out
 }

@@ -61,6 +61,7 @@ type Config struct {
 	Out           io.Writer
 }
 
+// Complete returns the configuration, or all errors of the flags together.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{LeaseDuration: o.LeaseDuration, Out: out}
 	var err error

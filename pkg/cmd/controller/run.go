@@ -95,6 +95,8 @@ func (c *Config) Run(ctx context.Context) error {
 	})
 }
 
+// newWorker makes the controllers for delivery and signing, without starting them. Zones come from the API server in
+// this process or, without Server, over the API.
 func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (*worker, error) {
 	identity, err := process.NewIdentity()
 	if err != nil {
@@ -108,6 +110,7 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 		set = zoneview.NewSet(zoneview.ConfigForMemory(memory.Total()))
 	}
 
+	// 1. Clients: of the API of Kubizone, and of kube-apiserver.
 	own := class.WithoutWaiting(process.Reach(api, class.FieldManager))
 	if spans != nil {
 		own.Wrap(traces.Transport)
@@ -123,6 +126,7 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 		return nil, err
 	}
 
+	// 2. Informers and Lease.
 	local := externalversions.NewSharedInformerFactory(client, 0)
 	// A cluster may lack the APIService of Bind9Instances.
 	servers := externalversions.NewSharedInformerFactory(client, 0)
@@ -140,6 +144,7 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 		Keys: &transferclass.Keys{},
 	}
 
+	// 3. The controllers.
 	w.controller, err = class.New(class.Config{
 		Identity: w.identity, Client: client, Informers: local, Views: set,
 		Providers: sources.Constructors(), Servers: sources.ListServers,

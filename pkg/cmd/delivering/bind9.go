@@ -56,6 +56,7 @@ func (s Sources) newBind9(dnsClass *v1alpha1.DNSClass, _ secrets.GetFunc) (deliv
 			}
 			config.Primaries = append(config.Primaries, address)
 		}
+		// The order of the list is no change of the target.
 		slices.SortFunc(config.Primaries, netip.AddrPort.Compare)
 		target = fmt.Sprintf("bind9 by %s, from %v", dnsClass.Name, config.Primaries)
 	}
@@ -101,6 +102,8 @@ type readServers struct {
 	releaseKeys func()
 }
 
+// listInstances returns the servers of the class and, of the known rows of a Delivery, those that have left the class
+// but still run, marked as Leaving. Both are cached for serversAge. It takes mu.
 func (r *readServers) listInstances(known []string) ([]provider.Instance, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,6 +138,7 @@ func (r *readServers) byCatalog() bool {
 	return apiclass.ModeOf(r.class.Spec.Bind9) == v1alpha1.Bind9ModeCatalog
 }
 
+// toInstances returns the instances of the selected servers. A server that waits, for example for its key, has Err.
 func (r *readServers) toInstances(selected transferclass.Selected) []provider.Instance {
 	instances := make([]provider.Instance, 0, len(selected.Servers)+len(selected.Waiting))
 	for i, server := range selected.Servers {
@@ -168,6 +172,7 @@ func (r *readServers) addAgent(instance *provider.Instance, server apiclass.Serv
 	instance.Agent = agent
 }
 
+// readSelected reads the servers of the class and their keys, at most each serversAge. The caller holds mu.
 func (r *readServers) readSelected() error {
 	if !r.readAt.IsZero() && time.Since(r.readAt) < serversAge {
 		return nil
@@ -186,6 +191,7 @@ func (r *readServers) readSelected() error {
 	}
 	r.readAt, r.selected, r.leaving = time.Now(), selected, map[string]*provider.Instance{}
 	if keys != nil {
+		// Other classes see these keys, for conflicts between names of keys.
 		r.releaseKeys = keys.Hold(r.class, selected.Peers)
 	}
 	return nil
@@ -199,6 +205,7 @@ func (r *readServers) readKeys(servers []apiclass.Server, keys *transferclass.Ke
 	})
 }
 
+// readLeaving returns a server that has left the class, or nil if it no longer runs.
 func (r *readServers) readLeaving(row string) (*provider.Instance, error) {
 	namespace, name, _ := strings.Cut(row, "/")
 	server, runs, err := r.sources.Servers.Find(namespace, name)

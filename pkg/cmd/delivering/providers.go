@@ -34,6 +34,7 @@ type Sources struct {
 	Keys *transferclass.Keys
 }
 
+// ListServers returns the names of the class's BIND servers, nil if the class has none or they cannot be read.
 func (s Sources) ListServers(of *v1alpha1.DNSClass) []string {
 	if of.Spec.Bind9 == nil {
 		return nil

@@ -24,6 +24,8 @@ import (
 	"kubi.zone/kubizone/pkg/secrets"
 )
 
+// newTransfer returns the provider of a class with secondaries, and its target. The class's TSIG keys are held until
+// Close (Keys.Hold).
 func (s Sources) newTransfer(of *v1alpha1.DNSClass, secret secrets.GetFunc) (delivery.Provider, string, error) {
 	peers, err := transferclass.ReadPeers(of, secret)
 	if err != nil {
@@ -54,6 +56,8 @@ func (h *keyHolder) Close() error {
 	return h.Provider.Close()
 }
 
+// shownBy returns the configuration of transfers to the secondaries: the zones as primaries serve them, from the views
+// in memory.
 func (s Sources) shownBy(of *v1alpha1.DNSClass, peers transferclass.Peers) transfer.Config {
 	return transfer.Config{
 		Members: s.Members.OfClass(of.Name), Secondaries: peers.Secondaries, Catalog: peers.Catalog, Claims: peers.Claims(),
@@ -69,6 +73,7 @@ func (s Sources) shownBy(of *v1alpha1.DNSClass, peers transferclass.Peers) trans
 			return s.Views.EntryChanges(uid, since, until)
 		},
 		NeedsFullTransfer: s.Views.RaisesSerial,
+		// The API has the newest serial, and the views may be behind.
 		LatestSerial: func(ctx context.Context, uid string) (serial.Serial, error) {
 			zone, ok := s.Views.Settled(uid)
 			if !ok {

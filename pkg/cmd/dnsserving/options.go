@@ -69,6 +69,7 @@ func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary
 	return dns, nil
 }
 
+// Complete returns the configuration, or all errors of the flags together. Without prefixes, Allow is empty.
 func (o *Options) Complete() (c Config, warnings []string, err error) {
 	c.DNSViews = o.DNSViews
 	var wrong []error
@@ -101,6 +102,7 @@ func (o *Options) Complete() (c Config, warnings []string, err error) {
 		fault(err)
 		prefixes = append(prefixes, prefix)
 	}
+	// Without a prefix, only the classes admit secondaries.
 	if len(prefixes) > 0 {
 		c.Allow = primary.Rules(prefixes, c.Keys)
 	}
@@ -108,6 +110,7 @@ func (o *Options) Complete() (c Config, warnings []string, err error) {
 		address, err := parseTarget(text)
 		fault(err)
 		target := primary.Target{Addr: address}
+		// The first key of the file signs NOTIFY to all secondaries of the flag.
 		if len(c.Keys) > 0 {
 			target.Key = c.Keys[0].Name
 		}
@@ -140,7 +143,10 @@ func ListenAddress(flag, text string, usual int) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(address, uint16(port)), nil
 }
 
+// parsePrefix parses an address or a prefix. An IPv4 address in IPv6 form becomes IPv4. Bits beyond the prefix are an
+// error, since the user may mean the address.
 func parsePrefix(text string) (netip.Prefix, error) {
+	// A zone index such as %eth0 is of this machine alone.
 	if address, err := netip.ParseAddr(text); err == nil && address.Zone() == "" {
 		address = address.Unmap()
 		return netip.PrefixFrom(address, address.BitLen()), nil

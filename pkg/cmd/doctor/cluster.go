@@ -26,6 +26,7 @@ const (
 	clockFails = 5 * time.Minute
 )
 
+// judgeInstallation checks whether the required APIServices exist and lead to the server. kubizone up has none.
 func (f *facts) judgeInstallation(time.Time) Finding {
 	const check = "installation"
 	if f.standalone() {
@@ -43,6 +44,7 @@ func (f *facts) judgeInstallation(time.Time) Finding {
 		name := registered.Name
 		switch {
 		case registered.Spec.Service == nil, registered.Labels[automanaged] != "":
+			// kube-apiserver then answers from its own storage, and no request reaches Kubizone.
 			return fail(check, "APIService "+name+" serves a CustomResourceDefinition of an older kubizone",
 				"follow docs/migration.md: kubectl label apiservice "+name+" "+automanaged+"-, then "+f.installAgain())
 		case registered.Spec.InsecureSkipTLSVerify:
@@ -65,12 +67,15 @@ func (f *facts) installAgain() string {
 	return "kubectl apply -k, or helm install kubizone CHART -n " + namespace + " --create-namespace (docs/install.md)"
 }
 
+// judgeClocks compares the clocks of all servers with kube-apiserver's, and kube-apiserver's with this machine's.
+// Certificates issued by a server with a fast clock are not valid yet for kube-apiserver.
 func (f *facts) judgeClocks(now time.Time) Finding {
 	const check = "clocks"
 	if len(f.clockSkews) == 0 {
 		return warn(check, "no answer has a date", "see servers")
 	}
 	offsets := map[string]time.Duration{}
+	// Answers give the difference from this machine. The reference is zero if kube-apiserver sent no date.
 	reference := f.clockSkews[kubeAPIServer]
 	for from, ahead := range f.clockSkews {
 		offsets[from] = ahead - reference
@@ -91,6 +96,7 @@ func (f *facts) judgeClocks(now time.Time) Finding {
 	case offsets[worst].Abs() > clockWarns:
 		return warn(check, message, next)
 	case reference.Abs() > clockWarns:
+		// The installation works. Only ages on this machine are wrong.
 		return warn(check, fmt.Sprintf("the clock of this machine and kube-apiserver's are %s apart", reference.Abs()),
 			"set the wrong clock: this machine shows other ages than the servers")
 	}
@@ -101,6 +107,8 @@ const formatCheck = "format"
 
 func isOfEtcd(check string) bool { return strings.HasPrefix(check, "etcd") || check == formatCheck }
 
+// listFailing returns the servers with failed checks, those of etcd or all others, and the names of the checks. passed
+// counts the answering servers without a failure among the selected checks.
 func (f *facts) listFailing(ofEtcd bool) (texts, names []string, passed int) {
 	for _, a := range f.answers {
 		failed := slices.DeleteFunc(slices.Clone(a.failedChecks), func(name string) bool { return isOfEtcd(name) != ofEtcd })
@@ -118,10 +126,15 @@ func (f *facts) listFailing(ofEtcd bool) (texts, names []string, passed int) {
 // nearQuota is the used part as in the alert KubizoneEtcdNearQuota.
 const nearQuota = 0.7
 
+// judgeEtcd judges etcd by the servers' checks and, with the right to read the Installation, by alarms, members and
+// quota. The worst case comes first.
 func (f *facts) judgeEtcd(time.Time) Finding {
 	const check = "etcd"
 	texts, names, passed := f.listFailing(true)
 	members, errs, used := 0, []string{}, 0.0
+
+	// The Installation has alarms and members as a working server sees them. Without a working server, the failed
+	// checks decide.
 	if i := f.overview.Installation; i != nil && i.Etcd != nil {
 		names = append(names, i.Etcd.Alarms...)
 		for _, m := range i.Etcd.Members {
@@ -148,6 +161,7 @@ func (f *facts) judgeEtcd(time.Time) Finding {
 			"servers (kubectl rollout status), or restore a backup of the servers' version")
 	case len(texts) > 0 && passed == 0:
 		return fail(check, "etcd does not answer, or has no quorum: "+strings.Join(texts, "; "), look)
+	// Half of the members is no quorum: of two, both are needed.
 	case members > 0 && 2*len(errs) >= members:
 		return fail(check, fmt.Sprintf("%d of %d members do not answer: %s", len(errs), members, strings.Join(errs, "; ")), look)
 	case len(errs) > 0:
@@ -193,6 +207,7 @@ func (f *facts) judgeServers(time.Time) Finding {
 	i := f.overview.Installation
 	switch {
 	case i != nil && len(i.MissingPermissions) > 0:
+		// Before the failing checks, because a missing rule is their cause.
 		return fail(check, i.MissingPermissions[0], "apply the RBAC rules of this version: "+f.installAgain())
 	case passed == 0 && f.firstLack() != "":
 		lack := f.firstLack()
@@ -201,6 +216,7 @@ func (f *facts) judgeServers(time.Time) Finding {
 		}
 		return fail(check, lack, "apply the RBAC rules of this version: "+f.installAgain())
 	case f.standalone():
+		// There are no pods to look at, and no RBAC rules to lack.
 		return ok(check, "kubizone up answers")
 	case len(texts) > 0 && passed > 0:
 		return warn(check, fmt.Sprintf("%d pass every check, others fail: %s", passed, strings.Join(texts, "; ")),
@@ -212,8 +228,10 @@ func (f *facts) judgeServers(time.Time) Finding {
 	case passed > 0:
 		return ok(check, fmt.Sprintf("%d pass every check", passed))
 	case i != nil:
+		// A user without the right to reach pods, from a machine without a route to them.
 		return ok(check, "they answer kube-apiserver, though not this machine")
 	case f.podsErr != nil:
+		// Without the list, no pod is known to be missing.
 		return notRead(check, "pods in namespace "+namespace, f.podsErr)
 	case len(silent) == 0:
 		return fail(check, "there is no pod of "+serverName+" in namespace "+namespace, pods)
@@ -248,6 +266,8 @@ func (f *facts) judgeAvailability(cause *Finding) Finding {
 	return ok(check, fmt.Sprintf("%d are available", len(f.registrations)))
 }
 
+// mendRegistration returns the next step for an unavailable APIService: without the optional API, to the cause in an
+// earlier finding, to the certificates, or to the network.
 func mendRegistration(name, reason string, cause *Finding) string {
 	switch {
 	case !slices.Contains(requiredAPIs, name):
@@ -261,6 +281,8 @@ func mendRegistration(name, reason string, cause *Finding) string {
 		"set another apiserver.securePort of the chart"
 }
 
+// judgeProcesses judges the processes beside the server by their Leases, in the Installation. Without the right to read
+// the Installation, the finding is empty.
 func (f *facts) judgeProcesses(now time.Time) Finding {
 	const check = "processes"
 	i := f.overview.Installation
@@ -277,6 +299,7 @@ func (f *facts) judgeProcesses(now time.Time) Finding {
 	}
 	for _, u := range i.Unknown {
 		if u.Part == v1alpha1.InstallationProcesses && len(ended) == 0 {
+			// The Leases could not be read, so a missing Lease proves nothing.
 			fault, next := splitNext(u.Reason)
 			return warn(check, fault, next)
 		}
@@ -292,8 +315,10 @@ func (f *facts) judgeProcesses(now time.Time) Finding {
 		name, _, _ := strings.Cut(ended[0], " ")
 		return fail(check, "no replica works: "+strings.Join(ended, ", "), start(name))
 	case !slices.Contains(works, processController) && f.waitsForProcess():
+		// A zone waits for delivery, and no controller is there to deliver it.
 		return fail(check, missing(processController), start(processController))
 	case !slices.Contains(works, processController):
+		// All zones are current, so the controller may run elsewhere.
 		return warn(check, missing(processController)+", unless it runs outside of the cluster", start(processController))
 	case len(f.instances) > 0 && !slices.Contains(works, processFleet):
 		return warn(check, missing(processFleet), start(processFleet))

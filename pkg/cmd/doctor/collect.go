@@ -114,6 +114,8 @@ func newCollector(config *rest.Config) (c *collector, err error) {
 	return c, err
 }
 
+// collectFacts sends all requests side by side, and returns within answerTime with the facts read until then. Each
+// goroutine writes its own fields.
 func (c *collector) collectFacts(ctx context.Context) *facts {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -132,6 +134,7 @@ func (c *collector) collectFacts(ctx context.Context) *facts {
 		all.Wait()
 		return f
 	}
+	// kubizone up has neither APIServices nor pods.
 	if !f.standalone() {
 		c.collectServers(ctx, f)
 	}
@@ -144,6 +147,7 @@ func (c *collector) collectFacts(ctx context.Context) *facts {
 	return f
 }
 
+// readVersion sets the version of kube-apiserver, or versionErr. The answer has its clock.
 func (c *collector) readVersion(ctx context.Context, f *facts) answer {
 	url := c.core.CoreV1().RESTClient().Get().AbsPath("/version").URL()
 	body, response, skew, err := getPage(ctx, c.http, url.String())
@@ -168,12 +172,14 @@ func (c *collector) listAPIServices(ctx context.Context) (list apiregistrationv1
 	return list, err
 }
 
+// collectServers reads APIServices, then at the same time the Secrets, the pods and a server outside of the cluster.
 func (c *collector) collectServers(ctx context.Context, f *facts) {
 	list, err := c.listAPIServices(ctx)
 	if f.registrationsErr = err; err == nil {
 		for _, one := range list.Items {
 			switch {
 			case one.Name == mainAPI:
+				// mainAPI comes first: a fault of all APIServices is reported for mainAPI.
 				f.registrations = slices.Insert(f.registrations, 0, one)
 			case one.Labels[partOfLabel] == partOf, strings.HasSuffix(one.Spec.Group, "."+groupName):
 				f.registrations = append(f.registrations, one)
@@ -203,6 +209,7 @@ func (c *collector) collectServers(ctx context.Context, f *facts) {
 		}
 		asking.Wait()
 	})
+	// Until here, each of direct and proxied belongs to a goroutine.
 	all.Wait()
 	f.answers = append(direct, proxied...)
 }

@@ -56,6 +56,8 @@ if all zones are current and nothing fails, 1 if a check fails, 2 if kube-apiser
 	return command
 }
 
+// diagnoseCluster reads the facts, judges and prints them. The error gives the exit code: ErrFailed (1) after a FAIL,
+// the others 2.
 func diagnoseCluster(ctx context.Context, config *rest.Config, out io.Writer, format *output.Format) error {
 	c, err := newCollector(config)
 	if err != nil {
@@ -81,6 +83,8 @@ func diagnoseCluster(ctx context.Context, config *rest.Config, out io.Writer, fo
 	return nil
 }
 
+// printText prints a line for each check, with -o wide its next step too. The cause comes last, so a terminal shows the
+// cause.
 func (d *Diagnosis) printText(text *output.Text) {
 	var rows [][]string
 	for _, finding := range d.Checks {

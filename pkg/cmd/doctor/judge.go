@@ -30,6 +30,7 @@ type Finding struct {
 // judgeFacts runs the checks in order, because a failure explains later failures.
 func judgeFacts(f *facts, now time.Time) (findings []Finding) {
 	if f.versionErr != nil {
+		// Without kube-apiserver, no other check has an answer.
 		return []Finding{fail("kube-apiserver", "no answer: "+f.versionErr.Error(), "check --kubeconfig, --context and firewalls; "+
 			"a process with an open port and no answer is overloaded or stopped (ps -o stat= -p PID prints T)")}
 	}
@@ -43,6 +44,7 @@ func judgeFacts(f *facts, now time.Time) (findings []Finding) {
 		}
 	}
 	add(f.judgeInstallation, f.judgeClocks, f.judgeCertificates, f.judgeEtcd, f.judgeServers, f.judgeTrust,
+		// An unavailable APIService is mostly an effect, so its step leads to the cause before.
 		func(time.Time) Finding { return f.judgeAvailability(findCause(findings)) }, f.judgeProcesses, f.judgeNameServers)
 	findings = append(findings, f.judgeZones(now)...)
 	add(f.judgeNamespaces, f.judgeRights)

@@ -42,6 +42,8 @@ type answer struct {
 	err          error
 }
 
+// getPage reads a page, up to 1 MiB. skew is how far the server's clock is ahead of this machine's, nil without a date
+// in the answer. An answer with an error code is not an error here.
 func getPage(ctx context.Context, client *http.Client, url string) (body []byte, response *http.Response, skew *time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -54,6 +56,7 @@ func getPage(ctx context.Context, client *http.Client, url string) (body []byte,
 	}
 	defer response.Body.Close()
 	if date, err := http.ParseTime(response.Header.Get("Date")); err == nil { // whole seconds
+		// The server wrote the date between request and answer, and dropped the fraction: compare the middle of both.
 		skew = new(date.Add(time.Second / 2).Sub(asked.Add(time.Since(asked) / 2)).Round(time.Second))
 	}
 	body, err = io.ReadAll(io.LimitReader(response.Body, 1<<20))
@@ -68,6 +71,7 @@ func askServer(ctx context.Context, client *http.Client, from, url string) answe
 		both.Go(func() {
 			body, response, skew, err := getPage(ctx, client, url+"/"+page+checksQuery)
 			pages[i] = answer{failedChecks: listFailed(string(body)), clockSkew: skew}
+			// A login page of a proxy has no checks in brackets.
 			if !strings.Contains(string(body), "[") {
 				pages[i].err = cmp.Or(err, errors.New("not an answer of /"+page))
 			}
@@ -82,6 +86,7 @@ func askServer(ctx context.Context, client *http.Client, from, url string) answe
 	if a.chain == nil {
 		a.chain = pages[1].chain
 	}
+	// The list names only the check. Its own page has the missing RBAC rule.
 	if slices.Contains(a.failedChecks, "permissions") {
 		if body, _, _, err := getPage(ctx, client, url+"/readyz/permissions"); err == nil {
 			_, lacks, _ := strings.Cut(strings.TrimSpace(string(body)), "internal server error: ")

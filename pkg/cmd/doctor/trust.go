@@ -27,6 +27,8 @@ type certificate struct {
 	renewal    string
 }
 
+// listCertificates returns all certificates read: caBundles, the servers' own, and those in Secrets. Each has the step
+// for a renewal.
 func (f *facts) listCertificates() (all []certificate) {
 	add := func(name, next string, certs ...*x509.Certificate) {
 		one := certificate{name, certs[0].NotBefore, certs[0].NotAfter, next}
@@ -42,6 +44,7 @@ func (f *facts) listCertificates() (all []certificate) {
 	}
 	renew := f.renewServing()
 	for _, registered := range f.registrations {
+		// judgeTrust reports an invalid caBundle.
 		if certs, err := certutil.ParseCertsPEM(registered.Spec.CABundle); err == nil {
 			add("caBundle of "+registered.Name, renew, certs...)
 		}
@@ -70,6 +73,8 @@ func (f *facts) renewServing() string {
 	return "kubectl delete secret -n " + namespace + " " + servingSecret + ": the servers make a new one"
 }
 
+// judgeCertificates fails at the first certificate that is expired or not valid yet, and warns before the first end.
+// now is kube-apiserver's time.
 func (f *facts) judgeCertificates(now time.Time) Finding {
 	const check = "certificates"
 	all := f.listCertificates()
@@ -110,6 +115,7 @@ func (f *facts) judgeTrust(now time.Time) Finding {
 	for i := range f.registrations {
 		registration := &f.registrations[i]
 		isOptional := !slices.Contains(requiredAPIs, registration.Name)
+		// The servers may run without the flag of this API, and then write no caBundle.
 		if isOptional && len(registration.Spec.CABundle) == 0 {
 			continue
 		}
@@ -120,6 +126,7 @@ func (f *facts) judgeTrust(now time.Time) Finding {
 			return fail(check, bundle+": kube-apiserver trusts no certificate of the server", f.mendBundle(writer,
 				"the server writes it when it starts with --serving-cert-secret: see its log"))
 		}
+		// No certificate is known, so only the caBundle can be judged.
 		if len(chain) == 0 {
 			continue
 		}
@@ -151,6 +158,8 @@ func verifyChain(chain []*x509.Certificate, options x509.VerifyOptions) error {
 	return err
 }
 
+// findServed returns the certificate presented by a server or, if none was reached, the certificate in the Secret. The
+// chain is empty without both.
 func (f *facts) findServed() (from string, chain []*x509.Certificate) {
 	for _, a := range f.answers {
 		if len(a.chain) > 0 {
@@ -177,6 +186,7 @@ func describeBundle(service *apiregistrationv1.APIService) (text, writer string)
 		text = "caBundle of " + service.Name + " is " + certs[0].Subject.String()
 	}
 	var last *metav1.ManagedFieldsEntry
+	// The latest entry with caBundle: of a server, of cainjector, or of a GitOps tool.
 	for i := range service.ManagedFields {
 		entry := &service.ManagedFields[i]
 		wrote := entry.FieldsV1 != nil && strings.Contains(entry.FieldsV1.GetRawString(), `"f:caBundle"`)
@@ -196,6 +206,8 @@ func describeBundle(service *apiregistrationv1.APIService) (text, writer string)
 
 const bundleWait = "then wait half a minute, as servers with --serving-cert-secret write caBundle"
 
+// mendBundle returns the next step for a wrong caBundle, by its last writer. otherwise is the step if a server has
+// written it, or the writer is unknown.
 func (f *facts) mendBundle(writer, otherwise string) string {
 	switch {
 	case strings.Contains(writer, injector), writer == "" && f.byCertManager():

@@ -64,6 +64,7 @@ func (f *facts) judgeNameServers(time.Time) Finding {
 		one := &f.instances[i]
 		of := meta.FindStatusCondition(one.Status.Conditions, bind9.ConditionReady)
 		if of == nil || of.Status == metav1.ConditionTrue {
+			// A Ready instance may still be Degraded, which is a fault too.
 			of = meta.FindStatusCondition(one.Status.Conditions, bind9.ConditionDegraded)
 		}
 		if of == nil || (of.Status == metav1.ConditionTrue) == (of.Type == bind9.ConditionReady) {
@@ -86,6 +87,8 @@ func (f *facts) judgeNameServers(time.Time) Finding {
 // ofTheirOwners are reasons that a zone's owners and tenants can end. They do not explain why other zones wait.
 var ofTheirOwners = []string{v1alpha1.ReasonTerminating, v1alpha1.ReasonNotDelegatedOrServable, v1alpha1.ReasonMassDeletion}
 
+// judgeZones returns a FAIL for each reason why zones are not current, the most frequent first and those of owners
+// last, or a single finding. now is kube-apiserver's time.
 func (f *facts) judgeZones(now time.Time) (findings []Finding) {
 	const check = "zones"
 	o := f.overview
@@ -94,6 +97,8 @@ func (f *facts) judgeZones(now time.Time) (findings []Finding) {
 		return []Finding{f.judgeUnreadZones(check)}
 	case len(o.NotCurrent) > 0:
 	case late != nil && late.Since != nil && now.Sub(late.Since.Time) > lateAfter:
+		// Zones are current at their settled serial, but a change waits longer for its confirmation than the alert
+		// allows.
 		return []Finding{warn(check, fmt.Sprintf("all %d are current, but %s is unconfirmed for %s: %s", o.Zones, late,
 			describeAge(now, late.Since), cmp.Or(late.Message, late.Reason)), "kubectl kubizone why has the reason")}
 	default:
@@ -104,6 +109,8 @@ func (f *facts) judgeZones(now time.Time) (findings []Finding) {
 		byReason[o.NotCurrent[i].Reason] = append(byReason[o.NotCurrent[i].Reason], &o.NotCurrent[i])
 	}
 	rank := func(reason string) int {
+		// A single broken server delays many zones, while an owner's held zone explains no other. The owner's reasons
+		// come last.
 		if slices.Contains(ofTheirOwners, reason) {
 			return 0
 		}
@@ -112,6 +119,7 @@ func (f *facts) judgeZones(now time.Time) (findings []Finding) {
 	for _, reason := range slices.SortedFunc(maps.Keys(byReason), func(a, b string) int {
 		return cmp.Or(cmp.Compare(rank(b), rank(a)), cmp.Compare(a, b))
 	}) {
+		// The first of a reason has waited longest, and its object is an example for the next step.
 		oldest := byReason[reason][0]
 		fault, next := describeItem(oldest)
 		findings = append(findings, fail(check, fmt.Sprintf("%d of %d are not current, %s: %s for %s: %s", len(byReason[reason]), o.Zones,
@@ -151,6 +159,7 @@ func (f *facts) judgeUnreadZones(check string) Finding {
 		if one.Resource != "zones.kubi.zone" {
 			continue
 		}
+		// A stored object cannot be decoded, and a list fails as a whole.
 		if of := apierrors.APIStatus(nil); errors.As(one.Err, &of) && of.Status().Code == http.StatusInternalServerError {
 			return fail(check, "zones cannot be listed: "+one.Reason, "kubizone fsck names the object (docs/operations.md, Damage)")
 		}

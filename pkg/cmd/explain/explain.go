@@ -77,6 +77,8 @@ func plain(text string) string {
 	return strings.Join(parts, "")
 }
 
+// listRules returns the rules in the text of docs/semantics.md. A rule is a list item that begins with its number, up
+// to the next rule or heading.
 func listRules(page string) (rules []foundRule) {
 	inside := false
 	for line := range strings.Lines(page) {
@@ -87,6 +89,7 @@ func listRules(page string) (rules []foundRule) {
 			rules = append(rules, foundRule{Number: m[1], Text: plain(part.ReplaceAllString(m[2], "\n$1"))})
 		case strings.HasPrefix(line, "#"):
 			inside = false
+		// A table or list below a rule belongs to the rule.
 		case inside && line != "":
 			rules[len(rules)-1].Text += "\n" + plain(line)
 		}
@@ -103,12 +106,15 @@ func listAlerts() (all []foundAlert) {
 	return all
 }
 
+// findAll returns the rules, reasons and alerts of the arguments, or all rules in short without arguments. An unknown
+// argument is an error.
 func findAll(arguments []string) (*foundRules, error) {
 	rules, found := listRules(docs.Semantics), &foundRules{Rules: []foundRule{}}
 	if len(arguments) == 0 {
 		found.addRules(rules)
 	}
 	for _, number := range arguments {
+		// A reason may be of several kinds of objects, with a meaning for each.
 		if of := reasons.Find(number); len(of) > 0 {
 			found.Reasons = append(found.Reasons, of...)
 			continue
@@ -132,6 +138,8 @@ func (f *foundRules) addRules(rules []foundRule) {
 	}
 }
 
+// addNumber adds the rule of a number such as "4.8", or the rules of a section such as "S4" in short. An unknown number
+// is an error with the numbers near.
 func (f *foundRules) addNumber(rules []foundRule, number string) error {
 	m := asked.FindStringSubmatch(number)
 	if m == nil {
@@ -174,6 +182,7 @@ func listNames() (names []string) {
 var mends = map[reasons.Role]string{reasons.None: "nobody has to", reasons.You: "you, who write the object",
 	reasons.ZoneOwner: "the zone's owner", reasons.Platform: "the platform"}
 
+// printText prints reasons, alerts and rules as pages, then the rules in short, a line each.
 func (f *foundRules) printText(text *output.Text) {
 	var pages []string
 	for i := range f.Reasons {
@@ -205,9 +214,11 @@ func (f *foundRules) printText(text *output.Text) {
 	}
 }
 
+// printPage prints a page, wrapped, without pictures and the rules of tables.
 func printPage(text *output.Text, page string) {
 	begin := ""
 	for line := range strings.SplitSeq(page, "\n") {
+		// A terminal shows neither images nor the line below the header of a table.
 		isPicture, isRule := strings.HasPrefix(line, "!"), strings.Trim(line, "|- ") == ""
 		if isPicture || isRule {
 			continue

@@ -28,6 +28,7 @@ import (
 
 const zoneFile = "zonefile"
 
+// exportFile copies the zone file from the server. An error while copying leaves a part in out, and says "cut".
 func exportFile(ctx context.Context, client versioned.Interface, zone types.NamespacedName, out, remarks io.Writer) error {
 	text, err := load.OpenEntries(ctx, client, zone)
 	if err != nil {
@@ -42,6 +43,8 @@ func exportFile(ctx context.Context, client versioned.Interface, zone types.Name
 	return nil
 }
 
+// exportManifests writes the Zone, its Delegations and Records as manifests, in an order in which they can be applied.
+// Objects that the user may not list are named in remarks.
 func exportManifests(ctx context.Context, client versioned.Interface, id types.NamespacedName, format *output.Format, out,
 	remarks io.Writer) error {
 	zone, err := client.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
@@ -51,6 +54,7 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 	var missing error // set if records of other namespaces are hidden
 	records, err := listRecords(ctx, client, metav1.NamespaceAll, id)
 	if apierrors.IsForbidden(err) {
+		// A tenant who may not list Records of all namespaces gets those of the zone's namespace.
 		missing = err
 		records, err = listRecords(ctx, client, id.Namespace, id)
 	}
@@ -79,6 +83,7 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 	if err := buffered.Flush(); err != nil {
 		return err
 	}
+	// After the manifests, so that a terminal shows the remark.
 	if missing != nil {
 		_, err = terminal.Fprintf(remarks, "records of the zone from other namespaces than %s are missing: no permission to list them "+
 			"(%v); ask for permission to list records in all namespaces, or export -o zonefile\n", id.Namespace, missing)
@@ -101,6 +106,7 @@ type manifest struct {
 	object metav1.Object
 }
 
+// asWritten returns the object as a user would write it: without status, and without metadata of the server.
 func (m manifest) asWritten() (map[string]any, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(m.object)
 	if err != nil {
@@ -118,8 +124,10 @@ func (m manifest) asWritten() (map[string]any, error) {
 	return content, err
 }
 
+// writeManifests writes manifests as YAML documents, or as a List in JSON.
 func writeManifests(out *bufio.Writer, manifests []manifest, asList bool) error {
 	items := make([]map[string]any, len(manifests))
+	// Convert all before the first is written, so that an error leaves no half file.
 	for i, m := range manifests {
 		var err error
 		if items[i], err = m.asWritten(); err != nil {

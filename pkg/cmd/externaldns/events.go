@@ -76,11 +76,14 @@ func trimObject(object *unstructured.Unstructured) {
 // namespace, and repeats an Event only after repeatTime. A call during another call does nothing; the next cycle of
 // external-dns reports the rest. client-go's recorder would merge Events about different names of an object.
 func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candidate) {
+	// The call before still writes Events to a slow API.
 	if !t.reporting.TryLock() {
 		return
 	}
 	defer t.reporting.Unlock()
 
+	// Leave out the Events that a namespace has had within repeatTime. Each namespace has a cache of its own, so that a
+	// tenant with many refused names displaces no Events of others.
 	recent := map[string]*cache.LRUExpireCache{}
 	unreported := slices.DeleteFunc(candidates, func(c externaldns.Candidate) bool {
 		namespace := c.Resource.Namespace
@@ -96,6 +99,7 @@ func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candi
 		return isRecent
 	})
 
+	// A tenant with a thousand refused names comes between the Events of others, not before.
 	orderFairly(unreported, func(c externaldns.Candidate) string { return c.Resource.Namespace })
 
 	// A failed write is tried again after refusedTime, except for a kind of object that is never read.
@@ -103,6 +107,7 @@ func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candi
 	for _, c := range unreported {
 		namespace := c.Resource.Namespace
 		counts[namespace]++
+		// A later cycle of external-dns reports the rest, because such an Event is not in the cache.
 		if ctx.Err() != nil || counts[namespace] > fairShare {
 			continue
 		}
@@ -126,6 +131,8 @@ func noteOf(c *externaldns.Candidate) string {
 	return note
 }
 
+// writeEvent writes a Warning about an endpoint to its source object: NameKept if the object keeps its Record,
+// otherwise NameRefused. It reads the object for the Event's reference.
 func (t *reporter) writeEvent(ctx context.Context, c *externaldns.Candidate, note string) error {
 	object, err := t.readObject(ctx, c.Resource)
 	if err != nil {

@@ -78,6 +78,7 @@ type Config struct {
 	Search         bool // for objects that external-dns does not name
 }
 
+// Complete returns the configuration, or all errors of the flags together.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Mapping: o.Mapping, Search: o.Search, Out: out}
 	var wrong []error
@@ -91,6 +92,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c.Listen, noListen = dnsserving.ListenAddress("--listen", o.Listen, 8888)
 	c.HealthListen, noHealth = dnsserving.ListenAddress("--health-listen", o.HealthListen, 8080)
 	c.Records, _, noRecords = o.Client.ProcessClient()
+	// An address that does not parse has its own error.
 	require(noListen != nil || c.Listen.Addr().IsLoopback(), "--listen %s: the protocol has no authentication, so it is served on "+
 		"loopback alone; run it in the pod of external-dns", o.Listen)
 	require(isLabel(c.Owner), "--owner %q: it is one DNS label, in small letters", c.Owner)
@@ -99,6 +101,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 		"--namespace-template: it needs --cluster, the name of this cluster at the central Kubizone")
 	require(strings.Contains(c.Template, "{namespace}"), "--namespace-template %q: without {namespace} all tenants would share one; "+
 		"write it, as in %s", c.Template, usualTemplate)
+	// A single cluster has both the Records and the source objects, unless a flag says otherwise.
 	if c.Local = c.Records; o.Local != "" || c.Cluster != "" {
 		c.Local, err = clientcmd.BuildConfigFromFlags("", o.Local) // without a file the pod's configuration
 		require(err == nil, "--local-kubeconfig: %w; name a readable kubeconfig of the cluster that external-dns reads", err)
@@ -141,6 +144,7 @@ func (c *Config) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// The Lease is in the cluster of external-dns, beside the objects.
 	shell.RenewLease(heartbeat.ExternalDNS, heartbeat.PodNamespace(), identity, p.local)
 	return shell.Run(ctx, func(running, _ context.Context) error {
 		// external-dns must close idle connections first, after 90 s, because it exits after a POST on a closed
@@ -157,6 +161,8 @@ func (c *Config) Run(ctx context.Context) error {
 	})
 }
 
+// newProvider returns a provider with two sets of clients: for Records at the Kubizone, and for source objects, Events
+// and the Lease in the cluster of external-dns.
 func (c *Config) newProvider() (*provider, error) {
 	toRecords, toObjects := withoutWaiting(c.Records), withoutWaiting(c.Local)
 	records, noRecords := versioned.NewForConfig(toRecords)

@@ -49,6 +49,7 @@ func (p *provider) decideOthers(ctx context.Context, a *adjustment, refused map[
 	}
 	defer p.others.Add(searched, true, refusedTime)
 
+	// 1. List the objects of each kind once, for all refused names.
 	found := map[contract.Key]others{}
 	for kind := range a.listKinds() {
 		if err := p.searchKind(ctx, kind, refused, found); err != nil {
@@ -58,12 +59,15 @@ func (p *provider) decideOthers(ctx context.Context, a *adjustment, refused map[
 			}
 		}
 	}
+
+	// 2. Dry-run the objects of each name.
 	keys := slices.Collect(maps.Keys(refused))
 	workqueue.ParallelizeUntil(ctx, workers, len(keys), func(i int) {
 		all, ok := p.askForOthers(ctx, a, found[keys[i]])
 		if !ok {
 			return
 		}
+		// After a refusal the search is repeated soon, because a tenant may get a rule or correct an object.
 		expiry := refusedTime
 		if len(all) > 0 && all[len(all)-1].Admitted {
 			expiry = admittedTime
@@ -84,14 +88,17 @@ func (p *provider) listRefused(a *adjustment) (refused map[contract.Key]*externa
 	for key, candidates := range a.wanted {
 		known, isKnown := p.others.Get(key.String())
 		if isKnown && time.Now().Before(known.(decided).expires) || !a.existing.IsFree(key) {
+			// Nothing to search: the result is fresh, or a Record has the name already.
 			continue
 		}
 		for _, c := range candidates {
 			verdict := p.lookUpVerdict(a, c)
 			if verdict.Err == nil { // admitted, or not decided yet
+				// An admitted object publishes the name, so no other object is needed.
 				delete(refused, key)
 				break
 			}
+			// Without an object, no other objects can have been joined.
 			if c.Resource.Kind != "" {
 				refused[key] = verdict
 			}
@@ -158,11 +165,14 @@ func (p *provider) addOther(kind string, object *unstructured.Unstructured, byHo
 		own := selectEndpoints(object, kind, c.Endpoint)
 		other := p.MakeOther(c, resource, externaldns.Texts{Hosts: hostsOf(own), Targets: targetsOf(own)})
 		if other == nil || resource == c.Resource {
+			// The object does not have the name with this type, or is the object that external-dns names.
 			continue
 		}
 		if found[c.Key] == nil {
 			found[c.Key] = others{}
 		}
+		// team-a may have a thousand Ingresses with the name shop.example.org, and team-b's single Ingress has to be
+		// asked too.
 		if of := found[c.Key][other.Namespace]; len(of) < maxOfNamespace {
 			found[c.Key][other.Namespace] = append(of, other)
 		}
@@ -179,11 +189,13 @@ func (p *provider) askForOthers(ctx context.Context, a *adjustment, all others) 
 				return asked, ctx.Err() == nil
 			}
 			if c.Err == nil {
+				// A namespace without a RoleBinding costs no request.
 				c.Err = p.checkNamespace(a.snapshot, c.Namespace)
 			}
 			if c.Err == nil {
 				if err := p.askServer(ctx, a, c); err != nil {
 					why := readRefusal(err)
+					// The error may pass, for example a timeout. An earlier result stays.
 					if why == "" {
 						return nil, false
 					}
@@ -209,6 +221,7 @@ func (p *provider) joinOthers(a *adjustment) externaldns.Wanted {
 		}
 		joined := slices.Clone(candidates)
 		for _, other := range known.(decided).candidates {
+			// The object that external-dns names is among the candidates, with all of its properties.
 			if !slices.ContainsFunc(candidates, func(c *externaldns.Candidate) bool { return c.Resource == other.Resource }) {
 				joined = append(joined, other)
 			}

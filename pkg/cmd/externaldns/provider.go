@@ -68,6 +68,8 @@ type snapshot struct {
 	answered bool // external-dns has received the endpoints
 }
 
+// readExisting returns the owner's Records, from memory for keepTime. Requests are serialized, so lastSnapshot needs no
+// lock.
 func (p *provider) readExisting(ctx context.Context) (*snapshot, error) {
 	if p.lastSnapshot != nil && time.Since(p.lastSnapshot.readAt) < keepTime {
 		return p.lastSnapshot, nil
@@ -90,6 +92,7 @@ func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1
 	if p.Cluster != "" {
 		ofCluster.LabelSelector = labels.Set{v1alpha1.LabelCluster: p.Cluster}.String()
 	} else if all, err := p.records.Records(metav1.NamespaceAll).List(ctx, options); !apierrors.IsForbidden(err) {
+		// One list is enough with a ClusterRole.
 		return all.Items, err
 	}
 
@@ -115,6 +118,7 @@ func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1
 		return nil, err
 	}
 
+	// A namespace whose list was forbidden is not writable. Its endpoints get the command for the administrator.
 	found.writable = map[string]bool{}
 	for i, list := range lists {
 		found.writable[namespaces.Items[i].Name] = list != nil
@@ -132,6 +136,8 @@ func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1
 	return items, nil
 }
 
+// checkNamespace returns nil if Records may be written in the namespace. Otherwise the error has the command by which
+// an administrator allows that, for the Event.
 func (p *provider) checkNamespace(s *snapshot, namespace string) error {
 	isWritable, exists := s.writable[namespace]
 	if isWritable || s.writable == nil {
@@ -176,15 +182,18 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment, fairDone chan<-
 	var undecided []*externaldns.Candidate
 	for _, candidates := range a.wanted {
 		for _, c := range candidates {
+			// No verdict of an earlier cycle, or a Record of the name has changed since.
 			if a.existing.NeedsVerdict(p.lookUpVerdict(a, c)) {
 				undecided = append(undecided, c)
 			}
 		}
 	}
+	// An omitted object counts for the namespace whose endpoint has asked, so that a tenant pays for its own searches.
 	fairCount := orderFairly(undecided, func(c *externaldns.Candidate) string { return cmp.Or(c.Asker, c.Namespace) })
 	workqueue.ParallelizeUntil(ctx, workers, fairCount, func(i int) { p.decideOne(ctx, a, *undecided[i]) })
 	// The answer does not wait again for the search for a name that is still refused.
 	refused, hasNew := p.listRefused(a)
+	// No name is searched for the first time: answer before the search, which repeats earlier searches.
 	if !hasNew {
 		close(fairDone)
 	}
@@ -192,6 +201,7 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment, fairDone chan<-
 	if hasNew {
 		close(fairDone)
 	}
+	// With few workers, because external-dns has its answer.
 	workqueue.ParallelizeUntil(ctx, restWorkers, len(undecided)-fairCount, func(i int) { p.decideOne(ctx, a, *undecided[fairCount+i]) })
 }
 
@@ -207,6 +217,7 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 		if err := p.askServer(ctx, a, &c); err != nil {
 			why := readRefusal(err)
 			if why == "" {
+				// The error may pass: no verdict is stored, and the next cycle asks again.
 				return
 			}
 			c.Err = errors.New(why)
@@ -244,6 +255,7 @@ func orderFairly[T any](elements []T, namespaceOf func(T) string) (fairCount int
 	counts, rounds := map[string]int{}, [][]T{}
 	for _, element := range elements {
 		namespace := namespaceOf(element)
+		// The namespace has an element in each round so far, so a further round begins.
 		if counts[namespace] == len(rounds) {
 			rounds = append(rounds, nil)
 		}
@@ -253,6 +265,7 @@ func orderFairly[T any](elements []T, namespaceOf func(T) string) (fairCount int
 	copy(elements, slices.Concat(rounds...))
 	sizes := slices.Sorted(maps.Values(counts))
 	for i, round := range rounds {
+		// Half of the namespaces have no more elements than the median, and are complete after these rounds.
 		if i < max(fairShare, sizes[(len(sizes)-1)/2]) {
 			fairCount += len(round)
 		}
@@ -260,6 +273,8 @@ func orderFairly[T any](elements []T, namespaceOf func(T) string) (fairCount int
 	return fairCount
 }
 
+// keyOf returns the key of a verdict. It has the UID and version of each Record that the write would change, so that a
+// change of a Record makes its verdicts invalid.
 func keyOf(a *adjustment, c *externaldns.Candidate) string {
 	text := fmt.Sprint(prefixOf(c), c.Resource, "|", c.Asker, "|", c.Record.Spec.Values, ptr.Deref(c.Record.Spec.TTL, 0))
 	for _, r := range append(a.existing.Replaced(c, a.wanted), a.existing[c.Key]) {
@@ -272,6 +287,8 @@ func keyOf(a *adjustment, c *externaldns.Candidate) string {
 
 func prefixOf(c *externaldns.Candidate) string { return c.Namespace + "|" + c.Key.String() + "|" }
 
+// askServer dry-runs the write of a candidate: an update if the Record is there, otherwise the creation with the
+// deletion of the Records that it replaces. The error is the server's.
 func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.Candidate) error {
 	candidates := []*externaldns.Candidate{c}
 	planned := &change{namespace: c.Namespace, create: candidates, remove: a.existing.Replaced(c, a.wanted)}
@@ -291,6 +308,7 @@ func readAnswer(err error) *metav1.Status {
 		return nil
 	}
 	answer := status.Status()
+	// A wrong token (401) or an overloaded server (5xx) fails all changes, not this one.
 	if answer.Code/100 != 4 || answer.Code == http.StatusUnauthorized || answer.Code == http.StatusRequestTimeout {
 		return nil
 	}
@@ -329,6 +347,7 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 	}
 	p.lastSnapshot = nil // obsolete after the writes
 
+	// Write the changes of each name by itself, so that a refusal stops no other.
 	planned, refused, errs := p.sortChanges(existing, changes)
 	orderFairly(planned, func(x *change) string { return x.namespace })
 	failed := make([][]failure, len(planned))
@@ -342,6 +361,7 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 			fault.candidate.Err = errors.New(why)
 			refused = append(refused, *fault.candidate)
 		case readAnswer(fault.err) != nil:
+			// A conflict, or a budget that is used up (429): external-dns sends the change again.
 			klog.V(1).InfoS("comes with a later cycle", "object", fault.candidate.Resource.String(), "why", fault.err)
 		default:
 			errs = append(errs, fault.err)
@@ -349,6 +369,7 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 	}
 
 	if len(refused) > 0 {
+		// The dry run had admitted these, and its verdicts would admit them again in the next cycle.
 		p.refuseAdmitted(refused)
 	}
 	if err := errors.Join(append(errs, ctx.Err())...); err != nil {
@@ -357,6 +378,8 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 	return refused, nil
 }
 
+// refuseAdmitted turns the verdicts about refused RRsets into refusals. Keys of verdicts begin with namespace and RRset
+// (prefixOf).
 func (p *provider) refuseAdmitted(refused []externaldns.Candidate) {
 	reasons := map[string]error{}
 	for _, c := range refused {
@@ -369,6 +392,7 @@ func (p *provider) refuseAdmitted(refused []externaldns.Candidate) {
 			continue
 		}
 		if known, has := p.verdicts.Get(key); has {
+			// A copy, because dry runs after an answer still read the candidate.
 			c := *known.(*externaldns.Candidate)
 			c.Err, c.Admitted = reason, false
 			p.verdicts.Add(key, &c, refusedTime)
@@ -376,6 +400,8 @@ func (p *provider) refuseAdmitted(refused []externaldns.Candidate) {
 	}
 }
 
+// sortChanges groups the changes of external-dns by namespace and DNS name. refused are endpoints without a writable
+// namespace, or with their Record in another. wrong are errors of invalid endpoints.
 func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*change, refused []externaldns.Candidate, wrong []error) {
 	byName := map[string]*change{}
 	changeOf := func(namespace string, fqdn name.Name) *change {
@@ -387,12 +413,14 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 		return byName[key]
 	}
 
+	// 1. Endpoints to create or update. Which of them external-dns means does not count: the Record is there or not.
 	wanted, texts, err := externaldns.SplitTexts(slices.Concat(changes.UpdateNew, changes.Create))
 	if err != nil {
 		wrong = append(wrong, err)
 	}
 	for _, c := range p.makeCandidates(s, wanted) {
 		current := s.existing[c.Key]
+		// The Record of a Service that has moved from team-a to team-b: the name is free after the deletion.
 		if c.Err == nil && current != nil && current.Namespace != c.Namespace {
 			c.Err = fmt.Errorf("its Record is in another namespace than %s, and is deleted first", c.Namespace)
 		}
@@ -409,6 +437,7 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 		}
 	}
 
+	// 2. Endpoints to delete. Registry texts are part of a Record, and go with the Record.
 	gone, _, _ := externaldns.SplitTexts(changes.Delete)
 	for _, e := range gone {
 		key, err := e.Key()
@@ -451,10 +480,12 @@ func (p *provider) writeChange(ctx context.Context, existing externaldns.Existin
 
 	replaces := len(planned.create) > 0 && len(planned.remove) > 0
 	if replaces {
+		// The CNAME leaves as the A arrives: resolvers never see www.example.org. without an address.
 		write(planned.create[0], changes...)
 		return failed
 	}
 	for i, change := range changes {
+		// Each in a request of its own: a refused Record leaves the others of the name.
 		change.Separate = true
 		write(candidates[i], change)
 	}

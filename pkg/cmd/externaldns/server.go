@@ -42,6 +42,8 @@ func newHandler(running context.Context, p *provider) http.Handler {
 		"the changes take longer, and continue; the next cycle of external-dns sees the result")
 }
 
+// requireVersion answers 415 or 406 to another version of the protocol than contract.MediaType. A GET without Accept is
+// let in, or with */* as curl sends.
 func requireVersion(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header, code := "Content-Type", http.StatusUnsupportedMediaType
@@ -94,6 +96,8 @@ func (h *handler) serveRecords(ctx context.Context, w http.ResponseWriter, _ *ht
 	return nil
 }
 
+// serveAdjustment answers with the endpoints that the server admits, so that external-dns plans no change for a refused
+// name. It waits for the verdicts up to decideTime.
 func (h *handler) serveAdjustment(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
 	decided := time.After(decideTime)
 	endpoints, err := contract.ReadEndpoints(r.Body)
@@ -118,6 +122,8 @@ func (h *handler) serveAdjustment(ctx context.Context, w http.ResponseWriter, r 
 	case <-shared:
 	case <-decided:
 	}
+
+	// Others' objects may have the RRset if the object that external-dns names is refused.
 	answer, refused := a.existing.Choose(h.joinOthers(a), func(c *externaldns.Candidate) *externaldns.Candidate {
 		return h.lookUpVerdict(a, c)
 	})
@@ -126,6 +132,8 @@ func (h *handler) serveAdjustment(ctx context.Context, w http.ResponseWriter, r 
 	return nil
 }
 
+// serveChanges writes a plan of external-dns. The answer is 204 even if the server refused some Records, because
+// external-dns would repeat the whole cycle after an error.
 func (h *handler) serveChanges(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
 	changes, err := contract.ReadChanges(r.Body)
 	if err != nil {

@@ -57,6 +57,7 @@ func (t *reporter) readTexts(ctx context.Context, c *externaldns.Candidate) (ext
 	all := appendTexts(nil, object.Object)
 	texts := externaldns.Texts{Hosts: all, Targets: targetsOf(object), All: all}
 	if isInternal(object, c.Resource.Kind, c.Endpoint) {
+		// Only for an object that external-dns names: a search would publish addresses of the inner network.
 		texts.Targets = append(texts.Targets, textsAt(object, internalFields)...)
 	}
 	if strings.EqualFold(c.Endpoint.RecordType, "PTR") {

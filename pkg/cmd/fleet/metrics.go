@@ -24,6 +24,7 @@ var (
 		"of the ten namespaces with the longest.", "namespace")
 )
 
+// NewMetrics registers metrics of the BIND servers in the lister's cache, computed at each scrape.
 func NewMetrics(registry metrics.KubeRegistry, servers listers.Bind9InstanceLister) {
 	samples.Register(registry, func(send samples.Send) {
 		all, _ := servers.List(labels.Everything()) // a lister cannot fail

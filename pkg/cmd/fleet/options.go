@@ -67,6 +67,7 @@ type Config struct {
 	Out            io.Writer
 }
 
+// Complete returns the configuration, or all errors of the flags together.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Out: out}
 	var wrong []error
@@ -79,6 +80,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	if c.Lease, err = parseNamespaced(o.Lease); err != nil {
 		fault("--lease", "%q: %w", o.Lease, err)
 	}
+	// The Lease names the installation, so that two fleets in a cluster never share objects.
 	c.Platform = render.Platform{
 		Installation: c.Lease.Namespace + "." + c.Lease.Name, BINDRepository: o.BINDRepository, AgentImage: o.AgentImage,
 		ClientNamespace: c.Lease.Namespace,
@@ -93,6 +95,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 		fault("--server-namespace", "is required: name the namespaces in which servers are run, or \"*\" for all")
 	}
 	for _, namespace := range o.ServerNamespaces {
+		// All namespaces, whatever else the flag names.
 		if namespace == "*" {
 			c.Namespaces = []string{""}
 			break

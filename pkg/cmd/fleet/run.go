@@ -101,6 +101,7 @@ type primaries struct {
 func (p *primaries) findAddresses(ctx context.Context) ([]netip.AddrPort, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	// A fleet of a hundred servers asks once in primariesAge.
 	if !p.readAt.IsZero() && time.Since(p.readAt) < primariesAge {
 		return p.addresses, nil
 	}
@@ -111,6 +112,8 @@ func (p *primaries) findAddresses(ctx context.Context) ([]netip.AddrPort, error)
 	return at, err
 }
 
+// findPrimaries returns the addresses of the hidden primary's Service: each ClusterIP with the first TCP port. Without
+// --primary-service, the result is nil.
 func (c *Config) findPrimaries(ctx context.Context, cluster kubernetes.Interface) ([]netip.AddrPort, error) {
 	if c.PrimaryService.Name == "" {
 		return nil, nil
@@ -124,6 +127,7 @@ func (c *Config) findPrimaries(ctx context.Context, cluster kubernetes.Interface
 		if port.Protocol != corev1.ProtocolTCP {
 			continue
 		}
+		// Both families of a dual-stack Service.
 		for _, ip := range service.Spec.ClusterIPs {
 			if address, err := netip.ParseAddr(ip); err == nil {
 				all = append(all, netip.AddrPortFrom(address, uint16(port.Port)))
@@ -139,6 +143,7 @@ func (c *Config) findPrimaries(ctx context.Context, cluster kubernetes.Interface
 
 const catalogTimeout = 5 * time.Second
 
+// askCatalog reports whether a server at the address answers for the SOA of a catalog, signed by the key.
 func askCatalog(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool {
 	signed, err := tsig.NewKey(key.Name, tsig.Algorithm(string(key.Algorithm)+"."), key.Secret)
 	if err != nil {

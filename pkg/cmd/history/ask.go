@@ -47,11 +47,14 @@ func (r *room) printValues(out io.Writer, v *values, text func(*output.Text)) er
 	return r.format.Print(out, "Values", v, text)
 }
 
+// blameValues prints the present values of a name or zone, each with the newest change that added the value. A name
+// without a value is a "no" (exit code 1).
 func (r *room) blameValues(ctx context.Context, argument string, out io.Writer) error {
 	s, now, err := r.openContent(ctx, argument)
 	if err != nil {
 		return err
 	}
+	// Read until each value has an author: for a busy zone, far from the whole history.
 	past, err := r.reader.Read(ctx, s, now.HasAuthors(s.Name))
 	if err != nil {
 		return err
@@ -66,6 +69,7 @@ func (r *room) blameValues(ctx context.Context, argument string, out io.Writer) 
 		for i := range v.Values {
 			x := &v.Values[i]
 			at := ""
+			// A value older than the history has no author.
 			if x.Author.Serial > 0 {
 				at = fmt.Sprint(x.Author.Serial)
 			}
@@ -96,6 +100,7 @@ func contentAt(past *history.Past, c *history.Content, m history.Moment, at name
 		return nil, err
 	}
 	for i := range steps {
+		// The steps begin with the newest of the zone, and the content may be older already.
 		if m.Serial != 0 && !c.Serial.Ahead(m.Serial) {
 			break
 		}
@@ -106,22 +111,29 @@ func contentAt(past *history.Past, c *history.Content, m history.Moment, at name
 	return past.Losses(len(steps), at), nil
 }
 
+// diffValues prints the net difference between two moments of a zone, or between a moment and now. Differences and
+// losses are a "no" (exit code 1).
 func (r *room) diffValues(ctx context.Context, arguments []string, out io.Writer) error {
 	moments, err := parseMoments(arguments[1:]...)
 	if err != nil {
 		return err
 	}
+
+	// 1. Read back to the older moment, from the present content.
 	s, before, past, err := r.openZone(ctx, arguments[0], func(x *v1alpha1.HistoryStep) bool {
 		return !slices.ContainsFunc(moments, func(m history.Moment) bool { return m.IsBefore(x) })
 	})
 	if err != nil {
 		return err
 	}
+
+	// 2. Undo the steps down to the newer moment, and from there to the older.
 	if len(moments) > 1 {
 		if _, err := contentAt(past, before, moments[1], s.Name); err != nil {
 			return err
 		}
 	}
+	// A copy, because the next undo changes the content in place.
 	after := before.Clone()
 	if newer := moments[0]; len(moments) > 1 && (newer.Serial != 0 && newer.Serial.Ahead(after.Serial) ||
 		newer.Serial == 0 && newer.Time.After(moments[1].Time) && moments[1].Serial == 0) {
@@ -131,6 +143,8 @@ func (r *room) diffValues(ctx context.Context, arguments []string, out io.Writer
 	if err != nil {
 		return err
 	}
+
+	// 3. Compare both contents.
 	between := past.Between(before, after)
 	v := &values{FQDN: s.Zone.Status.FQDN, Name: s.Name.String(), Since: int64(before.Serial), Serial: int64(after.Serial),
 		Values: between.Diff(before, after, s.Name), Losses: losses}
@@ -154,6 +168,8 @@ func (r *room) diffValues(ctx context.Context, arguments []string, out io.Writer
 	return nil
 }
 
+// showContent prints the zone file of a zone at a moment, of one name if the argument names a name in the zone. Losses
+// are comments at the begin.
 func (r *room) showContent(ctx context.Context, argument string, out io.Writer) error {
 	zone, at, ok := strings.Cut(argument, "@")
 	if !ok {
@@ -171,7 +187,9 @@ func (r *room) showContent(ctx context.Context, argument string, out io.Writer) 
 	if err != nil {
 		return err
 	}
+	// A zone may have a million entries: the zone file is written entry by entry.
 	takes := func(yield func(dns.Entry) bool) {
+		// The zone file of a name has only its entries.
 		for e := range c.Entries() {
 			if (s.Name.IsZero() || e.Name == s.Name) && !yield(e) {
 				return

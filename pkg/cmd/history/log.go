@@ -42,6 +42,8 @@ func Results() map[string]any {
 	return map[string]any{"ZoneChanges": v1alpha1.ZoneChanges{}, "Values": values{}, "Revert": history.Plan{}}
 }
 
+// run prints the past steps of a zone or name and, with --follow, each later step. A tenant who may not read the Zone
+// gets only own steps, and cannot follow.
 func (o *logOptions) run(ctx context.Context, text string, out io.Writer) error {
 	moment := history.Moment{}
 	if o.since != "" {
@@ -55,6 +57,7 @@ func (o *logOptions) run(ctx context.Context, text string, out io.Writer) error 
 	if err != nil {
 		return err
 	}
+	// --follow without --since begins with the next change.
 	if !o.follow || !moment.IsZero() {
 		if err := o.printPast(ctx, s, moment, out); err != nil || !o.follow {
 			return err
@@ -66,12 +69,15 @@ func (o *logOptions) run(ctx context.Context, text string, out io.Writer) error 
 	return o.followZone(ctx, s, out)
 }
 
+// printPast prints the steps after the moment or, for the zero moment, the last of --tail, with notes about steps that
+// are missing. With --follow, s gets the newest serial, from which to go on.
 func (o *logOptions) printPast(ctx context.Context, s history.Subject, moment history.Moment, out io.Writer) error {
 	wanted := 0
 	past, err := o.reader.Read(ctx, s, func(x *v1alpha1.HistoryStep) bool {
 		if o.matchesStep(&s, x) {
 			wanted++
 		}
+		// One step more than --tail shows whether older steps are left out.
 		return !moment.IsZero() && !moment.IsBefore(x) || moment.IsZero() && wanted > o.tail
 	})
 	if err != nil {
@@ -79,6 +85,8 @@ func (o *logOptions) printPast(ctx context.Context, s history.Subject, moment hi
 	}
 	narrow(&s, past)
 	touches := func(x v1alpha1.HistoryStep) bool { return history.Touches(&x, s.Name) }
+
+	// The name may have been in a zone that is deleted now.
 	if !s.Name.IsZero() && !slices.ContainsFunc(past.Steps, touches) && !past.Cut {
 		deleted, err := o.findDeleted(ctx, s)
 		if err != nil {
@@ -91,11 +99,13 @@ func (o *logOptions) printPast(ctx context.Context, s history.Subject, moment hi
 	steps := slices.DeleteFunc(past.Steps, func(x v1alpha1.HistoryStep) bool {
 		return !moment.IsZero() && !moment.IsBefore(&x) || !o.matchesStep(&s, &x)
 	})
+	// With --since, all steps since then are printed.
 	more := moment.IsZero() && len(steps) > o.tail
 	if more {
 		steps = steps[:o.tail]
 	}
 	atName(steps, s.Name)
+	// The zone may have changed since the Zone was read.
 	if s.Zone != nil && o.follow {
 		s.Zone.Status.Serial = int64(past.Newest)
 	}
@@ -126,6 +136,7 @@ func (o *logOptions) describeNone(s *history.Subject) string {
 	if o.since != "" {
 		text += " since " + o.since
 	}
+	// The zone itself keeps no history.
 	if s.Zone != nil && s.Zone.Spec.HistoryRetention != nil && s.Zone.Spec.HistoryRetention.Duration == 0 {
 		text += "; spec.historyRetention 0s of the Zone keeps none"
 	}
@@ -148,6 +159,7 @@ func (o *logOptions) matchesStep(s *history.Subject, x *v1alpha1.HistoryStep) bo
 	return history.IsBy(x, o.user) && history.Touches(x, s.Name)
 }
 
+// printSteps prints steps, the newest at the end as in a log. A document has them as they are given, the newest first.
 func (o *logOptions) printSteps(past *history.Past, steps []v1alpha1.HistoryStep, notes []string, out io.Writer) error {
 	result := v1alpha1.ZoneChanges{FQDN: past.FQDN, View: past.View, History: steps}
 	if len(steps) > 0 {
@@ -172,6 +184,7 @@ func atName(steps []v1alpha1.HistoryStep, owner name.Name) {
 func printStep(page *output.Text, x *v1alpha1.HistoryStep) {
 	by := history.AuthorOf(x)
 	line := fmt.Sprintf("; serial %d, %s, by %s", x.Serial, by.Time, by.User())
+	// Requests and cascades are the usual ways, and their user or cause says all.
 	if x.Way != v1alpha1.WayRequest && x.Way != v1alpha1.WayCascade {
 		line += ", " + string(x.Way)
 	}
@@ -187,6 +200,8 @@ func printStep(page *output.Text, x *v1alpha1.HistoryStep) {
 	}
 }
 
+// followZone prints each change of the zone after s.Zone.Status.Serial, until ctx ends. A server ends each watch after
+// a time, so the next watch goes on after the last printed serial.
 func (o *logOptions) followZone(ctx context.Context, s history.Subject, out io.Writer) error {
 	last := s.Zone.Status.Serial
 	for ctx.Err() == nil {
@@ -229,6 +244,7 @@ func (o *logOptions) printEvents(ctx context.Context, s history.Subject, printed
 			return printedSerial, err
 		}
 		steps := slices.DeleteFunc(past.Steps, func(step v1alpha1.HistoryStep) bool { return !moment.IsBefore(&step) })
+		// The serial moves on with each step, also with those that the user has not selected.
 		if len(steps) > 0 {
 			printedSerial = steps[0].Serial
 		}

@@ -38,6 +38,7 @@ var (
 	ErrRefused = program.No("refused")
 )
 
+// makePlan plans the way back to --to. Without --to, the error has the command that undoes the last change of Records.
 func (o *revertOptions) makePlan(ctx context.Context, zone string) (*history.Plan, error) {
 	var moments []history.Moment
 	if o.moment != "" {
@@ -50,6 +51,7 @@ func (o *revertOptions) makePlan(ctx context.Context, zone string) (*history.Pla
 	if err != nil {
 		return nil, err
 	}
+	// Without a Zone, a tenant takes own Records back.
 	if s.Zone != nil {
 		if err := needZone(&s); err != nil {
 			return nil, err
@@ -57,6 +59,7 @@ func (o *revertOptions) makePlan(ctx context.Context, zone string) (*history.Pla
 	}
 	options := history.Options{IncludeManaged: o.includeManaged, Name: s.Name}
 	if s.Zone != nil {
+		// A tenant's plan has only own Records anyway.
 		options.Namespace = o.client.Namespace()
 	}
 	if o.name != "" {
@@ -86,6 +89,7 @@ func (o *revertOptions) explainMissing(ctx context.Context, zone string, s histo
 	if namespace == "" && s.Zone != nil {
 		namespace = s.Zone.Namespace
 	}
+	// A cascade and a challenge are consequences of other writes, and no mistake of a person.
 	isOwn := func(x *v1alpha1.HistoryStep) bool {
 		return x.Way != v1alpha1.WayCascade && x.Way != v1alpha1.WayChallenge && history.Touches(x, at) &&
 			slices.ContainsFunc(x.Records, func(r v1alpha1.HistoryRecord) bool { return namespace == "" || r.Namespace == namespace })
@@ -96,6 +100,7 @@ func (o *revertOptions) explainMissing(ctx context.Context, zone string, s histo
 		case !isOwn(x):
 			return false
 		case len(together) > 0 && !isTogether(&together[len(together)-1], x):
+			// The step before is another's, or too long ago: stop reading.
 			return true
 		}
 		together = append(together, *x)
@@ -113,6 +118,7 @@ func (o *revertOptions) explainMissing(ctx context.Context, zone string, s histo
 	newest, oldest := &together[0], &together[len(together)-1]
 	by := history.AuthorOf(newest)
 	change := "change"
+	// Undoing a revert brings the mistake back, so the text names it.
 	if newest.FieldManager == history.FieldManager {
 		change = "change, a revert,"
 	}
@@ -125,6 +131,7 @@ func (o *revertOptions) explainMissing(ctx context.Context, zone string, s histo
 		o.namespace = namespace
 	}
 	o.moment = fmt.Sprint(oldest.From)
+	// Otherwise the plan would leave these Records to their writer.
 	o.includeManaged = o.includeManaged ||
 		slices.ContainsFunc(together, func(x v1alpha1.HistoryStep) bool { return history.IsRenewed(&x) })
 	return fmt.Errorf("%s. %s, by %s at %s; this undoes it: %s", missing, text, by.User(), by.Time, o.repeatRevert(zone))
@@ -136,6 +143,8 @@ func isTogether(newer, older *v1alpha1.HistoryStep) bool {
 		newer.Time.Sub(older.Time.Time) < togetherWithin
 }
 
+// makeDeletedPlan plans the return of a deleted Zone, given as NAMESPACE/NAME of the former object or as a DNS name. -n
+// gives the Zone another namespace.
 func (o *revertOptions) makeDeletedPlan(ctx context.Context, zone string) (*history.Plan, error) {
 	if o.moment != "" || o.name != "" {
 		return nil, errors.New("--deleted takes a Zone back as it was at its deletion: leave --to and --name out")
@@ -153,6 +162,8 @@ func (o *revertOptions) makeDeletedPlan(ctx context.Context, zone string) (*hist
 	return o.reader.MakeDeletedPlan(ctx, d, history.Options{IncludeManaged: o.includeManaged})
 }
 
+// run makes the plan, prints it, asks, and writes. After a refusal in the plan nothing is written. The errors with exit
+// code 1 are ErrRefused, ErrChanges with --plan, and Records of the user that do not come back.
 func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out, stderr io.Writer) error {
 	makePlan := o.makePlan
 	if o.deleted {
@@ -163,6 +174,7 @@ func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out,
 		return err
 	}
 	writes, document := len(plan.Changes)+len(plan.Objects), o.format.IsDocument()
+	// A document is printed once, after the writes, with their outcome.
 	if !document || o.plan || plan.Refused > 0 {
 		if err := o.printPlan(out, plan); err != nil {
 			return err
@@ -178,11 +190,13 @@ func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out,
 	case o.plan || writes == 0 && !document:
 		return errMissing(plan, "are not back")
 	}
+	// Nothing to write needs no question.
 	if !o.yes && writes > 0 {
 		if err := output.Confirm(in, stderr, "Write "+countWrites(plan, writes)+"?"); err != nil {
 			return err
 		}
 	}
+	// Run appends the Records that were refused since the plan.
 	planned := len(plan.Left)
 	err = o.reader.Run(ctx, plan)
 	if document {
@@ -222,6 +236,7 @@ func nounOf(plan *history.Plan) string {
 	return "Record"
 }
 
+// repeatRevert returns the command line of this revert, with the options that select Records.
 func (o *revertOptions) repeatRevert(zone string) string {
 	next := "kubectl kubizone revert " + zone
 	if ns := cmp.Or(o.client.Namespace(), o.namespace); ns != "" {
@@ -241,6 +256,8 @@ func (o *revertOptions) repeatRevert(zone string) string {
 	return next
 }
 
+// explainStop returns the error of a revert that stopped after some writes, with the command that goes on. --to becomes
+// the time or serial of the plan, since a duration before now would have moved on.
 func (o *revertOptions) explainStop(zone string, plan *history.Plan, err error) error {
 	o.moment = cmp.Or(plan.Time, fmt.Sprint(plan.Serial))
 	next := o.repeatRevert(zone)
@@ -262,6 +279,8 @@ func describeRun(zone string, plan *history.Plan) string {
 
 func countWrites(plan *history.Plan, n int) string { return output.Count(n, nounOf(plan)) }
 
+// printPlan prints the plan: objects of a deleted Zone, changes of Records with their refusals, then the hold, gaps of
+// the history, and the Records that are left.
 func (o *revertOptions) printPlan(out io.Writer, plan *history.Plan) error {
 	return o.format.Print(out, "Revert", plan, func(page *output.Text) {
 		to := "back to serial " + fmt.Sprint(plan.Serial)
@@ -274,6 +293,7 @@ func (o *revertOptions) printPlan(out io.Writer, plan *history.Plan) error {
 		markdown := o.format.Is(output.Markdown)
 		line := page.Line
 		if markdown {
+			// In Markdown each line is a bullet, with the text as code.
 			line = page.Bullet
 			page.Line("## zone %s %s", plan.FQDN, to)
 			page.Line("")
@@ -303,6 +323,7 @@ func (o *revertOptions) printPlan(out io.Writer, plan *history.Plan) error {
 			if c.After != "" {
 				line("after: the change set of namespace %s", c.After)
 			}
+			// The revert would not last, and the user has to change the other writer first.
 			if c.Again != "" {
 				line("again: %s may write record %s/%s again", c.Again, c.Namespace, c.Name)
 			}

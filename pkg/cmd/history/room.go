@@ -48,15 +48,20 @@ func (r *room) connect() (namespace string, err error) {
 	return namespace, nil
 }
 
+// findSubject finds the zone, or the name in a zone, of an argument: a Zone or Record, present or deleted, or a DNS
+// name. A text with a final dot is a DNS name. s.Zone is nil if the user may not read the Zone.
 func (r *room) findSubject(ctx context.Context, text string) (s history.Subject, err error) {
 	namespace, err := r.connect()
 	if err != nil {
 		return s, err
 	}
 	s.Namespace = namespace
+
+	// 1. An object. A name with dots and without a slash may be a Zone object or a DNS name.
 	if !strings.HasSuffix(text, ".") {
 		kind, object := find.CutKind(text)
 		at := types.NamespacedName{Namespace: namespace, Name: object}
+		// Here -n limits the Records, so the namespace before the slash is no contradiction.
 		if before, after, found := strings.Cut(text, "/"); r.limits && kind == "" && found {
 			at = types.NamespacedName{Namespace: before, Name: after}
 		} else if kind == "" {
@@ -69,6 +74,7 @@ func (r *room) findSubject(ctx context.Context, text string) (s history.Subject,
 			kind = find.KindZone
 		}
 		err := r.findPresent(ctx, &s, kind, at)
+		// The object is deleted, and the history still has its steps.
 		if !isName && isAbsent(err) {
 			if found, pastErr := r.findPast(ctx, &s, kind, at); found || pastErr != nil {
 				return s, pastErr
@@ -79,6 +85,8 @@ func (r *room) findSubject(ctx context.Context, text string) (s history.Subject,
 			return s, err
 		}
 	}
+
+	// 2. A DNS name.
 	if s.Name, err = name.Parse(strings.TrimSuffix(text, ".") + "."); err != nil {
 		return s, fmt.Errorf("%q is neither a Zone object nor a DNS name: %w", text, err)
 	}
@@ -108,6 +116,7 @@ func (r *room) openContent(ctx context.Context, text string) (s history.Subject,
 
 func isAbsent(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) }
 
+// findPresent sets s for a present Zone or Record. Without a kind, the Zone wins over a Record of the same name.
 func (r *room) findPresent(ctx context.Context, s *history.Subject, kind string, at types.NamespacedName) (err error) {
 	api := r.api.KubizoneV1alpha1()
 	if kind != find.KindRecord {
@@ -133,6 +142,8 @@ func (r *room) findPresent(ctx context.Context, s *history.Subject, kind string,
 	return r.setRecord(ctx, s, at.Namespace, fqdn, record.Status.View)
 }
 
+// setRecord sets s to the name of a Record, and to the zone that encloses the name in the view. The zone is nil if the
+// user may not read it.
 func (r *room) setRecord(ctx context.Context, s *history.Subject, namespace string, fqdn name.Name, view string) error {
 	s.Namespace, s.Name = namespace, fqdn
 	search := &find.Search{API: r.api.KubizoneV1alpha1(), Namespace: namespace, Everywhere: true} // -n is the Record's
@@ -149,6 +160,7 @@ func (r *room) setRecord(ctx context.Context, s *history.Subject, namespace stri
 func (r *room) findPast(ctx context.Context, s *history.Subject, kind string, at types.NamespacedName) (found bool, err error) {
 	if kind != find.KindRecord {
 		if step, err := r.reader.LastOfZone(ctx, at.Namespace, at.Name); step != nil || err != nil && !isAbsent(err) {
+			// needZone knows a deleted Zone by the empty status.
 			s.Zone = &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name}}
 			return true, err
 		}
@@ -170,10 +182,13 @@ func (r *room) findPast(ctx context.Context, s *history.Subject, kind string, at
 	return true, r.setRecord(ctx, s, at.Namespace, fqdn, step.View)
 }
 
+// findDeleted returns the deleted zone at or above the name, below the present zone, or nil. The name is zero in the
+// result if it is the zone's own.
 func (r *room) findDeleted(ctx context.Context, s history.Subject) (*history.Subject, error) {
 	if s.Zone != nil && s.Zone.Status.FQDN == "" {
 		return nil, nil
 	}
+	// From the name upwards: the nearest deleted zone had the name.
 	for up, ok := s.Name, true; ok && (s.Zone == nil || up.String() != s.Zone.Status.FQDN); up, ok = up.Parent() {
 		zone, err := r.reader.FindDeleted(ctx, s.Namespace, up)
 		if err != nil {
@@ -198,6 +213,7 @@ func (r *room) findZone(ctx context.Context, s *history.Subject) error {
 	for up, ok := s.Name, true; ok; up, ok = up.Parent() {
 		zone, err := search.ZoneAt(ctx, up)
 		if err == nil && zone != nil && r.limits && zone.Namespace != s.Namespace {
+			// A Forbidden here means that the user sees the Zone, and not its changes.
 			_, err = r.reader.LastOfZone(ctx, zone.Namespace, zone.Name)
 		}
 		switch {
@@ -206,6 +222,7 @@ func (r *room) findZone(ctx context.Context, s *history.Subject) error {
 		case err != nil:
 			return err
 		case zone != nil:
+			// The name of a zone means the whole zone.
 			if s.Zone = zone; up == s.Name {
 				s.Name = name.Name{}
 			}

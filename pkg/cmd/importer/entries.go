@@ -36,6 +36,8 @@ type entrySets map[rrset]*[2]*v1alpha1.Record
 
 var soaFields = [...]string{"mname", "rname", "", "refresh", "retry", "expire", "minimum"}
 
+// addSide adds entries to the pairs of Records before (side 0) and after (side 1), a Record for each RRset. An SOA
+// becomes a list of its fields, without the serial, for a line about the changed field.
 func (s entrySets) addSide(side int, namespace string, entries []dns.Entry) {
 	for _, e := range entries {
 		key, ttl := rrset{e.Name, e.Type}, int32(e.TTL)
@@ -51,6 +53,7 @@ func (s entrySets) addSide(side int, namespace string, entries []dns.Entry) {
 			r.Spec.Values = append(r.Spec.Values, e.Data)
 			continue
 		}
+		// The TTL is a field among the others, and describeSOAChange compares the values by position.
 		r.Spec.TTL, r.Spec.Values = nil, []string{fmt.Sprint("ttl ", ttl)}
 		for i, value := range strings.Fields(e.Data) {
 			if soaFields[i] != "" {
@@ -80,11 +83,14 @@ func (r *Plan) addEntries(ctx context.Context, client rest.Interface, write *loa
 	all, cut, own := make(entrySets), make(entrySets), make(map[rrset]bool)
 	above := cmp.Or(write.ZoneAfter, write.ZoneBefore).Status.ParentRef // which no write changes
 	namespace, object, _ := strings.Cut(write.Zone, "/")
+	// 1. Collect the entries before and after the change of the Zone.
 	for side, s := range snapshots {
 		if s == nil {
 			continue
 		}
 		all.addSide(side, "", slices.Collect(s.Entries()))
+		// Entries that the Zone itself makes: SOA, NS and the addresses of spec.nameServers. The others come from
+		// Records and change with those.
 		made := append(s.Header().NameServerRRsets(), content.RRset{Owner: name.Apex, Type: rdata.SOA})
 		for _, set := range made {
 			if n, err := set.Owner.In(s.FQDN()); err == nil {
@@ -99,6 +105,8 @@ func (r *Plan) addEntries(ctx context.Context, client rest.Interface, write *loa
 			cut.addSide(side, namespace, entries)
 		}
 	}
+
+	// 2. Show the changed entries, at this zone and at its parent.
 	show := func(pair *[2]*v1alpha1.Record, zone types.NamespacedName) {
 		for _, c := range load.ChangesOfRecord(pair[0], pair[1], zone) {
 			if c.Object, c.After = "zone "+write.Zone, write.After; c.Op == "~" && c.Type == "SOA" {
@@ -112,6 +120,7 @@ func (r *Plan) addEntries(ctx context.Context, client rest.Interface, write *loa
 		if own[key] {
 			show(pair, types.NamespacedName{Namespace: namespace, Name: object})
 		} else if pair[0] != nil && pair[1] != nil && *pair[0].Spec.TTL != *pair[1].Spec.TTL {
+			// Records without a ttl follow the Zone's. A line for each of a thousand Records would hide the rest.
 			following++
 		}
 	}
@@ -126,6 +135,9 @@ func (r *Plan) addEntries(ctx context.Context, client rest.Interface, write *loa
 	return nil
 }
 
+// readSnapshots returns the content of the zone before and after a write of the Zone: nil if there is no Zone on that
+// side, both nil if the write does not change the content. Without the right to read entries, the snapshots have those
+// of the Zone alone, and a note.
 func (r *Plan) readSnapshots(ctx context.Context, client rest.Interface, write *load.Change) (out [2]*zoneview.Snapshot, err error) {
 	var headers [2]content.Header
 	for side, zone := range []*v1alpha1.Zone{write.ZoneBefore, write.ZoneAfter} {
@@ -141,6 +153,7 @@ func (r *Plan) readSnapshots(ctx context.Context, client rest.Interface, write *
 		return out, nil
 	}
 	sets := iter.Seq[content.RRset](func(func(content.RRset) bool) {})
+	// A new Zone has no entries yet.
 	if !headers[0].FQDN.IsZero() {
 		current, err := definition.Read(ctx, client, write.ZoneBefore)
 		switch {

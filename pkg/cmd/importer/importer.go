@@ -61,6 +61,8 @@ type config struct {
 	load    load.Config
 }
 
+// completeOptions returns the configuration, or all errors of flags and arguments together. Warnings are those of the
+// TSIG key file.
 func (o *options) completeOptions(arguments []string) (c *config, warnings []string, err error) {
 	c = &config{}
 	var wrong []error
@@ -69,6 +71,7 @@ func (o *options) completeOptions(arguments []string) (c *config, warnings []str
 	c.client, namespace, err = o.client.Client()
 	fault(err)
 
+	// 1. The key. Only the first of a file signs.
 	var key *transfer.Key
 	if o.tsigKeyFile != "" {
 		keys, warned, err := tsig.ReadKeyFile(o.tsigKeyFile)
@@ -79,6 +82,8 @@ func (o *options) completeOptions(arguments []string) (c *config, warnings []str
 		}
 		warnings = append(warnings, warned...)
 	}
+
+	// 2. The sources, and the Zone that zone files need.
 	for _, argument := range arguments {
 		one, err := o.sourceOf(argument)
 		if err != nil {
@@ -102,6 +107,7 @@ func (o *options) completeOptions(arguments []string) (c *config, warnings []str
 		fault(errors.New("--zone, --view, --origin, --create-zone and --prune go with zone files and transfers; " +
 			"custom resources name their own zones"))
 	}
+	// A key without a transfer is a mistake, such as a missing axfr://.
 	if key != nil && !slices.ContainsFunc(c.sources, func(s source) bool { return s.transfer != nil }) {
 		fault(fmt.Errorf("--tsig-key-file goes with transfers: name one, like %s192.0.2.53/example.org", transfer.Scheme))
 	}
@@ -121,6 +127,8 @@ func (o *options) namesZone() bool {
 	return o.zone != "" || o.view != "" || o.origin != "" || o.createZone || o.prune
 }
 
+// sourceOf returns the source in an argument: the address of a transfer, "-", a zone file or, with --from-crd, a
+// manifest.
 func (o *options) sourceOf(argument string) (source, error) {
 	manifest := load.IsManifest(argument)
 	switch {
@@ -137,6 +145,8 @@ func (o *options) sourceOf(argument string) (source, error) {
 	return source{name: argument, manifest: manifest}, nil
 }
 
+// parseTarget returns the Zone of --zone and the namespace for the Records. A Zone without a namespace is in the given
+// namespace.
 func (o *options) parseTarget(namespace string) (load.Target, error) {
 	if o.zone == "" {
 		return load.Target{}, errors.New("--zone: name the Zone that takes the records, as NAMESPACE/NAME or NAME")
@@ -145,6 +155,7 @@ func (o *options) parseTarget(namespace string) (load.Target, error) {
 	if before, after, found := strings.Cut(o.zone, "/"); found {
 		zone = types.NamespacedName{Namespace: before, Name: after}
 		if o.client.Namespace() == "" {
+			// Without -n the Records are in the namespace of the Zone.
 			namespace = before
 		}
 	}
@@ -184,6 +195,8 @@ func (i *imported) printText(text *output.Text) {
 	text.Line("%s", summary)
 }
 
+// run imports all sources, asks before removals, and prints the result. The error is ErrRefused if a line was refused,
+// and joins the errors of sources that could not be imported.
 func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer, consent *output.Consent, format *output.Format) error {
 	defer c.showProgress(progress)()
 	c.load.Confirm = func(removals int) error { return consent.Ask(in, progress, removals, "Records") }
@@ -197,6 +210,7 @@ func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer,
 		return err
 	}
 	incomplete := total.Incomplete()
+	// A user may expect all or nothing, as from kubectl kubizone apply.
 	if total.Written+total.Removed > 0 && (len(failed) > 0 || incomplete != "") {
 		terminal.Fprintf(progress, "written Records stay: an import is not one transaction; kubectl kubizone apply changes up to 100 "+
 			"Records in one\n")
@@ -226,11 +240,13 @@ func (c *config) importAll(ctx context.Context, loader *load.Loader, in io.Reade
 		if err != nil {
 			errs = append(errs, err)
 			doubt = s.name + " was not imported"
+			// The server does not answer, or rejects the user: every other source would fail too.
 			if load.StopsAll(ctx, err) {
 				break
 			}
 		}
 	}
+	// After Ctrl-C nothing is removed.
 	if ctx.Err() == nil {
 		result, err := loader.Finish(ctx, doubt)
 		total.Add(result)
@@ -241,6 +257,8 @@ func (c *config) importAll(ctx context.Context, loader *load.Loader, in io.Reade
 	return total, errs
 }
 
+// importOne reads a source and imports it. Refused lines are in the result. The error is set if the source cannot be
+// read or has no zone.
 func (c *config) importOne(ctx context.Context, loader *load.Loader, s source, in io.Reader) (load.Result, error) {
 	text, err := loader.ReadText(ctx, s.name, func() ([]byte, error) {
 		switch {
@@ -266,6 +284,8 @@ func (c *config) importOne(ctx context.Context, loader *load.Loader, s source, i
 	return loader.Import(ctx, s.name, text, c.target)
 }
 
+// importCustomResources converts custom resources, applies the results, and compares the content of each Zone with the
+// entries that kubizone v0 served. Each entry that the Zone lacks counts as Changed.
 func (c *config) importCustomResources(ctx context.Context, loader *load.Loader, path string, text []byte) (load.Result, error) {
 	objects, refused := loader.ReadObjects(path, text)
 	result := load.Result{Refused: refused}
@@ -281,12 +301,14 @@ func (c *config) importCustomResources(ctx context.Context, loader *load.Loader,
 	for _, o := range converted {
 		before := migrate.ServedBefore(o)
 		if before == "" {
+			// Not a Zone of kubizone v0, or v0 served nothing for the Zone.
 			continue
 		}
 		zone := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 		missing, err := c.compareZone(ctx, zone, before)
 		if err != nil {
 			c.load.Report(fmt.Sprintf("zone %s cannot be compared with its custom resource: %v", zone, err))
+			// A zone that could not be compared must not give exit code 0.
 			missing = 1
 		}
 		result.Changed += missing

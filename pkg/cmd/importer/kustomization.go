@@ -53,6 +53,7 @@ func checkLocal(directory string) error {
 	for left := []string{directory}; len(left) > 0; left = left[1:] {
 		at, err := filepath.Abs(left[0])
 		if err != nil || seen[at] {
+			// Kustomizations may name each other in a circle.
 			continue
 		}
 		seen[at] = true
@@ -85,6 +86,7 @@ func checkKustomization(directory string) (below []string, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
+		// A generator names files in files, so a check of this file alone would miss a remote resource.
 		if k.mayHideNames() {
 			return nil, fmt.Errorf("%s has generators, transformers, validators or charts, which may fetch more than the file "+
 				"shows, and a review fetches nothing: build the manifests in the job, and review them by -f", path)
@@ -94,6 +96,8 @@ func checkKustomization(directory string) (below []string, err error) {
 			for _, name := range listPaths(named) {
 				target := filepath.Join(directory, name)
 				info, err := os.Stat(target)
+				// A present path alone is not enough: kubectl kustomize takes some names for hosts even if a branch has
+				// such a directory.
 				if err != nil || !isLocal(name, info.IsDir()) {
 					return nil, fmt.Errorf("%s names %q, which is no file or directory below it, and a review fetches nothing: put the "+
 						"file into the repository, or build the manifests in the job, and review them by -f", path, name)
@@ -121,6 +125,7 @@ func isLocal(name string, isDirectory bool) bool {
 func listPaths(field any) (paths []string) {
 	switch is := field.(type) {
 	case string:
+		// An inline patch names no file.
 		if !strings.Contains(is, "\n") {
 			paths = append(paths, is)
 		}

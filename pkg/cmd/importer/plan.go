@@ -43,9 +43,12 @@ func Results() map[string]any { return map[string]any{"Plan": Plan{}, "Import": 
 
 var plannedKinds = []string{"Zone", "Delegation", "Record", "DNSClass", "UpdateKey"}
 
+// runPlan prints the plan, and returns an error for the exit code: ErrChanges if an apply would change something,
+// ErrRefused after a refusal, or the failure of a source.
 func (o *Planner) runPlan(ctx context.Context, arguments []string, in io.Reader, out, progress io.Writer) error {
 	plan, failed := o.Plan(ctx, arguments, in, progress)
 	if plan == nil {
+		// Not even a part of the plan is known.
 		return failed
 	}
 	if err := plan.printReport(out, o.format); err != nil {
@@ -77,11 +80,13 @@ func (o *Planner) Prunes() bool { return o.prune }
 func (o *Planner) Plan(ctx context.Context, arguments []string, in io.Reader, progress io.Writer) (*Plan, error) {
 	manifests := len(o.Files)+len(o.kustomizations) > 0
 	switch {
+	// Neither, or both.
 	case manifests == (len(arguments) > 0):
 		return nil, errors.New("name either manifests, by -f or -k, or zone files and transfers with their --zone")
 	case manifests && (o.zone != "" || o.view != "" || o.origin != "" || o.createZone || o.fromCRD || o.tsigKeyFile != ""):
 		return nil, errors.New("--zone, --view, --origin, --create-zone, --from-crd and --tsig-key-file go with zone files and " +
 			"transfers, not with -f or -k")
+	// -l without --prune would have no effect, and --prune without -l would remove the objects of all teams.
 	case manifests && o.prune != (o.selector != ""):
 		return nil, errors.New("--prune of manifests needs -l LABEL=VALUE: the Zones, Delegations and Records with it that the " +
 			"manifests lack are removed")
@@ -126,18 +131,22 @@ func (c *config) makePlan(ctx context.Context, in io.Reader, report *Plan,
 		}
 		failed = append(failed, err)
 	}
+	// Documents that are no objects, or of a kind that this version lacks, count as refused.
 	report.Counts.Refused += report.unread
 	c.client.QPS = -1 // the server limits the rate
 	client, err := versioned.NewForConfig(c.client)
 	if err == nil {
 		err = report.completeReport(ctx, client)
 	}
+	// Half a plan could be taken for the whole.
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("interrupted: the plan is incomplete and not printed, and nothing was written (%w)", context.Cause(ctx))
 	}
 	return report, errors.Join(append(failed, err)...)
 }
 
+// readManifests reads the manifests of -f and -k in the order of the flags. With Local, a kustomization with remote
+// resources is an error.
 func (o *Planner) readManifests(ctx context.Context, loader *load.Loader, in io.Reader, report *Plan) ([]*unstructured.Unstructured,
 	error) {
 	var objects []*unstructured.Unstructured
@@ -157,6 +166,7 @@ func (o *Planner) readManifests(ctx context.Context, loader *load.Loader, in io.
 		}
 	}
 	for _, directory := range o.kustomizations {
+		// A link in a branch may lead out of the repository, to a file of the job such as a token.
 		if err := load.CheckLinks(directory); err != nil {
 			return nil, err
 		}
@@ -172,6 +182,8 @@ func (o *Planner) readManifests(ctx context.Context, loader *load.Loader, in io.
 	return objects, nil
 }
 
+// buildKustomization returns the output of kubectl kustomize. The error has the messages of kubectl, or names the limit
+// that the output exceeds.
 func buildKustomization(ctx context.Context, directory string, reader *load.Confined) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -187,17 +199,21 @@ func buildKustomization(ctx context.Context, directory string, reader *load.Conf
 	}
 	text, unread := reader.ReadAll(directory, out)
 	if unread != nil {
+		// The rest stays unread, and kubectl would block on the full pipe.
 		cancel()
 	}
 	if err := build.Wait(); err != nil && unread == nil {
 		unread = fmt.Errorf("-k %s: kubectl kustomize: %w", directory, err)
 		for line := range strings.Lines(messages.String()) {
+			// A line for each message, because a terminal shows control characters escaped.
 			unread = errors.Join(unread, errors.New(strings.TrimSuffix(line, "\n")))
 		}
 	}
 	return text, unread
 }
 
+// pickObjects returns the objects of Kubizone in a text. Others, such as a Deployment beside the zones, are counted as
+// passed over. Unreadable documents are reported and counted.
 func (r *Plan) pickObjects(loader *load.Loader, path string, text []byte) (objects []*unstructured.Unstructured) {
 	found, refused := loader.ReadObjects(path, text)
 	r.unread += refused

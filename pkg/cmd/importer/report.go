@@ -68,6 +68,8 @@ func (n Note) String() string { return n.Kind + ": " + n.Text }
 
 func newReport() *Plan { return &Plan{byName: make(map[string]*ZonePlan)} }
 
+// addChange adds a change to the plan of its zone. A write of the Zone itself is kept for completeReport, which adds
+// the changed entries.
 func (r *Plan) addChange(c load.Change) {
 	if c.Zone == "" {
 		r.Others = append(r.Others, c)
@@ -90,7 +92,9 @@ func (r *Plan) addNote(kind, text string) {
 
 var kindsOfNotes = []string{"refused", "left as it is", "releases", "not taken over", "spelling", "warning"}
 
+// completeReport adds entries that Zones make, sorts changes and notes, and asks the server for holds and classes.
 func (r *Plan) completeReport(ctx context.Context, client versioned.Interface) error {
+	// 1. Entries by changed Zones. They may be of a parent zone, and add it to byName.
 	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
 		if write := r.byName[name].write; write != nil {
 			if err := r.addEntries(ctx, client.KubizoneV1alpha1().RESTClient(), write); err != nil {
@@ -98,6 +102,8 @@ func (r *Plan) completeReport(ctx context.Context, client versioned.Interface) e
 			}
 		}
 	}
+
+	// 2. The order does not depend on the order of the manifests, so two plans can be compared.
 	order := func(a, b load.Change) int {
 		return cmp.Or(strings.Compare(a.Text, b.Text), strings.Compare(b.Op, a.Op))
 	}
@@ -105,6 +111,8 @@ func (r *Plan) completeReport(ctx context.Context, client versioned.Interface) e
 	slices.SortStableFunc(r.Notes, func(a, b Note) int {
 		return cmp.Or(slices.Index(kindsOfNotes, a.Kind)-slices.Index(kindsOfNotes, b.Kind), strings.Compare(a.Text, b.Text))
 	})
+
+	// 3. Each zone's name, hold and classes.
 	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
 		z := r.byName[name]
 		slices.SortStableFunc(z.Changes, order)
@@ -116,6 +124,8 @@ func (r *Plan) completeReport(ctx context.Context, client versioned.Interface) e
 	return nil
 }
 
+// completeZone sets FQDN, RRsets, Held, Classes and Left of a zone. A Zone that the user may not read is Unread,
+// without an error.
 func (r *Plan) completeZone(ctx context.Context, client versioned.Interface, z *ZonePlan) error {
 	namespace, name, _ := strings.Cut(z.Zone, "/")
 	zone, err := client.KubizoneV1alpha1().Zones(namespace).Get(ctx, name, metav1.GetOptions{})
@@ -124,6 +134,7 @@ func (r *Plan) completeZone(ctx context.Context, client versioned.Interface, z *
 		z.Unknown, z.Unread = "no permission to read the Zone", true
 		return nil
 	case apierrors.IsNotFound(err):
+		// The plan creates the Zone.
 		zone = &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}}
 	case err != nil:
 		return fmt.Errorf("zone %s: %w", z.Zone, err)
@@ -135,6 +146,7 @@ func (r *Plan) completeZone(ctx context.Context, client versioned.Interface, z *
 	before := zone.DeepCopy()
 	if z.write != nil && z.write.ZoneAfter != nil {
 		after := z.write.ZoneAfter
+		// From here on, zone has the classes and view after the plan, and before those of now.
 		zone.Spec.DNSClassRefs, zone.Status.View = after.Spec.DNSClassRefs, cmp.Or(after.Status.View, after.Spec.View, zone.Status.View)
 		z.FQDN = cmp.Or(after.Status.FQDN, z.FQDN)
 	}
@@ -142,6 +154,7 @@ func (r *Plan) completeZone(ctx context.Context, client versioned.Interface, z *
 	if err != nil || equality.Semantic.DeepEqual(before.Spec.DNSClassRefs, zone.Spec.DNSClassRefs) {
 		return err
 	}
+	// Servers of these classes lose the zone: "leaves: CLASS".
 	had, unknown, err := r.listClasses(ctx, client, before)
 	for _, name := range had {
 		if !slices.Contains(z.Classes, name) {
@@ -168,6 +181,7 @@ func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone
 		r.classes, err = client.KubizoneV1alpha1().DNSClasses().List(ctx, metav1.ListOptions{})
 	}
 	if err != nil {
+		// The next zone asks again.
 		r.classes = nil
 		if apierrors.IsForbidden(err) {
 			return names, "the default classes, which may not be read: a ClusterRoleBinding to kubizone-class-viewer shows them", nil
@@ -183,6 +197,7 @@ func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone
 		case class.Admits(c, zone.Namespace, nil):
 			names = append(names, c.Name)
 		case c.Spec.Namespaces != nil && c.Spec.Namespaces.Selector != nil:
+			// Which labels the namespace has is not known here, so the condition is printed.
 			names = append(names, c.Name+" (where the labels of the namespace are those of its selector)")
 		}
 	}
@@ -262,11 +277,15 @@ func (z *ZonePlan) IsRemoved() bool {
 	return z.write != nil && z.write.ZoneBefore != nil && z.write.ZoneAfter == nil
 }
 
+// losesNameServers reports whether the zone has no apex NS after the plan: neither spec.nameServers nor Records. grown
+// is the planned number of added less removed NS RRsets at the apex. Without the right to list Records, the answer is
+// false.
 func (z *ZonePlan) losesNameServers(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone, grown int) (bool, error) {
 	has := zone.Spec.NameServers
 	if z.write != nil && z.write.ZoneAfter != nil {
 		has = z.write.ZoneAfter.Spec.NameServers
 	}
+	// Nothing goes: name servers remain in the Zone, or the plan takes neither Records nor fields away.
 	if len(has) > 0 || grown >= 0 && len(zone.Spec.NameServers) == 0 {
 		return false, nil
 	}
@@ -279,6 +298,8 @@ func (z *ZonePlan) losesNameServers(ctx context.Context, client versioned.Interf
 	return err == nil && len(records.Items)+grown <= 0, err
 }
 
+// makeTitle returns the title of a zone's part: name, object, and the number of changes by kind. Changes that depend on
+// another object of the plan are counted apart.
 func (z *ZonePlan) makeTitle() string {
 	counts := make(map[string]int)
 	undecided := 0
@@ -349,6 +370,7 @@ func linesOf[T fmt.Stringer](all []T) (lines []string) {
 	return lines
 }
 
+// printReport prints the plan in the format. Markdown is for the comment of a review, and has no fields of its own.
 func (r *Plan) printReport(out io.Writer, format *output.Format) error {
 	if format.Is(output.Markdown) {
 		_, err := io.WriteString(out, r.Markdown())
@@ -385,6 +407,7 @@ func (r *Plan) Markdown() string {
 		for _, line := range s.Lines {
 			terminal.Fprintf(&lines, "%s\n", line)
 		}
+		// A code host colours the lines of a diff by their first character.
 		language := map[bool]string{true: "diff", false: "text"}[s.IsDiff]
 		b.WriteString("### " + output.Code(s.Title) + "\n\n" + output.CodeBlock(language, lines.String()))
 		for _, fact := range [][2]string{{"Told", s.Classes}, {"**Held**", s.Held}, {"**Leaves**", s.Left}} {

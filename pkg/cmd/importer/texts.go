@@ -33,6 +33,7 @@ func PlanTexts(ctx context.Context, client *rest.Config, namespace, zone string,
 		})
 	}
 	var err error
+	// The options have only the Zone, because a page has no flags.
 	if c.target, err = (&options{client: kubeconfig.NewOptions(), zone: zone}).parseTarget(namespace); err != nil {
 		return nil, err
 	}

@@ -63,9 +63,12 @@ func (a *answers) RoundTrip(request *http.Request) (answer *http.Response, err e
 	return answer, err
 }
 
+// askWithin sends a request that is canceled after the limit. The limit is for the header of the answer or, with
+// --request-timeout, until the body is closed.
 func (a *answers) askWithin(request *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(request.Context())
 	limit, noted := a.limit, make(chan struct{})
+	// The user has waited once already.
 	if a.silent.Load() {
 		limit = a.failedLimit
 	}
@@ -79,6 +82,7 @@ func (a *answers) askWithin(request *http.Request) (*http.Response, error) {
 		expiry.Stop()
 	}
 	if !note.Stop() {
+		// The note may be printing. Wait, so that it does not come after the error.
 		<-noted
 	}
 	if err != nil {

@@ -128,6 +128,7 @@ func Refusals(objects []*unstructured.Unstructured) []string {
 		if object.GroupVersionKind().Group != v1alpha1.GroupName || judge == nil {
 			continue
 		}
+		// An object that is wrong by itself is left out of the set, as no server has such an object.
 		if one := l.judgeAlone("", object, judge); len(one.errs) == 0 {
 			l.objects, indices[one] = append(l.objects, one), i
 		}
@@ -139,6 +140,8 @@ func Refusals(objects []*unstructured.Unstructured) []string {
 	return reasons
 }
 
+// JudgeFiles judges the manifests in files and directories, "-" is in. An error means that a file could not be read.
+// Refused objects are in the Report.
 func JudgeFiles(files []string, in io.Reader) (*Report, error) {
 	l := newLinter()
 	reader := &load.Confined{}
@@ -159,9 +162,11 @@ func JudgeFiles(files []string, in io.Reader) (*Report, error) {
 	return &l.Report, nil
 }
 
+// addObjects judges each object of a text alone. Objects of other groups and kinds are counted as passed over.
 func (l *linter) addObjects(path string, text []byte) {
 	objects, wrong := load.ReadObjects(path, text)
 	for _, refusal := range wrong {
+		// A document that is no object is refused too, and the text names the file.
 		l.objects = append(l.objects, &judged{verdict: verdict{errs: []string{refusal.String()}}})
 	}
 	for _, object := range objects {
@@ -185,6 +190,7 @@ func sourceOf(path string, object *unstructured.Unstructured) string {
 // judgeAlone judges an object without the other objects. The result has no object if the text does not decode.
 func (l *linter) judgeAlone(path string, object *unstructured.Unstructured, judge func(runtime.Object) (field.ErrorList,
 	[]string)) *judged {
+	// kubectl would take the namespace of the context. All such objects get the same.
 	if object.GetNamespace() == "" && object.GetKind() != "DNSClass" {
 		object.SetNamespace(metav1.NamespaceDefault)
 	}
@@ -208,6 +214,7 @@ func (l *linter) judgeAlone(path string, object *unstructured.Unstructured, judg
 	return result
 }
 
+// countFindings fills the Report from the verdicts. A refused object has no warnings, as at a server.
 func (l *linter) countFindings() {
 	l.Findings, l.Judged = []Finding{}, len(l.objects)
 	for _, one := range l.objects {

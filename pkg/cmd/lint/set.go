@@ -42,8 +42,12 @@ type verdict struct {
 	forbidden []string
 }
 
+// judgeSet judges objects together, in the order in which a server would take them all: zones, Delegations, Records.
+// The verdicts are added to the objects.
 func judgeSet(all []*judged) {
 	s := &set{store: newStore(), assumedZones: map[string]bool{}, warnedTexts: map[string]bool{}}
+
+	// 1. Of objects with the same kind and name, the last counts, as with kubectl apply.
 	last := map[string]*judged{}
 	for _, one := range all {
 		last[one.id] = one
@@ -65,6 +69,8 @@ func judgeSet(all []*judged) {
 			keys = append(keys, one)
 		}
 	}
+
+	// 2. Make all objects, without warnings about the order.
 	s.placeZones(ofZones)
 	for _, one := range delegations {
 		s.placeDelegation(one)
@@ -90,9 +96,12 @@ func judgeSet(all []*judged) {
 	}
 }
 
+// placeZones makes the zones, parents first. A zoneRef waits for its Zone. If no zone can be made any more, the first
+// is made with an assumed parent.
 func (s *set) placeZones(all []*judged) {
 	labels := func(one *judged) int { return strings.Count(one.object.(*v1alpha1.Zone).Spec.DomainName, ".") }
 	left := slices.Clone(all)
+	// Few labels first: example.org. before apps.example.org.
 	slices.SortStableFunc(left, func(x, y *judged) int { return cmp.Compare(labels(x), labels(y)) })
 	for assume := false; len(left) > 0; {
 		var later []*judged
@@ -110,6 +119,8 @@ func (s *set) placeZones(all []*judged) {
 	}
 }
 
+// placeZone makes a zone, and adds the refusal or warnings to the verdict. The result is false if the Zone of the
+// zoneRef is still missing and may not be assumed.
 func (s *set) placeZone(one *judged, assume bool) bool {
 	zone := one.object.(*v1alpha1.Zone)
 	spec, err := lawform.ZoneSpec(zone)
@@ -129,6 +140,7 @@ func (s *set) placeZone(one *judged, assume bool) bool {
 	plan, refused := s.store.makeZone(*spec)
 	if refused != nil {
 		s.addRefusal(one, refused, false)
+		// Go on as if the rule were there, so that the Records of the zone are judged too.
 		if refused.Reason == law.ReasonNotDelegated && s.assumeRule(spec) {
 			plan, refused = s.store.makeZone(*spec)
 		}
@@ -140,6 +152,7 @@ func (s *set) placeZone(one *judged, assume bool) bool {
 		return true
 	}
 	for _, w := range plan.Warnings {
+		// Warnings with a reason may be resolved by a later object. judgeZone adds those that stay.
 		if w.Reason == "" {
 			s.addWarning(one, w)
 		}
@@ -199,6 +212,7 @@ func withoutPlaceholder(text string) string {
 
 func (s *set) isAssumed(z *law.Zone) bool { return s.assumedZones[z.UID] }
 
+// assumeZone makes a zone absent from the files, with a rule for every name. The result is nil if the zone is refused.
 func (s *set) assumeZone(ref law.Ref, view string, fqdn name.Name) *law.Zone {
 	everything := func(text string) pattern.Pattern {
 		p, _ := pattern.Parse(text)
@@ -219,10 +233,12 @@ func (s *set) assumeZone(ref law.Ref, view string, fqdn name.Name) *law.Zone {
 	return plan.Zone.Zone
 }
 
+// addRefusal adds a refusal to the verdict. A missing rule is only a warning (L2), and nothing if the zone is assumed.
 func (s *set) addRefusal(one *judged, refused *law.Refusal, assumed bool) {
 	text := withoutPlaceholder(refused.Message)
 	switch refused.Kind {
 	case law.Forbidden:
+		// The rules of an assumed zone are unknown, so a refusal by them says nothing.
 		if !assumed {
 			one.forbidden = append(one.forbidden, text)
 			one.warnings = append(one.warnings, "no rule of the files allows it, and the server refuses it without another: "+text)
@@ -233,6 +249,7 @@ func (s *set) addRefusal(one *judged, refused *law.Refusal, assumed bool) {
 	case law.Invalid:
 		value := refused.Value
 		if value == nil {
+			// Without a value, the error has only field and text.
 			value = field.OmitValueType{}
 		}
 		one.errs = append(one.errs, field.Invalid(field.NewPath(cmp.Or(refused.Field, "spec")), value, text).Error())
@@ -255,6 +272,7 @@ func (s *set) isRefused(fqdn name.Name) bool {
 	return slices.ContainsFunc(s.refusedZones, func(zone name.Name) bool { return zone.Encloses(fqdn) })
 }
 
+// judgeZone adds the warnings of a zone, with all objects in place.
 func (s *set) judgeZone(one *judged) {
 	zone := one.object.(*v1alpha1.Zone)
 	z := s.store.zones[key{zone.Namespace, zone.Name}]
@@ -264,6 +282,7 @@ func (s *set) judgeZone(one *judged) {
 	}
 	h := s.store.holding(z)
 	lacks := validation.BareZoneWarnings(zone)
+	// A Delegation counts as a rule.
 	if text := lacks[v1alpha1.WarningNoRules]; text != "" && h.Delegations == 0 {
 		one.warnings = append(one.warnings, text)
 	}
@@ -289,6 +308,7 @@ func (s *set) placeDelegation(one *judged) {
 	of := one.object.(*v1alpha1.Delegation)
 	at := key{of.Namespace, of.Spec.ZoneRef.Name}
 	spec, err := lawform.DelegationSpec(of)
+	// The Zone is not in the files: the Delegation waits, and the server warns of nothing.
 	if err != nil || s.store.zones[at] == nil {
 		return
 	}
@@ -297,6 +317,8 @@ func (s *set) placeDelegation(one *judged) {
 	}
 }
 
+// judgeDelegation adds the warnings of a Delegation, with all objects in place. They come from a copy of another name,
+// whose decision is not stored.
 func (s *set) judgeDelegation(one *judged) {
 	of := one.object.(*v1alpha1.Delegation)
 	z := s.store.zones[key{of.Namespace, of.Spec.ZoneRef.Name}]
@@ -319,6 +341,8 @@ type placedRecord struct {
 	assumed *law.Zone // nil if the zone is in the files
 }
 
+// placeRecord makes a Record in the zone that takes the name, or in an assumed zone. The result is nil if the Record
+// cannot be judged further, because of an own error or a refused zone.
 func (s *set) placeRecord(one *judged) *placedRecord {
 	of := one.object.(*v1alpha1.Record)
 	r, err := lawform.Record(of)
@@ -328,12 +352,16 @@ func (s *set) placeRecord(one *judged) *placedRecord {
 	}
 	p := &placedRecord{judged: one, record: r}
 	fqdn, notAbsolute := name.Parse(r.DomainName)
+
+	// 1. A zoneRef decides the zone. The Zone may be missing from the files.
 	if ref := r.ZoneRef; ref != nil {
 		z := s.store.zones[key{ref.Namespace, ref.Name}]
 		switch {
 		case z == nil && notAbsolute == nil:
+			// The name is absolute, so a zone of the files may still enclose it.
 			r.ZoneRef = nil
 		case z == nil:
+			// A relative name needs the name of a zone: a placeholder below invalid.
 			if z = s.assumeZone(*ref, r.View, s.nextPlaceholder()); z == nil {
 				return nil
 			}
@@ -345,6 +373,8 @@ func (s *set) placeRecord(one *judged) *placedRecord {
 			}
 		}
 	}
+
+	// 2. The zone that encloses the name, otherwise an assumed zone of two labels: example.org. for www.example.org.
 	if r.ZoneRef == nil {
 		z := s.store.findEnclosing(r.View, fqdn)
 		if z == nil {
@@ -357,6 +387,7 @@ func (s *set) placeRecord(one *judged) *placedRecord {
 			p.assumed = z
 		}
 	}
+	// The refusal of the zone would be repeated for each Record there.
 	if s.isRefused(fqdn) {
 		return nil
 	}
@@ -371,8 +402,11 @@ func siteOf(fqdn name.Name) name.Name {
 	return fqdn
 }
 
+// judgeRecord decides a Record again, after removal, with all other objects in place, and adds the refusal or the
+// warnings.
 func (s *set) judgeRecord(p *placedRecord) {
 	if p.plan != nil && p.plan.Record.Zone != nil {
+		// Otherwise the Record would be in conflict with itself.
 		s.store.removeRecord(p.record, p.plan)
 	}
 	plan, refused := s.store.makeRecord(p.record)
@@ -395,6 +429,8 @@ func (s *set) judgeRecord(p *placedRecord) {
 	}
 }
 
+// isResolved reports whether a warning is resolved by the objects of the files, or may be by objects of tenants outside
+// of the files.
 func (s *set) isResolved(w law.Warning, z *law.Zone, fqdn name.Name) bool {
 	switch w.Reason {
 	case law.WarningUnnamedGlue: // NS elsewhere in the zone may name the host
@@ -407,13 +443,17 @@ func (s *set) isResolved(w law.Warning, z *law.Zone, fqdn name.Name) bool {
 	return !w.Host.IsZero() && s.mayBeElsewhere(z, w.Host)
 }
 
+// mayBeElsewhere reports whether a rule gives the host's name to another namespace, whose Records are perhaps not in
+// the files.
 func (s *set) mayBeElsewhere(z *law.Zone, host name.Name) bool {
 	return slices.ContainsFunc(s.store.listRules(z), func(r rules.Rule) bool {
+		// Records of the zone's own namespace are in the files.
 		if slices.Equal(r.Namespaces, []string{z.Namespace}) {
 			return false
 		}
 		return slices.ContainsFunc(r.Records, func(rr rules.RecordRule) bool { return rr.Pattern.Match(host, z.FQDN()) }) ||
 			slices.ContainsFunc(r.Zones, func(p pattern.Pattern) bool {
+				// A child zone above the host could have the host's Records.
 				for at, ok := host, true; ok && at != z.FQDN(); at, ok = at.Parent() {
 					if p.Match(at, z.FQDN()) {
 						return true
@@ -424,6 +464,8 @@ func (s *set) mayBeElsewhere(z *law.Zone, host name.Name) bool {
 	})
 }
 
+// judgeKey adds the warnings of an UpdateKey. Patterns in zones that the files lack cannot be judged, and then nothing
+// is.
 func (s *set) judgeKey(one *judged) {
 	of := one.object.(*v1alpha1.UpdateKey)
 	var given []v1alpha1.NameReviewRule
@@ -435,6 +477,7 @@ func (s *set) judgeKey(one *judged) {
 		rule := v1alpha1.NameReviewRule{Zone: z.FQDN().String(), View: z.View}
 		for _, r := range s.store.listRules(z) {
 			for _, rr := range r.Records {
+				// A rule counts unless all names of the pattern are in a zone below.
 				if r.CoversNamespace(of.Namespace) && !rr.IsElsewhere(z.FQDN(), r.CoversNamespace(z.Namespace), isZone) {
 					rule.Records = append(rule.Records, v1alpha1.RecordDelegation{Pattern: rr.Text})
 				}

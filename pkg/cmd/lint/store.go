@@ -51,6 +51,7 @@ func (s *store) newUID() string {
 
 const maxRounds = 1000
 
+// decideWrite repeats a decision until no fact is missing. Each round reads the facts that the decision asks for.
 func (s *store) decideWrite(by func(*law.Facts) law.Outcome) law.Outcome {
 	seen := law.NewFacts()
 	for range maxRounds {
@@ -65,6 +66,8 @@ func (s *store) decideWrite(by func(*law.Facts) law.Outcome) law.Outcome {
 	return law.Outcome{Refusal: law.NewLater(law.ReasonMoving, "the decision does not end")}
 }
 
+// findFact returns the stored value of a key, as the server's cache does, or nil. Keys about ranges of names are
+// computed from the store.
 func (s *store) findFact(k law.Key) any {
 	switch k.Kind {
 	case law.KindZone:
@@ -99,6 +102,8 @@ func (s *store) holding(z *law.Zone) *law.Holding {
 	return s.facts[law.HoldingKey(z.View, z.FQDN())].(*law.Holding)
 }
 
+// findOwnersBelow returns the facts of the names below a name with data. Below the apex only the first law.FirstKeys
+// are read, as at a server.
 func (s *store) findOwnersBelow(k law.Key) *law.OwnersBelow {
 	below := &law.OwnersBelow{}
 	if s.owners[k.Zone] == nil {
@@ -118,11 +123,13 @@ func (s *store) findOwnersBelow(k law.Key) *law.OwnersBelow {
 	return below
 }
 
+// hasDataBelow reports whether the name or a name below has data.
 func (s *store) hasDataBelow(k law.Key) (found bool) {
 	if s.owners[k.Zone] == nil {
 		return false
 	}
 	s.owners[k.Zone].AscendGreaterOrEqual(k.Owner, func(at name.Rel) bool {
+		// Keys are sorted by labels from the root, so the names below follow the name.
 		if !strings.HasPrefix(at.Key(), k.Owner.Key()) {
 			return false
 		}
@@ -132,6 +139,7 @@ func (s *store) hasDataBelow(k law.Key) (found bool) {
 	return found
 }
 
+// applyPlan stores the writes of a plan, and the derived cuts of child zones in their parents.
 func (s *store) applyPlan(plan *law.Plan) {
 	for _, write := range plan.Writes {
 		if write.Key.Kind == law.KindOwner {
@@ -165,6 +173,7 @@ func (s *store) listOwner(write law.Write) {
 	}
 }
 
+// countCut has the parent count the NS, glue and DS of a child zone, which a server does in a later transaction.
 func (s *store) countCut(cut law.PendingCut) {
 	parent, child := s.zones[key{cut.Parent.Namespace, cut.Parent.Name}], s.zones[key{cut.Child.Namespace, cut.Child.Name}]
 	if parent == nil || child == nil {
@@ -186,6 +195,7 @@ func (s *store) countCut(cut law.PendingCut) {
 	}
 }
 
+// findSet returns the RRset that the Records of a zone make at a name. found is false if there is none.
 func (s *store) findSet(zone string, owner name.Rel, t rdata.Type) (set content.RRset, found bool) {
 	set = content.RRset{Owner: owner, Type: t, TTL: content.InheritTTL()}
 	for _, r := range s.records[zone][owner] {
@@ -196,10 +206,12 @@ func (s *store) findSet(zone string, owner name.Rel, t rdata.Type) (set content.
 		}
 	}
 	slices.Sort(set.Data)
+	// Two Records may have the same value, and an RRset has no value twice.
 	set.Data = slices.Compact(set.Data)
 	return set, len(set.Data) > 0
 }
 
+// makeZone decides a new Zone, and stores the zone unless refused or pending. No deletion is ever held.
 func (s *store) makeZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	spec.UID, spec.MaxDeletePercent = s.newUID(), 100
 	ask := zones.ZoneInput{After: &spec, MayEstablish: true, Now: s.now, By: spec.Namespace, WorkID: s.newUID()}
@@ -210,6 +222,8 @@ func (s *store) makeZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	return out.Plan, out.Refusal
 }
 
+// amendZone decides the Zone as a change of a zone without rules and name servers, so that the plan has the warnings
+// about all of them. Nothing is stored.
 func (s *store) amendZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	before := *s.zones[key{spec.Namespace, spec.Name}]
 	before.Rules, before.Header.NameServers, before.Header.PrimaryNameServer = nil, nil, ""
@@ -220,17 +234,20 @@ func (s *store) amendZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	return out.Plan, out.Refusal
 }
 
+// makeDelegation decides a new Delegation, and stores the rule if apply is true.
 func (s *store) makeDelegation(at key, spec zones.DelegationSpec, apply bool) (*law.Plan, *law.Refusal) {
 	ask := zones.DelegationInput{Ref: law.Ref{Namespace: at.namespace, Name: at.name, UID: s.newUID()}, After: &spec, Now: s.now,
 		WorkID: s.newUID()}
 	out := s.decideWrite(func(seen *law.Facts) law.Outcome { return zones.DecideDelegation(seen, ask) })
 	if out.Refusal == nil && apply && out.Plan.Zone != nil {
 		s.applyPlan(out.Plan)
+		// The zone has only the rules of the Zone, and listRules adds these.
 		s.delegationRules[out.Plan.Zone.Zone.UID] = append(s.delegationRules[out.Plan.Zone.Zone.UID], spec.Rule)
 	}
 	return out.Plan, out.Refusal
 }
 
+// makeRecord decides a new Record, and stores the Record if a zone takes it. Without a zone, the plan has none.
 func (s *store) makeRecord(r *law.Record) (*law.Plan, *law.Refusal) {
 	r.UID = s.newUID()
 	ask := records.RecordInput{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: r, Now: s.now, By: r.Namespace, WorkID: s.newUID()}
@@ -258,6 +275,7 @@ func (s *store) ownerOf(plan *law.Plan) name.Rel {
 	return owner
 }
 
+// removeRecord deletes a Record that makeRecord has stored by the plan made.
 func (s *store) removeRecord(r *law.Record, made *law.Plan) {
 	delete(s.records[made.Record.Zone.UID][s.ownerOf(made)], key{r.Namespace, r.Name})
 	before := &law.Adoption{Zone: *made.Record.Zone, FQDN: made.Record.FQDN, Admission: made.Record.Admission}
@@ -269,6 +287,7 @@ func (s *store) removeRecord(r *law.Record, made *law.Plan) {
 	}
 }
 
+// isNSHost reports whether the host is the target of an NS Record of the zone.
 func (s *store) isNSHost(z *law.Zone, host name.Name) bool {
 	for _, at := range s.records[z.UID] {
 		for _, r := range at {

@@ -64,6 +64,8 @@ type nameAnswer struct {
 	Warnings  []string `json:"warnings,omitempty"`
 }
 
+// askMay asks the server by a NameReview, and answers "no" with the server's reason. The error is set if the user may
+// not ask.
 func (q *question) askMay(ctx context.Context, of *find.Search, arguments []string) (*answer, error) {
 	name, namespace := arguments[1], of.Namespace
 	review := &v1alpha1.NameReview{Spec: v1alpha1.NameReviewSpec{Name: name, Type: arguments[2], View: q.view}}
@@ -137,6 +139,7 @@ func (q *question) listNames(ctx context.Context, s *find.Search, _ []string) (*
 	return &answer{kind: "Names", result: result, text: result.printText}, nil
 }
 
+// addClasses adds the DNSClasses for zones of the namespace. Without the right to list classes, HiddenClasses is set.
 func (a *namesAnswer) addClasses(ctx context.Context, api client.KubizoneV1alpha1Interface) error {
 	classes, err := api.DNSClasses().List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
@@ -150,9 +153,11 @@ func (a *namesAnswer) addClasses(ctx context.Context, api client.KubizoneV1alpha
 		c := &classes.Items[i]
 		bySelector := false
 		if of := c.Spec.Namespaces; !class.Admits(c, a.Namespace, nil) {
+			// The class is for other namespaces.
 			if of == nil || of.Selector == nil {
 				continue
 			}
+			// The labels of the namespace are not read, so the answer has the condition.
 			bySelector = true
 		}
 		a.Classes = append(a.Classes, namedClass{c.Name, class.IsDefault(c), class.ProviderOf(&c.Spec), c.Spec.Views, bySelector})
@@ -160,11 +165,13 @@ func (a *namesAnswer) addClasses(ctx context.Context, api client.KubizoneV1alpha
 	return nil
 }
 
+// printText prints a row for each pattern of a rule, then a row for each class.
 func (a *namesAnswer) printText(text *output.Text) {
 	var rows [][]string
 	for i := range a.Rules {
 		r := &a.Rules[i]
 		none := ""
+		// A rule for *.apps gives nothing if apps.example.org. is a zone of its own.
 		if r.Elsewhere {
 			none = "none: zones below have them (S2.1)"
 		}
@@ -181,6 +188,7 @@ func (a *namesAnswer) printText(text *output.Text) {
 	} else {
 		text.Table([]string{"ZONE", "VIEW", "FOR", "PATTERN", "TYPES", "CONTACT"}, rows)
 	}
+	// The server limits the rules of an answer.
 	if a.Remaining > 0 {
 		text.Line("and %d more rules", a.Remaining)
 	}
@@ -190,6 +198,7 @@ func (a *namesAnswer) printText(text *output.Text) {
 		views := slices.Clone(c.Views)
 		for i, view := range views {
 			if view == "" {
+				// The default view is the empty text, and a table would not show it.
 				views[i] = `""`
 			}
 		}

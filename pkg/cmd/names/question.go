@@ -50,6 +50,8 @@ func noIf(is bool) error {
 
 func newQuestion() *question { return &question{cluster: kubeconfig.NewOptions()} }
 
+// makeCommand completes a command that asks a question: flags, connection, the answer by ask, and its output. ofView
+// adds the flag --view.
 func (q *question) makeCommand(command *cobra.Command, ofView bool,
 	ask func(context.Context, *find.Search, []string) (*answer, error)) *cobra.Command {
 	q.cluster.AddFlagsWithNamespace(command.Flags())
@@ -85,6 +87,7 @@ const (
 	timeoutSeconds = 2
 )
 
+// complete returns a completion: the words first, then the list of the server. Without an answer, nothing is completed.
 func (q *question) complete(list func(context.Context, *find.Search, metav1.ListOptions) []string, words ...string) cobra.CompletionFunc {
 	return func(command *cobra.Command, arguments []string, _ string) (all []string, _ cobra.ShellCompDirective) {
 		if n := len(arguments); n < len(words) {

@@ -64,6 +64,8 @@ func (t *tree) nodeOf(namespace, name string) *node {
 	return t.zones[key]
 }
 
+// readObjects reads zones, Delegations and Records, of all namespaces or as far as the user may list. A parent or zone
+// that is not read gets a node without a Zone.
 func (t *tree) readObjects(ctx context.Context) error {
 	t.zones, t.unadopted = map[types.NamespacedName]*node{}, map[string]int{}
 	s := &t.Search
@@ -91,6 +93,7 @@ func (t *tree) readObjects(ctx context.Context) error {
 			if in := r.Status.ZoneRef; in != nil {
 				t.nodeOf(in.Namespace, in.Name).records[r.Namespace]++
 			} else {
+				// A Record in no zone: waiting, or without a rule.
 				t.unadopted[r.Namespace]++
 			}
 			return nil
@@ -150,6 +153,7 @@ func (t *tree) showZones(query string) (*answer, error) {
 	}
 	var tops []types.NamespacedName
 	for key, n := range t.zones {
+		// Without a query, the roots: a zone whose parent may not be read is below a node "(not shown)".
 		isTop := !n.hasParent
 		if query != "" {
 			isTop = n.zone != nil && n.zone.Status.FQDN == fqdn.String()
@@ -175,6 +179,7 @@ func (t *tree) showZones(query string) (*answer, error) {
 	}}, nil
 }
 
+// showLevel returns the zones of the keys, sorted by name, with all zones below them.
 func (t *tree) showLevel(keys []types.NamespacedName) []*shownZone {
 	slices.SortFunc(keys, func(a, b types.NamespacedName) int {
 		return cmp.Or(cmp.Compare(t.zones[a].title(), t.zones[b].title()), cmp.Compare(a.String(), b.String()))
@@ -196,6 +201,7 @@ func (t *tree) showLevel(keys []types.NamespacedName) []*shownZone {
 	return all
 }
 
+// printText prints a row for each zone and Delegation, indented by the level.
 func (z *zoneTree) printText(text *output.Text) {
 	header := []string{"ZONE", "OBJECT", "RECORDS", "READY"}
 	if text.IsWide() {
@@ -229,7 +235,9 @@ func (z *zoneTree) printText(text *output.Text) {
 	}
 }
 
+// countRecords returns the namespaces with the most Records and their numbers, such as "team-a 12, team-b 3".
 func countRecords(of map[string]int) string {
+	// The namespace with the most Records first, then by name.
 	namespaces := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(of[b]-of[a], cmp.Compare(a, b)) })
 	var counts []string
 	for i, namespace := range namespaces {

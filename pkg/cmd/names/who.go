@@ -74,11 +74,15 @@ type foundZone struct {
 	HiddenDelegations bool     `json:"hiddenDelegations,omitempty"`
 }
 
+// findRecords answers with the zone and the Records of a name, or of all addresses in a prefix. The answer is "no"
+// without a Record.
 func findRecords(ctx context.Context, s *find.Search, text string) (*answer, error) {
 	result := &foundRecords{Query: text, Records: []foundRecord{}}
 	var fqdn name.Name
 	var err error
 	prefix, isPrefix := find.ParsePrefix(text)
+
+	// 1. The zone of the name, or of the reverse name.
 	if isPrefix {
 		fqdn = name.Reverse(prefix)
 		result.ReverseName = fqdn.String()
@@ -96,15 +100,19 @@ func findRecords(ctx context.Context, s *find.Search, text string) (*answer, err
 		}
 		result.Zones = append(result.Zones, zone)
 	}
+
+	// 2. The Records.
 	var found []v1alpha1.Record
 	if isPrefix {
 		found, err = s.Within(ctx, prefix)
 	} else {
+		// Without a Record at www.apps.example.org., a wildcard *.apps or a claim of apps decides about the name.
 		found, result.Nearest, err = s.Nearest(ctx, fqdn, zones)
 	}
 	if err != nil {
 		return nil, err
 	}
+	// The answer names the only searched namespace, as others may have Records too.
 	if !s.Everywhere {
 		result.Namespace = s.Namespace
 	}
@@ -124,6 +132,7 @@ func findRecords(ctx context.Context, s *find.Search, text string) (*answer, err
 
 func describeZone(ctx context.Context, s *find.Search, z *v1alpha1.Zone, fqdn name.Name) (out foundZone, err error) {
 	out = foundZone{Namespace: z.Namespace, Zone: z.Name, Name: z.Status.FQDN, View: z.Status.View, Contact: z.Spec.Contact}
+	// At the zone's own name, a namespace with any rule is of interest.
 	if fqdn.String() == z.Status.FQDN {
 		fqdn = name.Name{}
 	}
@@ -138,6 +147,7 @@ func (z *foundZone) printText(text *output.Text) {
 	if len(z.Writers) > 0 {
 		writers = strings.Join(z.Writers[:min(len(z.Writers), maxCounted)], ", ")
 	}
+	// A rule without namespaces makes the list of others useless.
 	if slices.Contains(z.Writers, find.EveryNamespace) {
 		writers = "every namespace"
 	} else if more := len(z.Writers) - maxCounted; more > 0 {
@@ -151,6 +161,7 @@ func (z *foundZone) printText(text *output.Text) {
 }
 
 func (f *foundRecords) printText(text *output.Text, where string) {
+	// For an address, the Records are the answer, and the reverse zone is an addition.
 	if f.ReverseName != "" {
 		f.printRecords(text, where)
 		if len(f.Zones) > 0 {
@@ -165,6 +176,7 @@ func (f *foundRecords) printText(text *output.Text, where string) {
 	}
 }
 
+// printRecords prints the table of Records, or a line that there is none.
 func (f *foundRecords) printRecords(text *output.Text, where string) {
 	switch {
 	case len(f.Records) > 0:

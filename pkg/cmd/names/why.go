@@ -68,6 +68,7 @@ var (
 	roleNames  = map[reasons.Role]string{reasons.You: "you", reasons.ZoneOwner: "the zone's owner", reasons.Platform: "the platform"}
 )
 
+// judgeChain returns an error (exit code 1) for the first link that fails or waits, with its next step, or nil.
 func judgeChain(c *why.Chain) error {
 	if c.First == nil {
 		return nil
@@ -98,6 +99,7 @@ func describeStep(l *why.Link) string {
 	return role + ": " + l.Step
 }
 
+// printChain prints the first link that fails with its next step, then each path with all links.
 func printChain(text *output.Text, c *why.Chain) {
 	if c.First != nil {
 		first := slices.IndexFunc(c.Paths, func(p why.Path) bool { return p.State == c.State })
@@ -116,6 +118,7 @@ func printChain(text *output.Text, c *why.Chain) {
 		if i > 0 {
 			text.Line("")
 		}
+		// With a single path, the title is printed already.
 		if c.First == nil || len(c.Paths) > 1 {
 			text.Line("%s:", p.Subject.Describe())
 		}

@@ -31,6 +31,7 @@ type Bar struct {
 func StartBar(stderr io.Writer, label string) *Bar {
 	b := &Bar{label: label, stop: make(chan struct{})}
 	to, ok := stderr.(*Writer)
+	// Not a terminal: End has nothing to erase.
 	if !ok || to.screen.Width == 0 {
 		return b
 	}
@@ -56,6 +57,8 @@ func (b *Bar) End() {
 	b.waitGroup.Wait()
 }
 
+// showOn draws the bar on a terminal, first after barDelay and then each barPause, until End. A bar that was drawn is
+// erased.
 func (b *Bar) showOn(to *Writer) {
 	begun, shown := time.Now(), false
 	timer := time.NewTimer(barDelay)
@@ -69,12 +72,14 @@ func (b *Bar) showOn(to *Writer) {
 			return
 		case <-timer.C:
 			shown = true
+			// Past the escapes of Writer, since the line has control sequences of its own.
 			_, _ = io.WriteString(to.raw, "\r"+b.drawLine(to.screen.Width, time.Since(begun))+"\x1b[K")
 			timer.Reset(barPause)
 		}
 	}
 }
 
+// drawLine returns the line of the bar, cut at the width. Without a total, the line has only the number.
 func (b *Bar) drawLine(width int, since time.Duration) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -34,7 +34,10 @@ func (c *Consent) Ask(in io.Reader, stderr io.Writer, number int, what string) e
 	return Confirm(in, stderr, fmt.Sprintf("Delete %d %s?", number, what))
 }
 
+// Confirm asks a question at the terminal, and returns nil after "yes". Without a terminal, as in a script, the error
+// names --yes.
 func Confirm(in io.Reader, stderr io.Writer, question string) error {
+	// A pipe could answer yes by accident, with the first line of its manifests.
 	if file, ok := in.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) || !IsTerminal(stderr) {
 		return fmt.Errorf("%s There is no terminal to ask at: --yes does not ask", question)
 	}
@@ -45,6 +48,7 @@ func Confirm(in io.Reader, stderr io.Writer, question string) error {
 	if err != nil && err != io.EOF {
 		return err
 	}
+	// A single y is typed too easily.
 	if strings.TrimSpace(answer) != "yes" {
 		return fmt.Errorf("%s The answer was not yes", question)
 	}

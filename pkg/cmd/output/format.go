@@ -70,12 +70,14 @@ func (f *Format) Print(out io.Writer, kind string, result any, addText func(*Tex
 // height.
 func (f *Format) PrintOver(out io.Writer, kind string, result any, addText func(*Text)) error {
 	writer, ok := out.(*Writer)
+	// A program reads a stream of documents, and a pipe has no screen to overwrite.
 	if !ok || f.IsDocument() || writer.refreshScreen().Width == 0 {
 		return f.Print(out, kind, result, addText)
 	}
 	page := f.newText(writer)
 	addText(page)
 	lines := strings.Split(strings.TrimSuffix(page.built.String(), "\n"), "\n")
+	// The last row has the cursor, and a longer page would scroll.
 	if room := writer.screen.Height - 1; room > 0 && len(lines) > room {
 		lines = append(lines[:room-1], "… more than the terminal has room for")
 	}
@@ -92,12 +94,14 @@ func (f *Format) newText(out io.Writer) *Text {
 	return page
 }
 
+// printDocument writes a result with apiVersion and kind as its first fields, as JSON or YAML.
 func (f *Format) printDocument(out io.Writer, kind string, result any) error {
 	fields, err := json.Marshal(result)
 	if err != nil {
 		return err
 	}
 	head := fmt.Sprintf(`{"apiVersion":%q,"kind":%q`, Version, kind)
+	// Without fields, a comma would be wrong.
 	if !bytes.Equal(fields, []byte("{}")) {
 		head += ","
 	}
@@ -131,6 +135,7 @@ func readNode(from *json.Decoder) (*yaml.Node, error) {
 	case json.Delim('['):
 		node.Kind = yaml.SequenceNode
 	default:
+		// A float64 would round a serial or a size.
 		if number, ok := token.(json.Number); ok {
 			return &yaml.Node{Kind: yaml.ScalarNode, Value: number.String()}, nil
 		}

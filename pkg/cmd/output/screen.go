@@ -40,6 +40,8 @@ func NewScreenWriter(to io.Writer, screen Screen) *Writer {
 	return &Writer{terminal.NewWriter(to), to, screen}
 }
 
+// screenOf returns the screen of a terminal, with 80 columns if the size is unknown, and the zero Screen for a pipe or
+// file.
 func screenOf(to io.Writer) Screen {
 	if already, ok := to.(*Writer); ok {
 		return already.screen
@@ -56,6 +58,7 @@ func screenOf(to io.Writer) Screen {
 }
 
 func (w *Writer) refreshScreen() Screen {
+	// A user may have resized the terminal since the last page.
 	if _, ok := w.raw.(*os.File); ok {
 		w.screen = screenOf(w.raw)
 	}

@@ -85,6 +85,7 @@ func (t *Text) Bullet(format string, args ...any) {
 func Code(text string) string {
 	text = terminal.Escape(text)
 	fence := "`"
+	// A fence longer than each run of backticks in the text.
 	for strings.Contains(text, fence) {
 		fence += "`"
 	}
@@ -113,6 +114,7 @@ func CodeBlock(language, lines string) string {
 	return fence + language + "\n" + lines + fence + "\n\n"
 }
 
+// Markdown adds a table of Markdown. Cells are escaped, so that a "|" of a tenant begins no column.
 func (t *Text) Markdown(header []string, rows [][]string) {
 	rule := make([]string, len(header))
 	for i := range rule {
@@ -180,6 +182,8 @@ func (t *Text) Table(header []string, rows [][]string) {
 
 const gap = "  "
 
+// addRow adds a row, with as many lines as its highest cell. Each line ends with its last text, so a terminal does not
+// wrap padding.
 func (t *Text) addRow(row []string, widths []int) {
 	cells := make([][]string, len(row))
 	height := 1
@@ -207,6 +211,8 @@ func (t *Text) addRow(row []string, widths []int) {
 
 const leastColumn = 8
 
+// fitColumns returns the width of each column. If they exceed the screen (0 for none), the widest columns shrink, down
+// to leastColumn each.
 func fitColumns(rows [][]string, width int) (widths []int) {
 	for _, row := range rows {
 		for i, cell := range row {
@@ -227,6 +233,7 @@ func fitColumns(rows [][]string, width int) (widths []int) {
 				widest = i
 			}
 		}
+		// Narrower columns are no use, so the terminal wraps the row.
 		if widths[widest] <= leastColumn {
 			break
 		}
@@ -236,6 +243,8 @@ func fitColumns(rows [][]string, width int) (widths []int) {
 	return widths
 }
 
+// wrapText breaks a text at spaces into lines of at most width characters, 0 for no limit. Later lines begin with
+// indent. A longer word is cut.
 func wrapText(text string, width int, indent string) (lines []string) {
 	for width > len(indent) && utf8.RuneCountInString(text) > width {
 		runes := []rune(text)
@@ -243,6 +252,7 @@ func wrapText(text string, width int, indent string) (lines []string) {
 		for end > 0 && runes[end] != ' ' {
 			end--
 		}
+		// No space to break at, as in a key in base64.
 		if strings.TrimSpace(string(runes[:end])) == "" {
 			end = width
 		}
@@ -266,6 +276,7 @@ type wrapper struct {
 	width int
 }
 
+// Write wraps each line at the width. Lines with tabs are tables of kubectl, and stay whole.
 func (w *wrapper) Write(octets []byte) (int, error) {
 	var wrapped strings.Builder
 	for line := range strings.Lines(string(octets)) {

@@ -114,6 +114,8 @@ func (o *Options) Run(ctx context.Context, secrets corev1client.SecretsGetter, n
 	return nil
 }
 
+// ensureSecret returns the data of the Secret, with a certificate for all hosts that is not old. It creates or renews
+// as needed, and tries again if another member was faster.
 func (o *Options) ensureSecret(ctx context.Context, getter corev1client.SecretsGetter, now time.Time) (map[string][]byte, error) {
 	namespace, name, _ := strings.Cut(o.Secret, "/")
 	secrets := getter.Secrets(namespace)
@@ -146,12 +148,15 @@ func (o *Options) ensureSecret(ctx context.Context, getter corev1client.SecretsG
 		if err != nil {
 			return nil, err
 		}
+
+		// Keep the authority, and renew the member's certificate if necessary.
 		authority, leaf, err := parse(secret.Data)
 		if err != nil {
 			return nil, fmt.Errorf("%w; running members continue, none can join: delete the Secret and then all members' pods at once, "+
 				"and it is recreated", err)
 		}
 		life := leaf.Cert.NotAfter.Sub(leaf.Cert.NotBefore)
+		// Two thirds of ten years: there is time for each member to restart.
 		if now.Before(leaf.Cert.NotBefore.Add(life*2/3)) && coversHosts(leaf.Cert, o.Hosts) {
 			return secret.Data, nil
 		}
@@ -165,6 +170,7 @@ func (o *Options) ensureSecret(ctx context.Context, getter corev1client.SecretsG
 		} else if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 			return nil, err
 		}
+		// Another member has renewed the certificate, or an administrator has deleted the Secret: read again.
 		lost = err
 	}
 	return nil, lost
@@ -176,6 +182,8 @@ func (o *Options) leaf(authority *pki.Pair, now time.Time) (*pki.Pair, error) {
 	return pki.Issue(authority, template, now, leafLife)
 }
 
+// parse returns the authority and the certificate of the Secret, with keys. An error means that the data is missing,
+// broken or of another authority.
 func parse(data map[string][]byte) (authority, leaf *pki.Pair, err error) {
 	if authority, err = pki.ParsePair(data[authorityCert], data[authorityKey]); err != nil {
 		return nil, nil, fmt.Errorf("%s and %s: %w", authorityCert, authorityKey, err)

@@ -64,6 +64,7 @@ type Config struct {
 	Out      io.Writer
 }
 
+// Complete returns the configuration, or all errors of the flags together.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Out: out, SecretsDir: o.SecretsDir}
 	var dns, health, client, service, spans error
@@ -74,6 +75,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c.Spans, spans = o.Traces.Complete()
 	if o.Service != "" {
 		c.Service, service = o.Client.Object(o.Service, namespace)
+		// Without a kubeconfig the namespace is unknown, and its own error says so.
 		if client == nil && len(validation.IsDNS1123Label(c.Service.Namespace))+len(validation.IsDNS1123Label(c.Service.Name)) > 0 {
 			service = fmt.Errorf("--service %q: write NAME or NAMESPACE/NAME of a Service", o.Service)
 		}

@@ -28,6 +28,8 @@ const (
 
 var errNoEndpoint = errors.New("it has no ready endpoint at an address of this pod")
 
+// waitForEndpoint waits until the Service has an address of this pod as a ready endpoint, and kube-proxy has had time
+// to follow. After endpointTimeout it logs the reason and returns.
 func waitForEndpoint(ctx context.Context, cluster kubernetes.Interface, service types.NamespacedName, own []net.Addr) {
 	var last error
 	times := 0
@@ -36,6 +38,7 @@ func waitForEndpoint(ctx context.Context, cluster kubernetes.Interface, service 
 		if last = findEndpoint(ctx, cluster, service, own); last != nil {
 			times = 0
 		}
+		// Seen twice, proxyTime apart: the nodes forward packets by now.
 		return times == 2, nil
 	})
 	if err != nil && ctx.Err() == nil {
@@ -44,6 +47,7 @@ func waitForEndpoint(ctx context.Context, cluster kubernetes.Interface, service 
 	}
 }
 
+// findEndpoint returns nil if the Service has a ready endpoint at one of the addresses, otherwise the reason.
 func findEndpoint(ctx context.Context, cluster kubernetes.Interface, service types.NamespacedName, own []net.Addr) error {
 	slicesOf := labels.Set{discoveryv1.LabelServiceName: service.Name}.String()
 	found, err := cluster.DiscoveryV1().EndpointSlices(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: slicesOf})
@@ -59,6 +63,7 @@ func findEndpoint(ctx context.Context, cluster kubernetes.Interface, service typ
 	}
 	for _, slice := range found.Items {
 		for _, endpoint := range slice.Endpoints {
+			// By the API, an absent condition means ready.
 			if ptr.Deref(endpoint.Conditions.Ready, true) && slices.ContainsFunc(endpoint.Addresses, isOwn) {
 				return nil
 			}

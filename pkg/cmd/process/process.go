@@ -182,6 +182,7 @@ func (p *Process) readZones(running, outlasting context.Context, parts *sync.Wai
 	return p.Feed.Wait(running)
 }
 
+// unready returns why the process is not ready, "" if ready. A standby is ready as soon as the work could begin.
 func (p *Process) unready() string {
 	select {
 	case <-p.started:
@@ -195,6 +196,7 @@ func (p *Process) unready() string {
 	return p.Unready()
 }
 
+// newHandler returns the handler of the health port: probes and metrics, without credentials.
 func (p *Process) newHandler() http.Handler {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/livez", "/healthz"} { // the chart of external-dns probes /healthz

@@ -32,6 +32,8 @@ type jsonFormat struct {
 	printError func(to io.Writer, err error)
 }
 
+// setUpLog directs klog to the writer in the format of --logging-format: warnings and errors, with -v information too.
+// All programs of a process share klog, so the last call counts.
 func (p *Program) setUpLog(to io.Writer) error {
 	if p.format != logText && p.format != logJSON {
 		return fmt.Errorf("--logging-format %q: write %s or %s", p.format, logText, logJSON)
@@ -53,10 +55,12 @@ func (p *Program) setUpLog(to io.Writer) error {
 		klog.SetOutputBySeverity("INFO", lines)
 	}
 	klog.SetOutputBySeverity("FATAL", lines)
+	// Information is asked for by -v, and is not limited.
 	limited := newPlaceLimit(lines)
 	for _, severity := range []string{"WARNING", "ERROR"} {
 		klog.SetOutputBySeverity(severity, limited)
 	}
+	// A former call in this process may have set a logger, for JSON.
 	klog.ClearLogger()
 	if p.format == logJSON {
 		p.json.setUp(to, p.verbosity)
@@ -76,6 +80,8 @@ func setUpJSON(to io.Writer, verbosity int) {
 		}))
 }
 
+// jsonLogger returns a logger of JSON lines: information up to the verbosity, and warnings and errors within the limit
+// of each place.
 func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
 	encoder := zapcore.NewJSONEncoder(zapcore.EncoderConfig{
 		TimeKey: "ts", LevelKey: "level", NameKey: "logger", CallerKey: "caller", MessageKey: "msg",
@@ -107,6 +113,7 @@ func writeUnstructured(logger *zap.Logger, line string) {
 	case strings.HasPrefix(line, "W"):
 		level = zapcore.WarnLevel
 	}
+	// The header ends with the place in the code, such as reflector.go:227.
 	header, message, _ := strings.Cut(line, "] ")
 	if strings.HasPrefix(message, endOfWatches) {
 		return
@@ -153,6 +160,8 @@ type place struct {
 
 func newPlaceLimit(to io.Writer) *placeLimit { return &placeLimit{to: to, places: map[string]*place{}} }
 
+// Write writes a line unless its place has reached the limit. The number of dropped lines comes before the first line
+// of the next interval.
 func (l *placeLimit) Write(line []byte) (int, error) {
 	header, message, _ := strings.Cut(string(line), "] ")
 	if strings.HasPrefix(message, endOfWatches) {

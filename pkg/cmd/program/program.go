@@ -80,6 +80,8 @@ func (p *Program) AddLoggingFormat() {
 		cobra.ShellCompDirectiveNoFileComp)))
 }
 
+// describeBuild returns the line of the command version: program, Go, platform, and the version of each module or
+// "unknown".
 func describeBuild(name string, modules []string) string {
 	text := fmt.Sprintf("%s v%s (%s %s/%s", name, version.Number(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	info, _ := debug.ReadBuildInfo()
@@ -99,6 +101,7 @@ func explainUsageErrors(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
 		var flags []string
+		// A mistyped flag, such as --namspace, gets a suggestion.
 		if errors.As(err, &unknown) {
 			command.Flags().VisitAll(func(flag *pflag.Flag) { flags = append(flags, flag.Name) })
 			flags = similarWords(unknown.GetSpecifiedName(), flags)
@@ -110,6 +113,8 @@ func explainUsageErrors(root *cobra.Command) {
 	}
 }
 
+// explainArguments replaces cobra's errors about arguments, for the command and all below, by errors that say what the
+// command needs.
 func explainArguments(command *cobra.Command) {
 	judge := command.Args
 	if judge == nil {
@@ -178,6 +183,8 @@ func Shared(flags *pflag.FlagSet) {
 
 func Share(flag *pflag.Flag) { flag.Annotations = map[string][]string{optionsCommand: nil} }
 
+// AddOptions adds the command "options", which lists the flags of shared and the persistent flags. Other help then
+// leaves them out.
 func (p *Program) AddOptions(shared func(*pflag.FlagSet)) {
 	p.Root.AddCommand(&cobra.Command{
 		Use:   optionsCommand,
@@ -211,6 +218,7 @@ func printHelp(command *cobra.Command, _ []string) {
 	_, _ = text.WriteTo(command.OutOrStdout())
 }
 
+// addUsage adds usage, examples, commands and flags of a command to the text.
 func addUsage(text *output.Text, command *cobra.Command) {
 	text.Line("Usage:")
 	if command.Runnable() {
@@ -251,6 +259,7 @@ func addUsage(text *output.Text, command *cobra.Command) {
 	}
 }
 
+// addFlags adds a row for each flag. Shared flags are left out unless all is true.
 func addFlags(text *output.Text, flags *pflag.FlagSet, all bool) {
 	var rows [][]string
 	flags.VisitAll(func(flag *pflag.Flag) {
@@ -265,6 +274,7 @@ func addFlags(text *output.Text, flags *pflag.FlagSet, all bool) {
 		if name != "" {
 			form += " " + name
 		}
+		// A default that does nothing is no news.
 		if value := flag.DefValue; !slices.Contains([]string{"", "0", "false", "[]"}, value) {
 			usage += " (default " + value + ")"
 		}
@@ -280,6 +290,8 @@ type noError struct{ text string }
 
 func (e *noError) Error() string { return e.text }
 
+// Main runs the program with the arguments, prints an error to stderr, and returns the exit code (P2). A signal ends
+// the context of the command.
 func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -290,6 +302,7 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 	}
 	p.Root.SetArgs(arguments)
 	out, stderr = output.NewWriter(out), output.NewWriter(stderr)
+	// Lines on stderr are wrapped, and those on stdout are wrapped by their Text.
 	remarks := output.NewRemarks(stderr)
 	p.Root.SetOut(out)
 	p.Root.SetErr(remarks)
@@ -301,12 +314,14 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 	}
 	var no *noError
 	isNo := errors.As(err, &no)
+	// The output has the answer already.
 	if isNo && err.Error() == "" {
 		return exitNo
 	}
 	if p.Explain != nil && !isNo {
 		err = p.Explain(err)
 	}
+	// Only cobra's error about an unknown command lacks the way out.
 	if command == p.Root && !strings.Contains(err.Error(), "--help") {
 		err = p.explainUnknown(err)
 	}
@@ -354,6 +369,7 @@ func Warn(ctx context.Context, text string) {
 	switch {
 	case leftOut > 0:
 		n.more += leftOut
+	// Printed once already: a hundred Records may have the same Warning.
 	case n.warned[text]:
 	default:
 		if n.warned[text] = true; len(n.warned) > maxWarnings {
@@ -375,6 +391,7 @@ func (n *notes) countUnprinted() {
 func (p *Program) explainUnknown(err error) error {
 	var typed string
 	var commands []string
+	// cobra has no value for the unknown word.
 	if _, scan := fmt.Sscanf(err.Error(), "unknown command %q", &typed); scan == nil {
 		for _, command := range p.Root.Commands() {
 			commands = append(commands, command.Name())

@@ -12,6 +12,8 @@ import (
 	wire "kubi.zone/kubizone/pkg/transfer"
 )
 
+// newRFC2136 returns the provider of a class with the block rfc2136, and its target, which names the server. The TSIG
+// key is required.
 func newRFC2136(of *v1alpha1.DNSClass, secret secrets.GetFunc) (delivery.Provider, string, error) {
 	block := of.Spec.RFC2136
 	target := "rfc2136 " + block.Server

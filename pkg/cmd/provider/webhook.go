@@ -15,6 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/secrets"
 )
 
+// newWebhook returns the provider of a class with the block webhook, and its target. HMAC, bearer token and client
+// certificate are read from the Secrets that the class names.
 func newWebhook(of *v1alpha1.DNSClass, secret secrets.GetFunc) (delivery.Provider, string, error) {
 	block := of.Spec.Webhook
 	target := "webhook " + block.Server
@@ -28,6 +30,7 @@ func newWebhook(of *v1alpha1.DNSClass, secret secrets.GetFunc) (delivery.Provide
 	}
 	if auth := block.HMACAuth; auth != nil {
 		config.HMAC = &webhook.HMAC{Algorithm: protocol.Algorithm(auth.Algorithm), Secret: []byte(auth.Secret)}
+		// A secret in the class itself is for tests: every user who may read classes sees it.
 		if ref := auth.SecretRef; ref != nil {
 			var err error
 			if config.HMAC.Secret, err = readValue(secret, ref.Namespace, ref.Name, ref.Key); err != nil {

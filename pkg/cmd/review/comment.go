@@ -30,6 +30,7 @@ func (r *review) isRefused() bool {
 	return len(r.reasons) > 0 || r.lint != nil && r.lint.Refused > 0 || r.plan != nil && r.plan.Counts.Incomplete() != ""
 }
 
+// renderMarkdown returns the comment: the verdict, reasons of the gate, findings in the files, then the plan.
 func (r *review) renderMarkdown() string {
 	var b strings.Builder
 	b.WriteString("## DNS\n\n")
@@ -41,6 +42,7 @@ func (r *review) renderMarkdown() string {
 	case r.plan == nil:
 		b.WriteString("**Files alone**: without a kubeconfig there is no plan, and neither releases nor removals are judged.\n\n")
 	}
+	// Without a label, a plan cannot tell a removed manifest from an object of another source.
 	if r.plan != nil && !r.prunes {
 		b.WriteString("Removals are not judged: without a label (`--prune -l`) the plan keeps objects that the files lack.\n\n")
 	}
@@ -66,6 +68,8 @@ func (r *review) renderMarkdown() string {
 	return b.String()
 }
 
+// cutBody returns the body with at most so many octets, cut after a line, with a note. An open code block is closed, so
+// that its rest is no Markdown.
 func cutBody(body string, most int) string {
 	const note = "\nThe rest is in the log of the job.\n"
 	if len(body) <= most {
@@ -77,12 +81,14 @@ func cutBody(body string, most int) string {
 		next := fence
 		if ticks := strings.TrimRight(line, "\n"); strings.HasPrefix(ticks, "```") {
 			ticks = ticks[:len(ticks)-len(strings.TrimLeft(ticks, "`"))]
+			// A block ends with the same fence of backticks, and a longer fence holds shorter fences.
 			if fence == "" {
 				next = ticks
 			} else if strings.TrimRight(line, "\n") == fence {
 				next = ""
 			}
 		}
+		// Room for the end of the block, and for the note.
 		if b.Len()+len(line)+len(next)+1+len(note) > most {
 			break
 		}
@@ -95,6 +101,8 @@ func cutBody(body string, most int) string {
 	return b.String() + note
 }
 
+// writeComment writes the comment of the pull request. Outside of a job of a pull request nothing happens. If the
+// comment fails, the summary of the job has the text, and a fork's missing right is no error.
 func (o *options) writeComment(ctx context.Context, r *review, progress io.Writer) error {
 	at, err := findPullRequest(o.getenv)
 	if at == nil || err != nil {
@@ -119,6 +127,7 @@ func (o *options) writeComment(ctx context.Context, r *review, progress io.Write
 // maxSummary is in octets: GitHub Actions takes 1 MiB.
 const maxSummary = 1000 << 10
 
+// putComment changes the comment with the marker, or adds a comment if there is none. An equal comment stays as it is.
 func putComment(ctx context.Context, c *client, marker, body string) error {
 	own, err := c.findAuthor(ctx)
 	if err != nil {
@@ -130,6 +139,7 @@ func putComment(ctx context.Context, c *client, marker, body string) error {
 			return err
 		}
 		for _, one := range comments {
+			// Another author could copy the marker: a comment needs the own author too.
 			if first, _, _ := strings.Cut(one.body, "\n"); strings.TrimSpace(first) == marker && own(one) {
 				if one.body == body {
 					return nil

@@ -70,6 +70,7 @@ func gitlabNotes(p *pullRequest) string {
 	return "/projects/" + p.repository + "/merge_requests/" + p.number + "/notes"
 }
 
+// findPullRequest returns the pull request of the job, by the variables of the forge, or nil outside of such a job.
 func findPullRequest(getenv func(string) string) (p *pullRequest, err error) {
 	switch {
 	case getenv("GITHUB_ACTIONS") == "true":
@@ -83,12 +84,15 @@ func findPullRequest(getenv func(string) string) (p *pullRequest, err error) {
 		return nil, err
 	}
 	p.maxComment = p.forge.maxComment
+	// The number is part of a path: text from a branch must not lead to another address.
 	if _, err := strconv.ParseUint(p.number, 10, 64); err != nil {
 		return nil, fmt.Errorf("the pull request has %q for a number: run the command in a job of the forge, which sets it", p.number)
 	}
 	return p, nil
 }
 
+// findAtGitHub reads the pull request from the event of the job. The result is nil if another event, such as a push,
+// started the job.
 func findAtGitHub(getenv func(string) string) (*pullRequest, error) {
 	type branch struct {
 		Repo *struct {
@@ -115,7 +119,9 @@ func findAtGitHub(getenv func(string) string) (*pullRequest, error) {
 	}
 	p := &pullRequest{forge: github, repository: getenv("GITHUB_REPOSITORY"), number: strconv.FormatInt(request.Number, 10),
 		token: cmp.Or(getenv("KUBIZONE_REVIEW_TOKEN"), getenv("GITHUB_TOKEN"))}
+	// The repository of a branch is null after the deletion of the fork.
 	p.fork = request.Head.Repo == nil || request.Base.Repo == nil || request.Head.Repo.FullName != request.Base.Repo.FullName
+	// The repository is part of a path, too.
 	if owner, name, ok := strings.Cut(p.repository, "/"); !ok || owner == "" || name == "" || strings.ContainsAny(p.repository, "?#%\\ ") ||
 		strings.Contains(name, "/") {
 		return nil, fmt.Errorf("GITHUB_REPOSITORY: %q is no OWNER/NAME: keep the value that GitHub Actions sets", p.repository)
@@ -140,6 +146,7 @@ type client struct {
 
 func newClient(p *pullRequest) *client {
 	return &client{pr: p, wait: waitFor, http: &http.Client{Timeout: requestTimeout,
+		// A redirect would send the token to another address (W3).
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
@@ -163,6 +170,7 @@ type comment struct {
 	bot    bool
 }
 
+// findAuthor returns a function that reports whether a comment is by the user of the token.
 func (c *client) findAuthor(ctx context.Context) (func(comment) bool, error) {
 	var user struct {
 		Login    string `json:"login"`
@@ -183,6 +191,7 @@ func (c *client) findAuthor(ctx context.Context) (func(comment) bool, error) {
 	}
 }
 
+// listComments returns a page of comments, the oldest first, of either forge: GitHub has "user", GitLab "author".
 func (c *client) listComments(ctx context.Context, page int) (all []comment, err error) {
 	type person struct {
 		Login    string `json:"login"`
@@ -196,6 +205,7 @@ func (c *client) listComments(ctx context.Context, page int) (all []comment, err
 		Author person `json:"author"`
 	}
 	query := fmt.Sprintf("?per_page=%d&page=%d", perPage, page)
+	// GitLab lists the newest first, and a page would shift with each new comment.
 	if c.pr.forge == gitlab {
 		query += "&sort=asc&order_by=created_at"
 	}
@@ -215,6 +225,8 @@ func (c *client) changeComment(ctx context.Context, id int64, body string) error
 	return c.sendRequest(ctx, c.pr.forge.changeMethod, path, map[string]string{"body": body}, nil)
 }
 
+// sendRequest sends a request, and decodes the answer into into unless nil. It waits and repeats after a limit of the
+// forge, at most maxAttempts times. A *deniedError means that the token lacks the right.
 func (c *client) sendRequest(ctx context.Context, method, path string, body, into any) error {
 	var text []byte
 	if body != nil {
@@ -225,6 +237,7 @@ func (c *client) sendRequest(ctx context.Context, method, path string, body, int
 	}
 	for attempt := 1; ; attempt++ {
 		after, err := c.sendOnce(ctx, method, path, text, into)
+		// A repetition would be of no use, or could write a second comment.
 		if err == nil || after < 0 {
 			return err
 		}
@@ -237,6 +250,8 @@ func (c *client) sendRequest(ctx context.Context, method, path string, body, int
 	}
 }
 
+// sendOnce sends a request. After an error, after is the wait before a repetition, and negative if a repetition is of
+// no use or could write a comment twice.
 func (c *client) sendOnce(ctx context.Context, method, path string, body []byte, into any) (after time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.pr.api.String(), "/")+path, bytes.NewReader(body))
 	if err != nil {
@@ -251,6 +266,7 @@ func (c *client) sendOnce(ctx context.Context, method, path string, body []byte,
 	}
 	answer, err := c.http.Do(request)
 	if err != nil {
+		// A POST may have arrived, and a second would add another comment.
 		if method == http.MethodGet {
 			return time.Second, err
 		}
@@ -283,6 +299,8 @@ func (c *client) sendOnce(ctx context.Context, method, path string, body []byte,
 	return -1, errors.New(said)
 }
 
+// readLimit reports whether the forge refuses for its rate limit, and the wait. GitHub uses 403 for missing rights too,
+// so 403 counts only with a header of the limit.
 func readLimit(answer *http.Response) (after time.Duration, limited bool) {
 	if answer.StatusCode != http.StatusTooManyRequests && answer.StatusCode != http.StatusForbidden {
 		return 0, false

@@ -18,6 +18,8 @@ type gate struct {
 	allowReleases, allowZones bool
 }
 
+// judgePlan returns the reasons why the branch removes too much: names of other namespaces, a zone from a class, a
+// Zone, or a share of a zone's RRsets.
 func (g *gate) judgePlan(plan *importer.Plan) (reasons []string) {
 	releases := 0
 	for _, note := range plan.Notes {
@@ -37,9 +39,11 @@ func (g *gate) judgePlan(plan *importer.Plan) (reasons []string) {
 		}
 		switch {
 		case z.Unread && removed > 0 && g.maxRemoved < 100:
+			// Without the number of RRsets, the share is unknown. A share of 100 % allows any removal.
 			reasons = append(reasons, fmt.Sprintf("%s loses values in %d RRsets of an unknown number: you lack the right to get the "+
 				"Zone; give it to the user of the job", z.Zone, removed))
 		case z.IsRemoved():
+			// The Zone takes all of its RRsets, so the share says nothing more.
 			if !g.allowZones {
 				reasons = append(reasons, fmt.Sprintf("the Zone %s goes; --allow-zone-removal lets that through", z.Zone))
 			}

@@ -183,7 +183,7 @@ func makeRecords(namespace, prefix string, from, to int) string {
 	return b.String()
 }
 
-// W1, W4: the steps of artifacts/ci, against a server, and a stand-in for the forge.
+// W1, W4: the steps of artifacts/ci, against a server, and a fake forge.
 func TestJobs(t *testing.T) {
 	dir := filepath.Dir(must.Get(rig.Client(t.Context(), t.TempDir()))(t))
 	write := func(name, text string) string {

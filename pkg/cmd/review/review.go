@@ -70,6 +70,8 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
+// run judges the files, plans them at the server, prints the Markdown, and writes the comment. A refusal by files,
+// server or gate is a "no" (exit code 1).
 func (o *options) run(ctx context.Context, in io.Reader, out, progress io.Writer) error {
 	switch {
 	case !validName.MatchString(o.name):
@@ -88,6 +90,7 @@ func (o *options) run(ctx context.Context, in io.Reader, out, progress io.Writer
 		}
 	}
 	if !o.withoutServer {
+		// The comment comes even if the plan fails, and says so.
 		r.plan, r.planErr = o.planner.Plan(ctx, nil, &again, progress)
 	}
 	if r.plan != nil {

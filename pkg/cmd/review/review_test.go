@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The review quotes texts of tenants in Markdown. Whatever such a text contains (mentions, links, commands of the
-// forge), it appears as code and has no effect, also if the comment is cut to the forge's limit (W2).
+// The review quotes texts of tenants in Markdown. Mentions, links and commands of the
+// forge in such a text appear as code and have no effect, also if the comment is cut to the forge's limit (W2).
 func TestMarkdown_ofHostileTexts(t *testing.T) {
 	hostile := "x` @everyone [a](http://evil.test) <img src=//evil.test>\n/merge\n```\n# head\n<!-- kubizone review dns --> \u202etxt"
 	r := &review{reasons: []string{hostile}, planErr: errors.New(hostile), lint: &lint.Report{Findings: []lint.Finding{{Severity: "error",

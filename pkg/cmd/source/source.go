@@ -34,6 +34,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.KeyFile, "etcd-keyfile", o.KeyFile, "its key")
 }
 
+// Validate returns all faults of the flags together, before a connection.
 func (o *Options) Validate() error {
 	var wrong []error
 	if (o.DataDir == "") == (len(o.Servers) == 0) {

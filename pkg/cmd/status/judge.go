@@ -29,10 +29,12 @@ func knownTime(at metav1.Time) *metav1.Time {
 	return &at
 }
 
+// addZone counts a zone, and adds the zone to each matching list. A zone can be held, paused and withdrawn at once.
 func (o *Overview) addZone(zone *v1alpha1.Zone) {
 	o.Zones++
 	item := Item{Kind: "Zone", Namespace: zone.Namespace, Name: zone.Name, FQDN: cmp.Or(zone.Status.FQDN, zone.Spec.DomainName),
 		View: zone.Status.View}
+	// A copy of the item for each list.
 	with := func(reason, message string, since *metav1.Time) Item {
 		item := item
 		item.Reason, item.Message, item.Since = reason, message, since
@@ -93,6 +95,7 @@ func (o *Overview) addUnconfirmed(item Item) {
 	}
 }
 
+// addOpenRecord counts a Record without Ready=True by the reason of Adopted, if no zone takes the Record, or of Ready.
 func (o *Overview) addOpenRecord(record *v1alpha1.Record, byReason map[string]*RecordCount) {
 	item := Item{Kind: "Record", Namespace: record.Namespace, Name: record.Name, FQDN: record.Status.FQDN, View: record.Status.View,
 		Reason: v1alpha1.ReasonPending, Since: knownTime(record.CreationTimestamp)}
@@ -103,6 +106,7 @@ func (o *Overview) addOpenRecord(record *v1alpha1.Record, byReason map[string]*R
 	if of != nil && of.Status != metav1.ConditionTrue {
 		item.Reason, item.Message, item.Since = of.Reason, of.Message, knownTime(of.LastTransitionTime)
 	}
+	// A Record in no zone has nothing for servers to confirm.
 	if record.Status.ZoneRef != nil {
 		o.addUnconfirmed(item)
 	}
@@ -141,6 +145,7 @@ func (o *Overview) addWithdrawn(record *v1alpha1.Record) {
 	}
 }
 
+// addChallenge adds an ACME challenge refused by Kubizone's solver. Challenges of other solvers do not count.
 func (o *Overview) addChallenge(one *unstructured.Unstructured) {
 	text := func(path ...string) string {
 		found, _, _ := unstructured.NestedString(one.Object, path...)
@@ -155,6 +160,7 @@ func (o *Overview) addChallenge(one *unstructured.Unstructured) {
 		Message: reason, Since: knownTime(one.GetCreationTimestamp())})
 }
 
+// sortItems sorts the lists, oldest or soonest first. An item without a time is the newest.
 func (o *Overview) sortItems() {
 	nanos := func(at *metav1.Time) int64 {
 		if at == nil {
@@ -188,6 +194,7 @@ func (o *Overview) Verdict() string {
 	return "error"
 }
 
+// Summary returns the first line: how many zones, and how many of them are not current.
 func (o *Overview) Summary() string {
 	scope := "all namespaces"
 	if len(o.Namespaces) > 0 {
@@ -224,7 +231,7 @@ func (o *Overview) judgeZones() error {
 	return nil
 }
 
-// countWaiting counts Records that are not Ready. In a status of all namespaces they decide nothing: there a refused
+// countWaiting counts Records without Ready=True. In a status of all namespaces they decide nothing: there a refused
 // Record of any tenant would hide that every zone is current.
 func (o *Overview) countWaiting() (count int64) {
 	for _, one := range o.Records {

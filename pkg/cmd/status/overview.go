@@ -30,7 +30,7 @@ type Overview struct {
 	NotCurrent []Item `json:"notCurrent"`
 	// OldestUnconfirmed is the zone or Record waiting longest for a confirmation by the servers.
 	OldestUnconfirmed *Item `json:"oldestUnconfirmed,omitempty"`
-	// Held are zones that are not delivered because of a mass deletion.
+	// Held are zones undelivered because of a mass deletion.
 	Held []Item `json:"held,omitempty"`
 	// Paused are zones and DNSClasses whose deliveries a person has paused.
 	Paused []Item `json:"paused,omitempty"`

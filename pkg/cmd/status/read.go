@@ -40,7 +40,7 @@ type Reader struct {
 	MaxObjects int64
 }
 
-// OpenRecords selects Records that are not Ready. The server has an index for each selector.
+// OpenRecords selects Records without Ready=True. The server has an index for each selector.
 var OpenRecords = []fields.Selector{
 	fields.OneTermEqualSelector(v1alpha1.FieldRecordReady, string(metav1.ConditionFalse)),
 	fields.OneTermEqualSelector(v1alpha1.FieldRecordReady, string(metav1.ConditionUnknown)),
@@ -51,7 +51,7 @@ type reading struct {
 	*Overview
 	namespaces []string
 	eachZone   func(*v1alpha1.Zone)
-	// kept has a Zone that is not being deleted, by namespace.
+	// kept has a Zone not under deletion, by namespace.
 	kept map[string]*v1alpha1.Zone
 	mu   sync.Mutex
 }
@@ -71,6 +71,7 @@ func NewReader(config *rest.Config, namespaces []string, fallbackNamespace strin
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
+	// Namespaces named by the user are not replaced by another.
 	if namespaces[0] != metav1.NamespaceAll {
 		fallbackNamespace = ""
 	}
@@ -93,6 +94,7 @@ func (r *Reader) Read(ctx context.Context, visitZone func(*v1alpha1.Zone)) *Over
 	reads.Go(func() { state.readChallenges(ctx) })
 	reads.Wait()
 	state.addTerminating(state.kept)
+	// The requests below are for the first of the list, so sort before.
 	state.sortItems()
 	state.readLastChanges(ctx, state.NotCurrent)
 	state.readServers(ctx)
@@ -128,6 +130,7 @@ func (f *reading) readServers(ctx context.Context) {
 	}
 	first = append(first, others...)
 	var reads sync.WaitGroup
+	// Each goroutine writes its own Item.
 	for _, one := range first[:min(len(first), maxNamed)] {
 		reads.Go(func() {
 			list, err := f.api.Deliveries(one.Namespace).List(ctx, metav1.ListOptions{
@@ -144,9 +147,12 @@ func (f *reading) readServers(ctx context.Context) {
 	reads.Wait()
 }
 
+// addUnread notes a failed read once for each verb, resource and namespace. It takes mu, because reads run side by
+// side.
 func (f *reading) addUnread(verb, resource, namespace string, err error) {
 	u := Unread{Verb: verb, Resource: resource, Namespace: namespace, Reason: err.Error(), Forbidden: apierrors.IsForbidden(err), Err: err}
 	if u.Forbidden {
+		// The server's message names user and API group, and a reader needs the right.
 		u.Reason = "you lack the right to " + verb + " " + resource
 		if namespace != "" {
 			u.Reason += " in namespace " + namespace
@@ -167,6 +173,7 @@ func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces
 	maxObjects int64, list func(namespace string) find.Lister[L], visit func(T)) (err error) {
 	options := metav1.ListOptions{FieldSelector: selector.String()}
 	if maxObjects > 0 {
+		// An object more than needed shows whether the list goes on.
 		options.Limit = maxObjects + 1
 	}
 	isRead := false
@@ -188,6 +195,7 @@ func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces
 		switch {
 		case failed == nil, errors.Is(failed, errEnough):
 			isRead = true
+		// The API is not installed, for example cert-manager's.
 		case !apierrors.IsNotFound(failed):
 			f.addUnread("list", resource, namespace, failed)
 			err = failed
@@ -199,6 +207,8 @@ func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces
 	return err
 }
 
+// readZones reads all zones. If the user may not list all namespaces, the fallback takes their place for this and all
+// later reads.
 func (f *reading) readZones(ctx context.Context) {
 	read := func() error {
 		return eachObject(ctx, f, f.namespaces, "zones.kubi.zone", fields.Everything(), 0,
@@ -239,6 +249,8 @@ func (f *reading) readClasses(ctx context.Context) {
 		})
 }
 
+// readRecords reads withdrawn Records, and Records without Ready=True, by the server's indexes. A million Ready Records
+// are not read.
 func (f *reading) readRecords(ctx context.Context) {
 	byReason := map[string]*RecordCount{}
 	addOpen := func(record *v1alpha1.Record) { f.addOpenRecord(record, byReason) }
@@ -253,6 +265,7 @@ func (f *reading) readRecords(ctx context.Context) {
 		read(open, addOpen)
 	}
 	read(fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, string(metav1.ConditionTrue)), f.addWithdrawn)
+	// Visits hold mu, so byReason needs no lock of its own.
 	all.Wait()
 	for _, count := range byReason {
 		f.Records = append(f.Records, *count)

@@ -68,6 +68,7 @@ func connectReader(cluster *kubeconfig.Options) (*Reader, error) {
 	return NewReader(config, Scope(cluster.Namespace()), namespace)
 }
 
+// watchAll refreshes the page until ctx ends, and then returns nil. Its exit code says nothing about zones.
 func (r *Reader) watchAll(ctx context.Context, out io.Writer, format *output.Format) error {
 	for {
 		began := time.Now()
@@ -81,6 +82,7 @@ func (r *Reader) watchAll(ctx context.Context, out io.Writer, format *output.For
 		select {
 		case <-ctx.Done():
 			return nil
+		// A read of ten seconds is followed by a rest of forty (N3).
 		case <-time.After(max(interval, restAfter*time.Since(began))):
 		}
 	}

@@ -31,6 +31,8 @@ func (o *Overview) AgeOf(at *metav1.Time) string {
 	return duration.HumanDuration(o.Time.Sub(at.Time))
 }
 
+// printText prints the summary, the non-empty lists, and the installation if the user may read the Installation. Each
+// unread resource has a line at the end.
 func (o *Overview) printText(text *output.Text) {
 	o.printSummary(text)
 	o.printItems(text, "NOT CURRENT", o.NotCurrent)
@@ -58,6 +60,7 @@ func (o *Overview) printText(text *output.Text) {
 	}
 	for _, one := range o.Unread {
 		text.Line("?: %s not read: %s", one.Resource, one.Reason)
+		// Of all reads, only the Installation is a get.
 		if one.Verb == "get" && one.Forbidden {
 			text.Line("   so processes, etcd, certificates and backups are not shown; ClusterRole kubizone-operator has the right")
 		}
@@ -73,6 +76,7 @@ func (o *Overview) printSummary(text *output.Text) {
 
 func shortenMessage(text *output.Text, message string) string {
 	if !text.IsWide() {
+		// After the semicolon, a message has the next step, for which a narrow table lacks room.
 		message, _, _ = strings.Cut(message, "; ")
 	}
 	return message
@@ -89,11 +93,13 @@ func printRows(text *output.Text, header []string, rows [][]string) {
 	}
 }
 
+// printItems prints a table of items, unless empty, then the last changes and late servers of the first zones.
 func (o *Overview) printItems(text *output.Text, title string, items []Item) {
 	if len(items) == 0 {
 		return
 	}
 	when := "SINCE"
+	// Withdrawn objects have an end, all others a begin.
 	if items[0].Until != nil {
 		when = "ENDS IN"
 	}
@@ -127,6 +133,7 @@ func (o *Overview) printItems(text *output.Text, title string, items []Item) {
 	}
 }
 
+// printInstallation prints processes, etcd, certificates and the last backup. The first word of a line has a colour.
 func (o *Overview) printInstallation(text *output.Text) {
 	s, rows := o.Installation, [][]string{}
 	for _, one := range s.Processes {
@@ -168,6 +175,7 @@ func (o *Overview) printInstallation(text *output.Text) {
 	}
 }
 
+// printEtcd prints the members and alarms of etcd. A silent member has only an error.
 func printEtcd(text *output.Text, etcd *v1alpha1.InstallationEtcd) {
 	var rows [][]string
 	for _, m := range etcd.Members {
@@ -180,6 +188,7 @@ func printEtcd(text *output.Text, etcd *v1alpha1.InstallationEtcd) {
 			used = fmt.Sprintf("%d%% of %d MiB", m.SizeBytes*100/m.QuotaBytes, m.QuotaBytes>>20)
 		}
 		state := cmp.Or(m.Error, "ok")
+		// A silent member has no current numbers.
 		if m.Error != "" {
 			role, used, data = "", "", ""
 		}

@@ -32,6 +32,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 // Config is the content of the file; nil without the flag.
 type Config = tracingapi.TracingConfiguration
 
+// Complete reads and validates the file. It returns nil without the flag.
 func (o *Options) Complete() (*Config, error) {
 	if o.ConfigFile == "" {
 		return nil, nil

@@ -28,6 +28,7 @@ func clientBeside(program string) (client string, err error) {
 	}
 	for _, path := range []string{client, filepath.Dir(client)} {
 		info, err := os.Stat(path)
+		// A program without a client beside, as in a container image, has no console, and no warning.
 		if err != nil || path == client && !info.Mode().IsRegular() {
 			return "", nil
 		}
@@ -65,11 +66,14 @@ func (c *Config) startConsole(ctx context.Context, all *parts, client, kubeconfi
 	})
 }
 
+// runConsole runs the client's console as a child process until ctx ends, and prints the lines of the console. The end
+// of standard input ends the console, and after consoleStop the process is killed.
 func (c *Config) runConsole(ctx context.Context, client, kubeconfig string) error {
 	file := filepath.Join(c.DataDir, "console.html")
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a killed process
 		return err
 	}
+	// kubizone up may run on a server, so no browser is opened.
 	command := exec.CommandContext(ctx, client, "console", "--no-browser", "--with-parent", "--kubeconfig", kubeconfig, "--open-file", file)
 	stdin, err := command.StdinPipe()
 	if err != nil {

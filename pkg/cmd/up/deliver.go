@@ -31,6 +31,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
+// startController starts the controller, the classes and keys of the hidden primary, and the signer as a part. It
+// returns when the primary has read classes and keys: after "ready", secondaries are admitted.
 func (c *Config) startController(ctx context.Context, all *parts, kubeconfig string, server *apiserver.Server, zones *zoneview.Set,
 	dns *primary.Primary, updates *updatekey.Poster) error {
 	reach, err := clientFor(kubeconfig, "kubizone-controller")
@@ -49,6 +51,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		return err
 	}
 
+	// 1. Objects for all parts below.
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	secrets := secrets.Directory(c.SecretsDir)
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
@@ -62,6 +65,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		Agents: known, Secrets: secrets, Keys: &transferclass.Keys{},
 	}
 
+	// 2. The controller, which delivers zones to the classes.
 	controller, err := class.New(class.Config{
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones,
 		Providers: sources.Constructors(), Servers: sources.ListServers, Secrets: secrets, Registry: server.Registry(),
@@ -89,6 +93,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		return err
 	}
 
+	// 3. Dynamic updates write through the server's loopback connection, with an administrator's rights.
 	loopback := server.Loopback()
 	loopback.UserAgent = reach.UserAgent
 	near, err := typed.NewForConfig(loopback)
@@ -97,6 +102,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	}
 	updates.Connect(near.RESTClient())
 
+	// 4. The signer, for zones with spec.dnssec.
 	signer, err := signing.New(signing.Config{
 		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), InForce: controller.InForce,
 		Holder: members.HolderAmong, Views: zones,
@@ -107,6 +113,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		return err
 	}
 
+	// 5. Run all as a single part, which ends before the API.
 	all.startPart(ctx, "controller", func(ctx context.Context) error {
 		var running sync.WaitGroup
 		defer running.Wait()

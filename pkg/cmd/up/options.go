@@ -86,6 +86,7 @@ type Config struct {
 	Out                io.Writer
 }
 
+// Complete returns the configuration, or all errors of the flags together (U1).
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{DataDir: o.DataDir, QuotaBytes: o.QuotaBytes,
 		LoadNamespace: o.LoadNamespace, AllowInlineSecrets: o.AllowInlineSecrets, ACME: o.ACME,
@@ -106,6 +107,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	spans, err := o.Traces.Complete()
 	fault(err)
 	if o.SecretsDir == "" {
+		// The default directory may come later, and may be absent.
 		c.SecretsDir = filepath.Join(o.DataDir, "secrets")
 	} else {
 		if info, err := os.Stat(o.SecretsDir); err != nil {
@@ -121,6 +123,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c.Spans = spans
 	c.Warnings = append(c.Warnings, warnings...)
 
+	// Files are parsed later, and a missing file is reported now, before etcd starts.
 	for _, text := range o.Load {
 		source, err := load.ParseSource(text)
 		if err == nil {
@@ -137,6 +140,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 		fault(fmt.Errorf("--load-namespace %q: %s", o.LoadNamespace, strings.Join(broken, ", ")))
 	}
 	for _, source := range c.Load {
+		// DNS views without zones are no mistake, and loaded views without DNS mostly are.
 		if source.View != "" && !slices.Contains(o.DNSViews, source.View) {
 			c.Warnings = append(c.Warnings, fmt.Sprintf("view %s is loaded but not served by DNS: add --dns-view %s to serve it",
 				source.View, source.View))

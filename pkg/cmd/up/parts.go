@@ -36,12 +36,14 @@ func (p *parts) startPart(ctx context.Context, name string, run func(ctx context
 	go func() {
 		defer close(one.done)
 		err := run(ctx)
+		// The part was told to stop, so only a fault during the stop is an error.
 		if ctx.Err() != nil {
 			if err != nil && !errors.Is(err, context.Canceled) {
 				one.err = fmt.Errorf("stopping %s: %w", name, err)
 			}
 			return
 		}
+		// Parts run until they are stopped: an early end without error is a failure too.
 		if err == nil {
 			err = errors.New("it ended by itself")
 		}
@@ -53,6 +55,7 @@ func (p *parts) fail(err error) {
 	p.once.Do(func() { p.failed <- err })
 }
 
+// stop ends all parts, the last started first, and waits for each. The error joins the faults of the stop.
 func (p *parts) stop() error {
 	var wrong []error
 	for i := len(p.running) - 1; i >= 0; i-- {
@@ -75,6 +78,7 @@ func (p *parts) runDuring(ctx context.Context, work func(ctx context.Context) er
 	case err := <-done:
 		return err
 	case err := <-p.failed:
+		// Work has to end before the caller stops the parts below.
 		cancel(err)
 		<-done
 		return err

@@ -95,12 +95,16 @@ func (c *Config) Run(ctx context.Context) error {
 	return errors.Join(err, running.stop())
 }
 
+// serveAll starts the parts in order, loads the files, prints "ready", and waits until ctx ends or a part fails. The
+// caller stops the parts in all.
 func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, listener net.Listener, zones *zoneview.Set, dns *primary.Primary,
 	updates *updatekey.Poster, credentials *pki.Bundle, kubeconfig string, spans basetracing.TracerProvider) error {
 	member, err := c.startEtcd(ctx, all, dir)
 	if err != nil {
 		return err
 	}
+
+	// 1. Storage: etcd, then the ledger, until all zones are checked against their hashes.
 	server, err := apiserver.New(ctx, apiserver.Config{
 		Listener:    listener,
 		ServingCert: credentials.ServingCert,
@@ -125,6 +129,7 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 		return err
 	}
 
+	// 2. DNS before the API: after writing a Record, a client can ask for the name at once.
 	dnsserving.NewMetrics(server.Registry(), dns)
 	all.startPart(ctx, "dns", dns.Run)
 	all.startPart(ctx, "api", server.Run)
@@ -138,6 +143,8 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 	if err := c.startController(ctx, all, kubeconfig, server, zones, dns, updates); err != nil {
 		return err
 	}
+
+	// 3. The files of --load. A failed part ends the load.
 	if err := all.runDuring(ctx, func(ctx context.Context) error { return c.loadAll(ctx, kubeconfig) }); err != nil {
 		return err
 	}
@@ -150,6 +157,8 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 	return all.runDuring(ctx, func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) })
 }
 
+// startEtcd starts the etcd member in the data directory, as the first part. The error says if etcd has not started
+// within two minutes.
 func (c *Config) startEtcd(ctx context.Context, all *parts, dir *embed.Dir) (*embed.Member, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, fmt.Errorf("data-dir %s: etcd did not start within two minutes; "+
 		"-v=4 shows what it does", dir.Path()))
@@ -174,11 +183,14 @@ func (c *Config) startEtcd(ctx context.Context, all *parts, dir *embed.Dir) (*em
 	return member, nil
 }
 
+// makeCredentials opens or creates the certificates of the data directory, and writes the administrator's kubeconfig.
+// It returns the certificates and the path of the kubeconfig.
 func (c *Config) makeCredentials(dir *embed.Dir, at netip.AddrPort) (*pki.Bundle, string, error) {
 	bundle, err := pki.Open(filepath.Join(dir.Path(), "pki"), pki.Hosts(at.Addr().String()), time.Now())
 	if err != nil {
 		return nil, "", fmt.Errorf("data-dir %s: %w", dir.Path(), err)
 	}
+	// A client cannot connect to 0.0.0.0 or [::], but this machine has 127.0.0.1.
 	if at.Addr().IsUnspecified() {
 		at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
 	}
@@ -194,6 +206,8 @@ func (c *Config) makeCredentials(dir *embed.Dir, at netip.AddrPort) (*pki.Bundle
 
 func (c *Config) kubeconfig() string { return filepath.Join(c.DataDir, "kubeconfig") }
 
+// loadAll loads the files of --load through the API. A refused object is printed, and is no error. The error is set if
+// the API fails, and ends kubizone up.
 func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 	if len(c.Load) == 0 {
 		return nil
@@ -215,6 +229,7 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 		}
 		total.Add(one)
 	}
+	// A file not loaded may have the Records that seem superfluous: none is removed.
 	doubt := ""
 	if total.Failed > 0 {
 		doubt = "not all files were loaded"
@@ -232,6 +247,8 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 
 const viewsTimeout = time.Minute
 
+// waitForLoaded waits until DNS answers with the stored content of every zone, for viewsTimeout at most. Then it prints
+// a warning, and only the end of ctx is an error.
 func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zoneview.Set) error {
 	if len(c.Load) == 0 {
 		return nil
@@ -251,6 +268,7 @@ func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zo
 	waiting, cancel := context.WithTimeout(ctx, viewsTimeout)
 	defer cancel()
 	for _, zone := range written.Items {
+		// A zone without a serial is pending, and DNS has no content to wait for.
 		for zone.Status.Serial != 0 && waiting.Err() == nil {
 			if has, ok := zones.Settled(string(zone.UID)); ok && !serial.Serial(zone.Status.SettledSerial).Ahead(has.Serial()) {
 				break
@@ -267,6 +285,7 @@ func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zo
 	return ctx.Err()
 }
 
+// reportServed prints the zones, the first shownZones of them, and commands to try.
 func (c *Config) reportServed(zones *zoneview.Set, kubeconfig string, dns netip.AddrPort) {
 	all := slices.SortedFunc(zones.All(), func(one, other *zoneview.Snapshot) int {
 		return cmp.Or(strings.Compare(one.Zone().View, other.Zone().View), one.FQDN().Compare(other.FQDN()))

@@ -44,6 +44,7 @@ type options struct {
 	output               *output.Format
 }
 
+// makeClients returns clients for Kubizone and for the cluster, and the UpdateKey of the argument.
 func (o *options) makeClients(argument string) (versioned.Interface, cluster.Interface, types.NamespacedName, error) {
 	config, namespace, err := o.client.Client()
 	if err != nil {
@@ -66,11 +67,15 @@ type step struct {
 	make, remove func() error
 }
 
+// createKey writes the objects of a key, or none: after a refusal, the objects written before are deleted again. The
+// output has the next command, without the secret.
 func (o *options) createKey(ctx context.Context, argument string, out io.Writer) error {
 	api, core, at, err := o.makeClients(argument)
 	if err != nil {
 		return err
 	}
+
+	// 1. A dry run, because most refusals concern the patterns.
 	keys, key := api.KubizoneV1alpha1().UpdateKeys(at.Namespace), o.makeKey(at)
 	if _, err := keys.Create(ctx, key, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		return fmt.Errorf("UpdateKey %s: %w", at, err)
@@ -79,6 +84,8 @@ func (o *options) createKey(ctx context.Context, argument string, out io.Writer)
 	if err != nil {
 		return err
 	}
+
+	// 2. The steps. The UpdateKey comes last, so that the primary never reads a key without its Secret.
 	stored, roles := core.CoreV1().Secrets(at.Namespace), core.RbacV1().Roles(at.Namespace)
 	bindings := core.RbacV1().RoleBindings(at.Namespace)
 	name, creation, deletion := objects.secret.Name, metav1.CreateOptions{}, metav1.DeleteOptions{}
@@ -91,6 +98,7 @@ func (o *options) createKey(ctx context.Context, argument string, out io.Writer)
 			func() error { return bindings.Delete(ctx, name, deletion) }},
 	}
 	with, further := "Secret, Role and RoleBinding "+name, ""
+	// kubizone up has neither Secrets nor Roles, and reads files.
 	if o.secretsDir != "" {
 		files := secrets.Directory(o.secretsDir)
 		steps = []step{{"Secret", func() error { return files.Create(at.Namespace, name, objects.secret.StringData) },
@@ -98,6 +106,8 @@ func (o *options) createKey(ctx context.Context, argument string, out io.Writer)
 		with, further = "files in "+filepath.Join(o.secretsDir, at.Namespace, name), " --secrets-dir "+o.secretsDir
 	}
 	steps = append(steps, step{"UpdateKey", func() error { _, err := keys.Create(ctx, key, creation); return err }, nil})
+
+	// 3. Write, and take all back after a failure.
 	for i := range steps {
 		err := steps[i].make()
 		if err == nil {
@@ -132,6 +142,8 @@ type objects struct {
 	binding *rbacv1.RoleBinding
 }
 
+// makeObjects returns a Secret with a new TSIG key, and the Role and RoleBinding by which the primary may read this
+// Secret alone.
 func (o *options) makeObjects(at types.NamespacedName) (objects, error) {
 	namespace, reader, ok := strings.Cut(o.reader, "/")
 	if !ok {
@@ -201,6 +213,7 @@ type shown struct {
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9._+/=-]+$`)
 
+// showKey prints the configuration of a client, or the values as a document. The output has the secret of the key.
 func (o *options) showKey(ctx context.Context, argument string, out io.Writer) error {
 	text, err := formats.ReadFile("formats/" + o.format + ".txt")
 	if err != nil {
@@ -208,6 +221,7 @@ func (o *options) showKey(ctx context.Context, argument string, out io.Writer) e
 	}
 	host, port, err := net.SplitHostPort(o.server)
 	if err != nil {
+		// Without a port, or an IPv6 address without brackets.
 		host, port = o.server, "53"
 	}
 	api, core, at, err := o.makeClients(argument)
@@ -230,6 +244,8 @@ func (o *options) showKey(ctx context.Context, argument string, out io.Writer) e
 	if values.Algorithm == "" {
 		values.Algorithm = algorithm
 	}
+
+	// A line break in the Secret could begin another directive in the configuration.
 	for data, text := range map[string]string{"name": values.Key, "algorithm": values.Algorithm, "secret": values.Secret} {
 		if !plain.MatchString(text) {
 			return fmt.Errorf("the Secret %s/%s: data[%q] has characters that a configuration may take for its own; write letters, digits "+
@@ -242,6 +258,7 @@ func (o *options) showKey(ctx context.Context, argument string, out io.Writer) e
 	return writeFormat(out, string(text), values)
 }
 
+// writeFormat replaces the placeholders of a format. Values are not searched for placeholders again.
 func writeFormat(out io.Writer, text string, values shown) error {
 	note := "# external-dns lists by AXFR: give the UpdateKey transfer: Own first\n"
 	if values.Transfers {

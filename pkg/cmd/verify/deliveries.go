@@ -45,6 +45,7 @@ func (r *run) listDeliveries(ctx context.Context, zone *v1alpha1.Zone) ([]v1alph
 	return slices.DeleteFunc(list.Items, func(one v1alpha1.Delivery) bool { return one.Spec.Zone.UID != zone.UID }), nil
 }
 
+// addDelivery adds the servers of a Delivery to the servers to ask. The rows are of servers out of reach from here.
 func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1alpha1.Delivery) (rows []verify.Report) {
 	of := r.readClass(ctx, object)
 	why := "this user may not read the class"
@@ -70,6 +71,7 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 	}
 	for _, server := range object.Status.Servers { // a tenant may read Deliveries, but no classes
 		at, err := parseAddress(server.Name)
+		// A name such as dns-system/ns1 is a row of a fleet, and no address.
 		if host, _, wrong := net.SplitHostPort(at); err != nil || wrong != nil || net.ParseIP(host) == nil {
 			rows = append(rows, reportRow(object, server))
 			continue
@@ -82,6 +84,8 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 	return rows
 }
 
+// addInstances adds the BIND servers of a class by their Bind9Instances. A server without a readable instance or
+// address is a row with the Delivery's state.
 func (r *run) addInstances(ctx context.Context, of *v1alpha1.DNSClass, object *v1alpha1.Delivery) (rows []verify.Report) {
 	for _, row := range object.Status.Servers {
 		namespace, name, _ := strings.Cut(row.Name, "/")
@@ -101,6 +105,8 @@ func (r *run) addInstances(ctx context.Context, of *v1alpha1.DNSClass, object *v
 	return rows
 }
 
+// readClass returns the DNSClass of a Delivery, or nil with a remark if the user may not read the class. A Bind9Cluster
+// has none.
 func (r *run) readClass(ctx context.Context, delivery *v1alpha1.Delivery) *v1alpha1.DNSClass {
 	name := delivery.Spec.ClassRef.Name
 	if delivery.Spec.ClassRef.Kind != v1alpha1.KindDNSClass {
@@ -114,6 +120,8 @@ func (r *run) readClass(ctx context.Context, delivery *v1alpha1.Delivery) *v1alp
 	return of
 }
 
+// reportRow returns the state of a server in the Delivery. "Current" becomes Unknown, because this command has not
+// asked the server.
 func reportRow(delivery *v1alpha1.Delivery, server v1alpha1.DeliveryServer) verify.Report {
 	report := verify.Report{Server: delivery.Spec.ClassRef.Name + "/" + server.Name, State: verify.State(server.State),
 		Serial: uint32(server.Serial), By: byDelivery, Error: server.Message}
@@ -124,6 +132,7 @@ func reportRow(delivery *v1alpha1.Delivery, server v1alpha1.DeliveryServer) veri
 	return report
 }
 
+// reportDelivery returns the state of a class without servers in the Delivery. why is the reason why nothing is asked.
 func reportDelivery(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone, why string) verify.Report {
 	status := &delivery.Status
 	report := verify.Report{Server: delivery.Spec.ClassRef.Name, State: verify.Behind, Serial: uint32(status.Serial), By: byDelivery}
@@ -160,6 +169,8 @@ type askedProvider struct {
 	delivery    *v1alpha1.Delivery
 }
 
+// compareByProvider has the provider of a class compare the zone, as the controller does. The report falls back to the
+// Delivery if the provider cannot list the content or a Secret is missing.
 func (r *run) compareByProvider(ctx context.Context, a askedProvider, zone *v1alpha1.Zone, truth *verify.Zone) verify.Report {
 	provider, _, err := a.newProvider(a.class, func(namespace, name string) (map[string][]byte, error) {
 		return r.secrets.Get(ctx, namespace, name)
@@ -189,6 +200,7 @@ func (r *run) compareByProvider(ctx context.Context, a askedProvider, zone *v1al
 	case report.Serial != uint32(truth.Serial):
 		report.State = verify.Behind
 	}
+	// RRsets for which the provider has no form are missing there, too.
 	for _, set := range append(drift.Missing, drift.Unfit...) {
 		report.Missing = append(report.Missing, toReport(set))
 	}
@@ -206,6 +218,8 @@ func toReport(set delivery.RRset) verify.RRset {
 	return verify.RRset{Name: set.Name.String(), Type: set.Type.String(), TTL: set.TTL, Data: set.Data}
 }
 
+// keyOf returns the TSIG key of a class for a server, nil for none. For an unreadable Secret, the result is the key of
+// --tsig-key-file, with a remark.
 func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretReference) *transfer.Key {
 	if ref == nil {
 		return nil
@@ -221,6 +235,7 @@ func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretRefere
 		if r.key != nil {
 			next = "the key of --tsig-key-file signs"
 		}
+		// Without the path of the file or the API's message, which say no more.
 		if errors.Is(err, secrets.ErrNotFound) {
 			err = secrets.ErrNotFound
 		}
@@ -232,11 +247,14 @@ func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretRefere
 	return r.keys[*ref]
 }
 
+// addServer adds a server to ask. Two classes with the same address and key are a single server, and with another key
+// perhaps different views of the server.
 func (r *run) addServer(one askedServer) {
 	for i, other := range r.servers {
 		if other.address != one.address {
 			continue
 		}
+		// A server of --name-server has no class, and takes over the key and form of the class.
 		if sameKey(other.key, one.key) || other.class == "" {
 			r.servers[i].guest, r.servers[i].signed = other.guest || one.guest, other.signed || one.signed
 			if other.class == "" && one.key != nil {

@@ -121,6 +121,7 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	}
 	var unrepaired error
 	if o.Repair {
+		// A class without a repair is no reason to skip the comparison.
 		if unrepaired = run.requestRepair(ctx); unrepaired != nil && !errors.Is(unrepaired, ErrNotRepaired) {
 			return unrepaired
 		}
@@ -140,6 +141,7 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 		switch {
 		case server.Equal():
 		case server.State != verify.Failed && server.State != verify.Unknown:
+			// A difference says more than a missing answer of another server.
 			return ErrDifferent
 		default:
 			err = ErrUnanswered
@@ -151,6 +153,7 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	return err
 }
 
+// parseAddress returns HOST:PORT, with port 53 if the text has none.
 func parseAddress(text string) (string, error) {
 	if at, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
 		return net.JoinHostPort(at.String(), "53"), nil
@@ -176,6 +179,8 @@ type run struct {
 	remarks   io.Writer
 }
 
+// compareAll compares all servers with the delivered zone, one after another. The error is set if nothing can be
+// compared, or after an interruption.
 func (r *run) compareAll(ctx context.Context) (*Result, error) {
 	object, err := r.client.KubizoneV1alpha1().Zones(r.id.Namespace).Get(ctx, r.id.Name, metav1.GetOptions{})
 	if err != nil {
@@ -199,6 +204,7 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 	for i, server := range r.servers {
 		bar.Set(i, len(r.servers)+len(r.providers))
 		report := server.viewOf(truth.Zone).Compare(ctx, server.address, server.key)
+		// The zone has changed since the read. A server still ahead then is reported.
 		if report.State == verify.Ahead {
 			if truth, err = r.readDelivered(ctx); err != nil {
 				return nil, err
@@ -246,6 +252,8 @@ type deliveredZone struct {
 	why    string
 }
 
+// readDelivered returns the zone as servers should have it: the present entries, and for a held or unsettled zone
+// without the changes after status.settledSerial.
 func (r *run) readDelivered(ctx context.Context) (*deliveredZone, error) {
 	text, err := load.OpenEntries(ctx, r.client, r.id)
 	if err != nil {
@@ -263,10 +271,12 @@ func (r *run) readDelivered(ctx context.Context) (*deliveredZone, error) {
 		return nil, err
 	}
 	settled := serial.Serial(object.Status.SettledSerial)
+	// Everything is delivered.
 	if settled == 0 || !zone.Serial.Ahead(settled) {
 		return &deliveredZone{Zone: zone}, nil
 	}
 	var answer v1alpha1.ZoneChanges
+	// Undo the undelivered changes, by the journal.
 	if err := zones.RESTClient().Get().Namespace(r.id.Namespace).Resource("zones").Name(r.id.Name).SubResource("changes").
 		Param("since", settled.String()).Param("until", zone.Serial.String()).Do(ctx).Into(&answer); err != nil {
 		return nil, fmt.Errorf("zone %s is not settled, and its delivered content is unknown: changes since serial %s: %w", r.id,
@@ -283,6 +293,7 @@ func (r *run) readDelivered(ctx context.Context) (*deliveredZone, error) {
 	return d, nil
 }
 
+// printText prints a row for each server, then the differing RRsets, the first of each server without -o wide.
 func (r *Result) printText(text *output.Text) {
 	view := ""
 	if r.View != "" {
@@ -341,6 +352,7 @@ func (r *Result) printMarkdown(out io.Writer) error {
 
 func Results() map[string]any { return map[string]any{"Verification": Result{}} }
 
+// listFaults returns a line for each differing RRset, after the error.
 func listFaults(r verify.Report) []string {
 	var lines []string
 	if r.Error != "" {
