@@ -287,7 +287,7 @@ func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, se
 		}
 	}
 
-	// 3. Create the zone, and remember whom the primary notifies.
+	// 3. Create the zone, and remember the targets of the primary's NOTIFY.
 	err := u.askAgent(t.Instance, func(agent *client.Client) error { return agent.Ensure(ctx, plan.Zone, asked, client.Fence(fence)) })
 	if err == nil {
 		u.mu.Lock()

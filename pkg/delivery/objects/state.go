@@ -106,6 +106,7 @@ func describeBehind(state *delivery.State, server delivery.Server) string {
 	return ShortenMessage(server.Note)
 }
 
+// textOf returns the RRsets as a Delivery lists them, as owner and type.
 func textOf(rrsets []delivery.RRsetKey) []string {
 	var text []string
 	for _, rrset := range rrsets {

@@ -111,6 +111,7 @@ func withoutStates(entries []Entry) []Entry {
 	return out
 }
 
+// textOf returns the plain text of a segment: a line of JSON for the header, and a line for each entry.
 func textOf(of *Header, entries []Entry) []byte {
 	text := append(layout.Encode(of), '\n')
 	for i := range entries {
