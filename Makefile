@@ -11,10 +11,10 @@ export CGO_ENABLED := 0
 GO ?= go
 
 # Packages whose promise is about concurrency, with those below them: CI runs them under the race detector too.
-RACE := pkg/(ledger|zoneview|primary|apiserver|registry)
+RACE := pkg/(zone/(ledger|zoneview)|primary|apiserver)
 
 # Packages whose tests take minutes.
-LONGEST := (pkg\/ledger|test\/(cluster|crash|delivery|deploy|e2e|fleet|model|oncall|pods|interop\/(class_delivered|odd_zones)))
+LONGEST := (pkg\/zone\/ledger|test\/(cluster|crash|delivery|deploy|e2e|fleet|model|oncall|pods|interop\/(class_delivered|odd_zones)))
 
 # PKG narrows test: make test PKG=./pkg/dns/... The second pattern is a module of its own (go.work).
 ALL := ./... ./api/...

@@ -21,7 +21,7 @@ if [[ -n $(find "$dist" -type f ! -path "$dist/programs/*" ! -path "$dist/client
   echo "$dist is not empty: name another directory, or empty it but for programs, client/programs and gardener/programs" >&2
   exit 1
 fi
-tree=v$(sed -n 's/^var number = "\(.*\)-dev"$/\1/p' pkg/version/version.go)
+tree=v$(sed -n 's/^var number = "\(.*\)-dev"$/\1/p' pkg/kit/version/version.go)
 version=${VERSION:-$tree}
 if [[ $version != "$tree" ]]; then
   echo "VERSION=$version: this tree becomes $tree; change its number as RELEASE.md says, commit, and tag that commit" >&2
@@ -39,7 +39,7 @@ if [[ ! -d $dist/programs ]]; then
   for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64}; do
     echo "building $version for $platform" >&2
     build() {
-      GOGC=400 GOOS=${platform%/*} GOARCH=${platform#*/} go build -ldflags "-s -w $align -X kubi.zone/kubizone/pkg/version.number=${version#v}" \
+      GOGC=400 GOOS=${platform%/*} GOARCH=${platform#*/} go build -ldflags "-s -w $align -X kubi.zone/kubizone/pkg/kit/version.number=${version#v}" \
         -o "$dist/$1/${platform/\//-}/" "${@:2}"
     }
     # The client has templates, so the linker keeps every method of every type. Without inlined copies and gaps between functions, which
@@ -123,7 +123,7 @@ package_chart() {
 }
 
 copy_licenses vendor "$work/kubizone/licenses"
-copy_licenses pkg/cmd/console/published "$work/kubizone/licenses/published" # of the console's scripts
+copy_licenses cmd/kubectl-kubizone/console/published "$work/kubizone/licenses/published" # of the console's scripts
 cp LICENSE "$work/kubizone"
 for programs in "$dist"/programs/*; do
   name=kubizone-$version-${programs##*/}

@@ -33,7 +33,7 @@ for dir in "${types[@]}"; do
   groups+=(--input "${dir#api/}")
   rm -f "$dir"/zz_generated.*.go "$dir"/generated.{pb,protomessage.pb}.go "$dir"/generated.proto
 done
-client=api/client openapi=pkg/generated/openapi
+client=api/client openapi=pkg/apis/openapi
 rm -rf $client $openapi
 header=(--go-header-file hack/boilerplate.go.txt)
 

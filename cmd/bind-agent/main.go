@@ -7,7 +7,7 @@ package main
 import (
 	"os"
 
-	"kubi.zone/kubizone/pkg/cmd/bindagent"
+	"kubi.zone/kubizone/cmd/bind-agent/bindagent"
 )
 
 func main() { os.Exit(bindagent.Main(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -7,7 +7,7 @@ package main
 import (
 	"os"
 
-	"kubi.zone/kubizone/pkg/cmd/client"
+	"kubi.zone/kubizone/cmd/kubectl-kubizone/client"
 )
 
 func main() {

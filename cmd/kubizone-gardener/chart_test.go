@@ -221,10 +221,10 @@ func TestManifests_areThoseOfGardener(t *testing.T) {
 
 // This module's places of a new version in RELEASE.md.
 func TestVersion_isThatOfTheTree(t *testing.T) {
-	source := mustGet(os.ReadFile("../../pkg/version/version.go"))(t)
+	source := mustGet(os.ReadFile("../../pkg/kit/version/version.go"))(t)
 	number := regexp.MustCompile(`(?m)^var number = "(.*)-dev"$`).FindSubmatch(source)
 	if number == nil {
-		t.Fatal("pkg/version/version.go has no number")
+		t.Fatal("pkg/kit/version/version.go has no number")
 	}
 	for file, places := range map[string]string{
 		"go.mod":                         `kubi\.zone/kubizone/api v(\S+)`,

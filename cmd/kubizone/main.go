@@ -7,9 +7,9 @@ package main
 import (
 	"os"
 
-	"kubi.zone/kubizone/pkg/cmd"
+	"kubi.zone/kubizone/cmd/kubizone/app"
 )
 
 func main() {
-	os.Exit(cmd.Main(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(app.Main(os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"kubi.zone/kubizone/pkg/terminal"
+	"kubi.zone/kubizone/pkg/kit/terminal"
 )
 
 func main() {

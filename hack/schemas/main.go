@@ -20,9 +20,9 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/cmd/client"
-	"kubi.zone/kubizone/pkg/cmd/output"
-	"kubi.zone/kubizone/pkg/generated/openapi"
+	"kubi.zone/kubizone/cmd/kubectl-kubizone/client"
+	"kubi.zone/kubizone/cmd/output"
+	"kubi.zone/kubizone/pkg/apis/openapi"
 )
 
 func main() {

@@ -9,7 +9,7 @@ import (
 	"reflect"
 	"strings"
 
-	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/cmd/output"
 )
 
 // describeResult returns the schema of a document that kubectl kubizone prints. Programs ignore unknown fields: a later

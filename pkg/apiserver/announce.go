@@ -23,8 +23,8 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/version"
+	"kubi.zone/kubizone/pkg/kit/version"
+	"kubi.zone/kubizone/pkg/zone/law"
 )
 
 const (

@@ -21,7 +21,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/zone/law"
 )
 
 // While a zone is held back after a mass deletion, an Event of the Zone repeats the message of the condition (S7.5). A

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
-	"kubi.zone/kubizone/pkg/refusal"
-	"kubi.zone/kubizone/pkg/registry/kind"
+	"kubi.zone/kubizone/pkg/apis/refusal"
+	"kubi.zone/kubizone/pkg/apiserver/registry/kind"
 )
 
 // Limits of a request body. Within the generic apiserver's limits, 3 MiB and 10,000 levels and operations,

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"kubi.zone/kubizone/pkg/refusal"
+	"kubi.zone/kubizone/pkg/apis/refusal"
 	"kubi.zone/kubizone/test/must"
 )
 

@@ -16,8 +16,8 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
-	"kubi.zone/kubizone/pkg/ledger/layout"
-	"kubi.zone/kubizone/pkg/registry/kind"
+	"kubi.zone/kubizone/pkg/apiserver/registry/kind"
+	"kubi.zone/kubizone/pkg/zone/ledger/layout"
 )
 
 type sized interface {

@@ -11,10 +11,10 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/ledger"
-	"kubi.zone/kubizone/pkg/registry/changeset"
-	"kubi.zone/kubizone/pkg/registry/direct"
-	"kubi.zone/kubizone/pkg/registry/kind"
+	"kubi.zone/kubizone/pkg/apiserver/registry/changeset"
+	"kubi.zone/kubizone/pkg/apiserver/registry/direct"
+	"kubi.zone/kubizone/pkg/apiserver/registry/kind"
+	"kubi.zone/kubizone/pkg/zone/ledger"
 )
 
 // actingAuthorizer lets a DNS update (changeset.ActFor) write Records in the UpdateKey's namespace, and nothing else.

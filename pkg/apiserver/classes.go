@@ -19,8 +19,8 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
-	"kubi.zone/kubizone/pkg/refusal"
-	"kubi.zone/kubizone/pkg/registry/kind"
+	"kubi.zone/kubizone/pkg/apis/refusal"
+	"kubi.zone/kubizone/pkg/apiserver/registry/kind"
 )
 
 type deliveredZones struct {

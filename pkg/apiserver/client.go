@@ -24,8 +24,8 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/component-base/tracing"
 
-	"kubi.zone/kubizone/pkg/etcd/maintenance"
-	"kubi.zone/kubizone/pkg/version"
+	"kubi.zone/kubizone/pkg/kit/version"
+	"kubi.zone/kubizone/pkg/zone/etcd/maintenance"
 )
 
 // Prefix begins every key in etcd. It never changes.

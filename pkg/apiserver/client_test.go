@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 
-	"kubi.zone/kubizone/pkg/pki"
+	"kubi.zone/kubizone/pkg/kit/pki"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )

@@ -23,19 +23,19 @@ import (
 	"k8s.io/component-base/tracing"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/admission/delegation"
-	"kubi.zone/kubizone/pkg/admission/traced"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/apiserver/admission/delegation"
+	"kubi.zone/kubizone/pkg/apiserver/admission/traced"
+	"kubi.zone/kubizone/pkg/apiserver/authorization"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/apiserver/loopback"
 	"kubi.zone/kubizone/pkg/apiserver/permissions"
 	"kubi.zone/kubizone/pkg/apiserver/quota"
-	"kubi.zone/kubizone/pkg/authorization"
-	"kubi.zone/kubizone/pkg/heartbeat"
-	"kubi.zone/kubizone/pkg/ledger"
-	"kubi.zone/kubizone/pkg/version"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/kit/heartbeat"
+	"kubi.zone/kubizone/pkg/kit/version"
+	"kubi.zone/kubizone/pkg/zone/ledger"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 )
 
 // Delegated configures an API server in a cluster. kube-apiserver authenticates and authorizes its clients. The options

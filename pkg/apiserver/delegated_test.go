@@ -12,8 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/registry/changeset"
-	"kubi.zone/kubizone/pkg/registry/updatekey"
+	"kubi.zone/kubizone/pkg/apiserver/registry/changeset"
+	"kubi.zone/kubizone/pkg/apiserver/registry/updatekey"
 )
 
 // A namespace's Role gives no write of a Delivery, its subresources, finalizers, DNSSEC keys or the state of update

@@ -5,7 +5,7 @@
 //
 // Guarantees:
 //
-//	A1. The ledger (pkg/ledger) decides every write of a Zone, Record or Delegation. No other API path writes their
+//	A1. The ledger (zone/ledger) decides every write of a Zone, Record or Delegation. No other API path writes their
 //	    keys.
 //	A2. zones/entries and zones/changes serve the content at the Zone's serial in etcd, or a later serial (S7.1).
 //	    Content that does not match its hash is never served.
@@ -18,6 +18,8 @@
 //	    only health paths.
 //	A7. A delegated server's /readyz names each missing RBAC permission.
 //	A8. Until /readyz has passed once, requests for objects get 503 with Retry-After.
+//
+// For: kubizone apiserver and kubizone up. Imports: kit, dns, apis, zone, and of delivery the form of a Delivery.
 //
 // Read server.go first, then storage.go.
 package apiserver

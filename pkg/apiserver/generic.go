@@ -20,9 +20,9 @@ import (
 	basecompatibility "k8s.io/component-base/compatibility"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+	generatedopenapi "kubi.zone/kubizone/pkg/apis/openapi"
 	"kubi.zone/kubizone/pkg/apiserver/pace"
-	generatedopenapi "kubi.zone/kubizone/pkg/generated/openapi"
-	"kubi.zone/kubizone/pkg/version"
+	"kubi.zone/kubizone/pkg/kit/version"
 )
 
 const (

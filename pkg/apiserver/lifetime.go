@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
-	"kubi.zone/kubizone/pkg/inprocess"
+	"kubi.zone/kubizone/pkg/kit/inprocess"
 )
 
 // refuseUntilReady answers 503 until /readyz has passed once (A8). Without this, admission would answer 403.

@@ -13,8 +13,8 @@ import (
 
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 
-	"kubi.zone/kubizone/pkg/pki"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/kit/pki"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"

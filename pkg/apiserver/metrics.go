@@ -17,11 +17,11 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apiserver/inventory"
-	"kubi.zone/kubizone/pkg/heartbeat"
-	"kubi.zone/kubizone/pkg/ledger"
-	"kubi.zone/kubizone/pkg/samples"
-	"kubi.zone/kubizone/pkg/zoneview"
-	"kubi.zone/kubizone/pkg/zoneview/feed/fromjournal"
+	"kubi.zone/kubizone/pkg/kit/heartbeat"
+	"kubi.zone/kubizone/pkg/kit/samples"
+	"kubi.zone/kubizone/pkg/zone/ledger"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
+	"kubi.zone/kubizone/pkg/zone/zoneview/feed/fromjournal"
 )
 
 const measureEvery = 15 * time.Second

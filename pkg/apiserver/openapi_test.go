@@ -16,8 +16,8 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	generatedopenapi "kubi.zone/kubizone/pkg/apis/openapi"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	generatedopenapi "kubi.zone/kubizone/pkg/generated/openapi"
 )
 
 func readSchemas() map[string]spec.Schema {

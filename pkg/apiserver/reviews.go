@@ -19,7 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 
-	"kubi.zone/kubizone/pkg/registry/kind"
+	"kubi.zone/kubizone/pkg/apiserver/registry/kind"
 )
 
 // The generic apiserver decodes to the internal version, so addReviews registers the served types as internal too.

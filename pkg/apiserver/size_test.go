@@ -68,7 +68,7 @@ func TestZone_isSmallBesideItsSpec_S6_12(t *testing.T) {
 	if len(child.Status.FQDN) != 254 || !meta.IsStatusConditionTrue(child.Status.Conditions, v1alpha1.ConditionDelegated) {
 		t.Fatalf("%+v", child.Status)
 	}
-	measure("without a class", ready(child, strings.Repeat("x", 300))) // the limit of pkg/controller/class for messages
+	measure("without a class", ready(child, strings.Repeat("x", 300))) // the limit of pkg/delivery/controller/class for messages
 	// Without a rule the status also has the end of its period.
 	apply("size-parent", "parent", fmt.Sprintf(`{"domainName":%q}`, parent))
 	rig.Until(ctx, t, "the delegation is withdrawn", func() (err error) {

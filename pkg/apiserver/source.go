@@ -17,7 +17,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
-	"kubi.zone/kubizone/pkg/ledger/objects"
+	"kubi.zone/kubizone/pkg/zone/ledger/objects"
 )
 
 // etcdOptions returns the options of storage in etcd: Kubizone's prefix, codec and stored versions.

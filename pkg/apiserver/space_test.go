@@ -16,9 +16,9 @@ import (
 	"go.uber.org/zap"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 
-	"kubi.zone/kubizone/pkg/etcd/embed"
-	"kubi.zone/kubizone/pkg/pki"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/kit/pki"
+	"kubi.zone/kubizone/pkg/zone/etcd/embed"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 	"kubi.zone/kubizone/test/must"
 )
 

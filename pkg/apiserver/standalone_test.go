@@ -30,8 +30,8 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
-	"kubi.zone/kubizone/pkg/pki"
-	"kubi.zone/kubizone/pkg/version"
+	"kubi.zone/kubizone/pkg/kit/pki"
+	"kubi.zone/kubizone/pkg/kit/version"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )

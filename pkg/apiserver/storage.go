@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"kubi.zone/kubizone/pkg/apiserver/sharing"
-	"kubi.zone/kubizone/pkg/ledger"
-	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/pkg/zone/ledger"
+	"kubi.zone/kubizone/pkg/zone/ledger/subrev"
 )
 
 type restOptions struct {

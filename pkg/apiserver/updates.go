@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver/registry/updatekey"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/ledger"
-	"kubi.zone/kubizone/pkg/registry/updatekey"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zone/law/content"
+	"kubi.zone/kubizone/pkg/zone/ledger"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 )
 
 type updatedZones struct {

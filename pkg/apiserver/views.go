@@ -17,15 +17,15 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver/registry/zone"
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/law/sethash"
-	"kubi.zone/kubizone/pkg/ledger/journal"
-	"kubi.zone/kubizone/pkg/registry/zone"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zone/law/content"
+	"kubi.zone/kubizone/pkg/zone/law/sethash"
+	"kubi.zone/kubizone/pkg/zone/ledger/journal"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 )
 
 // views reads recent content of zones from memory, and older changes from the journal in etcd. A step is the change

@@ -13,7 +13,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/warning"
 
-	"kubi.zone/kubizone/pkg/refusal"
+	"kubi.zone/kubizone/pkg/apis/refusal"
 )
 
 // maxWarningRunes bounds the Warnings of a response, without the last, which counts the others. A proxy such as

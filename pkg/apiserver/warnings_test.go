@@ -16,7 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/refusal"
+	"kubi.zone/kubizone/pkg/apis/refusal"
 )
 
 // The Warnings of a response stay below the size from which k8s.io/apiserver cuts each to 256 characters, whatever

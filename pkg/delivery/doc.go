@@ -22,5 +22,8 @@
 //  6. Without changes, nothing is written, and only scheduled checks ask providers.
 //  7. A zone that changes classes is delivered to the new class before its removal from the old.
 //
+// For: the controller, and authors of providers. Imports: kit, dns, apis, primary (for classes of secondaries), views
+// of zone. Objects of the cluster are read in controller alone.
+//
 // Read provider.go first, then class.go, state.go and event.go.
 package delivery

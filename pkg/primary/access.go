@@ -9,7 +9,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/dns/tsig"
 )
 
 // Rule admits name servers, the peers, to queries and transfers by source address, TSIG key, or both. A Rule with

@@ -8,8 +8,8 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/primary/tsig"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/dns/tsig"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 )
 
 // answerMessage returns the answer to a DNS message. The zone is looked up last, so that a source without access cannot

@@ -12,7 +12,7 @@ import (
 
 	mdns "github.com/miekg/dns"
 
-	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/dns/tsig"
 )
 
 // Other attacks are tested beside their code: 29 TestRespond_outsiderLearnsNothing, 30 and 40

@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zone/law/content"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 )
 
 const catalogInterval = 250 * time.Millisecond

@@ -12,12 +12,12 @@ import (
 	"sync"
 	"time"
 
+	"kubi.zone/kubizone/pkg/apis/precedence"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/precedence"
-	"kubi.zone/kubizone/pkg/primary/tsig"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/dns/tsig"
+	"kubi.zone/kubizone/pkg/zone/law/content"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 )
 
 // ClassConfig configures a Class. The peers in Config form another class, without a name and a catalog.

@@ -18,8 +18,8 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/traces"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/kit/traces"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 )
 
 const (

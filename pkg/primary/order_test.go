@@ -17,9 +17,9 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/dns/update"
 	"kubi.zone/kubizone/pkg/primary/updates"
-	"kubi.zone/kubizone/pkg/update"
+	"kubi.zone/kubizone/pkg/zone/law/content"
 	"kubi.zone/kubizone/test/must"
 )
 

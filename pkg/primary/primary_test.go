@@ -19,7 +19,7 @@ import (
 	mdns "github.com/miekg/dns"
 	"go.uber.org/goleak"
 
-	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/dns/tsig"
 	"kubi.zone/kubizone/test/must"
 )
 

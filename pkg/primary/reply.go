@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/dns/tsig"
 	"kubi.zone/kubizone/pkg/primary/updates"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 )
 
 type responder struct {

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/net/ipv6"
 	"k8s.io/klog/v2"
 
-	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/dns/tsig"
 	"kubi.zone/kubizone/pkg/primary/updates"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/traces"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/kit/traces"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 )
 
 func (s *classes) tracesOf(zone *zoneview.Snapshot, since serial.Serial) []string {

@@ -9,7 +9,7 @@ import (
 
 	mdns "github.com/miekg/dns"
 
-	"kubi.zone/kubizone/pkg/update"
+	"kubi.zone/kubizone/pkg/dns/update"
 )
 
 // Kinds of transfers. KindWholeIXFR is an IXFR that sends the whole zone (RFC 1995 §4).

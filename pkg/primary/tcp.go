@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/slots"
-	"kubi.zone/kubizone/pkg/traces"
+	"kubi.zone/kubizone/pkg/kit/slots"
+	"kubi.zone/kubizone/pkg/kit/traces"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 
 	mdns "github.com/miekg/dns"
 
-	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/dns/tsig"
 	"kubi.zone/kubizone/test/must"
 )
 

@@ -18,10 +18,10 @@ import (
 	"k8s.io/klog/v2"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/dns/tsig"
+	"kubi.zone/kubizone/pkg/dns/update"
 	"kubi.zone/kubizone/pkg/primary/updates"
-	"kubi.zone/kubizone/pkg/update"
+	"kubi.zone/kubizone/pkg/zone/law/content"
 	"kubi.zone/kubizone/test/must"
 )
 

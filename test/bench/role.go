@@ -24,9 +24,9 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apiserver"
-	"kubi.zone/kubizone/pkg/memory"
-	"kubi.zone/kubizone/pkg/pki"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/kit/memory"
+	"kubi.zone/kubizone/pkg/kit/pki"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 	"kubi.zone/kubizone/test/bench/member"
 )
 

@@ -19,7 +19,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"kubi.zone/kubizone/pkg/cmd/delivering"
+	"kubi.zone/kubizone/cmd/kubizone/delivering"
 	"kubi.zone/kubizone/test/metrics"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// readIdleTime returns the idle time and the number of zones. pkg/controller/class tests ten minutes of 1,000 zones
-// under a simulated clock.
+// readIdleTime returns the idle time and the number of zones. pkg/delivery/controller/class tests ten minutes of 1,000
+// zones under a simulated clock.
 func readIdleTime(t *testing.T) (time.Duration, int) {
 	text, set := os.LookupEnv("KUBIZONE_TEST_IDLE")
 	if !set {

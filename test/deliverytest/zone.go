@@ -12,9 +12,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	lawcontent "kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/law/sethash"
-	"kubi.zone/kubizone/pkg/zoneview"
+	lawcontent "kubi.zone/kubizone/pkg/zone/law/content"
+	"kubi.zone/kubizone/pkg/zone/law/sethash"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 	"kubi.zone/kubizone/test/must"
 )
 

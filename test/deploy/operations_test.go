@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	"kubi.zone/kubizone/pkg/cmd"
+	"kubi.zone/kubizone/cmd/kubizone/app"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -43,7 +43,7 @@ func TestOperations_nameThePodsOwnPaths(t *testing.T) {
 
 	page := must.Get(os.ReadFile("../../docs/operations.md"))(t)
 	texts := map[string]string{"docs/operations.md": string(page)}
-	for _, command := range cmd.New().Commands() {
+	for _, command := range app.New().Commands() {
 		texts[command.CommandPath()] = command.Example
 	}
 	executed, placed := 0, 0

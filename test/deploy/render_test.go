@@ -23,7 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"kubi.zone/kubizone/pkg/cmd"
+	"kubi.zone/kubizone/cmd/kubizone/app"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
@@ -308,7 +308,7 @@ func splitCommands(arguments []string) (all [][]string) {
 
 func parseCommand(t *testing.T, arguments []string) *cobra.Command {
 	t.Helper()
-	command, rest, err := cmd.New().Find(arguments)
+	command, rest, err := app.New().Find(arguments)
 	if err == nil {
 		err = command.ParseFlags(rest)
 	}

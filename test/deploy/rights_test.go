@@ -27,11 +27,11 @@ import (
 // callers are the packages that send requests for a component. Of transferclass, the controller uses only the part
 // that follows Bind9Instances.
 var callers = map[string][]string{
-	"controller": {"pkg/cmd/controller", "pkg/cmd/delivering", "pkg/secrets", "pkg/controller/class", "pkg/bind9/signing",
-		"pkg/zoneview/definition", "pkg/zoneview/feed/fromapi"},
-	"primary": {"pkg/cmd/primary", "pkg/cmd/dnsserving", "pkg/controller/transferclass", "pkg/controller/updatekey",
-		"pkg/zoneview/definition", "pkg/zoneview/feed/fromapi"},
-	"fleet": {"pkg/cmd/fleet", "pkg/bind9/fleet"},
+	"controller": {"cmd/kubizone/controller", "cmd/kubizone/delivering", "pkg/delivery/secrets", "pkg/delivery/controller/class", "pkg/bind9/signing",
+		"pkg/zone/zoneview/definition", "pkg/zone/zoneview/feed/fromapi"},
+	"primary": {"cmd/kubizone/primary", "cmd/kubizone/dnsserving", "pkg/delivery/controller/transferclass", "pkg/delivery/controller/updatekey",
+		"pkg/zone/zoneview/definition", "pkg/zone/zoneview/feed/fromapi"},
+	"fleet": {"cmd/kubizone/fleet", "pkg/bind9/fleet"},
 }
 
 type request struct{ verb, group, resource string }
@@ -72,7 +72,7 @@ func TestRBAC_givesWhatTheProgramsAskFor(t *testing.T) {
 			}
 		}
 	}
-	for from, one := range map[string]request{"pkg/controller/class": {"patch", "kubi.zone", "dnsclasses/status"}, "pkg/bind9/fleet": {"watch",
+	for from, one := range map[string]request{"pkg/delivery/controller/class": {"patch", "kubi.zone", "dnsclasses/status"}, "pkg/bind9/fleet": {"watch",
 		"kubi.zone", "dnsclasses"}} {
 		if asked[from][one] == "" {
 			t.Errorf("%s asks for %v, which is not found", from, one)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"kubi.zone/kubizone/pkg/cmd/delivering"
+	"kubi.zone/kubizone/cmd/kubizone/delivering"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )

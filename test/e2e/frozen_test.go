@@ -13,7 +13,7 @@ import (
 	mdns "github.com/miekg/dns"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"kubi.zone/kubizone/pkg/etcd/embed"
+	"kubi.zone/kubizone/pkg/zone/etcd/embed"
 	"kubi.zone/kubizone/test/must"
 )
 

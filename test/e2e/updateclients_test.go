@@ -32,7 +32,7 @@ import (
 
 func readFormat(t *testing.T, client string, at netip.AddrPort, zone string, key rig.TSIGKey, transfers bool) string {
 	t.Helper()
-	text := must.Get(os.ReadFile(filepath.Join("../../pkg/cmd/updatekey/formats", client+".txt")))(t)
+	text := must.Get(os.ReadFile(filepath.Join("../../cmd/kubectl-kubizone/updatekey/formats", client+".txt")))(t)
 	parsed := must.Get(template.New(client).Option("missingkey=error").Funcs(template.FuncMap{
 		"upper":  strings.ToUpper,
 		"undash": func(text string) string { return strings.ReplaceAll(text, "-", "") },

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
 	"kubi.zone/kubizone/pkg/bind9/fleet"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
-	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/dns/tsig"
 	"kubi.zone/kubizone/test/bindcartest"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"

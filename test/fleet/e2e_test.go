@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/primary/tsig"
-	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/pkg/dns/transfer"
+	"kubi.zone/kubizone/pkg/dns/tsig"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )

@@ -21,19 +21,19 @@ import (
 
 // arrowsUp bounds the upward arrows of packages with more than a tenth, or than two. The numbers only fall.
 var arrowsUp = map[string]int{
-	"pkg/bind9/agent":              6,
-	"pkg/bind9/fleet/render":       4,
-	"pkg/cmd/doctor":               3,
-	"pkg/controller/transferclass": 4,
-	"pkg/delivery/rfc2136":         4,
-	"pkg/dns/name":                 3,
-	"pkg/law":                      5,
-	"pkg/law/records":              6,
-	"pkg/ledger/fsck":              9,
-	"pkg/migrate":                  5,
-	"pkg/registry/changeset":       3,
-	"pkg/registry/kind":            3,
-	"pkg/registry/zone":            8,
+	"pkg/bind9/agent":                       6,
+	"pkg/bind9/fleet/render":                4,
+	"cmd/kubectl-kubizone/doctor":           3,
+	"pkg/delivery/controller/transferclass": 4,
+	"pkg/delivery/rfc2136":                  4,
+	"pkg/dns/name":                          3,
+	"pkg/zone/law":                          5,
+	"pkg/zone/law/records":                  6,
+	"pkg/zone/ledger/fsck":                  9,
+	"pkg/client/migrate":                    5,
+	"pkg/apiserver/registry/changeset":      3,
+	"pkg/apiserver/registry/kind":           3,
+	"pkg/apiserver/registry/zone":           8,
 }
 
 var (

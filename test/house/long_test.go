@@ -16,8 +16,8 @@ import (
 
 // longAlone lists files whose long form does more than choose numbers, with the reason.
 var longAlone = map[string]string{
-	"pkg/ledger/exam_versions_test.go": "links the suites of the storage anew, which takes a quarter of a minute of a core",
-	"test/pods/story_test.go":          "links kubizone-gardener, a module of its own, which takes three minutes to compile",
+	"pkg/zone/ledger/exam_versions_test.go": "links the suites of the storage anew, which takes a quarter of a minute of a core",
+	"test/pods/story_test.go":               "links kubizone-gardener, a module of its own, which takes three minutes to compile",
 }
 
 // TestLong_differsInNumbersAlone: an if on the long form only assigns or returns, so that all other code runs in both

@@ -18,12 +18,12 @@ var searches = regexp.MustCompile(`^(Contains\w*|HasPrefix|HasSuffix|(Last)?Inde
 // proseReaders are files that search in another program's messages, with the reason.
 var proseReaders = map[string]string{
 	"pkg/bind9/provider/updates.go": "the agent's client names the server in some of its errors",
-	"pkg/cmd/program/program.go":    "cobra has no value for a command that it does not know",
-	"pkg/ledger/etcd/ops.go":        "gRPC has one code for a message that is too large and for other limits",
+	"cmd/program/program.go":        "cobra has no value for a command that it does not know",
+	"pkg/zone/ledger/etcd/ops.go":   "gRPC has one code for a message that is too large and for other limits",
 }
 
 // TestCode_readsNoProse: no program searches in the text of a message, because the program would break when the message
-// is improved. The parts of a refusal and the reason of a Warning are values (pkg/refusal).
+// is improved. The parts of a refusal and the reason of a Warning are values (pkg/apis/refusal).
 func TestCode_readsNoProse(t *testing.T) {
 	readers := map[string]bool{}
 	for _, p := range listProduction(t) {

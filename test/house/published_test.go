@@ -14,7 +14,7 @@ import (
 
 // Files of other projects are as they were published, each with its licence.
 func TestPublished_isAsItsTableSays(t *testing.T) {
-	for _, directory := range []string{"pkg/cmd/console/published", "test/console/published"} {
+	for _, directory := range []string{"cmd/kubectl-kubizone/console/published", "test/console/published"} {
 		t.Run(directory, func(t *testing.T) { comparePublished(t, directory) })
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"kubi.zone/kubizone/pkg/refusal"
+	"kubi.zone/kubizone/pkg/apis/refusal"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -121,7 +121,7 @@ func TestWarnings_beginWithTheirRule(t *testing.T) {
 	line := regexp.MustCompile(`(?m)^(?:[^\s:]+: )?warning: (.*)$`)
 	seen := 0
 	for _, p := range listFiles(t) {
-		if !regexp.MustCompile(`^pkg/(law|ledger)/testdata/.*\.txt$`).MatchString(p) {
+		if !regexp.MustCompile(`^pkg/zone/(law|ledger)/testdata/.*\.txt$`).MatchString(p) {
 			continue
 		}
 		for _, m := range line.FindAllStringSubmatch(readFile(t, p), -1) {

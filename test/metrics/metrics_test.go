@@ -17,16 +17,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/component-base/metrics"
 
+	"kubi.zone/kubizone/cmd/kubizone/dnsserving"
+	"kubi.zone/kubizone/cmd/kubizone/fleet"
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/apiserver/judge"
 	"kubi.zone/kubizone/pkg/bind9/agents"
 	"kubi.zone/kubizone/pkg/bind9/signing"
-	"kubi.zone/kubizone/pkg/cmd/dnsserving"
-	"kubi.zone/kubizone/pkg/cmd/fleet"
-	"kubi.zone/kubizone/pkg/controller/class"
-	"kubi.zone/kubizone/pkg/etcd/maintenance"
-	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
+	"kubi.zone/kubizone/pkg/delivery/controller/class"
+	"kubi.zone/kubizone/pkg/zone/etcd/maintenance"
+	"kubi.zone/kubizone/pkg/zone/zoneview/feed/fromapi"
 	"kubi.zone/kubizone/test/must"
 )
 

@@ -22,7 +22,7 @@ import (
 
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/pkg/zone/ledger/subrev"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/pkg/zone/ledger/subrev"
 )
 
 func makeVersion(revision int64) int64 { return subrev.Version(revision, subrev.Last) }

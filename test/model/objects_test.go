@@ -20,9 +20,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/pattern"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/law/pattern"
-	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/pkg/zone/ledger/subrev"
 	"kubi.zone/kubizone/test/must"
 )
 

@@ -20,8 +20,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"kubi.zone/kubizone/pkg/cmd/client"
-	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/cmd/kubeconfig"
+	"kubi.zone/kubizone/cmd/kubectl-kubizone/client"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig/alertrig"
 	"kubi.zone/kubizone/test/rig/kuberig"

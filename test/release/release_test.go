@@ -29,8 +29,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"kubi.zone/kubizone/pkg/cmd/client"
-	"kubi.zone/kubizone/pkg/version"
+	"kubi.zone/kubizone/cmd/kubectl-kubizone/client"
+	"kubi.zone/kubizone/pkg/kit/version"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -69,7 +69,7 @@ func makeRelease(t *testing.T) string {
 	for _, architecture := range []string{"amd64", "arm64"} {
 		programs := filepath.Join(dist, "programs", "linux-"+architecture)
 		first := filepath.Join(programs, "kubizone")
-		build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-X kubi.zone/kubizone/pkg/version.number="+tag[1:], "-o", first, "./testdata/standin")
+		build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-X kubi.zone/kubizone/pkg/kit/version.number="+tag[1:], "-o", first, "./testdata/standin")
 		build.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+architecture, "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -87,7 +87,7 @@ func makeRelease(t *testing.T) string {
 		}
 	}
 	// The client is for Windows too.
-	windows := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-X kubi.zone/kubizone/pkg/version.number="+tag[1:], "-o",
+	windows := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-X kubi.zone/kubizone/pkg/kit/version.number="+tag[1:], "-o",
 		filepath.Join(dist, "client", "programs", "windows-amd64", "kubectl-kubizone.exe"), "./testdata/standin")
 	windows.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 	if out, err := windows.CombinedOutput(); err != nil {

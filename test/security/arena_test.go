@@ -26,7 +26,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/refusal"
+	"kubi.zone/kubizone/pkg/apis/refusal"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"

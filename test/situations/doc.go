@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package situations reads the stories of docs/situations.md. Tests of pkg/law run them without a server, tests of
-// pkg/ledger with a server and etcd.
+// Package situations reads the stories of docs/situations.md. Tests of pkg/zone/law run them without a server, tests of
+// pkg/zone/ledger with a server and etcd.
 //
 // Guarantees:
 //

@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	"kubi.zone/kubizone/pkg/refusal"
+	"kubi.zone/kubizone/pkg/apis/refusal"
 )
 
 type Situation struct {

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/cmd/kubizone/up"
 	"kubi.zone/kubizone/pkg/bind9/signing"
-	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/test/must"
 )
 

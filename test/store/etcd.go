@@ -81,7 +81,7 @@ func StartEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
 	}
 	c := embed.NewConfig()
 	c.Dir, c.UnsafeNoFsync = dir, true
-	c.MaxTxnOps = 512 // as in pkg/etcd/embed
+	c.MaxTxnOps = 512 // as in pkg/zone/etcd/embed
 	// A purge of old files would end the process when Main removes the directory.
 	c.MaxSnapFiles, c.MaxWalFiles = 0, 0
 	c.ListenClientUrls, c.AdvertiseClientUrls = urls[:1], urls[:1]

@@ -24,11 +24,11 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
-	"kubi.zone/kubizone/pkg/ledger"
-	"kubi.zone/kubizone/pkg/ledger/fsck"
-	"kubi.zone/kubizone/pkg/ledger/layout"
-	"kubi.zone/kubizone/pkg/ledger/objects"
-	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/pkg/zone/ledger"
+	"kubi.zone/kubizone/pkg/zone/ledger/fsck"
+	"kubi.zone/kubizone/pkg/zone/ledger/layout"
+	"kubi.zone/kubizone/pkg/zone/ledger/objects"
+	"kubi.zone/kubizone/pkg/zone/ledger/subrev"
 	"kubi.zone/kubizone/test/must"
 )
 

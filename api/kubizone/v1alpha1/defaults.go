@@ -17,7 +17,7 @@ const (
 // DefaultWithdrawalGracePeriod is the withdrawalGracePeriod of a Zone (S3.6).
 const DefaultWithdrawalGracePeriod = 24 * time.Hour
 
-// DefaultMaxDeletePercent is the default of spec.limits.maxDeletePercent (S7.5). See pkg/law/deletions.go.
+// DefaultMaxDeletePercent is the default of spec.limits.maxDeletePercent (S7.5). See pkg/zone/law/deletions.go.
 const DefaultMaxDeletePercent = 30
 
 // MaxDeletePercentOf returns the default if limits are nil or have none.

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/cmd/webhook-server/server"
+	"kubi.zone/kubizone/pkg/client/externaldns/contract"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
 type Config struct {

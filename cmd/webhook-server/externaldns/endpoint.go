@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
+	"kubi.zone/kubizone/pkg/client/externaldns/contract"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
 // exchangeTime is longer than the 15 seconds that external-dns itself waits.

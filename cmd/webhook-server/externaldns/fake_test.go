@@ -15,11 +15,11 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/cmd/webhook-server/server"
+	"kubi.zone/kubizone/pkg/client/externaldns/contract"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/externaldns/contract"
 	"kubi.zone/kubizone/test/must"
 )
 

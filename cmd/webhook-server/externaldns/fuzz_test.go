@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/cmd/webhook-server/server"
+	"kubi.zone/kubizone/pkg/client/externaldns/contract"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
 // A listed RRset has valid data of its type, and survives a write.

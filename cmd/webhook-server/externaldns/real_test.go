@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"kubi.zone/kubizone/pkg/client/externaldns/contract"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/externaldns/contract"
 	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"

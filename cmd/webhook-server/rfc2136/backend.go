@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/pkg/dns/transfer"
 )
 
 type Config struct {

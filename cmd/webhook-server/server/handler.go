@@ -21,7 +21,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/slots"
+	"kubi.zone/kubizone/pkg/kit/slots"
 )
 
 type Config struct {

@@ -8,8 +8,8 @@
 //
 // Guarantees:
 //
-//	G1. Deletions, updates that shrink an object by a quarter, and follow-up writes of the ledger (pkg/ledger) always
-//	    pass. They count as written, up to two bursts, so a namespace can soon write again.
+//	G1. Deletions, updates that shrink an object by a quarter, and follow-up writes of the ledger always pass.
+//	    They count as written, up to two bursts, so a namespace can soon write again.
 //
 // The limits are approximate. With n servers, a namespace may write n times the rate, and have n-1 more Bind9Clusters.
 // Concurrent writes may exceed a limit, since they are counted after the commit.

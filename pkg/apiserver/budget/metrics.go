@@ -6,8 +6,8 @@ package budget
 import (
 	"k8s.io/component-base/metrics"
 
-	"kubi.zone/kubizone/pkg/samples"
-	"kubi.zone/kubizone/pkg/topten"
+	"kubi.zone/kubizone/pkg/kit/samples"
+	"kubi.zone/kubizone/pkg/kit/topten"
 )
 
 type Metrics struct{ refused *metrics.CounterVec }

@@ -20,12 +20,12 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apiserver/registry/zone"
+	past "kubi.zone/kubizone/pkg/client/history"
 	"kubi.zone/kubizone/pkg/dns/name"
-	past "kubi.zone/kubizone/pkg/history"
-	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/ledger"
-	stored "kubi.zone/kubizone/pkg/ledger/history"
-	"kubi.zone/kubizone/pkg/registry/zone"
+	"kubi.zone/kubizone/pkg/zone/law/content"
+	"kubi.zone/kubizone/pkg/zone/ledger"
+	stored "kubi.zone/kubizone/pkg/zone/ledger/history"
 )
 
 // Reader answers requests for the history of zones and Records from the ledger, the store of changes in etcd.

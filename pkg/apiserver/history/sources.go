@@ -14,7 +14,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/zone/ledger"
 )
 
 type Sources struct {

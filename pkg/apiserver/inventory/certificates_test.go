@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"kubi.zone/kubizone/pkg/pki"
+	"kubi.zone/kubizone/pkg/kit/pki"
 	"kubi.zone/kubizone/test/must"
 )
 

@@ -15,9 +15,9 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apiserver/judge"
-	"kubi.zone/kubizone/pkg/etcd/maintenance"
-	"kubi.zone/kubizone/pkg/heartbeat"
-	"kubi.zone/kubizone/pkg/version"
+	"kubi.zone/kubizone/pkg/kit/heartbeat"
+	"kubi.zone/kubizone/pkg/kit/version"
+	"kubi.zone/kubizone/pkg/zone/etcd/maintenance"
 )
 
 const processSelf = "apiserver"

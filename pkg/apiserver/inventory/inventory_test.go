@@ -14,8 +14,8 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/etcd/maintenance"
-	"kubi.zone/kubizone/pkg/pki"
+	"kubi.zone/kubizone/pkg/kit/pki"
+	"kubi.zone/kubizone/pkg/zone/etcd/maintenance"
 	"kubi.zone/kubizone/test/must"
 )
 

@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/objects"
-	"kubi.zone/kubizone/pkg/heartbeat"
+	"kubi.zone/kubizone/pkg/kit/heartbeat"
 )
 
 const (

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/heartbeat"
+	"kubi.zone/kubizone/pkg/kit/heartbeat"
 )
 
 // S7.12: Zone and Record name the same cause, the first of several: a mass deletion, the pause of the zone, a fault of

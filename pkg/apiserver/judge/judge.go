@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/heartbeat"
+	"kubi.zone/kubizone/pkg/kit/heartbeat"
 )
 
 // Facts is the input for the condition Ready of a Zone (JudgeZone) and of its Records (ProgressOf).

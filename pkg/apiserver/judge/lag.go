@@ -12,7 +12,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/samples"
+	"kubi.zone/kubizone/pkg/kit/samples"
 )
 
 var (

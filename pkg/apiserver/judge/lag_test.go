@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/zone/law"
 	"kubi.zone/kubizone/test/must"
 )
 

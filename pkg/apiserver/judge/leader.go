@@ -17,9 +17,9 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/heartbeat"
-	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/law/zones"
+	"kubi.zone/kubizone/pkg/kit/heartbeat"
+	"kubi.zone/kubizone/pkg/zone/law"
+	"kubi.zone/kubizone/pkg/zone/law/zones"
 )
 
 // Ledger reads and writes the stored Zones and Records for a Judge. The argument zone is a UID.

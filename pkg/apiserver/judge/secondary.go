@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/law/zones"
+	"kubi.zone/kubizone/pkg/zone/law"
+	"kubi.zone/kubizone/pkg/zone/law/zones"
 )
 
 // askAgain is the time after which a refused request is repeated. The law raises a serial for a secondary once a day.

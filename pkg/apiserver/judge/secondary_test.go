@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/law/zones"
+	"kubi.zone/kubizone/pkg/zone/law"
+	"kubi.zone/kubizone/pkg/zone/law/zones"
 )
 
 // raises is a ledger that notes which serials it is asked to pass, and raises none unless allows is set.

@@ -11,9 +11,9 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery/objects"
-	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/samples"
-	"kubi.zone/kubizone/pkg/topten"
+	"kubi.zone/kubizone/pkg/kit/samples"
+	"kubi.zone/kubizone/pkg/kit/topten"
+	"kubi.zone/kubizone/pkg/zone/law"
 )
 
 type tally struct {

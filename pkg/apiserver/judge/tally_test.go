@@ -12,7 +12,7 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/zone/law"
 	"kubi.zone/kubizone/test/must"
 )
 

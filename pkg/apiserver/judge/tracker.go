@@ -17,8 +17,8 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery/objects"
-	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/law/zones"
+	"kubi.zone/kubizone/pkg/zone/law"
+	"kubi.zone/kubizone/pkg/zone/law/zones"
 )
 
 const pageRecords = 128

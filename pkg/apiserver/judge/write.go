@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/zone/law"
 )
 
 const turnRecords = 1024

@@ -28,9 +28,9 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/heartbeat"
-	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/law/zones"
+	"kubi.zone/kubizone/pkg/kit/heartbeat"
+	"kubi.zone/kubizone/pkg/zone/law"
+	"kubi.zone/kubizone/pkg/zone/law/zones"
 	"kubi.zone/kubizone/test/must"
 )
 

@@ -15,7 +15,7 @@ import (
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	restclient "k8s.io/client-go/rest"
 
-	"kubi.zone/kubizone/pkg/pki"
+	"kubi.zone/kubizone/pkg/kit/pki"
 	"kubi.zone/kubizone/test/must"
 )
 

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
-	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/zone/ledger/layout"
 )
 
 // Initializer configures the ResourceQuota plugin for count/records.kubi.zone. kube-apiserver's plugin does not see our

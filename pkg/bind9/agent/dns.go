@@ -15,7 +15,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/pkg/dns/transfer"
 )
 
 const messageTime, probeTime = 10 * time.Second, 2 * time.Second

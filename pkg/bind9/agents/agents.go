@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/agent/client"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/dial"
-	"kubi.zone/kubizone/pkg/secrets"
+	"kubi.zone/kubizone/pkg/delivery/secrets"
 )
 
 const (

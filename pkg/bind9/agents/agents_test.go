@@ -19,7 +19,7 @@ import (
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/bind9/agent/client"
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/secrets"
+	"kubi.zone/kubizone/pkg/delivery/secrets"
 	"kubi.zone/kubizone/test/must"
 )
 

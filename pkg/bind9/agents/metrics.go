@@ -9,8 +9,8 @@ import (
 
 	"k8s.io/component-base/metrics"
 
-	"kubi.zone/kubizone/pkg/samples"
-	"kubi.zone/kubizone/pkg/topten"
+	"kubi.zone/kubizone/pkg/kit/samples"
+	"kubi.zone/kubizone/pkg/kit/topten"
 )
 
 var expiry = samples.New("kubizone_agent_certificate_expiry_timestamp_seconds", "Time at which the first certificate of an "+

@@ -18,7 +18,7 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
-	"kubi.zone/kubizone/pkg/pki"
+	"kubi.zone/kubizone/pkg/kit/pki"
 )
 
 const (

@@ -22,8 +22,8 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
-	"kubi.zone/kubizone/pkg/controller/transferclass"
-	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/delivery/controller/transferclass"
+	"kubi.zone/kubizone/pkg/dns/tsig"
 )
 
 // TestStories runs the decisions from facts in testdata/*.txt, with the resulting status. "go test -rewrite" writes the

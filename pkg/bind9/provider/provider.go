@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/transfer"
 	"kubi.zone/kubizone/pkg/dns/name"
-	keys "kubi.zone/kubizone/pkg/transfer"
+	keys "kubi.zone/kubizone/pkg/dns/transfer"
 )
 
 type Instance struct {

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/rfc2136"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	keys "kubi.zone/kubizone/pkg/transfer"
+	keys "kubi.zone/kubizone/pkg/dns/transfer"
 )
 
 type UpdateConfig struct {

@@ -27,11 +27,11 @@ import (
 	informers "kubi.zone/kubizone/api/client/informers/externalversions/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/agents"
-	"kubi.zone/kubizone/pkg/controller/class"
-	"kubi.zone/kubizone/pkg/controller/transferclass"
+	"kubi.zone/kubizone/pkg/delivery/controller/class"
+	"kubi.zone/kubizone/pkg/delivery/controller/transferclass"
+	"kubi.zone/kubizone/pkg/delivery/secrets"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/secrets"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 )
 
 const (

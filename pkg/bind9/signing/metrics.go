@@ -11,8 +11,8 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/samples"
-	"kubi.zone/kubizone/pkg/topten"
+	"kubi.zone/kubizone/pkg/kit/samples"
+	"kubi.zone/kubizone/pkg/kit/topten"
 )
 
 type Metrics struct{ source atomic.Pointer[source] }

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/bind9/agent/client"
-	"kubi.zone/kubizone/pkg/controller/transferclass"
+	"kubi.zone/kubizone/pkg/delivery/controller/transferclass"
 	"kubi.zone/kubizone/pkg/delivery/transfer"
 	"kubi.zone/kubizone/pkg/dns/name"
 )

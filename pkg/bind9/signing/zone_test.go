@@ -27,10 +27,10 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/bind9/agents"
-	"kubi.zone/kubizone/pkg/controller/class"
-	"kubi.zone/kubizone/pkg/controller/transferclass"
+	"kubi.zone/kubizone/pkg/delivery/controller/class"
+	"kubi.zone/kubizone/pkg/delivery/controller/transferclass"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )

@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/decision"
 	"kubi.zone/kubizone/pkg/delivery/plan"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 )
 

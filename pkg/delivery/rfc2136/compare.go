@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/transfer"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
-	"kubi.zone/kubizone/pkg/transfer"
 )
 
 const maxForeign = 256

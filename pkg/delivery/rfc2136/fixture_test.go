@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/primary/tsig"
-	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/pkg/dns/transfer"
+	"kubi.zone/kubizone/pkg/dns/tsig"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )

@@ -14,7 +14,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/pkg/dns/transfer"
 )
 
 // explainRcode returns the error for an RCODE of an update as a whole (RFC 2136 §2.2), with the next step for a person.

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/decision"
 	"kubi.zone/kubizone/pkg/delivery/lease"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 )
 
 var (

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 )
 

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/decision"
 	"kubi.zone/kubizone/pkg/delivery/lease"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 )
 
 // Loop keeps every zone at its settled serial in each of its classes, and is safe for concurrent use.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"kubi.zone/kubizone/pkg/apis/precedence"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/precedence"
 )
 
 // names has the right of each delivery to use a zone's name in a class. A class delivers one zone of a name, because

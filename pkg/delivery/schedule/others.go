@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"kubi.zone/kubizone/pkg/apis/precedence"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/decision"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/precedence"
 )
 
 // Hold reserves a zone name in a class for a stored delivery, so that a later delivery of the name waits. A zero name

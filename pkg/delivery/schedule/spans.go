@@ -11,7 +11,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/traces"
+	"kubi.zone/kubizone/pkg/kit/traces"
 )
 
 func (a *attempt) findCauses(confirmed serial.Serial) []string {

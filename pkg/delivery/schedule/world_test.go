@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/schedule"
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 )
 

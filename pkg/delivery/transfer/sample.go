@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/pkg/dns/transfer"
 )
 
 const (

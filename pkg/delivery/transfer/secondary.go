@@ -6,7 +6,7 @@ package transfer
 import (
 	"net/netip"
 
-	"kubi.zone/kubizone/pkg/transfer"
+	"kubi.zone/kubizone/pkg/dns/transfer"
 )
 
 type Secondary struct {

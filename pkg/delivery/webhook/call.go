@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
-	"kubi.zone/kubizone/pkg/traces"
+	"kubi.zone/kubizone/pkg/kit/traces"
 )
 
 const (

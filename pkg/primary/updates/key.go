@@ -8,9 +8,9 @@ import (
 	"net/netip"
 
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/primary/tsig"
-	"kubi.zone/kubizone/pkg/update"
+	"kubi.zone/kubizone/pkg/dns/tsig"
+	"kubi.zone/kubizone/pkg/dns/update"
+	"kubi.zone/kubizone/pkg/zone/law/content"
 )
 
 // Handler applies DNS UPDATE messages (RFC 2136); controller/updatekey.Poster posts them to the API server. Methods may

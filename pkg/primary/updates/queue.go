@@ -20,12 +20,12 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/dns/tsig"
+	"kubi.zone/kubizone/pkg/dns/update"
+	"kubi.zone/kubizone/pkg/dns/update/wire"
+	"kubi.zone/kubizone/pkg/kit/slots"
 	"kubi.zone/kubizone/pkg/primary/replay"
-	"kubi.zone/kubizone/pkg/primary/tsig"
-	"kubi.zone/kubizone/pkg/slots"
-	"kubi.zone/kubizone/pkg/update"
-	"kubi.zone/kubizone/pkg/update/wire"
+	"kubi.zone/kubizone/pkg/zone/law/content"
 )
 
 type Message struct {

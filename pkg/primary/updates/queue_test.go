@@ -12,7 +12,7 @@ import (
 	mdns "github.com/miekg/dns"
 	"k8s.io/klog/v2"
 
-	"kubi.zone/kubizone/pkg/update/wire"
+	"kubi.zone/kubizone/pkg/dns/update/wire"
 	"kubi.zone/kubizone/test/must"
 )
 

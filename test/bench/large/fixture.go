@@ -21,8 +21,8 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apiserver"
-	"kubi.zone/kubizone/pkg/ledger"
-	"kubi.zone/kubizone/pkg/pki"
+	"kubi.zone/kubizone/pkg/kit/pki"
+	"kubi.zone/kubizone/pkg/zone/ledger"
 	"kubi.zone/kubizone/test/bench/figures"
 	"kubi.zone/kubizone/test/store"
 )

@@ -18,12 +18,12 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"kubi.zone/kubizone/cmd/kubizone/app"
 	"kubi.zone/kubizone/pkg/apiserver"
-	"kubi.zone/kubizone/pkg/cmd"
-	"kubi.zone/kubizone/pkg/etcd/embed"
-	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/ledger"
-	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zone/etcd/embed"
+	"kubi.zone/kubizone/pkg/zone/law/content"
+	"kubi.zone/kubizone/pkg/zone/ledger"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 	"kubi.zone/kubizone/test/bench/figures"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if os.Getenv(program) != "" {
-		os.Exit(cmd.Main(os.Args[1:], os.Stdout, os.Stderr))
+		os.Exit(app.Main(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }

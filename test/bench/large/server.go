@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
-	"kubi.zone/kubizone/pkg/etcd/embed"
+	"kubi.zone/kubizone/pkg/zone/etcd/embed"
 	"kubi.zone/kubizone/test/bench/figures"
 	"kubi.zone/kubizone/test/rig"
 )

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"os"
 
-	"kubi.zone/kubizone/pkg/etcd/embed"
-	"kubi.zone/kubizone/pkg/memory"
+	"kubi.zone/kubizone/pkg/kit/memory"
+	"kubi.zone/kubizone/pkg/zone/etcd/embed"
 )
 
 // Serve runs a member on dir until ctx ends.

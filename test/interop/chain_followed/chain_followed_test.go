@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/cmd/up"
-	"kubi.zone/kubizone/pkg/verify"
-	"kubi.zone/kubizone/pkg/why"
+	"kubi.zone/kubizone/cmd/kubizone/up"
+	"kubi.zone/kubizone/pkg/client/verify"
+	"kubi.zone/kubizone/pkg/client/why"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/standalone"

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	verifycmd "kubi.zone/kubizone/pkg/cmd/verify"
+	verifycmd "kubi.zone/kubizone/cmd/kubectl-kubizone/verify"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )

@@ -29,8 +29,8 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/cmd/kubizone/up"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
-	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"

@@ -13,7 +13,7 @@ import (
 
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/zone/law"
 )
 
 // DeleteZone sets the annotation if other namespaces have objects in the zone (S8.1).

@@ -8,7 +8,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/zone/law/content"
 )
 
 // Admitted Zones have content. The validation package may not import content, so this test does.

@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/refusal"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // ChangeSet validates a change set, except the content of Records. It returns the Records' names in the order of items.

@@ -19,7 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
-	"kubi.zone/kubizone/pkg/refusal"
+	"kubi.zone/kubizone/pkg/apis/refusal"
 )
 
 const (

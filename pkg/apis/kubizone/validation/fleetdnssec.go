@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
-	"kubi.zone/kubizone/pkg/refusal"
+	"kubi.zone/kubizone/pkg/apis/refusal"
 )
 
 const (

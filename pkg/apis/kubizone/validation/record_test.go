@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/refusal"
+	"kubi.zone/kubizone/pkg/apis/refusal"
 )
 
 func newRecord(change func(*v1alpha1.RecordSpec)) *v1alpha1.Record {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/zone/law/content"
 )
 
 // fill grows the metadata of an object in each way that no other limit bounds. field is the field of the error.

@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/pattern"
+	"kubi.zone/kubizone/pkg/apis/refusal"
 	"kubi.zone/kubizone/pkg/dns/mistakes"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/law/pattern"
-	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // maxWarnings bounds the warnings of a response. Each is an HTTP header.

@@ -17,10 +17,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/pattern"
+	"kubi.zone/kubizone/pkg/apis/refusal"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/law/pattern"
-	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // Limits of a Zone. Every decision about a Record reads all rules.

@@ -20,7 +20,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/traces"
+	"kubi.zone/kubizone/pkg/kit/traces"
 )
 
 // Client is safe for concurrent use.

@@ -7,7 +7,7 @@ package main
 import (
 	"os"
 
-	"kubi.zone/kubizone/pkg/version"
+	"kubi.zone/kubizone/pkg/kit/version"
 )
 
 func main() { os.Stdout.WriteString("kubizone v" + version.Number() + " (stand-in)\n") }

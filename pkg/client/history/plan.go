@@ -1,0 +1,744 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/refusal"
+	"kubi.zone/kubizone/pkg/apis/rrsets"
+	"kubi.zone/kubizone/pkg/client/load"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+const FieldManager = "kubizone-revert"
+
+const serverLabel = v1alpha1.GroupName + "/parent-zone"
+
+// Plan is the output of kubectl kubizone revert: the writes, the changes left, and the refusals of the server.
+type Plan struct {
+	FQDN   string `json:"fqdn"`
+	View   string `json:"view,omitempty"`
+	Serial int64  `json:"serial,omitempty"` // to return to
+	// Time is used in place of Serial, in RFC 3339.
+	Time string `json:"time,omitempty"`
+	// Deleted is the user behind the deletion of the Zone, if the plan restores the Zone.
+	Deleted *Author `json:"deleted,omitempty"`
+	// Objects are the deleted Zone and its Delegations, to create again.
+	Objects []Restoral `json:"objects,omitempty"`
+	Changes []Reversal `json:"changes"`
+	Left    []Left     `json:"left"`
+	// Gaps describes names that have no values for a moment, between two change sets.
+	Gaps []string `json:"gaps,omitempty"`
+	// Held is the reason why the zone is not or would not be delivered after a mass deletion, or "".
+	Held    string `json:"held,omitempty"`
+	Refused int    `json:"refused"`
+	Written int    `json:"written"`
+
+	awaits bool // the Zone is not created yet
+	// Refusals in these namespaces stop the revert: the Zone's, and the namespace named by the user. If zoneNamespace
+	// is "", since the user may not read the Zone, all Records are of the user's namespace.
+	zoneNamespace, namespace string
+}
+
+// Reversal restores the former state of a Record.
+type Reversal struct {
+	// Op is "+" to create the Record again, "~" to change it, "-" to delete it.
+	Op        string `json:"op"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	FQDN      string `json:"fqdn"`
+	Text      string `json:"text"`   // the change, for the user
+	Undoes    Author `json:"undoes"` // of the newest change undone
+	// Again names a controller, such as external-dns, likely to write the Record again; "" for none.
+	Again string `json:"again,omitempty"`
+	// After is another namespace whose Record must give up the name first; "" for none.
+	After   string   `json:"after,omitempty"`
+	Refused []string `json:"refused,omitempty"` // the server's reasons
+
+	change    rrsets.Change
+	conflicts bool              // all refusals are by other data at or above the name
+	liftable  []refusal.Refusal // ends with the write of namespace After
+}
+
+type Restoral struct {
+	Kind      string   `json:"kind"`
+	Namespace string   `json:"namespace"`
+	Name      string   `json:"name"`
+	Refused   []string `json:"refused,omitempty"`
+
+	create func(ctx context.Context, dryRun []string) error
+}
+
+// Left is a difference that the revert does not undo.
+type Left struct {
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Text      string `json:"text"`
+	Writer    string `json:"writer"`
+	Reason    string `json:"reason"`
+
+	missing bool   // a Record of the user's that should be back
+	renewed string // present DNS name of a Record that IncludeManaged takes back
+}
+
+// CountMissing returns the number of Records of the zone's namespace, or that of Options.Namespace, that should be
+// back and are left. Records that another writer renews, and challenges, do not count.
+func (p *Plan) CountMissing() (n int) {
+	for i := range p.Left {
+		if p.Left[i].missing {
+			n++
+		}
+	}
+	return n
+}
+
+// isOwn reports whether a user who reverts the zone, or Options.Namespace of it, awaits the namespace's Records.
+func (p *Plan) isOwn(namespace string) bool {
+	if p.namespace != "" {
+		return namespace == p.namespace
+	}
+	return p.zoneNamespace == "" || namespace == p.zoneNamespace
+}
+
+func (p *Plan) moment() string { return cmp.Or(p.Time, fmt.Sprint(p.Serial)) }
+
+type Options struct {
+	// Name selects Records by DNS name; zero selects all.
+	Name name.Name
+	// Namespace limits a revert to the namespace's Records; "" means all.
+	Namespace string
+	// IncludeManaged includes Records renewed by another client.
+	IncludeManaged bool
+}
+
+// Present is what the server has of the Records and namespaces of a plan.
+type Present struct {
+	Records map[types.NamespacedName]*v1alpha1.Record
+	// Unreadable has the server's refusal of each namespace whose Records the user may not read.
+	Unreadable map[string]string
+	// Began has the creation of each namespace but the zone's, as far as the user may read them.
+	Began map[string]time.Time
+}
+
+// touch is a Record to revert, with the newest and the oldest undone step (change of the zone) that wrote the Record.
+type touch struct {
+	key            types.NamespacedName
+	uid            types.UID
+	newest, oldest *v1alpha1.HistoryStep
+	// stateBefore is the state before oldest, to restore.
+	stateBefore *v1alpha1.HistoryState
+	existed     bool // false if oldest created the Record
+	// renewer is the client that would write the Record again, for example "external-dns"; "" for none.
+	renewer   string
+	challenge bool // of ACME, and never reverted
+}
+
+func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
+	touches := map[types.NamespacedName]*touch{}
+	var ordered []*touch
+	for i := range undone {
+		x := &undone[i]
+		for j := range x.Records {
+			r := &x.Records[j]
+			key := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
+			t := touches[key]
+			if x.Way == v1alpha1.WayCascade {
+				// A cascade released the Record before the newer step added it again.
+				if t != nil && !t.existed && r.Effect != v1alpha1.EffectAdded {
+					t.oldest, t.stateBefore, t.existed = x, r.Before, true
+				}
+				continue
+			}
+			if t == nil {
+				t = &touch{key: key, uid: types.UID(r.UID), newest: x}
+				touches[key], ordered = t, append(ordered, t)
+			}
+			t.oldest, t.stateBefore, t.existed = x, r.Before, r.Effect != v1alpha1.EffectAdded
+			t.addWriter(x, r)
+		}
+	}
+	for i := range older {
+		for j := range older[i].Records {
+			r := &older[i].Records[j]
+			if t := touches[types.NamespacedName{Namespace: r.Namespace, Name: r.Name}]; t != nil {
+				t.addWriter(&older[i], r)
+			}
+		}
+	}
+	return ordered
+}
+
+const updateKeyUser = "kubi.zone:updatekey:"
+
+// addWriter notes the client of a step if it would write the Record again. The items of a change set may have other
+// field managers than the step, such as Records of external-dns that a person brings back with others: then the
+// Record's managers alone tell.
+func (t *touch) addWriter(x *v1alpha1.HistoryStep, r *v1alpha1.HistoryRecord) {
+	isAlone := len(x.Records)+int(x.OtherRecords) == 1
+	switch x.Way {
+	case v1alpha1.WayChallenge:
+		t.challenge = true
+	case v1alpha1.WayUpdateKey:
+		t.renewer = cmp.Or(t.renewer, "UpdateKey "+strings.Replace(strings.TrimPrefix(x.By, updateKeyUser), ":", "/", 1))
+	case v1alpha1.WayExternalDNS:
+		if isAlone {
+			t.renewer = cmp.Or(t.renewer, "external-dns")
+		}
+	case v1alpha1.WayRequest:
+		if isAlone && r.Effect != v1alpha1.EffectRemoved {
+			t.renewer = cmp.Or(t.renewer, describeRenewer(x.FieldManager))
+		}
+	}
+}
+
+func renews(manager string) bool {
+	for _, tool := range []string{"kubectl", "kubizone-load", "kubizone-import", "kubizone-apply", "kubizone-verify", FieldManager} {
+		if manager == tool || strings.HasPrefix(manager, tool+"-") {
+			return false
+		}
+	}
+	return manager != ""
+}
+
+// writerOf returns the former manager of a Record's spec that writes it again: a controller, or else an applier. Its
+// name is "" if there is none, and the revert has the fields.
+func writerOf(s *v1alpha1.HistoryState) (writer v1alpha1.HistoryManager) {
+	const applies = string(metav1.ManagedFieldsOperationApply)
+	for _, m := range s.Managers {
+		if renews(m.Name) {
+			return m
+		}
+		if m.Operation == applies && m.Name != FieldManager && writer.Name == "" {
+			writer = m
+		}
+	}
+	return writer
+}
+
+// IsRenewed reports whether a revert of a step leaves a Record without Options.IncludeManaged, as far as the step
+// tells.
+func IsRenewed(step *v1alpha1.HistoryStep) bool {
+	return slices.ContainsFunc(touchesOf([]v1alpha1.HistoryStep{*step}, nil), func(t *touch) bool {
+		return t.renewer != "" || t.stateBefore != nil && renews(writerOf(t.stateBefore).Name)
+	})
+}
+
+// describeRenewer returns a field manager for users, or "" if it writes for a person.
+func describeRenewer(manager string) string {
+	switch {
+	case manager == v1alpha1.ExternalDNSFieldManager:
+		return "external-dns"
+	case renews(manager):
+		return "field manager " + manager
+	}
+	return ""
+}
+
+func renewerOf(r *v1alpha1.Record) string {
+	if owner := metav1.GetControllerOf(r); owner != nil {
+		return owner.Kind + " " + owner.Name
+	}
+	for _, entry := range r.ManagedFields {
+		if text := describeRenewer(entry.Manager); text != "" && entry.Subresource == "" && rrsets.TouchesSpec(entry.FieldsV1) {
+			return text
+		}
+	}
+	return ""
+}
+
+type planner struct {
+	*Plan
+	past    *Past
+	options Options
+	present Present
+	apex    name.Name
+	zone    types.NamespacedName
+	undone  int // steps of past
+}
+
+func Namespaces(undone []v1alpha1.HistoryStep) map[string][]string {
+	out := map[string][]string{}
+	for _, t := range touchesOf(undone, nil) {
+		out[t.key.Namespace] = append(out[t.key.Namespace], t.key.Name)
+	}
+	return out
+}
+
+// selectSteps returns the steps by Records of o.Namespace.
+func (o *Options) selectSteps(steps []v1alpha1.HistoryStep) []v1alpha1.HistoryStep {
+	if o.Namespace == "" {
+		return steps
+	}
+	return slices.DeleteFunc(slices.Clone(steps), func(x v1alpha1.HistoryStep) bool {
+		return !slices.ContainsFunc(x.Records, func(r v1alpha1.HistoryRecord) bool { return r.Namespace == o.Namespace })
+	})
+}
+
+// PlanRevert returns a plan that undoes the steps (changes of a zone) after a moment, without any request.
+func PlanRevert(past *Past, s Subject, m Moment, present Present, options Options) (*Plan, error) {
+	undone, err := past.Since(m)
+	if err != nil {
+		return nil, err
+	}
+	n := len(undone)
+	older := past.Steps[n:]
+	undone = options.selectSteps(undone)
+	p := planner{Plan: &Plan{FQDN: past.FQDN, View: past.View, Serial: int64(m.Serial), Changes: []Reversal{}, Left: []Left{},
+		namespace: options.Namespace}, past: past, options: options, present: present, undone: n}
+	if s.Zone != nil {
+		p.zone = types.NamespacedName{Namespace: s.Zone.Namespace, Name: s.Zone.Name}
+		p.zoneNamespace = s.Zone.Namespace
+	}
+	// Show the serial, or the time without the right to read the Zone.
+	switch {
+	case m.Serial != 0:
+	case s.Zone != nil && len(undone) > 0:
+		p.Serial = undone[len(undone)-1].From
+	case s.Zone != nil:
+		p.Serial = int64(past.Newest)
+	default:
+		p.Time = m.Time.UTC().Format(time.RFC3339)
+	}
+	if p.apex, err = name.Parse(past.FQDN); err != nil && len(undone) > 0 {
+		return nil, fmt.Errorf("the history has no valid zone: %w", err)
+	}
+	for _, t := range touchesOf(undone, older) {
+		if options.Namespace == "" || options.Namespace == t.key.Namespace {
+			p.addTouch(t)
+		}
+	}
+	for _, loss := range past.Losses(n, options.Name) {
+		p.Left = append(p.Left, Left{Text: loss.hidden("", "unknown names"), Writer: loss.By, Reason: loss.reason("its changes")})
+	}
+	p.addOthers(undone)
+	p.addHeader(undone)
+	p.findGaps()
+	p.sortChanges()
+	return p.Plan, nil
+}
+
+func (p *planner) sortChanges() {
+	slices.SortStableFunc(p.Changes, func(x, y Reversal) int {
+		return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.FQDN, y.FQDN), strings.Compare(x.Name, y.Name))
+	})
+}
+
+// addTouch plans the return of a Record, if the user may read the Record and its namespace still exists.
+func (p *planner) addTouch(t *touch) {
+	reason, began := p.present.Unreadable[t.key.Namespace], p.present.Began[t.key.Namespace]
+	switch {
+	case reason != "":
+		p.refuse(t, reason)
+	case t.oldest.Time != nil && t.oldest.Time.Time.Before(began):
+		// The namespace of a former team was made again for another team, which never had the Record.
+		by := AuthorOf(t.newest)
+		p.addLeft(t, p.present.Records[t.key], by.User(), "its namespace was deleted and made again since; write it by hand")
+	case p.past.mayLack(t.key.Namespace, t.oldest, p.undone):
+		by := AuthorOf(t.newest)
+		p.addLeft(t, p.present.Records[t.key], by.User(), "older changes by its namespace may be missing; write it by hand")
+	default:
+		p.addRecord(t)
+	}
+}
+
+// refuse adds a Record of an unreadable namespace.
+func (p *planner) refuse(t *touch, reason string) {
+	if !p.decides(t.key.Namespace) {
+		by := AuthorOf(t.newest)
+		p.addLeft(t, nil, by.User(), "you may not read it: "+reason)
+		return
+	}
+	p.Changes = append(p.Changes, Reversal{Op: "~", Namespace: t.key.Namespace, Name: t.key.Name, FQDN: t.owner(p.apex),
+		Text: "the Record cannot be read", Undoes: AuthorOf(t.newest), Refused: []string{reason}})
+	p.Refused++
+}
+
+func (t *touch) owner(apex name.Name) string {
+	for i := range t.oldest.Records {
+		if r := &t.oldest.Records[i]; r.Namespace == t.key.Namespace && r.Name == t.key.Name && r.Owner != "" {
+			return ownerOf(r.Owner, apex.String())
+		}
+	}
+	return ""
+}
+
+// addLeft adds a Record to Left, as missing if it is one of the user's that existed.
+func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) *Left {
+	text := "a Record that was there"
+	if r != nil {
+		text = r.Status.FQDN + " " + r.Spec.Type
+	} else if owner := t.owner(p.apex); owner != "" {
+		text = owner
+	}
+	p.Left = append(p.Left, Left{Namespace: t.key.Namespace, Name: t.key.Name, Text: text, Writer: writer, Reason: reason,
+		missing: t.existed && p.isOwn(t.key.Namespace)})
+	return &p.Left[len(p.Left)-1]
+}
+
+func (p *planner) addRecord(t *touch) {
+	// 1. Decode the former state, nil if there was no Record.
+	now, by := p.present.Records[t.key], AuthorOf(t.newest)
+	var want *v1alpha1.Record
+	if spec := t.specBefore(p.apex); spec != nil {
+		want = &v1alpha1.Record{Spec: *spec}
+	}
+	if want != nil {
+		want.Namespace, want.Name = t.key.Namespace, t.key.Name
+		want.Labels, want.Annotations = t.stateBefore.Labels, t.stateBefore.Annotations
+		if now != nil && slices.Contains(t.stateBefore.LeftOut, "labels") {
+			want.Labels = now.Labels
+		}
+		if now != nil && slices.Contains(t.stateBefore.LeftOut, "annotations") {
+			want.Annotations = now.Annotations
+		}
+		want.Labels = maps.Clone(want.Labels)
+		delete(want.Labels, serverLabel)
+		want.Status.FQDN = p.fqdnOf(&want.Spec, now)
+	}
+	// 2. Leave out Records that need or allow no change.
+	shown := cmp.Or(want, now)
+	switch {
+	case shown != nil && !p.selects(want, now), shown == nil && !p.options.Name.IsZero() && t.owner(p.apex) != p.options.Name.String():
+		return
+	case !t.existed && now == nil, want != nil && now != nil && sameSpec(&want.Spec, &now.Spec):
+		return
+	case t.existed && want == nil:
+		p.addLeft(t, now, by.User(), "the history has no former spec of it; write it by hand, with the values that "+
+			p.showCommand()+" prints")
+		return
+	case t.challenge:
+		p.addLeft(t, shown, by.User(), "it is an ACME challenge, which its client sets and removes").missing = false
+		return
+	case now != nil && now.DeletionTimestamp != nil:
+		p.addLeft(t, now, by.User(), "it is being deleted, and waits for its finalizers")
+		return
+	case now != nil && now.UID != t.uid && (p.zone.Name == "" || !p.isInZone(now)):
+		p.addLeft(t, now, by.User(), "it is another Record of this name, outside the zone; change it by hand")
+		return
+	case now != nil && now.Status.ZoneRef != nil && !p.isInZone(now):
+		p.addLeft(t, now, by.User(), "it is in zone "+now.Status.ZoneRef.Namespace+"/"+now.Status.ZoneRef.Name+" now; change it there")
+		return
+	case now != nil && want == nil && !p.isInZone(now):
+		p.addLeft(t, now, by.User(), "it is in no zone now; delete it by hand")
+		return
+	case !t.existed && t.oldest.Time != nil && now.CreationTimestamp.Time.Before(t.oldest.Time.Add(-2*time.Second)):
+		p.addLeft(t, now, by.User(), "it existed already, and was in no zone")
+		return
+	}
+	// 3. Plan the change, unless another client would write the Record again.
+	renewer := t.renewer
+	if want != nil {
+		writer := writerOf(t.stateBefore)
+		renewer = cmp.Or(renewer, describeRenewer(writer.Name))
+	}
+	if now != nil {
+		renewer = cmp.Or(renewer, renewerOf(now))
+	}
+	if renewer != "" && !p.options.IncludeManaged {
+		left := p.addLeft(t, shown, renewer, "its writer renews it; --include-managed takes it back, and the writer may write it "+
+			"again")
+		if left.missing = false; now != nil {
+			left.renewed = now.Status.FQDN
+		}
+		return
+	}
+	p.addChange(t, want, now, by, renewer)
+}
+
+// specBefore returns the former spec of a Record, or nil. Values for which the history had no room are the removed rows
+// of the step, for example of a change set with 100 keys.
+func (t *touch) specBefore(apex name.Name) *v1alpha1.RecordSpec {
+	if !t.existed || t.stateBefore == nil || t.stateBefore.Spec == nil {
+		return nil
+	}
+	spec := &v1alpha1.RecordSpec{}
+	if json.Unmarshal(t.stateBefore.Spec.Raw, spec) != nil {
+		return nil
+	}
+	hasOne := slices.Contains(t.stateBefore.LeftOut, "rdata")
+	if !hasOne && !slices.Contains(t.stateBefore.LeftOut, "values") {
+		return spec
+	}
+	owner, err := name.ParseIn(spec.DomainName, apex)
+	rrtype, wrong := rdata.ParseType(spec.Type)
+	if err != nil || wrong != nil {
+		return nil
+	}
+	for _, row := range t.oldest.Removed {
+		if k, ok := keyOf(row, apex); ok && k.owner == owner && k.t == rrtype {
+			spec.Values = append(spec.Values, k.data)
+		}
+	}
+	switch {
+	case len(spec.Values) == 0:
+		return nil
+	case hasOne:
+		spec.RData, spec.Values = spec.Values[0], nil
+	}
+	return spec
+}
+
+// lostMetadata returns the lost parts of a former Record that the rows of the step do not have.
+func lostMetadata(s *v1alpha1.HistoryState) (lost []string) {
+	for _, part := range s.LeftOut {
+		if part == "annotations" || part == "labels" {
+			lost = append(lost, part)
+		}
+	}
+	return lost
+}
+
+// showCommand returns the command that prints the former values.
+func (p *planner) showCommand() string {
+	zone := strings.TrimSuffix(p.FQDN, ".")
+	if p.Deleted != nil {
+		return "kubectl kubizone log " + zone
+	}
+	return "kubectl kubizone show " + zone + "@" + p.moment()
+}
+
+func (p *planner) addChange(t *touch, want, now *v1alpha1.Record, by Author, renewer string) {
+	r := Reversal{Namespace: t.key.Namespace, Name: t.key.Name, Undoes: by, Again: renewer, FQDN: cmp.Or(want, now).Status.FQDN}
+	r.change = rrsets.Change{Before: now, After: want}
+	switch {
+	case now == nil:
+		r.Op = "+"
+		if lost := lostMetadata(t.stateBefore); len(lost) > 0 {
+			left := p.addLeft(t, want, by.User(), "the history has no room for its former "+strings.Join(lost, " and ")+
+				"; write them by hand")
+			left.missing = false
+		}
+		// The former writer owns the Record again: external-dns writes no other Records, and a server-side apply by
+		// Flux would conflict with another manager's fields.
+		writer := writerOf(t.stateBefore)
+		r.change.Manager = writer.Name
+		if writer.Operation == string(metav1.ManagedFieldsOperationApply) {
+			r.change.AppliedJSON = applyOver(want, &v1alpha1.Record{})
+		}
+	case want == nil:
+		r.Op = "-"
+	default:
+		r.Op = "~"
+		if writer := writerOf(t.stateBefore); writer.Operation == string(metav1.ManagedFieldsOperationApply) {
+			r.change.Manager = writer.Name
+		}
+		r.change.AppliedJSON = applyOver(want, now)
+	}
+	var texts []string
+	for _, c := range load.ChangesOfRecord(now, want, p.zone) {
+		texts = append(texts, c.Text)
+		if len(texts) > 1 {
+			texts[0] = "- " + texts[0]
+			texts[1] = "+ " + texts[1]
+		}
+	}
+	r.Text = cmp.Or(strings.Join(texts, ", "), r.FQDN+" "+cmp.Or(want, now).Spec.Type+": another description, zoneRef or class")
+	p.Changes = append(p.Changes, r)
+}
+
+// applyOver returns a manifest whose server-side apply turns now into want, except for labels and annotations added
+// since: dropOver removes these, because apply would store a null in a map of strings as "".
+func applyOver(want, now *v1alpha1.Record) []byte {
+	spec := map[string]any{"ttl": nil, "rdata": nil, "values": nil, "zoneRef": nil, "description": nil}
+	if text, err := json.Marshal(want.Spec); err == nil {
+		_ = json.Unmarshal(text, &spec)
+	}
+	var had map[string]any
+	if text, err := json.Marshal(now.Spec); err == nil {
+		_ = json.Unmarshal(text, &had)
+	}
+	maps.DeleteFunc(spec, func(key string, value any) bool { return value == nil && had[key] == nil })
+	metadata := map[string]any{"namespace": want.Namespace, "name": want.Name}
+	if now.UID != "" {
+		metadata["uid"], metadata["resourceVersion"] = now.UID, now.ResourceVersion
+	}
+	for field, values := range map[string]map[string]string{"labels": want.Labels, "annotations": want.Annotations} {
+		if len(values) > 0 {
+			metadata[field] = values
+		}
+	}
+	text, _ := json.Marshal(map[string]any{"apiVersion": v1alpha1.SchemeGroupVersion.String(), "kind": "Record", "metadata": metadata,
+		"spec": spec})
+	return text
+}
+
+// dropOver returns a merge patch to remove labels and annotations of now absent from want, or nil if there is none.
+func dropOver(want, now *v1alpha1.Record) []byte {
+	metadata := map[string]any{}
+	drop := func(field string, want, now map[string]string) {
+		gone := map[string]any{}
+		for key := range now {
+			if _, stays := want[key]; !stays && key != serverLabel {
+				gone[key] = nil
+			}
+		}
+		if len(gone) > 0 {
+			metadata[field] = gone
+		}
+	}
+	drop("labels", want.Labels, now.Labels)
+	drop("annotations", want.Annotations, now.Annotations)
+	if len(metadata) == 0 {
+		return nil
+	}
+	metadata["uid"] = now.UID
+	text, _ := json.Marshal(map[string]any{"metadata": metadata})
+	return text
+}
+
+func (p *planner) isInZone(r *v1alpha1.Record) bool {
+	ref := r.Status.ZoneRef
+	if ref == nil || p.zone.Name != "" {
+		return ref != nil && ref.Namespace == p.zone.Namespace && ref.Name == p.zone.Name
+	}
+	fqdn, err := name.Parse(r.Status.FQDN)
+	return err == nil && p.apex.Encloses(fqdn) && r.Status.View == p.past.View
+}
+
+func (p *planner) fqdnOf(spec *v1alpha1.RecordSpec, now *v1alpha1.Record) string {
+	if now != nil && now.Spec.DomainName == spec.DomainName && now.Status.FQDN != "" {
+		return now.Status.FQDN
+	}
+	if fqdn, err := name.ParseIn(spec.DomainName, p.apex); err == nil {
+		return fqdn.String()
+	}
+	return spec.DomainName
+}
+
+func (p *planner) selects(records ...*v1alpha1.Record) bool {
+	return p.options.Name.IsZero() || slices.ContainsFunc(records, func(r *v1alpha1.Record) bool {
+		return r != nil && r.Status.FQDN == p.options.Name.String()
+	})
+}
+
+// knownRecords has the Records of Changes and Left.
+func (p *Plan) knownRecords() map[types.NamespacedName]bool {
+	known := map[types.NamespacedName]bool{}
+	for i := range p.Changes {
+		known[types.NamespacedName{Namespace: p.Changes[i].Namespace, Name: p.Changes[i].Name}] = true
+	}
+	for i := range p.Left {
+		known[types.NamespacedName{Namespace: p.Left[i].Namespace, Name: p.Left[i].Name}] = true
+	}
+	return known
+}
+
+// addOthers adds the changed values without a Record to revert to Left, with the sign of the change that would undo
+// them: "+ a.example.org. A 192.0.2.1" if a rule removed it.
+func (p *planner) addOthers(undone []v1alpha1.HistoryStep) {
+	type rows struct {
+		count map[string]int // additions less removals, by row
+		of    *v1alpha1.HistoryStep
+	}
+	var order []string
+	groups := map[string]*rows{}
+	known := p.knownRecords()
+	for i := range undone {
+		x := &undone[i]
+		if x.Way != v1alpha1.WayCascade && len(x.Records) > 0 {
+			continue
+		}
+		planned := map[string]bool{} // names of Records with a line of their own
+		for j := range x.Records {
+			if r := &x.Records[j]; known[types.NamespacedName{Namespace: r.Namespace, Name: r.Name}] {
+				planned[ownerOf(r.Owner, x.FQDN)] = true
+			}
+		}
+		by := AuthorOf(x)
+		who := by.User()
+		g := groups[who]
+		if g == nil {
+			g = &rows{count: map[string]int{}, of: x}
+			groups[who], order = g, append(order, who)
+		}
+		for _, part := range []struct {
+			n    int
+			rows []v1alpha1.Row
+		}{{-1, x.Removed}, {1, x.Added}} {
+			for _, row := range part.rows {
+				if planned[ownerOf(row.Owner, x.FQDN)] {
+					continue // by the line of its Record
+				}
+				if p.options.Name.IsZero() || ownerOf(row.Owner, x.FQDN) == p.options.Name.String() {
+					g.count[RowLine(row, x.FQDN)] += part.n
+				}
+			}
+		}
+	}
+	for _, who := range order {
+		g := groups[who]
+		for _, text := range slices.Sorted(maps.Keys(g.count)) {
+			if g.count[text] == 0 {
+				continue
+			}
+			sign := "- "
+			if g.count[text] < 0 {
+				sign = "+ "
+			}
+			reason := "a child Zone, a rule or DNSSEC put it there; change that"
+			if g.of.AnotherNamespace {
+				reason = "Records of another namespace, which reverts its own"
+			}
+			p.Left = append(p.Left, Left{Text: sign + text, Writer: who, Reason: reason})
+		}
+	}
+}
+
+func (p *planner) addHeader(undone []v1alpha1.HistoryStep) {
+	var newest, oldest *v1alpha1.HistoryStep
+	for i := range undone {
+		if undone[i].HeaderAfter != nil {
+			newest, oldest = cmp.Or(newest, &undone[i]), &undone[i]
+		}
+	}
+	if newest == nil || oldest.HeaderBefore == nil || equality.Semantic.DeepEqual(newest.HeaderAfter, oldest.HeaderBefore) ||
+		!p.options.Name.IsZero() {
+		return
+	}
+	by := AuthorOf(newest)
+	p.Left = append(p.Left, Left{Namespace: p.zone.Namespace, Name: p.zone.Name, Text: "the spec of the Zone (SOA, ttl or name servers)",
+		Writer: by.User(), Reason: "a revert writes Records alone; kubectl kubizone log shows the former values, for kubectl edit zone"})
+}
+
+// findGaps sets After of the changes whose name another namespace gives up, and Gaps.
+func (p *Plan) findGaps() {
+	from := map[string]string{}
+	p.Gaps = nil
+	for i := range p.Changes {
+		p.Changes[i].After = ""
+	}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if before := c.change.Before; before != nil && (c.Op == "-" || c.FQDN != before.Status.FQDN) {
+			from[before.Status.FQDN] = c.Namespace
+		}
+	}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if ns := from[c.FQDN]; c.Op != "-" && ns != "" && ns != c.Namespace {
+			c.After = ns
+			p.Gaps = append(p.Gaps, fmt.Sprintf("%s passes from namespace %s to %s: it has no values between their change sets", c.FQDN,
+				ns,
+				c.Namespace))
+		}
+	}
+	slices.Sort(p.Gaps)
+	p.Gaps = slices.Compact(p.Gaps)
+}
+
+func sameSpec(x, y *v1alpha1.RecordSpec) bool { return equality.Semantic.DeepEqual(x, y) }

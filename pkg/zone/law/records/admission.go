@@ -1,0 +1,343 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/zone/law"
+	"kubi.zone/kubizone/pkg/zone/law/claims"
+	"kubi.zone/kubizone/pkg/zone/law/rules"
+)
+
+// admitRecord refuses added because of rules, claims, other data or a limit. Otherwise admitRecord sets admission and
+// rule.
+func (d *delta) admitRecord(plan *law.Plan) *law.Refusal {
+	if refusal := d.refuseLocked(); refusal != nil {
+		return refusal
+	}
+	z, ns := d.zone, d.ask.Namespace
+
+	// 1. Find an admitting rule (S4).
+	by, refusal := d.findAdmission()
+	if refusal == nil && ns != z.Namespace {
+		// Own may cut off names of its tenants. S4.15 binds tenants alone.
+		refusal = d.refuseCutOff()
+	}
+	if refusal == nil {
+		refusal = d.refuseSigning()
+	}
+	if refusal == nil {
+		refusal = d.refuseReplacement()
+	}
+	if refusal != nil {
+		return refusal
+	}
+
+	d.admission, d.rule = by.Admission, by.Pattern
+
+	// 2. Compare with the other data at, above and below the name (S5).
+	if refusal := d.checkOwner(); refusal != nil {
+		return refusal
+	}
+
+	if refusal := d.checkCoexistence(plan); refusal != nil {
+		// With on-conflict, a Record waits for data in the way, but not for a limit (S2.14).
+		d.conflicts = true
+		return refusal
+	}
+	if refusal := cmp.Or(d.refuseOverLimit(), d.refuseLowTTL()); refusal != nil {
+		return refusal
+	}
+
+	// 3. Warn the writer of effects on the names of others.
+	d.warnOfHiding(plan)
+	d.warnOfMixing(by.Admission, plan)
+	return nil
+}
+
+// findAdmission returns the admitting rule for added, or the refusal. For own, a rule for name and type is enough. A
+// tenant also needs the base name (S4.7), free of claims of others.
+func (d *delta) findAdmission() (rules.AdmittingRule, *law.Refusal) {
+	z, added, ns := d.zone, d.added, d.ask.Namespace
+	n, set := d.place.fqdn, z.RuleSet()
+	if grants := set.FindGrants(n, added.Type, ns); len(grants) == 0 {
+		return rules.AdmittingRule{}, notDelegated(z, n, added.Owner, added.Type, ns)
+	} else if ns == z.Namespace {
+		return rules.AdmitOwn(added.Owner, &grants[0]), nil
+	}
+
+	base := rules.Base(added.Owner)
+	bar := d.findBar(base)
+	by, refusal := d.findKind(set.WithMinTail(bar.MinTail), base)
+	switch {
+	case by.Admission != "":
+		return by, nil
+	// A rule gives the name, but another namespace has it, and a Record may wait for that namespace.
+	case refusal != nil:
+		return by, d.noteClaim(base, refusal)
+	// Rules give name and base, but their "*" stops at the bar: "*" gave x.pay until pay became team-b's.
+	case bar.MinTail > 0 && slices.ContainsFunc(set.FindGrants(n, added.Type, ns), func(g rules.Grant) bool {
+		return set.KindOf(&g, added.Owner, ns) != ""
+	}):
+		return by, bar.Refuse(d.claimant(rules.AdmittedPlain, nil), base, law.ReasonDelegationWithdrawn,
+			fmt.Sprintf("a rule with pattern %q", rules.PatternFor(base)))
+	}
+
+	// A rule gives _acme-challenge.www or *.www, but no rule gives www.
+	return by, baseNotDelegated(z, n, added.Owner, added.Type, ns)
+}
+
+// findKind returns the first rule to admit a tenant's record, in the order of rules.Kinds (S4.17), or the refusal.
+// Both are zero if no rule gives the base name. The set has only the rules beyond the bar at base.
+func (d *delta) findKind(set *rules.Set, base name.Rel) (by rules.AdmittingRule, refusal *law.Refusal) {
+	added, ns := d.added, d.ask.Namespace
+	grants := set.FindGrants(d.place.fqdn, added.Type, ns)
+	var asGuest *law.Refusal
+	for _, kind := range rules.Kinds {
+		for i := range grants {
+			g := &grants[i]
+			if set.KindOf(g, added.Owner, ns) != kind {
+				continue
+			}
+			c := d.claimant(kind, g.Rule)
+			c.Literal = g.Literal
+			var why *law.Refusal
+			switch {
+			case kind == rules.AdmittedUnderscore:
+				why = d.refuseGuest(g.Literal)
+				asGuest = why
+			// An edit within the present claim asks for no new claim.
+			case !d.keepsClaim(c, base):
+				why = c.RefuseClaim(added.Owner, base)
+			case kind == rules.AdmittedShared: // the rule's namespaces may be others now
+				why = c.RefuseOthers(base)
+			}
+
+			// An earlier Record at _dmarc.news may get new values, although own has data there by now (S4.14).
+			if why == nil && kind != rules.AdmittedUnderscore && !d.hasPlace() {
+				why = c.RefuseOwnData(added.Owner)
+			}
+			if why == nil {
+				return rules.AdmittingRule{Admission: kind, Pattern: g.Text}, nil
+			}
+
+			refusal = why // the widest kind has the most helpful refusal
+		}
+	}
+
+	// A guest's refusal comes first: the refusal names a remedy, such as the challenge at the wildcard's base (S4.23).
+	return by, cmp.Or(asGuest, refusal)
+}
+
+func (d *delta) findBar(base name.Rel) claims.Bar {
+	c := d.claimant(rules.AdmittedPlain, nil)
+	if former := d.formerAdmission(base); d.keepsPlace() || former != "" && former != rules.AdmittedUnderscore {
+		return c.FindReservedBar(base)
+	}
+	return c.FindBar(base)
+}
+
+func (d *delta) claimant(kind rules.Admission, rule *rules.Rule) *claims.Claimant {
+	c := &claims.Claimant{Reading: d.Reading, Zone: d.zone, Holding: d.holding, Namespace: d.ask.Namespace, Admission: kind,
+		OwnerAt: d.ownerAt}
+	if kind == rules.AdmittedShared {
+		c.Rule = rule
+	}
+	return c
+}
+
+// formerAdmission returns the kind of rule for the replaced data at base: the Record's own former data, or those of a
+// Record leaving in the same transaction. The result is "" without such data.
+func (d *delta) formerAdmission(base name.Rel) rules.Admission {
+	if d.removed != nil && rules.Base(d.removed.Owner) == base {
+		return d.ask.Before.Admission
+	}
+	if left := d.ask.Succeeds; left != nil {
+		if owner, ok := left.FQDN.Rel(d.zone.FQDN()); ok && rules.Base(owner) == base {
+			return left.Admission
+		}
+	}
+	return ""
+}
+
+func (d *delta) keepsClaim(c *claims.Claimant, base name.Rel) bool {
+	return d.formerAdmission(base) == c.Admission &&
+		(c.Rule == nil || d.keepsName() && d.removed.Type == d.added.Type || !c.WidensClaim(base))
+}
+
+func (d *delta) noteClaim(base name.Rel, refusal *law.Refusal) *law.Refusal {
+	if o := d.ownerAt(base); o != nil {
+		for _, c := range o.Claims {
+			if c.Namespace != d.ask.Namespace && c.Holds() && (d.claimedBy == "" || d.claimedBy == d.zone.Namespace) {
+				d.claimedBy = c.Namespace
+			}
+		}
+	}
+	return refusal
+}
+
+// warnOfMixing warns the writer if records of several namespaces now meet at a base name (S4.18), or values of several
+// Records in an RRset of a shared name (S4.13).
+func (d *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
+	z, added := d.zone, d.added
+	base := rules.Base(added.Owner)
+	if base.IsApex() || slices.Contains(z.NSHosts, base) {
+		return
+	}
+	own := d.ask.Namespace == z.Namespace
+	switch o := d.ownerAt(base); {
+	// team-a claims shop, and own writes there: no claim refuses own (S4.9).
+	case own && o.HasTenantClaim(z):
+		plan.Warn("S4.18", "%s of zone %s is claimed by another namespace: now both that namespace and the zone's own have records "+
+			"there", base,
+			z.FQDN())
+		return
+	// Below shop, which team-a claims, own's www.shop takes the place of team-a's *.shop.
+	case own:
+		for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+			if d.ownerAt(up).HasTenantClaim(z) {
+				plan.Warn("S4.18", "%s of zone %s lies below %s, which another namespace claims with all below it", base, z.FQDN(), up)
+				return
+			}
+		}
+	// A guest's _acme-challenge.www beside own's www claims nothing, so needs no Warning.
+	case a != rules.AdmittedUnderscore && o.HasOwnClaim(z):
+		plan.Warn("S4.18", "the zone's own namespace has records at %s of zone %s, too", base, z.FQDN())
+		return
+	}
+
+	if d.otherData.HasType(added.Type) && (a == rules.AdmittedShared || own && z.RuleSet().HasSharedLiteral(added.Owner)) {
+		plan.Warn("S4.13", "%s at %s joins values of other records (shared: true)", added.Type, d.place.fqdn)
+	}
+}
+
+func (d *delta) refuseOverLimit() *law.Refusal {
+	z, ns, most := d.zone, d.ask.Namespace, d.zone.RecordsPerNamespace
+	if most <= 0 || ns == z.Namespace || !d.isNew() || d.newCount < most {
+		return nil
+	}
+	return law.NewForbidden(law.ReasonLimitExceeded, "namespace %q has %d records in zone %s and its limits.recordsPerNamespace is %d "+
+		"(S5.9; delete some, or ask the zone's owner for more)", ns, d.newCount, z.FQDN(), most)
+}
+
+// refuseLowTTL refuses a tenant's new TTL below the zone's least. Names such as _acme-challenge.www are exempt, because
+// clients choose a TTL of a minute to renew a certificate.
+func (d *delta) refuseLowTTL() *law.Refusal {
+	ttl, least := d.added.TTL, d.zone.MinTTL
+	isLow := ttl != nil && int64(*ttl) < least
+	if !isLow || d.ask.Namespace == d.zone.Namespace || rules.HasUnderscore(d.added.Owner) {
+		return nil
+	}
+	// A stored Record may stay with its TTL, or raise it (S5.9).
+	if d.removed != nil && d.removed.TTL != nil && *d.removed.TTL <= *ttl { // stored before the zone's least TTL rose
+		return nil
+	}
+	return law.NewForbidden(law.ReasonLimitExceeded, "ttl %d of %s is below limits.minTTL %d of zone %s "+
+		"(S5.9; choose a ttl of at least %d, or leave it out)", *ttl, d.place.fqdn, least, d.zone.FQDN(), least)
+}
+
+// refuseCutOff refuses a tenant's DNAME or NS that cuts off names of others. In a cascade, a record that is there
+// already passes, because the zone's own namespace may have taken its name later.
+func (d *delta) refuseCutOff() *law.Refusal {
+	p, added := d.place, d.added
+	if added.Type != rdata.DNAME && (added.Type != rdata.NS || added.Owner.IsApex()) || d.keepsPlace() {
+		return nil
+	}
+	// A rule "shop" passes names reserved below shop, but no claim there.
+	grants := d.zone.RuleSet().FindGrants(p.fqdn, added.Type, d.ask.Namespace)
+	literal := slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal })
+	if !d.claimant(rules.AdmittedPlain, nil).CutsOff(added.Owner, literal) {
+		return nil
+	}
+	refusal := law.NewForbidden(law.ReasonNameHeld, "%s at %s would cut off names at or below it that another namespace has in zone "+
+		"%s (S4.15; choose a name of your own)", added.Type, p.fqdn, d.zone.FQDN())
+	refusal.HeldAt, refusal.HeldBelow = added.Owner, added.Owner
+	return refusal
+}
+
+func (d *delta) refuseSigning() *law.Refusal {
+	if !d.signsAnother() {
+		return nil
+	}
+	return law.NewForbidden(law.ReasonNameHeld, "%s is a zone of another namespace, and a DS there would decide whether it "+
+		"validates (S4.16; the owner of zone %s can write it)", d.place.fqdn, d.zone.FQDN())
+}
+
+// signsAnother reports whether added is a tenant's DS at a zone of another namespace. Such a DS has no grace period,
+// because validating resolvers would reject the child zone.
+func (d *delta) signsAnother() bool {
+	if d.added.Type != rdata.DS || d.ask.Namespace == d.zone.Namespace {
+		return false
+	}
+	child := law.Get[law.Holding](d.Reading, law.HoldingKey(d.place.view, d.place.fqdn))
+	return child != nil && child.Namespace != d.ask.Namespace
+}
+
+func notDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, namespace string) *law.Refusal {
+	hint := fmt.Sprintf("its owner can add a delegation with pattern %q", rules.PatternFor(owner))
+	if rules.MustName(t, namespace == z.Namespace) {
+		hint += fmt.Sprintf(" that names type %s", t)
+	}
+	return law.NewForbidden(law.ReasonDelegationWithdrawn, "zone %s does not delegate %s at %s to namespace %q (S4.1; %s)", z.FQDN(), t,
+		n, namespace, hint)
+}
+
+// baseNotDelegated refuses a tenant's record whose name a rule gives, but not its base name (S4.7). The message has the
+// pattern that would help.
+func baseNotDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, namespace string) *law.Refusal {
+	base := rules.Base(owner)
+	at, err := base.In(z.FQDN())
+	if err != nil {
+		at = z.FQDN()
+	}
+	hint := fmt.Sprintf("its owner can add a delegation with pattern %q", rules.PatternFor(base))
+	switch underscore := slices.ContainsFunc(owner.Labels(), rules.IsUnderscore); {
+	// _dmarc: the apex is own's, so only a rule with the label helps.
+	case underscore && base.IsApex():
+		hint = fmt.Sprintf("its owner can add a delegation with pattern %q", owner)
+	// _acme-challenge.www: a rule for www, or for this name alone (S4.14).
+	case underscore:
+		hint += fmt.Sprintf(", or with %q", owner)
+	// * of the zone itself answers for every free name.
+	case base.IsApex():
+		hint = "its owner can write it"
+	}
+	return law.NewForbidden(law.ReasonDelegationWithdrawn, "zone %s delegates %s at %s to namespace %q, but not its base name %s (S4.7; "+
+		"%s)",
+		z.FQDN(), t, n, namespace, at, hint)
+}
+
+// checkCoexistence refuses added because of data at, above or below its name (S5.6, S5.7). Otherwise it warns of data
+// that resolvers do not find, and of values that are probably mistakes.
+func (d *delta) checkCoexistence(plan *law.Plan) (refusal *law.Refusal) {
+	owner, t := d.added.Owner, d.added.Type
+	present := d.presentTypes()
+	if refusal := d.checkBeside(present); refusal != nil {
+		return refusal
+	}
+	below, refusal := d.checkAbove()
+	if refusal != nil {
+		return refusal
+	}
+
+	switch {
+	case t == rdata.DNAME:
+		if refusal := d.checkBelow(); refusal != nil {
+			return refusal
+		}
+	// NS hide data at and below their name, but servers load such a zone: a Warning is enough.
+	case t == rdata.NS && !owner.IsApex():
+		d.warnOfCut(present, plan)
+	}
+
+	d.warnOfOcclusion(below, plan)
+	d.warnOfValues(plan)
+	d.warnOfTargets(plan)
+	return nil
+}

@@ -1,0 +1,344 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/zone/law"
+	"kubi.zone/kubizone/pkg/zone/law/rules"
+)
+
+func (d *delta) refuseConflict(format string, args ...any) *law.Refusal {
+	return law.NewInvalid("spec.domainName", d.ask.After.DomainName, law.ReasonCNAMEConflict, format, args...)
+}
+
+// checkOwner refuses a type that may not be at the owner: at the apex, at a wildcard (S5.6), or at a name that is no
+// host name (S5.11). The hosts in the values are checked too.
+func (d *delta) checkOwner() *law.Refusal {
+	owner, t, fqdn := d.added.Owner, d.added.Type, d.place.fqdn
+	switch {
+	// A CNAME at the apex would hide SOA and NS. DS of the zone itself belong to the zone above.
+	case owner.IsApex() && (t == rdata.CNAME || t == rdata.DS):
+		return d.refuseConflict("%s is not allowed at %s, the zone's own apex (S5.6)", t, fqdn)
+	case owner.IsApex() && (t == rdata.CDS || t == rdata.CDNSKEY): // BIND loads no file with CDS or CDNSKEY and no DNSKEY
+		return d.refuseConflict("%s at %s, the zone's own apex, is made by the server that signs the zone (S5.6; sign on a secondary)",
+			t, fqdn)
+	// At *, NS or DNAME would act for every free name (RFC 4592 §4.2, §4.4).
+	case owner.IsWildcard() && (t == rdata.NS || t == rdata.DNAME):
+		return d.refuseConflict("%s is not allowed at a wildcard (S5.6)", t)
+	}
+	refusal := checkHosts(d.added, d.zone.FQDN(), fqdn)
+	if refusal != nil && refusal.Value == nil {
+		refusal.Value = d.ask.After.DomainName
+	}
+	return refusal
+}
+
+func (d *delta) presentTypes() []rdata.Type {
+	present := d.otherData.Types()
+	for _, s := range d.zone.NSSetsAt(d.added.Owner) {
+		if !slices.Contains(present, s.Type) {
+			present = append(present, s.Type)
+		}
+	}
+	return present
+}
+
+// checkBeside refuses added beside the present types at its owner: a CNAME beside other data, NS beside DNAME, or a
+// second value of a type with a single value.
+func (d *delta) checkBeside(present []rdata.Type) *law.Refusal {
+	owner, t, fqdn := d.added.Owner, d.added.Type, d.place.fqdn
+	for _, other := range present {
+		switch {
+		case other == t:
+		case t == rdata.CNAME:
+			return d.refuseConflict("CNAME is not allowed beside %s at %s (S5.6; remove the other data or use another name)", other,
+				fqdn).By(owner)
+		case other == rdata.CNAME:
+			return d.refuseConflict("%s is not allowed beside the CNAME at %s (S5.6; remove the CNAME or use another name)", t,
+				fqdn).By(owner)
+		// A DNAME at the apex is beside the NS of the zone itself, and allowed (RFC 6672 §2.3).
+		case !owner.IsApex() && (t == rdata.DNAME && other == rdata.NS || t == rdata.NS && other == rdata.DNAME):
+			return d.refuseConflict("NS and DNAME are not allowed together at %s (S5.7)", fqdn).By(owner)
+		}
+	}
+
+	if t.Single() {
+		// Two Records with the same CNAME are a single value.
+		if n, _ := d.mergeOwner().CountDistinct(t); n > 1 {
+			refusal := refuseSeveral(t, fqdn, n)
+			refusal.Value = d.ask.After.DomainName
+			return refusal.By(owner)
+		}
+	}
+
+	return nil
+}
+
+func (d *delta) mergeOwner() *law.Owner {
+	out := d.otherData.Clone()
+	out.AddContribution(d.added, make([]int, len(d.added.Values)), 0)
+	return out
+}
+
+// checkAbove refuses a name below a DNAME (S5.7). The result below is true if NS records above hide the name.
+func (d *delta) checkAbove() (below bool, refusal *law.Refusal) {
+	owner, fqdn := d.added.Owner, d.place.fqdn
+	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
+		o := d.storedOwner(up)
+		if o.HasType(rdata.DNAME) {
+			return false, d.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.7)", fqdn,
+				d.nameOf(up)).By(up)
+		}
+		// The glue ns1.sub below "sub NS ns1.sub" is not hidden. The apex NS delegate nothing.
+		below = below || !up.IsApex() && o.HasType(rdata.NS) && !isGlue(o, d.added.Type, fqdn, owner)
+	}
+	return below, nil
+}
+
+func (d *delta) checkBelow() *law.Refusal {
+	z, owner, fqdn := d.zone, d.added.Owner, d.place.fqdn
+	below := law.Get[law.OwnersBelow](d.Reading, law.OwnersBelowKey(z.UID, owner))
+	blocked := below != nil && below.RecordNames > 0 ||
+		slices.ContainsFunc(z.NSHosts, func(m name.Rel) bool { return m != owner && rules.Encloses(owner, m) })
+	// A rule may list the zone later, and add NS below the DNAME. No server loads such a zone.
+	if blocked || d.hasZonesBelow() {
+		return d.refuseConflict("there are names below %s, which a DNAME there would replace (S5.7; remove them first)", fqdn)
+	}
+	return nil
+}
+
+func (d *delta) hasZonesBelow() bool {
+	fqdn := d.place.fqdn
+	below := law.Get[law.ZonesBelow](d.Reading, law.ZonesBelowKey(d.place.view, fqdn))
+	return below != nil && slices.ContainsFunc(below.Zones, func(b law.ZoneBelow) bool { return b.FQDN != fqdn })
+}
+
+// warnOfCut warns that new NS hide data at or below their name, except DS and glue (S5.6). present are the types
+// beside.
+func (d *delta) warnOfCut(present []rdata.Type, plan *law.Plan) {
+	owner, fqdn := d.added.Owner, d.place.fqdn
+	below, zones := law.Get[law.OwnersBelow](d.Reading, law.OwnersBelowKey(d.zone.UID, owner)), d.hasZonesBelow()
+	after := d.mergeOwner()
+	beside := slices.ContainsFunc(present, func(other rdata.Type) bool {
+		return other != rdata.NS && other != rdata.DS && !isGlue(after, other, fqdn, owner)
+	})
+	// All names below may be glue of these NS, such as ns1.sub with an A.
+	if below != nil && below.RecordNames > 0 && below.RecordNames > d.countGlue() || zones || beside {
+		plan.WarnOf("S5.6", law.WarningOccludes, "NS at %s delegates the name: data at or below it is occluded, except DS and "+
+			"glue addresses", fqdn)
+	}
+}
+
+// countGlue returns how many hosts of the new NS are below them with addresses alone. Only the first
+// law.MaxPointerHosts hosts are read.
+func (d *delta) countGlue() (n int) {
+	var hosts []name.Rel
+	for _, v := range d.added.Values {
+		target, _ := v.Target(d.zone.FQDN())
+		host, ok := target.Rel(d.zone.FQDN())
+		if ok && host != d.added.Owner && rules.Encloses(d.added.Owner, host) && !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
+		if len(hosts) == law.MaxPointerHosts {
+			break
+		}
+	}
+	for _, host := range hosts {
+		// A TXT at ns1.sub is hidden, although the A there is glue: such a host does not count.
+		types := d.storedOwner(host).Types()
+		if len(types) > 0 && !slices.ContainsFunc(types, func(t rdata.Type) bool { return t != rdata.A && t != rdata.AAAA }) {
+			n++
+		}
+	}
+	return n
+}
+
+// warnOfOcclusion warns of a record hidden from resolvers by NS at or above its name, or of a DS without NS.
+// The parameter below is true if NS above hide the record.
+func (d *delta) warnOfOcclusion(below bool, plan *law.Plan) {
+	owner, t, fqdn := d.added.Owner, d.added.Type, d.place.fqdn
+	beside := !owner.IsApex() && t != rdata.NS && t != rdata.DS && d.otherData.HasType(rdata.NS) && !isGlue(d.otherData, t, fqdn, owner)
+	switch {
+	// The zone's own server ns1.sub needs an address here, although sub is delegated.
+	case below && slices.Contains(apexHosts(d.zone, d.holding), owner):
+	// The address becomes glue once an NS names its host, perhaps later in the same import.
+	case below && (t == rdata.A || t == rdata.AAAA) && !owner.IsWildcard():
+		plan.WarnOf("S5.6", law.WarningUnnamedGlue, "%s at %s lies below NS records: servers return it as glue only, if NS records of "+
+			"zone %s name it", t, fqdn, d.zone.FQDN())
+	case below || beside:
+		plan.WarnOf("S5.6", law.WarningCut, "%s at %s is occluded by NS records at or above it", t, fqdn)
+	case t == rdata.DS && !d.otherData.HasType(rdata.NS) && !d.otherData.HasCut():
+		plan.WarnOf("S5.14", law.WarningCut, "DS at %s has no NS beside it, so no resolver asks for it; write the NS, or create the "+
+			"child zone", fqdn)
+	}
+}
+
+func refuseSeveral(t rdata.Type, fqdn name.Name, n int) *law.Refusal {
+	return law.NewInvalid("spec.domainName", nil, law.ReasonCNAMEConflict, "there can be one %s at %s, not %d (S5.6; keep one "+
+		"value)", t, fqdn, n)
+}
+
+// BIND rejects a transfer with more types at a name than law.MaxTypesAtName.
+func refuseManyTypes(fqdn name.Name) *law.Refusal {
+	return law.NewInvalid("spec.values", nil, law.ReasonValidationFailed, "%s would have more than %d types, including those of the "+
+		"zone itself (S5.8; use another name, or remove a type first)", fqdn, law.MaxTypesAtName)
+}
+
+func isGlue(cut *law.Owner, t rdata.Type, fqdn name.Name, owner name.Rel) bool {
+	return (t == rdata.A || t == rdata.AAAA) && (cut.HasValue(rdata.NS, law.DigestOf(fqdn.String())) ||
+		cut.HasValue(rdata.NS, law.DigestOf(owner.String())))
+}
+
+// warnOfValues warns of values that meet others in the RRset, or that are probably mistakes: another TTL, a value given
+// twice, a second policy, a host that is a CNAME, or CAA that bind tenants.
+func (d *delta) warnOfValues(plan *law.Plan) {
+	t, fqdn, added, others := d.added.Type, d.place.fqdn, d.added, d.otherData
+	if ttl := others.RRsetTTL(t); ttl != nil {
+		mine := added.TTL
+		// Without a ttl, a Record has the zone's. This differs from an RRset whose Records all have a ttl.
+		if mine == nil && !ttl.Inherit || mine != nil && (!ttl.Explicit || ttl.Seconds != *mine) {
+			plan.Warn("S5.2", "%s at %s has values with different TTLs: the smallest applies to all", t, fqdn)
+		}
+	}
+	for _, v := range d.ask.After.RepeatedValues {
+		plan.Warn("S5.2", "%s %s is given twice, and published once", t, v.Text)
+	}
+	for _, v := range added.Values {
+		if others.HasValue(t, law.DigestOf(v.Text)) {
+			plan.Warn("S5.2", "%s %s is at %s already: it is published once, until its last Record is deleted", t, v.Text, fqdn)
+		} else if other, ok := d.otherSpelling(v); ok {
+			plan.Warn("S6.7", "%s %s is at %s already as %s: one entry in the listing, two values in the hash", t, v.Text, fqdn, other)
+		}
+		d.warnOfPolicy(v, plan)
+		d.warnOfAlias(v, plan)
+	}
+
+	// CAA at the apex bind each name below without CAA, also those of tenants.
+	if t == rdata.CAA && added.Owner.IsApex() && !others.HasType(rdata.CAA) && forbidsAuthorities(added.Values) && d.hasTenants() {
+		plan.Warn("S5.14", "CAA at %s forbids every certification authority, also for the names of other namespaces: write the "+
+			"authorities that they use, or have them write CAA of their own (RFC 8659 §3)", fqdn)
+	}
+}
+
+// forbidsAuthorities reports whether no authority may issue certificates, as by 0 issue ";".
+func forbidsAuthorities(values []rdata.Value) (forbids bool) {
+	for _, v := range values {
+		fields := strings.Fields(v.Text)
+		if len(fields) < 3 || fields[1] != "issue" {
+			continue
+		}
+		// "letsencrypt.org; validationmethods=dns-01" names an authority, ";" names none.
+		domain, _, _ := strings.Cut(strings.Trim(strings.Join(fields[2:], ""), `"`), ";")
+		if domain != "" {
+			return false
+		}
+		forbids = true
+	}
+	return forbids
+}
+
+// hasTenants reports whether a rule of the Zone gives names to other namespaces, or the zone has Delegations, whose
+// rules are not read.
+func (d *delta) hasTenants() bool {
+	return d.holding.Delegations > 0 || slices.ContainsFunc(d.zone.Rules, func(r rules.Rule) bool {
+		return len(r.Records) > 0 && !slices.Equal(r.Namespaces, []string{d.zone.Namespace})
+	})
+}
+
+// warnOfPolicy warns of a value that makes others at its name void: a second policy of SPF or DMARC, or an MX that
+// means no mail beside other MX (S5.14).
+func (d *delta) warnOfPolicy(v rdata.Value, plan *law.Plan) {
+	others, fqdn := d.otherData, d.place.fqdn
+	null := law.DigestOf("0 .")
+	switch {
+	case v.Type == rdata.TXT && rdata.IsSPF(v.Text) && others.HasOtherSPF(law.DigestOf(v.Text)):
+		plan.Warn("S5.14", "TXT at %s is a second SPF policy there, and receivers reject both (RFC 7208 §4.5): merge them into one", fqdn)
+	case v.Type == rdata.TXT && rdata.IsDMARC(v.Text) && strings.HasPrefix(fqdn.String(), "_dmarc.") &&
+		others.HasOther(rdata.TXT, law.DigestOf(v.Text)):
+		plan.Warn("S5.14", "TXT at %s is beside another TXT, and receivers ignore several DMARC policies (RFC 7489 §6.6.3): keep one", fqdn)
+	case v.Type == rdata.MX && (others.HasValue(rdata.MX, null) && v.Text != "0 ." || v.Text == "0 ." && others.HasOther(rdata.MX, null)):
+		plan.Warn("S5.14", "MX at %s has the value \"0 .\", which means no mail, beside others (RFC 7505 §3): remove it, or "+
+			"the others", fqdn)
+	}
+}
+
+func (d *delta) warnOfAlias(v rdata.Value, plan *law.Plan) {
+	if v.Type != rdata.MX && v.Type != rdata.NS && v.Type != rdata.SRV {
+		return
+	}
+	target, _ := v.Target(d.zone.FQDN())
+	if rel, ok := target.Rel(d.zone.FQDN()); ok && d.storedOwner(rel).HasType(rdata.CNAME) {
+		plan.Warn("S5.6", "%s at %s points at %s, which is a CNAME (RFC 2181 §10.3)", v.Type, d.place.fqdn, target)
+	}
+}
+
+func (d *delta) otherSpelling(v rdata.Value) (string, bool) {
+	spellings, _ := v.Spellings(d.zone.FQDN())
+	i := slices.IndexFunc(spellings, func(text string) bool { return text != v.Text && d.otherData.HasValue(v.Type, law.DigestOf(text)) })
+	if i < 0 {
+		return "", false
+	}
+	return spellings[i], true
+}
+
+// checkLimits refuses data above the limits of a name. A name above a limit may stay and shrink, but not above the
+// limit of types, because servers refuse such a zone.
+func (d *delta) checkLimits(after, before *law.Owner) *law.Refusal {
+	z, added := d.zone, d.added
+	t := added.Type
+	values, octets := after.CountDistinct(t)
+	var was, wasOctets, wasTypes, wasAll int
+	if before != nil {
+		was, wasOctets = before.CountDistinct(t)
+		wasTypes, wasAll = z.TypesAt(added.Owner, before.Types()), len(before.Values)
+	}
+
+	// Values of spec.nameServers are in the RRset, too, with 16 octets for each, the size of an AAAA.
+	types := z.TypesAt(added.Owner, after.Types())
+	for _, s := range z.NSSetsAt(added.Owner) {
+		if s.Type == t {
+			values, was = values+len(s.Data), was+len(s.Data)
+			octets, wasOctets = octets+16*len(s.Data), wasOctets+16*len(s.Data)
+		}
+	}
+
+	// Compare with the limits. Data above a limit may stay and shrink.
+	owner, _ := added.Owner.In(z.FQDN())
+	octets += values * (owner.WireLen() + 10) // each value with owner, type, class, TTL and length
+	wasOctets += was * (owner.WireLen() + 10)
+	// In a cascade, a record leaves if it alone has its type at a name with too many.
+	if types > law.MaxTypesAtName && (types > wasTypes || d.keepsPlace() && !after.SharesType(added)) {
+		return refuseManyTypes(owner)
+	}
+	if refusal := d.refuseFull(after, before); refusal != nil {
+		return refusal
+	}
+
+	// A child zone may become signed later, and its DS join these.
+	most, beside := rdata.MaxValues, ""
+	if t == rdata.DS {
+		most, beside = most-law.MaxDS, fmt.Sprintf(" with the %d that a signed zone may give it (S6.16)", law.MaxDS)
+	}
+	var why string
+	switch {
+	case values > most && values > was:
+		why = fmt.Sprintf("%s at %s would have %d values; an RRset has at most %d%s, or BIND refuses the whole zone (S5.8)", t, owner,
+			values, rdata.MaxValues, beside)
+	case len(after.Values) > law.MaxValuesAtName && len(after.Values) > wasAll:
+		why = fmt.Sprintf("%s would have more than %d values, each counted once for each ttl that Records give it (S5.8; "+
+			"give the Records of an RRset one ttl)", owner, law.MaxValuesAtName)
+	case octets > rdata.MaxOctets && octets > wasOctets:
+		why = fmt.Sprintf("%s at %s would take %d octets; an RRset has at most %d on the wire (S5.8)", t, owner, octets, rdata.MaxOctets)
+	default:
+		return nil
+	}
+
+	return law.NewInvalid("spec.values", nil, law.ReasonLimitExceeded, "%s", why)
+}

@@ -1,0 +1,242 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fsck
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/zone/law"
+	"kubi.zone/kubizone/pkg/zone/law/content"
+	"kubi.zone/kubizone/pkg/zone/law/sethash"
+)
+
+func (c *check) checkZones() error {
+	for _, z := range c.zonesByName {
+		c.checkName(z)
+		c.checkSettled(z)
+		c.checkHolding(z)
+	}
+
+	// A work with Ended releases the records of an ended zone. Without such a work, an ended example.org. keeps them
+	// forever.
+	ends := map[string]bool{}
+	for _, w := range c.works {
+		ends[w.Purge] = ends[w.Purge] || w.Ended != nil
+	}
+	for _, z := range c.zones {
+		if s := z.status; z.Pending {
+			// A pending zone with endsAt has ended, and a work still releases its Records. Other pending zones wait for
+			// a name.
+			c.require(!z.Ending || ends[z.UID], z.key, "S3.5", "a zone that ended, with endsAt",
+				"no endsAt: no work releases its records, so it would stay")
+			c.require(s.Serial == 0 && s.ContentState == "" && s.Hash == "" && s.ContentGeneration == 0 && s.EntryCount == 0, z.key, "S3.2",
+				fmt.Sprintf("a pending zone with serial %d and hash %q", s.Serial, s.Hash), "none of it: it waits for another zone")
+		}
+	}
+	return nil
+}
+
+// checkName requires status.fqdn to follow from spec.domainName, which never changes (S1.6): from "dev" may follow
+// dev.example.org., from "dev.example.org." nothing else.
+func (c *check) checkName(z *zone) {
+	text, fqdn := z.spec.DomainName, z.FQDN()
+	relative := !name.IsAbsolute(text)
+	follows := false
+	// The zone of zoneRef may be gone or renamed, so the parent may be any name above.
+	for up, ok := fqdn, true; ok && !follows; up, ok = up.Parent() {
+		n, err := name.ParseIn(text, up)
+		// A relative name lies below the parent: @ would be the parent's own name.
+		follows = err == nil && n == fqdn && (!relative || up != fqdn)
+	}
+	c.require(follows, z.key, "S1.6", "status.fqdn "+z.status.FQDN, "%q, or a name that begins so", text)
+	c.require(!relative || z.spec.ZoneRef != nil, z.key, "S1.1", "a relative name without zoneRef", "one of them")
+}
+
+// checkSettled checks that Settled, settledSerial (the delivered serial), the hold (of a mass deletion) and the marks
+// of pending cascades agree. Settled may stay True until a cascade's next step: a zone's removal puts a mark on the
+// zone that gains records, without a write of the gaining zone's object.
+func (c *check) checkSettled(z *zone) {
+	s, h, works := z.status, z.holding, len(z.holding.Works)
+	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})
+	settled := fmt.Sprintf("settledSerial %d", s.SettledSerial)
+	c.checkHold(z, cond.Reason, settled)
+	c.checkDeletions(z)
+
+	isHeld := h.Held != nil
+	mayWait := works > 0 || isHeld
+	isSettled := cond.Status == metav1.ConditionTrue
+	isDelivered := s.SettledSerial == s.Serial
+
+	// An idle zone is Settled and delivered up to its serial. Only a hold, or a cascade in time, keeps settledSerial
+	// behind.
+	c.require(mayWait || isSettled, z.key, "S7.2", "not Settled", "Settled: no work on the zone is pending")
+	c.require(!mayWait || !isSettled || isDelivered, z.key, "S7.2", "Settled",
+		"not Settled: %d works on the zone are pending", works)
+	// An overdue cascade delays delivery no longer.
+	c.require(isDelivered || isHeld || works > 0 && !h.Overdue, z.key, "S7.2", settled,
+		"%d, the serial: nothing holds the zone back", s.Serial)
+	c.require(s.SettledSerial == 0 || !isAhead(s.SettledSerial, s.Serial), z.key, "S7.2", settled, "none ahead of the serial, %d", s.Serial)
+}
+
+func (c *check) checkHold(z *zone, reason, settled string) {
+	held, key := z.holding.Held, c.nameKey(z)
+	isHeld := held != nil
+	c.require(isHeld == (reason == v1alpha1.ReasonMassDeletion), z.key, "S7.5", "Settled "+reason, "a mass deletion: %t, as in "+
+		"names/", isHeld)
+	if !isHeld {
+		return
+	}
+	// A held zone is delivered at the serial before the mass deletion (S7.8).
+	c.require(held.Serial == serial.Serial(z.status.SettledSerial), key, "S7.5", "held: "+encodeText(held), "at %s", settled)
+	c.require(z.ExcessOf(held).Holds(), key, "S7.5", "held: "+encodeText(held), "for more than its own namespace may remove")
+}
+
+// checkDeletions checks the numbers that decide about a hold.
+func (c *check) checkDeletions(z *zone) {
+	d := z.Deletions
+	// PeakStock is nil after the owner let the removals of the period through.
+	most := cmp.Or(d.PeakStock, &law.Stock{Own: d.Own})
+	isNegative := func(s law.Stock) bool { return s.RRsets < 0 }
+	hasNegative := d.PeriodStart < 0 || slices.ContainsFunc(d.LeastStocks[:], isNegative) || isNegative(*most)
+	c.require(!hasNegative && most.Own >= d.Own, z.key, "S7.5", "status.deletions "+encodeText(d),
+		"numbers of RRsets, none above the most, and a time")
+}
+
+func (c *check) checkHolding(z *zone) {
+	key, h := c.nameKey(z), z.holding
+	// The values have several types, and the finding needs their text anyway.
+	expect := func(rule Rule, what string, have, want any) {
+		x, y := encodeText(have), encodeText(want)
+		c.require(x == y, key, rule, what+" "+x, "%s", y)
+	}
+
+	// The digest of a DS covers the zone's name (RFC 4034 §5.1.4), so DNSSEC status of another FQDN would break
+	// resolution.
+	if d := z.status.DNSSEC; d != nil {
+		c.require(d.FQDN == z.status.FQDN, z.key, "S12.2", "status.dnssec of "+d.FQDN, "one of %s, or none", z.status.FQDN)
+	}
+	parent := "none"
+	if p := z.status.ParentRef; p != nil {
+		parent = p.Namespace + "/" + p.Name
+	}
+
+	// The holding repeats these fields of the Zone for decisions about other zones. A stale copy delegates by a former
+	// parent.
+	expect("S3.1", "parent", refText(h.Parent), parent)
+	expect("S1.6", "refers to", refText(h.Target), refText(z.spec.ZoneRef))
+	// In the period after a withdrawn rule, holding, condition and endsAt name the same end.
+	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
+	c.require(h.Withdrawn == "" || h.Parent != nil && h.Parent.UID == h.Withdrawn && cond != nil &&
+		cond.Reason == v1alpha1.ReasonDelegationWithdrawn, key, "S3.5", "withdrawn by zone "+h.Withdrawn, "nothing: the condition "+
+		"Delegated or the parent says otherwise")
+	c.require((h.Withdrawn != "") == (z.status.EndsAt != nil), z.key, "S3.5", fmt.Sprintf("endsAt %v", z.status.EndsAt), "one where a "+
+		"rule was withdrawn, and only there")
+	expect("S4.3", "number of Delegations", h.Delegations, z.delegationCount)
+
+	// Decisions about hosts (S4.10) read apex NS and apex hosts from the holding, not from the Records.
+	ns, _ := z.rrsetAt(name.Apex, rdata.NS)
+	expect("S6.2", "apex NS", h.ApexNS, ns.Data)
+	hosts := map[string]int{}
+	for _, r := range z.recordsAt(name.Apex) {
+		// Only own's MX, SVCB and HTTPS at the apex make their hosts own names.
+		if r.Namespace == z.Namespace && (r.Type == rdata.MX || r.Type == rdata.SVCB || r.Type == rdata.HTTPS) {
+			for _, v := range r.Values {
+				hosts[v.Host()]++
+			}
+		}
+	}
+
+	c.require(maps.Equal(hosts, h.ApexHosts), key, "S4.10", "hosts of the apex "+encodeText(h.ApexHosts), "%s", encodeText(hosts))
+}
+
+func refText(r *law.Ref) string {
+	if r == nil {
+		return "none"
+	}
+	return r.Namespace + "/" + r.Name
+}
+
+// checkCuts compares the cuts in each parent's content with NS, glue and DS of the delegated child zones (S6.3, S6.16).
+// A difference with a pending cut is work in progress.
+func (c *check) checkCuts() error {
+	// 1. Compute the cut of each child zone.
+	want, kept := map[edge]*law.CountedCut{}, map[edge]bool{}
+	for _, z := range c.zonesByName {
+		if z.holding.Parent == nil {
+			continue
+		}
+		p := c.zones[z.holding.Parent.UID]
+		if p == nil || p.Pending || !z.holding.CountedBy(p.Zone) {
+			continue
+		}
+
+		e := edge{p.UID, z.UID}
+		var cut *law.CountedCut
+		if sets := content.Cut(p.FQDN(), z.Header, z.rrsetAt); len(sets) > 0 {
+			cut = &law.CountedCut{Sets: sets}
+		}
+		// While the child is held, the parent keeps the cut from before the mass deletion (S7.8).
+		if cut = z.holding.CutWithDS(cut, z.DS); z.holding.KeepsCut(c.cuts[e]) {
+			want[e], kept[e] = c.cuts[e], true
+		} else if cut != nil {
+			want[e] = cut
+		}
+	}
+
+	// 2. Report pending cuts, each still to be added to its parent's content by a server.
+	for e, d := range c.pendingCuts {
+		if !kept[e] { // a kept cut waits for the end of the hold
+			c.reportPending(c.layout.PendingCut(e.parent, e.child), "I4", fmt.Sprintf("parent %s/%s, child %s/%s", d.Parent.Namespace,
+				d.Parent.Name, d.Child.Namespace, d.Child.Name), "paid")
+		}
+	}
+
+	// 3. Compare the stored cuts, in both directions.
+	differ := func(e edge, have, want *law.CountedCut) {
+		c.reportDifference(c.pendingCuts[e] != law.PendingCut{}, c.layout.Room("cuts")+e.parent+"/"+e.child, "S6.3", encodeText(have), "%s",
+			encodeText(want))
+	}
+
+	for e, w := range want {
+		if have := c.cuts[e]; have == nil || !slices.EqualFunc(have.Sets, w.Sets, content.RRset.Equal) {
+			differ(e, have, w)
+		}
+	}
+
+	for e, have := range c.cuts {
+		// A child with an unreadable object may well have this cut.
+		if want[e] == nil && !c.unread.countUnread(law.Ref{UID: e.child}) {
+			differ(e, have, nil) // the parent delegates no such zone
+		}
+	}
+
+	return nil
+}
+
+// checkContent recomputes contentState, hash and entryCount of a zone from the Records and cuts (S6.7), without the
+// journal.
+func (c *check) checkContent(z *zone, sets map[setKey]*rrset) {
+	rows := 0
+	var elements []sethash.Element
+	for k, s := range sets {
+		rows += len(s.data)
+		elements = content.RRset{Owner: k.owner, Type: k.t, TTL: s.ttl, Data: s.data}.Elements(elements)
+	}
+	state, err := (sethash.State{}).Update(nil, elements)
+	hash, n := z.Header.Hash(sethash.State(z.State)), int64(content.EntryCount(z.Header.NameServerRRsets(), rows))
+	c.require(err == nil && state.String() == z.status.ContentState, z.key, "S6.7", "contentState "+z.status.ContentState, "%s, of %d rows",
+		state, rows)
+	c.require(hash == z.status.Hash, z.key, "S6.7", "hash "+z.status.Hash, "%s, of the header and contentState", hash)
+	c.require(n == z.status.EntryCount, z.key, "S6.7", fmt.Sprintf("entryCount %d", z.status.EntryCount), "%d", n)
+}

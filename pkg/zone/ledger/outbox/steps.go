@@ -1,0 +1,336 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/zone/law"
+	"kubi.zone/kubizone/pkg/zone/law/records"
+	"kubi.zone/kubizone/pkg/zone/lawform"
+	"kubi.zone/kubizone/pkg/zone/ledger/commit"
+	"kubi.zone/kubizone/pkg/zone/ledger/etcd"
+	"kubi.zone/kubizone/pkg/zone/ledger/facts"
+	"kubi.zone/kubizone/pkg/zone/ledger/objects"
+)
+
+// A cascade decides records in order, each on the result of the one before, but submits many at once. All moving
+// Records leave their zones before a zone adopts the first, so their former zones do not matter.
+
+const (
+	// About maxSteps records fit into a transaction.
+	maxSteps = 16
+	// The bound is fewSteps for sharedFor after a client's write, since the next write waits for queued steps. The
+	// bound grows by 1 each stepsGrow, since names stay locked until the cascade ends.
+	fewSteps  = 3
+	stepsGrow = 5 * time.Second
+	sharedFor = 100 * time.Millisecond
+)
+
+func (ob *Outbox) stepsAtOnce(work *law.Work) int {
+	since := time.Unix(work.Since, 0)
+	if wrote := time.Unix(0, ob.com.Clients.Load()); wrote.After(since) && time.Since(wrote) < sharedFor {
+		return min(maxSteps, fewSteps+int(time.Since(since)/stepsGrow))
+	}
+	return maxSteps
+}
+
+type step struct {
+	candidate
+	w      *commit.Write
+	o      *v1alpha1.Record
+	inZone bool
+}
+
+// askAgain returns the question to the law whether the Record of a candidate stays, leaves or comes. The error is
+// facts.ErrDamaged if the Record cannot be read.
+func (ob *Outbox) askAgain(s *workState, c candidate, o *v1alpha1.Record) (records.RecordInput, error) {
+	r, err := lawform.Record(o)
+	before, waits, unread := objects.AdoptedOrWaiting(o)
+	if err = cmp.Or(err, unread); err != nil {
+		return records.RecordInput{}, fmt.Errorf("record %s/%s: %w: %w", o.Namespace, o.Name, facts.ErrDamaged, err)
+	}
+	r.Terminating = r.Terminating || ob.Terminates(o.Namespace)
+	ask := records.RecordInput{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Before: before, WaitingBefore: waits,
+		After: r, Cascade: true,
+		HadZone:       before != nil || objects.IsMoving(o),
+		HasFormerName: before == nil && c.removedFQDN != "" && c.removedFQDN == o.Status.FQDN,
+		Now:           ob.mem.Now(), WorkID: etcd.NewID(), CausedBy: s.Work.By, Cause: s.Work.Cause(),
+		RulesChanged: s.Work.RulesChanged(), Uncounted: slices.Contains(s.Work.Releases, o.Namespace) ||
+			strings.HasPrefix(s.Work.ID, MigrationID)}
+	if !s.Work.Unmarked {
+		ask.MarkID = s.Work.ID
+	}
+	if waits != nil && c.keptOut != "" {
+		// If the Record goes on waiting, the order of S2.8 stays.
+		waits.KeptOut = c.keptOut
+	}
+	return ask, nil
+}
+
+// stepOf returns the write by which a cascade decides a Record again, expected at revision mod. A decision without a
+// change writes nothing.
+func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int64) (*commit.Write, error) {
+	ask, err := ob.askAgain(s, c, o)
+	if err != nil {
+		return nil, err
+	}
+	w := ob.com.NewWrite("records", o, mod)
+	w.LikelyZone, w.OutboxItem = ob.mem.GuessZone(ask.After), &s.Item
+	w.RecordBefore, w.Origin = o, commit.CauseOf(&s.Item)
+	if isTrial(&s.Work) {
+		// A trial has no author, so the Record's namespace pays for the adoption.
+		w.Payer = o.Namespace
+	}
+	if ask.WaitingBefore != nil && c.keptOut != "" {
+		w.Payer = o.Namespace // holders do not pay for Records waiting there
+	}
+
+	w.Decide = func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) }
+	w.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+		if isUnchanged(o, plan) {
+			plan.Waiting, plan.WaitingBefore = nil, nil
+			return nil, nil, nil
+		}
+		placed := o.DeepCopy()
+		if plan.Zone == nil && plan.Record.Zone != nil {
+			// The zone's content stays, so the Record keeps the serial, and Ready stays valid.
+			plan.Record.Serial = serial.Serial(o.Status.Serial)
+		}
+		ob.placer.PlaceRecord(placed, plan.Record)
+		data, err := ob.mem.Records.Encode(ctx, w.Key, placed)
+		op := etcd.OpPut(w.Key, data)
+		return &op, nil, err
+	}
+
+	return w, nil
+}
+
+// isUnchanged reports whether a plan leaves the status of a Record as it is: zone, name, end of the period, and reason.
+func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
+	p, is := plan.Record, &o.Status
+	have := meta.FindStatusCondition(is.Conditions, v1alpha1.ConditionAdopted)
+	switch {
+	case p == nil || plan.Zone != nil || len(plan.Writes) > 0 || have == nil || have.Reason != p.Reason:
+		// A deletion, a change of the zone, or another reason, for example DelegationWithdrawn.
+		return false
+	case is.FQDN != p.FQDN.String() || is.View != p.View || (p.Zone == nil) != (is.ZoneRef == nil):
+		return false
+	case p.Zone == nil:
+		// A waiting Record: the message may name another zone now.
+		return have.Message == p.Message
+	}
+	var endsAt int64
+	if is.EndsAt != nil {
+		endsAt = is.EndsAt.Unix()
+	}
+	return string(is.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && endsAt == p.EndsAt
+}
+
+// decideRecords decides candidates of a window, in their order, in batches zone by zone.
+func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidate) error {
+	ob.mem.Fault("cascade-step")
+	ob.mem.Stats.CascadeSteps.Add(int64(len(cs)))
+	s.decidedCount += len(cs)
+	// 1. Read the Records.
+	steps, err := ob.readSteps(ctx, s, cs)
+	if err != nil {
+		return err
+	}
+
+	// 2. Let Records leave their zones, before any zone adopts one: a name may be free only then.
+	inside := slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return !st.inZone })
+	leaves, err := ob.commitSteps(ctx, s, inside, true)
+	if err != nil {
+		return err
+	}
+	if len(inside) > 0 {
+		// Records that stay need no second decision.
+		cs = slices.DeleteFunc(slices.Clone(cs), func(c candidate) bool {
+			left, decided := leaves[c.UID]
+			return decided && !left
+		})
+		if steps, err = ob.readSteps(ctx, s, cs); err != nil {
+			return err
+		}
+	}
+
+	// 3. Let zones adopt the Records that have left, and those that waited.
+	_, err = ob.commitSteps(ctx, s, steps, false)
+	return err
+}
+
+// commitSteps commits the steps of a cascade zone by zone. A step is the decision about a Record. The result maps the
+// UID of each decided Record to whether the Record leaves its zone. If inside is true, another zone adopts the leaving
+// Records later. Otherwise they are decided again at once.
+func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
+	leaves = map[string]bool{}
+	for len(steps) > 0 {
+		zone := steps[0].w.LikelyZone
+		var writes []*commit.Write
+		group := slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return st.w.LikelyZone != zone })
+		for _, st := range group {
+			writes = append(writes, st.w)
+		}
+
+		answers := ob.com.SubmitInOrder(ctx, zone, writes)
+		done := 0
+		for done < len(group) && answers[done].Out.OK {
+			leaves[group[done].UID] = ob.noteStep(ctx, group[done])
+			done++
+		}
+
+		// The failed step is decided again, alone; the loop submits the rest.
+		if done < len(group) {
+			if err := answers[done].Err; err != nil {
+				return nil, err
+			}
+			st := group[done]
+			if leaves[st.UID], err = ob.reconsiderRecord(ctx, s, st.candidate, inside); err != nil {
+				return nil, err
+			}
+			done++
+		}
+
+		steps = slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return slices.Contains(group[:done], st) })
+	}
+
+	return leaves, nil
+}
+
+// reconsiderRecord decides the Record of a candidate until a commit succeeds. If the Record leaves its zone, and
+// leaving is false, another decision finds the next zone. The result reports whether the Record has left and is in no
+// zone yet.
+func (ob *Outbox) reconsiderRecord(ctx context.Context, s *workState, c candidate, leaving bool) (leaves bool, err error) {
+	for {
+		steps, err := ob.readSteps(ctx, s, []candidate{c})
+		if err != nil || len(steps) == 0 {
+			return false, err
+		}
+		out, err := ob.com.Commit(ctx, steps[0].w)
+		if err != nil {
+			return false, err
+		}
+		if !out.OK {
+			// A client has edited the Record meanwhile.
+			continue
+		}
+		if leaves = ob.noteStep(ctx, steps[0]); !leaves || leaving {
+			return leaves, nil
+		}
+	}
+}
+
+func (ob *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
+	p := st.w.Plan.Record
+	if p != nil && p.Zone != nil && (p.EndsAt != 0) != (st.o.Status.EndsAt != nil) {
+		// The grace period of the Record begins, or is cancelled (S2.12).
+		ob.announce(st.o, p.EndsAt, p.Message)
+	}
+	ob.CountCuts(ctx, st.w.Plan.PendingCuts)
+	return p != nil && p.Reason == law.ReasonMoving
+}
+
+// decideRepaired decides the Records that were unreadable at an earlier attempt and are readable now. It forgets those
+// that are gone.
+func (ob *Outbox) decideRepaired(ctx context.Context, s *workState) error {
+	for _, record := range s.damagedRecords {
+		o, _, err := ob.mem.ReadRecord(ctx, record.Namespace, record.Name)
+		if errors.Is(err, facts.ErrDamaged) {
+			continue
+		}
+		// A clone: the work's item may share the slice.
+		s.damagedRecords = slices.DeleteFunc(slices.Clone(s.damagedRecords), func(r law.Ref) bool { return r == record })
+		if err == nil && o != nil && (record.UID == "" || string(o.UID) == record.UID) {
+			var c candidate
+			_, waits, _ := objects.AdoptedOrWaiting(o)
+			if c, err = ob.recordCandidate(ctx, o, waits); err == nil {
+				_, err = ob.reconsiderRecord(ctx, s, c, false)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readSteps reads the Records of candidates, in one request, and returns their steps. Absent Records have no step, nor
+// have unreadable ones, which are noted in s.
+func (ob *Outbox) readSteps(ctx context.Context, s *workState, cs []candidate) ([]*step, error) {
+	if len(cs) == 0 {
+		return nil, nil
+	}
+	ops := make([]clientv3.Op, 0, len(cs))
+	for _, c := range cs {
+		ops = append(ops, clientv3.OpGet(ob.mem.Layout.Record(c.Namespace, c.Name)))
+	}
+	ob.mem.Stats.Reads.Add(1)
+	r, err := ob.mem.Client.Txn(ctx).Then(ops...).Commit()
+	if err != nil {
+		return nil, err
+	}
+
+	steps := make([]*step, 0, len(cs))
+	for i, c := range cs {
+		st, err := ob.readStep(ctx, s, c, etcd.FirstKV(r.Responses[i]))
+		if errors.Is(err, facts.ErrDamaged) {
+			err = s.skipDamaged(ctx, c.Ref, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if st != nil {
+			steps = append(steps, st)
+		}
+	}
+
+	return steps, nil
+}
+
+// readStep returns the step of a candidate from its stored value, or nil if the Record is gone. The error is
+// facts.ErrDamaged if the value cannot be read.
+func (ob *Outbox) readStep(ctx context.Context, s *workState, c candidate, kv *mvccpb.KeyValue) (*step, error) {
+	if kv == nil {
+		return nil, nil
+	}
+	st := &step{candidate: c, o: &v1alpha1.Record{}}
+	if err := ob.mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, st.o); err != nil {
+		return nil, fmt.Errorf("%w: %w", facts.ErrDamaged, err)
+	}
+	if string(st.o.UID) != c.UID {
+		// Deleted and created again since the scan. The new Record was decided when created.
+		return nil, nil
+	}
+
+	var err error
+	if st.w, err = ob.stepOf(s, c, st.o, kv.ModRevision); err != nil {
+		return nil, err
+	}
+	if ref := st.o.Status.ZoneRef; ref != nil {
+		zoneKey := ob.mem.Layout.Zone(ref.Namespace, ref.Name)
+		zone, err := ob.mem.ZoneAt(ctx, zoneKey)
+		if err != nil {
+			return nil, err
+		}
+		if st.inZone = zone != nil && zone.UID == string(ref.UID) && !zone.Pending; st.inZone {
+			// The Record first has to leave this zone, so wait in this zone's queue.
+			st.w.LikelyZone = zoneKey
+		}
+	}
+
+	return st, nil
+}
