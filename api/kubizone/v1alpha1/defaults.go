@@ -40,3 +40,19 @@ const ClassIN RRClass = "IN"
 
 // DefaultWebhookTimeout is in seconds.
 const DefaultWebhookTimeout int32 = 30
+
+// Author returns the user of a change with the field manager, the cause of a cascade, or "another namespace" if the
+// reader of the step may not know the user.
+func (s *HistoryStep) Author() string {
+	switch {
+	case s.Cause != "":
+		return s.Cause
+	case s.Way == WayRestore:
+		return "kubizone restore"
+	case s.By == "":
+		return "another namespace"
+	case s.FieldManager != "":
+		return s.By + " (" + s.FieldManager + ")"
+	}
+	return s.By
+}

@@ -21,7 +21,6 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apiserver/registry/zone"
-	past "kubi.zone/kubizone/pkg/client/history"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zone/law/content"
 	"kubi.zone/kubizone/pkg/zone/ledger"
@@ -96,7 +95,11 @@ func (h Reader) LastChange(ctx context.Context, object *v1alpha1.Zone) string {
 		return ""
 	}
 	step := zone.ShowStepTo(&answer.Items[0], object.Namespace)
-	return past.DescribeLast(&step)
+	at := ""
+	if step.Time != nil {
+		at = " at " + step.Time.UTC().Format(time.RFC3339)
+	}
+	return fmt.Sprintf("; last change: by %s%s, serial %d", step.Author(), at, step.Serial)
 }
 
 func (h Reader) ReadRemoved(ctx context.Context, namespace, name string, ask zone.HistoryQuery) (*zone.HistoryPage, *v1alpha1.Zone, error) {

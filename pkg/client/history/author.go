@@ -50,19 +50,11 @@ func AuthorOf(x *v1alpha1.HistoryStep) Author {
 
 // User returns the user with the field manager, or the cause.
 func (a *Author) User() string {
-	switch {
-	case a.Serial == 0:
+	if a.Serial == 0 {
 		return "before the history"
-	case a.Cause != "":
-		return a.Cause
-	case a.Way == v1alpha1.WayRestore:
-		return "kubizone restore"
-	case a.By == "":
-		return "another namespace"
-	case a.FieldManager != "":
-		return a.By + " (" + a.FieldManager + ")"
 	}
-	return a.By
+	step := v1alpha1.HistoryStep{Way: a.Way, By: a.By, FieldManager: a.FieldManager, Cause: a.Cause}
+	return step.Author()
 }
 
 // DescribeRecords returns the Records as text, or "": the first most of them, and how many others there are.

@@ -413,12 +413,3 @@ func (r *Reader) lastOfZone(ctx context.Context, namespace, object string, sourc
 func (r *Reader) askLast(namespace, resource, object string) *rest.Request {
 	return r.Client.RESTClient().Get().Namespace(namespace).Resource(resource).Name(object).SubResource("changes").Param("limit", "1")
 }
-
-// DescribeLast returns a zone's newest step as the end of a sentence, "" for nil.
-func DescribeLast(step *v1alpha1.HistoryStep) string {
-	if step == nil {
-		return ""
-	}
-	by := AuthorOf(step)
-	return "; last change: by " + by.String()
-}

@@ -12,5 +12,5 @@
 //     namespace's other data is refused, but a deletion of all RRsets at a name (ANY, ANY) keeps this data, and the
 //     answer is NOERROR. Other namespaces' data is ignored.
 //
-// Read message.go first, then fold.go, prerequisite.go and scope.go. Package wire has the wire format.
+// Read message.go first, then fold.go and prerequisite.go. Package wire has the wire format.
 package update

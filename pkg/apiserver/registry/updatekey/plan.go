@@ -16,14 +16,15 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/update"
+	"kubi.zone/kubizone/pkg/zone/law/rules"
 )
 
-func readScope(key *v1alpha1.UpdateKey) (update.Scope, error) {
-	var records []update.ScopeRecords
+func readScope(key *v1alpha1.UpdateKey) (rules.Scope, error) {
+	var records []rules.ScopeRecords
 	for _, r := range key.Spec.Records {
-		records = append(records, update.ScopeRecords(r))
+		records = append(records, rules.ScopeRecords(r))
 	}
-	return update.NewScope(records)
+	return rules.NewScope(records)
 }
 
 const maxID = 64
@@ -87,7 +88,7 @@ type share map[rdata.Type]*v1alpha1.Record
 
 // divideRecords divides a namespace's Records at a name into the dynamic share, which updates may change, and the other
 // Records, which they leave (S13.5). made has the Records of the share by type.
-func divideRecords(s update.Scope, in zone, fqdn name.Name, records []*v1alpha1.Record) (p update.Present, made share, err error) {
+func divideRecords(s rules.Scope, in zone, fqdn name.Name, records []*v1alpha1.Record) (p update.Present, made share, err error) {
 	made = share{}
 	for _, r := range records {
 		set, err := readSet(in.fqdn, r)

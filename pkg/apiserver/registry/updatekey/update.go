@@ -28,6 +28,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/update"
 	"kubi.zone/kubizone/pkg/zone/law/content"
+	"kubi.zone/kubizone/pkg/zone/law/rules"
 )
 
 const Group = "kubi.zone:updatekeys"
@@ -175,7 +176,7 @@ type plan struct {
 	key       *v1alpha1.UpdateKey
 	message   *update.Message
 	requester user.Info
-	scope     update.Scope
+	scope     rules.Scope
 	// zone is the zone of the message, and zoneObject refers to the Zone object.
 	zone       zone
 	zoneObject v1alpha1.AdoptingZone

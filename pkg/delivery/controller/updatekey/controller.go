@@ -30,9 +30,9 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/controller/transferclass"
 	"kubi.zone/kubizone/pkg/delivery/secrets"
 	"kubi.zone/kubizone/pkg/dns/tsig"
-	"kubi.zone/kubizone/pkg/dns/update"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/primary/updates"
+	"kubi.zone/kubizone/pkg/zone/law/rules"
 )
 
 const (
@@ -324,11 +324,11 @@ func describeOwner(namespace string, ofServer bool) string {
 
 // makeKey returns the key with the scope of the UpdateKey, for the primary. An error means an invalid pattern.
 func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*updates.Key, error) {
-	var records []update.ScopeRecords
+	var records []rules.ScopeRecords
 	for _, r := range of.Spec.Records {
-		records = append(records, update.ScopeRecords(r))
+		records = append(records, rules.ScopeRecords(r))
 	}
-	scope, err := update.NewScope(records)
+	scope, err := rules.NewScope(records)
 	if err != nil {
 		return nil, err
 	}

@@ -10,5 +10,5 @@
 //     such as "*" of other namespaces no longer reach the name.
 //  2. The stored form of a rule is complete, and rules with the same text allow the same.
 //
-// Read first: set.go, then reach.go and rule.go.
+// Read first: set.go, then reach.go and rule.go. scope.go has the names and types of an UpdateKey.
 package rules

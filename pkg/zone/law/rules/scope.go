@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package update
+package rules
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	"kubi.zone/kubizone/pkg/apis/pattern"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/zone/law/rules"
 )
 
 type ScopeRecords struct {
@@ -54,7 +53,7 @@ func (s Scope) CoversName(fqdn name.Name) bool {
 
 func (s Scope) Covers(fqdn name.Name, t rdata.Type) bool {
 	return slices.ContainsFunc(s, func(of scopeEntry) bool {
-		named := slices.Contains(of.types, t) || len(of.types) == 0 && !rules.MustName(t, false)
+		named := slices.Contains(of.types, t) || len(of.types) == 0 && !MustName(t, false)
 		return named && of.pattern.Match(fqdn, name.Root)
 	})
 }
