@@ -180,12 +180,3 @@ func TestEncodeYAML_keepsWhatTheTerminalEscapes(t *testing.T) {
 		}
 	}
 }
-
-func TestCount_hasSingularAndPlural(t *testing.T) {
-	for want, got := range map[string]string{"0 Records": Count(0, "Record"), "1 Record": Count(1, "Record"),
-		"2 zones": Count(int64(2), "zone"), "1 entry": Count(1, "entry"), "25 entries": Count(25, "entry")} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}

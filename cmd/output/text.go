@@ -4,7 +4,6 @@
 package output
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -94,16 +93,6 @@ func Code(text string) string {
 		text = " " + text + " "
 	}
 	return fence + text + fence
-}
-
-func Count[N int | int64](n N, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if stem, endsInY := strings.CutSuffix(noun, "y"); endsInY {
-		return fmt.Sprint(n, " ", stem, "ies")
-	}
-	return fmt.Sprint(n, " ", noun, "s")
 }
 
 func CodeBlock(language, lines string) string {

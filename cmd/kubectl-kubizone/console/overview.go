@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/cmd/kubectl-kubizone/status"
+	"kubi.zone/kubizone/pkg/client/overview"
 )
 
 const (
@@ -19,25 +19,25 @@ const (
 	overviewMost = 200
 )
 
-type overview struct {
-	*status.Overview
+type overviewPage struct {
+	*overview.Overview
 	Parts []overviewPart
 	First []*zoneRow
 }
 
-func (o *overview) More() int64 { return o.Zones - int64(len(o.First)) }
+func (o *overviewPage) More() int64 { return o.Zones - int64(len(o.First)) }
 
-func (o *overview) Most() int { return overviewMost }
+func (o *overviewPage) Most() int { return overviewMost }
 
 type overviewPart struct {
 	Title, When, Hint string
-	Items             []status.Item
+	Items             []overview.Item
 	Rest              int
 }
 
 const partRows = 20
 
-func (o *overview) addPart(title, when, hint string, items []status.Item) {
+func (o *overviewPage) addPart(title, when, hint string, items []overview.Item) {
 	if len(items) == 0 {
 		return
 	}
@@ -54,7 +54,7 @@ func loadOverview(r *reading, request *http.Request) (any, error) {
 	var zones []*zoneRow
 	of := r.status.Read(request.Context(), func(zone *v1alpha1.Zone) { zones = append(zones, zoneRowOf(zone)) })
 	slices.SortFunc(zones, orderZones)
-	o := &overview{Overview: of, First: zones[:min(len(zones), overviewZones)]}
+	o := &overviewPage{Overview: of, First: zones[:min(len(zones), overviewZones)]}
 	o.addPart("Not current", "Since", "kubectl kubizone status -o wide", of.NotCurrent)
 	o.addPart("Held", "Since", "kubectl annotate zone -n NAMESPACE NAME "+v1alpha1.AnnotationPublishDeletions+"=SERIAL", of.Held)
 	o.addPart("Paused", "", "kubectl annotate zone -n NAMESPACE NAME "+v1alpha1.AnnotationPaused+"-", of.Paused)
@@ -69,30 +69,30 @@ func loadOverview(r *reading, request *http.Request) (any, error) {
 func overviewSources(r *reading, _ *http.Request) (all []source) {
 	for _, namespace := range r.scope() {
 		all = append(all, source{"zones", namespace, nil}, source{"updatekeys", namespace, nil})
-		for _, open := range status.OpenRecords {
+		for _, open := range overview.OpenRecords {
 			all = append(all, source{"records", namespace, open})
 		}
 	}
 	return append(all, source{resource: "dnsclasses"})
 }
 
-func (o *overview) CertificateState(at metav1.Time) state {
+func (o *overviewPage) CertificateState(at metav1.Time) state {
 	switch left := at.Sub(o.Time.Time); {
 	case left <= 0:
 		return state{"fails", "ended"}
-	case left < status.EndsSoon:
+	case left < overview.EndsSoon:
 		return state{"waits", "ends soon"}
 	}
 	return state{"ok", "valid"}
 }
 
-func (o *overview) BackupState() state {
-	if o.Time.Sub(o.Installation.LastBackup.Time) > status.BackupLate {
+func (o *overviewPage) BackupState() state {
+	if o.Time.Sub(o.Installation.LastBackup.Time) > overview.BackupLate {
 		return state{"waits", "late"}
 	}
 	return state{"ok", "taken"}
 }
 
-func (o *overview) Kind() string {
+func (o *overviewPage) Kind() string {
 	return map[string]string{"ok": "ok", "no": "fails", "error": "fails"}[o.Verdict()]
 }

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/cmd/kubectl-kubizone/status"
+	"kubi.zone/kubizone/pkg/client/overview"
 )
 
 // pageEntries is the number of entries per page. A search returns after searchTime with the entries found so far.
@@ -35,7 +35,7 @@ type reading struct {
 	config  *rest.Config
 	objects versioned.Interface
 	api     client.KubizoneV1alpha1Interface
-	status  *status.Reader
+	status  *overview.Reader
 	// namespaces are the namespaces of the flag -n, or NamespaceAll alone.
 	namespaces []string
 	// own is the first namespace of -n, or the namespace of the kubeconfig context.
@@ -54,9 +54,9 @@ func newReading(config *rest.Config, asked, own string) (*reading, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	r := &reading{config: config, objects: objects, api: objects.KubizoneV1alpha1(), namespaces: status.Scope(asked),
-		own: status.Scope(own)[0]}
-	if r.status, err = status.NewReader(config, r.namespaces, r.own); err != nil {
+	r := &reading{config: config, objects: objects, api: objects.KubizoneV1alpha1(), namespaces: strings.Split(asked, ","),
+		own: strings.Split(own, ",")[0]}
+	if r.status, err = overview.NewReader(config, r.namespaces, r.own); err != nil {
 		return nil, err
 	}
 	r.status.MaxObjects = overviewMost

@@ -15,13 +15,12 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/cmd/kubectl-kubizone/status"
 	"kubi.zone/kubizone/pkg/client/find"
+	"kubi.zone/kubizone/pkg/client/overview"
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
@@ -42,7 +41,7 @@ var recordFilters = []recordFilter{
 	{"", "", []fields.Selector{fields.Everything()}},
 	{"waiting", v1alpha1.FieldRecordAdopted + "=False", []fields.Selector{
 		fields.OneTermEqualSelector(v1alpha1.FieldRecordAdopted, string(metav1.ConditionFalse))}},
-	{"not Ready", v1alpha1.FieldRecordReady + "!=True", status.OpenRecords},
+	{"not Ready", v1alpha1.FieldRecordReady + "!=True", overview.OpenRecords},
 	{"withdrawn", v1alpha1.FieldRecordWithdrawn + "=True", []fields.Selector{
 		fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, string(metav1.ConditionTrue))}},
 }
@@ -171,15 +170,8 @@ func recordRowOf(record *v1alpha1.Record) *recordRow {
 		Type: strings.ToUpper(record.Spec.Type), Data: find.DataOf(record), Zone: record.Status.ZoneRef}
 	row.More = max(0, len(row.Data)-maxData)
 	row.Data = row.Data[:len(row.Data)-row.More]
-	row.State, row.Reason, row.Message, _ = stateOf(record, record.Status.Conditions)
-	adopted := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionAdopted)
-	if record.Status.ZoneRef == nil && adopted != nil && adopted.Status != metav1.ConditionTrue {
-		row.Reason, row.Message = adopted.Reason, adopted.Message
-		// A stalled Record waits for a person, and that says more than "waiting".
-		if row.State.Word != "stalled" {
-			row.State = state{"waits", "waiting"}
-		}
-	}
+	of := overview.RecordState(record)
+	row.State, row.Reason, row.Message = showState(of), of.Reason, of.Message
 	if record.Status.EndsAt != nil {
 		row.Signs = append(row.Signs, state{"waits", "withdrawn"})
 	}

@@ -156,7 +156,7 @@ func TestRecordRow_hasStateAndReason(t *testing.T) {
 		{"behind Pending", 1, nil, true, "Adopted=True:Adopted Ready=Unknown:Pending"},
 		{"not current ServerUnreachable", 1, nil, true, "Adopted=True:Adopted Ready=False:ServerUnreachable"},
 		{"current Delivered", 2, nil, true, "Adopted=True:Adopted Ready=True:Delivered"},
-		{"behind Delivered", 3, nil, true, "Adopted=True:Adopted Ready=True:Delivered"},
+		{"pending Pending", 3, nil, true, "Adopted=True:Adopted Ready=True:Delivered"},
 		{"current Delivered withdrawn", 2, &now, true, "Adopted=True:DelegationWithdrawn Ready=True:Delivered"},
 	} {
 		record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{DomainName: "www", Type: "a", Values: []string{"1", "2", "3", "4", "5"}},

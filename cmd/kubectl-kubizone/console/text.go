@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/cmd/output"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/kit/terminal"
 )
 
 // maxText and maxShort are numbers of characters; maxShort is for lists.
@@ -73,9 +73,9 @@ var functions = template.FuncMap{
 	"unicode": name.ToUnicode,
 	"count": func(n any, noun string) string {
 		if of, is := n.(int64); is {
-			return output.Count(of, noun)
+			return terminal.Count(of, noun)
 		}
-		return output.Count(n.(int), noun)
+		return terminal.Count(n.(int), noun)
 	},
 	"link":    stateOfLink,
 	"role":    nameOfRole,

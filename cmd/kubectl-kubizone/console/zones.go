@@ -9,12 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
-	"kubi.zone/kubizone/pkg/client/load"
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
@@ -37,27 +35,16 @@ type zonesPage struct {
 // listZones calls each for all zones in the namespaces of -n. Namespaces that cannot be read are lacks. With err, there
 // is nothing to show.
 func (r *reading) listZones(ctx context.Context, each func(*v1alpha1.Zone)) (lacks []*lack, err error) {
-	do := func(zone *v1alpha1.Zone) error { each(zone); return nil }
-	for _, namespace := range r.namespaces {
-		err := load.EachItem(ctx, r.api.Zones(namespace).List, metav1.ListOptions{}, do)
-		// A tenant without a ClusterRole sees the zones of the namespace in the kubeconfig.
-		if apierrors.IsForbidden(err) && namespace == metav1.NamespaceAll {
-			lacks = append(lacks, lackOf(err, "list", "zones", namespace))
-			namespace = r.own
-			err = load.EachItem(ctx, r.api.Zones(namespace).List, metav1.ListOptions{}, do)
-		}
-		if err != nil {
-			lacks = append(lacks, lackOf(err, "list", "zones", namespace))
-		}
+	unread, read := r.status.ReadZones(ctx, each)
+	for _, one := range unread {
+		lacks = append(lacks, lackOf(one.Err, one.Verb, "zones", one.Namespace))
 	}
-	if n := len(lacks); n > 0 && n == len(r.namespaces) && r.namespaces[0] != metav1.NamespaceAll || n == 2 {
-		return nil, lacks[n-1]
+	if !read {
+		return nil, lacks[len(lacks)-1]
 	}
 	return lacks, nil
 }
 
-// loadZones lists the zones that match the filters of the query, as a forest of parents and children. The choices of
-// the filters come from all zones, so that a filter never hides its other choices.
 func loadZones(r *reading, request *http.Request) (any, error) {
 	asked := request.URL.Query()
 	page := &zonesPage{Name: asked.Get("name"), Namespace: asked.Get("namespace"), Class: asked.Get("class"), Reason: asked.Get("reason"),

@@ -14,7 +14,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/zone/etcd/alarm"
+	"kubi.zone/kubizone/pkg/apis/alarm"
 )
 
 // automanaged labels an APIService that kube-apiserver keeps for a CustomResourceDefinition.

@@ -25,8 +25,8 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/client/clientset/versioned"
-	groups "kubi.zone/kubizone/cmd/kubectl-kubizone/cluster"
-	"kubi.zone/kubizone/cmd/kubectl-kubizone/status"
+	groups "kubi.zone/kubizone/pkg/client/cluster"
+	"kubi.zone/kubizone/pkg/client/overview"
 	"kubi.zone/kubizone/pkg/kit/version"
 )
 
@@ -63,7 +63,7 @@ type facts struct {
 
 	instances    []bind9.Bind9Instance
 	instancesErr error
-	overview     *status.Overview
+	overview     *overview.Overview
 
 	answers    []answer                 // of the servers
 	clockSkews map[string]time.Duration // clocks relative to this machine
@@ -121,7 +121,7 @@ func (c *collector) collectFacts(ctx context.Context) *facts {
 	defer cancel()
 	f := &facts{clockSkews: map[string]time.Duration{}}
 	var all sync.WaitGroup
-	all.Go(func() { f.overview = status.ReadAll(ctx, c.objects, c.core) })
+	all.Go(func() { f.overview = overview.ReadAll(ctx, c.objects, c.core) })
 	all.Go(func() {
 		list, err := c.objects.Bind9V1alpha1().Bind9Instances(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 		if f.instancesErr = err; err == nil {

@@ -22,9 +22,9 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/cmd/kubectl-kubizone/status"
 	"kubi.zone/kubizone/cmd/output"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/client/overview"
 	"kubi.zone/kubizone/pkg/kit/heartbeat"
 	"kubi.zone/kubizone/pkg/kit/pki"
 	"kubi.zone/kubizone/test/must"
@@ -66,7 +66,7 @@ func makeHealthyFacts(t *testing.T) (*facts, *pki.Pair) {
 		clockSkews:    map[string]time.Duration{kubeAPIServer: 0, "pod a": time.Second},
 		answers:       []answer{{from: "10.0.0.7:10250", chain: []*x509.Certificate{serving.Cert}}, {from: "pod a"}},
 		instances:     []bind9.Bind9Instance{makeInstance("ns-0", "Ready", metav1.ConditionTrue)},
-		overview: &status.Overview{ZonesRead: true, Zones: 3, Installation: &v1alpha1.InstallationStatus{
+		overview: &overview.Overview{ZonesRead: true, Zones: 3, Installation: &v1alpha1.InstallationStatus{
 			Processes: []v1alpha1.InstallationProcess{{Name: "apiserver"}, {Name: "controller"}, {Name: "fleet"}},
 			Etcd: &v1alpha1.InstallationEtcd{Members: []v1alpha1.InstallationEtcdMember{
 				{Endpoint: "e0", InUseBytes: 1, QuotaBytes: 9}}}}},
@@ -141,11 +141,11 @@ func (f *facts) loseServers(err error) {
 	for i := range f.answers {
 		f.answers[i] = answer{from: f.answers[i].from, err: err}
 	}
-	f.overview = &status.Overview{Unread: []status.Unread{{Resource: "zones.kubi.zone", Err: err, Reason: err.Error()}}}
+	f.overview = &overview.Overview{Unread: []overview.Unread{{Resource: "zones.kubi.zone", Err: err, Reason: err.Error()}}}
 }
 
 func (f *facts) makeBehind(reason, message string) {
-	f.overview.NotCurrent = append(f.overview.NotCurrent, status.Item{Kind: "Zone", Namespace: "team", Name: "z" + reason, Reason: reason,
+	f.overview.NotCurrent = append(f.overview.NotCurrent, overview.Item{Kind: "Zone", Namespace: "team", Name: "z" + reason, Reason: reason,
 		Message: message, Since: timeBefore(3 * time.Minute)})
 }
 
@@ -410,7 +410,7 @@ var faultsOfZones = []fault{
 	{"behind without a next step", func(_ *testing.T, f *facts, _ *pki.Pair) { f.makeBehind("Other", "") }, "zones", Fail, "current, Other",
 		"kubectl kubizone why -n team zone/zOther"},
 	{"a Record is old", func(_ *testing.T, f *facts, _ *pki.Pair) {
-		f.overview.OldestUnconfirmed = &status.Item{Kind: "Record", Namespace: "team", Name: "www", Reason: "Pending",
+		f.overview.OldestUnconfirmed = &overview.Item{Kind: "Record", Namespace: "team", Name: "www", Reason: "Pending",
 			Since: timeBefore(time.Hour)}
 	}, "zones", Warn, "all 3 are current, but Record team/www is unconfirmed for 60m: Pending", "kubectl kubizone why"},
 	{"a Zone cannot be read", func(_ *testing.T, f *facts, _ *pki.Pair) {
@@ -422,10 +422,10 @@ var faultsOfZones = []fault{
 		f.overview.Installation.NamespacesGone = []string{"a", "b", "c", "d"}
 	}, "namespaces", Warn, "a, b, c and 1 more", "kubectl delete records,delegations,zones --all -n"},
 	{"a namespace stays Terminating", func(_ *testing.T, f *facts, _ *pki.Pair) {
-		f.overview.Terminating = []status.Item{{Kind: "Namespace", Name: "team", Message: "Zone z stays (S8.1); kubectl annotate zone z"}}
+		f.overview.Terminating = []overview.Item{{Kind: "Namespace", Name: "team", Message: "Zone z stays (S8.1); kubectl annotate zone z"}}
 	}, "namespaces", Warn, "1 stay Terminating: team: Zone z stays (S8.1)", "kubectl annotate zone z"},
 	{"a right is missing", func(_ *testing.T, f *facts, _ *pki.Pair) {
-		f.overview.Unread = []status.Unread{{Resource: "dnsclasses.kubi.zone", Reason: "you lack it"}}
+		f.overview.Unread = []overview.Unread{{Resource: "dnsclasses.kubi.zone", Reason: "you lack it"}}
 	}, "rights", Warn, "dnsclasses.kubi.zone: you lack it", "kubizone-operator"},
 }
 

@@ -17,7 +17,7 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"kubi.zone/kubizone/cmd/kubectl-kubizone/status"
+	"kubi.zone/kubizone/pkg/client/overview"
 )
 
 // certificate is a leaf, or a bundle with its earliest begin and latest end.
@@ -96,7 +96,7 @@ func (f *facts) judgeCertificates(now time.Time) Finding {
 		return Finding{}
 	case soon == nil:
 		return warn(check, "no certificate could be read", "see servers")
-	case now.Add(status.EndsSoon).After(soon.end):
+	case now.Add(overview.EndsSoon).After(soon.end):
 		return warn(check, soon.name+" expires on "+soon.end.UTC().Format(time.DateOnly), "it should have been renewed; "+soon.renewal)
 	}
 	return ok(check, fmt.Sprintf("%d, the first ends on %s", len(all), soon.end.UTC().Format(time.DateOnly)))

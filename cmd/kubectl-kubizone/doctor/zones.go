@@ -20,8 +20,8 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/cmd/kubectl-kubizone/status"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/client/overview"
 )
 
 const (
@@ -47,7 +47,7 @@ func describeAge(now time.Time, since *metav1.Time) string {
 }
 
 func (f *facts) waitsForProcess() bool {
-	return slices.ContainsFunc(f.overview.NotCurrent, func(one status.Item) bool {
+	return slices.ContainsFunc(f.overview.NotCurrent, func(one overview.Item) bool {
 		return one.Reason == v1alpha1.ReasonPending || one.Reason == v1alpha1.ReasonAwaitsClass
 	})
 }
@@ -104,7 +104,7 @@ func (f *facts) judgeZones(now time.Time) (findings []Finding) {
 	default:
 		return []Finding{ok(check, fmt.Sprintf("all %d are current", o.Zones))}
 	}
-	byReason := map[string][]*status.Item{}
+	byReason := map[string][]*overview.Item{}
 	for i := range o.NotCurrent {
 		byReason[o.NotCurrent[i].Reason] = append(byReason[o.NotCurrent[i].Reason], &o.NotCurrent[i])
 	}
@@ -133,7 +133,7 @@ const findServer = "the platform " + class.StepFindServer
 
 // describeItem returns the fault of a zone, with those of its servers, and the next step, "" or with "; " at the end. A
 // condition sends its reader to this command for the servers, so that step gives way to the server's own.
-func describeItem(one *status.Item) (fault, next string) {
+func describeItem(one *overview.Item) (fault, next string) {
 	fault, next = splitNext(one.Message)
 	var faults []string
 	for _, server := range one.Servers {

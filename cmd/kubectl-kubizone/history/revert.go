@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/cmd/program"
 	"kubi.zone/kubizone/pkg/client/history"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/kit/terminal"
 )
 
 type revertOptions struct {
@@ -262,7 +263,7 @@ func (o *revertOptions) explainStop(zone string, plan *history.Plan, err error) 
 	o.moment = cmp.Or(plan.Time, fmt.Sprint(plan.Serial))
 	next := o.repeatRevert(zone)
 	text := fmt.Sprintf("stopped after %d of %s: %v; what was written stays, and this goes on: %s", plan.Written,
-		output.Count(len(plan.Changes)+len(plan.Objects), nounOf(plan)), err, next)
+		terminal.Count(len(plan.Changes)+len(plan.Objects), nounOf(plan)), err, next)
 	if stopped := (history.ErrStopped{}); errors.As(err, &stopped) {
 		return program.No(text)
 	}
@@ -277,7 +278,7 @@ func describeRun(zone string, plan *history.Plan) string {
 	return text
 }
 
-func countWrites(plan *history.Plan, n int) string { return output.Count(n, nounOf(plan)) }
+func countWrites(plan *history.Plan, n int) string { return terminal.Count(n, nounOf(plan)) }
 
 // printPlan prints the plan: objects of a deleted Zone, changes of Records with their refusals, then the hold, gaps of
 // the history, and the Records that are left.

@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/cmd/output"
 	"kubi.zone/kubizone/pkg/client/find"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/kit/terminal"
 )
 
 func newTree() *cobra.Command {
@@ -242,7 +243,7 @@ func countRecords(of map[string]int) string {
 	var counts []string
 	for i, namespace := range namespaces {
 		if i == maxCounted {
-			counts = append(counts, "and "+output.Count(len(namespaces)-i, "more namespace"))
+			counts = append(counts, "and "+terminal.Count(len(namespaces)-i, "more namespace"))
 			break
 		}
 		counts = append(counts, fmt.Sprintf("%s %d", namespace, of[namespace]))

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/cmd/output"
 	"kubi.zone/kubizone/pkg/client/find"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/kit/terminal"
 )
 
 func newWho() *cobra.Command {
@@ -151,7 +152,7 @@ func (z *foundZone) printText(text *output.Text) {
 	if slices.Contains(z.Writers, find.EveryNamespace) {
 		writers = "every namespace"
 	} else if more := len(z.Writers) - maxCounted; more > 0 {
-		writers += " and " + output.Count(more, "more namespace")
+		writers += " and " + terminal.Count(more, "more namespace")
 	}
 	text.Line("Zone %s (view %s) of %s/%s: %s may write there by its rules; contact: %s", z.Name, cmp.Or(z.View, "default"), z.Namespace,
 		z.Zone, writers, cmp.Or(z.Contact, "(none; ask namespace "+z.Namespace+")"))

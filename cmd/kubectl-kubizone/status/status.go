@@ -5,6 +5,7 @@ package status
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"time"
@@ -14,15 +15,16 @@ import (
 
 	"kubi.zone/kubizone/cmd/kubeconfig"
 	"kubi.zone/kubizone/cmd/output"
+	"kubi.zone/kubizone/cmd/program"
+	"kubi.zone/kubizone/pkg/client/overview"
 )
 
 const (
-	readTime  = 30 * time.Second
 	interval  = 2 * time.Second
 	restAfter = 4
 )
 
-func Results() map[string]any { return map[string]any{"Overview": Overview{}} }
+func Results() map[string]any { return map[string]any{"Overview": overview.Overview{}} }
 
 func NewCommand() *cobra.Command {
 	cluster, watch := kubeconfig.NewOptions(), false
@@ -46,37 +48,45 @@ code is 1 if a zone that was read is not current, or with namespaces a Record, 2
 			return err
 		}
 		if watch {
-			return r.watchAll(command.Context(), command.OutOrStdout(), format)
+			return watchAll(command.Context(), r, command.OutOrStdout(), format)
 		}
-		overview := r.Read(command.Context(), nil)
-		if err := format.Print(command.OutOrStdout(), "Overview", overview, overview.printText); err != nil {
+		of := r.Read(command.Context(), nil)
+		if err := format.Print(command.OutOrStdout(), "Overview", of, page{of}.printText); err != nil {
 			return err
 		}
-		return overview.judgeZones()
+		return exitWith(of.Fault())
 	}
 	return command
 }
 
+// exitWith returns the error of the command: a zone that is not current is the answer "no".
+func exitWith(fault error) error {
+	if fault == nil || errors.Is(fault, overview.ErrUnread) {
+		return fault
+	}
+	return program.No(fault.Error())
+}
+
 func Scope(asked string) []string { return strings.Split(asked, ",") }
 
-func connectReader(cluster *kubeconfig.Options) (*Reader, error) {
+func connectReader(cluster *kubeconfig.Options) (*overview.Reader, error) {
 	config, namespace, err := cluster.Client()
 	if err != nil {
 		return nil, err
 	}
 	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
-	return NewReader(config, Scope(cluster.Namespace()), namespace)
+	return overview.NewReader(config, Scope(cluster.Namespace()), namespace)
 }
 
 // watchAll refreshes the page until ctx ends, and then returns nil. Its exit code says nothing about zones.
-func (r *Reader) watchAll(ctx context.Context, out io.Writer, format *output.Format) error {
+func watchAll(ctx context.Context, r *overview.Reader, out io.Writer, format *output.Format) error {
 	for {
 		began := time.Now()
-		overview := r.Read(ctx, nil)
+		of := r.Read(ctx, nil)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err := format.PrintOver(out, "Overview", overview, overview.printText); err != nil {
+		if err := format.PrintOver(out, "Overview", of, page{of}.printText); err != nil {
 			return err
 		}
 		select {

@@ -22,12 +22,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/cmd/output"
+	"kubi.zone/kubizone/pkg/client/overview"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -54,6 +53,8 @@ type api struct {
 	objects map[string][]any
 	// forbidden has "RESOURCE" or "RESOURCE in NAMESPACE".
 	forbidden []string
+	// withoutZones is an API server of other groups alone.
+	withoutZones bool
 }
 
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -70,7 +71,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	objects, known := a.objects[resource+r.URL.Query().Get("fieldSelector")]
-	if !known && (resource == "events" || resource == "challenges" || len(parts) > 1) {
+	if a.withoutZones && resource == "zones" || !known && (resource == "events" || resource == "challenges" || len(parts) > 1) {
 		w.WriteHeader(http.StatusNotFound)
 		_ = answer.Encode(apierrors.NewNotFound(schema.GroupResource{Resource: resource}, "").Status())
 		return
@@ -101,27 +102,25 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"metadata": next})
 }
 
-func (a *api) newReader(t *testing.T, namespaces ...string) *Reader {
+func (a *api) newReader(t *testing.T, namespaces ...string) *overview.Reader {
 	t.Helper()
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
 	config := &rest.Config{Host: server.URL, QPS: -1}
-	r := &Reader{api: must.Get(versioned.NewForConfig(config))(t).KubizoneV1alpha1(), core: must.Get(kubernetes.NewForConfig(config))(t),
-		namespaces: []string{""}, fallback: "team-a"}
-	if len(namespaces) > 0 {
-		r.namespaces, r.fallback = namespaces, ""
+	if len(namespaces) == 0 {
+		return must.Get(overview.NewReader(config, []string{metav1.NamespaceAll}, "team-a"))(t)
 	}
-	return r
+	return must.Get(overview.NewReader(config, namespaces, ""))(t)
 }
 
-func printOverview(t *testing.T, o *Overview, screen output.Screen, form string) string {
+func printOverview(t *testing.T, o *overview.Overview, screen output.Screen, form string) string {
 	t.Helper()
 	var out bytes.Buffer
 	command := &cobra.Command{RunE: func(*cobra.Command, []string) error { return nil }}
 	format := output.AddFormat(command)
 	command.SetArgs([]string{"-o", form})
 	must.Succeed(t, command.Execute())
-	must.Succeed(t, format.Print(output.NewScreenWriter(&out, screen), "Overview", o, o.printText))
+	must.Succeed(t, format.Print(output.NewScreenWriter(&out, screen), "Overview", o, page{o}.printText))
 	return out.String()
 }
 
@@ -254,13 +253,13 @@ warning: the last backup is 3d1h old
 	if got := joinSpaces(printOverview(t, o, output.Screen{}, "text")); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if err := o.judgeZones(); !errors.Is(err, ErrBehind) {
+	if err := o.Fault(); !errors.Is(err, overview.ErrBehind) {
 		t.Error(err)
 	}
 	if wide := printOverview(t, o, output.Screen{}, "wide"); !strings.Contains(wide, "because of NoController; somebody ends it") {
 		t.Error(wide)
 	}
-	var document Overview
+	var document overview.Overview
 	must.Succeed(t, json.Unmarshal([]byte(printOverview(t, o, output.Screen{}, "json")), &document))
 	if len(document.NotCurrent) != 4 || document.Zones != 8 || len(document.NoClass) != 1 ||
 		document.Installation.Etcd.Members[0].QuotaBytes != 2<<30 ||
@@ -297,11 +296,11 @@ func TestStatus_namesMissingRights_N2(t *testing.T) {
 				"?: zones.kubi.zone not read: you lack the right to list zones.kubi.zone in namespace team-a",
 				"?: records.kubi.zone not read: you lack the right to list records.kubi.zone in namespace team-a"}},
 		{name: "a zone that is not current", zones: []any{makeZone("team-a", "late")}, in: []string{"team-a"}, forbidden: all[1:],
-			lines: []string{"no: 1 zone of namespace team-a, 1 not current"}, want: ErrBehind},
+			lines: []string{"no: 1 zone of namespace team-a, 1 not current"}, want: overview.ErrBehind},
 		{name: "nothing", zones: []any{makeZone("team-a", "late")}, in: []string{"team-a"}, forbidden: all,
 			lines: []string{"error: no zone of namespace team-a could be read",
 				"you lack the right to list challenges.acme.cert-manager.io in namespace team-a",
-				"you lack the right to list events.events.k8s.io in namespace team-a"}, want: ErrUnread},
+				"you lack the right to list events.events.k8s.io in namespace team-a"}, want: overview.ErrUnread},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			served := &api{objects: map[string][]any{"zones": test.zones, "installations": {&v1alpha1.Installation{}}},
@@ -309,13 +308,21 @@ func TestStatus_namesMissingRights_N2(t *testing.T) {
 			o := served.newReader(t, test.in...).Read(t.Context(), nil)
 			got := printOverview(t, o, output.Screen{}, "text")
 			must.Say(t, got, test.lines...)
-			if err := o.judgeZones(); !errors.Is(err, test.want) {
+			if err := o.Fault(); !errors.Is(err, test.want) {
 				t.Errorf("%v, want %v", err, test.want)
 			}
 			if strings.Contains(got, "not found") {
 				t.Errorf("an API that is not there is no missing right:\n%s", got)
 			}
 		})
+	}
+}
+
+// A cluster without the API of zones has no zone that is current.
+func TestStatus_ofAnotherAPI_N2(t *testing.T) {
+	o := (&api{objects: map[string][]any{}, withoutZones: true}).newReader(t).Read(t.Context(), nil)
+	if err := o.Fault(); !errors.Is(err, overview.ErrUnread) {
+		t.Errorf("%v: %s", err, o.Summary())
 	}
 }
 
@@ -369,7 +376,7 @@ func TestStatus_ofATenantCountsHisRecords(t *testing.T) {
 		"no: 0 zones of namespace team-a; 1 Record not Ready, the most by NoController\n") {
 		t.Error(got)
 	}
-	if err := o.judgeZones(); !errors.Is(err, ErrWaiting) || o.Verdict() != "no" {
+	if err := o.Fault(); !errors.Is(err, overview.ErrWaiting) || o.Verdict() != "no" {
 		t.Error(err)
 	}
 	if o := served.newReader(t).Read(t.Context(), nil); o.Verdict() != "ok" {
@@ -420,7 +427,7 @@ func TestStatus_watchesInPlace_N3(t *testing.T) {
 	defer end()
 	var out bytes.Buffer
 	format := output.AddFormat(&cobra.Command{})
-	must.Succeed(t, served.newReader(t).watchAll(ctx, output.NewScreenWriter(&out, output.Screen{Width: 80, Height: 5}), format))
+	must.Succeed(t, watchAll(ctx, served.newReader(t), output.NewScreenWriter(&out, output.Screen{Width: 80, Height: 5}), format))
 	if n := strings.Count(out.String(), "\x1b[Hok: 1 zone of "); n != 2 {
 		t.Errorf("drawn %d times: %q", n, out.String())
 	}

@@ -7,33 +7,22 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/cmd/output"
+	"kubi.zone/kubizone/pkg/client/overview"
 )
 
-const (
-	maxRows = 10
-	// EndsSoon means a missed renewal of a certificate, because leaves are renewed when a third is left.
-	EndsSoon = 14 * 24 * time.Hour
-	// BackupLate is the age of the last backup as in the alert KubizoneBackupLate.
-	BackupLate = 48 * time.Hour
-)
+const maxRows = 10
 
-func (o *Overview) AgeOf(at *metav1.Time) string {
-	if at.IsZero() {
-		return "?"
-	}
-	return duration.HumanDuration(o.Time.Sub(at.Time))
-}
+// page is an Overview on a terminal.
+type page struct{ *overview.Overview }
 
 // printText prints the summary, the non-empty lists, and the installation if the user may read the Installation. Each
 // unread resource has a line at the end.
-func (o *Overview) printText(text *output.Text) {
+func (o page) printText(text *output.Text) {
 	o.printSummary(text)
 	o.printItems(text, "NOT CURRENT", o.NotCurrent)
 	o.printItems(text, "HELD", o.Held)
@@ -67,7 +56,7 @@ func (o *Overview) printText(text *output.Text) {
 	}
 }
 
-func (o *Overview) printSummary(text *output.Text) {
+func (o page) printSummary(text *output.Text) {
 	text.Line("%s: %s", o.Verdict(), o.Summary())
 	if oldest := o.OldestUnconfirmed; oldest != nil {
 		text.Line("oldest unconfirmed change: %s, %s %s", o.AgeOf(oldest.Since), oldest.Kind, oldest.Object())
@@ -94,7 +83,7 @@ func printRows(text *output.Text, header []string, rows [][]string) {
 }
 
 // printItems prints a table of items, unless empty, then the last changes and late servers of the first zones.
-func (o *Overview) printItems(text *output.Text, title string, items []Item) {
+func (o page) printItems(text *output.Text, title string, items []overview.Item) {
 	if len(items) == 0 {
 		return
 	}
@@ -134,7 +123,7 @@ func (o *Overview) printItems(text *output.Text, title string, items []Item) {
 }
 
 // printInstallation prints processes, etcd, certificates and the last backup. The first word of a line has a colour.
-func (o *Overview) printInstallation(text *output.Text) {
+func (o page) printInstallation(text *output.Text) {
 	s, rows := o.Installation, [][]string{}
 	for _, one := range s.Processes {
 		state := "ok"
@@ -154,7 +143,7 @@ func (o *Overview) printInstallation(text *output.Text) {
 		switch {
 		case left <= 0:
 			text.Line("error: certificate %s ended %s ago", one.Name, duration.HumanDuration(-left))
-		case left < EndsSoon:
+		case left < overview.EndsSoon:
 			text.Line("warning: certificate %s ends in %s", one.Name, duration.HumanDuration(left))
 		default:
 			text.Line("ok: certificate %s ends in %s", one.Name, duration.HumanDuration(left))
@@ -162,7 +151,7 @@ func (o *Overview) printInstallation(text *output.Text) {
 	}
 	if s.LastBackup != nil {
 		word := "ok"
-		if o.Time.Sub(s.LastBackup.Time) > BackupLate {
+		if o.Time.Sub(s.LastBackup.Time) > overview.BackupLate {
 			word = "warning"
 		}
 		text.Line("%s: the last backup is %s old", word, o.AgeOf(s.LastBackup))

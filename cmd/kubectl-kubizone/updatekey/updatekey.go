@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/cmd/kubeconfig"
-	"kubi.zone/kubizone/cmd/kubectl-kubizone/cluster"
 	"kubi.zone/kubizone/cmd/output"
+	"kubi.zone/kubizone/pkg/client/cluster"
 	"kubi.zone/kubizone/pkg/delivery/secrets"
 )
 

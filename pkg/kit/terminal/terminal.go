@@ -110,3 +110,14 @@ func (w *writer) Write(octets []byte) (int, error) {
 	}
 	return len(octets), nil
 }
+
+// Count returns the number with the noun in singular or plural, such as "1 zone", "2 zones" or "3 entries".
+func Count[N int | int64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if stem, endsInY := strings.CutSuffix(noun, "y"); endsInY {
+		return fmt.Sprint(n, " ", stem, "ies")
+	}
+	return fmt.Sprint(n, " ", noun, "s")
+}

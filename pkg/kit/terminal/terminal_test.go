@@ -111,6 +111,15 @@ func FuzzWriter(f *testing.F) {
 	})
 }
 
+func TestCount_hasSingularAndPlural(t *testing.T) {
+	for want, got := range map[string]string{"0 Records": Count(0, "Record"), "1 Record": Count(1, "Record"),
+		"2 zones": Count(int64(2), "zone"), "1 entry": Count(1, "entry"), "25 entries": Count(25, "entry")} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func BenchmarkWriter(b *testing.B) {
 	text := []byte(strings.Repeat("www.example.org.\t3600\tIN\tAAAA\t2001:db8::1\n", 800))
 	b.SetBytes(int64(len(text)))

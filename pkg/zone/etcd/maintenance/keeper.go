@@ -23,7 +23,7 @@ import (
 	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 
-	"kubi.zone/kubizone/pkg/zone/etcd/alarm"
+	"kubi.zone/kubizone/pkg/apis/alarm"
 )
 
 const (

@@ -1,23 +1,31 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package status
+package overview
 
 import (
 	"errors"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/cmd/program"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 )
 
 var (
-	ErrBehind = program.No("not all zones are current; kubectl kubizone why ZONE names the cause")
+	ErrBehind = errors.New("not all zones are current; kubectl kubizone why ZONE names the cause")
 	// ErrWaiting is for namespaces whose Records wait in zones of others.
-	ErrWaiting = program.No("not all records are current; kubectl kubizone why record/NAME names the cause")
+	ErrWaiting = errors.New("not all records are current; kubectl kubizone why record/NAME names the cause")
 	ErrUnread  = errors.New("no zone could be read; kubectl kubizone doctor finds the cause")
+)
+
+const (
+	// EndsSoon means a missed renewal of a certificate, because leaves are renewed when a third is left.
+	EndsSoon = 14 * 24 * time.Hour
+	// BackupLate is the age of the last backup as in the alert KubizoneBackupLate.
+	BackupLate = 48 * time.Hour
 )
 
 // Overview is the result of kubectl kubizone status. The lists have objects for a person to look at.
@@ -89,3 +97,11 @@ func (i *Item) Object() string {
 }
 
 func (i *Item) String() string { return i.Kind + " " + i.Object() }
+
+// AgeOf returns how long ago a time was when the Overview was read, such as "5m", or "?" for an unknown time.
+func (o *Overview) AgeOf(at *metav1.Time) string {
+	if at.IsZero() {
+		return "?"
+	}
+	return duration.HumanDuration(o.Time.Sub(at.Time))
+}

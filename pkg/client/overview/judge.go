@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package status
+package overview
 
 import (
 	"cmp"
@@ -11,65 +11,51 @@ import (
 	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/cmd/output"
 	"kubi.zone/kubizone/pkg/apis/acme"
+	"kubi.zone/kubizone/pkg/kit/terminal"
 )
 
 const lately = time.Hour
 
-func knownTime(at metav1.Time) *metav1.Time {
-	if at.IsZero() {
-		return nil
-	}
-	return &at
-}
-
 // addZone counts a zone, and adds the zone to each matching list. A zone can be held, paused and withdrawn at once.
 func (o *Overview) addZone(zone *v1alpha1.Zone) {
 	o.Zones++
+	// 1. Is the zone served as it is written?
 	item := Item{Kind: "Zone", Namespace: zone.Namespace, Name: zone.Name, FQDN: cmp.Or(zone.Status.FQDN, zone.Spec.DomainName),
 		View: zone.Status.View}
-	// A copy of the item for each list.
-	with := func(reason, message string, since *metav1.Time) Item {
-		item := item
-		item.Reason, item.Message, item.Since = reason, message, since
-		return item
-	}
-	of := func(c *metav1.Condition) Item { return with(c.Reason, c.Message, knownTime(c.LastTransitionTime)) }
-	ready := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionReady)
+	s := StateOf(zone, zone.Status.Conditions)
+	judged := item
+	judged.Reason, judged.Message, judged.Since = s.Reason, s.Message, s.Since
 	switch {
-	case zone.DeletionTimestamp != nil:
-		o.NotCurrent = append(o.NotCurrent, with(v1alpha1.ReasonTerminating, "it is deleted when its servers no longer have it",
-			zone.DeletionTimestamp))
-	case ready == nil:
-		o.NotCurrent = append(o.NotCurrent, with(v1alpha1.ReasonPending, "no controller has judged it yet",
-			knownTime(zone.CreationTimestamp)))
-	case ready.Status != metav1.ConditionTrue:
-		o.NotCurrent = append(o.NotCurrent, of(ready))
-		if zone.Status.SettledSerial != 0 && ready.Reason != v1alpha1.ReasonServerWentBack { // its last change was confirmed
-			o.addUnconfirmed(of(ready))
+	case s.Word != Current:
+		o.NotCurrent = append(o.NotCurrent, judged)
+		// A server that went back has confirmed the last change before.
+		if s.IsJudged() && zone.Status.SettledSerial != 0 && s.Reason != v1alpha1.ReasonServerWentBack {
+			o.addUnconfirmed(judged)
 		}
-	case ready.ObservedGeneration < zone.Generation:
-		o.NotCurrent = append(o.NotCurrent, with(v1alpha1.ReasonPending, "no controller has judged the last change yet", nil))
-	case ready.Reason == v1alpha1.ReasonNoClass:
-		o.NoClass = append(o.NoClass, of(ready))
+	case s.Reason == v1alpha1.ReasonNoClass:
+		o.NoClass = append(o.NoClass, judged)
 	}
-	if settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); settled != nil &&
-		settled.Status != metav1.ConditionTrue && settled.Reason == v1alpha1.ReasonMassDeletion {
-		o.Held = append(o.Held, of(settled))
+	// 2. Did a person, or a rule, stop something of the zone?
+	marks := MarksOf(zone)
+	if held := marks.Held; held != nil {
+		stopped := item
+		stopped.Reason, stopped.Message, stopped.Since = held.Reason, held.Message, knownTime(held.LastTransitionTime)
+		o.Held = append(o.Held, stopped)
 	}
-	if zone.Annotations[v1alpha1.AnnotationPaused] == "true" {
-		o.Paused = append(o.Paused, with("", "the annotation "+v1alpha1.AnnotationPaused+" is true", nil))
+	if marks.Paused {
+		stopped := item
+		stopped.Message = "the annotation " + v1alpha1.AnnotationPaused + " is true"
+		o.Paused = append(o.Paused, stopped)
 	}
-	if zone.Status.EndsAt != nil {
-		ends := item
-		ends.Until = zone.Status.EndsAt
-		o.Withdrawn = append(o.Withdrawn, ends)
+	if marks.EndsAt != nil {
+		stopped := item
+		stopped.Until = marks.EndsAt
+		o.Withdrawn = append(o.Withdrawn, stopped)
 	}
 }
 
@@ -95,17 +81,11 @@ func (o *Overview) addUnconfirmed(item Item) {
 	}
 }
 
-// addOpenRecord counts a Record without Ready=True by the reason of Adopted, if no zone takes the Record, or of Ready.
+// addOpenRecord counts a Record without Ready=True by the reason of its State.
 func (o *Overview) addOpenRecord(record *v1alpha1.Record, byReason map[string]*RecordCount) {
+	of := RecordState(record)
 	item := Item{Kind: "Record", Namespace: record.Namespace, Name: record.Name, FQDN: record.Status.FQDN, View: record.Status.View,
-		Reason: v1alpha1.ReasonPending, Since: knownTime(record.CreationTimestamp)}
-	of := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionAdopted)
-	if of == nil || of.Status == metav1.ConditionTrue {
-		of = meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionReady)
-	}
-	if of != nil && of.Status != metav1.ConditionTrue {
-		item.Reason, item.Message, item.Since = of.Reason, of.Message, knownTime(of.LastTransitionTime)
-	}
+		Reason: of.Reason, Message: of.Message, Since: of.Since}
 	// A Record in no zone has nothing for servers to confirm.
 	if record.Status.ZoneRef != nil {
 		o.addUnconfirmed(item)
@@ -185,7 +165,7 @@ func (o *Overview) sortItems() {
 
 // Verdict returns "ok", "no" if a zone is not current, or "error" if none could be read.
 func (o *Overview) Verdict() string {
-	switch o.judgeZones() {
+	switch o.Fault() {
 	case nil:
 		return "ok"
 	case ErrBehind, ErrWaiting:
@@ -200,11 +180,11 @@ func (o *Overview) Summary() string {
 	if len(o.Namespaces) > 0 {
 		scope = "namespace " + strings.Join(o.Namespaces, ", ")
 	}
-	zones, undelivered := output.Count(o.Zones, "zone")+" of "+scope, ""
+	zones, undelivered := terminal.Count(o.Zones, "zone")+" of "+scope, ""
 	if n := len(o.NoClass); n > 0 {
-		undelivered = "; " + output.Count(n, "zone") + " without a class"
+		undelivered = "; " + terminal.Count(n, "zone") + " without a class"
 	}
-	switch o.judgeZones() {
+	switch o.Fault() {
 	case nil:
 		return zones + ", all current" + undelivered
 	case ErrBehind:
@@ -213,13 +193,14 @@ func (o *Overview) Summary() string {
 		if o.Zones > 0 {
 			zones += ", all current"
 		}
-		return fmt.Sprintf("%s; %s not Ready, the most by %s%s", zones, output.Count(o.countWaiting(), "Record"), o.Records[0].Reason,
+		return fmt.Sprintf("%s; %s not Ready, the most by %s%s", zones, terminal.Count(o.countWaiting(), "Record"), o.Records[0].Reason,
 			undelivered)
 	}
 	return fmt.Sprintf("no zone of %s could be read; kubectl kubizone doctor finds the cause", scope)
 }
 
-func (o *Overview) judgeZones() error {
+// Fault returns nil if all zones are current, else ErrBehind, ErrWaiting or ErrUnread.
+func (o *Overview) Fault() error {
 	switch {
 	case !o.ZonesRead:
 		return ErrUnread

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package status
+package overview
 
 import (
 	"context"
@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,8 +24,8 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/cmd/kubectl-kubizone/cluster"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/client/cluster"
 	"kubi.zone/kubizone/pkg/client/find"
 	"kubi.zone/kubizone/pkg/client/history"
 	"kubi.zone/kubizone/pkg/client/load"
@@ -45,6 +47,9 @@ var OpenRecords = []fields.Selector{
 	fields.OneTermEqualSelector(v1alpha1.FieldRecordReady, string(metav1.ConditionFalse)),
 	fields.OneTermEqualSelector(v1alpha1.FieldRecordReady, string(metav1.ConditionUnknown)),
 }
+
+// readTime bounds all requests of a Read together.
+const readTime = 30 * time.Second
 
 type reading struct {
 	*Reader
@@ -87,7 +92,7 @@ func (r *Reader) Read(ctx context.Context, visitZone func(*v1alpha1.Zone)) *Over
 	var reads sync.WaitGroup
 	reads.Go(func() { state.readInstallation(ctx) })
 	reads.Go(func() { state.readClasses(ctx) })
-	state.readZones(ctx) // first, because it chooses the namespaces
+	state.readZones(ctx) // chooses the namespaces of the reads below
 	reads.Go(func() { state.readRecords(ctx) })
 	reads.Go(func() { state.readUpdateKeys(ctx) })
 	reads.Go(func() { state.readEvents(ctx) })
@@ -195,8 +200,9 @@ func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces
 		switch {
 		case failed == nil, errors.Is(failed, errEnough):
 			isRead = true
-		// The API is not installed, for example cert-manager's.
-		case !apierrors.IsNotFound(failed):
+		// Another API is not installed, for example cert-manager's.
+		case apierrors.IsNotFound(failed) && !strings.HasSuffix(resource, ".kubi.zone"):
+		default:
 			f.addUnread("list", resource, namespace, failed)
 			err = failed
 		}
@@ -205,6 +211,14 @@ func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces
 		return nil
 	}
 	return err
+}
+
+// ReadZones calls visit for every zone, without concurrent calls. It returns the failed reads, and false if no
+// namespace could be read.
+func (r *Reader) ReadZones(ctx context.Context, visit func(*v1alpha1.Zone)) ([]Unread, bool) {
+	state := &reading{Reader: r, Overview: &Overview{}, namespaces: r.namespaces, eachZone: visit, kept: map[string]*v1alpha1.Zone{}}
+	state.readZones(ctx)
+	return state.Unread, state.ZonesRead
 }
 
 // readZones reads all zones. If the user may not list all namespaces, the fallback takes their place for this and all
