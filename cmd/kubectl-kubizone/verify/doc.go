@@ -11,5 +11,5 @@
 //  3. Queries to a class's server are signed with its TSIG key, if the user may read it.
 //  4. Servers are compared with the delivered zone: if changes are held back, with the content at status.settledSerial.
 //
-// Read verify.go, then deliveries.go.
+// Read verify.go, then providers.go.
 package verify

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/kit/terminal"
+	"kubi.zone/kubizone/pkg/client/verify"
 )
 
 const FieldManager = "kubizone-verify"
@@ -30,31 +30,31 @@ const repairPoll = 250 * time.Millisecond
 
 // requestRepair annotates the Zone: the controller then compares and repairs each class. It waits up to repairTime.
 // ErrNotRepaired means a class without a repair, with a remark each.
-func (r *run) requestRepair(ctx context.Context) error {
+func requestRepair(ctx context.Context, r *verify.Comparison) error {
 	request := time.Now().UTC().Format(time.RFC3339Nano)
 	annotations := map[string]string{v1alpha1.AnnotationVerifyRequestedAt: request}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
 	if err != nil {
 		return err
 	}
-	api := r.client.KubizoneV1alpha1()
+	api := r.Client.KubizoneV1alpha1()
 
 	// 1. Without a Delivery, the wait would end at once and look like a success.
-	zone, err := api.Zones(r.id.Namespace).Get(ctx, r.id.Name, metav1.GetOptions{})
+	zone, err := api.Zones(r.Zone.Namespace).Get(ctx, r.Zone.Name, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("--repair: %w", err)
 	}
-	all, err := r.listDeliveries(ctx, zone)
+	all, err := r.ListDeliveries(ctx, zone)
 	if err != nil {
 		return fmt.Errorf("--repair asks the Deliveries of the zone: %w", err)
 	}
 	if len(all) == 0 {
 		return fmt.Errorf("--repair: zone %s has no Delivery, so no class has anything to repair: see the condition Ready of the "+
-			"Zone", r.id)
+			"Zone", r.Zone)
 	}
 
 	// 2. Request the repair. The time is the mark by which Deliveries confirm this request.
-	zone, err = api.Zones(r.id.Namespace).Patch(ctx, r.id.Name, types.MergePatchType, patch,
+	zone, err = api.Zones(r.Zone.Namespace).Patch(ctx, r.Zone.Name, types.MergePatchType, patch,
 		metav1.PatchOptions{FieldManager: FieldManager})
 	if err != nil {
 		return fmt.Errorf("--repair annotates the Zone: %w", err)
@@ -63,7 +63,7 @@ func (r *run) requestRepair(ctx context.Context) error {
 	// 3. Wait for the Deliveries, and name those without an answer.
 	var waiting []v1alpha1.Delivery
 	err = wait.PollUntilContextTimeout(ctx, repairPoll, repairTime, true, func(ctx context.Context) (bool, error) {
-		all, err := r.listDeliveries(ctx, zone)
+		all, err := r.ListDeliveries(ctx, zone)
 		if err != nil {
 			return false, err
 		}
@@ -84,7 +84,7 @@ func (r *run) requestRepair(ctx context.Context) error {
 			ready.Status != metav1.ConditionTrue {
 			why = ready.Reason + ": " + ready.Message
 		}
-		terminal.Fprintf(r.remarks, "class %s did not repair the zone: %s; it will when it can\n", one.Spec.ClassRef.Name, why)
+		r.Remark(fmt.Sprintf("class %s did not repair the zone: %s; it will when it can", one.Spec.ClassRef.Name, why))
 	}
 	if len(waiting) > 0 {
 		return ErrNotRepaired

@@ -8,15 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/netip"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -25,14 +20,11 @@ import (
 	"kubi.zone/kubizone/cmd/kubeconfig"
 	"kubi.zone/kubizone/cmd/output"
 	"kubi.zone/kubizone/cmd/program"
-	"kubi.zone/kubizone/pkg/client/load"
 	"kubi.zone/kubizone/pkg/client/verify"
 	"kubi.zone/kubizone/pkg/delivery/secrets"
-	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/dns/transfer"
 	"kubi.zone/kubizone/pkg/dns/tsig"
 	"kubi.zone/kubizone/pkg/kit/terminal"
-	"kubi.zone/kubizone/pkg/zone/lawform"
 )
 
 var (
@@ -69,68 +61,28 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"most; needs the right to patch the Zone")
 }
 
-type Result struct {
-	Zone   string `json:"zone"`
-	FQDN   string `json:"fqdn"`
-	View   string `json:"view,omitempty"`
-	Serial uint32 `json:"serial"`
-	RRsets int    `json:"rrsets"`
-	// Newest is the newest serial if changes are held back, and NotDelivered the reason of the condition Settled.
-	Newest       uint32 `json:"newest,omitempty"`
-	NotDelivered string `json:"notDelivered,omitempty"`
-
-	Servers []verify.Report `json:"servers"`
-}
-
 // Run compares a zone, NAMESPACE/NAME or NAME. The error is ErrDifferent, else ErrUnanswered.
 func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) error {
-	run := &run{remarks: remarks, keys: map[v1alpha1.SecretReference]*transfer.Key{}}
-	if o.TSIGKeyFile != "" {
-		keys, warnings, err := tsig.ReadKeyFile(o.TSIGKeyFile)
-		if err != nil {
-			return fmt.Errorf("--tsig-key-file: %w", err)
-		}
-		for _, warning := range warnings {
-			terminal.Fprintf(remarks, "warning: %s\n", warning)
-		}
-		run.key = &transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
-	}
-	for _, server := range o.Servers {
-		address, err := parseAddress(server)
-		if err != nil {
-			return fmt.Errorf("--name-server %w", err)
-		}
-		run.addServer(askedServer{address: address, key: run.key})
-	}
-	config, namespace, err := o.Client.Client()
+	comparison, err := o.newComparison(ctx, text, remarks)
 	if err != nil {
 		return err
-	}
-	if run.client, err = versioned.NewForConfig(config); err != nil {
-		return err
-	}
-	if run.id, err = o.Client.Zone(ctx, run.client, text, namespace); err != nil {
-		return err
-	}
-	if run.secrets = secrets.Directory(o.SecretsDir); o.SecretsDir == "" {
-		core, err := corev1client.NewForConfig(config)
-		if err != nil {
-			return err
-		}
-		run.secrets = secrets.NewCluster(core)
 	}
 	var unrepaired error
 	if o.Repair {
 		// A class without a repair is no reason to skip the comparison.
-		if unrepaired = run.requestRepair(ctx); unrepaired != nil && !errors.Is(unrepaired, ErrNotRepaired) {
+		if unrepaired = requestRepair(ctx, comparison); unrepaired != nil && !errors.Is(unrepaired, ErrNotRepaired) {
 			return unrepaired
 		}
 	}
-	result, err := run.compareAll(ctx)
+	bar := output.StartBar(remarks, "comparing servers")
+	comparison.Progress = bar.Set
+	compared, err := comparison.Run(ctx)
+	bar.End()
 	if err != nil {
 		return err
 	}
-	print := func() error { return o.format.Print(out, "Verification", result, result.printText) }
+	result := &page{compared}
+	print := func() error { return o.format.Print(out, "Verification", compared, result.printText) }
 	if o.format.Is(output.Markdown) {
 		print = func() error { return result.printMarkdown(out) }
 	}
@@ -153,148 +105,53 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	return err
 }
 
-// parseAddress returns HOST:PORT, with port 53 if the text has none.
-func parseAddress(text string) (string, error) {
-	if at, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
-		return net.JoinHostPort(at.String(), "53"), nil
+// newComparison connects to the API, with the servers and keys of the flags.
+func (o *Options) newComparison(ctx context.Context, text string, remarks io.Writer) (*verify.Comparison, error) {
+	keys := &keyring{known: map[v1alpha1.SecretReference]*transfer.Key{}, remarks: remarks}
+	if o.TSIGKeyFile != "" {
+		read, warnings, err := tsig.ReadKeyFile(o.TSIGKeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("--tsig-key-file: %w", err)
+		}
+		for _, warning := range warnings {
+			terminal.Fprintf(remarks, "warning: %s\n", warning)
+		}
+		keys.key = &transfer.Key{Name: read[0].Name, Algorithm: string(read[0].Algorithm), MAC: read[0].MAC}
 	}
-	host, port, err := net.SplitHostPort(text)
-	if err != nil {
-		host, port, err = net.SplitHostPort(text + ":53")
+	c := &verify.Comparison{Key: keys.key, KeyOf: keys.keyOf, Remark: func(line string) { terminal.Fprintf(remarks, "%s\n", line) }}
+	for _, server := range o.Servers {
+		address, err := verify.ParseAddress(server)
+		if err != nil {
+			return nil, fmt.Errorf("--name-server %w", err)
+		}
+		c.AddServer(address)
 	}
-	if err != nil || host == "" || port == "" {
-		return "", fmt.Errorf("%q: write 192.0.2.53, 192.0.2.53:5353, [2001:db8::53]:5353 or ns.example.org", text)
-	}
-	return net.JoinHostPort(host, port), nil
-}
-
-type run struct {
-	client    versioned.Interface
-	secrets   secrets.Reader
-	id        types.NamespacedName
-	key       *transfer.Key
-	keys      map[v1alpha1.SecretReference]*transfer.Key
-	servers   []askedServer
-	providers []askedProvider
-	remarks   io.Writer
-}
-
-// compareAll compares all servers with the delivered zone, one after another. The error is set if nothing can be
-// compared, or after an interruption.
-func (r *run) compareAll(ctx context.Context) (*Result, error) {
-	object, err := r.client.KubizoneV1alpha1().Zones(r.id.Namespace).Get(ctx, r.id.Name, metav1.GetOptions{})
+	config, namespace, err := o.Client.Client()
 	if err != nil {
 		return nil, err
 	}
-	rows, err := r.addDelivered(ctx, object)
-	if err != nil {
-		// No permission, or the server does not serve Deliveries.
-		terminal.Fprintf(r.remarks, "the Deliveries of the zone cannot be read: %v; --name-server names servers to ask\n", err)
-	}
-	if len(r.servers)+len(r.providers)+len(rows) == 0 {
-		return nil, fmt.Errorf("zone %s has no Delivery that lists a server: name those to ask with --name-server", r.id)
-	}
-	truth, err := r.readDelivered(ctx)
-	if err != nil {
+	if c.Client, err = versioned.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	result := &Result{Zone: r.id.String(), FQDN: truth.FQDN.String(), View: object.Status.View}
-	bar := output.StartBar(r.remarks, "comparing servers")
-	defer bar.End()
-	for i, server := range r.servers {
-		bar.Set(i, len(r.servers)+len(r.providers))
-		report := server.viewOf(truth.Zone).Compare(ctx, server.address, server.key)
-		// The zone has changed since the read. A server still ahead then is reported.
-		if report.State == verify.Ahead {
-			if truth, err = r.readDelivered(ctx); err != nil {
-				return nil, err
-			}
-			report = server.viewOf(truth.Zone).Compare(ctx, server.address, server.key)
-		}
-		if server.label != "" {
-			report.Server = server.label
-		}
-		if ctx.Err() != nil {
-			return nil, r.interrupted(ctx, i)
-		}
-		result.Servers = append(result.Servers, report)
-	}
-	result.Serial, result.RRsets, result.Newest, result.NotDelivered = uint32(truth.Serial), truth.Len(), uint32(truth.newest), truth.why
-	for i, one := range r.providers {
-		bar.Set(len(r.servers)+i, len(r.servers)+len(r.providers))
-		result.Servers = append(result.Servers, r.compareByProvider(ctx, one, object, truth.Zone))
-		if ctx.Err() != nil {
-			return nil, r.interrupted(ctx, len(r.servers)+i)
-		}
-	}
-	result.Servers = append(result.Servers, rows...)
-	return result, nil
-}
-
-func (r *run) interrupted(ctx context.Context, done int) error {
-	return fmt.Errorf("interrupted: %d of %d servers were compared, and nothing was changed (%w)", done, len(r.servers)+len(r.providers),
-		context.Cause(ctx))
-}
-
-func (a askedServer) viewOf(truth *verify.Zone) *verify.Zone {
-	switch {
-	case a.guest:
-		return truth.Guest()
-	case a.signed:
-		return truth.Signed()
-	}
-	return truth
-}
-
-type deliveredZone struct {
-	*verify.Zone
-	newest serial.Serial
-	why    string
-}
-
-// readDelivered returns the zone as servers should have it: the present entries, and for a held or unsettled zone
-// without the changes after status.settledSerial.
-func (r *run) readDelivered(ctx context.Context) (*deliveredZone, error) {
-	text, err := load.OpenEntries(ctx, r.client, r.id)
-	if err != nil {
+	if c.Zone, err = o.Client.Zone(ctx, c.Client, text, namespace); err != nil {
 		return nil, err
 	}
-	defer text.Close()
-	zone, err := verify.Read(text)
-	if err != nil {
-		return nil, fmt.Errorf("entries of zone %s: %w", r.id, err)
+	if keys.secrets = secrets.Directory(o.SecretsDir); o.SecretsDir == "" {
+		core, err := corev1client.NewForConfig(config)
+		if err != nil {
+			return nil, err
+		}
+		keys.secrets = secrets.NewCluster(core)
 	}
-	// Read the Zone after the entries, so that an older settledSerial proves that the entries are held back.
-	zones := r.client.KubizoneV1alpha1()
-	object, err := zones.Zones(r.id.Namespace).Get(ctx, r.id.Name, metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	settled := serial.Serial(object.Status.SettledSerial)
-	// Everything is delivered.
-	if settled == 0 || !zone.Serial.Ahead(settled) {
-		return &deliveredZone{Zone: zone}, nil
-	}
-	var answer v1alpha1.ZoneChanges
-	// Undo the undelivered changes, by the journal.
-	if err := zones.RESTClient().Get().Namespace(r.id.Namespace).Resource("zones").Name(r.id.Name).SubResource("changes").
-		Param("since", settled.String()).Param("until", zone.Serial.String()).Do(ctx).Into(&answer); err != nil {
-		return nil, fmt.Errorf("zone %s is not settled, and its delivered content is unknown: changes since serial %s: %w", r.id,
-			settled, err)
-	}
-	changes, err := lawform.Changes(answer.Changes)
-	if err != nil {
-		return nil, fmt.Errorf("changes of zone %s: %w", r.id, err)
-	}
-	d := &deliveredZone{Zone: zone.Undo(settled, changes), newest: zone.Serial}
-	if condition := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionSettled); condition != nil {
-		d.why = condition.Reason
-	}
-	return d, nil
+	c.Providers = providers{keys.secrets}
+	return c, nil
 }
+
+// page is a Result on a terminal or in a comment of a code review.
+type page struct{ *verify.Result }
 
 // printText prints a row for each server, then the differing RRsets, the first of each server without -o wide.
-func (r *Result) printText(text *output.Text) {
+func (r *page) printText(text *output.Text) {
 	view := ""
 	if r.View != "" {
 		view = " in view " + r.View
@@ -318,7 +175,7 @@ func (r *Result) printText(text *output.Text) {
 	}
 }
 
-func (r *Result) listServers() (header []string, rows [][]string) {
+func (r *page) listServers() (header []string, rows [][]string) {
 	for _, s := range r.Servers {
 		foreign := fmt.Sprint(len(s.Foreign))
 		if s.By == verify.ByQuestions || s.By == verify.ByRequests {
@@ -337,7 +194,7 @@ func (r *Result) listServers() (header []string, rows [][]string) {
 	return []string{"SERVER", "STATE", "SERIAL", "MISSING", "FOREIGN", "DIFFERING", "BY"}, rows
 }
 
-func (r *Result) printMarkdown(out io.Writer) error {
+func (r *page) printMarkdown(out io.Writer) error {
 	text := output.NewText(nil)
 	header, rows := r.listServers()
 	text.Markdown(header, rows)
@@ -350,7 +207,7 @@ func (r *Result) printMarkdown(out io.Writer) error {
 	return err
 }
 
-func Results() map[string]any { return map[string]any{"Verification": Result{}} }
+func Results() map[string]any { return map[string]any{"Verification": verify.Result{}} }
 
 // listFaults returns a line for each differing RRset, after the error.
 func listFaults(r verify.Report) []string {

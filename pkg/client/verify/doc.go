@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package verify compares the records of a name server with the content of a zone, for commands such as `kubectl
-// kubizone verify`. It transfers the zone from the server.
+// Package verify compares the records of name servers with the content of a zone, for commands such as `kubectl
+// kubizone verify`. It transfers the zone from each server. A Comparison finds the servers by the Deliveries of a Zone.
 //
 // Guarantees:
 //
@@ -11,5 +11,5 @@
 //     says so.
 //  3. An unreachable server, or an answer without a required signature, gets the state Failed.
 //
-// Read compare.go.
+// Read comparison.go first, then compare.go.
 package verify
