@@ -84,6 +84,30 @@ func TestWords_thatGo(t *testing.T) {
 	}
 }
 
+// ownWords bounds the words that a reader has to learn here, because no trade has them. The number only falls.
+const ownWords = 40
+
+func TestGlossary_hasFewWordsOfItsOwn(t *testing.T) {
+	_, table, _ := strings.Cut(readFile(t, "docs/glossary.md"), "\n## Our own words\n")
+	table, _, found := strings.Cut(table, "\n## ")
+	// A word within a row in asterisks is a word of its own.
+	first, within := regexp.MustCompile(`(?m)^\| ([A-Za-z, -]+) \|`), regexp.MustCompile(`\*([a-z ]+)\*`)
+	words := map[string]bool{}
+	for _, row := range first.FindAllStringSubmatch(table, -1) {
+		for _, word := range strings.Split(row[1], ", ") {
+			words[word] = true
+		}
+	}
+	for _, word := range within.FindAllStringSubmatch(table, -1) {
+		words[word[1]] = true
+	}
+	delete(words, "word")
+	if n := len(words); !found || n > ownWords || n < ownWords/2 {
+		t.Errorf("docs/glossary.md has %d words of our own, at most %d: take a word of RFC 9499, Kubernetes or etcd\n%v", n, ownWords,
+			slices.Sorted(maps.Keys(words)))
+	}
+}
+
 func declaredWords(t *testing.T, p string) (words []string) {
 	file := must.Get(parser.ParseFile(token.NewFileSet(), filepath.Join(root, p), nil, parser.SkipObjectResolution))(t)
 	add := func(names ...*ast.Ident) {
