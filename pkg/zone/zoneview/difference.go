@@ -137,6 +137,6 @@ func (b *undoState) entriesBefore(k rrsetKey, made []content.RRset) []dns.Entry 
 	if !there {
 		return nil
 	}
-	entries, _ := content.Resolve(b.header, set) // content.Check reports the error
+	entries, _ := content.Resolve(b.header, set) // a value without an entry is left out
 	return entries
 }

@@ -31,8 +31,14 @@ func FuzzZone_acceptedHasContent(f *testing.F) {
 			FQDN: name.MustParse("example.org."), PrimaryNameServer: primary, Contact: contact,
 			NameServers: []content.NameServer{{Name: host, Addresses: []string{address}}},
 		}
-		if err := header.Check(); err != nil {
-			t.Errorf("accepted, and yet: %v", err)
+		if sets := header.NameServerRRsets(); len(sets) != 2 {
+			t.Errorf("accepted, and yet its name server has %v instead of NS and an address", sets)
+		}
+		if _, err := content.HostName(primary, header.FQDN); primary != "" && err != nil {
+			t.Errorf("accepted, and yet: primaryNameServer: %v", err)
+		}
+		if _, err := content.ContactName(contact, header.FQDN); contact != "" && err != nil {
+			t.Errorf("accepted, and yet: contact: %v", err)
 		}
 	})
 }

@@ -239,16 +239,6 @@ func mergeSets(made []RRset, sets iter.Seq[RRset]) iter.Seq[RRset] {
 	}
 }
 
-func Check(h Header, sets iter.Seq[RRset]) error {
-	errs := []error{h.Check()}
-	for set := range sets {
-		if _, err := Resolve(h, set); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
-
 func EntryCount(made []RRset, rows int) int {
 	count := 1 + rows
 	for _, set := range made {

@@ -6,7 +6,6 @@ package content
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -80,38 +79,6 @@ func (h Header) hashFields() [sha256.Size]byte {
 		parts = append(parts, server.Addresses...)
 	}
 	return sha256.Sum256(sethash.NewElement(parts...))
-}
-
-// Check returns a joined error for all fields without a meaning, or nil.
-func (h Header) Check() error {
-	var errs []error
-	if h.FQDN.IsZero() {
-		errs = append(errs, errors.New("fqdn: missing, a zone has an absolute name"))
-	}
-	if h.PrimaryNameServer != "" {
-		if _, err := HostName(h.PrimaryNameServer, h.FQDN); err != nil {
-			errs = append(errs, fmt.Errorf("primaryNameServer: %w", err))
-		}
-	}
-
-	if h.Contact != "" {
-		if _, err := ContactName(h.Contact, h.FQDN); err != nil {
-			errs = append(errs, fmt.Errorf("contact: %w", err))
-		}
-	}
-
-	for i, server := range h.NameServers {
-		if _, err := HostName(server.Name, h.FQDN); err != nil {
-			errs = append(errs, fmt.Errorf("nameServers[%d].name: %w", i, err))
-		}
-		for j, address := range server.Addresses {
-			if _, err := addressValue(address); err != nil {
-				errs = append(errs, fmt.Errorf("nameServers[%d].addresses[%d]: %w", i, j, err))
-			}
-		}
-	}
-
-	return errors.Join(errs...)
 }
 
 // NameServerRRsets returns the NS, A and AAAA RRsets made of spec.nameServers, in canonical order, with relative owners
