@@ -19,24 +19,31 @@ import (
 // true if next is the minimum.
 func NextSerial(last serial.Serial, now time.Time, minimum, lastMinimum *uint32) (next serial.Serial, usedMinimum bool) {
 	next = last.Next()
-	ahead := func(s serial.Serial) bool { return s != 0 && s.Ahead(next) && (last == 0 || s.Ahead(last)) }
+	unused := UnusedMinimum(minimum, lastMinimum)
+	for _, s := range []serial.Serial{firstOfDay(now), unused} {
+		isAfterLast := last == 0 || s.Ahead(last)
+		if s != 0 && s.Ahead(next) && isAfterLast {
+			next = s
+		}
+	}
+	return next, next == unused
+}
 
+// firstOfDay returns the first serial of the day, or 0 in years that come from a wrong clock.
+func firstOfDay(now time.Time) serial.Serial {
 	year, month, day := now.UTC().Date()
-	today := serial.Serial(((year*100+int(month))*100 + day) * 100)
-	hasDateForm := year >= 2000 && year <= 2099
-	if hasDateForm && ahead(today) {
-		next = today
+	if year < 2000 || year > 2099 {
+		return 0
 	}
+	return serial.Serial(((year*100+int(month))*100 + day) * 100)
+}
 
-	isNewMinimum := minimum != nil && (lastMinimum == nil || *lastMinimum != *minimum)
-	if !isNewMinimum {
-		return next, false
+// UnusedMinimum returns the minimum, or 0 if absent or equal to lastMinimum, the minimum used last.
+func UnusedMinimum(minimum, lastMinimum *uint32) serial.Serial {
+	if minimum == nil || lastMinimum != nil && *minimum == *lastMinimum {
+		return 0
 	}
-	least := serial.Serial(*minimum)
-	if least == next || ahead(least) {
-		return least, true
-	}
-	return next, false
+	return serial.Serial(*minimum)
 }
 
 // LastSerial is the last serial of a removed zone. A new zone with the same name continues from it, because secondaries

@@ -18,7 +18,7 @@ const repairInterval = 24 * time.Hour
 // Ahead is a secondary that transfers a zone no longer, because its serial is later, or its data differs at the same
 // serial. Two signed answers have shown this. Repair then raises the zone's serial.
 type Ahead struct {
-	// Serial is the serial of the secondary or, if the data differs, the next serial of the zone.
+	// Serial is the serial of the secondary or, if the data differs, the next serial of the zone. It is never 0.
 	Serial  serial.Serial
 	Differs bool
 	// AcceptedSerial is from the annotation kubi.zone/accept-serial, or 0. This serial is allowed at any distance.
@@ -29,19 +29,18 @@ type Ahead struct {
 // again. The result is false if the report is outdated, the secondary is too far ahead, or lastRepair (in Unix seconds,
 // 0 for none) was within repairInterval.
 func Repair(current serial.Serial, ahead Ahead, lastRepair int64, now time.Time) (serial.Serial, bool) {
-	next := ahead.Serial.Next()
+	next, isOutdated := ahead.Serial.Next(), !ahead.Serial.Ahead(current)
+	// With other data at 7, the secondary transfers the zone at 8. If the zone has gone on to 8, the transfer is due.
 	if ahead.Differs {
-		next = ahead.Serial
+		next, isOutdated = ahead.Serial, ahead.Serial != current.Next()
 	}
-	hasChanged := ahead.Differs && next != current.Next()
-	isBehind := current != 0 && ahead.Serial != 0 && ahead.Serial.Ahead(current) && next.Ahead(current)
-	if hasChanged || !isBehind {
+	if isOutdated || !next.Ahead(current) {
 		return 0, false
 	}
 
 	isTooFar := uint32(ahead.Serial-current) > serial.MaxRepair && ahead.AcceptedSerial != ahead.Serial
 	// The difference is absolute, because a time far ahead comes from a wrong clock.
-	isTooEarly := lastRepair != 0 && now.Sub(time.Unix(lastRepair, 0)).Abs() < repairInterval
+	isTooEarly := now.Sub(time.Unix(lastRepair, 0)).Abs() < repairInterval
 	if isTooFar || isTooEarly {
 		return 0, false
 	}
