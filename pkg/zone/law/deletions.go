@@ -118,6 +118,13 @@ func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	return d
 }
 
+// notePeak notes the present stock if it is the greatest of these ten minutes, for YoungExcess.
+func (d *Deletions) notePeak(rrsets int) {
+	if d.PeakStock != nil && d.Own >= d.PeakStock.Own {
+		d.PeakStock = &Stock{RRsets: rrsets, Own: d.Own}
+	}
+}
+
 func (d *Deletions) restart(now int64, z *Zone, had *Stock) {
 	has := Stock{z.RRsets, d.Own}
 	d.PeriodStart, d.LeastStocks, d.PeakStock = now, [3]Stock{has}, nil
@@ -147,19 +154,18 @@ func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 // ten minutes.
 func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	z, h := c.Zone, c.Holding
-	isUnchanged := reflect.DeepEqual(before.Publish, z.Publish)
-	if isUnchanged || z.Publish == nil {
+	if z.Publish == nil || reflect.DeepEqual(before.Publish, z.Publish) {
 		return
 	}
 	published := serial.Serial(*z.Publish)
 	isOlder := before.settledAt(h).Ahead(published)
 	// No content has a serial ahead of the zone's own.
 	isFuture := published.Ahead(ToPublish(before.Serial, before.Publish))
-	inRange := published != 0 && !isOlder && !isFuture
 	switch {
-	case h.Held == nil && inRange:
+	case isOlder || isFuture: // without effect, and ReleaseHold warns
+	case h.Held == nil:
 		z.Deletions.restart(now, z, nil)
-	case h.Held != nil && (inRange || published == h.Held.Serial):
+	default:
 		c.endHold(plan, now, nil)
 	}
 }
@@ -208,19 +214,14 @@ func (c *ZoneChange) CountDeletions(plan *Plan, before, beforeSet *Zone, step Co
 	if step.Own {
 		counts.Own += grown
 	}
-	// YoungExcess compares with the peak of the present ten minutes.
-	if counts.PeakStock != nil && counts.Own >= counts.PeakStock.Own {
-		counts.PeakStock = &Stock{RRsets: after.RRsets, Own: counts.Own}
-	}
+	counts.notePeak(after.RRsets)
 	c.Zone = &after
 
-	removes := grown < 0 || step.RemovesLastNS
 	switch {
-	case !step.Own:
-		return // tenants' removals hold no zone
+	case !step.Own: // team-b deletes its 200 Records: no hold
 	case c.Holding.Held != nil:
 		c.continueHold(plan, step, now)
-	case removes:
+	case grown < 0 || step.RemovesLastNS:
 		c.beginHold(before, beforeSet, step, now)
 	}
 }

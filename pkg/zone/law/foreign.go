@@ -5,7 +5,6 @@ package law
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -31,11 +30,9 @@ func (f *Foreign) Add(own, namespace string, count int64, at name.Name) {
 		return
 	}
 	f.Count += count
-	if !slices.Contains(f.Namespaces, namespace) {
-		f.Namespaces = append(f.Namespaces, namespace)
-	}
-	if !at.IsZero() && len(f.Names) < FirstNames && !slices.Contains(f.Names, at) {
-		f.Names = append(f.Names, at)
+	f.Namespaces = appendNew(f.Namespaces, namespace)
+	if !at.IsZero() && len(f.Names) < FirstNames {
+		f.Names = appendNew(f.Names, at)
 	}
 }
 

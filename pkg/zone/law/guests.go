@@ -44,18 +44,17 @@ func (b *HiddenBelow) countOwner(up, at name.Rel, o *Owner) {
 		return
 	}
 	child := at // or its ancestor right below up
-	for n := at.NumLabels() - up.NumLabels(); n > 1; n-- {
+	for range at.NumLabels() - up.NumLabels() - 1 {
 		child, _ = child.Parent()
 	}
-	if child != b.lastChild { // the first owner of the child: the child itself, if it has data
-		b.lastChild = child
-		// With data of its own, x.apps answers itself. For _tcp.apps, no client asks a wildcard.
-		if at != child && !child.IsWildcard() && !rules.IsUnderscore(child.String()) {
-			if b.Children++; b.Children <= FirstNames {
-				b.FirstChildren = append(b.FirstChildren, child)
-			}
+	// With data of its own, x.apps comes first, and answers itself. For _tcp.apps, no client asks a wildcard.
+	isMade := at != child && !rules.IsUnderscore(child.String()) && !child.IsWildcard()
+	if isMade && child != b.lastChild {
+		if b.Children++; b.Children <= FirstNames {
+			b.FirstChildren = append(b.FirstChildren, child)
 		}
 	}
+	b.lastChild = child
 
 	if o.HasGuestsOnly() {
 		b.GuestNames++

@@ -115,8 +115,8 @@ func (h *Holding) Origins() (from []Origin) {
 	for _, w := range h.Works {
 		// The enclosing zone also loses records, but exists.
 		o := Origin{w.Losing, w.Locks}
-		if o.Zone != "" && o.Zone != h.Enclosed && !o.Name.IsZero() && !slices.Contains(from, o) {
-			from = append(from, o)
+		if o.Zone != "" && o.Zone != h.Enclosed && !o.Name.IsZero() {
+			from = appendNew(from, o)
 		}
 	}
 	return from
@@ -139,14 +139,25 @@ func (h *Holding) WithOrigins(id string, origins []Origin) *Holding {
 	return &out
 }
 
-func (h *Holding) HasLock(n name.Name) bool { return h.HasLockAt(n) || h.HasLockBelow(n) }
+func (h *Holding) HasLock(n name.Name) bool { return len(h.ListLocks(n)) > 0 }
+
+// ListLocks returns the locked names at, above and below n. A mark without a lock has the zero name, which encloses no
+// name.
+func (h *Holding) ListLocks(n name.Name) (locked []name.Name) {
+	for _, w := range h.Works {
+		if w.Locks.Encloses(n) || n.Encloses(w.Locks) {
+			locked = append(locked, w.Locks)
+		}
+	}
+	return locked
+}
 
 func (h *Holding) HasLockAt(n name.Name) bool {
-	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks.Encloses(n) })
+	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Locks.Encloses(n) })
 }
 
 func (h *Holding) HasLockBelow(n name.Name) bool {
-	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
+	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Locks != n && n.Encloses(w.Locks) })
 }
 
 // HasLockOf reports whether the cascade with this id has a lock, and so brings records to locked names.
@@ -252,16 +263,12 @@ type Held struct {
 // write there. Own MX, SVCB and HTTPS records count, and NS records of any namespace, because only a rule
 // that lists the type NS allows NS.
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
-	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
-		return nil
-	}
 	var out []name.Rel
 	for _, text := range append(slices.Sorted(maps.Keys(h.ApexHosts)), h.ApexNS...) {
-		// Hosts are stored as written, relative or absolute.
-		if n, err := name.ParseIn(text, z.FQDN()); err == nil {
-			if rel, ok := n.Rel(z.FQDN()); ok && !rel.IsApex() && !slices.Contains(out, rel) {
-				out = append(out, rel)
-			}
+		// Hosts are stored as written, relative or absolute. A text that does not parse is in no zone.
+		n, _ := name.ParseIn(text, z.FQDN())
+		if rel, ok := n.Rel(z.FQDN()); ok && !rel.IsApex() {
+			out = appendNew(out, rel)
 		}
 	}
 	return out
@@ -281,4 +288,12 @@ func (h *Holding) CountHosts(record *Contribution, delta int) {
 		}
 	}
 	h.ApexHosts = hosts
+}
+
+// appendNew appends an element that the list does not contain yet.
+func appendNew[T comparable](list []T, element T) []T {
+	if slices.Contains(list, element) {
+		return list
+	}
+	return append(list, element)
 }

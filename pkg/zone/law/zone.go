@@ -171,22 +171,16 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 
 // ChangedNames returns the sorted names that rules reserve for other namespaces than before.
 func ChangedNames(before, after *Zone) (names []name.Rel) {
-	had, has := before.RuleSet().ListNamed(), after.RuleSet().ListNamed()
-	for len(had)+len(has) > 0 {
-		switch {
-		case len(has) == 0 || len(had) > 0 && had[0].Name.Compare(has[0].Name) < 0:
-			names, had = append(names, had[0].Name), had[1:]
-		case len(had) == 0 || had[0].Name.Compare(has[0].Name) > 0:
-			names, has = append(names, has[0].Name), has[1:]
-		// Both lists are sorted and have the name: compare its namespaces.
-		default:
-			if !slices.Equal(had[0].Namespaces, has[0].Namespaces) {
-				names = append(names, had[0].Name)
-			}
-			had, has = had[1:], has[1:]
+	namespaces := [2]map[name.Rel][]string{{}, {}}
+	for i, z := range []*Zone{before, after} {
+		for _, named := range z.RuleSet().ListNamed() {
+			namespaces[i][named.Name] = named.Namespaces
+			names = append(names, named.Name)
 		}
 	}
-	return names
+	slices.SortFunc(names, name.Rel.Compare)
+	// A name on a single side has no namespaces on the other.
+	return slices.DeleteFunc(slices.Compact(names), func(n name.Rel) bool { return slices.Equal(namespaces[0][n], namespaces[1][n]) })
 }
 
 func (z *Zone) ScansAt(names []name.Rel) (scans []Scan) {

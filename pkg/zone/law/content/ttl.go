@@ -28,16 +28,14 @@ func ExplicitTTL(seconds uint32) TTL { return TTL{Explicit: true, Seconds: secon
 
 // Merge returns the TTL of an RRset that has values with either TTL.
 func (t TTL) Merge(other TTL) TTL {
-	merged := TTL{Inherit: t.Inherit || other.Inherit, Explicit: t.Explicit || other.Explicit}
-	switch {
-	case t.Explicit && other.Explicit:
-		merged.Seconds = min(t.Seconds, other.Seconds)
-	case t.Explicit:
-		merged.Seconds = t.Seconds
-	case other.Explicit:
-		merged.Seconds = other.Seconds
+	// Without a number, an inherited TTL leaves the other's: inherit and 300 have 300.
+	if !t.Explicit {
+		t.Seconds = other.Seconds
 	}
-	return merged
+	if !other.Explicit {
+		other.Seconds = t.Seconds
+	}
+	return TTL{Inherit: t.Inherit || other.Inherit, Explicit: t.Explicit || other.Explicit, Seconds: min(t.Seconds, other.Seconds)}
 }
 
 func EqualTTLs(x, y *TTL) bool { return x == y || x != nil && y != nil && *x == *y }

@@ -5,8 +5,8 @@ package zones
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
-	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -85,15 +85,12 @@ func (d *zoneDecision) resolveName(s *zonePlace) (*law.Zone, *law.Refusal) {
 	return z, nil
 }
 
+var notInRoles = regexp.MustCompile("[^a-z0-9.]")
+
 // createRole returns the command that makes a Role with the right to establish a zone. Characters that are not allowed
 // in the name of a Role become "-".
 func createRole(namespace, resourceName string) string {
-	role := strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' {
-			return c
-		}
-		return '-'
-	}, resourceName)
+	role := notInRoles.ReplaceAllString(resourceName, "-")
 	if resourceName == "." {
 		role = "root"
 	}
@@ -307,16 +304,16 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 // zone's rules would decide about them. Exactly at the locked name, the namespace of the parent or of the former zone
 // (last) may create a zone. The Records then move there (joinMove).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
-	if s.parent == nil || !s.parentHolding.HasLock(s.fqdn) {
+	if s.parent == nil {
 		return nil
 	}
-	isBelowLock := slices.ContainsFunc(s.parentHolding.Works, func(w law.CascadeMark) bool {
-		return !w.Locks.IsZero() && w.Locks != s.fqdn && w.Locks.Encloses(s.fqdn)
-	})
-	isAtLock := !isBelowLock && !s.parentHolding.HasLockBelow(s.fqdn)
-	isParents := namespace == s.parent.Namespace
+	locked := s.parentHolding.ListLocks(s.fqdn)
+	// shop was removed, and its Records are on their way to example.org: team-a, which had shop, makes shop again.
 	hadZone := last != nil && last.By == namespace
-	if isAtLock && (isParents || hadZone) {
+	if hadZone || namespace == s.parent.Namespace {
+		locked = slices.DeleteFunc(locked, func(n name.Name) bool { return n == s.fqdn })
+	}
+	if len(locked) == 0 {
 		return nil
 	}
 	return law.RefuseMoving(s.fqdn, s.parent.FQDN())
