@@ -97,6 +97,13 @@ func (p Pattern) LiteralName(zone name.Name) (name.Name, bool) {
 	return n, err == nil && p.Match(n, zone)
 }
 
+// LiteralOwner is LiteralName relative to the zone.
+func (p Pattern) LiteralOwner(zone name.Name) (owner name.Rel, literal bool) {
+	n, literal := p.LiteralName(zone)
+	owner, _ = n.Rel(zone)
+	return owner, literal
+}
+
 func (p Pattern) IsLiteral() bool { return !p.hasStar && !p.IsZero() }
 
 // Tail returns the number of labels after the last label with "*", 1 for "*.apps", or the number of all labels without

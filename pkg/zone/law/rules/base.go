@@ -4,6 +4,7 @@
 package rules
 
 import (
+	"iter"
 	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -22,6 +23,17 @@ func Base(owner name.Rel) name.Rel {
 		}
 	}
 	return owner
+}
+
+// AtOrAbove yields the name and the names above, without the apex.
+func AtOrAbove(n name.Rel) iter.Seq[name.Rel] {
+	return func(yield func(name.Rel) bool) {
+		for up, ok := n, true; ok && !up.IsApex(); up, ok = up.Parent() {
+			if !yield(up) {
+				return
+			}
+		}
+	}
 }
 
 func Unstarred(owner name.Rel) name.Rel {

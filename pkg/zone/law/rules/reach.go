@@ -11,8 +11,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// provesOnly are the types for proofs and pins. A rule for such types alone reserves no name.
-var provesOnly = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
+// proofs are the types for proofs and pins.
+var proofs = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
+
+// provesOnly reports whether the rule is for proofs alone. A TXT to prove the ownership of a domain leaves the name to
+// others (S4.21).
+func (rr *RecordRule) provesOnly() bool {
+	return len(rr.Types) > 0 && !slices.ContainsFunc(rr.Types, func(t rdata.Type) bool { return !slices.Contains(proofs, t) })
+}
 
 func hasMinTail(p pattern.Pattern, labels int, zone name.Name) bool {
 	return p.IsLiteral() || p.Tail(zone) >= labels
@@ -25,10 +31,7 @@ func (r *Rule) visitReserving(visit func(pattern.Pattern)) {
 		return
 	}
 	for i := range r.Records {
-		rr := &r.Records[i]
-		// A TXT to prove the ownership of a domain leaves the name to others (S4.21).
-		proves := len(rr.Types) > 0 && !slices.ContainsFunc(rr.Types, func(t rdata.Type) bool { return !slices.Contains(provesOnly, t) })
-		if rr.Pattern.IsLiteral() && !proves {
+		if rr := &r.Records[i]; rr.Pattern.IsLiteral() && !rr.provesOnly() {
 			visit(rr.Pattern)
 		}
 	}
@@ -42,11 +45,9 @@ func (r *Rule) visitReserving(visit func(pattern.Pattern)) {
 // ListNamed returns the reserved names of the rule in the zone, sorted.
 func (r *Rule) ListNamed(zone name.Name) (names []name.Rel) {
 	r.visitReserving(func(p pattern.Pattern) {
-		n, ok := p.LiteralName(zone)
-		if rel, below := n.Rel(zone); ok && below {
-			if _, named := p.IsAbove(rel, zone); named {
-				names = append(names, rel)
-			}
+		owner, literal := p.LiteralOwner(zone)
+		if _, reserves := p.IsAbove(owner, zone); literal && reserves {
+			names = append(names, owner)
 		}
 	})
 	slices.SortFunc(names, name.Rel.Compare)

@@ -85,13 +85,13 @@ func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	if len(grants) == 0 {
 		return false
 	}
-	if namespace == s.OwnNamespace {
-		return true
-	}
+	return namespace == s.OwnNamespace || s.allowsBase(owner, namespace) ||
+		slices.ContainsFunc(grants, func(g Grant) bool { return g.underscore })
+}
 
+func (s *Set) allowsBase(owner name.Rel, namespace string) bool {
 	base, err := Base(owner).In(s.Zone)
-	allowsBase := err == nil && s.AllowsName(base, namespace)
-	return allowsBase || slices.ContainsFunc(grants, func(g Grant) bool { return g.underscore })
+	return err == nil && s.AllowsName(base, namespace)
 }
 
 func (s *Set) HasSharedLiteral(owner name.Rel) bool {
@@ -105,13 +105,8 @@ func (s *Set) ListSharedLiterals() []name.Rel {
 	for i := range s.Lists[0] {
 		for j := range s.Lists[0][i].Records {
 			rr := &s.Lists[0][i].Records[j]
-			if !rr.Shared {
-				continue
-			}
-			if n, ok := rr.Pattern.LiteralName(s.Zone); ok {
-				if rel, ok := n.Rel(s.Zone); ok {
-					out = append(out, rel)
-				}
+			if owner, literal := rr.Pattern.LiteralOwner(s.Zone); literal && rr.Shared {
+				out = append(out, owner)
 			}
 		}
 	}
@@ -206,22 +201,22 @@ var Kinds = []Admission{AdmittedUnderscore, AdmittedShared, AdmittedLiteral, Adm
 // KindOf returns how a grant, a matching pattern, admits a tenant's record: underscore, shared, literal or plain, tried
 // in this order. The result is "" if no rule gives the base name (apps for *.apps).
 func (s *Set) KindOf(g *Grant, owner name.Rel, namespace string) Admission {
-	base := Base(owner)
 	switch {
+	// "_acme-challenge.*" gives _acme-challenge.www, and "_dmarc" gives _dmarc.
 	case g.underscore:
 		return AdmittedUnderscore
 	// A shared "*.pool" gives _acme-challenge.x.pool, with its base x.pool in the share.
-	case g.Shared && (owner == base || s.sharesName(g.Rule, base, namespace)):
+	case g.Shared && s.sharesName(g.Rule, Base(owner), namespace):
 		return AdmittedShared
-	case owner == base && g.Literal:
+	// "www" gives www. A literal pattern for a name with "_" is an underscore rule, above.
+	case g.Literal:
 		return AdmittedLiteral
-	case owner == base:
+	// "*" gives www, and _acme-challenge.www with its base.
+	case s.allowsBase(owner, namespace):
 		return AdmittedPlain
 	}
-	if baseName, err := base.In(s.Zone); err != nil || !s.AllowsName(baseName, namespace) {
-		return ""
-	}
-	return AdmittedPlain
+	// "*._tcp.www" gives _443._tcp.www, but not the base www.
+	return ""
 }
 
 func (s *Set) sharesName(r *Rule, base name.Rel, namespace string) bool {
