@@ -5,6 +5,7 @@ package zones
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -42,53 +43,77 @@ func (d *zoneDecision) decideParent(ask *ParentInput) (*law.Plan, *law.Refusal) 
 		return plan, nil // the removal has a cascade of its own
 	}
 
-	// 1. Find the zone above, and judge the rules of the zone above.
+	// 1. Find the zone above, and judge its rules.
 	x := parentOf(d.Reading, z.View, z.FQDN(), z.Namespace, holding)
-
-	var endsAt int64
-	if x.withdrawn {
-		// After the removal of a zone between, the period is 24 hours, whatever the upper zone's (S3.5).
-		grace, newly := x.parent.Grace, holding.Withdrawn != x.parent.UID
-		if from := holding.Parent; work.Purge != "" {
-			grace = records.DefaultGrace
-		} else if newly && from != nil && from.UID != x.parent.UID {
-			was := law.Get[law.Zone](d.Reading, law.ZoneKey(from.Namespace, from.Name))
-			if was == nil || was.UID != from.UID || was.Pending {
-				return plan, nil // the cascade of the former parent's removal decides
-			}
-		}
-
-		// If this parent delegated the zone until now, its namespace withdrew the zone, whichever cascade is first.
-		taken := newly && holding.Parent != nil && holding.Parent.UID == x.parent.UID
-		w, release := records.UpdateWithdrawal(d.Reading, plan, records.Withdrawn{Zone: x.parent, Namespace: z.Namespace,
-			Child: true, Begins: newly,
-			ByOwner: taken, Grace: grace, Cause: work.Cause(), Now: ask.Now})
-		// With a zone that ends, the zones below without a rule end at once (S3.8).
-		if release || work.Ends {
-			return d.endZone(&law.Plan{}, holding, x.parent, !work.Ends && !slices.Contains(work.Releases, z.Namespace) && !w.Uncounted())
-		}
-
-		endsAt = w.EndsAt()
+	if !x.withdrawn {
+		return d.storeParent(ask, plan, holding, x, 0)
 	}
 
-	// 2. Compare with the stored parent.
-	appendRenamed(d.Reading, x.cond, ask.Spec, z)
-	h := *holding
-	x.noteIn(&h)
+	// 2. Begin the period, or go on. If dev.example.org, which delegated q.dev.example.org, is gone, the cascade of its
+	// removal decides, since the period is 24 hours then, whatever example.org's (S3.5).
+	ofRemoval := work.Purge != ""
+	if !ofRemoval && d.isGone(holding.Parent) {
+		return plan, nil
+	}
+	w, release := d.updatePeriod(ask, plan, holding, x, ofRemoval)
 
-	moved := (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
-	if !moved && h.DS == holding.DS && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed {
+	// 3. End the zone. With a zone that ends, the zones below without a rule end at once (S3.8).
+	if release || work.Ends {
+		return d.endZone(&law.Plan{}, holding, x.parent, countsEnd(work, w, z.Namespace))
+	}
+	return d.storeParent(ask, plan, holding, x, w.EndsAt())
+}
+
+func (d *zoneDecision) isGone(parent *law.Ref) bool {
+	if parent == nil {
+		return false
+	}
+	z, _ := d.ZoneAt(law.Place{Ref: *parent})
+	return z == nil
+}
+
+// updatePeriod begins or continues the period of a zone without a rule of the zone above.
+func (d *zoneDecision) updatePeriod(ask *ParentInput, plan *law.Plan, holding *law.Holding, x *parentage, ofRemoval bool) (
+	w *law.Withdrawal, release bool) {
+	grace := x.parent.Grace
+	if ofRemoval {
+		grace = records.DefaultGrace
+	}
+	newly := holding.Withdrawn != x.parent.UID
+	return records.UpdateWithdrawal(d.Reading, plan, records.Withdrawn{Zone: x.parent, Namespace: ask.Zone.Namespace,
+		Child: true, Begins: newly,
+		// If this parent delegated the zone until now, its namespace withdrew the zone, whichever cascade is first.
+		ByOwner: newly && holding.CountedBy(x.parent),
+		Grace:   grace, Cause: ask.Work.Cause(), Now: ask.Now})
+}
+
+// countsEnd reports whether the parent's loss of the NS counts towards a mass deletion (S7.7): the zone ended by a rule
+// alone, and neither after a period, nor by release-now, nor with the zone above.
+func countsEnd(work *law.Work, w *law.Withdrawal, namespace string) bool {
+	return !work.Ends && !slices.Contains(work.Releases, namespace) && !w.Uncounted()
+}
+
+// storeParent plans the changes of a zone that stays: its parent and condition, and the cuts. endsAt is 0 unless its
+// period runs.
+func (d *zoneDecision) storeParent(ask *ParentInput, plan *law.Plan, holding *law.Holding, x *parentage, endsAt int64) (
+	*law.Plan, *law.Refusal) {
+	// 1. Compare with the stored parent.
+	z, h := ask.Zone, *holding
+	appendRenamed(d.Reading, x.cond, ask.Spec, z)
+	x.noteIn(&h)
+	if reflect.DeepEqual(h.Ancestry, holding.Ancestry) {
 		if ask.Message != x.cond.Message {
 			plan.Zone = &law.ZoneChange{Zone: z, Holding: holding, Delegated: x.cond}
 		}
 		return plan, nil
 	}
 
-	// 3. The former parent drops NS and glue, and the new parent lists them.
-	if moved && holding.Parent != nil {
+	// 2. The former parent drops NS and glue. The new parent lists them, or this parent lists the DS or drops them.
+	moved := !reflect.DeepEqual(h.Parent, holding.Parent)
+	if moved {
 		plan.AddPendingCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	}
-	if h.Parent != nil && (holding.Parent == nil || holding.Parent.UID != h.Parent.UID || !moved && h.DS != holding.DS) {
+	if moved || h.DS != holding.DS {
 		plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 	}
 
@@ -147,7 +172,7 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 
 	if !x.delegates {
 		x.withdrawn = true
-		x.ds = has.DS && has.Parent != nil && has.Parent.UID == p.UID // DS stay until the zone ends
+		x.ds = has.DS && has.CountedBy(p) // DS stay until the zone ends
 		x.cond = &law.Condition{Status: "True", Reason: law.ReasonDelegationWithdrawn, Message: fmt.Sprintf("zone %s no longer "+
 			"delegates it: it is served until about status.endsAt, and ends then (S3.5; %s)", p.FQDN(), hint)}
 		return x
