@@ -16,26 +16,34 @@ import (
 	"kubi.zone/kubizone/pkg/zone/law/rules"
 )
 
-// warnOfUndottedServers warns of a new name server that is relative, has two labels or more and no addresses, such as
-// ns1.example.net without a dot.
-func (d *zoneDecision) warnOfUndottedServers(plan *law.Plan, z, before *law.Zone) {
+// warnOfServers warns a client of probable mistakes in new name servers and in a new primaryNameServer. before is nil
+// for a new zone.
+func (d *zoneDecision) warnOfServers(plan *law.Plan, z, before *law.Zone) {
 	if d.ask.Cascade {
 		return
 	}
+	had := &law.Zone{}
+	if before != nil {
+		had = before
+	}
+	warnOfUndottedServers(plan, z, had.Header.NameServers)
+	d.warnOfPrimary(plan, z, had)
+}
+
+// warnOfUndottedServers warns of a new name server that is relative, has two labels or more and no addresses, such as
+// ns1.example.net without a dot.
+func warnOfUndottedServers(plan *law.Plan, z *law.Zone, had []content.NameServer) {
 	for i, ns := range z.Header.NameServers {
 		// With addresses, the host is meant to be in the zone.
 		if name.IsAbsolute(ns.Name) || len(ns.Addresses) > 0 {
 			continue
 		}
-		if before != nil && slices.ContainsFunc(before.Header.NameServers,
-			func(old content.NameServer) bool { return old.Name == ns.Name && len(old.Addresses) == 0 }) {
+		if slices.ContainsFunc(had, func(old content.NameServer) bool { return old.Name == ns.Name && len(old.Addresses) == 0 }) {
 			continue
 		}
-		fqdn, err := name.ParseIn(ns.Name, z.FQDN())
-		if err != nil {
-			continue
-		}
-		if host, ok := fqdn.Rel(z.FQDN()); ok && len(host.Labels()) >= 2 {
+		// A name too long in the zone is refused elsewhere.
+		fqdn, _ := name.ParseIn(ns.Name, z.FQDN())
+		if host, ok := fqdn.Rel(z.FQDN()); ok && host.NumLabels() >= 2 {
 			plan.Warn("S5.1", "%s", records.UndottedWarning(fmt.Sprintf("spec.nameServers[%d].name:", i), ns.Name, fqdn))
 		}
 	}
@@ -67,35 +75,33 @@ func (d *zoneDecision) warnOfUndottedName(plan *law.Plan, fqdn name.Name) {
 
 // warnOfPrimary warns of a primaryNameServer in the zone without an address there. Clients of DNS UPDATE ask this
 // server (RFC 2136 §4).
-func (d *zoneDecision) warnOfPrimary(plan *law.Plan, z, before *law.Zone) {
-	written := z.Header.PrimaryNameServer
-	fqdn, err := name.ParseIn(written, z.FQDN())
-	host, ok := fqdn.Rel(z.FQDN())
-	isNew := before == nil || before.Header.PrimaryNameServer != written || !slices.Equal(before.NSHosts, z.NSHosts)
-	if d.ask.Cascade || written == "" || err != nil || !ok || !isNew {
-		return
-	}
-	hasAddress := slices.ContainsFunc(z.Header.NameServers, func(ns content.NameServer) bool {
-		server, err := name.ParseIn(ns.Name, z.FQDN())
-		return err == nil && server == fqdn && len(ns.Addresses) > 0
-	})
-
-	// A new zone has no Records yet.
-	if before != nil && !hasAddress {
-		hasAddress = d.mayHaveAddress(z, host)
-	}
-	if !hasAddress {
+func (d *zoneDecision) warnOfPrimary(plan *law.Plan, z, had *law.Zone) {
+	// Without a name, or with a name too long, there is no host in the zone.
+	fqdn, _ := name.ParseIn(z.Header.PrimaryNameServer, z.FQDN())
+	host, inZone := fqdn.Rel(z.FQDN())
+	isNew := had.Header.PrimaryNameServer != z.Header.PrimaryNameServer || !slices.Equal(had.NSHosts, z.NSHosts)
+	if inZone && isNew && !d.mayHaveAddress(z, host) {
 		plan.WarnOfHost("S5.15", fqdn, "spec.primaryNameServer: %s has no address in zone %s, so clients of DNS "+
 			"UPDATE, which read the name from the SOA, find no server: write A or AAAA there, or name another host", fqdn, z.FQDN())
 	}
 }
 
-// mayHaveAddress reports whether a host has addresses by Records, or another zone or a DNAME above it answers.
+var addressTypes = []rdata.Type{rdata.A, rdata.AAAA}
+
+// mayHaveAddress reports whether a host has addresses by spec.nameServers or Records, or another zone or a DNAME above
+// it answers. A new zone has no Records yet.
 func (d *zoneDecision) mayHaveAddress(z *law.Zone, host name.Rel) bool {
-	for at, ok := host, true; ok && !at.IsApex(); at, ok = at.Parent() {
-		o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, at))
-		isAddressed := at == host && (o.HasType(rdata.A) || o.HasType(rdata.AAAA))
-		if isAddressed || o.HasCut() || o.HasType(rdata.NS) || o.HasType(rdata.DNAME) {
+	isAddress := func(t rdata.Type) bool { return slices.Contains(addressTypes, t) }
+	if slices.ContainsFunc(z.NSSetsAt(host), func(s content.RRset) bool { return isAddress(s.Type) }) {
+		return true
+	}
+	o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, host))
+	if slices.ContainsFunc(o.Types(), isAddress) {
+		return true
+	}
+	for up := range rules.AtOrAbove(host) {
+		o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, up))
+		if o.HasCut() || o.HasType(rdata.NS) || o.HasType(rdata.DNAME) {
 			return true
 		}
 	}
@@ -229,43 +235,42 @@ func warnOfPatterns(plan *law.Plan, z *law.Zone, rules ...rules.Rule) {
 
 const maxNames = 8
 
+// literalGrant is a name that a rule gives a tenant literally.
 type literalGrant struct {
 	pattern string
 	owner   name.Rel
-	ns      []string
-	// reserves is true if the rule reserves the name, so that other patterns with "*" no longer reach it.
-	reserves bool
+	rule    *rules.Rule
 }
 
 // listNewGrants returns the first maxNames names that rules give to tenants literally, if before has no such rule.
-// Patterns with shared: true are left out.
 func listNewGrants(z *law.Zone, before, after []rules.Rule) (names []literalGrant) {
-	for _, rule := range after {
+	for i := range after {
+		rule := &after[i]
 		if len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, z.Namespace) {
 			continue
 		}
-
 		for _, rr := range rule.Records {
-			// A rule with other namespaces counts as new.
-			had := func(r rules.Rule) bool {
-				return slices.Equal(r.Namespaces, rule.Namespaces) && slices.ContainsFunc(r.Records,
-					func(other rules.RecordRule) bool { return other.Text == rr.Text })
-			}
-
-			fqdn, literal := rr.Pattern.LiteralName(z.FQDN())
-			if !literal || rr.Shared || slices.ContainsFunc(before, had) {
-				continue
-			}
-			if at, ok := fqdn.Rel(z.FQDN()); ok && !at.IsApex() && rules.Base(at) == at {
-				names = append(names, literalGrant{rr.Text, at, rule.Namespaces, slices.Contains(rule.ListNamed(z.FQDN()), at)})
-			}
-			if len(names) == maxNames {
-				return names
+			if owner, ok := givenName(&rr, z.FQDN()); ok && !hasGrant(before, rule, rr.Text) {
+				names = append(names, literalGrant{rr.Text, owner, rule})
 			}
 		}
 	}
+	return names[:min(len(names), maxNames)]
+}
 
-	return names
+// givenName returns the name that a literal pattern gives a tenant to claim. Patterns with shared: true, the apex, and
+// underscore names such as _dmarc (beside the claims of their base) are left out.
+func givenName(rr *rules.RecordRule, zone name.Name) (name.Rel, bool) {
+	owner, literal := rr.Pattern.LiteralOwner(zone)
+	return owner, literal && !rr.Shared && !owner.IsApex() && rules.Base(owner) == owner
+}
+
+// hasGrant reports whether a rule of the list has the pattern. A rule with other namespaces does not count.
+func hasGrant(list []rules.Rule, of *rules.Rule, pattern string) bool {
+	return slices.ContainsFunc(list, func(r rules.Rule) bool {
+		return slices.Equal(r.Namespaces, of.Namespaces) &&
+			slices.ContainsFunc(r.Records, func(rr rules.RecordRule) bool { return rr.Text == pattern })
+	})
 }
 
 // warnOfIneffectiveRules warns of new literal rules without effect, because own or another namespace has the name.
@@ -274,7 +279,7 @@ func warnOfIneffectiveRules(r *law.Reading, plan *law.Plan, z *law.Zone, delegat
 	names := listNewGrants(z, before, after)
 	var ks []law.Key
 	for _, n := range names {
-		for up, ok := n.owner, true; ok && !up.IsApex(); up, ok = up.Parent() {
+		for up := range rules.AtOrAbove(n.owner) {
 			ks = append(ks, law.OwnerKey(z.UID, up))
 		}
 	}
@@ -309,7 +314,7 @@ func (n *literalGrant) isKeptByOthers(r *law.Reading, z *law.Zone, delegation st
 		return false
 	}
 	return slices.ContainsFunc(o.Claims[:min(len(o.Claims), maxKeeping)], func(c law.Claim) bool {
-		if !c.Holds() || slices.Contains(n.ns, c.Namespace) {
+		if !n.isOthers(c) {
 			return false
 		}
 		set := r.WithRulesExcept(z, c.Namespace, delegation).RuleSet()
@@ -317,23 +322,25 @@ func (n *literalGrant) isKeptByOthers(r *law.Reading, z *law.Zone, delegation st
 		// The new rule reserves the name, so "*" no longer covers the name.
 		if !slices.ContainsFunc(set.FindReserved(n.owner, c.Namespace), func(x rules.ReservedAbove) bool {
 			return x.Labels == n.owner.NumLabels() && x.Mine
-		}) && n.reserves {
+		}) && slices.Contains(n.rule.ListNamed(z.FQDN()), n.owner) {
 			least = n.owner.NumLabels()
 		}
 		return set.WithMinTail(least).AllowsName(fqdn, c.Namespace)
 	})
 }
 
+func (n *literalGrant) isOthers(c law.Claim) bool {
+	return c.Holds() && !slices.Contains(n.rule.Namespaces, c.Namespace)
+}
+
 // findCut returns the nearest name above, without the apex, at which NS or DNAME of other namespaces cut the name off.
 func (n *literalGrant) findCut(r *law.Reading, z *law.Zone) (at name.Rel, t rdata.Type, ok bool) {
-	for up, ok := n.owner.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-		o := law.Get[law.Owner](r, law.OwnerKey(z.UID, up))
-		if o == nil || !slices.ContainsFunc(o.Claims, func(c law.Claim) bool { return c.Holds() && !slices.Contains(n.ns, c.Namespace) }) {
-			continue
-		}
+	up, _ := n.owner.Parent()
+	for at := range rules.AtOrAbove(up) {
+		o := law.Get[law.Owner](r, law.OwnerKey(z.UID, at))
 		for _, t := range []rdata.Type{rdata.NS, rdata.DNAME} {
-			if o.HasType(t) {
-				return up, t, true
+			if o.HasType(t) && slices.ContainsFunc(o.Claims, n.isOthers) {
+				return at, t, true
 			}
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/zone/law"
 	"kubi.zone/kubizone/pkg/zone/law/content"
 	"kubi.zone/kubizone/pkg/zone/law/records"
@@ -115,8 +114,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	}
 
 	d.warnOfUndottedName(plan, s.fqdn)
-	d.warnOfUndottedServers(plan, z, nil)
-	d.warnOfPrimary(plan, z, nil)
+	d.warnOfServers(plan, z, nil)
 	if !name.IsAbsolute(spec.DomainName) { // else the Zone alone has the Warning
 		warnOfPatterns(plan, z, z.Rules...)
 	}
@@ -260,8 +258,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 		return nil, refusal
 	}
 
-	d.warnOfUndottedServers(plan, z, before)
-	d.warnOfPrimary(plan, z, before)
+	d.warnOfServers(plan, z, before)
 	// Decide again what the changed rules may concern.
 	if namespaces, changed := law.ChangedRules(before, z); changed {
 		if !ask.Cascade {
@@ -290,8 +287,8 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 	records.ReleaseNow(d.Reading, plan, z, before.ReleaseNow, z.ReleaseNow, ask.WorkID, ask.Now)
 
 	// An unused minimumSerial ahead of the serial raises the serial (S6.8).
-	raised := z.MinimumSerial != nil && serial.Serial(*z.MinimumSerial).Ahead(z.Serial) && (h.MinimumConsumed == nil ||
-		*h.MinimumConsumed != *z.MinimumSerial)
+	unused := law.UnusedMinimum(z.MinimumSerial, h.MinimumConsumed)
+	raised := unused != 0 && unused.Ahead(z.Serial)
 
 	// At most one step: a change of the header uses the minimumSerial as well.
 	switch {
