@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -256,20 +257,32 @@ func onlyOne(rrtype rdata.Type) string {
 // "IN NS ns1.example.org.", for long ones, and for TXT, which may have commas.
 func splitValues(rrtype rdata.Type, text string) (quoted []string) {
 	const maxSplit = 1000 // the refusal has the first 200 characters
-	separators := ",\n"
-	byBlanks := len(rrtype.Fields()) == 1 && !strings.ContainsAny(text, separators)
-	if byBlanks {
-		separators = " \t"
+	if rrtype == rdata.TXT || len(text) > maxSplit {
+		return nil
 	}
-	parts := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(separators, r) })
-	if len(parts) < 2 || rrtype == rdata.TXT || len(text) > maxSplit {
+	parts, byBlanks := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(",\n", r) }), strings.Fields(text)
+	if len(parts) == 1 && separatesByBlanks(rrtype, byBlanks) {
+		parts = byBlanks
+	}
+	return quoteValues(rrtype, parts)
+}
+
+// separatesByBlanks reports whether the parts are values for certain: addresses, or absolute names. "a b" as data of a
+// CNAME may be a mistyped name.
+func separatesByBlanks(rrtype rdata.Type, parts []string) bool {
+	isAddress := rrtype == rdata.A || rrtype == rdata.AAAA
+	isRelative := func(part string) bool { return !name.IsAbsolute(part) }
+	return isAddress || len(rrtype.Fields()) == 1 && !slices.ContainsFunc(parts, isRelative)
+}
+
+// quoteValues returns the canonical values, quoted, or nil for a single part, or if some part is no value.
+func quoteValues(rrtype rdata.Type, parts []string) (quoted []string) {
+	if len(parts) < 2 {
 		return nil
 	}
 	for _, part := range parts {
 		value, err := rdata.Parse(rrtype, part)
-		// "a b" as data of a CNAME may be a mistyped name, so blanks separate only clear values.
-		isClear := rrtype == rdata.A || rrtype == rdata.AAAA || name.IsAbsolute(part)
-		if err != nil || byBlanks && !isClear {
+		if err != nil {
 			return nil
 		}
 		quoted = append(quoted, strconv.Quote(value.Text))

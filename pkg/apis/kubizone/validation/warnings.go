@@ -161,28 +161,28 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 // namespace.
 func tenantWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
 	others := func(ns string) bool { return ns != "" && ns != own }
-	// The rule has no tenants.
-	if slices.Contains(namespaces, own) && !slices.ContainsFunc(namespaces, others) {
+	hasOwn, hasTenants := slices.Contains(namespaces, own), slices.ContainsFunc(namespaces, others)
+	// A rule for any namespace (none listed) has tenants, too.
+	if hasOwn && !hasTenants {
 		return nil
 	}
 	for i := range records {
-		p, err := pattern.Parse(records[i].Pattern)
-		if err == nil && p.String() == "@" && !records[i].Shared && !slices.Contains(namespaces, own) && slices.ContainsFunc(namespaces,
-			others) {
-			warnings = append(warnings, refusal.Warning("S4.10", fmt.Sprintf("%s.records[%d].pattern: \"@\" gives nothing: the zone's "+
-				"name belongs to its own namespace; a rule of the Zone with shared: true gives it", path, i)))
+		at := fmt.Sprintf("%s.records[%d].pattern", path, i)
+		// An invalid pattern is refused elsewhere. Its zero value has no warning.
+		switch p, _ := pattern.Parse(records[i].Pattern); {
+		case p.String() == "@" && !records[i].Shared && hasTenants && !hasOwn:
+			warnings = append(warnings, refusal.Warning("S4.10", at+": \"@\" gives nothing: the zone's "+
+				"name belongs to its own namespace; a rule of the Zone with shared: true gives it"))
+		case p.SpeaksForMany():
+			effect := "its records there affect those names"
+			// A tenant with _acme-challenge.www gets a certificate for www.
+			if label, _, _ := strings.Cut(p.String(), "."); label == "_acme-challenge" {
+				effect = "the tenant can get certificates for them"
+			}
+			warnings = append(warnings, refusal.Warning("S4.14", fmt.Sprintf("%s: %q matches below the names of all "+
+				"namespaces, the zone's own included: %s; for its own names a tenant needs only a pattern such as \"*.apps\"", at,
+				cut(records[i].Pattern), effect)))
 		}
-		if err != nil || !p.SpeaksForMany() {
-			continue
-		}
-		effect := "its records there affect those names"
-		// A tenant with _acme-challenge.www gets a certificate for www.
-		if label, _, _ := strings.Cut(p.String(), "."); label == "_acme-challenge" {
-			effect = "the tenant can get certificates for them"
-		}
-		warnings = append(warnings, refusal.Warning("S4.14", fmt.Sprintf("%s.records[%d].pattern: %q matches below the names of all "+
-			"namespaces, the zone's own included: %s; for its own names a tenant needs only a pattern such as \"*.apps\"", path, i,
-			cut(records[i].Pattern), effect)))
 	}
 	return warnings
 }

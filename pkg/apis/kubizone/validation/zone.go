@@ -89,17 +89,8 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	if spec.Limits != nil {
 		errs = append(errs, validateLimits(spec.Limits, ptr.Deref(spec.TTL, v1alpha1.DefaultTTL))...)
 	}
-	// Package law counts periods in whole seconds.
-	if d := spec.WithdrawalGracePeriod; d != nil && (d.Duration < 0 || d.Duration > MaxWithdrawalGracePeriod ||
-		d.Duration%time.Second != 0) {
-		errs = append(errs, refusal.Cite("S3.6",
-			field.Invalid(specPath.Child("withdrawalGracePeriod"), d.Duration.String(), "must be whole seconds from 0s "+
-				"to 720h, which is 30 days")))
-	}
-	if d := spec.HistoryRetention; d != nil && (d.Duration < 0 || d.Duration > MaxHistoryRetention || d.Duration%time.Second != 0) {
-		errs = append(errs, refusal.Cite("S7.13", field.Invalid(specPath.Child("historyRetention"), d.Duration.String(),
-			"must be whole seconds from 0s to 2160h, which is 90 days")))
-	}
+	errs = append(errs, validatePeriod(spec.WithdrawalGracePeriod, MaxWithdrawalGracePeriod, "S3.6", "withdrawalGracePeriod")...)
+	errs = append(errs, validatePeriod(spec.HistoryRetention, MaxHistoryRetention, "S7.13", "historyRetention")...)
 	errs = append(errs, validateLength(zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt], MaxVerifyRequest,
 		field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationVerifyRequestedAt))...)
 	errs = append(errs, validateReleaseNow(zone)...)
@@ -109,19 +100,32 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	return errs
 }
 
+// validatePeriod judges a period of the spec, whose stored form has whole seconds.
+func validatePeriod(d *metav1.Duration, most time.Duration, rule, name string) field.ErrorList {
+	if d == nil || d.Duration >= 0 && d.Duration <= most && d.Duration%time.Second == 0 {
+		return nil
+	}
+	return field.ErrorList{refusal.Cite(rule, field.Invalid(specPath.Child(name), d.Duration.String(),
+		fmt.Sprintf("must be whole seconds from 0s to %.0fh, which is %.0f days", most.Hours(), most.Hours()/24)))}
+}
+
 // validateLimits judges spec.limits of a zone whose Records have ttl seconds by default.
 func validateLimits(limits *v1alpha1.ZoneLimits, ttl int32) (errs field.ErrorList) {
-	if n := limits.RecordsPerNamespace; n != nil && *n < 1 {
-		errs = append(errs, refusal.Cite("S5.9", field.Invalid(specPath.Child("limits", "recordsPerNamespace"), *n,
-			"must be at least 1; leave it out for no limit, and delegate nothing to allow no Record")))
-	}
-	if n := limits.MinTTL; n != nil && (*n < 1 || *n > ttl) {
-		errs = append(errs, refusal.Cite("S5.9", field.Invalid(specPath.Child("limits", "minTTL"), *n,
-			fmt.Sprintf("must be from 1 to the zone's ttl, %d; leave it out for no limit", ttl))))
-	}
-	if n := limits.MaxDeletePercent; n != nil && (*n < 0 || *n > 100) {
-		errs = append(errs, refusal.Cite("S7.6", field.Invalid(specPath.Child("limits", "maxDeletePercent"), *n,
-			fmt.Sprintf("must be from 0 to 100, which is no limit; leave it out for %d", v1alpha1.DefaultMaxDeletePercent))))
+	for _, limit := range []struct {
+		rule, name  string
+		value       *int32
+		least, most int32
+		message     string
+	}{
+		{"S5.9", "recordsPerNamespace", limits.RecordsPerNamespace, 1, math.MaxInt32,
+			"must be at least 1; leave it out for no limit, and delegate nothing to allow no Record"},
+		{"S5.9", "minTTL", limits.MinTTL, 1, ttl, fmt.Sprintf("must be from 1 to the zone's ttl, %d; leave it out for no limit", ttl)},
+		{"S7.6", "maxDeletePercent", limits.MaxDeletePercent, 0, 100,
+			fmt.Sprintf("must be from 0 to 100, which is no limit; leave it out for %d", v1alpha1.DefaultMaxDeletePercent)},
+	} {
+		if n := limit.value; n != nil && (*n < limit.least || *n > limit.most) {
+			errs = append(errs, refusal.Cite(limit.rule, field.Invalid(specPath.Child("limits", limit.name), *n, limit.message)))
+		}
 	}
 	return errs
 }
@@ -340,10 +344,14 @@ func validateContact(text string) error {
 	if text == "@" || at < 0 || (at > 0 && text[at-1] == '\\') {
 		return validateMailboxName(text)
 	}
-	local, domain := text[:at], text[at+1:]
+	return validateMailAddress(text[:at], text[at+1:])
+}
+
+// validateMailAddress validates a mail address by its parts before and behind the "@".
+func validateMailAddress(local, domain string) error {
 	switch {
 	case local == "":
-		return fmt.Errorf("has no local part: write hostmaster%s", text)
+		return fmt.Errorf("has no local part: write hostmaster@%s", domain)
 	case len(local) > maxLocalPart:
 		return fmt.Errorf("has a local part of %d octets; it is one label of the SOA, which has at most %d", len(local), maxLocalPart)
 	case strings.ContainsFunc(local, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"\()<>[],;:@`, r) }):
