@@ -39,7 +39,7 @@ func Plan(existing []*v1alpha1.Record, desired Desired) []Change {
 		case have == nil:
 			changes = append(changes, Change{After: want})
 		case !sameSpec(&have.Spec, &want.Spec):
-			_, others := desired.ownership(have)
+			_, others := desired.findManagers(have)
 			changes = append(changes, Change{Before: have, After: want, OtherManagers: others})
 		}
 	}
@@ -51,7 +51,7 @@ func Plan(existing []*v1alpha1.Record, desired Desired) []Change {
 		if wanted[r.Name] || r.DeletionTimestamp != nil || !isComplete {
 			continue
 		}
-		if owns, others := desired.ownership(r); owns {
+		if owns, others := desired.findManagers(r); owns {
 			gone = append(gone, Change{Before: r, OtherManagers: others})
 		}
 	}
@@ -71,19 +71,21 @@ func sameSpec(have, want *v1alpha1.RecordSpec) bool {
 	return equality.Semantic.DeepEqual(left, right)
 }
 
-// ownership reports whether the owner has created or patched the spec, and returns the spec's other managers. An owner
-// that used server-side apply counts as another manager, because the applied manifest is the source of the spec.
-func (d Desired) ownership(r *v1alpha1.Record) (owns bool, others []string) {
+// findManagers reports whether the owner has created or patched the spec, and returns the spec's other managers,
+// sorted. An owner that used server-side apply counts as another manager, because the applied manifest is the source of
+// the spec.
+func (d Desired) findManagers(r *v1alpha1.Record) (owns bool, others []string) {
 	for _, entry := range r.ManagedFields {
 		switch {
-		case entry.Subresource != "" || !TouchesSpec(entry.FieldsV1):
+		case !TouchesSpec(entry.FieldsV1): // such as a subresource's
 		case entry.Manager == d.Manager && entry.Operation == metav1.ManagedFieldsOperationUpdate:
 			owns = true
-		case !slices.Contains(others, entry.Manager):
+		default:
 			others = append(others, entry.Manager)
 		}
 	}
-	return owns, others
+	slices.Sort(others)
+	return owns, slices.Compact(others)
 }
 
 // TouchesSpec reports whether a manager has fields of the spec. It returns true if the fields are unreadable.

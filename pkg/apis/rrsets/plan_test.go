@@ -123,7 +123,7 @@ func TestPlan_isIdempotentAndTouchesNothingOfOthers(t *testing.T) {
 				t.Fatalf("seed %d: the deletion of %s is not first", seed, c.Before.Name)
 			}
 			if c.Before != nil {
-				owns, _ := d.ownership(c.Before)
+				owns, _ := d.findManagers(c.Before)
 				wanted := slices.ContainsFunc(d.Records, func(r *v1alpha1.Record) bool { return r.Name == c.Before.Name })
 				if !wanted && (!owns || !d.Complete(c.Before)) {
 					t.Fatalf("seed %d: %s is not for this plan", seed, c.Before.Name)

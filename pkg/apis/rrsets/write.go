@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -140,40 +139,13 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 			}
 			return w.writeItems(ctx, outcomes, left[half:])
 		}
-		// If all refusals are temporary (429), Retry has repeated already.
-		lasting := slices.ContainsFunc(slices.Collect(maps.Values(refused)), func(causes []refusal.Refusal) bool { return !waits(causes) })
-		// More Records may change soon, so read all again after a pause.
-		stale := attempt > 1 && slices.ContainsFunc(slices.Collect(maps.Values(refused)), isStale)
-		if stale && attempt < maxAttempts {
-			select {
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			case <-time.After(stalePause << (attempt - 2)):
-			}
+		r := w.newRound(refused, attempt)
+		if err := r.pause(ctx, attempt); err != nil {
+			return err
 		}
-		var again, alone []int
-		for i, index := range left {
-			o, causes := &outcomes[index], refused[i]
-			switch {
-			case causes == nil && stale && w.Replan != nil && o.Change.Before != nil:
-			case causes == nil, lasting && attempt < maxAttempts && waits(causes):
-				again = append(again, index)
-				continue
-			case attempt >= maxAttempts || w.Replan == nil || !isStale(causes):
-				o.Refusals = causes
-				continue
-			}
-			next, err := w.replanChange(ctx, index, o.Change.Record().Name)
-			if err != nil {
-				return err
-			} else if next == nil {
-				continue
-			}
-			if o.Change = *next; next.isSeparate() && len(left) > 1 {
-				alone = append(alone, index)
-			} else {
-				again = append(again, index)
-			}
+		again, alone, err := w.planAgain(ctx, outcomes, left, r)
+		if err != nil {
+			return err
 		}
 		for _, index := range alone {
 			if err := w.writeItems(ctx, outcomes, []int{index}); err != nil {
@@ -183,6 +155,70 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 		left = again
 	}
 	return nil
+}
+
+// round has the decisions after an attempt in which the server refused items of a set, and so wrote none.
+type round struct {
+	refused map[int][]refusal.Refusal // by position in the set
+	// resends is true if items refused for now (429) are sent again. If all refusals are of this kind, Retry has
+	// repeated already.
+	resends bool
+	// replans is true if items of changed Records are planned again, and stale if others may have changed, too.
+	replans, stale bool
+}
+
+func (w *Writer) newRound(refused map[int][]refusal.Refusal, attempt int) *round {
+	r := &round{refused: refused, replans: w.Replan != nil && attempt < maxAttempts}
+	for _, causes := range refused {
+		r.resends = r.resends || attempt < maxAttempts && !waits(causes)
+		r.stale = r.stale || attempt > 1 && isStale(causes)
+	}
+	return r
+}
+
+// pause waits if Records change at the moment, so that all are read after the changes.
+func (r *round) pause(ctx context.Context, attempt int) error {
+	if !r.stale || attempt >= maxAttempts {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(stalePause << (attempt - 2)):
+		return nil
+	}
+}
+
+// planAgain returns the items to send again, and those to send alone after a new plan. It notes the refusals of all
+// others.
+func (w *Writer) planAgain(ctx context.Context, outcomes []Outcome, left []int, r *round) (again, alone []int, err error) {
+	for i, index := range left {
+		o, causes := &outcomes[index], r.refused[i]
+		switch {
+		// The Record of www has changed. That of mail in the same set may have, too.
+		case causes == nil && r.stale && w.Replan != nil && o.Change.Before != nil:
+		// The item is sound, or refused for now, beside an item refused for good.
+		case causes == nil, r.resends && waits(causes):
+			again = append(again, index)
+			continue
+		case !r.replans || !isStale(causes):
+			o.Refusals = causes
+			continue
+		}
+		next, err := w.replanChange(ctx, index, o.Change.Record().Name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if next == nil { // the Record is as wanted
+			continue
+		}
+		if o.Change = *next; next.isSeparate() && len(left) > 1 {
+			alone = append(alone, index)
+		} else {
+			again = append(again, index)
+		}
+	}
+	return again, alone, nil
 }
 
 const stalePause = 100 * time.Millisecond
@@ -258,7 +294,7 @@ func (w *Writer) sendAlone(ctx context.Context, c *Change) (*v1alpha1.Record, er
 
 func refusedItems(err error, n int) map[int][]refusal.Refusal {
 	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Code < 400 || status.Status().Code >= 500 {
+	if !errors.As(err, &status) || status.Status().Code/100 != 4 {
 		return nil
 	}
 	out := make(map[int][]refusal.Refusal)
