@@ -170,19 +170,19 @@ func explainElements(list []any, elementType reflect.Type, path string, strict b
 
 // explainValue compares a value as a whole with its type. The fault has the value, and the right one where it is known.
 func explainValue(value any, goType reflect.Type, path string) []error {
-	text, err := json.Marshal(value)
-	if err != nil || kjson.UnmarshalCaseSensitivePreserveInts(text, reflect.New(goType).Interface()) == nil {
+	text, _ := json.Marshal(value) // value was read from JSON
+	if kjson.UnmarshalCaseSensitivePreserveInts(text, reflect.New(goType).Interface()) == nil {
 		return nil
 	}
 	got := kinds[reflect.TypeOf(value).String()]
 	want := cmp.Or(wants[goType.String()], wants[goType.Kind().String()])
-	switch written, isText := value.(string); {
+	switch written, _ := value.(string); {
 	case want == "an object" && goType.Kind() == reflect.Struct:
 		want += " with " + strings.Join(listFields(goType), ", ")
 	// A frequent mistake: rdata: ["192.0.2.1", "192.0.2.2"].
 	case got == "list" && strings.HasSuffix(path, ".rdata"):
 		want = "a string: a list belongs into values"
-	case isText && goType.Kind() == reflect.Int32:
+	case goType.Kind() == reflect.Int32:
 		// As in zone files: 1h is 3600 seconds.
 		if seconds, _ := time.ParseDuration(written); seconds >= time.Second && seconds.Seconds() <= math.MaxInt32 {
 			want += fmt.Sprintf(": %.0f", seconds.Seconds())

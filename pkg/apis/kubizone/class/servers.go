@@ -179,9 +179,11 @@ func takesZones(class *v1alpha1.DNSClass, instance *bind9.Bind9Instance, cluster
 	}
 
 	consents = cmp.Or(consents, &bind9.NamespaceSelection{})
-	selector := consents.Selector
-	selectsAll := selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) == 0
-	if selectsAll {
+	selector, err := metav1.LabelSelectorAsSelector(consents.Selector) // none selects nothing
+	if err != nil {
+		selector = labels.Nothing()
+	}
+	if selector.Empty() { // {} takes all
 		return true
 	}
 
@@ -191,19 +193,13 @@ func takesZones(class *v1alpha1.DNSClass, instance *bind9.Bind9Instance, cluster
 		return !IsDefault(class) // other classes deliver no zone
 	}
 	// Which namespaces two different selectors find may change at any time, so only an equal selector will do.
-	if delivers.Selector != nil && !equality.Semantic.DeepEqual(delivers.Selector, selector) {
+	if delivers.Selector != nil && !equality.Semantic.DeepEqual(delivers.Selector, consents.Selector) {
 		return false
 	}
 	// Every named namespace needs consent: the instance's own, by name, or by a selector of the label with the name.
-	for _, name := range delivers.Names {
-		if name == instance.Namespace || slices.Contains(consents.Names, name) {
-			continue
-		}
-		// Only the label with the namespace's name is known here.
-		parsed, err := metav1.LabelSelectorAsSelector(selector)
-		if err != nil || parsed.Empty() || !parsed.Matches(labels.Set{LabelNamespaceName: name}) {
-			return false
-		}
-	}
-	return true
+	// Only this label is known here.
+	consented := append([]string{instance.Namespace}, consents.Names...)
+	return !slices.ContainsFunc(delivers.Names, func(name string) bool {
+		return !slices.Contains(consented, name) && !selector.Matches(labels.Set{LabelNamespaceName: name})
+	})
 }
