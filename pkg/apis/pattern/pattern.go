@@ -118,25 +118,25 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 	return labels
 }
 
-// IsAbove reports whether a rule with the pattern p reserves n for its namespaces: p has no "*", is n or a name above,
-// and is neither the apex nor an underscore name. The number of labels of p below the zone is also returned: 1 for
-// "lab", which is above a.lab.
+// IsAbove reports whether a rule with the pattern p reserves n for its namespaces: p reserves n or a name above. The
+// number of labels of p below the zone is also returned: 1 for "lab", which is above a.lab.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
-	if !p.IsLiteral() {
+	text, reserves := p.reservedName(zone)
+	rest, hasSuffix := strings.CutSuffix(n.String(), text)
+	if !reserves || !hasSuffix {
 		return 0, false
 	}
+	// "pay" is above x.pay, but not above xpay.
+	return strings.Count(text, ".") + 1, rest == "" || strings.HasSuffix(rest, ".")
+}
 
-	text, ok := p.textBelow(zone)
+// reservedName returns the pattern relative to the zone, or false if the pattern has "*", or is the apex, an underscore
+// name or a name of another zone. Such patterns reserve no name.
+func (p Pattern) reservedName(zone name.Name) (text string, ok bool) {
+	text, ok = p.textBelow(zone)
 	isApex := text == "" || text == "@"
 	hasUnderscore := strings.HasPrefix(text, "_") || strings.Contains(text, "._")
-	if !ok || isApex || hasUnderscore {
-		return 0, false
-	}
-
-	rest, hasSuffix := strings.CutSuffix(n.String(), text)
-	// "pay" is above x.pay, but not above xpay.
-	isWholeLabel := rest == "" || strings.HasSuffix(rest, ".")
-	return strings.Count(text, ".") + 1, hasSuffix && isWholeLabel
+	return text, ok && p.IsLiteral() && !isApex && !hasUnderscore
 }
 
 // textBelow returns the pattern relative to the zone, or false for an absolute pattern of another zone.
