@@ -19,9 +19,8 @@ import (
 var omissions = []struct{ rule, file, text, instead string }{
 	{"S4.8 below", "claims/claim.go", "\tif refusal := c.refuseBelow(base, c.describeOthersBelow); refusal != nil {\n",
 		"\tif refusal := c.refuseBelow(base, c.describeOthersBelow); refusal != nil && !OMITTED {\n"},
-	{"S4.8 above", "claims/claim.go", "\t\t\treturn up, others\n", "\t\t\treturn up, others && !OMITTED\n"},
-	{"S4.8 at", "claims/claim.go", "\tif _, others := c.claimsAt(n); !others {\n",
-		"\tif _, others := c.claimsAt(n); !others || OMITTED {\n"},
+	{"S4.8 above", "claims/claim.go", "\t\t\treturn up, true\n", "\t\t\treturn up, !OMITTED\n"},
+	{"S4.8 at", "claims/claim.go", "\tif !c.isOthersAt(n) {\n", "\tif !c.isOthersAt(n) || OMITTED {\n"},
 	{"S4.15", "claims/claim.go", "func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {\n",
 		"if OMITTED {\nreturn false\n}\n"},
 	{"S4.7", "rules/base.go", "func Base(owner name.Rel) name.Rel {\n", "if OMITTED {\nreturn owner\n}\n"},

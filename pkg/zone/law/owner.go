@@ -96,6 +96,11 @@ func (o *Owner) CountNaming(namespace string, delta int) bool {
 	return valid
 }
 
+// IsClaimed reports whether a claim keeps other tenants from the name.
+func (o *Owner) IsClaimed() bool {
+	return o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Holds() })
+}
+
 // HasData reports whether the name has records, or NS, glue or DS of child zones.
 func (o *Owner) HasData() bool { return o != nil && len(o.Values)+len(o.Cut) > 0 }
 

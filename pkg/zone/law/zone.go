@@ -210,8 +210,11 @@ func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	return DigestOf(strings.Join(texts, "\n"))
 }
 
-func (o *Owner) HasOwnClaim(z *Zone) bool {
-	c := o.ClaimOf(z.Namespace)
+func (o *Owner) HasOwnClaim(z *Zone) bool { return o.HasClaimOf(z.Namespace) }
+
+// HasClaimOf reports whether the namespace keeps other tenants from the name.
+func (o *Owner) HasClaimOf(namespace string) bool {
+	c := o.ClaimOf(namespace)
 	return c != nil && c.Holds()
 }
 

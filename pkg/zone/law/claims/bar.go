@@ -40,7 +40,7 @@ func (c *Claimant) FindReservedBar(base name.Rel) Bar {
 // findReservedBar returns the bar of the nearest reserved name at or above base. For example, where pay is another
 // namespace's, a tenant with the rules "x.pay" and "*" writes y.x.pay, too.
 func (c *Claimant) findReservedBar(base name.Rel, found []rules.ReservedAbove) Bar {
-	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
+	for up := range rules.AtOrAbove(base) {
 		switch named, mine := c.isReserved(up, found); {
 		case mine:
 			return Bar{}
@@ -54,7 +54,7 @@ func (c *Claimant) findReservedBar(base name.Rel, found []rules.ReservedAbove) B
 func (c *Claimant) findReserved(base name.Rel) []rules.ReservedAbove {
 	if c.Holding.Delegations > 0 {
 		var ks []law.Key
-		for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
+		for up := range rules.AtOrAbove(base) {
 			ks = append(ks, law.OwnerKey(c.Zone.UID, up))
 		}
 		c.RequireAll(ks)
@@ -96,10 +96,10 @@ func (c *Claimant) FindBar(base name.Rel) Bar {
 // a name reserved for it, is nearer.
 func (c *Claimant) findOwnAbove(base name.Rel, found []rules.ReservedAbove) (at name.Rel, ok bool) {
 	hosts := c.Holding.HostsNamedByApex(c.Zone)
-	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
+	for up := range rules.AtOrAbove(base) {
 		_, given := c.isReserved(up, found)
 		// Below own's sso, a tenant with an earlier claim at x.sso writes www.x.sso (S4.9).
-		if mine, _ := c.claimsAt(up); mine != nil || given {
+		if given || c.OwnerAt(up).ClaimOf(c.Namespace) != nil {
 			return name.Rel{}, false
 		}
 		if up != base && c.isOwn(up, hosts) {
@@ -135,7 +135,7 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 	// A rule may name www, or a name above, for tenants.
 	isNamedForTenants := slices.ContainsFunc(set.ListNamed(), func(named rules.Named) bool {
 		isForZone := slices.Equal(named.Namespaces, []string{c.Zone.Namespace})
-		return rules.Encloses(named.Name, base) && !isForZone
+		return named.Name.Encloses(base) && !isForZone
 	})
 	if isNamedForTenants {
 		return true
@@ -244,11 +244,7 @@ func (c *Claimant) ExplainEnding(refusal *law.Refusal) *law.Refusal {
 
 	// Below shop, team-b's www.shop is in the way of a claim at shop.
 	if isEnding && !below.IsZero() {
-		var namespaces []string
-		if b := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(c.Zone.UID, below)); b != nil {
-			namespaces = c.listOthers(b.Claims)
-		}
-		isEnding = c.addEnding(&ending, namespaces, func(namespace string) bool {
+		isEnding = c.addEnding(&ending, c.listOthers(c.below(below).Claims), func(namespace string) bool {
 			return c.reachingFor(namespace, below).MayAllowBelow(below, namespace)
 		})
 	}

@@ -38,37 +38,59 @@ func (c *Claimant) mayShare(claim law.Claim, shares func(*rules.Rule) bool) bool
 	return c.Rule != nil && claim.Plain+claim.Literal == 0 && c.Rule.CoversNamespace(claim.Namespace) && shares(c.Rule)
 }
 
-// claimsAt returns the Claimant's claim at n, or nil, and whether another tenant has a claim there that the Claimant
-// does not share. Claims of own do not count.
-func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
+// isOthers reports whether the claim at n belongs to another tenant, and no rule shares n with the Claimant. Claims of
+// own do not count.
+func (c *Claimant) isOthers(n name.Rel, claim law.Claim) bool {
+	return c.isTenant(claim) && claim.Holds() && !c.mayShare(claim, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) })
+}
+
+func (c *Claimant) isOthersAt(n name.Rel) bool {
 	o := c.OwnerAt(n)
-	if o == nil {
-		return nil, false
-	}
-	for i, claim := range o.Claims {
-		switch {
-		case !c.isTenant(claim) || !claim.Holds():
-		case claim.Namespace == c.Namespace:
-			mine = &o.Claims[i]
-		default:
-			others = others || !c.mayShare(claim, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) })
+	return o != nil && slices.ContainsFunc(o.Claims, func(claim law.Claim) bool { return c.isOthers(n, claim) })
+}
+
+// coverage is how far a tenant's present claim at a base covers a new record.
+type coverage int
+
+const (
+	coversNothing coverage = iota
+	coversBase             // but the new record would claim all names below, too
+	coversAll
+)
+
+// coverageAt returns how far the tenant's present claim at base covers a record by this kind of rule.
+func (c *Claimant) coverageAt(base name.Rel) coverage {
+	mine := c.OwnerAt(base).ClaimOf(c.Namespace)
+	switch {
+	case mine == nil:
+		return coversNothing
+	// team-a has an A at shop by "*": its TXT at shop needs no further claim.
+	case mine.Plain > 0:
+		return coversAll
+	// A rule with shared: true gives www to team-a and team-b: a further record by this rule claims no more.
+	case mine.Shared > 0 && c.Admission == rules.AdmittedShared:
+		if c.WidensClaim(base) { // the record is by the pattern "*", and the present claim by the pattern "www"
+			return coversBase
 		}
+		return coversAll
+	// team-a has shop by the pattern "shop", and writes another record by the same pattern.
+	case mine.Literal > 0 && c.Admission == rules.AdmittedLiteral:
+		return coversAll
+	// team-a has shop by the pattern "shop", and writes a record by "*". Records left from a deleted rule do not cover
+	// the name.
+	case mine.Literal > 0 && c.Zone.RuleSet().NamesFor(c.NameOf(base), c.Namespace):
+		return coversBase
 	}
-	return mine, others
+	return coversNothing
 }
 
 // RefuseClaim returns the refusal of a record at owner by which the tenant would claim base, or nil.
 func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
-	mine, _ := c.claimsAt(base)
-	at := c.NameOf(base)
 	// 1. Look for a present claim at base.
-	switch {
-	case mine == nil:
-	case mine.Plain > 0, mine.Shared > 0 && c.Admission == rules.AdmittedShared && !c.WidensClaim(base),
-		mine.Literal > 0 && c.Admission == rules.AdmittedLiteral: // the present claim covers the record
+	switch c.coverageAt(base) {
+	case coversAll:
 		return nil
-	case mine.Shared > 0 && c.Admission == rules.AdmittedShared,
-		mine.Literal > 0 && c.Zone.RuleSet().NamesFor(at, c.Namespace): // the new record would claim all below, too
+	case coversBase:
 		return c.refuseBelow(base, c.describeOthersBelow)
 	}
 
@@ -76,20 +98,8 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	if refusal := c.RefuseGlue(owner); refusal != nil {
 		return refusal
 	}
-	if slices.Contains(c.Zone.NSHosts, base) {
-		return c.forbid("%s is a name server of zone %s, so only the zone's own namespace may write there (S4.16; choose another name)", at,
-			c.Zone.FQDN())
-	}
-
-	if c.isOwnForRequest(base) {
-		needs := "a rule with pattern"
-		// A literal rule passes own names without records (S4.12). At the apex and at own records, only a shared rule
-		// admits a tenant (S4.13).
-		if base.IsApex() || c.OwnerAt(base).HasOwnClaim(c.Zone) {
-			needs = "a rule with shared: true that names"
-		}
-		return c.forbid("%s belongs to the namespace of zone %s (S4.10; choose another name, or ask that namespace for %s %q)", at,
-			c.Zone.FQDN(), needs, rules.PatternFor(base)).By(base)
+	if refusal := c.refuseOwn(base); refusal != nil {
+		return refusal
 	}
 
 	// 3. Refuse claims of other tenants at, above and below base (S4.8).
@@ -103,7 +113,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	// team-a claims shop: by "*", team-b gets no name below.
 	if up, ok := c.FindClaimAbove(base); ok {
 		return c.forbid("%s lies below %s, which another namespace claims with all below it in zone %s (S4.8; choose another name, or ask "+
-			"the zone's owner for a rule with pattern %q)", at, c.NameOf(up), c.Zone.FQDN(), rules.PatternFor(base)).By(up)
+			"the zone's owner for a rule with pattern %q)", c.NameOf(base), c.NameOf(up), c.Zone.FQDN(), rules.PatternFor(base)).By(up)
 	}
 
 	// team-b has www.shop: by "*", team-a cannot claim shop with all below.
@@ -111,6 +121,27 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 		return refusal
 	}
 	return c.refuseBelow(base, c.describeOwnBelow)
+}
+
+// refuseOwn refuses a tenant's claim of an own name.
+func (c *Claimant) refuseOwn(base name.Rel) *law.Refusal {
+	at := c.NameOf(base)
+	// ns1, a host of spec.nameServers: an address there would answer for the zone.
+	if slices.Contains(c.Zone.NSHosts, base) {
+		return c.forbid("%s is a name server of zone %s, so only the zone's own namespace may write there (S4.16; choose another name)", at,
+			c.Zone.FQDN())
+	}
+	if !c.isOwnForRequest(base) {
+		return nil
+	}
+	needs := "a rule with pattern"
+	// A literal rule passes own names without records (S4.12). At the apex and at own records, only a shared rule
+	// admits a tenant (S4.13).
+	if base.IsApex() || c.OwnerAt(base).HasOwnClaim(c.Zone) {
+		needs = "a rule with shared: true that names"
+	}
+	return c.forbid("%s belongs to the namespace of zone %s (S4.10; choose another name, or ask that namespace for %s %q)", at,
+		c.Zone.FQDN(), needs, rules.PatternFor(base)).By(base)
 }
 
 // WidensClaim reports whether the request may extend a shared claim to all names below base.
@@ -137,7 +168,7 @@ func (c *Claimant) RefuseOwnData(owner name.Rel) *law.Refusal {
 }
 
 func (c *Claimant) RefuseOthers(n name.Rel) *law.Refusal {
-	if _, others := c.claimsAt(n); !others {
+	if !c.isOthersAt(n) {
 		return nil
 	}
 	return c.forbid("%s of zone %s is claimed by another namespace (S4.8; choose another name, or ask the zone's owner for a rule with "+
@@ -168,19 +199,18 @@ func (c *Claimant) NameOf(n name.Rel) name.Name {
 }
 
 // RefuseGlue refuses a name at or below NS records of others that no rule shares with the tenant, because an address
-// there is glue, and would answer for all names below.
+// there is glue, and would answer for all names below. For example, team-b has NS at lab: team-a gets no ns1.lab.
 func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
-	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() {
+	for up := range rules.AtOrAbove(owner) {
 		o := c.OwnerAt(up)
 		if !o.HasType(rdata.NS) {
 			continue
 		}
 
-		claims := slices.DeleteFunc(slices.Clone(o.Claims), func(claim law.Claim) bool { return !claim.Holds() })
 		sharesName := func(r *rules.Rule) bool { return r.SharesName(up, c.Zone.FQDN()) }
-		isOthers := func(claim law.Claim) bool { return !c.mayShare(claim, sharesName) }
+		isOthers := func(claim law.Claim) bool { return claim.Holds() && !c.mayShare(claim, sharesName) }
 		// NS at an underscore name, such as _sip.voice, leave no claim there, and keep all tenants out.
-		if len(claims) == 0 || slices.ContainsFunc(claims, isOthers) {
+		if !o.IsClaimed() || slices.ContainsFunc(o.Claims, isOthers) {
 			return c.forbid("%s lies at or below the NS records at %s, which do not belong to namespace %q alone (S4.11; the namespace "+
 				"of the NS records can write it)", c.NameOf(owner), c.NameOf(up), c.Namespace).By(up)
 		}
@@ -188,20 +218,24 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	return nil
 }
 
-// isOwnForRequest reports whether n is own for a record by this kind of rule. A literal rule passes own names without
-// records, except the apex and name servers (S4.12). A shared rule that names n passes all except name servers (S4.13).
+// isOwnForRequest reports whether n is own for a record by this kind of rule.
 func (c *Claimant) isOwnForRequest(n name.Rel) bool {
-	z := c.Zone
-	server, records := slices.Contains(z.NSHosts, n), n.IsApex() || c.OwnerAt(n).HasOwnClaim(z)
-	switch c.Admission {
-	case rules.AdmittedLiteral:
-		return server || records
-	case rules.AdmittedShared:
-		if !server && c.Rule.HasSharedLiteral(n, z.FQDN()) {
-			return false
-		}
+	// No rule passes ns1, a host of spec.nameServers.
+	if slices.Contains(c.Zone.NSHosts, n) {
+		return true
 	}
-	return records || c.isOwn(n, c.Holding.HostsNamedByApex(z))
+	// A rule with shared: true and the pattern "@" passes the apex, and with "www" own's records at www (S4.13).
+	if c.sharesLiterally(n) {
+		return false
+	}
+	hasRecords := n.IsApex() || c.OwnerAt(n).HasOwnClaim(c.Zone)
+	// The pattern "mail" passes mail, to which own's MX leads, while own has no records there (S4.12).
+	return hasRecords || c.Admission != rules.AdmittedLiteral && c.isOwn(n, c.Holding.HostsNamedByApex(c.Zone))
+}
+
+// sharesLiterally reports whether the rule has shared: true and names n by a pattern without "*".
+func (c *Claimant) sharesLiterally(n name.Rel) bool {
+	return c.Rule != nil && c.Rule.HasSharedLiteral(n, c.Zone.FQDN())
 }
 
 // hasOwnHost reports whether a host of apex records is own, because no tenant claims it (S4.10). Only hosts for which
@@ -223,46 +257,56 @@ func (c *Claimant) hasOwnHost(counts func(name.Rel) bool) (own bool) {
 // whose claims the Claimant shares (shared: true) by a pattern with "*". Above such a name, claims of others by literal
 // patterns do not keep the Claimant from n.
 func (c *Claimant) FindClaimAbove(n name.Rel) (up name.Rel, others bool) {
-	hasPassedShared := false
-	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+	keepsOut := c.isOthers
+	parent, _ := n.Parent()
+	for up := range rules.AtOrAbove(parent) {
 		o := c.OwnerAt(up)
-		if o == nil || !slices.ContainsFunc(o.Claims, c.isTenant) {
+		if !o.HasTenantClaim(c.Zone) {
 			continue
 		}
-		mine, others := c.claimsAt(up)
-		// Above a name shared by "*", only claims by "*" keep the Claimant out (S4.8).
-		if hasPassedShared {
-			others = slices.ContainsFunc(o.Claims, func(claim law.Claim) bool { return c.isOthersByStar(up, claim) })
+		// team-b claims shop: team-a gets no www.shop.
+		if slices.ContainsFunc(o.Claims, func(claim law.Claim) bool { return keepsOut(up, claim) }) {
+			return up, true
 		}
-		isUnshared := mine != nil && (mine.Plain+mine.Literal > 0 || c.Zone.RuleSet().NamesFor(c.NameOf(up), c.Namespace))
-		isSharedLiteral := c.Rule != nil && c.Rule.HasSharedLiteral(up, c.Zone.FQDN())
-		if others || isUnshared || isSharedLiteral {
-			return up, others
+		// team-a claims shop itself: www.shop is free for team-a, whatever namespace claims a name above shop.
+		if c.holdsItself(up, o.ClaimOf(c.Namespace)) {
+			return up, false
 		}
-		hasPassedShared = true
+		// team-a and team-b share x.pool by "*.pool": above, only claims by "*" keep team-a out (S4.8).
+		keepsOut = c.isOthersByStar
 	}
 	return up, false
 }
 
+// holdsItself reports whether the Claimant has the name otherwise than by sharing a pattern with "*".
+func (c *Claimant) holdsItself(n name.Rel, mine *law.Claim) bool {
+	isUnshared := mine != nil && (mine.Plain+mine.Literal > 0 || c.Zone.RuleSet().NamesFor(c.NameOf(n), c.Namespace))
+	return isUnshared || c.sharesLiterally(n)
+}
+
 func (c *Claimant) isOthersByStar(n name.Rel, claim law.Claim) bool {
-	if !c.isTenant(claim) || c.mayShare(claim, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) }) {
-		return false
+	byStar := claim.Plain > 0 || claim.Shared > 0 && !c.Zone.RuleSet().HasSharedLiteralFor(n, claim.Namespace)
+	return byStar && c.isOthers(n, claim)
+}
+
+// below returns the sum of the names strictly below n. Without such names, it is empty.
+func (c *Claimant) below(n name.Rel) *law.OwnersBelow {
+	if below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(c.Zone.UID, n)); below != nil {
+		return below
 	}
-	return claim.Plain > 0 || claim.Shared > 0 && !c.Zone.RuleSet().HasSharedLiteralFor(n, claim.Namespace)
+	return &law.OwnersBelow{}
 }
 
 // describeOthersBelow returns words for the claims or zones of other tenants strictly below n, or "" if there are none.
 func (c *Claimant) describeOthersBelow(n name.Rel) string {
 	z, at := c.Zone, c.NameOf(n)
 	c.RequireAll([]law.Key{law.OwnersBelowKey(z.UID, n), law.ZonesBelowKey(z.View, at)})
-	if below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(z.UID, n)); below != nil {
-		if slices.ContainsFunc(below.Claims, func(claim law.Claim) bool {
-			// Claims by a literal rule may be below another's claim (S4.12).
-			return c.isTenant(claim) && claim.Plain+claim.Shared > 0 &&
-				!c.mayShare(claim, func(r *rules.Rule) bool { return r.SharesBelow(n, z.FQDN()) })
-		}) {
-			return "names of another namespace"
-		}
+	if slices.ContainsFunc(c.below(n).Claims, func(claim law.Claim) bool {
+		// Claims by a literal rule may be below another's claim (S4.12).
+		return c.isTenant(claim) && claim.Plain+claim.Shared > 0 &&
+			!c.mayShare(claim, func(r *rules.Rule) bool { return r.SharesBelow(n, z.FQDN()) })
+	}) {
+		return "names of another namespace"
 	}
 	if c.hasOthersZone(at, func(b *law.ZoneBelow) bool { return b.FQDN != at }) {
 		return "a zone of another namespace"
@@ -271,42 +315,37 @@ func (c *Claimant) describeOthersBelow(n name.Rel) string {
 }
 
 func (c *Claimant) describeOwnBelow(n name.Rel) string {
-	below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(c.Zone.UID, n))
-	own := below != nil && slices.ContainsFunc(below.Claims, func(claim law.Claim) bool {
+	own := slices.ContainsFunc(c.below(n).Claims, func(claim law.Claim) bool {
 		return claim.Namespace == c.Zone.Namespace && claim.Holds()
 	})
-	if own || c.hasOwnName(func(host name.Rel) bool { return host != n && rules.Encloses(n, host) }) {
+	if own || c.hasOwnName(func(host name.Rel) bool { return host != n && n.Encloses(host) }) {
 		return "names of the zone's own namespace"
 	}
 	return ""
 }
 
 func (c *Claimant) hasOwnName(counts func(name.Rel) bool) bool {
-	listed := slices.DeleteFunc(c.Zone.RuleSet().ListSharedLiterals(), func(n name.Rel) bool {
-		return c.Admission == rules.AdmittedShared && c.Rule.HasSharedLiteral(n, c.Zone.FQDN())
-	})
+	listed := slices.DeleteFunc(c.Zone.RuleSet().ListSharedLiterals(), c.sharesLiterally)
 	return slices.ContainsFunc(c.Zone.NSHosts, counts) || slices.ContainsFunc(listed, counts) || c.hasOwnHost(counts) ||
 		slices.ContainsFunc(services, func(n name.Rel) bool { return counts(n) && c.isService(n) })
 }
 
 // hasOthersZone reports whether a zone of another namespace, for which counts returns true, is at or below fqdn in this
 // zone.
-func (c *Claimant) hasOthersZone(fqdn name.Name, counts func(*law.ZoneBelow) bool) (others bool) {
+func (c *Claimant) hasOthersZone(fqdn name.Name, counts func(*law.ZoneBelow) bool) bool {
 	below := law.Get[law.ZonesBelow](c.Reading, law.ZonesBelowKey(c.Zone.View, fqdn))
 	if below == nil {
 		return false
 	}
 	var last name.Name
-	for i := range below.Zones {
-		b := &below.Zones[i]
-		// The rules of the tenant's own child zone decide below. Names come in order, upper zones first.
-		if b.UID == c.Zone.UID || !last.IsZero() && last.Encloses(b.FQDN) {
-			continue
+	return slices.ContainsFunc(below.Zones, func(b law.ZoneBelow) bool {
+		// Below team-a's zone lab, the rules of lab decide, not this zone's. Names come in order, upper zones first.
+		if b.UID == c.Zone.UID || last.Encloses(b.FQDN) {
+			return false
 		}
 		last = b.FQDN
-		others = others || b.Namespace != c.Namespace && c.Zone.FQDN().Encloses(b.FQDN) && counts(b)
-	}
-	return others
+		return b.Namespace != c.Namespace && counts(&b)
+	})
 }
 
 // CutsOff reports whether a tenant's zone, DNAME or NS at owner would cut off data of others:
@@ -316,30 +355,29 @@ func (c *Claimant) hasOthersZone(fqdn name.Name, counts func(*law.ZoneBelow) boo
 //   - a zone, or an own name (kept for the zone's namespace)
 func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 	fqdn := c.NameOf(owner)
-	belowKey := law.OwnersBelowKey(c.Zone.UID, owner)
-	c.RequireAll([]law.Key{belowKey, law.ZonesBelowKey(c.Zone.View, fqdn)})
-	atOwner, below := c.OwnerAt(owner), law.Get[law.OwnersBelow](c.Reading, belowKey)
+	c.RequireAll([]law.Key{law.OwnersBelowKey(c.Zone.UID, owner), law.ZonesBelowKey(c.Zone.View, fqdn)})
+	// team-b's rule names www.lab: team-a gets no zone lab by "*", but by the pattern "lab".
+	atOwner, below := c.OwnerAt(owner), c.below(owner)
 	if !literal && c.isNamedBelow(owner, atOwner, below) {
 		return true
 	}
 
+	// team-b has an A at www.lab.
 	isOthers := func(claim law.Claim) bool { return claim.Namespace != c.Namespace }
-	if below != nil && slices.ContainsFunc(below.Claims, isOthers) {
+	if slices.ContainsFunc(below.Claims, isOthers) {
 		return true
 	}
 
-	// A claim is stored at the base of owner. At an underscore name, it counts only if there is data at or below owner.
-	base := rules.Base(owner)
-	atBase := c.OwnerAt(base)
-	hasData := atOwner != nil && len(atOwner.Values) > 0 || below != nil && below.RecordNames > 0
-	baseCounts := base == owner || hasData
-	if baseCounts && atBase != nil && slices.ContainsFunc(atBase.Claims, isOthers) {
+	// team-b has an A at lab. The claim is stored at the base of owner: for a zone _tcp.lab, the base lab is another
+	// name, and its claim counts only if there is data at or below _tcp.lab.
+	hasData := len(atOwner.Types()) > 0 || below.RecordNames > 0
+	if hasData && c.OwnerAt(rules.Base(owner)).IsClaimedBeside(c.Namespace) {
 		return true
 	}
 
+	// team-b has a zone x.lab, or spec.nameServers has ns1.lab.
 	anyZone := func(*law.ZoneBelow) bool { return true }
-	isCutOff := func(n name.Rel) bool { return rules.Encloses(owner, n) }
-	return c.hasOthersZone(fqdn, anyZone) || c.hasOwnName(isCutOff)
+	return c.hasOthersZone(fqdn, anyZone) || c.hasOwnName(owner.Encloses)
 }
 
 func (c *Claimant) isNamedBelow(owner name.Rel, atOwner *law.Owner, below *law.OwnersBelow) bool {
@@ -347,6 +385,6 @@ func (c *Claimant) isNamedBelow(owner name.Rel, atOwner *law.Owner, below *law.O
 		return true
 	}
 	return slices.ContainsFunc(c.Zone.RuleSet().ListNamed(), func(named rules.Named) bool {
-		return rules.Encloses(owner, named.Name) && !slices.Contains(named.Namespaces, c.Namespace)
+		return owner.Encloses(named.Name) && !slices.Contains(named.Namespaces, c.Namespace)
 	})
 }

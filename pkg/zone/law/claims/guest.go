@@ -33,7 +33,7 @@ func (c *Claimant) FindWildcard(n name.Rel) (answer WildcardAnswer, ok bool) {
 	for _, key := range keys {
 		if len(c.OwnerAt(key.Owner).Types()) > 0 {
 			// A host of spec.nameServers at or below Top makes Top exist.
-			exists := slices.ContainsFunc(c.Zone.NSHosts, func(host name.Rel) bool { return rules.Encloses(top, host) })
+			exists := slices.ContainsFunc(c.Zone.NSHosts, func(host name.Rel) bool { return top.Encloses(host) })
 			return WildcardAnswer{Wildcard: key.Owner, Top: top}, !exists
 		}
 		top, _ = top.Parent()
@@ -50,8 +50,8 @@ func (c *Claimant) FindHidden(n name.Rel) (answer WildcardAnswer, ok bool) {
 	if answer, ok = c.FindWildcard(n); !ok {
 		return answer, false
 	}
-	below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(c.Zone.UID, answer.Top))
-	return answer, below == nil || below.RecordNames+below.CutNames == 0
+	below := c.below(answer.Top)
+	return answer, below.RecordNames+below.CutNames == 0
 }
 
 // FindHiddenAbove returns the wildcard that no longer answers for a name Top above owner once owner has data. For
@@ -76,28 +76,27 @@ func (c *Claimant) FindHiddenAbove(owner name.Rel) (answer WildcardAnswer, ok bo
 // there is no such name.
 func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	found := c.findReserved(n)
-	for up, ok := n, true; ok && (!up.IsApex() || n.IsApex()); up, ok = up.Parent() {
-		isReserved, isMine := c.isReserved(up, found)
-		isClaimed := false
-		if o := c.OwnerAt(up); o != nil {
-			for _, claim := range o.Claims {
-				if !claim.Holds() {
-					continue
-				}
-				isClaimed = true
-				isMine = isMine || claim.Namespace == c.Namespace
-			}
-		}
-
-		// A name shared by several namespaces counts as the Claimant's.
-		if isMine {
-			return true, false
-		}
-		if isReserved || isClaimed || c.isOwnForRequest(up) {
-			return false, true
+	if n.IsApex() {
+		return c.holderAt(n, found)
+	}
+	for up := range rules.AtOrAbove(n) {
+		if mine, others = c.holderAt(up, found); mine || others {
+			return mine, others
 		}
 	}
 	return false, false
+}
+
+// holderAt is FindHolder for a single name.
+func (c *Claimant) holderAt(n name.Rel, found []rules.ReservedAbove) (mine, others bool) {
+	o := c.OwnerAt(n)
+	isReserved, isReservedForMe := c.isReserved(n, found)
+	// team-a and team-b share www: www counts as team-a's.
+	if isReservedForMe || o.HasClaimOf(c.Namespace) {
+		return true, false
+	}
+	// team-b's rule names www, or team-b has records there, or own has www or leads clients there.
+	return false, isReserved || o.IsClaimed() || c.isOwnForRequest(n)
 }
 
 // RefuseExcluding refuses a guest's zone, or a type that admits no other data, at a base of another namespace.
