@@ -47,18 +47,25 @@ func (b *HiddenBelow) countOwner(up, at name.Rel, o *Owner) {
 	for range at.NumLabels() - up.NumLabels() - 1 {
 		child, _ = child.Parent()
 	}
-	// With data of its own, x.apps comes first, and answers itself. For _tcp.apps, no client asks a wildcard.
-	isMade := at != child && !rules.IsUnderscore(child.String()) && !child.IsWildcard()
-	if isMade && child != b.lastChild {
-		if b.Children++; b.Children <= FirstNames {
-			b.FirstChildren = append(b.FirstChildren, child)
-		}
+	if child != b.lastChild { // the first owner of the child: the child itself, if it has data
+		b.lastChild = child
+		b.countChild(child, at)
 	}
-	b.lastChild = child
 
 	if o.HasGuestsOnly() {
 		b.GuestNames++
 	} else if len(o.Values) == 0 {
 		b.CutNames++
+	}
+}
+
+// countChild counts a name right below that exists only by the name at. With data of its own, x.apps answers itself.
+// For _tcp.apps, no client asks a wildcard.
+func (b *HiddenBelow) countChild(child, at name.Rel) {
+	if at == child || child.IsWildcard() || rules.IsUnderscore(child.String()) {
+		return
+	}
+	if b.Children++; b.Children <= FirstNames {
+		b.FirstChildren = append(b.FirstChildren, child)
 	}
 }

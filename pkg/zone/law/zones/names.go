@@ -6,6 +6,7 @@ package zones
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"kubi.zone/kubizone/pkg/apis/pattern"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -30,23 +31,23 @@ func (d *zoneDecision) warnOfServers(plan *law.Plan, z, before *law.Zone) {
 	d.warnOfPrimary(plan, z, had)
 }
 
-// warnOfUndottedServers warns of a new name server that is relative, has two labels or more and no addresses, such as
-// ns1.example.net without a dot.
+// warnOfUndottedServers warns of a new name server that is relative to the zone, and probably lacks its last dot.
 func warnOfUndottedServers(plan *law.Plan, z *law.Zone, had []content.NameServer) {
 	for i, ns := range z.Header.NameServers {
-		// With addresses, the host is meant to be in the zone.
-		if name.IsAbsolute(ns.Name) || len(ns.Addresses) > 0 {
+		isOld := slices.ContainsFunc(had, func(old content.NameServer) bool { return old.Name == ns.Name && isUndotted(old) })
+		if isOld || !isUndotted(ns) {
 			continue
 		}
-		if slices.ContainsFunc(had, func(old content.NameServer) bool { return old.Name == ns.Name && len(old.Addresses) == 0 }) {
-			continue
-		}
-		// A name too long in the zone is refused elsewhere.
-		fqdn, _ := name.ParseIn(ns.Name, z.FQDN())
-		if host, ok := fqdn.Rel(z.FQDN()); ok && host.NumLabels() >= 2 {
+		if fqdn, err := name.ParseIn(ns.Name, z.FQDN()); err == nil {
 			plan.Warn("S5.1", "%s", records.UndottedWarning(fmt.Sprintf("spec.nameServers[%d].name:", i), ns.Name, fqdn))
 		}
 	}
+}
+
+// isUndotted reports whether a name server is relative and has two labels or more, such as ns1.example.net. With
+// addresses, the host is meant to be in the zone.
+func isUndotted(ns content.NameServer) bool {
+	return !name.IsAbsolute(ns.Name) && strings.Contains(ns.Name, ".") && len(ns.Addresses) == 0
 }
 
 // warnOfUndottedName warns of a relative domainName that repeats the zone of zoneRef: in example.org., the zone
@@ -243,34 +244,38 @@ type literalGrant struct {
 }
 
 // listNewGrants returns the first maxNames names that rules give to tenants literally, if before has no such rule.
-func listNewGrants(z *law.Zone, before, after []rules.Rule) (names []literalGrant) {
-	for i := range after {
-		rule := &after[i]
+func listNewGrants(z *law.Zone, before, after []rules.Rule) []literalGrant {
+	// A rule with other namespaces counts as new.
+	type key struct{ pattern, namespaces string }
+	keyOf := func(n *literalGrant) key { return key{n.pattern, strings.Join(n.rule.Namespaces, " ")} }
+	had := map[key]bool{}
+	for _, n := range listGrants(z, before) {
+		had[keyOf(&n)] = true
+	}
+	names := slices.DeleteFunc(listGrants(z, after), func(n literalGrant) bool { return had[keyOf(&n)] })
+	return names[:min(len(names), maxNames)]
+}
+
+func listGrants(z *law.Zone, list []rules.Rule) (names []literalGrant) {
+	for i := range list {
+		rule := &list[i]
 		if len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, z.Namespace) {
 			continue
 		}
 		for _, rr := range rule.Records {
-			if owner, ok := givenName(&rr, z.FQDN()); ok && !hasGrant(before, rule, rr.Text) {
+			if owner, ok := givenName(&rr, z.FQDN()); ok {
 				names = append(names, literalGrant{rr.Text, owner, rule})
 			}
 		}
 	}
-	return names[:min(len(names), maxNames)]
+	return names
 }
 
 // givenName returns the name that a literal pattern gives a tenant to claim. Patterns with shared: true, the apex, and
-// underscore names such as _dmarc (beside the claims of their base) are left out.
+// underscore names such as _dmarc, which lie beside the claims of their base, are left out.
 func givenName(rr *rules.RecordRule, zone name.Name) (name.Rel, bool) {
 	owner, literal := rr.Pattern.LiteralOwner(zone)
 	return owner, literal && !rr.Shared && !owner.IsApex() && rules.Base(owner) == owner
-}
-
-// hasGrant reports whether a rule of the list has the pattern. A rule with other namespaces does not count.
-func hasGrant(list []rules.Rule, of *rules.Rule, pattern string) bool {
-	return slices.ContainsFunc(list, func(r rules.Rule) bool {
-		return slices.Equal(r.Namespaces, of.Namespaces) &&
-			slices.ContainsFunc(r.Records, func(rr rules.RecordRule) bool { return rr.Text == pattern })
-	})
 }
 
 // warnOfIneffectiveRules warns of new literal rules without effect, because own or another namespace has the name.
