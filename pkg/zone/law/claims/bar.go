@@ -42,8 +42,10 @@ func (c *Claimant) FindReservedBar(base name.Rel) Bar {
 func (c *Claimant) findReservedBar(base name.Rel, found []rules.ReservedAbove) Bar {
 	for up := range rules.AtOrAbove(base) {
 		switch named, mine := c.isReserved(up, found); {
+		// team-a's rule "x.pay" gives x.pay: at y.x.pay, team-b's pay above no longer counts.
 		case mine:
 			return Bar{}
+		// team-b's rule names pay: team-a's "*" gives no x.pay.
 		case named:
 			return Bar{Name: up, MinTail: up.NumLabels()}
 		}
@@ -62,6 +64,8 @@ func (c *Claimant) findReserved(base name.Rel) []rules.ReservedAbove {
 	return c.Zone.RuleSet().FindReserved(base, c.Namespace)
 }
 
+// isReserved reports whether a literal rule of the Zone or of a Delegation reserves n (named), also for the Claimant
+// (mine).
 func (c *Claimant) isReserved(n name.Rel, found []rules.ReservedAbove) (named, mine bool) {
 	if i := slices.IndexFunc(found, func(reserved rules.ReservedAbove) bool { return reserved.Labels == n.NumLabels() }); i >= 0 {
 		named, mine = true, found[i].Mine
@@ -80,12 +84,13 @@ func (c *Claimant) FindBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace { // no tenant
 		return Bar{}
 	}
-	if c.Holding.HasPendingDelegations() { // any name may be reserved
+	// The new zone shop takes over Delegations that waited for a zone shop: any name may be reserved.
+	if c.Holding.HasPendingDelegations() {
 		return Bar{Name: base, MinTail: math.MaxInt, Undecided: true}
 	}
 	found := c.findReserved(base)
 	bar := c.findReservedBar(base, found)
-	// Of a reserved and an own name above base, the nearer decides.
+	// Of a reserved and an own name above base, the nearer decides. At a.www.pay, own's www.pay is nearer than pay.
 	if up, ok := c.findOwnAbove(base, found); ok && up.NumLabels() > bar.MinTail {
 		return Bar{Name: up, MinTail: up.NumLabels(), ByOwnName: true}
 	}
@@ -102,6 +107,7 @@ func (c *Claimant) findOwnAbove(base name.Rel, found []rules.ReservedAbove) (at 
 		if given || c.OwnerAt(up).ClaimOf(c.Namespace) != nil {
 			return name.Rel{}, false
 		}
+		// Own has an A at sso: a tenant's "*" gives no www.sso.
 		if up != base && c.isOwn(up, hosts) {
 			return up, true
 		}
@@ -109,6 +115,8 @@ func (c *Claimant) findOwnAbove(base name.Rel, found []rules.ReservedAbove) (at 
 	return name.Rel{}, false
 }
 
+// isOwn reports whether n is kept for the zone's namespace (S4.10): a name server, a name with own records, a literal
+// name of a shared rule, a service, or a host named by records at the apex, if no tenant claims the host.
 func (c *Claimant) isOwn(n name.Rel, hosts []name.Rel) bool {
 	z, o := c.Zone, c.OwnerAt(n)
 	return slices.Contains(z.NSHosts, n) || o.HasOwnClaim(z) || z.RuleSet().HasSharedLiteral(n) || c.isService(n) ||
@@ -198,6 +206,7 @@ func (e *Ending) add(w *law.Withdrawal, namespace string) {
 // leaving, and the result is Later.
 func (e *Ending) Explain(refusal *law.Refusal, z *law.Zone, namespace string) *law.Refusal {
 	switch {
+	// No rule was withdrawn: team-b's A at www is there to stay.
 	case e.Last == nil:
 		return refusal
 	// A cascade is about to release the data.
@@ -284,7 +293,9 @@ func (c *Claimant) allowsDataAt(n name.Rel, namespace string) bool {
 
 // addEnding adds the ends of the namespaces' data, and reports whether all of them lost their rule.
 func (c *Claimant) addEnding(ending *Ending, namespaces []string, isAllowed func(namespace string) bool) bool {
-	if len(namespaces) > maxEnding || slices.ContainsFunc(namespaces, isAllowed) { // memory may lack the period
+	// If a rule still allows team-b's A at www, the end of team-c's TXT there frees nothing. Of many namespaces, memory
+	// may lack the period.
+	if len(namespaces) > maxEnding || slices.ContainsFunc(namespaces, isAllowed) {
 		return false
 	}
 	for _, namespace := range namespaces {

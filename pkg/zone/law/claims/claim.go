@@ -31,6 +31,8 @@ type Claimant struct {
 
 func (c *Claimant) isTenant(claim law.Claim) bool { return claim.Namespace != c.Zone.Namespace }
 
+// mayShare reports whether the Claimant may write beside the claim: an own claim, or a claim of a namespace of the same
+// rule with shared: true, if shares returns true for the rule. A claim by other kinds of rules is not shared.
 func (c *Claimant) mayShare(claim law.Claim, shares func(*rules.Rule) bool) bool {
 	if claim.Namespace == c.Namespace {
 		return true
@@ -106,7 +108,8 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	if refusal := c.RefuseOthers(base); refusal != nil {
 		return refusal
 	}
-	if c.Literal || c.Admission == rules.AdmittedLiteral || base.IsApex() { // claims may nest
+	// A rule with the pattern "www.shop" gives www.shop below team-b's shop: claims by literal patterns may nest.
+	if c.Literal || c.Admission == rules.AdmittedLiteral || base.IsApex() {
 		return nil
 	}
 

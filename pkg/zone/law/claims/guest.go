@@ -59,7 +59,7 @@ func (c *Claimant) FindHidden(n name.Rel) (answer WildcardAnswer, ok bool) {
 // Warnings alone, as it may be stale.
 func (c *Claimant) FindHiddenAbove(owner name.Rel) (answer WildcardAnswer, ok bool) {
 	up := rules.Base(owner) // www for _acme-challenge.www: no client looks for a host at _tcp.www
-	if up == owner {
+	if up == owner {        // shop for q.shop: q.shop answers itself
 		if up, ok = owner.Parent(); !ok {
 			return answer, false
 		}
@@ -102,6 +102,7 @@ func (c *Claimant) holderAt(n name.Rel, found []rules.ReservedAbove) (mine, othe
 // RefuseExcluding refuses a guest's zone, or a type that admits no other data, at a base of another namespace.
 func (c *Claimant) RefuseExcluding(subject string, owner name.Rel, neededRule string) *law.Refusal {
 	base := rules.Base(owner)
+	// www is free, or team-a's own: its CNAME at _acme-challenge.www takes nothing from others.
 	if _, others := c.FindHolder(base); !others {
 		return nil
 	}
@@ -122,6 +123,7 @@ func (c *Claimant) RefuseHiding(subject string, owner name.Rel) *law.Refusal {
 	if mine, _ := c.FindHolder(base); mine {
 		return nil
 	}
+	// team-b has the wildcard "*", and a rule gives team-a only "_acme-challenge.*".
 	return c.forbid("%s at %s would hide %s from another namespace's wildcard %s: a wildcard does not answer for a name with names "+
 		"below it (S4.23, RFC 4592; have a record created at %s first, or write %s, which is for the wildcard)",
 		subject, c.NameOf(owner), c.NameOf(base),
