@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
 // requestInterval limits Zone.Requests, since any writer of the Zone can send them.
@@ -94,30 +96,36 @@ func (m *Memory) nextAction(f *Facts) Action {
 	if act, mine := m.nextForeign(f); !mine {
 		return act
 	}
-	// 3. Remove a zone that is deleted, left the class, or has a former name.
+	// 3. Remove a zone that is deleted, or left the class.
 	if !wanted {
 		return m.endDelivery(f)
 	}
-
-	// After a start of the process, the feed has not read the zone yet.
+	// 4. Deliver a zone of the class, as soon as its content is known here. After a start of the process, the feed has
+	// not read the zone yet.
 	if f.View == nil {
 		return Action{Do: DoWait, Why: "the zone has no settled content here yet"}
 	}
+	return m.nextPlace(f)
+}
 
+// nextPlace decides whether the provider may get a zone with a view under its name now: after the removal of a former
+// name, with the state of a former class, a provider and the right to the name. If so, the delivery follows.
+func (m *Memory) nextPlace(f *Facts) Action {
+	fqdn, at := f.View.FQDN, f.View.Serial
+	switch m.State.Zone {
+	case fqdn:
+	// Nothing is there by this class: continue the state of a former class with the same target.
+	case name.Name{}:
+		if f.Class.Target != "" && len(f.Claims.LeavingClasses) > 0 && !f.Inherited {
+			return Action{Do: DoInherit, Why: "another class that the zone leaves may have it at the same place"}
+		}
 	// The zone was example.org. and is example.com. now: first remove the data under the former name.
-	if had := m.State.Zone; !had.IsZero() && had != f.View.FQDN {
+	default:
 		return m.nextRemoval(f, "the provider has the zone under its former name")
 	}
 
-	// 4. Continue the state of a former class with the same target.
-	if m.State.Zone.IsZero() && f.Class.Target != "" && len(f.Claims.LeavingClasses) > 0 && !f.Inherited {
-		return Action{Do: DoInherit, Why: "another class that the zone leaves may have it at the same place"}
-	}
-
-	// 5. Write only with a provider and the right to the name, and no earlier serial.
-	fqdn, at := f.View.FQDN, f.View.Serial
 	// This process reads the journal late: another worker delivered serial 8, and the view here ends at 7.
-	if m.State.Serial != 0 && m.State.Serial.Ahead(at) || m.State.Intent != nil && m.State.Intent.Serial.Ahead(at) {
+	if m.hasBegunAfter(at) {
 		return Action{Do: DoWait, Notable: true, Why: fmt.Sprintf("the view has serial %d and is behind the delivered serial", at)}
 	}
 
@@ -134,6 +142,12 @@ func (m *Memory) nextAction(f *Facts) Action {
 		return Action{Do: DoFail, Err: newNameConflict(fqdn), Why: "another zone has the name"}
 	}
 	return m.nextDelivery(f)
+}
+
+// hasBegunAfter reports whether a worker has confirmed or begun a later serial than at.
+func (m *Memory) hasBegunAfter(at serial.Serial) bool {
+	hasConfirmed := m.State.Serial != 0 && m.State.Serial.Ahead(at)
+	return hasConfirmed || m.State.Intent != nil && m.State.Intent.Serial.Ahead(at)
 }
 
 func (m *Memory) WaitReason(otherwise string) string {
@@ -154,31 +168,14 @@ func (m *Memory) endDelivery(f *Facts) Action {
 	return m.nextRemoval(f, "the class must not have the zone")
 }
 
-// nextRemoval decides how to remove the zone from the provider. It first waits for a view, or looks up the RRsets,
-// because without both the names of the RRsets to remove are unknown.
+// nextRemoval decides how to remove the zone from the provider.
 func (m *Memory) nextRemoval(f *Facts, why string) Action {
-	// Without State.Zone no call was made. RRsets under the name of another zone must stay.
-	if m.State.Zone.IsZero() || f.Claims.HeldByOther || f.retains() || f.Claims.HandedOver {
+	// Without State.Zone no call was made. RRsets that the user keeps, or another delivery has, must stay.
+	if m.State.Zone.IsZero() || f.retains() || f.Claims.NeededByOther {
 		return Action{Do: DoForget, Why: "there is nothing to withdraw from the provider"}
 	}
-
-	// A removal needs the content, to name RRsets such as www A.
-	if f.View == nil {
-		// The view ended with the zone, and its last content arrives by an event of its own.
-		if m.viewed {
-			if m.awaitsView(f) {
-				return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone has just been removed, and its last content " +
-					"has not been reported yet"}
-			}
-			m.viewed = false
-		}
-		if !f.LookedUp {
-			return Action{Do: DoLookUp, Why: "the zone has no view"}
-		}
-		// After a restart the view may load late. A provider without Lists needs the view to find the RRsets to remove.
-		if f.EndedRRsets == nil && m.awaitsView(f) {
-			return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone, which has the data to withdraw, is not loaded yet"}
-		}
+	if act, known := m.nextLookUp(f); !known {
+		return act
 	}
 
 	// The class lost its Secret, for example: the data stays, and the Delivery reports the fault.
@@ -193,6 +190,31 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	return Action{Do: DoRemove, Why: why}
 }
 
+// nextLookUp decides how a removal learns the RRsets to remove, such as www A. known is true if the removal can begin;
+// otherwise act waits for the view, or looks the RRsets up.
+func (m *Memory) nextLookUp(f *Facts) (act Action, known bool) {
+	if f.View != nil {
+		return Action{}, true
+	}
+	// The view ended with the zone, and its last content arrives by an event of its own.
+	if m.viewed {
+		if m.awaitsView(f) {
+			return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone has just been removed, and its last content " +
+				"has not been reported yet"}, false
+		}
+		m.viewed = false
+	}
+	if !f.LookedUp {
+		return Action{Do: DoLookUp, Why: "the zone has no view"}, false
+	}
+	// After a restart the view may load late. A provider without Lists needs the view to find the RRsets to remove.
+	if f.EndedRRsets == nil && m.awaitsView(f) {
+		return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone, which has the data to withdraw, is not loaded " +
+			"yet"}, false
+	}
+	return Action{}, true
+}
+
 // awaitsView reports whether the removal still waits for a view. The first call starts the wait of viewWait.
 func (m *Memory) awaitsView(f *Facts) bool {
 	if !m.due.isSet(dueView) {
@@ -201,62 +223,106 @@ func (m *Memory) awaitsView(f *Facts) bool {
 	return m.due.isFuture(dueView, f.Began)
 }
 
-// nextDelivery decides about a zone with a view, a provider and the right to its name: write, compare or wait. It
-// resets the confirmed serial if the content at the provider is uncertain.
+// nextDelivery decides about a zone with a view, a provider and the right to its name. The delivery is in one of four
+// states: a comparison found drift, a second write is due, the provider lacks the serial, or has the serial.
 func (m *Memory) nextDelivery(f *Facts) Action {
-	state, at, now := &m.State, f.View.Serial, f.Began
-	// The comparison of this attempt found drift, so write at once.
+	// www was lost at the provider: write at once.
 	if f.Repair {
 		return Action{Do: DoDeliver, Why: "the provider lost data that it had"}
 	}
 
-	// Deliver the whole zone to a new target, or over uncertain content.
-	if state.Target != f.Class.Target || state.Hash == "" || state.Serial == at && state.Hash != f.View.Hash() {
+	m.beginSerial(f)
+	m.scheduleComparison(f)
+
+	// The grace of the former worker is over: its last call has arrived by now, and this write has the last word.
+	if m.due.isDue(dueRepeat, f.Began) {
+		return Action{Do: DoDeliver, Repeat: true, Why: "a call of the worker before this one may have arrived late"}
+	}
+	if m.State.Serial != f.View.Serial {
+		return m.nextWrite(f)
+	}
+	return m.nextConfirmed(f)
+}
+
+// beginSerial drops a confirmation that says nothing about the content to deliver, so that the zone is written whole,
+// and ends the waits of other serials.
+func (m *Memory) beginSerial(f *Facts) {
+	state, at := &m.State, f.View.Serial
+	switch {
+	// The class names another server now.
+	case state.Target != f.Class.Target,
+		// A removal began, or another zone of the name was there.
+		state.Hash == "",
+		// etcd was restored from a backup, and serial 7 has other content than the 7 delivered before.
+		state.Serial == at && state.Hash != f.View.Hash():
 		state.Serial, state.Hash = 0, ""
 		state.Drifted, state.Drift = delivery.Condition{}, nil
 	}
 
-	m.scheduleComparison(f)
-	if m.blocked && m.blockedAt != at {
-		m.blocked = false
+	// A permanent error of serial 7 says nothing about 8, nor do secondaries that still fetch 7.
+	m.blocked = m.blocked && m.blockedAt == at
+	if m.pending != at {
+		m.due.clear(duePoll)
 	}
+}
 
-	// fresh: the provider has this serial. repeats: a second write after a takeover is still due.
-	fresh, repeats := state.Serial == at, m.due.isSet(dueRepeat)
+// nextWrite decides about a serial that the provider has not confirmed: write, or wait for the provider.
+func (m *Memory) nextWrite(f *Facts) Action {
 	switch {
-	// The grace of the former worker is over: its last call has arrived by now, and this write has the last word.
-	case repeats && !m.due.isFuture(dueRepeat, now):
-		return Action{Do: DoDeliver, Repeat: true, Why: "a call of the worker before this one may have arrived late"}
-	// After a permanent error the same serial would fail again. A new serial has unblocked above.
-	case m.blocked && !fresh:
+	// After a permanent error the same serial would fail again.
+	case m.blocked:
 		return Action{Do: DoWait, Why: m.WaitReason("the provider refuses for good")}
 	// Secondaries were notified and fetch the zone. Asking them again at once would only load them.
-	case !fresh && m.pending == at && m.due.isFuture(duePoll, now):
+	case m.due.isFuture(duePoll, f.Began):
 		return Action{Do: DoWait, Until: m.due[duePoll], Why: onTheirWay}
 	// The poll is due: Deliver asks the secondaries for their serials.
-	case !fresh && m.pending == at:
+	case m.pending == f.View.Serial:
 		return Action{Do: DoDeliver, Why: onTheirWay}
 	// First delivery, a new target, or a zone that the provider had lost: write the whole zone.
-	case !fresh && state.Serial == 0:
+	case m.State.Serial == 0:
 		return Action{Do: DoDeliver, Why: "no serial is confirmed there"}
+	}
 	// The usual case: a Record changed, and its RRset is written.
-	case !fresh:
-		return Action{Do: DoDeliver, Why: fmt.Sprintf("the zone changed since serial %d", state.Serial)}
-	// Thousands of RRsets were refused: the round goes on with the next 64.
-	case m.hasUnlistedRefusals() && len(m.refusals.remaining) > 0:
-		return Action{Do: DoDeliver, Why: "more refused RRsets are tried"}
-	case state.Error != nil && state.Intent == nil && !m.blocked:
-		return Action{Do: DoDeliver, Why: "the last attempt failed before its first call, for lack of a provider or a name, so only a " +
-			"call can clear the error"}
-	// Refused RRsets are due again, or the last worker crashed in the middle of a write. This worker's own intent
-	// before a repeat is neither.
-	case state.Intent != nil && !m.blocked && !m.due.isFuture(dueRefused, now) && (!repeats || state.Intent.Holder != f.Identity):
-		return Action{Do: DoDeliver, Why: "some RRsets were refused, or may be half written"}
+	return Action{Do: DoDeliver, Why: fmt.Sprintf("the zone changed since serial %d", m.State.Serial)}
+}
+
+// nextConfirmed decides about a serial that the provider has confirmed: write what may be missing all the same, compare
+// or wait.
+func (m *Memory) nextConfirmed(f *Facts) Action {
+	// After a permanent error the same write would fail again, so only a comparison can follow.
+	if why := m.findUnwritten(f); why != "" && !m.blocked {
+		return Action{Do: DoDeliver, Why: why}
+	}
 	// Before the repeat, a comparison could find late writes of the former worker and call them drift.
-	case m.due.isSet(dueCompare) && !m.due.isFuture(dueCompare, now) && !repeats:
+	if m.due.isDue(dueCompare, f.Began) && !m.due.isSet(dueRepeat) {
 		return Action{Do: DoVerify, Settled: true, Why: "a comparison is due"}
 	}
-	return Action{Do: DoWait, Settled: true, Until: m.NextWake(now), Why: m.WaitReason(delivered.Message)}
+	return Action{Do: DoWait, Settled: true, Until: m.NextWake(f.Began), Why: m.WaitReason(delivered.Message)}
+}
+
+// findUnwritten returns why a write of the confirmed serial is due, or "".
+func (m *Memory) findUnwritten(f *Facts) string {
+	// Thousands of RRsets were refused: the round goes on with the next 64.
+	if len(m.refusals.remaining) > 0 {
+		return "more refused RRsets are tried"
+	}
+	intent := m.State.Intent
+	if intent == nil {
+		if m.State.Error == nil {
+			return ""
+		}
+		return "the last attempt failed before its first call, for lack of a provider or a name, so only a call can clear the error"
+	}
+	// www was refused a minute ago, and waits for the retry.
+	if m.due.isFuture(dueRefused, f.Began) {
+		return ""
+	}
+	// This worker took the delivery over, wrote, and keeps the intent for its second write.
+	if intent.Holder == f.Identity && m.due.isSet(dueRepeat) {
+		return ""
+	}
+	// www was refused an hour ago, or the last worker crashed in the middle of a write.
+	return "some RRsets were refused, or may be half written"
 }
 
 // updateServers remembers the servers of the class, and reports whether the Delivery's rows name other servers, so the

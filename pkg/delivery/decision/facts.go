@@ -50,15 +50,15 @@ type View struct {
 // Claims relates a delivery (a zone in a class) to other deliveries of the same class or zone, to decide when the
 // provider may lose the zone.
 type Claims struct {
-	// AwaitedByOther is true if another delivery waits for a DNS name of this delivery. HeldByOther is true if another
-	// delivery has the first right to the zone's name at the provider. The RRsets must then stay.
-	AwaitedByOther, HeldByOther bool
+	// AwaitedByOther is true if another delivery waits for a DNS name of this delivery. NeededByOther is true if the
+	// RRsets at the provider must stay for another delivery. That delivery has the first right to the zone's name, or
+	// delivers the zone for one of Zone.Classes at the same target.
+	AwaitedByOther, NeededByOther bool
 	// LeavingClasses are former classes of the zone that may still have it.
 	LeavingClasses []string
 	// Replaced is true if this class may drop the zone, because all Zone.Classes have it, or the class is in
-	// Zone.ExpelledClasses. HandedOver is true if one of Zone.Classes has the zone at the same target, so nothing is
-	// removed.
-	Replaced, HandedOver bool
+	// Zone.ExpelledClasses.
+	Replaced bool
 }
 
 type Facts struct {

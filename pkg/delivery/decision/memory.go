@@ -95,6 +95,8 @@ func (t *times) isSet(c cause) bool { return !t[c].IsZero() }
 
 func (t *times) isFuture(c cause, now time.Time) bool { return t[c].After(now) }
 
+func (t *times) isDue(c cause, now time.Time) bool { return t.isSet(c) && !t.isFuture(c, now) }
+
 func (m *Memory) IsFailing() bool { return m.failures > 0 || m.refusals.rounds > 0 || m.blocked }
 
 // LoadState replaces m.State by the stored state. It keeps an intent that this process could not save, unless the

@@ -297,7 +297,7 @@ func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.
 	// This attempt compared and repaired, so the user's request is done.
 	if f.compared {
 		next.Request = f.Zone.Request
-	} else if m.HasNewRequest(f) || m.due.isSet(dueCompare) && !m.due.isFuture(dueCompare, f.Began) {
+	} else if m.HasNewRequest(f) || m.due.isDue(dueCompare, f.Began) {
 		f.Again = true
 	}
 }

@@ -57,7 +57,7 @@ func (s *story) Next() []string {
 	s.m.BeginAttempt(&s.f)
 	var messages []string
 	for range 20 {
-		s.f.Claims = decision.Claims{AwaitedByOther: s.Awaited, HeldByOther: s.Given, Replaced: s.Replaced}
+		s.f.Claims = decision.Claims{AwaitedByOther: s.Awaited, NeededByOther: s.Given, Replaced: s.Replaced}
 		s.m, s.act = decision.Next(s.m, &s.f)
 		if line := s.describeAction(); s.act.Do != decision.DoLoad && s.act.Do != decision.DoClaim {
 			messages = append(messages, line)

@@ -66,14 +66,14 @@ func (o siblings) readClaims() decision.Claims {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.updateNames(i)
-	c := decision.Claims{LeavingClasses: l.listLeaving(i), Replaced: l.isReplaced(i), HandedOver: l.isHandedOver(i)}
+	c := decision.Claims{LeavingClasses: l.listLeaving(i), Replaced: l.isReplaced(i)}
 	if r := l.names.rights[i.key]; r != nil {
 		c.AwaitedByOther = slices.ContainsFunc(r.zoneNames, func(zone name.Name) bool {
 			return len(l.names.waiters[className{i.key.Class, zone}]) > 0
 		})
 	}
 	first := l.names.firstHolder(className{i.key.Class, i.State.Zone})
-	c.HeldByOther = first != nil && first.key != i.key
+	c.NeededByOther = first != nil && first.key != i.key || l.isHandedOver(i)
 	return c
 }
 
