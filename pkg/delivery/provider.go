@@ -266,7 +266,7 @@ func (s Server) Alike(other Server) bool {
 type Failure struct {
 	Name name.Name
 	Type rdata.Type
-	Err  *Error
+	Err  *Error // never nil
 }
 
 func (f Failure) Alike(other Failure) bool {

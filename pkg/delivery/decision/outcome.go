@@ -175,8 +175,7 @@ const maxRefusedOctets = 32 << 10
 // limitRefusals returns the failures that the Delivery names, in order of name and type, and the ascending digests of
 // the RRsets beyond. Both are bounded, to keep the object in etcd small.
 func limitRefusals(failed []delivery.Failure) (refused []delivery.Failure, digests []uint64) {
-	// A failure without an error is left out, because no reason could be shown.
-	failed = slices.DeleteFunc(slices.Clone(failed), func(f delivery.Failure) bool { return f.Err == nil })
+	failed = slices.Clone(failed)
 	slices.SortFunc(failed, func(a, b delivery.Failure) int {
 		return cmp.Or(a.Name.Compare(b.Name), cmp.Compare(a.Type, b.Type))
 	})

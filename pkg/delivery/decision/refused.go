@@ -109,9 +109,6 @@ func newRefusal(failed []delivery.Failure) *delivery.Error {
 	sum := &delivery.Error{Permanent: true}
 	for _, failure := range failed {
 		e := failure.Err
-		if e == nil {
-			e = &delivery.Error{Reason: delivery.ReasonServerError, Message: "refused without a reason"}
-		}
 		if sum.Reason == "" {
 			sum.Reason, sum.Code, sum.Err = e.Reason, e.Code, e.Err
 			sum.Message = failure.Key().String() + ": " + e.Message

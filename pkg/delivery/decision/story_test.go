@@ -99,6 +99,9 @@ func (s *story) describeAction() string {
 				return func() { s.Stored, s.m.Stored, s.m.State = stored, known, state }
 			}(s.Stored, s.m.Stored, s.m.State)
 			s.saveState(decision.BeginState(next, s.Now))
+		} else if known := s.Stored; known.Intent != nil || known.Serial != s.m.State.Serial || known.Zone != next.Zone ||
+			known.Target != next.Target || len(s.tried.Plans) != 1 {
+			panic("invariant: the next worker would not find the RRsets")
 		}
 		for _, plan := range s.tried.Plans {
 			what += " " + describePlan(plan)

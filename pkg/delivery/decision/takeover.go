@@ -34,23 +34,22 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	return Action{}, true
 }
 
-// foreignIntent returns the intent of another worker, its record of a write that it began, or nil. The worker that
-// confirmed State.Serial may begin the next serial without a stored intent. If the zone has changed since, the result
-// covers all changes.
+// foreignIntent returns the intent of another worker, its record of a write that it began, or nil.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
-	state, me := &m.State, f.Identity
-	// A stored intent decides alone: free for any worker, our own, or another's.
-	if intent := state.Intent; intent != nil {
-		if intent.Holder == "" || intent.Holder == me {
-			return nil
-		}
-		return intent
-	}
-
-	foreignHolder := state.Holder != "" && state.Holder != me && state.Serial != 0
-	changedSince := f.View != nil && f.View.Serial != state.Serial && !state.Serial.Ahead(f.View.Serial)
-	if !foreignHolder || !changedSince {
+	intent := m.openIntent(f)
+	// Nothing is open, or an intent is free for any worker, or our own.
+	if intent == nil || intent.Holder == "" || intent.Holder == f.Identity {
 		return nil
+	}
+	return intent
+}
+
+// openIntent returns the stored intent, or nil. The worker that confirmed State.Serial may begin the next serial
+// without a stored intent. If the zone has changed since, the result is of that worker, and covers all changes.
+func (m *Memory) openIntent(f *Facts) *delivery.Intent {
+	state := &m.State
+	if state.Intent != nil || state.Serial == 0 || f.View == nil || !f.View.Serial.Ahead(state.Serial) {
+		return state.Intent
 	}
 	return &delivery.Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
 }

@@ -75,13 +75,10 @@ func (m *Memory) StateDuringDelivery(f *Facts, planned PlannedWrite) (next deliv
 	next.Zone, next.Target, next.Intent = planned.Plans[0].Zone, f.Class.Target, &planned.Intent
 
 	// After a crash, the next worker finds the RRsets among the changes since Serial, because State.Holder names this
-	// worker. Only then may the store be spared a write.
-	stored := &m.Stored
-	writesOnlyChanges := len(planned.Plans) == 1 && planned.Plans[0].Changes != nil && !m.due.isSet(dueRepeat)
-	isHolder := stored.Holder == f.Identity && stored.Serial != 0 && stored.Serial == m.State.Serial
-	hasNoIntent := stored.Intent == nil && m.State.Intent == nil
-	isSamePlace := stored.Zone == next.Zone && stored.Target == next.Target
-	return next, writesOnlyChanges && isHolder && hasNoIntent && isSamePlace
+	// worker. Only then may the store be spared a write. A plan of changes begins at the stored serial, zone and
+	// target, because nextDelivery otherwise has the whole zone written.
+	writesChanges := planned.Plans[0].Changes != nil && m.State.Intent == nil
+	return next, writesChanges && m.Stored.Holder == f.Identity
 }
 
 // recordRefusals keeps the errors of refused RRsets in memory, and returns the intent to write them again. The intent's
@@ -156,9 +153,6 @@ func (t PlannedWrite) findEarlierData() map[delivery.RRsetKey]bool {
 // findMissingZone returns the error ZoneNotFound if the provider refused every RRset of the plans and at least one
 // because the zone is missing; otherwise nil. The zone then counts as lost, and not as a zone with refused RRsets.
 func (t PlannedWrite) findMissingZone(failures []delivery.Failure) *delivery.Error {
-	if len(failures) == 0 {
-		return nil
-	}
 	failed := map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failures {
 		failed[failure.Key()] = failure.Err
@@ -166,13 +160,13 @@ func (t PlannedWrite) findMissingZone(failures []delivery.Failure) *delivery.Err
 	var zoneless *delivery.Error
 	for _, plan := range t.Plans {
 		for set := range listPuts(plan) {
-			e, refused := failed[set.Key()]
+			e := failed[set.Key()]
 			// The provider took this RRset, so the zone exists there.
-			if !refused {
+			if e == nil {
 				return nil
 			}
 			// An RRset that was refused before proves nothing, because others of the zone were written then.
-			if e != nil && e.Reason == delivery.ReasonZoneNotFound && (plan.Changes == nil || !t.unconfirmedBefore[set.Key()]) {
+			if e.Reason == delivery.ReasonZoneNotFound && (plan.Changes == nil || !t.unconfirmedBefore[set.Key()]) {
 				zoneless = e
 			}
 		}
