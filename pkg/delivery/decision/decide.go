@@ -183,8 +183,12 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 		return Action{Do: DoFail, Err: f.Class.Err, Why: "the class has no provider"}
 	}
 
+	// example.org. got the name example.com.: a refused delivery of the former says nothing about the removal.
+	if !m.removing {
+		m.removing, m.blocked = true, false
+	}
 	// A permanent error: only a change of the class, or a request of a user, leads to another removal.
-	if m.blocked && m.blockedAt == m.State.Serial {
+	if m.blocked {
 		return Action{Do: DoWait, Why: m.WaitReason("the provider refuses for good")}
 	}
 	return Action{Do: DoRemove, Why: why}
@@ -259,8 +263,9 @@ func (m *Memory) beginSerial(f *Facts) {
 		state.Drifted, state.Drift = delivery.Condition{}, nil
 	}
 
-	// A permanent error of serial 7 says nothing about 8, nor do secondaries that still fetch 7.
-	m.blocked = m.blocked && m.blockedAt == at
+	// A permanent error of serial 7, or of a removal, says nothing about 8, nor do secondaries that still fetch 7.
+	m.blocked = m.blocked && m.blockedAt == at && !m.removing
+	m.removing = false
 	if m.pending != at {
 		m.due.clear(duePoll)
 	}

@@ -26,6 +26,7 @@ import (
 // anew. There is no jitter. Each file begins with a zone example.org. with www and mail. Commands:
 //
 //	zone                       change the zone, one owner a line: NAME ADDRESS, or -NAME to remove the owner
+//	rename NAME                the same zone has another name, since its parent has: a view with the first content
 //	desire [paused] [withdraw] [elsewhere] [request=TEXT]      the wanted state; elsewhere: in another class
 //	class [target=TEXT] [broken] [servers=NAME,...]            the class; broken: without a provider
 //	others [taken] [awaited] [given] [replaced]                the flags of story
@@ -64,16 +65,21 @@ func TestStories(t *testing.T) {
 var present = &deliverytest.Memory{}
 
 func newStory(t *testing.T) *story {
-	views := zoneview.NewSet(zoneview.Config{})
 	s := &story{
 		Identity: "one", Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		Zone: delivery.Zone{UID: "z", Classes: []string{"main"}}, zone: deliverytest.NewZone(t, "z", "example.org.", views),
+		Zone:  delivery.Zone{UID: "z", Classes: []string{"main"}},
 		Class: delivery.Class{Name: "main", Target: "here", Provider: present, DriftInterval: time.Hour},
-		views: views, source: plan.Source{Views: views},
 	}
+	s.nameZone(t, "example.org.")
+	return s
+}
+
+func (s *story) nameZone(t *testing.T, fqdn string) {
+	s.views = zoneview.NewSet(zoneview.Config{})
+	s.source = plan.Source{Views: s.views}
+	s.zone = deliverytest.NewZone(t, "z", fqdn, s.views)
 	s.zone.PutAddresses(map[string]string{"www": "192.0.2.1", "mail": "192.0.2.2"})
 	s.updateView()
-	return s
 }
 
 func (s *story) updateView() { s.Snapshot, _ = s.views.Settled("z") }
@@ -109,6 +115,8 @@ func (s *story) runCommand(t *testing.T, d *datadriven.TestData) string {
 		s.zone.PutAddresses(changes)
 		s.updateView()
 		return fmt.Sprintf("serial %d\n", s.zone.Serial)
+	case "rename":
+		s.nameZone(t, d.CmdArgs[0].Key)
 	case "desire":
 		s.Zone = delivery.Zone{UID: "z", Classes: []string{"main"}, Paused: d.HasArg("paused"), Remove: d.HasArg("withdraw"), Request: arg("request")}
 		if d.HasArg("elsewhere") {

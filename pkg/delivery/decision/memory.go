@@ -26,10 +26,11 @@ type Memory struct {
 	// due has the time of the next retry, comparison and so on.
 	due      times
 	failures int // in a row
-	// blocked is true after a permanent error, until another serial than blockedAt is to be written.
-	blocked   bool
-	blockedAt serial.Serial
-	refusals  refusals // RRsets that the provider refused
+	// blocked is true after a permanent error, until another serial than blockedAt is to be written, or the zone to be
+	// removed. removing is true if the last decision was about a removal.
+	blocked, removing bool
+	blockedAt         serial.Serial
+	refusals          refusals // RRsets that the provider refused
 	// pending is a serial that was written, but not confirmed by all servers. polls counts the attempts since.
 	pending    serial.Serial
 	polls      int
