@@ -47,8 +47,6 @@ type Config struct {
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
 	// NeedsFullTransfer reports whether no incremental transfer leads from since to until. Nil means always.
 	NeedsFullTransfer func(uid string, since, until serial.Serial) bool
-	// SampleInterval is the time between comparisons of data; 0 means a day.
-	SampleInterval time.Duration
 	// DriftInterval is the class's, for AskLast; 0 means the default.
 	DriftInterval time.Duration
 	// Dial connects over TCP to signing secondaries, and over UDP to all; nil means dial.New(false).
@@ -94,7 +92,6 @@ func New(config Config) (*Provider, error) {
 	if config.NeedsFullTransfer == nil {
 		config.NeedsFullTransfer = func(string, serial.Serial, serial.Serial) bool { return true }
 	}
-	config.SampleInterval = cmp.Or(config.SampleInterval, sampleInterval)
 	return &Provider{config, &signedZones{zones: map[signedKey]*signedZone{}}, &confirmations{bySecondary: map[string]confirmation{}},
 		&samples{servers: map[string]*serverSamples{}}}, nil
 }
@@ -170,10 +167,10 @@ func findAhead(servers []delivery.Server) (ahead *delivery.Error) {
 		if server.Err == nil || server.Err.Reason != delivery.ReasonSerialBehind {
 			continue
 		}
-		isSigned := server.AwaitsSerial
-		if ahead == nil || isSigned {
-			ahead = server.Err
+		if isSigned := server.AwaitsSerial; isSigned {
+			return server.Err
 		}
+		ahead = cmp.Or(ahead, server.Err)
 	}
 	return ahead
 }
@@ -280,66 +277,9 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 	}
 	asking, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	deadline, _ := asking.Deadline()
-
-	// A question cut off by the deadline may fail before the context ends.
-	ended := func() bool { return asking.Err() != nil || !time.Now().Before(deadline) }
-
 	rows := make([]delivery.Server, len(p.config.Secondaries))
 	observed := make([]serial.Serial, len(rows)) // of secondaries with own serials
-
-	// Ask each secondary until it has the serial, fails for good, or the time is over.
-	p.eachSecondary(func(i int, s Secondary) {
-		var before probe // an answer with a later serial, which a second must confirm
-
-		for pause := firstPause; ; pause = min(2*pause, lastPause) {
-			now := p.probeSOA(asking, s, plan.Zone, packetTimeout)
-
-			answered := now.serial
-			if now.err == nil && s.ownSerials() {
-				observed[i] = now.serial
-				now = p.resolveSerial(ctx, s, plan, now.serial)
-			}
-
-			// A question cut off by the deadline must not replace the answer before.
-			if !ended() || rows[i].At.IsZero() || now.err == nil && s.Signs {
-				rows[i] = delivery.Server{Name: s.Name, Serial: now.serial, Note: now.note, Err: now.err, At: time.Now()}
-			}
-
-			switch {
-			case ended():
-				return
-			// A later serial counts if two answers have it, and the stored zone has not.
-			case now.err == nil && !s.ownSerials() && p.mayBeAhead(plan, now.serial):
-				if before.serial != now.serial {
-					before, pause = now, secondLook
-					break
-				}
-				switch latest, err := p.config.LatestSerial(asking, plan.UID); {
-				case err != nil:
-					rows[i].Err = delivery.Errorf(delivery.ReasonServerError,
-						"%s has serial %d, and the serial of the zone cannot be read to compare: %w", s.Name, now.serial, err)
-				case now.serial.Ahead(latest):
-					rows[i].Err, rows[i].AwaitsSerial = serialBehind(s, plan.Zone, latest, now), s.Key != nil
-				}
-				return
-			// The usual end: the secondary has transferred the serial.
-			case now.err == nil && reaches(now.serial, plan.Serial):
-				p.confirmations.noteConfirmed(s, plan, answered)
-				return
-			case now.err == nil && (!wait || plan.Since == plan.Serial), now.err != nil && (!wait || !now.passing):
-				return // nothing to wait for, or it went back
-			default:
-				before = probe{}
-			}
-
-			select {
-			case <-time.After(pause):
-			case <-asking.Done():
-				return
-			}
-		}
-	})
+	p.eachSecondary(func(i int, s Secondary) { rows[i], observed[i] = p.askSecondary(ctx, asking, s, plan, wait) })
 
 	// Translate again the serials of secondaries behind a signer.
 	for i, s := range p.config.Secondaries {
@@ -351,6 +291,68 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 	return rows
 }
 
+// askSecondary asks a secondary until it has the serial, fails for good, or asking ends, and returns its row. Without
+// wait, it asks once, and twice if the answer is ahead. observed is the last serial of a secondary with own serials. A
+// signer's answer may take until ctx ends.
+func (p *Provider) askSecondary(ctx, asking context.Context, s Secondary, plan delivery.Plan, wait bool) (row delivery.Server,
+	observed serial.Serial) {
+	deadline, _ := asking.Deadline()
+	var before probe // an answer with a later serial, which a second must confirm
+
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		now := p.probeSOA(asking, s, plan.Zone, packetTimeout)
+
+		answered := now.serial
+		if now.err == nil && s.ownSerials() {
+			observed = now.serial
+			now = p.resolveSerial(ctx, s, plan, now.serial)
+		}
+
+		seen := delivery.Server{Name: s.Name, Serial: now.serial, Note: now.note, Err: now.err, At: time.Now()}
+		// A question cut off by the deadline may fail before the context ends, and must not replace the answer before.
+		if asking.Err() != nil || !seen.At.Before(deadline) {
+			if row.At.IsZero() || now.err == nil && s.Signs {
+				row = seen
+			}
+			return row, observed
+		}
+		row = seen
+
+		switch {
+		// A later serial counts if two answers have it, and the stored zone has not.
+		case p.isAhead(s, plan, now):
+			if before.serial == now.serial {
+				row.Err, row.AwaitsSerial = p.confirmAhead(asking, s, plan, now)
+				return row, observed
+			}
+			before, pause = now, secondLook
+		// The usual end: the secondary has transferred the serial.
+		case now.err == nil && reaches(now.serial, plan.Serial):
+			p.confirmations.noteConfirmed(s, plan, answered)
+			return row, observed
+		case !wait || now.isFinal(plan):
+			return row, observed
+		default:
+			before = probe{}
+		}
+
+		select {
+		case <-time.After(pause):
+		case <-asking.Done():
+			return row, observed
+		}
+	}
+}
+
+// isFinal reports whether further questions would change nothing: a refusal, or a secondary that went back to a serial
+// before the confirmed, and fetches the zone at its own time.
+func (n probe) isFinal(plan delivery.Plan) bool {
+	if n.err != nil {
+		return !n.passing
+	}
+	return plan.Since == plan.Serial
+}
+
 func (p *Provider) resolveSerial(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) probe {
 	if s.Signs {
 		return p.askSigner(ctx, s, plan, observed)
@@ -360,9 +362,28 @@ func (p *Provider) resolveSerial(ctx context.Context, s Secondary, plan delivery
 
 func reaches(has, want serial.Serial) bool { return has != 0 && !want.Ahead(has) }
 
+// isAhead reports whether a secondary without own serials answers a later serial than this process knows of the zone.
+func (p *Provider) isAhead(s Secondary, plan delivery.Plan, seen probe) bool {
+	return seen.err == nil && !s.ownSerials() && p.mayBeAhead(plan, seen.serial)
+}
+
 func (p *Provider) mayBeAhead(plan delivery.Plan, at serial.Serial) bool {
 	served := p.config.ServedSerial(plan.UID)
 	return at.Ahead(plan.Serial) && (served == 0 || at.Ahead(served))
+}
+
+// confirmAhead compares a later serial, seen twice, with the stored serial of the zone. It returns the fault, or nil if
+// the zone has changed meanwhile, and whether the zone's serial must be raised.
+func (p *Provider) confirmAhead(ctx context.Context, s Secondary, plan delivery.Plan, seen probe) (fault *delivery.Error, awaits bool) {
+	latest, err := p.config.LatestSerial(ctx, plan.UID)
+	if err != nil {
+		return delivery.Errorf(delivery.ReasonServerError, "%s has serial %d, and the serial of the zone cannot be read to compare: %w",
+			s.Name, seen.serial, err), false
+	}
+	if !seen.serial.Ahead(latest) {
+		return nil, false
+	}
+	return serialBehind(s, plan.Zone, latest, seen), s.Key != nil
 }
 
 func serialBehind(s Secondary, zone name.Name, latest serial.Serial, seen probe) *delivery.Error {

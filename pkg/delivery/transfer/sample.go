@@ -49,23 +49,27 @@ type sample struct {
 }
 
 // isDue reports whether the zone's data at a server must be compared now. differs means that the last comparison found
-// a difference, routine that this is a scheduled comparison and no delivery.
-func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool, interval time.Duration) bool {
+// a difference, routine that this is a scheduled comparison and no delivery. Without a sample, s is zero: of no serial,
+// and ages ago.
+func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool) bool {
 	age := now.Sub(s.takenAt)
 	switch {
-	case s.takenAt.IsZero():
-		return differs || routine
-	// A new serial may have repaired the difference. A known difference, or a user's request, leads to a comparison
-	// after a minute.
-	case differs && s.serial != plan.Serial, (differs || routine && plan.Requested) && age >= recheckInterval:
-		return true
+	// A new serial may have repaired the difference. Otherwise the server is asked again after a minute.
+	case differs:
+		return s.serial != plan.Serial || age >= recheckInterval
+	// A delivery compares no other server.
+	case !routine:
+		return false
+	// A user asked for the comparison (kubi.zone/verify-requested-at).
+	case plan.Requested:
+		return age >= recheckInterval
 	}
-	return routine && age >= interval
+	return age >= sampleInterval
 }
 
 // beginSample returns the last sample, and whether a comparison is due and permitted. If due, the server is busy until
 // endSample.
-func (a *samples) beginSample(server string, plan delivery.Plan, differs, routine bool, interval time.Duration) (last sample, due bool) {
+func (a *samples) beginSample(server string, plan delivery.Plan, differs, routine bool) (last sample, due bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	kept := a.servers[server]
@@ -76,7 +80,7 @@ func (a *samples) beginSample(server string, plan delivery.Plan, differs, routin
 	now := time.Now()
 	last = kept.zones[plan.UID]
 	// One comparison at a time for each server, and none during a pause after a large transfer.
-	if kept.busy || now.Before(kept.pace.free) || !last.isDue(now, plan, differs, routine, interval) {
+	if kept.busy || now.Before(kept.pace.free) || !last.isDue(now, plan, differs, routine) {
 		return last, false
 	}
 	kept.busy = true
@@ -149,7 +153,7 @@ func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan deliv
 		return nil
 	}
 
-	last, due := p.samples.beginSample(s.Name, plan, row.Content == delivery.ContentDiffers, routine, p.config.SampleInterval)
+	last, due := p.samples.beginSample(s.Name, plan, row.Content == delivery.ContentDiffers, routine)
 	if due {
 		last = p.takeSample(ctx, s, plan, summary(), row)
 	}

@@ -311,7 +311,7 @@ func TestSample_isDue(t *testing.T) {
 		"it differs, at an earlier serial": {ago(time.Second, 9), true, false, false, true},
 	} {
 		plan := delivery.Plan{Serial: 10, Requested: test.asked}
-		if got := test.last.isDue(now, plan, test.differs, test.routine, sampleInterval); got != test.want {
+		if got := test.last.isDue(now, plan, test.differs, test.routine); got != test.want {
 			t.Errorf("%s: %v", what, got)
 		}
 	}
