@@ -242,25 +242,19 @@ func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change
 // mayReplace reports whether the RRset at the server is ours, because the zone had it at a serial that may be there, or
 // the class replaces foreign data.
 func (w *work) mayReplace(present delivery.RRset, change delivery.Change) bool {
-	if len(present.Data) == 0 || w.config.Replace {
+	if len(present.Data) == 0 || w.config.Replace || w.isVersion(present, change) {
 		return true
 	}
-	// The data of the last or of this serial: www as the zone had it.
-	if sameData(present, change.Before) || sameData(present, change.After) {
-		return true
-	}
+	// Of a delivered zone without history, other data counts as ours, too: www as of a forgotten serial.
+	return w.plan.Delivered && !w.knowsVersions() && !w.mayBeForeign(change.After.Key())
+}
 
-	// After a confirmed delivery, no other data is ours.
-	isConfirmed := !w.plan.Uncertain && w.plan.Changes != nil
-	if isConfirmed {
-		return false
+// knowsVersions reports whether listVersions has all data of the zone that may be at the server.
+func (w *work) knowsVersions() bool {
+	if w.plan.Uncertain {
+		return w.plan.History != nil
 	}
-
-	// Without the history, an RRset of a delivered zone counts as ours unless it was refused.
-	if w.plan.History == nil {
-		return w.plan.Delivered && !w.isUnconfirmed(change.After.Key())
-	}
-	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(present, version) })
+	return w.plan.Changes != nil
 }
 
 // subtractWritten returns the RRset at the server without the records that the zone wrote at any serial that may be
@@ -268,25 +262,33 @@ func (w *work) mayReplace(present delivery.RRset, change delivery.Change) bool {
 // data.
 func (w *work) subtractWritten(present delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: present.Name, Type: present.Type}
-	versions := w.listVersions(change)
 	switch {
-	case slices.ContainsFunc(versions, func(version delivery.RRset) bool { return sameData(present, version) }):
+	case w.isVersion(present, change):
 		return nothing
 	// We overwrote the RRset, and no version is known.
 	case w.config.Replace && w.plan.Uncertain && w.plan.History == nil:
 		return nothing
-	// The server refused the RRset, so equal records in it may be another writer's.
-	case !w.config.Replace && w.isUnconfirmed(present.Key()):
+	// Equal records in the RRset may be another writer's.
+	case w.mayBeForeign(present.Key()):
 		return present
 	}
-	for _, version := range versions {
+	for _, version := range w.listVersions(change) {
 		present = subtractData(present, version)
 	}
 	return present
 }
 
-func (w *work) isUnconfirmed(key delivery.RRsetKey) bool {
-	return w.plan.Uncertain && (w.plan.Unconfirmed == nil || slices.Contains(w.plan.Unconfirmed, key))
+// mayBeForeign reports whether the server may have refused our last write of an RRset. The data there may then be
+// another writer's, except in a class with Replace, which counts all data as ours.
+func (w *work) mayBeForeign(key delivery.RRsetKey) bool {
+	isUnconfirmed := w.plan.Uncertain && (w.plan.Unconfirmed == nil || slices.Contains(w.plan.Unconfirmed, key))
+	return isUnconfirmed && !w.config.Replace
+}
+
+// isVersion reports whether the zone had the RRset at the server: www of the last serial, of this, or of an earlier
+// serial, left there by a crash.
+func (w *work) isVersion(present delivery.RRset, change delivery.Change) bool {
+	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(present, version) })
 }
 
 // listVersions returns the contents of an RRset that may be at the server: Before, After, and for an Uncertain plan

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"syscall"
 
 	mdns "github.com/miekg/dns"
 
@@ -45,9 +43,9 @@ func (w *work) explainNoAnswer(server string, err error) *delivery.Error {
 	if errors.As(err, &refusal) {
 		return w.explainRefusal(server, refusal)
 	}
+	// A timeout and a reset connection are a net.Error. A server that closes the connection is none.
 	var network net.Error
-	if errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
-		errors.Is(err, os.ErrDeadlineExceeded) {
+	if errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return w.explainUnreachable(server, err)
 	}
 	return delivery.Errorf(delivery.ReasonServerError, "%s: %w", server, err)

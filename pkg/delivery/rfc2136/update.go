@@ -142,27 +142,38 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 			continue
 		}
 
-		header := mdns.RR_Header{Name: change.After.Name.String(), Class: mdns.ClassNONE}
-		alias := change.After.Type == rdata.CNAME
 		switch {
 		// A removal adds no data beside a CNAME.
 		case len(change.After.Data) == 0:
-		// Other data at the name goes in this update or may be ours, so no prerequisite can exclude it.
-		case alias && !seen && (one.blind || somethingWas && len(change.Before.Data) == 0):
-			one.needsQuery = true
-		case alias && !somethingWas && !one.blind:
-			header.Rrtype = mdns.TypeANY // "name is not in use" (RFC 2136 §2.4.5), stronger than "no such RRset"
-			one.prerequisites = []mdns.RR{&mdns.ANY{Hdr: header}}
+		case change.After.Type == rdata.CNAME:
+			one.excludeOthers(seen, somethingWas)
 		// "No CNAME at the name", unless this update removes the CNAME.
-		case !alias && !aliasChanges:
-			header.Rrtype = mdns.TypeCNAME
-			one.prerequisites = append(one.prerequisites, &mdns.ANY{Hdr: header})
+		case !aliasChanges:
+			one.prerequisites = append(one.prerequisites, newExclusion(change.After.Name, mdns.TypeCNAME))
 		}
 
 		total += one.octets()
 		out = append(out, one)
 	}
 	return out, total
+}
+
+// excludeOthers makes sure that a CNAME gets no data beside it. somethingWas is true if Before has data at the name.
+func (w *written) excludeOthers(seen, somethingWas bool) {
+	otherWas := somethingWas && len(w.Before.Data) == 0
+	switch {
+	// Other data at the name goes in this update or may be ours, so no prerequisite can exclude it.
+	case w.blind, otherWas && !seen:
+		w.needsQuery = true
+	case !somethingWas:
+		// "Name is not in use" (RFC 2136 §2.4.5), stronger than "no such RRset".
+		w.prerequisites = []mdns.RR{newExclusion(w.After.Name, mdns.TypeANY)}
+	}
+}
+
+// newExclusion returns the prerequisite that a name has no RRset of a type.
+func newExclusion(owner name.Name, rrtype uint16) mdns.RR {
+	return &mdns.ANY{Hdr: mdns.RR_Header{Name: owner.String(), Rrtype: rrtype, Class: mdns.ClassNONE}}
 }
 
 func (w *work) isBlind(change delivery.Change) bool {
