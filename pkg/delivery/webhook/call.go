@@ -53,15 +53,16 @@ func (p *Provider) callServer(ctx context.Context, timeout time.Duration, passFe
 			}
 		}
 		got, err := p.sendRequest(ctx, timeout, method, path, body)
-		if err != nil || retried || p.config.HMAC == nil {
+		if err != nil || retried || !got.saysNonceReused() {
 			return got, err
 		}
-		var response protocol.Response
-		if got.status < 300 || json.Unmarshal(got.body, &response) != nil || response.Error == nil ||
-			response.Error.Code != protocol.CodeNonceReused {
-			return got, nil
-		}
 	}
+}
+
+func (got answer) saysNonceReused() bool {
+	var response protocol.Response
+	isJSON := json.Unmarshal(got.body, &response) == nil
+	return got.status >= 300 && isJSON && response.Error != nil && response.Error.Code == protocol.CodeNonceReused
 }
 
 func (p *Provider) boundTimeout(timeout time.Duration) time.Duration {

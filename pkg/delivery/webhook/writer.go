@@ -83,7 +83,7 @@ func (w *writer) putRRset(ctx context.Context, set delivery.RRset, fresh bool) e
 	if err != nil || !protocol.Exact(whole) {
 		if presented, unfit := protocol.EncodePresentation(whole); unfit == nil {
 			has, unknown := w.needsExtension(ctx, key, protocol.FeaturePresentation)
-			if unknown != nil || has == notKnown {
+			if has == notKnown {
 				return unknown
 			}
 			if has == yes {
@@ -100,7 +100,7 @@ func (w *writer) putRRset(ctx context.Context, set delivery.RRset, fresh bool) e
 
 	if record.ByValue() {
 		switch has, unknown := w.needsExtension(ctx, key, protocol.FeatureValueMetadata); {
-		case unknown != nil || has == notKnown:
+		case has == notKnown:
 			return unknown
 		case has == no:
 			w.report.Skipped++
@@ -130,7 +130,7 @@ func (w *writer) needsExtension(ctx context.Context, key delivery.RRsetKey, exte
 	has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, extension)
 	var unknown *delivery.Error
 	switch {
-	case err == nil && has:
+	case has:
 		return yes, nil
 	case err == nil:
 		return no, nil
@@ -251,8 +251,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 
 	got, err := w.callServer(ctx, http.MethodPost, protocol.BatchPath, body)
 	var none *delivery.Error
-	if errors.As(err, &none) && ctx.Err() == nil && !none.WholeClass && (none.Reason == delivery.ReasonServerUnreachable ||
-		none.Reason == delivery.ReasonServerError) {
+	if errors.As(err, &none) && ctx.Err() == nil && !none.WholeClass && isUnclear(none) {
 		w.unanswered++
 		return false, nil // single writes find the item
 	}
@@ -331,31 +330,76 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 // recordOutcome records the outcome of an item; failure is nil for a success. An error ends the attempt, because the
 // server is down or the failure concerns the whole class.
 func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, isProtocol bool) error {
+	isDelete := i.request.Operation == protocol.Delete
 	switch {
 	// A removed RRset that the server does not have is removed.
-	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
+	case failure == nil, isDelete && failure.Reason == delivery.ReasonZoneNotFound:
 		w.streak, w.report.Proven = 0, true
 		w.provider.order.Note(w.plan.Zone, i.key, false)
-		if w.helped = w.helped || len(w.refusedItems) > 0; i.request.Operation == protocol.Delete {
+		w.helped = len(w.refusedItems) > 0
+		if isDelete {
 			w.quotaError = nil
 		}
 		return nil
-	case i.request.Operation == protocol.Delete && failure.Permanent && (isApexNS(w.plan.Zone, i.key) || w.mayStay[i.key]):
-		// The zone stays at the provider, with the required name servers.
+	// The zone stays at the provider, with the required name servers.
+	case isDelete && failure.Permanent && w.isRequired(i.key):
 		w.streak = 0
 		return nil
+	}
+	return w.recordFailure(ctx, i, failure, causeOf(failure, isProtocol))
+}
+
+// recordFailure reports a failed item, and asks for the server's health if the cause is doubtful. An error ends the
+// attempt.
+func (w *writer) recordFailure(ctx context.Context, i item, failure *delivery.Error, cause cause) error {
+	if cause == inClass || cause == inProxy && w.streak == 0 && !w.isServerHealthy(ctx) {
+		return failure
+	}
+	w.failItem(i, failure)
+	if cause == inRRset {
+		w.streak = 0
+		return nil
+	}
+	return w.countUnclear(ctx, failure)
+}
+
+// cause is where the fault of a failed write most likely lies.
+type cause int
+
+const (
+	inRRset  cause = iota // "the value 1.2.3 is no address"
+	inClass               // a wrong key, or a rate limit
+	inProxy               // an answer of no known form: of the server, or of a proxy that filters records
+	inServer              // no answer, or status 500: of the server, or for this RRset alone
+)
+
+func causeOf(failure *delivery.Error, isProtocol bool) cause {
+	switch {
 	case concernsClass(failure):
-		return failure
+		return inClass
+	case failure.WholeClass, !isProtocol && !failure.Permanent:
+		return inProxy
+	case isUnclear(failure):
+		return inServer
 	}
+	return inRRset
+}
 
-	// An answer without a code of the protocol may come from a proxy that filters records.
-	strange := failure.WholeClass || !isProtocol && !failure.Permanent
-	if strange && w.streak == 0 && !w.isServerHealthy(ctx) {
-		return failure
-	}
+// isRequired reports whether an RRset may stay after the removal of the zone, since the provider's zone needs it: the
+// NS at the apex, and addresses of name servers.
+func (w *writer) isRequired(key delivery.RRsetKey) bool {
+	return isApexNS(w.plan.Zone, key) || w.mayStay[key]
+}
 
-	ofServer := failure
-	// The server is healthy, so a proxy refused this record: blame the RRset, not the class.
+// isUnclear reports whether a failure may be of the server, or of the RRset.
+func isUnclear(failure *delivery.Error) bool {
+	return failure.Reason == delivery.ReasonServerError || failure.Reason == delivery.ReasonServerUnreachable
+}
+
+// failItem reports the failure of an RRset at a healthy server, and keeps the item for another write in this attempt if
+// the writes in between may help.
+func (w *writer) failItem(i item, failure *delivery.Error) {
+	// A proxy refused this record: blame the RRset, not the class.
 	if failure.WholeClass {
 		failure = &delivery.Error{
 			Reason: delivery.ReasonValidationFailed, Code: failure.Code, Detail: failure.Detail, RetryAfter: featureRetry,
@@ -364,8 +408,6 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 				failure.Code),
 		}
 	}
-
-	// The failure concerns this RRset.
 	w.failRRset(i.key, failure)
 	w.provider.order.Note(w.plan.Zone, i.key, true)
 
@@ -375,22 +417,19 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 	if failure.Permanent || failure == w.quotaError {
 		w.refusedItems = append(w.refusedItems, i)
 	}
+}
 
-	// After failures without a clear cause, ask for the server's health.
-	if !strange && failure.Reason != delivery.ReasonServerError && failure.Reason != delivery.ReasonServerUnreachable {
-		w.streak = 0
-		return nil
-	}
-
+// countUnclear counts a failure without a clear cause. After several, the server's health decides: the error is the
+// failure if the attempt must end, because the server is down or too many RRsets failed anew.
+func (w *writer) countUnclear(ctx context.Context, failure *delivery.Error) error {
 	w.streak++
 	w.failures++
 	exhausted := w.unanswered >= maxSilent || w.lastPass && w.failures >= maxFailed
 	if w.streak < maxStreak && !exhausted {
 		return nil
 	}
-
 	if !w.isServerHealthy(ctx) {
-		return ofServer
+		return failure
 	}
 
 	w.streak = 0
@@ -404,7 +443,7 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 		w.timeout, w.unanswered = max(w.timeout/2, minTimeout, timeoutFactor*w.slowest), 0
 	// Too many new failures: end here, and begin again with these RRsets last.
 	default:
-		again := *ofServer
+		again := *failure
 		again.RetryAfter = soon
 		return &again
 	}

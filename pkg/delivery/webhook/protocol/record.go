@@ -307,19 +307,8 @@ func Decode(record Record) (RRset, error) {
 		return RRset{}, Refuse(CodeInvalidRecord, "values: give at least one")
 	}
 
-	switch n := len(record.Metadata); {
-	case record.Format != "" && record.Format != Presentation:
-		return RRset{}, Refuse(CodeInvalidRecord, "format: must be absent or %q", Presentation)
-	case record.Format != "" && n > 0:
-		return RRset{}, Refuse(CodeInvalidRecord, "metadata: stands in the values of format %q", Presentation)
-	case record.Format != "":
-	case set.Type != rdata.MX && set.Type != rdata.SRV && n > 0:
-		return RRset{}, Refuse(CodeInvalidRecord, "metadata: is for MX and SRV")
-	case n > 1 && n != len(record.Values):
-		return RRset{}, Refuse(CodeInvalidRecord, "metadata: %d for %d values; give one, or one for each", n, len(record.Values))
-	case n == 0 && (set.Type == rdata.MX || set.Type == rdata.SRV):
-		return RRset{}, Refuse(CodeInvalidRecord, "metadata: %s needs priority%s", set.Type,
-			map[rdata.Type]string{rdata.SRV: ", weight and port"}[set.Type])
+	if err := checkForm(record, set.Type); err != nil {
+		return RRset{}, err
 	}
 
 	// One metadata counts for all values.
@@ -345,6 +334,38 @@ func Decode(record Record) (RRset, error) {
 		return RRset{}, Refuse(CodeInvalidRecord, "values: %s has exactly one", set.Type)
 	}
 	return set, nil
+}
+
+// numbersOf names the metadata of each type that has some.
+var numbersOf = map[rdata.Type]string{rdata.MX: "priority", rdata.SRV: "priority, weight and port"}
+
+// checkForm checks the format of a record, and that it has as many metadata as its type and its values need. Errors are
+// *Error.
+func checkForm(record Record, t rdata.Type) error {
+	numbers := numbersOf[t]
+	switch record.Format {
+	case "":
+	// "10 mx.example.org.": the numbers are in the values.
+	case Presentation:
+		numbers = ""
+	default:
+		return Refuse(CodeInvalidRecord, "format: must be absent or %q", Presentation)
+	}
+
+	n := len(record.Metadata)
+	if numbers == "" {
+		if n > 0 {
+			return Refuse(CodeInvalidRecord, "metadata: is for MX and SRV, in a record without a format")
+		}
+		return nil
+	}
+	switch n {
+	case 0:
+		return Refuse(CodeInvalidRecord, "metadata: %s needs %s", t, numbers)
+	case 1, len(record.Values):
+		return nil
+	}
+	return Refuse(CodeInvalidRecord, "metadata: %d for %d values; give one, or one for each", n, len(record.Values))
 }
 
 // decodeValue returns a value of the protocol in presentation format, with absolute names. Errors are *Error.
