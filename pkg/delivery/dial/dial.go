@@ -47,15 +47,33 @@ func AsLocal(err error) (*LocalAddressError, bool) {
 	return local, errors.As(err, &local)
 }
 
-var metadata = []netip.Addr{
-	netip.MustParseAddr("fd20:ce::254"),    // Google Cloud
-	netip.MustParseAddr("100.100.100.200"), // Alibaba Cloud
-	netip.MustParseAddr("168.63.129.16"),   // Azure
-	netip.MustParseAddr("192.0.0.192"),     // Oracle Cloud
+// locals are the networks that classes may not use by default. Private networks, such as 10.0.0.0/8, may be used: name
+// servers often have such addresses.
+var locals = []struct {
+	network netip.Prefix
+	kind    string
+}{
+	{netip.MustParsePrefix("fd20:ce::254/128"), "a metadata"},   // Google Cloud
+	{netip.MustParsePrefix("100.100.100.200/32"), "a metadata"}, // Alibaba Cloud
+	{netip.MustParsePrefix("168.63.129.16/32"), "a metadata"},   // Azure
+	{netip.MustParsePrefix("192.0.0.192/32"), "a metadata"},     // Oracle Cloud
+	// Amazon: fd00:ec2::254, fd00:ec2::23 (credentials of pods), and future addresses.
+	{netip.MustParsePrefix("fd00:ec2::/32"), "a metadata"},
+	{netip.MustParsePrefix("127.0.0.0/8"), "a loopback"},
+	{netip.MustParsePrefix("::1/128"), "a loopback"},
+	// 169.254.169.254, the metadata service of most clouds, is among these.
+	{netip.MustParsePrefix("169.254.0.0/16"), "a link-local"},
+	{netip.MustParsePrefix("fe80::/10"), "a link-local"},
+	{netip.MustParsePrefix("fec0::/10"), "a site-local"},
+	{netip.MustParsePrefix("0.0.0.0/8"), unspecified},
+	{netip.MustParsePrefix("::/128"), unspecified},
+	{netip.MustParsePrefix("224.0.0.0/4"), "a multicast"},
+	{netip.MustParsePrefix("ff00::/8"), "a multicast"},
+	{netip.MustParsePrefix("255.255.255.255/32"), "a multicast"},
 }
 
-// amazon covers fd00:ec2::254, fd00:ec2::23 (credentials of pods), and future addresses.
-var amazon = netip.MustParsePrefix("fd00:ec2::/32")
+// unspecified addresses connect to this machine.
+const unspecified = "an unspecified"
 
 // carriers are IPv6 networks whose addresses contain an IPv4 address; positions are those of its octets.
 var carriers = []struct {
@@ -75,11 +93,6 @@ var carriers = []struct {
 	{netip.MustParsePrefix("::/96"), [4]int{12, 13, 14, 15}, false},    // IPv4-compatible, RFC 4291
 	{netip.MustParsePrefix("::ffff:0:0:0/96"), [4]int{12, 13, 14, 15}, false},
 }
-
-var (
-	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")
-	siteLocal   = netip.MustParsePrefix("fec0::/10")
-)
 
 // Check returns a *LocalAddressError for an address that classes may not use by default: loopback, link-local,
 // site-local, cloud metadata, unspecified or multicast, also if embedded in an IPv6 address. For other addresses it
@@ -128,7 +141,7 @@ func kindOfEmbedded(address netip.Addr) string {
 // carriedKind ignores 0.0.0.0/8 in rfc8215, where wrong layouts read zeros.
 func carriedKind(carried netip.Addr, network netip.Prefix) string {
 	kind := kindOf(carried)
-	if kind == "an unspecified" && network == rfc8215 {
+	if kind == unspecified && network == rfc8215 {
 		return ""
 	}
 	return kind
@@ -136,28 +149,12 @@ func carriedKind(carried netip.Addr, network netip.Prefix) string {
 
 var rfc8215 = netip.MustParsePrefix("64:ff9b:1::/48")
 
-// kindOf returns the kind of a local address for an error's text, or "" for an address that classes may use. Private
-// networks, such as 10.0.0.0/8, may be used: name servers often have such addresses.
+// kindOf returns the kind of a local address for an error's text, or "" for an address that classes may use.
 func kindOf(a netip.Addr) string {
-	for _, m := range metadata {
-		if a == m {
-			return "a metadata"
+	for _, local := range locals {
+		if local.network.Contains(a) {
+			return local.kind
 		}
-	}
-	switch {
-	case amazon.Contains(a):
-		return "a metadata"
-	case siteLocal.Contains(a):
-		return "a site-local"
-	case a.IsLoopback():
-		return "a loopback"
-	// 169.254.169.254, the metadata service of most clouds, is among these.
-	case a.IsLinkLocalUnicast():
-		return "a link-local"
-	case a.IsUnspecified(), a.Is4() && thisNetwork.Contains(a):
-		return "an unspecified" // connects to this machine
-	case a.IsMulticast(), a == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
-		return "a multicast"
 	}
 	return ""
 }
