@@ -210,8 +210,8 @@ func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 		return false
 	// The Loop stops, or a user changed the zone or class meanwhile. No call is in flight, so free the intent.
 	case errors.Is(err, errStopping), errors.Is(err, errSuperseded), ctx.Err() != nil:
-		if next, store := a.memory.StateAfterStop(&a.facts); began && store {
-			_ = a.lease.SaveState(ctx, next) // on an error, another worker takes the intent over
+		if began {
+			a.freeIntent(ctx)
 		}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return false // ended while waiting for the rate limit
@@ -220,6 +220,14 @@ func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 		a.handleStoreError(ctx, "check", err)
 	}
 	return true
+}
+
+// freeIntent stores that any worker may continue, unless a repeat is due. On an error, another worker takes the intent
+// over.
+func (a *attempt) freeIntent(ctx context.Context) {
+	if next, mayStore := a.memory.StateAfterStop(&a.facts); mayStore {
+		_ = a.lease.SaveState(ctx, next)
+	}
 }
 
 // deliverPlans writes the zone to the provider, and stores and reports the outcome. With repeat, it writes a taken-over

@@ -569,15 +569,8 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 
 	// 2. Tell the queue, which may pause the class or retry other deliveries.
 	q.endRun(&i.job, f.Revision, f.Pause, f.Worked)
-	// Once this class has the zone, classes that the zone leaves may remove it.
-	if now := i.Loaded && !i.Leaving && i.State.Serial != 0 && i.State.Target == f.Class.Target; now != i.delivered &&
-		(now || i.Loaded || i.withdrawn) {
-		i.delivered = now
-		for _, other := range i.zone.items {
-			if now && other != i {
-				other.queue.enqueueJob(&other.job)
-			}
-		}
+	if i.Loaded || i.withdrawn { // otherwise the state at the servers is unknown
+		i.updateDelivered(f.Class.Target)
 	}
 
 	// 3. Schedule the next attempt.
@@ -586,4 +579,23 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 		wake = time.Time{}
 	}
 	q.scheduleNext(&i.job, f.Again, wake)
+}
+
+// updateDelivered notes whether the servers of a target have the zone. Once they do, classes that the zone leaves may
+// remove the zone, so their deliveries are enqueued. Loop.mu is held.
+func (i *item) updateDelivered(target string) {
+	before := i.delivered
+	if i.delivered = i.isConfirmedAt(target); before || !i.delivered {
+		return
+	}
+	for _, other := range i.zone.items {
+		if other != i {
+			other.queue.enqueueJob(&other.job)
+		}
+	}
+}
+
+// isConfirmedAt reports whether the servers of a target have confirmed a serial, and keep the zone.
+func (i *item) isConfirmedAt(target string) bool {
+	return !i.Leaving && i.State.Serial != 0 && i.State.Target == target
 }
