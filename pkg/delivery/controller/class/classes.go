@@ -236,42 +236,59 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 		return nil
 	}
 	// 2. Unchanged, except perhaps interval or servers.
-	if known != nil && !stale && known.uid == of.UID && known.generation == of.Generation &&
-		maps.Equal(known.secrets, c.providers.digestSecrets(ctx, known.secrets)) {
-		now, servers := c.driftInterval(of, known.abilities), c.listServers(of)
-		// An instance joined or left the fleet of a bind9 class, without a change of the class.
-		others := servers != nil && (known.spec.Servers == nil || !slices.Equal(servers, known.spec.Servers))
-		if now != known.spec.DriftInterval || others {
-			c.mu.Lock()
-			if known.spec.DriftInterval = now; others {
-				known.spec.Servers, known.provenAt = servers, time.Time{}
-			}
-			c.mu.Unlock()
-			c.loop.SetClass(known.spec)
-		}
-		if others {
-			c.checkHealth(ctx, of)
-		}
+	if known != nil && !stale && c.isCurrent(ctx, known, of) {
+		c.refreshClass(ctx, known, of)
 		return nil
 	}
 	// 3. Replace the class in the Loop.
+	return c.remakeClass(ctx, known, of)
+}
+
+// isCurrent reports whether the spec and the Secrets of a class are as at the last SetClass.
+func (c *classSync) isCurrent(ctx context.Context, known *knownClass, of *v1alpha1.DNSClass) bool {
+	return known.uid == of.UID && known.generation == of.Generation &&
+		maps.Equal(known.secrets, c.providers.digestSecrets(ctx, known.secrets))
+}
+
+// refreshClass passes another interval, or other servers of an unchanged class, to the Loop.
+func (c *classSync) refreshClass(ctx context.Context, known *knownClass, of *v1alpha1.DNSClass) {
+	interval, servers := c.driftInterval(of, known.abilities), c.listServers(of)
+	// An instance joined or left the fleet of a bind9 class, without a change of the class.
+	others := servers != nil && (known.spec.Servers == nil || !slices.Equal(servers, known.spec.Servers))
+	if interval == known.spec.DriftInterval && !others {
+		return
+	}
+	c.mu.Lock()
+	if known.spec.DriftInterval = interval; others {
+		known.spec.Servers, known.provenAt = servers, time.Time{}
+	}
+	c.mu.Unlock()
+	c.loop.SetClass(known.spec)
+	if others {
+		c.checkHealth(ctx, of)
+	}
+}
+
+// remakeClass makes the provider of a new or changed class, and passes the class to the Loop. known is the former
+// class, or nil.
+func (c *classSync) remakeClass(ctx context.Context, known *knownClass, of *v1alpha1.DNSClass) error {
 	fresh, err := c.makeClass(ctx, of)
 	if err != nil {
 		return err
 	}
 	// The status must have the target before SetClass, since no Delivery to the target may precede it.
 	if target := fresh.spec.Target; target != "" && target != of.Status.Target {
-		if err := c.status.writeTarget(ctx, name, of.UID, target); err != nil {
+		if err := c.status.writeTarget(ctx, of.Name, of.UID, target); err != nil {
 			if fresh.spec.Provider != nil {
 				fresh.spec.Provider.Close()
 			}
 			return err
 		}
 	}
-	c.replaceClass(name, known, fresh)
+	c.replaceClass(of.Name, known, fresh)
 	c.loop.SetClass(fresh.spec)
 	if known != nil && known.spec.Target != fresh.spec.Target { // former confirmations are of another server
-		for _, one := range c.index.DeliveriesByClass(name) {
+		for _, one := range c.index.DeliveriesByClass(of.Name) {
 			c.queue.Add(task{zoneTask, one.Namespace, one.Spec.Zone.Name})
 		}
 	}
@@ -557,14 +574,13 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 		return c.syncDelivering(ctx, name)
 	}
 	of := c.index.ClassByName(name)
-	c.mu.Lock()
-	known := c.known[name]
-	if of == nil || known == nil || !known.hasHealth || known.uid != of.UID {
-		c.mu.Unlock()
+	if of == nil {
 		return nil
 	}
-	found, at, secrets := known.health, known.healthFoundAt, slices.Sorted(maps.Keys(known.secrets))
-	c.mu.Unlock()
+	found, at, secrets, known := c.findHealth(of)
+	if !known {
+		return nil
+	}
 	condition, health := judgeHealth(ctx, of, found, at, secrets...)
 	stalled := c.judgeStalled(task{kind: healthTask, name: of.Name}, &of.ObjectMeta, of.Status.Conditions, &condition)
 	before := objects.ReadyOf(of.Status.Conditions)
@@ -572,6 +588,18 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 		return nil
 	}
 	return c.status.writeClass(ctx, of, condition, stalled, health)
+}
+
+// findHealth returns the result and the time of the last check of a class, and the names of its Secrets. known is false
+// before the first check.
+func (c *classSync) findHealth(of *v1alpha1.DNSClass) (health error, at metav1.Time, secrets []string, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.known[of.Name]
+	if k == nil || !k.hasHealth || k.uid != of.UID {
+		return nil, at, nil, false
+	}
+	return k.health, k.healthFoundAt, slices.Sorted(maps.Keys(k.secrets)), true
 }
 
 // syncDelivering writes the condition Delivering of a Bind9Cluster, or removes the condition if the cluster is no class
