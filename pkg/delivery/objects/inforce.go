@@ -40,8 +40,7 @@ func ClassesInForce(zone *v1alpha1.Zone, namespaceLabels map[string]string, clas
 	// A zone that names no class: all default classes that admit its namespace and view.
 	if len(zone.Spec.DNSClassRefs) == 0 {
 		for _, one := range all {
-			if !class.IsDefault(one) || one.DeletionTimestamp != nil || !class.Admits(one, zone.Namespace, namespaceLabels) ||
-				!class.Delivers(one, zone.Status.View) {
+			if !class.IsDefault(one) || !isOpenTo(one, zone, namespaceLabels) {
 				continue
 			}
 			if slices.Contains(taken, one.Name) {
@@ -99,16 +98,20 @@ func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, classByNa
 	}
 	for _, name := range former {
 		found := classByName(name)
-		exists := found != nil && found.DeletionTimestamp == nil
-		isForZone := exists && class.Admits(found, zone.Namespace, namespaceLabels) && class.Delivers(found, zone.Status.View)
 		// A class no longer named by the zone may keep the zone until the new class has it.
-		mayKeep := isForZone && !slices.Contains(taken, name)
+		mayKeep := found != nil && isOpenTo(found, zone, namespaceLabels) && !slices.Contains(taken, name)
 		if !mayKeep && !slices.Contains(force.Classes, name) {
 			expelled = append(expelled, name)
 		}
 	}
 	slices.Sort(expelled)
 	return slices.Compact(expelled)
+}
+
+// isOpenTo reports whether a class may deliver the zone: the class is not under deletion, and for the zone's namespace
+// and view.
+func isOpenTo(one *v1alpha1.DNSClass, zone *v1alpha1.Zone, namespaceLabels map[string]string) bool {
+	return one.DeletionTimestamp == nil && class.Admits(one, zone.Namespace, namespaceLabels) && class.Delivers(one, zone.Status.View)
 }
 
 // SameForZones reports whether a class's change leaves Ready of zones unchanged: the classes in force, and each fact of

@@ -64,7 +64,7 @@ type waiting struct {
 
 type members struct {
 	rows map[string]row // by the zone's UID
-	// membersRevision is etcd's revision of the last change of members, marksRevision of the last new row or change of
+	// membersRevision is etcd's revision of the last change of members, marksRevision of the last change of
 	// everConfirmed.
 	membersRevision, marksRevision uint64
 }
@@ -249,32 +249,36 @@ func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revisi
 	if delete(m.waiting, at); is && !after.confirmed {
 		m.waiting[at] = waiting{after, one.Status.Serial, one.Status.Notify}
 	}
-	if was == is && before == after {
+	if before == after {
 		return
 	}
-	if was {
-		touched[before.class] = true
-		delete(m.rows, at)
-		delete(m.classMembers(before.class).rows, before.uid)
-	}
-	if is {
-		touched[after.class] = true
-		m.rows[at] = after
-		m.classMembers(after.class).rows[after.uid] = after
-	}
-	if is && (!was || before.everConfirmed != after.everConfirmed) {
-		m.classMembers(after.class).marksRevision = revision
-	}
+
 	// A confirmation changes no member, so the catalog keeps its serial.
-	if was && is && before.isSameMember(after) {
-		return
-	}
+	sameMember := before.isSameMember(after)
 	if was {
-		m.classMembers(before.class).membersRevision = revision
+		had := m.touch(before.class, revision, sameMember, touched)
+		delete(had.rows, before.uid)
+		delete(m.rows, at)
 	}
 	if is {
-		m.classMembers(after.class).membersRevision = revision
+		has := m.touch(after.class, revision, sameMember, touched)
+		has.rows[after.uid] = after
+		m.rows[at] = after
+		if before.everConfirmed != after.everConfirmed {
+			has.marksRevision = revision
+		}
 	}
+}
+
+// touch returns the members of a class with a changed row, and adds the class to touched. Unless the members stay the
+// same, they get the revision. mu is held.
+func (m *Members) touch(class string, revision uint64, sameMember bool, touched map[string]bool) *members {
+	touched[class] = true
+	of := m.classMembers(class)
+	if !sameMember {
+		of.membersRevision = revision
+	}
+	return of
 }
 
 // mu is held.

@@ -44,10 +44,13 @@ func NewServers(all externalversions.SharedInformerFactory) *Servers {
 var errUnlisted = errors.New("the Bind9Instances are not listed yet: the APIService v1alpha1.bind9.kubi.zone has to be there, " +
 	"and the right to list them (charts/kubizone has both)")
 
+// hasInstances reports whether the Bind9Instances are listed; never for nil.
+func (s *Servers) hasInstances() bool { return s != nil && s.instances.Informer().HasSynced() }
+
 // ListServers returns the servers of a class with a block bind9. The error is errUnlisted until both informers have
 // listed their objects.
 func (s *Servers) ListServers(of *v1alpha1.DNSClass) ([]apiclass.Server, error) {
-	if s == nil || !s.instances.Informer().HasSynced() || !s.clusters.Informer().HasSynced() {
+	if !s.hasInstances() || !s.clusters.Informer().HasSynced() {
 		return nil, errUnlisted
 	}
 	var instances []*bind9.Bind9Instance
@@ -64,7 +67,7 @@ func (s *Servers) ListServers(of *v1alpha1.DNSClass) ([]apiclass.Server, error) 
 // Find returns the server of a Bind9Instance. The result running is false if the instance is absent, stopped or under
 // deletion. An error means that instances are not listed yet.
 func (s *Servers) Find(namespace, name string) (server apiclass.Server, running bool, err error) {
-	if s == nil || !s.instances.Informer().HasSynced() {
+	if !s.hasInstances() {
 		return apiclass.Server{}, false, errUnlisted
 	}
 	instance, err := s.instances.Lister().Bind9Instances(namespace).Get(name)
@@ -75,15 +78,15 @@ func (s *Servers) Find(namespace, name string) (server apiclass.Server, running 
 	return server, running, nil
 }
 
-// ListSigners returns the running DNSSEC signers of all fleets, except external ones. The result is nil until the
+// ListSigners returns the running DNSSEC signers of all fleets, without external servers. The result is nil until the
 // informer has listed the Bind9Instances.
 func (s *Servers) ListSigners() (signers []apiclass.Server) {
-	if s == nil || !s.instances.Informer().HasSynced() {
+	if !s.hasInstances() {
 		return nil
 	}
 	all, _ := s.instances.Lister().List(labels.Everything()) // a cache returns no error
 	for _, instance := range all {
-		if server, runs := apiclass.ServerOf(instance); runs && server.Signer && instance.Spec.External == nil {
+		if server, _ := apiclass.ServerOf(instance); server.Signer && instance.Spec.External == nil {
 			signers = append(signers, server)
 		}
 	}

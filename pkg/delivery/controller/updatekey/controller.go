@@ -109,7 +109,9 @@ func (c *Controller) WaitForSync(ctx context.Context) error {
 // Run serves the keys until ctx ends. Run looks at all keys after each change, and each lookInterval for changed
 // Secrets.
 func (c *Controller) Run(ctx context.Context) {
-	if !cache.WaitForCacheSync(ctx.Done(), c.synced) || c.WaitFirst(ctx) != nil {
+	// Both waits end with ctx, too, and then no key is served.
+	cache.WaitForCacheSync(ctx.Done(), c.synced)
+	if c.WaitFirst(ctx) != nil {
 		return
 	}
 	begin := sync.OnceFunc(func() { close(c.begun) })
