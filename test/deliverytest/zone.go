@@ -26,6 +26,7 @@ type Zone struct {
 	state  sethash.State
 	Header lawcontent.Header
 	Serial serial.Serial
+	Time   int64             // of the next steps, in Unix seconds; 0 for none
 	Data   map[string]string // owner → address
 	Sets   []*zoneview.Set
 }
@@ -43,7 +44,7 @@ func (w *Zone) PutAddresses(changes map[string]string) { w.CommitStep(changes, t
 
 func (w *Zone) CommitStep(changes map[string]string, settled bool) {
 	w.t.Helper()
-	step := lawcontent.Step{N: w.n + 1, From: w.Serial, Serial: w.Serial.Next()}
+	step := lawcontent.Step{N: w.n + 1, From: w.Serial, Serial: w.Serial.Next(), Time: w.Time}
 	if w.n == 0 {
 		step.HeaderAfter = &w.Header
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns"
@@ -22,6 +23,9 @@ type Source struct {
 	// History returns the changes after since up to until, if Views no longer has them. For trimmed changes the error
 	// wraps zoneview.ErrTrimmed. May be nil.
 	History func(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error)
+	// ChangedAt returns the time of the first change after since up to until, if Views no longer have the change; zero
+	// if unknown. May be nil.
+	ChangedAt func(ctx context.Context, uid string, since, until serial.Serial) time.Time
 	// EndedRRsets returns the RRsets of an ended zone at since or later; nil if unknown. May be nil.
 	EndedRRsets func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
 }
@@ -61,6 +65,18 @@ func (s Source) readChanges(ctx context.Context, uid string, since, until serial
 		changes, err = s.History(ctx, uid, since, until)
 	}
 	return changes, err
+}
+
+// FindChangedAt returns the time of the first change after since up to until, in whole seconds; zero if unknown.
+func (s Source) FindChangedAt(ctx context.Context, uid string, since, until serial.Serial) time.Time {
+	steps, err := s.Views.Changes(uid, since, until)
+	if err == nil && len(steps) > 0 && steps[0].Time != 0 {
+		return time.Unix(steps[0].Time, 0)
+	}
+	if err == nil || s.ChangedAt == nil {
+		return time.Time{}
+	}
+	return s.ChangedAt(ctx, uid, since, until)
 }
 
 func (s Source) PlanZone(snapshot *zoneview.Snapshot) delivery.Plan {

@@ -118,6 +118,9 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 			return false
 		}
 
+		if !m.LoadedOnce {
+			a.datePastChange(ctx, state)
+		}
 		m.LoadState(state, a.config.Identity)
 		// The state names the zone at the provider, so the right to that name is known only now.
 		f.Claims = a.siblings.readClaims()
@@ -154,6 +157,18 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 		a.storeOutcome(ctx, m.RecordFailure(f, f.TargetSerial(m), delivery.Report{}, act.Err))
 	}
 	return false
+}
+
+// datePastChange sets the time of a change from before the start of this process. So far, the Loop counted from its
+// first sight of the zone: a restart after an hour's pause of the class would look like a quick delivery.
+func (a *attempt) datePastChange(ctx context.Context, stored delivery.State) {
+	if stored.Serial == 0 || a.snapshot == nil || stored.Serial == a.snapshot.Serial() {
+		return
+	}
+	at := a.config.FindChangedAt(ctx, a.key.UID, stored.Serial, a.snapshot.Serial())
+	if !at.IsZero() && at.Before(a.facts.ChangedAt) {
+		a.facts.ChangedAt = at
+	}
 }
 
 // storeOutcome writes nothing after a retry with the same failure.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/delivery/plan"
 	"kubi.zone/kubizone/pkg/delivery/schedule"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -392,6 +393,44 @@ func (c *counts) CountDrift(class string, missing, differing, foreign int) {
 	c.addCount(class+" drift", missing+10*differing+100*foreign)
 }
 func (c *counts) CountFenced(class string) { c.addCount(class+" fenced", 1) }
+
+// A change from before the start of the process counts from its commit, by the steps in memory or in the journal.
+func TestLoop_lagOfAChangeBeforeTheStart(t *testing.T) {
+	for where, inMemory := range map[string]bool{"memory": true, "journal": false} {
+		t.Run(where, func(t *testing.T) {
+			inScene(t, func(s *scene) {
+				s.beginScene()
+				passTime(time.Minute)
+				s.worker.stop()
+				master, views := s.worker.views, s.worker.views
+				s.zone.Time = time.Now().Unix()
+				s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
+				s.zone.Time = time.Now().Add(5 * time.Minute).Unix()
+				s.zone.PutAddresses(map[string]string{"www": "192.0.2.10"})
+				passTime(10 * time.Minute)
+				if !inMemory {
+					views = zoneview.NewSet(zoneview.Config{})
+					whole, _ := master.Settled("z")
+					views.Put(whole, true)
+				}
+				metrics := &counts{counts: map[string]int{}}
+				s.worker = startWorker(s.T, s.store, views, func(c *schedule.Config) {
+					c.Metrics = metrics
+					c.History = readHistory(master)
+					c.ChangedAt = plan.Source{Views: master}.FindChangedAt
+				})
+				s.beginScene()
+				passTime(time.Minute)
+				s.expectDelivered("after the restart")
+				metrics.mu.Lock()
+				defer metrics.mu.Unlock()
+				if metrics.lag < 10*time.Minute || metrics.lag > 11*time.Minute {
+					t.Errorf("the lag is %s", metrics.lag)
+				}
+			})
+		})
+	}
+}
 
 func TestLoop_metrics(t *testing.T) {
 	inScene(t, func(s *scene) {

@@ -86,7 +86,8 @@ func New(config Config) (*Controller, error) {
 	c.zones = &zoneSync{shared: with, refusals: c.refusals, classes: c.classes, desired: map[cache.ObjectName]delivery.Zone{}}
 	past := history{config.Client, index}
 	c.loop = schedule.New(schedule.Config{
-		Identity: config.Identity, Source: plan.Source{Views: config.Views, History: past.readChanges, EndedRRsets: past.readEndedRRsets},
+		Identity: config.Identity, Source: plan.Source{Views: config.Views, History: past.readChanges, ChangedAt: past.readTime,
+			EndedRRsets: past.readEndedRRsets},
 		Store: c.store, Observer: c, Metrics: c.metrics, Logger: slog.New(logr.ToSlogHandler(klog.Background())),
 		Lease: config.Lease, CallTimeout: validation.MaxWebhookTimeout * time.Second, Backoff: config.Backoff,
 		Traces: config.Traces,

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
@@ -29,6 +30,25 @@ type history struct {
 
 // readChanges reads changes from before the start of this process, which Views lack.
 func (h history) readChanges(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
+	changes, err := h.askChanges(ctx, uid, since, until)
+	if err != nil {
+		return nil, err
+	}
+	return lawform.Changes(changes)
+}
+
+// readTime returns the time of the first of these changes, zero if unknown.
+func (h history) readTime(ctx context.Context, uid string, since, until serial.Serial) time.Time {
+	changes, err := h.askChanges(ctx, uid, since, until)
+	if err != nil || len(changes) == 0 || changes[0].Time == nil {
+		return time.Time{}
+	}
+	return changes[0].Time.Time
+}
+
+// askChanges returns the changes of a zone after since up to until. For trimmed changes the error wraps
+// zoneview.ErrTrimmed.
+func (h history) askChanges(ctx context.Context, uid string, since, until serial.Serial) ([]v1alpha1.ZoneChange, error) {
 	zone := h.index.ZoneByUID(uid)
 	if zone == nil {
 		return nil, errNoZone
@@ -44,7 +64,7 @@ func (h history) readChanges(ctx context.Context, uid string, since, until seria
 	case answer.Metadata.UID != uid:
 		return nil, errNoZone
 	}
-	return lawform.Changes(answer.Changes)
+	return answer.Changes, nil
 }
 
 func (h history) request(zone *v1alpha1.Zone, since serial.Serial) *rest.Request {
