@@ -122,7 +122,7 @@ func dataOf(e *contract.Endpoint, t rdata.Type, plainText bool) ([]string, error
 	var all []string
 	for _, target := range e.Targets {
 		if t == rdata.TXT && (plainText || !strings.HasPrefix(target, `"`)) {
-			target = protocol.QuoteText(target)
+			target = rdata.QuoteText(target)
 		}
 		value, err := rdata.FromRR(t, target, name.Root)
 		if err != nil {

@@ -226,7 +226,7 @@ func readEndpoint(t *testing.T, e endpoint) delivery.RRset {
 	}
 	for _, target := range e.Targets {
 		if set.Type == rdata.TXT && !strings.HasPrefix(target, `"`) {
-			target = protocol.QuoteText(target)
+			target = rdata.QuoteText(target)
 		}
 		set.Data = append(set.Data, must.Get(rdata.FromRR(set.Type, target, name.Root))(t))
 	}

@@ -233,7 +233,7 @@ func Meaning(t rdata.Type, data []string) []string {
 		data = slices.Clone(data)
 		for i, value := range data {
 			if text, err := protocol.JoinStrings(value); err == nil {
-				data[i] = protocol.QuoteText(text)
+				data[i] = rdata.QuoteText(text)
 			}
 		}
 	}

@@ -125,7 +125,7 @@ func (k kindOfBindy) readRecord(o *unstructured.Unstructured) (place placeOfBind
 			}
 			// A text may contain spaces, quotes and semicolons.
 			if field == "text" || field == "value" {
-				text = quoteText(text)
+				text = rdata.QuoteString(text)
 			}
 			values = append(values, text)
 		}

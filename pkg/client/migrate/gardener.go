@@ -8,20 +8,18 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
 const (
 	gardenerGroup  = "dns.gardener.cloud"
 	gardenerIgnore = gardenerGroup + "/ignore"
-	// maxTextString is in octets (RFC 1035 §3.3).
-	maxTextString = 255
 )
 
 type entrySpec struct {
@@ -149,12 +147,5 @@ func textValue(text string) string {
 	if len(text) > 1 && strings.HasPrefix(text, `"`) && strings.HasSuffix(text, `"`) {
 		return text
 	}
-	var quoted []string
-	for part := range slices.Chunk([]byte(text), maxTextString) {
-		quoted = append(quoted, quoteText(string(part)))
-	}
-	if text == "" {
-		return `""`
-	}
-	return strings.Join(quoted, " ")
+	return rdata.QuoteText(text)
 }

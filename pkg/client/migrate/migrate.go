@@ -195,25 +195,6 @@ func (t *texts) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(t))
 }
 
-// quoteText returns a DNS character string in presentation format (RFC 1035 §5.1). Octets beyond ASCII become \DDD.
-func quoteText(text string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for i := range len(text) {
-		switch octet := text[i]; {
-		case octet == '"' || octet == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(octet)
-		case octet < ' ' || octet > '~':
-			fmt.Fprintf(&b, `\%03d`, octet)
-		default:
-			b.WriteByte(octet)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
-}
-
 func absoluteHost(text string) string {
 	if text == "" || name.IsAbsolute(text) {
 		return text

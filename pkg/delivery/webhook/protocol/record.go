@@ -130,7 +130,7 @@ func Exact(set RRset) bool {
 		return true
 	}
 	for _, data := range set.Data {
-		if text, err := JoinStrings(data); err != nil || QuoteText(text) != data {
+		if text, err := JoinStrings(data); err != nil || rdata.QuoteText(text) != data {
 			return false
 		}
 	}
@@ -199,7 +199,8 @@ func alike(list []Metadata) bool {
 	return true
 }
 
-// JoinStrings joins the quoted strings of a TXT value. The error wraps ErrNoForm if the text is not UTF-8.
+// JoinStrings joins the quoted strings of a TXT value, the inverse of rdata.QuoteText. The error wraps ErrNoForm if the
+// text is not UTF-8.
 func JoinStrings(data string) (string, error) {
 	var text []byte
 
@@ -232,31 +233,6 @@ func JoinStrings(data string) (string, error) {
 		return "", noForm("value %s, which is no UTF-8", data)
 	}
 	return string(text), nil
-}
-
-// QuoteText is the inverse of JoinStrings. All strings but the last have 255 octets.
-func QuoteText(text string) string {
-	var data strings.Builder
-	for first := true; first || text != ""; first = false {
-		if !first {
-			data.WriteByte(' ')
-		}
-		part := text[:min(255, len(text))]
-		text = text[len(part):]
-		data.WriteByte('"')
-		for i := range len(part) {
-			switch c := part[i]; {
-			case c == '"' || c == '\\':
-				data.Write([]byte{'\\', c})
-			case c < ' ' || c > '~':
-				fmt.Fprintf(&data, "\\%03d", c)
-			default:
-				data.WriteByte(c)
-			}
-		}
-		data.WriteByte('"')
-	}
-	return data.String()
 }
 
 // parseKey parses type, domain and subdomain of a request into zone, owner and type. Errors are *Error.
@@ -373,7 +349,7 @@ func decodeValue(t rdata.Type, value string, metadata Metadata, zone name.Name) 
 	text := value
 	switch t {
 	case rdata.TXT:
-		data, err := rdata.FromRR(t, QuoteText(value), zone)
+		data, err := rdata.FromRR(t, rdata.QuoteText(value), zone)
 		if err != nil {
 			return "", Refuse(CodeInvalidValue, "value: %v", err)
 		}
