@@ -5,15 +5,19 @@ package encryption_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/zone/ledger/encryption"
+	"kubi.zone/kubizone/pkg/zone/ledger/etcd"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
@@ -241,5 +245,45 @@ func TestWatcher_answersAsAPlainOne(t *testing.T) {
 	}
 	if _, more := <-events; more {
 		t.Error("and the watch goes on")
+	}
+}
+
+// A reader of a watch learns that a value does not decrypt, and goes on from the present. The log names the key, and
+// not at each try.
+func TestWatcher_endsAWatchThatWouldAlwaysFail(t *testing.T) {
+	tw := newTwins(t, encryption.NewKey(false))
+	x, lines := tw.encrypted, make(chan string, 100)
+	log := funcr.New(func(_, line string) { lines <- line }, funcr.Options{})
+	ctx, cancel := context.WithTimeout(klog.NewContext(t.Context(), log), time.Minute)
+	defer cancel()
+	rev := store.Must(tw.raw.Put(ctx, x.root+"journal/1/0003", "{}")).Header.Revision
+	after := store.Must(x.Put(ctx, x.root+"journal/1/0003", "repaired")).Header.Revision
+
+	var seen []string
+	take := func(events []*clientv3.Event) error {
+		for _, e := range events {
+			seen = append(seen, string(e.Kv.Value))
+		}
+		return nil
+	}
+	err := etcd.Watch(ctx, x.Client, x.root+"journal/", rev-1, take)
+	if err == nil || !strings.Contains(err.Error(), "journal/1/0003 does not decrypt") || len(seen) > 0 {
+		t.Fatalf("passed %q: %v", seen, err)
+	}
+	if len(lines) != 1 {
+		t.Fatalf("logged %d lines", len(lines))
+	}
+	if line := <-lines; !strings.Contains(line, x.root+"journal/1/0003 does not decrypt") || !strings.Contains(line, "restore a backup") {
+		t.Errorf("logged %s", line)
+	}
+
+	// The reader starts over behind the damaged value.
+	done := errors.New("seen")
+	store.Must(x.Put(ctx, x.root+"journal/1/0004", "next"))
+	err = etcd.Watch(ctx, x.Client, x.root+"journal/", after, func(events []*clientv3.Event) error {
+		return errors.Join(take(events), done)
+	})
+	if !errors.Is(err, done) || !slices.Equal(seen, []string{"next"}) {
+		t.Errorf("afterwards %q: %v", seen, err)
 	}
 }

@@ -34,7 +34,7 @@ func NewClient(client *clientv3.Client, k Key, prefix, plainKey string) (*client
 	}
 	v := &values{aead, k.Mixed, prefix, plainKey}
 	c := clientv3.NewCtxClient(client.Ctx())
-	c.KV, c.Watcher = &kv{client.KV, v}, &watcher{client.Watcher, v}
+	c.KV, c.Watcher = &kv{client.KV, v}, &watcher{Watcher: client.Watcher, values: v}
 	return c, nil
 }
 

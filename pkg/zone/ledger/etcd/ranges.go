@@ -4,7 +4,9 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,30 +27,43 @@ func Pause(ctx context.Context, d time.Duration) bool {
 }
 
 // Watch passes the changes under a prefix after revision rev to handle, each once and in order, and resumes if etcd
-// cancels the watch. It returns an error when ctx ends, handle fails, or etcd has compacted the next revision.
+// ends the watch. It returns an error when ctx ends, handle fails, etcd has compacted the next revision, or the next
+// event cannot be had. The caller then reads the present again, and watches from there.
 func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int64, handle func([]*clientv3.Event) error,
 	opts ...clientv3.OpOption) error {
-	for {
+	for refused := 0; ctx.Err() == nil; {
 		reached, err := watchOnce(ctx, client, prefix, rev, handle, opts...)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
-			return err
-		// An etcd member without leader cancels at once, so do not ask again at once.
-		case reached == rev: // no progress
-			if !Pause(ctx, resumeAfter) {
-				return ctx.Err()
-			}
+		if reached > rev {
+			refused = 0
+		}
+		// A value that does not decrypt ends each watch at its revision, until etcd compacts the revision.
+		if isRefusal := errors.As(err, new(refusedError)); isRefusal && refused < maxRefused {
+			refused++
+		} else if err != nil {
+			return cmp.Or(ctx.Err(), err)
+		}
+		// An etcd member without leader ends a watch at once, so do not ask again at once.
+		if reached == rev {
+			Pause(ctx, resumeAfter)
 		}
 		rev = reached
 	}
+	return ctx.Err()
 }
 
-const resumeAfter = 200 * time.Millisecond
+const (
+	resumeAfter = 200 * time.Millisecond
+	// maxRefused bounds the refusals at a revision, beyond the first. A failed read of etcd refuses a watch too, but
+	// hardly for so long.
+	maxRefused = 5
+)
 
-// watchOnce watches until etcd ends the watch, and returns the last revision of which all events were taken. An error
-// is final: a failed take, or a compacted revision.
+// refusedError is the reason for which a client's decorator (decryption, or numbering of versions) ended a watch. Etcd
+// itself ends a watch without such a reason.
+type refusedError struct{ error }
+
+// watchOnce watches until the watch ends, and returns the last revision of which all events were taken. An error is
+// final, such as a failed take or a compacted revision, except for a refusedError.
 func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error,
 	opts ...clientv3.OpOption) (int64, error) {
 	// A member cut off from its leader must end the watch, rather than stay silent.
@@ -58,6 +73,9 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 		clientv3.WithProgressNotify()}, opts...)...) {
 		if r.CompactRevision != 0 {
 			return rev, r.Err()
+		}
+		if r.CancelReason != "" {
+			return rev, refusedError{r.Err()}
 		}
 		// Watch resumes after any other end.
 		if r.Err() != nil {
