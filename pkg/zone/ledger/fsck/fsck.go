@@ -303,6 +303,34 @@ func (c *check) eachBetween(from, to string, f func(key string, kv *mvccpb.KeyVa
 	}
 }
 
+// eachBackwards passes the keys under a prefix to f, the last first. For a page in descending order etcd would load the
+// whole range, so a pass over the keys alone first finds the beginnings of the pages.
+func (c *check) eachBackwards(prefix string, f func(key string, kv *mvccpb.KeyValue)) error {
+	var begins []string
+	n, end := 0, clientv3.GetPrefixRangeEnd(prefix)
+	err := c.eachBetween(prefix, end, func(key string, _ *mvccpb.KeyValue) {
+		if n%page == 0 {
+			begins = append(begins, key)
+		}
+		n++
+	}, clientv3.WithKeysOnly())
+	if err != nil {
+		return err
+	}
+
+	for _, begin := range slices.Backward(begins) {
+		r, err := c.get(begin, clientv3.WithRange(end))
+		if err != nil {
+			return err
+		}
+		for _, kv := range slices.Backward(r.Kvs) {
+			f(string(kv.Key), kv)
+		}
+		end = begin
+	}
+	return nil
+}
+
 // get reads keys at the revision of the check. If the caller wants the present, the first read fixes the revision, so
 // all later reads show the same moment, whatever servers write meanwhile.
 func (c *check) get(key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {

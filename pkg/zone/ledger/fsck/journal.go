@@ -35,40 +35,27 @@ func (c *check) checkJournals() error {
 		return err
 	}
 
-	// Pages descend from the end of the room, so each zone's newest step comes first.
+	// The keys of a zone lie together: a new UID ends the former zone and begins the next.
 	room, done, current := c.layout.Room("journal"), map[string]bool{}, ""
-	backwards := clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend)
 	var b *back
-	for end := clientv3.GetPrefixRangeEnd(room); ; {
-		r, err := c.get(room, clientv3.WithRange(end), clientv3.WithLimit(page), backwards)
-		if err != nil {
-			return err
-		}
-
-		for _, kv := range r.Kvs {
-			key := string(kv.Key)
-			// The keys of a zone lie together: a new UID ends the former zone and begins the next.
-			if uid, _, _ := strings.Cut(key[len(room):], "/"); uid != current {
-				b.finish()
-				b, current, done[uid] = nil, uid, true
-				if z := c.existingZone(key, uid); z != nil {
-					// The replay starts at the present definition, as computed from the objects.
-					b = &back{check: c, zone: z, sets: defineRRsets(z.records, cuts[uid]), n: z.N, serial: z.Serial, header: z.Header,
-						state: sethash.State(z.State)}
-					c.checkContent(z, b.sets)
-				}
+	err := c.eachBackwards(room, func(key string, kv *mvccpb.KeyValue) {
+		if uid, _, _ := strings.Cut(key[len(room):], "/"); uid != current {
+			b.finish()
+			b, current, done[uid] = nil, uid, true
+			if z := c.existingZone(key, uid); z != nil {
+				// The replay starts at the present definition, as computed from the objects.
+				b = &back{check: c, zone: z, sets: defineRRsets(z.records, cuts[uid]), n: z.N, serial: z.Serial, header: z.Header,
+					state: sethash.State(z.State)}
+				c.checkContent(z, b.sets)
 			}
-
-			// The journal of an ended zone stays until providers have withdrawn the zone, and is not replayed.
-			if b != nil {
-				b.readStep(room+current+"/", kv)
-			}
-			end = key
 		}
-
-		if !r.More {
-			break
+		// The journal of an ended zone stays until providers have withdrawn the zone, and is not replayed.
+		if b != nil {
+			b.readStep(room+current+"/", kv)
 		}
+	})
+	if err != nil {
+		return err
 	}
 
 	b.finish()
