@@ -44,14 +44,14 @@ func (c *check) checkJournals() error {
 			b, current, done[uid] = nil, uid, true
 			if z := c.existingZone(key, uid); z != nil {
 				// The replay starts at the present definition, as computed from the objects.
-				b = &back{check: c, zone: z, sets: defineRRsets(z.records, cuts[uid]), n: z.N, serial: z.Serial, header: z.Header,
-					state: sethash.State(z.State)}
+				b = &back{check: c, zone: z, older: c.condensed[uid], sets: defineRRsets(z.records, cuts[uid]), n: z.N, serial: z.Serial,
+					header: z.Header, state: sethash.State(z.State)}
 				c.checkContent(z, b.sets)
 			}
 		}
 		// The journal of an ended zone stays until providers have withdrawn the zone, and is not replayed.
 		if b != nil {
-			b.readStep(room+current+"/", kv)
+			b.readValue(key, kv)
 		}
 	})
 	if err != nil {
@@ -74,18 +74,17 @@ func (b *back) finish() {
 	}
 	// The condensed step may end exactly where the journal begins.
 	b.checkCondensed()
-	if x := b.condensed[b.zone.UID]; x != nil && !x.joined && !b.broken {
+	if x := b.older; x != nil {
 		b.reportDamage(x.key, "S7.8", fmt.Sprintf("the steps up to %d", x.Step.N), "a journal that reaches to there; it begins at %d", b.n)
 	}
 	// Marks alone are no journal: trimming keeps the last step.
-	b.require(b.begun || b.n == 0 || b.steps > 0, b.layout.Room("journal")+b.zone.UID+"/", "S6.8", "no step", "steps up to %d", b.zone.N)
+	b.require(b.n == 0 || b.steps > 0, b.layout.Room("journal")+b.zone.UID+"/", "S6.8", "no step", "steps up to %d", b.zone.N)
 }
 
 type condensed struct {
 	journal.Condensed
-	key    string
-	parts  map[uint64]int // number by last step
-	joined bool
+	key   string
+	parts map[uint64]int // number by last step
 }
 
 // readCondensed reads condensed steps, and ignores parts without a header, left by a server after a lost race.
@@ -131,57 +130,58 @@ func (c *check) readCondensed() error {
 // checkCondensed compares the condensed step of a held-back zone, once the replay has undone all later steps. Undoing
 // its rows must lead to the content state of the delivered serial.
 func (b *back) checkCondensed() {
-	x := b.condensed[b.zone.UID]
-	if x == nil || b.broken || x.joined || x.Step.N != b.n {
+	x := b.older
+	if x == nil || x.Step.N != b.n {
 		return
 	}
-	x.joined = true
+	b.older = nil
 	removed, added := x.Step.Elements()
-	state, err := b.state.Update(added, removed)
-	b.require(err == nil && state == x.State && x.Step.Serial == b.serial && x.Step.State == b.state, x.key, "S7.8",
-		fmt.Sprintf("from serial %d and state %s to serial %d and state %s", x.From, x.State, x.Step.Serial, x.Step.State),
-		"serial %d and state %s, and before it state %s", b.serial, b.state, state)
+	state, _ := b.state.Update(added, removed)
+	describe := func(from sethash.State, serial serial.Serial, to sethash.State) string {
+		return fmt.Sprintf("from serial %d and state %s to serial %d and state %s", x.From, from, serial, to)
+	}
+	have, want := describe(x.State, x.Step.Serial, x.Step.State), describe(state, b.serial, b.state)
+	b.require(have == want, x.key, "S7.8", have, "%s", want)
 }
 
 type back struct {
 	*check
 	zone   *zone
+	older  *condensed // nil if there is none, and once it is compared
 	sets   map[setKey]*rrset
 	n      uint64
 	serial serial.Serial
 	state  sethash.State
 	header content.Header
 	steps  int
-	begun  bool // the creating step was undone
 	broken bool // earlier steps cannot be judged
 }
 
-// readStep undoes the steps of a journal value, the last first. After an inconsistent step the replay stops, because
-// every older step would seem wrong too. Older steps are only counted.
-func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
+// readValue checks a value of the zone's journal by the kind of its key.
+func (b *back) readValue(key string, kv *mvccpb.KeyValue) {
 	b.report.Keys++
-	key := string(kv.Key)
-	// A suffix marks a change of Settled, or the end of a zone, without a step.
-	count, suffix, _ := strings.Cut(key[len(prefix):], ".")
-	n, err := strconv.ParseUint(count, 16, 64)
-	if err != nil || len(count) != 16 || suffix != "" && suffix != "settled" && suffix != "gone" {
-		b.reportDamage(key, "I2", "a key of journal/", "journal/<uid>/<16 hex digits>, perhaps .settled or .gone")
-		return
-	}
-
+	_, n, _ := b.layout.ParseStep(key)
 	var tx content.Transaction
-	if !b.parseValue(key, kv, &tx) {
-		b.broken = true
-		return
+	switch key {
+	case b.layout.Step(b.zone.UID, n):
+		if !b.parseValue(key, kv, &tx) {
+			b.broken = true
+			return
+		}
+		b.readSteps(key, n, &tx)
+	case b.layout.StepSettled(b.zone.UID, n):
+		if b.parseValue(key, kv, &tx) {
+			isMark := len(tx.Steps) == 0 && tx.After == n && n <= b.zone.N
+			b.require(isMark, key, "I2", encodeText(tx), "a mark without steps, after step %d of a zone at step %d", n, b.zone.N)
+		}
+	default: // such as the mark .gone, which an existing zone does not have
+		b.reportDamage(key, "I2", "a key of journal/", "journal/<uid>/<16 hex digits>, perhaps .settled")
 	}
+}
 
-	// A mark has no steps, and an existing zone has no mark of its end.
-	if suffix != "" {
-		b.require(len(tx.Steps) == 0 && tx.After == n && n <= b.zone.N && suffix == "settled", key, "I2", encodeText(tx), "a mark without "+
-			"steps, after step %d of a zone at step %d", n, b.zone.N)
-		return
-	}
-
+// readSteps undoes the steps of a transaction, the last first. After an inconsistent step the replay stops, because
+// every older step would seem wrong too. Older steps are only counted.
+func (b *back) readSteps(key string, n uint64, tx *content.Transaction) {
 	// Servers find steps by the last number of a value, the number in the key.
 	if len(tx.Steps) == 0 || tx.Steps[len(tx.Steps)-1].N != n {
 		b.reportDamage(key, "I2", encodeText(tx), "steps of which the last is %d", n)
@@ -189,6 +189,7 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 		return
 	}
 
+	identity := content.Identity{View: b.zone.View, Namespace: b.zone.Namespace, Name: b.zone.Name}
 	for _, step := range slices.Backward(tx.Steps) {
 		b.report.Steps++
 		b.steps++
@@ -201,8 +202,9 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 			b.reportDamage(key, "I2", encodeText(step), "%s", why)
 		}
 		// Only the creating transaction has view, namespace and name of the Zone, for servers that follow the journal.
-		b.require(!step.Creates() || tx.Zone != nil && tx.Zone.View == b.zone.View && tx.Zone.Namespace == b.zone.Namespace &&
-			tx.Zone.Name == b.zone.Name, key, "I2", encodeText(tx.Zone), "the identity of %s", b.zone.key)
+		if step.Creates() {
+			b.require(tx.Zone != nil && *tx.Zone == identity, key, "I2", encodeText(tx.Zone), "the identity of %s", b.zone.key)
+		}
 	}
 }
 
@@ -211,9 +213,7 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 func (b *back) undoStep(step content.Step) string {
 	// The step must end at the definition from which the next step starts.
 	switch {
-	case b.begun:
-		return "no step before the one that made the zone"
-	case step.N != b.n:
+	case step.N != b.n: // 0 before the step that made the zone, so none fits
 		return fmt.Sprintf("step %d", b.n)
 	case step.Serial != b.serial:
 		return fmt.Sprintf("serial %d, from which the next step starts", b.serial)
@@ -221,11 +221,6 @@ func (b *back) undoStep(step content.Step) string {
 		return "a serial that is not 0"
 	case step.State != b.state:
 		return fmt.Sprintf("content state %s, which the definition after it has", b.state)
-	case step.HeaderBefore != nil && step.HeaderAfter == nil:
-		return "both headers or none"
-	// A change of the SOA timers alone has both headers and no rows.
-	case step.HeaderAfter != nil && !step.HeaderAfter.Equal(b.header):
-		return "the header " + encodeText(b.header)
 	case step.Creates() != (step.N == 1):
 		return "the zone made in step 1, and only there"
 	// RFC 1982: a secondary ignores a serial that is not ahead.
@@ -234,7 +229,7 @@ func (b *back) undoStep(step content.Step) string {
 	}
 
 	// The rows name a broken RRset. The content state proves rows and explicit TTLs together.
-	if why := b.undoRows(step); why != "" {
+	if why := cmp.Or(b.undoHeader(step), b.undoRows(step)); why != "" {
 		return why
 	}
 	removed, added := step.Elements()
@@ -243,19 +238,28 @@ func (b *back) undoStep(step content.Step) string {
 		return err.Error()
 	}
 
-	if step.Creates() {
-		// Before the creating step the zone had no content.
-		b.begun = true
-		if len(b.sets) > 0 || state != (sethash.State{}) {
-			return fmt.Sprintf("nothing before it, not %d RRsets with state %s", len(b.sets), state)
+	b.n, b.serial, b.state = step.N-1, step.From, state
+	// Before the creating step the zone had no content.
+	if step.Creates() && (len(b.sets) > 0 || state != (sethash.State{})) {
+		return fmt.Sprintf("nothing before it, not %d RRsets with state %s", len(b.sets), state)
+	}
+	return ""
+}
+
+// undoHeader puts the former header back. It returns "" or a text like undoStep.
+func (b *back) undoHeader(step content.Step) string {
+	if step.HeaderAfter == nil {
+		if step.HeaderBefore != nil {
+			return "both headers or none"
 		}
 		return ""
 	}
-
-	b.n, b.serial, b.state = step.N-1, step.From, state
-	if step.HeaderBefore != nil {
-		b.header = *step.HeaderBefore
+	// A change of the SOA timers alone has both headers and no rows.
+	if !step.HeaderAfter.Equal(b.header) {
+		return "the header " + encodeText(b.header)
 	}
+	// The step that made the zone has no former header.
+	b.header = *cmp.Or(step.HeaderBefore, &content.Header{})
 	return ""
 }
 
@@ -355,51 +359,48 @@ func (h *historyCheck) readArchived() error {
 	return h.eachBetween(room, clientv3.GetPrefixRangeEnd(room), func(key string, kv *mvccpb.KeyValue) {
 		h.report.Keys++
 		uid, account, _ := h.layout.ParseArchived(key)
-		at := h.archives[uid]
 		switch {
 		case uid == layout.RemovedZones || uid == layout.RemovedFQDNs:
 			// These keys find a removed zone by the name of its object, or by its DNS name.
 			var of history.Header
 			if h.parseValue(key, kv, &of) {
-				h.require(key == h.layout.ArchivedName(of.Namespace, of.Name) ||
-					key == h.layout.ArchivedFQDN(of.FQDN, of.Namespace, of.View), key, "S7.13",
-					fmt.Sprintf("zone %s/%s, %s", of.Namespace, of.Name, of.FQDN), "the zone of this key")
+				names := []string{h.layout.ArchivedName(of.Namespace, of.Name), h.layout.ArchivedFQDN(of.FQDN, of.Namespace, of.View)}
+				h.require(slices.Contains(names, key), key, "S7.13", fmt.Sprintf("zone %s/%s, %s", of.Namespace, of.Name, of.FQDN), "the "+
+					"zone of this key")
 			}
-			return
 		case strings.HasPrefix(account, layout.LeftDelegations):
 			// A deleted Delegation is kept for minutes, in case its zone is deleted too.
-			h.require(at != nil || h.zones[uid] != nil || h.purging[uid], key, "S7.13", "a Delegation of zone "+uid, "a zone or an archive")
+			isKnown := h.archives[uid] != nil || h.zones[uid] != nil || h.purging[uid]
+			h.require(isKnown, key, "S7.13", "a Delegation of zone "+uid, "a zone or an archive")
 			h.parseValue(key, kv, &history.OldDelegation{})
-			return
-		}
-
-		if account == "" {
-			// The key without an account is the zone's archive, which sorts before the keys of its accounts.
+		case account == "":
+			// The zone's archive sorts before the keys of its accounts.
 			var x history.Archived
-			if !h.parseValue(key, kv, &x) {
-				return
+			if h.parseValue(key, kv, &x) {
+				h.archives[uid] = &archive{x, map[string]bool{}}
+				h.checkArchive(key, uid, &x)
 			}
-			h.archives[uid] = &archive{x, map[string]bool{}}
-			z := h.zones[uid]
-			switch {
-			case z == nil || z.Pending:
-				// The zone is gone, or about to be: the retention counts from the time in the archive.
-				h.require(x.Gone != 0 || h.purging[uid] || z != nil && z.Ending, key, "S7.13", "the archive of zone "+uid,
-					"the time at which that zone went")
-			case x.Gone == 0:
-				// A zone that comes back counts its steps from 1 again. Offset keeps the numbers of the archive
-				// ascending.
-				h.require(x.Last >= x.Offset && x.Last-x.Offset <= z.N, key, "S7.13", fmt.Sprintf("steps up to %d", x.Last-x.Offset),
-					"steps up to %d, the zone's last", z.N)
-			}
-
-			return
-		}
-
-		if h.require(at != nil, key, "S7.13", "segments of account "+account, "the archive of zone %s", uid); at != nil {
-			at.accounts[account] = true
+		case h.archives[uid] == nil:
+			h.reportDamage(key, "S7.13", "segments of account "+account, "the archive of zone %s", uid)
+		default:
+			h.archives[uid].accounts[account] = true
 		}
 	})
+}
+
+// checkArchive compares a zone's archive with the zone.
+func (h *historyCheck) checkArchive(key, uid string, x *history.Archived) {
+	switch z := h.zones[uid]; {
+	// The retention of a zone that is gone counts from Gone, which the purge of its keys sets.
+	case x.Gone != 0 || h.purging[uid]:
+	case z == nil || z.Pending:
+		h.reportDamage(key, "S7.13", "the archive of zone "+uid, "the time at which that zone went")
+	default:
+		// A zone that comes back counts its steps from 1 again. Offset keeps the numbers of the archive ascending. An
+		// Offset beyond Last gives a number beyond each step.
+		archived := x.Last - x.Offset
+		h.require(archived <= z.N, key, "S7.13", fmt.Sprintf("steps up to %d", archived), "steps up to %d, the zone's last", z.N)
+	}
 }
 
 func (h *historyCheck) checkSegments() error {
