@@ -29,7 +29,7 @@ var arrowsUp = map[string]int{
 	"pkg/dns/name":                          3,
 	"pkg/zone/law":                          5,
 	"pkg/zone/law/records":                  6,
-	"pkg/zone/ledger/fsck":                  9,
+	"pkg/zone/ledger/fsck":                  8,
 	"pkg/client/migrate":                    5,
 	"pkg/apiserver/registry/changeset":      3,
 	"pkg/apiserver/registry/kind":           3,

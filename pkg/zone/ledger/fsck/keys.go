@@ -162,8 +162,11 @@ func (c *check) checkOrphans() error {
 
 func (c *check) checkWaiting() error {
 	for _, r := range c.records {
-		if r.adoptedBy == nil && c.ctx.Err() == nil {
-			// Deciding every waiting Record may take minutes, so the caller may cancel between two.
+		// Deciding every waiting Record may take minutes, so the caller may cancel between two.
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+		if r.adoptedBy == nil {
 			c.checkWaitingRecord(r)
 		}
 	}
@@ -172,7 +175,7 @@ func (c *check) checkWaiting() error {
 			c.checkPending(z)
 		}
 	}
-	return c.ctx.Err()
+	return nil
 }
 
 // runLaw decides like a server, with facts from the model instead of etcd. If the law asks again for a fact that it

@@ -125,22 +125,18 @@ func (z *zone) addRecord(r *record) {
 	z.records = append(z.records, r)
 	z.counts[r.Namespace]++
 	z.addClaim(r)
-	// Own data at an underscore name admits no tenant but by a literal underscore rule (S4.14). *._domainkey counts at
-	// _domainkey.
-	if r.Namespace == z.Namespace && r.admission == rules.AdmittedUnderscore {
-		at := r.owner
-		if labels := at.Labels(); labels[0] == "*" {
-			at, _ = at.Parent()
+	guests, isUnderscore := 0, r.admission == rules.AdmittedUnderscore
+	if r.Namespace == z.Namespace {
+		z.addPointers(r)
+		if isUnderscore {
+			z.addOwnUnderscore(r.owner)
 		}
-		z.ownerAt(at).Own++
-	}
-
-	z.addPointers(r)
-	o, guests := z.ownerAt(r.owner), 0
-	// A guest's value claims nothing, but may hide the name from another tenant's wildcard (S4.23).
-	if r.admission == rules.AdmittedUnderscore && r.Namespace != z.Namespace {
+	} else if isUnderscore {
+		// A guest's value claims nothing, but may hide the name from another tenant's wildcard (S4.23).
 		guests = 1
 	}
+
+	o := z.ownerAt(r.owner)
 	for _, v := range r.Values {
 		wire, _ := v.Pack(z.FQDN())
 		o.Values = countValue(o.Values, law.OwnerValue{Type: r.Type, Digest: law.DigestOf(v.Text), TTL: r.TTL, Count: 1, Guests: guests,
@@ -148,28 +144,43 @@ func (z *zone) addRecord(r *record) {
 	}
 }
 
+// addOwnUnderscore counts own data at an underscore name, which admits no tenant but by a literal underscore rule
+// (S4.14). *._domainkey counts at _domainkey.
+func (z *zone) addOwnUnderscore(owner name.Rel) {
+	if labels := owner.Labels(); labels[0] == "*" {
+		owner, _ = owner.Parent()
+	}
+	z.ownerAt(owner).Own++
+}
+
 const maxPointed = 8
 
 // addPointers counts the names to which an own record leads, so that an Event tells own when a tenant takes such a host
 // (S4.26): an MX with mail.example.org. counts at mail.
 func (z *zone) addPointers(r *record) {
-	if r.Namespace != z.Namespace || !strings.Contains(" CNAME MX NS SRV SVCB HTTPS ", " "+r.Type.String()+" ") {
+	if !strings.Contains(" CNAME MX NS SRV SVCB HTTPS ", " "+r.Type.String()+" ") {
 		return
 	}
 	// The apex is own in any case.
 	counted := map[name.Rel]bool{name.Apex: true}
 	for _, v := range r.Values {
-		n, err := name.ParseIn(v.Host(), z.FQDN())
-		if err != nil {
-			continue
-		}
-		host, below := n.Rel(z.FQDN())
+		host, below := z.ownerNamed(v.Host())
 		// A record counts once at a name, and at no more than maxPointed names.
 		if at := base(host); below && !counted[at] && len(counted) <= maxPointed {
 			counted[at] = true
 			z.ownerAt(at).Pointers++
 		}
 	}
+}
+
+// ownerNamed returns the owner name for a text as in a zone file: www for "www" or "www.example.org.". The result is
+// false for a name outside the zone.
+func (z *zone) ownerNamed(text string) (name.Rel, bool) {
+	n, err := name.ParseIn(text, z.FQDN())
+	if err != nil {
+		return name.Rel{}, false
+	}
+	return n.Rel(z.FQDN())
 }
 
 func (z *zone) ownerAt(owner name.Rel) *law.Owner {
@@ -308,21 +319,49 @@ func (z *zone) rrsetAt(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 // isWorkPending reports whether a cascade in the outbox has still to decide about the record. If so, a difference in
 // its status is no damage.
 func (c *check) isWorkPending(r *record) bool {
-	return c.anyScan(func(s *law.Scan) bool {
-		// In a zone: a changed rule covers its namespace, or its part of the zone is released or moves to another zone.
-		if r.adoptedBy != nil {
-			return string(r.adoptedBy.UID) == s.Zone && (s.Kind == law.ScanNamespaces && s.Covers(r.Namespace) ||
-				s.Kind == law.ScanMembers && (r.zone == nil || strings.HasPrefix(r.owner.Key(), s.Owner.Key())))
+	if r.adoptedBy != nil {
+		return c.anyScan(r.isMemberIn)
+	}
+	return c.anyScan(r.isAwaitedBy)
+}
+
+// isMemberIn reports whether a scan of the Record's zone selects the Record.
+func (r *record) isMemberIn(s *law.Scan) bool {
+	if s.Zone != string(r.adoptedBy.UID) {
+		return false
+	}
+	switch s.Kind {
+	case law.ScanNamespaces: // the owner of example.org. changed a rule for team-a
+		return s.Covers(r.Namespace)
+	case law.ScanMembers: // dev.example.org. became a zone, and takes www.dev from example.org.
+		return strings.HasPrefix(r.owner.Key(), s.Owner.Key())
+	}
+	return false
+}
+
+// isAwaitedBy reports whether a scan selects the waiting Record, because a zone at or above its name, or the target of
+// its zoneRef, has come or changed.
+func (r *record) isAwaitedBy(s *law.Scan) bool {
+	switch s.Kind {
+	case law.ScanNamespaces:
+		return s.Covers(r.Namespace) && r.waiting().MatchesTarget(s)
+	case law.ScanReferring:
+		return refText(r.ZoneRef) == refText(s.Target)
+	case law.ScanWaiting:
+		here, freed := place{r.view, r.fqdn}, place{s.View, s.Name}
+		if s.Exact { // www.example.org. lost a Record, and another may have the name
+			return here == freed
 		}
-		// Waiting: a zone at or above its name, or the target of its zoneRef, has come or changed.
-		switch s.Kind {
-		case law.ScanNamespaces:
-			return s.Covers(r.Namespace) && r.waiting().MatchesTarget(s)
-		case law.ScanWaiting:
-			return !r.fqdn.IsZero() && r.view == s.View && (r.fqdn == s.Name || !s.Exact && s.Name.Encloses(r.fqdn))
-		}
-		return s.Kind == law.ScanReferring && r.ZoneRef != nil && s.Target != nil && *r.ZoneRef == *s.Target
-	})
+		return here.view == freed.view && freed.fqdn.Encloses(here.fqdn)
+	}
+	return false
+}
+
+func refText(r *law.Ref) string {
+	if r == nil {
+		return "none"
+	}
+	return r.Namespace + "/" + r.Name
 }
 
 func (c *check) anyScan(by func(*law.Scan) bool) bool {

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -45,46 +46,70 @@ func (c *check) enclosing(view string, n name.Name) *zone {
 // checkRecord checks that the zone nearest to a Record's name has the Record, and that a rule allows it or a period
 // runs.
 func (c *check) checkRecord(r *record) {
-	z, n, rooted, have, end := r.zone, r.fqdn, true, "adopted by zone "+r.zone.key, fmt.Sprintf("endsAt %d", r.endsAt)
-	differ := func(key string, rule Rule, have, want string, args ...any) {
-		c.reportDifference(c.isWorkPending(r), key, rule, have, want, args...)
+	differ := func(rule Rule, have, want string, args ...any) {
+		c.reportDifference(c.isWorkPending(r), r.key, rule, have, want, args...)
 	}
-	// DS at a child's apex belong to the parent (S2.1). The root has no parent.
-	if r.Type == rdata.DS {
-		n, rooted = n.Parent()
-	}
-
-	// The zone with the longest name must have the Record, in the Record's view and, if given, the zone of zoneRef.
-	if up := c.enclosing(z.View, n); !rooted || up == nil {
-		differ(r.key, "S2.1", have, "none: no zone encloses it")
-	} else if up != z {
-		differ(r.key, "S2.1", have, "zone %s, whose name is the longest above it", up.key)
-	}
-
-	if ref := r.ZoneRef; ref != nil && (ref.Namespace != z.Namespace || ref.Name != z.Name) {
-		differ(r.key, "S2.1", have, "%s/%s alone, which its zoneRef names", ref.Namespace, ref.Name)
-	}
-	// Beside a zoneRef, an empty view means the zone's (S1.4).
-	if r.View != z.View && (r.ZoneRef == nil || r.View != "") {
-		differ(r.key, "S1.4", have, "one of view %q", r.View)
-	}
-
-	kinds, by, w := z.findKinds(r), r.admission, c.withdrawals[law.WithdrawalKey(z.UID, r.Namespace)]
-	switch allowed := slices.Contains(kinds, by); {
-	// Lost rules withdraw nothing while the zone is being deleted.
-	case z.Terminating:
-	case r.endsAt == 0 && len(kinds) == 0:
-		differ(r.key, "I5", have, "endsAt, or a rule that allows %s at %s, and the base name, to namespace %s", r.Type, r.fqdn, r.Namespace)
-	// A cascade writes another kind when the admitting rule goes and a rule of that kind remains (S4.17).
-	case r.endsAt == 0 && !allowed:
-		differ(r.key, "S4.17", "admission "+string(by), "endsAt, or one of %v, which rules allow", kinds)
-	case r.endsAt != 0 && allowed && by != rules.AdmittedShared: // the sharing namespaces may have changed
-		differ(r.key, "S2.5", end, "none: a rule allows it")
-	// The period belongs to namespace and zone, not to the Record.
-	case r.endsAt != 0 && (w == nil || w.IsOver()):
-		differ(r.key, "S2.5", end, "a period that runs, not %s", encodeText(w))
+	c.checkPlace(r, differ)
+	if !r.zone.Terminating { // lost rules withdraw nothing while the zone is being deleted
+		c.checkAdmission(r, differ)
 	}
 }
+
+// checkPlace requires that the zone with the longest name above a Record has it, in the Record's view and, if given,
+// the zone of zoneRef.
+func (c *check) checkPlace(r *record, differ func(rule Rule, have, want string, args ...any)) {
+	z, n, have := r.zone, r.fqdn, "adopted by zone "+r.zone.key
+	// DS at a child's apex belong to the parent (S2.1). The root has no parent.
+	if r.Type == rdata.DS {
+		n, _ = n.Parent()
+	}
+	switch up := c.enclosing(z.View, n); up {
+	case z:
+	case nil:
+		differ("S2.1", have, "none: no zone encloses it")
+	default:
+		differ("S2.1", have, "zone %s, whose name is the longest above it", up.key)
+	}
+
+	view := r.View
+	if r.ZoneRef != nil {
+		if refText(r.ZoneRef) != refText(&z.Ref) {
+			differ("S2.1", have, "%s alone, which its zoneRef names", refText(r.ZoneRef))
+		}
+		// Beside a zoneRef, an empty view means the zone's (S1.4).
+		view = cmp.Or(view, z.View)
+	}
+	if view != z.View {
+		differ("S1.4", have, "one of view %q", r.View)
+	}
+}
+
+// checkAdmission requires a rule of the kind in status.admission or, if status.endsAt is set, a period that runs.
+func (c *check) checkAdmission(r *record, differ func(rule Rule, have, want string, args ...any)) {
+	kinds := r.zone.findKinds(r)
+	isAllowed := slices.Contains(kinds, r.admission)
+	if r.endsAt == 0 {
+		if len(kinds) == 0 {
+			differ("I5", "adopted by zone "+r.zone.key, "endsAt, or a rule that allows %s at %s, and the base name, to namespace %s",
+				r.Type, r.fqdn, r.Namespace)
+		} else if !isAllowed {
+			// A cascade writes another kind when the admitting rule goes and a rule of that kind remains (S4.17).
+			differ("S4.17", "admission "+string(r.admission), "endsAt, or one of %v, which rules allow", kinds)
+		}
+		return
+	}
+
+	end, w := fmt.Sprintf("endsAt %d", r.endsAt), c.withdrawals[law.WithdrawalKey(r.zone.UID, r.Namespace)]
+	if isAllowed && r.admission != rules.AdmittedShared { // the sharing namespaces may have changed
+		differ("S2.5", end, "none: a rule allows it")
+	} else if isOver(w) {
+		// The period belongs to namespace and zone, not to the Record.
+		differ("S2.5", end, "a period that runs, not %s", encodeText(w))
+	}
+}
+
+// isOver reports whether the period of a withdrawal is over, as that of none is.
+func isOver(w *law.Withdrawal) bool { return w == nil || w.IsOver() }
 
 // rulesFor returns the rules of the Zone object and of Delegations that concern a namespace.
 func (z *zone) rulesFor(namespace string) []rules.Rule {
@@ -104,43 +129,36 @@ func (z *zone) rulesFor(namespace string) []rules.Rule {
 	return given
 }
 
-// proves lists the types of proofs. A rule with no other types reserves no name.
-var proves = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
+// proofs are the types of proofs. A rule with no other types reserves no name.
+var proofs = sets.New(rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP)
 
 // literalNames returns the names that a rule reserves for its namespaces (S4.20, S4.21): pay for the pattern "pay",
 // nothing for "*.pay" or "_acme-challenge.pay".
-func (z *zone) literalNames(r *rules.Rule) map[name.Rel]bool {
-	out := map[name.Rel]bool{}
-	add := func(text string) {
-		n, err := name.ParseIn(text, z.FQDN())
-		at, ok := n.Rel(z.FQDN())
-		if err == nil && ok && !at.IsApex() && !strings.Contains(text, "*") && base(at) == at {
-			out[at] = true
-		}
-	}
-
+func (z *zone) literalNames(r *rules.Rule) sets.Set[name.Rel] {
+	out := sets.New[name.Rel]()
+	patterns := slices.Clone(r.Zones)
 	for _, rr := range r.Records {
 		// A pattern for proofs alone, such as TXT or CAA, reserves nothing (S4.21).
-		if len(rr.Types) == 0 || slices.ContainsFunc(rr.Types, func(t rdata.Type) bool { return !slices.Contains(proves, t) }) {
-			add(rr.Pattern.String())
+		if len(rr.Types) == 0 || !proofs.HasAll(rr.Types...) {
+			patterns = append(patterns, rr.Pattern)
 		}
 	}
 
-	for _, p := range r.Zones {
-		add(p.String())
+	for _, p := range patterns {
+		at, _ := z.ownerNamed(p.String())
+		if !strings.Contains(p.String(), "*") && base(at) == at {
+			out.Insert(at)
+		}
 	}
-	// A rule for any namespace excludes none.
-	if len(r.Namespaces) == 0 {
-		clear(out)
-	}
-
-	return out
+	outside := name.Rel{}
+	return out.Delete(name.Apex, outside)
 }
 
+// addReservations reserves the names of a rule. A rule for any namespace excludes none.
 func (z *zone) addReservations(r *rules.Rule) {
 	for n := range z.literalNames(r) {
-		o := z.ownerAt(n)
 		for _, ns := range r.Namespaces {
+			o := z.ownerAt(n)
 			i, found := slices.BinarySearchFunc(o.Named, ns, func(x law.Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
 			if !found {
 				o.Named = slices.Insert(o.Named, i, law.Naming{Namespace: ns})
@@ -192,18 +210,12 @@ func (z *zone) reserveName(n name.Rel, namespace string) {
 // reachesBelow reports whether a pattern reaches names at and below a reserved name: the labels behind its last * must
 // end in that name (S4.20). With pay reserved, "*.pay" does and "*" does not.
 func (z *zone) reachesBelow(text string, reserved name.Rel) bool {
-	labels := strings.Split(text, ".")
-	for len(labels) > 0 && strings.Contains(strings.Join(labels, "."), "*") {
-		labels = labels[1:]
+	if i := strings.LastIndexByte(text, '*'); i >= 0 {
+		_, text, _ = strings.Cut(text[i:], ".")
 	}
-	tail := strings.Join(labels, ".")
 	// A pattern such as "*" has no literal tail, so its tail is the zone's name.
-	if tail == "" {
-		tail = "@"
-	}
-	n, err := name.ParseIn(tail, z.FQDN())
-	at, ok := n.Rel(z.FQDN())
-	return reserved.IsApex() || err == nil && ok && reserved.Encloses(at)
+	at, ok := z.ownerNamed(cmp.Or(text, "@"))
+	return reserved.IsApex() || ok && reserved.Encloses(at)
 }
 
 func anyPattern(given []rules.Rule, is func(rules.RecordRule) bool) bool {
@@ -216,116 +228,134 @@ var namedTypes = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata
 // findKinds returns the kinds of rules that allow a record, with repetitions, or nil if none does: the name of the
 // record, its type, and for tenants its base name too (S4.7).
 func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
-	own, zone, baseName := r.Namespace == z.Namespace, z.FQDN(), base(r.owner)
-	atBase, given := baseName == r.owner, z.rulesFor(r.Namespace)
-	at, err := baseName.In(zone)
-	if err != nil {
-		return nil
-	}
-
-	underscore := slices.ContainsFunc(r.owner.Labels(), func(l string) bool { return strings.HasPrefix(l, "_") })
-	reserved := z.findReserved(baseName, r.Namespace)
-	gives := func(p rules.RecordRule, n name.Name) bool {
-		return p.Pattern.Match(n, zone) && z.reachesBelow(p.Pattern.String(), reserved)
-	}
-	based := anyPattern(given, func(p rules.RecordRule) bool { return gives(p, at) })
-	// Namespaces of a shared rule are one tenant only if the same rule also shares the base name (S4.13).
-	for i := range given {
-		sharesBase := anyPattern(given[i:i+1], func(p rules.RecordRule) bool { return p.Shared && gives(p, at) })
-		for _, p := range given[i].Records {
-			typed := slices.Contains(p.Types, r.Type)
-			if len(p.Types) == 0 {
-				// A tenant gets types that change the answering servers only if a rule lists them (S4.5).
-				typed = !r.Type.ByNumber() && (own || !slices.Contains(namedTypes, r.Type))
-			}
-
-			switch {
-			case !typed || !p.Pattern.Match(r.fqdn, zone):
-			// At an underscore name, own records are always admitted as underscore records. A tenant needs a literal
-			// label (S4.14), and then needs no rule for the base name.
-			case own && underscore, !own && p.Pattern.NamesUnderscore(r.fqdn, zone):
-				kinds = append(kinds, rules.AdmittedUnderscore)
-			case own:
-				kinds = append(kinds, rules.AdmittedPlain)
-			case !gives(p, r.fqdn):
-			case p.Shared && sharesBase:
-				kinds = append(kinds, rules.AdmittedShared)
-			// A literal rule makes a weaker claim: other tenants may write above the name (S4.8).
-			case atBase && p.Pattern.IsLiteralFor(r.fqdn, zone):
-				kinds = append(kinds, rules.AdmittedLiteral)
-			case based:
-				kinds = append(kinds, rules.AdmittedPlain)
+	for _, rule := range z.rulesFor(r.Namespace) {
+		for _, p := range rule.Records {
+			if p.Pattern.Match(r.fqdn, z.FQDN()) && z.allowsType(p, r) {
+				kinds = append(kinds, z.kindBy(p, &rule, r))
 			}
 		}
 	}
+	return slices.DeleteFunc(kinds, func(kind rules.Admission) bool { return kind == refused })
+}
 
-	return kinds
+func (z *zone) allowsType(p rules.RecordRule, r *record) bool {
+	if len(p.Types) > 0 {
+		return slices.Contains(p.Types, r.Type)
+	}
+	// A tenant gets types that change the answering servers only if a rule lists them (S4.5).
+	isReserved := r.Namespace != z.Namespace && slices.Contains(namedTypes, r.Type)
+	return !r.Type.ByNumber() && !isReserved
+}
+
+// refused is the kind of no admission.
+const refused rules.Admission = ""
+
+// kindBy returns the kind in which a pattern of a rule, which matches the name and type of a record, admits it.
+func (z *zone) kindBy(p rules.RecordRule, rule *rules.Rule, r *record) rules.Admission {
+	if r.Namespace == z.Namespace {
+		// At an underscore name, own records are always admitted as underscore records (S4.14).
+		if slices.ContainsFunc(r.owner.Labels(), func(l string) bool { return strings.HasPrefix(l, "_") }) {
+			return rules.AdmittedUnderscore
+		}
+		return rules.AdmittedPlain
+	}
+
+	// Names at and below a reserved name belong to patterns that end in it.
+	baseName := base(r.owner)
+	at, _ := baseName.In(z.FQDN()) // a part of the record's name, so never too long
+	reserved := z.findReserved(baseName, r.Namespace)
+	givesBase := func(p rules.RecordRule) bool {
+		return p.Pattern.Match(at, z.FQDN()) && z.reachesBelow(p.Pattern.String(), reserved)
+	}
+	sharesBase := func(p rules.RecordRule) bool { return p.Shared && givesBase(p) }
+
+	switch {
+	// A tenant needs a literal underscore label, and then needs no rule for the base name (S4.14).
+	case p.Pattern.NamesUnderscore(r.fqdn, z.FQDN()):
+		return rules.AdmittedUnderscore
+	case !z.reachesBelow(p.Pattern.String(), reserved):
+		return refused
+	// Namespaces of a shared rule are one tenant only if the same rule also shares the base name (S4.13).
+	case p.Shared && slices.ContainsFunc(rule.Records, sharesBase):
+		return rules.AdmittedShared
+	// A literal rule makes a weaker claim: other tenants may write above the name (S4.8).
+	case baseName == r.owner && p.Pattern.IsLiteralFor(r.fqdn, z.FQDN()):
+		return rules.AdmittedLiteral
+	case anyPattern(z.rulesFor(r.Namespace), givesBase):
+		return rules.AdmittedPlain
+	}
+	return refused
 }
 
 // checkParent computes which zone above delegates a zone, and compares the result with the holding and the condition
 // Delegated.
 func (c *check) checkParent(z *zone) {
-	h, up, p := z.holding, name.Name{}, (*zone)(nil)
-	if n, ok := z.FQDN().Parent(); ok {
-		up, p = n, c.enclosing(z.View, n)
-	}
 	// A change of the zone above is decided again by a cascade over the zones below.
 	excused := c.anyScan(func(s *law.Scan) bool {
 		return s.Kind == law.ScanZones && s.View == z.View && s.Name.Encloses(z.FQDN())
 	})
-	want, status := law.Ancestry{Established: h.Established}, "True"
+	h := z.holding
+	want, status := law.Ancestry{Established: h.Established}, metav1.ConditionTrue
 
-	// Find the rule of the nearest zone above that delegates this zone, and whether that rule includes DS.
-	if p != nil {
-		delegates, ds := false, false
-		owner, _ := z.FQDN().Rel(p.FQDN())
-		reserved := p.findReserved(base(owner), z.Namespace)
-		for _, r := range p.rulesFor(z.Namespace) {
-			for _, x := range r.Zones {
-				// Reserved names bar zones at other names, not at an underscore name such as _acme-challenge.pay.
-				match := x.Match(z.FQDN(), p.FQDN()) && (base(owner) != owner || p.reachesBelow(x.String(), reserved))
-				delegates, ds = delegates || match, ds || match && r.DS
-			}
-		}
-
-		if p.Terminating && h.Withdrawn == "" && h.Parent != nil { // lost rules withdraw nothing
-			delegates, ds = true, h.DS
-		}
+	above, _ := z.FQDN().Parent()
+	if p := c.enclosing(z.View, above); p != nil {
 		want.Enclosed = p.UID
+		delegations := p.findDelegations(z)
 		switch {
-		case delegates:
-			want.Parent, want.DS = &p.Ref, ds
+		// Lost rules withdraw nothing while the zone above is being deleted.
+		case p.Terminating && h.Parent != nil && h.Withdrawn == "":
+			want.Parent, want.DS = &p.Ref, h.DS
+		case len(delegations) > 0:
+			want.Parent, want.DS = &p.Ref, slices.ContainsFunc(delegations, func(r rules.Rule) bool { return r.DS })
 		// An established zone stays, without delegation (S3.4).
 		case h.Established:
-			status = "False"
+			status = metav1.ConditionFalse
 		default: // the DS stays until the end
 			want.Parent, want.Withdrawn, want.DS = &p.Ref, p.UID, h.DS
-			if w := c.withdrawals[law.WithdrawalKey(p.UID, z.Namespace)]; w == nil || w.IsOver() {
+			if w := c.withdrawals[law.WithdrawalKey(p.UID, z.Namespace)]; isOver(w) {
 				c.reportDifference(excused, z.key, "S3.5", "withdrawn by zone "+p.key, "a period that runs, not %s", encodeText(w))
 			}
 		}
 
-		if at, ok := up.Rel(p.FQDN()); ok && p.liesBelowDNAME(at, true) {
+		if owner, _ := z.FQDN().Rel(p.FQDN()); p.liesBelowDNAME(owner) {
 			c.reportDamage(z.key, "S5.7", "a zone below a DNAME", "none: it replaces every name below it")
 		}
 	}
 
 	// The first difference names the rule of the finding.
-	var rule Rule
-	switch {
-	case refText(h.Parent) != refText(want.Parent):
-		rule = "S3.4"
-	case h.DS != want.DS:
-		rule = "S6.16"
-	case h.Withdrawn != want.Withdrawn || h.Enclosed != want.Enclosed:
-		rule = "S3.5"
-	case !meta.IsStatusConditionPresentAndEqual(z.status.Conditions, v1alpha1.ConditionDelegated, metav1.ConditionStatus(status)):
-		rule = "S6.12"
-	default:
-		return
+	for _, part := range []struct {
+		rule  Rule
+		equal bool
+	}{
+		{"S3.4", refText(h.Parent) == refText(want.Parent)},
+		{"S6.16", h.DS == want.DS},
+		{"S3.5", h.Withdrawn == want.Withdrawn && h.Enclosed == want.Enclosed},
+		{"S6.12", meta.IsStatusConditionPresentAndEqual(z.status.Conditions, v1alpha1.ConditionDelegated, status)},
+	} {
+		if !part.equal {
+			c.reportDifference(excused, z.key, part.rule, encodeText(h.Ancestry), "%s and the condition Delegated %s",
+				encodeText(want), status)
+			return
+		}
 	}
+}
 
-	c.reportDifference(excused, z.key, rule, encodeText(h.Ancestry), "%s and the condition Delegated %s", encodeText(want), status)
+// findDelegations returns the rules that delegate a zone below z.
+func (z *zone) findDelegations(below *zone) (found []rules.Rule) {
+	owner, _ := below.FQDN().Rel(z.FQDN())
+	reserved := z.findReserved(base(owner), below.Namespace)
+	// Reserved names bar zones at other names, not at an underscore name such as _acme-challenge.pay.
+	if base(owner) != owner {
+		reserved = name.Apex
+	}
+	for _, r := range z.rulesFor(below.Namespace) {
+		for _, p := range r.Zones {
+			if p.Match(below.FQDN(), z.FQDN()) && z.reachesBelow(p.String(), reserved) {
+				found = append(found, r)
+			}
+		}
+	}
+	return found
 }
 
 // checkCoexistence looks for data that no server loads together (S5.6, S5.7), at names with records and at hosts of
@@ -339,53 +369,56 @@ func (c *check) checkCoexistence(z *zone) {
 	}
 
 	for _, owner := range owners {
-		data := map[rdata.Type]int{}
+		data := z.countTypes(owner)
+		has := func(types ...rdata.Type) bool {
+			return slices.ContainsFunc(types, func(t rdata.Type) bool { return data[t] > 0 })
+		}
+		isApex, isWildcard := owner.IsApex(), strings.HasPrefix(owner.String(), "*")
+		for _, mistake := range []struct {
+			have string
+			is   bool
+		}{
+			{"a CNAME beside other data", has(rdata.CNAME) && len(data) > 1},
+			{"two CNAME or two DNAME", max(data[rdata.CNAME], data[rdata.DNAME]) > 1},
+			{"CNAME, DS, CDS or CDNSKEY at the apex", isApex && has(rdata.CNAME, rdata.DS, rdata.CDS, rdata.CDNSKEY)},
+			{"NS beside DNAME", !isApex && has(rdata.NS) && has(rdata.DNAME)},
+			{"NS or DNAME at a wildcard", isWildcard && has(rdata.NS, rdata.DNAME)},
+			{"data below a DNAME", z.liesBelowDNAME(owner)},
+		} {
+			if mistake.is {
+				// A cascade under way may still remove part of the data.
+				key := c.layout.Key(law.OwnerKey(z.UID, owner))
+				c.reportDifference(len(z.holding.Works) > 0, key, "S5.6", mistake.have, "none: no server loads that")
+				break
+			}
+		}
+	}
+}
+
+// countTypes returns the number of values of each type at a name, of Records and of spec.nameServers.
+func (z *zone) countTypes(owner name.Rel) map[rdata.Type]int {
+	data := map[rdata.Type]int{}
+	if o := z.owners[owner]; o != nil {
 		// Equal values with different TTLs are a single value of the RRset.
-		for _, v := range slices.CompactFunc(slices.Clone(cmp.Or(z.owners[owner], &law.Owner{}).Values), func(x, y law.OwnerValue) bool {
+		for _, v := range slices.CompactFunc(slices.Clone(o.Values), func(x, y law.OwnerValue) bool {
 			return x.Type == y.Type && x.Digest == y.Digest
 		}) {
 			data[v.Type]++
 		}
-
-		// spec.nameServers adds NS and addresses without Records.
-		for _, s := range z.NSSets {
-			if s.Owner == owner {
-				data[s.Type] += len(s.Data)
-			}
-		}
-
-		has := func(types ...rdata.Type) bool {
-			return slices.ContainsFunc(types, func(t rdata.Type) bool { return data[t] > 0 })
-		}
-		var have string
-		switch apex := owner.IsApex(); {
-		case has(rdata.CNAME) && len(data) > 1:
-			have = "a CNAME beside other data"
-		case data[rdata.CNAME] > 1 || data[rdata.DNAME] > 1:
-			have = "two CNAME or two DNAME"
-		case apex && has(rdata.CNAME, rdata.DS, rdata.CDS, rdata.CDNSKEY):
-			have = "CNAME, DS, CDS or CDNSKEY at the apex"
-		case !apex && has(rdata.NS) && has(rdata.DNAME):
-			have = "NS beside DNAME"
-		case strings.HasPrefix(owner.String(), "*") && has(rdata.NS, rdata.DNAME):
-			have = "NS or DNAME at a wildcard"
-		// A DNAME replaces the names below its own name, not the name itself (RFC 6672).
-		case z.liesBelowDNAME(owner, false):
-			have = "data below a DNAME"
-		default:
-			continue
-		}
-
-		// A cascade under way may still remove part of the data.
-		c.reportDifference(len(z.holding.Works) > 0, c.layout.Key(law.OwnerKey(z.UID, owner)), "S5.6", have, "none: no server loads that")
 	}
+	for _, s := range z.NSSets {
+		if s.Owner == owner {
+			data[s.Type] += len(s.Data)
+		}
+	}
+	return data
 }
 
-// liesBelowDNAME reports whether a DNAME exists above owner or, with itself, at owner.
-func (z *zone) liesBelowDNAME(owner name.Rel, itself bool) bool {
-	for at, ok := owner, true; ok; at, ok = at.Parent() {
-		if o := z.owners[at]; o != nil && (itself || at != owner) &&
-			slices.ContainsFunc(o.Values, func(v law.OwnerValue) bool { return v.Type == rdata.DNAME }) {
+// liesBelowDNAME reports whether a DNAME exists above owner. A DNAME replaces the names below its own name, not the
+// name itself (RFC 6672).
+func (z *zone) liesBelowDNAME(owner name.Rel) bool {
+	for at, ok := owner.Parent(); ok; at, ok = at.Parent() {
+		if o := z.owners[at]; o != nil && slices.ContainsFunc(o.Values, func(v law.OwnerValue) bool { return v.Type == rdata.DNAME }) {
 			return true
 		}
 	}
@@ -401,30 +434,32 @@ func (c *check) noteNestedClaims(z *zone) {
 			if mine.Namespace == z.Namespace || mine.Plain == 0 {
 				continue
 			}
-
-			// From the claimed name upwards, look for another tenant's claim by a rule with *.
-			for at, ok := low, true; ok && !at.IsApex(); at, ok = at.Parent() {
-				owner := cmp.Or(z.owners[at], &law.Owner{})
-				i := slices.IndexFunc(owner.Claims, func(x law.Claim) bool {
-					return x.Plain > 0 && x.Namespace != mine.Namespace && x.Namespace != z.Namespace
-				})
-				// A literal or shared rule passes a claim (S4.12, S4.13), and an earlier claim above allows all names
-				// below.
-				if z.excepts(at, mine.Namespace, i < 0) || at != low && slices.ContainsFunc(owner.Claims, func(x law.Claim) bool {
-					return x.Namespace == mine.Namespace
-				}) {
-					break // may have allowed the names below
-				}
-
-				if i >= 0 {
-					c.report.Notes.add(Finding{Key: c.layout.Key(law.OwnerKey(z.UID, low)), Rule: "S4.8", Have: fmt.Sprintf("claimed by "+
-						"namespace %s, and %s by namespace %s", mine.Namespace, at, owner.Claims[i].Namespace),
-						Want: "claims of one of them, unless former rules or records let them come"})
-					break
-				}
+			if at, rival := z.findRival(low, mine.Namespace); rival != "" {
+				c.report.Notes.add(Finding{Key: c.layout.Key(law.OwnerKey(z.UID, low)), Rule: "S4.8", Have: fmt.Sprintf("claimed by "+
+					"namespace %s, and %s by namespace %s", mine.Namespace, at, rival),
+					Want: "claims of one of them, unless former rules or records let them come"})
 			}
 		}
 	}
+}
+
+// findRival returns the first name, from a claimed name upwards, that another tenant claims by a rule with *, and that
+// tenant. It returns "" if nothing above contradicts the claim.
+func (z *zone) findRival(low name.Rel, namespace string) (at name.Rel, rival string) {
+	ours := []string{namespace, z.Namespace}
+	for at = low; !at.IsApex(); at, _ = at.Parent() {
+		claims := cmp.Or(z.owners[at], &law.Owner{}).Claims
+		i := slices.IndexFunc(claims, func(x law.Claim) bool { return x.Plain > 0 && !slices.Contains(ours, x.Namespace) })
+		// A literal or shared rule passes a claim (S4.12, S4.13), and an earlier claim above allows all names below.
+		isEarlier := at != low && slices.ContainsFunc(claims, func(x law.Claim) bool { return x.Namespace == namespace })
+		if isEarlier || z.excepts(at, namespace, i < 0) {
+			break // may have allowed the names below
+		}
+		if i >= 0 {
+			return at, claims[i].Namespace
+		}
+	}
+	return name.Apex, ""
 }
 
 func (z *zone) excepts(at name.Rel, namespace string, literal bool) bool {

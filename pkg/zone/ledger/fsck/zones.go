@@ -32,35 +32,45 @@ func (c *check) checkZones() error {
 	// forever.
 	ends := map[string]bool{}
 	for _, w := range c.works {
-		ends[w.Purge] = ends[w.Purge] || w.Ended != nil
+		if w.Ended != nil {
+			ends[w.Purge] = true
+		}
 	}
 	for _, z := range c.zones {
-		if s := z.status; z.Pending {
-			// A pending zone with endsAt has ended, and a work still releases its Records. Other pending zones wait for
-			// a name.
-			c.require(!z.Ending || ends[z.UID], z.key, "S3.5", "a zone that ended, with endsAt",
-				"no endsAt: no work releases its records, so it would stay")
-			c.require(s.Serial == 0 && s.ContentState == "" && s.Hash == "" && s.ContentGeneration == 0 && s.EntryCount == 0, z.key, "S3.2",
-				fmt.Sprintf("a pending zone with serial %d and hash %q", s.Serial, s.Hash), "none of it: it waits for another zone")
+		if z.Pending {
+			c.checkPendingStatus(z, ends[z.UID])
 		}
 	}
 	return nil
+}
+
+// checkPendingStatus checks a zone without a name. A pending zone with endsAt has ended, and a work still releases its
+// Records. Other pending zones wait for a name.
+func (c *check) checkPendingStatus(z *zone, isReleasing bool) {
+	s := z.status
+	c.require(!z.Ending || isReleasing, z.key, "S3.5", "a zone that ended, with endsAt",
+		"no endsAt: no work releases its records, so it would stay")
+	c.require(s.Serial == 0 && s.ContentState == "" && s.Hash == "" && s.ContentGeneration == 0 && s.EntryCount == 0, z.key, "S3.2",
+		fmt.Sprintf("a pending zone with serial %d and hash %q", s.Serial, s.Hash), "none of it: it waits for another zone")
 }
 
 // checkName requires status.fqdn to follow from spec.domainName, which never changes (S1.6): from "dev" may follow
 // dev.example.org., from "dev.example.org." nothing else.
 func (c *check) checkName(z *zone) {
 	text, fqdn := z.spec.DomainName, z.FQDN()
-	relative := !name.IsAbsolute(text)
-	follows := false
-	// The zone of zoneRef may be gone or renamed, so the parent may be any name above.
-	for up, ok := fqdn, true; ok && !follows; up, ok = up.Parent() {
-		n, err := name.ParseIn(text, up)
-		// A relative name lies below the parent: @ would be the parent's own name.
-		follows = err == nil && n == fqdn && (!relative || up != fqdn)
+	n, err := name.Parse(text)
+	if name.IsAbsolute(text) {
+		c.require(err == nil && n == fqdn, z.key, "S1.6", "status.fqdn "+z.status.FQDN, "%q", text)
+		return
 	}
-	c.require(follows, z.key, "S1.6", "status.fqdn "+z.status.FQDN, "%q, or a name that begins so", text)
-	c.require(!relative || z.spec.ZoneRef != nil, z.key, "S1.1", "a relative name without zoneRef", "one of them")
+	c.require(z.spec.ZoneRef != nil, z.key, "S1.1", "a relative name without zoneRef", "one of them")
+	// The zone of zoneRef may be gone or renamed, so the parent may be any name above.
+	for up, ok := fqdn.Parent(); ok; up, ok = up.Parent() {
+		if n, err := name.ParseIn(text, up); err == nil && n == fqdn {
+			return
+		}
+	}
+	c.reportDamage(z.key, "S1.6", "status.fqdn "+z.status.FQDN, "a name that begins with %q", text)
 }
 
 // checkSettled checks that Settled, settledSerial (the delivered serial), the hold (of a mass deletion) and the marks
@@ -74,18 +84,19 @@ func (c *check) checkSettled(z *zone) {
 	c.checkDeletions(z)
 
 	isHeld := h.Held != nil
-	mayWait := works > 0 || isHeld
+	isIdle := works == 0 && !isHeld
 	isSettled := cond.Status == metav1.ConditionTrue
 	isDelivered := s.SettledSerial == s.Serial
 
-	// An idle zone is Settled and delivered up to its serial. Only a hold, or a cascade in time, keeps settledSerial
-	// behind.
-	c.require(mayWait || isSettled, z.key, "S7.2", "not Settled", "Settled: no work on the zone is pending")
-	c.require(!mayWait || !isSettled || isDelivered, z.key, "S7.2", "Settled",
-		"not Settled: %d works on the zone are pending", works)
-	// An overdue cascade delays delivery no longer.
-	c.require(isDelivered || isHeld || works > 0 && !h.Overdue, z.key, "S7.2", settled,
-		"%d, the serial: nothing holds the zone back", s.Serial)
+	// An idle zone is Settled and delivered up to its serial.
+	if isIdle {
+		c.require(isSettled, z.key, "S7.2", "not Settled", "Settled: no work on the zone is pending")
+	} else {
+		c.require(!isSettled || isDelivered, z.key, "S7.2", "Settled", "not Settled: %d works on the zone are pending", works)
+	}
+	// Only a hold, or a cascade in time, keeps settledSerial behind. An overdue cascade delays delivery no longer.
+	mayLag := isHeld || !isIdle && !h.Overdue
+	c.require(isDelivered || mayLag, z.key, "S7.2", settled, "%d, the serial: nothing holds the zone back", s.Serial)
 	c.require(s.SettledSerial == 0 || !isAhead(s.SettledSerial, s.Serial), z.key, "S7.2", settled, "none ahead of the serial, %d", s.Serial)
 }
 
@@ -158,13 +169,6 @@ func (c *check) checkHolding(z *zone) {
 	}
 
 	c.require(maps.Equal(hosts, h.ApexHosts), key, "S4.10", "hosts of the apex "+encodeText(h.ApexHosts), "%s", encodeText(hosts))
-}
-
-func refText(r *law.Ref) string {
-	if r == nil {
-		return "none"
-	}
-	return r.Namespace + "/" + r.Name
 }
 
 // checkCuts compares the cuts in each parent's content with NS, glue and DS of the delegated child zones (S6.3, S6.16).
