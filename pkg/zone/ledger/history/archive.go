@@ -262,7 +262,7 @@ func (p *page) addStep(step content.Step) bool {
 	if p.entries[account] == nil && len(p.entries) == pageNamespaces {
 		return false
 	}
-	if len(p.entries) == 0 && (step.N != p.lastN+1 || p.archivedMod == 0 && !step.Creates()) {
+	if len(p.entries) == 0 && step.N != p.lastN+1 {
 		p.archived.Whole = max(p.archived.Whole, step.Time) // the steps before were trimmed without an archive
 	}
 	p.lastN, step.State = step.N, sethash.State{} // the hash follows from the content, and does not compress

@@ -6,6 +6,7 @@ package history
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -66,10 +67,16 @@ func (d *cursor) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
 	return &k, nil
 }
 
-type cursors struct {
-	byAccount []*cursor
-	nextKeys  []*layout.SegmentKey // by account; nil at the end
+// cursors merges the cursors of several accounts by time.
+type cursors struct{ heads []*head }
+
+// head is an account's cursor with the next key, which is nil only at the end.
+type head struct {
+	*cursor
+	key *layout.SegmentKey
 }
+
+func isAtEnd(h *head) bool { return h.key == nil }
 
 // openCursors opens a cursor for each account and reads its first key, so that nextKey can merge by time.
 func (a *Archive) openCursors(ctx context.Context, accounts []string, below layout.SegmentKey, rev int64) (*cursors, error) {
@@ -84,22 +91,21 @@ func (a *Archive) openCursors(ctx context.Context, accounts []string, below layo
 		if err != nil {
 			return nil, err
 		}
-		out.byAccount, out.nextKeys = append(out.byAccount, d), append(out.nextKeys, k)
+		out.heads = append(out.heads, &head{d, k})
 	}
+	out.heads = slices.DeleteFunc(out.heads, isAtEnd)
 	return out, nil
 }
 
 // nextKey returns the newest of the accounts' next keys, or nil at the end.
 func (d *cursors) nextKey(ctx context.Context) (k *layout.SegmentKey, err error) {
-	newest := -1
-	for i, x := range d.nextKeys {
-		if x != nil && (k == nil || compareTimes(x, k) > 0) {
-			newest, k = i, x
-		}
+	if len(d.heads) == 0 {
+		return nil, nil
 	}
-	if k != nil {
-		d.nextKeys[newest], err = d.byAccount[newest].nextKey(ctx)
-	}
+	newest := slices.MaxFunc(d.heads, func(x, y *head) int { return compareTimes(x.key, y.key) })
+	k = newest.key
+	newest.key, err = newest.nextKey(ctx)
+	d.heads = slices.DeleteFunc(d.heads, isAtEnd)
 	return k, err
 }
 

@@ -49,6 +49,9 @@ func (a *Archive) OfNamespace(ctx context.Context, wanted StepSelector, ask Ask)
 	}
 	out := &namespaceAnswer{Answer: &Answer{}, selector: wanted, ask: ask, rev: r.Header.Revision, zones: map[string]bool{},
 		began: time.Now()}
+	if ask.Since == nil {
+		out.ask.Since = func(*Item) bool { return true }
+	}
 	var share Share
 	if len(r.Kvs) > 0 && layout.Decode(r.Kvs[0].Value, &share) == nil {
 		out.Whole = share.Whole
@@ -85,16 +88,22 @@ func (o *namespaceAnswer) excludes(zone string) bool {
 // selectItem reports whether an item belongs to the answer: a change by a Record of the namespace, within the retention
 // of its zone. It notes the zone for wholeOfZones.
 func (o *namespaceAnswer) selectItem(x *Item, now int64) bool {
-	if r := x.Step.Record; r == nil || r.Namespace != o.selector.Namespace || !o.selector.SelectsZone(&x.Header) || !o.selector.Selects(x) {
+	r := x.Step.Record
+	isOurs := r != nil && r.Namespace == o.selector.Namespace
+	if !isOurs || !o.selector.SelectsZone(&x.Header) || !o.selector.Selects(x) {
 		return false
 	}
 	o.zones[x.Zone] = true
-	retention := x.Retention
-	// The retention may have changed since the segment was written.
-	if header, ok := o.selector.HeaderOf(x.Zone); ok {
-		retention = header.Retention
+	oldest := max(now-o.retentionOf(x.Zone, x.Retention), o.ask.NotBefore)
+	return x.Step.Time >= oldest && o.ask.Since(x)
+}
+
+// retentionOf returns the present retention of a zone, or the archived one of a zone that is gone.
+func (o *namespaceAnswer) retentionOf(zone string, archived int64) int64 {
+	if header, ok := o.selector.HeaderOf(zone); ok {
+		return header.Retention
 	}
-	return x.Step.Time >= max(now-retention, o.ask.NotBefore) && (o.ask.Since == nil || o.ask.Since(x))
+	return archived
 }
 
 // readOlder adds archived steps, newest segment first, until the page is full or older steps are too old. It sets
@@ -134,7 +143,7 @@ func (a *Archive) readOlder(ctx context.Context, out *namespaceAnswer, before la
 		// A segment without items is damaged or gone, and says nothing about the age of older segments.
 		fresh := len(items) == 0
 		for _, x := range slices.Backward(items) {
-			fresh = fresh || out.ask.Since == nil || out.ask.Since(&x)
+			fresh = fresh || out.ask.Since(&x)
 			if out.selectItem(&x, now) {
 				out.octets += x.countOctets()
 				out.Items = append(out.Items, x)
@@ -181,10 +190,7 @@ func (a *Archive) wholeOfZones(ctx context.Context, out *namespaceAnswer) error 
 		if mod > 0 {
 			retention = archived.Retention
 		}
-		if header, ok := out.selector.HeaderOf(uid); ok {
-			retention = header.Retention
-		}
-		out.Whole = max(out.Whole, archived.Whole, now-retention)
+		out.Whole = max(out.Whole, archived.Whole, now-out.retentionOf(uid, retention))
 	}
 	// A namespace without any zone here gets the usual retention, not the beginning of time.
 	if len(out.zones) == 0 {
@@ -250,7 +256,7 @@ func (a *Archive) addRecentSteps(ctx context.Context, out *namespaceAnswer) erro
 		}
 
 		takes := func(x *Item) bool { return out.selectItem(x, now) }
-		recent, err := a.readRecent(ctx, header, archived, out.selector.Namespace, takes, &room, out.Answer, out.rev)
+		recent, err := a.readRecent(ctx, header, archived, takes, &room, out.Answer, out.rev)
 		if err != nil {
 			return err
 		}

@@ -13,9 +13,11 @@ import (
 	"strconv"
 	"strings"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/klog/v2"
 
+	"kubi.zone/kubizone/pkg/zone/ledger/etcd"
 	"kubi.zone/kubizone/pkg/zone/ledger/layout"
 )
 
@@ -100,7 +102,7 @@ func (a *Archive) OfZone(ctx context.Context, header Header, exists bool, ask As
 	if exists || archived.Gone == 0 { // else the journal is archived, and not yet purged
 		room := maxAnswer
 		isNext := func(x *Item) bool { return x.Number < before }
-		if recent, err = a.readRecent(ctx, header, archived, "", isNext, &room, out, rev); err != nil {
+		if recent, err = a.readRecent(ctx, header, archived, isNext, &room, out, rev); err != nil {
 			return nil, err
 		}
 	}
@@ -148,58 +150,44 @@ func (a *Archive) wholeOf(ctx context.Context, out *Answer, own string, namespac
 	return nil
 }
 
-// readRecent returns the journal's steps not archived yet, oldest first, if selected by takes and, unless namespace is
-// "", made by its Records. Their octets are subtracted from *room. The oldest steps, without room, lack rows and
-// states. Damage raises out.Whole.
-func (a *Archive) readRecent(ctx context.Context, header Header, archived Archived, namespace string, takes func(*Item) bool, room *int,
-	out *Answer, rev int64) ([]Item, error) {
-	offset := archived.Offset
+// readRecent returns the journal's steps not archived yet, oldest first, if selected by takes. Their octets are
+// subtracted from *room. The oldest steps, without room, lack rows and states. Damage raises out.Whole.
+func (a *Archive) readRecent(ctx context.Context, header Header, archived Archived, takes func(*Item) bool, room *int, out *Answer,
+	rev int64) ([]Item, error) {
+	header.Offset = archived.Offset
 	// A zone that came back counts from 1 again, while its archive still ends with the removal.
 	if archived.Gone != 0 {
-		offset = archived.Last
+		header.Offset = archived.Last
 	}
 
 	// Read the steps behind the archive.
-	from := a.Layout.Step(header.Zone, archived.Last-min(offset, archived.Last)+1)
-	end := clientv3.GetPrefixRangeEnd(a.Layout.Journal(header.Zone))
+	lastN := archived.Last - min(header.Offset, archived.Last)
 	steps, gap := []Item{}, false
-	header.Offset = offset
-	for more := true; more; {
-		r, err := a.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(pageSteps), clientv3.WithRev(rev))
+	visit := func(kv *mvccpb.KeyValue) error {
+		out.read += len(kv.Value)
+		tx, err := a.Read(string(kv.Key), kv.Value)
 		if err != nil {
-			return nil, err
+			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "The history of a zone has a gap", "zone", header.FQDN)
+			// The answer is whole only after the next readable step.
+			gap = true
+			return nil
 		}
 
-		for _, kv := range r.Kvs {
-			from = string(kv.Key) + "\x00"
-			out.read += len(kv.Value)
-			tx, err := a.Read(string(kv.Key), kv.Value)
-			if err != nil {
-				klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "The history of a zone has a gap", "zone", header.FQDN)
-				// The answer is whole only after the next readable step.
-				gap = true
-				continue
+		for _, step := range tx.Steps {
+			if gap {
+				out.Whole, gap = max(out.Whole, step.Time+1), false
 			}
-
-			for _, step := range tx.Steps {
-				if gap {
-					out.Whole, gap = max(out.Whole, step.Time+1), false
-				}
-				// Steps of the zone itself, as of SOA timers, belong to no Record.
-				ns := header.Namespace
-				if step.Record != nil {
-					ns = step.Record.Namespace
-				}
-				if step.N > archived.Last-min(offset, archived.Last) && (namespace == "" || ns == namespace && step.Record != nil) {
-					x := Item{Header: header, Entry: Entry{Step: step}, Number: offset + step.N}
-					if takes(&x) {
-						steps = append(steps, x)
-					}
-				}
+			x := Item{Header: header, Entry: Entry{Step: step}, Number: header.Offset + step.N}
+			if step.N > lastN && takes(&x) {
+				steps = append(steps, x)
 			}
 		}
-
-		more = r.More
+		return nil
+	}
+	_, err := etcd.Scan(ctx, a.Client, a.Layout.Journal(header.Zone), a.Layout.Step(header.Zone, lastN+1), 0, visit,
+		clientv3.WithRev(rev), clientv3.WithLimit(pageSteps))
+	if err != nil {
+		return nil, err
 	}
 
 	// The newest value is unreadable: nothing up to now is certain.
@@ -217,10 +205,7 @@ func (a *Archive) readRecent(ctx context.Context, header Header, archived Archiv
 			continue
 		}
 
-		ns := header.Namespace
-		if x.Step.Record != nil {
-			ns = x.Step.Record.Namespace
-		}
+		ns := namespaceOf(&x.Step, header.Namespace)
 		// Each namespace has its own keys under before/, read once for all its steps.
 		if states[ns] == nil {
 			r, err := a.Client.Get(ctx, a.Layout.BeforeOf(ns, header.Zone), clientv3.WithPrefix(), clientv3.WithRev(rev))
@@ -276,22 +261,13 @@ func (a *Archive) openSegments(ctx context.Context, zone string, namespaces []st
 // listSegments returns the keys of an account's segments that takes selects, oldest first. rev 0 reads the present.
 func (a *Archive) listSegments(ctx context.Context, namespace string, rev int64, takes func(layout.SegmentKey) bool) (
 	out []layout.SegmentKey, err error) {
-	from := a.Layout.Segments(namespace)
-	end := clientv3.GetPrefixRangeEnd(from)
-	for more := true; more; {
-		r, err := a.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(2000), clientv3.WithRev(rev), clientv3.WithKeysOnly())
-		if err != nil {
-			return nil, err
+	_, err = etcd.Scan(ctx, a.Client, a.Layout.Segments(namespace), "", 0, func(kv *mvccpb.KeyValue) error {
+		if k, ok := a.Layout.ParseSegment(string(kv.Key)); ok && takes(k) {
+			out = append(out, k)
 		}
-		for _, kv := range r.Kvs {
-			from = string(kv.Key) + "\x00"
-			if k, ok := a.Layout.ParseSegment(string(kv.Key)); ok && takes(k) {
-				out = append(out, k)
-			}
-		}
-		more = r.More
-	}
-	return out, nil
+		return nil
+	}, clientv3.WithRev(rev), clientv3.WithKeysOnly())
+	return out, err
 }
 
 // readNext returns the item with the greatest number below s.before, or nil at the end.

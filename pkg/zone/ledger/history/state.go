@@ -52,8 +52,8 @@ const (
 )
 
 const (
-	isPlain   = 'p' // JSON follows
-	isDeflate = 'd' // deflated JSON follows
+	isPlain   = "p" // JSON follows
+	isDeflate = "d" // deflated JSON follows
 )
 
 type Packed struct {
@@ -167,19 +167,19 @@ func (s *State) pack() (Packed, error) {
 		return Packed{}, err
 	}
 	// Short texts stay plain here, and are compressed later together with their segment.
-	packed := append([]byte{isPlain}, text...)
+	packed := append([]byte(isPlain), text...)
 	if len(text) > plainState {
-		packed = deflate([]byte{isDeflate}, text)
+		packed = deflate([]byte(isDeflate), text)
 	}
 	return Packed{Text: packed, Counts: max(len(packed), len(text)/rawParts), Whole: len(s.LeftOut) == 0}, nil
 }
 
 // Unpack returns the JSON of a packed State, or an error for damage.
 func Unpack(packed []byte) (text json.RawMessage, err error) {
-	switch {
-	case len(packed) > 0 && packed[0] == isPlain:
+	switch form := packed[:min(1, len(packed))]; string(form) {
+	case isPlain:
 		text = packed[1:]
-	case len(packed) > 0 && packed[0] == isDeflate:
+	case isDeflate:
 		text, err = inflate(packed[1:], maxUnpacked)
 	default:
 		err = fmt.Errorf("the state begins with %.1q", packed)
