@@ -285,7 +285,7 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 		version := c.GetModRevision()
 		switch c.Target {
 		case etcdserverpb.Compare_VALUE:
-			if touched, _ := m.resourcesIn(span{string(c.Key), string(c.RangeEnd)}); len(touched) > 0 {
+			if touched, _ := m.resourcesIn(makeSpan(string(c.Key), string(c.RangeEnd))); len(touched) > 0 {
 				return nil, fmt.Errorf("%s: the value of an object is not compared, since it may have an octet; compare its version", c.Key)
 			}
 			continue

@@ -5,6 +5,7 @@ package subrev
 
 import (
 	"fmt"
+	"slices"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -65,16 +66,17 @@ func (m *Mapping) numberWrites(ops []clientv3.Op, isPresent func(key string) boo
 }
 
 func (m *Mapping) writesObjects(ops []clientv3.Op) bool {
-	for _, op := range ops {
-		if op.IsTxn() {
-			if _, then, orelse := op.Txn(); m.writesObjects(then) || m.writesObjects(orelse) {
-				return true
-			}
-		} else if touched, _ := m.resourcesIn(spanOf(op)); !op.IsGet() && len(touched) > 0 {
-			return true
+	return slices.ContainsFunc(ops, func(op clientv3.Op) bool {
+		switch {
+		case op.IsGet():
+			return false
+		case op.IsTxn():
+			_, then, orelse := op.Txn()
+			return m.writesObjects(slices.Concat(then, orelse))
 		}
-	}
-	return false
+		touched, _ := m.resourcesIn(spanOf(op))
+		return len(touched) > 0
+	})
 }
 
 // countEvents appends the sub-revision (place within a transaction) of each event of a revision to subs. It returns
@@ -86,7 +88,7 @@ func (m *Mapping) countEvents(events []*clientv3.Event, subs []int64) ([]int64, 
 		subs = append(subs, Last)
 	}
 	for i := len(events) - 1; i >= 0; i-- {
-		r := m.resourceIndex(events[i].Kv.Key)
+		r := resourceIndex(m.resources, events[i].Kv.Key)
 		if r < 0 {
 			continue
 		}

@@ -86,7 +86,7 @@ func TestResourcesIn(t *testing.T) {
 		{"/r/", "/r0", []int{0, 1}, false}, {"\x00", "\x00", []int{0, 1}, false}, {"/r/pods/a", "\x00", []int{0}, false},
 		{"/r/others/z", "/r/pods/a", []int{0, 1}, false}, {"/r/outbox/", "/r/outbox0", nil, false}, {"/r/p", "/r/pods/", nil, false}, {"/r/pods0", "/r/q", nil, false},
 	} {
-		touched, in := m.resourcesIn(span{c.key, c.end})
+		touched, in := m.resourcesIn(makeSpan(c.key, c.end))
 		slices.Sort(touched)
 		if !slices.Equal(touched, c.touched) || in != c.in {
 			t.Errorf("[%q, %q) touches %v (%v), not %v (%v)", c.key, c.end, touched, in, c.touched, c.in)
@@ -129,7 +129,7 @@ func expectAgreement(t *testing.T, m *Mapping, there map[string]bool, ops []clie
 	counted, ok := m.countEvents(events, nil)
 	ofResource := map[int]int{}
 	for _, e := range events {
-		ofResource[m.resourceIndex(e.Kv.Key)]++
+		ofResource[resourceIndex(m.resources, e.Kv.Key)]++
 	}
 	if ofResource[0] > Objects || ofResource[1] > Objects { // only a range deletes so many
 		if ok {
@@ -142,7 +142,7 @@ func expectAgreement(t *testing.T, m *Mapping, there map[string]bool, ops []clie
 	}
 	last := map[int]int64{0: -1, 1: -1}
 	for i, e := range events {
-		r := m.resourceIndex(e.Kv.Key)
+		r := resourceIndex(m.resources, e.Kv.Key)
 		if r < 0 {
 			if counted[i] != Last {
 				t.Fatalf("%s is no object and at %d", e.Kv.Key, counted[i])

@@ -6,6 +6,7 @@ package subrev
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -78,29 +79,36 @@ func New(resources ...string) (*Mapping, error) {
 	return m, nil
 }
 
-func (m *Mapping) resourceIndex(key []byte) int {
-	for i, r := range m.resources {
-		if len(key) > len(r) && string(key[:len(r)]) == r {
-			return i
-		}
-	}
-	return -1
+// resourceIndex returns the index of the resource to which an object's key belongs, or -1. It allocates nothing.
+func resourceIndex[T string | []byte](resources []string, key T) int {
+	return slices.IndexFunc(resources, func(r string) bool { return len(key) > len(r) && string(key[:len(r)]) == r })
 }
 
-// span is a range as in etcd: end "" means a single key, "\x00" no end.
+// span is a range as in etcd, where end "" means a single key.
 type span struct{ key, end string }
 
-func spanOf(op clientv3.Op) span { return span{string(op.KeyBytes()), string(op.RangeBytes())} }
+// noEnd is behind each key: no key of Kubernetes begins with this octet.
+const noEnd = "\xff"
+
+// makeSpan returns the range of a request to etcd, where the end "\x00" means no end.
+func makeSpan(key, end string) span {
+	if end == "\x00" {
+		end = noEnd
+	}
+	return span{key, end}
+}
+
+func spanOf(op clientv3.Op) span { return makeSpan(string(op.KeyBytes()), string(op.RangeBytes())) }
 
 func (s span) contains(key string) bool {
 	if s.end == "" {
 		return key == s.key
 	}
-	return key >= s.key && (s.end == "\x00" || key < s.end)
+	return key >= s.key && key < s.end
 }
 
 func (s span) covers(resource string) bool {
-	return s.end != "" && s.key <= resource && (s.end == "\x00" || s.end >= clientv3.GetPrefixRangeEnd(resource))
+	return s.key <= resource && s.end >= clientv3.GetPrefixRangeEnd(resource)
 }
 
 // resourcesIn returns the indexes of the resources that a range touches. The result in is true if the range is inside a
@@ -108,21 +116,20 @@ func (s span) covers(resource string) bool {
 func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	if s.end == "" {
 		// A single key, the usual case, without an allocation.
-		for i, r := range m.resources {
-			if len(s.key) > len(r) && s.key[:len(r)] == r {
-				return m.allIndexes[i : i+1 : i+1], true
-			}
+		i := resourceIndex(m.resources, s.key)
+		if i < 0 {
+			return nil, false
 		}
-		return nil, false
+		return m.allIndexes[i : i+1 : i+1], true
 	}
 	for i, r := range m.resources {
 		end := clientv3.GetPrefixRangeEnd(r)
-		if s.key < end && (s.end == "\x00" || s.end > r) {
+		if s.key < end && s.end > r {
 			touched = append(touched, i)
-			in = s.key >= r && s.end != "\x00" && s.end <= end
+			in = s.key >= r && s.end <= end // and so touches no other
 		}
 	}
-	return touched, in && len(touched) == 1
+	return touched, in
 }
 
 // mapKV replaces the revisions of a key by versions, and removes the octet of an object's value. If sub is negative,
@@ -132,7 +139,7 @@ func (m *Mapping) mapKV(kv *mvccpb.KeyValue, sub int64) {
 		return
 	}
 	own := int64(Last)
-	if m.resourceIndex(kv.Key) >= 0 {
+	if resourceIndex(m.resources, kv.Key) >= 0 {
 		kv.Value, own = decodeValue(kv.Value)
 	}
 	if sub < 0 {

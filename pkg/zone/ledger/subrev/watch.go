@@ -201,19 +201,27 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 		k.readPrevious(ctx, r.Events)
 	}
 
-	// Number the events, one revision at a time.
-	shown := r.Events[:0:0]
+	shown, unnumbered := v.mapEvents(r.Events)
+	if unnumbered > 0 {
+		*r = compactedResponse(r, unnumbered+1)
+		return true
+	}
+	r.Events = shown
+	return len(shown) > 0
+}
+
+// mapEvents numbers events, a revision at a time, and returns the requested ones with versions. A revision in two
+// responses, or without numbers, has no versions: then that revision is returned, and the caller lists again.
+func (v *view) mapEvents(events []*clientv3.Event) (shown []*clientv3.Event, unnumbered int64) {
 	var room [8]int64
-	for rest := r.Events; len(rest) > 0; {
+	for rest := events; len(rest) > 0; {
 		revision, n := rest[0].Kv.ModRevision, 1
 		for n < len(rest) && rest[n].Kv.ModRevision == revision {
 			n++
 		}
 		subs, ok := v.m.countEvents(rest[:n], room[:0])
 		if !ok || revision == v.lastRevision {
-			// A revision in two responses, or without numbers, has no versions: the caller lists again.
-			*r = compactedResponse(r, revision+1)
-			return true
+			return nil, revision
 		}
 
 		for i, e := range rest[:n] {
@@ -228,9 +236,7 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 
 		v.lastRevision, rest = revision, rest[n:]
 	}
-
-	r.Events = shown
-	return len(shown) > 0
+	return shown, 0
 }
 
 // readPrevious adds missing previous values to events. Etcd leaves them out if the watch begins before etcd notes that
