@@ -117,21 +117,27 @@ func (jr *Journal) CountWrite(t *Trimming, name string, z *v1alpha1.Zone, rev in
 // former Records. Without either part, a trim keeps the last KeptSteps. The caller holds t.mu.
 func (jr *Journal) isDue(t *Trimming, z *v1alpha1.Zone) (weigh, archives, due bool) {
 	hasExcess := uint64(z.Status.ContentGeneration) > uint64(jr.KeptSteps)
-	isFirst := !t.done && hasExcess // an earlier process may have had other bounds
-	// For example a zone of large TXT values, where 100 steps are more than the bound of octets.
-	isTooLong := t.long >= jr.Octets
+	isFirst := hasExcess && !t.done // an earlier process may have had other bounds
+	hasNewExcess := hasExcess && t.writtenSteps >= max(1, jr.KeptSteps/2)
+	weigh, archives = isFirst || jr.exceedsOctets(t, z), jr.exceedsStates(t)
+	return weigh, archives, weigh || archives || hasNewExcess
+}
 
+// exceedsOctets reports whether the steps since the last weighing may exceed the bound of the journal's octets.
+func (jr *Journal) exceedsOctets(t *Trimming, z *v1alpha1.Zone) bool {
+	// For example a zone of large TXT values, where 100 steps are more than the bound of octets.
+	if t.long >= jr.Octets {
+		return true
+	}
 	// A Delivery that has confirmed nothing for days lets the journal grow up to keptOctets.
 	hasReaders := jr.HasDelivery(z) || IsUnsettled(z)
-	hasGrown := hasReaders && t.octets >= max(jr.keptOctets(z), t.condensedOctets)/4
-	weigh = isFirst || isTooLong || hasGrown
+	return hasReaders && t.octets >= max(jr.keptOctets(z), t.condensedOctets)/4
+}
 
-	// The former Records of all zones together take too much of etcd, so each zone with some is archived.
-	exceedsShare := t.stateOctets > 0 && jr.States.Load() > jr.statesRoom()
-	archives = t.stateOctets >= maxStates || exceedsShare
-
-	hasNewExcess := hasExcess && t.writtenSteps >= max(1, jr.KeptSteps/2)
-	return weigh, archives, weigh || archives || hasNewExcess
+// exceedsStates reports whether the former Records of the zone, or those of all zones together, take too much of etcd.
+// In the second case each zone with some is archived.
+func (jr *Journal) exceedsStates(t *Trimming) bool {
+	return t.stateOctets >= maxStates || t.stateOctets > 0 && jr.States.Load() > jr.statesRoom()
 }
 
 func (jr *Journal) statesRoom() int64 {

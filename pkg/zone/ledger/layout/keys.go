@@ -147,15 +147,26 @@ func IsRange(k law.Key) bool {
 
 // MostKeys bounds the keys read for a range; 0 means all. No refusal depends on the owners below an apex.
 func MostKeys(k law.Key) int64 {
-	if k.Kind == law.KindTouched && k.Zone != "" {
-		return law.FirstOwners
-	}
-	if k.Kind == law.KindForeign && (!k.Name.IsZero() || !k.Owner.IsZero()) || k.Kind == law.KindOwnersBelow && k.Owner.IsApex() {
-		return law.FirstKeys
-	} else if k.Kind == law.KindAwaited && !k.Name.IsZero() {
-		return law.MaxWaiting
-	} else if k.Kind == law.KindAwaited || k.Kind == law.KindTouched {
+	switch k.Kind {
+	case law.KindTouched:
+		if k.Zone != "" {
+			return law.FirstOwners
+		}
 		return 1
+	case law.KindAwaited:
+		if !k.Name.IsZero() {
+			return law.MaxWaiting
+		}
+		return 1
+	case law.KindForeign:
+		isOfCounts := k.Name.IsZero() && k.Owner.IsZero()
+		if !isOfCounts {
+			return law.FirstKeys
+		}
+	case law.KindOwnersBelow:
+		if k.Owner.IsApex() {
+			return law.FirstKeys
+		}
 	}
 	return 0
 }
