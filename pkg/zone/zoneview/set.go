@@ -107,7 +107,7 @@ func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	next := &zoneState{newest: snapshot}
 	if known := v.lookUp(snapshot.zone.UID); known != nil {
 		next.settled = known.settled
-		if known.newest.n == snapshot.n && known.newest.serial == snapshot.serial && known.newest.Hash() == snapshot.Hash() {
+		if known.newest.HasVersionOf(snapshot) {
 			next.steps, next.octets = known.steps, known.octets
 		}
 	}
@@ -472,9 +472,8 @@ func (v *Set) Journal() (steps int, oldest int64) {
 	defer v.mu.RUnlock()
 	for _, known := range v.zones {
 		if steps += len(known.steps); len(known.steps) > 0 {
-			if stepTime := known.steps[0].Time; stepTime > 0 && (oldest == 0 || stepTime < oldest) {
-				oldest = stepTime
-			}
+			first := known.steps[0].Time // 0 if unknown
+			oldest = min(cmp.Or(oldest, first), cmp.Or(first, oldest))
 		}
 	}
 	return steps, oldest

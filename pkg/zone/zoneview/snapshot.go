@@ -96,6 +96,11 @@ func (s *Snapshot) State() sethash.State { return s.state }
 
 func (s *Snapshot) Hash() string { return s.header.Hash(s.state) }
 
+// HasVersionOf reports whether both snapshots are of the same step of a zone, and so have the same content.
+func (s *Snapshot) HasVersionOf(other *Snapshot) bool {
+	return s.n == other.n && s.serial == other.serial && s.Hash() == other.Hash()
+}
+
 func (s *Snapshot) Len() int { return s.rows }
 
 func (s *Snapshot) EntryCount() int { return content.EntryCount(s.nsRRsets, s.rows) }

@@ -177,14 +177,15 @@ func (f *Feed) Expect(key string) {
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	switch {
+	switch z := f.zones[key]; {
 	case freeze:
 		f.freezeZone(ctx, key, err)
-	case err == nil && f.zones[key] != nil:
-		f.zones[key].misfits = 0
-		f.confirmZone(key, f.zones[key])
-	case err != nil && f.zones[key] != nil && f.zones[key].pendingReason != nil:
-		f.setPending(f.zones[key], err)
+	case z == nil: // deleted meanwhile
+	case err == nil:
+		z.misfits = 0
+		f.confirmZone(key, z)
+	case z.pendingReason != nil:
+		f.setPending(z, err)
 	}
 }
 

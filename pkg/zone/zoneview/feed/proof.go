@@ -50,10 +50,8 @@ func (f *Feed) BeginProof(key string, unproven UnprovenZone) *Proof {
 	}
 
 	// After a new listing, the Set may already have this content.
-	snapshot := unproven.Snapshot
 	known, isKnown := f.set.ByUID(z.identity.UID)
-	isSame := isKnown && known.N() == snapshot.N() && known.Serial() == snapshot.Serial() && known.Hash() == snapshot.Hash()
-	inSet := isSame && z.frozenReason == nil
+	inSet := isKnown && known.HasVersionOf(unproven.Snapshot) && z.frozenReason == nil
 	z.proof = &Proof{feed: f, key: key, zone: z, unproven: unproven, inSet: inSet}
 	if inSet && unproven.Settled {
 		const settled = true // perhaps only now
