@@ -98,11 +98,8 @@ func (t *explainedTxn) sendCopies(ctx context.Context) (*clientv3.TxnResponse, e
 		isLate := attempt.Err() != nil && ctx.Err() == nil
 		cancel()
 		switch {
-		case err == nil && !response.Succeeded && doubt != nil:
-			// An earlier copy may be the reason of the refusal.
-			return t.findOutcome(ctx, response, doubt)
 		case err == nil:
-			return response, nil
+			return t.findOutcome(ctx, response, doubt)
 		case isProposalDropped(err): // certainly not applied
 		case isLate:
 			doubt = cmp.Or(doubt, errSlow)
@@ -140,10 +137,14 @@ func (t *explainedTxn) isResendable() bool {
 	return slices.ContainsFunc(t.then, func(op clientv3.Op) bool { return t.comparedRevision(op.KeyBytes()) > 0 })
 }
 
-// findOutcome returns the outcome of a transaction after etcd has refused a later copy of it. If an earlier copy was
-// applied, the outcome is success, otherwise the refusal in laterAnswer. If an earlier copy may still be applied, or
-// the revisions in question cannot be read, findOutcome returns doubtErr.
+// findOutcome returns the outcome of a transaction after etcd has answered a later copy of it. If the answer is a
+// refusal, and doubtErr says why an earlier copy may have been applied, that copy may be the reason. If it was
+// applied, the outcome is success, otherwise the refusal in laterAnswer. If it may still be applied, or the revisions
+// in question cannot be read, findOutcome returns doubtErr.
 func (t *explainedTxn) findOutcome(ctx context.Context, laterAnswer *clientv3.TxnResponse, doubtErr error) (*clientv3.TxnResponse, error) {
+	if laterAnswer.Succeeded || doubtErr == nil {
+		return laterAnswer, nil
+	}
 	// Find a written key whose revision differs from the compared revision.
 	found, newestRev, err := t.readWrittenKeys(ctx, 0)
 	if err != nil {
