@@ -219,29 +219,49 @@ func (d *delta) warnOfValues(plan *law.Plan) {
 		d.warnOfPolicy(v, plan)
 		d.warnOfAlias(v, plan)
 	}
+	d.warnOfAuthorities(plan)
+}
 
-	// CAA at the apex bind each name below without CAA, also those of tenants.
-	if t == rdata.CAA && added.Owner.IsApex() && !others.HasType(rdata.CAA) && forbidsAuthorities(added.Values) && d.hasTenants() {
-		plan.Warn("S5.14", "CAA at %s forbids every certification authority, also for the names of other namespaces: write the "+
-			"authorities that they use, or have them write CAA of their own (RFC 8659 §3)", fqdn)
+// forbidden tells by (plain, wildcards) for which certificates CAA name no authority.
+var forbidden = map[[2]bool]string{
+	{true, true}: "every certification authority",
+	// By issue ";" and issuewild "ca.example.net", an authority may issue for *.shop, and none for shop.
+	{true, false}: "every certification authority, but for wildcards",
+	{false, true}: "every certification authority for wildcards",
+}
+
+// warnOfAuthorities warns of the first CAA at the apex if no authority may issue certificates. These CAA bind each name
+// below without CAA, also those of tenants.
+func (d *delta) warnOfAuthorities(plan *law.Plan) {
+	added := d.added
+	isFirst := added.Type == rdata.CAA && added.Owner.IsApex() && !d.otherData.HasType(rdata.CAA)
+	if !isFirst || !d.hasTenants() {
+		return
+	}
+	plain, _ := forbidsAuthorities(added.Values, "issue")
+	wildcards, given := forbidsAuthorities(added.Values, "issuewild")
+	// Without issuewild, issue is for wildcards, too (RFC 8659 §4.3).
+	if authorities := forbidden[[2]bool{plain, wildcards || plain && !given}]; authorities != "" {
+		plan.Warn("S5.14", "CAA at %s forbids %s, also for the names of other namespaces: write the authorities that they use, or have "+
+			"them write CAA of their own (RFC 8659 §3)", d.place.fqdn, authorities)
 	}
 }
 
-// forbidsAuthorities reports whether no authority may issue certificates, as by 0 issue ";".
-func forbidsAuthorities(values []rdata.Value) (forbids bool) {
+// forbidsAuthorities reports whether values of CAA have the property, and name no authority for it, as 0 issue ";".
+func forbidsAuthorities(values []rdata.Value, property string) (forbids, given bool) {
 	for _, v := range values {
-		fields := strings.Fields(v.Text)
-		if len(fields) < 3 || fields[1] != "issue" {
+		_, tagged, _ := strings.Cut(v.Text, " ") // without the flags
+		tag, value, _ := strings.Cut(tagged, " ")
+		if !strings.EqualFold(tag, property) {
 			continue
 		}
 		// "letsencrypt.org; validationmethods=dns-01" names an authority, ";" names none.
-		domain, _, _ := strings.Cut(strings.Trim(strings.Join(fields[2:], ""), `"`), ";")
-		if domain != "" {
-			return false
+		if authority, _, _ := strings.Cut(strings.Trim(value, `"`), ";"); strings.TrimSpace(authority) != "" {
+			return false, true
 		}
-		forbids = true
+		given = true
 	}
-	return forbids
+	return given, given
 }
 
 // hasTenants reports whether a rule of the Zone gives names to other namespaces, or the zone has Delegations, whose
