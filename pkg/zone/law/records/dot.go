@@ -93,9 +93,9 @@ func (d *delta) warnOfTargets(plan *law.Plan) {
 		case another:
 			plan.Warn("S4.18", "%s at %s names %s, which another namespace claims: that namespace decides where it "+
 				"points", t.Type, p.fqdn, t.fqdn)
+		// A forgotten dot explains the other faults of the same value.
 		case repeats || !answers && SeemsUndotted(t.Host(), added.Owner):
 			plan.Warn("S5.1", "%s", UndottedWarning(fmt.Sprintf("%s at %s names a host:", t.Type, p.fqdn), t.Host(), t.fqdn))
-			return // a forgotten dot explains the other faults
 		// A misspelt MX host, such as mial: the first tenant to take the name would receive the mail.
 		case !mine && d.leavesToTenants(t):
 			plan.Warnings = append(plan.Warnings, law.Warning{Rule: "S4.18", Reason: law.WarningUnclaimedHost, Host: t.fqdn,
