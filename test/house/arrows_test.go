@@ -28,7 +28,6 @@ var arrowsUp = map[string]int{
 	"pkg/delivery/rfc2136":                  4,
 	"pkg/dns/name":                          3,
 	"pkg/zone/law":                          5,
-	"pkg/zone/law/records":                  6,
 	"pkg/zone/ledger/fsck":                  8,
 	"pkg/client/migrate":                    5,
 	"pkg/apiserver/registry/changeset":      3,

@@ -44,7 +44,7 @@ var omissions = []struct{ rule, file, text, instead string }{
 		"func (d *delta) refuseFull(after, before *law.Owner) *law.Refusal {\n", "if OMITTED {\nreturn nil\n}\n"},
 	{"S4.25", "records/guest.go", "func (d *delta) noticeHiddenNames(plan *law.Plan) {\n", "if OMITTED {\nreturn\n}\n"},
 	{"S2.10", "records/delta.go",
-		"func (d *delta) affectsBelow(base name.Rel, grants []rules.Grant) bool {\n", "if OMITTED {\nreturn true\n}\n"},
+		"func (d *delta) affectsBelow(base name.Rel) bool {\n", "if OMITTED {\nreturn true\n}\n"},
 	{"S3.10", "records/admission.go", "func (d *delta) signsAnother() bool {\n", "if OMITTED {\nreturn false\n}\n"},
 	{"S4.18", "records/dot.go", "func (d *delta) warnsOfHolder(t target) bool {\n", "if OMITTED {\nreturn false\n}\n"},
 	{"S4.26", "records/pointer.go", "func (d *delta) noticeTakenHosts() {\n", "if OMITTED {\nreturn\n}\n"},

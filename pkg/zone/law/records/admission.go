@@ -6,6 +6,7 @@ package records
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -143,15 +144,6 @@ func (d *delta) findBar(base name.Rel) claims.Bar {
 	return c.FindBar(base)
 }
 
-func (d *delta) claimant(kind rules.Admission, rule *rules.Rule) *claims.Claimant {
-	c := &claims.Claimant{Reading: d.Reading, Zone: d.zone, Holding: d.holding, Namespace: d.ask.Namespace, Admission: kind,
-		OwnerAt: d.ownerAt}
-	if kind == rules.AdmittedShared {
-		c.Rule = rule
-	}
-	return c
-}
-
 // formerAdmission returns the kind of rule for the replaced data at base: the Record's own former data, or those of a
 // Record leaving in the same transaction. The result is "" without such data.
 func (d *delta) formerAdmission(base name.Rel) rules.Admission {
@@ -168,16 +160,14 @@ func (d *delta) formerAdmission(base name.Rel) rules.Admission {
 
 func (d *delta) keepsClaim(c *claims.Claimant, base name.Rel) bool {
 	return d.formerAdmission(base) == c.Admission &&
-		(c.Rule == nil || d.keepsName() && d.removed.Type == d.added.Type || !c.WidensClaim(base))
+		(c.Rule == nil || d.keepsRRset() || !c.WidensClaim(base))
 }
 
+// noteClaim notes the namespace whose claim at base refuses added. A Record does not wait for a claim elsewhere, since
+// no deletion at its own name would admit the Record (S4.24).
 func (d *delta) noteClaim(base name.Rel, refusal *law.Refusal) *law.Refusal {
-	if o := d.ownerAt(base); o != nil {
-		for _, c := range o.Claims {
-			if c.Namespace != d.ask.Namespace && c.Holds() && (d.claimedBy == "" || d.claimedBy == d.zone.Namespace) {
-				d.claimedBy = c.Namespace
-			}
-		}
+	if refusal.HeldAt == base {
+		d.claimedBy = d.otherHolder(base)
 	}
 	return refusal
 }
@@ -187,34 +177,46 @@ func (d *delta) noteClaim(base name.Rel, refusal *law.Refusal) *law.Refusal {
 func (d *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
 	z, added := d.zone, d.added
 	base := rules.Base(added.Owner)
-	if base.IsApex() || slices.Contains(z.NSHosts, base) {
-		return
+	own, warned := d.ask.Namespace == z.Namespace, false
+	if own {
+		warned = d.warnOfTenants(base, plan)
+	} else {
+		warned = d.warnOfOwn(a, base, plan)
 	}
-	own := d.ask.Namespace == z.Namespace
-	switch o := d.ownerAt(base); {
-	// team-a claims shop, and own writes there: no claim refuses own (S4.9).
-	case own && o.HasTenantClaim(z):
-		plan.Warn("S4.18", "%s of zone %s is claimed by another namespace: now both that namespace and the zone's own have records "+
-			"there", base,
-			z.FQDN())
-		return
-	// Below shop, which team-a claims, own's www.shop takes the place of team-a's *.shop.
-	case own:
-		for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-			if d.ownerAt(up).HasTenantClaim(z) {
-				plan.Warn("S4.18", "%s of zone %s lies below %s, which another namespace claims with all below it", base, z.FQDN(), up)
-				return
-			}
-		}
-	// A guest's _acme-challenge.www beside own's www claims nothing, so needs no Warning.
-	case a != rules.AdmittedUnderscore && o.HasOwnClaim(z):
-		plan.Warn("S4.18", "the zone's own namespace has records at %s of zone %s, too", base, z.FQDN())
-		return
-	}
-
-	if d.otherData.HasType(added.Type) && (a == rules.AdmittedShared || own && z.RuleSet().HasSharedLiteral(added.Owner)) {
+	isShared := a == rules.AdmittedShared || own && z.RuleSet().HasSharedLiteral(added.Owner)
+	if !warned && isShared && d.otherData.HasType(added.Type) {
 		plan.Warn("S4.13", "%s at %s joins values of other records (shared: true)", added.Type, d.place.fqdn)
 	}
+}
+
+// warnOfOwn warns a tenant of own's records at base. A guest's _acme-challenge.www beside own's www claims nothing, so
+// needs no Warning.
+func (d *delta) warnOfOwn(a rules.Admission, base name.Rel, plan *law.Plan) (warned bool) {
+	if a == rules.AdmittedUnderscore || base.IsApex() || !d.ownerAt(base).HasOwnClaim(d.zone) {
+		return false
+	}
+	plan.Warn("S4.18", "the zone's own namespace has records at %s of zone %s, too", base, d.zone.FQDN())
+	return true
+}
+
+// warnOfTenants warns own, whom no claim refuses (S4.9), of the nearest claim of a tenant at or above base.
+func (d *delta) warnOfTenants(base name.Rel, plan *law.Plan) (warned bool) {
+	z := d.zone
+	for at := range upToApex(base) {
+		switch {
+		case !d.ownerAt(at).HasTenantClaim(z):
+			continue
+		// team-a claims shop, and own writes there.
+		case at == base:
+			plan.Warn("S4.18", "%s of zone %s is claimed by another namespace: now both that namespace and the zone's own have records "+
+				"there", base, z.FQDN())
+		// Own's www.shop takes the place of team-a's *.shop.
+		default:
+			plan.Warn("S4.18", "%s of zone %s lies below %s, which another namespace claims with all below it", base, z.FQDN(), at)
+		}
+		return true
+	}
+	return false
 }
 
 func (d *delta) refuseOverLimit() *law.Refusal {
@@ -227,19 +229,23 @@ func (d *delta) refuseOverLimit() *law.Refusal {
 }
 
 // refuseLowTTL refuses a tenant's new TTL below the zone's least. Names such as _acme-challenge.www are exempt, because
-// clients choose a TTL of a minute to renew a certificate.
+// clients choose a TTL of a minute to renew a certificate. A stored Record may stay with its TTL, or raise it (S5.9).
 func (d *delta) refuseLowTTL() *law.Refusal {
-	ttl, least := d.added.TTL, d.zone.MinTTL
-	isLow := ttl != nil && int64(*ttl) < least
-	if !isLow || d.ask.Namespace == d.zone.Namespace || rules.HasUnderscore(d.added.Owner) {
-		return nil
-	}
-	// A stored Record may stay with its TTL, or raise it (S5.9).
-	if d.removed != nil && d.removed.TTL != nil && *d.removed.TTL <= *ttl { // stored before the zone's least TTL rose
+	ttl, least := ttlOf(d.added), d.zone.MinTTL
+	if ttl >= min(least, ttlOf(d.removed)) || d.ask.Namespace == d.zone.Namespace || rules.HasUnderscore(d.added.Owner) {
 		return nil
 	}
 	return law.NewForbidden(law.ReasonLimitExceeded, "ttl %d of %s is below limits.minTTL %d of zone %s "+
-		"(S5.9; choose a ttl of at least %d, or leave it out)", *ttl, d.place.fqdn, least, d.zone.FQDN(), least)
+		"(S5.9; choose a ttl of at least %d, or leave it out)", ttl, d.place.fqdn, least, d.zone.FQDN(), least)
+}
+
+// ttlOf returns the TTL that a tenant has chosen, in seconds. Without a Record or its ttl, the zone's default is no
+// choice, and the result exceeds all limits.
+func ttlOf(c *law.Contribution) int64 {
+	if c == nil || c.TTL == nil {
+		return math.MaxInt64
+	}
+	return int64(*c.TTL)
 }
 
 // refuseCutOff refuses a tenant's DNAME or NS that cuts off names of others. In a cascade, a record that is there
@@ -250,15 +256,18 @@ func (d *delta) refuseCutOff() *law.Refusal {
 		return nil
 	}
 	// A rule "shop" passes names reserved below shop, but no claim there.
-	grants := d.zone.RuleSet().FindGrants(p.fqdn, added.Type, d.ask.Namespace)
-	literal := slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal })
-	if !d.claimant(rules.AdmittedPlain, nil).CutsOff(added.Owner, literal) {
+	if !d.claimant(rules.AdmittedPlain, nil).CutsOff(added.Owner, d.hasLiteralRule()) {
 		return nil
 	}
 	refusal := law.NewForbidden(law.ReasonNameHeld, "%s at %s would cut off names at or below it that another namespace has in zone "+
 		"%s (S4.15; choose a name of your own)", added.Type, p.fqdn, d.zone.FQDN())
 	refusal.HeldAt, refusal.HeldBelow = added.Owner, added.Owner
 	return refusal
+}
+
+// hasLiteralRule reports whether a rule for added has its name, without "*".
+func (d *delta) hasLiteralRule() bool {
+	return slices.ContainsFunc(d.findGrants(), func(g rules.Grant) bool { return g.Literal })
 }
 
 func (d *delta) refuseSigning() *law.Refusal {
@@ -317,8 +326,8 @@ func baseNotDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, na
 // that resolvers do not find, and of values that are probably mistakes.
 func (d *delta) checkCoexistence(plan *law.Plan) (refusal *law.Refusal) {
 	owner, t := d.added.Owner, d.added.Type
-	present := d.presentTypes()
-	if refusal := d.checkBeside(present); refusal != nil {
+	beside := d.typesBeside()
+	if refusal := d.checkBeside(beside); refusal != nil {
 		return refusal
 	}
 	below, refusal := d.checkAbove()
@@ -333,7 +342,7 @@ func (d *delta) checkCoexistence(plan *law.Plan) (refusal *law.Refusal) {
 		}
 	// NS hide data at and below their name, but servers load such a zone: a Warning is enough.
 	case t == rdata.NS && !owner.IsApex():
-		d.warnOfCut(present, plan)
+		d.warnOfCut(beside, plan)
 	}
 
 	d.warnOfOcclusion(below, plan)

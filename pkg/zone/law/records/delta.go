@@ -9,6 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/zone/law"
+	"kubi.zone/kubizone/pkg/zone/law/claims"
 	"kubi.zone/kubizone/pkg/zone/law/rules"
 )
 
@@ -67,7 +68,7 @@ func (d *delta) firstKeys(ks []law.Key) []law.Key {
 			ks = append(ks, law.ZonesBelowKey(z.View, d.nameOf(owner)), law.OwnersBelowKey(z.UID, owner))
 		}
 		// DNAME, NS and claims at all names above decide, too.
-		for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
+		for up := range above(owner) {
 			ks = append(ks, law.OwnerKey(z.UID, up))
 		}
 	}
@@ -145,6 +146,14 @@ func (d *delta) storedOwner(owner name.Rel) *law.Owner {
 	return law.Get[law.Owner](d.Reading, law.OwnerKey(d.zone.UID, owner))
 }
 
+// findBelow returns the sum of the names strictly below n, perhaps of none.
+func (d *delta) findBelow(n name.Rel) *law.OwnersBelow {
+	if below := law.Get[law.OwnersBelow](d.Reading, law.OwnersBelowKey(d.zone.UID, n)); below != nil {
+		return below
+	}
+	return &law.OwnersBelow{}
+}
+
 func (d *delta) ownerAt(n name.Rel) *law.Owner {
 	if o := d.owners.findAfter(n); o != nil {
 		return o
@@ -161,9 +170,50 @@ func (d *delta) ownerForUpdate(owner name.Rel) *law.Owner {
 	return d.owners[len(d.owners)-1].after
 }
 
+// holdsName reports whether the writer's namespace has a claim at n.
+func (d *delta) holdsName(n name.Rel) bool {
+	return holdsClaim(d.ownerAt(n), d.ask.Namespace)
+}
+
+func holdsClaim(o *law.Owner, namespace string) bool {
+	c := o.ClaimOf(namespace)
+	return c != nil && c.Holds()
+}
+
+// otherHolder returns the namespace beside the writer's with a claim at n, a tenant before own, or "".
+func (d *delta) otherHolder(n name.Rel) (holder string) {
+	o := d.ownerAt(n)
+	if o == nil {
+		return ""
+	}
+	for _, c := range o.Claims {
+		switch {
+		case c.Namespace == d.ask.Namespace || !c.Holds():
+		case c.Namespace == d.zone.Namespace:
+			holder = c.Namespace
+		default:
+			return c.Namespace
+		}
+	}
+	return holder
+}
+
 func (d *delta) nameOf(owner name.Rel) name.Name {
 	n, _ := owner.In(d.zone.FQDN())
 	return n
+}
+
+func (d *delta) claimant(kind rules.Admission, rule *rules.Rule) *claims.Claimant {
+	c := &claims.Claimant{Reading: d.Reading, Zone: d.zone, Holding: d.holding, Namespace: d.ask.Namespace, Admission: kind,
+		OwnerAt: d.ownerAt}
+	if kind == rules.AdmittedShared {
+		c.Rule = rule
+	}
+	return c
+}
+
+func (d *delta) findGrants() []rules.Grant {
+	return d.zone.RuleSet().FindGrants(d.place.fqdn, d.added.Type, d.ask.Namespace)
 }
 
 // refuseLocked refuses data at, above or below a locked name, because Records there are moving to another zone.
@@ -171,39 +221,29 @@ func (d *delta) nameOf(owner name.Rel) name.Name {
 //
 //   - data above the lock without an effect below (affectsBelow), such as own data other than a DNAME
 //   - data without a rule, refused with 403 instead
-//   - in a cascade: Records already in this zone, Records of its own lock, and Records that left their zone for this
-//     zone
+//   - Records that a cascade brings or leaves in the zone (belongsBehindLock)
 func (d *delta) refuseLocked() *law.Refusal {
-	z, p := d.zone, d.place
-	hasOwnLock := d.holding.HasLockOf(d.ask.MarkID)
-	movesByOwnLock := hasOwnLock && (d.ask.HadZone || d.ask.HasFormerName)
-	hasLeftItsZone := d.ask.HadZone && d.ask.Before == nil
-	if d.ask.Cascade && (!d.isNew() || movesByOwnLock || hasLeftItsZone) {
-		return nil
-	}
-
+	fqdn, base := d.place.fqdn, rules.Base(d.added.Owner)
 	// By its base apps, *.apps is above a lock at x.apps.
-	base := rules.Base(d.added.Owner)
-	baseName, err := base.In(z.FQDN())
-	isLocked := d.holding.HasLockAt(p.fqdn)
-	isAboveLock := err == nil && d.holding.HasLockBelow(baseName)
-	if !isLocked && !isAboveLock {
+	isReached := d.holding.HasLockAt(fqdn) || d.holding.HasLockBelow(d.nameOf(base)) && d.affectsBelow(base)
+	if !isReached || d.belongsBehindLock() || len(d.findGrants()) == 0 {
 		return nil
 	}
+	return law.RefuseMoving(fqdn, d.zone.FQDN())
+}
 
-	grants := z.RuleSet().FindGrants(p.fqdn, d.added.Type, d.ask.Namespace)
-	if len(grants) == 0 {
-		return nil
-	}
-	if !isLocked && !d.affectsBelow(base, grants) {
-		return nil
-	}
-	return law.RefuseMoving(p.fqdn, z.FQDN())
+// belongsBehindLock reports whether a cascade decides a Record of this zone, a Record that its own lock waits for, or a
+// Record that has left its zone for this zone.
+func (d *delta) belongsBehindLock() bool {
+	ask := &d.ask
+	movesByOwnLock := d.holding.HasLockOf(ask.MarkID) && (ask.HadZone || ask.HasFormerName)
+	hasLeftItsZone := ask.HadZone && ask.Before == nil
+	return ask.Cascade && (!d.isNew() || movesByOwnLock || hasLeftItsZone)
 }
 
 // affectsBelow reports whether added concerns moving names below its base: a new claim covers them, and NS or DNAME cut
 // them off (S2.10).
-func (d *delta) affectsBelow(base name.Rel, grants []rules.Grant) bool {
+func (d *delta) affectsBelow(base name.Rel) bool {
 	own := d.ask.Namespace == d.zone.Namespace
 	switch t := d.added.Type; {
 	// A DNAME would replace the names, even a DNAME of own.
@@ -215,7 +255,7 @@ func (d *delta) affectsBelow(base name.Rel, grants []rules.Grant) bool {
 	}
 
 	// A guest's record claims nothing.
-	return !slices.ContainsFunc(grants, func(g rules.Grant) bool {
+	return !slices.ContainsFunc(d.findGrants(), func(g rules.Grant) bool {
 		return d.zone.RuleSet().KindOf(&g, d.added.Owner, d.ask.Namespace) == rules.AdmittedUnderscore
 	})
 }
@@ -230,6 +270,12 @@ func (d *delta) hasPlace() bool {
 func (d *delta) isNew() bool {
 	return d.ask.Before == nil || d.ask.Before.Zone.UID != d.zone.UID
 }
+
+// amount is how much a name has of a limited kind, after the write and before, and the limit. A name above a limit may
+// stay and shrink.
+type amount struct{ is, was, most int }
+
+func (a amount) isTooMuch() bool { return a.is > a.most && a.is > a.was }
 
 type keys []law.Write
 

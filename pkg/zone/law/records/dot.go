@@ -39,31 +39,24 @@ func (d *delta) listTargets() (all []target) {
 		return nil
 	}
 	labels := 0
-	for _, v := range d.added.Values {
-		fqdn, ok := v.Target(d.zone.FQDN())
-		if !ok {
-			continue
-		}
-		host, ok := fqdn.Rel(d.zone.FQDN())
+	for v, host := range hostsIn(d.zone, d.added.Values) {
 		// The apex always has data, and the owner has this record.
-		if !ok || host.IsApex() || host == d.added.Owner {
+		if host.IsApex() || host == d.added.Owner {
 			continue
 		}
 		if labels += host.NumLabels(); labels > maxHostLabels || len(all) == law.MaxPointerHosts {
 			break
 		}
-		all = append(all, target{v, fqdn, host})
+		all = append(all, target{v, d.nameOf(host), host})
 	}
 	return all
 }
 
 func (d *delta) targetKeys(named []target) (ks []law.Key) {
 	for _, t := range named {
-		for at, ok := t.host, true; ok && !at.IsApex(); {
-			ks = append(ks, law.OwnerKey(d.zone.UID, at))
-			if at, ok = at.Parent(); ok {
-				ks = append(ks, law.OwnerKey(d.zone.UID, rules.WildcardAt(at)))
-			}
+		for at := range upToApex(t.host) {
+			up, _ := at.Parent()
+			ks = append(ks, law.OwnerKey(d.zone.UID, at), law.OwnerKey(d.zone.UID, rules.WildcardAt(up)))
 		}
 	}
 	return ks
@@ -72,41 +65,45 @@ func (d *delta) targetKeys(named []target) (ks []law.Key) {
 // warnOfTargets warns a client of a forgotten dot, and of hosts in the zone that another namespace has, that a tenant
 // may take, or that have no data.
 func (d *delta) warnOfTargets(plan *law.Plan) {
-	z, p, added := d.zone, d.place, d.added
-	if d.ask.Cascade {
-		return
-	}
 	// www.example.org without a dot means www.example.org.example.org. there.
-	if text := d.ask.After.DomainName; !name.IsAbsolute(text) && RepeatsOrigin(added.Owner, z.FQDN()) {
-		plan.Warn("S1.1", "%s", UndottedWarning("spec.domainName:", text, p.fqdn))
+	if text := d.ask.After.DomainName; d.repeatsOrigin(text, d.added.Owner) {
+		plan.Warn("S1.1", "%s", UndottedWarning("spec.domainName:", text, d.place.fqdn))
 	}
-
 	for _, t := range d.listTargets() {
-		answers, repeats := d.answersFor(t), !name.IsAbsolute(t.Host()) && RepeatsOrigin(t.host, z.FQDN())
-		var mine, another bool
-		if d.warnsOfHolder(t) {
-			mine, another = d.findHolder(t)
-		}
-
-		switch {
-		// Own's CNAME leads to shop, which team-a claims: team-a decides where clients arrive.
-		case another:
-			plan.Warn("S4.18", "%s at %s names %s, which another namespace claims: that namespace decides where it "+
-				"points", t.Type, p.fqdn, t.fqdn)
-		// A forgotten dot explains the other faults of the same value.
-		case repeats || !answers && SeemsUndotted(t.Host(), added.Owner):
-			plan.Warn("S5.1", "%s", UndottedWarning(fmt.Sprintf("%s at %s names a host:", t.Type, p.fqdn), t.Host(), t.fqdn))
-		// A misspelt MX host, such as mial: the first tenant to take the name would receive the mail.
-		case !mine && d.leavesToTenants(t):
-			plan.Warnings = append(plan.Warnings, law.Warning{Rule: "S4.18", Reason: law.WarningUnclaimedHost, Host: t.fqdn,
-				Text: fmt.Sprintf("%s at %s names %s, which no namespace has: the first namespace to write an address there decides "+
-					"where it points; check the spelling, or write the address", t.Type, p.fqdn, t.fqdn)})
-		case !answers:
-			d.warnOfAbsent(t, plan)
-		}
+		d.warnOfTarget(t, plan)
 		if t.Type == rdata.CNAME {
 			d.warnOfLoop(t, plan)
 		}
+	}
+}
+
+func (d *delta) repeatsOrigin(text string, means name.Rel) bool {
+	return !name.IsAbsolute(text) && RepeatsOrigin(means, d.zone.FQDN())
+}
+
+func (d *delta) warnOfTarget(t target, plan *law.Plan) {
+	z, at := d.zone, d.place.fqdn
+	answers, state := d.answersFor(t), d.judgeHost(t)
+	switch {
+	// Own's CNAME leads to shop, which team-a claims: team-a decides where clients arrive.
+	case state == hostTaken:
+		plan.Warn("S4.18", "%s at %s names %s, which another namespace claims: that namespace decides where it "+
+			"points", t.Type, at, t.fqdn)
+	// A forgotten dot explains the other faults of the same value.
+	case d.repeatsOrigin(t.Host(), t.host), !answers && SeemsUndotted(t.Host(), d.added.Owner):
+		plan.Warn("S5.1", "%s", UndottedWarning(fmt.Sprintf("%s at %s names a host:", t.Type, at), t.Host(), t.fqdn))
+	// A misspelt MX host, such as mial: the first tenant to take the name would receive the mail.
+	case state == hostFree:
+		plan.Warnings = append(plan.Warnings, law.Warning{Rule: "S4.18", Reason: law.WarningUnclaimedHost, Host: t.fqdn,
+			Text: fmt.Sprintf("%s at %s names %s, which no namespace has: the first namespace to write an address there decides "+
+				"where it points; check the spelling, or write the address", t.Type, at, t.fqdn)})
+	case answers, t.Type == rdata.NS && d.added.Owner.IsApex(): // of the zone's own servers, Servable tells (S6.15)
+	case t.Type == rdata.NS:
+		plan.WarnOfHost("S5.14", t.fqdn, "NS at %s names %s, which has no address in zone %s, so no resolver finds it: write A or AAAA "+
+			"there", at, t.fqdn, z.FQDN())
+	case slices.Contains(law.PointerTypes, t.Type):
+		plan.WarnOfHost("S5.14", t.fqdn, "%s at %s names %s, and zone %s has no record there: check the spelling, or create one",
+			t.Type, at, t.fqdn, z.FQDN())
 	}
 }
 
@@ -142,68 +139,75 @@ func (d *delta) warnOfLoop(t target, plan *law.Plan) {
 	}
 }
 
+// hostState is the holder of a host, as far as the writer needs a Warning.
+type hostState int
+
+const (
+	hostKept  hostState = iota // by the writer or own, or of no concern to own
+	hostTaken                  // by another tenant
+	hostFree                   // for the first tenant to write there
+)
+
+// warnsOfHolder reports whether the host leads clients of own: in own's records, and in NS and at the apex.
 func (d *delta) warnsOfHolder(t target) bool {
-	if !slices.Contains(law.PointerTypes, t.Type) {
-		return false
-	}
-	return d.ask.Namespace == d.zone.Namespace || d.added.Owner.IsApex() || t.Type == rdata.NS
+	isOwn := d.ask.Namespace == d.zone.Namespace || d.added.Owner.IsApex() || t.Type == rdata.NS
+	return isOwn && slices.Contains(law.PointerTypes, t.Type)
 }
 
-// findHolder reports whether the nearest child zone or claim at or above the host is the writer's (mine) or another
-// tenant's (another). Both are false if own has the host, or no namespace has.
-func (d *delta) findHolder(t target) (mine, another bool) {
-	z, ns := d.zone, d.ask.Namespace
-	isAnother := func(of string) bool { return of != z.Namespace && of != ns }
-	for at, ok := rules.Base(t.host), true; ok && !at.IsApex(); at, ok = at.Parent() {
-		o := d.ownerAt(at)
-		if slices.ContainsFunc(ownerCut(o), func(v law.OwnerValue) bool { return v.Type == rdata.NS }) {
-			// Below a cut, the namespace of the child zone has the host.
+func (d *delta) judgeHost(t target) hostState {
+	if !d.warnsOfHolder(t) {
+		return hostKept
+	}
+	switch d.findHolder(t.host) {
+	case "":
+		return d.judgeUnclaimed(t)
+	case d.ask.Namespace, d.zone.Namespace:
+		return hostKept
+	}
+	return hostTaken
+}
+
+// findHolder returns the namespace of the nearest child zone or claim at or above the host, another tenant's first. The
+// result is "" if no namespace has the host.
+func (d *delta) findHolder(host name.Rel) string {
+	for at := range upToApex(rules.Base(host)) {
+		if isDelegated(d.ownerAt(at)) {
 			child := law.Get[law.Holding](d.Reading, law.HoldingKey(d.place.view, d.nameOf(at)))
-			return child != nil && child.Namespace == ns, child != nil && isAnother(child.Namespace)
+			if child == nil { // the zone is gone, and its cut goes next
+				return ""
+			}
+			return child.Namespace
 		}
-		c := o.ClaimOf(ns)
-		mine = c != nil && c.Holds() || at == rules.Base(d.added.Owner)
-		another = o != nil && slices.ContainsFunc(o.Claims, func(c law.Claim) bool { return isAnother(c.Namespace) })
-		if mine || another || o.HasOwnClaim(z) {
-			return mine, another
+		if other := d.otherHolder(at); other != "" {
+			return other
+		}
+		if at == rules.Base(d.added.Owner) || d.holdsName(at) {
+			return d.ask.Namespace
 		}
 	}
-	return false, false
+	return ""
 }
 
-// leavesToTenants reports whether a tenant may take the host later, because neither data nor a claim of own are there.
-func (d *delta) leavesToTenants(t target) bool {
-	z, added := d.zone, d.added
-	glue := t.Type == rdata.NS && !added.Owner.IsApex() && rules.Encloses(added.Owner, t.host)
-	if !d.warnsOfHolder(t) || glue || slices.Contains(z.NSHosts, t.host) || len(d.ownerAt(t.host).Types()) > 0 ||
-		d.ownerAt(rules.Base(t.host)).HasOwnClaim(z) {
-		return false
-	}
-
+// judgeUnclaimed returns hostFree if a tenant may take the host, where no namespace has a claim, or else hostKept.
+func (d *delta) judgeUnclaimed(t target) hostState {
+	switch hasData := len(d.ownerAt(t.host).Types()) > 0; {
+	// Below these NS, the child zone decides. Hosts of NS at the apex become own names (S4.10).
+	case hasData, d.needsGlue(t), slices.Contains(d.zone.NSHosts, t.host):
+		return hostKept
 	// The writer is a tenant with NS or at the apex. No rule is read, and each free host counts.
-	if d.ask.Namespace != z.Namespace {
-		return true
-	}
+	case d.ask.Namespace != d.zone.Namespace:
+		return hostFree
 	// Hosts of own's records at the apex are own names (S4.10).
-	return !added.Owner.IsApex() && d.claimant(rules.AdmittedPlain, nil).GivesTenants(t.host)
+	case d.added.Owner.IsApex(), !d.claimant(rules.AdmittedPlain, nil).GivesTenants(t.host):
+		return hostKept
+	}
+	return hostFree
 }
 
 // SeemsUndotted reports whether a relative host of several labels looks absolute: its last label is not the owner's.
 func SeemsUndotted(host string, owner name.Rel) bool {
 	written, err := name.ParseRel(host)
 	return err == nil && len(written.Labels()) >= 2 && lastLabel(written) != lastLabel(owner)
-}
-
-func (d *delta) warnOfAbsent(t target, plan *law.Plan) {
-	switch {
-	case t.Type == rdata.NS && d.added.Owner.IsApex():
-	case t.Type == rdata.NS:
-		plan.WarnOfHost("S5.14", t.fqdn, "NS at %s names %s, which has no address in zone %s, so no resolver finds it: write A or AAAA "+
-			"there", d.place.fqdn, t.fqdn, d.zone.FQDN())
-	case slices.Contains(law.PointerTypes, t.Type):
-		plan.WarnOfHost("S5.14", t.fqdn, "%s at %s names %s, and zone %s has no record there: check the spelling, or create one",
-			t.Type, d.place.fqdn, t.fqdn, d.zone.FQDN())
-	}
 }
 
 func lastLabel(r name.Rel) string {
@@ -214,31 +218,32 @@ func lastLabel(r name.Rel) string {
 	return labels[len(labels)-1]
 }
 
+// needsGlue reports whether t is of NS at or above the host, of which servers send the address as glue.
+func (d *delta) needsGlue(t target) bool {
+	return t.Type == rdata.NS && rules.Encloses(d.added.Owner, t.host)
+}
+
 // answersFor reports whether clients get an answer at the host: data, a wildcard, a DNAME or a child zone. For NS above
-// the host, only an address there counts, which servers send as glue.
+// the host, only an address there counts.
 func (d *delta) answersFor(t target) bool {
-	z := d.zone
-	if slices.Contains(z.NSHosts, t.host) {
-		return true
+	o, glue := d.ownerAt(t.host), d.needsGlue(t)
+	hasData := len(o.Types()) > 0
+	if glue {
+		hasData = hasAddress(o)
 	}
-	o := d.ownerAt(t.host)
-	glue := t.Type == rdata.NS && rules.Encloses(d.added.Owner, t.host)
-	if glue && (o.HasType(rdata.A) || o.HasType(rdata.AAAA)) || !glue && len(o.Types()) > 0 {
+	if hasData || slices.Contains(d.zone.NSHosts, t.host) {
 		return true
 	}
 
-	// Without data at the host, look for an answer from a name above.
-	for at, ok := t.host, len(o.Types()) == 0; ok && !at.IsApex(); at, ok = at.Parent() {
+	for at := range upToApex(t.host) {
 		up, _ := at.Parent()
-		above := d.ownerAt(up)
-		if d.ownerAt(at).HasCut() || above.HasType(rdata.DNAME) {
+		switch o := d.ownerAt(at); {
+		case o.HasCut(), d.ownerAt(up).HasType(rdata.DNAME):
 			return true
-		}
-		// A wildcard makes no glue.
-		if !glue && (!up.IsApex() && above.HasType(rdata.NS) || len(d.ownerAt(rules.WildcardAt(up)).Types()) > 0) {
+		case glue: // a wildcard makes no glue
+		case o.HasType(rdata.NS), len(d.ownerAt(rules.WildcardAt(up)).Types()) > 0:
 			return true
 		}
 	}
-
 	return false
 }

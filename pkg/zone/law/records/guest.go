@@ -22,19 +22,19 @@ func (d *delta) countGuest(a rules.Admission) int {
 	return 0
 }
 
-func (d *delta) keepsName() bool { return d.removed != nil && d.removed.Owner == d.added.Owner }
+func (d *delta) keepsRRset() bool { return d.keepsOwner() && d.removed.Type == d.added.Type }
 
 // refuseGuest refuses a guest's record against the holder of the base name: CNAME, NS or DNAME, unless the rule has the
 // literal name (S4.24), or a record that hides the base from a wildcard (S4.23).
 func (d *delta) refuseGuest(literal bool) *law.Refusal {
 	t, owner, c := d.added.Type, d.added.Owner, d.claimant(rules.AdmittedPlain, nil)
-	if !literal && slices.Contains(excluding, t) && !(d.keepsName() && d.removed.Type == t) {
+	if slices.Contains(excluding, t) && !literal && !d.keepsRRset() {
 		if refusal := c.RefuseExcluding(t.String(), owner, fmt.Sprintf("a rule with pattern %q", owner)); refusal != nil {
 			return refusal
 		}
 	}
 	// An edit makes no further name exist.
-	if d.keepsName() {
+	if d.keepsOwner() {
 		return nil
 	}
 	return c.RefuseHiding(t.String(), owner)
@@ -52,11 +52,9 @@ func (d *delta) refuseFull(after, before *law.Owner) *law.Refusal {
 	had, hadOctets := was.CountDistinct(t)
 	each := d.nameOf(owner).WireLen() + 10
 	octets, hadOctets = octets+values*each, hadOctets+had*each
-	types, hadTypes := len(is.Types()), len(was.Types())
-	// Guests above half may stay and shrink.
-	if (values <= rdata.MaxValues/2 || values <= had) && (octets <= rdata.MaxOctets/2 || octets <= hadOctets) &&
-		(types <= law.MaxTypesAtName/2 || types <= hadTypes) &&
-		(len(is.Values) <= law.MaxValuesAtName/2 || len(is.Values) <= len(was.Values)) {
+	parts := []amount{{values, had, rdata.MaxValues / 2}, {octets, hadOctets, rdata.MaxOctets / 2},
+		{len(is.Types()), len(was.Types()), law.MaxTypesAtName / 2}, {len(is.Values), len(was.Values), law.MaxValuesAtName / 2}}
+	if !slices.ContainsFunc(parts, amount.isTooMuch) {
 		return nil
 	}
 
@@ -71,7 +69,7 @@ func (d *delta) refuseFull(after, before *law.Owner) *law.Refusal {
 // warnOfHiding warns of a name above the added record that a wildcard answered for until now, and notes it for the
 // other namespaces with records at that wildcard. For example, q.shop hides shop from "*".
 func (d *delta) warnOfHiding(plan *law.Plan) {
-	if d.keepsName() {
+	if d.keepsOwner() {
 		return
 	}
 	if a, ok := d.claimant(rules.AdmittedPlain, nil).FindHiddenAbove(d.added.Owner); ok {
@@ -95,10 +93,7 @@ func (d *delta) noticeHiddenNames(plan *law.Plan) {
 // For example, x.apps with data at www.x.apps alone is hidden from *.apps.
 func (d *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 	up, _ := wildcard.Parent()
-	below := law.Get[law.OwnersBelow](d.Reading, law.OwnersBelowKey(d.zone.UID, up))
-	if below == nil {
-		return
-	}
+	below := d.findBelow(up)
 	var names []name.Name
 	// With a name server at or below, n exists by spec.nameServers.
 	for _, n := range below.FirstChildren {
@@ -117,11 +112,7 @@ func (d *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	if !ok || d.added != nil && rules.Encloses(a.Top, d.added.Owner) {
 		return
 	}
-	below := law.Get[law.OwnersBelow](d.Reading, law.OwnersBelowKey(d.zone.UID, a.Top))
-	if below == nil {
-		return
-	}
-
+	below := d.findBelow(a.Top)
 	hidden := []name.Name{d.nameOf(a.Top)}
 	if n == a.Top {
 		if below.RecordNames+below.CutNames == 0 { // the wildcard answers again

@@ -4,6 +4,7 @@
 package records
 
 import (
+	"iter"
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -57,6 +58,22 @@ type place struct {
 	owner   name.Rel
 	// reason and message explain a nil zone. The rule may be "".
 	reason, rule, message string
+}
+
+// above yields the names above n, the apex last.
+func above(n name.Rel) iter.Seq[name.Rel] {
+	return func(yield func(name.Rel) bool) {
+		for up, ok := n.Parent(); ok && yield(up); up, ok = up.Parent() {
+		}
+	}
+}
+
+// upToApex yields n and the names above n, without the apex: x.shop and shop for x.shop.
+func upToApex(n name.Rel) iter.Seq[name.Rel] {
+	return func(yield func(name.Rel) bool) {
+		for at, ok := n, true; ok && !at.IsApex() && yield(at); at, ok = at.Parent() {
+		}
+	}
 }
 
 func (a *RecordInput) waitingAt(p *place) *law.Waiting {

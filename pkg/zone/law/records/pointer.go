@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/zone/law"
 	"kubi.zone/kubizone/pkg/zone/law/rules"
 )
@@ -35,33 +34,40 @@ func (d *delta) countPointers() {
 // noticeTakenHosts notes an Event for own if a tenant takes hosts to which own's records lead, or if an own record
 // comes from elsewhere and leads to a tenant's host (S4.26).
 func (d *delta) noticeTakenHosts() {
-	z, added := d.zone, d.added
-	if added == nil {
-		return
+	var hosts []name.Rel
+	switch isOwn := d.ask.Namespace == d.zone.Namespace; {
+	case d.added == nil:
+	case !isOwn:
+		hosts = d.listTakenHosts()
+	// A client of own has had a Warning instead (S4.18).
+	case d.ask.Cascade && d.isNew():
+		hosts = slices.DeleteFunc(d.listPointerHosts(d.added), func(n name.Rel) bool { return !d.ownerAt(n).HasTenantClaim(d.zone) })
 	}
-	if d.ask.Namespace == z.Namespace {
-		// A client of own has had a Warning instead (S4.18).
-		if d.ask.Cascade && d.isNew() {
-			hosts := slices.DeleteFunc(d.listPointerHosts(added), func(n name.Rel) bool { return !d.ownerAt(n).HasTenantClaim(z) })
-			d.notices = append(d.notices, takenHostNotices(z, hosts)...)
-		}
-		return
-	}
+	d.notices = append(d.notices, takenHostNotices(d.zone, hosts)...)
+}
 
+func (d *delta) listTakenHosts() (hosts []name.Rel) {
+	z, owner := d.zone, d.added.Owner
 	// The first claim of a tenant at www, to which own's CNAME leads.
-	i := slices.IndexFunc(d.owners, func(o ownerChange) bool { return o.owner == rules.Base(added.Owner) })
-	if i >= 0 && d.owners[i].after.Pointers > 0 && !d.owners[i].before.HasTenantClaim(z) && d.owners[i].after.HasTenantClaim(z) {
-		d.notices = append(d.notices, takenHostNotices(z, []name.Rel{d.owners[i].owner})...)
+	base := rules.Base(owner)
+	isFirst := d.ownerAt(base).HasTenantClaim(z) && !d.storedOwner(base).HasTenantClaim(z)
+	if isFirst && d.ownerAt(base).Pointers > 0 {
+		hosts = append(hosts, base)
 	}
-
 	// NS, DNAME or a wildcard take the free hosts below them, too.
-	before := d.storedOwner(added.Owner)
-	cuts := !added.Owner.IsApex() && (added.Type == rdata.NS || added.Type == rdata.DNAME) && !before.HasType(added.Type)
-	if cuts || added.Owner.IsWildcard() && len(before.Types()) == 0 {
-		if below := law.Get[law.OwnersBelow](d.Reading, law.OwnersBelowKey(z.UID, rules.Unstarred(added.Owner))); below != nil {
-			d.notices = append(d.notices, takenHostNotices(z, below.PointerHosts)...)
-		}
+	if actsBelow(owner, d.ownerAt(owner)) && !actsBelow(owner, d.storedOwner(owner)) {
+		hosts = append(hosts, d.findBelow(rules.Unstarred(owner)).PointerHosts...)
 	}
+	return hosts
+}
+
+// actsBelow reports whether the data at a name decide about free names below: a wildcard answers for them, NS or DNAME
+// lead them elsewhere.
+func actsBelow(owner name.Rel, o *law.Owner) bool {
+	if owner.IsWildcard() {
+		return len(o.Types()) > 0
+	}
+	return !owner.IsApex() && slices.ContainsFunc(o.Types(), takesBelow)
 }
 
 func takenHostNotices(z *law.Zone, hosts []name.Rel) (notices []law.Notice) {
