@@ -48,8 +48,10 @@ func (d *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	}
 
 	if refusal := d.checkCoexistence(plan); refusal != nil {
-		// With on-conflict, a Record waits for data in the way, but not for a limit (S2.14).
-		d.conflicts = true
+		// A Record may wait for its namespace's data, as when a GitOps tool applies before it prunes, but for no limit.
+		if ns == z.Namespace || d.holdsName(rules.Base(d.added.Owner)) {
+			d.awaited = ns
+		}
 		return refusal
 	}
 	if refusal := cmp.Or(d.refuseOverLimit(), d.refuseLowTTL()); refusal != nil {
@@ -167,7 +169,7 @@ func (d *delta) keepsClaim(c *claims.Claimant, base name.Rel) bool {
 // no deletion at its own name would admit the Record (S4.24).
 func (d *delta) noteClaim(base name.Rel, refusal *law.Refusal) *law.Refusal {
 	if refusal.HeldAt == base {
-		d.claimedBy = d.otherHolder(base)
+		d.awaited = d.otherHolder(base)
 	}
 	return refusal
 }

@@ -35,13 +35,10 @@ type delta struct {
 	otherData *law.Owner
 	notices   []law.Notice
 
-	// conflicts is true if other data at the name excludes added.
-	conflicts bool
-	// claimedBy is the namespace whose claim refuses added.
-	claimedBy string
+	// awaited is the namespace whose claim or data refuse added, and for which a Record may wait (S2.14), or "".
+	awaited string
 
 	diff Diff
-	keys keys
 }
 
 func (d *delta) readFacts() {
@@ -110,28 +107,30 @@ func (d *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
 	return d.ownerForUpdate(rules.Base(c.Owner)).CountClaim(d.ask.Namespace, own, a, n) && counted
 }
 
-// writeKeys puts into keys the changed owners, the namespace's count of records, and the record's place in the order of
-// cascades (law.Member).
-func (d *delta) writeKeys() {
-	uid := d.zone.UID
+// listWrites returns the writes of the changed owners, of the namespace's count of records, and of the record's place
+// in the order of cascades (law.Member).
+func (d *delta) listWrites() []law.Write {
+	uid, writes := d.zone.UID, make([]law.Write, 0, len(d.owners)+4)
 	for _, o := range d.owners {
-		d.keys.put(law.OwnerKey(uid, o.owner), o.after.Fact())
+		writes = append(writes, law.Write{Key: law.OwnerKey(uid, o.owner), Value: o.after.Fact()})
 	}
-	var count any
+	count := law.Write{Key: law.CountKey(uid, d.ask.Namespace)}
 	if d.newCount > 0 {
-		count = &law.Count{Records: d.newCount}
+		count.Value = &law.Count{Records: d.newCount}
 	}
-	d.keys.put(law.CountKey(uid, d.ask.Namespace), count)
+	writes = append(writes, count)
 	// An edit at the same name keeps the Member.
 	if d.keepsOwner() {
-		return
+		return writes
 	}
 	if d.removed != nil {
-		d.keys.put(law.MemberKey(uid, d.removed.Owner, d.ask.Namespace, d.ask.Name), nil)
+		writes = append(writes, law.Write{Key: law.MemberKey(uid, d.removed.Owner, d.ask.Namespace, d.ask.Name)})
 	}
 	if r := d.ask.After; d.added != nil {
-		d.keys.put(law.MemberKey(uid, d.added.Owner, r.Namespace, r.Name), &law.Member{UID: r.UID, Created: r.Created})
+		writes = append(writes, law.Write{Key: law.MemberKey(uid, d.added.Owner, r.Namespace, r.Name),
+			Value: &law.Member{UID: r.UID, Created: r.Created}})
 	}
+	return writes
 }
 
 func (d *delta) keepsOwner() bool {
@@ -276,21 +275,6 @@ func (d *delta) isNew() bool {
 type amount struct{ is, was, most int }
 
 func (a amount) isTooMuch() bool { return a.is > a.most && a.is > a.was }
-
-type keys []law.Write
-
-func (k *keys) put(key law.Key, v any) {
-	for i := range *k {
-		if (*k)[i].Key == key {
-			(*k)[i].Value = v
-			return
-		}
-	}
-	if *k == nil {
-		*k = make(keys, 0, 8)
-	}
-	*k = append(*k, law.Write{Key: key, Value: v})
-}
 
 func (d *delta) ownStep(h *law.Holding) (t law.CountedStep) {
 	if t.Own = d.isOwnStep(); t.Own {

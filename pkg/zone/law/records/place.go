@@ -76,16 +76,29 @@ func upToApex(n name.Rel) iter.Seq[name.Rel] {
 	}
 }
 
-func (a *RecordInput) waitingAt(p *place) *law.Waiting {
-	w := &law.Waiting{View: p.view, FQDN: p.fqdn, Zone: a.After.ZoneRef}
-	if a.Cascade && a.WaitingBefore != nil {
-		w.KeptOut = a.WaitingBefore.KeptOut
+// keptOut returns the namespace that may be replacing its Record at the name for which a Record waits, or "".
+func (a *RecordInput) keptOut() string {
+	if !a.Cascade || a.WaitingBefore == nil {
+		return ""
 	}
-	return w
+	return a.WaitingBefore.KeptOut
 }
 
-// resolveName sets p's name and view, and returns the zone of zoneRef. The zone is nil without a zoneRef, and if the
-// namespace may not see the zone: then p.reason is set.
+func (a *RecordInput) waitingAt(p *place) *law.Waiting {
+	return &law.Waiting{View: p.view, FQDN: p.fqdn, Zone: a.After.ZoneRef, KeptOut: a.keptOut()}
+}
+
+// unplaced returns the place of a record in no zone: a relative name is unknown.
+func unplaced(r *law.Record) *place {
+	p := &place{view: r.View}
+	if r.Absolute() {
+		p.fqdn, _ = name.Parse(r.DomainName)
+	}
+	return p
+}
+
+// resolveName sets p's name and view, as far as known, and returns the zone of zoneRef. The zone is nil without a
+// zoneRef, and if the namespace may not see the zone: then p.reason is set.
 func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.Refusal) {
 	if r.ZoneRef == nil {
 		n, err := name.Parse(r.DomainName)
@@ -100,24 +113,22 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 	knows := z != nil && !z.Pending && d.ZoneVisibleTo(z, r.Namespace)
 	switch {
 	// The record is in this zone, whose rules for the namespace are gone: the record's period runs here (S2.12).
-	case !knows && d.currentZone != nil && z != nil && d.currentZone.UID == z.UID:
+	case !knows && d.isInZone(z):
 		d.absent = law.AbsentMessage(r.ZoneRef, r.Namespace)
-	// An absent zone and a zone without a rule read alike, so that zoneRef reveals no zone (S1.8).
+	// An absent zone and a zone without a rule read alike, so that zoneRef reveals no zone (S1.8). By an absolute name,
+	// the record is found when the name becomes free or gets a zone.
 	case !knows:
-		if r.Absolute() {
-			// By an absolute name, the record is found when the name becomes free or gets a zone.
-			p.fqdn, _ = name.Parse(r.DomainName)
-		}
 		p.reason = law.ReasonZoneNotFound
 		p.message = law.AbsentMessage(r.ZoneRef, r.Namespace) + "; the record is adopted when that changes"
 		return nil, nil
 	}
 
+	n, err := name.ParseIn(r.DomainName, z.FQDN())
+	p.fqdn = n
 	if r.View != "" && r.View != z.View {
 		return nil, law.NewInvalid("spec.view", r.View, law.ReasonInvalid, "%s", law.ViewOf(z))
 	}
 	p.view = z.View
-	n, err := name.ParseIn(r.DomainName, z.FQDN())
 	if err != nil {
 		return nil, law.NewInvalid("spec.domainName", r.DomainName, law.ReasonNameTooLong, "%v", err)
 	}
@@ -126,9 +137,11 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 		return nil, law.NewInvalid("spec.domainName", r.DomainName, law.ReasonInvalid, "is not at or below %s, "+
 			"the zone that zoneRef names (S1.1)", z.FQDN())
 	}
-
-	p.fqdn = n
 	return z, nil
+}
+
+func (d *recordDecision) isInZone(z *law.Zone) bool {
+	return d.currentZone != nil && z != nil && d.currentZone.UID == z.UID
 }
 
 // findZone returns the record's present zone, and the zone's Holding, or nil. findZone completes ask.Before with the

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/zone/law"
 	"kubi.zone/kubizone/pkg/zone/law/content"
@@ -38,16 +37,13 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		return d.leaveZone(plan, current, currentHolding)
 	}
 
-	if !ask.Cascade && !ask.SamePlace && current == nil && (ask.HadZone || ask.Before != nil) {
+	if d.isBetweenZones() && !ask.Cascade && !ask.SamePlace {
 		return nil, law.NewLater(law.ReasonMoving, "the record is moving to another zone, and keeps its name (S1.7; try again after the "+
 			"move, or delete and recreate it)")
 	}
 
-	// 1. Find the zone of the name. A zone under deletion keeps its records, but takes none in (S8.2).
-	p, refusal := d.locateRecord(ask.After)
-	if refusal == nil && p.zone != nil && p.zone.Terminating && (current == nil || current.UID != p.zone.UID) {
-		refusal = law.NewForbidden(law.ReasonZoneTerminating, "zone %s is being deleted and adopts nothing new", p.zone.FQDN())
-	}
+	// 1. Find the zone of the name.
+	p, refusal := d.findPlace()
 	if refusal != nil {
 		if !ask.Cascade {
 			return nil, refusal
@@ -55,33 +51,22 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		return d.waitForAdoption(plan, current, currentHolding, p, refusal, "")
 	}
 
-	// Finalizers may keep a deleted Record for days. No zone takes it in meanwhile.
-	if p.zone != nil && ask.After.Terminating && (current == nil || current.UID != p.zone.UID) {
-		p.zone, p.holding = nil, nil
-		p.reason, p.rule = law.ReasonTerminating, "S2.6"
-		p.message = "the record or its namespace is being deleted, so no zone adopts it"
-	}
-
-	// 2. Compare with the present zone. No edit of a client moves the record to another zone (S1.7).
-	if current != nil && !ask.Cascade && (p.zone == nil || current.UID != p.zone.UID) {
+	// 2. Compare with the present zone.
+	switch stays := current == nil || d.isInZone(p.zone); {
+	// No edit of a client moves the record to another zone (S1.7).
+	case !stays && !ask.Cascade:
 		return nil, d.refuseMove(current, p)
-	}
-	if p.zone == nil {
-		// No zone has the name yet: the record waits (S2.3).
+	// No zone has the name yet: the record waits (S2.3).
+	case p.zone == nil:
 		plan.Waiting = ask.waitingAt(p)
 		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: p.reason, Message: law.Cite(p.rule, p.message)}
-		if !ask.Cascade {
-			plan.WarnOf(cmp.Or(p.rule, "S2.3"), p.reason, "%s", p.message)
-		}
+		plan.WarnOf(cmp.Or(p.rule, "S2.3"), p.reason, "%s", p.message)
 		return d.leaveZone(plan, current, currentHolding)
-	}
-
-	if current != nil && current.UID != p.zone.UID {
-		// Only the cascade with the lock brings the record.
-		if p.holding.HasLock(p.fqdn) && !p.holding.HasLockOf(ask.MarkID) {
-			return nil, law.RefuseMoving(p.fqdn, p.zone.FQDN())
-		}
-		// A transaction changes one zone (I1); the next adds the record to the other zone.
+	// Only the cascade with the lock brings the record.
+	case !stays && p.holding.HasLock(p.fqdn) && !p.holding.HasLockOf(ask.MarkID):
+		return nil, law.RefuseMoving(p.fqdn, p.zone.FQDN())
+	// A transaction changes one zone (I1); the next adds the record to the other zone.
+	case !stays:
 		plan.Waiting = ask.waitingAt(p)
 		plan.Waiting.Moves = true
 		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonMoving, Message: fmt.Sprintf("moves to zone %s",
@@ -91,6 +76,28 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 
 	// 3. The record enters the zone, or stays there.
 	return d.changeZone(plan, p.zone, p.holding, p, current)
+}
+
+// isBetweenZones reports whether the record has left its zone, or the zone is gone, and a cascade has yet to decide.
+func (d *recordDecision) isBetweenZones() bool {
+	return d.currentZone == nil && (d.ask.HadZone || d.ask.Before != nil)
+}
+
+// findPlace locates the record. A zone under deletion keeps its records, but takes none in (S8.2), and no zone takes in
+// a record under deletion, whose finalizers may keep it for days.
+func (d *recordDecision) findPlace() (*place, *law.Refusal) {
+	p, refusal := d.locateRecord(d.ask.After)
+	enters := refusal == nil && p.zone != nil && !d.isInZone(p.zone)
+	switch {
+	case !enters:
+		return p, refusal
+	case p.zone.Terminating:
+		return p, law.NewForbidden(law.ReasonZoneTerminating, "zone %s is being deleted and adopts nothing new", p.zone.FQDN())
+	case d.ask.After.Terminating:
+		return &place{fqdn: p.fqdn, view: p.view, reason: law.ReasonTerminating, rule: "S2.6",
+			message: "the record or its namespace is being deleted, so no zone adopts it"}, nil
+	}
+	return p, nil
 }
 
 // refuseMove refuses a client's edit of a record in zone current whose place p is in another zone or in none.
@@ -118,23 +125,11 @@ func (d *recordDecision) leaveZone(plan *law.Plan, current *law.Zone, holding *l
 	return d.changeZone(plan, current, holding, nil, nil)
 }
 
-// waitForAdoption plans that the record leaves its current zone, if any, and waits for a zone. The place p is nil if
-// unknown. The namespace awaited has the data that is in the way, or is "".
+// waitForAdoption plans that the record leaves its current zone, if any, and waits for a zone. The namespace awaited
+// has the data in the way, or is "".
 func (d *recordDecision) waitForAdoption(plan *law.Plan, current *law.Zone, currentHolding *law.Holding, p *place, refusal *law.Refusal,
 	awaited string) (*law.Plan,
 	*law.Refusal) {
-	r := d.ask.After
-	if p == nil { // wait under the name, as far as known
-		p = &place{view: r.View}
-		if r.Absolute() {
-			p.fqdn, _ = name.Parse(r.DomainName)
-		} else if r.ZoneRef != nil {
-			if z := law.Get[law.Zone](d.Reading, law.ZoneKey(r.ZoneRef.Namespace, r.ZoneRef.Name)); z != nil && !z.Pending {
-				p.view = z.View
-				p.fqdn, _ = name.ParseIn(r.DomainName, z.FQDN())
-			}
-		}
-	}
 	plan.Waiting = d.ask.waitingAt(p)
 	// That namespace may replace its Record before this Record gets the name (S2.15).
 	if awaited != "" {
@@ -158,7 +153,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	if p != nil {
 		added := d.ask.After.ContributionAt(p.owner)
 		change.added = &added
-		if change.removed == nil || change.removed.Owner != change.added.Owner {
+		if !change.keepsOwner() {
 			change.owners = append(change.owners, ownerChange{owner: change.added.Owner})
 		}
 	}
@@ -168,56 +163,25 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	change.readFacts()
 	change.uncountRemoved()
 
-	// 3. Decide the new data.
+	// 3. Decide the new data, and count them.
 	if change.added != nil {
 		// In a cascade, a record in a zone stays there until the lock ends. Any other record waits.
 		if locked := change.refuseLocked(); locked != nil && d.ask.Cascade && d.ask.Before != nil {
 			return nil, locked
 		}
-		refusal, awaited := change.admitAdded(plan), ""
-		var waits law.Warning
-		if refusal != nil {
-			if awaited = change.awaitedClaim(refusal); awaited != "" {
-				refusal, waits = change.explainWait(refusal, awaited)
-				// A cascade keeps all waiting records, however many.
-				if more := change.refuseMoreWaiting(); more != nil && !d.ask.Cascade {
-					return nil, more
-				}
-			}
+		if refusal := change.admitAdded(plan); refusal != nil {
+			return change.answerRefusal(plan, current, refusal)
 		}
-
-		switch {
-		case refusal != nil && !d.ask.Cascade && awaited == "":
-			refusal = change.explainEnding(refusal)
-			if b := d.ask.Before; b != nil && b.EndsAt != 0 {
-				refusal.Message += fmt.Sprintf("; unchanged, it stays until about %s", time.Unix(b.EndsAt, 0).UTC().Format(time.RFC3339))
-			}
-			return nil, z.NameContact(refusal, d.ask.Namespace)
-		// The rules changed. The record keeps its name for the grace period (S2.12).
-		case refusal != nil && current != nil && refusal.Kind == law.Forbidden && !change.signsAnother():
-			return d.withdrawRecord(plan, holding, p, refusal)
-		case refusal != nil:
-			// Warnings about data outside of all zones would mislead.
-			plan.Warnings = nil
-			if !d.ask.Cascade {
-				plan.Warnings = append(plan.Warnings, waits)
-			}
-			return d.waitForAdoption(plan, current, holding, p, refusal, awaited)
-		}
-	}
-
-	// 4. Count the new data, and compute the changed rows.
-	if change.added != nil {
 		change.countClaim(change.added, change.admission, 1)
 	}
+
+	// 4. Compute the changed rows.
 	change.countPointers()
 	change.noticeTakenHosts()
 	change.noticeHiddenNames(plan)
 	for i := range change.dataOwners {
 		change.diff.compareOwner(&change.owners[i], change.removed, change.added)
 	}
-	change.writeKeys()
-	after := apexNames(holding, change.removed, change.added, change.owners.findAfter(name.Apex), d.ask.Namespace == z.Namespace)
 	// Without a change, a cascade makes no step and no serial.
 	if change.changesNothing() {
 		plan.Record = change.adoptedPlacement(z, z.Served && holding.Settled())
@@ -225,7 +189,43 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 		return plan, nil
 	}
 
-	return change.planStep(plan, after)
+	return change.planStep(plan, change.apexNames())
+}
+
+// answerRefusal gives a client the refusal, unless the Record waits for the data in its way (S2.14). A cascade
+// withdraws the record from its current zone, or lets the record wait.
+func (d *delta) answerRefusal(plan *law.Plan, current *law.Zone, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
+	plan.Warnings = nil // about data outside of all zones, they would mislead
+	awaited := d.awaitedClaim()
+	if awaited != "" {
+		var waits law.Warning
+		refusal, waits = d.explainWait(refusal, awaited)
+		plan.Warnings = append(plan.Warnings, waits)
+	}
+
+	switch {
+	// The rules changed. The record keeps its name for the grace period (S2.12).
+	case d.ask.Cascade && current != nil && refusal.Kind == law.Forbidden && !d.signsAnother():
+		return d.withdrawRecord(plan, d.holding, d.place, refusal)
+	case d.ask.Cascade: // keeps all waiting records, however many
+	case awaited == "":
+		return nil, d.explainRefusal(refusal)
+	default:
+		if more := d.refuseMoreWaiting(); more != nil {
+			return nil, more
+		}
+	}
+	return d.waitForAdoption(plan, current, d.holding, d.place, refusal, awaited)
+}
+
+// explainRefusal returns the refusal for a client, with the ends of the data in the way and of the record itself, and
+// with the zone's contact.
+func (d *delta) explainRefusal(refusal *law.Refusal) *law.Refusal {
+	refusal = d.explainEnding(refusal)
+	if b := d.ask.Before; b != nil && b.EndsAt != 0 {
+		refusal.Message += fmt.Sprintf("; unchanged, it stays until about %s", time.Unix(b.EndsAt, 0).UTC().Format(time.RFC3339))
+	}
+	return d.zone.NameContact(refusal, d.ask.Namespace)
 }
 
 // admitAdded refuses added, or counts its values at the owner and the record in newCount.
@@ -257,7 +257,7 @@ func (d *delta) admitAdded(plan *law.Plan) *law.Refusal {
 // status. holding is the Holding with the hosts after the write.
 func (d *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.Refusal) {
 	z, ask := d.zone, &d.ask
-	plan.Writes = d.keys // drops UpdateWithdrawal's write: the period is over
+	plan.Writes = d.listWrites() // drops UpdateWithdrawal's write: the period is over
 	plan.Rule = d.rule
 	plan.Awaited = d.isAwaited()
 	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.MarkID, z.Namespace, ask.CausedBy, ask.Now.Unix()), Notices: d.notices}
@@ -306,7 +306,6 @@ func (d *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
 // released.
 func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p *place, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	z, ask := d.currentZone, &d.ask
-	plan.Warnings = nil
 	begins := ask.Before.EndsAt == 0
 	w, release := UpdateWithdrawal(d.Reading, plan, Withdrawn{Zone: z, Namespace: ask.Namespace, Begins: begins,
 		ByOwner: begins && ask.CausedBy == z.Namespace, Grace: z.Grace, Cause: ask.Cause, Now: ask.Now})
@@ -322,29 +321,20 @@ func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p 
 
 	if d.absent != "" {
 		refusal = law.NewForbidden(law.ReasonZoneNotFound, "%s; the record is adopted when that changes", d.absent)
-		p = &place{view: ask.After.View} // as if the zone did not exist
-		if ask.After.Absolute() {
-			p.fqdn, _ = name.Parse(ask.After.DomainName)
-		}
+		p = unplaced(ask.After) // as if the zone did not exist
 	}
 
 	return d.waitForAdoption(plan, z, holding, p, refusal, "")
 }
 
 // updateNameServers judges Servable again, and has the parent list NS and glue again, if the write concerns the zone's
-// name servers: NS at the apex, or A, AAAA or CNAME at one of their hosts.
+// name servers: NS at the apex, or data at one of their hosts.
 func (d *delta) updateNameServers(plan *law.Plan, change *law.ZoneChange) {
-	z := d.zone
-	apexNS, address := false, false
-	hosts := apexHosts(z, d.holding)
-	for _, c := range []*law.Contribution{d.removed, d.added} {
-		if c == nil {
-			continue
-		}
-		apexNS = apexNS || c.Owner.IsApex() && c.Type == rdata.NS
-		address = address || (c.Type == rdata.A || c.Type == rdata.AAAA || c.Type == rdata.CNAME) && slices.Contains(hosts, c.Owner)
+	z, hosts := d.zone, apexHosts(d.zone, d.holding)
+	concernsServers := func(c *law.Contribution) bool {
+		return c != nil && (c.Type == rdata.NS && c.Owner.IsApex() || slices.Contains(hosts, c.Owner))
 	}
-	if !apexNS && !address {
+	if !concernsServers(d.removed) && !concernsServers(d.added) {
 		return
 	}
 	plan.AddPendingCut(change.Holding.Parent, z.Ref, z.View, z.FQDN())
@@ -352,19 +342,19 @@ func (d *delta) updateNameServers(plan *law.Plan, change *law.ZoneChange) {
 }
 
 // locateRecord returns the record's name, and the zone with the longest name at or above (S2.1), with the rules for the
-// record's namespace. Without a zone, the place has the reason.
+// record's namespace. Without a zone, the place has the reason. With a refusal, the place is as far as known.
 func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {
-	p := &place{view: r.View}
+	p := unplaced(r)
 	target, refusal := d.resolveName(p, r)
 	if refusal != nil {
-		return nil, refusal
+		return p, refusal
 	}
 	if p.reason != "" {
 		return p, nil
 	}
 
 	if target != nil && r.Type == rdata.DS && p.fqdn == target.FQDN() {
-		return nil, law.NewInvalid("spec.domainName", r.DomainName, law.ReasonCNAMEConflict, "DS belongs to the delegation in the "+
+		return p, law.NewInvalid("spec.domainName", r.DomainName, law.ReasonCNAMEConflict, "DS belongs to the delegation in the "+
 			"parent of %s, not to the zone's own apex (S5.6; drop zoneRef or refer to the parent zone)", target.FQDN())
 	}
 
@@ -388,7 +378,7 @@ func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {
 	z := d.ZoneOf(holding)
 	if target != nil && z.UID != target.UID {
 		// zoneRef restricts the choice, and puts no record into a zone above.
-		return nil, law.NewForbidden(law.ReasonBelowZoneCut, "%s lies in the longer zone %s, and zoneRef names %s (drop zoneRef, "+
+		return p, law.NewForbidden(law.ReasonBelowZoneCut, "%s lies in the longer zone %s, and zoneRef names %s (drop zoneRef, "+
 			"or refer to the longer zone)", p.fqdn, at, target.FQDN())
 	}
 

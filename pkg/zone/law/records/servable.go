@@ -27,31 +27,19 @@ const (
 // transaction.
 const MaxNameServerNames = 24
 
-// apexNames returns h with the hosts of records at the apex after the write, or h itself if they stay the same. after
-// holds the data at the apex, and own is true for a record of the zone's own namespace.
-func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owner, own bool) *law.Holding {
-	if (removed == nil || !removed.Owner.IsApex()) && (added == nil || !added.Owner.IsApex()) {
-		return h
-	}
-	out := *h
-	for i, c := range []*law.Contribution{removed, added} {
+// apexNames returns the Holding with the hosts of records at the apex after the write, or the Holding itself if they
+// stay the same.
+func (d *delta) apexNames() *law.Holding {
+	h, out := d.holding, *d.holding
+	for i, c := range []*law.Contribution{d.removed, d.added} {
 		if c == nil || !c.Owner.IsApex() {
 			continue
 		}
-		if own {
+		if d.ask.Namespace == d.zone.Namespace {
 			out.CountHosts(c, 2*i-1) // -1 for removed, 1 for added
 		}
-
-		for _, v := range c.Values {
-			at, had := slices.BinarySearch(out.ApexNS, v.Text)
-			// Two Records may have the same NS. The value goes with the last.
-			switch has := after.HasValue(v.Type, law.DigestOf(v.Text)); {
-			case v.Type != rdata.NS || had == has:
-			case has:
-				out.ApexNS = slices.Insert(slices.Clone(out.ApexNS), at, v.Text) // h is shared
-			default:
-				out.ApexNS = slices.Delete(slices.Clone(out.ApexNS), at, at+1)
-			}
+		if c.Type == rdata.NS {
+			out.ApexNS = mergeNS(out.ApexNS, c.Values, d.ownerAt(name.Apex))
 		}
 	}
 
@@ -61,17 +49,27 @@ func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owne
 	return &out
 }
 
+// mergeNS returns the NS that the apex has after the write, sorted, out of the known and the changed. Two Records may
+// have the same NS, which goes with the last.
+func mergeNS(known []string, changed []rdata.Value, after *law.Owner) []string {
+	all := slices.Clone(known) // the Holding is shared
+	for _, v := range changed {
+		all = append(all, v.Text)
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(text string) bool { return !after.HasValue(rdata.NS, law.DigestOf(text)) })
+}
+
 // apexHosts returns the hosts in the zone of its name servers, from spec.nameServers and from NS Records at the apex.
 func apexHosts(z *law.Zone, h *law.Holding) []name.Rel {
-	hosts := slices.Clone(z.NSHosts)
+	var named []rdata.Value
 	for _, text := range h.ApexNS {
-		v := rdata.Value{Type: rdata.NS, Text: text}
-		n, ok := v.Target(z.FQDN())
-		if !ok {
-			continue
-		}
-		if rel, ok := n.Rel(z.FQDN()); ok && !slices.Contains(hosts, rel) {
-			hosts = append(hosts, rel)
+		named = append(named, rdata.Value{Type: rdata.NS, Text: text})
+	}
+	hosts := slices.Clone(z.NSHosts)
+	for _, host := range hostsIn(z, named) {
+		if !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
 		}
 	}
 	return hosts
@@ -80,7 +78,7 @@ func apexHosts(z *law.Zone, h *law.Holding) []name.Rel {
 func namesOf(hosts []name.Rel) int {
 	names := map[name.Rel]bool{}
 	for _, host := range hosts {
-		for at, ok := host, !host.IsApex(); ok && !at.IsApex(); at, ok = at.Parent() {
+		for at := range upToApex(host) {
 			names[at] = true
 		}
 	}
@@ -126,8 +124,8 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 		// Below a delegated child's cut, the child has the address. An undelegated zone has no cut, and its servers are
 		// unreachable.
 		inChild := false
-		for at, ok := host, true; ok && !at.IsApex(); at, ok = at.Parent() {
-			inChild = inChild || slices.ContainsFunc(ownerCut(ownerAt(at)), func(v law.OwnerValue) bool { return v.Type == rdata.NS })
+		for at := range upToApex(host) {
+			inChild = inChild || isDelegated(ownerAt(at))
 		}
 		if inChild {
 			continue
@@ -140,8 +138,8 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 		}
 
 		// spec.nameServers may have the addresses itself.
-		made := slices.ContainsFunc(z.NSSetsAt(host), func(s content.RRset) bool { return s.Type == rdata.A || s.Type == rdata.AAAA })
-		if !made && !o.HasType(rdata.A) && !o.HasType(rdata.AAAA) {
+		made := slices.ContainsFunc(z.NSSetsAt(host), func(s content.RRset) bool { return isAddress(s.Type) })
+		if !made && !hasAddress(o) {
 			missing = append(missing, host.String())
 		}
 	}

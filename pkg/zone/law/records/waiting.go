@@ -5,7 +5,6 @@ package records
 
 import (
 	"fmt"
-	"slices"
 
 	"kubi.zone/kubizone/pkg/zone/law"
 	"kubi.zone/kubizone/pkg/zone/law/rules"
@@ -14,22 +13,12 @@ import (
 // awaitedClaim returns the namespace for whose data at the name a Record with the annotation on-conflict waits, or ""
 // if the Record is refused. For example, a guest's CNAME at _acme-challenge.www does not wait for the namespace of www,
 // since no deletion at the CNAME's own name would admit it (S4.24).
-func (d *delta) awaitedClaim(why *law.Refusal) string {
-	z, ns, base := d.zone, d.ask.Namespace, rules.Base(d.added.Owner)
-	// Updates never wait (S2.14), and a lock ends by itself.
-	if !d.ask.After.WaitsOnConflict || d.ask.Before != nil || why.Kind == law.Later {
+func (d *delta) awaitedClaim() string {
+	// Updates never wait (S2.14).
+	if !d.ask.After.WaitsOnConflict || d.ask.Before != nil {
 		return ""
 	}
-	switch c := d.ownerAt(base).ClaimOf(ns); {
-	case why.Reason == law.ReasonNameHeld && why.HeldAt != base:
-		return ""
-	case why.Reason == law.ReasonNameHeld:
-		return d.claimedBy
-	// The namespace's own data are in the way, as when a GitOps tool applies before it prunes.
-	case d.conflicts && (c != nil && c.Holds() || ns == z.Namespace):
-		return ns
-	}
-	return ""
+	return d.awaited
 }
 
 // isAwaited reports whether a client's Record leaves a name where Records of its namespace wait. The same transaction
@@ -37,15 +26,12 @@ func (d *delta) awaitedClaim(why *law.Refusal) string {
 // for the trial of the freed name, since a step belongs to one namespace: its history, and what condenses it.
 func (d *delta) isAwaited() bool {
 	isSingleWrite := !d.ask.Cascade && d.ask.BeforeSet == nil // by a client
-	leavesName := d.removed != nil && !d.removed.Owner.IsApex() && !d.keepsOwner()
-	if !isSingleWrite || !leavesName {
+	if !isSingleWrite || d.removed == nil || d.keepsOwner() {
 		return false
 	}
-	z, ns := d.zone, d.ask.Namespace
-	if claim := d.ownerAt(rules.Base(d.removed.Owner)).ClaimOf(ns); claim != nil && claim.Holds() {
-		return false // other records keep the name
-	}
-	return d.countWaiting(law.RecordsAwaitKey(z.View, d.nameOf(d.removed.Owner), ns)) > 0
+	// Other records of the namespace keep the name.
+	return !d.holdsName(rules.Base(d.removed.Owner)) &&
+		d.countWaiting(law.RecordsAwaitKey(d.zone.View, d.nameOf(d.removed.Owner), d.ask.Namespace)) > 0
 }
 
 func (d *recordDecision) countWaiting(key law.Key) int {
@@ -91,21 +77,13 @@ func (d *delta) describeHeld() string {
 // refuseReplacement refuses to give a waiting Record the name that another namespace (KeptOut) has left, as long as
 // rules allow that namespace the name: it may be replacing its Record. A rule with the literal name overrides this.
 func (d *delta) refuseReplacement() *law.Refusal {
-	z, ns, base := d.zone, d.ask.Namespace, rules.Base(d.added.Owner)
-	isWaitingTenant := d.ask.Cascade && d.ask.WaitingBefore != nil && ns != z.Namespace
-	if !isWaitingTenant {
-		return nil
-	}
+	ns, base, former := d.ask.Namespace, rules.Base(d.added.Owner), d.ask.keptOut()
+	isKeptOut := former != "" && former != ns
 	// A claim at the base keeps the former holder out anyway.
-	alreadyHasName := d.ownerAt(base).ClaimOf(ns) != nil
-	formerHolder := d.ask.WaitingBefore.KeptOut
-	if alreadyHasName || formerHolder == "" || formerHolder == ns {
+	if !isKeptOut || d.ownerAt(base).ClaimOf(ns) != nil {
 		return nil
 	}
-
-	grants := z.RuleSet().FindGrants(d.place.fqdn, d.added.Type, ns)
-	hasLiteralRule := slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal })
-	if hasLiteralRule || !d.claimant(rules.AdmittedPlain, nil).AllowsAt(base, formerHolder) {
+	if d.hasLiteralRule() || !d.claimant(rules.AdmittedPlain, nil).AllowsAt(base, former) {
 		return nil
 	}
 	return d.refuseHeld()

@@ -110,17 +110,27 @@ const MaxReleases = 16
 // records at, above or below the name, or the zone around the name. If a CNAMEConflict is also with other data of the
 // writer's own namespace, these do not end.
 func (d *delta) explainEnding(refusal *law.Refusal) *law.Refusal {
-	ns, above := d.ask.Namespace, d.holding.Parent
-	// When this zone ends, the zone above decides about the name, and its rules allow the record.
-	if above != nil && d.holding.Withdrawn == above.UID && ns != d.zone.Namespace {
-		if parent, _ := d.ZoneAt(law.Place{Ref: *above}); parent != nil &&
-			d.WithRulesFor(parent, ns).RuleSet().AllowsRecord(d.place.fqdn, d.added.Type, ns) {
-			return claims.EndingOf(d.Reading, d.holding, parent).Explain(refusal, parent, ns)
-		}
+	if parent := d.findSuccessor(); parent != nil {
+		return claims.EndingOf(d.Reading, d.holding, parent).Explain(refusal, parent, d.ask.Namespace)
 	}
-	own := d.ownerAt(rules.Base(d.added.Owner)).ClaimOf(ns)
-	if refusal.Reason == law.ReasonCNAMEConflict && refusal.HeldAt == d.added.Owner && own != nil && own.Holds() {
+	isAtName := refusal.Reason == law.ReasonCNAMEConflict && refusal.HeldAt == d.added.Owner
+	if isAtName && d.holdsName(rules.Base(d.added.Owner)) {
 		return refusal
 	}
 	return d.claimant(rules.AdmittedPlain, nil).ExplainEnding(refusal)
+}
+
+// findSuccessor returns the zone above that decides about the name once this zone ends, if its rules allow the tenant's
+// record, or nil.
+func (d *delta) findSuccessor() *law.Zone {
+	ns, parent := d.ask.Namespace, d.holding.Parent
+	isEnding := parent != nil && d.holding.Withdrawn == parent.UID
+	if !isEnding || ns == d.zone.Namespace {
+		return nil
+	}
+	next, _ := d.ZoneAt(law.Place{Ref: *parent})
+	if next == nil || !d.WithRulesFor(next, ns).RuleSet().AllowsRecord(d.place.fqdn, d.added.Type, ns) {
+		return nil
+	}
+	return next
 }
