@@ -66,10 +66,11 @@ func (d *Diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
 		row, dg := content.Row{Owner: o.owner, Type: t, Data: text}, law.DigestOf(text)
 		// A value of two Records stays until both are deleted.
 		switch was, is := o.before.DefinesValue(t, dg), o.after.DefinesValue(t, dg); {
-		case was && !is:
-			d.removed = append(d.removed, row)
-		case !was && is:
+		case was == is:
+		case is:
 			d.added = append(d.added, row)
+		default:
+			d.removed = append(d.removed, row)
 		}
 	}
 	if was, is := o.before.DefinedTTL(t), o.after.DefinedTTL(t); !content.EqualTTLs(was, is) {

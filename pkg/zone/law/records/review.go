@@ -78,28 +78,29 @@ func ReviewName(seen *law.Facts, ask RecordInput) (review Review, outcome law.Ou
 // the namespace the base.
 func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) ClaimState {
 	base := rules.Base(p.owner)
-	at, err := base.In(z.FQDN())
-	if err != nil || namespace != z.Namespace && !z.RuleSet().AllowsName(at, namespace) {
-		return "" // an underscore rule must not reveal the claim
-	}
-	claimed := Unclaimed
 	c := &claims.Claimant{Reading: d.Reading, Zone: z, Holding: p.holding, Namespace: namespace,
 		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, n)) }}
-	// A reserved name is another namespace's, even without records.
-	if c.FindReservedBar(base).MinTail > 0 {
-		claimed = ClaimedAnother
+	if namespace != z.Namespace && !z.RuleSet().AllowsName(c.NameOf(base), namespace) {
+		return "" // an underscore rule must not reveal the claim
 	}
 
-	for up, ok := base, true; ok; up, ok = up.Parent() {
-		o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, up))
-		// team-a's claim at shop covers www.shop. An own record at shop makes only shop own.
-		if mine := o.ClaimOf(namespace); mine != nil && mine.Holds() && (up == base || namespace != z.Namespace) {
+	o := c.OwnerAt(base)
+	if holdsClaim(o, namespace) {
+		return ClaimedMine
+	}
+	// team-a's claim at shop covers www.shop. An own record at shop makes only shop own.
+	for at := range upToApex(base) {
+		if namespace != z.Namespace && holdsClaim(c.OwnerAt(at), namespace) {
 			return ClaimedMine
 		}
-		if up == base && o != nil && slices.ContainsFunc(o.Claims, func(c law.Claim) bool { return c.Holds() }) {
-			claimed = ClaimedAnother
-		}
 	}
+	// A reserved name is another namespace's, even without records.
+	if c.FindReservedBar(base).MinTail > 0 || isClaimed(o) {
+		return ClaimedAnother
+	}
+	return Unclaimed
+}
 
-	return claimed
+func isClaimed(o *law.Owner) bool {
+	return o != nil && slices.ContainsFunc(o.Claims, func(c law.Claim) bool { return c.Holds() })
 }
