@@ -47,7 +47,8 @@ func (f *Facts) findLags(before *Progress) (lags map[string]lag, settlements []s
 		return nil, nil
 	}
 
-	// 1. Note a new settled serial. The first judgement of this server knows only since when Ready is lost.
+	// 1. Note a new settled serial. The first judgement of this server knows only since when Ready is lost, and when
+	// each class confirmed a serial.
 	now, was := time.Now(), map[string]lag{}
 	if before == nil || len(before.settlements) == 0 {
 		if of := objects.ReadyOf(f.Zone.Status.Conditions); of != nil && of.Status != metav1.ConditionTrue {
@@ -72,7 +73,7 @@ func (f *Facts) findLags(before *Progress) (lags map[string]lag, settlements []s
 		case of.State.Serial == settled:
 			x.since = time.Time{}
 		case last.since.IsZero(): // the class has other servers, or the zone has changed
-			x.since = now
+			x.since = slices.MaxFunc([]time.Time{now, of.State.SyncTime}, time.Time.Compare)
 		case lacks >= 0 && x.confirmed != last.confirmed: // an earlier change is confirmed
 			x.since = settlements[lacks].at
 		}
@@ -111,10 +112,10 @@ func (m *Metrics) sendLags(send samples.Send) {
 		return
 	}
 	for class, of := range l.sumLags() {
-		// A class that is up to date sends 0.
+		// An up-to-date class sends 0.
 		age := time.Duration(0)
 		if !of.since.IsZero() {
-			age = time.Since(of.since)
+			age = max(0, time.Since(of.since)) // the controller's clock may be ahead
 		}
 		send(oldestMetric, age.Seconds(), class)
 		send(behindMetric, float64(len(of.servers)), class)

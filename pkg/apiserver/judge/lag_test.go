@@ -136,3 +136,28 @@ func TestFindLags_afterAConfirmationOfAnEarlierChange(t *testing.T) {
 		t.Errorf("%d settlements, the first of serial %d", n, progress.settlements[0].serial)
 	}
 }
+
+// A server at its first judgement knows no time of a change. The zone had everything until Ready was lost, and a class
+// until its last confirmation: the age begins at the later of both.
+func TestFindLags_atTheFirstJudgement(t *testing.T) {
+	ago := func(minutes int) time.Time { return time.Now().Add(-time.Duration(minutes) * time.Minute) }
+	f := &Facts{Zone: &v1alpha1.Zone{Status: v1alpha1.ZoneStatus{SettledSerial: 7}}}
+	setUnknown(&f.Zone.Status.Conditions, v1alpha1.ReasonPending, ago(60))
+	want := map[string]int{"failing for an hour": 60, "never confirmed": 60, "confirmed since": 2, "up to date": -1}
+	for class, state := range map[string]delivery.State{
+		"failing for an hour": {Serial: 6, SyncTime: ago(90)}, "never confirmed": {},
+		"confirmed since": {Serial: 6, SyncTime: ago(2)}, "up to date": {Serial: 7, SyncTime: ago(1)},
+	} {
+		f.Classes = append(f.Classes, ClassFacts{Class: class, State: state})
+	}
+	lags, _ := f.findLags(nil)
+	for class, minutes := range want {
+		got := -1
+		if since := lags[class].since; !since.IsZero() {
+			got = int(time.Since(since).Minutes())
+		}
+		if got != minutes {
+			t.Errorf("%s: %d minutes, want %d", class, got, minutes)
+		}
+	}
+}
