@@ -81,13 +81,28 @@ func (s *Progress) RevokesReady(before *Progress) bool {
 	return false
 }
 
-func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
+// NewlyMissing returns the names, or else the hashes, of RRsets that a class lacks since before.
+func (s *Progress) NewlyMissing(before *Progress) (names []name.Name, digests map[uint64]bool) {
+	digests = map[uint64]bool{}
+	for _, digest := range slices.Concat(s.digests...) {
+		digests[digest] = true
+	}
+	for _, digest := range slices.Concat(before.digests...) {
+		delete(digests, digest)
+	}
 	for key := range s.missing {
 		if _, was := before.missing[key]; !was {
 			names = append(names, key.Name)
 		}
 	}
-	return names
+	// A 257th refusal at an earlier name moves the last listed RRset to the hashes.
+	for key := range before.missing {
+		if len(digests) == 0 {
+			break
+		}
+		delete(digests, key.Digest())
+	}
+	return names, digests
 }
 
 // Follow sets and returns since: the time of before if both are the same, or else now.
@@ -275,7 +290,7 @@ func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 // findMissing reports whether a class lacks the Record's RRset, with the failure, or nil if none is known.
 func (s *Progress) findMissing(record *v1alpha1.Record) (failure *delivery.Error, missing bool) {
 	if len(s.missing)+len(s.digests) > 0 {
-		if key, err := delivery.ParseRRsetKey(record.Status.FQDN + " " + record.Spec.Type); err == nil {
+		if key, err := keyOf(record); err == nil {
 			failure, missing = s.missing[key]
 			// Beyond the listed names a Delivery keeps hashes alone, to bound the object's size.
 			for _, digests := range s.digests {
@@ -286,4 +301,8 @@ func (s *Progress) findMissing(record *v1alpha1.Record) (failure *delivery.Error
 		}
 	}
 	return failure, missing
+}
+
+func keyOf(record *v1alpha1.Record) (delivery.RRsetKey, error) {
+	return delivery.ParseRRsetKey(record.Status.FQDN + " " + record.Spec.Type)
 }

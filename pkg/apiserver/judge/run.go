@@ -99,7 +99,7 @@ func (l *leader) run(ctx context.Context) error {
 	if err := l.index.Prepare(); err != nil {
 		return fmt.Errorf("informers: %w", err)
 	}
-	// A controller that dies or returns changes the cause of every zone that waits.
+	// The death or return of a controller changes the cause of every waiting zone.
 	if l.config.Leases != nil {
 		leases := l.config.Leases(func() {
 			l.index.EachZone(func(*v1alpha1.Zone) bool { return true }, func(zone *v1alpha1.Zone) { l.queue.Add(string(zone.UID)) })
@@ -158,7 +158,7 @@ func (l *leader) run(ctx context.Context) error {
 	return nil
 }
 
-// followFrozen queues the zones that the ledger finds damaged, or repaired, each frozenInterval, until ctx ends.
+// followFrozen queues the zones found damaged, or repaired, by the ledger, each frozenInterval, until ctx ends.
 func (l *leader) followFrozen(ctx context.Context) {
 	tick := time.NewTicker(frozenInterval)
 	defer tick.Stop()

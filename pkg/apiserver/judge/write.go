@@ -146,7 +146,8 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *Prog
 	if err != nil {
 		return nil
 	}
-	names := now.NewlyMissing(z.progress)
+	names, digests := now.NewlyMissing(z.progress)
+	names = append(names, l.nameDigests(z, digests)...)
 	slices.SortFunc(names, name.Name.Compare)
 	// An A and an AAAA of www.example.org. may both be missing: read the Records at www once.
 	for _, fqdn := range slices.Compact(names) {
@@ -161,6 +162,27 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *Prog
 		l.putBack(&z.due, [][]law.Ref{members})
 	}
 	return nil
+}
+
+// nameDigests returns the names of the RRsets of open Records. A hash of any other RRset may be any Ready Record's,
+// so a scan judges all of them again. A tenant who adds refused Records starts no scan: a new Record is open.
+func (l *leader) nameDigests(z *zone, digests map[uint64]bool) (names []name.Name) {
+	if len(digests) == 0 {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	unnamed := maps.Clone(digests)
+	for _, record := range z.open {
+		if key, err := keyOf(record); err == nil && digests[key.Digest()] {
+			names = append(names, key.Name)
+			delete(unnamed, key.Digest())
+		}
+	}
+	if len(unnamed) > 0 {
+		z.scans, z.cursor = true, ""
+	}
+	return names
 }
 
 // dropZone forgets a zone's judgement when the zone is deleted or pending. Open Records stay until their own events.

@@ -5,6 +5,7 @@ package judge
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime"
@@ -43,6 +44,7 @@ type stored struct {
 	transactions int
 	zone         *v1alpha1.Zone
 	fails        int // calls of ChangeRecords to fail
+	pages        int // read by Members
 	// dies, if not nil, is called before and after each transaction with Records, and may end the goroutine.
 	dies func()
 }
@@ -55,6 +57,7 @@ func (s *stored) RunElected(ctx context.Context, run func(context.Context)) erro
 func (s *stored) Members(_ context.Context, _, from string, most int) (members []law.Ref, next string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.pages++
 	var all []law.Ref
 	for ref := range s.records {
 		if ref.Name >= from {
@@ -78,7 +81,16 @@ func compareNames(a, b string) int {
 	return 0
 }
 
-func (s *stored) MembersAt(context.Context, string, name.Rel) ([]law.Ref, error) { return nil, nil }
+func (s *stored) MembersAt(_ context.Context, _ string, owner name.Rel) (members []law.Ref, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for ref, record := range s.records {
+		if record.Status.FQDN == owner.String()+".example.org." {
+			members = append(members, ref)
+		}
+	}
+	return members, nil
+}
 
 func (s *stored) ChangeRecords(_ context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (n int, err error) {
 	s.mu.Lock()
@@ -357,6 +369,41 @@ func TestTurn_takesWrongRecordsFirst_S6_13(t *testing.T) {
 	must.Succeed(t, l.processZone(t.Context(), "u"))
 	if s.countReady(metav1.ConditionUnknown) != 40 {
 		t.Errorf("%d of 40 wait for the serial", s.countReady(metav1.ConditionUnknown))
+	}
+}
+
+// A class refuses RRsets that were served, more than a Delivery lists: those beyond the list have hashes alone. Each of
+// their Records loses Ready, also the Record of another namespace in an RRset that a new Record has joined. Records of
+// other RRsets are not written (S6.13).
+func TestTurn_takesReadyFromRRsetsBeyondTheList_S6_13(t *testing.T) {
+	for what, joined := range map[string]bool{"of served RRsets": false, "of an RRset that a Record joins": true} {
+		s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
+		l := newLeader(t, s, 50)
+		must.Succeed(t, l.processZone(t.Context(), "u"))
+		for i := range 2 * turnRecords {
+			s.addRecord(l, "team", fmt.Sprintf("r%04d", i), 50, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
+		}
+		must.Succeed(t, l.processZone(t.Context(), "u"))
+		if joined {
+			s.addRecord(l, "other", "r2047", 50, metav1.ConditionUnknown, v1alpha1.ReasonPending)
+		}
+		s.pages = 0
+		one := l.index.DeliveriesByUID("u")[0].DeepCopy()
+		one.Status.FailedRecords = 1
+		key := must.Get(delivery.ParseRRsetKey("r2047.example.org. A"))(t)
+		one.Status.RefusedDigests = binary.BigEndian.AppendUint64(nil, key.Digest())
+		must.Succeed(t, l.index.Deliveries.GetStore().Update(one))
+		for range 3 {
+			must.Succeed(t, l.processZone(t.Context(), "u"))
+		}
+		for ref := range s.records {
+			if ready := objects.ReadyOf(s.records[ref].Status.Conditions); (ready.Status == metav1.ConditionTrue) != (ref.Name != "r2047") {
+				t.Errorf("%s: %s/%s is Ready=%s", what, ref.Namespace, ref.Name, ready.Status)
+			}
+		}
+		if joined && s.pages > 0 || len(s.written) > 2 {
+			t.Errorf("%s: %d Records are written, and %d pages read", what, len(s.written), s.pages)
+		}
 	}
 }
 
