@@ -59,9 +59,9 @@ type zone struct {
 	// scans is true while all Ready Records are judged again, in pages. cursor is the next page.
 	scans  bool
 	cursor string
-	// stallTimes is a heap of times at which open Records are judged again, inStallTimes the set of these Records.
-	stallTimes   waits
-	inStallTimes map[law.Ref]bool
+	// stallTimes is a heap of times at which open Records are judged again, nextTimes the earliest of each Record.
+	stallTimes waits
+	nextTimes  map[law.Ref]time.Time
 }
 
 // dueRecords is a queue of a zone's Records whose status must be written. A page has up to pageRecords Records of a
@@ -102,7 +102,7 @@ func (w *waits) Pop() any {
 func (t *tracker) zoneOf(uid string) *zone {
 	if t.zones[uid] == nil {
 		t.zones[uid] = &zone{open: map[law.Ref]*v1alpha1.Record{}, due: newDueRecords(), noCause: newDueRecords(), causes: newCauseLimit(),
-			inStallTimes: map[law.Ref]bool{}}
+			nextTimes: map[law.Ref]time.Time{}}
 	}
 	return t.zones[uid]
 }
@@ -323,9 +323,11 @@ type verdict struct {
 func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v verdict, differs bool) {
 	conditions := record.Status.Conditions
 	again := func(in time.Duration) {
-		if ref := refOf(record); !z.inStallTimes[ref] {
-			z.inStallTimes[ref] = true
-			heap.Push(&z.stallTimes, wait{time.Now().Add(in), ref})
+		// A Record that waits for Stalled, in two minutes, may be Pending by now, and gets a cause in 40 seconds.
+		due := wait{time.Now().Add(in), refOf(record)}
+		if next := z.nextTimes[due.ref]; next.IsZero() || due.at.Before(next) {
+			z.nextTimes[due.ref] = due.at
+			heap.Push(&z.stallTimes, due)
 			l.queue.AddAfter(uid, in)
 		}
 	}

@@ -210,9 +210,13 @@ func (l *leader) setProgress(uid string, z *zone, now *Progress) {
 	}
 	// The time of these Records has come: a cause is due, or Stalled.
 	for len(z.stallTimes) > 0 && !time.Now().Before(z.stallTimes[0].at) {
-		ref := heap.Pop(&z.stallTimes).(wait).ref
-		delete(z.inStallTimes, ref)
-		if record := z.open[ref]; record != nil {
+		due := heap.Pop(&z.stallTimes).(wait)
+		// An earlier time was added later, and has come already.
+		if z.nextTimes[due.ref] != due.at {
+			continue
+		}
+		delete(z.nextTimes, due.ref)
+		if record := z.open[due.ref]; record != nil {
 			l.markDue(uid, z, record)
 		}
 	}

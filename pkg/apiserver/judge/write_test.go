@@ -407,6 +407,40 @@ func TestTurn_takesReadyFromRRsetsBeyondTheList_S6_13(t *testing.T) {
 	}
 }
 
+// A class that fails makes a Record wait for Stalled, two minutes later. The class recovers at once, and its servers
+// stay silent: Ready names the class within 45 seconds all the same (S7.12).
+func TestTurn_namesTheCauseOfARecordThatFailedBefore_S7_12(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
+		l := newLeader(t, s, 50)
+		l.queue.Add("u")
+		defer l.startWorker(t)()
+		report := func(status metav1.ConditionStatus, reason string) {
+			one := l.index.DeliveriesByUID("u")[0].DeepCopy()
+			one.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: status, Reason: reason}}
+			must.Succeed(t, l.index.Deliveries.GetStore().Update(one))
+			l.queue.Add("u")
+			passTime(time.Second)
+			for ref := range s.records {
+				l.trackRecord(s.records[ref].DeepCopy(), false)
+			}
+		}
+		s.addRecord(l, "team", "www", 51, metav1.ConditionUnknown, v1alpha1.ReasonPending)
+		report(metav1.ConditionFalse, string(delivery.ReasonConflict))
+		if s.countReasons()[string(delivery.ReasonConflict)] != 1 {
+			t.Fatalf("%v", s.countReasons())
+		}
+		report(metav1.ConditionUnknown, v1alpha1.ReasonPending)
+		if s.countReasons()[v1alpha1.ReasonPending] != 1 {
+			t.Fatalf("%v", s.countReasons())
+		}
+		passTime(45 * time.Second)
+		if s.countReasons()[v1alpha1.ReasonAwaitsClass] != 1 {
+			t.Errorf("46 seconds after the class was well again: %v", s.countReasons())
+		}
+	})
+}
+
 // If no class is in force, the write of the content itself sets Ready=True with the reason NoClass. The elected server
 // may see this Record before it sees the new Zone. It then leaves Ready alone, because otherwise it would write the
 // Record twice.
