@@ -33,7 +33,8 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 		return nil, field.ErrorList{refusal.Cite("S10.4", tooMany)}
 	}
 	// Bound the set before its items are read.
-	if octets := countOctets(set.Spec.Items); octets > v1alpha1.MaxChangeSetOctets {
+	octets := countOctets(set.Spec.Items)
+	if octets > v1alpha1.MaxChangeSetOctets {
 		return nil, field.ErrorList{refusal.Cite("S10.4", field.Invalid(items, field.OmitValueType{},
 			fmt.Sprintf("takes %d octets of JSON, and a change set may have %d: make several", octets, v1alpha1.MaxChangeSetOctets)))}
 	}
@@ -71,13 +72,14 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 		names = append(names, object)
 	}
 	// The set's own fields.
-	path := specPath.Child("fieldManager")
-	errs = append(errs, metavalidation.ValidateFieldManager(set.Spec.FieldManager, path)...)
+	manager := specPath.Child("fieldManager")
+	errs = append(errs, metavalidation.ValidateFieldManager(set.Spec.FieldManager, manager)...)
 	if applies && set.Spec.FieldManager == "" {
-		errs = append(errs, field.Required(path, "the field manager that applies, as with kubectl apply --server-side --field-manager; "+
+		errs = append(errs, field.Required(manager, "the field manager that applies, as with kubectl apply --server-side --field-manager; "+
 			"the request has no fieldManager either"))
 	}
-	return names, append(errs, validatePrerequisites(set.Spec.Prerequisites, specPath.Child("prerequisites"))...)
+	path, left := specPath.Child("prerequisites"), v1alpha1.MaxChangeSetOctets-octets
+	return names, append(errs, validatePrerequisites(set.Spec.Prerequisites, path, left)...)
 }
 
 func countMembers(item *v1alpha1.ChangeSetItem) (n int) {
@@ -90,10 +92,19 @@ func countMembers(item *v1alpha1.ChangeSetItem) (n int) {
 }
 
 // validatePrerequisites validates the prerequisites of a change set: names are absolute, and each has either exists or
-// values (S10.5).
-func validatePrerequisites(list []v1alpha1.ChangeSetPrerequisite, path *field.Path) (errs field.ErrorList) {
+// values (S10.5). left are the octets that the items leave (S10.4).
+func validatePrerequisites(list []v1alpha1.ChangeSetPrerequisite, path *field.Path, left int) (errs field.ErrorList) {
 	if n := len(list); n > v1alpha1.MaxChangeSetItems {
 		return field.ErrorList{field.TooMany(path, n, v1alpha1.MaxChangeSetItems)}
+	}
+	octets := 0
+	for i := range list {
+		octets += list[i].Size()
+	}
+	if octets > left {
+		return field.ErrorList{refusal.Cite("S10.4", field.Invalid(path, field.OmitValueType{},
+			fmt.Sprintf("takes %d octets, and the items leave %d of a change set's %d: make several", octets, left,
+				v1alpha1.MaxChangeSetOctets)))}
 	}
 	for i := range list {
 		p, at := &list[i], path.Index(i)

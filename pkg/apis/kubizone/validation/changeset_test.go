@@ -46,3 +46,22 @@ func TestChangeSet_readsObjects_S10_4(t *testing.T) {
 		}
 	}
 }
+
+// Prerequisites count as items do: a set of a single item could have megabytes of values to compare (S10.4).
+func TestChangeSet_boundsPrerequisites_S10_4(t *testing.T) {
+	value := strings.Repeat("x", 100)
+	for each, want := range map[int]string{20: "[a] []", 30: "spec.prerequisites: Invalid value: takes 3"} {
+		set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{
+			Items: []v1alpha1.ChangeSetItem{{Delete: &v1alpha1.ChangeSetDelete{Name: "a"}}}}}
+		for i := range v1alpha1.MaxChangeSetItems {
+			p := v1alpha1.ChangeSetPrerequisite{Name: fmt.Sprintf("n%d.example.org.", i), Type: "TXT"}
+			for j := range each {
+				p.Values = append(p.Values, fmt.Sprintf("%q", fmt.Sprint(j, value)))
+			}
+			set.Spec.Prerequisites = append(set.Spec.Prerequisites, p)
+		}
+		if names, errs := ChangeSet(set); !strings.HasPrefix(fmt.Sprint(names, errs), want) && !strings.Contains(fmt.Sprint(errs), want) {
+			t.Errorf("%d values each: %v %v, want %q", each, names, errs, want)
+		}
+	}
+}
