@@ -20,11 +20,10 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/refusal"
-	"kubi.zone/kubizone/pkg/apiserver/registry/kind"
 )
 
 type deliveredZones struct {
-	deliveries *kind.REST[*v1alpha1.Delivery]
+	deliveries rest.Lister
 	zones      zoneReader
 	namespaces *namespaces
 }
@@ -37,7 +36,7 @@ type zoneReader interface {
 const maxDelivered, maxDeliveredNames, deliveredWithin = 5000, 5, time.Second
 
 // describeWithdrawn returns the number and first names of zones that a class withdraws from its servers, such as "2
-// zones (example.org., example.net.)", or "". after is the changed class, nil for a deletion.
+// zones (example.org., example.net.)", or "" for no zone. after is the changed class, nil for a deletion.
 func (d *deliveredZones) describeWithdrawn(before, after *v1alpha1.DNSClass) string {
 	ctx, cancel := context.WithTimeout(context.Background(), deliveredWithin)
 	defer cancel()
@@ -63,7 +62,11 @@ func (d *deliveredZones) describeWithdrawn(before, after *v1alpha1.DNSClass) str
 			names = append(names, delivery.Spec.Zone.FQDN)
 		}
 	}
-	if more = more || ctx.Err() != nil; count == 0 {
+	switch more = more || ctx.Err() != nil; {
+	// Of a million zones, the first 5,000 stay.
+	case count == 0 && more:
+		return "zones that could not all be read now, perhaps none"
+	case count == 0:
 		return ""
 	}
 	number := fmt.Sprintf("%d zones", count)
