@@ -296,6 +296,23 @@ func TestReadRules_onceForAllThatAskMeanwhile(t *testing.T) {
 	}
 }
 
+type panickingList struct{ rest.Lister }
+
+func (panickingList) List(context.Context, *internalversion.ListOptions) (runtime.Object, error) {
+	panic("an object that cannot be read")
+}
+
+// A panic of the reading, which no request's handler would catch, fails the waiting reviews alone. The server goes on,
+// and the next review reads again.
+func TestReadRules_survivesAPanic(t *testing.T) {
+	r := &ruleReader{zones: panickingList{}, delegations: listed{list: &v1alpha1.DelegationList{}}}
+	for range 2 {
+		if _, err := r.readRules(t.Context()); err == nil || !strings.Contains(err.Error(), "rules") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 // The cost of a listing with a hundred thousand zones of ten rules each.
 func BenchmarkReadRules(b *testing.B) {
 	var zones v1alpha1.ZoneList

@@ -6,15 +6,19 @@ package namereview
 import (
 	"cmp"
 	"context"
+	"errors"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/pattern"
@@ -171,14 +175,22 @@ func (r *ruleReader) readQueued(ctx context.Context) {
 	}
 }
 
-// buildTable reads all Zones and Delegations from the watch cache. Pending zones have no rules in force.
-func (r *ruleReader) buildTable(ctx context.Context) (*ruleTable, error) {
+// buildTable reads all Zones and Delegations from the watch cache. Pending zones have no rules in force. A panic
+// becomes an error, since no handler of a request catches a panic here.
+func (r *ruleReader) buildTable(ctx context.Context) (table *ruleTable, err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			klog.FromContext(ctx).Error(nil, "Reading the rules ended in a panic; the server goes on. Please report this",
+				"panic", why, "stack", string(debug.Stack()))
+			err = apierrors.NewInternalError(errors.New("the rules cannot be read, by a fault of the server; its log says more"))
+		}
+	}()
 	everywhere, options := genericapirequest.WithNamespace(ctx, metav1.NamespaceAll), &internalversion.ListOptions{ResourceVersion: "0"}
 	list, err := r.zones.List(everywhere, options)
 	if err != nil {
 		return nil, err
 	}
-	table := &ruleTable{byNamespace: map[string][]v1alpha1.NameReviewRule{}, childZones: map[types.NamespacedName]map[string]bool{}}
+	table = &ruleTable{byNamespace: map[string][]v1alpha1.NameReviewRule{}, childZones: map[types.NamespacedName]map[string]bool{}}
 	// 1. Find the delegated child zones of each zone.
 	all := list.(*v1alpha1.ZoneList).Items
 	for i := range all {
