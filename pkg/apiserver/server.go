@@ -13,12 +13,10 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/client/v3/kubernetes"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/registry/generic"
-	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
@@ -32,33 +30,19 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/apis/acme"
-	"kubi.zone/kubizone/pkg/apis/decoding"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
-	"kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/apiserver/inventory"
 	"kubi.zone/kubizone/pkg/apiserver/judge"
-	"kubi.zone/kubizone/pkg/apiserver/quota"
-	acmesolver "kubi.zone/kubizone/pkg/apiserver/registry/acme"
-	fleet "kubi.zone/kubizone/pkg/apiserver/registry/bind9"
 	"kubi.zone/kubizone/pkg/apiserver/registry/changeset"
-	"kubi.zone/kubizone/pkg/apiserver/registry/delegation"
-	"kubi.zone/kubizone/pkg/apiserver/registry/delivery"
 	"kubi.zone/kubizone/pkg/apiserver/registry/direct"
 	"kubi.zone/kubizone/pkg/apiserver/registry/dnsclass"
 	"kubi.zone/kubizone/pkg/apiserver/registry/fromcache"
-	"kubi.zone/kubizone/pkg/apiserver/registry/installation"
-	"kubi.zone/kubizone/pkg/apiserver/registry/namereview"
-	"kubi.zone/kubizone/pkg/apiserver/registry/record"
-	"kubi.zone/kubizone/pkg/apiserver/registry/updatekey"
-	"kubi.zone/kubizone/pkg/apiserver/registry/zone"
 	"kubi.zone/kubizone/pkg/kit/heartbeat"
 	"kubi.zone/kubizone/pkg/kit/inprocess"
 	"kubi.zone/kubizone/pkg/kit/version"
 	"kubi.zone/kubizone/pkg/zone/etcd/maintenance"
-	"kubi.zone/kubizone/pkg/zone/law"
 	"kubi.zone/kubizone/pkg/zone/ledger"
 	ledgeretcd "kubi.zone/kubizone/pkg/zone/ledger/etcd"
 	"kubi.zone/kubizone/pkg/zone/zoneview"
@@ -144,10 +128,9 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		HasDefaultClass: func(namespace, view string) bool { return s.classes.MayDeliver(namespace, view) },
 		HasNameServers:  func(o *v1alpha1.Zone) bool { return s.classes.HaveNameServers(o) },
 		IsTerminating:   s.namespaces.isTerminating,
-		OnHold:          func(o *v1alpha1.Zone) { s.announcer.announceHeld(o) },
-		Notify:          func(o *v1alpha1.Zone, notices []law.Notice) { s.announcer.announceNotices(o, notices) },
-		OnWithdrawal:    func(o metav1.Object, at int64, message string) { s.announcer.announceWithdrawn(o, at, message) },
-		Now:             Faults.Now, OnFault: Faults.At,
+		OnHold:          s.announcer.announceHeld, Notify: s.announcer.announceNotices,
+		OnWithdrawal: s.announcer.announceWithdrawn,
+		Now:          Faults.Now, OnFault: Faults.At,
 		HistoryRetention: historyRetention, Quota: s.keeper.Quota, Traces: config.TracerProvider,
 	}
 
@@ -271,154 +254,6 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 
 func (s *Server) countClusters(ctx context.Context, namespace string) (int64, error) {
 	return s.client.Count(ctx, s.ledger.Layout().Objects(bind9.Resource("bind9clusters").String())+namespace+"/", kubernetes.CountOptions{})
-}
-
-// installGroups adds all API groups to the generic server, and sets classes, judge and the callbacks between parts.
-func (s *Server) installGroups(registry install.Registry, options generic.RESTOptionsGetter, stored storageOptions,
-	items direct.Config) error {
-	// 1. Stored objects.
-	keys := s.ledger.Layout()
-	budget := budgetJudge{budgets: s.budgets, keys: keys}
-	paths := map[string]rest.Storage{}
-	records, err := record.Kind.AddStorage(paths, registry.Scheme, options, judgePreview(budget, "records", s.ledger.PreviewRecord))
-	if err != nil {
-		return err
-	}
-
-	// A copy of the kind, with a check that needs the informer of Namespaces.
-	delegations := delegation.Kind
-	delegations.Check = func(ctx context.Context, after, before *v1alpha1.Delegation) error {
-		s.namespaces.warnOfAbsent(ctx, after.Spec.Namespaces, before.Spec.Namespaces)
-		return nil
-	}
-	if _, err := delegations.AddStorage(paths, registry.Scheme, options, judgePreview(budget, "delegations",
-		s.ledger.PreviewDelegation)); err != nil {
-		return err
-	}
-
-	deliveries, err := delivery.NewKind(delivery.Config{Authorizer: s.authorizer, Stale: s.inventory.ExplainStale,
-		Zones: func() rest.Getter { return paths["zones"].(rest.Getter) }}).AddStorage(paths, registry.Scheme, options, nil)
-	if err != nil {
-		return err
-	}
-
-	delivered := &deliveredZones{deliveries: deliveries, namespaces: &s.namespaces}
-	classKind := dnsclass.NewKind(stored.inlineSecrets, delivered.describeWithdrawn)
-	classKind.Check = delivered.warnOfViews
-	classes, err := classKind.AddStorage(paths, registry.Scheme, options, nil)
-	if err != nil {
-		return err
-	}
-	s.classes = dnsclass.NewLister(classes, s.namespaces.labelsOf)
-	// Watches of zones/changes end before the server drains requests, or they would delay the shutdown.
-	stopping, stop := context.WithCancel(context.Background())
-	if err := s.generic.AddPreShutdownHook("watches-of-changes", func() error { stop(); return nil }); err != nil {
-		stop()
-		return err
-	}
-
-	past := history.Reader{Ledger: s.ledger, Records: records, Began: s.namespaces.began}
-	s.announcer.lastChange = past.LastChange
-	if err := zone.AddStorage(paths, zone.Config{
-		Scheme:               registry.Scheme,
-		RESTOptions:          options,
-		Preview:              judgePreview(budget, "zones", s.ledger.PreviewZone),
-		Authorizer:           s.authorizer,
-		WithEstablish:        s.ledger.WithEstablish,
-		Admits:               s.classes.Admits,
-		WarnOfAbsent:         s.namespaces.warnOfAbsent,
-		FirstClass:           s.classes.FirstClass,
-		ClassesWithoutRetain: s.classes.ClassesWithoutRetain,
-		Views:                views{stored.zones, s.feed.FrozenReason, s.ledger.Steps, s.ledger.AllSteps, s.ledger.EndedContent},
-		Stopping:             stopping,
-		Sources:              &history.Sources{Ledger: s.ledger, Records: records},
-		History:              past,
-	}); err != nil {
-		return err
-	}
-	// Classes and zones need each other, so this field comes last.
-	delivered.zones = paths["zones"].(zoneReader)
-
-	// 2. Objects without storage: questions, change sets.
-	reviews := namereview.NewREST(namereview.Config{Authorizer: s.authorizer, Admit: budget.admitQuestion,
-		Review: s.ledger.ReviewName, Zones: paths["zones"].(rest.Lister), Delegations: paths["delegations"].(rest.Lister)})
-	paths["namereviews"] = reviews
-	paths["installations"] = installation.NewREST(s.inventory.ReadStatus)
-
-	changes := changeset.Config{NewSet: func(n int, manager string, dry bool) changeset.Set {
-		set := s.ledger.NewSet(n)
-		set.Manager, set.DryRun = manager, dry
-		within := budget
-		// Each set sums its own growth: 100 small Records may together exceed the budget.
-		within.set = setGrowth{}
-		return &changeSet{set, records, within}
-	}}
-	if s.core != nil {
-		changes.ReturnQuota = quota.Return{Core: s.core, Etcd: s.client.Client, Keys: keys}.ReturnQuota
-	}
-	sets := changeset.NewREST(changes)
-	paths["changesets"] = sets
-
-	// 3. UpdateKeys.
-	updateKeys, err := updatekey.NewKind(s.authorizer, reviews.ListRules, func(key *v1alpha1.UpdateKey, why string) {
-		s.announcer.announceNameTaken(key, why)
-	}).AddStorage(paths, registry.Scheme, options, nil)
-	if err != nil {
-		return err
-	}
-	updated := &updatedZones{stored.zones, s.ledger}
-	writer := updatekey.NewWriter(sets, updated)
-	paths["updatekeys/update"] = updatekey.NewUpdateREST(updateKeys, writer, func(key *v1alpha1.UpdateKey, rcode, message string) {
-		s.announcer.announceRefused(key, rcode, message)
-	})
-	paths["updatekeys/share"] = updatekey.NewShareREST(updateKeys, records, updated)
-
-	// 4. API groups.
-	newGroup := func(name string) genericapiserver.APIGroupInfo {
-		info := genericapiserver.NewDefaultAPIGroupInfo(name, registry.Scheme, registry.ParameterCodec, registry.Codecs)
-		info.NegotiatedSerializer = decoding.Serializer{NegotiatedSerializer: registry.Codecs, Creater: registry.Scheme}
-		return info
-	}
-	group := newGroup(v1alpha1.GroupName)
-	group.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = paths
-
-	servers, clusters, err := fleet.NewStorage(fleet.Config{Scheme: registry.Scheme, RESTOptions: options, Authorizer: s.authorizer,
-		Rules: stored.fleet})
-	if err != nil {
-		return err
-	}
-	// The judge reads all four kinds, so all have to be installed.
-	s.judge = judge.New(judge.Config{Ledger: s.ledger, WatchRecords: records.WatchAll, Frozen: s.Frozen, Registry: s.registry,
-		NewIndex: judge.IndexOf(paths["zones"].(*zone.REST), deliveries, classes, clusters, s.namespaces.informer),
-		Leases:   s.leases,
-		Announce: func(zone *v1alpha1.Zone, kind, reason, message string) {
-			s.announcer.announceZone(zone, kind, reason, message)
-		}})
-
-	serverGroup := newGroup(bind9.GroupName)
-	serverGroup.VersionedResourcesStorageMap[bind9.SchemeGroupVersion.Version] = servers
-	groups := []*genericapiserver.APIGroupInfo{&group, &serverGroup}
-	if stored.acme.Serve {
-		solver := newGroup(acme.GroupName)
-		solver.VersionedResourcesStorageMap[acme.SchemeGroupVersion.Version] = map[string]rest.Storage{acme.Resource: acmesolver.NewREST(
-			acmesolver.Config{Writer: writer, Authorizer: s.authorizer, ClusterIssuers: stored.acme.ClusterIssuers})}
-		groups = append(groups, &solver)
-	}
-
-	if err := s.generic.InstallAPIGroups(groups...); err != nil {
-		return fmt.Errorf("API groups: %w", err)
-	}
-
-	// 5. The handler of change sets' items.
-	items.Storage, items.Resource, items.Kind = records, v1alpha1.SchemeGroupVersion.WithResource("records"), "Record"
-	items.Scheme, items.Serializer, items.Schemas = registry.Scheme, group.NegotiatedSerializer, group.StaticOpenAPISpec
-	items.CheckText, items.Equivalents = checkItem, s.generic.EquivalentResourceRegistry
-	handler, err := direct.New(items)
-	if err != nil {
-		return fmt.Errorf("items of change sets: %w", err)
-	}
-	sets.SetHandler(handler)
-	return nil
 }
 
 // Loopback returns an administrator's client configuration that calls the server's handler directly. Watches and
