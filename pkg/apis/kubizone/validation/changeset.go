@@ -75,8 +75,8 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	manager := specPath.Child("fieldManager")
 	errs = append(errs, metavalidation.ValidateFieldManager(set.Spec.FieldManager, manager)...)
 	if applies && set.Spec.FieldManager == "" {
-		errs = append(errs, field.Required(manager, "the field manager that applies, as with kubectl apply --server-side --field-manager; "+
-			"the request has no fieldManager either"))
+		errs = append(errs, field.Required(manager, "the field manager that applies, as with kubectl apply "+
+			"--server-side --field-manager; the request has no fieldManager either"))
 	}
 	path, left := specPath.Child("prerequisites"), v1alpha1.MaxChangeSetOctets-octets
 	return names, append(errs, validatePrerequisites(set.Spec.Prerequisites, path, left)...)

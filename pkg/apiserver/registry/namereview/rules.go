@@ -180,9 +180,10 @@ func (r *ruleReader) readQueued(ctx context.Context) {
 func (r *ruleReader) buildTable(ctx context.Context) (table *ruleTable, err error) {
 	defer func() {
 		if why := recover(); why != nil {
-			klog.FromContext(ctx).Error(nil, "Reading the rules ended in a panic; the server goes on. Please report this",
+			klog.FromContext(ctx).Error(nil, "Reading rules ended in a panic; the server goes on. Please report this",
 				"panic", why, "stack", string(debug.Stack()))
-			err = apierrors.NewInternalError(errors.New("the rules cannot be read, by a fault of the server; its log says more"))
+			err = apierrors.NewInternalError(errors.New("the rules cannot be read, by a fault of the server; its log " +
+				"says more"))
 		}
 	}()
 	everywhere, options := genericapirequest.WithNamespace(ctx, metav1.NamespaceAll), &internalversion.ListOptions{ResourceVersion: "0"}
@@ -190,7 +191,8 @@ func (r *ruleReader) buildTable(ctx context.Context) (table *ruleTable, err erro
 	if err != nil {
 		return nil, err
 	}
-	table = &ruleTable{byNamespace: map[string][]v1alpha1.NameReviewRule{}, childZones: map[types.NamespacedName]map[string]bool{}}
+	table = &ruleTable{byNamespace: map[string][]v1alpha1.NameReviewRule{},
+		childZones: map[types.NamespacedName]map[string]bool{}}
 	// 1. Find the delegated child zones of each zone.
 	all := list.(*v1alpha1.ZoneList).Items
 	for i := range all {
