@@ -74,10 +74,17 @@ func (f *ClassFacts) isUnknownToServers() bool {
 	return f.State.Ready.Reason == delivery.ReasonZoneNotFound && f.isDelayedByNotify()
 }
 
+// refusesRRsets reports whether the provider refused single RRsets, such as an unsupported CAA.
+func (f *ClassFacts) refusesRRsets() bool { return f.State.Failed > 0 && !f.State.FailedWhole }
+
+func (f *ClassFacts) isAheadOf(zone *v1alpha1.Zone) bool {
+	return f.State.Serial != 0 && f.State.Serial.Ahead(serial.Serial(zone.Status.Serial))
+}
+
 // ForTarget returns f without a confirmation of another target, or of a zone under removal. "" matches any target.
 func (f ClassFacts) ForTarget(target string) ClassFacts {
 	moved := target != "" && f.State.Target != target
-	if !f.Known || !moved && f.State.Hash != "" {
+	if !moved && f.State.Hash != "" {
 		return f
 	}
 	f.State.Serial = 0
@@ -97,8 +104,8 @@ func (f ClassFacts) findFault() Judgement {
 		return Judgement{} // findCause names the NOTIFY
 	}
 	if f.State.Ready.Status == delivery.False {
-		// The provider refused single RRsets, such as an unsupported CAA. Only their Records have the fault.
-		if f.State.Failed > 0 && !f.State.FailedWhole {
+		// Only the Records of refused RRsets have the fault.
+		if f.refusesRRsets() {
 			return Judgement{}
 		}
 		return Judgement{metav1.ConditionFalse, string(f.State.Ready.Reason), objects.KindOfFault(f.Class, f.State.Ready.Reason)}
@@ -150,93 +157,101 @@ func confirmedBy(all serial.Serial) Judgement {
 // JudgeZone returns the Ready of a Zone with a serial: True if every class in force has confirmed the present serial,
 // and otherwise the most important reason. Zero keeps the present Ready.
 func JudgeZone(f *Facts) Judgement {
-	zone := f.Zone
-	if zone.DeletionTimestamp != nil {
-		// A Zone under deletion gets no more changes. Ready names the class from which the zone is not withdrawn.
-		return f.findRemovalFault()
-	}
-
-	// 1. Faults of the zone itself. Damaged content precedes the faults of classes, which deliver none of it.
-	if f.Frozen {
-		return readyFrozen
-	}
-
-	held := heldBy(zone)
-	// Without name servers, or with a host without an address, no class delivers the zone.
-	if lacks := f.findLacking(); lacks.Type != "" {
-		if held.Status != "" { // the removal may have caused the lack
-			return held
-		}
-		return Judgement{metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable, objects.ShortenMessage(
-			fmt.Sprintf("%s is %s, %s: %s", lacks.Type, lacks.Status, lacks.Reason, lacks.Message))}
-	}
-
-	// 2. A fault in the choice of classes, or no class.
-	isSettled := meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionSettled)
-	if f.InForce.Fault != nil {
-		return Judgement{metav1.ConditionFalse, string(f.InForce.Fault.Reason), f.InForce.Fault.Message}
-	}
-
-	if len(f.Classes) == 0 {
-		fault := f.findRemovalFault()
-		switch {
-		case fault.Status != "":
-			return fault
-		// The last class was removed from spec.dnsClassRefs, and the servers still answer the zone.
-		case len(f.BegunDeliveries) > 0:
-			return f.unlessKept(cmp.Or(f.findDeadController(), leaving))
-		case held.Status != "":
-			return held
-		case !isSettled:
-			return settling
-		}
-		return noClass
-	}
-
-	// 3. Faults of each class.
-	waits, awaits := Judgement{}, Judgement{}
-	for _, of := range f.Classes {
-		state := &of.State
-		confirmed := of.Known && state.Serial != 0 && int64(state.Serial) == zone.Status.Serial
-		refuses := confirmed && state.Failed > 0 && !state.FailedWhole
-		switch {
-		case of.Known && state.Serial.Ahead(serial.Serial(zone.Status.Serial)):
-			return Judgement{} // the cached Zone is older than the delivered zone; its event is on the way
-		// The catalog did not reach the servers, so the fault is the refused NOTIFY, not the absent zone.
-		case of.isUnknownToServers() && f.findPause(&of).Status == "":
-			return f.findCause(&of)
-		// A pause hides faults, but not RRsets that the provider has refused: no later delivery mends these.
-		case of.Known && state.Ready.Status == delivery.False && (refuses || f.findPause(&of).Status == ""):
-			return Judgement{metav1.ConditionFalse, string(state.Ready.Reason),
-				objects.ShortenMessage(objects.PublicFault(of.Class, state.Ready.Reason, state.Ready.Message))}
-		case !confirmed || state.Ready.Status != delivery.True:
-			// The first known cause is told: of two classes, a dead primary says more than a mere Pending.
-			if waits.Status == "" || waits == pending {
-				waits = cmp.Or(f.findCause(&of), pending)
-			}
-			awaits = cmp.Or(awaits, awaitClass(of.Class, objects.ReadyOf(zone.Status.Conditions), f.LastChange))
-			// The class is at fault as a whole, for example without credentials, and this zone was not tried yet.
-			if !of.Known || state.Error == nil {
-				if fault := f.findFault(&of); fault.Status != "" {
-					return fault
-				}
-			}
-		}
-	}
-
-	// 4. Holds and waits.
+	zone, held, lacks := f.Zone, heldBy(f.Zone), f.findLacking()
+	// 1. Faults of the zone itself, and of its choice of classes.
 	switch {
-	// The hold explains why the servers keep the former data, so the hold precedes every wait.
-	case held.Status != "":
+	// A Zone under deletion gets no more changes. Ready names the class from which the zone is not withdrawn.
+	case zone.DeletionTimestamp != nil:
+		return f.findRemovalFault()
+	// Damaged content precedes the faults of classes, which deliver none of it.
+	case f.Frozen:
+		return readyFrozen
+	// Without name servers, or with a host without an address, no class delivers the zone. The removal that holds the
+	// zone may have caused the lack.
+	case lacks.Type != "":
+		text := fmt.Sprintf("%s is %s, %s: %s", lacks.Type, lacks.Status, lacks.Reason, lacks.Message)
+		fault := Judgement{metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable, objects.ShortenMessage(text)}
+		return cmp.Or(held, fault)
+	case f.InForce.Fault != nil:
+		return Judgement{metav1.ConditionFalse, string(f.InForce.Fault.Reason), f.InForce.Fault.Message}
+	case len(f.Classes) == 0:
+		return f.judgeWithoutClass()
+	// The cached Zone is older than the delivered zone; its event is on the way.
+	case slices.ContainsFunc(f.Classes, func(of ClassFacts) bool { return of.isAheadOf(zone) }):
+		return Judgement{}
+	}
+
+	// 2. Faults of each class, and the first wait. Of two classes, a dead primary says more than a mere Pending.
+	var cause, waits Judgement
+	for i := range f.Classes {
+		of := &f.Classes[i]
+		switch j, isFinal := f.judgeClass(of); {
+		case isFinal:
+			return j
+		case j == pending:
+			waits = cmp.Or(waits, awaitClass(of.Class, objects.ReadyOf(zone.Status.Conditions), f.LastChange), pending)
+		default:
+			cause = cmp.Or(cause, j)
+		}
+	}
+
+	// 3. Holds and waits. The hold explains why the servers keep the former data, so the hold precedes every wait.
+	if held.Status != "" {
 		return held
-	case waits == pending:
-		return f.unlessKept(cmp.Or(awaits, pending))
-	case waits.Status != "":
-		return f.unlessKept(waits)
-	case zone.Annotations[v1alpha1.AnnotationPaused] == "true" || isSettled:
+	}
+	if wait := cmp.Or(cause, waits); wait.Status != "" {
+		return f.unlessKept(wait)
+	}
+	if zone.Annotations[v1alpha1.AnnotationPaused] == "true" || f.isSettled() {
 		return confirmedBy(serial.Serial(zone.Status.Serial))
 	}
 	return settling
+}
+
+func (f *Facts) isSettled() bool {
+	return meta.IsStatusConditionTrue(f.Zone.Status.Conditions, v1alpha1.ConditionSettled)
+}
+
+// judgeWithoutClass returns the Ready of a Zone that no class delivers, or no longer.
+func (f *Facts) judgeWithoutClass() Judgement {
+	fault, held := f.findRemovalFault(), heldBy(f.Zone)
+	switch {
+	case fault.Status != "":
+		return fault
+	// The last class was removed from spec.dnsClassRefs, and the servers still answer the zone.
+	case len(f.BegunDeliveries) > 0:
+		return f.unlessKept(cmp.Or(f.findDeadController(), leaving))
+	case held.Status != "":
+		return held
+	case !f.isSettled():
+		return settling
+	}
+	return noClass
+}
+
+// judgeClass returns why a class has not confirmed the zone's present serial, or zero after a confirmation. isFinal is
+// true for a fault, which is Ready of the Zone whatever other classes report.
+func (f *Facts) judgeClass(of *ClassFacts) (j Judgement, isFinal bool) {
+	state := &of.State
+	isConfirmed := int64(state.Serial) == f.Zone.Status.Serial
+	switch pause := f.findPause(of); {
+	case isConfirmed && state.Ready.Status == delivery.True:
+		return Judgement{}, false
+	// A pause hides faults, but not RRsets that the provider has refused: no later delivery mends these.
+	case pause.Status != "" && !(isConfirmed && of.refusesRRsets()):
+		return pause, false
+	// The catalog did not reach the servers, so the fault is the refused NOTIFY, not the absent zone.
+	case of.isUnknownToServers():
+		return f.findCause(of), true
+	case state.Ready.Status == delivery.False:
+		return Judgement{metav1.ConditionFalse, string(state.Ready.Reason),
+			objects.ShortenMessage(objects.PublicFault(of.Class, state.Ready.Reason, state.Ready.Message))}, true
+	}
+	// The class is at fault as a whole, for example without credentials, and this zone was not tried yet.
+	if fault := f.findFault(of); fault.Status != "" && state.Error == nil {
+		return fault, true
+	}
+	return cmp.Or(f.findCause(of), pending), false
 }
 
 func (f *Facts) unlessKept(j Judgement) Judgement {

@@ -53,6 +53,21 @@ func factsOf(zone *v1alpha1.Zone, force objects.InForce, states map[string]deliv
 	return f
 }
 
+// A class that moved to other servers has confirmed nothing there, and its serial 0 is ahead of none. In the arithmetic
+// of serials 0 is ahead of 4,000,000,000, which spec.minimumSerial may set.
+func TestJudgeZone_ofAClassThatMoved(t *testing.T) {
+	for _, at := range []int64{7, 4_000_000_000} {
+		zone := aZone()
+		zone.Status.Serial, zone.Status.SettledSerial = at, at
+		f := factsOf(zone, objects.InForce{Classes: []string{"public"}}, map[string]delivery.State{
+			"public": makeState(serial.Serial(at), delivery.True, delivery.ReasonDelivered)})
+		f.Classes[0] = f.Classes[0].ForTarget("elsewhere")
+		if j := JudgeZone(f); j.Reason != v1alpha1.ReasonPending {
+			t.Errorf("at serial %d: %+v", at, j)
+		}
+	}
+}
+
 // A zone without NS is Ready if each class of the zone has name servers. The present classes decide, even if the
 // condition Servable still has the state from before (S6.15).
 func TestJudgeZone_ofClassNameServers_S6_15(t *testing.T) {
