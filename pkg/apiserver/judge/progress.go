@@ -62,23 +62,19 @@ func (s classProgress) hasConfirmed(taken serial.Serial) (has, known bool) {
 
 // RevokesReady reports whether Ready Records may lose Ready, or get another reason.
 func (s *Progress) RevokesReady(before *Progress) bool {
-	if s.fault != before.fault || s.silent != before.silent || s.confirmed.Reason != before.confirmed.Reason {
-		return true
-	}
-	for _, now := range s.classes {
-		// A new class in force has confirmed nothing, so all Records lose Ready (S6.13).
-		i := slices.IndexFunc(before.classes, func(was classProgress) bool { return was.class == now.class })
-		if i < 0 {
-			return true
-		}
-		// A server that went back to serial 7 takes Ready from the Records of serial 8 and later.
-		if was := before.classes[i].serial; was != 0 {
-			if has, known := now.hasConfirmed(was); !has || !known {
-				return true
-			}
-		}
-	}
-	return false
+	return s.fault != before.fault || s.silent != before.silent || s.confirmed.Reason != before.confirmed.Reason ||
+		slices.ContainsFunc(s.classes, func(now classProgress) bool {
+			i := slices.IndexFunc(before.classes, func(was classProgress) bool { return was.class == now.class })
+			// A new class in force has confirmed nothing, so all Records lose Ready (S6.13).
+			return i < 0 || now.hasLost(before.classes[i].serial)
+		})
+}
+
+// hasLost reports whether a server went back before the confirmed serial. Back at 7, Records of serial 8 and later lose
+// Ready.
+func (s classProgress) hasLost(confirmed serial.Serial) bool {
+	has, _ := s.hasConfirmed(confirmed)
+	return confirmed != 0 && !has
 }
 
 // NewlyMissing returns the names, or else the hashes, of RRsets that a class lacks since before.
@@ -185,16 +181,22 @@ func progressOf(f *Facts) *Progress {
 // addMissing adds the RRsets of an intent, which the servers may lack. fault is the class's fault, or zero if the
 // delivery goes on.
 func (s *Progress) addMissing(of *delivery.State, fault Judgement) {
-	var failure *delivery.Error
-	if fault.Status != "" {
-		failure = &delivery.Error{Reason: delivery.Reason(fault.Reason), Message: fault.Message}
-	}
 	// If each failed RRset is known by name or digest, the Records of all other RRsets are Ready.
-	listed := of.Failed > 0 && len(of.Refused)+len(of.Digests) >= of.Failed
-	s.unlisted = s.unlisted || !listed && (of.Intent.Unlisted || len(of.Intent.RRsets) == 0)
-	for _, rrset := range of.Intent.RRsets {
-		s.missing[rrset] = failure
+	knowsFailed := of.Failed > 0 && len(of.Refused)+len(of.Digests) >= of.Failed
+	if of.Intent.Unlisted && !knowsFailed {
+		s.unlisted = true
 	}
+	for _, rrset := range of.Intent.RRsets {
+		s.missing[rrset] = fault.asError()
+	}
+}
+
+// asError returns the error of a class's fault for each RRset, or nil for the zero Judgement.
+func (j Judgement) asError() *delivery.Error {
+	if j.Status == "" {
+		return nil
+	}
+	return &delivery.Error{Reason: delivery.Reason(j.Reason), Message: j.Message}
 }
 
 // progressWithoutClass returns the Progress of a zone without a class in force: Records are Ready with NoClass at the

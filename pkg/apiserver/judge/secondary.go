@@ -71,20 +71,38 @@ func findSigned(zone *v1alpha1.Zone) (past zones.Ahead) {
 
 // findAhead returns the secondary with the latest serial ahead of the zone's, as proven by signed answers, or zero.
 func findAhead(f *Facts) (furthest zones.Ahead) {
-	if status := f.Zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Phase != v1alpha1.DNSSECSigning {
-		// Servers have the signer's serials. The daily raise is left to findSigned.
+	// Servers have the signer's serials. The daily raise is left to findSigned.
+	if isSigned(f.Zone) {
 		return zones.Ahead{}
 	}
-	for _, class := range f.Classes {
-		for _, server := range class.State.Servers {
-			isAhead := server.Err != nil && server.Err.Reason == delivery.ReasonSerialBehind &&
-				server.Serial.Ahead(serial.Serial(f.Zone.Status.Serial))
-			if isAhead && server.AwaitsSerial && (furthest.Serial == 0 || server.Serial.Ahead(furthest.Serial)) {
-				furthest.Serial = server.Serial
-			}
+	present := serial.Serial(f.Zone.Status.Serial)
+	for _, server := range f.listFailing(delivery.ReasonSerialBehind) {
+		if !server.AwaitsSerial || !server.Serial.Ahead(present) {
+			continue
+		}
+		if furthest.Serial == 0 || server.Serial.Ahead(furthest.Serial) {
+			furthest.Serial = server.Serial
 		}
 	}
 	return furthest
+}
+
+// isSigned reports whether servers have, or still have, the zone with the serials of its signer.
+func isSigned(zone *v1alpha1.Zone) bool {
+	of := zone.Status.DNSSEC
+	return of != nil && of.Phase != "" && of.Phase != v1alpha1.DNSSECSigning
+}
+
+// listFailing returns the servers of all classes in force whose last answer was a fault of the reason.
+func (f *Facts) listFailing(reason delivery.Reason) (servers []delivery.Server) {
+	for _, class := range f.Classes {
+		for _, server := range class.State.Servers {
+			if server.Err != nil && server.Err.Reason == reason {
+				servers = append(servers, server)
+			}
+		}
+	}
+	return servers
 }
 
 // findDifferent returns the zone's next serial if a secondary has other data at the present serial, and has not
@@ -92,16 +110,14 @@ func findAhead(f *Facts) (furthest zones.Ahead) {
 // such a transfer.
 func findDifferent(f *Facts) (needed zones.Ahead, wasWhole bool) {
 	present := serial.Serial(f.Zone.Status.Serial)
-	for _, class := range f.Classes {
-		for _, server := range class.State.Servers {
-			isDifferent := server.Err != nil && server.Err.Reason == delivery.ReasonContentDiffers && server.Serial == present
-			switch {
-			case isDifferent && server.AwaitsSerial:
-				return zones.Ahead{Serial: present.Next(), Differs: true}, false
-			case isDifferent:
-				wasWhole = true
-			}
+	for _, server := range f.listFailing(delivery.ReasonContentDiffers) {
+		if server.Serial != present {
+			continue // other data of an earlier serial are not at fault
 		}
+		if server.AwaitsSerial {
+			return zones.Ahead{Serial: present.Next(), Differs: true}, false
+		}
+		wasWhole = true
 	}
 	return zones.Ahead{}, wasWhole
 }

@@ -4,13 +4,13 @@
 package judge
 
 import (
+	"cmp"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/delivery/objects"
 	"kubi.zone/kubizone/pkg/kit/samples"
 	"kubi.zone/kubizone/pkg/kit/topten"
 	"kubi.zone/kubizone/pkg/zone/law"
@@ -59,19 +59,22 @@ func (t *tally) reset() {
 
 // waitingOf returns the state of a Record for the tally. open is isOpen(record).
 func waitingOf(record *v1alpha1.Record, open bool) (w waiting) {
+	conditions := record.Status.Conditions
 	if record.Status.ZoneRef != nil && open {
 		// A Record without a Ready, or with the Ready of an earlier generation, counts as Pending.
-		w.readyReason = v1alpha1.ReasonPending
-		if of := objects.ReadyOf(record.Status.Conditions); of != nil && of.Status != metav1.ConditionTrue {
-			w.readyReason = of.Reason
-		}
+		w.readyReason = cmp.Or(reasonUnlessTrue(conditions, v1alpha1.ConditionReady), v1alpha1.ReasonPending)
 	}
-	adopted := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionAdopted)
-	if adopted != nil && adopted.Status != metav1.ConditionTrue {
-		w.adoptedReason = adopted.Reason
-	}
+	w.adoptedReason = reasonUnlessTrue(conditions, v1alpha1.ConditionAdopted)
 	w.withdrawn = record.Status.EndsAt != nil
 	return w
+}
+
+// reasonUnlessTrue returns the reason of a condition that is False or Unknown, or "".
+func reasonUnlessTrue(conditions []metav1.Condition, kind string) string {
+	if of := meta.FindStatusCondition(conditions, kind); of != nil && of.Status != metav1.ConditionTrue {
+		return of.Reason
+	}
+	return ""
 }
 
 // setRecord replaces a Record's state in the counts. The zero state removes the Record, so that only waiting Records

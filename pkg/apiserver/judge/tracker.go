@@ -4,6 +4,7 @@
 package judge
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
 	"fmt"
@@ -322,15 +323,7 @@ type verdict struct {
 // for the time at which the judgement may change. The caller holds mu.
 func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v verdict, differs bool) {
 	conditions := record.Status.Conditions
-	again := func(in time.Duration) {
-		// A Record that waits for Stalled, in two minutes, may be Pending by now, and gets a cause in 40 seconds.
-		due := wait{time.Now().Add(in), refOf(record)}
-		if next := z.nextTimes[due.ref]; next.IsZero() || due.at.Before(next) {
-			z.nextTimes[due.ref] = due.at
-			heap.Push(&z.stallTimes, due)
-			l.queue.AddAfter(uid, in)
-		}
-	}
+	again := func(in time.Duration) { l.judgeAgain(uid, z, refOf(record), in) }
 	if uid == "" {
 		// The ledger writes Ready of a Record in no zone.
 		v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, objects.FirstFalse(conditions, v1alpha1.ConditionAdopted), again)
@@ -352,13 +345,36 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		again(AwaitAfter)
 	}
 	v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, v.ready.AsCondition(), again)
+	return v, !v.isStored(record)
+}
 
+// judgeAgain queues a Record for a judgement after a time, unless an earlier time is set. The caller holds mu.
+func (l *leader) judgeAgain(uid string, z *zone, ref law.Ref, in time.Duration) {
+	// A Record that waits for Stalled, in two minutes, may be Pending by now, and gets a cause in 40 seconds.
+	due := wait{time.Now().Add(in), ref}
+	if next, isSet := z.nextTimes[ref]; isSet && !due.at.Before(next) {
+		return
+	}
+	z.nextTimes[ref] = due.at
+	heap.Push(&z.stallTimes, due)
+	l.queue.AddAfter(uid, in)
+}
+
+// isStored reports whether a Record in a zone has the conditions and the error of the verdict.
+func (v *verdict) isStored(record *v1alpha1.Record) bool {
+	stored, generation := storedReady(record.Status.Conditions)
 	// The message of a Ready or Pending may be older: a new message alone would cost a write of each Record of a zone.
-	before := objects.ReadyOf(conditions)
-	return v, before == nil || before.Status != v.ready.Status || before.Reason != v.ready.Reason ||
-		before.ObservedGeneration != record.Generation ||
-		before.Message != v.ready.Message && (v.ready.Status == metav1.ConditionFalse || IsCause(v.ready.AsCondition())) ||
-		record.Status.LastDeliveryError != v.lastError || !objects.SameStall(conditions, v.stalled)
+	if v.ready.Status == metav1.ConditionTrue || v.ready.Reason == v1alpha1.ReasonPending {
+		stored.Message = v.ready.Message
+	}
+	return stored == v.ready && generation == record.Generation && record.Status.LastDeliveryError == v.lastError &&
+		objects.SameStall(record.Status.Conditions, v.stalled)
+}
+
+// storedReady returns the condition Ready, or the zero Judgement, and its generation.
+func storedReady(conditions []metav1.Condition) (of Judgement, generation int64) {
+	ready := cmp.Or(objects.ReadyOf(conditions), &metav1.Condition{})
+	return Judgement{ready.Status, ready.Reason, ready.Message}, ready.ObservedGeneration
 }
 
 // addsCauseOnly reports whether the write would only explain a Pending of the same generation. Such writes come last,

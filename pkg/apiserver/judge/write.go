@@ -67,7 +67,10 @@ func (l *leader) processRecords(ctx context.Context, uid string, now *Progress) 
 		return err
 	}
 	l.mu.Lock()
-	l.setProgress(uid, z, now)
+	if now != nil {
+		l.setProgress(uid, z, now)
+	}
+	l.judgeDue(uid, z)
 	scans, cursor := z.scans, z.cursor
 	l.mu.Unlock()
 
@@ -203,12 +206,23 @@ func (l *leader) dropZone(uid string) {
 // setProgress stores a new judgement, and marks the Records whose conditions it changes: open Records at once, Ready
 // Records by a scan if some may lose Ready. The caller holds mu.
 func (l *leader) setProgress(uid string, z *zone, now *Progress) {
-	before := z.progress
+	// The first judgement differs from the zero Progress: it has classes, or the reason why none delivers.
+	before := cmp.Or(z.progress, &Progress{})
 	z.progress = now
-	if uid != "" && (before == nil || now.RevokesReady(before)) {
+	if now.RevokesReady(before) {
 		z.scans, z.cursor = true, ""
 	}
-	// The time of these Records has come: a cause is due, or Stalled.
+	if now.Same(before) {
+		return
+	}
+	z.noCause = newDueRecords() // the cause may have changed
+	for _, record := range z.open {
+		l.markDue(uid, z, record)
+	}
+}
+
+// judgeDue judges the Records whose time has come: a cause is due, or Stalled. The caller holds mu.
+func (l *leader) judgeDue(uid string, z *zone) {
 	for len(z.stallTimes) > 0 && !time.Now().Before(z.stallTimes[0].at) {
 		due := heap.Pop(&z.stallTimes).(wait)
 		// An earlier time was added later, and has come already.
@@ -219,13 +233,6 @@ func (l *leader) setProgress(uid string, z *zone, now *Progress) {
 		if record := z.open[due.ref]; record != nil {
 			l.markDue(uid, z, record)
 		}
-	}
-	if uid == "" || before != nil && now.Same(before) {
-		return
-	}
-	z.noCause = newDueRecords() // the cause may have changed
-	for _, record := range z.open {
-		l.markDue(uid, z, record)
 	}
 }
 

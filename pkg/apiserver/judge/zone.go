@@ -81,17 +81,16 @@ func hasJudgement(zone *v1alpha1.Zone, now Judgement, stalled *metav1.Condition)
 	if !objects.SameStall(zone.Status.Conditions, stalled) {
 		return false
 	}
-	before := objects.ReadyOf(zone.Status.Conditions)
-	switch {
-	case now.Status == "":
-		return true
-	case before == nil || before.Status != now.Status || before.Reason != now.Reason:
-		return false
-	// A busy zone is Pending after each write, and a write for the message alone would be a further write.
-	case now.Reason == v1alpha1.ReasonPending:
+	if now.Status == "" {
 		return true
 	}
-	return before.Message == now.Message && (before.ObservedGeneration == zone.Generation || IsCause(before))
+	stored, generation := storedReady(zone.Status.Conditions)
+	// A busy zone is Pending after each write, and a write for the message alone would be a further write.
+	if now.Reason == v1alpha1.ReasonPending {
+		stored.Message = now.Message
+	}
+	// An Unknown is of any generation: the confirmation that follows is of the last.
+	return stored == now && (now.Status == metav1.ConditionUnknown || generation == zone.Generation)
 }
 
 // announceStall reports in an Event that a Zone begins to wait for a person, or no longer does.
@@ -109,17 +108,18 @@ func (l *leader) announceDelivery(before, after *v1alpha1.Delivery) {
 	if before == nil || after == nil {
 		return
 	}
+	fault := after.Status.Error
+	hadFault, hasFault := before.Status.Error != nil, fault != nil
 	zone := l.index.ZoneByUID(string(after.Spec.Zone.UID))
-	if zone == nil {
+	// Only the first error has an Event. A retry with other words is the same fault.
+	if hadFault == hasFault || zone == nil {
 		return
 	}
 	class := objects.KeyOf(after).Class
-	switch had, has := before.Status.Error, after.Status.Error; {
-	// Only the first error has an Event. A retry with other words is the same fault.
-	case had == nil && has != nil:
-		l.config.Announce(zone, corev1.EventTypeWarning, has.Reason, class+": "+cmp.Or(has.Message, has.Reason))
-	case had != nil && has == nil:
-		l.config.Announce(zone, corev1.EventTypeNormal, v1alpha1.ReasonDelivered,
-			fmt.Sprintf("%s: the fault is over, serial %d is delivered", class, after.Status.Serial))
+	if hasFault {
+		l.config.Announce(zone, corev1.EventTypeWarning, fault.Reason, class+": "+cmp.Or(fault.Message, fault.Reason))
+		return
 	}
+	l.config.Announce(zone, corev1.EventTypeNormal, v1alpha1.ReasonDelivered,
+		fmt.Sprintf("%s: the fault is over, serial %d is delivered", class, after.Status.Serial))
 }
