@@ -68,36 +68,34 @@ func (d *decoder) readName(text []byte) []byte {
 	for {
 		n := int(d.readOctets(1)[0])
 		wireLen += 1 + n
+		// The mark, which ends a relative name in place of the zone's name, may be beyond the limit.
+		isMark := d.isMark(n)
+		switch {
 		// The two highest bits make a compression pointer (RFC 1035 §4.1.4).
-		if n > 63 {
+		case n > 63:
 			d.fail(errors.New("a compressed name; write it out"))
 			return text
-		}
-		if wireLen > 255 && !d.markEnds(n, wireLen) {
+		case wireLen > 255 && !(isMark && wireLen == 256):
 			d.fail(errors.New("a name of more than 255 octets (RFC 1035 §2.3.4)"))
 			return text
-		}
-
-		hasLabels := len(text) > start
-		if n == 0 && !hasLabels {
+		case n == 0 && len(text) == start:
 			return append(text, '.')
-		}
-		if n == 0 {
+		case n == 0:
 			return text
-		}
-
-		// The mark ends a relative name, in place of the zone's name.
-		label := d.readOctets(n)
-		isMark := d.mark != noMark && n == 1 && label[0] == d.mark && len(d.rest) > 0 && d.rest[0] == 0
-		if isMark {
-			d.rest = d.rest[1:]
-			if !hasLabels {
+		case isMark:
+			d.rest = d.rest[2:]
+			if len(text) == start {
 				return append(text, '@')
 			}
 			return text[:len(text)-1] // without the dot
 		}
-		text = append(appendLabel(text, label), '.')
+		text = append(appendLabel(text, d.readOctets(n)), '.')
 	}
+}
+
+// isMark reports whether the next label, of n octets, is the mark and the last of its name.
+func (d *decoder) isMark(n int) bool {
+	return n == 1 && d.mark != noMark && len(d.rest) > 1 && d.rest[0] == d.mark && d.rest[1] == 0
 }
 
 func (d *decoder) readAddress(text []byte, octets int) []byte {
@@ -150,8 +148,4 @@ func (d *decoder) readGateway(text []byte, gatewayType byte) []byte {
 	}
 	d.fail(errGatewayType(gatewayType))
 	return text
-}
-
-func (d *decoder) markEnds(n, total int) bool {
-	return d.mark != noMark && n == 1 && total == 255+1 && len(d.rest) > 1 && d.rest[0] == d.mark && d.rest[1] == 0
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -391,41 +392,11 @@ func checkParams(wire []byte) error {
 		key, value := d.readParam()
 		present[key/64] |= 1 << (key % 64)
 		params++
-		switch key {
-		case paramMandatory, paramNoDefaultALPN, paramPort, paramIPv4Hint, paramECH, paramIPv6Hint:
-		default:
-			// PowerDNS reads no quotes after "=", in files or its store, and fails to answer.
-			if bytes.ContainsAny(value, "();") {
-				return fmt.Errorf("%s with a parenthesis or a semicolon is read by not every server; leave it out", key)
-			}
-		}
-		switch key {
-		case paramMandatory:
+		if key == paramMandatory {
 			mandatory = value
-		case paramALPN:
-			if len(value) == 0 {
-				return errors.New("alpn without a protocol (RFC 9460 §7.1.1); name one, as in \"alpn=h2\"")
-			}
-			// PowerDNS loads other octets, then fails to answer; Knot reads a backslash in a file as two.
-			for ids := value; len(ids) > 0 && int(ids[0]) < len(ids); ids = ids[1+int(ids[0]):] {
-				if slices.ContainsFunc(ids[1:1+int(ids[0])], func(c byte) bool { return c <= ' ' || c >= 0x7f || c == '"' || c == '\\' }) {
-					return errors.New("an alpn with a quote, a backslash, or octets that are no printable characters, " +
-						"is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
-				}
-				// Knot 3.2 reads both as an empty item, and rejects the file.
-				if ids[0] == 1 && len(ids) > 2 || ids[0] > 0 && ids[1] == ',' {
-					return errors.New("in alpn, a protocol of one character before others, or one that begins with a comma, " +
-						"is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
-				}
-			}
-		case paramECH:
-			if len(value) == 0 {
-				return errors.New("ech without a configuration is read by not every server; give it, or take ech away")
-			}
-		case paramDoHPath:
-			if !isQueryPath(string(value)) {
-				return errors.New("dohpath is not a path with the variable dns (RFC 9461 §5); write it as in \"/dns-query{?dns}\"")
-			}
+		}
+		if err := checkParam(key, value); err != nil {
+			return err
 		}
 	}
 	if *d.err != nil {
@@ -455,22 +426,60 @@ func checkParams(wire []byte) error {
 	return nil
 }
 
-// isQueryPath reports whether a dohpath is a path with the variable dns (RFC 9461 §5).
-func isQueryPath(path string) bool {
-	before, after, ok := strings.Cut(path, "{?dns}")
-	if !ok {
-		before, after, ok = strings.Cut(path, "{&dns}")
+// unquotedParams have values of numbers, keys, addresses or base64.
+var unquotedParams = []paramKey{paramMandatory, paramNoDefaultALPN, paramPort, paramIPv4Hint, paramECH, paramIPv6Hint}
+
+func checkParam(key paramKey, value []byte) error {
+	// PowerDNS reads no quotes after "=", in files or its store, and fails to answer.
+	if !slices.Contains(unquotedParams, key) && bytes.ContainsAny(value, "();") {
+		return fmt.Errorf("%s with a parenthesis or a semicolon is read by not every server; leave it out", key)
 	}
-	if !ok || !strings.HasPrefix(before, "/") {
-		return false
+	switch key {
+	case paramALPN:
+		return checkALPN(value)
+	case paramECH:
+		return checkECH(value)
+	case paramDoHPath:
+		return checkDoHPath(value)
 	}
-	for _, c := range before + after {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		case strings.ContainsRune("-._~/!$&'()*+,;=:@?", c):
-		default:
-			return false
+	return nil
+}
+
+func checkALPN(value []byte) error {
+	if len(value) == 0 {
+		return errors.New("alpn without a protocol (RFC 9460 §7.1.1); name one, as in \"alpn=h2\"")
+	}
+	for d := newDecoder(value, noMark); len(d.rest) > 0; {
+		id := d.readString()
+		if slices.ContainsFunc(id, isUnreadALPN) {
+			return errors.New("an alpn with a quote, a backslash, or octets that are no printable characters, " +
+				"is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
+		}
+		// Knot 3.2 reads both as an empty item, and rejects the file.
+		if len(id) == 1 && len(d.rest) > 0 || bytes.HasPrefix(id, []byte(",")) {
+			return errors.New("in alpn, a protocol of one character before others, or one that begins with a comma, " +
+				"is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
 		}
 	}
-	return true
+	return nil
+}
+
+// isUnreadALPN reports whether PowerDNS loads the octet, then fails to answer. Knot reads a backslash in a file as two.
+func isUnreadALPN(c byte) bool { return c <= ' ' || c >= 0x7f || c == '"' || c == '\\' }
+
+func checkECH(value []byte) error {
+	if len(value) == 0 {
+		return errors.New("ech without a configuration is read by not every server; give it, or take ech away")
+	}
+	return nil
+}
+
+// queryPath is a path with the variable dns (RFC 9461 §5).
+var queryPath = regexp.MustCompile(`^/[A-Za-z0-9\-._~/!$&'()*+,;=:@?]*\{[?&]dns\}[A-Za-z0-9\-._~/!$&'()*+,;=:@?]*$`)
+
+func checkDoHPath(value []byte) error {
+	if !queryPath.MatchString(string(value)) {
+		return errors.New("dohpath is not a path with the variable dns (RFC 9461 §5); write it as in \"/dns-query{?dns}\"")
+	}
+	return nil
 }

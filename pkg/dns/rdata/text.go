@@ -6,6 +6,7 @@ package rdata
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -82,10 +83,10 @@ func encodeBareText(text string, wire []byte) ([]byte, error) {
 	for i := 0; i < len(text); i++ {
 		// Invisible characters would be a mistake.
 		switch c := text[i]; {
-		case c == '\n' || c == '\r':
+		case c == '\n', c == '\r':
 			return nil, fmt.Errorf("a value stands on one line; if the newline belongs to the data, "+
 				"put the text in quotes and write \\%03d there", c)
-		case c < ' ' && c != '\t' || c == 0x7f:
+		case isControl(c) && c != '\t':
 			return nil, fmt.Errorf("control character %#02x; if it belongs to the data, put the text in quotes and write \\%03d there", c,
 				c)
 		}
@@ -149,7 +150,7 @@ func bareField(text string, start int, allow syntax) (token, int, error) {
 			return token{}, 0, errors.New("a value stands on one line without parentheses; if they belong to the data, " +
 				"put the string in quotes or escape them with \\")
 		case allow.strings: // any other octet
-		case c < ' ', c == 0x7f:
+		case isControl(c):
 			return token{}, 0, fmt.Errorf("control character %#02x; write \\%03d if it belongs to the data", c, c)
 		case c >= utf8.RuneSelf:
 			return token{}, 0, fmt.Errorf("only ASCII is allowed here; write %s", asciiHint(text, start))
@@ -184,16 +185,17 @@ func checkEscape(s string) (int, error) {
 		return 0, errors.New("a backslash ends the text; write \\\\ for a backslash")
 	}
 	switch c := s[1]; {
-	case c == '\n' || c == '\r':
+	case c == '\n', c == '\r':
 		return 0, errNewline(c)
-	case c < '0' || c > '9':
+	case !isDigit(c):
 		return 2, nil
 	}
-	if len(s) < 4 || !isDigit(s[2]) || !isDigit(s[3]) {
+	digits := s[1:min(len(s), 4)]
+	switch n, err := strconv.ParseUint(digits, 10, 16); {
+	case err != nil, len(digits) < 3:
 		return 0, errors.New("a backslash and a digit begin \\DDD, an octet as three decimal digits; write \\\\ for a backslash")
-	}
-	if n := int(s[1]-'0')*100 + int(s[2]-'0')*10 + int(s[3]-'0'); n > 255 {
-		return 0, fmt.Errorf("\\%s is not an octet; \\DDD goes from \\000 to \\255", s[1:4])
+	case n > 255:
+		return 0, fmt.Errorf("\\%s is not an octet; \\DDD goes from \\000 to \\255", digits)
 	}
 	return 4, nil
 }
@@ -210,6 +212,8 @@ func unescape(s string) (byte, int) {
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isControl(c byte) bool { return c < ' ' || c == 0x7f }
 
 func toLower(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
@@ -249,16 +253,17 @@ func appendDDD(text []byte, c byte) []byte {
 	return append(text, '\\', '0'+c/100, '0'+c/10%10, '0'+c%10)
 }
 
+// labelSyntax has the characters that mean something in an owner name of a zone file.
+const labelSyntax = `.\";()@$`
+
 // appendLabel appends a label in canonical spelling: lower case, with escapes for characters that mean something in a
 // zone file.
 func appendLabel(text, label []byte) []byte {
 	for _, c := range label {
-		switch {
-		case 'A' <= c && c <= 'Z':
-			text = append(text, c+'a'-'A')
+		switch c = toLower(c); {
 		case c <= ' ' || c > '~':
 			text = appendDDD(text, c)
-		case c == '.' || c == '\\' || c == '"' || c == ';' || c == '(' || c == ')' || c == '@' || c == '$':
+		case strings.IndexByte(labelSyntax, c) >= 0:
 			text = append(text, '\\', c)
 		default:
 			text = append(text, c)
