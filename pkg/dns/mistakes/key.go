@@ -32,21 +32,25 @@ func keyFault(owner string, tags []tag) string {
 	written, _ := valueOf(tags, "p")
 	der, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.Join(strings.Fields(written), ""), "="))
 	kind, _ := valueOf(tags, "k")
+	faultOf := keyFaults[strings.ToLower(kind)]
 	switch {
 	case err != nil:
 		return "has a p that is no base64, so receivers cannot read the key: copy it whole, without other characters (RFC 6376 §3.6.1)"
-	case len(der) == 0:
+	case len(der) == 0, faultOf == nil:
 		return ""
-	case strings.EqualFold(kind, "ed25519"):
-		if len(der) != ed25519.PublicKeySize {
-			return fmt.Sprintf("has an Ed25519 key of %d octets instead of %d: copy it whole (RFC 8463 §4.2)", len(der),
-				ed25519.PublicKeySize)
-		}
-	// Without k, the key is RSA (RFC 6376 §3.6.1).
-	case kind == "" || strings.EqualFold(kind, "rsa"):
-		return rsaFault(der)
 	}
-	return ""
+	return faultOf(der)
+}
+
+// keyFaults has the kinds of keys. Without k, the key is RSA (RFC 6376 §3.6.1).
+var keyFaults = map[string]func(der []byte) string{"": rsaFault, "rsa": rsaFault, "ed25519": ed25519Fault}
+
+func ed25519Fault(der []byte) string {
+	if len(der) == ed25519.PublicKeySize {
+		return ""
+	}
+	return fmt.Sprintf("has an Ed25519 key of %d octets instead of %d: copy it whole (RFC 8463 §4.2)", len(der),
+		ed25519.PublicKeySize)
 }
 
 // minRSABits is the least size of keys whose signatures receivers verify (RFC 8301 §3.2).

@@ -4,6 +4,7 @@
 package mistakes
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -73,35 +74,70 @@ func OfValues(rrtype rdata.Type, owner string, texts []string) (faultyIndex int,
 
 // OfOwner returns the mistake in an owner as written, relative or absolute, for a record of type rrtype.
 func OfOwner(rrtype rdata.Type, owner string) string {
-	if fault := repeatFault(owner); fault != "" {
+	if fault := cmp.Or(repeatFault(owner), reverseFault(owner), orderFault(owner)); fault != "" {
 		return fault
 	}
-	// Relative, 2.0.0.127 is a name in a list of addresses (RFC 5782 §2.1).
-	if fault := OfAddressName(owner); fault != "" && name.IsAbsolute(owner) {
-		return fault
-	}
-	first, rest, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(owner, "*.")), ".")
-	switch {
-	// _tcp._sip instead of _sip._tcp.
-	case slices.Contains(protocols, first) && strings.HasPrefix(rest, "_"):
-		second, _, _ := strings.Cut(rest, ".")
-		return fmt.Sprintf("has the protocol before the service, and clients ask for the other order: write %s.%s (RFC "+
-			"2782)", second, first)
-	case rrtype == rdata.SRV && !strings.HasPrefix(first, "_"):
-		return "has no label of a service, which clients ask for: write _SERVICE._PROTOCOL before it, as _sip._tcp"
-	case first == "acme-challenge" && (rrtype == rdata.TXT || rrtype == rdata.CNAME):
-		return "has no underscore, and certification authorities ask for _acme-challenge: begin it with _"
-	case ownerForms[rrtype] != "" && !strings.HasPrefix(owner, "_") && !strings.Contains(owner, "._"):
-		// Names such as _dane.example.org, the targets of CNAMEs, are right (RFC 7671 §7).
-		return "has no label with an underscore, and clients ask for " + ownerForms[rrtype]
+	if faultOf := ownerFaults[rrtype]; faultOf != nil {
+		return faultOf(owner)
 	}
 	return ""
 }
 
-// ownerForms has the names where clients ask for a type.
-var ownerForms = map[rdata.Type]string{
-	rdata.TLSA: "_PORT._PROTOCOL before the host, as _443._tcp (RFC 6698 §3)", rdata.SMIMEA: "HASH._smimecert (RFC 8162 §3)",
-	rdata.OPENPGPKEY: "HASH._openpgpkey (RFC 7929 §3)",
+// reverseFault judges an absolute owner. Relative, 2.0.0.127 is a name in a list of addresses (RFC 5782 §2.1).
+func reverseFault(owner string) string {
+	if !name.IsAbsolute(owner) {
+		return ""
+	}
+	return OfAddressName(owner)
+}
+
+// orderFault finds _tcp._sip instead of _sip._tcp.
+func orderFault(owner string) string {
+	first, rest := cutOwner(owner)
+	if !slices.Contains(protocols, first) || !strings.HasPrefix(rest, "_") {
+		return ""
+	}
+	second, _, _ := strings.Cut(rest, ".")
+	return fmt.Sprintf("has the protocol before the service, and clients ask for the other order: write %s.%s (RFC "+
+		"2782)", second, first)
+}
+
+// cutOwner returns the first label behind any "*.", and the labels after, in lower case.
+func cutOwner(owner string) (first, rest string) {
+	first, rest, _ = strings.Cut(strings.ToLower(strings.TrimPrefix(owner, "*.")), ".")
+	return first, rest
+}
+
+var ownerFaults = map[rdata.Type]func(owner string) string{
+	rdata.SRV: serviceOwnerFault, rdata.TXT: challengeFault, rdata.CNAME: challengeFault,
+	rdata.TLSA:       underscoreFault("_PORT._PROTOCOL before the host, as _443._tcp (RFC 6698 §3)"),
+	rdata.SMIMEA:     underscoreFault("HASH._smimecert (RFC 8162 §3)"),
+	rdata.OPENPGPKEY: underscoreFault("HASH._openpgpkey (RFC 7929 §3)"),
+}
+
+func serviceOwnerFault(owner string) string {
+	if first, _ := cutOwner(owner); strings.HasPrefix(first, "_") {
+		return ""
+	}
+	return "has no label of a service, which clients ask for: write _SERVICE._PROTOCOL before it, as _sip._tcp"
+}
+
+func challengeFault(owner string) string {
+	if first, _ := cutOwner(owner); first != "acme-challenge" {
+		return ""
+	}
+	return "has no underscore, and certification authorities ask for _acme-challenge: begin it with _"
+}
+
+// underscoreFault returns the check of a type for which clients ask at the names of the form. Names such as
+// _dane.example.org, the targets of CNAMEs, are right (RFC 7671 §7).
+func underscoreFault(form string) func(owner string) string {
+	return func(owner string) string {
+		if strings.HasPrefix(owner, "_") || strings.Contains(owner, "._") {
+			return ""
+		}
+		return "has no label with an underscore, and clients ask for " + form
+	}
 }
 
 func isLocalhost(host string) bool {
@@ -221,20 +257,15 @@ func OfZone(text string) string {
 	if err != nil || zone == name.Root {
 		return ""
 	}
-	labels := zone.Labels()
-	if n := len(labels); n >= 4 && labels[n-2] == "in-addr" && labels[n-1] == "arpa" {
-		return forwardFault(labels[:n-2])
+	if below, isReverse := strings.CutSuffix(zone.String(), ".in-addr.arpa."); isReverse {
+		return forwardFault(strings.Split(below, "."))
 	}
+	labels := zone.Labels()
 	if labels[len(labels)-1] == "local" {
 		return "ends in local, and hosts ask for such names by multicast, not at servers (RFC 6762 §3): take a name that you own, or a " +
 			"name below home.arpa."
 	}
-	network, isNetwork := parseNetwork(text)
-	// 192.0.2. instead of 2.0.192.in-addr.arpa.
-	if octets, ok := parseOctets(labels); ok && !isNetwork {
-		network, isNetwork = netip.PrefixFrom(networkOf(octets), 8*len(octets)), true
-	}
-	if isNetwork {
+	if network, isNetwork := findNetwork(text, labels); isNetwork {
 		return fmt.Sprintf("reads as an address: write its reverse zone, %s", name.Reverse(network))
 	}
 	if len(labels) == 1 && (len(labels[0]) == 2 || slices.Contains(publicTops, labels[0])) {
@@ -242,6 +273,16 @@ func OfZone(text string) string {
 			"your domain, as " + strconv.Quote("example."+zone.String())
 	}
 	return ""
+}
+
+// findNetwork reads a zone's name as an address or a prefix, or as its first octets: 192.0.2. instead of
+// 2.0.192.in-addr.arpa.
+func findNetwork(text string, labels []string) (network netip.Prefix, ok bool) {
+	if network, ok = parseNetwork(text); ok {
+		return network, true
+	}
+	octets, ok := parseOctets(labels)
+	return netip.PrefixFrom(networkOf(octets), 8*len(octets)), ok
 }
 
 var publicTops = []string{"com", "net", "org", "edu", "gov", "mil", "int", "info", "biz", "app", "dev"}

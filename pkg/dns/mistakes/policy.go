@@ -43,7 +43,7 @@ var caaTags = []string{"issue", "issuewild", "iodef", "issuemail", "issuevmc", "
 // textFault returns the mistake of a TXT. A policy's own name, such as _dmarc, decides about the form of the text. At
 // other names, the text itself shows its purpose.
 func textFault(owner, text string) string {
-	if strings.HasPrefix(text, "“") || strings.HasPrefix(text, "”") || strings.HasPrefix(text, "„") {
+	if strings.IndexAny(text, "“”„") == 0 {
 		return `begins with a typographic quote, which is part of the text: write ", or no quote`
 	}
 	if fault := escapeFault(text); fault != "" {

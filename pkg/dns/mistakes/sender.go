@@ -66,64 +66,89 @@ func parseTerm(text string) term {
 func (t *term) findFault() string {
 	takes, known := mechanisms[t.name]
 	switch {
-	// ip4=192.0.2.1 is a modifier, and ip4:192.0.2.1 was meant.
-	case t.isModifier && known:
-		return fmt.Sprintf("has %.60q, which receivers ignore: write %s: (RFC 7208 §4.6.1)", t.text, t.name)
-	case t.isModifier && t.name == "redirect" && len(t.rest) == 1:
-		return `has "redirect=" without a domain, and receivers reject the policy: name the domain (RFC 7208 §6.1)`
-	case t.isModifier: // receivers ignore others than redirect and exp
-		return ""
+	case t.isModifier:
+		return t.findModifierFault(known)
 	case !known:
 		return fmt.Sprintf("has %.60q, which is no mechanism, and receivers reject the policy: the mechanisms are all, include, a, mx, "+
 			"ip4, ip6, exists and ptr (RFC 7208 §4.6.1)", t.text)
-	case !takes(t.rest) && (t.name == "ip4" || t.name == "ip6"):
+	case takes(t.rest):
+		return ""
+	case t.name == "ip4", t.name == "ip6":
 		return fmt.Sprintf("has %.60q, and receivers reject the policy: %s has an IPv%c address or network (RFC 7208 §5.6)", t.text,
 			t.name, t.name[2])
-	case !takes(t.rest):
-		return fmt.Sprintf("has %.60q, and receivers reject the policy: write it as in RFC 7208 §5, for example include:_spf.example.org",
-			t.text)
 	}
-	return ""
+	return fmt.Sprintf("has %.60q, and receivers reject the policy: write it as in RFC 7208 §5, for example include:_spf.example.org",
+		t.text)
+}
+
+func (t *term) findModifierFault(isMechanism bool) string {
+	switch {
+	// ip4=192.0.2.1 is a modifier, and ip4:192.0.2.1 was meant.
+	case isMechanism:
+		return fmt.Sprintf("has %.60q, which receivers ignore: write %s: (RFC 7208 §4.6.1)", t.text, t.name)
+	case t.name == "redirect" && len(t.rest) == 1:
+		return `has "redirect=" without a domain, and receivers reject the policy: name the domain (RFC 7208 §6.1)`
+	}
+	return "" // receivers ignore others than redirect and exp
+}
+
+// sender sums up the terms of an SPF policy.
+type sender struct {
+	lookups, redirects int
+	all                string // the mechanism all as written, or ""
 }
 
 // senderFault returns the first mistake of an SPF policy, given without "v=spf1".
 func senderFault(owner string, words []string) string {
-	lookups, all, redirects := 0, "", 0
+	var s sender
 	for _, word := range words {
-		t := parseTerm(word)
-		fault := t.findFault()
-		switch {
-		case fault != "":
+		if fault := s.addTerm(word); fault != "" {
 			return fault
-		// all without a qualifier means +all (RFC 7208 §4.6.2).
-		case t.name == "all" && (word[0] == '+' || len(word) == len(t.name)):
-			return fmt.Sprintf("lets every host send mail of the domain (%s): end it with -all or ~all", strings.ToLower(word))
-		// Modifiers may be behind all.
-		case all != "" && !t.isModifier:
-			return fmt.Sprintf("has %.60q behind %s, where receivers do not read it: write it before (RFC 7208 §5.1)", word, all)
-		case t.name == "all":
-			all = word
-		case t.name == "redirect":
-			redirects++
-		}
-		if slices.Contains(spfLookups, t.name) {
-			lookups++
 		}
 	}
+	return s.findFault(owner)
+}
 
-	// Judge the policy as a whole.
-	switch {
-	case lookups > maxLookups:
-		return fmt.Sprintf("needs %d queries or more, and receivers reject it after %d (RFC 7208 §4.6.4): name fewer domains", lookups,
-			maxLookups)
-	case redirects > 1:
-		return "has redirect twice, and receivers reject the policy: keep one (RFC 7208 §6)"
-	case redirects > 0 && all != "":
-		return fmt.Sprintf("has redirect and %s, and receivers ignore the redirect: keep one of them (RFC 7208 §6.1)", all)
-	case redirects == 0 && all == "" && !isIncluded(owner):
-		return "ends without all, so it says nothing of hosts that it does not name: end it with -all or ~all (RFC 7208 §4.7)"
+// addTerm returns the mistake of the next term, by itself or behind the terms before.
+func (s *sender) addTerm(word string) string {
+	t := parseTerm(word)
+	if fault := t.findFault(); fault != "" {
+		return fault
+	}
+	switch lower := strings.ToLower(word); {
+	// all without a qualifier means +all (RFC 7208 §4.6.2).
+	case lower == "all", lower == "+all":
+		return fmt.Sprintf("lets every host send mail of the domain (%s): end it with -all or ~all", lower)
+	// Modifiers may be behind all.
+	case s.all != "" && !t.isModifier:
+		return fmt.Sprintf("has %.60q behind %s, where receivers do not read it: write it before (RFC 7208 §5.1)", word, s.all)
+	}
+	switch t.name {
+	case "all":
+		s.all = word
+	case "redirect":
+		s.redirects++
+	}
+	if slices.Contains(spfLookups, t.name) {
+		s.lookups++
 	}
 	return ""
+}
+
+// findFault returns the mistake of the policy as a whole.
+func (s *sender) findFault(owner string) string {
+	switch {
+	case s.lookups > maxLookups:
+		return fmt.Sprintf("needs %d queries or more, and receivers reject it after %d (RFC 7208 §4.6.4): name fewer domains", s.lookups,
+			maxLookups)
+	case s.redirects > 1:
+		return "has redirect twice, and receivers reject the policy: keep one (RFC 7208 §6)"
+	case s.redirects == 1 && s.all != "":
+		return fmt.Sprintf("has redirect and %s, and receivers ignore the redirect: keep one of them (RFC 7208 §6.1)", s.all)
+	case s.redirects == 1, s.all != "", isIncluded(owner):
+		return ""
+	}
+	return "ends without all, so it says nothing of hosts that it does not name: end it with -all or ~all (RFC 7208 §4.7)"
 }
 
 // isIncluded reports whether the owner's name is one for the include of other policies, as _spf.example.org or
