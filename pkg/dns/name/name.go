@@ -68,20 +68,17 @@ func (n Name) Encloses(sub Name) bool {
 // labelsBelow returns the labels of sub below n: "www" for www.example.org. in example.org. They are "" if the names
 // are equal. The result is false if n does not enclose sub.
 func (n Name) labelsBelow(sub Name) (string, bool) {
+	rest, ends := strings.CutSuffix(sub.s, n.s)
 	switch {
-	case n.s == "" || sub.s == "":
+	case n.IsZero(), !ends:
 		return "", false
-	case n.s == sub.s:
-		return "", true
-	case n.s == ".":
+	case n == Root:
 		return sub.relText(), true
+	case rest == "":
+		return "", true
 	}
-	cut := len(sub.s) - len(n.s)
 	// A dot precedes n, so notexample.org. is not in example.org.
-	if cut < 2 || sub.s[cut-1] != '.' || sub.s[cut:] != n.s {
-		return "", false
-	}
-	return sub.s[:cut-1], true
+	return strings.CutSuffix(rest, ".")
 }
 
 // Rel returns n relative to origin, or false if origin does not enclose n.

@@ -251,9 +251,7 @@ func wireLen(text string, absolute bool) int {
 // judgeLabel notes whether a label is an A-label, and its broken rule: empty, too long, or with a "*" that is not the
 // whole leftmost label.
 func (a *asciiScan) judgeLabel(label string, start int) {
-	if len(label) >= 4 && label[2] == '-' && label[3] == '-' && label[0]|0x20 == 'x' && label[1]|0x20 == 'n' {
-		a.needsIDNA = true
-	}
+	a.needsIDNA = a.needsIDNA || hasACEPrefix(label)
 	if a.fault != nil {
 		return
 	}
@@ -274,6 +272,9 @@ func (a *asciiScan) judgeLabel(label string, start int) {
 	}
 }
 
+// hasACEPrefix reports whether a label claims to be an A-label (RFC 5890 §2.3.2.1).
+func hasACEPrefix(label string) bool { return len(label) >= 4 && strings.EqualFold(label[:4], "xn--") }
+
 func Quote(text string) string {
 	const most = 100
 	if len(text) > most {
@@ -289,18 +290,12 @@ func IsHost(text string) bool {
 		return true
 	}
 	for label := range strings.SplitSeq(text, ".") {
-		if label == "" || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") {
+		if label == "" || label != strings.Trim(label, "-") || strings.Trim(label, hostCharacters) != "" {
 			return false
-		}
-		for _, c := range []byte(label) {
-			if !inHosts(c) {
-				return false
-			}
 		}
 	}
 	return true
 }
 
-func inHosts(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-'
-}
+// hostCharacters are those of RFC 1123 §2.1.
+const hostCharacters = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

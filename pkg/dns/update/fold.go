@@ -37,7 +37,7 @@ type Change struct {
 // Fold applies a checked message's updates in order (RFC 2136 §3.4.2), and returns the changed RRsets or the first
 // failure. The map existing has the data at UpdatedNames before the message.
 func (m *Message) Fold(existing map[name.Name]Present) ([]Change, *Failure) {
-	f := folding{zone: m.Zone, names: map[name.Name]*foldedName{}}
+	f := folding{names: map[name.Name]*foldedName{}}
 
 	// In order, and one record at a time: a message may delete the A of www and add another.
 	for i := range m.Updates {
@@ -45,9 +45,10 @@ func (m *Message) Fold(existing map[name.Name]Present) ([]Change, *Failure) {
 		folded := f.names[rr.Name]
 		if folded == nil {
 			folded = newFoldedName(existing[rr.Name])
+			folded.isApex = rr.Name == m.Zone
 			f.names[rr.Name], f.order = folded, append(f.order, rr.Name)
 		}
-		if failure := f.foldRecord(folded, rr); failure != nil {
+		if failure := folded.foldRecord(rr); failure != nil {
 			return nil, failure
 		}
 	}
@@ -55,7 +56,6 @@ func (m *Message) Fold(existing map[name.Name]Present) ([]Change, *Failure) {
 }
 
 type folding struct {
-	zone  name.Name
 	names map[name.Name]*foldedName
 	order []name.Name
 }
@@ -64,6 +64,7 @@ type foldedName struct {
 	before, after map[rdata.Type]RRset
 	order         []rdata.Type // of first use
 	fixedSets     []fixedRRset
+	isApex        bool
 	foreignNS     bool
 }
 
@@ -114,51 +115,79 @@ func (n *foldedName) findFixedReason(t rdata.Type, value string) (reason string)
 
 // foldRecord applies a record to a name, or returns a failure. n.after has the dynamic share with all earlier records
 // of the message.
-func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
-	apexNS := rr.Name == f.zone && rr.Type == rdata.NS
+func (n *foldedName) foldRecord(rr *RR) *Failure {
 	if rr.Type == rdata.SOA {
 		return rr.Fail(Refused, "the SOA is derived from the Zone; change its spec")
 	}
-	// A reason if the value, or without a value any of the RRset, belongs to a Record or the Zone.
-	fixed := n.findFixedReason(rr.Type, rr.Data)
-	switch {
-	case rr.Class == ClassANY && rr.Type == rdata.ANY: // deletes the name's dynamic share; fixed RRsets stay
+	switch rr.Class {
+	case ClassANY:
+		return n.deleteRRset(rr)
+	case ClassNONE:
+		return n.deleteValue(rr)
+	}
+	return n.addValue(rr)
+}
+
+func (n *foldedName) isApexNS(t rdata.Type) bool { return n.isApex && t == rdata.NS }
+
+// deleteRRset folds nsupdate's "delete www.example.org. A", or "delete www.example.org." for the name's dynamic share.
+// The NS of the apex stay (RFC 2136 §3.4.2.3).
+func (n *foldedName) deleteRRset(rr *RR) *Failure {
+	switch fixed := n.findFixedReason(rr.Type, ""); {
+	case rr.Type == rdata.ANY:
 		for _, t := range slices.Clone(n.order) {
-			if rr.Name != f.zone || t != rdata.NS { // RFC 2136 §3.4.2.3
+			if !n.isApexNS(t) {
 				n.setRRset(RRset{Type: t})
 			}
 		}
-	case rr.Class == ClassANY && apexNS: // RFC 2136 §3.4.2.3 ignores it
+		return nil
+	case n.isApexNS(rr.Type): // RFC 2136 §3.4.2.3 ignores it
 		return rr.Fail(Refused, "the NS of a zone are deleted value by value, and one is left")
 	// A Record would keep the value, so NOERROR would be wrong.
-	case rr.Class != ClassIN && fixed != "":
+	case fixed != "":
 		return rr.Fail(Refused, "%s", fixed)
-	// nsupdate: "delete www.example.org. A".
-	case rr.Class == ClassANY:
-		n.setRRset(RRset{Type: rr.Type})
-	// nsupdate: "delete www.example.org. A 192.0.2.1". A missing value is no error (RFC 2136 §3.4.2.4).
-	case rr.Class == ClassNONE:
-		set := n.after[rr.Type]
-		left := slices.DeleteFunc(slices.Clone(set.Values), func(v string) bool { return v == rr.Data })
-		if apexNS && len(left) == 0 && len(set.Values) > 0 && n.findFixedReason(rr.Type, "") == "" && !n.foreignNS {
-			return rr.Fail(Refused, "it is the last NS of the zone; add another one before") // ignored by §3.4.2.4
-		}
-		set.Type, set.Values = rr.Type, left
-		n.setRRset(set)
-	case fixed != "": // the value exists already
-	case n.isBesideCNAME(rr.Type): // RFC 2136 §3.4.2.2 ignores it
-		return rr.Fail(Refused, "a CNAME is alone at its name; delete the other data by an update before this one")
-	// A new value joins the RRset, whose TTL becomes the new record's. A CNAME replaces the former.
-	default:
-		set := n.after[rr.Type]
-		if set.Type, set.TTL = rr.Type, rr.TTL; rr.Type.Single() {
-			set.Values = nil
-		}
-		if !slices.Contains(set.Values, rr.Data) {
-			set.Values = append(slices.Clone(set.Values), rr.Data)
-		}
-		n.setRRset(set)
 	}
+	n.setRRset(RRset{Type: rr.Type})
+	return nil
+}
+
+// deleteValue folds nsupdate's "delete www.example.org. A 192.0.2.1". A missing value is no error (RFC 2136 §3.4.2.4).
+func (n *foldedName) deleteValue(rr *RR) *Failure {
+	if fixed := n.findFixedReason(rr.Type, rr.Data); fixed != "" {
+		return rr.Fail(Refused, "%s", fixed)
+	}
+	set := n.after[rr.Type]
+	left := slices.DeleteFunc(slices.Clone(set.Values), func(v string) bool { return v == rr.Data })
+	if len(left) == 0 && len(set.Values) > 0 && n.hasLastNS(rr.Type) {
+		return rr.Fail(Refused, "it is the last NS of the zone; add another one before") // ignored by §3.4.2.4
+	}
+	set.Type, set.Values = rr.Type, left
+	n.setRRset(set)
+	return nil
+}
+
+// hasLastNS reports whether the dynamic share has all NS of the zone, in the RRset of the type.
+func (n *foldedName) hasLastNS(t rdata.Type) bool {
+	return n.isApexNS(t) && n.findFixedReason(t, "") == "" && !n.foreignNS
+}
+
+// addValue folds nsupdate's "add www.example.org. 300 A 192.0.2.1". A new value joins the RRset, whose TTL becomes the
+// new record's. A CNAME replaces the former.
+func (n *foldedName) addValue(rr *RR) *Failure {
+	if n.findFixedReason(rr.Type, rr.Data) != "" {
+		return nil // the value exists already
+	}
+	if n.isBesideCNAME(rr.Type) { // RFC 2136 §3.4.2.2 ignores it
+		return rr.Fail(Refused, "a CNAME is alone at its name; delete the other data by an update before this one")
+	}
+	set := n.after[rr.Type]
+	if set.Type, set.TTL = rr.Type, rr.TTL; rr.Type.Single() {
+		set.Values = nil
+	}
+	if !slices.Contains(set.Values, rr.Data) {
+		set.Values = append(slices.Clone(set.Values), rr.Data)
+	}
+	n.setRRset(set)
 	return nil
 }
 

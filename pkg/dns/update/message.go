@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
+	"slices"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -121,8 +123,8 @@ func (m *Message) Check() *Failure {
 	}
 	for _, section := range []struct {
 		records []RR
-		check   func(*RR) *Failure
-	}{{m.Prerequisites, (*RR).checkPrerequisite}, {m.Updates, (*RR).checkUpdate}} {
+		syntax  *syntax
+	}{{m.Prerequisites, &prerequisites}, {m.Updates, &updates}} {
 		touched := map[setKey]bool{}
 		for i := range section.records {
 			rr := &section.records[i]
@@ -130,7 +132,7 @@ func (m *Message) Check() *Failure {
 			if !m.Zone.Encloses(rr.Name) {
 				return rr.Fail(NotZone, "the name is not in the zone %s of the message", m.Zone)
 			}
-			if f := section.check(rr); f != nil {
+			if f := section.syntax.checkRecord(rr); f != nil {
 				return f
 			}
 			if touched[setKey{rr.Name, rr.Type}] = true; len(touched) > MaxRRsets {
@@ -141,46 +143,44 @@ func (m *Message) Check() *Failure {
 	return nil
 }
 
-func (rr *RR) checkPrerequisite() *Failure {
+// syntax has the form of a section's records, by class.
+type syntax struct {
+	record, withoutTTL, rule string // for the text of a failure
+	forms                    map[Class]form
+}
+
+// form describes the records of a class.
+type form struct {
+	maxTTL    uint32
+	hasData   bool
+	metaTypes []rdata.Type // allowed beside types that an RRset can have
+}
+
+var (
+	forName = []rdata.Type{rdata.ANY}
+	// A record of class IN requires a value. ANY requires an RRset, NONE its absence, and with the type ANY those of a
+	// name.
+	prerequisites = syntax{"a prerequisite", "a prerequisite", "RFC 2136 §2.4", map[Class]form{
+		ClassIN: {hasData: true}, ClassANY: {metaTypes: forName}, ClassNONE: {metaTypes: forName}}}
+	// A record of class IN adds a value, NONE deletes one, ANY an RRset, or with the type ANY a name.
+	updates = syntax{"an update", "a deletion", "RFC 2136 §2.5", map[Class]form{
+		ClassIN: {maxTTL: math.MaxUint32, hasData: true}, ClassANY: {metaTypes: forName}, ClassNONE: {hasData: true}}}
+)
+
+func (s *syntax) checkRecord(rr *RR) *Failure {
+	form, known := s.forms[rr.Class]
 	switch {
-	case rr.TTL != 0:
-		return rr.Fail(FormErr, "a prerequisite has the TTL 0 (RFC 2136 §2.4)")
-	// ANY is a type of prerequisites without data: "the name exists".
-	case rr.IsMeta() && (rr.Type != rdata.ANY || rr.Class == ClassIN):
+	case !known:
+		return rr.Fail(FormErr, "the class is none of IN, ANY and NONE")
+	case rr.TTL > form.maxTTL:
+		return rr.Fail(FormErr, "%s has the TTL 0 (%s)", s.withoutTTL, s.rule)
+	case rr.IsMeta() && !slices.Contains(form.metaTypes, rr.Type):
 		return rr.Fail(FormErr, "no record has this type")
-	// Only "the RRset has this value" (class IN) has data.
-	case (rr.Class == ClassIN) == (rr.Data == ""):
-		return rr.Fail(FormErr, "in the class %s a prerequisite has %s (RFC 2136 §2.4)", rr.Class, rr.wantsData())
+	case form.hasData != (rr.Data != ""):
+		data := map[bool]string{true: "data", false: "no data"}[form.hasData]
+		return rr.Fail(FormErr, "in the class %s %s has %s (%s)", rr.Class, s.record, data, s.rule)
 	}
-	return rr.checkClass()
-}
-
-func (rr *RR) checkUpdate() *Failure {
-	switch {
-	case rr.Class != ClassIN && rr.TTL != 0:
-		return rr.Fail(FormErr, "a deletion has the TTL 0 (RFC 2136 §2.5)")
-	case rr.IsMeta() && (rr.Type != rdata.ANY || rr.Class != ClassANY):
-		return rr.Fail(FormErr, "no record has this type")
-	// Only the deletion of an RRset or name (class ANY) has no data.
-	case (rr.Class == ClassANY) != (rr.Data == ""):
-		return rr.Fail(FormErr, "in the class %s an update has %s (RFC 2136 §2.5)", rr.Class, rr.wantsData())
-	}
-	return rr.checkClass()
-}
-
-func (rr *RR) wantsData() string {
-	if rr.Data == "" {
-		return "data"
-	}
-	return "no data"
-}
-
-func (rr *RR) checkClass() *Failure {
-	switch rr.Class {
-	case ClassIN, ClassANY, ClassNONE:
-		return nil
-	}
-	return rr.Fail(FormErr, "the class is none of IN, ANY and NONE")
+	return nil
 }
 
 // IsMeta reports whether no RRset can have the type (RFC 6895 §3.1).

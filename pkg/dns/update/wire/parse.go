@@ -42,7 +42,7 @@ func Parse(msg []byte) (*update.Message, *update.Failure) {
 	if m.Zone, failure = r.readName(); failure != nil {
 		return nil, failure
 	}
-	if !r.readUint16(&rtype) || !r.readUint16(&class) {
+	if !r.readUint16s(&rtype, &class) {
 		return fail("the zone section is cut")
 	}
 	if rdata.Type(rtype) != rdata.SOA || class != mdns.ClassINET {
@@ -103,7 +103,7 @@ func HashOwners(seed maphash.Seed, msg []byte) (owners map[uint64]bool, tooMany 
 		}
 		var length uint16
 		r.off = next + recordHead
-		if !r.readUint16(&length) {
+		if !r.readUint16s(&length) {
 			break
 		}
 		r.off += int(length)
@@ -179,12 +179,14 @@ type sentData struct {
 
 func (r *reader) count(section int) int { return int(binary.BigEndian.Uint16(r.msg[4+2*section:])) }
 
-func (r *reader) readUint16(to *uint16) bool {
-	if r.off+2 > len(r.msg) {
+func (r *reader) readUint16s(to ...*uint16) bool {
+	if r.off+2*len(to) > len(r.msg) {
 		return false
 	}
-	*to = binary.BigEndian.Uint16(r.msg[r.off:])
-	r.off += 2
+	for _, one := range to {
+		*one = binary.BigEndian.Uint16(r.msg[r.off:])
+		r.off += 2
+	}
 	return true
 }
 
@@ -218,8 +220,7 @@ func (r *reader) readRR() (rr update.RR, failure *update.Failure) {
 		return rr, failure
 	}
 	var rtype, class, high, low, length uint16
-	if !r.readUint16(&rtype) || !r.readUint16(&class) || !r.readUint16(&high) || !r.readUint16(&low) || !r.readUint16(&length) ||
-		r.off+int(length) > len(r.msg) {
+	if !r.readUint16s(&rtype, &class, &high, &low, &length) || r.off+int(length) > len(r.msg) {
 		return rr, &update.Failure{RCode: update.FormErr, Name: rr.Name, Reason: fmt.Sprintf("the record at octet %d is cut", begin)}
 	}
 	r.off += int(length)
