@@ -262,20 +262,24 @@ func (o *Options) validateRequestHeader() []error {
 	return nil
 }
 
-func (o *Options) validateEtcd() []error {
-	var wrong []error
-	transport := o.Etcd.StorageConfig.Transport
-	if (o.Member.DataDir == "") == (len(transport.ServerList) == 0) {
-		wrong = append(wrong, errors.New("give either --etcd-servers or --etcd-data-dir: one says where zones and records are stored"))
-	}
-	if (transport.CertFile == "") != (transport.KeyFile == "") {
-		wrong = append(wrong, errors.New("--etcd-certfile and --etcd-keyfile: give both or none"))
-	}
-	if len(transport.ServerList) == 0 && (transport.CertFile != "" || transport.KeyFile != "" || transport.TrustedCAFile != "") {
-		wrong = append(wrong, errors.New("--etcd-cafile, --etcd-certfile and --etcd-keyfile go with --etcd-servers"))
-	}
-	if o.Etcd.EncryptionProviderConfigAutomaticReload && o.Etcd.EncryptionProviderConfigFilepath == "" {
-		wrong = append(wrong, errors.New("--encryption-provider-config-automatic-reload goes with --encryption-provider-config"))
+func (o *Options) validateEtcd() (wrong []error) {
+	transport, etcd := o.Etcd.StorageConfig.Transport, o.Etcd
+	isExternal, isMember := len(transport.ServerList) > 0, o.Member.DataDir != ""
+	hasCert, hasKey := transport.CertFile != "", transport.KeyFile != ""
+	hasFile := hasCert || hasKey || transport.TrustedCAFile != ""
+	for _, rule := range []struct {
+		isBroken bool
+		text     string
+	}{
+		{isExternal == isMember, "give either --etcd-servers or --etcd-data-dir: one says where zones and records are stored"},
+		{hasCert != hasKey, "--etcd-certfile and --etcd-keyfile: give both or none"},
+		{hasFile && !isExternal, "--etcd-cafile, --etcd-certfile and --etcd-keyfile go with --etcd-servers"},
+		{etcd.EncryptionProviderConfigAutomaticReload && etcd.EncryptionProviderConfigFilepath == "",
+			"--encryption-provider-config-automatic-reload goes with --encryption-provider-config"},
+	} {
+		if rule.isBroken {
+			wrong = append(wrong, errors.New(rule.text))
+		}
 	}
 	return append(wrong, o.Member.Validate()...)
 }

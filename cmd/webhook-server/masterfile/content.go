@@ -87,51 +87,59 @@ func (c content) findRRset(zone, owner name.Name, t rdata.Type) protocol.RRset {
 	return set
 }
 
-func (c content) withRRset(set protocol.RRset) (content, bool, error) {
-	if set.Type == rdata.NS && set.Name == set.Zone && len(set.Data) == 0 {
-		return c, false, protocol.Refuse(protocol.CodeInvalidRecord, "the name servers of a zone can be replaced, not removed")
-	}
-	before := c.findRRset(set.Zone, set.Name, set.Type)
-	if len(set.Data) == 0 && len(before.Data) > 0 && c.hasLastAddress(set) {
-		return c, false, protocol.Refuse(protocol.CodeInvalidRecord, "%s is a name server of the zone, "+
-			"which does not load without an address of it; name another one first", set.Name)
-	}
-	if slices.Equal(before.Data, set.Data) && (before.TTL == set.TTL || len(set.Data) == 0) {
+// withRRset returns the content with an RRset replaced, or removed if the set has no data. differs is false if the
+// content has the RRset already.
+func (c content) withRRset(set protocol.RRset) (_ content, differs bool, err error) {
+	before, isRemoval := c.findRRset(set.Zone, set.Name, set.Type), len(set.Data) == 0
+	if slices.Equal(before.Data, set.Data) && (before.TTL == set.TTL || isRemoval) {
 		return c, false, nil
 	}
-	var entries []dns.Entry
-	for _, entry := range c.entries {
-		if entry.Name != set.Name || entry.Type != set.Type {
-			if entry.Name == set.Name && len(set.Data) > 0 && (entry.Type == rdata.CNAME || set.Type == rdata.CNAME) {
-				return c, false, server.CoexistError("%s has %s records already, and a CNAME stands alone (RFC 1034 §3.6.2)", set.Name,
-					entry.Type)
-			}
-			entries = append(entries, entry)
-		}
+	check := c.checkAddition
+	if isRemoval {
+		check = c.checkRemoval
 	}
-	if set.Name == set.Zone && set.Type == rdata.CNAME && len(set.Data) > 0 {
-		return c, false, protocol.Refuse(protocol.CodeInvalidRecord, "%s is the zone itself, which has an SOA, "+
-			"and a CNAME stands alone (RFC 1034 §3.6.2)", set.Name)
+	if err := check(set); err != nil {
+		return c, false, err
 	}
+	c.entries = slices.DeleteFunc(slices.Clone(c.entries), func(entry dns.Entry) bool {
+		return entry.Name == set.Name && entry.Type == set.Type
+	})
 	for _, data := range set.Data {
-		entries = append(entries, dns.Entry{Name: set.Name, Type: set.Type, TTL: set.TTL, Data: data})
+		c.entries = append(c.entries, dns.Entry{Name: set.Name, Type: set.Type, TTL: set.TTL, Data: data})
 	}
-	c.entries = entries
 	return c, true, nil
 }
 
-func (c content) hasLastAddress(set protocol.RRset) bool {
-	if set.Type != rdata.A && set.Type != rdata.AAAA {
-		return false
+// checkRemoval refuses to remove data without which no server loads the zone.
+func (c content) checkRemoval(set protocol.RRset) error {
+	if set.Type == rdata.NS && set.Name == set.Zone {
+		return protocol.Refuse(protocol.CodeInvalidRecord, "the name servers of a zone can be replaced, not removed")
 	}
-	serves := false
+	if c.hasLastAddress(set) {
+		return protocol.Refuse(protocol.CodeInvalidRecord, "%s is a name server of the zone, "+
+			"which does not load without an address of it; name another one first", set.Name)
+	}
+	return nil
+}
+
+// checkAddition refuses a CNAME beside other data, and other data beside a CNAME.
+func (c content) checkAddition(set protocol.RRset) error {
 	for _, entry := range c.entries {
-		switch {
-		case entry.Name == set.Name && entry.Type != set.Type && (entry.Type == rdata.A || entry.Type == rdata.AAAA):
-			return false
-		case entry.Name == set.Zone && entry.Type == rdata.NS && entry.Data == set.Name.String():
-			serves = true
+		if entry.Name == set.Name && entry.Type != set.Type && (entry.Type == rdata.CNAME || set.Type == rdata.CNAME) {
+			return server.CoexistError("%s has %s records already, and a CNAME stands alone (RFC 1034 §3.6.2)", set.Name,
+				entry.Type)
 		}
 	}
-	return serves
+	if set.Name == set.Zone && set.Type == rdata.CNAME {
+		return protocol.Refuse(protocol.CodeInvalidRecord, "%s is the zone itself, which has an SOA, "+
+			"and a CNAME stands alone (RFC 1034 §3.6.2)", set.Name)
+	}
+	return nil
+}
+
+// hasLastAddress reports whether the set has the addresses of a name server that has none of the other family.
+func (c content) hasLastAddress(set protocol.RRset) bool {
+	other, isAddress := map[rdata.Type]rdata.Type{rdata.A: rdata.AAAA, rdata.AAAA: rdata.A}[set.Type]
+	servers := c.findRRset(set.Zone, set.Zone, rdata.NS)
+	return isAddress && slices.Contains(servers.Data, set.Name.String()) && len(c.findRRset(set.Zone, set.Name, other).Data) == 0
 }

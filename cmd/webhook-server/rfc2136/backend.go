@@ -219,28 +219,39 @@ func updateOf(zone name.Name) *mdns.Msg {
 	return message
 }
 
+// sendUpdate returns the server's RCODE, or an error if the answer proves nothing.
 func (b *Backend) sendUpdate(ctx context.Context, zone name.Name, update *mdns.Msg) (int, error) {
 	answer, err := b.exchangeMessages(ctx, update)
-	var refusal *transfer.Refusal
-	if err == nil && answer.Rcode == mdns.RcodeSuccess || errors.As(err, &refusal) && refusal.TSIG != 0 {
+	refusal := new(transfer.Refusal) // without one, NOERROR
+	errors.As(err, &refusal)
+	isDone := err == nil && answer.Rcode == mdns.RcodeSuccess
+	if isDone || refusal.TSIG != 0 {
 		b.knownZone.Store(&zone)
 	}
 	switch {
 	case err == nil:
 		return answer.Rcode, nil
-	case refusal == nil || refusal.Rcode != mdns.RcodeNotAuth || refusal.TSIG != 0:
+	case refusal.Rcode != mdns.RcodeNotAuth, refusal.TSIG != 0:
 		return 0, err
 	}
 	// The library does not verify a NOTAUTH's signature, so query whether the server has the zone.
+	if hasZone, failed := b.queryZone(ctx, zone); hasZone || failed != nil {
+		return 0, err
+	}
+	return mdns.RcodeNotAuth, nil
+}
+
+// queryZone reports whether the server answers with authority for the zone.
+func (b *Backend) queryZone(ctx context.Context, zone name.Name) (bool, error) {
 	query := new(mdns.Msg)
 	query.SetQuestion(zone.String(), mdns.TypeSOA)
 	query.RecursionDesired = false
-	answer, asked := b.exchangeMessages(ctx, query)
-	if asked == nil && !(answer.Authoritative &&
-		slices.ContainsFunc(answer.Answer, func(rr mdns.RR) bool { return rr.Header().Rrtype == mdns.TypeSOA })) {
-		return mdns.RcodeNotAuth, nil
+	answer, err := b.exchangeMessages(ctx, query)
+	if err != nil {
+		return false, err
 	}
-	return 0, err
+	isSOA := func(rr mdns.RR) bool { return rr.Header().Rrtype == mdns.TypeSOA }
+	return answer.Authoritative && slices.ContainsFunc(answer.Answer, isSOA), nil
 }
 
 func (b *Backend) exchangeMessages(ctx context.Context, message *mdns.Msg) (*mdns.Msg, error) {

@@ -120,23 +120,28 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 }
 
 func (h *handler) routeRequest(w http.ResponseWriter, request *http.Request, body []byte) {
-	path, ok := strings.CutPrefix(request.URL.EscapedPath(), h.config.BasePath)
+	path, isBelow := strings.CutPrefix(request.URL.EscapedPath(), h.config.BasePath)
 	record, ofRecord := strings.CutPrefix(path, protocol.RecordsPath+"/")
+	route, isKnown := map[string]struct {
+		method string
+		serve  func(w http.ResponseWriter, request *http.Request, body []byte)
+	}{
+		protocol.HealthPath:  {http.MethodGet, h.serveHealth},
+		protocol.RecordsPath: {http.MethodPost, h.serveUpsert},
+		protocol.BatchPath:   {http.MethodPost, h.serveBatch},
+	}[path]
 	switch {
+	case isBelow && isKnown:
+		if allowMethod(w, request, route.method) {
+			route.serve(w, request, body)
+		}
+	case isBelow && ofRecord:
+		if allowMethod(w, request, http.MethodGet, http.MethodDelete) {
+			h.serveRecord(w, request, record)
+		}
 	// A path outside of the protocol gets a plain 404, because a 404 of the protocol means a missing record.
-	case !ok:
+	default:
 		http.NotFound(w, request)
-	case path == protocol.HealthPath && allowMethod(w, request, http.MethodGet):
-		h.serveHealth(w, request)
-	case path == protocol.RecordsPath && allowMethod(w, request, http.MethodPost):
-		h.serveUpsert(w, request, body)
-	case path == protocol.BatchPath && allowMethod(w, request, http.MethodPost):
-		h.serveBatch(w, request, body)
-	case path == protocol.HealthPath, path == protocol.RecordsPath, path == protocol.BatchPath:
-	case !ofRecord:
-		http.NotFound(w, request)
-	case allowMethod(w, request, http.MethodGet, http.MethodDelete):
-		h.serveRecord(w, request, record)
 	}
 }
 
@@ -180,7 +185,7 @@ func allowMethod(w http.ResponseWriter, request *http.Request, methods ...string
 	return false
 }
 
-func (h *handler) serveHealth(w http.ResponseWriter, request *http.Request) {
+func (h *handler) serveHealth(w http.ResponseWriter, request *http.Request, _ []byte) {
 	health := protocol.Health{
 		Status: protocol.Healthy, Message: "records are taken", Timestamp: protocol.Timestamp(h.config.Now()),
 		Features: []string{protocol.FeatureBatch, protocol.FeatureValueMetadata, protocol.FeaturePresentation},
