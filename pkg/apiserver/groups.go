@@ -166,8 +166,9 @@ func (g *groups) addZones() error {
 		Preview: judgePreview(g.budget, "zones", g.ledger.PreviewZone), WithEstablish: g.ledger.WithEstablish,
 		WarnOfAbsent: g.namespaces.warnOfAbsent, Admits: g.classes.Admits, FirstClass: g.classes.FirstClass,
 		ClassesWithoutRetain: g.classes.ClassesWithoutRetain,
-		Views:                views{g.stored.zones, g.feed.FrozenReason, g.ledger.Steps, g.ledger.AllSteps, g.ledger.EndedContent},
-		Sources:              &history.Sources{Ledger: g.ledger, Records: g.records}, History: past, Stopping: stopping,
+		Views: views{g.stored.zones, g.feed.FrozenReason, g.ledger.Steps, g.ledger.AllSteps,
+			g.ledger.EndedContent},
+		Sources: &history.Sources{Ledger: g.ledger, Records: g.records}, History: past, Stopping: stopping,
 	}); err != nil {
 		return err
 	}

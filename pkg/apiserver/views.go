@@ -52,23 +52,27 @@ var _ zone.Views = views{}
 func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapshot, error) {
 	uid, wanted := string(object.UID), uint64(object.Status.ContentGeneration)
 	// A frozen zone is still served if memory has proven content at this step.
-	if snapshot, ok := v.zones.ByUID(uid); (!ok || snapshot.N() < wanted) && v.frozenCause(uid) != nil {
-		return nil, frozenError(object)
+	if snapshot, ok := v.zones.ByUID(uid); !ok || snapshot.N() < wanted {
+		if err := v.checkFrozen(object); err != nil {
+			return nil, err
+		}
 	}
 	snapshot, err := v.zones.Wait(ctx, uid, wanted)
-	switch {
-	case errors.Is(err, zoneview.ErrGone):
+	if errors.Is(err, zoneview.ErrGone) {
 		return nil, apierrors.NewNotFound(v1alpha1.Resource("zones"), object.Name)
-	case err != nil && v.frozenCause(uid) != nil:
-		return nil, frozenError(object)
-	case err != nil:
-		return nil, err
+	}
+	if err != nil {
+		return nil, cmp.Or(v.checkFrozen(object), err)
 	}
 	return snapshot, nil
 }
 
-// frozenError answers readers of a frozen zone. Only the log has the cause, which may name Records of other namespaces.
-func frozenError(zone *v1alpha1.Zone) error {
+// checkFrozen returns the answer to readers of a frozen zone. Only the log has the cause, which may name Records of
+// other namespaces.
+func (v views) checkFrozen(zone *v1alpha1.Zone) error {
+	if v.frozenCause(string(zone.UID)) == nil {
+		return nil
+	}
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,
 		Message: fmt.Sprintf("zone %s is frozen: its stored content does not match its hash, so it is not served. The server's log and "+

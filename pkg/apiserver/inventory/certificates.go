@@ -6,6 +6,7 @@ package inventory
 import (
 	"crypto/x509"
 	"errors"
+	"slices"
 	"time"
 
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
@@ -39,13 +40,11 @@ func (c Certificates) AddServing(serving dynamiccertificates.CertKeyContentProvi
 // EndOf returns the earliest expiry of a source's certificates.
 func (c Certificates) EndOf(name string) (first time.Time, err error) {
 	certs, err := c[name]()
-	for _, one := range certs {
-		if first.IsZero() || one.NotAfter.Before(first) {
-			first = one.NotAfter
-		}
+	if err != nil {
+		return first, err
 	}
-	if err == nil && first.IsZero() {
-		err = errors.New("there is none")
+	if len(certs) == 0 {
+		return first, errors.New("there is none")
 	}
-	return first, err
+	return slices.MinFunc(certs, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) }).NotAfter, nil
 }

@@ -285,13 +285,10 @@ func (p *plan) checkMessage(ctx context.Context) (*update.Failure, error) {
 func (p *plan) checkNames() *update.Failure {
 	m := p.message
 	// A child zone, such as dev.example.org., has a SOA and rules of its own.
-	for _, section := range [][]update.RR{m.Prerequisites, m.Updates} {
-		for i := range section {
-			rr := &section[i]
-			if _, apex, ok := p.w.zones.FindEnclosing(p.key.Spec.View, rr.Name); ok && apex != m.Zone && m.Zone.Encloses(apex) {
-				return &update.Failure{RCode: update.Refused, Name: rr.Name, Type: rr.Type,
-					Reason: fmt.Sprintf("%s is in another zone than %s; send it for that one", rr.Name, m.Zone)}
-			}
+	for _, rr := range slices.Concat(m.Prerequisites, m.Updates) {
+		if _, apex, ok := p.w.zones.FindEnclosing(p.key.Spec.View, rr.Name); ok && apex != m.Zone && m.Zone.Encloses(apex) {
+			return &update.Failure{RCode: update.Refused, Name: rr.Name, Type: rr.Type,
+				Reason: fmt.Sprintf("%s is in another zone than %s; send it for that one", rr.Name, m.Zone)}
 		}
 	}
 	// Prerequisites tell which names exist, so they too need a pattern of the key.

@@ -58,15 +58,15 @@ func negotiateFormat(query, accept string, offered ...string) (string, error) {
 
 // formatOf returns the format that a clause of Accept asks for, or "". Only a Table of meta.k8s.io/v1 has parameters.
 func formatOf(clause goautoneg.Accept) string {
-	// kubectl asks for as=Table;v=v1;g=meta.k8s.io first, and for application/json as a last resort.
-	if as := clause.Params["as"]; as != "" {
-		if as == "Table" && clause.Params["g"] == metav1.GroupName && clause.Params["v"] == "v1" && clause.Type == "application" &&
-			clause.SubType == "json" {
-			return v1alpha1.FormatTable
-		}
+	media, as := clause.Type+"/"+clause.SubType, clause.Params["as"]
+	switch {
+	// kubectl asks for this first, and for application/json as a last resort.
+	case [...]string{media, as, clause.Params["v"], clause.Params["g"]} == [...]string{mediaJSON, "Table", "v1", metav1.GroupName}:
+		return v1alpha1.FormatTable
+	case as != "":
 		return ""
 	}
-	switch clause.Type + "/" + clause.SubType {
+	switch media {
 	case mediaJSON, "application/*", "*/*":
 		return v1alpha1.FormatJSON
 	case mediaText, "text/*":
