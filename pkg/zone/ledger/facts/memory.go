@@ -394,26 +394,35 @@ func (mem *Memory) CommitHead(h *Head, o *Overlay, object *v1alpha1.Zone, mod in
 	mem.SetHead(h, object, o.Zone, mod)
 	h.Facts = facts
 
-	// 2. Add facts that the transaction has compared.
+	// 2. Add facts that the transaction has compared, then those that it has written.
 	for _, s := range sessions {
-		for _, p := range s.Proofs {
-			if p.Key.Zone == o.Zone.UID && s.Seen.IsUsed(p.Key) {
-				v, _ := s.Seen.Get(p.Key)
-				h.CacheFact(p.Key, v)
-			}
+		h.cacheCompared(s)
+	}
+	for k, v := range o.Facts {
+		h.cacheWritten(k, v)
+	}
+}
+
+func (h *Head) cacheCompared(s *Session) {
+	for _, p := range s.Proofs {
+		if v, _ := s.Seen.Get(p.Key); p.Key.Zone == h.Zone.UID && s.Seen.IsUsed(p.Key) {
+			h.CacheFact(p.Key, v)
 		}
 	}
+}
 
-	// 3. Add facts that the transaction has written.
-	for k, v := range o.Facts {
-		if k.Zone == o.Zone.UID && k.Kind != law.KindMember { // no decision reads members
-			h.CacheFact(k, v)
-		}
-		if o, _ := v.(*law.Owner); k.Kind == law.KindOwner && !o.HasData() {
-			// Data below www.example.org. may have been this data, so ask etcd again for each name above.
-			for up, ok := k.Owner, true; ok; up, ok = up.Parent() {
-				delete(h.Facts, law.DataBelowKey(k.Zone, up))
-			}
+// cacheWritten caches a fact that a transaction has written, unless the fact is of another zone than h's.
+func (h *Head) cacheWritten(k law.Key, v any) {
+	if k.Zone != h.Zone.UID {
+		return
+	}
+	if k.Kind != law.KindMember { // no decision reads members
+		h.CacheFact(k, v)
+	}
+	if o, _ := v.(*law.Owner); k.Kind == law.KindOwner && !o.HasData() {
+		// Data below www.example.org. may have been this data, so ask etcd again for each name above.
+		for up, ok := k.Owner, true; ok; up, ok = up.Parent() {
+			delete(h.Facts, law.DataBelowKey(k.Zone, up))
 		}
 	}
 }
