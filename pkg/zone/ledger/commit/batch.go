@@ -362,7 +362,7 @@ func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s
 	}
 	if first && g.set == nil { // no write before: decided on the stored zone, not on the draft
 		// The first write begins the draft, and may create a Zone or write to another zone.
-		s.Overlay = nil
+		s.Overlay = facts.NoBatch
 	} else if !ofNoZone {
 		s.Overlay = &b.Overlay
 	}

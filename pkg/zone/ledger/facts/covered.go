@@ -27,7 +27,7 @@ func (s *Session) CheckCovered(ctx context.Context) {
 		return
 	}
 
-	keys := s.listUncompared()
+	keys := s.listCovered()
 	if len(keys) == 0 {
 		return
 	}
@@ -40,23 +40,20 @@ func (s *Session) CheckCovered(ctx context.Context) {
 	s.reportDifferences(ctx, keys, fresh)
 }
 
-// listUncompared returns the keys of the used facts without a compare of their own.
-func (s *Session) listUncompared() (keys []law.Key) {
+// listCovered returns the keys of the used facts whose only proof is the Zone's revision. A fact of an earlier write in
+// the batch is newer than etcd's, and data below a name is a hint, so neither is in the list.
+func (s *Session) listCovered() (keys []law.Key) {
 	for k := range s.Seen.All() {
-		// A fact of an earlier write in the batch is newer than etcd's.
-		isInEtcd := true
-		if s.Overlay != nil {
-			_, isOverlaid := s.Overlay.Facts[k]
-			isInEtcd = !isOverlaid
-		}
-		isCompared := s.proofIndex(k) >= 0
-		// No refusal depends on whether data is below a name.
-		mayBeStale := k.Kind == law.KindTouched
-		if zoneScoped(k) && !mayBeStale && s.Seen.IsUsed(k) && !isCompared && isInEtcd {
+		_, isOverlaid := s.Overlay.Facts[k]
+		if !isOverlaid && k.Kind != law.KindTouched && s.isCovered(k) {
 			keys = append(keys, k)
 		}
 	}
 	return keys
+}
+
+func (s *Session) isCovered(k law.Key) bool {
+	return zoneScoped(k) && s.Seen.IsUsed(k) && s.proofIndex(k) < 0
 }
 
 // reportDifferences logs each key whose value in s differs from etcd's (fresh) although the Zone has the same revision.
@@ -67,8 +64,7 @@ func (s *Session) reportDifferences(ctx context.Context, keys []law.Key, fresh *
 	for _, k := range keys {
 		cached, _ := s.Seen.Get(k)
 		stored, _ := fresh.Seen.Get(k)
-		h := mem.byUID[k.Zone]
-		isSameRevision := h != nil && s.readAtRevisionOf(h) // so the facts must be equal
+		isSameRevision := s.headAsRead(k.Zone) != nil // so the facts must be equal
 		if isSameRevision && !bytes.Equal(layout.Encode(cached), layout.Encode(stored)) {
 			mem.Stats.UncoveredFacts.Add(1)
 			klog.FromContext(ctx).Error(nil, "A fact was written beside its zone. Please report this", "key", mem.Layout.Key(k),

@@ -46,7 +46,7 @@ type Session struct {
 	// compares the guess. FirstTry permits guessesAbsent until a guess has failed.
 	Guess, FirstTry bool
 	Depth           int // most labels of a name compared singly
-	// Overlay holds the changes by earlier decisions in the transaction, or is nil.
+	// Overlay holds the changes by earlier decisions in the transaction: NoBatch for none.
 	Overlay *Overlay
 	// EmptyRanges, if not nil, makes ReadFacts only note whether ranges are empty.
 	EmptyRanges map[law.Key]Emptiness
@@ -74,6 +74,9 @@ type Overlay struct {
 	EmptyRanges map[law.Key]Emptiness
 }
 
+// NoBatch is the Overlay of a decision outside any batch. Nothing writes to it.
+var NoBatch = &Overlay{}
+
 func (o *Overlay) SetBase(key string, object *v1alpha1.Zone, mod int64) {
 	o.Key, o.Base, o.Mod = key, object, mod
 }
@@ -96,7 +99,8 @@ type ZoneSeen struct {
 }
 
 func (mem *Memory) Session(guess bool) *Session {
-	s := &Session{mem: mem, Guess: guess, Depth: deepName, Seen: law.NewFacts(), Proofs: make([]proof, 0, 8), Zones: make([]ZoneSeen, 0, 2)}
+	s := &Session{mem: mem, Guess: guess, Depth: deepName, Overlay: NoBatch, Seen: law.NewFacts(), Proofs: make([]proof, 0, 8),
+		Zones: make([]ZoneSeen, 0, 2)}
 	s.Seen.LoadCached = s.findInMemory
 	return s
 }
@@ -210,7 +214,7 @@ const maxRestarts = 2
 
 // DecideCached calls ask, which decides a write, with facts (stored values) from memory. It returns the keys of missing
 // facts, which the caller reads for all writes of a batch. If a missing fact concerns another zone than the Overlay's,
-// or LookUpAll refuses, known is false.
+// or lookUpAll refuses, known is false.
 func (s *Session) DecideCached(ask func(*law.Facts) law.Outcome) (out law.Outcome, missing []law.Key, known bool) {
 	for {
 		out = ask(s.Seen)
@@ -218,7 +222,7 @@ func (s *Session) DecideCached(ask func(*law.Facts) law.Outcome) (out law.Outcom
 			return out, nil, true
 		}
 
-		missing, known = s.LookUpAll(Dedupe(out.Need))
+		missing, known = s.lookUpAll(Dedupe(out.Need))
 		if !known || slices.ContainsFunc(missing, s.isOutsideBatch) {
 			// The caller reads for a single zone, so this write decides on etcd by itself.
 			return out, nil, false
@@ -236,7 +240,7 @@ func (s *Session) isOutsideBatch(k law.Key) bool {
 	case law.KindHolding, law.KindZone, law.KindZonesBelow:
 		return false
 	}
-	if s.Overlay == nil || s.Overlay.Zone == nil {
+	if s.Overlay.Zone == nil {
 		return true
 	}
 	return k.Zone != s.Overlay.Zone.UID && k.Kind != law.KindWithdrawal
@@ -281,9 +285,18 @@ func (s *Session) forgetFacts(keys []law.Key) {
 	}
 }
 
-func (s *Session) readAtRevisionOf(h *Head) bool {
-	z := s.Zone(h.Key)
-	return z != nil && z.Mod == h.Mod
+// headAsRead returns the cached zone with a UID, or nil unless the decision has read the Zone at the cached revision.
+func (s *Session) headAsRead(uid string) *Head {
+	h := s.mem.byUID[uid]
+	if h == nil || !h.Loaded || !s.hasRead(h.Key, h.Mod) {
+		return nil
+	}
+	return h
+}
+
+func (s *Session) hasRead(zone string, mod int64) bool {
+	z := s.Zone(zone)
+	return z != nil && z.Mod == mod
 }
 
 func (s *Session) findInMemory(k law.Key) bool {
@@ -294,87 +307,125 @@ func (s *Session) findInMemory(k law.Key) bool {
 
 // lookUp puts a fact from memory, or a guess, into Seen, or returns false. The caller holds Memory.Mu.
 func (s *Session) lookUp(k law.Key) bool {
-	mem := s.mem
-	if s.Overlay != nil {
-		if v, ok := s.Overlay.Facts[k]; ok {
-			s.Seen.Put(k, v)
-			return true
-		}
+	if v, ok := s.Overlay.Facts[k]; ok {
+		// The batch's own write is newer than all that memory has.
+		s.Seen.Put(k, v)
+		return true
 	}
 
-	// By kind: hints, ranges, names, Zones, facts of no zone, facts of a zone.
 	switch {
 	case k.Kind == law.KindTouched && k.Zone != "":
-		// Do names below an owner have data? A hint for warnings and cascades.
 		return s.findDataBelow(k)
 	case k.Kind == law.KindTouched:
-		// No key in etcd lists the zones with a reference to an object, so no compare can prove their absence. The next
-		// cascade gives a zone missing from the index the reason ParentRenamed.
-		if !k.Name.IsZero() || len(mem.zonesByTarget[law.Ref{Namespace: k.Namespace, Name: k.Object}]) == 0 {
-			return false
-		}
-		s.Seen.Put(k, &law.Awaited{Any: true})
+		return s.findReference(k)
 	case layout.IsRange(k):
-		// A range is used only if empty: read for the whole batch, or guessed.
-		if b := s.Overlay; b != nil && b.EmptyRanges[k].empty {
-			// A Zone's revision proves the emptiness (mod) only for a session that has read the same Zone.
-			mod := b.EmptyRanges[k].mod
-			return (mod == 0 || mod == b.Mod && s.Zone(b.Key) != nil) && s.noteEmptyRange(k, mod > 0)
-		}
-		return (s.Guess || s.guessesAbsent(k)) && s.guessEmpty(k)
+		return s.findEmptyRange(k)
 	case k.Kind == law.KindHolding:
-		// The index has every zone name, so absence is known, too. The compare of the single key proves both.
-		if mem.staleNames[k] || k.Name.NumLabels() > s.Depth {
-			return false
-		}
-		var holding *law.Holding
-		var mod int64
-		if x := mem.index[k]; x != nil {
-			holding, mod = x.holding, x.mod
-		}
-		s.Seen.Put(k, holding)
-		s.proveFact(k, mod)
+		return s.findHolding(k)
 	case k.Kind == law.KindZone:
-		// The zone of the batch is as earlier writes leave it.
-		key := mem.Layout.Key(k)
-		if b := s.Overlay; b != nil && b.Key != "" && key == b.Key {
-			s.Seen.Put(k, b.Zone)
-			s.Zones = append(s.Zones, ZoneSeen{key, b.Mod, b.Base})
-			return true
-		}
-		h := mem.heads[key]
-		if h == nil || !h.Loaded {
-			return false
-		}
-		s.NoteZone(k, h)
-	case !zoneScoped(k):
-		// Facts of no zone, such as a namespace's withdrawal, that earlier batches of the queue have read.
-		if s.Overlay == nil {
-			return false
-		}
-		read, ok := s.Overlay.CachedFacts[k]
-		if !ok {
-			return false
-		}
-		s.Seen.Put(k, read.value)
-		s.proveFact(k, read.rev)
-	default:
-		// A fact of a zone counts at the revision of the Zone that this decision has read.
-		h := mem.byUID[k.Zone]
-		if h == nil || !h.Loaded || !s.readAtRevisionOf(h) {
-			return false
-		}
-		v, ok := h.Facts[k]
-		if !ok && !s.Guess && !s.guessesAbsent(k) {
-			return false
-		}
-		// A guess: compared as absent.
-		if s.Seen.Put(k, v); !ok {
-			s.proveFact(k, 0)
-		}
+		return s.findZone(k)
+	case zoneScoped(k):
+		return s.findZoneFact(k)
+	}
+	return s.findCachedFact(k)
+}
+
+// findReference puts a hint into Seen: whether a zone refers to an object, for example by zoneRef. No key in etcd lists
+// such zones, so no compare can prove their absence. The next cascade gives a zone missing from the index the reason
+// ParentRenamed.
+func (s *Session) findReference(k law.Key) bool {
+	if !k.Name.IsZero() || len(s.mem.zonesByTarget[law.Ref{Namespace: k.Namespace, Name: k.Object}]) == 0 {
+		return false
+	}
+	s.Seen.Put(k, &law.Awaited{Any: true})
+	return true
+}
+
+// findEmptyRange puts an empty range into Seen: read as empty for the whole batch, or guessed to save a read. Memory
+// has no range with keys.
+func (s *Session) findEmptyRange(k law.Key) bool {
+	e, isRead := s.Overlay.EmptyRanges[k]
+	if !isRead && !s.guessesEmpty(k) {
+		return false
+	}
+	if isRead && !s.provesEmpty(e) {
+		return false
+	}
+	isCovered := e.mod > 0 // by the Zone's revision; a guess is not
+	s.noteEmptyRange(k, isCovered)
+	return true
+}
+
+// provesEmpty reports whether a range was read as empty, and the decision's compares can prove so. The Zone's revision
+// is a proof only for a session that has read the same Zone.
+func (s *Session) provesEmpty(e Emptiness) bool {
+	return e.empty && (e.mod == 0 || s.hasRead(s.Overlay.Key, e.mod))
+}
+
+// findHolding puts the zone of a name into Seen, or its absence: the index has every zone name. A compare of the single
+// key proves both.
+func (s *Session) findHolding(k law.Key) bool {
+	if s.mem.staleNames[k] || s.isDeep(k) {
+		return false
+	}
+	var holding *law.Holding
+	var mod int64
+	if x := s.mem.index[k]; x != nil {
+		holding, mod = x.holding, x.mod
+	}
+	s.Seen.Put(k, holding)
+	s.proveFact(k, mod)
+	return true
+}
+
+// isDeep reports whether a name has too many labels for a compare of its own (readDeepNames).
+func (s *Session) isDeep(k law.Key) bool { return k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth }
+
+// findZone puts a Zone into Seen. The zone of the batch is as earlier writes leave it.
+func (s *Session) findZone(k law.Key) bool {
+	key := s.mem.Layout.Key(k)
+	if b := s.Overlay; key == b.Key {
+		s.Seen.Put(k, b.Zone)
+		s.Zones = append(s.Zones, ZoneSeen{key, b.Mod, b.Base})
+		return true
+	}
+	h := s.mem.heads[key]
+	if h == nil || !h.Loaded {
+		return false
+	}
+	s.NoteZone(k, h)
+	return true
+}
+
+// findZoneFact puts a fact of a zone into Seen, valid at the revision of the Zone that this decision has read. A guess
+// is compared as absent.
+func (s *Session) findZoneFact(k law.Key) bool {
+	h := s.headAsRead(k.Zone)
+	if h == nil {
+		return false
+	}
+	v, ok := h.Facts[k]
+	if !ok && !s.mayGuess(k) {
+		return false
+	}
+	if s.Seen.Put(k, v); !ok {
+		s.proveFact(k, 0)
 	}
 	return true
 }
+
+// findCachedFact puts a fact of no zone into Seen, such as a namespace's withdrawal, that earlier batches of the queue
+// have read.
+func (s *Session) findCachedFact(k law.Key) bool {
+	read, ok := s.Overlay.CachedFacts[k]
+	if ok {
+		s.Seen.Put(k, read.value)
+		s.proveFact(k, read.rev)
+	}
+	return ok
+}
+
+func (s *Session) mayGuess(k law.Key) bool { return s.Guess || s.guessesAbsent(k) }
 
 // guessesAbsent reports whether the first try assumes k to be absent, as for Records waiting at a name and for
 // wildcards: each deletion asks for both, and few zones have any.
@@ -382,16 +433,12 @@ func (s *Session) guessesAbsent(k law.Key) bool {
 	return s.FirstTry && (k.Kind == law.KindAwaited && !k.Name.IsZero() || k.Kind == law.KindOwner && k.Owner.IsWildcard())
 }
 
-// guessEmpty assumes that a range has no keys at and below its name, to save a read. The transaction compares the
-// range. guessEmpty returns false if data is likely there. The caller holds Memory.Mu.
-func (s *Session) guessEmpty(k law.Key) bool {
-	const isCovered = false // by a Zone's revision
-	return s.isLikelyEmpty(k) && s.noteEmptyRange(k, isCovered)
-}
-
-// isLikelyEmpty reports whether a range probably has no keys: memory has no data at the name itself, and the batch has
-// written none at or below.
-func (s *Session) isLikelyEmpty(k law.Key) bool {
+// guessesEmpty reports whether the decision assumes that a range has no keys: memory has no data at the name itself,
+// and the batch has written none at or below. The caller holds Memory.Mu.
+func (s *Session) guessesEmpty(k law.Key) bool {
+	if !s.mayGuess(k) {
+		return false
+	}
 	nameKey := k // of the name itself
 	switch k.Kind {
 	case law.KindZonesBelow:
@@ -406,8 +453,7 @@ func (s *Session) isLikelyEmpty(k law.Key) bool {
 			// Nearly every zone has names below the apex.
 			return false
 		}
-		isWritten := s.Overlay != nil && s.Overlay.Facts[nameKey] != nil || len(s.listWrittenBelow(k)) > 0
-		return h.Facts[nameKey] == nil && !isWritten
+		return h.Facts[nameKey] == nil && len(s.Overlay.listOwners(k)) == 0
 	case law.KindAwaited:
 		return !k.Name.IsZero()
 	}
@@ -416,52 +462,61 @@ func (s *Session) isLikelyEmpty(k law.Key) bool {
 
 // noteEmptyRange puts an empty range into Seen, with the names that the batch has written there. Unless covered by the
 // Zone's revision, the transaction compares that no key of the range exists.
-func (s *Session) noteEmptyRange(k law.Key, covered bool) bool {
-	nothing, err := s.decodeRange(k, nil)
-	if err != nil {
-		return false
-	}
+func (s *Session) noteEmptyRange(k law.Key, covered bool) {
+	nothing, _ := s.decodeRange(k, nil) // without a key, none is unreadable
 	if s.Seen.Put(k, nothing); !covered {
 		s.rangeProofs = append(s.rangeProofs, proof{Key: k})
 	}
-	return true
 }
 
-// findDataBelow puts into Seen whether data exists at or below an owner, as cached, by the earlier writes of the batch
-// or as read for all of them, or returns false. The caller holds Memory.Mu.
+// findDataBelow puts a hint into Seen, for warnings and cascades: whether data exists at or below an owner. It returns
+// false if unknown. The caller holds Memory.Mu.
 func (s *Session) findDataBelow(k law.Key) bool {
-	if h := s.mem.byUID[k.Zone]; h != nil && h.Facts[k] != nil { // absence is not cached
+	// 1. Data known to memory. Absence is not cached.
+	if h := s.mem.byUID[k.Zone]; h != nil && h.Facts[k] != nil {
 		s.Seen.Put(k, h.Facts[k])
 		return true
 	}
-	if s.Overlay == nil {
-		return false
+
+	// 2. Data written by the batch: a value added at a.www is data below www.
+	hasData := func(at name.Rel) bool {
+		o, _ := s.Overlay.Facts[law.OwnerKey(k.Zone, at)].(*law.Owner)
+		return o.HasData()
 	}
-	// The batch's own writes count first: a value added at a.www is data below www.
-	e, read := s.Overlay.EmptyRanges[k]
-	found := read && !e.empty
-	for at, v := range s.Overlay.Facts {
-		o, _ := v.(*law.Owner)
-		found = found || at.Kind == law.KindOwner && at.Zone == k.Zone && k.Owner.Encloses(at.Owner) && o.HasData()
+	if slices.ContainsFunc(s.Overlay.listOwners(k), hasData) {
+		s.Seen.Put(k, &law.Awaited{Any: true})
+		return true
 	}
-	if found || read {
-		s.Seen.Put(k, &law.Awaited{Any: found})
+
+	// 3. Data in etcd, as read for all writes of the batch.
+	e, isRead := s.Overlay.EmptyRanges[k]
+	if isRead {
+		s.Seen.Put(k, &law.Awaited{Any: !e.empty})
 	}
-	return found || read
+	return isRead
+}
+
+// isReadAlone reports whether a missing fact makes its write decide on etcd by itself: a range that may have many keys,
+// or a deep name. Other missing facts are read for all writes of a batch at once.
+func (s *Session) isReadAlone(k law.Key) bool {
+	if !layout.IsRange(k) {
+		return s.isDeep(k)
+	}
+	return !s.guessesAbsent(k) && !s.readsTogether(k)
 }
 
 // readsTogether reports whether a range, unread or empty, is read together with other writes' ranges. Such a read takes
 // few keys, so large ranges do not add up.
 func (s *Session) readsTogether(k law.Key) bool {
-	if s.Overlay != nil && k.Kind == law.KindTouched && k.Zone != "" {
-		return true
+	switch k.Kind {
+	case law.KindTouched:
+		return k.Zone != ""
+	case law.KindZonesBelow, law.KindOwnersBelow:
+		// A range known to have keys is read by its write alone, in full.
+		e, isRead := s.Overlay.EmptyRanges[k]
+		return !isRead || e.empty
 	}
-	if s.Overlay == nil || k.Kind != law.KindZonesBelow && k.Kind != law.KindOwnersBelow {
-		return false
-	}
-	// A range known to have keys is read by its write alone, in full.
-	e, read := s.Overlay.EmptyRanges[k]
-	return !read || e.empty
+	return false
 }
 
 // decodeRange decodes the keys of a range, and merges the owners below a name with those that the batch has written.
@@ -471,7 +526,8 @@ func (s *Session) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 		return s.mem.DecodeRange(k, kvs)
 	}
 	out := &law.OwnersBelow{}
-	written := s.listWrittenBelow(k)
+	isName := func(at name.Rel) bool { return at == k.Owner } // the range has the keys strictly below the name
+	written := slices.DeleteFunc(s.Overlay.listOwners(k), isName)
 	// addWritten adds the batch's owners that sort before the given key, or all that are left.
 	addWritten := func(before string) {
 		for len(written) > 0 && (before == "" || written[0].Key() < before) {
@@ -482,8 +538,7 @@ func (s *Session) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 		}
 	}
 	err := s.mem.decodeOwners(kvs, func(owner name.Rel, o *law.Owner) {
-		if owner == k.Owner {
-			// The range has the keys strictly below the name.
+		if isName(owner) {
 			return
 		}
 		if addWritten(owner.Key()); len(written) == 0 || written[0] != owner {
@@ -495,12 +550,10 @@ func (s *Session) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	return out, err
 }
 
-func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
-	if s.Overlay == nil {
-		return nil
-	}
-	for at := range s.Overlay.Facts {
-		if at.Kind == law.KindOwner && at.Zone == k.Zone && at.Owner != k.Owner && k.Owner.Encloses(at.Owner) {
+// listOwners lists the owners at and below k.Owner that the batch has written, in the order of keys.
+func (o *Overlay) listOwners(k law.Key) (written []name.Rel) {
+	for at := range o.Facts {
+		if at.Kind == law.KindOwner && at.Zone == k.Zone && k.Owner.Encloses(at.Owner) {
 			written = append(written, at.Owner)
 		}
 	}
@@ -508,17 +561,14 @@ func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
 	return written
 }
 
-// LookUpAll takes the needed facts (stored values) from memory, and returns the missing keys. It returns false if a
+// lookUpAll takes the needed facts (stored values) from memory, and returns the missing keys. It returns false if a
 // fact is never cached, or contradicts others.
-func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
+func (s *Session) lookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
 	for _, k := range need {
-		_, contradicts := s.Seen.Get(k) // given before, yet needed again
-		// Memory has no ranges with keys, which may be large.
-		isUncached := layout.IsRange(k) && !s.guessesAbsent(k) && !s.readsTogether(k)
-		isTooLong := k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth
-		if contradicts || isUncached || isTooLong {
+		// A fact given before, yet needed again, contradicts others.
+		if _, isGiven := s.Seen.Get(k); isGiven || s.isReadAlone(k) {
 			return nil, false
 		}
 		if !s.lookUp(k) {
@@ -537,7 +587,7 @@ func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
 		defer s.mem.Mu.Unlock()
 		for _, k := range need {
 			switch {
-			case k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth:
+			case s.isDeep(k):
 				deep = append(deep, k)
 			case !s.lookUp(k):
 				read = append(read, k)
@@ -659,7 +709,7 @@ func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 			return err
 		}
 	}
-	if moved && s.Overlay != nil {
+	if moved && s.Overlay != NoBatch {
 		// Earlier writes of the batch were decided on the former revision, so the batch begins anew.
 		return ErrOverlayMoved
 	}
@@ -896,15 +946,17 @@ func (s *Session) Changes(writes []law.Write) []law.Write {
 
 // isStored reports whether etcd has the value of a write already, and the transaction proves so.
 func (s *Session) isStored(x law.Write) bool {
-	seen, known := s.Seen.Get(x.Key)
-	if !known || !zoneScoped(x.Key) {
-		return false // names are always written: the index has the revision of the last write
-	}
-	if s.proofIndex(x.Key) >= 0 && !s.Seen.IsUsed(x.Key) {
-		return false // not compared
-	}
-	if seen != nil && seen == x.Value {
-		return false // equality of a shared pointer proves nothing
+	seen, _ := s.Seen.Get(x.Key)
+	switch {
+	case !s.Seen.IsUsed(x.Key):
+		// Not read, or not compared.
+		return false
+	case !zoneScoped(x.Key):
+		// Names are always written: the index has the revision of the last write.
+		return false
+	case seen != nil && seen == x.Value:
+		// Equality of a shared pointer proves nothing.
+		return false
 	}
 	return reflect.DeepEqual(seen, x.Value)
 }
