@@ -70,7 +70,7 @@ func (l *Ledger) delegationAsk(before, after *v1alpha1.Delegation) (zones.Delega
 	if err != nil {
 		return ask, commit.Status("delegations", ask.Name, err)
 	}
-	ask.Now, ask.WorkID, ask.Terminating = l.mem.Now(), etcd.NewID(), l.outbox.Terminates(ask.Namespace)
+	ask.Now, ask.WorkID, ask.Terminating = l.mem.Now(), etcd.NewID(), l.outbox.IsTerminating(ask.Namespace)
 	return ask, nil
 }
 

@@ -55,10 +55,12 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	l.archive = &history.Archive{Client: client, Layout: l.mem.Layout, Read: l.jr.SentValues.Read, Retention: config.historyRetention(),
 		Quota: config.Quota, Now: now, Fault: l.mem.Fault}
 	l.jr.Archive = l.archive
-	l.com = commit.New(l.mem, l.jr, l.placer, config.OnHold, config.Notify, limits.slowCommit)
-	l.com.Retention = l.archive.Retention
-	l.outbox = outbox.New(l.mem, l.jr, l.com, l.placer, config.IsTerminating, config.OnWithdrawal, limits.serialsEvery, limits.usageEvery,
-		cmp.Or(config.TryEvery, outbox.TryEvery), limits.maxSerials, config.Traces)
+	l.com = commit.New(commit.Config{Mem: l.mem, Journal: l.jr, Placer: placer, OnHold: config.OnHold,
+		Notify: config.Notify, Retention: l.archive.Retention, SlowCommit: limits.slowCommit})
+	l.outbox = outbox.New(outbox.Config{Mem: l.mem, Journal: l.jr, Committer: l.com, Placer: placer,
+		IsTerminating: config.IsTerminating, Announce: config.OnWithdrawal, MaxSerials: limits.maxSerials,
+		SerialsEvery: limits.serialsEvery, UsageEvery: limits.usageEvery,
+		TryEvery: cmp.Or(config.TryEvery, outbox.TryEvery), Traces: config.Traces})
 	// 3. Migrate, then load the zone names: the stored form is the present one from here on.
 	if err := l.migrateStore(ctx, s); err != nil {
 		return nil, err

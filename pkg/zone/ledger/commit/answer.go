@@ -46,16 +46,16 @@ func (g *group) endTry(raced bool) {
 func (b *batch) answerCommitted(rev int64, versions []int64, trip time.Duration) {
 	com := b.com
 	if len(b.members) > 1 {
-		com.mem.Stats.Batches.Add(1)
+		com.Mem.Stats.Batches.Add(1)
 	}
 	com.Usage.noteCounts(b.change, b.Facts)
 	// Answer first: callers need not wait for the callbacks.
 	b.answerLocked(rev, versions, trip)
-	if b.change != nil && b.change.BeginsHold && com.onHold != nil {
-		com.onHold(b.object.DeepCopy())
+	if b.change != nil && b.change.BeginsHold {
+		com.OnHold(b.object.DeepCopy())
 	}
-	if notices := b.listNotices(); len(notices) > 0 && com.notify != nil {
-		com.notify(b.object.DeepCopy(), notices)
+	if notices := b.listNotices(); len(notices) > 0 {
+		com.Notify(b.object.DeepCopy(), notices)
 	}
 }
 
@@ -76,8 +76,8 @@ func (b *batch) listNotices() []law.Notice {
 // result of the write before in memory.
 func (b *batch) answerLocked(rev int64, versions []int64, trip time.Duration) {
 	com := b.com
-	com.mem.Mu.Lock()
-	defer com.mem.Mu.Unlock()
+	com.Mem.Mu.Lock()
+	defer com.Mem.Mu.Unlock()
 	// 1. Let another server commit at the zone next, if there is one.
 	for _, h := range b.locks {
 		if time.Since(h.lastContention) < contentionPeriod {
@@ -145,12 +145,12 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 		delete(b.CachedFacts, k)
 		if k.Kind == law.KindHolding {
 			h, _ := v.(*law.Holding)
-			com.mem.UpdateName(k, h, rev)
+			com.Mem.UpdateName(k, h, rev)
 		}
 	}
 	if c := b.change; c != nil {
 		// The change may be of another zone than the queue's, for example of a Zone just created.
-		h := com.queueAt(com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name))
+		h := com.queueAt(com.Mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name))
 		for i := range b.steps.Steps {
 			if !b.hasOutboxItem() { // names freed by cascades wait for the outbox's next round
 				com.noteFreed(c.Zone, &b.steps.Steps[i])
@@ -159,13 +159,14 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 		// A reload by another goroutine may already have a later revision.
 		if h.Mod <= rev {
 			if c.Removed {
-				com.mem.SetHeadAbsent(h.Head, rev)
+				com.Mem.SetHeadAbsent(h.Head, rev)
 			} else {
-				com.mem.CommitHead(h.Head, &b.Overlay, b.object, zoneRev, b.sessions)
+				com.Mem.CommitHead(h.Head, &b.Overlay, b.object, zoneRev, b.sessions)
 			}
 		}
 		if b.journalOctets > 0 {
-			com.jr.CountWrite(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journalOctets, b.stateOctets)
+			com.Journal.CountWrite(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journalOctets,
+				b.stateOctets)
 		}
 	} else if b.object != nil && b.head.Mod == b.Mod { // rewritesZone: same content, new revision
 		b.head.Object, b.head.Mod = b.object, zoneRev
@@ -176,9 +177,7 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 	}
 	for _, m := range b.writers {
 		if m.plan != nil && m.plan.Work != nil {
-			// This process begins the new work at once. Other servers find the item in etcd.
-			com.works[m.plan.Work.ID] = true
-			com.WakeOutbox()
+			com.OwnItem(m.plan.Work.ID)
 		}
 	}
 }
@@ -200,7 +199,7 @@ func (b *batch) answerMoved(ctx context.Context, g *group) (again bool) {
 	// Read the objects: if none has changed, facts and object contradict each other in etcd itself.
 	var damaged error
 	for _, m := range g.members {
-		kv, rev, err := etcd.ReadKey(ctx, b.com.mem.Client, m.Key)
+		kv, rev, err := etcd.ReadKey(ctx, b.com.Mem.Client, m.Key)
 		if err != nil {
 			damaged = err
 		} else if !m.compareStored(kv, rev) {
@@ -246,7 +245,7 @@ func (b *batch) resolveConflicts(ctx context.Context, rev int64, stored []*mvccp
 	// 2. Zones and objects are as read. So a holding in the index, such as the parent's, must be outdated.
 	onlyNamesCanBeWrong := !hasMovedObject && len(moved) == 0
 	if onlyNamesCanBeWrong {
-		com.mem.MarkNamesStale(b.sessions...)
+		com.Mem.MarkNamesStale(b.sessions...)
 	}
 
 	// 3. Answer the groups that cannot go on, and keep the others.
@@ -254,7 +253,7 @@ func (b *batch) resolveConflicts(ctx context.Context, rev int64, stored []*mvccp
 	for _, g := range b.groups {
 		item := g.firstWrite().OutboxItem
 		if _, known := refreshed[item]; !known {
-			refreshed[item] = item.Refresh(ctx, com.mem)
+			refreshed[item] = item.Refresh(ctx, com.Mem)
 		}
 		needs := b.locksFor(g, unlocked)
 		switch {
@@ -306,7 +305,7 @@ func (b *batch) locksFor(g *group, unlocked []string) (needs []string) {
 // reloadMoved updates memory with the zones in stored that have another revision than the decisions read. The results
 // are the keys of these zones, and of those among them that the batch has not locked.
 func (b *batch) reloadMoved(ctx context.Context, rev int64, stored []*mvccpb.KeyValue) (moved, unlocked []string, err error) {
-	mem := b.com.mem
+	mem := b.com.Mem
 	for i, z := range b.zones {
 		kv := stored[i]
 		if kv.GetModRevision() == z.Mod {
@@ -345,12 +344,12 @@ func (b *batch) shrinkNext(err error) (again []*group) {
 		// A fault of this program, which no smaller batch repairs.
 	case many && len(b.groups) > 1:
 		// isFull keeps the next batches below the lower limit.
-		b.com.mem.LowerOps(most)
+		b.com.Mem.LowerOps(most)
 		return b.groups
 	case many && b.retries == 0 && g.set != nil && g.firstWrite().Guess: // reads need fewer compares than guesses
 		b.raced = true
 		return b.groups
-	case many && int64(most) <= b.com.mem.Ops.Load() && b.com.mem.LowerOps(most): // a lower limit saves compares
+	case many && int64(most) <= b.com.Mem.Ops.Load() && b.com.Mem.LowerOps(most): // a lower limit saves compares
 		return b.groups
 	case many:
 		// A single group with more operations than etcd's --max-txn-ops: 413, with the number to set.
@@ -372,9 +371,9 @@ func (b *batch) shrinkNext(err error) (again []*group) {
 func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 	// 1. The transaction may be committed, so read again before the next decision.
 	if b.sent {
-		b.com.mem.DropFacts(b.sessions...)
+		b.com.Mem.DropFacts(b.sessions...)
 		if b.head != nil {
-			b.com.mem.InvalidateHead(b.head.Key)
+			b.com.Mem.InvalidateHead(b.head.Key)
 		}
 	}
 

@@ -59,10 +59,10 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 		// 3. Read the missing facts of all groups in one request.
 		if !moved {
 			err = b.prefetchFacts(ctx, facts.Dedupe(cold))
-			b.com.mem.Mu.Lock()
+			b.com.Mem.Mu.Lock()
 			// Another server may have written the zone, and the read noticed the new revision.
 			moved = b.head != nil && (b.head.Mod != b.Mod || !b.head.Loaded)
-			b.com.mem.Mu.Unlock()
+			b.com.Mem.Mu.Unlock()
 		}
 		// 4. If the zone has another revision, every earlier decision of the batch is void.
 		if moved && err == nil {
@@ -87,17 +87,17 @@ func (b *batch) loadZone(ctx context.Context) error {
 		// A withdrawal kept from an earlier batch may have caused the conflict.
 		clear(b.CachedFacts)
 	}
-	com.mem.Mu.Lock()
+	com.Mem.Mu.Lock()
 	// Loaded is false if the Zone was never read, or a transaction there had an unknown outcome.
 	known := b.head.Loaded && !stale
-	com.mem.Mu.Unlock()
+	com.Mem.Mu.Unlock()
 	if !known {
-		if err := com.mem.ReadHead(ctx, b.head.Head); err != nil {
+		if err := com.Mem.ReadHead(ctx, b.head.Head); err != nil {
 			return err
 		}
 	}
-	com.mem.Mu.Lock()
-	defer com.mem.Mu.Unlock()
+	com.Mem.Mu.Lock()
+	defer com.Mem.Mu.Unlock()
 	b.Key, b.Base, b.Mod, b.Zone = b.head.Key, b.head.Object, b.head.Mod, b.head.Zone
 	return nil
 }
@@ -106,7 +106,7 @@ func (b *batch) isFull(next *group) bool {
 	const each = 9 // operations of a Record, at most
 	// The first group always enters, however large: alone, etcd may still accept the group, or shrinkNext reports the
 	// size.
-	ops, more := int(b.com.mem.Ops.Load()), each*len(next.members)
+	ops, more := int(b.com.Mem.Ops.Load()), each*len(next.members)
 	return b.closed || len(b.groups) > 0 && (len(b.cmps)+more > ops || b.countPuts()+more > ops || b.octets > b.bound)
 }
 
@@ -285,7 +285,7 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 		// A dry run has no object in etcd to compare.
 		m.cmps = append(m.cmps, m.unchanged)
 	}
-	if most := b.com.mem.MaxCompares(); len(b.groups) == 0 && len(m.cmps) > most {
+	if most := b.com.Mem.MaxCompares(); len(b.groups) == 0 && len(m.cmps) > most {
 		if s.Guess || s.Depth > facts.FlatName {
 			// For example, a name of 40 labels has 40 compares of possible zones above, more than etcd's default limit
 			// allows.
@@ -299,7 +299,7 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 	case r != nil && r.Kind == law.Later && !g.finalRefusal:
 		// The lock of the names may have ended in etcd, though memory still has the lock: the next try reads the
 		// holdings.
-		b.com.mem.MarkNamesStale(s)
+		b.com.Mem.MarkNamesStale(s)
 		d.temporaryRefusal, m.refusal = r, r
 		return nil
 	case r != nil:
@@ -337,7 +337,7 @@ func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s
 	cold []law.Key, err error) {
 	// A wrong guess makes the transaction fail, so no guess after a failure.
 	mayGuess := b.retries == 0 && g.contradictions == 0
-	s = b.com.mem.Session(m.Guess && mayGuess)
+	s = b.com.Mem.Session(m.Guess && mayGuess)
 	s.FirstTry = mayGuess && g.isSmall()
 	if m.flat {
 		s.Depth = facts.FlatName
@@ -388,8 +388,8 @@ func (b *batch) useReadZone(s *facts.Session) {
 		return
 	}
 	b.Base, b.Mod = z.Object, z.Mod
-	b.com.mem.Mu.Lock()
-	defer b.com.mem.Mu.Unlock()
+	b.com.Mem.Mu.Lock()
+	defer b.com.Mem.Mu.Unlock()
 	if b.head.Loaded && b.head.Mod == z.Mod {
 		b.Zone = b.head.Zone
 	} else {
@@ -403,14 +403,14 @@ func (b *batch) prefetchFacts(ctx context.Context, keys []law.Key) error {
 	if b.EmptyRanges == nil {
 		b.EmptyRanges = map[law.Key]facts.Emptiness{}
 	}
-	s := b.com.mem.Session(false)
+	s := b.com.Mem.Session(false)
 	s.EmptyRanges = b.EmptyRanges
-	b.com.mem.Mu.Lock()
+	b.com.Mem.Mu.Lock()
 	if b.Zone != nil {
 		// Known to the session, the Zone is read again with the facts, and the revision proves them.
 		s.NoteZone(law.ZoneKey(b.Zone.Namespace, b.Zone.Name), b.head.Head)
 	}
-	b.com.mem.Mu.Unlock()
+	b.com.Mem.Mu.Unlock()
 	for chunk := range slices.Chunk(keys, 100) {
 		if err := s.ReadFacts(ctx, chunk); err != nil {
 			return err

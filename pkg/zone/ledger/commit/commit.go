@@ -198,7 +198,7 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 		versions := etcd.Versions(o.r.Responses[b.offset:][:len(b.then)])
 		b.answerCommitted(o.r.Header.Revision, versions, o.trip)
 	case o.err != nil && b.sent: // nothing is sent twice, and memory forgets what may be written
-		b.com.mem.DropFacts(b.sessions...)
+		b.com.Mem.DropFacts(b.sessions...)
 		replyAll(b.groups, Answer{Err: o.err, sent: true})
 	case o.shared && !b.sent: // other batches may have failed it, so this one commits alone next
 		b.raced = true
@@ -228,7 +228,7 @@ func (com *Committer) WriteObjectOnly(ctx context.Context, key string, expected 
 	if err := ctx.Err(); err != nil {
 		return Outcome{}, TimeoutError("the write", err)
 	}
-	r, err := com.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, expected)).Then(op).Else(clientv3.OpGet(key)).Commit()
+	r, err := com.Mem.Client.Txn(ctx).If(etcd.RevisionIs(key, expected)).Then(op).Else(clientv3.OpGet(key)).Commit()
 	if err != nil {
 		return Outcome{}, unknownOutcome("the write", err)
 	}

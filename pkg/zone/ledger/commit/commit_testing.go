@@ -4,8 +4,8 @@
 package commit
 
 func (com *Committer) Waiting(zone string) int {
-	com.mem.Mu.Lock()
-	defer com.mem.Mu.Unlock()
+	com.Mem.Mu.Lock()
+	defer com.Mem.Mu.Unlock()
 	return len(com.queueAt(zone).waiting)
 }
 

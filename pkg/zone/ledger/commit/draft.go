@@ -81,7 +81,7 @@ func (b *batch) restoreDraft(before draft) {
 // and each zone whose holding changes, such as the parent of a new child zone. Nil means that the plan may be applied.
 func (b *batch) missingLocks(plan *law.Plan) (missing []string) {
 	need := func(z law.Ref) {
-		key := b.com.mem.Layout.Zone(z.Namespace, z.Name)
+		key := b.com.Mem.Layout.Zone(z.Namespace, z.Name)
 		if !slices.ContainsFunc(b.locks, func(h *queue) bool { return h.Key == key }) && !slices.Contains(missing, key) {
 			missing = append(missing, key)
 		}
@@ -178,7 +178,7 @@ func (b *batch) undoSerial(opening *law.Zone) {
 		before, _ := b.undo[i].value.(*law.Holding)
 		if !b.undo[i].written {
 			// The draft had no holding of the zone, so the stored holding counts.
-			before = b.com.mem.HoldingOf(key)
+			before = b.com.Mem.HoldingOf(key)
 		}
 		after := *h
 		if after.MinimumConsumed = nil; before != nil {
@@ -218,7 +218,7 @@ func (b *batch) placeMembers(ctx context.Context, g *group) error {
 // putPending adds to the draft the keys that later work needs: those by which a zone finds a waiting object, the outbox
 // item, and pending cuts.
 func (b *batch) putPending(g *group, m *member) {
-	p, layouts, count := m.plan, b.com.mem.Layout, len(b.Puts)
+	p, layouts, count := m.plan, b.com.Mem.Layout, len(b.Puts)
 	if p.WaitingBefore != nil {
 		// Deletions first: an object that goes on waiting puts the same keys again.
 		for _, key := range layouts.Waiting(p.WaitingBefore, m.Resource, m.Namespace, m.Name) {
@@ -262,7 +262,7 @@ func (b *batch) addZoneToItem(m *member, c *law.ZoneChange) {
 	if c.Removed || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, isMark) {
 		return
 	}
-	key := b.com.mem.Layout.Outbox(item.Work.ID)
+	key := b.com.Mem.Layout.Outbox(item.Work.ID)
 	m.cmps = append(m.cmps, etcd.RevisionIs(key, item.Mod))
 	if slices.ContainsFunc(item.Work.Zones, func(p law.Place) bool { return p.UID == c.Zone.UID }) {
 		return
@@ -277,7 +277,7 @@ func (b *batch) addZoneToItem(m *member, c *law.ZoneChange) {
 // addStep adds the group's step to the journal value of the batch, and reports false if the group must begin the next
 // batch. A nil step is of a write without a change of content.
 func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
-	ops, cmps, most := int(b.com.mem.Ops.Load()), len(b.cmps), maxEntry
+	ops, cmps, most := int(b.com.Mem.Ops.Load()), len(b.cmps), maxEntry
 	// Check the limits. A group at the head of the batch has none, since no other batch could be smaller.
 	long := b.octets-before.octets > 4*maxEntry
 	for _, m := range g.members {
@@ -311,7 +311,7 @@ func (b *batch) setBaseZone(m *member) {
 	if m.plan.Zone == nil {
 		return
 	}
-	key := b.com.mem.Layout.Zone(m.plan.Zone.Zone.Namespace, m.plan.Zone.Zone.Name)
+	key := b.com.Mem.Layout.Zone(m.plan.Zone.Zone.Namespace, m.plan.Zone.Zone.Name)
 	b.head = b.locks[slices.IndexFunc(b.locks, func(h *queue) bool { return h.Key == key })]
 	switch z := m.session.Zone(key); {
 	case key == m.Key:

@@ -188,7 +188,7 @@ func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
 	if cause == nil {
 		return
 	}
-	com.mem.Stats.Panics.Add(1)
+	com.Mem.Stats.Panics.Add(1)
 	klog.FromContext(ctx).Error(nil, "A decision ended in a panic; the server goes on. Please report this", "panic", cause,
 		"stack", string(debug.Stack()))
 	outcome := "nothing was written"

@@ -71,9 +71,9 @@ func (com *Committer) keepsStates(z *v1alpha1.Zone) bool {
 // wait for the work.
 func (com *Committer) packStates(zoneKey string, groups ...*group) {
 	if zoneKey != "" {
-		com.mem.Mu.Lock()
-		z := com.mem.Head(zoneKey).Object
-		com.mem.Mu.Unlock()
+		com.Mem.Mu.Lock()
+		z := com.Mem.Head(zoneKey).Object
+		com.Mem.Mu.Unlock()
 		if !com.keepsStates(z) {
 			// historyRetention is 0s (S7.13). An unknown zone is nil, and may keep states.
 			return
@@ -182,7 +182,7 @@ func (b *batch) putStates(c *law.ZoneChange) {
 	for ns, before := range by {
 		value := layout.Encode(before)
 		b.stateOctets += len(value)
-		b.then = append(b.then, etcd.OpPut(b.com.mem.Layout.Before(ns, c.Zone.UID, b.steps.LastStep()), value))
+		b.then = append(b.then, etcd.OpPut(b.com.Mem.Layout.Before(ns, c.Zone.UID, b.steps.LastStep()), value))
 	}
 }
 
@@ -193,7 +193,7 @@ func (b *batch) removalOf(z *law.Zone, deleted bool) *content.Removal {
 	// A batch that removes a zone has a single write.
 	w := b.writers[0]
 	x := &content.Removal{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, FQDN: z.FQDN(), Serial: z.Serial,
-		By: w.By, Origin: w.Origin, Time: z.NextTime(b.com.mem.Now()),
+		By: w.By, Origin: w.Origin, Time: z.NextTime(b.com.Mem.Now()),
 		Retention: int64(history.RetentionOf(b.Base, b.com.Retention).Seconds())}
 	if deleted && x.Retention > 0 && w.ZoneBefore != nil {
 		if state, err := history.PackZone(w.ZoneBefore, &w.ZoneBefore.Spec); err == nil {

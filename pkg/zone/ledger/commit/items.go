@@ -6,13 +6,49 @@ package commit
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zone/law"
 	"kubi.zone/kubizone/pkg/zone/law/content"
 	"kubi.zone/kubizone/pkg/zone/law/rules"
 	"kubi.zone/kubizone/pkg/zone/ledger/facts"
 	"kubi.zone/kubizone/pkg/zone/ledger/layout"
 )
+
+// signals tells the outbox, which works in the background, about commits of this process.
+type signals struct {
+	Clients atomic.Int64 // time of the last client write of content, in Unix nanoseconds
+	Usage   usage
+	wake    chan struct{}
+	freed   chan FreedName
+
+	mu     sync.Mutex         // guards the fields below
+	works  map[string]bool    // outbox items of this process, by ID
+	queued map[FreedName]bool // in freed
+}
+
+func newSignals() signals {
+	return signals{wake: make(chan struct{}, 1), freed: make(chan FreedName, maxFreed), works: map[string]bool{},
+		queued: map[FreedName]bool{}}
+}
+
+// usage has the counts that changed. A key of dirty without a namespace means all counts of its zone.
+type usage struct {
+	mu    sync.Mutex
+	dirty map[law.Key]bool
+}
+
+// FreedName is a name at which a client removed a value, and its base.
+type FreedName struct {
+	View       string
+	Name, Base name.Name
+	Apex       bool
+}
+
+// maxFreed bounds the channel. Records that wait at a dropped name are tried in the next round.
+const maxFreed = 256
 
 // noteCounts marks the namespaces whose number of Records or rules a transaction has changed. Only a zone with
 // Delegations shows such counts, in the status of the Delegations.
@@ -83,45 +119,48 @@ func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	return nil
 }
 
-func (com *Committer) OwnItem(id string) {
-	com.mem.Mu.Lock()
-	com.works[id] = true
-	com.mem.Mu.Unlock()
-	com.WakeOutbox()
+// OwnItem makes this process begin a work at once. Other servers find the item in etcd.
+func (s *signals) OwnItem(id string) {
+	s.mu.Lock()
+	s.works[id] = true
+	s.mu.Unlock()
+	s.WakeOutbox()
 }
 
 // OwnsItem reports whether this process still has to process the item.
-func (com *Committer) OwnsItem(id string) bool {
-	com.mem.Mu.Lock()
-	defer com.mem.Mu.Unlock()
-	return com.works[id]
+func (s *signals) OwnsItem(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.works[id]
 }
 
-func (com *Committer) DisownItem(id string) {
-	com.mem.Mu.Lock()
-	defer com.mem.Mu.Unlock()
-	delete(com.works, id)
+func (s *signals) DisownItem(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.works, id)
 }
 
-func (com *Committer) OutboxWakeups() <-chan struct{} { return com.wake }
+func (s *signals) OutboxWakeups() <-chan struct{} { return s.wake }
 
 // NextFreed waits until a client removes a value, and returns the value's name, so that Records waiting there can be
 // adopted. It returns false if ctx ends first.
-func (com *Committer) NextFreed(ctx context.Context) (freed FreedName, ok bool) {
+func (s *signals) NextFreed(ctx context.Context) (freed FreedName, ok bool) {
 	select {
 	case <-ctx.Done():
 		return freed, false
-	case freed = <-com.freedNames:
+	case freed = <-s.freed:
 	}
-	com.mem.Mu.Lock()
-	defer com.mem.Mu.Unlock()
-	delete(com.queuedNames, freed)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.queued, freed)
 	return freed, true
 }
 
 // noteFreed queues the names of the removed values, each once, for the outbox to adopt Records that wait there. A full
-// channel drops the rest. The caller holds Memory.Mu.
-func (com *Committer) noteFreed(z *law.Zone, step *content.Step) {
+// channel drops the rest.
+func (s *signals) noteFreed(z *law.Zone, step *content.Step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for i := range step.Removed {
 		owner := step.Removed[i].Owner
 		// The end of _acme-challenge.www frees the claim of www as well (S4.7).
@@ -129,21 +168,21 @@ func (com *Committer) noteFreed(z *law.Zone, step *content.Step) {
 		freed := FreedName{View: z.View, Apex: base.IsApex()}
 		freed.Name, _ = owner.In(z.FQDN())
 		freed.Base, _ = base.In(z.FQDN())
-		if freed.Name.IsZero() || freed.Base.IsZero() || com.queuedNames[freed] {
+		if freed.Name.IsZero() || freed.Base.IsZero() || s.queued[freed] {
 			continue
 		}
 		select {
-		case com.freedNames <- freed:
-			com.queuedNames[freed] = true
+		case s.freed <- freed:
+			s.queued[freed] = true
 		default:
 			return
 		}
 	}
 }
 
-func (com *Committer) WakeOutbox() {
+func (s *signals) WakeOutbox() {
 	select {
-	case com.wake <- struct{}{}:
+	case s.wake <- struct{}{}:
 	default:
 	}
 }

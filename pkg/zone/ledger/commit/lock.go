@@ -25,13 +25,13 @@ func (com *Committer) queueAt(key string) *queue {
 			// Any idle queue will do: a new queue of the zone costs a read at most.
 			for k, old := range com.queues {
 				if !old.isInUse() {
-					com.mem.Unpin(old.Head)
+					com.Mem.Unpin(old.Head)
 					delete(com.queues, k)
 					break
 				}
 			}
 		}
-		q = &queue{Head: com.mem.Head(key), sem: make(chan struct{}, 1), cachedFacts: map[law.Key]facts.ProvenFact{}}
+		q = &queue{Head: com.Mem.Head(key), sem: make(chan struct{}, 1), cachedFacts: map[law.Key]facts.ProvenFact{}}
 		// Not evicted while the queue exists: a second Head of the zone would miss this queue's commits.
 		q.Pinned = true
 		com.queues[key] = q
@@ -59,11 +59,11 @@ func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) err
 	slices.Sort(keys)
 
 	for _, key := range keys {
-		com.mem.Mu.Lock()
+		com.Mem.Mu.Lock()
 		h := com.queueAt(key)
 		// Counted as use, so queueAt drops no queue on which a write waits.
 		h.acquiring++
-		com.mem.Mu.Unlock()
+		com.Mem.Mu.Unlock()
 		var err error
 		select {
 		case h.sem <- struct{}{}:
@@ -71,9 +71,9 @@ func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) err
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
-		com.mem.Mu.Lock()
+		com.Mem.Mu.Lock()
 		h.acquiring--
-		com.mem.Mu.Unlock()
+		com.Mem.Mu.Unlock()
 		if err != nil {
 			com.releaseAll(w)
 			return err
@@ -91,10 +91,10 @@ func (com *Committer) releaseAll(w *Write) {
 // queue's yieldFor, so that the other server can commit.
 func (com *Committer) Release(locks ...*queue) {
 	for _, h := range locks {
-		com.mem.Mu.Lock()
+		com.Mem.Mu.Lock()
 		wait := h.yieldFor
 		h.yieldFor = 0
-		com.mem.Mu.Unlock()
+		com.Mem.Mu.Unlock()
 		if wait > 0 {
 			// The caller goes on now, and the timer opens the lock.
 			time.AfterFunc(wait, func() { <-h.sem })
@@ -107,29 +107,29 @@ func (com *Committer) Release(locks ...*queue) {
 // requestYield asks the other servers, after two lost races, to let this server commit at a zone. Without the request,
 // a server that always wins would not notice the others.
 func (com *Committer) requestYield(zone string) {
-	ctx, cancel := context.WithTimeout(com.mem.Client.Ctx(), batchTimeout)
+	ctx, cancel := context.WithTimeout(com.Mem.Client.Ctx(), batchTimeout)
 	defer cancel()
-	asked := etcd.OpPut(com.mem.Layout.YieldRequest(), []byte(com.mem.ID+" "+zone))
-	_, _ = com.mem.Client.Txn(ctx).Then(asked).Commit()
+	asked := etcd.OpPut(com.Mem.Layout.YieldRequest(), []byte(com.Mem.ID+" "+zone))
+	_, _ = com.Mem.Client.Txn(ctx).Then(asked).Commit()
 }
 
 // FollowYieldRequests follows other servers' requestYield until ctx ends.
 func (com *Committer) FollowYieldRequests(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
-		_ = etcd.Watch(ctx, com.mem.Client, com.mem.Layout.YieldRequest(), rev, func(events []*clientv3.Event) error {
-			com.mem.Mu.Lock()
-			defer com.mem.Mu.Unlock()
+		_ = etcd.Watch(ctx, com.Mem.Client, com.Mem.Layout.YieldRequest(), rev, func(events []*clientv3.Event) error {
+			com.Mem.Mu.Lock()
+			defer com.Mem.Mu.Unlock()
 			for _, e := range events {
 				// The value is the server's ID and the key of the zone. This server's own requests come back, too.
 				id, zone, _ := strings.Cut(string(e.Kv.Value), " ")
-				if h := com.queues[zone]; h != nil && id != com.mem.ID {
+				if h := com.queues[zone]; h != nil && id != com.Mem.ID {
 					h.lastContention, h.yieldRequests = time.Now(), h.yieldRequests+1
 				}
 			}
 			return nil
 		})
 		// Compacted: older requests no longer matter.
-		if r, err := com.mem.Client.Get(ctx, com.mem.Layout.YieldRequest()); err == nil {
+		if r, err := com.Mem.Client.Get(ctx, com.Mem.Layout.YieldRequest()); err == nil {
 			rev = r.Header.Revision
 		} else {
 			etcd.Pause(ctx, time.Second)
@@ -138,8 +138,8 @@ func (com *Committer) FollowYieldRequests(ctx context.Context, rev int64) {
 }
 
 func (com *Committer) isContended(h *queue) bool {
-	com.mem.Mu.Lock()
-	defer com.mem.Mu.Unlock()
+	com.Mem.Mu.Lock()
+	defer com.Mem.Mu.Unlock()
 	return time.Since(h.lastContention) < contentionPeriod
 }
 

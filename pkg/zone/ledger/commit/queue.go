@@ -43,8 +43,8 @@ func (s *spans) endWait() {
 
 // joinQueue returns true if the queue was idle. Then the caller commits.
 func (com *Committer) joinQueue(zone string, groups []*group) (h *queue, first bool) {
-	com.mem.Mu.Lock()
-	defer com.mem.Mu.Unlock()
+	com.Mem.Mu.Lock()
+	defer com.Mem.Mu.Unlock()
 	h = com.queueAt(zone)
 	h.waiting = append(h.waiting, groups...)
 	// The committing goroutine takes the group with its next batch.
@@ -75,7 +75,7 @@ func (com *Committer) commitOwn(ctx context.Context, h *queue, groups []*group) 
 		com.commitLocked(ctx, h, batch)
 		return
 	}
-	com.mem.Spawn(func() { com.commitQueue(h, batch) })
+	com.Mem.Spawn(func() { com.commitQueue(h, batch) })
 }
 
 // awaitAnswer waits for the answer to g. If ctx ends first, the group leaves the queue, and the answer has the error of
@@ -88,9 +88,9 @@ func (com *Committer) awaitAnswer(ctx context.Context, h *queue, g *group) Answe
 	}
 	// Mark the group first: a batch that has taken the group from the queue already then skips the group.
 	a := g.withdrawGroup(ctx.Err())
-	com.mem.Mu.Lock()
+	com.Mem.Mu.Lock()
 	h.waiting = slices.DeleteFunc(h.waiting, func(x *group) bool { return x == g })
-	com.mem.Mu.Unlock()
+	com.Mem.Mu.Unlock()
 	return a
 }
 
@@ -111,10 +111,10 @@ func (g *group) withdrawGroup(err error) Answer {
 }
 
 func (com *Committer) resignQueue(h *queue) {
-	com.mem.Mu.Lock()
-	defer com.mem.Mu.Unlock()
+	com.Mem.Mu.Lock()
+	defer com.Mem.Mu.Unlock()
 	if h.committing = len(h.waiting) > 0; h.committing {
-		com.mem.Spawn(func() { com.commitQueue(h, nil) })
+		com.Mem.Spawn(func() { com.commitQueue(h, nil) })
 	}
 }
 
@@ -127,10 +127,10 @@ func (com *Committer) commitQueue(h *queue, batch []*group) {
 			h.sem <- struct{}{}
 			if batch = com.takeBatch(h); len(batch) == 0 {
 				// No group waits. If another arrives before the lock of Mu, go on, otherwise its caller commits.
-				com.mem.Mu.Lock()
+				com.Mem.Mu.Lock()
 				h.committing = len(h.waiting) > 0
 				more := h.committing
-				com.mem.Mu.Unlock()
+				com.Mem.Mu.Unlock()
 				<-h.sem
 				if !more {
 					return
@@ -166,14 +166,14 @@ func withCause(ctx context.Context, groups []*group) context.Context {
 // takeBatch removes the first groups from the queue, at most as many as a journal value has steps. The caller holds
 // h.sem.
 func (com *Committer) takeBatch(h *queue) []*group {
-	com.mem.Mu.Lock()
+	com.Mem.Mu.Lock()
 	batch := h.waiting
 	if len(batch) > layout.MaxSteps {
 		batch = batch[:layout.MaxSteps:layout.MaxSteps]
 	}
 	// A slice of the old array would keep answered groups, with their objects, in memory.
 	h.waiting = slices.Clone(h.waiting[len(batch):])
-	com.mem.Mu.Unlock()
+	com.Mem.Mu.Unlock()
 	for _, g := range batch {
 		g.endWait()
 	}
@@ -183,17 +183,17 @@ func (com *Committer) takeBatch(h *queue) []*group {
 // waitForBatch pauses until as many groups wait as the last batch had, for at most half of that batch's time. It
 // returns at once after a small batch, or while etcd commits fast.
 func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
-	if size < largeBatch || com.latency.least() < com.slowCommit {
+	if size < largeBatch || com.latency.least() < com.SlowCommit {
 		return
 	}
-	com.mem.Mu.Lock()
+	com.Mem.Mu.Lock()
 	if len(h.waiting) >= size {
-		com.mem.Mu.Unlock()
+		com.Mem.Mu.Unlock()
 		return
 	}
 	enough := make(chan struct{})
 	h.targetSize, h.sizeReached = size, enough
-	com.mem.Mu.Unlock()
+	com.Mem.Mu.Unlock()
 	// A constant flow of writes fills the batch earlier, and joinQueue closes enough.
 	timer := time.NewTimer(min(time.Since(started)/2, maxPause))
 	defer timer.Stop()
@@ -201,10 +201,10 @@ func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 	case <-timer.C:
 	case <-enough:
 	}
-	com.mem.Mu.Lock()
+	com.Mem.Mu.Lock()
 	// joinQueue must not close the channel of a pause that is over.
 	h.sizeReached = nil
-	com.mem.Mu.Unlock()
+	com.Mem.Mu.Unlock()
 }
 
 const (

@@ -21,7 +21,7 @@ import (
 // Whether the disk is slow is decided by the least of the last commit latencies. A single delay for another reason does
 // not count, but on a slow disk even the least is long.
 func TestLatencies_theLeastOfTheLastCounts(t *testing.T) {
-	com := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit)
+	com := New(Config{Mem: facts.New(facts.Config{}), SlowCommit: SlowCommit})
 	for _, x := range []struct {
 		trip time.Duration
 		n    int
@@ -37,7 +37,7 @@ func TestLatencies_theLeastOfTheLastCounts(t *testing.T) {
 		for range x.n {
 			com.latency.note(x.trip)
 		}
-		if got := (com.latency.least() >= com.slowCommit); got != x.slow {
+		if got := (com.latency.least() >= com.SlowCommit); got != x.slow {
 			t.Errorf("after %d commits of %s: slow is %t, want %t (the least is %s)", x.n, x.trip, got, x.slow, com.latency.least())
 		}
 	}
@@ -55,7 +55,7 @@ func TestWaitForBatch_waitsWhereTheDiskIsSlow(t *testing.T) {
 		{SlowCommit, largeBatch - 1, 0},
 		{SlowCommit / 2, largeBatch, 0},
 	} {
-		com, h := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit), &queue{}
+		com, h := New(Config{Mem: facts.New(facts.Config{}), SlowCommit: SlowCommit}), &queue{}
 		com.latency.note(x.turn)
 		com.waitForBatch(h, x.size, time.Now())
 		if h.sizeReached != nil {
@@ -71,7 +71,7 @@ func TestWaitForBatch_waitsWhereTheDiskIsSlow(t *testing.T) {
 // the lock, has the lock or commits. Only idle queues are evicted.
 func TestQueueAt_keepsAQueueInUse(t *testing.T) {
 	mem := facts.New(facts.Config{})
-	com := New(mem, nil, nil, nil, nil, SlowCommit)
+	com := New(Config{Mem: mem, SlowCommit: SlowCommit})
 	busy := 0
 	evict := func() { // every idle queue
 		mem.Mu.Lock()
@@ -126,7 +126,7 @@ func (c evictingContext) Done() <-chan struct{} {
 // time however many zones are in memory.
 func TestQueueAt_letsAZoneGoWithItsQueue(t *testing.T) {
 	mem := facts.New(facts.Config{})
-	com := New(mem, nil, nil, nil, nil, SlowCommit)
+	com := New(Config{Mem: mem, SlowCommit: SlowCommit})
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	const more = 100
@@ -156,7 +156,7 @@ func TestQueueAt_letsAZoneGoWithItsQueue(t *testing.T) {
 // Groups of a cascade are committed in a fixed order. If the caller of one is gone, that group may not be committed, so
 // no later group of the order may be either (S2.8).
 func TestAwaitAnswer_aGoneCallerEndsItsOrder_S2_8(t *testing.T) {
-	com := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit)
+	com := New(Config{Mem: facts.New(facts.Config{}), SlowCommit: SlowCommit})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for what, x := range map[string]struct{ waits, admitted bool }{
@@ -184,7 +184,7 @@ func TestAwaitAnswer_aGoneCallerEndsItsOrder_S2_8(t *testing.T) {
 // Before a group of writes is decided, a first pass only lists the missing facts. This pass reads nothing and answers
 // no caller, because the group would otherwise be answered twice.
 func TestDecideGroup_onlyListsFacts(t *testing.T) {
-	com := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit)
+	com := New(Config{Mem: facts.New(facts.Config{}), SlowCommit: SlowCommit})
 	ended, cancel := context.WithCancel(t.Context()) // a read fails
 	cancel()
 	missing := func(*law.Facts) law.Outcome { return law.Outcome{Need: []law.Key{law.ZoneKey("team", "z")}} }
@@ -206,7 +206,7 @@ func TestDecideGroup_onlyListsFacts(t *testing.T) {
 // Batches that wait may join the transaction of another batch, up to a size. A batch that cannot join, because it
 // compares a key that the other puts, does not count toward this size.
 func TestJoinParked_countsTheBatchesThatJoin(t *testing.T) {
-	com := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit)
+	com := New(Config{Mem: facts.New(facts.Config{}), SlowCommit: SlowCommit})
 	park := func(octets int) *parked {
 		return &parked{b: &batch{com: com, puts: puts{size: octets}}, examined: true}
 	}

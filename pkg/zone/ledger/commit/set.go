@@ -166,7 +166,7 @@ func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refus
 	case t.zoneBefore != nil && p.Zone.Zone.UID == t.zoneBefore.UID:
 		return "", nil
 	}
-	key := b.com.mem.Layout.Zone(p.Zone.Zone.Namespace, p.Zone.Zone.Name)
+	key := b.com.Mem.Layout.Zone(p.Zone.Zone.Namespace, p.Zone.Zone.Name)
 	if m.setWrite == t.anchor && key != g.firstWrite().LikelyZone {
 		// The guess was wrong: a DS at child.example.org. belongs to the parent. Decide the set again, in the zone
 		// found.
@@ -196,8 +196,8 @@ func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *la
 			// The items cancel out, so the zone has the former serial (undoSerial).
 			place.Serial = t.change.Zone.Serial
 		}
-		t.Committer.placer.PlaceRecord(w.Result, &place)
-		data, err := t.Committer.mem.Records.Encode(ctx, key, w.Result)
+		t.Committer.Placer.PlaceRecord(w.Result, &place)
+		data, err := t.Committer.Mem.Records.Encode(ctx, key, w.Result)
 		if err != nil {
 			return nil, err
 		}

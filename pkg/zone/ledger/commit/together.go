@@ -128,7 +128,7 @@ func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
 	if g.takePlace(p) {
 		return nil
 	}
-	slow := time.NewTicker(max(p.b.com.slowCommit, time.Millisecond))
+	slow := time.NewTicker(max(p.b.com.SlowCommit, time.Millisecond))
 	defer slow.Stop()
 	for {
 		select {
@@ -222,7 +222,7 @@ func (g *gate) joinParked(first *parked) []*parked {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	most := int(b.com.mem.Ops.Load())
+	most := int(b.com.Mem.Ops.Load())
 	compares, puts, octets, objects := len(b.cmps), len(b.then), b.size, b.writes
 	full := false
 	g.parked = slices.DeleteFunc(g.parked, func(p *parked) bool {

@@ -46,17 +46,17 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 	// 2. The Zone, unless the write is of the Zone itself.
 	c, zone := b.change, "" // zone is the key of a Zone changed by its Records
 	if c != nil {
-		zone = com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name)
+		zone = com.Mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name)
 	} else if b.rewritesZone() {
 		zone = b.head.Key
 	}
 	if zone != "" && zone != own {
 		// The facts of the zone have no compares of their own: the Zone's revision proves them all.
-		for _, guard := range com.mem.GuardZone(nil, zone, b.Mod) {
+		for _, guard := range com.Mem.GuardZone(nil, zone, b.Mod) {
 			b.addCompare(guard)
 		}
 		if b.object = b.Base.DeepCopy(); c != nil {
-			com.placer.PlaceZone(b.object, c)
+			com.Placer.PlaceZone(b.object, c)
 		}
 		err = b.putZone(ctx, zone, b.object)
 	}
@@ -68,9 +68,9 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 	}
 	for k, v := range b.Facts {
 		if v == nil {
-			b.then = append(b.then, clientv3.OpDelete(com.mem.Layout.Key(k)))
+			b.then = append(b.then, clientv3.OpDelete(com.Mem.Layout.Key(k)))
 		} else {
-			b.then = append(b.then, etcd.OpPut(com.mem.Layout.Key(k), layout.Encode(v)))
+			b.then = append(b.then, etcd.OpPut(com.Mem.Layout.Key(k), layout.Encode(v)))
 		}
 	}
 	b.then, b.size = append(b.then, b.Puts.Ops()...), 0
@@ -92,7 +92,7 @@ func (b *batch) rewritesZone() bool {
 }
 
 func (b *batch) putZone(ctx context.Context, key string, zone *v1alpha1.Zone) error {
-	data, err := b.com.mem.Zones.Encode(ctx, key, zone)
+	data, err := b.com.Mem.Zones.Encode(ctx, key, zone)
 	if err != nil {
 		return fmt.Errorf("encoding zone %s: %w", key, err)
 	}
@@ -109,7 +109,7 @@ func (b *batch) putStep(c *law.ZoneChange) {
 	if tx == nil {
 		return
 	}
-	b.com.jr.SentValues.Put(key, value, tx)
+	b.com.Journal.SentValues.Put(key, value, tx)
 	if len(tx.Steps) > 0 {
 		b.journalOctets = len(value)
 	}
@@ -127,18 +127,18 @@ func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *co
 		if c.EndedZone != nil {
 			z = c.EndedZone
 		}
-		key = com.mem.Layout.Step(z.UID, z.N) + ".gone"
+		key = com.Mem.Layout.Step(z.UID, z.N) + ".gone"
 		tx = &content.Transaction{After: z.N, Gone: true, Removal: b.removalOf(z, c.Removed)}
 	case len(b.steps.Steps) > 0:
 		// A step that creates the zone also names the zone, which followers of the journal may not have yet.
-		key, tx = com.mem.Layout.Step(c.Zone.UID, b.steps.LastStep()), &content.Transaction{Steps: b.steps.Steps, Settled: c.Settled()}
+		key, tx = com.Mem.Layout.Step(c.Zone.UID, b.steps.LastStep()), &content.Transaction{Steps: b.steps.Steps, Settled: c.Settled()}
 		if !b.steps.Steps[0].Creates() {
 			return key, b.steps.Value(c.Settled()), tx
 		}
 		tx.Zone = &content.Identity{View: c.Zone.View, Namespace: c.Zone.Namespace, Name: c.Zone.Name}
 	case b.Base != nil && c.Settled() != (b.Base.Status.SettledSerial == b.Base.Status.Serial):
 		// For example, the last step of a cascade changes no content, and lets servers deliver the latest serial.
-		key, tx = com.mem.Layout.StepSettled(c.Zone.UID, c.Zone.N), &content.Transaction{After: c.Zone.N, Settled: c.Settled()}
+		key, tx = com.Mem.Layout.StepSettled(c.Zone.UID, c.Zone.N), &content.Transaction{After: c.Zone.N, Settled: c.Settled()}
 	default:
 		return "", nil, nil
 	}
@@ -164,7 +164,7 @@ func (b *batch) sendAlone(ctx context.Context) outcome {
 	hasConflict := o.err == nil && !o.committed
 	if hasConflict && b.retries == 0 {
 		// Most first tries succeed, so their requests carry no reads.
-		o.r, o.err = b.com.mem.Client.Txn(ctx).Then(b.readCompared()...).Commit()
+		o.r, o.err = b.com.Mem.Client.Txn(ctx).Then(b.readCompared()...).Commit()
 	}
 	if hasConflict && o.err == nil {
 		o.stored = etcd.FirstKVs(o.r.Responses)
@@ -208,7 +208,7 @@ func sendTogether(ctx context.Context, all []*parked) outcome {
 	o := first.sendTransaction(ctx, all[1:], cmps, then, nil)
 	if o.shared = true; errors.Is(o.err, rpctypes.ErrTooManyOps) {
 		// Learn the limit here, since each batch commits alone next.
-		first.com.mem.LowerOps(max(len(cmps), len(then)))
+		first.com.Mem.LowerOps(max(len(cmps), len(then)))
 	}
 	for _, p := range all[1:] {
 		p.outcome = &o
@@ -219,7 +219,7 @@ func sendTogether(ctx context.Context, all []*parked) outcome {
 // sendTransaction sends a transaction for this batch and others, and sets b.sent until the outcome is certain: the
 // caller must report an error with b.sent as an unknown outcome.
 func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []clientv3.Cmp, then, elseOps []clientv3.Op) outcome {
-	com, fault := b.com, b.com.mem.Fault
+	com, fault := b.com, b.com.Mem.Fault
 	if b.groups[0].preview {
 		fault = func(string) {}
 	}
@@ -233,14 +233,14 @@ func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []cl
 	}
 	ctx, span := traces.StartJoint(ctx, "Transaction", spans)
 	started := time.Now()
-	com.mem.Stats.Transactions.Add(1)
+	com.Mem.Stats.Transactions.Add(1)
 	// Compares alone write nothing, so a lost answer is no unknown outcome.
 	b.sent = len(then) > 0
 	if !b.sent && len(cmps) > 0 {
 		// A get makes the compares linearizable.
 		then = []clientv3.Op{etcd.OpCount(string(cmps[0].KeyBytes()))}
 	}
-	r, err := com.mem.Client.Txn(ctx).If(cmps...).Then(then...).Else(elseOps...).Commit()
+	r, err := com.Mem.Client.Txn(ctx).If(cmps...).Then(then...).Else(elseOps...).Commit()
 	o := outcome{r: r, err: err, trip: time.Since(started), committed: err == nil && r.Succeeded, refused: etcd.IsRefused(err)}
 	if span.IsRecording() {
 		span.SetAttributes(attribute.Int("kubizone.compares", len(cmps)), attribute.Int("kubizone.puts", len(then)),
@@ -254,7 +254,7 @@ func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []cl
 	if err == nil {
 		fault("after-commit")
 		if !o.committed {
-			com.mem.Stats.Conflicts.Add(1)
+			com.Mem.Stats.Conflicts.Add(1)
 		}
 	}
 	return o

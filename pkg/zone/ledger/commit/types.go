@@ -6,7 +6,6 @@ package commit
 import (
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -14,7 +13,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zone/law"
 	"kubi.zone/kubizone/pkg/zone/law/content"
 	"kubi.zone/kubizone/pkg/zone/ledger/facts"
@@ -27,36 +25,37 @@ import (
 // Committer commits all writes of a server: each zone has a queue of waiting writes, and a batch of them becomes an
 // etcd transaction.
 type Committer struct {
-	mem    *facts.Memory    // cached zones and stored values
-	jr     *journal.Journal // recent changes of zones
-	placer *objects.Placer  // sets the status of objects
-	// From this latency on, large batches wait for more groups. After it, a parked batch commits beside others.
-	slowCommit time.Duration
-	latency    latencies // of recent commits
-	// The functions below are those of ledger.Config.
-	onHold      func(*v1alpha1.Zone)
-	notify      func(*v1alpha1.Zone, []law.Notice)
-	Retention   time.Duration
-	Clients     atomic.Int64 // time of the last client write of content, in Unix nanoseconds
-	Usage       usage
-	wake        chan struct{}
-	freedNames  chan FreedName
-	queuedNames map[FreedName]bool // in freedNames; guarded by Memory.Mu
-
-	gate gate // bounds the shared transactions in flight
-
-	// Memory.Mu guards the fields below.
-	queues map[string]*queue // by zone key
-	works  map[string]bool   // outbox items (background jobs) of this process, by ID
+	Config       // what commits need
+	writers      // the queues before them
+	gate    gate // the shared transactions in flight
+	signals      // the news for the outbox
 }
 
-// New returns a Committer. The functions onHold and notify may be nil. Only tests pass another slowCommit than
-// SlowCommit.
-func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, onHold func(*v1alpha1.Zone),
-	notify func(*v1alpha1.Zone, []law.Notice), slowCommit time.Duration) *Committer {
-	return &Committer{mem: mem, jr: jr, placer: placer, onHold: onHold, notify: notify, slowCommit: slowCommit,
-		queues: map[string]*queue{}, works: map[string]bool{}, wake: make(chan struct{}, 1),
-		freedNames: make(chan FreedName, maxFreed), queuedNames: map[FreedName]bool{}}
+// Config has what commits need. The functions may be nil.
+type Config struct {
+	Mem        *facts.Memory    // cached zones and stored values
+	Journal    *journal.Journal // recent changes of zones
+	Placer     *objects.Placer  // sets the status of objects
+	OnHold     func(*v1alpha1.Zone)
+	Notify     func(*v1alpha1.Zone, []law.Notice)
+	Retention  time.Duration // of the history, for zones without their own
+	SlowCommit time.Duration // SlowCommit, except in tests
+}
+
+// writers has the waiting writes of all zones. Memory.Mu guards queues.
+type writers struct {
+	queues  map[string]*queue // by zone key
+	latency latencies         // of recent commits; from SlowCommit on, large batches wait for more groups
+}
+
+func New(config Config) *Committer {
+	if config.OnHold == nil {
+		config.OnHold = func(*v1alpha1.Zone) {}
+	}
+	if config.Notify == nil {
+		config.Notify = func(*v1alpha1.Zone, []law.Notice) {}
+	}
+	return &Committer{Config: config, writers: writers{queues: map[string]*queue{}}, signals: newSignals()}
 }
 
 // queue has the writes that wait for a zone, and the zone's lock in this process. Head is the cached zone.
@@ -259,25 +258,9 @@ func (t *latencies) least() time.Duration {
 	return slices.Min(t.last[:min(t.n, len(t.last))])
 }
 
-// A key of dirty without a namespace means all counts of its zone.
-type usage struct {
-	mu    sync.Mutex
-	dirty map[law.Key]bool
-}
-
 // Item is pending work of the outbox, as this server last read it: Mod is the revision of its key.
 type Item struct {
 	Work  law.Work
 	Mod   int64
 	Trace string
 }
-
-// FreedName is a name at which a client removed a value, and its base.
-type FreedName struct {
-	View       string
-	Name, Base name.Name
-	Apex       bool
-}
-
-// maxFreed bounds the channel. Records that wait at a dropped name are tried in the next round.
-const maxFreed = 256

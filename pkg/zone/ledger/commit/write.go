@@ -65,7 +65,7 @@ type Write struct {
 // NewWrite returns a write of an object. The expected revision is 0 for a creation.
 func (com *Committer) NewWrite(resource string, o metav1.Object, expected int64) *Write {
 	return &Write{Expected: expected, Object: Object{Resource: resource, Namespace: o.GetNamespace(), Name: o.GetName(),
-		Key: com.mem.Layout.Object(resource, o.GetNamespace(), o.GetName()),
+		Key: com.Mem.Layout.Object(resource, o.GetNamespace(), o.GetName()),
 		uid: string(o.GetUID()), created: o.GetCreationTimestamp().Unix()}}
 }
 

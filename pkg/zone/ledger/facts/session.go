@@ -379,7 +379,9 @@ func (s *Session) findHolding(k law.Key) bool {
 }
 
 // isDeep reports whether a name has too many labels for a compare of its own (readDeepNames).
-func (s *Session) isDeep(k law.Key) bool { return k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth }
+func (s *Session) isDeep(k law.Key) bool {
+	return k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth
+}
 
 // findZone puts a Zone into Seen. The zone of the batch is as earlier writes leave it.
 func (s *Session) findZone(k law.Key) bool {

@@ -26,7 +26,7 @@ import (
 // processWork carries out a work from its cursor to the end, and again if another write extends the item meanwhile. The
 // result is nil when the item is deleted.
 func (ob *Outbox) processWork(ctx context.Context, s *workState) error {
-	if s.Work.Left != "" && ob.Terminates(s.Work.Left) {
+	if s.Work.Left != "" && ob.IsTerminating(s.Work.Left) {
 		// The namespace still terminates, so the item waits for a later sweep.
 		return nil
 	}
@@ -84,7 +84,7 @@ func (ob *Outbox) moveRecords(ctx context.Context, s *workState) error {
 
 	for _, place := range s.Work.Zones {
 		// From this commit on, clients write at the names again, although waiting Records are not decided yet.
-		ob.mem.Fault("cascade-unlock")
+		ob.Mem.Fault("cascade-unlock")
 		err := ob.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
 			return func(seen *law.Facts) law.Outcome { return zones.DecideUnlock(seen, place, s.Work.ID) }, nil
 		})
@@ -116,12 +116,12 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 // decideWindow decides the candidates of w. After a pause it returns true, and the rest must be found again.
 func (ob *Outbox) decideWindow(ctx context.Context, s *workState, w *window) (paused bool, err error) {
 	for found := w.candidates; len(found) > 0; {
-		began, clients := time.Now(), ob.com.Clients.Load()
+		began, clients := time.Now(), ob.Committer.Clients.Load()
 		decided := 1
 		if found[0].kindLetter == layout.WaitingZone {
 			// A zone has a transaction of its own, and may adopt the Records that follow.
-			ob.mem.Fault("cascade-step")
-			ob.mem.Stats.CascadeSteps.Add(1)
+			ob.Mem.Fault("cascade-step")
+			ob.Mem.Stats.CascadeSteps.Add(1)
 			s.decidedCount++
 			err = ob.decideZone(ctx, &s.Item, found[0].Ref, ob.askPending)
 		} else {
@@ -169,7 +169,7 @@ func (ob *Outbox) finishWork(ctx context.Context, s *workState) (done bool, err 
 func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last bool, err error) {
 	// 1. Choose the part, and the decision that goes with it.
 	rest := s.Work
-	w := &commit.Write{Object: commit.Object{Resource: "zones", Key: ob.mem.Layout.Outbox(s.Work.ID)}, Expected: s.Mod}
+	w := &commit.Write{Object: commit.Object{Resource: "zones", Key: ob.Mem.Layout.Outbox(s.Work.ID)}, Expected: s.Mod}
 	var at *law.Place
 	switch n := len(rest.Zones); {
 	case len(rest.Releases) > 0:
@@ -180,7 +180,9 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 		at, rest.Zones = &s.Work.Zones[n-1], slices.Clone(rest.Zones[:n-1])
 		w.Decide = func(seen *law.Facts) law.Outcome { return zones.DecideCascadeDone(seen, *at, s.Work.ID) }
 	case rest.Ended != nil:
-		w.Decide = func(seen *law.Facts) law.Outcome { return zones.DecideEndingDone(seen, &s.Work, ob.mem.Now().Unix()) }
+		w.Decide = func(seen *law.Facts) law.Outcome {
+			return zones.DecideEndingDone(seen, &s.Work, ob.Mem.Now().Unix())
+		}
 	default:
 		// No zone has a mark any more: only the item is left.
 		w.Decide = func(*law.Facts) law.Outcome { return law.Outcome{Plan: &law.Plan{}} }
@@ -188,7 +190,7 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 
 	// 2. Delete the item, or put the rest of the work.
 	if at = cmp.Or(at, s.Work.Ended); at != nil {
-		w.Namespace, w.Name, w.LikelyZone = at.Namespace, at.Name, ob.mem.Layout.Zone(at.Namespace, at.Name)
+		w.Namespace, w.Name, w.LikelyZone = at.Namespace, at.Name, ob.Mem.Layout.Zone(at.Namespace, at.Name)
 	}
 	last = len(rest.Zones) == 0 && len(rest.Releases) == 0 && !purges
 	leaves := len(s.damagedRecords) > 0 && !isTrial(&s.Work) // the next round of trials tries the damaged records
@@ -205,13 +207,13 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 	}
 
 	// 3. Commit, unless the item has changed.
-	ob.mem.Fault("cascade-finish")
-	out, err := ob.com.Commit(ctx, w)
+	ob.Mem.Fault("cascade-finish")
+	out, err := ob.Committer.Commit(ctx, w)
 	switch {
 	case err != nil:
 		return false, err
 	case !out.OK:
-		return false, s.Refresh(ctx, ob.mem)
+		return false, s.Refresh(ctx, ob.Mem)
 	case last && leaves:
 		// The item stays for these records alone, and fsck names them.
 		return false, fmt.Errorf("%d records are left out: %w", len(s.damagedRecords), facts.ErrDamaged)
@@ -259,15 +261,15 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 // purgeRoom deletes all keys of the zone in a room, page by page, with pauses between the pages.
 func (ob *Outbox) purgeRoom(ctx context.Context, s *workState, room string) error {
 	const clientsThen = 0 // pause as if clients wrote
-	key := ob.mem.Layout.Room(room) + s.Work.Purge + "/"
+	key := ob.Mem.Layout.Room(room) + s.Work.Purge + "/"
 	end := clientv3.GetPrefixRangeEnd(key)
 	for {
 		began := time.Now()
-		next, more, err := etcd.DeletePage(ctx, ob.mem.Client, key, end)
+		next, more, err := etcd.DeletePage(ctx, ob.Mem.Client, key, end)
 		if err != nil {
 			return err
 		}
-		ob.mem.Fault("purge-page")
+		ob.Mem.Fault("purge-page")
 		if !more {
 			return nil
 		}
@@ -284,11 +286,11 @@ func (ob *Outbox) purgeRoom(ctx context.Context, s *workState, room string) erro
 func (ob *Outbox) archiveRemoved(ctx context.Context, s *workState) error {
 	for before := int64(0); s.Mod != before; {
 		before = s.Mod
-		kept, err := ob.jr.Archive.ArchiveRemoved(ctx, s.Work.Purge, etcd.RevisionIs(ob.mem.Layout.Outbox(s.Work.ID), s.Mod))
+		kept, err := ob.Journal.Archive.ArchiveRemoved(ctx, s.Work.Purge, etcd.RevisionIs(ob.Mem.Layout.Outbox(s.Work.ID), s.Mod))
 		if err != nil || kept {
 			return err
 		}
-		if err := s.Refresh(ctx, ob.mem); err != nil {
+		if err := s.Refresh(ctx, ob.Mem); err != nil {
 			return err
 		}
 	}
@@ -300,6 +302,6 @@ func (ob *Outbox) waitsForDelivery(ctx context.Context, s *workState) (bool, err
 		// A deleted zone has a finalizer for this, and is removed after the withdrawal.
 		return false, nil
 	}
-	o, _, err := ob.mem.ReadZone(ctx, s.Work.Ended.Namespace, s.Work.Ended.Name)
-	return err == nil && o != nil && string(o.UID) == s.Work.Purge && ob.jr.HasDelivery(o), err
+	o, _, err := ob.Mem.ReadZone(ctx, s.Work.Ended.Namespace, s.Work.Ended.Name)
+	return err == nil && o != nil && string(o.UID) == s.Work.Purge && ob.Journal.HasDelivery(o), err
 }

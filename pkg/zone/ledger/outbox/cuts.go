@@ -42,11 +42,11 @@ func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 // countCut adds the NS and glue of a child zone to its parent. Each change of the child puts the pending cut again, so
 // the transaction compares the revision, and countCut retries after a change.
 func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
-	defer ob.com.Recover(ctx, nil, &err)
-	cutKey := ob.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
+	defer ob.Committer.Recover(ctx, nil, &err)
+	cutKey := ob.Mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
 
 	// Lock before reading. Otherwise several callers would read the same pending cut, and all but the first would fail.
-	unlock, err := ob.com.LockKey(ctx, cutKey)
+	unlock, err := ob.Committer.LockKey(ctx, cutKey)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 
 	for {
 		// An absent key means that another caller has counted the cut.
-		r, err := ob.mem.Client.Get(ctx, cutKey)
+		r, err := ob.Mem.Client.Get(ctx, cutKey)
 		if err != nil || len(r.Kvs) == 0 {
 			return err
 		}
@@ -65,7 +65,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 			return err
 		}
 
-		ask := records.CutInput{Pending: d, Now: ob.mem.Now(), By: commit.User(ctx)}
+		ask := records.CutInput{Pending: d, Now: ob.Mem.Now(), By: commit.User(ctx)}
 		if item != nil {
 			ask.MarkID, ask.CausedBy = item.Work.ID, item.Work.By
 		}
@@ -81,7 +81,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 		w.Origin = content.Origin{Cause: fmt.Sprintf("zone %s has other name servers, glue or DS", d.FQDN), CausedBy: d.Child.Namespace}
 
 		// If out.OK is false, a compare has failed.
-		switch out, err := ob.com.Commit(ctx, w); {
+		switch out, err := ob.Committer.Commit(ctx, w); {
 		case errors.Is(err, commit.ErrCascadeEnded): // the child's cascade has ended, or the parent has another name
 		case err != nil:
 			return err
@@ -96,7 +96,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 func (ob *Outbox) cutWrite(ask records.CutInput, parent *law.Zone) *commit.Write {
 	d := ask.Pending
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name},
-		LikelyZone: ob.mem.Layout.Zone(d.Parent.Namespace, d.Parent.Name)}
+		LikelyZone: ob.Mem.Layout.Zone(d.Parent.Namespace, d.Parent.Name)}
 	w.Decide = func(seen *law.Facts) law.Outcome {
 		key := law.ZoneKey(d.Parent.Namespace, d.Parent.Name)
 		p, ok := seen.Get(key)
@@ -129,7 +129,7 @@ func parentExists(parent *law.Zone, d law.PendingCut) bool {
 // findGaining returns the cascade that moves Records from the parent to the child of d, or nil. The cut is then a part
 // of this cascade.
 func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.Item, error) {
-	h := ob.mem.HoldingOf(law.HoldingKey(d.View, d.FQDN))
+	h := ob.Mem.HoldingOf(law.HoldingKey(d.View, d.FQDN))
 	if h == nil || h.UID != d.Child.UID {
 		return nil, nil
 	}
@@ -138,7 +138,7 @@ func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.It
 		if w.Losing != d.Parent.UID {
 			continue
 		}
-		if err := item.Refresh(ctx, ob.mem); !errors.Is(err, commit.ErrCascadeEnded) {
+		if err := item.Refresh(ctx, ob.Mem); !errors.Is(err, commit.ErrCascadeEnded) {
 			return item, err
 		}
 	}
@@ -149,7 +149,7 @@ func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.It
 // the parent zone, or nil if the parent is gone. If kept is true, the parent keeps the former cut until the child's
 // hold (a stop of delivery) ends.
 func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *law.Zone, kept bool, err error) {
-	parent, err = ob.mem.ZoneAt(ctx, ob.mem.Layout.Zone(ask.Pending.Parent.Namespace, ask.Pending.Parent.Name))
+	parent, err = ob.Mem.ZoneAt(ctx, ob.Mem.Layout.Zone(ask.Pending.Parent.Namespace, ask.Pending.Parent.Name))
 	if err != nil || !parentExists(parent, ask.Pending) {
 		return nil, false, err
 	}
@@ -197,7 +197,7 @@ func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *l
 
 // readChild returns a child zone with its holding, or nil if the Zone is gone, pending, or has lost the name.
 func (ob *Outbox) readChild(ctx context.Context, child law.Ref) (*law.Zone, *law.Holding, error) {
-	object, _, err := ob.mem.ReadZone(ctx, child.Namespace, child.Name)
+	object, _, err := ob.Mem.ReadZone(ctx, child.Namespace, child.Name)
 	if err != nil || object == nil || string(object.UID) != child.UID || object.Status.FQDN == "" {
 		return nil, nil, err
 	}
@@ -215,13 +215,13 @@ func (ob *Outbox) readChild(ctx context.Context, child law.Ref) (*law.Zone, *law
 
 // setsAt returns the RRsets that the Records at an owner of a zone make.
 func (ob *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets []content.RRset, err error) {
-	prefix := ob.mem.Layout.MembersBelow(zone, owner) + "/"
-	_, err = etcd.Scan(ctx, ob.mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
-		_, _, ns, object, err := ob.mem.Layout.ParseMember(string(kv.Key))
+	prefix := ob.Mem.Layout.MembersBelow(zone, owner) + "/"
+	_, err = etcd.Scan(ctx, ob.Mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
+		_, _, ns, object, err := ob.Mem.Layout.ParseMember(string(kv.Key))
 		if err != nil {
 			return err
 		}
-		o, _, err := ob.mem.ReadRecord(ctx, ns, object)
+		o, _, err := ob.Mem.ReadRecord(ctx, ns, object)
 		if err != nil || o == nil {
 			// A Record deleted since the scan also changes the child, which puts the pending cut again.
 			return err

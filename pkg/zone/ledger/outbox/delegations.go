@@ -31,8 +31,8 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationInput, before, after *v1alpha
 		spec, object = ask.Before, before
 	}
 	placed = new(*v1alpha1.Delegation)
-	tx = ob.com.NewWrite("delegations", object, expected)
-	tx.LikelyZone = ob.mem.Layout.Zone(ask.Namespace, spec.Zone)
+	tx = ob.Committer.NewWrite("delegations", object, expected)
+	tx.LikelyZone = ob.Mem.Layout.Zone(ask.Namespace, spec.Zone)
 	tx.Decide = func(seen *law.Facts) law.Outcome { return zones.DecideDelegation(seen, ask) }
 	tx.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		*placed = nil
@@ -42,14 +42,14 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationInput, before, after *v1alpha
 		}
 
 		o := after.DeepCopy()
-		ob.placer.PlaceDelegation(o, plan.Delegation)
+		ob.Placer.PlaceDelegation(o, plan.Delegation)
 		if ask.Cascade && plan.Zone == nil && apiequality.Semantic.DeepEqual(o.Status, after.Status) {
 			// The repeated decision changes nothing, so the cascade does not put the object.
 			plan.Waiting, plan.WaitingBefore = nil, nil
 			return nil, nil, nil
 		}
 
-		data, err := ob.mem.Delegations.Encode(ctx, tx.Key, o)
+		data, err := ob.Mem.Delegations.Encode(ctx, tx.Key, o)
 		*placed = o
 		op := etcd.OpPut(tx.Key, data)
 		return &op, nil, err
@@ -78,13 +78,13 @@ func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, by string, before
 		// Edited, or not in force before and after.
 	case ask.InZone != "" && before != nil:
 		// Left: store the former spec, and the user who deleted the Delegation.
-		op, err := ob.jr.Archive.DelegationLeftOp(ask.InZone, at, before, &before.Spec, by, ask.Terminating)
+		op, err := ob.Journal.Archive.DelegationLeftOp(ask.InZone, at, before, &before.Spec, by, ask.Terminating)
 		if err == nil {
 			return []clientv3.Op{op}
 		}
 	case at > 0:
 		// Joined: a former Delegation of this number can no longer be restored.
-		return []clientv3.Op{ob.jr.Archive.DelegationJoinedOp(in, at-1)}
+		return []clientv3.Op{ob.Journal.Archive.DelegationJoinedOp(in, at-1)}
 	}
 	return nil
 }
@@ -107,8 +107,8 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 			return err
 		}
 
-		waiting := ob.mem.Layout.WaitingFor(scan.Target) + layout.WaitingDelegation + "/"
-		if _, err := etcd.Scan(ctx, ob.mem.Client, waiting, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
+		waiting := ob.Mem.Layout.WaitingFor(scan.Target) + layout.WaitingDelegation + "/"
+		if _, err := etcd.Scan(ctx, ob.Mem.Client, waiting, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 			_, _, name, _ := layout.WaitingObject(string(kv.Key))
 			names = append(names, name)
 			return nil
@@ -141,7 +141,7 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 		return nil
 	}
 	for _, place := range s.Work.Zones {
-		ob.mem.Fault("cascade-taken-in")
+		ob.Mem.Fault("cascade-taken-in")
 		if err := ob.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
 			return func(seen *law.Facts) law.Outcome { return zones.DecideDelegationsDone(seen, place, s.Work.ID) }, nil
 		}); err != nil {
@@ -156,13 +156,13 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 // namespaces. Stored rules name their Delegation.
 func (ob *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (names []string, err error) {
 	key := law.RulesKey(zone, namespace)
-	prefix := ob.mem.Layout.Key(key)
+	prefix := ob.Mem.Layout.Key(key)
 	var opts []clientv3.OpOption
 	if namespace != "" {
 		// The prefix of team-a also matches team-a2, so read the single key.
 		opts = append(opts, clientv3.WithRange(prefix+"\x00"))
 	}
-	_, err = etcd.Scan(ctx, ob.mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
+	_, err = etcd.Scan(ctx, ob.Mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 		v, err := layout.DecodeFact(key, kv.Value)
 		if rules, _ := v.(*law.NamespaceRules); err == nil {
 			for _, r := range rules.List {
@@ -187,10 +187,10 @@ func (ob *Outbox) reconsiderDelegation(ctx context.Context, namespace, name stri
 		if err != nil {
 			return err
 		}
-		ask.Now, ask.WorkID, ask.Terminating = ob.mem.Now(), etcd.NewID(), ob.Terminates(ask.Namespace)
+		ask.Now, ask.WorkID, ask.Terminating = ob.Mem.Now(), etcd.NewID(), ob.IsTerminating(ask.Namespace)
 		ask.Cascade, ask.Covered = true, covered
 		tx, _ := ob.DelegationTx(ask, o, o, mod)
-		if out, err := ob.com.Commit(ctx, tx); err != nil || out.OK {
+		if out, err := ob.Committer.Commit(ctx, tx); err != nil || out.OK {
 			return err
 		}
 	}
@@ -198,13 +198,13 @@ func (ob *Outbox) reconsiderDelegation(ctx context.Context, namespace, name stri
 
 // readDelegation reads a Delegation and its revision from etcd, or returns nil if absent.
 func (ob *Outbox) readDelegation(ctx context.Context, namespace, name string) (*v1alpha1.Delegation, int64, error) {
-	key := ob.mem.Layout.Delegation(namespace, name)
-	r, err := ob.mem.Client.Get(ctx, key)
+	key := ob.Mem.Layout.Delegation(namespace, name)
+	r, err := ob.Mem.Client.Get(ctx, key)
 	if err != nil || len(r.Kvs) == 0 {
 		return nil, 0, err
 	}
 	o, mod := &v1alpha1.Delegation{}, r.Kvs[0].ModRevision
-	if err := ob.mem.Delegations.Decode(ctx, key, r.Kvs[0].Value, mod, o); err != nil {
+	if err := ob.Mem.Delegations.Decode(ctx, key, r.Kvs[0].Value, mod, o); err != nil {
 		return nil, 0, fmt.Errorf("%s cannot be read: %w", key, err)
 	}
 	return o, mod, nil

@@ -69,7 +69,7 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last seenKeys) seenKeys {
 	// Beyond a namespace's limit, delete those with the least time left.
 	for _, serials := range byNamespace {
 		slices.SortFunc(serials, func(x, y forgettable) int { return cmp.Compare(x.secondsLeft, y.secondsLeft) })
-		excess := max(0, len(serials)-ob.maxSerials)
+		excess := max(0, len(serials)-ob.MaxSerials)
 		for _, f := range serials[:excess] {
 			write(f.key, f.mod, clientv3.OpDelete(f.key))
 		}
@@ -78,7 +78,7 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last seenKeys) seenKeys {
 	// Write in transactions of sweptAtOnce operations. After a failed compare, the next sweep retries.
 	for n := 0; n < len(ops); n += sweptAtOnce {
 		end := min(len(ops), n+sweptAtOnce)
-		_, _ = ob.mem.Client.Txn(ctx).If(cmps[n:end]...).Then(ops[n:end]...).Commit()
+		_, _ = ob.Mem.Client.Txn(ctx).If(cmps[n:end]...).Then(ops[n:end]...).Commit()
 	}
 
 	return seen
@@ -99,8 +99,8 @@ func SubtractElapsed(last law.LastSerial, elapsed time.Duration) (next *law.Last
 // them. The condensed steps of a removed zone are deleted with its other keys.
 func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{}
-	room := ob.mem.Layout.Room("condensed")
-	_, err := etcd.Scan(ctx, ob.mem.Client, room, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
+	room := ob.Mem.Layout.Room("condensed")
+	_, err := etcd.Scan(ctx, ob.Mem.Client, room, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 		// The newest revision tells later whether another step was condensed meanwhile.
 		uid, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), room), "/")
 		newest[uid] = max(newest[uid], kv.ModRevision)
@@ -110,8 +110,8 @@ func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 		return err
 	}
 
-	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return newest[h.UID] > 0 }) {
-		z, _, err := ob.mem.ReadZone(ctx, h.Namespace, h.Name)
+	for _, h := range ob.Mem.Holdings(func(h *law.Holding) bool { return newest[h.UID] > 0 }) {
+		z, _, err := ob.Mem.ReadZone(ctx, h.Namespace, h.Name)
 		isRemoved := z == nil || string(z.UID) != h.UID
 		if err != nil || isRemoved {
 			continue
@@ -123,10 +123,10 @@ func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 		}
 
 		// Steps condensed since the scan stay.
-		key := ob.mem.Layout.Condensed(h.UID)
+		key := ob.Mem.Layout.Condensed(h.UID)
 		isUnchanged := clientv3.Compare(clientv3.ModRevision(key), "<", newest[h.UID]+1).WithPrefix()
 		deletion := clientv3.OpDelete(key, clientv3.WithPrefix())
-		if _, err := ob.mem.Client.Txn(ctx).If(isUnchanged).Then(deletion).Commit(); err != nil {
+		if _, err := ob.Mem.Client.Txn(ctx).If(isUnchanged).Then(deletion).Commit(); err != nil {
 			return err
 		}
 	}

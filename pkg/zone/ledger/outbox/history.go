@@ -22,19 +22,19 @@ const historyEvery = 10 * time.Minute
 // SweepHistory deletes steps older than their retention, and adjusts the shares of namespaces.
 func (ob *Outbox) SweepHistory(ctx context.Context) error {
 	retentions, rev, complete := map[string]int64{}, int64(0), true
-	err := etcd.Each(ctx, ob.mem.Client, ob.mem.Layout.Objects("zones"), &rev, func(key string, data []byte, mod int64) error {
+	err := etcd.Each(ctx, ob.Mem.Client, ob.Mem.Layout.Objects("zones"), &rev, func(key string, data []byte, mod int64) error {
 		var z v1alpha1.Zone
-		if err := ob.mem.Zones.Decode(ctx, key, data, mod, &z); err != nil {
+		if err := ob.Mem.Zones.Decode(ctx, key, data, mod, &z); err != nil {
 			// An unreadable Zone may keep its history for 90 days, so nothing of an absent Zone is deleted now.
 			klog.FromContext(ctx).Error(err, "The history of removed zones stays until the Zone is repaired", "key", key)
 			complete = false
 			return ctx.Err()
 		}
-		retentions[string(z.UID)] = int64(history.RetentionOf(&z, ob.jr.Archive.Retention).Seconds())
+		retentions[string(z.UID)] = int64(history.RetentionOf(&z, ob.Journal.Archive.Retention).Seconds())
 		return nil
 	})
 	if err == nil {
-		err = ob.jr.Archive.Sweep(ctx, retentions, complete)
+		err = ob.Journal.Archive.Sweep(ctx, retentions, complete)
 	}
 	if err != nil && ctx.Err() == nil {
 		klog.FromContext(ctx).Error(err, "The history is not swept; the next sweep tries again")
@@ -55,8 +55,8 @@ type zoneStates struct {
 func (ob *Outbox) SweepStates(ctx context.Context) error {
 	// Sum up the former Records by zone and namespace.
 	zones, octetsByNamespace, total := map[string]*zoneStates{}, map[string]int64{}, int64(0)
-	_, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room("before"), fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
-		ns, uid, step, ok := ob.mem.Layout.ParseBefore(string(kv.Key))
+	_, err := etcd.Scan(ctx, ob.Mem.Client, ob.Mem.Layout.Room("before"), fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
+		ns, uid, step, ok := ob.Mem.Layout.ParseBefore(string(kv.Key))
 		if !ok {
 			return nil
 		}
@@ -79,13 +79,13 @@ func (ob *Outbox) SweepStates(ctx context.Context) error {
 	}
 
 	// Archive the journals of zones that are due.
-	ob.jr.States.Store(total)
-	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return zones[h.UID] != nil }) {
+	ob.Journal.States.Store(total)
+	for _, h := range ob.Mem.Holdings(func(h *law.Holding) bool { return zones[h.UID] != nil }) {
 		states := zones[h.UID]
 		full := false
 		for ns := range states.octets {
 			// A namespace has too many former Records, so archive them early.
-			full = full || octetsByNamespace[ns] > ob.jr.Archive.StatesRoomOf(ns)
+			full = full || octetsByNamespace[ns] > ob.Journal.Archive.StatesRoomOf(ns)
 		}
 		archived, err := ob.archiveStates(ctx, h, states.oldestKey, full)
 		if err != nil {
@@ -96,7 +96,7 @@ func (ob *Outbox) SweepStates(ctx context.Context) error {
 			if archived {
 				// The namespace has room again, so the journals of further zones may stay.
 				octetsByNamespace[ns] -= octets
-				ob.jr.States.Add(-octets)
+				ob.Journal.States.Add(-octets)
 			}
 		}
 	}
@@ -107,7 +107,7 @@ func (ob *Outbox) SweepStates(ctx context.Context) error {
 // archiveStates archives the journal of the zone of h if the oldest former Record is older than the zone's retention,
 // or full is true. The result is true if the archiving was begun.
 func (ob *Outbox) archiveStates(ctx context.Context, h *law.Holding, oldest string, full bool) (archived bool, err error) {
-	kv, _, err := etcd.ReadKey(ctx, ob.mem.Client, oldest)
+	kv, _, err := etcd.ReadKey(ctx, ob.Mem.Client, oldest)
 	if err != nil {
 		return false, err
 	}
@@ -115,13 +115,13 @@ func (ob *Outbox) archiveStates(ctx context.Context, h *law.Holding, oldest stri
 	if kv == nil || layout.Decode(kv.Value, &before) != nil {
 		return false, nil // archived, or damaged
 	}
-	z, mod, err := ob.mem.ReadZone(ctx, h.Namespace, h.Name)
+	z, mod, err := ob.Mem.ReadZone(ctx, h.Namespace, h.Name)
 	if err != nil {
 		return false, err
 	}
 	if z == nil || string(z.UID) != h.UID ||
-		!full && before.Time >= ob.mem.Now().Add(-history.RetentionOf(z, ob.jr.Archive.Retention)).Unix() {
+		!full && before.Time >= ob.Mem.Now().Add(-history.RetentionOf(z, ob.Journal.Archive.Retention)).Unix() {
 		return false, nil
 	}
-	return true, ob.jr.ArchiveAll(ctx, z, mod)
+	return true, ob.Journal.ArchiveAll(ctx, z, mod)
 }

@@ -60,7 +60,7 @@ func (ob *Outbox) IsRemoving(ctx context.Context, matches func(*law.Place) bool)
 		// The usual case of a removal by this server, without a read.
 		return true, nil
 	}
-	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Room("outbox"), clientv3.WithPrefix(),
+	r, err := ob.Mem.Client.Get(ctx, ob.Mem.Layout.Room("outbox"), clientv3.WithPrefix(),
 		clientv3.WithMinModRev(seen+1), clientv3.WithLimit(maxUnseen))
 	if err != nil {
 		return false, err
@@ -96,13 +96,13 @@ func (t *items) noteSeen(events []*clientv3.Event) {
 
 // loadItems reads the revision before the items, so a watch from this revision misses nothing.
 func (ob *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
-	room := ob.mem.Layout.Room("outbox")
-	_, rev, err = etcd.ReadKey(ctx, ob.mem.Client, room)
+	room := ob.Mem.Layout.Room("outbox")
+	_, rev, err = etcd.ReadKey(ctx, ob.Mem.Client, room)
 	if err != nil {
 		return 0, err
 	}
 	there := map[string]bool{}
-	if _, err := etcd.Scan(ctx, ob.mem.Client, room, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
+	if _, err := etcd.Scan(ctx, ob.Mem.Client, room, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 		there[string(kv.Key)] = true
 		ob.items.noteItem(ctx, kv)
 		return ctx.Err()
@@ -138,14 +138,14 @@ func (ob *Outbox) beginItems(ctx context.Context) int64 {
 // items of this server, because a wakeup by the writer may come before the item is cached.
 func (ob *Outbox) followItems(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
-		_ = etcd.Watch(ctx, ob.mem.Client, ob.mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {
+		_ = etcd.Watch(ctx, ob.Mem.Client, ob.Mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {
 			for _, e := range events {
 				if e.Type == clientv3.EventTypeDelete {
 					ob.items.mu.Lock()
 					delete(ob.items.byKey, string(e.Kv.Key))
 					ob.items.mu.Unlock()
-				} else if item := ob.items.noteItem(ctx, e.Kv); item != nil && ob.com.OwnsItem(item.Work.ID) {
-					ob.com.WakeOutbox()
+				} else if item := ob.items.noteItem(ctx, e.Kv); item != nil && ob.Committer.OwnsItem(item.Work.ID) {
+					ob.Committer.WakeOutbox()
 				}
 			}
 			// After the items: a reader of seen must find all items up to there.

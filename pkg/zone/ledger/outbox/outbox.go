@@ -26,33 +26,39 @@ import (
 )
 
 type Outbox struct {
-	mem                                *facts.Memory
-	jr                                 *journal.Journal
-	com                                *commit.Committer
-	placer                             *objects.Placer
-	terminating                        func(namespace string) bool
-	serialsEvery, usageEvery, tryEvery time.Duration
-	maxSerials                         int
-	announce                           Announce
-	items                              items
-	lanes                              *lanes
-	retries                            sync.Map // by work ID
-	traces                             trace.TracerProvider
+	Config
+	items   items
+	lanes   *lanes
+	retries sync.Map // by work ID
+}
+
+// Config has what the outbox needs. The functions may be nil.
+type Config struct {
+	Mem           *facts.Memory
+	Journal       *journal.Journal
+	Committer     *commit.Committer
+	Placer        *objects.Placer
+	IsTerminating func(namespace string) bool
+	Announce      Announce
+	SerialsEvery  time.Duration // SerialsEvery, except in tests
+	MaxSerials    int           // MaxSerials, except in tests
+	UsageEvery    time.Duration // UsageEvery, except in tests
+	TryEvery      time.Duration // between two rounds of trials
+	Traces        trace.TracerProvider
 }
 
 // Announce is called for each Record and Zone that a cascade finds no longer allowed, with the grace period's end in
 // Unix seconds, or 0 if allowed again, and must not block.
 type Announce func(o metav1.Object, endsAt int64, message string)
 
-// New returns an Outbox. The functions terminating and announce may be nil.
-func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool,
-	announce Announce, serialsEvery, usageEvery, tryEvery time.Duration, maxLeftBy int, traces trace.TracerProvider) *Outbox {
-	if announce == nil {
-		announce = func(metav1.Object, int64, string) {}
+func New(config Config) *Outbox {
+	if config.Announce == nil {
+		config.Announce = func(metav1.Object, int64, string) {}
 	}
-	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, announce: announce, maxSerials: maxLeftBy,
-		traces: traces, serialsEvery: serialsEvery, usageEvery: usageEvery, tryEvery: tryEvery,
-		lanes: newLanes(maxLanes, laneSlice), items: items{byKey: map[string]*cachedItem{}}}
+	if config.IsTerminating == nil {
+		config.IsTerminating = func(string) bool { return false }
+	}
+	return &Outbox{Config: config, lanes: newLanes(maxLanes, laneSlice), items: items{byKey: map[string]*cachedItem{}}}
 }
 
 const (
@@ -67,16 +73,12 @@ func (ob *Outbox) isGaining(view string, n name.Name) bool {
 	if n.IsZero() {
 		return false
 	}
-	h := ob.mem.GuessEnclosing(view, n)
+	h := ob.Mem.GuessEnclosing(view, n)
 	return h != nil && h.MayGainRecords(n)
 }
 
-func (ob *Outbox) Terminates(namespace string) bool {
-	return ob.terminating != nil && ob.terminating(namespace)
-}
-
 func (ob *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
-	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Key(k))
+	r, err := ob.Mem.Client.Get(ctx, ob.Mem.Layout.Key(k))
 	if err != nil || len(r.Kvs) == 0 {
 		return nil, err
 	}
@@ -88,7 +90,7 @@ func (ob *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
 func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref,
 	ask func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error)) error {
 	for {
-		o, mod, err := ob.mem.ReadZone(ctx, ref.Namespace, ref.Name)
+		o, mod, err := ob.Mem.ReadZone(ctx, ref.Namespace, ref.Name)
 		if err != nil || o == nil || string(o.UID) != ref.UID {
 			// A Zone deleted and created again under the same name is another zone.
 			return err
@@ -99,7 +101,7 @@ func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref
 		}
 
 		w := ob.newZoneWrite(item, o, mod, decide)
-		out, err := ob.com.Commit(ctx, w)
+		out, err := ob.Committer.Commit(ctx, w)
 		if err != nil {
 			return err
 		}
@@ -115,7 +117,7 @@ func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref
 // newZoneWrite returns the write for a decision about Zone o, stored at revision mod. A decision that changes nothing
 // writes nothing.
 func (ob *Outbox) newZoneWrite(item *commit.Item, o *v1alpha1.Zone, mod int64, decide func(*law.Facts) law.Outcome) *commit.Write {
-	w := ob.com.NewWrite("zones", o, mod)
+	w := ob.Committer.NewWrite("zones", o, mod)
 	w.ZoneBefore, w.LikelyZone, w.OutboxItem, w.Origin = o, w.Key, item, commit.CauseOf(item)
 	w.Decide = func(seen *law.Facts) law.Outcome {
 		out := decide(seen)
@@ -127,8 +129,8 @@ func (ob *Outbox) newZoneWrite(item *commit.Item, o *v1alpha1.Zone, mod int64, d
 			return nil, nil, nil
 		}
 		placed := o.DeepCopy()
-		ob.placer.PlaceZone(placed, plan.Zone)
-		data, err := ob.mem.Zones.Encode(ctx, w.Key, placed)
+		ob.Placer.PlaceZone(placed, plan.Zone)
+		data, err := ob.Mem.Zones.Encode(ctx, w.Key, placed)
 		op := etcd.OpPut(w.Key, data)
 		return &op, placed, err
 	}
@@ -142,7 +144,7 @@ func (ob *Outbox) announceWithdrawal(before *v1alpha1.Zone, change *law.ZoneChan
 	wasWithdrawn := before.Status.EndsAt != nil
 	isWithdrawn := change.Holding.Withdrawn != ""
 	if isWithdrawn != wasWithdrawn {
-		ob.announce(before, change.EndsAt, change.Delegated.Message)
+		ob.Announce(before, change.EndsAt, change.Delegated.Message)
 	}
 }
 
@@ -153,7 +155,7 @@ func (ob *Outbox) dropUnchanged(plan *law.Plan, o *v1alpha1.Zone) {
 		return
 	}
 	placed := o.DeepCopy()
-	if ob.placer.PlaceZone(placed, plan.Zone); apiequality.Semantic.DeepEqual(placed.Status, o.Status) {
+	if ob.Placer.PlaceZone(placed, plan.Zone); apiequality.Semantic.DeepEqual(placed.Status, o.Status) {
 		plan.Zone, plan.Waiting, plan.WaitingBefore = nil, nil, nil
 	}
 }

@@ -19,7 +19,7 @@ func (ob *Outbox) ProcessOutbox(ctx context.Context) {
 
 // TryWaiting makes a round without pauses.
 func (ob *Outbox) TryWaiting(ctx context.Context) error {
-	_, err := ob.tryRange(ctx, ob.mem.Layout.Room("orphans"), "", maxListed, 0)
+	_, err := ob.tryRange(ctx, ob.Mem.Layout.Room("orphans"), "", maxListed, 0)
 	return err
 }
 

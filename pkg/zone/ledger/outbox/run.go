@@ -57,7 +57,7 @@ func (ob *Outbox) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ob.com.OutboxWakeups():
+		case <-ob.Committer.OutboxWakeups():
 		case <-time.After(sweepEvery):
 		}
 	}
@@ -76,11 +76,11 @@ func (ob *Outbox) listDuties() []duty {
 		{every: dutyEvery, sweep: ob.sweepCuts},
 		{every: dutyEvery, sweep: ob.sweepMarks},
 		{every: dutyEvery, sweep: ob.sweepWithdrawals},
-		{every: ob.usageEvery, sweep: ob.sweepUsage},
-		{every: ob.serialsEvery, sweep: ob.sweepSerials},
-		{every: ob.serialsEvery, sweep: ignoreError(ob.SweepCondensed)},
+		{every: ob.UsageEvery, sweep: ob.sweepUsage},
+		{every: ob.SerialsEvery, sweep: ob.sweepSerials},
+		{every: ob.SerialsEvery, sweep: ignoreError(ob.SweepCondensed)},
 		{every: historyEvery, sweep: ignoreError(ob.SweepHistory)},
-		{every: ob.serialsEvery, sweep: ignoreError(ob.SweepStates)},
+		{every: ob.SerialsEvery, sweep: ignoreError(ob.SweepStates)},
 	}
 }
 
@@ -107,7 +107,7 @@ func (ob *Outbox) sweepOutbox(ctx context.Context, takesUnowned bool) {
 			defer func() {
 				if ob.lanes.leaveLane(name) {
 					// A work was skipped meanwhile, so look again at once.
-					ob.com.WakeOutbox()
+					ob.Committer.WakeOutbox()
 				}
 			}()
 
@@ -137,7 +137,7 @@ func (ob *Outbox) listDue(takesUnowned bool) (works []*workState) {
 	for _, cached := range ob.items.byKey {
 		last, failed := ob.retries.Load(cached.Work.ID)
 		rests := failed && time.Now().Before(last.(retry).notBefore)
-		isOwn := ob.com.OwnsItem(cached.Work.ID)
+		isOwn := ob.Committer.OwnsItem(cached.Work.ID)
 		isUnowned := takesUnowned && cached.Work.Runner == ""
 		// No renewal for three seconds, by this server's clock: the other server has stopped.
 		isAbandoned := time.Since(cached.firstSeen) >= takeoverAfter
@@ -148,7 +148,7 @@ func (ob *Outbox) listDue(takesUnowned bool) (works []*workState) {
 
 	// 2. Forget the delays of works that have ended.
 	ob.retries.Range(func(id, _ any) bool {
-		if ob.items.byKey[ob.mem.Layout.Outbox(id.(string))] == nil {
+		if ob.items.byKey[ob.Mem.Layout.Outbox(id.(string))] == nil {
 			ob.retries.Delete(id)
 		}
 		return true
@@ -167,10 +167,10 @@ func (ob *Outbox) listDue(takesUnowned bool) (works []*workState) {
 func (ob *Outbox) runWork(ctx context.Context, s *workState) {
 	s.renewedAt = time.Now()
 	err := func() (err error) {
-		defer ob.com.Recover(ctx, nil, &err)
+		defer ob.Committer.Recover(ctx, nil, &err)
 		// The namespace that caused the work pays, for example the owner of the new zone.
 		ctx := etcd.PaidBy(ctx, etcd.Payer{Namespace: s.Work.By, Weight: 1})
-		if err := s.Refresh(ctx, ob.mem); err != nil {
+		if err := s.Refresh(ctx, ob.Mem); err != nil {
 			return err
 		}
 		defer ob.startSpan(ctx, s)(&err)
@@ -179,7 +179,7 @@ func (ob *Outbox) runWork(ctx context.Context, s *workState) {
 	switch {
 	case err == nil, errors.Is(err, commit.ErrCascadeEnded), errors.Is(err, commit.ErrTakenOver):
 		// Done, by this server or another.
-		ob.com.DisownItem(s.Work.ID)
+		ob.Committer.DisownItem(s.Work.ID)
 	case errors.Is(err, journal.ErrAwaitsDelivery), apierrors.IsTooManyRequests(err):
 		// No fault, so no message, and soon again.
 		ob.delayRetry(s.Work.ID, longestWait)
@@ -192,9 +192,9 @@ func (ob *Outbox) runWork(ctx context.Context, s *workState) {
 // sweepMarks removes the marks that cascades have left at zones, if their outbox items are gone, because a mark would
 // lock names forever. It also permits the delivery of zones whose cascades take too long.
 func (ob *Outbox) sweepMarks(ctx context.Context, _ seenKeys) seenKeys {
-	ob.mem.DropOldFacts(time.Now().Add(-facts.Remembers))
-	now := ob.mem.Now().Unix()
-	for k, h := range ob.mem.CascadingZones() {
+	ob.Mem.DropOldFacts(time.Now().Add(-facts.Remembers))
+	now := ob.Mem.Now().Unix()
+	for k, h := range ob.Mem.CascadingZones() {
 		place := law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
 		var err error
 		for _, mark := range h.Works {
@@ -221,7 +221,7 @@ func (ob *Outbox) removeLeftMark(ctx context.Context, place law.Place, id string
 	return ob.decideZone(ctx, nil, place.Ref, func(*v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
 		// Without an item no server would ever remove the mark.
 		// If a later work with this ID marks the zone meanwhile, the write fails.
-		r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(id), clientv3.WithKeysOnly())
+		r, err := ob.Mem.Client.Get(ctx, ob.Mem.Layout.Outbox(id), clientv3.WithKeysOnly())
 		if err != nil || len(r.Kvs) > 0 {
 			return nil, err // the cascade goes on
 		}

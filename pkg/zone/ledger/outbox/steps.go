@@ -42,7 +42,7 @@ const (
 
 func (ob *Outbox) stepsAtOnce(work *law.Work) int {
 	since := time.Unix(work.Since, 0)
-	if wrote := time.Unix(0, ob.com.Clients.Load()); wrote.After(since) && time.Since(wrote) < sharedFor {
+	if wrote := time.Unix(0, ob.Committer.Clients.Load()); wrote.After(since) && time.Since(wrote) < sharedFor {
 		return min(maxSteps, fewSteps+int(time.Since(since)/stepsGrow))
 	}
 	return maxSteps
@@ -63,12 +63,12 @@ func (ob *Outbox) askAgain(s *workState, c candidate, o *v1alpha1.Record) (recor
 	if err = cmp.Or(err, unread); err != nil {
 		return records.RecordInput{}, fmt.Errorf("record %s/%s: %w: %w", o.Namespace, o.Name, facts.ErrDamaged, err)
 	}
-	r.Terminating = r.Terminating || ob.Terminates(o.Namespace)
+	r.Terminating = r.Terminating || ob.IsTerminating(o.Namespace)
 	ask := records.RecordInput{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Before: before, WaitingBefore: waits,
 		After: r, Cascade: true,
 		HadZone:       before != nil || objects.IsMoving(o),
 		HasFormerName: before == nil && c.removedFQDN != "" && c.removedFQDN == o.Status.FQDN,
-		Now:           ob.mem.Now(), WorkID: etcd.NewID(), CausedBy: s.Work.By, Cause: s.Work.Cause(),
+		Now:           ob.Mem.Now(), WorkID: etcd.NewID(), CausedBy: s.Work.By, Cause: s.Work.Cause(),
 		RulesChanged: s.Work.RulesChanged(), Uncounted: slices.Contains(s.Work.Releases, o.Namespace) ||
 			strings.HasPrefix(s.Work.ID, MigrationID)}
 	if !s.Work.Unmarked {
@@ -88,8 +88,8 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 	if err != nil {
 		return nil, err
 	}
-	w := ob.com.NewWrite("records", o, mod)
-	w.LikelyZone, w.OutboxItem = ob.mem.GuessZone(ask.After), &s.Item
+	w := ob.Committer.NewWrite("records", o, mod)
+	w.LikelyZone, w.OutboxItem = ob.Mem.GuessZone(ask.After), &s.Item
 	w.RecordBefore, w.Origin = o, commit.CauseOf(&s.Item)
 	if isTrial(&s.Work) {
 		// A trial has no author, so the Record's namespace pays for the adoption.
@@ -110,8 +110,8 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 			// The zone's content stays, so the Record keeps the serial, and Ready stays valid.
 			plan.Record.Serial = serial.Serial(o.Status.Serial)
 		}
-		ob.placer.PlaceRecord(placed, plan.Record)
-		data, err := ob.mem.Records.Encode(ctx, w.Key, placed)
+		ob.Placer.PlaceRecord(placed, plan.Record)
+		data, err := ob.Mem.Records.Encode(ctx, w.Key, placed)
 		op := etcd.OpPut(w.Key, data)
 		return &op, nil, err
 	}
@@ -142,8 +142,8 @@ func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 
 // decideRecords decides candidates of a window, in their order, in batches zone by zone.
 func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidate) error {
-	ob.mem.Fault("cascade-step")
-	ob.mem.Stats.CascadeSteps.Add(int64(len(cs)))
+	ob.Mem.Fault("cascade-step")
+	ob.Mem.Stats.CascadeSteps.Add(int64(len(cs)))
 	s.decidedCount += len(cs)
 	// 1. Read the Records.
 	steps, err := ob.readSteps(ctx, s, cs)
@@ -186,7 +186,7 @@ func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, 
 			writes = append(writes, st.w)
 		}
 
-		answers := ob.com.SubmitInOrder(ctx, zone, writes)
+		answers := ob.Committer.SubmitInOrder(ctx, zone, writes)
 		done := 0
 		for done < len(group) && answers[done].Out.OK {
 			leaves[group[done].UID] = ob.noteStep(ctx, group[done])
@@ -220,7 +220,7 @@ func (ob *Outbox) reconsiderRecord(ctx context.Context, s *workState, c candidat
 		if err != nil || len(steps) == 0 {
 			return false, err
 		}
-		out, err := ob.com.Commit(ctx, steps[0].w)
+		out, err := ob.Committer.Commit(ctx, steps[0].w)
 		if err != nil {
 			return false, err
 		}
@@ -238,7 +238,7 @@ func (ob *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
 	p := st.w.Plan.Record
 	if p != nil && p.Zone != nil && (p.EndsAt != 0) != (st.o.Status.EndsAt != nil) {
 		// The grace period of the Record begins, or is cancelled (S2.12).
-		ob.announce(st.o, p.EndsAt, p.Message)
+		ob.Announce(st.o, p.EndsAt, p.Message)
 	}
 	ob.CountCuts(ctx, st.w.Plan.PendingCuts)
 	return p != nil && p.Reason == law.ReasonMoving
@@ -248,7 +248,7 @@ func (ob *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
 // that are gone.
 func (ob *Outbox) decideRepaired(ctx context.Context, s *workState) error {
 	for _, record := range s.damagedRecords {
-		o, _, err := ob.mem.ReadRecord(ctx, record.Namespace, record.Name)
+		o, _, err := ob.Mem.ReadRecord(ctx, record.Namespace, record.Name)
 		if errors.Is(err, facts.ErrDamaged) {
 			continue
 		}
@@ -276,10 +276,10 @@ func (ob *Outbox) readSteps(ctx context.Context, s *workState, cs []candidate) (
 	}
 	ops := make([]clientv3.Op, 0, len(cs))
 	for _, c := range cs {
-		ops = append(ops, clientv3.OpGet(ob.mem.Layout.Record(c.Namespace, c.Name)))
+		ops = append(ops, clientv3.OpGet(ob.Mem.Layout.Record(c.Namespace, c.Name)))
 	}
-	ob.mem.Stats.Reads.Add(1)
-	r, err := ob.mem.Client.Txn(ctx).Then(ops...).Commit()
+	ob.Mem.Stats.Reads.Add(1)
+	r, err := ob.Mem.Client.Txn(ctx).Then(ops...).Commit()
 	if err != nil {
 		return nil, err
 	}
@@ -308,7 +308,7 @@ func (ob *Outbox) readStep(ctx context.Context, s *workState, c candidate, kv *m
 		return nil, nil
 	}
 	st := &step{candidate: c, o: &v1alpha1.Record{}}
-	if err := ob.mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, st.o); err != nil {
+	if err := ob.Mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, st.o); err != nil {
 		return nil, fmt.Errorf("%w: %w", facts.ErrDamaged, err)
 	}
 	if string(st.o.UID) != c.UID {
@@ -321,8 +321,8 @@ func (ob *Outbox) readStep(ctx context.Context, s *workState, c candidate, kv *m
 		return nil, err
 	}
 	if ref := st.o.Status.ZoneRef; ref != nil {
-		zoneKey := ob.mem.Layout.Zone(ref.Namespace, ref.Name)
-		zone, err := ob.mem.ZoneAt(ctx, zoneKey)
+		zoneKey := ob.Mem.Layout.Zone(ref.Namespace, ref.Name)
+		zone, err := ob.Mem.ZoneAt(ctx, zoneKey)
 		if err != nil {
 			return nil, err
 		}

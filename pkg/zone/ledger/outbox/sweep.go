@@ -27,7 +27,7 @@ const fromStart, noLimit = "", 0
 func (ob *Outbox) sweepRoom(ctx context.Context, room string, last seenKeys,
 	visit func(kv *mvccpb.KeyValue, unchangedFor time.Duration)) seenKeys {
 	now := seenKeys{}
-	if _, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room(room), fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
+	if _, err := etcd.Scan(ctx, ob.Mem.Client, ob.Mem.Layout.Room(room), fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 		key := string(kv.Key)
 		seen, ok := last[key]
 		if !ok || seen.mod != kv.ModRevision {

@@ -23,13 +23,13 @@ const (
 // The first sweep counts all zones, since earlier writes may not be noted.
 func (ob *Outbox) sweepUsage(ctx context.Context, last seenKeys) seenKeys {
 	delegated := map[string]*law.Holding{}
-	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return h.Delegations > 0 }) {
+	for _, h := range ob.Mem.Holdings(func(h *law.Holding) bool { return h.Delegations > 0 }) {
 		if delegated[h.UID] = h; last == nil {
-			ob.com.Usage.MarkDirty(law.CountKey(h.UID, ""))
+			ob.Committer.Usage.MarkDirty(law.CountKey(h.UID, ""))
 		}
 	}
 
-	for _, k := range ob.com.Usage.TakeDirty(usageAtOnce) {
+	for _, k := range ob.Committer.Usage.TakeDirty(usageAtOnce) {
 		h := delegated[k.Zone]
 		if h == nil {
 			continue
@@ -40,7 +40,7 @@ func (ob *Outbox) sweepUsage(ctx context.Context, last seenKeys) seenKeys {
 			err = cmp.Or(ob.countUsage(ctx, k.Zone, h.Namespace, name), err)
 		}
 		if err != nil {
-			ob.com.Usage.MarkDirty(k)
+			ob.Committer.Usage.MarkDirty(k)
 			klog.FromContext(ctx).V(2).Info("Delegations are counted later", "zone", h.Name, "why", err.Error())
 		}
 	}
@@ -73,12 +73,12 @@ func (ob *Outbox) countUsage(ctx context.Context, uid, namespace, name string) e
 			return nil
 		}
 		o.Status.Records = records
-		key := ob.mem.Layout.Delegation(namespace, name)
-		data, err := ob.mem.Delegations.Encode(ctx, key, o)
+		key := ob.Mem.Layout.Delegation(namespace, name)
+		data, err := ob.Mem.Delegations.Encode(ctx, key, o)
 		if err != nil {
 			return err
 		}
-		if out, err := ob.com.WriteObjectOnly(ctx, key, mod, data); err != nil || out.OK {
+		if out, err := ob.Committer.WriteObjectOnly(ctx, key, mod, data); err != nil || out.OK {
 			return err
 		}
 	}

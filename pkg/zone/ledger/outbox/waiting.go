@@ -48,9 +48,9 @@ const (
 )
 
 func (ob *Outbox) followRounds(ctx context.Context) {
-	for next := ""; etcd.Pause(ctx, ob.tryEvery); {
+	for next := ""; etcd.Pause(ctx, ob.TryEvery); {
 		var err error
-		next, err = ob.tryRange(ctx, ob.mem.Layout.Room("orphans"), next, maxListed, idleShare)
+		next, err = ob.tryRange(ctx, ob.Mem.Layout.Room("orphans"), next, maxListed, idleShare)
 		ob.logUntried(ctx, err)
 	}
 }
@@ -58,10 +58,10 @@ func (ob *Outbox) followRounds(ctx context.Context) {
 // followFreed tries the objects waiting at each name that a client has freed, until ctx ends.
 func (ob *Outbox) followFreed(ctx context.Context) {
 	var waited time.Time
-	for at, ok := ob.com.NextFreed(ctx); ok; at, ok = ob.com.NextFreed(ctx) {
+	for at, ok := ob.Committer.NextFreed(ctx); ok; at, ok = ob.Committer.NextFreed(ctx) {
 		if time.Since(waited) > TryEvery {
 			// Not counted again for a minute after objects were found waiting.
-			r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Room("orphans"), clientv3.WithPrefix(), clientv3.WithCountOnly())
+			r, err := ob.Mem.Client.Get(ctx, ob.Mem.Layout.Room("orphans"), clientv3.WithPrefix(), clientv3.WithCountOnly())
 			if err != nil || r.Count == 0 { // most clusters have no waiting objects
 				etcd.Pause(ctx, countRest)
 				continue
@@ -69,11 +69,11 @@ func (ob *Outbox) followFreed(ctx context.Context) {
 			waited = time.Now()
 		}
 		// First at the name itself.
-		_, err := ob.tryRange(ctx, ob.mem.Layout.WaitingAt(at.View, at.Name, true), "", maxBelow, 1)
+		_, err := ob.tryRange(ctx, ob.Mem.Layout.WaitingAt(at.View, at.Name, true), "", maxBelow, 1)
 		if !at.Apex && err == nil {
 			// Then at and below the base: without _acme-challenge.www, another namespace may get www. The apex is never
 			// claimed.
-			_, err = ob.tryRange(ctx, ob.mem.Layout.WaitingAt(at.View, at.Base, false), "", maxBelow, 1)
+			_, err = ob.tryRange(ctx, ob.Mem.Layout.WaitingAt(at.View, at.Base, false), "", maxBelow, 1)
 		}
 		ob.logUntried(ctx, err)
 	}
@@ -120,8 +120,8 @@ func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string
 		concernsZone := func(scan law.Scan) bool {
 			return scan.Zone == z.UID && scan.Kind == law.ScanNamespaces && scan.Covers(namespace)
 		}
-		prefix := ob.mem.Layout.Outbox(zones.DelegationWorkID(z.Namespace, ""))
-		_, err := etcd.Scan(ctx, ob.mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
+		prefix := ob.Mem.Layout.Outbox(zones.DelegationWorkID(z.Namespace, ""))
+		_, err := etcd.Scan(ctx, ob.Mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 			var due law.Work
 			isDue = isDue || layout.Decode(kv.Value, &due) == nil && slices.ContainsFunc(due.Scans, concernsZone)
 			return nil
@@ -138,10 +138,10 @@ func (ob *Outbox) enqueueTrial(ctx context.Context, w *law.Work, namespace strin
 		return err
 	}
 	// The ID has the name, so two servers enqueue a trial of the name once.
-	key := ob.mem.Layout.Outbox(w.ID)
-	r, err := ob.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, 0)).Then(etcd.OpPut(key, layout.Encode(*w))).Commit()
+	key := ob.Mem.Layout.Outbox(w.ID)
+	r, err := ob.Mem.Client.Txn(ctx).If(etcd.RevisionIs(key, 0)).Then(etcd.OpPut(key, layout.Encode(*w))).Commit()
 	if err == nil && r.Succeeded {
-		ob.com.OwnItem(w.ID)
+		ob.Committer.OwnItem(w.ID)
 	}
 	return err
 }
@@ -150,7 +150,7 @@ func (ob *Outbox) enqueueTrial(ctx context.Context, w *law.Work, namespace strin
 // after from. The order is fixed. The string is the key to continue at.
 func (ob *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int) (chosen []candidate, next string, err error) {
 	drawn, met := map[string][]candidate{}, map[string]int{}
-	next, err = etcd.Scan(ctx, ob.mem.Client, prefix, from, most, func(kv *mvccpb.KeyValue) error {
+	next, err = etcd.Scan(ctx, ob.Mem.Client, prefix, from, most, func(kv *mvccpb.KeyValue) error {
 		var c candidate
 		var ok bool
 		if c.kindLetter, c.Namespace, c.Name, ok = layout.WaitingObject(string(kv.Key)); !ok || c.kindLetter == layout.WaitingDelegation {
@@ -180,12 +180,12 @@ func (ob *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int
 // tryCandidate decides a waiting object without a write. The result is the work that adopts the object, or nil if no
 // zone would adopt the object now.
 func (ob *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, err error) {
-	defer ob.com.Recover(ctx, nil, &err)
-	ob.mem.Stats.Trials.Add(1)
+	defer ob.Committer.Recover(ctx, nil, &err)
+	ob.Mem.Stats.Trials.Add(1)
 	if c.kindLetter == layout.WaitingZone {
 		return ob.tryZone(ctx, c)
 	}
-	o, mod, err := ob.mem.ReadRecord(ctx, c.Namespace, c.Name)
+	o, mod, err := ob.Mem.ReadRecord(ctx, c.Namespace, c.Name)
 	if err != nil || o == nil || o.Status.ZoneRef != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (ob *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, e
 	if err != nil {
 		return nil, err
 	}
-	out, err := ob.com.Preview(ctx, w)
+	out, err := ob.Committer.Preview(ctx, w)
 	if err != nil || out.Plan == nil || out.Plan.Record == nil {
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan
 	}
 
 	// The base name decides the holder, so all objects waiting there are decided together, in order.
-	work := &law.Work{Reason: "a waiting object may be adopted", View: p.View, By: o.Namespace, Since: ob.mem.Now().Unix()}
+	work := &law.Work{Reason: "a waiting object may be adopted", View: p.View, By: o.Namespace, Since: ob.Mem.Now().Unix()}
 	// Example: for _acme-challenge.www the work decides all that waits at www and below, since the claim of www
 	// decides.
 	at, exact := p.FQDN, true
@@ -266,8 +266,8 @@ func (ob *Outbox) ListReplacements(ctx context.Context, leaving *v1alpha1.Record
 	if err != nil {
 		return nil, err
 	}
-	prefix := ob.mem.Layout.Key(law.RecordsAwaitKey(leaving.Status.View, at, leaving.Namespace))
-	r, err := ob.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(law.MaxWaiting))
+	prefix := ob.Mem.Layout.Key(law.RecordsAwaitKey(leaving.Status.View, at, leaving.Namespace))
+	r, err := ob.Mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(law.MaxWaiting))
 	if err != nil {
 		return nil, err
 	}
@@ -290,7 +290,7 @@ func (ob *Outbox) ListReplacements(ctx context.Context, leaving *v1alpha1.Record
 
 // Read reads the Record and returns the write that adopts it, or nil if the Record is gone, damaged or in a zone.
 func (r *Replacement) Read(ctx context.Context) (*commit.SetWrite, error) {
-	o, mod, err := r.ob.mem.ReadRecord(ctx, r.Namespace, r.Name)
+	o, mod, err := r.ob.Mem.ReadRecord(ctx, r.Namespace, r.Name)
 	if errors.Is(err, facts.ErrDamaged) || err == nil && (o == nil || o.Status.ZoneRef != nil) {
 		return nil, nil
 	}
@@ -307,7 +307,7 @@ func (r *Replacement) Read(ctx context.Context) (*commit.SetWrite, error) {
 // tryZone decides a pending zone without a write. The result is the work that gives the zone a name, or nil if the zone
 // would stay pending.
 func (ob *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) {
-	o, mod, err := ob.mem.ReadZone(ctx, c.Namespace, c.Name)
+	o, mod, err := ob.Mem.ReadZone(ctx, c.Namespace, c.Name)
 	if err != nil || o == nil {
 		return nil, err
 	}
@@ -320,9 +320,9 @@ func (ob *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := ob.com.NewWrite("zones", o, mod)
+	w := ob.Committer.NewWrite("zones", o, mod)
 	w.Decide = decide
-	out, err := ob.com.Preview(ctx, w)
+	out, err := ob.Committer.Preview(ctx, w)
 	if err != nil || out.Plan == nil || out.Plan.Zone == nil || out.Plan.Zone.Zone.Pending {
 		return nil, err
 	}
@@ -333,5 +333,5 @@ func (ob *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) {
 		scan = law.Scan{Kind: law.ScanPending, Target: target}
 	}
 	return &law.Work{ID: "stands-" + string(o.UID), Reason: fmt.Sprintf("zone %s may take effect", z.FQDN()), View: z.View, By: c.Namespace,
-		Since: ob.mem.Now().Unix(), Scans: []law.Scan{scan}}, nil
+		Since: ob.Mem.Now().Unix(), Scans: []law.Scan{scan}}, nil
 }

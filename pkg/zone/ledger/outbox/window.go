@@ -133,7 +133,7 @@ func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error)
 		if scan.Kind == law.ScanNamespaces {
 			err = ob.scanNamespaces(ctx, s, scan, w.addCandidate)
 		} else if prefix := ob.scannedKeys(scan); prefix != "" {
-			_, err = etcd.Scan(ctx, ob.mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
+			_, err = etcd.Scan(ctx, ob.Mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 				c, ok, err := ob.candidateAt(s, scan, kv)
 				isUnruled := isOfZone && c.kindLetter == layout.WaitingRecord && !mayGet(c.Namespace)
 				if ok && !isUnruled {
@@ -160,7 +160,7 @@ func (ob *Outbox) readRuled(ctx context.Context, s *workState) (func(namespace s
 		return all, nil
 	}
 	at := s.Work.Zones[0]
-	zone, err := ob.mem.ZoneAt(ctx, ob.mem.Layout.Zone(at.Namespace, at.Name))
+	zone, err := ob.Mem.ZoneAt(ctx, ob.Mem.Layout.Zone(at.Namespace, at.Name))
 	if err != nil || zone == nil || zone.UID != at.UID || zone.Pending {
 		return all, err
 	}
@@ -176,8 +176,8 @@ func (ob *Outbox) readRuled(ctx context.Context, s *workState) (func(namespace s
 		}
 	}
 
-	prefix := ob.mem.Layout.Key(law.RulesKey(zone.UID, "")) // of Delegations
-	_, err = etcd.Scan(ctx, ob.mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
+	prefix := ob.Mem.Layout.Key(law.RulesKey(zone.UID, "")) // of Delegations
+	_, err = etcd.Scan(ctx, ob.Mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
 		ruled[strings.TrimPrefix(string(kv.Key), prefix)] = true
 		return nil
 	})
@@ -192,13 +192,13 @@ func (s *workState) moves(scan law.Scan) bool {
 func (ob *Outbox) scannedKeys(scan law.Scan) string {
 	switch scan.Kind {
 	case law.ScanMembers:
-		return ob.mem.Layout.MembersBelow(scan.Zone, scan.Owner)
+		return ob.Mem.Layout.MembersBelow(scan.Zone, scan.Owner)
 	case law.ScanWaiting:
-		return ob.mem.Layout.WaitingAt(scan.View, scan.Name, scan.Exact)
+		return ob.Mem.Layout.WaitingAt(scan.View, scan.Name, scan.Exact)
 	case law.ScanReferring:
-		return ob.mem.Layout.WaitingFor(scan.Target)
+		return ob.Mem.Layout.WaitingFor(scan.Target)
 	case law.ScanPending:
-		return ob.mem.Layout.WaitingFor(scan.Target) + layout.WaitingZone + "/"
+		return ob.Mem.Layout.WaitingFor(scan.Target) + layout.WaitingZone + "/"
 	}
 	return ""
 }
@@ -229,7 +229,7 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 	}
 
 	c.kindLetter = layout.WaitingRecord
-	_, owner, namespace, object, err := ob.mem.Layout.ParseMember(string(kv.Key))
+	_, owner, namespace, object, err := ob.Mem.Layout.ParseMember(string(kv.Key))
 	if c.Namespace, c.Name = namespace, object; err != nil || !scan.Covers(namespace) {
 		return c, false, err
 	}
@@ -258,12 +258,12 @@ func (ob *Outbox) scanNamespaces(ctx context.Context, s *workState, scan law.Sca
 	// All namespaces are read at the revision of the first page.
 	var rev int64
 	for _, namespace := range scan.Namespaces {
-		if err := etcd.Each(ctx, ob.mem.Client, ob.mem.Layout.Record(namespace, ""), &rev, func(key string, data []byte,
+		if err := etcd.Each(ctx, ob.Mem.Client, ob.Mem.Layout.Record(namespace, ""), &rev, func(key string, data []byte,
 			mod int64) error {
 			c, ok, err := ob.recordScanned(ctx, &scan, key, data, mod)
 			switch {
 			case errors.Is(err, facts.ErrDamaged):
-				_, object, _ := ob.mem.Layout.ObjectName(key)
+				_, object, _ := ob.Mem.Layout.ObjectName(key)
 				return s.skipDamaged(ctx, law.Ref{Namespace: namespace, Name: object}, err)
 			case ok:
 				found(c)
@@ -273,9 +273,9 @@ func (ob *Outbox) scanNamespaces(ctx context.Context, s *workState, scan law.Sca
 			return err
 		}
 
-		if err := etcd.Each(ctx, ob.mem.Client, ob.mem.Layout.Zone(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
+		if err := etcd.Each(ctx, ob.Mem.Client, ob.Mem.Layout.Zone(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
 			o := &v1alpha1.Zone{}
-			if err := ob.mem.Zones.Decode(ctx, key, data, mod, o); err != nil || o.Status.FQDN != "" {
+			if err := ob.Mem.Zones.Decode(ctx, key, data, mod, o); err != nil || o.Status.FQDN != "" {
 				return err
 			}
 			spec, err := lawform.ZoneSpec(o)
@@ -296,7 +296,7 @@ func (ob *Outbox) scanNamespaces(ctx context.Context, s *workState, scan law.Sca
 func (ob *Outbox) recordScanned(ctx context.Context, scan *law.Scan, key string, data []byte, mod int64) (c candidate, ok bool,
 	err error) {
 	o := &v1alpha1.Record{}
-	if err := ob.mem.Records.Decode(ctx, key, data, mod, o); err != nil {
+	if err := ob.Mem.Records.Decode(ctx, key, data, mod, o); err != nil {
 		return c, false, fmt.Errorf("%w: %w", facts.ErrDamaged, err)
 	}
 	in, waits, err := objects.AdoptedOrWaiting(o)
@@ -319,7 +319,7 @@ func (ob *Outbox) recordCandidate(ctx context.Context, o *v1alpha1.Record, waits
 	if waits == nil || waits.FQDN.IsZero() {
 		return c, nil
 	}
-	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Waiting(waits, "records", o.Namespace, o.Name)[0])
+	r, err := ob.Mem.Client.Get(ctx, ob.Mem.Layout.Waiting(waits, "records", o.Namespace, o.Name)[0])
 	if err != nil || len(r.Kvs) == 0 {
 		return c, err
 	}

@@ -69,7 +69,7 @@ func (ob *Outbox) sweepWithdrawals(ctx context.Context, last seenKeys) seenKeys 
 }
 
 func (ob *Outbox) decodeWithdrawal(kv *mvccpb.KeyValue) (k law.Key, w law.Withdrawal, err error) {
-	k, err = ob.mem.Layout.ParseWithdrawal(string(kv.Key))
+	k, err = ob.Mem.Layout.ParseWithdrawal(string(kv.Key))
 	if err != nil {
 		return k, w, err
 	}
@@ -79,7 +79,7 @@ func (ob *Outbox) decodeWithdrawal(kv *mvccpb.KeyValue) (k law.Key, w law.Withdr
 // listPlaces returns the places of all zones by UID.
 func (ob *Outbox) listPlaces() map[string]law.Place {
 	places := map[string]law.Place{}
-	for k, h := range ob.mem.Holdings(func(*law.Holding) bool { return true }) {
+	for k, h := range ob.Mem.Holdings(func(*law.Holding) bool { return true }) {
 		places[h.UID] = law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
 	}
 	return places
@@ -89,15 +89,15 @@ func (ob *Outbox) listPlaces() map[string]law.Place {
 // release. If the withdrawal was changed at another server, nothing is written, and that change counts.
 func (ob *Outbox) countWithdrawal(ctx context.Context, k law.Key, mod int64, place law.Place, w law.Withdrawal,
 	passed time.Duration) (err error) {
-	defer ob.com.Recover(ctx, nil, &err)
+	defer ob.Committer.Recover(ctx, nil, &err)
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: place.Namespace, Weight: 1})
-	ob.mem.Fault("zone-ends")
+	ob.Mem.Fault("zone-ends")
 	id := etcd.NewID()
-	_, err = ob.com.Commit(ctx, &commit.Write{
-		Object:   commit.Object{Resource: "zones", Namespace: place.Namespace, Name: place.Name, Key: ob.mem.Layout.Key(k)},
-		Expected: mod, LikelyZone: ob.mem.Layout.Zone(place.Namespace, place.Name),
+	_, err = ob.Committer.Commit(ctx, &commit.Write{
+		Object:   commit.Object{Resource: "zones", Namespace: place.Namespace, Name: place.Name, Key: ob.Mem.Layout.Key(k)},
+		Expected: mod, LikelyZone: ob.Mem.Layout.Zone(place.Namespace, place.Name),
 		Decide: func(seen *law.Facts) law.Outcome {
-			return zones.DecideElapsed(seen, place, k.Namespace, w, int64(passed.Seconds()), id, ob.mem.Now().Unix())
+			return zones.DecideElapsed(seen, place, k.Namespace, w, int64(passed.Seconds()), id, ob.Mem.Now().Unix())
 		},
 		ObjectOp: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) { return nil, nil, nil },
 	})

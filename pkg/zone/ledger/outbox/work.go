@@ -38,7 +38,7 @@ func (ob *Outbox) startSpan(ctx context.Context, s *workState) (end func(*error)
 	if s.Work.Trace == "" {
 		return func(*error) {}
 	}
-	_, span := traces.StartCaused(ctx, ob.traces, "Cascade", []string{s.Work.Trace})
+	_, span := traces.StartCaused(ctx, ob.Traces, "Cascade", []string{s.Work.Trace})
 	s.Trace = traces.Parent(span)
 	return func(err *error) {
 		span.SetAttributes(attribute.String("kubizone.cause", s.Work.Reason), attribute.Int("kubizone.decided", s.decidedCount))
@@ -61,13 +61,13 @@ func (s *workState) hasBegun() bool { return s.cursor != law.Cursor{Times: s.cur
 // rewriteItem puts the item of a work, as next. If another write has changed the item, s gets the changed item instead,
 // and the error is ErrTakenOver or ErrCascadeEnded if this server must stop.
 func (s *workState) rewriteItem(ctx context.Context, ob *Outbox, next law.Work) error {
-	key := ob.mem.Layout.Outbox(s.Work.ID)
-	r, err := ob.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
+	key := ob.Mem.Layout.Outbox(s.Work.ID)
+	r, err := ob.Mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
 	if err != nil {
 		return err
 	}
 	if !r.Succeeded {
-		return s.Refresh(ctx, ob.mem)
+		return s.Refresh(ctx, ob.Mem)
 	}
 	s.Work, s.Mod = next, r.Header.Revision
 	return nil
@@ -91,7 +91,7 @@ func (s *workState) renewLease(ctx context.Context, ob *Outbox) error {
 func (s *workState) noteProgress(ctx context.Context, ob *Outbox) error {
 	s.renewedAt = time.Now()
 	next := s.Work
-	next.Runner = ob.mem.ID
+	next.Runner = ob.Mem.ID
 	// After an extension by another write, the cursor is of the former scans, and not stored.
 	if s.cursor.Times == next.Times && s.hasBegun() {
 		at := s.cursor
@@ -110,7 +110,7 @@ func (ob *Outbox) yieldBetweenSteps(ctx context.Context, s *workState, began tim
 		return false, err
 	}
 	// The writes of clients, in any zone, would wait for steps. The pause grows with the number of running cascades.
-	if ob.com.Clients.Load() != clientsThen {
+	if ob.Committer.Clients.Load() != clientsThen {
 		etcd.Pause(ctx, min(time.Since(began), maxPause)*time.Duration(max(1, len(ob.lanes.places))))
 	}
 	if !ob.lanes.isOverdue(s.place) {

@@ -21,18 +21,18 @@ import (
 // askPending returns the decision to establish a pending zone as a new child, or nil if there is nothing to decide. No
 // zone adopts a terminating object.
 func (ob *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Facts) law.Outcome, error) {
-	if o.Status.FQDN != "" || o.DeletionTimestamp != nil || ob.Terminates(o.Namespace) {
+	if o.Status.FQDN != "" || o.DeletionTimestamp != nil || ob.IsTerminating(o.Namespace) {
 		return nil, nil
 	}
 	ask, err := objects.ZoneAsk(o, o)
-	ask.Cascade, ask.Now, ask.WorkID = true, ob.mem.Now(), etcd.NewID()
+	ask.Cascade, ask.Now, ask.WorkID = true, ob.Mem.Now(), etcd.NewID()
 	return func(seen *law.Facts) law.Outcome { return zones.DecideZone(seen, ask) }, err
 }
 
 // RaiseSerial commits the step of a Zone to a serial past that of a secondary, if zones.Repair allows this (S6.11).
 func (ob *Outbox) RaiseSerial(ctx context.Context, zone law.Ref, past zones.Ahead) (raised bool, err error) {
 	for {
-		o, revision, err := ob.mem.ReadZone(ctx, zone.Namespace, zone.Name)
+		o, revision, err := ob.Mem.ReadZone(ctx, zone.Namespace, zone.Name)
 		if err != nil || o == nil || string(o.UID) != zone.UID {
 			return false, err
 		}
@@ -40,7 +40,7 @@ func (ob *Outbox) RaiseSerial(ctx context.Context, zone law.Ref, past zones.Ahea
 		if err != nil {
 			return false, err
 		}
-		ask.Ahead, ask.Now, ask.WorkID = &past, ob.mem.Now(), etcd.NewID()
+		ask.Ahead, ask.Now, ask.WorkID = &past, ob.Mem.Now(), etcd.NewID()
 		// No cascade, so no outbox item.
 		w := ob.newZoneWrite(nil, o, revision, func(seen *law.Facts) law.Outcome {
 			out := zones.DecideZone(seen, ask)
@@ -48,7 +48,7 @@ func (ob *Outbox) RaiseSerial(ctx context.Context, zone law.Ref, past zones.Ahea
 			return out
 		})
 		w.Origin.Cause = causeSecondary
-		out, err := ob.com.Commit(ctx, w)
+		out, err := ob.Committer.Commit(ctx, w)
 		if err != nil || out.OK {
 			return raised && err == nil, err
 		}
@@ -78,7 +78,7 @@ func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 					return err
 				}
 				decided[h.UID], again = true, true
-				if _, err := ob.yieldBetweenSteps(ctx, s, time.Now(), ob.com.Clients.Load()); err != nil {
+				if _, err := ob.yieldBetweenSteps(ctx, s, time.Now(), ob.Committer.Clients.Load()); err != nil {
 					return err
 				}
 			}
@@ -91,17 +91,17 @@ func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 // findZones returns the holdings of the zones that a scan concerns, parents first. Other kinds of scans find none.
 func (ob *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.Holding, err error) {
 	if scan.Kind == law.ScanReferring {
-		return ob.mem.ZonesReferring(scan), nil
+		return ob.Mem.ZonesReferring(scan), nil
 	} else if scan.Kind != law.ScanZones {
 		return nil, nil
 	}
 
 	k := law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}
-	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Key(k), clientv3.WithPrefix())
+	r, err := ob.Mem.Client.Get(ctx, ob.Mem.Layout.Key(k), clientv3.WithPrefix())
 	if err != nil {
 		return nil, err
 	}
-	v, err := ob.mem.DecodeRange(k, r.Kvs)
+	v, err := ob.Mem.DecodeRange(k, r.Kvs)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (ob *Outbox) reparentZone(ctx context.Context, s *workState, ref law.Ref) e
 		if err != nil {
 			return nil, err
 		}
-		ask := zones.ParentInput{Zone: z, Spec: spec, Work: &s.Work, Now: ob.mem.Now(), WorkID: etcd.NewID()}
+		ask := zones.ParentInput{Zone: z, Spec: spec, Work: &s.Work, Now: ob.Mem.Now(), WorkID: etcd.NewID()}
 		if cond := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated); cond != nil {
 			ask.Message = cond.Message
 		}
