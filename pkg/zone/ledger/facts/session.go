@@ -735,49 +735,56 @@ func (s *Session) ProvenFactOf(k law.Key) (ProvenFact, bool) {
 // noteResponse notes the value of a fact, read at revision rev, with its proof: the Zone's revision (covered) if the
 // decision has read the Zone, otherwise (covered is 0) a compare of the key or range.
 func (s *Session) noteResponse(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
-	mem := s.mem
-	kvs := r.GetResponseRange().Kvs
-	// 1. Ranges.
-	if k.Kind == law.KindTouched && k.Zone != "" {
+	kvs, kv := r.GetResponseRange().Kvs, etcd.FirstKV(r)
+	switch {
+	case k.Kind == law.KindTouched && k.Zone != "":
 		return s.noteDataBelow(k, kvs, covered)
-	}
-	if layout.IsRange(k) && s.EmptyRanges != nil {
-		// Only for the batch: is the range empty? At most two keys were read.
-		if k.Kind == law.KindOwnersBelow && covered > 0 && len(kvs) > 0 && string(kvs[0].Key) == mem.Layout.Key(k) {
-			kvs = kvs[1:] // the name itself
-		}
-		s.EmptyRanges[k] = Emptiness{len(kvs) == 0, covered}
+	case layout.IsRange(k) && s.EmptyRanges != nil:
+		s.noteEmptiness(k, kvs, covered)
 		return nil
+	case layout.IsRange(k):
+		return s.noteRange(k, kvs, rev, covered)
+	case k.Kind == law.KindZone:
+		return s.readZone(ctx, k, kv, rev)
 	}
-	if layout.IsRange(k) {
-		v, err := s.decodeRange(k, kvs)
-		if err != nil {
-			return err
-		}
-		s.Seen.Put(k, v)
-		// If a hint (KindTouched) is true, further keys change nothing, so no compare.
-		if found, _ := v.(*law.Awaited); covered == 0 && (k.Kind != law.KindTouched || !found.Any) {
-			s.rangeProofs = append(s.rangeProofs, proof{k, rev})
-		}
-		return nil
-	}
+	return s.noteFact(k, kv, rev, covered)
+}
 
-	// 2. Zones.
-	kv := etcd.FirstKV(r)
-	if k.Kind == law.KindZone {
-		mem.Mu.Lock()
-		h := mem.Head(mem.Layout.Key(k))
-		mem.Mu.Unlock()
-		if err := mem.Reload(ctx, h, kv, rev); err != nil {
-			return err
-		}
-		mem.Mu.Lock()
-		s.NoteZone(k, h)
-		mem.Mu.Unlock()
-		return nil
+// noteEmptiness notes for all writes of a batch whether a range is empty. At most two keys were read.
+func (s *Session) noteEmptiness(k law.Key, kvs []*mvccpb.KeyValue, covered int64) {
+	if k.Kind == law.KindOwnersBelow && covered > 0 && len(kvs) > 0 && string(kvs[0].Key) == s.mem.Layout.Key(k) {
+		kvs = kvs[1:] // the name itself
 	}
+	s.EmptyRanges[k] = Emptiness{len(kvs) == 0, covered}
+}
 
-	// 3. Single keys.
+func (s *Session) noteRange(k law.Key, kvs []*mvccpb.KeyValue, rev, covered int64) error {
+	v, err := s.decodeRange(k, kvs)
+	if err != nil {
+		return err
+	}
+	s.Seen.Put(k, v)
+	// If a hint (KindTouched) is true, further keys change nothing, so no compare.
+	if found, _ := v.(*law.Awaited); covered == 0 && (k.Kind != law.KindTouched || !found.Any) {
+		s.rangeProofs = append(s.rangeProofs, proof{k, rev})
+	}
+	return nil
+}
+
+func (s *Session) readZone(ctx context.Context, k law.Key, kv *mvccpb.KeyValue, rev int64) error {
+	s.mem.Mu.Lock()
+	h := s.mem.Head(s.mem.Layout.Key(k))
+	s.mem.Mu.Unlock()
+	if err := s.mem.Reload(ctx, h, kv, rev); err != nil {
+		return err
+	}
+	s.mem.Mu.Lock()
+	defer s.mem.Mu.Unlock()
+	s.NoteZone(k, h)
+	return nil
+}
+
+func (s *Session) noteFact(k law.Key, kv *mvccpb.KeyValue, rev, covered int64) error {
 	var v any
 	if kv != nil {
 		var err error
@@ -786,28 +793,30 @@ func (s *Session) noteResponse(ctx context.Context, k law.Key, r *etcdserverpb.R
 		}
 	}
 	s.Seen.Put(k, v)
-	mem.Mu.Lock()
-	defer mem.Mu.Unlock()
+	s.mem.Mu.Lock()
+	defer s.mem.Mu.Unlock()
 	if k.Kind == law.KindHolding {
-		// The read also repairs the index, which follows other servers' writes with a delay.
-		h, _ := v.(*law.Holding)
-		s.Seen.Put(k, h)
-		delete(mem.staleNames, k)
-		if h == nil {
-			mem.UpdateName(k, nil, rev)
-		} else {
-			mem.UpdateName(k, h, kv.ModRevision)
-		}
+		s.noteHolding(k, v, kv, rev)
 	}
-	if covered != 0 {
+	if covered == 0 {
+		s.proveFact(k, kv.GetModRevision())
+	} else if h := s.mem.byUID[k.Zone]; h != nil && h.Mod == covered {
 		// Not if another goroutine has moved the Zone to another revision meanwhile.
-		if h := mem.byUID[k.Zone]; h != nil && h.Mod == covered {
-			h.CacheFact(k, v)
-		}
-		return nil
+		h.CacheFact(k, v)
 	}
-	s.proveFact(k, kv.GetModRevision())
 	return nil
+}
+
+// noteHolding also repairs the index of names, which follows other servers' writes with a delay. The caller holds
+// Memory.Mu.
+func (s *Session) noteHolding(k law.Key, v any, kv *mvccpb.KeyValue, rev int64) {
+	h, _ := v.(*law.Holding)
+	s.Seen.Put(k, h)
+	delete(s.mem.staleNames, k)
+	if h != nil {
+		rev = kv.ModRevision
+	}
+	s.mem.UpdateName(k, h, rev)
 }
 
 // noteDataBelow notes whether the owners read have data, without a proof: no refusal depends on it. If they have, the
