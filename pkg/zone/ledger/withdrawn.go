@@ -321,21 +321,25 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 		return
 	}
 
-	// Changed rules, by their effect for each namespace.
 	namespaces, changed := law.ChangedRules(before, after)
-	if existing == nil && (changed || !slices.Equal(before.ReleaseNow, after.ReleaseNow)) {
+	released := addedTo(before.ReleaseNow, after.ReleaseNow)
+	if !changed && len(released) == 0 {
+		return
+	}
+	if existing == nil {
 		existing = l.childrenOf(after.UID)
 	}
 	if changed {
+		// By the effect of the rules for each namespace.
 		warnOfElsewhere(ctx, after, before.Rules, after.Rules, existing)
 		l.warnOfLosses(ctx, ruleChange{zone: after.UID, namespaces: namespaces, names: law.ChangedNames(before, after), fqdn: after.FQDN(),
-			children: existing, rev: rev, describe: l.describeWithdrawal(after, addedTo(before.ReleaseNow, after.ReleaseNow)),
+			children: existing, rev: rev, describe: l.describeWithdrawal(after, released),
 			lossesOf: func(namespace string, delegated []law.DelegatedRule) lossTest {
 				return lossByRules(before.WithDelegated(delegated), after.WithDelegated(delegated), namespace)
 			}})
 	}
 
-	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, existing, rev)
+	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), released, existing, rev)
 }
 
 // warnOfUnlisted warns the creator of a zone about established zones below that the new zone's rules do not list. The
@@ -411,8 +415,7 @@ func addedTo(before, after []string) []string {
 
 // warnOfReleases sends a Warning with the Records and zones whose period the annotation kubi.zone/release-now ends, by
 // the namespaces added to it.
-func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, after []string, existing children, rev int64) {
-	added := addedTo(before, after)
+func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, added []string, existing children, rev int64) {
 	if len(added) == 0 {
 		return
 	}
@@ -459,12 +462,12 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 	if ask.Terminating {
 		return
 	}
-	in := ask.InZone
+	in, released := ask.InZone, addedTo(ask.Before.ListReleases(), ask.After.ListReleases())
 	if plan.Zone != nil {
 		in = plan.Zone.Zone.UID
 	}
 	if ask.After != nil && in != "" {
-		l.warnOfReleases(ctx, in, ask.Namespace+"/"+ask.After.Zone, ask.Before.ListReleases(), ask.After.ReleaseNow, existing, rev)
+		l.warnOfReleases(ctx, in, ask.Namespace+"/"+ask.After.Zone, released, existing, rev)
 	}
 	if plan.Zone == nil {
 		return
@@ -493,7 +496,6 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationInpu
 	if had != nil {
 		namespaces = had.Rule.Namespaces
 	}
-	released := addedTo(ask.Before.ListReleases(), ask.After.ListReleases())
 	l.warnOfLosses(ctx, ruleChange{zone: zone.UID, namespaces: namespaces, names: law.ChangedNames(with(had, nil), with(ask.After, nil)),
 		fqdn: zone.FQDN(), children: existing, rev: rev, describe: l.describeWithdrawal(zone, released),
 		lossesOf: func(namespace string, delegated []law.DelegatedRule) lossTest {
