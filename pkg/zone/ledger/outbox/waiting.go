@@ -137,7 +137,6 @@ func (ob *Outbox) enqueueTrial(ctx context.Context, w *law.Work, namespace strin
 	if due, err := ob.hasRulesDue(ctx, w, namespace); err != nil || due {
 		return err
 	}
-	// The ID has the name, so two servers enqueue a trial of the name once.
 	key := ob.Mem.Layout.Outbox(w.ID)
 	r, err := ob.Mem.Client.Txn(ctx).If(etcd.RevisionIs(key, 0)).Then(etcd.OpPut(key, layout.Encode(*w))).Commit()
 	if err == nil && r.Succeeded {
@@ -239,7 +238,7 @@ func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan
 		work.Zones = []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}
 	}
 
-	work.ID = trialID + p.View + "-" + at.String()
+	work.ID = trialIDOf(p.View, at)
 	work.Scans = []law.Scan{{Kind: law.ScanWaiting, View: p.View, Name: at, Exact: exact}}
 	if waits.Zone != nil && (waits.View != p.View || waits.FQDN != p.FQDN) {
 		// The Record also has a key by the zoneRef, so this key finds the objects that wait for the same Zone.
@@ -247,6 +246,10 @@ func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan
 	}
 	return work
 }
+
+// trialIDOf returns the ID of the trial of a name, so that two servers enqueue the trial once. A view has no dot, so
+// the names of two views have different IDs.
+func trialIDOf(view string, n name.Name) string { return trialID + view + "." + n.String() }
 
 // maxReplacements bounds the waiting Records that a deletion tries, since each try is a commit in the zone's queue. The
 // trial of the freed name decides the others.
