@@ -68,15 +68,11 @@ func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, by string, before
 	if plan.Delegation != nil && plan.Delegation.Zone != nil {
 		in = plan.Delegation.Zone.UID
 	}
-	// The number of Delegations in the zone after the write, or -1 if the zone goes too.
-	at := -1
-	if plan.Zone != nil && plan.Zone.Holding != nil && (in == plan.Zone.Zone.UID || ask.InZone == plan.Zone.Zone.UID) {
-		at = plan.Zone.Holding.Delegations
-	}
+	at := delegationsIn(plan.Zone, in, ask.InZone)
 	switch {
 	case in == ask.InZone:
 		// Edited, or not in force before and after.
-	case ask.InZone != "" && before != nil:
+	case ask.InZone != "":
 		// Left: store the former spec, and the user who deleted the Delegation.
 		op, err := ob.Journal.Archive.DelegationLeftOp(ask.InZone, at, before, &before.Spec, by, ask.Terminating)
 		if err == nil {
@@ -87,6 +83,15 @@ func (ob *Outbox) oldDelegationOps(ask *zones.DelegationInput, by string, before
 		return []clientv3.Op{ob.Journal.Archive.DelegationJoinedOp(in, at-1)}
 	}
 	return nil
+}
+
+// delegationsIn returns the number of Delegations in a changed zone, if among the given zones (UIDs), or -1 if the zone
+// is removed.
+func delegationsIn(c *law.ZoneChange, of ...string) int {
+	if c == nil || c.Holding == nil || !slices.Contains(of, c.Zone.UID) {
+		return -1
+	}
+	return c.Holding.Delegations
 }
 
 const delegationsAtOnce = 8

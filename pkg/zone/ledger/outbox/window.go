@@ -121,28 +121,20 @@ func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error)
 	}
 	// Scan, with the first maxWindow candidates behind the cursor.
 	for _, scan := range s.Work.Scans {
-		moves := s.moves(scan)
-		isDone := moves && s.cursor.Moved
-		isLater := !moves && !s.cursor.Moved && !s.interrupted
-		if isDone || isLater {
-			continue // moves come first, other scans afterwards
+		if !s.scansNow(scan) {
+			continue
 		}
-		// A new zone apps.example.org. scans all waiting objects at and below apps. Namespaces without a rule get
-		// nothing there.
-		isOfZone := scan.Kind == law.ScanWaiting && !scan.Exact && len(s.Work.Zones) == 1 && scan.Name == s.Work.Zones[0].FQDN
-		if scan.Kind == law.ScanNamespaces {
-			err = ob.scanNamespaces(ctx, s, scan, w.addCandidate)
-		} else if prefix := ob.scannedKeys(scan); prefix != "" {
-			_, err = etcd.Scan(ctx, ob.Mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
-				c, ok, err := ob.candidateAt(s, scan, kv)
-				isUnruled := isOfZone && c.kindLetter == layout.WaitingRecord && !mayGet(c.Namespace)
-				if ok && !isUnruled {
+		add := w.addCandidate
+		if s.isOfZone(scan) {
+			// A new zone apps.example.org. scans all waiting objects at and below apps. Namespaces without a rule get
+			// nothing there.
+			add = func(c candidate) {
+				if c.kindLetter != layout.WaitingRecord || mayGet(c.Namespace) {
 					w.addCandidate(c)
 				}
-				return err
-			})
+			}
 		}
-		if err != nil {
+		if err := ob.findCandidates(ctx, s, scan, add); err != nil {
 			return nil, err
 		}
 	}
@@ -150,6 +142,36 @@ func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error)
 	// Sort.
 	w.truncate()
 	return w, nil
+}
+
+// scansNow reports whether a scan is for this window: moves come first, other scans afterwards.
+func (s *workState) scansNow(scan law.Scan) bool {
+	if s.moves(scan) {
+		return !s.cursor.Moved
+	}
+	return s.cursor.Moved || s.interrupted
+}
+
+func (s *workState) isOfZone(scan law.Scan) bool {
+	return scan.Kind == law.ScanWaiting && !scan.Exact && len(s.Work.Zones) == 1 && scan.Name == s.Work.Zones[0].FQDN
+}
+
+func (ob *Outbox) findCandidates(ctx context.Context, s *workState, scan law.Scan, found func(candidate)) error {
+	if scan.Kind == law.ScanNamespaces {
+		return ob.scanNamespaces(ctx, s, scan, found)
+	}
+	prefix := ob.scannedKeys(scan)
+	if prefix == "" {
+		return nil
+	}
+	_, err := etcd.Scan(ctx, ob.Mem.Client, prefix, fromStart, noLimit, func(kv *mvccpb.KeyValue) error {
+		c, ok, err := ob.candidateAt(s, scan, kv)
+		if ok {
+			found(c)
+		}
+		return err
+	})
+	return err
 }
 
 // readRuled returns whether a namespace has a rule of the work's zone, by the Zone or a Delegation. No zone adopts the
