@@ -101,16 +101,17 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 
 	w.Decide = func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) }
 	w.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
-		if isUnchanged(o, plan) {
-			plan.Waiting, plan.WaitingBefore = nil, nil
-			return nil, nil, nil
-		}
 		placed := o.DeepCopy()
 		if plan.Zone == nil && plan.Record.Zone != nil {
 			// The zone's content stays, so the Record keeps the serial, and Ready stays valid.
 			plan.Record.Serial = serial.Serial(o.Status.Serial)
 		}
 		ob.Placer.PlaceRecord(placed, plan.Record)
+		if plan.Zone == nil && len(plan.Writes) == 0 && placeOf(&placed.Status) == placeOf(&o.Status) {
+			// The repeated decision changes nothing, so the cascade does not put the object.
+			plan.Waiting, plan.WaitingBefore = nil, nil
+			return nil, nil, nil
+		}
 		data, err := ob.Mem.Records.Encode(ctx, w.Key, placed)
 		op := etcd.OpPut(w.Key, data)
 		return &op, nil, err
@@ -119,25 +120,26 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 	return w, nil
 }
 
-// isUnchanged reports whether a plan leaves the status of a Record as it is: zone, name, end of the period, and reason.
-func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
-	p, is := plan.Record, &o.Status
-	have := meta.FindStatusCondition(is.Conditions, v1alpha1.ConditionAdopted)
-	switch {
-	case p == nil || plan.Zone != nil || len(plan.Writes) > 0 || have == nil || have.Reason != p.Reason:
-		// A deletion, a change of the zone, or another reason, for example DelegationWithdrawn.
-		return false
-	case is.FQDN != p.FQDN.String() || is.View != p.View || (p.Zone == nil) != (is.ZoneRef == nil):
-		return false
-	case p.Zone == nil:
-		// A waiting Record: the message may name another zone now.
-		return have.Message == p.Message
+// recordPlace is the part of a Record's status decided by a cascade. The message counts for a waiting Record, which may
+// wait for another zone now. In a zone, another pattern of the zone's rules is no reason for a write.
+type recordPlace struct {
+	view, fqdn, zone         string // zone is a UID
+	adopted, reason, message string
+	endsAt                   int64
+}
+
+func placeOf(is *v1alpha1.RecordStatus) recordPlace {
+	p := recordPlace{view: is.View, fqdn: is.FQDN}
+	if adopted := meta.FindStatusCondition(is.Conditions, v1alpha1.ConditionAdopted); adopted != nil {
+		p.adopted, p.reason, p.message = string(adopted.Status), adopted.Reason, adopted.Message
 	}
-	var endsAt int64
+	if is.ZoneRef != nil {
+		p.zone, p.message = string(is.ZoneRef.UID), ""
+	}
 	if is.EndsAt != nil {
-		endsAt = is.EndsAt.Unix()
+		p.endsAt = is.EndsAt.Unix()
 	}
-	return string(is.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && endsAt == p.EndsAt
+	return p
 }
 
 // decideRecords decides candidates of a window, in their order, in batches zone by zone.

@@ -14,7 +14,6 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -215,36 +214,40 @@ func (ob *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, e
 // is as before.
 func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan) *law.Work {
 	p := plan.Record
-	if have := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); p.FQDN.IsZero() || p.Zone == nil && have != nil &&
-		have.Reason == p.Reason {
+	if p.FQDN.IsZero() || p.Zone == nil && placeOf(&o.Status).reason == p.Reason {
 		return nil
 	}
 
-	// The base name decides the holder, so all objects waiting there are decided together, in order.
+	// All objects waiting at a name are decided together, in order.
 	work := &law.Work{Reason: "a waiting object may be adopted", View: p.View, By: o.Namespace, Since: ob.Mem.Now().Unix()}
-	// Example: for _acme-challenge.www the work decides all that waits at www and below, since the claim of www
-	// decides.
-	at, exact := p.FQDN, true
+	scan := law.Scan{Kind: law.ScanWaiting, View: p.View, Name: p.FQDN, Exact: true}
 	if plan.Zone != nil {
-		z := plan.Zone.Zone
-		if plan.Zone.Holding.MayGainRecords(at) {
+		if plan.Zone.Holding.MayGainRecords(p.FQDN) {
 			// Names there are locked by a cascade.
 			return nil
 		}
-		if owner, ok := at.Rel(z.FQDN()); ok && !rules.Base(owner).IsApex() {
-			at, _ = rules.Base(owner).In(z.FQDN())
-			exact = false
-		}
+		z := plan.Zone.Zone
+		scan.Name, scan.Exact = claimedName(p.FQDN, z.FQDN())
 		work.Zones = []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}
 	}
 
-	work.ID = trialIDOf(p.View, at)
-	work.Scans = []law.Scan{{Kind: law.ScanWaiting, View: p.View, Name: at, Exact: exact}}
+	work.ID, work.Scans = trialIDOf(scan.View, scan.Name), []law.Scan{scan}
 	if waits.Zone != nil && (waits.View != p.View || waits.FQDN != p.FQDN) {
 		// The Record also has a key by the zoneRef, so this key finds the objects that wait for the same Zone.
 		work.Scans = append(work.Scans, law.Scan{Kind: law.ScanReferring, Target: waits.Zone})
 	}
 	return work
+}
+
+// claimedName returns the name in a zone whose claim decides about a name at or below: for _acme-challenge.www the name
+// www, with all objects waiting below. The apex is never claimed, so a name there decides for itself, exactly.
+func claimedName(n, zone name.Name) (at name.Name, exact bool) {
+	owner, ok := n.Rel(zone)
+	if !ok || rules.Base(owner).IsApex() {
+		return n, true
+	}
+	at, _ = rules.Base(owner).In(zone)
+	return at, false
 }
 
 // trialIDOf returns the ID of the trial of a name, so that two servers enqueue the trial once. A view has no dot, so
@@ -294,17 +297,17 @@ func (ob *Outbox) ListReplacements(ctx context.Context, leaving *v1alpha1.Record
 // Read reads the Record and returns the write that adopts it, or nil if the Record is gone, damaged or in a zone.
 func (r *Replacement) Read(ctx context.Context) (*commit.SetWrite, error) {
 	o, mod, err := r.ob.Mem.ReadRecord(ctx, r.Namespace, r.Name)
-	if errors.Is(err, facts.ErrDamaged) || err == nil && (o == nil || o.Status.ZoneRef != nil) {
-		return nil, nil
-	}
-	x := &commit.SetWrite{Ctx: ctx, Expected: mod, Before: o, After: o, Adopts: true, Origin: commit.CauseOf(&r.cause)}
-	if err == nil {
-		x.Ask, err = r.ob.askAgain(&workState{Item: r.cause}, r.candidate, o)
+	if err == nil && o != nil && o.Status.ZoneRef == nil {
+		x := &commit.SetWrite{Ctx: ctx, Expected: mod, Before: o, After: o, Adopts: true,
+			Origin: commit.CauseOf(&r.cause)}
+		if x.Ask, err = r.ob.askAgain(&workState{Item: r.cause}, r.candidate, o); err == nil {
+			return x, nil
+		}
 	}
 	if errors.Is(err, facts.ErrDamaged) {
-		return nil, nil
+		err = nil
 	}
-	return x, err
+	return nil, err
 }
 
 // tryZone decides a pending zone without a write. The result is the work that gives the zone a name, or nil if the zone
