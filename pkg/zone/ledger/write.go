@@ -7,10 +7,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/pkg/zone/law/content"
@@ -215,19 +217,38 @@ func (w *objectWrite[T, P]) commitBy(ctx context.Context, commit committer[T, P]
 	return true, nil
 }
 
-// originOf returns the origin of a write, for the history. For commit.OriginOf, an absent object must be a nil
-// interface, not a typed nil pointer.
+// originOf returns the source of a write, for the history: the field manager of the changed entry, and the request's
+// audit ID. A deletion has no manager.
 func originOf[T any, P interface {
 	*T
 	metav1.Object
 }](ctx context.Context, before, after P) content.Origin {
-	switch {
-	case after == nil:
-		return commit.OriginOf(ctx, nil, nil)
-	case before == nil:
-		return commit.OriginOf(ctx, nil, after)
+	id, _ := audit.AuditIDFrom(ctx)
+	origin := content.Origin{Audit: string(id)}
+	var had []metav1.ManagedFieldsEntry
+	if before != nil {
+		had = before.GetManagedFields()
 	}
-	return commit.OriginOf(ctx, before, after)
+	if after != nil {
+		origin.Manager = managerOf(had, after.GetManagedFields())
+	}
+	return origin
+}
+
+const maxManager = 128
+
+// managerOf returns the field manager of the first entry added or renewed, cut at maxManager octets, or "" for none.
+func managerOf(had, has []metav1.ManagedFieldsEntry) string {
+	for _, e := range has {
+		isOld := func(x metav1.ManagedFieldsEntry) bool {
+			return x.Manager == e.Manager && x.Operation == e.Operation && x.Subresource == e.Subresource && x.Time.Equal(e.Time)
+		}
+		// The manager of a status, for example the judge of Ready, is no author of content.
+		if e.Subresource == "" && !slices.ContainsFunc(had, isOld) {
+			return e.Manager[:min(len(e.Manager), maxManager)]
+		}
+	}
+	return ""
 }
 
 func setVersion(o runtime.Object, revision int64) {

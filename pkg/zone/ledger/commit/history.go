@@ -7,8 +7,6 @@ import (
 	"context"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -18,43 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/zone/ledger/history"
 	"kubi.zone/kubizone/pkg/zone/ledger/layout"
 )
-
-// OriginOf returns the field manager of the changed entry, and the request's audit ID.
-func OriginOf(ctx context.Context, before, after metav1.Object) content.Origin {
-	id, _ := audit.AuditIDFrom(ctx)
-	return content.Origin{Manager: managerOf(before, after), Audit: string(id)}
-}
-
-const maxManager = 128
-
-// managerOf returns the field manager of the first entry that the write has added or renewed, cut at maxManager octets,
-// or "" for a deletion or a write without a manager.
-func managerOf(before, after metav1.Object) string {
-	if after == nil {
-		return ""
-	}
-	var had []metav1.ManagedFieldsEntry
-	if before != nil {
-		had = before.GetManagedFields()
-	}
-	fields := after.GetManagedFields()
-	for i := range fields {
-		// The manager of a status, for example the judge of Ready, is no author of content.
-		if e := &fields[i]; e.Subresource == "" && !hasEntry(had, e) {
-			return e.Manager[:min(len(e.Manager), maxManager)]
-		}
-	}
-	return ""
-}
-
-func hasEntry(had []metav1.ManagedFieldsEntry, e *metav1.ManagedFieldsEntry) bool {
-	for i := range had {
-		if x := &had[i]; x.Manager == e.Manager && x.Operation == e.Operation && x.Subresource == e.Subresource && x.Time.Equal(e.Time) {
-			return true
-		}
-	}
-	return false
-}
 
 func CauseOf(item *Item) content.Origin {
 	if item == nil {
@@ -89,36 +50,54 @@ func (com *Committer) packStates(zoneKey string, groups ...*group) {
 	}
 }
 
-// addStates adds the former states of the Records that a group changes. If they exceed MaxStepStates, each gets the
-// same share, and specs beyond the share get the room left, as long as they fit: of 100 TXT values of 900 octets that
-// share names, about a half.
+// addStates adds the former states of the Records changed by a group.
 func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 	if step == nil {
 		// Without a step no serial of the zone shows the change, for example a new label.
 		return
 	}
+	changed := g.listChanged()
+	if len(changed) == 0 || !b.keepsStatesOf(changed[0].plan.Zone.Zone) {
+		return
+	}
+	packed, room := packShares(ctx, step, changed)
+	for _, m := range packed {
+		room -= m.packSpec(room)
+		b.octets += len(m.state.Text) + etcd.KeyOctets
+		b.states = append(b.states, stateBefore{m.Namespace, history.BeforeStep{N: step.N, Name: m.Name, UID: m.uid, State: m.state.Text}})
+	}
+}
 
-	// 1. Find the Records that change content.
-	var changed []*member
-	octets := 0
+func (b *batch) keepsStatesOf(zone *law.Zone) bool {
+	// Without a known zone, the batch's first write has another Base, or none.
+	isBase := b.Base != nil && string(b.Base.UID) == zone.UID
+	return !isBase || b.com.keepsStates(b.Base)
+}
+
+// listChanged returns the writes that change the content of Records in the zone.
+func (g *group) listChanged() (changed []*member) {
 	for _, m := range g.members {
-		if m.RecordBefore == nil || m.plan == nil || m.plan.Zone == nil || m.plan.Zone.Step == nil || m.plan.Zone.Step.Record == nil ||
-			!m.plan.Zone.Step.Record.Was {
+		if m.plan == nil || m.plan.Zone == nil || m.plan.Zone.Step == nil {
 			continue
 		}
-		// Without a zone, the batch's first write has another Base, or none.
-		if z := b.Base; z != nil && string(z.UID) == m.plan.Zone.Zone.UID && !b.com.keepsStates(z) {
-			return
+		if of := m.plan.Zone.Step.Record; of != nil && of.Was {
+			changed = append(changed, m)
 		}
-		changed, octets = append(changed, m), octets+m.state.Counts
 	}
+	return changed
+}
 
-	// 2. Pack each Record within an equal share of the step.
-	limit := history.MaxState
+// packShares packs the former Records of a step. If they exceed MaxStepStates, each gets the same share. The result is
+// the packed ones, and the room left.
+func packShares(ctx context.Context, step *content.Step, changed []*member) (packed []*member, room int) {
+	octets, limit := 0, history.MaxState
+	for _, m := range changed {
+		octets += m.state.Counts
+	}
 	if octets > history.MaxStepStates {
 		limit = min(limit, history.MaxStepStates/len(changed))
 	}
-	packed, room := changed[:0], history.MaxStepStates
+	room = history.MaxStepStates
 	for _, m := range changed {
 		if !m.state.Whole || m.state.Counts > limit {
 			var err error
@@ -130,18 +109,22 @@ func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 		}
 		packed, room = append(packed, m), room-m.state.Counts
 	}
+	return packed, room
+}
 
-	// 3. Give the room left to Records whose spec did not fit into the share.
-	for _, m := range packed {
-		if m.state.NoSpec {
-			had := m.state.Counts
-			if spec, err := history.PackSpec(m.RecordBefore, min(room+had, history.MaxState)); err == nil && !spec.NoSpec {
-				m.state, room = spec, room+had-spec.Counts
-			}
-		}
-		b.octets += len(m.state.Text) + etcd.KeyOctets
-		b.states = append(b.states, stateBefore{m.Namespace, history.BeforeStep{N: step.N, Name: m.Name, UID: m.uid, State: m.state.Text}})
+// packSpec packs a spec beyond the share, if the room left is enough: of 100 TXT values of 900 octets with common
+// names, about a half. The result is the octets taken from the room.
+func (m *member) packSpec(room int) (octets int) {
+	had := m.state.Counts
+	if !m.state.NoSpec {
+		return 0
 	}
+	spec, err := history.PackSpec(m.RecordBefore, min(room+had, history.MaxState))
+	if err != nil || spec.NoSpec {
+		return 0
+	}
+	m.state = spec
+	return spec.Counts - had
 }
 
 // hasValues reports whether the removed rows of a step, at the name and type of a removed Record, are the Record's
@@ -153,15 +136,15 @@ func hasValues(step *content.Step, m *member) bool {
 		return false
 	}
 	// The step of the whole group decides, as another Record of the set may have the same value.
-	there := 0
-	for _, row := range step.Removed {
-		if row.Owner == own.Removed[0].Owner && row.Type == own.Removed[0].Type {
-			if there++; !slices.Contains(own.Removed, row) {
-				return false
-			}
-		}
-	}
-	return there == values
+	there := rowsBeside(own.Removed[0], step.Removed)
+	isOthers := func(row content.Row) bool { return !slices.Contains(own.Removed, row) }
+	return len(there) == values && !slices.ContainsFunc(there, isOthers)
+}
+
+// rowsBeside returns the rows of a row's RRset.
+func rowsBeside(row content.Row, all []content.Row) []content.Row {
+	isElsewhere := func(x content.Row) bool { return x.Owner != row.Owner || x.Type != row.Type }
+	return slices.DeleteFunc(slices.Clone(all), isElsewhere)
 }
 
 // putStates puts the former Records of all groups, a key for each namespace, and counts their octets in stateOctets. It
