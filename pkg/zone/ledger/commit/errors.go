@@ -4,6 +4,7 @@
 package commit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -153,30 +154,21 @@ func statusOf(resource, object string, refusal *law.Refusal) *apierrors.StatusEr
 		return apierrors.NewTooManyRequests(fmt.Sprintf("%s %q: %s", resource, object, refusal.Message), laterSeconds)
 	case law.Duplicate:
 		// A second zone of the same name and view (S1.5).
-		return apierrors.NewInvalid(groupKind(resource), object, field.ErrorList{{Type: field.ErrorTypeDuplicate,
+		return apierrors.NewInvalid(kinds[resource], object, field.ErrorList{{Type: field.ErrorTypeDuplicate,
 			Field: refusal.Field, BadValue: refusal.Value, Detail: refusal.Message}})
 	}
 
 	// All other refusals are Invalid, 422.
-	at := refusal.Field
-	if at == "" {
-		at = "spec"
-	}
+	at := cmp.Or(refusal.Field, "spec")
 	value := refusal.Value
 	if value == nil {
 		value = field.OmitValueType{}
 	}
-	return apierrors.NewInvalid(groupKind(resource), object, field.ErrorList{field.Invalid(field.NewPath(at), value, refusal.Message)})
+	return apierrors.NewInvalid(kinds[resource], object, field.ErrorList{field.Invalid(field.NewPath(at), value, refusal.Message)})
 }
 
-func groupKind(resource string) schema.GroupKind {
-	switch resource {
-	case "zones":
-		return v1alpha1.Kind("Zone")
-	case "delegations":
-		return v1alpha1.Kind("Delegation")
-	}
-	return v1alpha1.Kind("Record")
+var kinds = map[string]schema.GroupKind{
+	"zones": v1alpha1.Kind("Zone"), "delegations": v1alpha1.Kind("Delegation"), "records": v1alpha1.Kind("Record"),
 }
 
 const laterSeconds = 5

@@ -30,8 +30,8 @@ type signals struct {
 }
 
 func newSignals() signals {
-	return signals{wake: make(chan struct{}, 1), freed: make(chan FreedName, maxFreed), works: map[string]bool{},
-		queued: map[FreedName]bool{}}
+	return signals{Usage: usage{dirty: map[law.Key]bool{}}, wake: make(chan struct{}, 1), freed: make(chan FreedName, maxFreed),
+		works: map[string]bool{}, queued: map[FreedName]bool{}}
 }
 
 // usage has the counts that changed. A key of dirty without a namespace means all counts of its zone.
@@ -67,9 +67,6 @@ func (u *usage) noteCounts(c *law.ZoneChange, facts map[law.Key]any) {
 func (u *usage) MarkDirty(k law.Key) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.dirty == nil {
-		u.dirty = map[law.Key]bool{}
-	}
 	u.dirty[k] = true
 }
 

@@ -4,6 +4,7 @@
 package commit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -263,13 +264,11 @@ func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []cl
 // payerOf returns the namespace to charge for the write: Payer, or the namespace that caused the cascade, or the
 // object's.
 func (w *Write) payerOf() etcd.Payer {
-	if w.Payer != "" {
-		return etcd.Payer{Namespace: w.Payer, Weight: etcd.KeyOctets}
+	by := cmp.Or(w.Payer, w.Namespace)
+	if w.Payer == "" && w.OutboxItem != nil {
+		by = w.OutboxItem.Work.By
 	}
-	if w.OutboxItem != nil {
-		return etcd.Payer{Namespace: w.OutboxItem.Work.By, Weight: etcd.KeyOctets}
-	}
-	return etcd.Payer{Namespace: w.Namespace, Weight: etcd.KeyOctets}
+	return etcd.Payer{Namespace: by, Weight: etcd.KeyOctets}
 }
 
 func (w *Write) withPayer(ctx context.Context) context.Context {
