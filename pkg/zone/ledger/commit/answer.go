@@ -20,8 +20,8 @@ import (
 )
 
 func (g *group) reply(a Answer) {
-	if a.Out = g.members[0].out; g.order != nil && !a.Out.OK {
-		g.order.broken.Store(true)
+	if a.Out = g.members[0].out; !a.Out.OK {
+		g.order.breakOff()
 	}
 	g.answered, a.overtaken = true, g.overtaken
 	g.answer <- a
@@ -282,24 +282,21 @@ func (b *batch) locksFor(g *group, unlocked []string) (needs []string) {
 	if g.preview || mayTryUnlocked {
 		return nil
 	}
-
-	for _, key := range unlocked {
-		readsZone := func(m *member) bool {
-			hasRead := m.session != nil && m.session.Zone(key) != nil
-			return hasRead && key != m.Key
-		}
-		if slices.ContainsFunc(g.members, readsZone) {
-			needs = append(needs, key)
-		}
-	}
+	needs = slices.DeleteFunc(slices.Clone(unlocked), func(key string) bool { return !g.hasReadZone(key) })
 	if len(needs) == 0 {
 		return nil
 	}
-
 	for _, h := range b.locks {
 		needs = append(needs, h.Key)
 	}
 	return needs
+}
+
+// hasReadZone reports whether a decision of the group has read a Zone besides the written one.
+func (g *group) hasReadZone(key string) bool {
+	return slices.ContainsFunc(g.members, func(m *member) bool {
+		return key != m.Key && m.session != nil && m.session.Zone(key) != nil
+	})
 }
 
 // reloadMoved updates memory with the zones in stored that have another revision than the decisions read. The results
@@ -338,22 +335,16 @@ func (b *batch) reloadMoved(ctx context.Context, rev int64, stored []*mvccpb.Key
 // shrinkNext follows etcd's refusal of a transaction for too many operations or octets. It returns the groups to try
 // again in smaller batches, or answers the only group with the error.
 func (b *batch) shrinkNext(err error) (again []*group) {
-	g, most, many := b.groups[0], max(len(b.cmps), len(b.then)), errors.Is(err, rpctypes.ErrTooManyOps)
+	g, operations := b.groups[0], max(len(b.cmps), len(b.then))
 	switch {
 	case errors.Is(err, rpctypes.ErrDuplicateKey):
 		// A fault of this program, which no smaller batch repairs.
-	case many && len(b.groups) > 1:
-		// isFull keeps the next batches below the lower limit.
-		b.com.Mem.LowerOps(most)
-		return b.groups
-	case many && b.retries == 0 && g.set != nil && g.firstWrite().Guess: // reads need fewer compares than guesses
-		b.raced = true
-		return b.groups
-	case many && int64(most) <= b.com.Mem.Ops.Load() && b.com.Mem.LowerOps(most): // a lower limit saves compares
-		return b.groups
-	case many:
+	case errors.Is(err, rpctypes.ErrTooManyOps):
+		if b.saveOperations(operations) {
+			return b.groups
+		}
 		// A single group with more operations than etcd's --max-txn-ops: 413, with the number to set.
-		err = g.tooManyOperations(most)
+		err = g.tooManyOperations(operations)
 	case len(b.groups) > 1:
 		b.bound = min(b.bound, b.octets) / 2
 		return b.groups
@@ -363,6 +354,24 @@ func (b *batch) shrinkNext(err error) (again []*group) {
 	}
 	replyAll(b.groups, Answer{Err: err})
 	return nil
+}
+
+// saveOperations makes the next tries need fewer operations than the given number, or returns false.
+func (b *batch) saveOperations(operations int) bool {
+	mem, g := b.com.Mem, b.groups[0]
+	if len(b.groups) > 1 {
+		// isFull keeps the next batches below the lower limit.
+		mem.LowerOps(operations)
+		return true
+	}
+	hasGuessed := b.retries == 0 && g.firstWrite().Guess
+	if hasGuessed && g.set != nil {
+		// Reads need fewer compares than guesses.
+		b.raced = true
+		return true
+	}
+	// A lower limit saves compares.
+	return int64(operations) <= mem.Ops.Load() && mem.LowerOps(operations)
 }
 
 // answerPanic answers groups after a panic, and returns the groups to decide again. If the transaction was sent, each

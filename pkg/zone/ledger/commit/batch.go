@@ -25,33 +25,7 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 	err = b.loadZone(ctx)
 	for pass := 0; err == nil; pass++ {
 		// 2. Decide from memory, group by group.
-		var cold []law.Key
-		done, moved := 0, false // done is the number of leading groups with a final verdict
-	admit:
-		for i, g := range groups {
-			how := fromMemory
-			switch {
-			case len(cold) > 0:
-				how = listMissing
-			case b.isFull(g):
-				break admit
-			case pass >= maxPasses || len(groups) == 1 && len(g.members) == 1: // a single write is left
-				how = memoryThenEtcd
-			}
-			// After a missing fact the pass only collects more missing keys, so the groups behind keep their order.
-			verdict, lacks := b.decideGroup(ctx, g, how)
-			switch {
-			case verdict == factsMissing && pass < maxPasses:
-				// For example, the data at www is not in memory. The next pass decides the group.
-				cold = append(cold, lacks...)
-			case verdict != groupDone:
-				moved = verdict == zoneChanged
-				break admit
-			case how != listMissing:
-				// Committed with the batch, or answered: the next pass begins behind the group.
-				done = i + 1
-			}
-		}
+		done, cold, moved := b.decidePass(ctx, groups, pass)
 		if groups = groups[done:]; len(cold) == 0 && !moved {
 			return groups, nil
 		}
@@ -59,10 +33,7 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 		// 3. Read the missing facts of all groups in one request.
 		if !moved {
 			err = b.prefetchFacts(ctx, facts.Dedupe(cold))
-			b.com.Mem.Mu.Lock()
-			// Another server may have written the zone, and the read noticed the new revision.
-			moved = b.head != nil && (b.head.Mod != b.Mod || !b.head.Loaded)
-			b.com.Mem.Mu.Unlock()
+			moved = b.isOutdated()
 		}
 		// 4. If the zone has another revision, every earlier decision of the batch is void.
 		if moved && err == nil {
@@ -73,6 +44,44 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 		}
 	}
 	return nil, err
+}
+
+// decidePass decides groups in order. Done is the number of leading groups with a final verdict. The facts that the
+// others lack in memory are in cold. If moved is true, the zone has changed since loadZone.
+func (b *batch) decidePass(ctx context.Context, groups []*group, pass int) (done int, cold []law.Key, moved bool) {
+	for i, g := range groups {
+		how := fromMemory
+		switch {
+		case len(cold) > 0:
+			// After a missing fact the pass only collects more missing keys, so the groups behind keep their order.
+			how = listMissing
+		case b.isFull(g):
+			return done, nil, false
+		case pass >= maxPasses || isSingleWrite(groups):
+			how = memoryThenEtcd
+		}
+		verdict, lacks := b.decideGroup(ctx, g, how)
+		switch {
+		case verdict == factsMissing && pass < maxPasses:
+			// For example, the data at www is not in memory. The next pass decides the group.
+			cold = append(cold, lacks...)
+		case verdict != groupDone:
+			return done, cold, verdict == zoneChanged
+		case how != listMissing:
+			// Committed with the batch, or answered: the next pass begins behind the group.
+			done = i + 1
+		}
+	}
+	return done, cold, false
+}
+
+func isSingleWrite(groups []*group) bool { return len(groups) == 1 && len(groups[0].members) == 1 }
+
+// isOutdated reports whether another server has written the zone since loadZone, as a read has shown.
+func (b *batch) isOutdated() bool {
+	b.com.Mem.Mu.Lock()
+	defer b.com.Mem.Mu.Unlock()
+	return b.head != nil && (b.head.Mod != b.Mod || !b.head.Loaded)
 }
 
 // loadZone sets Base, Mod and Zone of the draft to the stored zone, from memory or etcd. A batch without a locked zone,
@@ -166,20 +175,8 @@ func (g *group) startLaw(ctx context.Context) (_ context.Context, end func(*deci
 // decideLocked decides a group and admits it to the batch, or answers the group, or returns the reason why neither is
 // possible yet. The draft before the group is for admitGroup. The caller holds g.deciding.
 func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before *draft) (verdict, []law.Key) {
-	switch first := len(b.groups) == 0; {
-	case g.callerGone:
-		// The request has ended, and the caller may change the objects, so nothing is decided.
-		return groupDone, nil
-	case g.followsFailure():
-		// An earlier write in the same order failed, for example the first of several steps of a cascade.
-		if how != listMissing {
-			g.reply(Answer{})
-		}
-		return groupDone, nil
-	case g.goesAlone() && (!first || how == listMissing):
-		return beginsNextBatch, nil
-	case slices.ContainsFunc(b.members, g.overlaps): // the batch rewrites the object
-		return beginsNextBatch, nil
+	if v, isSettled := b.settleUndecided(g, how); isSettled {
+		return v, nil
 	}
 	// The decision itself, by package law.
 	d, err := b.decideMembers(ctx, g, how)
@@ -214,6 +211,29 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 		}
 	}
 	return groupDone, nil
+}
+
+// settleUndecided returns the verdict about a group left undecided by this batch.
+func (b *batch) settleUndecided(g *group, how reading) (v verdict, isSettled bool) {
+	if g.callerGone {
+		// The request has ended, and the caller may change the objects.
+		return groupDone, true
+	}
+	switch {
+	case g.followsFailure():
+		// An earlier write in the same order failed, for example the first of several steps of a cascade.
+		if how != listMissing {
+			g.reply(Answer{})
+		}
+		return groupDone, true
+	case g.goesAlone() && (len(b.groups) > 0 || how == listMissing):
+		return beginsNextBatch, true
+	case slices.ContainsFunc(b.members, g.overlaps):
+		// The batch rewrites the object, for example a Record just created and edited again.
+		return beginsNextBatch, true
+	default:
+		return groupDone, false
+	}
 }
 
 // decideMembers decides the writes of a group, each on the draft after the writes before. The refusal of a write is in
@@ -286,98 +306,129 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 		m.cmps = append(m.cmps, m.unchanged)
 	}
 	if most := b.com.Mem.MaxCompares(); len(b.groups) == 0 && len(m.cmps) > most {
-		if s.Guess || s.Depth > facts.FlatName {
-			// For example, a name of 40 labels has 40 compares of possible zones above, more than etcd's default limit
-			// allows.
-			m.Guess, m.flat = false, !s.Guess // for fewer compares: first reads, not guesses; then ranges, not names
-			return b.decideMember(ctx, g, m, memoryThenEtcd, d)
+		if !m.saveCompares(s) {
+			return tooManyFacts(m.Write, len(m.cmps), most)
 		}
-		return tooManyFacts(m.Write, len(m.cmps), most)
+		return b.decideMember(ctx, g, m, memoryThenEtcd, d)
 	}
+
 	// 2. Note the refusal, if any.
-	switch r := out.Refusal; {
-	case r != nil && r.Kind == law.Later && !g.finalRefusal:
-		// The lock of the names may have ended in etcd, though memory still has the lock: the next try reads the
-		// holdings.
-		b.com.Mem.MarkNamesStale(s)
-		d.temporaryRefusal, m.refusal = r, r
+	if out.Refusal != nil {
+		b.noteRefusal(g, m, out.Refusal, d)
 		return nil
-	case r != nil:
-		m.refusal = r
-		return nil
-	case g.set != nil:
-		// All Records of a set go to one zone (S10.1).
-		var lock string
-		if lock, m.refusal = g.set.refuseOtherZone(b, g, m); lock != "" {
-			d.locks = append(d.locks, lock)
-		}
-		if lock != "" || m.refusal != nil {
-			return nil
-		}
 	}
+	if g.set != nil && !g.set.takesMember(b, g, m, d) {
+		// All Records of a set go to one zone (S10.1).
+		return nil
+	}
+
 	// 3. Apply the plan to the draft, if all changed zones are locked.
-	changes := s.Changes(m.plan.Writes)
 	if missing := b.missingLocks(m.plan); len(missing) > 0 && !g.preview {
 		d.locks = append(d.locks, missing...)
 		return nil
 	}
-	b.applyPlan(m.plan, changes)
+	b.applyMember(g, m, d)
+	return nil
+}
+
+// saveCompares prepares a decision with fewer compares, and returns false if none has fewer: first reads, not
+// guesses; then ranges, not names. For example, a name of 40 labels has 40 compares of possible zones above, more than
+// etcd's default limit allows.
+func (m *member) saveCompares(s *facts.Session) bool {
+	if !s.Guess && s.Depth <= facts.FlatName {
+		return false
+	}
+	m.Guess, m.flat = false, !s.Guess
+	return true
+}
+
+func (b *batch) noteRefusal(g *group, m *member, r *law.Refusal, d *decisions) {
+	if m.refusal = r; r.Kind == law.Later && !g.finalRefusal {
+		// The lock of the names may have ended in etcd, though memory still has the lock: the next try reads the
+		// holdings.
+		b.com.Mem.MarkNamesStale(m.session)
+		d.temporaryRefusal = r
+	}
+}
+
+func (b *batch) applyMember(g *group, m *member, d *decisions) {
+	b.applyPlan(m.plan, m.session.Changes(m.plan.Writes))
 	if c := m.plan.Zone; c != nil && c.Step != nil {
 		// The history reports the field manager and the audit ID of this write, not of the batch.
 		c.Step.Origin, c.Step.Trace = m.Origin, g.traceparent()
 		d.steps = append(d.steps, *c.Step)
 	}
 	d.held = d.held || m.plan.Zone != nil && m.plan.Zone.BeginsHold
-	return nil
 }
 
 // askLaw calls package law for a write, from memory or with reads (how). The session has the facts that the decision
 // has read. The keys in cold are missing in memory. The error errBeginsBatch sends the group to the next batch.
 func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s *facts.Session, out law.Outcome,
 	cold []law.Key, err error) {
-	// A wrong guess makes the transaction fail, so no guess after a failure.
+	s = b.newSession(g, m)
+	first, ofNoZone := len(b.groups) == 0, g.set != nil && g.set.zoneBefore == nil
+
+	// From memory and the draft. Only a write that is alone goes to etcd at once, and a set without a known zone.
+	if !ofNoZone {
+		s.Overlay = &b.Overlay
+	}
+	if !ofNoZone && (!first || how != memoryThenEtcd) {
+		var known bool
+		if out, cold, known = s.DecideCached(m.Decide); known || how == listMissing {
+			return s, out, cold, nil
+		}
+		s.Reset()
+	}
+
+	// With reads from etcd, at the payer's cost.
+	ctx = m.withPayer(ctx)
+	switch {
+	case !first:
+		out, err = b.readBehind(ctx, m, s)
+	case g.set == nil:
+		out, err = b.readFirst(ctx, m, s)
+	default:
+		out, err = s.Decide(ctx, m.Decide)
+	}
+	return s, out, nil, err
+}
+
+// newSession returns the session for a decision. A wrong guess makes the transaction fail, so no guess after a failure.
+func (b *batch) newSession(g *group, m *member) *facts.Session {
 	mayGuess := b.retries == 0 && g.contradictions == 0
-	s = b.com.Mem.Session(m.Guess && mayGuess)
+	s := b.com.Mem.Session(m.Guess && mayGuess)
 	s.FirstTry = mayGuess && g.isSmall()
 	if m.flat {
 		s.Depth = facts.FlatName
 	}
-	first, ofNoZone := len(b.groups) == 0, g.set != nil && g.set.zoneBefore == nil
+	return s
+}
 
-	// From memory and the draft. Only a write that is alone goes to etcd at once, and a set without a known zone.
-	if !ofNoZone && (!first || how != memoryThenEtcd) {
-		var known bool
-		s.Overlay = &b.Overlay
-		if out, cold, known = s.DecideCached(m.Decide); known || how == listMissing {
-			return s, out, cold, nil
-		}
-		if !first && (b.Zone == nil || b.reads == maxReads) {
-			// The rest of the batch waits for each read, so maxReads of them are enough.
-			return nil, out, nil, errBeginsBatch
-		}
-		if !first {
-			b.reads++
-		}
-		s.Reset()
+// readBehind decides a write behind others of the batch. The rest of the batch waits for each read, so maxReads of them
+// are enough.
+func (b *batch) readBehind(ctx context.Context, m *member, s *facts.Session) (law.Outcome, error) {
+	if b.Zone == nil || b.reads == maxReads {
+		return law.Outcome{}, errBeginsBatch
 	}
-	if first && g.set == nil { // no write before: decided on the stored zone, not on the draft
-		// The first write begins the draft, and may create a Zone or write to another zone.
-		s.Overlay = facts.NoBatch
-	} else if !ofNoZone {
-		s.Overlay = &b.Overlay
-	}
-
-	// With reads from etcd, at the payer's cost.
-	out, err = s.Decide(m.withPayer(ctx), m.Decide)
-	switch {
-	case !first && (errors.Is(err, facts.ErrOverlayMoved) || errors.Is(err, facts.ErrMoved)):
+	b.reads++
+	out, err := s.Decide(ctx, m.Decide)
+	if errors.Is(err, facts.ErrOverlayMoved) || errors.Is(err, facts.ErrMoved) {
 		// The writes before have used the former revision of the zone. At the head of the next batch, this group meets
 		// the new revision.
 		err = errBeginsBatch
-	case err == nil && first && g.set == nil && b.head != nil:
+	}
+	return out, err
+}
+
+// readFirst decides the first write of a batch, which begins the draft: on the stored zone, since the write may create
+// a Zone, or write to another zone than the queue's.
+func (b *batch) readFirst(ctx context.Context, m *member, s *facts.Session) (law.Outcome, error) {
+	s.Overlay = facts.NoBatch
+	out, err := s.Decide(ctx, m.Decide)
+	if err == nil && b.head != nil {
 		b.useReadZone(s)
 	}
-	return s, out, nil, err
+	return out, err
 }
 
 // useReadZone makes the Zone that the first decision has read the base of the draft, because the read may be newer than

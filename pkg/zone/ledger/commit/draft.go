@@ -25,39 +25,38 @@ var errBeginsBatch = errors.New("the write begins a batch")
 // admitGroup adds a decided group to the batch: puts and step to the draft, compares and sessions to the proof. A
 // refused group or dry run adds compares only. If the group does not fit, the error is errBeginsBatch.
 func (b *batch) admitGroup(ctx context.Context, g *group, d decisions, before *draft) error {
-	// 1. A refusal also ends the order of which the group is a part.
-	first := len(b.groups) == 0
-	if g.onlyCompares = g.preview || g.isRefused(); g.onlyCompares && g.order != nil {
-		g.order.broken.Store(true)
-	}
-
-	// 2. Place the objects, with status and serial.
-	if !g.onlyCompares {
-		step := b.endSet(g, &d, before)
-		if err := b.placeMembers(ctx, g); err != nil {
-			return err
-		}
-		// A dry run of a set needs the placed objects for its answer, but puts nothing.
-		if g.onlyCompares = g.isDry(); !g.onlyCompares {
-			b.addStates(ctx, g, step)
-			if !b.addStep(g, step, before) {
-				return errBeginsBatch
-			}
-		}
-	}
-
-	// 3. Add the group.
-	if first && g.set == nil && !g.onlyCompares {
-		b.setBaseZone(g.members[0])
+	if g.onlyCompares = g.preview || g.isRefused(); g.onlyCompares {
+		// The writes behind in the same order depend on this one.
+		g.order.breakOff()
+	} else if err := b.placeGroup(ctx, g, &d, before); err != nil {
+		return err
 	}
 	b.addProofs(g)
-	b.causes = append(b.causes, g.commit)
-	if b.groups, b.members = append(b.groups, g), append(b.members, g.members...); !g.onlyCompares {
-		b.writers = append(b.writers, g.members...)
-	}
+	b.causes, b.groups, b.members = append(b.causes, g.commit), append(b.groups, g), append(b.members, g.members...)
 
 	// With several locks, the next group may belong to another zone than this batch.
 	b.closed = b.closed || g.goesAlone() || len(b.locks) > 1
+	return nil
+}
+
+// placeGroup adds the objects of a group, its step and former states to the draft. A dry run of a set needs the placed
+// objects for its answer, but puts nothing.
+func (b *batch) placeGroup(ctx context.Context, g *group, d *decisions, before *draft) error {
+	step := b.endSet(g, d, before)
+	if err := b.placeMembers(ctx, g); err != nil {
+		return err
+	}
+	if g.onlyCompares = g.isDry(); g.onlyCompares {
+		return nil
+	}
+	b.addStates(ctx, g, step)
+	if !b.addStep(g, step, before) {
+		return errBeginsBatch
+	}
+	if len(b.groups) == 0 && g.set == nil {
+		b.setBaseZone(g.members[0])
+	}
+	b.writers = append(b.writers, g.members...)
 	return nil
 }
 
@@ -151,12 +150,15 @@ func weigh(fact any) int {
 
 // endSet returns the group's step (change of the zone's content), or nil if the writes of a set cancel out.
 func (b *batch) endSet(g *group, d *decisions, before *draft) (step *content.Step) {
+	if g.set == nil {
+		return d.step
+	}
 	if step = d.step; len(d.steps) > 1 && len(step.Added)+len(step.Removed)+len(step.TTLs) == 0 {
 		// For example, the set deletes a Record with 192.0.2.1 at www, and creates another Record with the same value.
 		b.undoSerial(g.set.zoneBefore)
 		step = nil
 	}
-	if g.set != nil && b.change != before.change {
+	if b.change != before.change {
 		// Items in between may exceed the limit of removals. Only the set as a whole counts for a hold (S7.5).
 		c := *b.change
 		c.BeginsHold = d.held && isHeld(&c)
@@ -277,21 +279,13 @@ func (b *batch) addZoneToItem(m *member, c *law.ZoneChange) {
 // addStep adds the group's step to the journal value of the batch, and reports false if the group must begin the next
 // batch. A nil step is of a write without a change of content.
 func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
-	ops, cmps, most := int(b.com.Mem.Ops.Load()), len(b.cmps), maxEntry
-	// Check the limits. A group at the head of the batch has none, since no other batch could be smaller.
-	long := b.octets-before.octets > 4*maxEntry
-	for _, m := range g.members {
-		cmps, long = cmps+len(m.cmps), long || len(m.op.ValueBytes()) > maxEntry
-	}
-	// A journal value has a single Settled for all steps, so the write that begins a hold begins a batch.
-	unsettles := before.change != nil && before.change.Settled() && !b.change.Settled()
-	if len(b.groups) == 0 {
-		most = MaxBatchOctets << 10 // no limit
-	} else if long || unsettles || max(cmps, b.countPuts()) > ops || b.writes > subrev.Objects {
+	if !b.hasRoom(g, before) {
 		return false
 	}
-
-	// Add the step.
+	long, most := b.isLong(g, before), maxEntry
+	if len(b.groups) == 0 {
+		most = MaxBatchOctets << 10 // no limit
+	}
 	if step != nil {
 		octets, ok := b.steps.Add(step, most)
 		if !ok {
@@ -303,6 +297,35 @@ func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	// A long write commits alone.
 	b.closed = b.closed || long
 	return true
+}
+
+// hasRoom reports whether a group, already in the draft, may commit with the groups before.
+func (b *batch) hasRoom(g *group, before *draft) bool {
+	compares := len(b.cmps)
+	for _, m := range g.members {
+		compares += len(m.cmps)
+	}
+	switch {
+	case len(b.groups) == 0:
+		// No other batch could be smaller.
+		return true
+	case b.isLong(g, before), unsettles(before.change, b.change):
+		return false
+	case b.writes > subrev.Objects:
+		return false
+	}
+	return max(compares, b.countPuts()) <= int(b.com.Mem.Ops.Load())
+}
+
+// unsettles reports whether a write begins a hold. A journal value has a single Settled for all steps, so such a write
+// begins a batch.
+func unsettles(before, after *law.ZoneChange) bool {
+	return before != nil && before.Settled() && !after.Settled()
+}
+
+func (b *batch) isLong(g *group, before *draft) bool {
+	hasLongObject := func(m *member) bool { return len(m.op.ValueBytes()) > maxEntry }
+	return b.octets-before.octets > 4*maxEntry || slices.ContainsFunc(g.members, hasLongObject)
 }
 
 // setBaseZone makes the zone that the first write changes the batch's zone: a Record without zoneRef may belong to

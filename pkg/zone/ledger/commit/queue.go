@@ -104,9 +104,8 @@ func (g *group) withdrawGroup(err error) Answer {
 		return a
 	default:
 	}
-	if g.callerGone = true; g.order != nil {
-		g.order.broken.Store(true)
-	}
+	g.callerGone = true
+	g.order.breakOff()
 	return Answer{Err: err, sent: g.admitted && !g.onlyCompares, overtaken: g.overtaken}
 }
 
@@ -154,13 +153,10 @@ func (com *Committer) commitLocked(ctx context.Context, h *queue, batch []*group
 }
 
 func withCause(ctx context.Context, groups []*group) context.Context {
-	cause := traces.None
-	for _, g := range groups {
-		if g.isRecorded() && !cause.IsRecording() {
-			cause = g.commit
-		}
+	if i := slices.IndexFunc(groups, (*group).isRecorded); i >= 0 {
+		return traces.Within(ctx, groups[i].commit)
 	}
-	return traces.Within(ctx, cause)
+	return traces.Within(ctx, traces.None)
 }
 
 // takeBatch removes the first groups from the queue, at most as many as a journal value has steps. The caller holds

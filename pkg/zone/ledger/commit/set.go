@@ -64,6 +64,22 @@ func (w *SetWrite) Object() *v1alpha1.Record {
 
 func (w *SetWrite) Namespace() string { return w.Object().Namespace }
 
+// zoneRef returns the zone that the Record was in before the write, or nil.
+func (w *SetWrite) zoneRef() *v1alpha1.AdoptingZone {
+	if w.Before == nil {
+		return nil
+	}
+	return w.Before.Status.ZoneRef
+}
+
+// mayBeAdopted reports whether the decision may bring the Record, a new or a waiting one, into the zone.
+func (w *SetWrite) mayBeAdopted() bool { return w.decided && w.After != nil }
+
+// awaitsFinalizers reports whether the request deletes the Record, but finalizers keep the object.
+func (w *SetWrite) awaitsFinalizers() bool {
+	return w.Before != nil && w.After != nil && w.Before.DeletionTimestamp == nil && w.After.DeletionTimestamp != nil
+}
+
 // beginDecision resets the set for a decision in batch b, and returns the members for package law to decide, in the
 // order of decision. Other members are refused already, or need no decision.
 func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
@@ -102,14 +118,13 @@ func rankOf(w *SetWrite) int {
 	if w.After == nil {
 		return 0
 	}
-	switch strings.ToUpper(w.After.Spec.Type) {
-	case "A", "AAAA":
-		return 1
-	case "NS":
-		return 2
+	if rank, ok := ranks[strings.ToUpper(w.After.Spec.Type)]; ok {
+		return rank
 	}
-	return 3
+	return len(ranks)
 }
+
+var ranks = map[string]int{"A": 1, "AAAA": 1, "NS": 2}
 
 // Refuse returns the Invalid error of a write that does not fit into the set.
 func (w *SetWrite) Refuse(path *field.Path, format string, args ...any) error {
@@ -120,27 +135,32 @@ func (w *SetWrite) Refuse(path *field.Path, format string, args ...any) error {
 // refuseMisfit returns the refusal of an item that cannot be in the set, whatever its content: a Record of another
 // zone, a waiting Record that is deleted or unchanged, or a deletion that a finalizer delays.
 func (t *Set) refuseMisfit(w *SetWrite) error {
-	// The request is a deletion, but the finalizer keeps the object.
-	if w.Before != nil && w.After != nil && w.Before.DeletionTimestamp == nil && w.After.DeletionTimestamp != nil {
+	in, of := w.zoneRef(), t.zoneUID()
+	switch {
+	case w.awaitsFinalizers():
 		return w.Refuse(field.NewPath("metadata", "finalizers"), "has %s, and a change set deletes at once: delete it by itself",
 			strings.Join(w.Before.Finalizers, ", "))
-	}
-	if w.Before == nil || w.Before.Status.ZoneRef == nil {
-		if w.decided && w.After != nil {
-			// A new Record, or a waiting one, that the decision may bring into the zone.
-			return nil
-		}
+	case in == nil && w.mayBeAdopted():
+		return nil
+	case in == nil:
 		return w.Refuse(field.NewPath("status", "zoneRef"), "the Record is in no zone, and a change set has Records of one zone: change "+
 			"or delete it by itself")
-	}
-	// Until the zone of the set is known, the first item's counts.
-	is := w.Before.Status.ZoneRef.UID
-	if in := t.Writes[0].Object().Status.ZoneRef; t.zoneBefore == nil && in != nil && in.UID != is ||
-		t.zoneBefore != nil && string(is) != t.zoneBefore.UID {
+	case of != "" && in.UID != of:
 		return w.Refuse(field.NewPath("status", "zoneRef"), "the Record is in another zone than others, and a change set has Records of "+
 			"one zone%s: use a second change set", t.zoneSuffix())
 	}
 	return nil
+}
+
+// zoneUID returns the UID of the set's zone. Until the zone is known, the first item's zone counts, "" for none.
+func (t *Set) zoneUID() types.UID {
+	if t.zoneBefore != nil {
+		return types.UID(t.zoneBefore.UID)
+	}
+	if in := t.Writes[0].Object().Status.ZoneRef; in != nil {
+		return in.UID
+	}
+	return ""
 }
 
 func (t *Set) zoneSuffix() string {
@@ -152,29 +172,33 @@ func (t *Set) zoneSuffix() string {
 
 const noZone = "no zone adopts it, and a change set has Records of one zone: write it by itself, or create the zone first"
 
-// refuseOtherZone returns the refusal of an item whose plan is for no zone, or for another zone than the set's. If the
-// anchor's plan is for another zone than assumed, the result is the key of that zone, to lock before the next try.
-func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refusal error) {
+// takesMember reports whether the plan of an item is for the set's zone. Otherwise the item gets the refusal. If the
+// anchor's plan is for another zone than assumed, d.locks gets the key of that zone, to lock before the next try.
+func (t *Set) takesMember(b *batch, g *group, m *member, d *decisions) bool {
 	at, p := field.NewPath("spec", "domainName"), m.plan
 	switch {
 	case p.Zone == nil:
-		return "", m.setWrite.Refuse(at, noZone)
+		m.refusal = m.setWrite.Refuse(at, noZone)
+		return false
 	case p.Record != nil && p.Record.Zone == nil:
 		// For example, the zoneRef now names a Zone that does not exist.
-		return "", m.setWrite.Refuse(at, "leaves zone %s for no zone, and a change set has Records of one zone: write it by itself",
+		m.refusal = m.setWrite.Refuse(at, "leaves zone %s for no zone, and a change set has Records of one zone: write it by itself",
 			p.Zone.Zone.FQDN())
+		return false
 	case t.zoneBefore != nil && p.Zone.Zone.UID == t.zoneBefore.UID:
-		return "", nil
+		return true
 	}
 	key := b.com.Mem.Layout.Zone(p.Zone.Zone.Namespace, p.Zone.Zone.Name)
 	if m.setWrite == t.anchor && key != g.firstWrite().LikelyZone {
 		// The guess was wrong: a DS at child.example.org. belongs to the parent. Decide the set again, in the zone
 		// found.
 		g.firstWrite().LikelyZone = key
-		return key, nil
+		d.locks = append(d.locks, key)
+		return false
 	}
-	return "", m.setWrite.Refuse(at, "belongs to zone %s, and a change set has Records of one zone%s: use a second change set",
+	m.refusal = m.setWrite.Refuse(at, "belongs to zone %s, and a change set has Records of one zone%s: use a second change set",
 		p.Zone.Zone.FQDN(), t.zoneSuffix())
+	return false
 }
 
 // placeRecord returns the operation on the Record of an item, and sets SetWrite.Result. The operation is nil if nothing
@@ -211,28 +235,34 @@ func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *la
 func (t *Set) readOutcome(g *group) (moved bool) {
 	for _, m := range g.members {
 		m.setWrite.Out, m.setWrite.Refusal = m.out, Status("records", m.Name, m.refusal)
-		moved = moved || m.moved
 	}
-	if moved || g.isRefused() {
+	if moved = g.hasMoved(); moved || g.isRefused() {
 		// Nothing was written, so no warning applies.
 		return moved
 	}
 	for _, m := range g.members {
-		if m.plan == nil {
-			continue
-		}
-		if !m.setWrite.Adopts {
-			// The client of an adopting set did not write this Record.
-			Warn(m.setWrite.Ctx, slices.DeleteFunc(m.plan.Warnings, g.answersWarning)...)
-		}
-		for _, d := range m.plan.PendingCuts {
-			if !m.setWrite.DryRun && !slices.ContainsFunc(t.PendingCuts, d.Same) {
-				t.PendingCuts = append(t.PendingCuts, d)
-			}
+		if m.plan != nil {
+			t.passOn(g, m)
 		}
 	}
 	t.warnOfDeletions()
 	return false
+}
+
+// passOn sends the warnings of a written Record, and adds its pending cuts to the set's.
+func (t *Set) passOn(g *group, m *member) {
+	if !m.setWrite.Adopts {
+		// The client of an adopting set did not write this Record.
+		Warn(m.setWrite.Ctx, slices.DeleteFunc(m.plan.Warnings, g.answersWarning)...)
+	}
+	if m.setWrite.DryRun {
+		return
+	}
+	for _, d := range m.plan.PendingCuts {
+		if !slices.ContainsFunc(t.PendingCuts, d.Same) {
+			t.PendingCuts = append(t.PendingCuts, d)
+		}
+	}
 }
 
 func (g *group) answersWarning(w law.Warning) bool {
@@ -261,8 +291,8 @@ func (t *Set) Zone() (*v1alpha1.AdoptingZone, int64) {
 		return &v1alpha1.AdoptingZone{Namespace: z.Namespace, Name: z.Name, UID: types.UID(z.UID)}, int64(z.Serial)
 	}
 	for _, w := range t.Writes {
-		if w.Before != nil && w.Before.Status.ZoneRef != nil {
-			return w.Before.Status.ZoneRef.DeepCopy(), 0
+		if in := w.zoneRef(); in != nil {
+			return in.DeepCopy(), 0
 		}
 	}
 	return nil, 0

@@ -181,6 +181,13 @@ func (m *member) writesObject() bool { return m.op.IsPut() || m.op.IsDelete() }
 
 type order struct{ broken atomic.Bool }
 
+// breakOff lets no later group of the order commit. Without an order, breakOff has no effect.
+func (o *order) breakOff() {
+	if o != nil {
+		o.broken.Store(true)
+	}
+}
+
 // Answer is the result of a group (a single write or a change set), or the reason to try the group again.
 type Answer struct {
 	Out Outcome // of a single write
