@@ -240,15 +240,18 @@ const maxManager = 128
 // managerOf returns the field manager of the first entry added or renewed, cut at maxManager octets, or "" for none.
 func managerOf(had, has []metav1.ManagedFieldsEntry) string {
 	for _, e := range has {
-		isOld := func(x metav1.ManagedFieldsEntry) bool {
-			return x.Manager == e.Manager && x.Operation == e.Operation && x.Subresource == e.Subresource && x.Time.Equal(e.Time)
-		}
+		isSame := func(x metav1.ManagedFieldsEntry) bool { return isSameEntry(&x, &e) }
 		// The manager of a status, for example the judge of Ready, is no author of content.
-		if e.Subresource == "" && !slices.ContainsFunc(had, isOld) {
+		if e.Subresource == "" && !slices.ContainsFunc(had, isSame) {
 			return e.Manager[:min(len(e.Manager), maxManager)]
 		}
 	}
 	return ""
+}
+
+// isSameEntry reports whether a write has neither added nor renewed an entry.
+func isSameEntry(x, y *metav1.ManagedFieldsEntry) bool {
+	return x.Manager == y.Manager && x.Operation == y.Operation && x.Subresource == y.Subresource && x.Time.Equal(y.Time)
 }
 
 func setVersion(o runtime.Object, revision int64) {
