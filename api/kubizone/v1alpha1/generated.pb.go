@@ -5475,6 +5475,9 @@ func (m *ZoneDNSSECStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i = encodeVarintGenerated(dAtA, i, uint64(m.LongestDSTTL))
+	i--
+	dAtA[i] = 0x48
 	i = encodeVarintGenerated(dAtA, i, uint64(m.PassSerial))
 	i--
 	dAtA[i] = 0x40
@@ -8519,6 +8522,7 @@ func (m *ZoneDNSSECStatus) Size() (n int) {
 		}
 	}
 	n += 1 + sovGenerated(uint64(m.PassSerial))
+	n += 1 + sovGenerated(uint64(m.LongestDSTTL))
 	return n
 }
 
@@ -10376,6 +10380,7 @@ func (this *ZoneDNSSECStatus) String() string {
 		`LastTransitionTime:` + strings.Replace(fmt.Sprintf("%v", this.LastTransitionTime), "Time", "v1.Time", 1) + `,`,
 		`DS:` + repeatedStringForDS + `,`,
 		`PassSerial:` + fmt.Sprintf("%v", this.PassSerial) + `,`,
+		`LongestDSTTL:` + fmt.Sprintf("%v", this.LongestDSTTL) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -27989,6 +27994,25 @@ func (m *ZoneDNSSECStatus) Unmarshal(dAtA []byte) error {
 				b := dAtA[iNdEx]
 				iNdEx++
 				m.PassSerial |= int64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 9:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field LongestDSTTL", wireType)
+			}
+			m.LongestDSTTL = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.LongestDSTTL |= int32(b&0x7F) << shift
 				if b < 0x80 {
 					break
 				}

@@ -425,6 +425,13 @@ type ZoneDNSSECStatus struct {
 	// raised past it, so that servers transfer the unsigned zone (S6.11).
 	// +optional
 	PassSerial int64 `json:"passSerial,omitempty" protobuf:"varint,8,opt,name=passSerial"`
+
+	// longestDSTTL is the longest TTL of the DS seen at the parent, in seconds. The phase Expiring lasts at least this
+	// long, because resolvers may still cache the DS. A TTL above a week counts as a week, or as timing.parentDSTTL if
+	// longer.
+	// +optional
+	// +k8s:validation:minimum=0
+	LongestDSTTL int32 `json:"longestDSTTL,omitempty" protobuf:"varint,9,opt,name=longestDSTTL"`
 }
 
 // DNSSECPhase is a phase of signing.

@@ -12668,6 +12668,14 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref common.Reference
 							Format:      "int64",
 						},
 					},
+					"longestDSTTL": {
+						SchemaProps: spec.SchemaProps{
+							Description: "longestDSTTL is the longest TTL of the DS seen at the parent, in seconds. The phase Expiring lasts at least this long, because resolvers may still cache the DS. A TTL above a week counts as a week, or as timing.parentDSTTL if longer.",
+							Minimum:     ptr.To[float64](0),
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
 				},
 				Required: []string{"fqdn"},
 			},

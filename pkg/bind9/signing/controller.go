@@ -259,6 +259,7 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 		body = map[string]any{
 			"fqdn": status.FQDN, "phase": status.Phase, "message": status.Message, "policy": status.Policy, "signer": status.Signer,
 			"lastTransitionTime": status.LastTransitionTime, "ds": status.DS, "passSerial": status.PassSerial,
+			"longestDSTTL": status.LongestDSTTL,
 		}
 	}
 	// The uid makes the API refuse the patch for another Zone of the same name.
@@ -325,7 +326,6 @@ type zoneMemory struct {
 	remindedAt  time.Time
 	// silent has the parent's silent addresses, with the time of the first silence.
 	silent map[netip.AddrPort]time.Time
-	dsTTL  time.Duration
 	// measured is read by scrapes. Guarded by memory.mu.
 	measured
 }

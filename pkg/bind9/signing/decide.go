@@ -53,19 +53,8 @@ type parent struct {
 	external bool
 	// dsAtAll has the DS at all servers of the parent, dsAtAny the DS at one server or more.
 	dsAtAll, dsAtAny []v1alpha1.DelegationSigner
-	// ttl is the TTL of the DS, or of the zone's NS if the DS is derived. longestTTL is the longest TTL seen so far,
-	// because resolvers may cache a removed DS that long.
-	ttl, longestTTL time.Duration
-}
-
-// maxDSTTL limits the TTL of a DS to wait for, unless the policy's is longer.
-const maxDSTTL = 7 * 24 * time.Hour
-
-func (f *facts) refuseLongTTL() {
-	if most := max(maxDSTTL, f.times.parentDSTTL); f.ttl > most {
-		f.readFailure = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
-		f.ttl = 0
-	}
+	// ttl is the TTL of the DS, or of the zone's NS if the DS is derived.
+	ttl time.Duration
 }
 
 func (p *parent) explain() string {
@@ -117,6 +106,7 @@ const (
 // facts, so a test can pose any case. A zone enters at most one phase in a decision.
 func decideNext(f *facts) decision {
 	d := decision{status: cmp.Or(f.status.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{}), requeueAfter: pendingInterval}
+	d.noteTTL(f)
 	wanted := f.policy != "" && f.blocked == ""
 	switch d.status.Phase {
 	case "":
@@ -135,6 +125,16 @@ func decideNext(f *facts) decision {
 		d.decideReturning(f)
 	}
 	return d
+}
+
+// maxDSTTL limits the TTL of a DS to wait for, unless the policy's is longer. A parent may answer any TTL, and BIND's
+// resolver caches no answer for longer (max-cache-ttl).
+const maxDSTTL = 7 * 24 * time.Hour
+
+// noteTTL keeps the longest TTL of the DS in the status, because resolvers may cache a removed DS that long.
+func (d *decision) noteTTL(f *facts) {
+	seconds := min(f.ttl, max(maxDSTTL, f.times.parentDSTTL)) / time.Second
+	d.status.LongestDSTTL = max(d.status.LongestDSTTL, int32(seconds))
 }
 
 func metaTime(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
@@ -399,7 +399,8 @@ func (d *decision) decideWithdrawing(f *facts) {
 }
 
 func (d *decision) decideExpiring(f *facts) {
-	wait := max(f.times.parentDSTTL, f.ttl, f.longestTTL) - d.timeInPhase(f)
+	longest := time.Duration(d.status.LongestDSTTL) * time.Second
+	wait := max(f.times.parentDSTTL, longest) - d.timeInPhase(f)
 	switch {
 	case f.policy != "" && f.blocked == "":
 		d.enter(f, v1alpha1.DNSSECSigned, "")

@@ -87,6 +87,7 @@ func TestDecide_S12_5(t *testing.T) {
 		since := metaTime(begin.Add(-ago))
 		return &v1alpha1.ZoneDNSSECStatus{Phase: phase, Policy: "fast", LastTransitionTime: &since, DS: dsOf(ds...)}
 	}
+	longTTL := func(s *v1alpha1.ZoneDNSSECStatus) *v1alpha1.ZoneDNSSECStatus { s.LongestDSTTL = 3 * 3600; return s }
 	returning := func() *v1alpha1.ZoneDNSSECStatus { return at(v1alpha1.DNSSECReturning, 0) }
 	none := v1alpha1.DNSSECPhase("")
 	another := []v1alpha1.DelegationSigner{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("CD", 32)}}
@@ -140,7 +141,7 @@ func TestDecide_S12_5(t *testing.T) {
 		"asked for again":             {facts{policy: "fast", status: at(v1alpha1.DNSSECWithdrawing, 0)}, v1alpha1.DNSSECSigned, false, nothing, nil, nil, ""},
 		"caches have the DS":          {facts{status: at(v1alpha1.DNSSECExpiring, time.Hour)}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
 		"the parent's TTL is longer":  {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{ttl: 3 * time.Hour}}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
-		"the TTL was longer":          {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{longestTTL: 3 * time.Hour}}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
+		"the TTL was longer":          {facts{status: longTTL(at(v1alpha1.DNSSECExpiring, 2*time.Hour))}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "caches"},
 		"a TTL above the policy's":    {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, 2*time.Hour, 1), signing: signedBy("rumoured"), parent: parent{dsAtAll: dsOf(1), dsAtAny: dsOf(1), ttl: 48 * time.Hour}}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "timing.parentDSTTL 2h0m0s"},
 		"the parent has a DS again":   {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{dsAtAny: dsOf(1)}}, v1alpha1.DNSSECWithdrawing, false, nothing, nil, nil, ""},
 		"no answer at the end":        {facts{status: at(v1alpha1.DNSSECExpiring, 2*time.Hour), parent: parent{readFailure: "no answer"}}, v1alpha1.DNSSECExpiring, false, nothing, nil, nil, "no answer"},
@@ -202,18 +203,20 @@ func TestWantedDS_ofAParentThatGetsNone_S12_6(t *testing.T) {
 	}
 }
 
-// A zone that becomes unsigned has to wait for the TTL of the DS at its parent. The parent's server may answer with any
-// TTL. If the TTL is above a week and above the TTL in the policy, the controller does not wait for it and treats the
-// answer as no proof; the message asks to lower the TTL (S12.6).
-func TestRefuseLongTTL_S12_6(t *testing.T) {
-	for _, test := range []struct {
-		ttl, policy time.Duration
-		unknown     bool
-	}{{0, time.Hour, false}, {maxDSTTL, time.Hour, false}, {maxDSTTL + 1, time.Hour, true}, {2 * maxDSTTL, 2 * maxDSTTL, false}, {1 << 31 * time.Second, 2 * maxDSTTL, true}} {
-		f := &facts{times: times{parentDSTTL: test.policy}, parent: parent{ttl: test.ttl}}
-		f.refuseLongTTL()
-		if strings.Contains(f.readFailure, "lower the TTL there") != test.unknown || (f.ttl == test.ttl) == test.unknown {
-			t.Errorf("TTL %s with %s of the policy: %q, %s", test.ttl, test.policy, f.readFailure, f.ttl)
+// A zone that becomes unsigned waits for the TTL of the DS at its parent. The parent's server may answer with any TTL,
+// so a TTL above a week and above the TTL in the policy counts as the longer of the two (S12.5). A later, shorter TTL
+// changes nothing.
+func TestNoteTTL_S12_5(t *testing.T) {
+	for _, test := range []struct{ ttl, policy, want time.Duration }{
+		{0, time.Hour, 0}, {time.Minute, time.Hour, time.Minute}, {maxDSTTL, time.Hour, maxDSTTL}, {maxDSTTL + time.Second, time.Hour, maxDSTTL},
+		{2 * maxDSTTL, 2 * maxDSTTL, 2 * maxDSTTL}, {1 << 31 * time.Second, 2 * maxDSTTL, 2 * maxDSTTL},
+	} {
+		d := decision{status: &v1alpha1.ZoneDNSSECStatus{}}
+		for _, ttl := range []time.Duration{test.ttl, 0} {
+			d.noteTTL(&facts{times: times{parentDSTTL: test.policy}, parent: parent{ttl: ttl}})
+		}
+		if got := time.Duration(d.status.LongestDSTTL) * time.Second; got != test.want {
+			t.Errorf("TTL %s with %s of the policy: %s, want %s", test.ttl, test.policy, got, test.want)
 		}
 	}
 }

@@ -167,10 +167,6 @@ func (w *work) askFacts(ctx context.Context, f *facts) error {
 	// The phases with a DS at the parent.
 	case v1alpha1.DNSSECSigned, v1alpha1.DNSSECWithdrawing, v1alpha1.DNSSECExpiring:
 		f.parent = w.askParent(ctx)
-		f.refuseLongTTL()
-		known := w.memory.forZone(w.zone.UID)
-		known.dsTTL = max(known.dsTTL, f.ttl)
-		f.longestTTL = known.dsTTL
 	}
 	return nil
 }

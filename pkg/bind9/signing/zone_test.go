@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -355,6 +356,46 @@ func TestLookAt_passesTheServersOfASignedZone_S12_5(t *testing.T) {
 				t.Errorf("status.dnssec %+v, want past %d, with %q", of, test.past, test.message)
 			}
 		})
+	}
+}
+
+// A resolver may have fetched the DS just before it left the parent, and keeps the DS for its TTL, an hour here. The
+// policy expects ten minutes. The signed zone stays for the hour, though each step is a new process (G1, G5).
+func TestSyncZone_waitsForTheDSAfterARestart_S12_5(t *testing.T) {
+	zone, one := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
+	zone.Spec.DNSSEC = nil
+	zone.Status.DNSSEC = &v1alpha1.ZoneDNSSECStatus{FQDN: zone.Status.FQDN, Phase: v1alpha1.DNSSECWithdrawing, Policy: "quick",
+		Signer: &v1alpha1.ZoneSigner{Namespace: "platform", Name: "public-signer-0"}}
+	of := classOf("public", "platform/public", []string{"team"})
+	of.Spec.AllowLocalAddresses = true
+	fleet := signingCluster("platform", "public", true)
+	fleet[0].(*bind9.Bind9Cluster).Spec.DNSSEC.Policies = []bind9.DNSSECPolicy{{Name: "quick",
+		Timing: &bind9.DNSSECTiming{ParentDSTTL: &metav1.Duration{Duration: 10 * time.Minute}}}}
+	for i := range 2 {
+		fleet[1+i].(*bind9.Bind9Instance).Spec.External = &bind9.ExternalServer{Address: fmt.Sprintf("192.0.2.%d", i+1),
+			TSIGSecretName: fmt.Sprintf("key-%d", i), AgentURL: startAgent(t, nil).url, AllowPlainHTTP: true}
+	}
+	signed, unsigned := startParent(t, 1), startParent(t)
+	for _, step := range []struct {
+		after  time.Duration
+		parent netip.AddrPort
+		phase  v1alpha1.DNSSECPhase
+	}{
+		{0, signed, v1alpha1.DNSSECWithdrawing},
+		{time.Minute, unsigned, v1alpha1.DNSSECExpiring},
+		{12 * time.Minute, unsigned, v1alpha1.DNSSECExpiring},
+		{61 * time.Minute, unsigned, v1alpha1.DNSSECReturning},
+	} {
+		c := newController(t, func([]string, name.Name) string { return string(zone.UID) }, append(slices.Clone(fleet), of, zone, one)...)
+		c.Now = func() time.Time { return begin.Add(step.after) }
+		c.ParentServers = func(context.Context, name.Name) ([]ParentServer, error) {
+			return []ParentServer{{Name: "a.", Addresses: []netip.AddrPort{step.parent}}}, nil
+		}
+		must.Get(c.syncZone(t.Context(), zone))(t)
+		zone = must.Get(c.Client.KubizoneV1alpha1().Zones("team").Get(t.Context(), zone.Name, metav1.GetOptions{}))(t)
+		if of := zone.Status.DNSSEC; of.Phase != step.phase {
+			t.Fatalf("after %s: phase %s, %q, want %s", step.after, of.Phase, of.Message, step.phase)
+		}
 	}
 }
 

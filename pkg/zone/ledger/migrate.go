@@ -107,6 +107,7 @@ func (m *migrationRun) writeFormat(ctx context.Context, s *store) error {
 
 var migrations = []migration{
 	{Number: 25, Name: "history of steps", Run: beginHistory},
+	{Number: 26, Name: "longest TTL of the DS in status.dnssec"},
 }
 
 type migrationRun struct {

@@ -76,6 +76,10 @@ func ZoneDNSSECUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	if s := dnssec.PassSerial; s < 0 || s > math.MaxUint32 {
 		errs = append(errs, field.Invalid(path.Child("passSerial"), s, "must be a serial, from 1 to 4294967295, or absent"))
 	}
+	// Expiring would end at once.
+	if ttl := dnssec.LongestDSTTL; ttl < 0 {
+		errs = append(errs, field.Invalid(path.Child("longestDSTTL"), ttl, "must be a TTL in seconds, from 1 to 2147483647, or absent"))
+	}
 	return append(errs, validateDS(dnssec.DS, path.Child("ds"))...)
 }
 

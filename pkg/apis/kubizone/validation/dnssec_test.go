@@ -63,6 +63,7 @@ func TestZoneDNSSECUpdate_S12_3(t *testing.T) {
 		"phase":   {func(s *status) { s.Phase = "Done" }, "status.dnssec.phase: Unsupported"},
 		"message": {func(s *status) { s.Message = strings.Repeat("x", 1025) }, "status.dnssec.message: Too long"},
 		"serial":  {func(s *status) { s.PassSerial = 1 << 32 }, "status.dnssec.passSerial: Invalid"},
+		"TTL":     {func(s *status) { s.LongestDSTTL = -1 }, "status.dnssec.longestDSTTL: Invalid"},
 		"policy":  {func(s *status) { s.Policy = "a b" }, "status.dnssec.policy: Invalid"},
 		"signer":  {func(s *status) { s.Signer = &v1alpha1.ZoneSigner{Namespace: "Dns", Name: "signer"} }, "status.dnssec.signer.namespace: Invalid"},
 		"its name": {func(s *status) { s.Signer = &v1alpha1.ZoneSigner{Namespace: "dns", Name: "a/b"} },

@@ -33,6 +33,10 @@ type ZoneDNSSECStatusApplyConfiguration struct {
 	// passSerial is above the serials that servers have from the signer at the end of signing. The zone's serial is
 	// raised past it, so that servers transfer the unsigned zone (S6.11).
 	PassSerial *int64 `json:"passSerial,omitempty"`
+	// longestDSTTL is the longest TTL of the DS seen at the parent, in seconds. The phase Expiring lasts at least this
+	// long, because resolvers may still cache the DS. A TTL above a week counts as a week, or as timing.parentDSTTL if
+	// longer.
+	LongestDSTTL *int32 `json:"longestDSTTL,omitempty"`
 }
 
 // ZoneDNSSECStatusApplyConfiguration constructs a declarative configuration of the ZoneDNSSECStatus type for use with
@@ -107,5 +111,13 @@ func (b *ZoneDNSSECStatusApplyConfiguration) WithDS(values ...*DelegationSignerA
 // If called multiple times, the PassSerial field is set to the value of the last call.
 func (b *ZoneDNSSECStatusApplyConfiguration) WithPassSerial(value int64) *ZoneDNSSECStatusApplyConfiguration {
 	b.PassSerial = &value
+	return b
+}
+
+// WithLongestDSTTL sets the LongestDSTTL field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LongestDSTTL field is set to the value of the last call.
+func (b *ZoneDNSSECStatusApplyConfiguration) WithLongestDSTTL(value int32) *ZoneDNSSECStatusApplyConfiguration {
+	b.LongestDSTTL = &value
 	return b
 }
