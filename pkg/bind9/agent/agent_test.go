@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -498,4 +499,36 @@ func TestWatchConfig_loadsWhatChanges(t *testing.T) {
 	look(third)
 	f.expectAnswer(200, "config: ok", "GET", "/ready", nil)
 	f.expectAnswer(404, "", "GET", "/zones/added.example/status", nil)
+}
+
+// unheard is a control channel that may lose the answer to a reconfig, after named has read the file.
+type unheard struct {
+	file, loaded string
+	lost         bool
+}
+
+func (u *unheard) Call(context.Context, string) (string, error) {
+	text, err := os.ReadFile(u.file)
+	if u.loaded = string(text); u.lost {
+		err = errors.New("no answer in time")
+	}
+	return "", err
+}
+
+// A change is undone after a reconfig without an answer. named has read the change all the same, so the former files are
+// loaded again, though /health had their hash all the time.
+func TestReloadConfig_afterALostAnswer(t *testing.T) {
+	t.Parallel()
+	control := &unheard{file: filepath.Join(t.TempDir(), "zones.conf")}
+	a := New(Config{Control: control, ConfigDir: filepath.Dir(control.file), Now: time.Now})
+	for _, step := range []struct {
+		text string
+		lost bool
+	}{{"# before\n", false}, {"# changed\n", true}, {"# before\n", false}} {
+		control.lost = step.lost
+		must.Succeed(t, os.WriteFile(control.file, []byte(step.text), 0o600))
+		if err := a.reloadConfig(t.Context()); (err != nil) != step.lost || control.loaded != step.text {
+			t.Errorf("%+v: named has %q, %v", step, control.loaded, err)
+		}
+	}
 }

@@ -31,6 +31,14 @@ func (l *loadedConfig) hash() string {
 	return l.lastHash
 }
 
+// has reports whether named runs the files with this hash. After a failed reconfig the answer is no, even for the files
+// before: named may have read the others, and only its answer was lost.
+func (l *loadedConfig) has(hash string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lastHash == hash && l.reloadErr == nil
+}
+
 func (l *loadedConfig) check() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,16 +66,12 @@ func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 	}
 }
 
-// reloadConfig lets named read its configuration if a file has changed since the last success. The hash of a refused
-// configuration is not kept, so the next tick tries again.
+// reloadConfig lets named read its configuration if a file has changed, or if the last attempt failed. The hash of a
+// refused configuration is not kept.
 func (a *Agent) reloadConfig(ctx context.Context) error {
 	// Hash before the reload, so that the next tick notices a change in between.
 	now, err := hashFiles(a.config.ConfigDir)
-	if err == nil && now == a.loaded.hash() {
-		a.loaded.mu.Lock()
-		// named has loaded these files already, for example before a change and its revert.
-		a.loaded.reloadErr = nil
-		a.loaded.mu.Unlock()
+	if err == nil && a.loaded.has(now) {
 		return nil
 	}
 
