@@ -41,12 +41,19 @@ type notifier struct {
 	names         map[classUID]name.Name
 
 	mu      sync.Mutex
-	limits  map[limitGroup]chan struct{}
+	targets map[Target]*targetState
 	pending map[pendingKey]*pendingNotify
 	// failing has the last answer of each target that did not confirm its last NOTIFY for a zone.
 	failing map[pendingKey]failing
-	// down has the targets that do not confirm, once that is logged.
-	down map[Target]bool
+}
+
+// targetState is the state that the zones of a target share. A target without zones has none, because a tenant may name
+// other targets in each version of a class.
+type targetState struct {
+	zones int // the number of announcements
+	// The limits bound the NOTIFYs in flight. Those of a catalog do not wait behind those of its zones.
+	zoneLimit, catalogLimit chan struct{}
+	down                    bool // the target does not confirm, and the log has a line about this
 }
 
 // failing is the last of an unbroken series of answers that confirm nothing, which began at since.
@@ -60,8 +67,7 @@ func newNotifier(c *Config, of *classes, counters *counters, log klog.Logger, se
 	return &notifier{
 		config: c, classes: of, listenAddr: served.Addr(), counters: counters, log: log,
 		announcements: map[servedName]map[Target]announcement{}, names: map[classUID]name.Name{},
-		limits: map[limitGroup]chan struct{}{}, pending: map[pendingKey]*pendingNotify{},
-		failing: map[pendingKey]failing{}, down: map[Target]bool{},
+		targets: map[Target]*targetState{}, pending: map[pendingKey]*pendingNotify{}, failing: map[pendingKey]failing{},
 	}
 }
 
@@ -79,13 +85,6 @@ type announcement struct {
 type pendingKey struct {
 	servedName
 	target Target
-}
-
-// limitGroup identifies the NOTIFYs that share a limit. A catalog has a separate limit, so as not to wait behind its
-// zones.
-type limitGroup struct {
-	Target
-	catalog bool
 }
 
 type pendingNotify struct {
@@ -141,7 +140,10 @@ func (n *notifier) announceChanges(ctx context.Context) {
 		default:
 			if again {
 				// Forget the confirmed serial, so that the NOTIFY goes out again.
-				clear(n.announcements[servedName{at.class, n.names[at]}])
+				told := n.announcements[servedName{at.class, n.names[at]}]
+				for target := range told {
+					told[target] = announcement{}
+				}
 			}
 			n.announceInClass(ctx, at.class, at.uid)
 		}
@@ -218,7 +220,10 @@ func (n *notifier) announceName(ctx context.Context, at servedName) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, target := range targets {
-		before := n.announcements[at][target]
+		before, known := n.announcements[at][target]
+		if !known {
+			n.addZone(target)
+		}
 
 		// The target was told this serial, for example before an event without a new serial.
 		if before == latest {
@@ -236,16 +241,33 @@ func (n *notifier) announceName(ctx context.Context, at servedName) {
 			continue
 		}
 
-		in := limitGroup{target, at.class.isCatalog(at.fqdn)}
-		if n.limits[in] == nil {
-			n.limits[in] = make(chan struct{}, notifiesPerTarget)
+		limit := n.targets[target].zoneLimit
+		if at.class.isCatalog(at.fqdn) {
+			limit = n.targets[target].catalogLimit
 		}
-		limit := n.limits[in]
 
 		// The goroutine owns its attempts and delays. mu guards the notification, which announceName replaces.
 		h := &pendingNotify{notification: current, wake: make(chan struct{}, 1)}
 		n.pending[k] = h
 		n.done.Go(func() { n.sendPending(ctx, k, h, limit) })
+	}
+}
+
+// addZone counts a zone of a target. The caller holds mu.
+func (n *notifier) addZone(target Target) {
+	if n.targets[target] == nil {
+		n.targets[target] = &targetState{
+			zoneLimit: make(chan struct{}, notifiesPerTarget), catalogLimit: make(chan struct{}, notifiesPerTarget),
+		}
+	}
+	n.targets[target].zones++
+}
+
+// removeZone is the opposite of addZone. The caller holds mu.
+func (n *notifier) removeZone(target Target) {
+	state := n.targets[target]
+	if state.zones--; state.zones == 0 {
+		delete(n.targets, target)
 	}
 }
 
@@ -283,6 +305,7 @@ func (n *notifier) forgetTargets(at servedName, keep []Target) {
 			h.notification = nil
 		}
 		delete(n.failing, pendingKey{at, target})
+		n.removeZone(target)
 		n.mu.Unlock()
 	}
 	if len(n.announcements[at]) == 0 {
@@ -376,15 +399,16 @@ func (n *notifier) nextNotification(k pendingKey, h *pendingNotify) *notificatio
 func (n *notifier) noteAnswer(log klog.Logger, k pendingKey, h *pendingNotify, from netip.Addr, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err == nil {
-		delete(n.failing, k)
-		if n.down[k.target] {
-			delete(n.down, k.target)
-			log.Info("Secondary confirms NOTIFY again")
-		}
+	if h.notification == nil { // meanwhile the zone or the target has left the class
 		return
 	}
-	if h.notification == nil { // meanwhile the zone or the target has left the class
+	state := n.targets[k.target]
+	if err == nil {
+		delete(n.failing, k)
+		if state.down {
+			log.Info("Secondary confirms NOTIFY again")
+		}
+		state.down = false
 		return
 	}
 
@@ -400,8 +424,8 @@ func (n *notifier) noteAnswer(log klog.Logger, k pendingKey, h *pendingNotify, f
 	n.failing[k] = latest
 
 	isFault := now.Sub(latest.since) >= n.config.NotifyFaultAfter
-	if isFault && !n.down[k.target] { // an unreachable target must not fill the log
-		n.down[k.target] = true
+	if isFault && !state.down { // an unreachable target must not fill the log
+		state.down = true
 		log.Error(err, "Secondary does not confirm NOTIFY; its own refresh will find the serial. "+
 			"The same of other zones is logged at level 1 until it confirms one", "from", from.String())
 	}

@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/tsig"
 	"kubi.zone/kubizone/pkg/zone/zoneview"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
 )
 
 // secondary is a scripted target that records NOTIFYs.
@@ -654,9 +655,39 @@ func TestNotify_alternatingAnswersAreAFault_S7_12(t *testing.T) {
 	}
 }
 
+// A tenant names other servers in each version of a class. Only the last is remembered, though none answers.
+func TestNotify_forgetsFormerTargets(t *testing.T) {
+	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1))
+	p := startPrimary(t, Config{Zones: set, NotifyBackoff: time.Millisecond, NotifyFaultAfter: time.Nanosecond})
+	silent := must.Get(rig.FreePort())(t)
+	of := ClassConfig{Name: "red", Allow: Rules(local, nil)}
+	class := must.Get(p.AddClass(of, Membership{Members: []Member{{UID: "u", Zone: name.MustParse("example.org.")}}}))(t)
+	for i := range 100 {
+		last := Target{Addr: silent, NoCatalog: i%2 == 0}
+		of.Notify = []Target{last}
+		must.Succeed(t, class.Update(of))
+		if i%2 == 0 {
+			class.Announce("u") // the class and the zone are looked at together
+		}
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+			p.notifier.mu.Lock()
+			n := p.notifier
+			_, named := n.targets[last]
+			known, failing := len(n.targets), len(n.failing)
+			n.mu.Unlock()
+			if named && known == 1 && failing <= 1 {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("of one target %d are known, and %d fail", known, failing)
+			}
+		}
+	}
+}
+
 // A NOTIFY that was not confirmed long ago, and one that is lost now, are no series.
 func TestNoteAnswer_beginsAnotherSeriesAfterAPause_S7_12(t *testing.T) {
-	n := &notifier{config: &Config{NotifyFaultAfter: time.Minute}, failing: map[pendingKey]failing{}, down: map[Target]bool{}}
+	n := &notifier{config: &Config{NotifyFaultAfter: time.Minute}, failing: map[pendingKey]failing{}, targets: map[Target]*targetState{{}: {}}}
 	waits := &pendingNotify{notification: &notification{}}
 	for age, isSeries := range map[time.Duration]bool{time.Hour: false, 2 * time.Minute: true} {
 		before := time.Now().Add(-age)
