@@ -515,8 +515,8 @@ func (u *unheard) Call(context.Context, string) (string, error) {
 	return "", err
 }
 
-// A change is undone after a reconfig without an answer. named has read the change all the same, so the former files are
-// loaded again, though /health had their hash all the time.
+// A change is undone after a reconfig without an answer. named has read the change all the same, so the former files
+// are loaded again, though /health had their hash all the time.
 func TestReloadConfig_afterALostAnswer(t *testing.T) {
 	t.Parallel()
 	control := &unheard{file: filepath.Join(t.TempDir(), "zones.conf")}
