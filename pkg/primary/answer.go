@@ -87,13 +87,16 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) (a 
 // transfer over TCP is returned unsent, because the connection writes its messages.
 func (r *responder) answerPeer(req request, key *tsig.SigningKey, open []admittingClass, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
-	if req.qtype == typeAXFR && !overTCP {
-		return reply(rcodeFormErr, "AXFR over UDP") // undefined (RFC 5936 §4.2)
-	}
-	if req.qtype == typeIXFR && !req.hasSerial {
-		return reply(rcodeFormErr, "IXFR without a serial")
-	}
-	if req.qtype != typeAXFR && req.qtype != typeIXFR {
+	switch req.qtype {
+	case typeAXFR:
+		if !overTCP {
+			return reply(rcodeFormErr, "AXFR over UDP") // undefined (RFC 5936 §4.2)
+		}
+	case typeIXFR:
+		if !req.hasSerial {
+			return reply(rcodeFormErr, "IXFR without a serial")
+		}
+	default:
 		return r.answerQuestion(req, key, open, overTCP)
 	}
 

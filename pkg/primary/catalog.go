@@ -69,6 +69,8 @@ func memberRow(uid string, zone name.Name) name.Rel {
 	return name.MustRel(strings.ToLower(memberID.EncodeToString(sum[:20])) + ".zones")
 }
 
+func (c *catalog) isNamed(fqdn name.Name) bool { return c != nil && c.fqdn == fqdn }
+
 func (c *catalog) addMember(uid string, listed listing) {
 	if c != nil {
 		c.pending[memberRow(uid, listed.zone)] = listed

@@ -271,10 +271,6 @@ func (c *Class) trustOf(from netip.Addr) trust {
 // findZone returns the snapshot served under a name, or false. signs is true for a signing peer, which also gets the
 // zones in Membership.Signed.
 func (c *Class) findZone(fqdn name.Name, signs bool) (*zoneview.Snapshot, bool) {
-	if fqdn.IsZero() {
-		return nil, false
-
-	}
 	for _, view := range c.views {
 		if s, ok := c.parent.zones.Find(view, fqdn); ok {
 			return s, true
@@ -282,16 +278,13 @@ func (c *Class) findZone(fqdn name.Name, signs bool) (*zoneview.Snapshot, bool) 
 	}
 
 	c.mu.RLock()
-	uid, ok := c.byName[fqdn]
-	if c.catalog != nil && c.catalog.fqdn == fqdn {
-		uid = c.catalog.uid()
-		c.mu.RUnlock()
-		return c.parent.catalogs.Settled(uid)
-	}
-
-	hidden := c.membership.Paused[uid] || c.membership.Signed[uid] && !signs
+	uid, catalog := c.byName[fqdn], c.catalog
+	isHidden := c.membership.Paused[uid] || c.membership.Signed[uid] && !signs
 	c.mu.RUnlock()
-	if !ok || hidden {
+	if catalog.isNamed(fqdn) {
+		return c.parent.catalogs.Settled(catalog.uid())
+	}
+	if isHidden {
 		return nil, false
 	}
 
@@ -325,7 +318,7 @@ func (c *Class) nameOf(uid string) name.Name {
 func (c *Class) isCatalog(fqdn name.Name) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.catalog != nil && c.catalog.fqdn == fqdn
+	return c.catalog.isNamed(fqdn)
 }
 
 // catalogName returns the zero name without a catalog.
@@ -361,7 +354,7 @@ func (c *Class) targetsOf(fqdn name.Name) []Target {
 
 	uid := c.byName[fqdn]
 	signed, signing := c.membership.Signed[uid], c.membership.Signing[uid]
-	catalog := c.catalog != nil && c.catalog.fqdn == fqdn
+	catalog := c.catalog.isNamed(fqdn)
 	return slices.DeleteFunc(slices.Clone(c.notify), func(target Target) bool {
 		if catalog {
 			return target.NoCatalog

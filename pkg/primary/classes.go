@@ -203,19 +203,15 @@ func (s *classes) countServed() int {
 // the catalog due first.
 func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 	for {
-		var wait time.Duration
+		wait := time.Hour // a look for nothing
 		for _, class := range s.registry.Load().classes {
-			if w := class.publishCatalog(clock()); w > 0 && (wait == 0 || w < wait) {
-				wait = w
+			if due := class.publishCatalog(clock()); due > 0 {
+				wait = min(wait, due)
 			}
-		}
-		var timer <-chan time.Time
-		if wait > 0 {
-			timer = time.After(wait)
 		}
 		select {
 		case <-s.changes.wakeCatalogs:
-		case <-timer:
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return
 		}

@@ -17,7 +17,7 @@ import (
 // compressor compresses names in a DNS message (RFC 1035 §4.1.4): it replaces a name, or a suffix of a name, by a
 // pointer if the message already contains it. Names must be in lower case.
 type compressor struct {
-	// zone is the zone's name in wire form, or empty if there is none.
+	// zone is the zone's name in wire form, or the root if there is none.
 	zone []byte
 	// zoneAt is the offset of the zone's name in the message, or 0 if it is not written yet. The hash of a name in the
 	// zone excludes the zone's name.
@@ -69,9 +69,9 @@ func hashOf(label []byte, rest uint64) uint64 {
 func (c *compressor) forgetNames(zone name.Name) {
 	clear(c.slots)
 	c.used, c.zoneAt, c.ownerAt, c.owner = 0, 0, 0, name.Rel{}
-	c.zone = c.zone[:0]
+	c.zone = append(c.zone[:0], 0)
 	if !zone.IsZero() {
-		c.zone = rdata.AppendName(c.zone, zone)
+		c.zone = rdata.AppendName(c.zone[:0], zone)
 	}
 }
 
@@ -101,24 +101,18 @@ func (c *compressor) appendOwner(b []byte, owner name.Rel) []byte {
 // appendName appends the uncompressed name at the start of wire, compressed, and returns the octets behind the name as
 // rest. If wire has no valid name, nothing is appended.
 func (c *compressor) appendName(b, wire []byte) (message, rest []byte) {
-	end := 0
-
-	for {
-		// Stored rdata is valid. An octet above 63 would be a pointer into another message.
-		if end >= len(wire) || end > 254 || wire[end] > 63 {
-			return b, wire
-		}
-
-		left := len(wire) - end
+	longest := wire[:min(len(wire), 255)]
+	// Stored rdata is valid. An octet above 63 would be a pointer into another message.
+	for end := 0; end < len(longest) && longest[end] <= 63; end += 1 + int(longest[end]) {
+		switch {
 		// ns1.example.org. in the zone example.org.: only ns1 needs a look-up.
-		if len(c.zone) > 1 && left >= len(c.zone) && wire[end] == c.zone[0] && bytes.Equal(wire[end:end+len(c.zone)], c.zone) {
+		case bytes.HasPrefix(longest[end:], c.zone):
 			return c.appendLabels(b, wire[:end], true), wire[end+len(c.zone):]
-		}
-		if wire[end] == 0 {
+		case longest[end] == 0:
 			return c.appendLabels(b, wire[:end], false), wire[end+1:]
 		}
-		end += 1 + int(wire[end])
 	}
+	return b, wire
 }
 
 func (c *compressor) appendZone(b []byte) []byte {
@@ -133,9 +127,7 @@ func (c *compressor) appendZone(b []byte) []byte {
 // appendLabels appends labels, and behind them the zone's name if inZone is true, or else the root. The longest known
 // suffix becomes a pointer, and the new suffixes are remembered.
 func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
-	if inZone && len(c.zone) <= 1 {
-		inZone = false // root, or no zone
-	}
+	inZone = inZone && len(c.zone) > 1 // not below the root
 
 	starts, hashes := &c.starts, &c.hashes
 	n := 0

@@ -92,6 +92,9 @@ type pendingNotify struct {
 	wake         chan struct{}
 }
 
+// isOpen reports whether a NOTIFY is sent, or still to be sent. The caller holds notifier.mu.
+func (h *pendingNotify) isOpen() bool { return h != nil && h.notification != nil }
+
 // runNotifier sends NOTIFYs until ctx ends. It begins with every zone, because a secondary may have missed changes.
 func (n *notifier) runNotifier(ctx context.Context) {
 	defer n.done.Wait()
@@ -140,9 +143,9 @@ func (n *notifier) announceChanges(ctx context.Context) {
 		default:
 			if again {
 				// Forget the confirmed serial, so that the NOTIFY goes out again.
-				told := n.announcements[servedName{at.class, n.names[at]}]
-				for target := range told {
-					told[target] = announcement{}
+				sent := n.announcements[servedName{at.class, n.names[at]}]
+				for target := range sent {
+					sent[target] = announcement{}
 				}
 			}
 			n.announceInClass(ctx, at.class, at.uid)
@@ -490,10 +493,10 @@ func (n *notifier) findFault(class *Class, target Target, names []name.Name) (fa
 	for _, fqdn := range names {
 		k := pendingKey{servedName{class, fqdn}, target}
 		found, fails := n.failing[k]
-		switch {
-		case fails && time.Since(found.since) >= n.config.NotifyFaultAfter:
+		if fails && time.Since(found.since) >= n.config.NotifyFaultAfter {
 			return &NotifyFault{target, fqdn, found.answer, found.from, found.since}, true
-		case fails || n.pending[k] != nil && n.pending[k].notification != nil:
+		}
+		if fails || n.pending[k].isOpen() {
 			known = false
 		}
 	}

@@ -687,7 +687,8 @@ func TestNotify_forgetsFormerTargets(t *testing.T) {
 
 // A NOTIFY that was not confirmed long ago, and one that is lost now, are no series.
 func TestNoteAnswer_beginsAnotherSeriesAfterAPause_S7_12(t *testing.T) {
-	n := &notifier{config: &Config{NotifyFaultAfter: time.Minute}, failing: map[pendingKey]failing{}, targets: map[Target]*targetState{{}: {}}}
+	n := &notifier{config: &Config{NotifyFaultAfter: time.Minute}, failing: map[pendingKey]failing{},
+		targets: map[Target]*targetState{{}: {}}}
 	waits := &pendingNotify{notification: &notification{}}
 	for age, isSeries := range map[time.Duration]bool{time.Hour: false, 2 * time.Minute: true} {
 		before := time.Now().Add(-age)

@@ -158,38 +158,56 @@ type record struct {
 // parseRecord reads a record with a meaning to the server, and returns false if the record is malformed or in the wrong
 // place.
 func (r *request) parseRecord(msg []byte, rr record, section int) bool {
-	switch {
-	case rr.rtype == typeOPT:
-		// A second OPT, or one with an owner, is FORMERR (RFC 6891 §6.1.1).
-		if section != sectionAdditional || r.hasOPT || msg[rr.offset] != 0 {
-			return false
-		}
-		r.hasOPT = true
-		r.optVersion = uint8(rr.ttl >> 16)
-		r.udpSize = max(512, int(rr.class))
-		return optionsAddUp(msg[rr.dataAt:rr.dataEnd])
-	case rr.rtype == typeTSIG:
-		if section != sectionAdditional || rr.class != classANY || rr.ttl != 0 {
-			return false
-		}
-		r.signature = readSignature(msg, rr)
-		return r.signature != nil
-	case rr.rtype == typeSOA && section == sectionAuthority && r.opcode == opcodeQuery && !r.hasSerial:
-		off := rr.dataAt
-		// Skip primary and contact, which may be compressed, to reach the five numbers.
-		for range 2 {
-			next, _, ok := skipName(msg[:rr.dataEnd], off)
-			if !ok {
-				return false
-			}
-			off = next
-		}
-		// Serial, refresh, retry, expire and minimum.
-		if rr.dataEnd-off != 20 {
-			return false
-		}
-		r.hasSerial, r.serial = true, binary.BigEndian.Uint32(msg[off:])
+	switch rr.rtype {
+	case typeOPT:
+		return section == sectionAdditional && r.parseOPT(msg, rr)
+	case typeTSIG:
+		return section == sectionAdditional && r.parseTSIG(msg, rr)
+	case typeSOA:
+		return section != sectionAuthority || r.parseSOA(msg, rr)
 	}
+	return true
+}
+
+// parseOPT returns false for a second OPT, or for an OPT with an owner (RFC 6891 §6.1.1).
+func (r *request) parseOPT(msg []byte, rr record) bool {
+	if r.hasOPT || msg[rr.offset] != 0 {
+		return false
+	}
+	r.hasOPT = true
+	r.optVersion = uint8(rr.ttl >> 16)
+	r.udpSize = max(512, int(rr.class))
+	return optionsAddUp(msg[rr.dataAt:rr.dataEnd])
+}
+
+func (r *request) parseTSIG(msg []byte, rr record) bool {
+	if rr.class != classANY || rr.ttl != 0 {
+		return false
+	}
+	r.signature = readSignature(msg, rr)
+	return r.signature != nil
+}
+
+// parseSOA reads the serial of an IXFR from the first SOA, and returns false if the SOA is malformed. In an UPDATE this
+// section has changes.
+func (r *request) parseSOA(msg []byte, rr record) bool {
+	if r.opcode != opcodeQuery || r.hasSerial {
+		return true
+	}
+	off := rr.dataAt
+	// Skip primary and contact, which may be compressed, to reach the five numbers.
+	for range 2 {
+		next, _, ok := skipName(msg[:rr.dataEnd], off)
+		if !ok {
+			return false
+		}
+		off = next
+	}
+	// Serial, refresh, retry, expire and minimum.
+	if rr.dataEnd-off != 20 {
+		return false
+	}
+	r.hasSerial, r.serial = true, binary.BigEndian.Uint32(msg[off:])
 	return true
 }
 
