@@ -286,7 +286,8 @@ func (f *Fleet) writeCluster(ctx context.Context, w *clusterFacts) error {
 // which has to finish first.
 func (f *Fleet) finishCluster(ctx context.Context, cluster *bind9.Bind9Cluster) (time.Duration, error) {
 	owned := f.listOwned(cluster)
-	return finishObject(ctx, f, finisher[*bind9.Bind9Cluster]{object: cluster, timeout: 2 * deletionLimit, childCount: len(owned),
+	return finishObject(ctx, f, finisher[*bind9.Bind9Cluster]{object: cluster, covered: f.children.covers(cluster.Namespace),
+		timeout: 2 * deletionLimit, childCount: len(owned),
 		patch:          f.Client.Bind9V1alpha1().Bind9Clusters(cluster.Namespace).Patch,
 		deleteChildren: func() error { return deleteEach(ctx, owned, f.Client.Bind9V1alpha1().Bind9Instances) },
 		removeObjects: func() (int, error) {

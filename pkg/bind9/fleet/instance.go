@@ -71,8 +71,9 @@ func (f *Fleet) runAction(ctx context.Context, w *facts, d *decision) {
 }
 
 func (f *Fleet) finishInstance(ctx context.Context, instance *bind9.Bind9Instance) (time.Duration, error) {
-	return finishObject(ctx, f, finisher[*bind9.Bind9Instance]{object: instance, timeout: deletionLimit,
-		patch: f.Client.Bind9V1alpha1().Bind9Instances(instance.Namespace).Patch,
+	return finishObject(ctx, f, finisher[*bind9.Bind9Instance]{object: instance, covered: f.children.covers(instance.Namespace),
+		timeout: deletionLimit,
+		patch:   f.Client.Bind9V1alpha1().Bind9Instances(instance.Namespace).Patch,
 		removeObjects: func() (int, error) {
 			left, err := f.children.removeAll(ctx, instance.Namespace, render.KindInstance+"/"+instance.Name)
 			if left == 0 && err == nil {

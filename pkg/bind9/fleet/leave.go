@@ -49,53 +49,6 @@ func setFinalizers[T metav1.Object](ctx context.Context, object T, finalizers []
 	return patch(ctx, object.GetName(), types.MergePatchType, text, metav1.PatchOptions{FieldManager: FieldManager})
 }
 
-type deletionFacts struct {
-	finalizer, covered bool
-	// After timeout the finalizer is removed even if objects are left, so that they do not block the namespace's
-	// deletion.
-	age, timeout time.Duration
-	// childCount counts Kubizone objects to delete first, such as the instances of a cluster. childrenDeleted is true
-	// once their deletion was requested.
-	childCount      int
-	childrenDeleted bool
-	// removed is true if the Kubernetes objects were deleted, or there are none. leftCount is the number found.
-	removed   bool
-	leftCount int
-	err       error
-}
-
-type deletionStep string
-
-const (
-	deletionWait     deletionStep = "wait"
-	deletionChildren deletionStep = "delete the children"
-	deletionObjects  deletionStep = "remove the objects"
-	deletionDone     deletionStep = "let it go"
-)
-
-// nextDeletionStep returns the next step of a deletion, and the time until the next call. Each step is taken once in a
-// reconcile. After the timeout the object goes, whatever is left.
-func nextDeletionStep(f *deletionFacts) (next deletionStep, requeueAfter time.Duration) {
-	late := f.age >= f.timeout
-	switch {
-	case !f.finalizer:
-		return deletionWait, 0
-	// Objects in the namespace are out of reach. The namespace may be covered again before the timeout.
-	case !f.covered && !late:
-		return deletionWait, f.timeout - f.age
-	case f.childCount > 0 && !f.childrenDeleted:
-		return deletionChildren, 0
-	// Children finish first, because their servers use the owner's TSIG key and disruption budget.
-	case f.childCount > 0 && !late:
-		return deletionWait, askAgain
-	case f.covered && !f.removed:
-		return deletionObjects, 0
-	case (f.leftCount > 0 || f.err != nil) && !late:
-		return deletionWait, askAgain
-	}
-	return deletionDone, 0
-}
-
 func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -128,40 +81,57 @@ type apiObject interface {
 }
 
 type finisher[T apiObject] struct {
-	object     T
-	timeout    time.Duration
-	childCount int
-	// removeObjects returns the number found. Either function is nil if there are no such objects.
+	object T
+	// covered is false if the object's namespace is out of reach, with the Kubernetes objects there.
+	covered bool
+	timeout time.Duration
+	// childCount counts Kubizone objects to delete first, such as the instances of a cluster.
+	childCount     int
 	deleteChildren func() error
-	removeObjects  func() (int, error)
-	patch          patcher[T]
+	// removeObjects returns the number of Kubernetes objects found.
+	removeObjects func() (int, error)
+	patch         patcher[T]
 }
 
-// finishObject takes the steps of a deletion, and removes the finalizer at the end. Leftovers after the timeout are an
-// Event, and the sweep removes them.
+// finishObject takes the steps of a deletion, and removes the finalizer at the end. The result is the time until the
+// next call. After the timeout the finalizer goes even if objects are left, so that they do not block the deletion of
+// the namespace. Leftovers are an Event, and the sweep removes them.
 func finishObject[T apiObject](ctx context.Context, f *Fleet, of finisher[T]) (time.Duration, error) {
-	w := &deletionFacts{
-		finalizer: hasFinalizer(of.object), covered: of.object.GetNamespace() == "" || f.children.covers(of.object.GetNamespace()),
-		age: f.Clock.Since(of.object.GetDeletionTimestamp().Time), timeout: of.timeout, childCount: of.childCount,
-		removed: of.removeObjects == nil,
+	if !hasFinalizer(of.object) {
+		return 0, nil
 	}
-	for {
-		switch next, requeueAfter := nextDeletionStep(w); next {
-		case deletionWait:
-			return requeueAfter, w.err
-		case deletionChildren:
-			w.childrenDeleted, w.err = true, of.deleteChildren()
-		case deletionObjects:
-			w.removed = true
-			w.leftCount, w.err = of.removeObjects()
-		case deletionDone:
-			if left := w.childCount + w.leftCount; left > 0 || w.err != nil {
-				f.Events.Eventf(of.object, nil, corev1.EventTypeWarning, ReasonLeft, "Delete", "%d objects are not removed within %s; "+
-					"they are removed later: %v", left, of.timeout, w.err)
-			}
-			others := slices.DeleteFunc(slices.Clone(of.object.GetFinalizers()), func(one string) bool { return one == Finalizer })
-			_, err := setFinalizers(ctx, of.object, others, of.patch)
-			return 0, ignoreNotFound(err)
+	rest := of.timeout - f.Clock.Since(of.object.GetDeletionTimestamp().Time)
+
+	// The namespace may be covered again before the timeout.
+	if !of.covered && rest > 0 {
+		return rest, nil
+	}
+
+	// 1. Children finish first, because their servers use the owner's TSIG key and disruption budget.
+	left, err := of.childCount, error(nil)
+	if left > 0 {
+		err = of.deleteChildren()
+		if rest > 0 {
+			return askAgain, err
 		}
 	}
+
+	// 2. Remove the Kubernetes objects.
+	if of.covered {
+		found, failed := of.removeObjects()
+		left, err = left+found, errors.Join(err, failed)
+	}
+
+	// 3. Let the object go if nothing is left, or if the time is over.
+	isEmpty := left == 0 && err == nil
+	if !isEmpty && rest > 0 {
+		return askAgain, err
+	}
+	if !isEmpty {
+		f.Events.Eventf(of.object, nil, corev1.EventTypeWarning, ReasonLeft, "Delete", "%d objects are not removed within %s; "+
+			"they are removed later: %v", left, of.timeout, err)
+	}
+	others := slices.DeleteFunc(slices.Clone(of.object.GetFinalizers()), func(one string) bool { return one == Finalizer })
+	_, err = setFinalizers(ctx, of.object, others, of.patch)
+	return 0, ignoreNotFound(err)
 }

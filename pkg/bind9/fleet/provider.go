@@ -214,7 +214,8 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 
 func (f *Fleet) finishProvider(ctx context.Context, provider *bind9.ClusterBind9Provider,
 	owned []*bind9.Bind9Cluster) (time.Duration, error) {
-	return finishObject(ctx, f, finisher[*bind9.ClusterBind9Provider]{object: provider, timeout: 3 * deletionLimit, childCount: len(owned),
-		patch:          f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch,
-		deleteChildren: func() error { return deleteEach(ctx, owned, f.Client.Bind9V1alpha1().Bind9Clusters) }})
+	return finishObject(ctx, f, finisher[*bind9.ClusterBind9Provider]{object: provider, covered: true, timeout: 3 * deletionLimit,
+		patch:      f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch,
+		childCount: len(owned), deleteChildren: func() error { return deleteEach(ctx, owned, f.Client.Bind9V1alpha1().Bind9Clusters) },
+		removeObjects: func() (int, error) { return 0, nil }})
 }

@@ -4,6 +4,7 @@
 package fleet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -18,6 +19,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -398,30 +402,27 @@ func describeTurn(s *storyFacts) string {
 }
 
 func describeLeaving(s *storyFacts) string {
-	w := &deletionFacts{finalizer: !s.hasKey("unheld"), covered: !s.hasKey("uncovered"), age: s.readDuration(s.readValue("age", "0s")),
-		timeout: deletionLimit, childCount: s.readCount("children")}
-	left, fails := s.readCount("left"), s.hasKey("fail")
-	var reported strings.Builder
-	for range 10 {
-		next, again := nextDeletionStep(w)
-		if next == deletionWait {
-			return reported.String() + describeRest(again, w.err)
-		}
-		reported.WriteString(string(next) + "\n")
-		w.err = nil
-		if fails {
-			w.err = errors.New("the API does not answer")
-		}
-		switch next {
-		case deletionChildren:
-			w.childrenDeleted = true
-		case deletionObjects:
-			w.removed, w.leftCount = true, left
-		case deletionDone:
-			return reported.String()
-		}
+	object := s.buildInstance()
+	object.DeletionTimestamp = &metav1.Time{Time: storyNow.Add(-s.readDuration(s.readValue("age", "0s")))}
+	var failure error
+	if s.hasKey("fail") {
+		failure = errors.New("the API does not answer")
 	}
-	panic("invariant: decides for ever: " + reported.String())
+	reported, left := "", s.readCount("left")
+	f := &Fleet{Config: Config{Clock: clocktesting.NewFakeClock(storyNow), Events: events.NewFakeRecorder(1)}}
+	again, err := finishObject(s.t.Context(), f, finisher[*bind9.Bind9Instance]{
+		object: object, covered: !s.hasKey("uncovered"), timeout: deletionLimit, childCount: s.readCount("children"),
+		deleteChildren: func() error { reported += "delete the children\n"; return failure },
+		removeObjects:  func() (int, error) { reported += "remove the objects\n"; return left, failure },
+		patch: func(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (*bind9.Bind9Instance, error) {
+			reported += "let it go\n"
+			return object, nil
+		},
+	})
+	if strings.HasSuffix(reported, "let it go\n") {
+		return reported
+	}
+	return reported + describeRest(again, err)
 }
 
 func describeCluster(s *storyFacts) string {
