@@ -37,6 +37,7 @@ import (
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/pkg/bind9/fleet"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
@@ -316,6 +317,7 @@ func (w *world) runFleetWith(config fleet.Config) {
 		config.Platform = makePlatform()
 	}
 	config.Client, config.Informers, config.Cluster, config.Events = w.kubizone, informers, core, w.reported
+	config.Answers = func(context.Context, netip.AddrPort, name.Name, render.Key) bool { return false }
 	f := must.Get(fleet.New(config))(w.t)
 	ctx, cancel := context.WithCancel(w.ctx)
 	informers.StartWithContext(ctx)

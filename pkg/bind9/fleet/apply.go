@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	coreac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -128,20 +129,18 @@ func (c *children) mayTake(ctx context.Context, key childKey, wanted any, checkS
 	return false, &foreign{resource: key.resource.Resource, name: key.name, manager: manager}
 }
 
-// A workload stays until its replacement is ready.
+var workloads = []schema.GroupVersionResource{render.Deployments, render.StatefulSets}
+
+// listSurplus returns the objects that are not wanted. A workload stays until its replacement is ready: team-a changes
+// storage, and the old Deployment answers until the new StatefulSet does.
 func listSurplus(made []childObject, wanted []render.Object, ready bool) []childObject {
-	var surplus []childObject
-	for _, one := range made {
+	return slices.DeleteFunc(slices.Clone(made), func(one childObject) bool {
 		isWanted := slices.ContainsFunc(wanted, func(w render.Object) bool {
 			return w.Resource == one.resource && w.Name == one.object.GetName()
 		})
-		// team-a changes storage: the old Deployment answers until the new StatefulSet is ready.
-		hasPods := one.resource == render.Deployments || one.resource == render.StatefulSets
-		if !isWanted && (ready || !hasPods) && one.object.GetDeletionTimestamp() == nil {
-			surplus = append(surplus, one)
-		}
-	}
-	return surplus
+		answersStill := !ready && slices.Contains(workloads, one.resource)
+		return isWanted || answersStill
+	})
 }
 
 func (c *children) removeChildren(ctx context.Context, surplus []childObject) error {

@@ -24,6 +24,7 @@ import (
 	ours "kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -33,6 +34,7 @@ func newFleet(t *testing.T, client *ours.Clientset, at clock.Clock, namespace st
 		Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Cluster: fake.NewClientset(),
 		Namespaces: []string{namespace},
 		Platform:   render.Platform{Installation: "a.b"}, Events: events.NewFakeRecorder(10), Clock: at,
+		Answers:   func(context.Context, netip.AddrPort, name.Name, render.Key) bool { return false },
 		Primaries: func(context.Context) ([]netip.AddrPort, error) { return nil, nil },
 	}))(t)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -106,11 +107,8 @@ func keyOf(server *render.Server) v1alpha1.SecretReference {
 // findSigner returns the DNS address of the signer in the server's own cluster; zero if the class is another cluster's,
 // or the signer has no address yet.
 func (f *Fleet) findSigner(of *v1alpha1.DNSClass, server *render.Server) netip.AddrPort {
-	if of.Spec.Bind9 == nil {
-		return netip.AddrPort{}
-	}
-	ref := of.Spec.Bind9.ClusterRef
-	if ref == nil || ref.Namespace != server.Namespace || ref.Name != server.Cluster {
+	own := v1alpha1.Bind9ClusterReference{Namespace: server.Namespace, Name: server.Cluster}
+	if of.Spec.Bind9 == nil || !ptr.Equal(of.Spec.Bind9.ClusterRef, &own) {
 		return netip.AddrPort{}
 	}
 	for _, instance := range f.instancesOf(server.Namespace, server.Cluster) {
@@ -159,8 +157,9 @@ func listPrimaries(block *v1alpha1.Bind9Provider, servers []apiclass.Server, ser
 	if server.Role != bind9.RoleSecondary || apiclass.ModeOf(block) != v1alpha1.Bind9ModeUpdate {
 		return addresses
 	}
+	shared := keyOf(server)
 	for _, one := range servers {
-		if one.Primary && one.Key != nil && *one.Key == keyOf(server) {
+		if one.Primary && ptr.Equal(one.Key, &shared) {
 			addresses = append(addresses, one.Address)
 		}
 	}

@@ -112,29 +112,42 @@ func decideNext(f *facts) decision {
 	// The finalizer is another installation's, which writes the status.
 	case !f.covered && hasFinalizer(f.instance):
 		return decision{action: actionIgnore}
-	case !f.covered:
-		return decision{action: actionWait}
-	case f.lastAction < actionAddFinalizer && !hasFinalizer(f.instance):
-		return decision{action: actionAddFinalizer}
 	// Without the cluster's settings, an apply would take version and storage away from a running server.
-	case f.lacksCluster():
+	case !f.covered, f.lacksCluster():
 		return decision{action: actionWait}
-	case f.lastAction < actionRead:
+	}
+
+	switch f.lastAction {
+	case actionNone:
+		if !hasFinalizer(f.instance) {
+			return decision{action: actionAddFinalizer}
+		}
 		return decision{action: actionRead}
+	case actionAddFinalizer:
+		return decision{action: actionRead}
+	case actionRead:
+		return f.decideApply()
+	case actionReserve:
+		return decision{action: actionApply, apply: f.listDue()}
+	}
+	return f.decideRemoval()
+}
+
+// decideApply returns the step after actionRead: the apply, unless the desired state is unknown, or invalid.
+func (f *facts) decideApply() decision {
+	switch {
 	case errors.Is(f.err, errNoTransferKey):
 		return decision{action: actionWait, requeueAfter: askAgain}
-	case f.hasFailed(actionRead):
+	case f.err != nil:
 		return decision{action: actionWait, err: f.err}
 	// The servers keep their last configuration (F4).
 	case f.invalid != nil:
 		return decision{action: actionWait, requeueAfter: f.keys.requeueAfter}
 	// A pod that stops before its replacement starts needs the turn of the cluster.
-	case f.lastAction < actionReserve && f.goesFirst():
+	case f.goesFirst():
 		return decision{action: actionReserve}
-	case f.lastAction < actionApply:
-		return decision{action: actionApply, apply: f.listDue()}
 	}
-	return f.decideRemoval()
+	return decision{action: actionApply, apply: f.listDue()}
 }
 
 func (f *facts) listDue() []render.Object {
@@ -144,27 +157,32 @@ func (f *facts) listDue() []render.Object {
 	return slices.DeleteFunc(slices.Clone(f.objects), func(o render.Object) bool { return o.Resource == f.server.Workload() })
 }
 
-// decideRemoval returns the steps after the apply: drain the pods of a take-over, remove surplus objects, and wait.
-func (f *facts) decideRemoval() decision {
-	requeueAfter := f.keys.requeueAfter
+// nextCheck is the time until keys or the turn of the cluster may have changed; 0 means at the next event.
+func (f *facts) nextCheck() time.Duration {
 	if f.blocked != "" || f.isRotating() {
-		requeueAfter = sooner(requeueAfter, askAgain)
+		return sooner(f.keys.requeueAfter, askAgain)
 	}
-	drain, surplus := splitFormer(f.formerSets, f.now), listSurplus(f.children, f.objects, f.ready)
+	return f.keys.requeueAfter
+}
+
+// decideRemoval returns the steps after the apply: drain the pods of a take-over, remove surplus objects, and wait.
+// Most servers have neither, and the steps do nothing.
+func (f *facts) decideRemoval() decision {
+	drain := splitFormer(f.formerSets, f.now)
 	switch {
 	// The former server answers still, so nothing is removed.
 	case f.takeOverError() != nil:
 		return decision{action: actionWait, requeueAfter: askAgain}
-	case f.hasFailed(actionApply):
-		return decision{action: actionWait, requeueAfter: requeueAfter, err: f.err}
-	case f.lastAction < actionDrain && len(drain.idle)+len(drain.remove) > 0:
+	case f.err != nil:
+		return decision{action: actionWait, err: f.err}
+	case f.lastAction < actionDrain:
 		return decision{action: actionDrain, drain: drain}
 	case drain.wait > 0:
-		return decision{action: actionWait, requeueAfter: drain.wait, err: f.err}
-	case f.lastAction < actionRemove && f.err == nil && len(surplus) > 0:
-		return decision{action: actionRemove, remove: surplus}
+		return decision{action: actionWait, requeueAfter: drain.wait}
+	case f.lastAction < actionRemove:
+		return decision{action: actionRemove, remove: listSurplus(f.children, f.objects, f.ready)}
 	}
-	return decision{action: actionWait, requeueAfter: requeueAfter, err: f.err}
+	return decision{action: actionWait, requeueAfter: f.nextCheck()}
 }
 
 // judgeInstance returns conditions and status of an instance. It reads only facts.
@@ -236,21 +254,28 @@ func (f *facts) judgeServer(s *conditionSet, status *bind9.Bind9InstanceStatus) 
 
 // judgeProgress sets Progressing to the most urgent of the reasons why the server is not as specified yet.
 func (f *facts) judgeProgress(s *conditionSet) {
-	drains := f.hasFailed(actionDrain) || splitFormer(f.formerSets, f.now).wait > 0
-	switch waits, isApplied := f.takeOverError(), f.isApplied(); {
-	case waits != nil:
+	if waits := f.takeOverError(); waits != nil {
 		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, waits.Error())
-	case isApplied && drains:
+		return
+	}
+	if !f.finished {
+		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, "")
+	}
+	if !f.isApplied() {
+		return
+	}
+
+	// After an apply, a reason with a text precedes.
+	switch drains := f.hasFailed(actionDrain) || splitFormer(f.formerSets, f.now).wait > 0; {
+	case drains:
 		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, "the Service selects the pod of this server; pods of the other "+
 			"manager answer until every node has the change")
-	case isApplied && f.isRotating():
+	case f.isRotating():
 		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are accepted until every server and the primary accept "+
 			"the new one")
-	case isApplied && f.blocked != "":
+	case f.blocked != "":
 		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, f.blocked)
-	case !f.finished:
-		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, "")
-	case isApplied:
+	default:
 		s.setHeld(f.keys.heldBy)
 	}
 }

@@ -39,7 +39,7 @@ type Config struct {
 	// zones). Without an address they follow no catalog.
 	Primaries func(ctx context.Context) ([]netip.AddrPort, error)
 	Events    events.EventRecorder
-	// Answers reports whether a primary answers a query for a catalog zone signed with key. Nil skips this check.
+	// Answers reports whether a primary answers a query for a catalog zone signed with key.
 	Answers func(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool
 	// Ask returns the hash of the configuration that BIND has loaded in a pod. Nil asks the agent in the pod.
 	Ask func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error)

@@ -5,6 +5,7 @@ package fleet
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/pem"
 	"errors"
 	"io"
@@ -77,18 +78,18 @@ func nextKeyStep(f *keyFacts) (step keyStep, requeueAfter time.Duration) {
 	}
 
 	// Outside a rotation: is a new key due, by algorithm or age?
-	due := f.wanted.Algorithm != "" && f.wanted.Algorithm != keys.Algorithm
-	if age := f.wanted.RotateAfter; age != nil && !due {
+	if cmp.Or(f.wanted.Algorithm, keys.Algorithm) == keys.Algorithm {
+		age := f.wanted.RotateAfter
+		if age == nil {
+			return keepKeys, 0
+		}
 		if wait := keys.CreatedAt.Add(age.Duration).Sub(f.now); wait > 0 {
 			return keepKeys, wait
 		}
-		due = true
 	}
-	switch {
-	case !due:
-		return keepKeys, 0
+
 	// Zones that an agent made name the key in named's own store, which the fleet cannot rewrite.
-	case f.heldBy != nil:
+	if f.heldBy != nil {
 		return holdKeys, heldInterval
 	}
 	return makeNext, askAgain

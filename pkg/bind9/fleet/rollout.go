@@ -34,12 +34,11 @@ type otherServer struct {
 
 // nextHolder returns the server that may replace its pod. waitReason says why f.server must wait, or is "".
 func nextHolder(holder string, f *reservation) (next, waitReason string) {
-	isReplaced := holder == f.server && f.ready && f.finished
-	// The turn is over: the next server may go.
-	if f.upToDate && isReplaced {
-		return "", ""
-	}
 	if f.upToDate {
+		// The turn is over: the next server may go.
+		if holder == f.server && f.ready && f.finished {
+			return "", ""
+		}
 		return holder, ""
 	}
 

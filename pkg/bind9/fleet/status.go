@@ -4,6 +4,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,10 +56,17 @@ type conditionSet struct {
 	before     []metav1.Condition
 }
 
+// initially are the conditions of an object without a fault or a change.
+var initially = []metav1.Condition{
+	{Type: bind9.ConditionDegraded, Status: metav1.ConditionFalse, Reason: ReasonAsExpected},
+	{Type: bind9.ConditionProgressing, Status: metav1.ConditionFalse, Reason: ReasonStable},
+}
+
 func newConditionSet(generation int64, before []metav1.Condition) *conditionSet {
 	s := &conditionSet{generation: generation, before: before, conditions: slices.Clone(before)}
-	s.set(bind9.ConditionDegraded, false, ReasonAsExpected, "")
-	s.set(bind9.ConditionProgressing, false, ReasonStable, "")
+	for _, one := range initially {
+		s.setStatus(one.Type, one.Status, one.Reason, "")
+	}
 	return s
 }
 
@@ -157,27 +165,30 @@ func sumCounts(counts ...bind9.ServerCount) (sum bind9.ServerCount) {
 	return sum
 }
 
-// recordEvents sends an Event for each condition whose status or reason has changed. Faults are warnings.
+// faults has the status of a condition that is a fault.
+var faults = map[string]metav1.ConditionStatus{bind9.ConditionDegraded: metav1.ConditionTrue,
+	bind9.ConditionConfigValid: metav1.ConditionFalse}
+
+func eventType(of metav1.Condition) string {
+	if faults[of.Type] == of.Status || of.Reason == ReasonRotationHeld {
+		return corev1.EventTypeWarning
+	}
+	return corev1.EventTypeNormal
+}
+
+// recordEvents sends an Event for each condition whose status or reason has changed. Faults are warnings. A new object
+// has no Event for its initial conditions.
 func (f *Fleet) recordEvents(object runtime.Object, s *conditionSet) {
 	for _, after := range s.conditions {
-		before := meta.FindStatusCondition(s.before, after.Type)
+		before := cmp.Or(meta.FindStatusCondition(s.before, after.Type), meta.FindStatusCondition(initially, after.Type))
 		if before != nil && before.Status == after.Status && before.Reason == after.Reason {
 			continue
-		}
-		warns := after.Type == bind9.ConditionDegraded && after.Status == metav1.ConditionTrue ||
-			after.Type == bind9.ConditionConfigValid && after.Status == metav1.ConditionFalse || after.Reason == ReasonRotationHeld
-		if before == nil && after.Type != bind9.ConditionReady && after.Status == metav1.ConditionFalse && !warns {
-			continue // a new object
-		}
-		kind := corev1.EventTypeNormal
-		if warns {
-			kind = corev1.EventTypeWarning
 		}
 		text := after.Type + "=" + string(after.Status)
 		if after.Message != "" {
 			text += ": " + after.Message
 		}
-		f.Events.Eventf(object, nil, kind, after.Reason, "Reconcile", "%s", cutMessage(text, maxMessage))
+		f.Events.Eventf(object, nil, eventType(after), after.Reason, "Reconcile", "%s", cutMessage(text, maxMessage))
 	}
 }
 
