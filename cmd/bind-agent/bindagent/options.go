@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -123,17 +124,24 @@ func Main(arguments []string, out, stderr io.Writer) int {
 // newLogger returns the logger for the flags -v and --logging-format: warnings, changes from 1, requests from 4.
 func newLogger(command *cobra.Command) *slog.Logger {
 	options := &slog.HandlerOptions{Level: slog.LevelWarn}
-	if flag := command.Flag("v"); flag != nil && flag.Value.String() != "0" {
+	switch verbosity, _ := strconv.Atoi(readFlag(command, "v")); {
+	case verbosity >= 4:
+		options.Level = slog.LevelDebug
+	case verbosity > 0:
 		options.Level = slog.LevelInfo
-		// Two digits are 10 and above.
-		if len(flag.Value.String()) > 1 || flag.Value.String() >= "4" {
-			options.Level = slog.LevelDebug
-		}
 	}
-	if flag := command.Flag("logging-format"); flag != nil && flag.Value.String() == "json" {
+	if readFlag(command, "logging-format") == "json" {
 		return slog.New(slog.NewJSONHandler(command.ErrOrStderr(), options))
 	}
 	return slog.New(slog.NewTextHandler(command.ErrOrStderr(), options))
+}
+
+// readFlag returns the value of a flag, or "" if the program around the command has no such flag.
+func readFlag(command *cobra.Command, name string) string {
+	if flag := command.Flag(name); flag != nil {
+		return flag.Value.String()
+	}
+	return ""
 }
 
 // makeServer returns the server, or all errors of the flags together (B1). Key and token files are read once here for

@@ -227,7 +227,8 @@ func renderMatch(field, text string) ([]string, error) {
 		quoted, err := quoteName(field, key)
 		return []string{"key", quoted}, err
 	}
-	if text == "any" || text == "none" {
+	switch text {
+	case "any", "none":
 		return []string{text}, nil
 	}
 	// named refuses 192.0.2.1/24. The client gets the field's name instead of named's log.

@@ -33,9 +33,10 @@ func (a *Agents) listExpiries(now time.Time) map[string]int64 {
 	defer a.mu.Unlock()
 	for _, one := range a.clients {
 		ends := one.transport.ends.Load()
-		if known := first[one.namespace]; ends > 0 && now.Sub(one.usedAt) <= clientAge && (known == 0 || ends < known) {
-			first[one.namespace] = ends
+		if ends == 0 || now.Sub(one.usedAt) > clientAge {
+			continue
 		}
+		first[one.namespace] = min(ends, cmp.Or(first[one.namespace], ends))
 	}
 	return first
 }

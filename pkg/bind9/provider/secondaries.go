@@ -4,6 +4,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -40,30 +41,34 @@ type sources struct {
 // By rendezvous hashing, a new or removed primary moves few secondaries.
 func chooseSources(targets []target) sources {
 	chosen := sources{map[string]target{}, map[string][]netip.AddrPort{}}
-	for _, secondary := range targets {
+	var primaries, secondaries []target
+	for _, t := range targets {
+		switch {
 		// A target without a writer has no address or key yet.
-		if secondary.Primary || secondary.Leaving || secondary.writer == nil {
-			continue
-		}
-		var most uint64
-		var primary target
-		for _, candidate := range targets {
-			if !candidate.Primary || candidate.Leaving || candidate.writer == nil {
-				continue
-			}
-			sum := fnv.New64a()
-			fmt.Fprintf(sum, "%s\x00%s", secondary.Name, candidate.Name)
-			// Each secondary takes the primary with the highest weight.
-			if weight := sum.Sum64(); primary.writer == nil || weight > most {
-				most, primary = weight, candidate
-			}
-		}
-		if primary.writer != nil {
-			chosen.primaries[secondary.Name] = primary
-			chosen.secondaries[primary.Name] = append(chosen.secondaries[primary.Name], secondary.DNS)
+		case t.Leaving || t.writer == nil:
+		case t.Primary:
+			primaries = append(primaries, t)
+		default:
+			secondaries = append(secondaries, t)
 		}
 	}
+	if len(primaries) == 0 {
+		return chosen
+	}
+
+	// Each secondary takes the primary with the highest weight.
+	for _, secondary := range secondaries {
+		primary := slices.MaxFunc(primaries, func(a, b target) int { return cmp.Compare(weighPair(secondary, a), weighPair(secondary, b)) })
+		chosen.primaries[secondary.Name] = primary
+		chosen.secondaries[primary.Name] = append(chosen.secondaries[primary.Name], secondary.DNS)
+	}
 	return chosen
+}
+
+func weighPair(secondary, primary target) uint64 {
+	sum := fnv.New64a()
+	fmt.Fprintf(sum, "%s\x00%s", secondary.Name, primary.Name)
+	return sum.Sum64()
 }
 
 // setSecondaries configures the secondaries that a primary notifies, if they have changed. A new process knows no list,
@@ -157,10 +162,15 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 			return outcome{report: delivery.Report{Confirmed: plan.Serial}}
 		}
 
+		isMissing, isAhead := lacksZone(now.err), now.secondary.Ahead(now.primary)
+		if now.err != nil && !isMissing {
+			return outcome{err: now.err}
+		}
+
 		// Ask the agent once: the zone is missing, the primary is another, NOTIFY did not help, or the secondary is
 		// ahead of a rebuilt primary.
-		if !asked && (lacksZone(now.err) || now.err == nil && (!proven || overdue || now.secondary.Ahead(now.primary))) {
-			asked, proven = true, proven && !now.secondary.Ahead(now.primary)
+		if mustAsk := isMissing || !proven || overdue || isAhead; mustAsk && !asked {
+			asked, proven = true, proven && !isAhead
 			if err := u.makeSecondary(ctx, t, primary, plan, now.err == nil, fence); err != nil {
 				return outcome{err: err}
 			}
@@ -168,7 +178,7 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 			continue
 		}
 
-		if now.err != nil && !lacksZone(now.err) || ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return outcome{err: now.err}
 		}
 

@@ -107,10 +107,9 @@ const (
 func decideNext(f *facts) decision {
 	d := decision{status: cmp.Or(f.status.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{}), requeueAfter: pendingInterval}
 	d.noteTTL(f)
-	wanted := f.policy != "" && f.blocked == ""
 	switch d.status.Phase {
 	case "":
-		d.decideUnsigned(f, wanted)
+		d.decideUnsigned(f)
 	case v1alpha1.DNSSECSigning:
 		d.decideSigning(f)
 	case v1alpha1.DNSSECMoving:
@@ -157,9 +156,12 @@ func (d *decision) timeInPhase(f *facts) time.Duration {
 	return f.now.Sub(d.status.LastTransitionTime.Time)
 }
 
-func (d *decision) decideUnsigned(f *facts, wanted bool) {
+// canSign reports whether the zone is to be signed, and can be.
+func (f *facts) canSign() bool { return f.policy != "" && f.blocked == "" }
+
+func (d *decision) decideUnsigned(f *facts) {
 	switch {
-	case wanted:
+	case f.canSign():
 		d.enter(f, v1alpha1.DNSSECSigning, "the signer makes the zone")
 	case f.policy != "":
 		d.setMessage("the zone is not signed: %s", f.blocked)
@@ -167,6 +169,11 @@ func (d *decision) decideUnsigned(f *facts, wanted bool) {
 	default:
 		d.status = nil
 	}
+}
+
+// hasSigned reports whether the signer serves the settled serial signed.
+func (f *facts) hasSigned() bool {
+	return f.signing.Status.Signed && len(f.signing.DS) > 0 && f.current
 }
 
 // The caller ensures that no cache has a DS.
@@ -177,7 +184,7 @@ func (d *decision) endSigning(f *facts) {
 func (d *decision) decideSigning(f *facts) {
 	switch {
 	// No server has the signed zone yet, so going back is free.
-	case f.policy == "" || f.blocked != "":
+	case !f.canSign():
 		d.endSigning(f)
 	// Signatures that team-a kept must not be valid for the zone of team-b.
 	case f.otherKeys:
@@ -187,7 +194,7 @@ func (d *decision) decideSigning(f *facts) {
 		d.action, d.status.Policy = ensure, f.policy
 		d.setMessage("the signer makes the zone")
 	// Servers that moved now would transfer a zone without signatures, or an old serial.
-	case !f.signing.Status.Signed || len(f.signing.DS) == 0 || !f.current:
+	case !f.hasSigned():
 		d.setMessage("the signer transfers and signs the zone")
 	default:
 		d.enter(f, v1alpha1.DNSSECMoving, "the servers go over to the signed zone")
@@ -388,7 +395,7 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 
 func (d *decision) decideWithdrawing(f *facts) {
 	switch {
-	case f.policy != "" && f.blocked == "":
+	case f.canSign():
 		d.enter(f, v1alpha1.DNSSECSigned, "")
 	// An unknown parent counts as a parent with the DS.
 	case f.readFailure != "" || len(f.dsAtAny) > 0:
@@ -402,7 +409,7 @@ func (d *decision) decideExpiring(f *facts) {
 	longest := time.Duration(d.status.LongestDSTTL) * time.Second
 	wait := max(f.times.parentDSTTL, longest) - d.timeInPhase(f)
 	switch {
-	case f.policy != "" && f.blocked == "":
+	case f.canSign():
 		d.enter(f, v1alpha1.DNSSECSigned, "")
 	// The parent has a DS again: the wait begins anew once the DS is gone.
 	case len(f.dsAtAny) > 0:
