@@ -35,6 +35,7 @@ var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes
 
 // Run waits for the Lease, then runs the servers. It returns nil when ctx has ended.
 func (c *Config) Run(ctx context.Context) error {
+	// 1. Bind the health port, and connect to the cluster and its API of zones.
 	shell, err := process.Open(c.HealthListen, c.Out)
 	if err != nil {
 		return err
@@ -53,6 +54,8 @@ func (c *Config) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
+	// 2. Make the controller. Its Events wait until the work begins.
 	shell.RenewLease(heartbeat.Fleet, c.Lease.Namespace, identity, cluster.CoordinationV1())
 	recorder := events.NewBroadcaster(&events.EventSinkImpl{Interface: cluster.EventsV1()})
 	informers := externalversions.NewSharedInformerFactory(client, 0)
@@ -68,6 +71,8 @@ func (c *Config) Run(ctx context.Context) error {
 	NewMetrics(shell.Registry, informers.Bind9().V1alpha1().Bind9Instances().Lister())
 	shell.Informers, shell.Client, shell.WaitFirst = []process.Informers{informers, servers}, client.Bind9V1alpha1().RESTClient(),
 		servers.WaitForSync
+
+	// 3. Work while this process has the Lease, so that a single fleet changes the pods.
 	return shell.Run(ctx, func(running, outlasting context.Context) error {
 		// Other errors may be temporary.
 		if _, err := cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(

@@ -23,31 +23,31 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/secrets"
 	"kubi.zone/kubizone/pkg/kit/heartbeat"
 	"kubi.zone/kubizone/pkg/kit/memory"
+	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/zone/zoneview"
 	"kubi.zone/kubizone/pkg/zone/zoneview/feed/fromapi"
 )
 
+const agent = "kubizone-primary"
+
+// server is a hidden primary in its process, with what both read over the API.
+type server struct {
+	*Config
+	process *process.Process
+	dns     *primary.Primary
+	views   *zoneview.Set
+	cluster kubernetes.Interface
+	client  versioned.Interface
+	updates *updatekey.Poster
+}
+
 // Run serves until ctx ends, and then returns nil.
 func (c *Config) Run(ctx context.Context) error {
-	// 1. Read zones from the API server in this process, or over the API.
-	api, set := c.Client, (*zoneview.Set)(nil)
-	if c.Server != nil {
-		api, set = c.Server.API, c.Server.Views
-	} else {
-		set = zoneview.NewSet(zoneview.ConfigForMemory(memory.Total()))
-	}
-	updates := &updatekey.Poster{}
-	const agent = "kubizone-primary"
-	cluster, err := kubernetes.NewForConfig(process.Reach(c.Client, agent))
-	if err != nil {
+	s := &server{Config: c, updates: &updatekey.Poster{}}
+
+	// 1. Connect. The zones come from the API server in this process, or over the API.
+	if err := s.connectAPI(); err != nil {
 		return err
-	}
-	if c.Service.Name != "" {
-		own, err := net.InterfaceAddrs()
-		if err != nil {
-			return err
-		}
-		c.Reachable = func(ctx context.Context) { waitForEndpoint(ctx, cluster, c.Service, own) }
 	}
 	spans, err := tracing.Open(ctx, c.Spans, "primary")
 	if err != nil {
@@ -55,91 +55,131 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	defer tracing.Close(spans)
 	c.Traces = spans
-	// 2. Bind the ports.
-	dns, err := c.Primary(set, updates)
-	if err != nil {
+
+	// 2. Bind the ports, so that a taken port is an error before anything is read.
+	if s.dns, err = c.Primary(s.views, s.updates); err != nil {
 		return err
 	}
-	defer dns.Close()
-	p, err := process.Open(c.HealthListen, c.Out)
-	if err != nil {
+	defer s.dns.Close()
+	if s.process, err = process.Open(c.HealthListen, c.Out); err != nil {
 		return err
 	}
-	defer p.Close()
+	defer s.process.Close()
+	for _, warning := range c.Warnings {
+		s.process.Printf("warning: %s", warning)
+	}
+
+	// 3. Renew the Lease by which zones know that a primary works.
 	identity, err := process.NewIdentity()
 	if err != nil {
 		return err
 	}
-	p.RenewLease(heartbeat.Primary, heartbeat.PodNamespace(), identity, cluster.CoordinationV1())
-	for _, warning := range c.Warnings {
-		p.Printf("warning: %s", warning)
-	}
+	s.process.RenewLease(heartbeat.Primary, heartbeat.PodNamespace(), identity, s.cluster.CoordinationV1())
 
-	// 3. Admit secondaries by DNSClasses, and dynamic updates by UpdateKeys.
-	client, err := versioned.NewForConfig(process.Reach(api, agent))
-	if err != nil {
+	// 4. Admit secondaries by DNSClasses, and dynamic updates by UpdateKeys.
+	if err := s.admitPeers(); err != nil {
 		return err
 	}
-	p.Client = client.KubizoneV1alpha1().RESTClient()
-	secrets := c.secrets(cluster)
-	informers := externalversions.NewSharedInformerFactory(client, 0)
-	// A cluster may lack the APIService of Bind9Instances.
-	servers := externalversions.NewSharedInformerFactory(client, 0)
+
+	// 5. Serve when all is read.
+	return s.serveDNS(ctx)
+}
+
+// connectAPI makes the clients and the set of zones. NOTIFYs wait for the endpoint if the Service is known.
+func (s *server) connectAPI() (err error) {
+	api := s.Client
+	if s.Server != nil {
+		api, s.views = s.Server.API, s.Server.Views
+	} else {
+		s.views = zoneview.NewSet(zoneview.ConfigForMemory(memory.Total()))
+	}
+	if s.cluster, err = kubernetes.NewForConfig(process.Reach(s.Client, agent)); err != nil {
+		return err
+	}
+	if s.client, err = versioned.NewForConfig(process.Reach(api, agent)); err != nil {
+		return err
+	}
+	if s.Service.Name == "" {
+		return nil
+	}
+	own, err := net.InterfaceAddrs()
+	s.Reachable = func(ctx context.Context) { waitForEndpoint(ctx, s.cluster, s.Service, own) }
+	return err
+}
+
+// admitPeers follows DNSClasses and UpdateKeys, and the zones of both. Nothing is read before serveDNS.
+func (s *server) admitPeers() error {
+	// 1. Follow the Zones. Over the API their content is read too: that of the views, and that of the classes' members.
+	s.process.Client = s.client.KubizoneV1alpha1().RESTClient()
+	informers := externalversions.NewSharedInformerFactory(s.client, 0)
 	zones := informers.Kubizone().V1alpha1().Zones()
 	if err := zones.Informer().SetTransform(transferclass.Trim); err != nil {
 		return err
 	}
-	members := transferclass.NewMembers(p.Client)
+	members := transferclass.NewMembers(s.process.Client)
 	look := func(cache.ObjectName) {} // a Server reads every zone
-	if c.Server == nil {
-		p.Feed, err = fromapi.New(fromapi.Config{
-			Client: p.Client, Zones: zones, Set: set,
+	if s.Server == nil {
+		var err error
+		s.process.Feed, err = fromapi.New(fromapi.Config{
+			Client: s.process.Client, Zones: zones, Set: s.views,
 			Interest: func(zone *v1alpha1.Zone) bool {
-				return slices.Contains(c.DNSViews, zone.Status.View) || members.HasZone(string(zone.UID))
+				return slices.Contains(s.DNSViews, zone.Status.View) || members.HasZone(string(zone.UID))
 			},
-			Traced: spans != nil, Registry: p.Registry,
+			Traced: s.Traces != nil, Registry: s.process.Registry,
 		})
 		if err != nil {
 			return err
 		}
-		look = p.Feed.Recheck
+		look = s.process.Feed.Recheck
 	}
+
+	// 2. Follow the classes. A cluster may lack the APIService of Bind9Instances, so these have informers of their own.
+	secrets := s.secrets(s.cluster)
+	servers := externalversions.NewSharedInformerFactory(s.client, 0)
 	classes, err := transferclass.New(transferclass.Config{
-		Primary: dns, Members: members, Classes: informers.Kubizone().V1alpha1().DNSClasses(), Zones: zones, Client: client,
+		Primary: s.dns, Members: members, Classes: informers.Kubizone().V1alpha1().DNSClasses(), Zones: zones, Client: s.client,
 		Secrets: secrets, OnJoin: look,
-		Servers: transferclass.NewServers(servers), GeneralKeys: c.Keys,
+		Servers: transferclass.NewServers(servers), GeneralKeys: s.Keys,
 	})
 	if err != nil {
 		return err
 	}
-	keys, err := updatekey.New(updatekey.Config{Primary: dns, Poster: updates, Keys: informers.Kubizone().V1alpha1().UpdateKeys(),
-		Client: client, Secrets: secrets, WaitFirst: classes.WaitForSync})
+
+	// 3. Follow the keys of updates. The names of the classes' keys come first.
+	keys, err := updatekey.New(updatekey.Config{Primary: s.dns, Poster: s.updates, Keys: informers.Kubizone().V1alpha1().UpdateKeys(),
+		Client: s.client, Secrets: secrets, WaitFirst: classes.WaitForSync})
 	if err != nil {
 		return err
 	}
-	updates.Connect(p.Client)
-	dnsserving.NewMetrics(p.Registry, dns)
-	p.Informers = []process.Informers{informers, servers}
-	p.Background = []func(context.Context){members.Run, classes.Run, keys.Run}
-	p.WaitFirst = func(ctx context.Context) error {
+	s.updates.Connect(s.process.Client)
+
+	// 4. Tell the process what to run, and what to wait for.
+	dnsserving.NewMetrics(s.process.Registry, s.dns)
+	s.process.Informers = []process.Informers{informers, servers}
+	s.process.Background = []func(context.Context){members.Run, classes.Run, keys.Run}
+	s.process.WaitFirst = func(ctx context.Context) error {
 		if err := classes.WaitForSync(ctx); err != nil {
 			return err
 		}
 		return keys.WaitForSync(ctx)
 	}
+	return nil
+}
+
+// serveDNS runs the process, and DNS when all is read. Zones outlast transfers that end after ctx.
+func (s *server) serveDNS(ctx context.Context) error {
 	var serving atomic.Bool
-	p.Unready = func() string {
+	s.process.Unready = func() string {
 		if !serving.Load() {
 			return "not serving"
 		}
 		return ""
 	}
-	// 4. Serve when all is read. Zones outlast transfers that end after ctx.
-	return p.Run(ctx, func(running, _ context.Context) error {
+	return s.process.Run(ctx, func(running, _ context.Context) error {
 		serving.Store(true)
 		defer context.AfterFunc(running, func() { serving.Store(false) })()
-		p.Printf("ready: DNS on %s", dns.Addr())
-		if err := dns.Run(running); err != nil {
+		s.process.Printf("ready: DNS on %s", s.dns.Addr())
+		if err := s.dns.Run(running); err != nil {
 			return err
 		}
 		return context.Cause(running)
