@@ -51,11 +51,12 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 	if err != nil {
 		return err
 	}
-	var missing error // set if records of other namespaces are hidden
+	var missing []string // of the export, and the right to ask for
 	records, err := listRecords(ctx, client, metav1.NamespaceAll, id)
 	if apierrors.IsForbidden(err) {
 		// A tenant who may not list Records of all namespaces gets those of the zone's namespace.
-		missing = err
+		missing = append(missing, fmt.Sprintf("records of the zone from other namespaces than %s are missing: no permission to list them "+
+			"(%v); ask for permission to list records in all namespaces, or export -o zonefile\n", id.Namespace, err))
 		records, err = listRecords(ctx, client, id.Namespace, id)
 	}
 	if err != nil {
@@ -68,10 +69,9 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 			return nil
 		})
 	if apierrors.IsForbidden(err) {
-		if _, err := terminal.Fprintf(remarks, "Delegations of the zone are missing: no permission to list them (%v); "+
-			"ask for permission to list delegations in namespace %s\n", err, id.Namespace); err != nil {
-			return err
-		}
+		// A tenant who may read Zones and Records only still exports both.
+		missing = append(missing, fmt.Sprintf("Delegations of the zone are missing: no permission to list them (%v); "+
+			"ask for permission to list delegations in namespace %s\n", err, id.Namespace))
 	} else if err != nil {
 		return err
 	}
@@ -83,12 +83,13 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 	if err := buffered.Flush(); err != nil {
 		return err
 	}
-	// After the manifests, so that a terminal shows the remark.
-	if missing != nil {
-		_, err = terminal.Fprintf(remarks, "records of the zone from other namespaces than %s are missing: no permission to list them "+
-			"(%v); ask for permission to list records in all namespaces, or export -o zonefile\n", id.Namespace, missing)
+	// After the manifests, so that a terminal shows the remarks.
+	for _, remark := range missing {
+		if _, err := terminal.Fprintf(remarks, "%s", remark); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 func listRecords(ctx context.Context, client versioned.Interface, namespace string, zone types.NamespacedName) (records []manifest,

@@ -67,3 +67,30 @@ func TestRun_saysWhenTheAnswerBreaksOff(t *testing.T) {
 		t.Errorf("%q, %v", out, err)
 	}
 }
+
+// X3: a user who may not list Delegations exports the rest, and learns which right is missing.
+func TestRun_exportsWithoutHiddenDelegations(t *testing.T) {
+	for hidden, want := range map[string]int{"/namespaces/team/delegations": 1, "/v1alpha1/records": 1, "s": 2} {
+		kubeconfig := serveAnswer(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			switch path := r.URL.Path; {
+			case strings.HasSuffix(path, "/zones/z"):
+				w.Write([]byte(`{"kind":"Zone","metadata":{"namespace":"team","name":"z"},"spec":{"domainName":"example.org."}}`))
+			case strings.HasSuffix(path, hidden) && !strings.HasSuffix(path, "/namespaces/team/records"):
+				w.WriteHeader(http.StatusForbidden)
+				w.Write([]byte(`{"kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"may not"}`))
+			case strings.HasSuffix(path, "/delegations"):
+				w.Write([]byte(`{"items":[{"metadata":{"name":"d"}}]}`))
+			default:
+				w.Write([]byte(`{"items":[{"metadata":{"namespace":"team","name":"r"}}]}`))
+			}
+		})
+		out, remarks, err := runCommand(t, kubeconfig, "z", "-o", "yaml")
+		if err != nil || !strings.Contains(out, "name: z") || !strings.Contains(out, "name: r") {
+			t.Errorf("%s hidden: %v\n%s", hidden, err, out)
+		}
+		if strings.Count(remarks, "ask for permission to list") != want {
+			t.Errorf("%s hidden: %s", hidden, remarks)
+		}
+	}
+}
