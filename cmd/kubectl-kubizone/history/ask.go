@@ -111,6 +111,20 @@ func contentAt(past *history.Past, c *history.Content, m history.Moment, at name
 	return past.Losses(len(steps), at), nil
 }
 
+// checkOrder refuses a first moment with fewer steps since than the second has: for example 1h, and a serial of
+// yesterday. A serial and a time have no other order.
+func checkOrder(past *history.Past, first, second history.Moment) error {
+	sinceFirst, err := past.Since(first)
+	if err != nil {
+		return err
+	}
+	sinceSecond, err := past.Since(second)
+	if err == nil && len(sinceFirst) < len(sinceSecond) {
+		err = errors.New("the second serial or time is before the first: write the older first")
+	}
+	return err
+}
+
 // diffValues prints the net difference between two moments of a zone, or between a moment and now. Differences and
 // losses are a "no" (exit code 1).
 func (r *room) diffValues(ctx context.Context, arguments []string, out io.Writer) error {
@@ -129,16 +143,15 @@ func (r *room) diffValues(ctx context.Context, arguments []string, out io.Writer
 
 	// 2. Undo the steps down to the newer moment, and from there to the older.
 	if len(moments) > 1 {
+		if err := checkOrder(past, moments[0], moments[1]); err != nil {
+			return err
+		}
 		if _, err := contentAt(past, before, moments[1], s.Name); err != nil {
 			return err
 		}
 	}
 	// A copy, because the next undo changes the content in place.
 	after := before.Clone()
-	if newer := moments[0]; len(moments) > 1 && (newer.Serial != 0 && newer.Serial.Ahead(after.Serial) ||
-		newer.Serial == 0 && newer.Time.After(moments[1].Time) && moments[1].Serial == 0) {
-		return errors.New("the second serial or time is before the first: write the older first")
-	}
 	losses, err := contentAt(past, before, moments[0], s.Name)
 	if err != nil {
 		return err

@@ -250,6 +250,7 @@ func TestAsk_refusesWhatIsNotKept(t *testing.T) {
 		"export record/a -n platform":                             "record/a is a Record: write a Zone",
 		fmt.Sprintf("revert example.org --to %d", good+1):         "--yes does not ask",
 		fmt.Sprintf("diff example.org %d %d", now, good):          "write the older first",
+		fmt.Sprintf("diff example.org 1ms %d", good):              "write the older first",
 		"show example.org":                                        "write ZONE@SERIAL",
 		fmt.Sprintf("revert example.org --to %d --name %%", good): "--name",
 	} {
