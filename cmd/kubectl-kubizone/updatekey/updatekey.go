@@ -67,8 +67,8 @@ type step struct {
 	make, remove func() error
 }
 
-// createKey writes the objects of a key, or none: after a refusal, the objects written before are deleted again. The
-// output has the next command, without the secret.
+// createKey writes the objects of a key, or none: after a refusal or Ctrl-C, the objects written before are deleted
+// again. The output has the next command, without the secret.
 func (o *options) createKey(ctx context.Context, argument string, out io.Writer) error {
 	api, core, at, err := o.makeClients(argument)
 	if err != nil {
@@ -85,17 +85,19 @@ func (o *options) createKey(ctx context.Context, argument string, out io.Writer)
 		return err
 	}
 
-	// 2. The steps. The UpdateKey comes last, so that the primary never reads a key without its Secret.
+	// 2. The steps. The UpdateKey comes last, so that the primary never reads a key without its Secret. Ctrl-C takes
+	// effect between two steps: after a request cut short, the Secret may be there or not, and may be of another user.
+	uncut := context.WithoutCancel(ctx)
 	stored, roles := core.CoreV1().Secrets(at.Namespace), core.RbacV1().Roles(at.Namespace)
 	bindings := core.RbacV1().RoleBindings(at.Namespace)
 	name, creation, deletion := objects.secret.Name, metav1.CreateOptions{}, metav1.DeleteOptions{}
 	steps := []step{
-		{"Secret", func() error { _, err := stored.Create(ctx, objects.secret, creation); return explainMissing(err) },
-			func() error { return stored.Delete(ctx, name, deletion) }},
-		{"Role", func() error { _, err := roles.Create(ctx, objects.role, creation); return err },
-			func() error { return roles.Delete(ctx, name, deletion) }},
-		{"RoleBinding", func() error { _, err := bindings.Create(ctx, objects.binding, creation); return err },
-			func() error { return bindings.Delete(ctx, name, deletion) }},
+		{"Secret", func() error { _, err := stored.Create(uncut, objects.secret, creation); return explainMissing(err) },
+			func() error { return stored.Delete(uncut, name, deletion) }},
+		{"Role", func() error { _, err := roles.Create(uncut, objects.role, creation); return err },
+			func() error { return roles.Delete(uncut, name, deletion) }},
+		{"RoleBinding", func() error { _, err := bindings.Create(uncut, objects.binding, creation); return err },
+			func() error { return bindings.Delete(uncut, name, deletion) }},
 	}
 	with, further := "Secret, Role and RoleBinding "+name, ""
 	// kubizone up has neither Secrets nor Roles, and reads files.
@@ -105,11 +107,14 @@ func (o *options) createKey(ctx context.Context, argument string, out io.Writer)
 			func() error { return files.Delete(at.Namespace, name) }}}
 		with, further = "files in "+filepath.Join(o.secretsDir, at.Namespace, name), " --secrets-dir "+o.secretsDir
 	}
-	steps = append(steps, step{"UpdateKey", func() error { _, err := keys.Create(ctx, key, creation); return err }, nil})
+	steps = append(steps, step{"UpdateKey", func() error { _, err := keys.Create(uncut, key, creation); return err }, nil})
 
 	// 3. Write, and take all back after a failure.
 	for i := range steps {
-		err := steps[i].make()
+		err := context.Cause(ctx)
+		if err == nil {
+			err = steps[i].make()
+		}
 		if err == nil {
 			continue
 		}

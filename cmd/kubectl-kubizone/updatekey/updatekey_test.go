@@ -4,6 +4,11 @@
 package updatekey
 
 import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,5 +45,40 @@ func TestFormats_nameTheAlgorithm(t *testing.T) {
 				t.Errorf("%s, transfers %v:\n%s", format, transfers, message)
 			}
 		}
+	}
+}
+
+// Ctrl-C while the Role is written leaves nothing: no user would look for a Secret without an UpdateKey.
+func TestCreate_leavesNothingAfterCtrlC(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	var asked []string
+	answers := map[string]string{"updatekeys": `{"kind":"UpdateKey","apiVersion":"kubi.zone/v1alpha1"}`,
+		"secrets": `{"kind":"Secret","apiVersion":"v1"}`, "roles": `{"kind":"Role","apiVersion":"rbac.authorization.k8s.io/v1"}`,
+		"acme-tsig": `{"kind":"Status","apiVersion":"v1","status":"Success"}`}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		object := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+		if r.URL.Query().Get("dryRun") == "" {
+			asked = append(asked, r.Method+" "+object)
+		}
+		if object == "roles" {
+			interrupt()
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte(answers[object]))
+	}))
+	t.Cleanup(server.Close)
+	command := NewCommand()
+	command.SilenceErrors, command.SilenceUsage = true, true
+	var out bytes.Buffer
+	command.SetOut(&out)
+	command.SetArgs([]string{"create", "acme", "-n", "team", "--pattern", "*.apps.example.org.", "--kubeconfig",
+		must.WriteKubeconfig(t, server.URL)})
+	err := command.ExecuteContext(ctx)
+	want := []string{"POST secrets", "POST roles", "DELETE acme-tsig", "DELETE acme-tsig"}
+	if err == nil || !strings.Contains(err.Error(), "RoleBinding team/acme-tsig: context canceled") || !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q; %v", asked, want, err)
+	}
+	if out.Len() > 0 {
+		t.Errorf("output %q", out.String())
 	}
 }
