@@ -57,13 +57,16 @@ type provider struct {
 	verdicts     *cache.LRUExpireCache // decided candidates, by keyOf
 	others       *cache.LRUExpireCache // decided, of objects that external-dns does not name, by RRset
 	search       bool                  // for these objects
-	user         string
+	user         string                // of external-dns; "" as long as unknown. Read and written by requests alone
 }
 
 type snapshot struct {
 	existing externaldns.Existing
 	// writable is true for a namespace of this cluster if Records may be written there; nil means all.
 	writable map[string]bool
+	// user is the provider's at the time of the list. Dry runs read their snapshot's after the answer, while the next
+	// request lists again.
+	user     string
 	readAt   time.Time
 	answered bool // external-dns has received the endpoints
 }
@@ -133,6 +136,7 @@ func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1
 			p.user = review.Status.UserInfo.Username
 		}
 	}
+	found.user = p.user
 	return items, nil
 }
 
@@ -149,7 +153,7 @@ func (p *provider) checkNamespace(s *snapshot, namespace string) error {
 	}
 	return fmt.Errorf("external-dns may not write Records in namespace %[1]s; its administrator allows it by: "+
 		"kubectl create rolebinding -n %[1]s kubizone-external-dns --clusterrole=kubizone-external-dns-writer --user=%[2]s",
-		namespace, cmp.Or(p.user, "USER"))
+		namespace, cmp.Or(s.user, "USER"))
 }
 
 func (p *provider) makeCandidates(s *snapshot, endpoints []*contract.Endpoint) []*externaldns.Candidate {
