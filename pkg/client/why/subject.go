@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -49,46 +48,53 @@ func (i *inquiry) findSubjects(ctx context.Context) error {
 	return i.findName(ctx)
 }
 
-func (i *inquiry) findObject(ctx context.Context, namespace, object string, reading Reading) error {
+// findObject finds the Record or Zone with a name. Without a kind, a Record wins over a Zone.
+func (i *inquiry) findObject(ctx context.Context, namespace, object string, kind Reading) error {
 	if i.Type != "" {
 		return fmt.Errorf("%s is an object, of which a TYPE says no more: leave %s out", i.Text, i.Type)
 	}
-	api := i.API.KubizoneV1alpha1()
-	record, recordErr := &v1alpha1.Record{}, error(nil)
-	zone, zoneErr := &v1alpha1.Zone{}, error(nil)
-	var group errgroup.Group
-	if reading != ReadingZone {
-		group.Go(func() error {
-			record, recordErr = api.Records(namespace).Get(ctx, object, metav1.GetOptions{})
-			return nil
-		})
+	if kind == ReadingZone {
+		return i.findZone(ctx, namespace, object)
 	}
-	if reading != ReadingRecord {
-		group.Go(func() error { zone, zoneErr = api.Zones(namespace).Get(ctx, object, metav1.GetOptions{}); return nil })
-	}
-	_ = group.Wait()
+	record, err := i.API.KubizoneV1alpha1().Records(namespace).Get(ctx, object, metav1.GetOptions{})
 	switch {
-	case reading != ReadingZone && recordErr == nil:
-		if reading == "" && zoneErr == nil {
-			i.note("A Zone has this name, too: zone/%s follows it.", object)
+	case err == nil:
+		return i.takeRecord(ctx, record, kind)
+	case kind == "" && isAbsent(err):
+		// www may be a Zone, though the user may not read the Records of the namespace.
+		if zoneErr := i.findZone(ctx, namespace, object); !isAbsent(zoneErr) {
+			if zoneErr == nil && apierrors.IsForbidden(err) {
+				i.note("A Record may have this name, too; you may not get records in namespace %s.", namespace)
+			}
+			return zoneErr
 		}
-		i.chain.Reading = ReadingRecord
-		i.addRecord(record, "")
-		return nil
-	case reading != ReadingRecord && zoneErr == nil && (reading == ReadingZone || isAbsent(recordErr)):
-		if apierrors.IsForbidden(recordErr) {
-			i.note("A Record may have this name, too; you may not get records in namespace %s.", namespace)
+	}
+	if !apierrors.IsNotFound(err) { // as while the API does not answer
+		return fmt.Errorf("record %s/%s: %w", namespace, object, err)
+	}
+	return fmt.Errorf("record %s/%s: %w; give its namespace by -n, or %s. as a DNS name", namespace, object, err, object)
+}
+
+// takeRecord adds a Record read as an object. If the user gave no kind, a Zone of the same name gets a note.
+func (i *inquiry) takeRecord(ctx context.Context, r *v1alpha1.Record, kind Reading) error {
+	if kind == "" {
+		if _, err := i.API.KubizoneV1alpha1().Zones(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{}); err == nil {
+			i.note("A Zone has this name, too: zone/%s follows it.", r.Name)
 		}
-		i.chain.Reading = ReadingZone
-		i.addZone(zone)
-		return nil
-	case reading == ReadingZone || isAbsent(recordErr) && zoneErr != nil && !isAbsent(zoneErr):
-		return fmt.Errorf("zone %s/%s: %w", namespace, object, zoneErr)
 	}
-	if !apierrors.IsNotFound(recordErr) { // as while the API does not answer
-		return fmt.Errorf("record %s/%s: %w", namespace, object, recordErr)
+	i.chain.Reading = ReadingRecord
+	i.addRecord(r, "")
+	return nil
+}
+
+func (i *inquiry) findZone(ctx context.Context, namespace, object string) error {
+	zone, err := i.API.KubizoneV1alpha1().Zones(namespace).Get(ctx, object, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("zone %s/%s: %w", namespace, object, err)
 	}
-	return fmt.Errorf("record %s/%s: %w; give its namespace by -n, or %s. as a DNS name", namespace, object, recordErr, object)
+	i.chain.Reading = ReadingZone
+	i.addZone(zone)
+	return nil
 }
 
 func (i *inquiry) findAddress(ctx context.Context, address netip.Addr) error {
