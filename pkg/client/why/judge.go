@@ -36,9 +36,10 @@ func Judge(f *Facts) []Link {
 		j.judgeZone()
 		j.judgeSerial()
 		j.judgeClasses()
-		j.placeReady()
-		j.nameServers()
-		j.addFaultsOfClasses()
+		if f.Absent == nil { // a free name has no Ready
+			j.placeReady()
+		}
+		j.explainClasses()
 		j.judgeServers()
 		j.judgeParents()
 		j.endPending()
@@ -62,6 +63,9 @@ func (j *judgement) addLack(kind Kind, of, right string) {
 }
 
 func isTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
+
+// isUnmet reports whether a condition is set, and is not true.
+func isUnmet(c *metav1.Condition) bool { return c != nil && c.Status != metav1.ConditionTrue }
 
 func (j *judgement) judgeAbsent() {
 	a := j.Absent
@@ -171,20 +175,28 @@ func (j *judgement) judgeZone() {
 	case o.DeletionTimestamp != nil:
 		j.add(KindZone, of, Waits, "Zone %s/%s is being deleted, and served until its classes have withdrawn it", z.Namespace, z.Name).
 			explain(v1alpha1.ReasonZoneTerminating, reasons.OfRecord)
-	case delegated != nil && !isTrue(delegated):
+	case isUnmet(delegated):
 		j.add(KindZone, of, Fails, "%s", delegated.Message).explain(delegated.Reason, reasons.OfZone)
 	case o.Status.EndsAt != nil && delegated != nil:
 		j.add(KindZone, of, Waits, "%s", delegated.Message).explain(v1alpha1.ReasonDelegationWithdrawn, reasons.OfZone)
-	case servable != nil && !isTrue(servable) && ready != nil && ready.Reason == v1alpha1.ReasonNotDelegatedOrServable:
+	case isUnmet(servable) && ready != nil && ready.Reason == v1alpha1.ReasonNotDelegatedOrServable:
 		j.add(KindZone, of, Fails, "%s", servable.Message).explain(servable.Reason, reasons.OfZone)
-	case o.Annotations[v1alpha1.AnnotationPaused] == "true" && !j.isDelivered(): // Ready names this cause only later
-		j.add(KindZone, of, Waits, "Zone %s/%s is paused: changes are not delivered", z.Namespace, z.Name).
-			explain(v1alpha1.ReasonPaused, reasons.OfReady)
 	case o.Annotations[v1alpha1.AnnotationPaused] == "true":
-		j.add(KindZone, of, OK, "Zone %s/%s is paused: later changes are not delivered", z.Namespace, z.Name)
+		j.judgePause(of)
 	default:
 		j.add(KindZone, of, OK, "Zone %s/%s has its name and name servers", z.Namespace, z.Name)
 	}
+}
+
+func (j *judgement) judgePause(of string) {
+	z := j.Zone
+	if j.isDelivered() {
+		j.add(KindZone, of, OK, "Zone %s/%s is paused: later changes are not delivered", z.Namespace, z.Name)
+		return
+	}
+	// Ready names this cause only later.
+	j.add(KindZone, of, Waits, "Zone %s/%s is paused: changes are not delivered", z.Namespace, z.Name).
+		explain(v1alpha1.ReasonPaused, reasons.OfReady)
 }
 
 func (j *judgement) judgeSerial() {
@@ -204,7 +216,7 @@ func (j *judgement) judgeSerial() {
 		return
 	}
 	settled := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionSettled)
-	isBehind := settled != nil && !isTrue(settled) && serial.Serial(has).Ahead(serial.Serial(o.Status.SettledSerial))
+	isBehind := isUnmet(settled) && serial.Serial(has).Ahead(serial.Serial(o.Status.SettledSerial))
 	switch {
 	case isBehind && j.Absent == nil:
 		state := Waits
@@ -212,7 +224,7 @@ func (j *judgement) judgeSerial() {
 			state = Fails
 		}
 		j.add(KindSerial, of, state, "%s", settled.Message).explain(settled.Reason, reasons.OfZone)
-	case settled != nil && !isTrue(settled):
+	case isUnmet(settled):
 		j.add(KindSerial, of, OK, "delivered is serial %d; later changes wait: %s", o.Status.SettledSerial, settled.Message).
 			explain(settled.Reason, reasons.OfZone)
 	default:
@@ -276,60 +288,81 @@ func (j *judgement) judgeDelivery(d *v1alpha1.Delivery, delivered bool) {
 	}
 }
 
-// linkOf has the kind of link for a reason of Ready. Other reasons belong to a class.
-var linkOf = map[string]Kind{
+// kindOf has the kind of link for a reason of Ready. Other reasons belong to a class.
+var kindOf = map[string]Kind{
 	v1alpha1.ReasonPaused: KindZone, v1alpha1.ReasonFrozen: KindZone, v1alpha1.ReasonNotDelegatedOrServable: KindZone,
 	v1alpha1.ReasonTerminating: KindZone, v1alpha1.ReasonZoneTerminating: KindZone,
 	v1alpha1.ReasonMassDeletion: KindSerial, v1alpha1.ReasonCascading: KindSerial,
 	v1alpha1.ReasonNotAdopted: KindRule,
 }
 
+var stateOfReady = map[metav1.ConditionStatus]State{metav1.ConditionFalse: Fails, metav1.ConditionUnknown: Waits}
+
+// placeReady puts the reason of Ready at its link, unless a link says more already.
 func (j *judgement) placeReady() {
 	ready := meta.FindStatusCondition(j.conditionsOf(), v1alpha1.ConditionReady)
-	if j.Absent != nil || ready == nil || isTrue(ready) {
+	if !isUnmet(ready) {
 		return
 	}
-	kind := cmp.Or(linkOf[ready.Reason], KindClass)
-	state := map[metav1.ConditionStatus]State{metav1.ConditionFalse: Fails}[ready.Status]
 	bad := firstBad(j.links)
 	if bad != nil && (ready.Reason == v1alpha1.ReasonPending || bad.State == Fails || bad.Reason == v1alpha1.ReasonNotifyFailing) {
 		return // the Delivery says more
 	}
-	cause := Link{Kind: kind, State: cmp.Or(state, Waits), Text: ready.Message}
-	cause.explain(ready.Reason, reasons.OfReady)
-	// A class that has the serial is not the cause.
+	l := j.linkOf(cmp.Or(kindOf[ready.Reason], KindClass))
+	l.State, l.Text = stateOfReady[ready.Status], ready.Message
+	l.explain(ready.Reason, reasons.OfReady)
+}
+
+// linkOf returns the first link of a kind to give a cause to, or a new link. A class that has the serial is no cause.
+func (j *judgement) linkOf(kind Kind) *Link {
 	at := slices.IndexFunc(j.links, func(l Link) bool { return l.Kind == kind && (kind != KindClass || l.State != OK) })
 	if at < 0 {
-		j.links = append(j.links, cause)
-		return
+		return j.add(kind, "", OK, "")
 	}
-	cause.Of = j.links[at].Of
-	j.links[at] = cause
+	return &j.links[at]
 }
 
 // ofServers are the reasons whose cause is a server.
 var ofServers = map[string]bool{v1alpha1.ReasonPending: true, v1alpha1.ReasonAwaitsClass: true, v1alpha1.ReasonServerWentBack: true}
 
-// nameServers names the servers that delay a class, from its Delivery, because conditions, which tenants read, have no
-// address. A delivery that has only begun is left out: its servers need a moment.
-func (j *judgement) nameServers() {
+// explainClasses adds to the links of bad classes the servers and faults that the Deliveries and DNSClasses name.
+func (j *judgement) explainClasses() {
 	for i := range j.links {
-		l := &j.links[i]
-		isBegun := l.Reason == v1alpha1.ReasonPending && !j.waitsLong()
-		if l.Kind != KindClass || !l.State.IsBad() || isBegun || !ofServers[l.Reason] {
-			continue
+		if l := &j.links[i]; l.Kind == KindClass && l.State.IsBad() {
+			j.nameServer(l)
+			j.addFaultOfClass(l)
 		}
-		for n := range j.Zone.Deliveries {
-			d := &j.Zone.Deliveries[n]
-			faults := class.ListServerFaults(d)
-			if class.NameOf(d.Namespace, d.Spec.ClassRef) != l.Of || len(faults) == 0 {
-				continue
-			}
-			l.Text = fmt.Sprintf("%s; confirmed is serial %d", faults[0].Fault, d.Status.Serial)
-			if step := faults[0].Step; step != "" {
-				l.setStep(reasons.Platform, "%s", step)
-			}
-		}
+	}
+}
+
+// nameServer names the server that delays a class, from its Delivery, because conditions, which tenants read, have no
+// address. A delivery that has only begun is left out: its servers need a moment.
+func (j *judgement) nameServer(l *Link) {
+	isBegun := l.Reason == v1alpha1.ReasonPending && !j.waitsLong()
+	of := slices.IndexFunc(j.Zone.Deliveries, func(d v1alpha1.Delivery) bool { return class.NameOf(d.Namespace, d.Spec.ClassRef) == l.Of })
+	if isBegun || !ofServers[l.Reason] || of < 0 {
+		return
+	}
+	d := &j.Zone.Deliveries[of]
+	faults := class.ListServerFaults(d)
+	if len(faults) == 0 {
+		return
+	}
+	l.Text = fmt.Sprintf("%s; confirmed is serial %d", faults[0].Fault, d.Status.Serial)
+	if step := faults[0].Step; step != "" {
+		l.setStep(reasons.Platform, "%s", step)
+	}
+}
+
+// addFaultOfClass adds the message of the DNSClass if it has the same fault: for example BADSIG, beside a Record that
+// only says AuthenticationFailed.
+func (j *judgement) addFaultOfClass(l *Link) {
+	of := j.Zone.Classes[l.Of]
+	if of == nil {
+		return // hidden from the user
+	}
+	if ready := meta.FindStatusCondition(of.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Reason == l.Reason {
+		l.Text += ": " + ready.Message
 	}
 }
 
@@ -339,19 +372,5 @@ const longAfter = time.Minute
 // waitsLong reports whether the Record or zone has waited longer than a delivery takes.
 func (j *judgement) waitsLong() bool {
 	of := meta.FindStatusCondition(j.conditionsOf(), v1alpha1.ConditionReady)
-	return of != nil && of.Status != metav1.ConditionTrue && !of.LastTransitionTime.IsZero() &&
-		time.Since(of.LastTransitionTime.Time) > longAfter
-}
-
-func (j *judgement) addFaultsOfClasses() {
-	for i := range j.links {
-		l := &j.links[i]
-		of := j.Zone.Classes[l.Of]
-		if l.Kind != KindClass || !l.State.IsBad() || of == nil {
-			continue
-		}
-		if ready := meta.FindStatusCondition(of.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Reason == l.Reason {
-			l.Text += ": " + ready.Message
-		}
-	}
+	return isUnmet(of) && !of.LastTransitionTime.IsZero() && time.Since(of.LastTransitionTime.Time) > longAfter
 }
