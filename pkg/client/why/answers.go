@@ -29,7 +29,7 @@ func (j *judgement) judgeServers() {
 			j.add(KindServer, "", NotAsked, "%d more servers are left out", len(z.Servers)-n)
 			return
 		}
-		answer := ServerAnswer{}
+		answer := notAsked(&server)
 		if n < len(j.Answers) {
 			answer = j.Answers[n]
 		}
@@ -49,24 +49,32 @@ func (j *judgement) neededSerial() int64 {
 
 func (j *judgement) judgeServer(s Server, a *ServerAnswer) {
 	switch {
-	case !a.Asked || a.Err != "":
+	case a.Err != "":
 		j.judgeSilent(s, a)
-	case a.Referral != "" && len(a.Data) == 0:
-		j.add(KindServer, s.Of, Unknown, "refers to the servers of %s", a.Referral)
 	case !a.Authoritative && len(a.Data) == 0:
-		l := j.add(KindServer, s.Of, j.judgeView(Fails), "answers %s, without authority: no zone %s for this machine", a.RCode,
-			j.Zone.FQDN)
-		if s.Row != nil && s.Row.State == v1alpha1.ServerCurrent {
-			l.State = Unknown // it may serve other clients
-		}
-		l.setStepIfBad(reasons.Platform, "have the server serve the zone")
+		j.judgeElsewhere(s, a)
 	case j.Absent != nil:
 		j.add(KindServer, s.Of, Unknown, "answers %s", a.describe())
-	case j.Type == rdata.SOA && j.Record == nil:
+	case j.Type == rdata.SOA: // of a zone, since no Record has this type
 		j.judgeServed(s, a)
 	default:
 		j.judgeData(s, a)
 	}
+}
+
+// judgeElsewhere judges an answer of a server that has no authority for the name: a referral to the child zone
+// dev.example.org., or REFUSED.
+func (j *judgement) judgeElsewhere(s Server, a *ServerAnswer) {
+	if a.Referral != "" {
+		j.add(KindServer, s.Of, Unknown, "refers to the servers of %s", a.Referral)
+		return
+	}
+	state := j.judgeView(Fails)
+	if s.Row != nil && s.Row.State == v1alpha1.ServerCurrent {
+		state = Unknown // the controller sees the zone there, so the server may serve other clients
+	}
+	j.add(KindServer, s.Of, state, "answers %s, without authority: no zone %s for this machine", a.RCode, j.Zone.FQDN).
+		setStepIfBad(reasons.Platform, "have the server serve the zone")
 }
 
 func (l *Link) setStepIfBad(role reasons.Role, step string) {
@@ -95,32 +103,33 @@ func (a *ServerAnswer) describe() string {
 	return a.RCode
 }
 
+const addressUnknown = "not asked, since its address is unknown"
+
+func notAsked(s *Server) ServerAnswer { return ServerAnswer{Err: cmp.Or(s.NoAddress, "not asked")} }
+
 func (j *judgement) judgeSilent(s Server, a *ServerAnswer) {
-	text := "not asked"
 	switch {
-	case a.Err != "":
-		text = a.Err
-	case s.NoAddress != "":
-		text = s.NoAddress
-	case s.Address == "":
-		text = "not asked, since its address is unknown"
-	}
-	row := s.Row
-	has := row != nil && row.Serial != 0 && !serial.Serial(j.neededSerial()).Ahead(serial.Serial(row.Serial))
-	switch {
-	case row == nil && a.Asked:
-		j.add(KindServer, s.Of, Fails, "%s", text).setStepIfBad(reasons.Platform, "check the server, and the way to it from here")
-	case row == nil:
-		j.add(KindServer, s.Of, NotAsked, "%s", text)
-	case row.State == v1alpha1.ServerFailed:
-		j.add(KindServer, s.Of, Fails, "%s; to the controller: %s", text, row.Message).explain("ServerUnreachable", reasons.OfReady)
-	case has && a.Asked:
-		j.add(KindServer, s.Of, Unknown, "no answer to this machine: %s; the controller had serial %d from it", text, row.Serial)
-	case has:
-		j.add(KindServer, s.Of, OK, "%s; the controller had serial %d from it", text, row.Serial)
+	case s.Row != nil:
+		j.judgeRow(s, a.Asked, a.Err)
+	case a.Asked:
+		j.add(KindServer, s.Of, Fails, "%s", a.Err).setStepIfBad(reasons.Platform, "check the server, and the way to it from here")
 	default:
-		text = fmt.Sprintf("%s; the controller had serial %d from it, not %d yet", text, row.Serial, j.neededSerial())
-		j.addOlder(s, serial.Serial(row.Serial), Waits, text)
+		j.add(KindServer, s.Of, NotAsked, "%s", a.Err)
+	}
+}
+
+// judgeRow judges a server that is silent to this machine by its row in the Delivery: the controller asks, too.
+func (j *judgement) judgeRow(s Server, asked bool, text string) {
+	needed, has := serial.Serial(j.neededSerial()), serial.Serial(s.Row.Serial)
+	switch {
+	case s.Row.State == v1alpha1.ServerFailed:
+		j.add(KindServer, s.Of, Fails, "%s; to the controller: %s", text, s.Row.Message).explain("ServerUnreachable", reasons.OfReady)
+	case has == 0 || needed.Ahead(has):
+		j.addOlder(s, has, Waits, fmt.Sprintf("%s; the controller had serial %d from it, not %d yet", text, has, needed))
+	case asked:
+		j.add(KindServer, s.Of, Unknown, "no answer to this machine: %s; the controller had serial %d from it", text, has)
+	default:
+		j.add(KindServer, s.Of, OK, "%s; the controller had serial %d from it", text, has)
 	}
 }
 
@@ -152,32 +161,35 @@ func (j *judgement) judgeServed(s Server, a *ServerAnswer) {
 	}
 }
 
+// judgeData compares an answer with the Record's data. A server with other data may only be late: then its serial is
+// older, or the class before it waits.
 func (j *judgement) judgeData(s Server, a *ServerAnswer) {
-	missing := subtract(j.ExpectedData, a.Data)
-	var extra []string
-	if j.Exact {
-		extra = subtract(a.Data, j.ExpectedData)
-	}
-	at := ""
+	needed, served := serial.Serial(j.neededSerial()), serial.Serial(0) // 0 if its serials are not the zone's
+	text := "answers " + a.describe()
 	if a.HasSOA && !s.OwnSerial {
-		at = " at serial " + a.Serial.String()
+		served = a.Serial
+		text += " at serial " + served.String()
 	}
-	isOlder := a.HasSOA && !s.OwnSerial && serial.Serial(j.neededSerial()).Ahead(a.Serial)
+	late := fmt.Sprintf("%s; the zone has it at serial %d", text, needed)
 	switch {
-	case len(missing)+len(extra) == 0 && len(a.Data) > 0:
-		j.add(KindServer, s.Of, OK, "answers %s%s", a.describe(), at)
 	case len(j.ExpectedData) == 0 && len(a.Data) > 0:
-		j.add(KindServer, s.Of, Unknown, "answers %s%s; the Record's data cannot be compared", a.describe(), at)
-	case isOlder:
-		text := fmt.Sprintf("answers %s%s; the zone has it at serial %d", a.describe(), at, j.neededSerial())
-		j.addOlder(s, a.Serial, j.judgeView(Waits), text)
+		j.add(KindServer, s.Of, Unknown, "%s; the Record's data cannot be compared", text)
+	case j.expects(a.Data):
+		j.add(KindServer, s.Of, OK, "%s", text)
+	case served != 0 && needed.Ahead(served):
+		j.addOlder(s, served, j.judgeView(Waits), late)
 	case firstBad(j.linksBefore(KindServer)) != nil:
-		j.add(KindServer, s.Of, j.judgeView(Waits), "answers %s%s; the zone has it at serial %d", a.describe(), at, j.neededSerial()).
-			explain(v1alpha1.ReasonPending, reasons.OfReady)
+		j.add(KindServer, s.Of, j.judgeView(Waits), "%s", late).explain(v1alpha1.ReasonPending, reasons.OfReady)
 	default:
-		j.add(KindServer, s.Of, j.judgeView(Fails), "answers %s%s, and the zone has %s", a.describe(), at,
-			shorten(strings.Join(j.ExpectedData, ", "), maxData)).explain(v1alpha1.ReasonContentDiffers, reasons.OfReady)
+		j.add(KindServer, s.Of, j.judgeView(Fails), "%s, and the zone has %s", text, listed(j.ExpectedData)).
+			explain(v1alpha1.ReasonContentDiffers, reasons.OfReady)
 	}
+}
+
+// expects reports whether data has the expected values and, if these are all of the RRset, no others.
+func (f *Facts) expects(data []string) bool {
+	isWhole := len(data) > 0 && len(subtract(f.ExpectedData, data)) == 0
+	return isWhole && !(f.Exact && len(subtract(data, f.ExpectedData)) > 0)
 }
 
 func (j *judgement) linksBefore(kind Kind) []Link {
@@ -206,45 +218,74 @@ func (j *judgement) judgeParents() {
 	}
 }
 
+// outcome is the outcome of a check of a delegation. The zero value is none: the next check decides.
+type outcome struct {
+	state      State
+	text, step string
+}
+
+// judgeParent judges first if the zone above answered at all, then its NS, then its DS: without an NS, no DS counts.
 func (j *judgement) judgeParent(p *ParentFacts) {
 	of := "of " + cmp.Or(p.Zone.String(), "the zone")
 	if !p.ParentName.IsZero() {
 		of = p.ParentName.String()
 	}
-	role, step := reasons.ZoneOwner, "have the registrar, or the operator of the zone above, enter the zone's NS"
+	found := cmp.Or(p.judgeAnswer(), j.judgeNS(p), j.judgeDS(p),
+		outcome{OK, fmt.Sprintf("delegates %s to %s%s", p.Zone, listed(p.NS), describeDS(p)), ""})
+	j.add(KindParent, of, found.state, "%s", found.text).setStepIfBad(reasons.ZoneOwner, found.step)
+}
+
+func (p *ParentFacts) judgeAnswer() outcome {
+	text := cmp.Or(p.Err, "not asked: no resolver, which --resolver names")
+	switch {
+	case p.Err != "" && p.Resolved:
+		return outcome{OK, fmt.Sprintf("not found (%s), but the resolver %s reaches the zone", p.Err, p.Resolver), ""}
+	case !p.Asked && p.Lack != "":
+		return outcome{NotAsked, text + "; the right to " + p.Lack + " shows the Zone", ""}
+	case !p.Asked:
+		return outcome{NotAsked, text, ""}
+	case p.Err != "":
+		return outcome{Unknown, p.Err, ""}
+	}
+	return outcome{}
+}
+
+func (j *judgement) judgeNS(p *ParentFacts) outcome {
+	step := "have the registrar, or the operator of the zone above, enter the zone's NS"
 	if p.Ours {
 		step = "give the zone name servers, with addresses of those in it"
 	}
 	switch {
-	case !p.Ours && p.Err != "" && p.Resolved:
-		j.add(KindParent, of, OK, "not found (%s), but the resolver %s reaches the zone", p.Err, p.Resolver)
-	case !p.Ours && !p.Asked:
-		text := cmp.Or(p.Err, "not asked: no resolver, which --resolver names")
-		if p.Lack != "" {
-			text += "; the right to " + p.Lack + " shows the Zone"
-		}
-		j.add(KindParent, of, NotAsked, "%s", text)
-	case !p.Ours && p.Err != "":
-		j.add(KindParent, of, Unknown, "%s", p.Err)
 	case len(p.NS) == 0 && p.Resolved:
-		j.add(KindParent, of, OK, "lists no NS of %s, but the resolver %s reaches the zone", p.Zone, p.Resolver)
+		return outcome{OK, fmt.Sprintf("lists no NS of %s, but the resolver %s reaches the zone", p.Zone, p.Resolver), ""}
 	case len(p.NS) == 0:
-		j.add(KindParent, of, j.judgeView(Fails), "lists no NS of %s: resolvers do not find the zone", p.Zone).setStepIfBad(role, step)
-	case len(p.WantNS) > 0 && len(subtract(p.NS, p.WantNS)) == len(p.NS):
-		j.add(KindParent, of, j.judgeView(Fails), "delegates %s to %s (lame), and the zone has %s", p.Zone, listed(p.NS), listed(p.WantNS)).
-			setStepIfBad(role, step)
-	case len(p.DS) > 0 && p.Keyless:
-		j.add(KindParent, of, j.judgeView(Fails), "has DS %s, and the zone has no DNSKEY: validating resolvers refuse it", listed(p.DS)).
-			setStepIfBad(role, "have the DS removed, or the zone signed")
-	case len(p.DS) > 0 && len(p.WantDS) > 0 && len(subtract(p.DS, p.WantDS)) == len(p.DS):
-		j.add(KindParent, of, Fails, "has DS %s, and the zone has the keys %s: validating resolvers refuse it", listed(p.DS),
-			listed(p.WantDS)).setStepIfBad(role, "have the DS of status.dnssec.ds entered")
-	case len(p.WantDS) > 0 && p.Phase == v1alpha1.DNSSECSigned && len(p.DS) == 0:
-		j.add(KindParent, of, Waits, "delegates %s to %s, without a DS: the zone is signed and not validated", p.Zone, listed(p.NS)).
-			setStepIfBad(role, "have the DS of status.dnssec.ds entered")
-	default:
-		j.add(KindParent, of, OK, "delegates %s to %s%s", p.Zone, listed(p.NS), describeDS(p))
+		return outcome{j.judgeView(Fails), fmt.Sprintf("lists no NS of %s: resolvers do not find the zone", p.Zone), step}
+	case areDisjoint(p.NS, p.WantNS):
+		text := fmt.Sprintf("delegates %s to %s (lame), and the zone has %s", p.Zone, listed(p.NS), listed(p.WantNS))
+		return outcome{j.judgeView(Fails), text, step}
 	}
+	return outcome{}
+}
+
+func (j *judgement) judgeDS(p *ParentFacts) outcome {
+	const enter = "have the DS of status.dnssec.ds entered"
+	switch {
+	case len(p.DS) > 0 && p.Keyless:
+		text := fmt.Sprintf("has DS %s, and the zone has no DNSKEY: validating resolvers refuse it", listed(p.DS))
+		return outcome{j.judgeView(Fails), text, "have the DS removed, or the zone signed"}
+	case areDisjoint(p.DS, p.WantDS):
+		text := fmt.Sprintf("has DS %s, and the zone has the keys %s: validating resolvers refuse it", listed(p.DS), listed(p.WantDS))
+		return outcome{Fails, text, enter}
+	case len(p.DS) == 0 && len(p.WantDS) > 0 && p.Phase == v1alpha1.DNSSECSigned:
+		text := fmt.Sprintf("delegates %s to %s, without a DS: the zone is signed and not validated", p.Zone, listed(p.NS))
+		return outcome{Waits, text, enter}
+	}
+	return outcome{}
+}
+
+// areDisjoint reports whether both sets are known, and have no element in common.
+func areDisjoint(got, want []string) bool {
+	return len(got) > 0 && len(want) > 0 && len(subtract(got, want)) == len(got)
 }
 
 func listed(all []string) string { return shorten(strings.Join(all, ", "), maxData) }

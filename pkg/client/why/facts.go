@@ -96,7 +96,7 @@ type ZoneFacts struct {
 type Server struct {
 	// Of is shown to the user: the server's name, or its address with the class.
 	Of string
-	// Address is HOST:PORT, or "" if unknown or not to be asked. NoAddress is why, or "".
+	// Address is HOST:PORT, or "" if unknown or not to be asked. NoAddress is then why.
 	Address, NoAddress string
 	// Listed is true if a DNSClass has the address. Tenants cannot write a DNSClass, so the address is safe to ask.
 	Listed bool
@@ -133,8 +133,8 @@ type ParentFacts struct {
 	// Ours is true if the zone above is a Zone here with readable entries.
 	Ours bool
 	Lack string
-	// Asked is false without a resolver, or if the servers must not be asked. Resolver is HOST:PORT. Err is a failure
-	// to find or ask the parent's servers.
+	// Asked is false without a resolver, or if the servers must not be asked, and true if the zone above is Ours.
+	// Resolver is HOST:PORT. Err is a failure to find or ask the parent's servers.
 	Asked    bool
 	Resolver string
 	Err      string

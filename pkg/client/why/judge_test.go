@@ -4,6 +4,7 @@
 package why
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -241,7 +242,8 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 			p.WantDS, p.Phase = []string{"2"}, v1alpha1.DNSSECSigned
 		}, "Parent org. Waits ZoneOwner", "not validated"},
 		{"the parent is ours and does not list it", func(f *Facts) {
-			f.Zone.Parents[0] = ParentFacts{Zone: name.MustParse("example.org."), ParentName: name.MustParse("org."), Ours: true}
+			f.Zone.Parents[0] = ParentFacts{Zone: name.MustParse("example.org."), ParentName: name.MustParse("org."), Ours: true,
+				Asked: true}
 		}, "Parent org. Fails ZoneOwner", ""},
 		{"a class is hidden", func(f *Facts) {
 			f.Zone.ClassesLack, f.Zone.Servers, f.Answers = "get dnsclasses", nil, nil
@@ -278,6 +280,17 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 		if isBad := path.State.IsBad(); isBad != (test.want != "ok") {
 			t.Errorf("%s: the path is %s", test.what, path.State)
 		}
+	}
+}
+
+// Without the Record's data, as while the zone's name is hidden, a server's answer says nothing about the Record.
+func TestJudge_comparesNoUnknownData(t *testing.T) {
+	f := goodFacts()
+	f.ExpectedData, f.Exact, f.Answers[0].Data = nil, false, []string{"192.0.2.9"}
+	links := Judge(f)
+	of := slices.IndexFunc(links, func(l Link) bool { return l.Kind == KindServer })
+	if l := links[of]; l.State != Unknown || l.Text != "answers 192.0.2.9 at serial 7; the Record's data cannot be compared" {
+		t.Errorf("%+v", l)
 	}
 }
 

@@ -252,7 +252,7 @@ func (q *questions) findServers(ctx context.Context, z *ZoneFacts) {
 		case address != "":
 			server.Address = transfer.AddPort(address)
 		default:
-			server.Address = q.findAddress(ctx, host)
+			server.Address, server.NoAddress = q.findAddress(ctx, host), addressUnknown
 		}
 		z.Servers = append(z.Servers, server)
 	}
@@ -279,6 +279,7 @@ func (q *questions) askAll(ctx context.Context, f *Facts) {
 	answers := make([]ServerAnswer, min(len(f.Zone.Servers), maxLinks))
 	var all sync.WaitGroup
 	for n := range answers {
+		answers[n] = notAsked(&f.Zone.Servers[n])
 		if server := f.Zone.Servers[n].Address; server != "" && !f.AskedName.IsZero() && !f.Zone.FQDN.IsZero() {
 			all.Go(func() { answers[n] = q.askServer(ctx, server, f) })
 		}
@@ -336,17 +337,28 @@ func (q *questions) askParents(ctx context.Context, z *ZoneFacts) {
 		return
 	}
 	for n := range z.Parents {
-		if p := &z.Parents[n]; !p.Ours && z.isExample() {
-			p.Err = "not asked: the name servers of the zone have addresses for documentation, so nobody delegates it"
-		} else if !p.Ours && !p.Zone.IsZero() && p.Zone != name.Root {
-			p.Asked, p.Resolver = true, q.inquiry.Resolver
-			if err := q.askParent(ctx, p); err != nil {
-				p.Err, p.Asked = err.Error(), !errors.As(err, new(errNotPublic))
-			}
-			if answer, err := q.resolve(ctx, z.FQDN, rdata.SOA); err == nil && z.Object != nil {
-				p.Resolved = z.hasSerialOf(answer)
-			}
+		if p := &z.Parents[n]; !p.Ours { // ours are read from the API
+			q.askForeign(ctx, z, p)
 		}
+	}
+}
+
+// askForeign asks the servers of a zone above that is no Zone here, such as org. above example.org. The root, and a
+// zone of unknown name, have none.
+func (q *questions) askForeign(ctx context.Context, z *ZoneFacts, p *ParentFacts) {
+	if z.isExample() {
+		p.Err = "not asked: the name servers of the zone have addresses for documentation, so nobody delegates it"
+		return
+	}
+	if p.Zone.IsZero() || p.Zone == name.Root {
+		return
+	}
+	p.Asked, p.Resolver = true, q.inquiry.Resolver
+	if err := q.askParent(ctx, p); err != nil {
+		p.Err, p.Asked = err.Error(), !errors.As(err, new(errNotPublic))
+	}
+	if answer, err := q.resolve(ctx, z.FQDN, rdata.SOA); err == nil && z.Object != nil {
+		p.Resolved = z.hasSerialOf(answer)
 	}
 }
 

@@ -161,26 +161,28 @@ func (i *inquiry) readClasses(ctx context.Context, z *ZoneFacts) error {
 
 func (i *inquiry) listServers(ctx context.Context, z *ZoneFacts, d *v1alpha1.Delivery) error {
 	shown := class.NameOf(d.Namespace, d.Spec.ClassRef)
-	of := z.Classes[d.Spec.ClassRef.Name]
-	if d.Spec.ClassRef.Kind != v1alpha1.KindBind9Cluster && of == nil {
-		return nil
-	}
 	rows := map[string]*v1alpha1.DeliveryServer{}
 	for n := range d.Status.Servers {
 		rows[d.Status.Servers[n].Name] = &d.Status.Servers[n]
 	}
+	// A Bind9Cluster and a DNSClass may have the same name.
+	if d.Spec.ClassRef.Kind == v1alpha1.KindBind9Cluster {
+		return i.listInstances(ctx, z, d, shown)
+	}
+	of := z.Classes[d.Spec.ClassRef.Name]
 	switch {
-	case of != nil && of.Spec.Transfer != nil:
+	case of == nil: // hidden from the user, or not there
+	case of.Spec.Bind9 != nil:
+		return i.listInstances(ctx, z, d, shown)
+	case of.Spec.Transfer != nil:
 		for _, s := range of.Spec.Transfer.Secondaries {
 			z.Servers = append(z.Servers, Server{Of: s.Address + " of " + shown, Address: transfer.AddPort(s.Address), Listed: true,
 				OwnSerial: s.Signs || s.Signer != "", Row: rows[s.Address], ConfirmedSerial: d.Status.Serial})
 		}
-	case of != nil && of.Spec.RFC2136 != nil:
+	case of.Spec.RFC2136 != nil:
 		server := of.Spec.RFC2136.Server
 		z.Servers = append(z.Servers, Server{Of: server + " of " + shown, Address: transfer.AddPort(server), Listed: true, OwnSerial: true,
 			Row: rows[server]})
-	case of == nil || of.Spec.Bind9 != nil:
-		return i.listInstances(ctx, z, d, shown)
 	}
 	return nil
 }
@@ -192,7 +194,7 @@ func (i *inquiry) listInstances(ctx context.Context, z *ZoneFacts, d *v1alpha1.D
 	for n := range d.Status.Servers[:min(len(d.Status.Servers), maxLinks)] {
 		row := &d.Status.Servers[n]
 		group.Go(func() error {
-			server := Server{Of: row.Name + " of " + shown, Row: row, ConfirmedSerial: d.Status.Serial,
+			server := Server{Of: row.Name + " of " + shown, Row: row, ConfirmedSerial: d.Status.Serial, NoAddress: addressUnknown,
 				OwnSerial: z.Object != nil && z.Object.Status.DNSSEC != nil}
 			namespace, instance, _ := strings.Cut(row.Name, "/")
 			object, err := i.API.Bind9V1alpha1().Bind9Instances(namespace).Get(ctx, instance, metav1.GetOptions{})
@@ -249,7 +251,7 @@ func (i *inquiry) readParents(ctx context.Context, z *ZoneFacts) error {
 			if err != nil {
 				return err
 			}
-			p.Ours = p.Lack == ""
+			p.Ours, p.Asked = p.Lack == "", p.Lack == ""
 			p.NS, p.DS = dataOf(entries, fqdn, rdata.NS), keyTags(dataOf(entries, fqdn, rdata.DS))
 		}
 		if z.Parents = append(z.Parents, p); p.Lack != "" {
