@@ -71,17 +71,15 @@ func (r *Reader) waitForZone(ctx context.Context, p *Plan, x *Restoral) error {
 		zone, err := rrsets.Retry(ctx, func() (*v1alpha1.Zone, error) {
 			return r.Client.Zones(x.Namespace).Get(ctx, x.Name, metav1.GetOptions{})
 		})
-		switch {
-		case err != nil:
+		if err != nil {
 			return fmt.Errorf("zone %s/%s: %w", x.Namespace, x.Name, err)
-		case zone.Status.FQDN != "" && zone.Status.FQDN != p.FQDN:
-			return ErrStopped{fmt.Sprintf("zone %s/%s has another name meanwhile: %s", x.Namespace, x.Name, zone.Status.FQDN)}
-		case zone.Status.FQDN == "" && time.Now().After(until), zone.Status.FQDN == "" && isPending(zone):
-			return ErrStopped{fmt.Sprintf("zone %s/%s waits for its parent zone, as its condition Delegated says", x.Namespace, x.Name)}
-		case zone.Status.FQDN != "" && (meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionSettled) || isHeld(zone)):
+		}
+		awaited, isFinal := awaitedBy(zone, p.FQDN)
+		switch {
+		case awaited == "":
 			return nil
-		case time.Now().After(until):
-			return ErrStopped{fmt.Sprintf("zone %s/%s still takes in Records", x.Namespace, x.Name)}
+		case isFinal, time.Now().After(until):
+			return ErrStopped{fmt.Sprintf("zone %s/%s %s", x.Namespace, x.Name, awaited)}
 		}
 		select {
 		case <-ctx.Done():
@@ -91,12 +89,24 @@ func (r *Reader) waitForZone(ctx context.Context, p *Plan, x *Restoral) error {
 	}
 }
 
-func isPending(zone *v1alpha1.Zone) bool {
-	delegated := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionDelegated)
-	return delegated != nil && delegated.Status == metav1.ConditionFalse
+// awaitedBy returns what a restored Zone waits for before its Records, "" for nothing. isFinal is true if no wait
+// helps.
+func awaitedBy(zone *v1alpha1.Zone, fqdn string) (awaited string, isFinal bool) {
+	switch {
+	case zone.Status.FQDN == "":
+		return "waits for its parent zone, as its condition Delegated says",
+			meta.IsStatusConditionFalse(zone.Status.Conditions, v1alpha1.ConditionDelegated)
+	case zone.Status.FQDN != fqdn:
+		return "has another name meanwhile: " + zone.Status.FQDN, true
+	case !isSettled(zone):
+		return "still takes in Records", false
+	}
+	return "", false
 }
 
-func isHeld(zone *v1alpha1.Zone) bool {
+// isSettled reports whether the first cascade has ended. A zone held after a mass deletion settles by its Records
+// alone.
+func isSettled(zone *v1alpha1.Zone) bool {
 	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
-	return settled != nil && settled.Reason == v1alpha1.ReasonMassDeletion
+	return settled != nil && (settled.Status == metav1.ConditionTrue || settled.Reason == v1alpha1.ReasonMassDeletion)
 }
