@@ -323,54 +323,81 @@ func (r *Reader) readNamespaceSteps(ctx context.Context, s Subject, next string)
 // Since returns the steps after a moment, or an error if steps of Own may be missing there. Other steps may be missing,
 // or have lost their values: Losses names them.
 func (p *Past) Since(m Moment) ([]v1alpha1.HistoryStep, error) {
-	if m.Serial != 0 && p.Newest != 0 && m.Serial.Ahead(p.Newest) {
-		return nil, fmt.Errorf("zone %s has not reached %s: it has serial %d", p.FQDN, m, p.Newest)
+	if err := p.checkSerial(m); err != nil {
+		return nil, err
 	}
 	if m.Serial != 0 && m.Serial == p.Newest {
 		return nil, nil
 	}
-	for i := range p.Steps {
-		if x, first := &p.Steps[i], &p.Steps[0]; m.Serial != 0 && (x.FQDN != first.FQDN || x.View != first.View) {
-			return nil, fmt.Errorf("your changes are of zones %s (view %q) and %s (view %q), each with serials of its own: write a time, "+
-				"not %s", first.FQDN, first.View, x.FQDN, x.View, m)
-		}
-	}
-	end := slices.IndexFunc(p.Steps, func(x v1alpha1.HistoryStep) bool { return !m.IsBefore(&x) })
 	steps := p.Steps
+	end := slices.IndexFunc(steps, func(x v1alpha1.HistoryStep) bool { return !m.IsBefore(&x) })
 	if end >= 0 {
 		steps = steps[:end]
 	}
-	for i := range steps {
-		if p.isMissingAfter(i) && timeOf(&p.Steps[i+1]).Before(p.OwnSince) { // the missing steps may be own ones
-			return nil, fmt.Errorf("%s is beyond the history of zone %s: changes before serial %d are no longer kept, and serial %d is "+
-				"the oldest to rebuild", m, p.FQDN, steps[i].Serial, steps[i].From)
+	if err := p.checkGaps(m, len(steps)); err != nil {
+		return nil, err
+	}
+	if end < 0 {
+		if err := p.checkBegin(m); err != nil {
+			return nil, err
 		}
 	}
-	if end >= 0 {
-		return steps, nil
-	}
+	return steps, nil
+}
 
-	oldest := Moment{}
-	if len(steps) > 0 {
-		oldest.Serial = serialOf(steps[len(steps)-1].From)
+func (p *Past) checkSerial(m Moment) error {
+	if m.Serial == 0 {
+		return nil
 	}
-	// Of a time since OwnSince, all own steps are known, although older ones may be missing.
-	knowsOwn := m.Serial == 0 && !p.Cut && !m.Time.Before(p.OwnSince)
+	if p.Newest != 0 && m.Serial.Ahead(p.Newest) {
+		return fmt.Errorf("zone %s has not reached %s: it has serial %d", p.FQDN, m, p.Newest)
+	}
+	for i := range p.Steps {
+		if x, first := &p.Steps[i], &p.Steps[0]; x.FQDN != first.FQDN || x.View != first.View {
+			return fmt.Errorf("your changes are of zones %s (view %q) and %s (view %q), each with serials of its own: write a time, "+
+				"not %s", first.FQDN, first.View, x.FQDN, x.View, m)
+		}
+	}
+	return nil
+}
+
+// checkGaps returns an error if own steps may be missing among the n newest.
+func (p *Past) checkGaps(m Moment, n int) error {
+	for i := range n {
+		if p.isMissingAfter(i) && timeOf(&p.Steps[i+1]).Before(p.OwnSince) { // the missing steps may be own ones
+			return fmt.Errorf("%s is beyond the history of zone %s: changes before serial %d are no longer kept, and serial %d is "+
+				"the oldest to rebuild", m, p.FQDN, p.Steps[i].Serial, p.Steps[i].From)
+		}
+	}
+	return nil
+}
+
+// checkBegin returns an error unless the content before the oldest step is that of a moment.
+func (p *Past) checkBegin(m Moment) error {
+	oldest := &v1alpha1.HistoryStep{}
+	if n := len(p.Steps); n > 0 {
+		oldest = &p.Steps[n-1]
+	}
+	from := Moment{Serial: serialOf(oldest.From)}
 	switch {
-	case len(steps) == 0 && knowsOwn:
-		return nil, nil
-	case p.Newest == 0 && m.Serial != 0 && m.Serial != oldest.Serial:
-		return nil, fmt.Errorf("you have no change at or before %s: write a time, since you may not read the serials of the zone", m)
-	case len(steps) == 0:
-		return nil, fmt.Errorf("%s is beyond the history of zone %s, which has no step; spec.historyRetention of the Zone sets how long "+
+	case p.Newest == 0 && m.Serial != 0 && m.Serial != from.Serial:
+		return fmt.Errorf("you have no change at or before %s: write a time, since you may not read the serials of the zone", m)
+	case len(p.Steps) > 0 && from.Serial == 0:
+		return fmt.Errorf("zone %s did not exist at %s: its first serial is %d; write that, or a later one", p.FQDN, m, oldest.Serial)
+	case p.knowsOwnSince(m):
+		return nil
+	case len(p.Steps) == 0:
+		return fmt.Errorf("%s is beyond the history of zone %s, which has no step; spec.historyRetention of the Zone sets how long "+
 			"it is kept", m, p.FQDN)
-	case oldest.Serial == 0:
-		return nil, fmt.Errorf("zone %s did not exist at %s: its first serial is %d; write that, or a later one", p.FQDN, m,
-			steps[len(steps)-1].Serial)
-	case m.Serial == oldest.Serial, knowsOwn:
-		return steps, nil
+	case m.Serial == from.Serial:
+		return nil
 	}
-	return nil, fmt.Errorf("%s is beyond the history of zone %s: %s is the oldest that can be rebuilt", m, p.FQDN, oldest)
+	return fmt.Errorf("%s is beyond the history of zone %s: %s is the oldest that can be rebuilt", m, p.FQDN, from)
+}
+
+// knowsOwnSince reports whether all own steps since a time are known, although older ones may be missing.
+func (p *Past) knowsOwnSince(m Moment) bool {
+	return m.Serial == 0 && !p.Cut && !m.Time.Before(p.OwnSince)
 }
 
 func (r *Reader) LastOfRecord(ctx context.Context, namespace, object string) (*v1alpha1.HistoryStep, error) {
