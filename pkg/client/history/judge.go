@@ -386,12 +386,14 @@ func isOfZone(one refusal.Refusal) bool {
 	return strings.HasPrefix(one.Rule, "S2.") || strings.HasPrefix(one.Rule, "S4.") || isFreed(one)
 }
 
+// replanWrite returns the write for a Record that has changed since the plan, nil if none is needed or allowed. A user
+// may have added a label meanwhile: the write goes on. A user may have written other values: these stay.
 func (w *write) replanWrite(now *v1alpha1.Record) *rrsets.Change {
 	want, before := w.change.After, w.change.Before
-	switch {
-	case want == nil && now == nil, want != nil && now != nil && sameSpec(&want.Spec, &now.Spec):
+	if sameState(now, want) {
 		return nil
-	case now != nil && before != nil && now.UID == before.UID && sameSpec(&now.Spec, &before.Spec):
+	}
+	if now != nil && sameState(now, before) && now.UID == before.UID {
 		next := w.change
 		if next.Before = now; want != nil && next.PatchJSON == nil {
 			next.AppliedJSON = applyOver(want, now)

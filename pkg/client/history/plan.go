@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -185,25 +186,29 @@ func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 
 const updateKeyUser = "kubi.zone:updatekey:"
 
-// addWriter notes the client of a step if it would write the Record again. The items of a change set may have other
-// field managers than the step, such as Records of external-dns that a person brings back with others: then the
-// Record's managers alone tell.
+// addWriter notes the client of a step if it would write the Record again.
 func (t *touch) addWriter(x *v1alpha1.HistoryStep, r *v1alpha1.HistoryRecord) {
-	isAlone := len(x.Records)+int(x.OtherRecords) == 1
-	switch x.Way {
-	case v1alpha1.WayChallenge:
-		t.challenge = true
-	case v1alpha1.WayUpdateKey:
-		t.renewer = cmp.Or(t.renewer, "UpdateKey "+strings.Replace(strings.TrimPrefix(x.By, updateKeyUser), ":", "/", 1))
-	case v1alpha1.WayExternalDNS:
-		if isAlone {
-			t.renewer = cmp.Or(t.renewer, "external-dns")
-		}
-	case v1alpha1.WayRequest:
-		if isAlone && r.Effect != v1alpha1.EffectRemoved {
-			t.renewer = cmp.Or(t.renewer, describeRenewer(x.FieldManager))
-		}
+	t.challenge = t.challenge || x.Way == v1alpha1.WayChallenge
+	t.renewer = cmp.Or(t.renewer, clientOf(x, r))
+}
+
+// clientOf returns the client of a step that writes a Record again, "" for none. The items of a change set may have
+// other field managers than the step, such as Records of external-dns that a person brings back with others: then the
+// Record's managers alone tell.
+func clientOf(x *v1alpha1.HistoryStep, r *v1alpha1.HistoryRecord) string {
+	if x.Way == v1alpha1.WayUpdateKey {
+		return "UpdateKey " + strings.Replace(strings.TrimPrefix(x.By, updateKeyUser), ":", "/", 1)
 	}
+	isAlone := len(x.Records)+int(x.OtherRecords) == 1
+	switch {
+	case !isAlone:
+		return ""
+	case x.Way == v1alpha1.WayExternalDNS:
+		return "external-dns"
+	case x.Way == v1alpha1.WayRequest && r.Effect != v1alpha1.EffectRemoved:
+		return describeRenewer(x.FieldManager)
+	}
+	return ""
 }
 
 func renews(manager string) bool {
@@ -218,23 +223,28 @@ func renews(manager string) bool {
 // writerOf returns the former manager of a Record's spec that writes it again: a controller, or else an applier. Its
 // name is "" if there is none, and the revert has the fields.
 func writerOf(s *v1alpha1.HistoryState) (writer v1alpha1.HistoryManager) {
-	const applies = string(metav1.ManagedFieldsOperationApply)
-	for _, m := range s.Managers {
-		if renews(m.Name) {
-			return m
-		}
-		if m.Operation == applies && m.Name != FieldManager && writer.Name == "" {
-			writer = m
+	if s == nil {
+		return writer
+	}
+	isController := func(m v1alpha1.HistoryManager) bool { return renews(m.Name) }
+	isApplier := func(m v1alpha1.HistoryManager) bool { return applies(m) && m.Name != FieldManager }
+	for _, is := range []func(v1alpha1.HistoryManager) bool{isController, isApplier} {
+		if n := slices.IndexFunc(s.Managers, is); n >= 0 {
+			return s.Managers[n]
 		}
 	}
 	return writer
+}
+
+func applies(m v1alpha1.HistoryManager) bool {
+	return m.Operation == string(metav1.ManagedFieldsOperationApply)
 }
 
 // IsRenewed reports whether a revert of a step leaves a Record without Options.IncludeManaged, as far as the step
 // tells.
 func IsRenewed(step *v1alpha1.HistoryStep) bool {
 	return slices.ContainsFunc(touchesOf([]v1alpha1.HistoryStep{*step}, nil), func(t *touch) bool {
-		return t.renewer != "" || t.stateBefore != nil && renews(writerOf(t.stateBefore).Name)
+		return t.renewer != "" || renews(writerOf(t.stateBefore).Name)
 	})
 }
 
@@ -377,7 +387,7 @@ func (t *touch) owner(apex name.Name) string {
 	return ""
 }
 
-// addLeft adds a Record to Left, as missing if it is one of the user's that existed.
+// addLeft adds a Record to Left, as missing if it is one of the user's that existed, and no ACME challenge.
 func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) *Left {
 	text := "a Record that was there"
 	if r != nil {
@@ -386,111 +396,140 @@ func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) *
 		text = owner
 	}
 	p.Left = append(p.Left, Left{Namespace: t.key.Namespace, Name: t.key.Name, Text: text, Writer: writer, Reason: reason,
-		missing: t.existed && p.isOwn(t.key.Namespace)})
+		missing: t.existed && !t.challenge && p.isOwn(t.key.Namespace)})
 	return &p.Left[len(p.Left)-1]
 }
 
+// addRecord plans the return of a Record to its former state, or adds it to Left with the reason.
 func (p *planner) addRecord(t *touch) {
-	// 1. Decode the former state, nil if there was no Record.
 	now, by := p.present.Records[t.key], AuthorOf(t.newest)
-	var want *v1alpha1.Record
-	if spec := t.specBefore(p.apex); spec != nil {
-		want = &v1alpha1.Record{Spec: *spec}
-	}
-	if want != nil {
-		want.Namespace, want.Name = t.key.Namespace, t.key.Name
-		want.Labels, want.Annotations = t.stateBefore.Labels, t.stateBefore.Annotations
-		if now != nil && slices.Contains(t.stateBefore.LeftOut, "labels") {
-			want.Labels = now.Labels
-		}
-		if now != nil && slices.Contains(t.stateBefore.LeftOut, "annotations") {
-			want.Annotations = now.Annotations
-		}
-		want.Labels = maps.Clone(want.Labels)
-		delete(want.Labels, serverLabel)
-		want.Status.FQDN = p.fqdnOf(&want.Spec, now)
-	}
-	// 2. Leave out Records that need or allow no change.
-	shown := cmp.Or(want, now)
-	switch {
-	case shown != nil && !p.selects(want, now), shown == nil && !p.options.Name.IsZero() && t.owner(p.apex) != p.options.Name.String():
+	want := p.formerRecord(t, now)
+	if !p.selects(t, want, now) {
 		return
-	case !t.existed && now == nil, want != nil && now != nil && sameSpec(&want.Spec, &now.Spec):
-		return
-	case t.existed && want == nil:
+	}
+	// 1. The state is unknown, or back already.
+	if t.existed && want == nil {
 		p.addLeft(t, now, by.User(), "the history has no former spec of it; write it by hand, with the values that "+
 			p.showCommand()+" prints")
 		return
-	case t.challenge:
-		p.addLeft(t, shown, by.User(), "it is an ACME challenge, which its client sets and removes").missing = false
-		return
-	case now != nil && now.DeletionTimestamp != nil:
-		p.addLeft(t, now, by.User(), "it is being deleted, and waits for its finalizers")
-		return
-	case now != nil && now.UID != t.uid && (p.zone.Name == "" || !p.isInZone(now)):
-		p.addLeft(t, now, by.User(), "it is another Record of this name, outside the zone; change it by hand")
-		return
-	case now != nil && now.Status.ZoneRef != nil && !p.isInZone(now):
-		p.addLeft(t, now, by.User(), "it is in zone "+now.Status.ZoneRef.Namespace+"/"+now.Status.ZoneRef.Name+" now; change it there")
-		return
-	case now != nil && want == nil && !p.isInZone(now):
-		p.addLeft(t, now, by.User(), "it is in no zone now; delete it by hand")
-		return
-	case !t.existed && t.oldest.Time != nil && now.CreationTimestamp.Time.Before(t.oldest.Time.Add(-2*time.Second)):
-		p.addLeft(t, now, by.User(), "it existed already, and was in no zone")
+	}
+	if sameState(want, now) {
 		return
 	}
-	// 3. Plan the change, unless another client would write the Record again.
-	renewer := t.renewer
-	if want != nil {
-		writer := writerOf(t.stateBefore)
-		renewer = cmp.Or(renewer, describeRenewer(writer.Name))
+	// 2. The Record is not to be written.
+	if reason := p.reasonToLeave(t, want, now); reason != "" {
+		p.addLeft(t, cmp.Or(now, want), by.User(), reason)
+		return
 	}
-	if now != nil {
-		renewer = cmp.Or(renewer, renewerOf(now))
-	}
+	// 3. Another client would write the Record again.
+	present := cmp.Or(now, &v1alpha1.Record{})
+	renewer := cmp.Or(t.renewer, describeRenewer(writerOf(t.stateBefore).Name), renewerOf(present))
 	if renewer != "" && !p.options.IncludeManaged {
-		left := p.addLeft(t, shown, renewer, "its writer renews it; --include-managed takes it back, and the writer may write it "+
-			"again")
-		if left.missing = false; now != nil {
-			left.renewed = now.Status.FQDN
-		}
+		left := p.addLeft(t, cmp.Or(want, now), renewer, "its writer renews it; --include-managed takes it back, and the writer may "+
+			"write it again")
+		left.missing, left.renewed = false, present.Status.FQDN
 		return
 	}
 	p.addChange(t, want, now, by, renewer)
 }
 
+// formerRecord returns a Record before the steps, nil if there was none or its spec is unknown. Labels and annotations
+// for which the history had no room are the present ones.
+func (p *planner) formerRecord(t *touch, now *v1alpha1.Record) *v1alpha1.Record {
+	spec := t.specBefore(p.apex)
+	if spec == nil {
+		return nil
+	}
+	before, present := t.stateBefore, cmp.Or(now, &v1alpha1.Record{})
+	want := &v1alpha1.Record{Spec: *spec}
+	want.Namespace, want.Name = t.key.Namespace, t.key.Name
+	want.Labels, want.Annotations = maps.Clone(before.Labels), before.Annotations
+	if slices.Contains(before.LeftOut, "labels") {
+		want.Labels = maps.Clone(present.Labels)
+	}
+	if slices.Contains(before.LeftOut, "annotations") {
+		want.Annotations = present.Annotations
+	}
+	delete(want.Labels, serverLabel)
+	want.Status.FQDN = p.fqdnOf(&want.Spec, now)
+	return want
+}
+
+// reasonToLeave returns why a Record is not to be changed, deleted (want is nil) or created again (now is nil). "" if
+// it is.
+func (p *planner) reasonToLeave(t *touch, want, now *v1alpha1.Record) string {
+	switch {
+	case t.challenge:
+		return "it is an ACME challenge, which its client sets and removes"
+	case now == nil:
+		return ""
+	case now.DeletionTimestamp != nil:
+		return "it is being deleted, and waits for its finalizers"
+	case want == nil:
+		return cmp.Or(p.reasonToKeep(t, now), p.reasonNotToDelete(t, now))
+	}
+	return p.reasonToKeep(t, now)
+}
+
+func (p *planner) reasonToKeep(t *touch, now *v1alpha1.Record) string {
+	isInZone, ref := p.isInZone(now), now.Status.ZoneRef
+	isKnownZone := p.zone.Name != "" // otherwise a child zone may have taken the name
+	switch {
+	case now.UID != t.uid && !(isKnownZone && isInZone):
+		return "it is another Record of this name, outside the zone; change it by hand"
+	case ref != nil && !isInZone:
+		return "it is in zone " + ref.Namespace + "/" + ref.Name + " now; change it there"
+	}
+	return ""
+}
+
+func (p *planner) reasonNotToDelete(t *touch, now *v1alpha1.Record) string {
+	if !p.isInZone(now) {
+		return "it is in no zone now; delete it by hand"
+	}
+	// A Record of last year joins the zone when its rule is written. Clocks of two servers may differ by a little.
+	if t.oldest.Time != nil && now.CreationTimestamp.Time.Before(t.oldest.Time.Add(-2*time.Second)) {
+		return "it existed already, and was in no zone"
+	}
+	return ""
+}
+
 // specBefore returns the former spec of a Record, or nil. Values for which the history had no room are the removed rows
 // of the step, for example of a change set with 100 keys.
 func (t *touch) specBefore(apex name.Name) *v1alpha1.RecordSpec {
-	if !t.existed || t.stateBefore == nil || t.stateBefore.Spec == nil {
-		return nil
-	}
 	spec := &v1alpha1.RecordSpec{}
-	if json.Unmarshal(t.stateBefore.Spec.Raw, spec) != nil {
+	if !t.existed || t.stateBefore == nil || t.stateBefore.Spec == nil || json.Unmarshal(t.stateBefore.Spec.Raw, spec) != nil {
 		return nil
 	}
 	hasOne := slices.Contains(t.stateBefore.LeftOut, "rdata")
 	if !hasOne && !slices.Contains(t.stateBefore.LeftOut, "values") {
 		return spec
 	}
+	data := t.removedData(spec, apex)
+	switch {
+	case len(data) == 0:
+		return nil
+	case hasOne:
+		spec.RData = data[0]
+	default:
+		spec.Values = data
+	}
+	return spec
+}
+
+// removedData returns the values that the oldest step removed of the RRset of a spec.
+func (t *touch) removedData(spec *v1alpha1.RecordSpec, apex name.Name) (data []string) {
 	owner, err := name.ParseIn(spec.DomainName, apex)
-	rrtype, wrong := rdata.ParseType(spec.Type)
-	if err != nil || wrong != nil {
+	rrtype, typeErr := rdata.ParseType(spec.Type)
+	if errors.Join(err, typeErr) != nil {
 		return nil
 	}
 	for _, row := range t.oldest.Removed {
 		if k, ok := keyOf(row, apex); ok && k.owner == owner && k.t == rrtype {
-			spec.Values = append(spec.Values, k.data)
+			data = append(data, k.data)
 		}
 	}
-	switch {
-	case len(spec.Values) == 0:
-		return nil
-	case hasOne:
-		spec.RData, spec.Values = spec.Values[0], nil
-	}
-	return spec
+	return data
 }
 
 // lostMetadata returns the lost parts of a former Record that the rows of the step do not have.
@@ -527,14 +566,14 @@ func (p *planner) addChange(t *touch, want, now *v1alpha1.Record, by Author, ren
 		// Flux would conflict with another manager's fields.
 		writer := writerOf(t.stateBefore)
 		r.change.Manager = writer.Name
-		if writer.Operation == string(metav1.ManagedFieldsOperationApply) {
+		if applies(writer) {
 			r.change.AppliedJSON = applyOver(want, &v1alpha1.Record{})
 		}
 	case want == nil:
 		r.Op = "-"
 	default:
 		r.Op = "~"
-		if writer := writerOf(t.stateBefore); writer.Operation == string(metav1.ManagedFieldsOperationApply) {
+		if writer := writerOf(t.stateBefore); applies(writer) {
 			r.change.Manager = writer.Name
 		}
 		r.change.AppliedJSON = applyOver(want, now)
@@ -620,10 +659,18 @@ func (p *planner) fqdnOf(spec *v1alpha1.RecordSpec, now *v1alpha1.Record) string
 	return spec.DomainName
 }
 
-func (p *planner) selects(records ...*v1alpha1.Record) bool {
-	return p.options.Name.IsZero() || slices.ContainsFunc(records, func(r *v1alpha1.Record) bool {
-		return r != nil && r.Status.FQDN == p.options.Name.String()
-	})
+// selects reports whether a Record has the name to revert, before or now. If no state is known, the step has the name.
+func (p *planner) selects(t *touch, want, now *v1alpha1.Record) bool {
+	var names []string
+	for _, r := range []*v1alpha1.Record{want, now} {
+		if r != nil {
+			names = append(names, r.Status.FQDN)
+		}
+	}
+	if len(names) == 0 {
+		names = append(names, t.owner(p.apex))
+	}
+	return p.options.Name.IsZero() || slices.Contains(names, p.options.Name.String())
 }
 
 // knownRecords has the Records of Changes and Left.
@@ -739,6 +786,14 @@ func (p *Plan) findGaps() {
 	}
 	slices.Sort(p.Gaps)
 	p.Gaps = slices.Compact(p.Gaps)
+}
+
+// sameState reports whether two Records are both absent, or have the same spec.
+func sameState(x, y *v1alpha1.Record) bool {
+	if x == nil || y == nil {
+		return x == y
+	}
+	return sameSpec(&x.Spec, &y.Spec)
 }
 
 func sameSpec(x, y *v1alpha1.RecordSpec) bool { return equality.Semantic.DeepEqual(x, y) }
