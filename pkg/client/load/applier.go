@@ -4,10 +4,13 @@
 package load
 
 import (
+	"slices"
+
 	"encoding/json"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/apis/rrsets"
 )
@@ -19,17 +22,16 @@ func (l *Loader) managerOf(before *unstructured.Unstructured) (manager string, c
 	if !l.cfg.AsLastApplied || before == nil {
 		return l.cfg.FieldManager, false
 	}
-	var newest *metav1.ManagedFieldsEntry
-	for _, entry := range before.GetManagedFields() {
+	applies := slices.DeleteFunc(before.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
 		isApply := entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
-		isNewer := newest == nil || newest.Time.Before(entry.Time)
-		if isApply && isNewer && rrsets.TouchesSpec(entry.FieldsV1) {
-			newest = &entry
-		}
-	}
-	if newest == nil {
+		return !isApply || !rrsets.TouchesSpec(entry.FieldsV1)
+	})
+	if len(applies) == 0 {
 		return "kubectl-client-side-apply", true
 	}
+	newest := slices.MaxFunc(applies, func(a, b metav1.ManagedFieldsEntry) int {
+		return ptr.Deref(a.Time, metav1.Time{}).Compare(ptr.Deref(b.Time, metav1.Time{}).Time)
+	})
 	return newest.Manager, false
 }
 

@@ -268,6 +268,22 @@ type warned struct{ reason, text string }
 
 var _ rest.WarningHandlerWithContext = (*warnings)(nil)
 
+// subjectsOf returns the objects that a Warning is about, and the Warning without their numbers: three items of a
+// change set for "spec.items[3] (www-a, and items 4 7): S5.14: spec.ttl: 5s is short".
+func (s subject) subjectsOf(warning string) (of []subject, text string) {
+	items, rule, own := refusal.CutWarning(warning)
+	switch {
+	case len(items) == 0 && len(s.items) == 1:
+		return s.items, warning
+	case len(items) == 0 || slices.Max(items) >= len(s.items):
+		return []subject{s}, warning
+	}
+	for _, i := range items {
+		of = append(of, s.items[i])
+	}
+	return of, refusal.Warning(rule, own)
+}
+
 // HandleWarningHeaderWithContext collects a Warning, after the title of the object in ctx. Kubizone sends the reason as
 // the agent. Reasons in resolvedWarnings are dropped, because other writes of this load resolve them.
 func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, reason string, text string) {
@@ -276,16 +292,7 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	}
 	about, _ := ctx.Value(subjectKey{}).(subject)
 	leftOut, leftOutItems := refusal.CutMore(text)
-	// The Warning of a change set begins with the numbers of items.
-	of := []subject{about}
-	if items, rule, own := refusal.CutWarning(text); len(items) > 0 && slices.Max(items) < len(about.items) {
-		of, text = nil, refusal.Warning(rule, own)
-		for _, i := range items {
-			of = append(of, about.items[i])
-		}
-	} else if len(items) == 0 && len(about.items) == 1 {
-		of = about.items
-	}
+	of, text := about.subjectsOf(text)
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	for _, one := range of {

@@ -388,14 +388,20 @@ func ReadObjects(path string, text []byte) (read []*unstructured.Unstructured, r
 	return read, refused
 }
 
+// hasContent reports whether a line of YAML has more than a comment.
+func hasContent(line []byte) bool {
+	trimmed := bytes.TrimSpace(line)
+	return len(trimmed) > 0 && trimmed[0] != '#'
+}
+
+// splitDocuments yields the documents of a text, each with the number of its first line with content.
 func splitDocuments(text []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		var document []byte
 		first, number := 0, 0
 		for line := range bytes.Lines(text) {
 			number++
-			if after, found := bytes.CutPrefix(line, []byte("---")); found && (len(bytes.TrimSpace(after)) == 0 ||
-				bytes.HasPrefix(bytes.TrimSpace(after), []byte("#"))) {
+			if after, found := bytes.CutPrefix(line, []byte("---")); found && !hasContent(after) {
 				if first > 0 && !yield(first, document) {
 					return
 				}
@@ -403,7 +409,7 @@ func splitDocuments(text []byte) iter.Seq2[int, []byte] {
 				continue
 			}
 			document = append(document, line...)
-			if trimmed := bytes.TrimSpace(line); first == 0 && len(trimmed) > 0 && trimmed[0] != '#' {
+			if first == 0 && hasContent(line) {
 				first = number
 			}
 		}

@@ -100,12 +100,8 @@ func (l *Loader) findChangedZones() map[types.NamespacedName]changedZone {
 		zones[id] = changedZone{}
 	}
 	for _, s := range l.scopeOrder {
-		fromFile := s.readable
-		pruned := l.cfg.Prune && s.doubt == ""
-		zone, isKnown := zones[s.zone]
-		if isKnown || fromFile || pruned {
-			zones[s.zone] = changedZone{fromFile: zone.fromFile || fromFile, pruned: zone.pruned || pruned}
-		}
+		zone, isPruned := zones[s.zone], l.cfg.Prune && s.doubt == ""
+		zones[s.zone] = changedZone{fromFile: zone.fromFile || s.readable, pruned: zone.pruned || isPruned}
 	}
 	return zones
 }
