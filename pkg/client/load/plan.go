@@ -188,6 +188,8 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 	return nil
 }
 
+const serverDefault = "loaded with what the server makes"
+
 // dropRefused replaces fields of a new Zone that the server refused, because a bad field of the file's SOA must not
 // block the records. It returns false if nothing is left to replace. Of the timers, it replaces the first that is
 // refused: because of a retry of 7200 beside a refresh of 3600 the server refuses a right expire, too.
@@ -195,7 +197,6 @@ func (p *plan) dropRefused(err error) (dropped bool) {
 	if !apierrors.IsInvalid(err) {
 		return false
 	}
-	const serverDefault = "loaded with what the server makes"
 	spec := &p.spec
 	timerDropped := false
 	for _, cause := range refusal.Of(err) {
@@ -205,7 +206,7 @@ func (p *plan) dropRefused(err error) (dropped bool) {
 			spec.PrimaryNameServer = ""
 		case cause.Field == "spec.contact" && spec.Contact != "":
 			spec.Contact = ""
-		case slices.Contains([]string{"spec.refresh", "spec.retry", "spec.expire"}, cause.Field) && !timerDropped:
+		case timersOf(spec)[cause.Field] != nil && !timerDropped:
 			if fix = p.replaceTimer(cause.Field); fix == "" {
 				continue
 			}
@@ -227,9 +228,10 @@ func (p *plan) replaceTimer(field string) string {
 	spec := &p.spec
 	isRepeated := slices.Contains(p.replacedTimers, field)
 	p.replacedTimers = append(p.replacedTimers, field)
+	isGiven := spec.Refresh != nil || spec.Retry != nil || spec.Expire != nil
 	refresh := ptr.Deref(spec.Refresh, v1alpha1.DefaultRefresh)
 	switch {
-	case isRepeated && spec.Refresh == nil && spec.Retry == nil && spec.Expire == nil:
+	case isRepeated && !isGiven:
 		return ""
 	case isRepeated:
 		spec.Refresh, spec.Retry, spec.Expire = nil, nil, nil
@@ -237,14 +239,14 @@ func (p *plan) replaceTimer(field string) string {
 	case field == "spec.retry" && refresh > 1:
 		spec.Retry = ptr.To(min(v1alpha1.DefaultRetry, refresh/2))
 		return fmt.Sprintf("loaded with %d", *spec.Retry)
-	case field == "spec.retry":
-		spec.Retry = nil
-	case field == "spec.refresh":
-		spec.Refresh = nil
-	case field == "spec.expire":
-		spec.Expire = nil
 	}
-	return "loaded with what the server makes"
+	*timersOf(spec)[field] = nil
+	return serverDefault
+}
+
+// timersOf returns the SOA timers of a spec, by the field that a refusal names.
+func timersOf(spec *v1alpha1.ZoneSpec) map[string]**int32 {
+	return map[string]**int32{"spec.refresh": &spec.Refresh, "spec.retry": &spec.Retry, "spec.expire": &spec.Expire}
 }
 
 func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
