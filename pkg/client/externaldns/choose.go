@@ -446,14 +446,18 @@ func (chosen *choice) chooseExisting(current *v1alpha1.Record, formed []*Candida
 		}
 	}
 
-	if holder == nil && withdrawn {
+	switch {
+	case holder != nil:
+		chosen.chooseHolder(current, holder)
+	case withdrawn:
 		chosen.unclaimed = append(chosen.unclaimed, current)
-		return
-	}
-	if holder == nil {
+	default:
 		chosen.keep(current)
-		return
 	}
+}
+
+// chooseHolder lets the holder change the Record as far as the server admits that. Otherwise the Record stays.
+func (chosen *choice) chooseHolder(current *v1alpha1.Record, holder *Candidate) {
 	switch {
 	case holder.Err != nil:
 		chosen.report(holder, holder.Err)

@@ -120,7 +120,7 @@ func (m Mapping) ReadExisting(records []v1alpha1.Record) Existing {
 		}
 		// Records of external-dns are in the default view. With a Record in another view, a tenant would end the Record
 		// of another namespace here.
-		if inView := r.Spec.View != "" || r.Status.View != ""; inView {
+		if cmp.Or(r.Spec.View, r.Status.View) != "" {
 			continue
 		}
 		key := contract.Key{Name: fqdn, Type: t}
