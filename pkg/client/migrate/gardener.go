@@ -105,21 +105,25 @@ func (c *conversion) convertEntry(o *unstructured.Unstructured, having map[name.
 	return nil
 }
 
+// targetValue returns a target as the value of an address or a CNAME.
+func targetValue(target string) (rrtype, value string) {
+	address, err := netip.ParseAddr(target)
+	switch {
+	case err != nil:
+		return "CNAME", absoluteHost(target)
+	case address.Unmap().Is4(): // an address such as ::ffff:192.0.2.1 is IPv4
+		return "A", address.Unmap().String()
+	}
+	return "AAAA", address.String()
+}
+
 // makeData returns the entry's values by type. Fields that need a controller, such as routing policies and several host
 // names, are an error.
 func (s *entrySpec) makeData() (map[string][]string, error) {
 	data := make(map[string][]string)
 	for _, target := range s.Targets {
-		address, err := netip.ParseAddr(target)
-		switch {
-		case err != nil:
-			data["CNAME"] = append(data["CNAME"], absoluteHost(target))
-		// An address such as ::ffff:192.0.2.1 is IPv4.
-		case address.Unmap().Is4():
-			data["A"] = append(data["A"], address.Unmap().String())
-		default:
-			data["AAAA"] = append(data["AAAA"], address.String())
-		}
+		rrtype, value := targetValue(target)
+		data[rrtype] = append(data[rrtype], value)
 	}
 	for _, text := range s.Text {
 		data["TXT"] = append(data["TXT"], textValue(text))
@@ -130,12 +134,12 @@ func (s *entrySpec) makeData() (map[string][]string, error) {
 		return nil, errors.New("spec.routingPolicy: answers by weight, place or health are not served")
 	case s.Reference != nil:
 		return nil, errors.New("spec.reference: the data is that of another DNSEntry; write targets or text of that one here")
-	case len(s.Targets) == 0 && len(s.Text) == 0:
+	case len(data) == 0:
 		return nil, errors.New("spec.targets: neither targets nor text is set")
 	case len(s.Targets) > 0 && len(s.Text) > 0:
 		return nil, errors.New("spec.text: targets is set, too; keep one of them")
 	// A single host name makes a CNAME. Several need a look-up at each answer.
-	case hosts > 0 && (s.Resolve || hosts > 1 || hosts < len(s.Targets)):
+	case hosts > 0 && (s.Resolve || len(s.Targets) > 1):
 		return nil, errors.New("spec.targets: host names that a controller looks up and replaces by addresses; write the addresses, " +
 			"or one host name for a CNAME")
 	}
