@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,13 +73,18 @@ func (o *logOptions) run(ctx context.Context, text string, out io.Writer) error 
 // printPast prints the steps after the moment or, for the zero moment, the last of --tail, with notes about steps that
 // are missing. With --follow, s gets the newest serial, from which to go on.
 func (o *logOptions) printPast(ctx context.Context, s history.Subject, moment history.Moment, out io.Writer) error {
+	isOlder := func(x *v1alpha1.HistoryStep) bool { return !moment.IsZero() && !moment.IsBefore(x) }
+	tail := max(o.tail, 0)
+	if !moment.IsZero() {
+		tail = math.MaxInt // with --since, all steps since then are printed
+	}
 	wanted := 0
 	past, err := o.reader.Read(ctx, s, func(x *v1alpha1.HistoryStep) bool {
 		if o.matchesStep(&s, x) {
 			wanted++
 		}
 		// One step more than --tail shows whether older steps are left out.
-		return !moment.IsZero() && !moment.IsBefore(x) || moment.IsZero() && wanted > o.tail
+		return isOlder(x) || wanted > tail
 	})
 	if err != nil {
 		return err
@@ -97,44 +103,46 @@ func (o *logOptions) printPast(ctx context.Context, s history.Subject, moment hi
 		}
 	}
 	steps := slices.DeleteFunc(past.Steps, func(x v1alpha1.HistoryStep) bool {
-		return !moment.IsZero() && !moment.IsBefore(&x) || !o.matchesStep(&s, &x)
+		return isOlder(&x) || !o.matchesStep(&s, &x)
 	})
-	// With --since, all steps since then are printed.
-	more := moment.IsZero() && len(steps) > o.tail
-	if more {
-		steps = steps[:o.tail]
-	}
+	more := len(steps) > tail
+	steps = steps[:min(len(steps), tail)]
 	atName(steps, s.Name)
 	// The zone may have changed since the Zone was read.
 	if s.Zone != nil && o.follow {
 		s.Zone.Status.Serial = int64(past.Newest)
 	}
-	var notes []string
-	if former := o.reader.DescribeFormer(ctx, s, past); former != "" && !more {
+	return o.printSteps(past, steps, o.noteMissing(ctx, &s, past, moment, len(steps), more), out)
+}
+
+// noteMissing returns notes about the steps that are not among n printed steps. more is true if --tail leaves out some.
+func (o *logOptions) noteMissing(ctx context.Context, s *history.Subject, past *history.Past, since history.Moment, n int,
+	more bool) (notes []string) {
+	if former := o.reader.DescribeFormer(ctx, *s, past); former != "" && !more {
 		notes = append(notes, former)
 	}
 	switch {
 	case more || past.Cut:
 		notes = append(notes, "older changes are left out: --since tells from when on")
-	case moment.Serial == 0 && moment.Time.Before(past.WholeSince) && past.Ended && o.since != "":
+	case past.MayLackSince(since):
 		notes = append(notes, "older changes may be missing: the history is whole since "+past.WholeSince.UTC().Format(time.RFC3339))
-	case len(steps) == 0:
-		notes = append(notes, o.describeNone(&s))
+	case n == 0:
+		notes = append(notes, o.describeNone(s))
 	}
-	return o.printSteps(past, steps, notes, out)
+	return notes
 }
 
 // describeNone returns that the log has no change, with the options that select changes, and why none may be kept.
 func (o *logOptions) describeNone(s *history.Subject) string {
-	text := "no change in the history" + describeSearch(s)
-	if o.user != "" || o.since != "" { // other changes may be there
-		text = "no change " + strings.TrimPrefix(describeSearch(s), ": ")
-	}
+	text, selection := "no change in the history"+describeSearch(s), ""
 	if o.user != "" {
-		text += " by " + o.user
+		selection += " by " + o.user
 	}
 	if o.since != "" {
-		text += " since " + o.since
+		selection += " since " + o.since
+	}
+	if selection != "" { // other changes may be there
+		text = "no change " + strings.TrimPrefix(describeSearch(s), ": ") + selection
 	}
 	// The zone itself keeps no history.
 	if s.Zone != nil && s.Zone.Spec.HistoryRetention != nil && s.Zone.Spec.HistoryRetention.Duration == 0 {

@@ -211,11 +211,7 @@ func (r *room) findZone(ctx context.Context, s *history.Subject) error {
 	search := r.client.Search(r.api, s.Namespace)
 	search.Everywhere = search.Everywhere || r.limits
 	for up, ok := s.Name, true; ok; up, ok = up.Parent() {
-		zone, err := search.ZoneAt(ctx, up)
-		if err == nil && zone != nil && r.limits && zone.Namespace != s.Namespace {
-			// A Forbidden here means that the user sees the Zone, and not its changes.
-			_, err = r.reader.LastOfZone(ctx, zone.Namespace, zone.Name)
-		}
+		zone, err := r.zoneAt(ctx, search, s.Namespace, up)
 		switch {
 		case apierrors.IsForbidden(err):
 			return nil
@@ -230,6 +226,17 @@ func (r *room) findZone(ctx context.Context, s *history.Subject) error {
 		}
 	}
 	return nil
+}
+
+// zoneAt returns the zone of a name, nil for none. The error is Forbidden if the user may not read the zone or its
+// changes.
+func (r *room) zoneAt(ctx context.Context, search *find.Search, namespace string, at name.Name) (*v1alpha1.Zone, error) {
+	zone, err := search.ZoneAt(ctx, at)
+	if err != nil || zone == nil || !r.limits || zone.Namespace == namespace {
+		return zone, err
+	}
+	_, err = r.reader.LastOfZone(ctx, zone.Namespace, zone.Name)
+	return zone, err
 }
 
 func needZone(s *history.Subject) error {

@@ -57,6 +57,11 @@ func (p *Past) isMissingAfter(i int) bool {
 	return newer != 1 && newer != older+1
 }
 
+// MayLackSince reports whether steps after a time are missing at the end of the history.
+func (p *Past) MayLackSince(m Moment) bool {
+	return !m.IsZero() && m.Serial == 0 && p.Ended && m.Time.Before(p.WholeSince)
+}
+
 // Losses returns the losses among the newest steps, n of them, and right before. They concern a name, zero for any.
 func (p *Past) Losses(n int, at name.Name) (all []Loss) {
 	of := map[string]*Loss{}
