@@ -410,15 +410,25 @@ func (s *set) judgeRecord(p *placedRecord) {
 		s.store.removeRecord(p.record, p.plan)
 	}
 	plan, refused := s.store.makeRecord(p.record)
-	if refused != nil {
-		if at, _ := name.ParseIn(p.record.DomainName, name.Root); p.assumed == nil || at != p.assumed.FQDN() && p.record.DomainName != "@" {
-			s.addRefusal(p.judged, refused, p.assumed != nil)
-		}
-		return
+	switch {
+	case refused != nil:
+		s.refuseRecord(p, refused)
+	case plan.Record.Zone == nil: // waits for an object outside of the files
+	default:
+		s.warnOfRecord(p, plan)
 	}
-	if plan.Record.Zone == nil {
-		return // waits for an object outside of the files
+}
+
+// refuseRecord adds a refusal, except at the apex of an assumed zone: its SOA and name servers are assumed, too.
+func (s *set) refuseRecord(p *placedRecord, refused *law.Refusal) {
+	at, _ := name.ParseIn(p.record.DomainName, name.Root)
+	isAssumedApex := p.assumed != nil && (at == p.assumed.FQDN() || p.record.DomainName == "@")
+	if !isAssumedApex {
+		s.addRefusal(p.judged, refused, p.assumed != nil)
 	}
+}
+
+func (s *set) warnOfRecord(p *placedRecord, plan *law.Plan) {
 	z := s.store.zoneOf(plan)
 	for _, w := range plan.Warnings {
 		// Cuts, hosts and claims of an assumed zone are unknown.
