@@ -32,25 +32,36 @@ func (g *gate) judgePlan(plan *importer.Plan) (reasons []string) {
 			"through", releases))
 	}
 	for _, z := range plan.Zones {
-		removed := int64(z.Removed())
-		if len(z.Left) > 0 && !g.allowZones {
-			reasons = append(reasons, fmt.Sprintf("the Zone %s leaves %s, whose servers remove it; --allow-zone-removal lets that through",
-				z.Zone, strings.Join(z.Left, ", ")))
-		}
-		switch {
-		case z.Unread && removed > 0 && g.maxRemoved < 100:
-			// Without the number of RRsets, the share is unknown. A share of 100 % allows any removal.
-			reasons = append(reasons, fmt.Sprintf("%s loses values in %d RRsets of an unknown number: you lack the right to get the "+
-				"Zone; give it to the user of the job", z.Zone, removed))
-		case z.IsRemoved():
-			// The Zone takes all of its RRsets, so the share says nothing more.
-			if !g.allowZones {
-				reasons = append(reasons, fmt.Sprintf("the Zone %s goes; --allow-zone-removal lets that through", z.Zone))
-			}
-		case z.RRsets >= minRRsets && removed*100 > z.RRsets*int64(g.maxRemoved):
-			reasons = append(reasons, fmt.Sprintf("%s loses values in %d of %d RRsets, more than %d %%; --max-removed sets another share",
-				z.Zone, removed, z.RRsets, g.maxRemoved))
-		}
+		reasons = append(reasons, g.judgeZone(z)...)
+	}
+	return reasons
+}
+
+func (g *gate) judgeZone(z *importer.ZonePlan) (reasons []string) {
+	if !g.allowZones {
+		reasons = judgeRemoval(z)
+	}
+	removed := int64(z.Removed())
+	switch {
+	case z.Unread && removed > 0 && g.maxRemoved < 100:
+		// Without the number of RRsets, the share is unknown. A share of 100 % allows any removal.
+		reasons = append(reasons, fmt.Sprintf("%s loses values in %d RRsets of an unknown number: you lack the right to get the "+
+			"Zone; give it to the user of the job", z.Zone, removed))
+	case !z.IsRemoved() && z.RRsets >= minRRsets && removed*100 > z.RRsets*int64(g.maxRemoved):
+		// A Zone that goes takes all of its RRsets, so the share would say nothing more.
+		reasons = append(reasons, fmt.Sprintf("%s loses values in %d of %d RRsets, more than %d %%; --max-removed sets another share",
+			z.Zone, removed, z.RRsets, g.maxRemoved))
+	}
+	return reasons
+}
+
+func judgeRemoval(z *importer.ZonePlan) (reasons []string) {
+	if len(z.Left) > 0 {
+		reasons = append(reasons, fmt.Sprintf("the Zone %s leaves %s, whose servers remove it; --allow-zone-removal lets that through",
+			z.Zone, strings.Join(z.Left, ", ")))
+	}
+	if z.IsRemoved() {
+		reasons = append(reasons, fmt.Sprintf("the Zone %s goes; --allow-zone-removal lets that through", z.Zone))
 	}
 	return reasons
 }
