@@ -87,25 +87,33 @@ func (p *provider) listRefused(a *adjustment) (refused map[contract.Key]*externa
 	}
 	for key, candidates := range a.wanted {
 		known, isKnown := p.others.Get(key.String())
-		if isKnown && time.Now().Before(known.(decided).expires) || !a.existing.IsFree(key) {
+		isFresh := isKnown && time.Now().Before(known.(decided).expires)
+		if isFresh || !a.existing.IsFree(key) {
 			// Nothing to search: the result is fresh, or a Record has the name already.
 			continue
 		}
-		for _, c := range candidates {
-			verdict := p.lookUpVerdict(a, c)
-			if verdict.Err == nil { // admitted, or not decided yet
-				// An admitted object publishes the name, so no other object is needed.
-				delete(refused, key)
-				break
-			}
-			// Without an object, no other objects can have been joined.
-			if c.Resource.Kind != "" {
-				refused[key] = verdict
-			}
+		if c := p.findRefused(a, candidates); c != nil {
+			refused[key] = c
+			hasNew = hasNew || !isKnown
 		}
-		hasNew = hasNew || refused[key] != nil && !isKnown
 	}
 	return refused, hasNew
+}
+
+// findRefused returns a refused candidate of an RRset, nil if a candidate is admitted or not decided yet: an admitted
+// object publishes the name, so no other object is needed.
+func (p *provider) findRefused(a *adjustment, candidates []*externaldns.Candidate) (refused *externaldns.Candidate) {
+	for _, c := range candidates {
+		verdict := p.lookUpVerdict(a, c)
+		if verdict.Err == nil {
+			return nil
+		}
+		// Without an object, no other objects can have been joined.
+		if c.Resource.Kind != "" {
+			refused = verdict
+		}
+	}
+	return refused
 }
 
 // listKinds returns the kinds of objects in the endpoints.

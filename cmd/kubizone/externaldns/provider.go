@@ -313,7 +313,7 @@ func readAnswer(err error) *metav1.Status {
 	}
 	answer := status.Status()
 	// A wrong token (401) or an overloaded server (5xx) fails all changes, not this one.
-	if answer.Code/100 != 4 || answer.Code == http.StatusUnauthorized || answer.Code == http.StatusRequestTimeout {
+	if answer.Code/100 != 4 || slices.Contains([]int32{http.StatusUnauthorized, http.StatusRequestTimeout}, answer.Code) {
 		return nil
 	}
 	return &answer
@@ -460,38 +460,37 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 // transaction, so that the name always has a type.
 func (p *provider) writeChange(ctx context.Context, existing externaldns.Existing, planned *change, dryRun []string) (failed []failure) {
 	writer := rrsets.Writer{Client: p.records, Namespace: planned.namespace, Manager: externaldns.FieldManager, DryRun: dryRun}
-	write := func(c *externaldns.Candidate, changes ...rrsets.Change) {
-		if err := writeRecords(ctx, writer, changes); err != nil {
+	note := func(c *externaldns.Candidate, err error) {
+		if err != nil {
 			failed = append(failed, failure{c, fmt.Errorf("%s: %w", c.Key.String(), err)})
 		}
 	}
 	for _, c := range planned.update {
-		write(c, rrsets.Change{Before: existing[c.Key], After: c.Record})
+		_, err := writer.WriteAll(ctx, rrsets.Change{Before: existing[c.Key], After: c.Record})
+		note(c, err)
 	}
 
-	var changes []rrsets.Change
-	var candidates []*externaldns.Candidate
+	var removals, creations []rrsets.Change
 	for _, r := range planned.remove {
 		removed := *r
 		removed.ResourceVersion = "" // in any state
-		changes = append(changes, rrsets.Change{Before: &removed})
-		candidates = append(candidates, p.candidateOf(r))
+		removals = append(removals, rrsets.Change{Before: &removed})
 	}
 	for _, c := range planned.create {
-		changes = append(changes, rrsets.Change{After: c.Record})
-		candidates = append(candidates, c)
+		creations = append(creations, rrsets.Change{After: c.Record})
 	}
-
-	replaces := len(planned.create) > 0 && len(planned.remove) > 0
-	if replaces {
+	if len(creations) > 0 && len(removals) > 0 {
 		// The CNAME leaves as the A arrives: resolvers never see www.example.org. without an address.
-		write(planned.create[0], changes...)
+		_, err := writer.WriteAll(ctx, slices.Concat(removals, creations)...)
+		note(planned.create[0], err)
 		return failed
 	}
-	for i, change := range changes {
-		// Each in a request of its own: a refused Record leaves the others of the name.
-		change.Separate = true
-		write(candidates[i], change)
+	// Each in a request of its own: a refused Record leaves the others of the name.
+	for i, r := range planned.remove {
+		note(p.candidateOf(r), deleteRecord(ctx, writer, removals[i]))
+	}
+	for i, c := range planned.create {
+		note(c, createRecord(ctx, writer, creations[i]))
 	}
 	return failed
 }
@@ -503,20 +502,24 @@ func (p *provider) candidateOf(r *v1alpha1.Record) *externaldns.Candidate {
 	return c
 }
 
-// writeRecords succeeds if a Record to delete alone is absent, and fails if no zone takes a Record created alone.
-func writeRecords(ctx context.Context, writer rrsets.Writer, changes []rrsets.Change) error {
-	written, err := writer.WriteAll(ctx, changes...)
-	first := changes[0]
-	isDeletion := first.Separate && first.After == nil
-	isCreation := first.Separate && first.Before == nil
-	isAbsent := apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err)
-	switch {
-	case isDeletion && isAbsent:
+// deleteRecord succeeds if the Record is absent already.
+func deleteRecord(ctx context.Context, writer rrsets.Writer, deletion rrsets.Change) error {
+	deletion.Separate = true
+	_, err := writer.WriteAll(ctx, deletion)
+	if apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err) {
 		return nil
-	case isCreation && err == nil:
-		return checkAdopted(written)
 	}
 	return err
+}
+
+// createRecord fails if no zone takes the Record.
+func createRecord(ctx context.Context, writer rrsets.Writer, creation rrsets.Change) error {
+	creation.Separate = true
+	made, err := writer.WriteAll(ctx, creation)
+	if err != nil {
+		return err
+	}
+	return checkAdopted(made)
 }
 
 func checkAdopted(made *v1alpha1.Record) error {
