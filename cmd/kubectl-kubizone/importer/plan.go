@@ -83,14 +83,14 @@ func (o *Planner) Plan(ctx context.Context, arguments []string, in io.Reader, pr
 	// Neither, or both.
 	case manifests == (len(arguments) > 0):
 		return nil, errors.New("name either manifests, by -f or -k, or zone files and transfers with their --zone")
-	case manifests && (o.zone != "" || o.view != "" || o.origin != "" || o.createZone || o.fromCRD || o.tsigKeyFile != ""):
+	case manifests && (cmp.Or(o.zone, o.view, o.origin, o.tsigKeyFile) != "" || o.createZone || o.fromCRD):
 		return nil, errors.New("--zone, --view, --origin, --create-zone, --from-crd and --tsig-key-file go with zone files and " +
 			"transfers, not with -f or -k")
 	// -l without --prune would have no effect, and --prune without -l would remove the objects of all teams.
 	case manifests && o.prune != (o.selector != ""):
 		return nil, errors.New("--prune of manifests needs -l LABEL=VALUE: the Zones, Delegations and Records with it that the " +
 			"manifests lack are removed")
-	case !manifests && (o.selector != "" || o.fieldManager != ""):
+	case !manifests && cmp.Or(o.selector, o.fieldManager) != "":
 		return nil, errors.New("-l and --field-manager go with -f and -k")
 	}
 	o.plan = true

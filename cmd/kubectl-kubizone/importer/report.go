@@ -144,8 +144,7 @@ func (r *Plan) completeZone(ctx context.Context, client versioned.Interface, z *
 		return err
 	}
 	before := zone.DeepCopy()
-	if z.write != nil && z.write.ZoneAfter != nil {
-		after := z.write.ZoneAfter
+	if after := z.zoneAfter(); after != nil {
 		// From here on, zone has the classes and view after the plan, and before those of now.
 		zone.Spec.DNSClassRefs, zone.Status.View = after.Spec.DNSClassRefs, cmp.Or(after.Status.View, after.Spec.View, zone.Status.View)
 		z.FQDN = cmp.Or(after.Status.FQDN, z.FQDN)
@@ -277,16 +276,21 @@ func (z *ZonePlan) IsRemoved() bool {
 	return z.write != nil && z.write.ZoneBefore != nil && z.write.ZoneAfter == nil
 }
 
+// zoneAfter returns the Zone after the plan, nil if the plan does not write the Zone, or removes it.
+func (z *ZonePlan) zoneAfter() *v1alpha1.Zone {
+	if z.write == nil {
+		return nil
+	}
+	return z.write.ZoneAfter
+}
+
 // losesNameServers reports whether the zone has no apex NS after the plan: neither spec.nameServers nor Records. grown
 // is the planned number of added less removed NS RRsets at the apex. Without the right to list Records, the answer is
 // false.
 func (z *ZonePlan) losesNameServers(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone, grown int) (bool, error) {
-	has := zone.Spec.NameServers
-	if z.write != nil && z.write.ZoneAfter != nil {
-		has = z.write.ZoneAfter.Spec.NameServers
-	}
+	after := cmp.Or(z.zoneAfter(), zone)
 	// Nothing goes: name servers remain in the Zone, or the plan takes neither Records nor fields away.
-	if len(has) > 0 || grown >= 0 && len(zone.Spec.NameServers) == 0 {
+	if len(after.Spec.NameServers) > 0 || grown >= 0 && len(zone.Spec.NameServers) == 0 {
 		return false, nil
 	}
 	records, err := client.KubizoneV1alpha1().Records(zone.Namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.Set{
