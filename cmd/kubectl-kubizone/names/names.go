@@ -165,8 +165,14 @@ func (a *namesAnswer) addClasses(ctx context.Context, api client.KubizoneV1alpha
 	return nil
 }
 
-// printText prints a row for each pattern of a rule, then a row for each class.
 func (a *namesAnswer) printText(text *output.Text) {
+	a.printRules(text)
+	text.Line("")
+	a.printClasses(text)
+}
+
+// printRules prints a row for each pattern of a rule.
+func (a *namesAnswer) printRules(text *output.Text) {
 	var rows [][]string
 	for i := range a.Rules {
 		r := &a.Rules[i]
@@ -183,7 +189,7 @@ func (a *namesAnswer) printText(text *output.Text) {
 			rows = append(rows, []string{r.Zone, r.View, "zones", pattern, none, r.Contact})
 		}
 	}
-	if len(a.Rules) == 0 {
+	if len(rows) == 0 {
 		text.Line("No rule of a zone gives namespace %s a name.", a.Namespace)
 	} else {
 		text.Table([]string{"ZONE", "VIEW", "FOR", "PATTERN", "TYPES", "CONTACT"}, rows)
@@ -192,21 +198,17 @@ func (a *namesAnswer) printText(text *output.Text) {
 	if a.Remaining > 0 {
 		text.Line("and %d more rules", a.Remaining)
 	}
-	text.Line("")
-	rows = nil
+}
+
+// printClasses prints a row for each class.
+func (a *namesAnswer) printClasses(text *output.Text) {
+	var rows [][]string
 	for _, c := range a.Classes {
-		views := slices.Clone(c.Views)
-		for i, view := range views {
-			if view == "" {
-				// The default view is the empty text, and a table would not show it.
-				views[i] = `""`
-			}
-		}
 		note := ""
 		if c.BySelector {
 			note = "where the labels of the namespace are those of its selector"
 		}
-		rows = append(rows, []string{c.Name, fmt.Sprint(c.Default), c.Provider, strings.Join(views, ","), note})
+		rows = append(rows, []string{c.Name, fmt.Sprint(c.Default), c.Provider, showViews(c.Views), note})
 	}
 	switch {
 	case a.HiddenClasses:
@@ -216,4 +218,13 @@ func (a *namesAnswer) printText(text *output.Text) {
 	default:
 		text.Table([]string{"CLASS", "DEFAULT", "PROVIDER", "VIEWS", ""}, rows)
 	}
+}
+
+// showViews returns views as a cell of a table. The default view is the empty text, which a table would not show.
+func showViews(views []string) string {
+	shown := slices.Clone(views)
+	for i, view := range views {
+		shown[i] = cmp.Or(view, `""`)
+	}
+	return strings.Join(shown, ",")
 }

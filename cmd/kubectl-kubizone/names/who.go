@@ -181,13 +181,15 @@ func (f *foundRecords) printText(text *output.Text, where string) {
 func (f *foundRecords) printRecords(text *output.Text, where string) {
 	switch {
 	case len(f.Records) > 0:
+		f.printTable(text)
 	case f.ReverseName == "" && len(f.Zones) > 0:
 		text.Line("No Record of %s %s; its zone is %s", f.Query, where, f.Zones[0].Name)
-		return
 	default:
 		text.Line("No Record of %s %s.", f.Query, where)
-		return
 	}
+}
+
+func (f *foundRecords) printTable(text *output.Text) {
 	if f.Nearest != "" {
 		text.Line("No Record at %s; the nearest above are at %s (S4.8):", f.Query, f.Nearest)
 	}
