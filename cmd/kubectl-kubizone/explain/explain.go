@@ -184,7 +184,20 @@ var mends = map[reasons.Role]string{reasons.None: "nobody has to", reasons.You: 
 
 // printText prints reasons, alerts and rules as pages, then the rules in short, a line each.
 func (f *foundRules) printText(text *output.Text) {
-	var pages []string
+	for i, page := range f.listPages() {
+		if i > 0 {
+			text.Line("")
+		}
+		printPage(text, page)
+	}
+	for _, one := range f.Rules {
+		if first, _, _ := strings.Cut(one.Text, "\n"); one.inShort {
+			text.Short(fmt.Sprintf("%-6s %s", one.Number, first))
+		}
+	}
+}
+
+func (f *foundRules) listPages() (pages []string) {
 	for i := range f.Reasons {
 		one := &f.Reasons[i]
 		page := fmt.Sprintf("%s (%s): %s\nWho mends it: %s\nNext step: %s", one.Reason, one.Of, one.Meaning, mends[one.Mends], one.Step)
@@ -201,17 +214,7 @@ func (f *foundRules) printText(text *output.Text) {
 			pages = append(pages, one.Number+" "+one.Text)
 		}
 	}
-	for i, page := range pages {
-		if i > 0 {
-			text.Line("")
-		}
-		printPage(text, page)
-	}
-	for _, one := range f.Rules {
-		if first, _, _ := strings.Cut(one.Text, "\n"); one.inShort {
-			text.Short(fmt.Sprintf("%-6s %s", one.Number, first))
-		}
-	}
+	return pages
 }
 
 // printPage prints a page, wrapped, without pictures and the rules of tables.
