@@ -22,7 +22,7 @@ type bounds struct {
 	olderEnd      time.Duration
 	lockSeconds   int
 	checkEvery    int64
-	dropGuards    string
+	dropCompares  string
 }
 
 func (c *Config) bounds() bounds {

@@ -25,7 +25,7 @@
 // # The life of a write
 //
 // Kubernetes' storage passes an encoded object to this package (record.go), and the write waits in its zone's queue
-// (commit/queue.go). Package law decides it on facts from the cache or etcd, each with a compare (facts/session.go).
+// (commit/queue.go). Package law decides it on facts from the cache or etcd, each with a compare (facts/readset.go).
 // One transaction tests the compares and puts objects, internal keys and outbox items (commit/transaction.go). If a
 // compare fails, the write is decided again. Any server may do the pending work (outbox/run.go).
 //

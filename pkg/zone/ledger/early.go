@@ -36,10 +36,10 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		ask.Before.Values = nil
 	}
 
-	s := l.mem.Sessions.Get().(*facts.Session)
+	s := l.mem.ReadSets.Get().(*facts.ReadSet)
 	defer func() {
 		s.Reset()
-		l.mem.Sessions.Put(s)
+		l.mem.ReadSets.Put(s)
 	}()
 
 	out := s.DecideFromMemory(ask)

@@ -39,8 +39,11 @@ func adjust(change func(*bounds)) func(*Config) {
 	}
 }
 
-// DropGuards omits the compares of zones ("zone"), of single keys ("facts") or of both ("all"), as a control of tests.
-func DropGuards(kind string) func(*Config) { return adjust(func(b *bounds) { b.dropGuards = kind }) }
+// DropCompares omits the compares of zones ("zone"), of single keys ("facts") or of both ("all"), as a control of
+// tests.
+func DropCompares(kind string) func(*Config) {
+	return adjust(func(b *bounds) { b.dropCompares = kind })
+}
 
 func CheckCovered(c *Config) { adjust(func(b *bounds) { b.checkEvery = 1 })(c) }
 
@@ -148,13 +151,13 @@ func (l *Ledger) AwaitUnlocked(ctx context.Context, namespace, zone string) erro
 func (l *Ledger) Facts(namespace, zone string) int {
 	l.mem.Mu.Lock()
 	defer l.mem.Mu.Unlock()
-	return len(l.mem.Head(l.mem.Layout.Zone(namespace, zone)).Facts)
+	return len(l.mem.CachedZone(l.mem.Layout.Zone(namespace, zone)).Facts)
 }
 
 func (l *Ledger) Exists(namespace, zone string) bool {
 	l.mem.Mu.Lock()
 	defer l.mem.Mu.Unlock()
-	h := l.mem.Head(l.mem.Layout.Zone(namespace, zone))
+	h := l.mem.CachedZone(l.mem.Layout.Zone(namespace, zone))
 	return h.Loaded && h.Zone != nil
 }
 func (l *Ledger) Forget(since time.Time) { l.mem.DropOldFacts(since) }
@@ -179,7 +182,7 @@ func (l *Ledger) Knows(view, fqdn string) bool {
 }
 
 func (l *Ledger) ReadFact(ctx context.Context, k law.Key) error {
-	return l.mem.Session(false).ReadFacts(ctx, []law.Key{k})
+	return l.mem.ReadSet(false).ReadFacts(ctx, []law.Key{k})
 }
 
 // ReloadLate reads a zone, calls meanwhile, and only then caches the result.
@@ -189,7 +192,7 @@ func (l *Ledger) ReloadLate(ctx context.Context, zone string, meanwhile func()) 
 		return err
 	}
 	l.mem.Mu.Lock()
-	h := l.mem.Head(zone)
+	h := l.mem.CachedZone(zone)
 	l.mem.Mu.Unlock()
 	meanwhile()
 	return l.mem.Reload(ctx, h, kv, rev)

@@ -48,7 +48,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	client := clientv3.NewCtxClient(opened.Ctx())
 	client.KV, client.Watcher = fencedKV{opened.KV, &l.superseded}, opened.Watcher
 	l.mem = facts.New(facts.Config{Client: client, Layout: layout.Keys{Prefix: config.Prefix}, Zones: config.Zones, Records: config.Records,
-		Delegations: config.Delegations, Now: now, OnFault: config.OnFault, DropGuards: limits.dropGuards,
+		Delegations: config.Delegations, Now: now, OnFault: config.OnFault, DropCompares: limits.dropCompares,
 		CheckEvery: limits.checkEvery})
 	l.jr = &journal.Journal{Client: client, Layout: l.mem.Layout, Zones: config.Zones, Deliveries: config.Deliveries,
 		KeptSteps: cmp.Or(config.JournalSteps, journal.JournalSteps), Octets: limits.journalOctets, Spawn: l.mem.Spawn, Fault: l.mem.Fault}

@@ -289,7 +289,7 @@ func TestRace_withoutTheCompareOfZonesTheDamageIsSeen(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	st.Damaged = true
-	drop := ledger.DropGuards("zone")
+	drop := ledger.DropCompares("zone")
 	m := newMixture(t, []*store.Server{st.Server(stopClock, drop), st.Server(stopClock, drop)}, 1)
 	m.tolerate = true
 	stop := m.servers[0].Run()

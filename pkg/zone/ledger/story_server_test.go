@@ -37,7 +37,7 @@ func (w *world) startActor(name, drop string) {
 	a := &actor{name: name}
 	a.gate.ended = make(chan struct{})
 	w.st.T = w.t
-	a.Server = w.st.Server(a.known.configureNamespaces, ledger.DropGuards(drop), func(c *ledger.Config) {
+	a.Server = w.st.Server(a.known.configureNamespaces, ledger.DropCompares(drop), func(c *ledger.Config) {
 		c.Now = func() time.Time { return time.Unix(w.now.Load(), 0).UTC() }
 		c.OnFault = a.gate.passPoint
 		a.line.KV, c.Client.KV = c.Client.KV, &a.line

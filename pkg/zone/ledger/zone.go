@@ -161,7 +161,7 @@ func (w *zoneWrite) commitPlain(ctx context.Context, expected int64, after *v1al
 	switch out, err = l.com.WriteObjectOnly(ctx, key, expected, data); {
 	case err != nil:
 		// The outcome is unknown.
-		l.mem.InvalidateHead(key)
+		l.mem.InvalidateCachedZone(key)
 	case !out.OK: // another write was faster: load its object
 		return out, l.mem.LoadHead(ctx, key, out.KV, out.Rev)
 	default:

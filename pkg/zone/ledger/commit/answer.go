@@ -98,8 +98,8 @@ func (b *batch) answerLocked(rev int64, versions []int64, trip time.Duration) {
 	}
 
 	// 3. Update memory before the first answer.
-	if b.head != nil {
-		b.head.waiting = b.answerOvertaken(b.head.waiting)
+	if b.queue != nil {
+		b.queue.waiting = b.answerOvertaken(b.queue.waiting)
 	}
 	b.rememberResult(rev, zoneRev)
 
@@ -159,17 +159,17 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 		// A reload by another goroutine may already have a later revision.
 		if h.Mod <= rev {
 			if c.Removed {
-				com.Mem.SetHeadAbsent(h.Head, rev)
+				com.Mem.SetCachedZoneAbsent(h.CachedZone, rev)
 			} else {
-				com.Mem.CommitHead(h.Head, &b.Overlay, b.object, zoneRev, b.sessions)
+				com.Mem.CommitCachedZone(h.CachedZone, &b.Overlay, b.object, zoneRev, b.readSets)
 			}
 		}
 		if b.journalOctets > 0 {
 			com.Journal.CountWrite(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journalOctets,
 				b.stateOctets)
 		}
-	} else if b.object != nil && b.head.Mod == b.Mod { // rewritesZone: same content, new revision
-		b.head.Object, b.head.Mod = b.object, zoneRev
+	} else if b.object != nil && b.queue.Mod == b.Mod { // rewritesZone: same content, new revision
+		b.queue.Object, b.queue.Mod = b.object, zoneRev
 	}
 	for _, t := range b.itemUpdates {
 		// The cascade that runs here must not take this write for another server's.
@@ -245,7 +245,7 @@ func (b *batch) resolveConflicts(ctx context.Context, rev int64, stored []*mvccp
 	// 2. Zones and objects are as read. So a holding in the index, such as the parent's, must be outdated.
 	onlyNamesCanBeWrong := !hasMovedObject && len(moved) == 0
 	if onlyNamesCanBeWrong {
-		com.Mem.MarkNamesStale(b.sessions...)
+		com.Mem.MarkNamesStale(b.readSets...)
 	}
 
 	// 3. Answer the groups that cannot go on, and keep the others.
@@ -295,7 +295,7 @@ func (b *batch) locksFor(g *group, unlocked []string) (needs []string) {
 // hasReadZone reports whether a decision of the group has read a Zone besides the written one.
 func (g *group) hasReadZone(key string) bool {
 	return slices.ContainsFunc(g.members, func(m *member) bool {
-		return key != m.Key && m.session != nil && m.session.Zone(key) != nil
+		return key != m.Key && m.readSet != nil && m.readSet.Zone(key) != nil
 	})
 }
 
@@ -310,11 +310,11 @@ func (b *batch) reloadMoved(ctx context.Context, rev int64, stored []*mvccpb.Key
 		}
 		moved = append(moved, z.Key)
 		mem.Mu.Lock()
-		heads := []*facts.Head{mem.Head(z.Key)}
+		heads := []*facts.CachedZone{mem.CachedZone(z.Key)}
 		if i := slices.IndexFunc(b.locks, func(q *queue) bool { return q.Key == z.Key }); i >= 0 {
 			// The batch had the lock, so another server wrote the zone. Every second time, ask that server for a pause.
 			q := b.locks[i]
-			heads = append(heads, q.Head) // memory may have replaced the head while the write waited
+			heads = append(heads, q.CachedZone) // memory may have replaced the cached zone while the write waited
 			if q.lastContention, q.yieldRequests = time.Now(), 0; b.retries%2 == 1 {
 				mem.Spawn(func() { b.com.requestYield(q.Key) })
 			}
@@ -380,9 +380,9 @@ func (b *batch) saveOperations(operations int) bool {
 func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 	// 1. The transaction may be committed, so read again before the next decision.
 	if b.sent {
-		b.com.Mem.DropFacts(b.sessions...)
-		if b.head != nil {
-			b.com.Mem.InvalidateHead(b.head.Key)
+		b.com.Mem.DropFacts(b.readSets...)
+		if b.queue != nil {
+			b.com.Mem.InvalidateCachedZone(b.queue.Key)
 		}
 	}
 

@@ -81,33 +81,33 @@ func isSingleWrite(groups []*group) bool { return len(groups) == 1 && len(groups
 func (b *batch) isOutdated() bool {
 	b.com.Mem.Mu.Lock()
 	defer b.com.Mem.Mu.Unlock()
-	return b.head != nil && (b.head.Mod != b.Mod || !b.head.Loaded)
+	return b.queue != nil && (b.queue.Mod != b.Mod || !b.queue.Loaded)
 }
 
 // loadZone sets Base, Mod and Zone of the draft to the stored zone, from memory or etcd. A batch without a locked zone,
 // such as a dry run, keeps them empty.
 func (b *batch) loadZone(ctx context.Context) error {
-	if b.head == nil {
+	if b.queue == nil {
 		return nil
 	}
 	// Another server writes the zone too, so memory is probably outdated. After a conflict the Zone was just read.
-	com, stale := b.com, b.retries == 0 && b.com.isContended(b.head)
-	if b.CachedFacts = b.head.cachedFacts; b.retries > 0 {
+	com, stale := b.com, b.retries == 0 && b.com.isContended(b.queue)
+	if b.CachedFacts = b.queue.cachedFacts; b.retries > 0 {
 		// A withdrawal kept from an earlier batch may have caused the conflict.
 		clear(b.CachedFacts)
 	}
 	com.Mem.Mu.Lock()
 	// Loaded is false if the Zone was never read, or a transaction there had an unknown outcome.
-	known := b.head.Loaded && !stale
+	known := b.queue.Loaded && !stale
 	com.Mem.Mu.Unlock()
 	if !known {
-		if err := com.Mem.ReadHead(ctx, b.head.Head); err != nil {
+		if err := com.Mem.ReadCachedZone(ctx, b.queue.CachedZone); err != nil {
 			return err
 		}
 	}
 	com.Mem.Mu.Lock()
 	defer com.Mem.Mu.Unlock()
-	b.Key, b.Base, b.Mod, b.Zone = b.head.Key, b.head.Object, b.head.Mod, b.head.Zone
+	b.Key, b.Base, b.Mod, b.Zone = b.queue.Key, b.queue.Object, b.queue.Mod, b.queue.Zone
 	return nil
 }
 
@@ -285,7 +285,7 @@ func (b *batch) judgeRequirements(ctx context.Context, g *group, how reading, d 
 	if d.missingFacts = append(d.missingFacts, cold...); err != nil || len(cold) > 0 || how == listMissing {
 		return err
 	}
-	if t.required.session, t.required.cmps = s, s.Guards(); out.Refusal != nil {
+	if t.required.readSet, t.required.cmps = s, s.Compares(); out.Refusal != nil {
 		t.RequirementErr = Status("records", "", out.Refusal)
 	}
 	return nil
@@ -301,7 +301,7 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 		return err
 	}
 	s.CheckCovered(ctx)
-	if m.session, m.plan, m.cmps = s, out.Plan, s.Guards(); !g.preview {
+	if m.readSet, m.plan, m.cmps = s, out.Plan, s.Compares(); !g.preview {
 		// A dry run has no object in etcd to compare.
 		m.cmps = append(m.cmps, m.unchanged)
 	}
@@ -334,7 +334,7 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 // saveCompares prepares a decision with fewer compares, and returns false if none has fewer: first reads, not
 // guesses; then ranges, not names. For example, a name of 40 labels has 40 compares of possible zones above, more than
 // etcd's default limit allows.
-func (m *member) saveCompares(s *facts.Session) bool {
+func (m *member) saveCompares(s *facts.ReadSet) bool {
 	if !s.Guess && s.Depth <= facts.FlatName {
 		return false
 	}
@@ -346,13 +346,13 @@ func (b *batch) noteRefusal(g *group, m *member, r *law.Refusal, d *decisions) {
 	if m.refusal = r; r.Kind == law.Later && !g.finalRefusal {
 		// The lock of the names may have ended in etcd, though memory still has the lock: the next try reads the
 		// holdings.
-		b.com.Mem.MarkNamesStale(m.session)
+		b.com.Mem.MarkNamesStale(m.readSet)
 		d.temporaryRefusal = r
 	}
 }
 
 func (b *batch) applyMember(g *group, m *member, d *decisions) {
-	b.applyPlan(m.plan, m.session.Changes(m.plan.Writes))
+	b.applyPlan(m.plan, m.readSet.Changes(m.plan.Writes))
 	if c := m.plan.Zone; c != nil && c.Step != nil {
 		// The history reports the field manager and the audit ID of this write, not of the batch.
 		c.Step.Origin, c.Step.Trace = m.Origin, g.traceparent()
@@ -361,9 +361,9 @@ func (b *batch) applyMember(g *group, m *member, d *decisions) {
 	d.held = d.held || m.plan.Zone != nil && m.plan.Zone.BeginsHold
 }
 
-// askLaw calls package law for a write, from memory or with reads (how). The session has the facts that the decision
+// askLaw calls package law for a write, from memory or with reads (how). The read set has the facts that the decision
 // has read. The keys in cold are missing in memory. The error errBeginsBatch sends the group to the next batch.
-func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s *facts.Session, out law.Outcome,
+func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s *facts.ReadSet, out law.Outcome,
 	cold []law.Key, err error) {
 	s = b.newSession(g, m)
 	first, ofNoZone := len(b.groups) == 0, g.set != nil && g.set.zoneBefore == nil
@@ -393,10 +393,11 @@ func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s
 	return s, out, nil, err
 }
 
-// newSession returns the session for a decision. A wrong guess makes the transaction fail, so no guess after a failure.
-func (b *batch) newSession(g *group, m *member) *facts.Session {
+// newSession returns the read set for a decision. A wrong guess makes the transaction fail, so no guess after a
+// failure.
+func (b *batch) newSession(g *group, m *member) *facts.ReadSet {
 	mayGuess := b.retries == 0 && g.contradictions == 0
-	s := b.com.Mem.Session(m.Guess && mayGuess)
+	s := b.com.Mem.ReadSet(m.Guess && mayGuess)
 	s.FirstTry = mayGuess && g.isSmall()
 	if m.flat {
 		s.Depth = facts.FlatName
@@ -406,7 +407,7 @@ func (b *batch) newSession(g *group, m *member) *facts.Session {
 
 // readBehind decides a write behind others of the batch. The rest of the batch waits for each read, so maxReads of them
 // are enough.
-func (b *batch) readBehind(ctx context.Context, m *member, s *facts.Session) (law.Outcome, error) {
+func (b *batch) readBehind(ctx context.Context, m *member, s *facts.ReadSet) (law.Outcome, error) {
 	if b.Zone == nil || b.reads == maxReads {
 		return law.Outcome{}, errBeginsBatch
 	}
@@ -422,10 +423,10 @@ func (b *batch) readBehind(ctx context.Context, m *member, s *facts.Session) (la
 
 // readFirst decides the first write of a batch, which begins the draft: on the stored zone, since the write may create
 // a Zone, or write to another zone than the queue's.
-func (b *batch) readFirst(ctx context.Context, m *member, s *facts.Session) (law.Outcome, error) {
+func (b *batch) readFirst(ctx context.Context, m *member, s *facts.ReadSet) (law.Outcome, error) {
 	s.Overlay = facts.NoBatch
 	out, err := s.Decide(ctx, m.Decide)
-	if err == nil && b.head != nil {
+	if err == nil && b.queue != nil {
 		b.useReadZone(s)
 	}
 	return out, err
@@ -433,16 +434,16 @@ func (b *batch) readFirst(ctx context.Context, m *member, s *facts.Session) (law
 
 // useReadZone makes the Zone that the first decision has read the base of the draft, because the read may be newer than
 // loadZone's.
-func (b *batch) useReadZone(s *facts.Session) {
-	z := s.Zone(b.head.Key)
+func (b *batch) useReadZone(s *facts.ReadSet) {
+	z := s.Zone(b.queue.Key)
 	if z == nil {
 		return
 	}
 	b.Base, b.Mod = z.Object, z.Mod
 	b.com.Mem.Mu.Lock()
 	defer b.com.Mem.Mu.Unlock()
-	if b.head.Loaded && b.head.Mod == z.Mod {
-		b.Zone = b.head.Zone
+	if b.queue.Loaded && b.queue.Mod == z.Mod {
+		b.Zone = b.queue.Zone
 	} else {
 		b.closed = true // other groups would be decided on memory, which has another revision
 	}
@@ -454,12 +455,12 @@ func (b *batch) prefetchFacts(ctx context.Context, keys []law.Key) error {
 	if b.EmptyRanges == nil {
 		b.EmptyRanges = map[law.Key]facts.Emptiness{}
 	}
-	s := b.com.Mem.Session(false)
+	s := b.com.Mem.ReadSet(false)
 	s.EmptyRanges = b.EmptyRanges
 	b.com.Mem.Mu.Lock()
 	if b.Zone != nil {
-		// Known to the session, the Zone is read again with the facts, and the revision proves them.
-		s.NoteZone(law.ZoneKey(b.Zone.Namespace, b.Zone.Name), b.head.Head)
+		// Known to the read set, the Zone is read again with the facts, and the revision proves them.
+		s.NoteZone(law.ZoneKey(b.Zone.Namespace, b.Zone.Name), b.queue.CachedZone)
 	}
 	b.com.Mem.Mu.Unlock()
 	for chunk := range slices.Chunk(keys, 100) {

@@ -122,7 +122,7 @@ func (com *Committer) commitAll(ctx context.Context, locks []*queue, groups []*g
 	try := attempt{locks: locks, bound: MaxBatchOctets}
 	for len(groups) > 0 {
 		// Groups of a caller with several locks may concern another of the zones than the batch before.
-		try.head = headOf(locks, groups[0].firstWrite().LikelyZone)
+		try.queue = queueOf(locks, groups[0].firstWrite().LikelyZone)
 		b := &batch{com: com, attempt: try}
 		again, rest := b.commitGroups(ctx, groups)
 		switch {
@@ -145,7 +145,7 @@ func (com *Committer) commitAll(ctx context.Context, locks []*queue, groups []*g
 	}
 }
 
-func headOf(locks []*queue, zone string) *queue {
+func queueOf(locks []*queue, zone string) *queue {
 	if len(locks) == 0 {
 		return nil
 	}
@@ -198,7 +198,7 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 		versions := etcd.Versions(o.r.Responses[b.offset:][:len(b.then)])
 		b.answerCommitted(o.r.Header.Revision, versions, o.trip)
 	case o.err != nil && b.sent: // nothing is sent twice, and memory forgets what may be written
-		b.com.Mem.DropFacts(b.sessions...)
+		b.com.Mem.DropFacts(b.readSets...)
 		replyAll(b.groups, Answer{Err: o.err, sent: true})
 	case o.shared && !b.sent: // other batches may have failed it, so this one commits alone next
 		b.raced = true

@@ -22,7 +22,7 @@ import (
 // enough.
 var errBeginsBatch = errors.New("the write begins a batch")
 
-// admitGroup adds a decided group to the batch: puts and step to the draft, compares and sessions to the proof. A
+// admitGroup adds a decided group to the batch: puts and step to the draft, compares and read sets to the proof. A
 // refused group or dry run adds compares only. If the group does not fit, the error is errBeginsBatch.
 func (b *batch) admitGroup(ctx context.Context, g *group, d decisions, before *draft) error {
 	if g.onlyCompares = g.preview || g.isRefused(); g.onlyCompares {
@@ -335,8 +335,8 @@ func (b *batch) setBaseZone(m *member) {
 		return
 	}
 	key := b.com.Mem.Layout.Zone(m.plan.Zone.Zone.Namespace, m.plan.Zone.Zone.Name)
-	b.head = b.locks[slices.IndexFunc(b.locks, func(h *queue) bool { return h.Key == key })]
-	switch z := m.session.Zone(key); {
+	b.queue = b.locks[slices.IndexFunc(b.locks, func(h *queue) bool { return h.Key == key })]
+	switch z := m.readSet.Zone(key); {
 	case key == m.Key:
 		// The write is of the Zone itself, and the caller has read the stored object.
 		b.SetBase(key, m.ZoneBefore, m.Expected)
@@ -345,7 +345,7 @@ func (b *batch) setBaseZone(m *member) {
 	}
 }
 
-// addProofs adds the group's compares to the transaction, and the sessions and zones behind them to the proof, for the
+// addProofs adds the group's compares to the transaction, and the read sets and zones behind them to the proof, for the
 // case of a conflict.
 func (b *batch) addProofs(g *group) {
 	members := g.members
@@ -357,11 +357,11 @@ func (b *batch) addProofs(g *group) {
 		for _, c := range m.cmps {
 			b.addCompare(c)
 		}
-		if m.session == nil {
+		if m.readSet == nil {
 			continue
 		}
-		b.sessions = append(b.sessions, m.session)
-		for _, z := range m.session.Zones {
+		b.readSets = append(b.readSets, m.readSet)
+		for _, z := range m.readSet.Zones {
 			if !slices.ContainsFunc(b.zones, func(have facts.ZoneSeen) bool { return have.Key == z.Key }) {
 				b.zones = append(b.zones, z)
 			}

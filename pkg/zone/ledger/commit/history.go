@@ -33,7 +33,7 @@ func (com *Committer) keepsStates(z *v1alpha1.Zone) bool {
 func (com *Committer) packStates(zoneKey string, groups ...*group) {
 	if zoneKey != "" {
 		com.Mem.Mu.Lock()
-		z := com.Mem.Head(zoneKey).Object
+		z := com.Mem.CachedZone(zoneKey).Object
 		com.Mem.Mu.Unlock()
 		if !com.keepsStates(z) {
 			// historyRetention is 0s (S7.13). An unknown zone is nil, and may keep states.

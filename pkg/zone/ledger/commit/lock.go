@@ -21,18 +21,18 @@ import (
 func (com *Committer) queueAt(key string) *queue {
 	q := com.queues[key]
 	if q == nil {
-		if len(com.queues) >= facts.MaxHeads {
+		if len(com.queues) >= facts.MaxCachedZones {
 			// Any idle queue will do: a new queue of the zone costs a read at most.
 			for k, old := range com.queues {
 				if !old.isInUse() {
-					com.Mem.Unpin(old.Head)
+					com.Mem.Unpin(old.CachedZone)
 					delete(com.queues, k)
 					break
 				}
 			}
 		}
-		q = &queue{Head: com.Mem.Head(key), sem: make(chan struct{}, 1), cachedFacts: map[law.Key]facts.ProvenFact{}}
-		// Not evicted while the queue exists: a second Head of the zone would miss this queue's commits.
+		q = &queue{CachedZone: com.Mem.CachedZone(key), sem: make(chan struct{}, 1), cachedFacts: map[law.Key]facts.ProvenFact{}}
+		// Not evicted while the queue exists: a second CachedZone of the zone would miss this queue's commits.
 		q.Pinned = true
 		com.queues[key] = q
 	}

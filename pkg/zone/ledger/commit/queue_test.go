@@ -76,8 +76,8 @@ func TestQueueAt_keepsAQueueInUse(t *testing.T) {
 	evict := func() { // every idle queue
 		mem.Mu.Lock()
 		defer mem.Mu.Unlock()
-		for more := 3; more > 0 || len(com.queues) < facts.MaxHeads; busy++ {
-			if len(com.queues) >= facts.MaxHeads {
+		for more := 3; more > 0 || len(com.queues) < facts.MaxCachedZones; busy++ {
+			if len(com.queues) >= facts.MaxCachedZones {
 				more--
 			}
 			com.queueAt(fmt.Sprint(busy)).sem <- struct{}{}
@@ -132,23 +132,23 @@ func TestQueueAt_letsAZoneGoWithItsQueue(t *testing.T) {
 	const more = 100
 	last := com.queueAt("in use")
 	last.sem <- struct{}{}
-	for i := range facts.MaxHeads + more {
-		mem.Head(fmt.Sprint(i)).Mod = 1 // a zone is read before it is written
+	for i := range facts.MaxCachedZones + more {
+		mem.CachedZone(fmt.Sprint(i)).Mod = 1 // a zone is read before it is written
 		com.queueAt(fmt.Sprint(i))
 	}
-	if len(com.queues) != facts.MaxHeads || com.queueAt("in use") != last {
+	if len(com.queues) != facts.MaxCachedZones || com.queueAt("in use") != last {
 		t.Errorf("%d queues", len(com.queues))
 	}
 	known := 0
-	for i := range facts.MaxHeads + more {
+	for i := range facts.MaxCachedZones + more {
 		key := fmt.Sprint(i)
-		if q := com.queues[key]; (mem.Head(key).Mod == 1) != (q != nil) || q != nil && q.Head != mem.Head(key) {
+		if q := com.queues[key]; (mem.CachedZone(key).Mod == 1) != (q != nil) || q != nil && q.CachedZone != mem.CachedZone(key) {
 			t.Fatalf("zone %d: queue %v", i, q)
 		} else if q != nil {
 			known++
 		}
 	}
-	if known != facts.MaxHeads-1 {
+	if known != facts.MaxCachedZones-1 {
 		t.Errorf("%d zones are known", known)
 	}
 }

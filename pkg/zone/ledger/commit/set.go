@@ -85,12 +85,12 @@ func (w *SetWrite) awaitsFinalizers() bool {
 func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	t.zoneBefore, t.change, t.required, t.RequirementErr = nil, nil, nil, nil
 	// 1. The zone before the set is the batch's zone. A pending zone has no Records, so the set has no zone then.
-	if b.head != nil && b.Zone != nil && !b.Zone.Pending {
+	if b.queue != nil && b.Zone != nil && !b.Zone.Pending {
 		t.zoneBefore = b.Zone
 	}
 	// 2. Reset each item, and refuse those that cannot be in the set.
 	for _, m := range g.members {
-		m.session, m.plan, m.op = nil, nil, clientv3.Op{}
+		m.readSet, m.plan, m.op = nil, nil, clientv3.Op{}
 		m.cmps = []clientv3.Cmp{m.unchanged}
 		if m.refusal = t.refuseMisfit(m.setWrite); m.refusal == nil && m.setWrite.decided {
 			m.refusal = m.setWrite.AskErr

@@ -31,8 +31,8 @@ var errLeftBehind = errors.New("the batch of this write ended in a panic")
 
 // A cascade's batches may put the same outbox item, so they never share.
 func (b *batch) mayShare() bool {
-	return b.head != nil && b.Zone != nil && b.retries == 0 && !b.closed && len(b.locks) == 1 &&
-		time.Now().After(b.head.noSharingUntil) && !b.com.isContended(b.head) &&
+	return b.queue != nil && b.Zone != nil && b.retries == 0 && !b.closed && len(b.locks) == 1 &&
+		time.Now().After(b.queue.noSharingUntil) && !b.com.isContended(b.queue) &&
 		!b.hasOutboxItem()
 }
 
@@ -44,7 +44,7 @@ func (p *parked) findForeignKeys() {
 	scope, records := "/"+b.Zone.UID+"/", strings.TrimSuffix(w.Key, w.Namespace+"/"+w.Name)
 	isOwn := func(key string) bool { return strings.HasPrefix(key, records) || strings.Contains(key, scope) }
 	for _, c := range b.cmps {
-		if key := string(c.KeyBytes()); key != b.head.Key && !isOwn(key) {
+		if key := string(c.KeyBytes()); key != b.queue.Key && !isOwn(key) {
 			// Only this batch puts the batch's Zone, as the lock is held. Others may compare the Zone, so foreignPuts
 			// has the key.
 			p.foreignCompares = append(p.foreignCompares, c)
@@ -66,8 +66,8 @@ func (p *parked) dependsOn(other *parked) bool {
 }
 
 func (b *batch) suspendSharing() {
-	if b.head != nil {
-		b.head.noSharingUntil = time.Now().Add(noSharingFor)
+	if b.queue != nil {
+		b.queue.noSharingUntil = time.Now().Add(noSharingFor)
 	}
 }
 

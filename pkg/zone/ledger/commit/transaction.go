@@ -49,12 +49,12 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 	if c != nil {
 		zone = com.Mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name)
 	} else if b.rewritesZone() {
-		zone = b.head.Key
+		zone = b.queue.Key
 	}
 	if zone != "" && zone != own {
 		// The facts of the zone have no compares of their own: the Zone's revision proves them all.
-		for _, guard := range com.Mem.GuardZone(nil, zone, b.Mod) {
-			b.addCompare(guard)
+		for _, compare := range com.Mem.CompareZone(nil, zone, b.Mod) {
+			b.addCompare(compare)
 		}
 		if b.object = b.Base.DeepCopy(); c != nil {
 			com.Placer.PlaceZone(b.object, c)
@@ -84,11 +84,11 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 // rewritesZone reports whether an unchanged zone is put: after a lost race, so that the other server meets a conflict
 // and yields.
 func (b *batch) rewritesZone() bool {
-	if b.retries == 0 || b.writes == 0 || b.Zone == nil || b.groups[0].firstWrite().Key == b.head.Key {
+	if b.retries == 0 || b.writes == 0 || b.Zone == nil || b.groups[0].firstWrite().Key == b.queue.Key {
 		return false
 	}
 	// A Record that waits, for example, compares no zone, so the race was elsewhere.
-	_, compared := b.comparedRevs[b.head.Key]
+	_, compared := b.comparedRevs[b.queue.Key]
 	return compared
 }
 

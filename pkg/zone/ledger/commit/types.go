@@ -58,9 +58,9 @@ func New(config Config) *Committer {
 	return &Committer{Config: config, writers: writers{queues: map[string]*queue{}}, signals: newSignals()}
 }
 
-// queue has the writes that wait for a zone, and the zone's lock in this process. Head is the cached zone.
+// queue has the writes that wait for a zone, and the zone's lock in this process. CachedZone is the cached zone.
 type queue struct {
-	*facts.Head
+	*facts.CachedZone
 	sem chan struct{} // the zone's lock, which also guards cachedFacts and noSharingUntil
 
 	cachedFacts    map[law.Key]facts.ProvenFact
@@ -81,7 +81,7 @@ type queue struct {
 
 // batch builds a transaction from the waiting groups of a zone. The states of the zone are:
 //
-//   - head is the cached zone. Other commits and reads may change it meanwhile.
+//   - queue has the cached zone. Other commits and reads may change it meanwhile.
 //   - Base is the stored object. The transaction compares its revision, Mod.
 //   - Zone is the zone after the groups so far.
 //   - change has their journal step, state under the zone's name, and notices; nil if they change nothing.
@@ -107,7 +107,7 @@ type batch struct {
 
 type attempt struct {
 	locks   []*queue // of the locked zones
-	head    *queue   // of the batch's zone; nil if no zone is locked
+	queue   *queue   // of the batch's zone; nil if no zone is locked
 	retries int
 	bound   int // octets; a larger batch takes no more groups; halved if etcd finds the transaction too large
 }
@@ -155,7 +155,7 @@ type proof struct {
 	cmps         []clientv3.Cmp
 	comparedRevs map[string]int64 // by single key
 	zones        []facts.ZoneSeen // read by the decisions
-	sessions     []*facts.Session // all values read, by write
+	readSets     []*facts.ReadSet // all values read, by write
 }
 
 // puts has a batch's operations in a transaction, perhaps shared with batches of other zones.

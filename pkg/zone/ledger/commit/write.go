@@ -160,7 +160,7 @@ type member struct {
 	setWrite *SetWrite // nil: a single write
 	// If flat is true, ranges guard names of more than facts.FlatName labels, for fewer compares.
 	flat      bool
-	session   *facts.Session // nil: no decision needed
+	readSet   *facts.ReadSet // nil: no decision needed
 	unchanged clientv3.Cmp   // compares the object's revision
 	cmps      []clientv3.Cmp
 	plan      *law.Plan

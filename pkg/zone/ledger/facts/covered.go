@@ -18,7 +18,7 @@ const defaultCheckEvery = 100
 // CheckCovered looks for a fault of this program: a fact (stored value) written without its Zone. Every write of a fact
 // must also write the Zone, since transactions compare only the Zone's revision. After each Config.CheckEvery-th
 // decision, CheckCovered reads such facts again, and logs and counts those that differ.
-func (s *Session) CheckCovered(ctx context.Context) {
+func (s *ReadSet) CheckCovered(ctx context.Context) {
 	every := s.mem.CheckEvery
 	if every == 0 && klog.V(5).Enabled() {
 		every = defaultCheckEvery
@@ -32,7 +32,7 @@ func (s *Session) CheckCovered(ctx context.Context) {
 		return
 	}
 	// ReadFacts asks etcd for each key, cached or not.
-	fresh := s.mem.Session(false) // reads, without guesses
+	fresh := s.mem.ReadSet(false) // reads, without guesses
 	fresh.Overlay = s.Overlay
 	if err := fresh.ReadFacts(ctx, keys); err != nil {
 		return
@@ -42,7 +42,7 @@ func (s *Session) CheckCovered(ctx context.Context) {
 
 // listCovered returns the keys of the used facts whose only proof is the Zone's revision. A fact of an earlier write in
 // the batch is newer than etcd's, and data below a name is a hint, so neither is in the list.
-func (s *Session) listCovered() (keys []law.Key) {
+func (s *ReadSet) listCovered() (keys []law.Key) {
 	for k := range s.Seen.All() {
 		_, isOverlaid := s.Overlay.Facts[k]
 		if !isOverlaid && k.Kind != law.KindTouched && s.isCovered(k) {
@@ -52,12 +52,12 @@ func (s *Session) listCovered() (keys []law.Key) {
 	return keys
 }
 
-func (s *Session) isCovered(k law.Key) bool {
+func (s *ReadSet) isCovered(k law.Key) bool {
 	return zoneScoped(k) && s.Seen.IsUsed(k) && s.proofIndex(k) < 0
 }
 
 // reportDifferences logs each key whose value in s differs from etcd's (fresh) although the Zone has the same revision.
-func (s *Session) reportDifferences(ctx context.Context, keys []law.Key, fresh *Session) {
+func (s *ReadSet) reportDifferences(ctx context.Context, keys []law.Key, fresh *ReadSet) {
 	mem := s.mem
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package facts provides the input of decisions. A fact is a value in etcd that package law reads to decide a write,
-// for example the data at a name. A Session collects a decision's facts with compares: the transaction fails if a fact
+// for example the data at a name. A ReadSet collects a decision's facts with compares: the transaction fails if a fact
 // has changed meanwhile. A Memory caches zones and their facts, so most decisions need no read.
 //
 // Guarantees:
@@ -12,5 +12,5 @@
 //     revision; a write of another server drops them.
 //  3. The number of cached zones, and of facts for each, is bounded.
 //
-// Read first: session.go, then memory.go.
+// Read first: readset.go, then memory.go.
 package facts

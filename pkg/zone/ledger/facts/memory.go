@@ -47,27 +47,27 @@ func (mem *Memory) LowerOps(operations int) bool {
 
 const maxStaleNames = 1 << 16
 
-// DropFacts invalidates the zones and names read by sessions whose transaction has an unknown outcome.
-func (mem *Memory) DropFacts(sessions ...*Session) {
+// DropFacts invalidates the zones and names read by read sets whose transaction has an unknown outcome.
+func (mem *Memory) DropFacts(readSets ...*ReadSet) {
 	mem.Mu.Lock()
-	for _, s := range sessions {
+	for _, s := range readSets {
 		for _, z := range s.Zones {
-			mem.Head(z.Key).Loaded = false
+			mem.CachedZone(z.Key).Loaded = false
 		}
 	}
 	mem.Mu.Unlock()
-	mem.MarkNamesStale(sessions...)
+	mem.MarkNamesStale(readSets...)
 }
 
-// MarkNamesStale makes the next decision read from etcd the zone names that the sessions have used, since the index in
+// MarkNamesStale makes the next decision read from etcd the zone names that the read sets have used, since the index in
 // memory may be outdated.
-func (mem *Memory) MarkNamesStale(sessions ...*Session) {
+func (mem *Memory) MarkNamesStale(readSets ...*ReadSet) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	if len(mem.staleNames) > maxStaleNames {
 		clear(mem.staleNames) // a forgotten name costs a retry
 	}
-	for _, s := range sessions {
+	for _, s := range readSets {
 		for _, p := range s.Proofs {
 			if p.Key.Kind == law.KindHolding {
 				mem.staleNames[p.Key] = true
@@ -96,15 +96,15 @@ type Memory struct {
 	workers   etcd.Workers
 	Stats     Stats
 	Ops       atomic.Int64 // limit of operations in an etcd transaction (LowerOps)
-	Sessions  sync.Pool
+	ReadSets  sync.Pool
 	decisions atomic.Int64 // counted for CheckCovered
 
 	Mu             sync.Mutex                   // guards everything below
 	index          map[law.Key]*indexed         // by name of the zone
-	heads          map[string]*Head             // by etcd key of the Zone
+	cachedZones    map[string]*CachedZone       // by etcd key of the Zone
 	cascadingZones map[law.Key]*law.Holding     // with a cascade in progress
 	heldZones      map[law.Key]bool             // held back after a mass deletion
-	byUID          map[string]*Head             // by UID of the Zone
+	byUID          map[string]*CachedZone       // by UID of the Zone
 	zonesByTarget  map[law.Ref]map[law.Key]bool // by the Zone that their zoneRef names
 	staleNames     map[law.Key]bool             // perhaps wrong in the index, so the next decision reads etcd
 }
@@ -116,8 +116,8 @@ type Config struct {
 	Now                         func() time.Time
 	// OnFault, for tests, is called at named points of a write.
 	OnFault func(point string)
-	// DropGuards, for tests, omits a kind of compares from transactions.
-	DropGuards string
+	// DropCompares, for tests, omits a kind of compares from transactions.
+	DropCompares string
 	// CheckEvery is the number of decisions between two checks of the cache against etcd (CheckCovered). 0 means no
 	// checks, or a hundred decisions at -v=5.
 	CheckEvery int64
@@ -128,10 +128,10 @@ func New(config Config) *Memory {
 	mem := &Memory{
 		Config: config, ID: etcd.NewID(), workers: etcd.Workers{Jobs: make(chan func())},
 		index: map[law.Key]*indexed{}, cascadingZones: map[law.Key]*law.Holding{}, heldZones: map[law.Key]bool{},
-		heads: map[string]*Head{}, byUID: map[string]*Head{}, staleNames: map[law.Key]bool{},
+		cachedZones: map[string]*CachedZone{}, byUID: map[string]*CachedZone{}, staleNames: map[law.Key]bool{},
 		zonesByTarget: map[law.Ref]map[law.Key]bool{},
 	}
-	mem.Sessions.New = func() any { return mem.Session(true) }
+	mem.ReadSets.New = func() any { return mem.ReadSet(true) }
 	mem.Ops.Store(wideOps)
 	return mem
 }
@@ -141,11 +141,11 @@ type indexed struct {
 	mod     int64
 }
 
-// Head caches a Zone object at a revision, and the facts (stored values) read by decisions about its Records. Each
-// write of a fact also writes the Zone, so the facts are valid as long as the Zone has this revision.
-type Head struct {
+// CachedZone caches a Zone object at a revision, and the facts (stored values) read by decisions about its Records.
+// Each write of a fact also writes the Zone, so the facts are valid as long as the Zone has this revision.
+type CachedZone struct {
 	Key    string // of the Zone in etcd
-	Pinned bool   // not evicted while the queue of the zone's writes uses the Head
+	Pinned bool   // not evicted while the queue of the zone's writes uses the CachedZone
 
 	// Memory.Mu guards the fields below.
 	Loaded      bool            // if false, the Zone is read before its next use
@@ -159,9 +159,9 @@ type Head struct {
 
 // maxFacts bounds a zone's cached facts, MaxHeads the cached zones. Facts stay for Remembers after the last addition.
 const (
-	Remembers = time.Minute
-	maxFacts  = 1 << 17
-	MaxHeads  = 1 << 14
+	Remembers      = time.Minute
+	maxFacts       = 1 << 17
+	MaxCachedZones = 1 << 14
 )
 
 func (mem *Memory) Fault(point string) {
@@ -318,47 +318,47 @@ func (mem *Memory) dropName(k law.Key) {
 	delete(mem.heldZones, k)
 }
 
-// Head returns the cache entry of a Zone's key in etcd. A new entry is not Loaded, and evicts another from a full
+// CachedZone returns the cache entry of a Zone's key in etcd. A new entry is not Loaded, and evicts another from a full
 // cache. The caller holds Mu.
-func (mem *Memory) Head(key string) *Head {
-	h := mem.heads[key]
+func (mem *Memory) CachedZone(key string) *CachedZone {
+	h := mem.cachedZones[key]
 	if h == nil {
-		if len(mem.heads) >= MaxHeads {
+		if len(mem.cachedZones) >= MaxCachedZones {
 			// Map order is random, so any zone that no queue uses may go.
-			for _, old := range mem.heads {
+			for _, old := range mem.cachedZones {
 				if !old.Pinned {
-					mem.evictHead(old)
+					mem.evictCachedZone(old)
 					break
 				}
 			}
 		}
-		h = &Head{Key: key}
-		mem.heads[key] = h
+		h = &CachedZone{Key: key}
+		mem.cachedZones[key] = h
 	}
 	return h
 }
 
 // Unpin permits the eviction of h, at once in a full cache, because unpinned entries are hard to find. The caller holds
 // Mu.
-func (mem *Memory) Unpin(h *Head) {
-	if h.Pinned = false; len(mem.heads) >= MaxHeads {
-		mem.evictHead(h)
+func (mem *Memory) Unpin(h *CachedZone) {
+	if h.Pinned = false; len(mem.cachedZones) >= MaxCachedZones {
+		mem.evictCachedZone(h)
 	}
 }
 
 // The caller holds Mu.
-func (mem *Memory) evictHead(h *Head) {
+func (mem *Memory) evictCachedZone(h *CachedZone) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
 	}
-	if mem.heads[h.Key] == h {
-		delete(mem.heads, h.Key)
+	if mem.cachedZones[h.Key] == h {
+		delete(mem.cachedZones, h.Key)
 	}
 }
 
 // SetHead caches the object of a Zone at revision mod, and zone, the object's form for decisions. Both are nil for an
 // absent Zone. SetHead drops h.Facts, which were read at the former revision. The caller holds Mu.
-func (mem *Memory) SetHead(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
+func (mem *Memory) SetCachedZone(h *CachedZone, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		// A Zone deleted and created again has another UID under the same key.
 		delete(mem.byUID, h.Zone.UID)
@@ -383,19 +383,19 @@ func (mem *Memory) SetHead(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod i
 }
 
 // CommitHead caches a Zone written at revision mod, with the facts (stored values) that the transaction wrote (overlay
-// o) or compared (sessions). A pending zone keeps no facts, because its keys are purged. The caller holds Mu.
-func (mem *Memory) CommitHead(h *Head, o *Overlay, object *v1alpha1.Zone, mod int64, sessions []*Session) {
+// o) or compared (read sets). A pending zone keeps no facts, because its keys are purged. The caller holds Mu.
+func (mem *Memory) CommitCachedZone(h *CachedZone, o *Overlay, object *v1alpha1.Zone, mod int64, readSets []*ReadSet) {
 	// 1. Facts of the former revision stay, since nothing else has changed them.
 	facts := h.Facts
 	isOtherRevision := h.Mod != o.Mod && h.Mod != mod
 	if isOtherRevision || o.Zone.Pending {
 		facts = nil
 	}
-	mem.SetHead(h, object, o.Zone, mod)
+	mem.SetCachedZone(h, object, o.Zone, mod)
 	h.Facts = facts
 
 	// 2. Add facts that the transaction has compared, then those that it has written.
-	for _, s := range sessions {
+	for _, s := range readSets {
 		h.cacheCompared(s)
 	}
 	for k, v := range o.Facts {
@@ -403,7 +403,7 @@ func (mem *Memory) CommitHead(h *Head, o *Overlay, object *v1alpha1.Zone, mod in
 	}
 }
 
-func (h *Head) cacheCompared(s *Session) {
+func (h *CachedZone) cacheCompared(s *ReadSet) {
 	for _, p := range s.Proofs {
 		if v, _ := s.Seen.Get(p.Key); p.Key.Zone == h.Zone.UID && s.Seen.IsUsed(p.Key) {
 			h.CacheFact(p.Key, v)
@@ -412,7 +412,7 @@ func (h *Head) cacheCompared(s *Session) {
 }
 
 // cacheWritten caches a fact that a transaction has written, unless the fact is of another zone than h's.
-func (h *Head) cacheWritten(k law.Key, v any) {
+func (h *CachedZone) cacheWritten(k law.Key, v any) {
 	if k.Zone != h.Zone.UID {
 		return
 	}
@@ -428,19 +428,19 @@ func (h *Head) cacheWritten(k law.Key, v any) {
 }
 
 // The caller of SetHeadAbsent holds Mu.
-func (mem *Memory) SetHeadAbsent(h *Head, rev int64) {
-	mem.SetHead(h, nil, nil, 0)
+func (mem *Memory) SetCachedZoneAbsent(h *CachedZone, rev int64) {
+	mem.SetCachedZone(h, nil, nil, 0)
 	h.absentRev = max(h.absentRev, rev)
 }
 
 // ZoneAt returns the zone stored under a key, from memory or etcd, or nil if absent.
 func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 	mem.Mu.Lock()
-	h := mem.Head(key)
+	h := mem.CachedZone(key)
 	loaded := h.Loaded
 	mem.Mu.Unlock()
 	if !loaded {
-		if err := mem.ReadHead(ctx, h); err != nil {
+		if err := mem.ReadCachedZone(ctx, h); err != nil {
 			return nil, err
 		}
 	}
@@ -450,7 +450,7 @@ func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 }
 
 // ReadHead reads the Zone of h from etcd into memory.
-func (mem *Memory) ReadHead(ctx context.Context, h *Head) error {
+func (mem *Memory) ReadCachedZone(ctx context.Context, h *CachedZone) error {
 	kv, rev, err := etcd.ReadKey(ctx, mem.Client, h.Key)
 	if err != nil {
 		return err
@@ -460,11 +460,11 @@ func (mem *Memory) ReadHead(ctx context.Context, h *Head) error {
 
 // Reload updates a cached Zone from kv, the value read at revision rev, nil if absent. A newer entry stays, so a slow
 // read undoes no later write.
-func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev int64) error {
+func (mem *Memory) Reload(ctx context.Context, h *CachedZone, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	current := h.isCurrent(kv, rev)
 	if kv == nil && !current {
-		mem.SetHeadAbsent(h, rev)
+		mem.SetCachedZoneAbsent(h, rev)
 	}
 	mem.Mu.Unlock()
 	if current || kv == nil {
@@ -484,14 +484,14 @@ func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	if !h.isCurrent(kv, rev) {
-		mem.SetHead(h, object, zone, kv.ModRevision)
+		mem.SetCachedZone(h, object, zone, kv.ModRevision)
 	}
 	return nil
 }
 
 // isCurrent reports whether the entry is as new as kv, read at revision rev (nil if absent), or newer. The caller holds
 // Mu.
-func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
+func (h *CachedZone) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
 	switch {
 	case kv != nil && kv.ModRevision <= h.absentRev:
 		// The Zone was deleted after this read.
@@ -504,8 +504,8 @@ func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
 	return h.Mod >= kv.ModRevision
 }
 
-// CacheFact caches a fact valid at the head's revision. The caller holds Memory.Mu.
-func (h *Head) CacheFact(k law.Key, v any) {
+// CacheFact caches a fact valid at the cached zone's revision. The caller holds Memory.Mu.
+func (h *CachedZone) CacheFact(k law.Key, v any) {
 	h.factAddedAt = time.Now()
 	if h.Facts == nil || len(h.Facts) >= maxFacts {
 		// A zone with more names than that begins anew: decisions read the facts that they need.
@@ -519,7 +519,7 @@ func (h *Head) CacheFact(k law.Key, v any) {
 func (mem *Memory) DropOldFacts(since time.Time) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
-	for _, h := range mem.heads {
+	for _, h := range mem.cachedZones {
 		if h.factAddedAt.Before(since) {
 			h.Facts = nil
 		}
@@ -588,7 +588,7 @@ func (mem *Memory) CascadingZones() map[law.Key]*law.Holding {
 func (mem *Memory) AdvanceHead(key string, expected int64, object *v1alpha1.Zone, mod int64) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
-	if h := mem.Head(key); h.Loaded && h.Mod == expected {
+	if h := mem.CachedZone(key); h.Loaded && h.Mod == expected {
 		// Only the status has changed, so the facts stay.
 		h.Object, h.Mod = object, mod
 	} else {
@@ -598,15 +598,15 @@ func (mem *Memory) AdvanceHead(key string, expected int64, object *v1alpha1.Zone
 
 func (mem *Memory) LoadHead(ctx context.Context, key string, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
-	h := mem.Head(key)
+	h := mem.CachedZone(key)
 	mem.Mu.Unlock()
 	return mem.Reload(ctx, h, kv, rev)
 }
 
-func (mem *Memory) InvalidateHead(key string) {
+func (mem *Memory) InvalidateCachedZone(key string) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
-	mem.Head(key).Loaded = false
+	mem.CachedZone(key).Loaded = false
 }
 
 func (mem *Memory) Spawn(f func()) { mem.workers.Run(mem.Client.Ctx(), f) }

@@ -32,9 +32,9 @@ func (mem *Memory) MaxCompares() int {
 	return max(leastCompares, int(mem.Ops.Load())*leastCompares/narrowOps)
 }
 
-// Session collects the facts (stored values) read by a decision, and the revisions of their keys. The write's
+// ReadSet collects the facts (stored values) read by a decision, and the revisions of their keys. The write's
 // transaction compares the revisions, and so fails if any fact has changed since.
-type Session struct {
+type ReadSet struct {
 	mem         *Memory
 	Seen        *law.Facts      // given to the decision
 	Proofs      []proof         // keys compared singly; their Zone's revision proves the other facts
@@ -98,14 +98,14 @@ type ZoneSeen struct {
 	Object *v1alpha1.Zone
 }
 
-func (mem *Memory) Session(guess bool) *Session {
-	s := &Session{mem: mem, Guess: guess, Depth: deepName, Overlay: NoBatch, Seen: law.NewFacts(), Proofs: make([]proof, 0, 8),
+func (mem *Memory) ReadSet(guess bool) *ReadSet {
+	s := &ReadSet{mem: mem, Guess: guess, Depth: deepName, Overlay: NoBatch, Seen: law.NewFacts(), Proofs: make([]proof, 0, 8),
 		Zones: make([]ZoneSeen, 0, 2)}
 	s.Seen.LoadCached = s.findInMemory
 	return s
 }
 
-func (s *Session) Reset() {
+func (s *ReadSet) Reset() {
 	s.Seen.Reset()
 	clear(s.Proofs)
 	clear(s.Zones)
@@ -115,7 +115,7 @@ func (s *Session) Reset() {
 
 // proveFact notes the revision of a key that the transaction has to compare, 0 if absent. A later read replaces the
 // revision.
-func (s *Session) proveFact(k law.Key, rev int64) {
+func (s *ReadSet) proveFact(k law.Key, rev int64) {
 	if i := s.proofIndex(k); i >= 0 {
 		s.Proofs[i].rev = rev
 		return
@@ -133,7 +133,7 @@ func (s *Session) proveFact(k law.Key, rev int64) {
 	}
 }
 
-func (s *Session) proofIndex(k law.Key) int {
+func (s *ReadSet) proofIndex(k law.Key) int {
 	if s.proofByKey != nil {
 		if i, ok := s.proofByKey[k]; ok {
 			return i
@@ -143,7 +143,7 @@ func (s *Session) proofIndex(k law.Key) int {
 	return slices.IndexFunc(s.Proofs, func(p proof) bool { return p.Key == k })
 }
 
-func (s *Session) Zone(key string) *ZoneSeen {
+func (s *ReadSet) Zone(key string) *ZoneSeen {
 	for i := range s.Zones {
 		if s.Zones[i].Key == key {
 			return &s.Zones[i]
@@ -153,7 +153,7 @@ func (s *Session) Zone(key string) *ZoneSeen {
 }
 
 // NoteZone records the decision's read of the zone of h. The caller holds Memory.Mu.
-func (s *Session) NoteZone(k law.Key, h *Head) {
+func (s *ReadSet) NoteZone(k law.Key, h *CachedZone) {
 	s.Seen.Put(k, h.Zone)
 	if z := s.Zone(h.Key); z != nil {
 		z.Mod, z.Object = h.Mod, h.Object
@@ -171,7 +171,7 @@ var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was
 // Decide calls ask, which decides a write, reads the facts (stored values) that ask needs, and calls ask again, until
 // ask needs none. If ask needs a given fact again, the facts contradict each other, so Decide starts over. The third
 // time it returns ErrMoved.
-func (s *Session) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) (law.Outcome, error) {
+func (s *ReadSet) Decide(ctx context.Context, ask func(*law.Facts) law.Outcome) (law.Outcome, error) {
 	restarts := 0
 	for {
 		if err := ctx.Err(); err != nil {
@@ -215,7 +215,7 @@ const maxRestarts = 2
 // DecideCached calls ask, which decides a write, with facts (stored values) from memory. It returns the keys of missing
 // facts, which the caller reads for all writes of a batch. If a missing fact concerns another zone than the Overlay's,
 // or lookUpAll refuses, known is false.
-func (s *Session) DecideCached(ask func(*law.Facts) law.Outcome) (out law.Outcome, missing []law.Key, known bool) {
+func (s *ReadSet) DecideCached(ask func(*law.Facts) law.Outcome) (out law.Outcome, missing []law.Key, known bool) {
 	for {
 		out = ask(s.Seen)
 		if len(out.Need) == 0 {
@@ -235,7 +235,7 @@ func (s *Session) DecideCached(ask func(*law.Facts) law.Outcome) (out law.Outcom
 
 // isOutsideBatch reports whether a missing fact is of another zone than the batch's. Names, Zones and withdrawals are
 // read for any zone.
-func (s *Session) isOutsideBatch(k law.Key) bool {
+func (s *ReadSet) isOutsideBatch(k law.Key) bool {
 	switch k.Kind {
 	case law.KindHolding, law.KindZone, law.KindZonesBelow:
 		return false
@@ -268,12 +268,12 @@ func Dedupe(keys []law.Key) []law.Key {
 }
 
 // forgetFacts makes memory read the zones and names of contradictory facts again.
-func (s *Session) forgetFacts(keys []law.Key) {
+func (s *ReadSet) forgetFacts(keys []law.Key) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
 	for _, k := range keys {
 		if k.Kind == law.KindZone {
-			s.mem.Head(s.mem.Layout.Key(k)).Loaded = false
+			s.mem.CachedZone(s.mem.Layout.Key(k)).Loaded = false
 		} else if h := s.mem.byUID[k.Zone]; h != nil {
 			h.Loaded = false
 		}
@@ -286,7 +286,7 @@ func (s *Session) forgetFacts(keys []law.Key) {
 }
 
 // headAsRead returns the cached zone with a UID, or nil unless the decision has read the Zone at the cached revision.
-func (s *Session) headAsRead(uid string) *Head {
+func (s *ReadSet) headAsRead(uid string) *CachedZone {
 	h := s.mem.byUID[uid]
 	if h == nil || !h.Loaded || !s.hasRead(h.Key, h.Mod) {
 		return nil
@@ -294,19 +294,19 @@ func (s *Session) headAsRead(uid string) *Head {
 	return h
 }
 
-func (s *Session) hasRead(zone string, mod int64) bool {
+func (s *ReadSet) hasRead(zone string, mod int64) bool {
 	z := s.Zone(zone)
 	return z != nil && z.Mod == mod
 }
 
-func (s *Session) findInMemory(k law.Key) bool {
+func (s *ReadSet) findInMemory(k law.Key) bool {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
 	return s.lookUp(k)
 }
 
 // lookUp puts a fact from memory, or a guess, into Seen, or returns false. The caller holds Memory.Mu.
-func (s *Session) lookUp(k law.Key) bool {
+func (s *ReadSet) lookUp(k law.Key) bool {
 	if v, ok := s.Overlay.Facts[k]; ok {
 		// The batch's own write is newer than all that memory has.
 		s.Seen.Put(k, v)
@@ -333,7 +333,7 @@ func (s *Session) lookUp(k law.Key) bool {
 // findReference puts a hint into Seen: whether a zone refers to an object, for example by zoneRef. No key in etcd lists
 // such zones, so no compare can prove their absence. The next cascade gives a zone missing from the index the reason
 // ParentRenamed.
-func (s *Session) findReference(k law.Key) bool {
+func (s *ReadSet) findReference(k law.Key) bool {
 	if !k.Name.IsZero() || len(s.mem.zonesByTarget[law.Ref{Namespace: k.Namespace, Name: k.Object}]) == 0 {
 		return false
 	}
@@ -343,7 +343,7 @@ func (s *Session) findReference(k law.Key) bool {
 
 // findEmptyRange puts an empty range into Seen: read as empty for the whole batch, or guessed to save a read. Memory
 // has no range with keys.
-func (s *Session) findEmptyRange(k law.Key) bool {
+func (s *ReadSet) findEmptyRange(k law.Key) bool {
 	e, isRead := s.Overlay.EmptyRanges[k]
 	if !isRead && !s.guessesEmpty(k) {
 		return false
@@ -357,14 +357,14 @@ func (s *Session) findEmptyRange(k law.Key) bool {
 }
 
 // provesEmpty reports whether a range was read as empty, and the decision's compares can prove so. The Zone's revision
-// is a proof only for a session that has read the same Zone.
-func (s *Session) provesEmpty(e Emptiness) bool {
+// is a proof only for a read set that has read the same Zone.
+func (s *ReadSet) provesEmpty(e Emptiness) bool {
 	return e.empty && (e.mod == 0 || s.hasRead(s.Overlay.Key, e.mod))
 }
 
 // findHolding puts the zone of a name into Seen, or its absence: the index has every zone name. A compare of the single
 // key proves both.
-func (s *Session) findHolding(k law.Key) bool {
+func (s *ReadSet) findHolding(k law.Key) bool {
 	if s.mem.staleNames[k] || s.isDeep(k) {
 		return false
 	}
@@ -379,19 +379,19 @@ func (s *Session) findHolding(k law.Key) bool {
 }
 
 // isDeep reports whether a name has too many labels for a compare of its own (readDeepNames).
-func (s *Session) isDeep(k law.Key) bool {
+func (s *ReadSet) isDeep(k law.Key) bool {
 	return k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth
 }
 
 // findZone puts a Zone into Seen. The zone of the batch is as earlier writes leave it.
-func (s *Session) findZone(k law.Key) bool {
+func (s *ReadSet) findZone(k law.Key) bool {
 	key := s.mem.Layout.Key(k)
 	if b := s.Overlay; key == b.Key {
 		s.Seen.Put(k, b.Zone)
 		s.Zones = append(s.Zones, ZoneSeen{key, b.Mod, b.Base})
 		return true
 	}
-	h := s.mem.heads[key]
+	h := s.mem.cachedZones[key]
 	if h == nil || !h.Loaded {
 		return false
 	}
@@ -401,7 +401,7 @@ func (s *Session) findZone(k law.Key) bool {
 
 // findZoneFact puts a fact of a zone into Seen, valid at the revision of the Zone that this decision has read. A guess
 // is compared as absent.
-func (s *Session) findZoneFact(k law.Key) bool {
+func (s *ReadSet) findZoneFact(k law.Key) bool {
 	h := s.headAsRead(k.Zone)
 	if h == nil {
 		return false
@@ -418,7 +418,7 @@ func (s *Session) findZoneFact(k law.Key) bool {
 
 // findCachedFact puts a fact of no zone into Seen, such as a namespace's withdrawal, that earlier batches of the queue
 // have read.
-func (s *Session) findCachedFact(k law.Key) bool {
+func (s *ReadSet) findCachedFact(k law.Key) bool {
 	read, ok := s.Overlay.CachedFacts[k]
 	if ok {
 		s.Seen.Put(k, read.value)
@@ -427,17 +427,17 @@ func (s *Session) findCachedFact(k law.Key) bool {
 	return ok
 }
 
-func (s *Session) mayGuess(k law.Key) bool { return s.Guess || s.guessesAbsent(k) }
+func (s *ReadSet) mayGuess(k law.Key) bool { return s.Guess || s.guessesAbsent(k) }
 
 // guessesAbsent reports whether the first try assumes k to be absent, as for Records waiting at a name and for
 // wildcards: each deletion asks for both, and few zones have any.
-func (s *Session) guessesAbsent(k law.Key) bool {
+func (s *ReadSet) guessesAbsent(k law.Key) bool {
 	return s.FirstTry && (k.Kind == law.KindAwaited && !k.Name.IsZero() || k.Kind == law.KindOwner && k.Owner.IsWildcard())
 }
 
 // guessesEmpty reports whether the decision assumes that a range has no keys: memory has no data at the name itself,
 // and the batch has written none at or below. The caller holds Memory.Mu.
-func (s *Session) guessesEmpty(k law.Key) bool {
+func (s *ReadSet) guessesEmpty(k law.Key) bool {
 	if !s.mayGuess(k) {
 		return false
 	}
@@ -464,7 +464,7 @@ func (s *Session) guessesEmpty(k law.Key) bool {
 
 // noteEmptyRange puts an empty range into Seen, with the names that the batch has written there. Unless covered by the
 // Zone's revision, the transaction compares that no key of the range exists.
-func (s *Session) noteEmptyRange(k law.Key, covered bool) {
+func (s *ReadSet) noteEmptyRange(k law.Key, covered bool) {
 	nothing, _ := s.decodeRange(k, nil) // without a key, none is unreadable
 	if s.Seen.Put(k, nothing); !covered {
 		s.rangeProofs = append(s.rangeProofs, proof{Key: k})
@@ -473,7 +473,7 @@ func (s *Session) noteEmptyRange(k law.Key, covered bool) {
 
 // findDataBelow puts a hint into Seen, for warnings and cascades: whether data exists at or below an owner. It returns
 // false if unknown. The caller holds Memory.Mu.
-func (s *Session) findDataBelow(k law.Key) bool {
+func (s *ReadSet) findDataBelow(k law.Key) bool {
 	// 1. Data known to memory. Absence is not cached.
 	if h := s.mem.byUID[k.Zone]; h != nil && h.Facts[k] != nil {
 		s.Seen.Put(k, h.Facts[k])
@@ -500,7 +500,7 @@ func (s *Session) findDataBelow(k law.Key) bool {
 
 // isReadAlone reports whether a missing fact makes its write decide on etcd by itself: a range that may have many keys,
 // or a deep name. Other missing facts are read for all writes of a batch at once.
-func (s *Session) isReadAlone(k law.Key) bool {
+func (s *ReadSet) isReadAlone(k law.Key) bool {
 	if !layout.IsRange(k) {
 		return s.isDeep(k)
 	}
@@ -509,7 +509,7 @@ func (s *Session) isReadAlone(k law.Key) bool {
 
 // readsTogether reports whether a range, unread or empty, is read together with other writes' ranges. Such a read takes
 // few keys, so large ranges do not add up.
-func (s *Session) readsTogether(k law.Key) bool {
+func (s *ReadSet) readsTogether(k law.Key) bool {
 	switch k.Kind {
 	case law.KindTouched:
 		return k.Zone != ""
@@ -523,7 +523,7 @@ func (s *Session) readsTogether(k law.Key) bool {
 
 // decodeRange decodes the keys of a range, and merges the owners below a name with those that the batch has written.
 // Both are in the order of keys, and the batch's owner replaces the stored one.
-func (s *Session) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
+func (s *ReadSet) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	if k.Kind != law.KindOwnersBelow {
 		return s.mem.DecodeRange(k, kvs)
 	}
@@ -565,7 +565,7 @@ func (o *Overlay) listOwners(k law.Key) (written []name.Rel) {
 
 // lookUpAll takes the needed facts (stored values) from memory, and returns the missing keys. It returns false if a
 // fact is never cached, or contradicts others.
-func (s *Session) lookUpAll(need []law.Key) (missing []law.Key, ok bool) {
+func (s *ReadSet) lookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
 	for _, k := range need {
@@ -582,7 +582,7 @@ func (s *Session) lookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 
 // findFacts puts the needed facts into Seen: from memory, in ranges for names with more labels than Depth, and the
 // others in reads of 100 keys.
-func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
+func (s *ReadSet) findFacts(ctx context.Context, need []law.Key) error {
 	var read, deep []law.Key
 	func() {
 		s.mem.Mu.Lock()
@@ -607,7 +607,7 @@ func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
 	return nil
 }
 
-// deepName is the usual Session.Depth, since a name may have 127 labels, too many to compare. A decision with too many
+// deepName is the usual ReadSet.Depth, since a name may have 127 labels, too many to compare. A decision with too many
 // compares is repeated with FlatName.
 const (
 	deepName = 40
@@ -616,7 +616,7 @@ const (
 
 // readDeepNames reads holdings at names with more labels than Depth. Names with a common ancestor of Depth labels share
 // a read of all zones below this ancestor, and a compare of the range.
-func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
+func (s *ReadSet) readDeepNames(ctx context.Context, keys []law.Key) error {
 	for len(keys) > 0 {
 		// Read the zones below the ancestor, at most Depth labels long.
 		all := law.Key{Kind: law.KindZonesBelow, View: keys[0].View, Name: keys[0].Name}
@@ -659,16 +659,16 @@ func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 }
 
 // ReadFacts reads facts (stored values) and their zones from etcd, at one revision. If a zone has changed since the
-// decision read it, ReadFacts resets the session, so all facts are read again. With an Overlay (a batch's earlier
+// decision read it, ReadFacts resets the read set, so all facts are read again. With an Overlay (a batch's earlier
 // writes) the error is ErrOverlayMoved instead.
-func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
+func (s *ReadSet) ReadFacts(ctx context.Context, keys []law.Key) error {
 	mem := s.mem
 	// 1. Read the facts with their zones in one transaction, hence at one revision.
 	var ops []clientv3.Op
 	for _, k := range keys {
 		ops = append(ops, s.getOperation(k))
 	}
-	zones := s.headsOf(keys)
+	zones := s.cachedZonesOf(keys)
 	for _, z := range zones {
 		ops = append(ops, clientv3.OpGet(z.Key))
 	}
@@ -721,9 +721,9 @@ func (s *Session) ReadFacts(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// ProvenFactOf returns a fact of the session with its revision, or false if the session lacks the fact, or only a
+// ProvenFactOf returns a fact of the read set with its revision, or false if the read set lacks the fact, or only a
 // zone's revision proves it.
-func (s *Session) ProvenFactOf(k law.Key) (ProvenFact, bool) {
+func (s *ReadSet) ProvenFactOf(k law.Key) (ProvenFact, bool) {
 	v, known := s.Seen.Get(k)
 	i := s.proofIndex(k)
 	if !known || i < 0 {
@@ -734,7 +734,7 @@ func (s *Session) ProvenFactOf(k law.Key) (ProvenFact, bool) {
 
 // noteResponse notes the value of a fact, read at revision rev, with its proof: the Zone's revision (covered) if the
 // decision has read the Zone, otherwise (covered is 0) a compare of the key or range.
-func (s *Session) noteResponse(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
+func (s *ReadSet) noteResponse(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
 	kvs, kv := r.GetResponseRange().Kvs, etcd.FirstKV(r)
 	switch {
 	case k.Kind == law.KindTouched && k.Zone != "":
@@ -751,14 +751,14 @@ func (s *Session) noteResponse(ctx context.Context, k law.Key, r *etcdserverpb.R
 }
 
 // noteEmptiness notes for all writes of a batch whether a range is empty. At most two keys were read.
-func (s *Session) noteEmptiness(k law.Key, kvs []*mvccpb.KeyValue, covered int64) {
+func (s *ReadSet) noteEmptiness(k law.Key, kvs []*mvccpb.KeyValue, covered int64) {
 	if k.Kind == law.KindOwnersBelow && covered > 0 && len(kvs) > 0 && string(kvs[0].Key) == s.mem.Layout.Key(k) {
 		kvs = kvs[1:] // the name itself
 	}
 	s.EmptyRanges[k] = Emptiness{len(kvs) == 0, covered}
 }
 
-func (s *Session) noteRange(k law.Key, kvs []*mvccpb.KeyValue, rev, covered int64) error {
+func (s *ReadSet) noteRange(k law.Key, kvs []*mvccpb.KeyValue, rev, covered int64) error {
 	v, err := s.decodeRange(k, kvs)
 	if err != nil {
 		return err
@@ -771,9 +771,9 @@ func (s *Session) noteRange(k law.Key, kvs []*mvccpb.KeyValue, rev, covered int6
 	return nil
 }
 
-func (s *Session) readZone(ctx context.Context, k law.Key, kv *mvccpb.KeyValue, rev int64) error {
+func (s *ReadSet) readZone(ctx context.Context, k law.Key, kv *mvccpb.KeyValue, rev int64) error {
 	s.mem.Mu.Lock()
-	h := s.mem.Head(s.mem.Layout.Key(k))
+	h := s.mem.CachedZone(s.mem.Layout.Key(k))
 	s.mem.Mu.Unlock()
 	if err := s.mem.Reload(ctx, h, kv, rev); err != nil {
 		return err
@@ -784,7 +784,7 @@ func (s *Session) readZone(ctx context.Context, k law.Key, kv *mvccpb.KeyValue, 
 	return nil
 }
 
-func (s *Session) noteFact(k law.Key, kv *mvccpb.KeyValue, rev, covered int64) error {
+func (s *ReadSet) noteFact(k law.Key, kv *mvccpb.KeyValue, rev, covered int64) error {
 	var v any
 	if kv != nil {
 		var err error
@@ -809,7 +809,7 @@ func (s *Session) noteFact(k law.Key, kv *mvccpb.KeyValue, rev, covered int64) e
 
 // noteHolding also repairs the index of names, which follows other servers' writes with a delay. The caller holds
 // Memory.Mu.
-func (s *Session) noteHolding(k law.Key, v any, kv *mvccpb.KeyValue, rev int64) {
+func (s *ReadSet) noteHolding(k law.Key, v any, kv *mvccpb.KeyValue, rev int64) {
 	h, _ := v.(*law.Holding)
 	s.Seen.Put(k, h)
 	delete(s.mem.staleNames, k)
@@ -821,7 +821,7 @@ func (s *Session) noteHolding(k law.Key, v any, kv *mvccpb.KeyValue, rev int64) 
 
 // noteDataBelow notes whether the owners read have data, without a proof: no refusal depends on it. If they have, the
 // zone's cache keeps that until a name loses its data (CommitHead).
-func (s *Session) noteDataBelow(k law.Key, kvs []*mvccpb.KeyValue, covered int64) error {
+func (s *ReadSet) noteDataBelow(k law.Key, kvs []*mvccpb.KeyValue, covered int64) error {
 	// So many owners without data are not looked through to the end: assume data.
 	found := &law.Awaited{Any: len(kvs) == law.FirstOwners}
 	err := s.mem.decodeOwners(kvs, func(_ name.Rel, o *law.Owner) { found.Any = found.Any || o.HasData() })
@@ -840,10 +840,10 @@ func (s *Session) noteDataBelow(k law.Key, kvs []*mvccpb.KeyValue, covered int64
 }
 
 // headsOf returns the cached zones of the facts, each once.
-func (s *Session) headsOf(keys []law.Key) []*Head {
+func (s *ReadSet) cachedZonesOf(keys []law.Key) []*CachedZone {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
-	var out []*Head
+	var out []*CachedZone
 	for _, k := range keys {
 		if h := s.mem.byUID[k.Zone]; zoneScoped(k) && h != nil && !slices.Contains(out, h) {
 			out = append(out, h)
@@ -852,7 +852,7 @@ func (s *Session) headsOf(keys []law.Key) []*Head {
 	return out
 }
 
-func (s *Session) getOperation(k law.Key) clientv3.Op {
+func (s *ReadSet) getOperation(k law.Key) clientv3.Op {
 	key := s.mem.Layout.Key(k)
 	switch {
 	case !layout.IsRange(k):
@@ -948,7 +948,7 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 
 // Changes returns the writes of values that etcd does not have yet. A fact (stored value) that the transaction compares
 // must prove that etcd has a value.
-func (s *Session) Changes(writes []law.Write) []law.Write {
+func (s *ReadSet) Changes(writes []law.Write) []law.Write {
 	if !slices.ContainsFunc(writes, s.isStored) {
 		return writes
 	}
@@ -956,7 +956,7 @@ func (s *Session) Changes(writes []law.Write) []law.Write {
 }
 
 // isStored reports whether etcd has the value of a write already, and the transaction proves so.
-func (s *Session) isStored(x law.Write) bool {
+func (s *ReadSet) isStored(x law.Write) bool {
 	seen, _ := s.Seen.Get(x.Key)
 	switch {
 	case !s.Seen.IsUsed(x.Key):
@@ -973,12 +973,12 @@ func (s *Session) isStored(x law.Write) bool {
 }
 
 // Guards returns the compares of the transaction: the Zones read, and the used facts that no Zone's revision proves.
-func (s *Session) Guards() []clientv3.Cmp {
+func (s *ReadSet) Compares() []clientv3.Cmp {
 	mem := s.mem
-	drop := mem.DropGuards
+	drop := mem.DropCompares
 	out := make([]clientv3.Cmp, 0, len(s.Zones)+len(s.Proofs)+len(s.deepProofs)+len(s.rangeProofs)+2) // and the object's own
 	for _, z := range s.Zones {
-		out = mem.GuardZone(out, z.Key, z.Mod)
+		out = mem.CompareZone(out, z.Key, z.Mod)
 	}
 	for _, p := range s.Proofs {
 		if s.Seen.IsUsed(p.Key) && drop != "facts" && drop != "all" {
@@ -998,8 +998,8 @@ func (s *Session) Guards() []clientv3.Cmp {
 	return out
 }
 
-func (mem *Memory) GuardZone(to []clientv3.Cmp, key string, mod int64) []clientv3.Cmp {
-	if mem.DropGuards == "zone" || mem.DropGuards == "all" {
+func (mem *Memory) CompareZone(to []clientv3.Cmp, key string, mod int64) []clientv3.Cmp {
+	if mem.DropCompares == "zone" || mem.DropCompares == "all" {
 		return to
 	}
 	return append(to, etcd.RevisionIs(key, mod))
@@ -1037,7 +1037,7 @@ func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v
 var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which names the damage")
 
 // DecideFromMemory decides a Record's write without a read. If memory lacks a fact, Plan and Refusal are nil.
-func (s *Session) DecideFromMemory(ask records.RecordInput) law.Outcome {
+func (s *ReadSet) DecideFromMemory(ask records.RecordInput) law.Outcome {
 	out, missing, known := s.DecideCached(func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) })
 	if !known || len(missing) > 0 {
 		return law.Outcome{}
@@ -1048,7 +1048,7 @@ func (s *Session) DecideFromMemory(ask records.RecordInput) law.Outcome {
 // VerifyFacts reports whether etcd still has the facts of a decision made from memory, and whether the object under key
 // still has the revision of before, or is absent if before is nil. It returns false if the compares are too many for a
 // transaction.
-func (s *Session) VerifyFacts(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
+func (s *ReadSet) VerifyFacts(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
 	var expected uint64
 	if before != nil {
 		var err error
@@ -1056,7 +1056,7 @@ func (s *Session) VerifyFacts(ctx context.Context, key string, before *v1alpha1.
 			return false, err
 		}
 	}
-	cmps := append(s.Guards(), etcd.RevisionIs(key, int64(expected)))
+	cmps := append(s.Compares(), etcd.RevisionIs(key, int64(expected)))
 	if len(cmps) > s.mem.MaxCompares() {
 		// Not proven here, so the write goes on to its decision at the commit.
 		return false, nil
