@@ -481,6 +481,17 @@ var table = []row{
 		why: "status, doctor and the console show one state of a zone",
 	},
 	{
+		pkg: "pkg/client/plan", may: []string{"api/...", "pkg/apis/kubizone/class", "pkg/client/load", "pkg/dns/...", "pkg/zone/law/content",
+			"pkg/zone/law/sethash", "pkg/zone/lawform", "pkg/zone/zoneview", "pkg/zone/zoneview/definition"},
+		never: []string{"k8s.io/apiserver/...", etcd}, avoid: []string{miekg}, calls: printing,
+		why: "plan, review and the console show one plan",
+	},
+	{
+		pkg: "pkg/client/lint", may: []string{"api/...", "pkg/apis/...", "pkg/client/load", "pkg/dns/...", "pkg/zone/law/...", "pkg/zone/lawform"},
+		never: []string{etcd}, avoid: []string{miekg}, calls: printing,
+		why: "objects are judged without a server, by the packages that a server judges them by",
+	},
+	{
 		pkg: "pkg/client/history", may: []string{"api/...", "pkg/zone/lawform", "pkg/dns/...", "pkg/zone/law/content", "pkg/client/load",
 			"pkg/apis/refusal", "pkg/apis/rrsets",
 			"pkg/zone/zoneview/definition"},

@@ -5,6 +5,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,9 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"kubi.zone/kubizone/cmd/kubectl-kubizone/importer"
+	"kubi.zone/kubizone/pkg/client/lint"
+	"kubi.zone/kubizone/pkg/client/load"
+	"kubi.zone/kubizone/pkg/client/plan"
 )
 
 const maxFiles = 64
@@ -27,7 +30,7 @@ type planPage struct {
 }
 
 type planSection struct {
-	importer.Section
+	plan.Section
 	Rows []diffLine
 }
 
@@ -44,17 +47,16 @@ func loadPlan(r *reading, request *http.Request) (any, error) {
 		page.Problem = err.Error()
 		return page, nil
 	}
-	// The plan sets a rate of its own in the configuration.
-	plan, err := importer.PlanTexts(request.Context(), rest.CopyConfig(r.config), r.own, page.Zone, texts)
+	of, err := r.planTexts(request.Context(), page.Zone, texts)
 	if err != nil {
 		page.Problem = err.Error()
 	}
 	// Nothing could be planned, for example for an invalid Zone. Otherwise an error leaves an incomplete plan to show.
-	if plan == nil {
+	if of == nil {
 		return page, nil
 	}
-	page.Summary = plan.Summary()
-	for _, section := range plan.Sections() {
+	page.Summary = of.Summary()
+	for _, section := range of.Sections() {
 		one := planSection{Section: section}
 		for _, line := range section.Lines {
 			kind := ""
@@ -69,9 +71,23 @@ func loadPlan(r *reading, request *http.Request) (any, error) {
 	return page, nil
 }
 
+// planTexts plans manifests or, with a Zone, zone files.
+func (r *reading) planTexts(ctx context.Context, zone string, texts []plan.Text) (*plan.Plan, error) {
+	// The plan sets a rate of its own in the configuration.
+	with := load.Config{Client: rest.CopyConfig(r.config), Namespace: r.own, FieldManager: load.ImportManager, Judge: lint.Refusals}
+	if zone == "" {
+		return plan.OfManifests(ctx, with, texts)
+	}
+	id, err := load.ParseZone(zone, r.own)
+	if err != nil {
+		return nil, fmt.Errorf("Zone %w", err)
+	}
+	return plan.OfZoneFiles(ctx, with, load.Target{Zone: id, Namespace: id.Namespace}, texts)
+}
+
 // textsOf returns the uploaded files, without empty ones, and the text of the form. An error names the limit or the
 // missing input.
-func textsOf(r *http.Request, page *planPage) (texts []importer.Text, err error) {
+func textsOf(r *http.Request, page *planPage) (texts []plan.Text, err error) {
 	if r.MultipartForm != nil {
 		headers := r.MultipartForm.File["files"]
 		if len(headers) > maxFiles {
@@ -88,12 +104,12 @@ func textsOf(r *http.Request, page *planPage) (texts []importer.Text, err error)
 			}
 			// Browsers send an empty file for a field without a choice.
 			if len(content) > 0 {
-				texts = append(texts, importer.Text{Name: header.Filename, Content: content})
+				texts = append(texts, plan.Text{Name: header.Filename, Content: content})
 			}
 		}
 	}
 	if strings.TrimSpace(page.Text) != "" {
-		texts = append(texts, importer.Text{Name: "text", Content: []byte(page.Text)})
+		texts = append(texts, plan.Text{Name: "text", Content: []byte(page.Text)})
 	}
 	if len(texts) == 0 {
 		return nil, errors.New("choose files, or write a manifest or a zone file")

@@ -15,5 +15,5 @@
 //	    progress, and its exit code is 2 if an apply would change something.
 //	M6. A plan lists the added, changed and removed entries, by zone and line. Only --prune removes.
 //
-// Read importer.go, then plan.go, report.go and entries.go.
+// Read importer.go, then plan.go, and report.go. Package client/plan has the plan.
 package importer

@@ -29,7 +29,7 @@ import (
 	"kubi.zone/kubizone/pkg/kit/terminal"
 )
 
-const FieldManager = "kubizone-import"
+const FieldManager = load.ImportManager
 
 var ErrRefused = program.No("see above")
 
@@ -51,7 +51,6 @@ type source struct {
 	name     string
 	manifest bool
 	transfer *transfer.Source
-	content  []byte // the text, if at hand
 }
 
 type config struct {
@@ -151,20 +150,13 @@ func (o *options) parseTarget(namespace string) (load.Target, error) {
 	if o.zone == "" {
 		return load.Target{}, errors.New("--zone: name the Zone that takes the records, as NAMESPACE/NAME or NAME")
 	}
-	zone := types.NamespacedName{Namespace: namespace, Name: o.zone}
-	if before, after, found := strings.Cut(o.zone, "/"); found {
-		zone = types.NamespacedName{Namespace: before, Name: after}
-		if o.client.Namespace() == "" {
-			// Without -n the Records are in the namespace of the Zone.
-			namespace = before
-		}
+	zone, err := load.ParseZone(o.zone, namespace)
+	if err != nil {
+		return load.Target{}, fmt.Errorf("--zone %w", err)
 	}
-	if wrong := validation.IsDNS1123Label(zone.Namespace); len(wrong) > 0 {
-		return load.Target{}, fmt.Errorf("--zone %q: namespace: %s", o.zone, strings.Join(wrong, ", "))
-	}
-	if wrong := validation.IsDNS1123Subdomain(zone.Name); len(wrong) > 0 {
-		return load.Target{}, fmt.Errorf("--zone %q: %q is not the name of a Zone object; write NAMESPACE/NAME or NAME, "+
-			"such as platform/example-org: %s", o.zone, zone.Name, strings.Join(wrong, ", "))
+	// Without -n the Records are in the namespace of the Zone.
+	if o.client.Namespace() == "" {
+		namespace = zone.Namespace
 	}
 	if o.view != "" {
 		if wrong := validation.IsDNS1123Label(o.view); len(wrong) > 0 {
@@ -173,7 +165,6 @@ func (o *options) parseTarget(namespace string) (load.Target, error) {
 	}
 	target := load.Target{Zone: zone, Namespace: namespace, View: o.view, CreateZone: o.createZone}
 	if o.origin != "" {
-		var err error
 		if target.Origin, err = load.ParseOrigin(o.origin); err != nil {
 			return load.Target{}, fmt.Errorf("--origin: %w", err)
 		}
@@ -262,8 +253,6 @@ func (c *config) importAll(ctx context.Context, loader *load.Loader, in io.Reade
 func (c *config) importOne(ctx context.Context, loader *load.Loader, s source, in io.Reader) (load.Result, error) {
 	text, err := loader.ReadText(ctx, s.name, func() ([]byte, error) {
 		switch {
-		case s.content != nil:
-			return s.content, nil
 		case s.transfer != nil:
 			return transfer.Receive(ctx, *s.transfer)
 		case s.name == standardInput:

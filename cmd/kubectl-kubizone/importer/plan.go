@@ -10,20 +10,18 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"kubi.zone/kubizone/api/client/clientset/versioned"
-	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/cmd/kubeconfig"
-	"kubi.zone/kubizone/cmd/kubectl-kubizone/lint"
 	"kubi.zone/kubizone/cmd/output"
 	"kubi.zone/kubizone/cmd/program"
+	"kubi.zone/kubizone/pkg/client/lint"
 	"kubi.zone/kubizone/pkg/client/load"
+	"kubi.zone/kubizone/pkg/client/plan"
 )
 
 var ErrChanges = program.No("")
@@ -39,28 +37,26 @@ type Planner struct {
 	format         *output.Format
 }
 
-func Results() map[string]any { return map[string]any{"Plan": Plan{}, "Import": imported{}} }
-
-var plannedKinds = []string{"Zone", "Delegation", "Record", "DNSClass", "UpdateKey"}
+func Results() map[string]any { return map[string]any{"Plan": plan.Plan{}, "Import": imported{}} }
 
 // runPlan prints the plan, and returns an error for the exit code: ErrChanges if an apply would change something,
 // ErrRefused after a refusal, or the failure of a source.
 func (o *Planner) runPlan(ctx context.Context, arguments []string, in io.Reader, out, progress io.Writer) error {
-	plan, failed := o.Plan(ctx, arguments, in, progress)
-	if plan == nil {
+	of, failed := o.Plan(ctx, arguments, in, progress)
+	if of == nil {
 		// Not even a part of the plan is known.
 		return failed
 	}
-	if err := plan.printReport(out, o.format); err != nil {
+	if err := printPlan(out, of, o.format); err != nil {
 		return err
 	}
-	incomplete := plan.Counts.Incomplete()
+	incomplete := of.Counts.Incomplete()
 	switch {
 	case failed != nil:
 		return failed
 	case incomplete != "":
 		return fmt.Errorf("%s: %w", incomplete, ErrRefused)
-	case plan.Counts.Written+plan.Counts.Removed+plan.Counts.Undecided > 0:
+	case of.Counts.Written+of.Counts.Removed+of.Counts.Undecided > 0:
 		return ErrChanges
 	}
 	return nil
@@ -77,7 +73,7 @@ func (o *Planner) AddFlags(flags *pflag.FlagSet) {
 func (o *Planner) Prunes() bool { return o.prune }
 
 // Plan dry-runs manifests, or the sources in the arguments. After an error, the plan is incomplete or nil.
-func (o *Planner) Plan(ctx context.Context, arguments []string, in io.Reader, progress io.Writer) (*Plan, error) {
+func (o *Planner) Plan(ctx context.Context, arguments []string, in io.Reader, progress io.Writer) (*plan.Plan, error) {
 	manifests := len(o.Files)+len(o.kustomizations) > 0
 	switch {
 	// Neither, or both.
@@ -98,56 +94,31 @@ func (o *Planner) Plan(ctx context.Context, arguments []string, in io.Reader, pr
 	if err != nil {
 		return nil, err
 	}
-	report := newReport()
+	report := plan.New()
 	for _, warning := range warnings {
-		report.addNote("warning", warning)
+		report.AddNote("warning", warning)
 	}
 	defer c.showProgress(progress)()
 	if !manifests {
-		return c.makePlan(ctx, in, report, nil)
+		return c.planSources(ctx, in, report)
 	}
 	c.load.PruneSelector = o.selector
 	c.load.FieldManager, c.load.AsLastApplied = cmp.Or(o.fieldManager, "kubectl"), o.fieldManager == ""
-	return c.makePlan(ctx, in, report, func(loader *load.Loader) ([]*unstructured.Unstructured, error) {
+	c.load.Judge = lint.Refusals
+	return report.MakeOf(ctx, c.load, func(loader *load.Loader) ([]*unstructured.Unstructured, error) {
 		return o.readManifests(ctx, loader, in, report)
 	})
 }
 
-// makePlan plans the objects that readObjects returns or, without readObjects, the sources of the configuration.
-func (c *config) makePlan(ctx context.Context, in io.Reader, report *Plan,
-	readObjects func(*load.Loader) ([]*unstructured.Unstructured, error)) (*Plan, error) {
-	c.load.Plan, c.load.Note, c.load.Judge = report.addChange, report.addNote, lint.Refusals
-	loader, err := load.New(c.load)
-	if err != nil {
-		return nil, err
-	}
-	var failed []error
-	if readObjects == nil {
-		report.Counts, failed = c.importAll(ctx, loader, in)
-	} else {
-		objects, err := readObjects(loader)
-		if err == nil {
-			report.Counts, err = loader.Apply(ctx, "plan", objects)
-		}
-		failed = append(failed, err)
-	}
-	// Documents that are no objects, or of a kind that this version lacks, count as refused.
-	report.Counts.Refused += report.unread
-	c.client.QPS = -1 // the server limits the rate
-	client, err := versioned.NewForConfig(c.client)
-	if err == nil {
-		err = report.completeReport(ctx, client)
-	}
-	// Half a plan could be taken for the whole.
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("interrupted: the plan is incomplete and not printed, and nothing was written (%w)", context.Cause(ctx))
-	}
-	return report, errors.Join(append(failed, err)...)
+// planSources plans the import of the sources.
+func (c *config) planSources(ctx context.Context, in io.Reader, report *plan.Plan) (*plan.Plan, error) {
+	c.load.Judge = lint.Refusals
+	return report.Make(ctx, c.load, func(loader *load.Loader) (load.Result, []error) { return c.importAll(ctx, loader, in) })
 }
 
 // readManifests reads the manifests of -f and -k in the order of the flags. With Local, a kustomization with remote
 // resources is an error.
-func (o *Planner) readManifests(ctx context.Context, loader *load.Loader, in io.Reader, report *Plan) ([]*unstructured.Unstructured,
+func (o *Planner) readManifests(ctx context.Context, loader *load.Loader, in io.Reader, report *plan.Plan) ([]*unstructured.Unstructured,
 	error) {
 	var objects []*unstructured.Unstructured
 	reader := &load.Confined{}
@@ -156,7 +127,7 @@ func (o *Planner) readManifests(ctx context.Context, loader *load.Loader, in io.
 		if err != nil {
 			return err
 		}
-		objects = append(objects, report.pickObjects(loader, path, text)...)
+		objects = append(objects, report.PickObjects(loader, path, text)...)
 		return nil
 	}
 	for _, file := range o.Files {
@@ -210,25 +181,6 @@ func buildKustomization(ctx context.Context, directory string, reader *load.Conf
 		}
 	}
 	return text, unread
-}
-
-// pickObjects returns the objects of Kubizone in a text. Others, such as a Deployment beside the zones, are counted as
-// passed over. Unreadable documents are reported and counted.
-func (r *Plan) pickObjects(loader *load.Loader, path string, text []byte) (objects []*unstructured.Unstructured) {
-	found, refused := loader.ReadObjects(path, text)
-	r.unread += refused
-	for _, object := range found {
-		if reason, fix := load.UnknownKind(object); reason != "" {
-			r.unread += loader.Report(load.ObjectRefusal(path, object, reason, fix), true).Refused
-			continue
-		}
-		if object.GroupVersionKind().Group != v1alpha1.GroupName || !slices.Contains(plannedKinds, object.GetKind()) {
-			r.PassedOver++
-			continue
-		}
-		objects = append(objects, object)
-	}
-	return objects
 }
 
 func NewPlanCommand() *cobra.Command {

@@ -1,15 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lint is the command kubectl kubizone lint. It checks manifests of Kubizone's objects without a server.
+// Package lint is the command kubectl kubizone lint. It judges manifests without a server, by package client/lint.
 //
-// Guarantees:
-//
-//	L1. Errors and warnings are a server's, in the same words. Package validation judges each object alone. Package
-//	    law judges all together, like a server without other objects.
-//	L2. A server may have objects outside of the files, so a name without a rule in the files is a warning, not an
-//	    error.
-//	L3. Every object is judged, and any error gives exit code 1.
-//
-// Read first: lint.go, set.go, store.go.
+// Guarantees: (1) Every object is judged, and any error gives exit code 1.
 package lint

@@ -20,6 +20,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/cmd/kubizone/up"
+	"kubi.zone/kubizone/pkg/client/lint"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/standalone"
 )
@@ -146,7 +147,7 @@ func createDry(t *testing.T, client *http.Client, host string, m *mistake, name 
 	return silent, ""
 }
 
-func lintAll(t *testing.T, paths ...string) *Report {
+func lintAll(t *testing.T, paths ...string) *lint.Report {
 	t.Helper()
-	return must.Get(JudgeFiles(paths, nil))(t)
+	return must.Get(lint.JudgeFiles(paths, nil))(t)
 }

@@ -12,15 +12,16 @@ import (
 	"strings"
 
 	"kubi.zone/kubizone/cmd/kubectl-kubizone/importer"
-	"kubi.zone/kubizone/cmd/kubectl-kubizone/lint"
 	"kubi.zone/kubizone/cmd/output"
+	"kubi.zone/kubizone/pkg/client/lint"
+	"kubi.zone/kubizone/pkg/client/plan"
 	"kubi.zone/kubizone/pkg/kit/terminal"
 )
 
 // review is the input of a comment.
 type review struct {
 	lint    *lint.Report
-	plan    *importer.Plan // nil without a server, incomplete with planErr
+	plan    *plan.Plan // nil without a server, incomplete with planErr
 	planErr error
 	reasons []string
 	prunes  bool
@@ -63,7 +64,7 @@ func (r *review) renderMarkdown() string {
 		b.WriteString(r.lint.String() + "\n\n")
 	}
 	if r.plan != nil {
-		b.WriteString(r.plan.Markdown())
+		b.WriteString(importer.Markdown(r.plan))
 	}
 	return b.String()
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"kubi.zone/kubizone/cmd/kubectl-kubizone/importer"
+	"kubi.zone/kubizone/pkg/client/plan"
 )
 
 // Only a zone of minRRsets or more has a limit by share, as in S7.5.
@@ -20,7 +20,7 @@ type gate struct {
 
 // judgePlan returns the reasons why the branch removes too much: names of other namespaces, a zone from a class, a
 // Zone, or a share of a zone's RRsets.
-func (g *gate) judgePlan(plan *importer.Plan) (reasons []string) {
+func (g *gate) judgePlan(plan *plan.Plan) (reasons []string) {
 	releases := 0
 	for _, note := range plan.Notes {
 		if note.Kind == "releases" {
@@ -37,7 +37,7 @@ func (g *gate) judgePlan(plan *importer.Plan) (reasons []string) {
 	return reasons
 }
 
-func (g *gate) judgeZone(z *importer.ZonePlan) (reasons []string) {
+func (g *gate) judgeZone(z *plan.ZonePlan) (reasons []string) {
 	if !g.allowZones {
 		reasons = judgeRemoval(z)
 	}
@@ -55,7 +55,7 @@ func (g *gate) judgeZone(z *importer.ZonePlan) (reasons []string) {
 	return reasons
 }
 
-func judgeRemoval(z *importer.ZonePlan) (reasons []string) {
+func judgeRemoval(z *plan.ZonePlan) (reasons []string) {
 	if len(z.Left) > 0 {
 		reasons = append(reasons, fmt.Sprintf("the Zone %s leaves %s, whose servers remove it; --allow-zone-removal lets that through",
 			z.Zone, strings.Join(z.Left, ", ")))

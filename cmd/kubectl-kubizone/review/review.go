@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"kubi.zone/kubizone/cmd/kubectl-kubizone/importer"
-	"kubi.zone/kubizone/cmd/kubectl-kubizone/lint"
 	"kubi.zone/kubizone/cmd/program"
+	"kubi.zone/kubizone/pkg/client/lint"
 )
 
 type options struct {

@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"kubi.zone/kubizone/cmd/kubectl-kubizone/importer"
-	"kubi.zone/kubizone/cmd/kubectl-kubizone/lint"
+	"kubi.zone/kubizone/pkg/client/lint"
 	"kubi.zone/kubizone/pkg/client/load"
+	"kubi.zone/kubizone/pkg/client/plan"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -26,9 +26,9 @@ import (
 func TestMarkdown_ofHostileTexts(t *testing.T) {
 	hostile := "x` @everyone [a](http://evil.test) <img src=//evil.test>\n/merge\n```\n# head\n<!-- kubizone review dns --> \u202etxt"
 	r := &review{reasons: []string{hostile}, planErr: errors.New(hostile), lint: &lint.Report{Findings: []lint.Finding{{Severity: "error",
-		Object: hostile, Text: hostile}}}, plan: &importer.Plan{Zones: []*importer.ZonePlan{{Zone: hostile, FQDN: hostile, Held: hostile,
+		Object: hostile, Text: hostile}}}, plan: &plan.Plan{Zones: []*plan.ZonePlan{{Zone: hostile, FQDN: hostile, Held: hostile,
 		Classes: []string{hostile}, Changes: []load.Change{{Op: "+", Text: hostile, Object: hostile}}}}, Others: []load.Change{{Op: "+",
-		Text: hostile}}, Notes: []importer.Note{{Kind: "warning", Text: hostile}}}}
+		Text: hostile}}, Notes: []plan.Note{{Kind: "warning", Text: hostile}}}}
 	body := cutBody(marker+"\n"+r.renderMarkdown(), 65536)
 	if fault := findText(body); fault != "" || strings.Contains(body, "\u202e") || strings.Contains(body, "\n/merge") {
 		t.Errorf("%s\n%s", fault, body)
@@ -87,15 +87,15 @@ func TestGate(t *testing.T) {
 		}
 		return all
 	}
-	zone := func(rrsets int64, all ...load.Change) *importer.Plan {
-		return &importer.Plan{Zones: []*importer.ZonePlan{{Zone: "a/z", RRsets: rrsets, Changes: all}}}
+	zone := func(rrsets int64, all ...load.Change) *plan.Plan {
+		return &plan.Plan{Zones: []*plan.ZonePlan{{Zone: "a/z", RRsets: rrsets, Changes: all}}}
 	}
 	unread := zone(0, changes("-", "a")...)
 	unread.Zones[0].Unread = true
 	for _, test := range []struct {
 		what string
 		gate gate
-		plan *importer.Plan
+		plan *plan.Plan
 		want string
 	}{
 		{"nothing", gate{maxRemoved: 0}, zone(10), ""},

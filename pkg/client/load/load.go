@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
@@ -34,7 +35,11 @@ import (
 	"kubi.zone/kubizone/pkg/apis/rrsets"
 )
 
-const FieldManager = "kubizone-load"
+const (
+	FieldManager = "kubizone-load"
+	// ImportManager is the field manager of zone files, also of their plans.
+	ImportManager = "kubizone-import"
+)
 
 const (
 	maxWorkers = 64
@@ -452,4 +457,20 @@ func OpenEntries(ctx context.Context, client versioned.Interface, zone types.Nam
 		return nil, fmt.Errorf("entries of zone %s: %w", zone, err)
 	}
 	return text, nil
+}
+
+// ParseZone parses the name of a Zone object, NAMESPACE/NAME or, in the given namespace, NAME.
+func ParseZone(text, namespace string) (types.NamespacedName, error) {
+	zone := types.NamespacedName{Namespace: namespace, Name: text}
+	if before, after, found := strings.Cut(text, "/"); found {
+		zone = types.NamespacedName{Namespace: before, Name: after}
+	}
+	if wrong := validation.IsDNS1123Label(zone.Namespace); len(wrong) > 0 {
+		return zone, fmt.Errorf("%q: namespace: %s", text, strings.Join(wrong, ", "))
+	}
+	if wrong := validation.IsDNS1123Subdomain(zone.Name); len(wrong) > 0 {
+		return zone, fmt.Errorf("%q: %q is not the name of a Zone object; write NAMESPACE/NAME or NAME, such as "+
+			"platform/example-org: %s", text, zone.Name, strings.Join(wrong, ", "))
+	}
+	return zone, nil
 }

@@ -4,15 +4,12 @@
 package lint
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"kubi.zone/kubizone/cmd/output"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
@@ -121,18 +118,19 @@ func TestLint_judgesEachObject(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "f.yaml")
 		must.Succeed(t, os.WriteFile(path, []byte(test.text), 0o600))
 		for _, from := range []string{path, filepath.Dir(path), "-"} {
-			var out bytes.Buffer
-			err := lintFiles([]string{from}, strings.NewReader(test.text), &out, &output.Format{})
-			got := strings.ReplaceAll(strings.ReplaceAll(out.String(), path, "F"), ": -: ", ": F: ")
-			refused := strings.Contains(got, "error: ")
-			if !strings.Contains(got, test.want) || errors.Is(err, ErrRefused) != refused || err != nil && !refused {
-				t.Errorf("%s by %s: %v\n%s", test.what, from, err, got)
+			found := must.Get(JudgeFiles([]string{from}, strings.NewReader(test.text)))(t)
+			var out strings.Builder
+			for _, f := range found.Findings {
+				out.WriteString(f.String() + "\n")
+			}
+			got := strings.ReplaceAll(strings.ReplaceAll(out.String()+found.String(), path, "F"), ": -: ", ": F: ")
+			if !strings.Contains(got, test.want) || strings.Contains(got, "error: ") != (found.Refused > 0) {
+				t.Errorf("%s by %s:\n%s", test.what, from, got)
 			}
 		}
 	}
-	err := lintFiles([]string{filepath.Join(t.TempDir(), "absent")}, nil, &bytes.Buffer{}, &output.Format{})
-	if err == nil || errors.Is(err, ErrRefused) {
-		t.Errorf("a file that is not there: %v", err)
+	if _, err := JudgeFiles([]string{filepath.Join(t.TempDir(), "absent")}, nil); err == nil {
+		t.Error("a file that is not there is judged")
 	}
 }
 
@@ -178,7 +176,7 @@ func writeManifests(t *testing.T, file string, origin name.Name) (path string, r
 // L2: a zone in use has no finding.
 func TestLint_ofTheRootZone(t *testing.T) {
 	path, rrsets := writeManifests(t, "../../../test/testdata/root-2018031200.zone", name.Root)
-	found := lintAll(t, path)
+	found := must.Get(JudgeFiles([]string{path}, nil))(t)
 	if rrsets < 2000 || found.Judged != rrsets+1 || len(found.Findings) > 0 {
 		t.Errorf("%d RRsets, %d judged: %v", rrsets, found.Judged, found.Findings)
 	}

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package importer
+package plan
 
 import (
 	"encoding/json"
@@ -39,7 +39,7 @@ func TestAddEntries_withoutTheRightToReadThem(t *testing.T) {
 	after := before.DeepCopy()
 	after.Spec.TTL = &ttl
 	write := &load.Change{Zone: "dns/org", ZoneBefore: before, ZoneAfter: after}
-	r := newReport()
+	r := New()
 	must.Succeed(t, r.addEntries(t.Context(), client, write))
 	lines := strings.Join(linesOf(r.byName["dns/org"].Changes), "\n") + "\n"
 	for _, want := range []string{" SOA", " NS", "ns1.example.org. A"} {
@@ -53,7 +53,7 @@ func TestAddEntries_withoutTheRightToReadThem(t *testing.T) {
 		t.Errorf("%q does not name the right", notes)
 	}
 	refusal = apierrors.NewNotFound(v1alpha1.Resource("zones"), "org")
-	if err := newReport().addEntries(t.Context(), client, write); !apierrors.IsNotFound(err) {
+	if err := New().addEntries(t.Context(), client, write); !apierrors.IsNotFound(err) {
 		t.Errorf("%v, not what failed", err)
 	}
 }
@@ -112,7 +112,7 @@ func TestCompleteZone_namesTheClassesThatItLeaves(t *testing.T) {
 		after := zone.DeepCopy()
 		after.Spec.DNSClassRefs = one.after
 		z := &ZonePlan{Zone: "dns/org", write: &load.Change{ZoneBefore: zone, ZoneAfter: after}}
-		must.Succeed(t, newReport().completeZone(t.Context(), must.Get(versioned.NewForConfig(&rest.Config{Host: server.URL}))(t), z))
+		must.Succeed(t, New().completeZone(t.Context(), must.Get(versioned.NewForConfig(&rest.Config{Host: server.URL}))(t), z))
 		if server.Close(); !slices.Equal(z.Left, one.want) {
 			t.Errorf("%s: leaves %q, want %q", one.what, z.Left, one.want)
 		}

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package importer
+package plan
 
 import (
 	"cmp"
@@ -160,7 +160,7 @@ func (r *Plan) readSnapshots(ctx context.Context, client rest.Interface, write *
 		case err == nil:
 			sets = current.RRsets()
 		case apierrors.IsForbidden(err):
-			r.addNote("warning", fmt.Sprintf("zone %s: Records at its name and at its name servers are not considered: this needs the "+
+			r.AddNote("warning", fmt.Sprintf("zone %s: Records at its name and at its name servers are not considered: this needs the "+
 				"right to get zones/entries in namespace %s", write.Zone, write.ZoneBefore.Namespace))
 		default:
 			return out, fmt.Errorf("entries of zone %s: %w", write.Zone, err)
