@@ -19,7 +19,13 @@
 //	A7. A delegated server's /readyz names each missing RBAC permission.
 //	A8. Until /readyz has passed once, requests for objects get 503 with Retry-After.
 //
-// For: kubizone apiserver and kubizone up. Imports: kit, dns, apis, zone, and of delivery the form of a Delivery.
+// registry has the REST storage of each resource, history the answers about the past, judge writes Ready of Zones and
+// Records, inventory the status of the Installation. authorization, admission, quota, budget, permissions and pace
+// decide about requests before; serving and loopback make certificates and clients of the server; sharing saves memory;
+// backup copies the store.
+//
+// For: kubizone apiserver, up, backup, restore and fsck. Imports: kit, dns, apis, zone, and of delivery the form of a
+// Delivery.
 //
 // Read server.go first, then storage.go.
 package apiserver

@@ -1,9 +1,10 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package client has the answers that people ask the API for: why a name does not resolve, where a name is, who changed
-// a Record and how to take the change back, what a file would change, whether servers answer with the zone's content,
-// and what objects of another operator become. The commands of kubectl kubizone and the console print them.
+// Package client has the answers that people ask the API for: why a name does not resolve, find (where a name is),
+// history and undo, overview (the state of zones), plan and lint (the effect of files), load (their writing), verify
+// (servers compared with a zone), migrate (objects of other operators), externaldns (endpoints as Records) and cluster
+// (clients of Kubernetes' own groups). kubectl kubizone, the console and kubizone external-dns show or write them.
 //
 // For: authors of commands, consoles and CI jobs.
 //

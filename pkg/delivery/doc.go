@@ -12,6 +12,9 @@
 //	lease lets one worker write at a time
 //	schedule runs the attempts
 //
+// rfc2136, transfer and webhook are providers, and dial connects them to servers. controller turns classes, zones and
+// UpdateKeys into deliveries and settings of a primary, by objects (Deliveries and their classes) and secrets.
+//
 // Guarantees of all together:
 //
 //  1. A provider gets one plan of a zone at a time, and never an older plan after a later one.
@@ -23,7 +26,7 @@
 //  7. A zone that changes classes is delivered to the new class before its removal from the old.
 //
 // For: the controller, and authors of providers. Imports: kit, dns, apis, primary (for classes of secondaries), views
-// of zone. Objects of the cluster are read in controller alone.
+// of zone.
 //
 // Read provider.go first, then class.go, state.go and event.go.
 package delivery

@@ -25,6 +25,8 @@
 //
 // An answer ends at a CNAME that leaves the zone.
 //
+// updates takes UPDATE messages in, and replay refuses repeated ones.
+//
 // For: processes that serve zones, near the store or far from it. Imports: kit, dns, apis, views of zone.
 //
 // Read answer.go first, which chooses the answers without I/O, then query.go.

@@ -135,7 +135,7 @@ func TestPromises_areMeasured(t *testing.T) {
 		alerts[one.Alert] = true
 	}
 	function := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	for _, root := range []string{"../../pkg", ".."} {
+	for _, root := range []string{"../../cmd", "../../pkg", ".."} {
 		must.Succeed(t, filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(path, "_test.go") {
 				for _, found := range function.FindAllSubmatch(must.Get(os.ReadFile(path))(t), -1) {

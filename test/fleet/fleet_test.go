@@ -317,7 +317,9 @@ func (w *world) runFleetWith(config fleet.Config) {
 		config.Platform = makePlatform()
 	}
 	config.Client, config.Informers, config.Cluster, config.Events = w.kubizone, informers, core, w.reported
-	config.Answers = func(context.Context, netip.AddrPort, name.Name, render.Key) bool { return false }
+	if config.Answers == nil {
+		config.Answers = func(context.Context, netip.AddrPort, name.Name, render.Key) bool { return false }
+	}
 	f := must.Get(fleet.New(config))(w.t)
 	ctx, cancel := context.WithCancel(w.ctx)
 	informers.StartWithContext(ctx)

@@ -18,7 +18,7 @@ import (
 // and must call this function. A storage that names the parameter _ would let every object pass unvalidated.
 func TestStorage_hasObjectsValidated(t *testing.T) {
 	for _, p := range listFiles(t) {
-		if path.Ext(p) != ".go" || !strings.HasPrefix(p, "pkg/") || strings.HasSuffix(p, "_test.go") {
+		if path.Ext(p) != ".go" || !strings.HasPrefix(p, "pkg/") && !strings.HasPrefix(p, "cmd/") || strings.HasSuffix(p, "_test.go") {
 			continue
 		}
 		file := must.Get(parser.ParseFile(token.NewFileSet(), p, readFile(t, p), parser.SkipObjectResolution))(t)

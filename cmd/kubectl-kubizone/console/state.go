@@ -52,8 +52,6 @@ func zoneRowOf(zone *v1alpha1.Zone) *zoneRow {
 	return row
 }
 
-// stateOf judges a Zone or Record by its conditions. since is the time of the last change of Ready, or of the deletion.
-// Ready=True of a former generation counts as "behind".
 // kinds gives each word of a State its colour and sign.
 var kinds = map[string]string{overview.Current: "ok", overview.NotCurrent: "fails", overview.Stalled: "fails", overview.Behind: "waits",
 	overview.Pending: "waits", overview.Deleted: "waits", overview.Waiting: "waits"}

@@ -56,7 +56,7 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 	if apierrors.IsForbidden(err) {
 		// A tenant who may not list Records of all namespaces gets those of the zone's namespace.
 		missing = append(missing, fmt.Sprintf("records of the zone from other namespaces than %s are missing: no permission to list them "+
-			"(%v); ask for permission to list records in all namespaces, or export -o zonefile\n", id.Namespace, err))
+			"(%v); ask for permission to list records in all namespaces, or export -o zonefile", id.Namespace, err))
 		records, err = listRecords(ctx, client, id.Namespace, id)
 	}
 	if err != nil {
@@ -71,7 +71,7 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 	if apierrors.IsForbidden(err) {
 		// A tenant who may read Zones and Records only still exports both.
 		missing = append(missing, fmt.Sprintf("Delegations of the zone are missing: no permission to list them (%v); "+
-			"ask for permission to list delegations in namespace %s\n", err, id.Namespace))
+			"ask for permission to list delegations in namespace %s", err, id.Namespace))
 	} else if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 	}
 	// After the manifests, so that a terminal shows the remarks.
 	for _, remark := range missing {
-		if _, err := terminal.Fprintf(remarks, "%s", remark); err != nil {
+		if _, err := terminal.Fprintf(remarks, "%s\n", remark); err != nil {
 			return err
 		}
 	}

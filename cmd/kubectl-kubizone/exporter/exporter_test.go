@@ -89,7 +89,7 @@ func TestRun_exportsWithoutHiddenDelegations(t *testing.T) {
 		if err != nil || !strings.Contains(out, "name: z") || !strings.Contains(out, "name: r") {
 			t.Errorf("%s hidden: %v\n%s", hidden, err, out)
 		}
-		if strings.Count(remarks, "ask for permission to list") != want {
+		if strings.Count(remarks, "ask for permission to list") != want || strings.Count(remarks, "\n") != want {
 			t.Errorf("%s hidden: %s", hidden, remarks)
 		}
 	}

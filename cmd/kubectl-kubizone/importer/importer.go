@@ -29,8 +29,6 @@ import (
 	"kubi.zone/kubizone/pkg/kit/terminal"
 )
 
-const FieldManager = load.ImportManager
-
 var ErrRefused = program.No("see above")
 
 type options struct {
@@ -113,7 +111,7 @@ func (o *options) completeOptions(arguments []string) (c *config, warnings []str
 	c.load = load.Config{
 		Client:         c.client,
 		Namespace:      namespace,
-		FieldManager:   FieldManager,
+		FieldManager:   load.ImportManager,
 		DryRun:         o.plan,
 		Prune:          o.prune,
 		HowToRemove:    "import it with --prune, after a look at kubectl kubizone plan with --prune",

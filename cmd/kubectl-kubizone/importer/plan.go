@@ -99,21 +99,15 @@ func (o *Planner) Plan(ctx context.Context, arguments []string, in io.Reader, pr
 		report.AddNote("warning", warning)
 	}
 	defer c.showProgress(progress)()
+	c.load.Judge = lint.Refusals
 	if !manifests {
-		return c.planSources(ctx, in, report)
+		return report.Make(ctx, c.load, func(loader *load.Loader) (load.Result, []error) { return c.importAll(ctx, loader, in) })
 	}
 	c.load.PruneSelector = o.selector
 	c.load.FieldManager, c.load.AsLastApplied = cmp.Or(o.fieldManager, "kubectl"), o.fieldManager == ""
-	c.load.Judge = lint.Refusals
 	return report.MakeOf(ctx, c.load, func(loader *load.Loader) ([]*unstructured.Unstructured, error) {
 		return o.readManifests(ctx, loader, in, report)
 	})
-}
-
-// planSources plans the import of the sources.
-func (c *config) planSources(ctx context.Context, in io.Reader, report *plan.Plan) (*plan.Plan, error) {
-	c.load.Judge = lint.Refusals
-	return report.Make(ctx, c.load, func(loader *load.Loader) (load.Result, []error) { return c.importAll(ctx, loader, in) })
 }
 
 // readManifests reads the manifests of -f and -k in the order of the flags. With Local, a kustomization with remote

@@ -67,15 +67,13 @@ func exitWith(fault error) error {
 	return program.No(fault.Error())
 }
 
-func Scope(asked string) []string { return strings.Split(asked, ",") }
-
 func connectReader(cluster *kubeconfig.Options) (*overview.Reader, error) {
 	config, namespace, err := cluster.Client()
 	if err != nil {
 		return nil, err
 	}
 	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
-	return overview.NewReader(config, Scope(cluster.Namespace()), namespace)
+	return overview.NewReader(config, strings.Split(cluster.Namespace(), ","), namespace)
 }
 
 // watchAll refreshes the page until ctx ends, and then returns nil. Its exit code says nothing about zones.

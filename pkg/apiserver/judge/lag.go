@@ -50,7 +50,8 @@ func (f *Facts) findLags(before *Progress) (lags map[string]lag, settlements []s
 	// 1. Note a new settled serial. The first judgement of this server knows only since when Ready is lost, and when
 	// each class confirmed a serial.
 	now, was := time.Now(), map[string]lag{}
-	if before == nil || len(before.settlements) == 0 {
+	isFirst := before == nil || len(before.settlements) == 0
+	if isFirst {
 		if of := objects.ReadyOf(f.Zone.Status.Conditions); of != nil && of.Status != metav1.ConditionTrue {
 			now = of.LastTransitionTime.Time
 		}
@@ -73,7 +74,11 @@ func (f *Facts) findLags(before *Progress) (lags map[string]lag, settlements []s
 		case of.State.Serial == settled:
 			x.since = time.Time{}
 		case last.since.IsZero(): // the class has other servers, or the zone has changed
-			x.since = slices.MaxFunc([]time.Time{now, of.State.SyncTime}, time.Time.Compare)
+			x.since = now
+			// Ready may be lost since another class failed. The controller's clock may be ahead.
+			if isFirst && of.State.SyncTime.After(now) && of.State.SyncTime.Before(time.Now()) {
+				x.since = of.State.SyncTime
+			}
 		case lacks >= 0 && x.confirmed != last.confirmed: // an earlier change is confirmed
 			x.since = settlements[lacks].at
 		}

@@ -100,8 +100,12 @@ func (l *Loader) findChangedZones() map[types.NamespacedName]changedZone {
 		zones[id] = changedZone{}
 	}
 	for _, s := range l.scopeOrder {
-		zone, isPruned := zones[s.zone], l.cfg.Prune && s.doubt == ""
-		zones[s.zone] = changedZone{fromFile: zone.fromFile || s.readable, pruned: zone.pruned || isPruned}
+		zone, isKnown := zones[s.zone]
+		isPruned := l.cfg.Prune && s.doubt == ""
+		// A source that was not imported changed nothing, and its Zone is not read.
+		if isKnown || s.readable || isPruned {
+			zones[s.zone] = changedZone{fromFile: zone.fromFile || s.readable, pruned: zone.pruned || isPruned}
+		}
 	}
 	return zones
 }

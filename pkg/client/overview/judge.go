@@ -34,7 +34,7 @@ func (o *Overview) addZone(zone *v1alpha1.Zone) {
 	case s.Word != Current:
 		o.NotCurrent = append(o.NotCurrent, judged)
 		// A server that went back has confirmed the last change before.
-		if s.IsJudged() && zone.Status.SettledSerial != 0 && s.Reason != v1alpha1.ReasonServerWentBack {
+		if s.isJudged() && zone.Status.SettledSerial != 0 && s.Reason != v1alpha1.ReasonServerWentBack {
 			o.addUnconfirmed(judged)
 		}
 	case s.Reason == v1alpha1.ReasonNoClass:
@@ -76,7 +76,7 @@ func (o *Overview) addTerminating(kept map[string]*v1alpha1.Zone) {
 }
 
 func (o *Overview) addUnconfirmed(item Item) {
-	if item.Since != nil && (o.OldestUnconfirmed == nil || item.Since.Before(o.OldestUnconfirmed.Since)) {
+	if item.Since != nil && (o.OldestUnconfirmed == nil || isOlder(item.Since, o.OldestUnconfirmed.Since)) {
 		o.OldestUnconfirmed = &item
 	}
 }
@@ -95,10 +95,13 @@ func (o *Overview) addOpenRecord(record *v1alpha1.Record, byReason map[string]*R
 		count = &RecordCount{Reason: item.Reason, Oldest: item}
 		byReason[item.Reason] = count
 	}
-	if count.Count++; item.Since.Before(count.Oldest.Since) {
+	if count.Count++; isOlder(item.Since, count.Oldest.Since) {
 		count.Oldest = item
 	}
 }
+
+// isOlder compares times, of which nil is unknown and the newest.
+func isOlder(at, than *metav1.Time) bool { return at != nil && (than == nil || at.Before(than)) }
 
 func (o *Overview) addUpdateKey(key *v1alpha1.UpdateKey) {
 	last := key.Status.LastRefusal

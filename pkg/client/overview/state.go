@@ -31,8 +31,8 @@ type State struct {
 	Since                 *metav1.Time
 }
 
-// IsJudged reports whether the condition Ready gave the State.
-func (s *State) IsJudged() bool { return s.Word != Pending && s.Word != Deleted }
+// isJudged reports whether the condition Ready gave the State.
+func (s *State) isJudged() bool { return s.Word != Pending && s.Word != Deleted }
 
 func StateOf(object metav1.Object, conditions []metav1.Condition) State {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
@@ -62,6 +62,9 @@ func StateOf(object metav1.Object, conditions []metav1.Condition) State {
 // RecordState is the State of a Record. If no zone takes the Record, the condition Adopted has the reason.
 func RecordState(record *v1alpha1.Record) State {
 	s := StateOf(record, record.Status.Conditions)
+	if s.Word == Deleted {
+		s.Message = "it is deleted when it has no finalizer"
+	}
 	adopted := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionAdopted)
 	if record.Status.ZoneRef != nil || adopted == nil || adopted.Status == metav1.ConditionTrue {
 		return s

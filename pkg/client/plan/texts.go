@@ -37,6 +37,10 @@ func OfZoneFiles(ctx context.Context, with load.Config, zone load.Target, texts 
 			total.Add(result)
 			if err != nil {
 				failed = append(failed, err)
+				// The server does not answer, or rejects the user: every other text would fail too.
+				if load.StopsAll(ctx, err) {
+					return total, failed
+				}
 			}
 		}
 		result, err := loader.Finish(ctx, "")

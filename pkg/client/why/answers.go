@@ -105,7 +105,13 @@ func (a *ServerAnswer) describe() string {
 
 const addressUnknown = "not asked, since its address is unknown"
 
-func notAsked(s *Server) ServerAnswer { return ServerAnswer{Err: cmp.Or(s.NoAddress, "not asked")} }
+func notAsked(s *Server) ServerAnswer {
+	// A known address, without a name to ask for.
+	if s.Address != "" {
+		return ServerAnswer{Err: "not asked"}
+	}
+	return ServerAnswer{Err: cmp.Or(s.NoAddress, "not asked")}
+}
 
 func (j *judgement) judgeSilent(s Server, a *ServerAnswer) {
 	switch {

@@ -187,6 +187,25 @@ func (i *inquiry) listServers(ctx context.Context, z *ZoneFacts, d *v1alpha1.Del
 	return nil
 }
 
+// findInstance returns the address of a Bind9Instance, NAMESPACE/NAME, or "" if unknown.
+func (i *inquiry) findInstance(ctx context.Context, row string) (string, error) {
+	namespace, name, isInstance := strings.Cut(row, "/")
+	if !isInstance {
+		return "", nil
+	}
+	object, err := i.API.Bind9V1alpha1().Bind9Instances(namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case isAbsent(err):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("bind9instance %s: %w", row, err)
+	}
+	if found, runs := class.ServerOf(object); runs && found.Address != "" {
+		return transfer.AddPort(found.Address), nil
+	}
+	return "", nil
+}
+
 func (i *inquiry) listInstances(ctx context.Context, z *ZoneFacts, d *v1alpha1.Delivery, shown string) error {
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
@@ -196,14 +215,9 @@ func (i *inquiry) listInstances(ctx context.Context, z *ZoneFacts, d *v1alpha1.D
 		group.Go(func() error {
 			server := Server{Of: row.Name + " of " + shown, Row: row, ConfirmedSerial: d.Status.Serial, NoAddress: addressUnknown,
 				OwnSerial: z.Object != nil && z.Object.Status.DNSSEC != nil}
-			namespace, instance, _ := strings.Cut(row.Name, "/")
-			object, err := i.API.Bind9V1alpha1().Bind9Instances(namespace).Get(ctx, instance, metav1.GetOptions{})
-			if err == nil {
-				if found, runs := class.ServerOf(object); runs && found.Address != "" {
-					server.Address = transfer.AddPort(found.Address)
-				}
-			} else if !isAbsent(err) {
-				return fmt.Errorf("bind9instance %s: %w", row.Name, err)
+			var err error
+			if server.Address, err = i.findInstance(ctx, row.Name); err != nil {
+				return err
 			}
 			mu.Lock()
 			defer mu.Unlock()

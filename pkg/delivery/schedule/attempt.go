@@ -159,12 +159,17 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 	return false
 }
 
+// dateTimeout bounds the request for a time that only a metric shows.
+const dateTimeout = 5 * time.Second
+
 // datePastChange sets the time of a change from before the start of this process. So far, the Loop counted from its
 // first sight of the zone: a restart after an hour's pause of the class would look like a quick delivery.
 func (a *attempt) datePastChange(ctx context.Context, stored delivery.State) {
-	if stored.Serial == 0 || a.snapshot == nil || stored.Serial == a.snapshot.Serial() {
+	if stored.Serial == 0 || a.snapshot == nil || !a.snapshot.Serial().Ahead(stored.Serial) {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, dateTimeout)
+	defer cancel()
 	at := a.config.FindChangedAt(ctx, a.key.UID, stored.Serial, a.snapshot.Serial())
 	if !at.IsZero() && at.Before(a.facts.ChangedAt) {
 		a.facts.ChangedAt = at

@@ -60,9 +60,13 @@ func (p *Provider) callServer(ctx context.Context, timeout time.Duration, passFe
 }
 
 func (got answer) saysNonceReused() bool {
+	// A list of a zone may have a megabyte.
+	if got.status < 300 {
+		return false
+	}
 	var response protocol.Response
 	isJSON := json.Unmarshal(got.body, &response) == nil
-	return got.status >= 300 && isJSON && response.Error != nil && response.Error.Code == protocol.CodeNonceReused
+	return isJSON && response.Error != nil && response.Error.Code == protocol.CodeNonceReused
 }
 
 func (p *Provider) boundTimeout(timeout time.Duration) time.Duration {

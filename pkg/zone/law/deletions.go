@@ -162,6 +162,10 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	// No content has a serial ahead of the zone's own.
 	isFuture := published.Ahead(ToPublish(before.Serial, before.Publish))
 	switch {
+	case published == 0: // no serial
+	case h.Held != nil && published == h.Held.Serial:
+		// The serial that ReleaseHold names, wherever settings have moved the zone's own since.
+		c.endHold(plan, now, nil)
 	case isOlder || isFuture: // without effect, and ReleaseHold warns
 	case h.Held == nil:
 		z.Deletions.restart(now, z, nil)

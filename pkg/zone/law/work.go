@@ -6,6 +6,7 @@ package law
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zone/law/content"
@@ -78,6 +79,12 @@ type Work struct {
 	Trace  string  `json:"tp,omitempty"`
 	Cursor *Cursor `json:"cursor,omitempty"` // nil at the start
 }
+
+// TrialID begins the IDs of trials: works that decide waiting objects again, after nothing that their zone did. No zone
+// is marked before the first step.
+const TrialID = "waits-"
+
+func (w *Work) IsTrial() bool { return strings.HasPrefix(w.ID, TrialID) }
 
 // Cursor is the position of a cascade: the sort key of the last object decided.
 type Cursor struct {

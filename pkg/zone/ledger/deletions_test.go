@@ -437,3 +437,20 @@ func TestMassDeletion_lastNS_S7_6(t *testing.T) {
 	b.expectHeld(false)
 	b.MustBeClean()
 }
+
+// A damaged step of the journal hides the delivered content of a held zone, and stops no other zone.
+func TestFollow_besideADamagedStepOfAHeldZone(t *testing.T) {
+	t.Parallel()
+	b := newBrakeOn(t, store.New(t, store.Unchecked), 1, 100)
+	store.Must(b.pickFirst().CreateZone(store.Zone("infra", "other", "other.example.")))
+	b.deleteRecords("infra", "r", 1, 90)
+	z := b.expectHeld(true)
+	journal := layout.Keys{Prefix: b.Prefix}.Journal(string(z.UID))
+	r := store.Must(b.Client.Client.Get(t.Context(), journal, clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByKey,
+		clientv3.SortDescend)))
+	store.Must(b.Client.Client.Put(t.Context(), string(r.Kvs[0].Key), strings.Repeat("\xff", 40)))
+	after := followLedger(t, b.pickFirst())
+	if base := after.bases["infra/example"]; len(after.bases) != 2 || base.Settled || len(base.UndeliveredSteps) > 0 {
+		t.Errorf("%+v of %d zones", base, len(after.bases))
+	}
+}

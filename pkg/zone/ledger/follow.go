@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/zone/law"
 	"kubi.zone/kubizone/pkg/zone/law/content"
 	"kubi.zone/kubizone/pkg/zone/lawform"
+	"kubi.zone/kubizone/pkg/zone/ledger/encryption"
 	"kubi.zone/kubizone/pkg/zone/ledger/etcd"
 	"kubi.zone/kubizone/pkg/zone/ledger/journal"
 	"kubi.zone/kubizone/pkg/zone/ledger/layout"
@@ -223,7 +224,7 @@ func (r *baseReader) readCuts(ctx context.Context) error {
 }
 
 // readSince reads the steps from the content that name servers have to the present, for a zone that is not settled. If
-// the journal lacks a step, the Base has none, and the zone is not served until settled.
+// the journal lacks a step or a step is damaged, the Base has none, and the zone is not served until settled.
 func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	z := b.Zone
 	if b.Settled || z.SettledSerial == 0 {
@@ -237,7 +238,9 @@ func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 			err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)
 		}
 	}
-	if errors.Is(err, journal.ErrTrimmed) {
+	// One damaged step must not stop the views of all zones.
+	isDamaged := errors.Is(err, layout.ErrUnreadable) || errors.Is(err, encryption.ErrDecrypt)
+	if isDamaged || errors.Is(err, journal.ErrTrimmed) {
 		klog.FromContext(ctx).Info("The delivered content of a zone is unknown: the zone is served again when it settles",
 			"zone", klog.KRef(z.Namespace, z.Name), "serial", z.SettledSerial, "reason", err.Error())
 		return nil

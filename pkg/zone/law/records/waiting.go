@@ -78,7 +78,8 @@ func (d *delta) describeHeld() string {
 // rules allow that namespace the name: it may be replacing its Record. A rule with the literal name overrides this.
 func (d *delta) refuseReplacement() *law.Refusal {
 	ns, base, former := d.ask.Namespace, rules.Base(d.added.Owner), d.ask.keptOut()
-	isKeptOut := former != "" && former != ns
+	// Own does not wait for a namespace that left (S2.8).
+	isKeptOut := former != "" && former != ns && ns != d.zone.Namespace
 	// A claim at the base keeps the former holder out anyway.
 	if !isKeptOut || d.ownerAt(base).ClaimOf(ns) != nil {
 		return nil

@@ -72,11 +72,14 @@ func (v *values) decryptValue(kv *mvccpb.KeyValue) (err error) {
 		kv.Value, err = v.aead.Open(nil, sealed[:nonceSize], sealed[nonceSize:], kv.Key)
 	}
 	if err != nil {
-		return fmt.Errorf("the value of %s does not decrypt (%w): it was changed in etcd, or moved there from another key or store; "+
-			"restore a backup", kv.Key, err)
+		return fmt.Errorf("the value of %s %w (%w): it was changed in etcd, or moved there from another key or store; "+
+			"restore a backup", kv.Key, ErrDecrypt, err)
 	}
 	return nil
 }
+
+// ErrDecrypt is the cause of an error of a read or watch if a value is damaged, or of another key or store.
+var ErrDecrypt = errors.New("does not decrypt")
 
 func (v *values) decryptAll(kvs []*mvccpb.KeyValue) error {
 	for _, kv := range kvs {

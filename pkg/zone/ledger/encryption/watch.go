@@ -59,7 +59,7 @@ func (w *watcher) logFailure(ctx context.Context, err error) {
 	defer w.mu.Unlock()
 	if now := time.Now(); err.Error() != w.lastLogged || now.After(w.logAgain) {
 		w.lastLogged, w.logAgain = err.Error(), now.Add(time.Minute)
-		klog.FromContext(ctx).Error(err, "A change in etcd is not followed; the server reads the present state instead")
+		klog.FromContext(ctx).Error(err, "A change in etcd is not followed; the server reads the present state if that is whole")
 	}
 }
 

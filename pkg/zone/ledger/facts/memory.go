@@ -13,6 +13,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -229,6 +230,7 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 				rev = loadedRev
 				break
 			}
+			klog.FromContext(ctx).Error(err, "The names of zones cannot be read; decisions compare former ones until they can")
 			etcd.Pause(ctx, time.Second)
 		}
 	}

@@ -160,7 +160,7 @@ func (c *check) readOutbox() error {
 			z := c.zones[p.UID]
 			// A removed zone has no mark. A work of trials lists its first zone only to order candidates, and a later
 			// step marks the zone.
-			if z != nil && !z.Pending && !(i == 0 && onlyRetries(w)) {
+			if z != nil && !z.Pending && !(i == 0 && (w.IsTrial() || onlyRetries(w))) {
 				marked := slices.ContainsFunc(z.holding.Works, func(s law.CascadeMark) bool { return s.ID == w.ID })
 				c.require(marked, c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
 			}

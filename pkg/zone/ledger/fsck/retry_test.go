@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/zone/law"
+	"kubi.zone/kubizone/pkg/zone/ledger/layout"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
@@ -54,5 +57,23 @@ func TestRun_isCleanBeforeTheFirstStepOfARetry(t *testing.T) {
 				t.Errorf("carried out:\n%s", store.Text(r))
 			}
 		})
+	}
+}
+
+// A trial of a Record that names its zone by zoneRef finds those that wait for the same zone too. The zone at the name
+// is marked by a later step.
+func TestRun_isCleanBesideATrialOfTwoScans_I4(t *testing.T) {
+	st := store.New(t)
+	s := st.Server()
+	defer s.Run()()
+	z := store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	st.Settle()
+	at := law.Place{Ref: law.Ref{Namespace: "infra", Name: "example", UID: string(z.UID)}, FQDN: name.MustParse("example.org.")}
+	w := law.Work{ID: law.TrialID + ".www.example.org.", Reason: "a waiting object may be adopted", By: "team-a", Zones: []law.Place{at},
+		Scans: []law.Scan{{Kind: law.ScanWaiting, Name: name.MustParse("www.example.org.")}, {Kind: law.ScanReferring, Target: &at.Ref}}}
+	key := layout.Keys{Prefix: st.Prefix}.Outbox(w.ID)
+	store.Must(st.Client.Client.Put(t.Context(), key, string(layout.Encode(w))))
+	if r := st.Fsck(); !r.Clean() {
+		t.Errorf("%s", store.Text(r))
 	}
 }

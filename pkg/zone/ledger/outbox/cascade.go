@@ -69,7 +69,7 @@ func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 	}
 
 	// Leave the name to a cascade that moves Records there.
-	isTrialAtName := isTrial(&s.Work) && len(s.Work.Scans) > 0
+	isTrialAtName := s.Work.IsTrial() && len(s.Work.Scans) > 0
 	if isTrialAtName && ob.isGaining(s.Work.View, s.Work.Scans[0].Name) {
 		return nil
 	}
@@ -193,7 +193,7 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 		w.Namespace, w.Name, w.LikelyZone = at.Namespace, at.Name, ob.Mem.Layout.Zone(at.Namespace, at.Name)
 	}
 	last = len(rest.Zones) == 0 && len(rest.Releases) == 0 && !purges
-	leaves := len(s.damagedRecords) > 0 && !isTrial(&s.Work) // the next round of trials tries the damaged records
+	leaves := len(s.damagedRecords) > 0 && !s.Work.IsTrial() // the next round of trials tries the damaged records
 	if last {
 		rest = s.remainder()
 	}

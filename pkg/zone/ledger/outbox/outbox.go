@@ -5,7 +5,6 @@ package outbox
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -61,13 +60,8 @@ func New(config Config) *Outbox {
 	return &Outbox{Config: config, lanes: newLanes(maxLanes, laneSlice), items: items{byKey: map[string]*cachedItem{}}}
 }
 
-const (
-	// MigrationID and trialID begin the IDs of works by migrations and trials (waiting.go).
-	MigrationID = "migration-"
-	trialID     = "waits-"
-)
-
-func isTrial(w *law.Work) bool { return strings.HasPrefix(w.ID, trialID) }
+// MigrationID begins the IDs of works by migrations.
+const MigrationID = "migration-"
 
 func (ob *Outbox) isGaining(view string, n name.Name) bool {
 	if n.IsZero() {

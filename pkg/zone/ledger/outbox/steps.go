@@ -91,7 +91,7 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 	w := ob.Committer.NewWrite("records", o, mod)
 	w.LikelyZone, w.OutboxItem = ob.Mem.GuessZone(ask.After), &s.Item
 	w.RecordBefore, w.Origin = o, commit.CauseOf(&s.Item)
-	if isTrial(&s.Work) {
+	if s.Work.IsTrial() {
 		// A trial has no author, so the Record's namespace pays for the adoption.
 		w.Payer = o.Namespace
 	}

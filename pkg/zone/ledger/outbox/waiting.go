@@ -252,7 +252,7 @@ func claimedName(n, zone name.Name) (at name.Name, exact bool) {
 
 // trialIDOf returns the ID of the trial of a name, so that two servers enqueue the trial once. A view has no dot, so
 // the names of two views have different IDs.
-func trialIDOf(view string, n name.Name) string { return trialID + view + "." + n.String() }
+func trialIDOf(view string, n name.Name) string { return law.TrialID + view + "." + n.String() }
 
 // maxReplacements bounds the waiting Records that a deletion tries, since each try is a commit in the zone's queue. The
 // trial of the freed name decides the others.
