@@ -9,7 +9,7 @@
 //
 // Guarantees:
 //  1. Invariants I1 to I5 of docs/architecture.md.
-//  2. law and zoneview do no I/O; zoneview/feed follows the journal or the API. ledger alone writes the keys of objects.
+//  2. law and zoneview do no I/O; zoneview/feed follows the journal or the API. ledger alone writes keys of objects.
 //     No house but apiserver imports ledger or etcd.
 //
 // Imports: kit, dns, apis. Read first: law/doc.go, ledger/doc.go, zoneview/doc.go.

@@ -44,8 +44,9 @@ func New(codec runtime.Codec) Codec {
 // Decoder returns a decoder for the watch cache's initial lists.
 func (c Codec) Decoder(plain etcd3.Decoder) etcd3.Decoder { return decoder{plain, c.parts} }
 
-// Decode decodes an object, and replaces its parts by equal parts of the last version. The result must not be modified,
-// as for all objects of a watch cache.
+// Decode decodes an object into the type of data, and replaces parts by equal parts of the object's last version: after
+// a write of status, both versions of a Zone share spec.delegations in memory. The result must not be modified, as for
+// all objects of a watch cache. Errors are those of the codec.
 func (c Codec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind,
 	error) {
 	object, kind, err := c.Codec.Decode(data, defaults, into)

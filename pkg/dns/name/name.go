@@ -113,6 +113,8 @@ func FromKey(key string) (Name, error) {
 
 func (n Name) MarshalText() ([]byte, error) { return []byte(n.s), nil }
 
+// UnmarshalText parses a name in presentation format (RFC 1035 §5.1), as Parse does, whose error names the faulty
+// label. An empty text is the zero Name, as MarshalText writes it.
 func (n *Name) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {
