@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -421,8 +422,9 @@ func TestTurn_namesTheCauseOfARecordThatFailedBefore_S7_12(t *testing.T) {
 			must.Succeed(t, l.index.Deliveries.GetStore().Update(one))
 			l.queue.Add("u")
 			passTime(time.Second)
-			for ref := range s.records {
-				l.trackRecord(s.records[ref].DeepCopy(), false)
+			// The first Record tracked wakes the worker, which writes.
+			for _, record := range s.listRecords() {
+				l.trackRecord(record.DeepCopy(), false)
 			}
 		}
 		s.addRecord(l, "team", "www", 51, metav1.ConditionUnknown, v1alpha1.ReasonPending)
@@ -485,9 +487,15 @@ func passTime(d time.Duration) {
 	synctest.Wait()
 }
 
+func (s *stored) listRecords() []*v1alpha1.Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Values(s.records))
+}
+
 func (s *stored) countReasons() map[string]int {
 	counts := map[string]int{}
-	for _, record := range s.records {
+	for _, record := range s.listRecords() {
 		counts[objects.ReadyOf(record.Status.Conditions).Reason]++
 		if objects.StalledOf(record.Status.Conditions) != nil {
 			counts[v1alpha1.ConditionStalled]++
