@@ -58,6 +58,8 @@ var kinds = map[string]string{overview.Current: "ok", overview.NotCurrent: "fail
 
 func showState(of overview.State) state { return state{kinds[of.Word], of.Word} }
 
+// signsOf returns the signs beside the state of a zone, several at once: held, no class, paused, withdrawn, and the
+// phase of DNSSEC.
 func signsOf(zone *v1alpha1.Zone, of overview.State) (signs []state) {
 	marks := overview.MarksOf(zone)
 	if marks.Held != nil {

@@ -27,6 +27,8 @@ func (p providers) Has(of *v1alpha1.DNSClass) bool {
 	return provider.Providers[apiclass.ProviderOf(&of.Spec)] != nil
 }
 
+// Compare has the provider compare its content with the zone. A request that fails is a report with the state Failed;
+// the error means that the provider has no list, or its Secret is not there.
 func (p providers) Compare(ctx context.Context, of *v1alpha1.DNSClass, truth *verify.Zone, report *verify.Report) error {
 	asked, _, err := provider.Providers[apiclass.ProviderOf(&of.Spec)](of, func(namespace, name string) (map[string][]byte, error) {
 		return p.secrets.Get(ctx, namespace, name)

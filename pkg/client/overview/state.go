@@ -34,6 +34,8 @@ type State struct {
 // isJudged reports whether the condition Ready gave the State.
 func (s *State) isJudged() bool { return s.Word != Pending && s.Word != Deleted }
 
+// StateOf returns the State by the condition Ready. A deletion precedes every condition, and Ready of a former
+// generation is Pending.
 func StateOf(object metav1.Object, conditions []metav1.Condition) State {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	switch {

@@ -201,7 +201,7 @@ func (d *delta) warnOfOwn(a rules.Admission, base name.Rel, plan *law.Plan) (war
 	return true
 }
 
-// warnOfTenants warns own, whom no claim refuses (S4.9), of the nearest claim of a tenant at or above base.
+// warnOfTenants warns own of the nearest claim of a tenant at or above base, since no claim refuses own (S4.9).
 func (d *delta) warnOfTenants(base name.Rel, plan *law.Plan) (warned bool) {
 	z := d.zone
 	for at := range upToApex(base) {

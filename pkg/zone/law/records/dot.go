@@ -81,6 +81,8 @@ func (d *delta) repeatsOrigin(text string, means name.Rel) bool {
 	return !name.IsAbsolute(text) && RepeatsOrigin(means, d.zone.FQDN())
 }
 
+// warnOfTarget warns of a value whose host another namespace has, or could take, or that no resolver finds. A value has
+// one Warning: the first case explains the others.
 func (d *delta) warnOfTarget(t target, plan *law.Plan) {
 	z, at := d.zone, d.place.fqdn
 	answers, state := d.answersFor(t), d.judgeHost(t)

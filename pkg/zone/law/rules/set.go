@@ -89,6 +89,7 @@ func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 		slices.ContainsFunc(grants, func(g Grant) bool { return g.underscore })
 }
 
+// allowsBase reports whether a rule gives the namespace the base name of owner (S4.7): www for _acme-challenge.www.
 func (s *Set) allowsBase(owner name.Rel, namespace string) bool {
 	base, err := Base(owner).In(s.Zone)
 	return err == nil && s.AllowsName(base, namespace)

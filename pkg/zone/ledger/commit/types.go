@@ -48,6 +48,7 @@ type writers struct {
 	latency latencies         // of recent commits; from SlowCommit on, large batches wait for more groups
 }
 
+// New returns a Committer that waits for writes. It starts no goroutine.
 func New(config Config) *Committer {
 	if config.OnHold == nil {
 		config.OnHold = func(*v1alpha1.Zone) {}
