@@ -79,6 +79,7 @@ test-gardener: peers ##- vet and test kubizone-gardener, a module of its own; it
 test-long: ##- test with larger numbers and more programs of other projects, and test-oldest: once a week, and before a release
 	hack/build-bindcar.sh && hack/build-gitops.sh flux && hack/build-gitops.sh argo && hack/build-gitops.sh external-dns-webhook
 	hack/build-gitops.sh lego && hack/build-gitops.sh cert-manager && hack/build-python.sh && hack/build-tool.sh external-dns
+	hack/build-tool.sh opentofu && hack/build-tool.sh terraform-provider-kubectl
 	KUBIZONE_TEST_LONG=1 $(MAKE) --no-print-directory test TIMEOUT=60m
 	$(if $(filter ./...,$(PKG)),$(MAKE) --no-print-directory test-oldest)
 

@@ -17,7 +17,7 @@ func Long() bool { return os.Getenv("KUBIZONE_TEST_LONG") != "" }
 
 var longPrograms = []string{
 	"ansible-playbook", "argosync", "bindcar", "certmanager", earlier, "external-dns", "fluxapply", "lego5", "octodns-sync",
-	"solverconformance", "webhookprovider",
+	"opentofu", "solverconformance", "terraform-provider-kubectl", "webhookprovider",
 }
 
 const earlier = "an earlier kubizone"
