@@ -21,9 +21,9 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// recordSet is a resource of Terraform's provider dns (v3.4: internal/provider/resource_dns_*_record_set.go), and sends
-// the messages of that provider, whose module no proxy has: an update without prerequisites, then a question at the name.
-// All are signed and go over TCP.
+// recordSet is a resource of Terraform's provider dns (v3.4, internal/provider/resource_dns_*_record_set.go). It sends
+// the messages of that provider, whose module no proxy has: an update without prerequisites, then a question at the
+// name, both signed and over TCP.
 type recordSet struct {
 	t                *testing.T
 	server           string
@@ -32,7 +32,7 @@ type recordSet struct {
 	ttl              int
 }
 
-func (r recordSet) send(m *mdns.Msg) *mdns.Msg {
+func (r recordSet) sendMessage(m *mdns.Msg) *mdns.Msg {
 	r.t.Helper()
 	m.RecursionDesired = false
 	m.SetTsig(r.key.Name, mdns.HmacSHA256, 300, time.Now().Unix())
@@ -42,42 +42,42 @@ func (r recordSet) send(m *mdns.Msg) *mdns.Msg {
 	return answer
 }
 
-func (r recordSet) records(values []string) (rrs []mdns.RR) {
+func (r recordSet) makeRecords(values []string) (rrs []mdns.RR) {
 	for _, value := range values {
 		rrs = append(rrs, must.Get(mdns.NewRR(fmt.Sprintf("%s %d %s %s", r.owner, r.ttl, r.typ, value)))(r.t))
 	}
 	return rrs
 }
 
-// change sends the update of a create or change, and returns its response code.
-func (r recordSet) change(remove, add []string) string {
+// changeSet sends the update of a create or change, and returns its response code.
+func (r recordSet) changeSet(remove, add []string) string {
 	r.t.Helper()
 	m := new(mdns.Msg)
 	m.SetUpdate(r.zone)
-	for _, rr := range r.records(remove) {
+	for _, rr := range r.makeRecords(remove) {
 		m.Remove([]mdns.RR{rr})
 	}
-	for _, rr := range r.records(add) {
+	for _, rr := range r.makeRecords(add) {
 		m.Insert([]mdns.RR{rr})
 	}
-	return mdns.RcodeToString[r.send(m).Rcode]
+	return mdns.RcodeToString[r.sendMessage(m).Rcode]
 }
 
-func (r recordSet) destroy() string {
+func (r recordSet) destroySet() string {
 	r.t.Helper()
 	m := new(mdns.Msg)
 	m.SetUpdate(r.zone)
 	m.RemoveRRset([]mdns.RR{must.Get(mdns.NewRR(r.owner + " 0 " + r.typ))(r.t)})
-	return mdns.RcodeToString[r.send(m).Rcode]
+	return mdns.RcodeToString[r.sendMessage(m).Rcode]
 }
 
-// refresh returns TTL and data as Terraform's state gets them, sorted; empty when the resource is gone.
-func (r recordSet) refresh() string {
+// refreshSet returns TTL and data as Terraform's state gets them, sorted; empty when the resource is gone.
+func (r recordSet) refreshSet() string {
 	r.t.Helper()
 	m := new(mdns.Msg)
 	m.SetQuestion(r.owner, mdns.StringToType[r.typ])
 	var lines []string
-	for _, rr := range r.send(m).Answer {
+	for _, rr := range r.sendMessage(m).Answer {
 		lines = append(lines, strings.TrimPrefix(rr.String(), rr.Header().Name+"\t"))
 	}
 	slices.Sort(lines)
@@ -91,7 +91,7 @@ func (r recordSet) findZone() string {
 	for off, end := 0, false; !end; off, end = mdns.NextLabel(r.owner, off) {
 		m := new(mdns.Msg)
 		m.SetQuestion(r.owner[off:], mdns.TypeSOA)
-		switch answer := r.send(m); {
+		switch answer := r.sendMessage(m); {
 		case answer.Rcode != mdns.RcodeSuccess && answer.Rcode != mdns.RcodeNameError:
 			return mdns.RcodeToString[answer.Rcode] + " at " + r.owner[off:]
 		case len(answer.Answer) > 0:
@@ -119,40 +119,40 @@ func TestTerraform_writesByUpdates_S13_5(t *testing.T) {
 
 	// 1. An address set: created, changed by a difference, destroyed and created again for another TTL.
 	www := of("www.apps", "A", 300)
-	expect("create", www.change(nil, []string{"192.0.2.80", "192.0.2.81"}), "NOERROR")
-	expect("refresh", www.refresh(), "300 IN A 192.0.2.80; 300 IN A 192.0.2.81")
-	expect("change", www.change([]string{"192.0.2.81"}, []string{"192.0.2.82"}), "NOERROR")
-	expect("refresh", www.refresh(), "300 IN A 192.0.2.80; 300 IN A 192.0.2.82")
-	expect("destroy for a TTL", www.destroy(), "NOERROR")
-	expect("refresh", www.refresh(), "")
+	expect("create", www.changeSet(nil, []string{"192.0.2.80", "192.0.2.81"}), "NOERROR")
+	expect("refresh", www.refreshSet(), "300 IN A 192.0.2.80; 300 IN A 192.0.2.81")
+	expect("change", www.changeSet([]string{"192.0.2.81"}, []string{"192.0.2.82"}), "NOERROR")
+	expect("refresh", www.refreshSet(), "300 IN A 192.0.2.80; 300 IN A 192.0.2.82")
+	expect("destroy for a TTL", www.destroySet(), "NOERROR")
+	expect("refresh", www.refreshSet(), "")
 	www.ttl = 60
-	expect("create", www.change(nil, []string{"192.0.2.80"}), "NOERROR")
+	expect("create", www.changeSet(nil, []string{"192.0.2.80"}), "NOERROR")
 	expect("records", u.readRecords("team-a"), "www.apps A 60 192.0.2.80")
 
 	// 2. Texts: a change removes all former texts and adds all new ones, equal ones too.
 	text := of("apps", "TXT", 60)
-	expect("create", text.change(nil, []string{`"a b"`, `"keep"`}), "NOERROR")
-	expect("change", text.change([]string{`"a b"`, `"keep"`}, []string{`"keep"`, `"c"`}), "NOERROR")
-	expect("refresh", text.refresh(), `60 IN TXT "c"; 60 IN TXT "keep"`)
+	expect("create", text.changeSet(nil, []string{`"a b"`, `"keep"`}), "NOERROR")
+	expect("change", text.changeSet([]string{`"a b"`, `"keep"`}, []string{`"keep"`, `"c"`}), "NOERROR")
+	expect("refresh", text.refreshSet(), `60 IN TXT "c"; 60 IN TXT "keep"`)
 
 	// 3. An alias gets another target in one message.
 	alias := of("docs.apps", "CNAME", 60)
-	expect("create", alias.change(nil, []string{"www.apps.example.org."}), "NOERROR")
-	expect("change", alias.change([]string{"www.apps.example.org."}, []string{"apps.example.org."}), "NOERROR")
-	expect("refresh", alias.refresh(), "60 IN CNAME apps.example.org.")
+	expect("create", alias.changeSet(nil, []string{"www.apps.example.org."}), "NOERROR")
+	expect("change", alias.changeSet([]string{"www.apps.example.org."}, []string{"apps.example.org."}), "NOERROR")
+	expect("refresh", alias.refreshSet(), "60 IN CNAME apps.example.org.")
 
 	// 4. Drift: another client changes the set; the next apply takes the difference back.
 	expect("another client", u.sendUpdate(&key, "update add www.apps.example.org. 60 A 192.0.2.66"), "NOERROR")
-	expect("refresh", www.refresh(), "60 IN A 192.0.2.66; 60 IN A 192.0.2.80")
-	expect("apply", www.change([]string{"192.0.2.66"}, nil), "NOERROR")
-	expect("refresh", www.refresh(), "60 IN A 192.0.2.80")
+	expect("refresh", www.refreshSet(), "60 IN A 192.0.2.66; 60 IN A 192.0.2.80")
+	expect("apply", www.changeSet([]string{"192.0.2.66"}, nil), "NOERROR")
+	expect("refresh", www.refreshSet(), "60 IN A 192.0.2.80")
 
 	// 5. A value by kubectl is drift that the provider cannot take back.
 	static := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "static"},
 		Spec: v1alpha1.RecordSpec{DomainName: "www.apps.example.org.", Type: "A", RData: "192.0.2.99"}}
 	must.Get(u.client.KubizoneV1alpha1().Records("team-a").Create(t.Context(), static, metav1.CreateOptions{}))(t)
-	expect("refresh", www.refresh(), "60 IN A 192.0.2.80; 60 IN A 192.0.2.99")
-	expect("apply", www.change([]string{"192.0.2.99"}, nil), "REFUSED")
+	expect("refresh", www.refreshSet(), "60 IN A 192.0.2.80; 60 IN A 192.0.2.99")
+	expect("apply", www.changeSet([]string{"192.0.2.99"}, nil), "REFUSED")
 	must.Succeed(t, u.client.KubizoneV1alpha1().Records("team-a").Delete(t.Context(), "static", metav1.DeleteOptions{}))
 
 	// 6. Import asks for the SOA of every name up to the zone, also of those that the key does not list.
@@ -161,9 +161,9 @@ func TestTerraform_writesByUpdates_S13_5(t *testing.T) {
 	expect("import", narrow.findZone(), "example.org.")
 
 	// 7. Another's name is refused, and destroy leaves nothing of the key's.
-	expect("a foreign name", of("own", "A", 60).change(nil, []string{"192.0.2.1"}), "REFUSED")
+	expect("a foreign name", of("own", "A", 60).changeSet(nil, []string{"192.0.2.1"}), "REFUSED")
 	for _, resource := range []recordSet{www, text, alias} {
-		expect("destroy", resource.destroy(), "NOERROR")
+		expect("destroy", resource.destroySet(), "NOERROR")
 	}
 	expect("records", u.readRecords("team-a"), "")
 }
