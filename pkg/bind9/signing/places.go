@@ -46,10 +46,11 @@ func (p place) most() int {
 }
 
 func listPlaces(zone *v1alpha1.Zone) []place {
-	if zone.Status.DNSSEC == nil || zone.Status.DNSSEC.Signer == nil {
+	signer := signerOf(zone)
+	if signer.Name == "" {
 		return nil
 	}
-	return []place{{namespace: zone.Namespace}, {namespace: zone.Status.DNSSEC.Signer.Namespace, ofSigner: true}}
+	return []place{{namespace: zone.Namespace}, {namespace: signer.Namespace, ofSigner: true}}
 }
 
 // takePlaces reports whether the zone's sync may go on. Otherwise the zone waits in order of arrival, and wake enqueues

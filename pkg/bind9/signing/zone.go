@@ -7,11 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
@@ -47,10 +49,7 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 
 	// 1. Find the signer and read the facts.
 	w := &work{Controller: c, zone: zone, fqdn: fqdn}
-	f := &facts{now: c.Now(), status: status}
-	if zone.Spec.DNSSEC != nil {
-		f.policy = zone.Spec.DNSSEC.Policy
-	}
+	f := &facts{now: c.Now(), status: status, policy: ptr.Deref(zone.Spec.DNSSEC, v1alpha1.ZoneDNSSEC{}).Policy}
 
 	switch err := w.findSigner(ctx, f); {
 	case errors.Is(err, errUnknownMember):
@@ -63,7 +62,7 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 		if err := w.askFacts(ctx, f); err != nil {
 			return pendingInterval, w.writeProblem(ctx, err)
 		}
-	} else if status != nil && status.Phase != "" {
+	} else if phaseOf(zone) != "" {
 		// A zone with keys somewhere must not change its phase without its signer.
 		f.unsigned, f.signed = f.blocked, f.blocked
 		return blockedInterval, w.writeProblem(ctx, errors.New(f.blocked))
@@ -72,11 +71,7 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 	// 2. Decide.
 	d := decideNext(f)
 
-	c.memory.update(zone.UID, func(m *measured) {
-		if m.dsSince = (time.Time{}); d.awaitsDS && d.status.LastTransitionTime != nil {
-			m.dsSince = d.status.LastTransitionTime.Time
-		}
-	})
+	c.memory.update(zone.UID, func(m *measured) { m.dsSince = d.dsSince })
 
 	// 3. Act first: the status must not claim a failed step.
 	if err := w.runAction(ctx, f, d); err != nil {
@@ -92,8 +87,8 @@ func isUnsignedHere(status *v1alpha1.ZoneDNSSECStatus) bool {
 
 // The status blocks the deletion until removeDeleted clears it.
 func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
-	status := zone.Status.DNSSEC
-	if status == nil || status.Phase == "" || status.Signer == nil {
+	signer := signerOf(zone)
+	if signer.Name == "" {
 		return 0, nil
 	}
 
@@ -102,13 +97,13 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 		return pendingInterval, err
 	}
 
-	fqdn, err := name.Parse(status.FQDN)
+	fqdn, err := name.Parse(zone.Status.DNSSEC.FQDN)
 	if err != nil {
 		return 0, err
 	}
 	w := &work{Controller: c, zone: zone, fqdn: fqdn}
 
-	server, runs, err := c.Servers.Find(status.Signer.Namespace, status.Signer.Name)
+	server, runs, err := c.Servers.Find(signer.Namespace, signer.Name)
 	if err != nil {
 		return 0, err
 	}
@@ -137,12 +132,8 @@ func (c *Controller) allowsLocal(signer apiclass.Server) bool {
 
 // askFacts reads only the facts that the phase needs, because each costs queries at other machines.
 func (w *work) askFacts(ctx context.Context, f *facts) error {
-	phase := v1alpha1.DNSSECPhase("")
-	if f.status != nil {
-		phase = f.status.Phase
-	}
-
 	var err error
+	phase := phaseOf(w.zone)
 	switch phase {
 	case v1alpha1.DNSSECSigning, v1alpha1.DNSSECMoving, v1alpha1.DNSSECSigned:
 		if f.signing, err = w.readSigning(ctx); err != nil {
@@ -187,7 +178,6 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 		return
 	}
 
-	f.passed = !serial.Serial(keys.Serial).Ahead(serial.Serial(w.zone.Status.Serial))
 	w.highest = keys.Serial
 
 	for _, observed := range w.askEachServer(ctx) {
@@ -196,27 +186,21 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 			f.unsigned, f.signed = fmt.Sprintf("%s: %v", observed.Name, observed.err), fmt.Sprintf("%s: %v", observed.Name, observed.err)
 			continue
 		}
-		shared := 0
-		for key := range keys.Keys {
-			if observed.Keys[key] {
-				shared++
-			}
-		}
+		shared := maps.Clone(keys.Keys)
+		maps.DeleteFunc(shared, func(key string, _ bool) bool { return !observed.Keys[key] })
 		// With a DS for a key missing at a server, validation of its answers would fail.
-		if shared < len(keys.Keys) {
+		if len(shared) < len(keys.Keys) {
 			f.unsigned = observed.Name + " does not answer with the keys of the signer"
 		}
-		if shared > 0 {
+		if len(shared) > 0 {
 			f.signed = observed.Name + " answers with keys of the signer"
 		}
-		if serial.Serial(observed.Serial).Ahead(serial.Serial(w.zone.Status.Serial)) {
-			f.passed = false
-			if serial.Serial(observed.Serial).Ahead(serial.Serial(w.highest)) {
-				w.highest = observed.Serial
-			}
+		if serial.Serial(observed.Serial).Ahead(serial.Serial(w.highest)) {
+			w.highest = observed.Serial
 		}
 	}
 
+	f.passed = !serial.Serial(w.highest).Ahead(serial.Serial(w.zone.Status.Serial))
 	if len(keys.Keys) == 0 {
 		f.unsigned = w.signerDNS.Name + " has no keys"
 	}
@@ -231,15 +215,12 @@ func (w *work) askEachServer(ctx context.Context) []*serverAnswer {
 	}
 	askEach(all, func(one *serverAnswer) { one.ServedKeys, one.err = w.askKeys(ctx, one.Secondary) })
 
-	var expires time.Time
+	expires := first{}
 	for _, observed := range all {
-		if at := observed.Expires; expires.IsZero() || !at.IsZero() && at.Before(expires) {
-			expires = at
-		}
+		expires.note("", observed.Expires)
 	}
-
-	if !expires.IsZero() { // signatures of servers without an answer end all the same
-		w.memory.update(w.zone.UID, func(m *measured) { m.expires = expires })
+	if at, known := expires[""]; known { // signatures of servers without an answer end all the same
+		w.memory.update(w.zone.UID, func(m *measured) { m.expires = at })
 	}
 	return all
 }
