@@ -54,10 +54,17 @@ func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.ConfigDir == "" {
 		return
 	}
-	for {
+	atOnceAndTicks(ctx, ticks, func() {
 		if err := a.reloadConfig(ctx); err != nil && ctx.Err() == nil {
 			a.config.Logger.Warn("named did not read its configuration; this is retried", "err", err)
 		}
+	})
+}
+
+// atOnceAndTicks calls do at once and at each tick, until ctx ends.
+func atOnceAndTicks(ctx context.Context, ticks <-chan time.Time, do func()) {
+	for {
+		do()
 		select {
 		case <-ticks:
 		case <-ctx.Done():

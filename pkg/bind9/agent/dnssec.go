@@ -45,9 +45,6 @@ func (a *Agent) showDS(job *work) (int, any, error) {
 			continue
 		}
 		ds := key.ToDS(mdns.SHA256)
-		if ds == nil {
-			continue
-		}
 		digest := strings.ToUpper(ds.Digest)
 		answer.Records = append(answer.Records, protocol.DSRecord{
 			KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, DigestType: ds.DigestType, Digest: digest,

@@ -40,8 +40,11 @@ func (f zoneFiles) readKeyOwner(zone name.Name) (string, error) {
 }
 
 // writeKeyOwner stores the owner of a zone's keys atomically, because keys without an owner would sign any owner's
-// zone.
+// zone. An owner of "" is not stored.
 func (f zoneFiles) writeKeyOwner(zone name.Name, owner string) error {
+	if owner == "" {
+		return nil
+	}
 	path := f.keyOwnerPath(zone)
 	file, err := os.CreateTemp(f.dir, "key-owner-*")
 	if err != nil {
@@ -141,16 +144,11 @@ const (
 
 // SweepKeys deletes old DNSSEC keys of removed zones at once and at each tick, until ctx ends.
 func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
-	for {
+	atOnceAndTicks(ctx, ticks, func() {
 		if err := a.removeOldKeys(ctx); err != nil && ctx.Err() == nil {
 			a.config.Logger.Warn("keys of removed zones could not be deleted; this is retried", "err", err)
 		}
-		select {
-		case <-ticks:
-		case <-ctx.Done():
-			return
-		}
-	}
+	})
 }
 
 // removeOldKeys deletes keys older than keyTime, and an owner's keys beyond the latest maxOrphanedKeys zones. An error

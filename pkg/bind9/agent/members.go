@@ -4,6 +4,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -26,7 +27,7 @@ type memberWatch struct {
 	checkedAt time.Time
 	// lost has the members without a zone at the last check. A new member has none for a moment, so a second check
 	// follows.
-	lost           map[name.Name]bool
+	lost           map[name.Name]int // the number of checks without the zone
 	nextRetransfer time.Time
 	backoff        time.Duration
 }
@@ -107,28 +108,20 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	}
 
 	before := watch.lost
-	watch.lost = map[name.Name]bool{}
+	watch.lost = map[name.Name]int{}
 	again := false
 
 	// Random order, so that zones that never load do not displace others.
 	rand.Shuffle(len(missing), func(i, j int) { missing[i], missing[j] = missing[j], missing[i] })
 	// First the members lost before: their second check decides.
-	slices.SortStableFunc(missing, func(x, y expectedZone) int {
-		switch {
-		case before[x.name] == before[y.name]:
-			return 0
-		case before[x.name]:
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(missing, func(x, y expectedZone) int { return cmp.Compare(before[y.name], before[x.name]) })
 
 	for _, zone := range missing[:min(len(missing), memberAsks)] {
 		var refused *problem
 		// A member without content is not lost: its transfer may be pending, or the primary withholds it.
 		if _, err := a.readStatus(ctx, zone.name); errors.As(err, &refused) && refused.status == http.StatusNotFound {
-			watch.lost[zone.name] = true
-			again = again || before[zone.name]
+			watch.lost[zone.name] = before[zone.name] + 1
+			again = again || before[zone.name] > 0
 		}
 	}
 

@@ -49,7 +49,7 @@ func (a *Agent) serveReady(job *work) (int, any, error) {
 func (a *Agent) checkReady(ctx context.Context) protocol.Ready {
 	a.ready.mu.Lock()
 	defer a.ready.mu.Unlock()
-	if now := a.config.Now(); a.ready.checkedAt.IsZero() || now.Sub(a.ready.checkedAt) >= readyAge || now.Before(a.ready.checkedAt) {
+	if a.config.Now().Sub(a.ready.checkedAt).Abs() >= readyAge { // also after the clock was set back
 		// The result is also for the next prober, so the check outlives this request.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTime)
 		defer cancel()
@@ -144,11 +144,10 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	// server without any zone keeps waiting, not to replace a full server.
 	withheld := since >= waitTime && len(missing) < len(zones) && a.confirmedAt(ctx, expected.catalogs).Sub(l.lastLoadedAt) >= loadTime
 
-	switch {
 	// All zones; or nearly all after two minutes; or only zones that the primary withholds after five.
-	case len(missing) == 0 && lacking == nil, late && enough && (expected.sources > 0 || lacking == nil), withheld:
-		l.done = true
-		if len(missing) > 0 || lacking != nil {
+	hasAll := len(missing) == 0 && lacking == nil
+	if l.done = hasAll || late && enough && (expected.sources > 0 || lacking == nil) || withheld; l.done {
+		if !hasAll {
 			a.config.Logger.Warn("ready without some zones", "loaded", len(zones)-len(missing), "missing", len(missing),
 				"some", formatZones(missing), "err", lacking)
 		}

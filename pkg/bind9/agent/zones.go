@@ -227,8 +227,8 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 			err = refuse(http.StatusConflict, "zone %s is here with keys of another owner; DELETE it with keys=remove first",
 				showName(zone))
 		}
-		// The zone was made without an owner, by an older agent or by another client.
-		if err == nil && owner == "" && asked.KeyOwner != "" {
+		// The zone was made without an owner, by another client.
+		if err == nil && owner == "" {
 			err = a.files.writeKeyOwner(zone, asked.KeyOwner)
 		}
 		return status, answer, err
@@ -242,14 +242,8 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 		}
 	}
 
-	if asked.KeyOwner != "" {
-		if err := a.files.writeKeyOwner(zone, asked.KeyOwner); err != nil {
-			return 0, nil, err
-		}
-	}
-
-	// Files of an attempt that failed. named has no zone of the name, so no file is in use.
-	if err := a.files.removeAll(zone); err != nil {
+	// Files of an attempt that failed are not in use, because named has no zone of the name.
+	if err := errors.Join(a.files.writeKeyOwner(zone, asked.KeyOwner), a.files.removeAll(zone)); err != nil {
 		return 0, nil, err
 	}
 	path, err := a.files.createFile(zone, content)

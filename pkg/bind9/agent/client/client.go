@@ -361,12 +361,11 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 func (c *Client) readRefusal(method, path string, response *http.Response) error {
 	refusal := &Error{Status: response.StatusCode, Message: fmt.Sprintf("%s answers %s %s%s with %d; its log says why", c.url,
 		method, protocol.Base, path, response.StatusCode)}
-	after, err := strconv.Atoi(response.Header.Get("Retry-After"))
-	switch limited := response.StatusCode == http.StatusTooManyRequests; {
+	switch after, err := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 31); {
 	// A hostile server could name a year, so at most ten minutes count.
-	case err == nil && after >= 0 && (limited || response.StatusCode == http.StatusServiceUnavailable):
+	case err == nil:
 		refusal.RetryAfter = min(max(time.Duration(after)*time.Second, time.Second), 10*time.Minute)
-	case limited:
+	case response.StatusCode == http.StatusTooManyRequests:
 		refusal.RetryAfter = pauseTime
 	}
 	// Every caller waits, since the server limits the client and not the zone.

@@ -5,7 +5,6 @@ package client
 
 import (
 	"fmt"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,13 +34,13 @@ func readDialect(health protocol.Health) (dialect, error) {
 	if health.Agent == "kubizone" {
 		return kubizone, nil
 	}
-	var major, minor, patch uint
-	_, _ = fmt.Sscanf(strings.TrimPrefix(health.Version, "v"), "%d.%d.%d", &major, &minor, &patch)
+	version := make([]uint, 3)
+	_, _ = fmt.Sscanf(strings.TrimPrefix(health.Version, "v"), "%d.%d.%d", &version[0], &version[1], &version[2])
 	// An unreadable version counts as 0.0.0, and is too old.
 	switch {
-	case major > 0 || minor >= 9:
+	case slices.Compare(version, []uint{0, 9, 0}) >= 0:
 		return bindcar09, nil
-	case minor == 8, minor == 7 && patch >= 3:
+	case slices.Compare(version, []uint{0, 7, 3}) >= 0:
 		return bindcar07, nil
 	}
 	return dialect{}, fmt.Errorf("bindcar %q is too old: at least 0.7.3 is needed, which takes addresses with ports", health.Version)
@@ -78,19 +77,7 @@ func (d dialect) translateZone(zone name.Name, asked protocol.CreateZone) (proto
 		}
 		*list = plain
 	}
-	if len(config.AllowTransfer) > 0 && !slices.ContainsFunc(config.AllowTransfer, func(text string) bool {
-		return !strings.HasPrefix(text,
-			"key ")
-	}) {
-		config.AllowTransfer = nil // named's options allow transfers by key
-	}
-
-	// The rest must be addresses, because a bindcar knows no prefixes, keys or words.
-	for _, text := range config.AllowTransfer {
-		if _, err := netip.ParseAddr(text); err != nil {
-			return asked, unsupported("bindcar takes addresses alone in allowTransfer, and not %q", text)
-		}
-	}
+	config.AllowTransfer = nil // named's options allow transfers by key
 
 	// bindcar requires the fields of a primary for a secondary too.
 	if asked.ZoneType == protocol.Secondary {

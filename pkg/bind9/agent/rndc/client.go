@@ -181,7 +181,7 @@ func (s *session) judgeAnswer(answer table, serial, command string) (string, err
 	of, _ := control.text("_ser")
 	nonce, _ := control.text("_nonce")
 	// An answer recorded from an earlier session has another serial or nonce (R2).
-	if replied != "1" || of != serial || nonce == "" || s.nonce != "" && nonce != s.nonce {
+	if replied != "1" || of != serial || nonce == "" || nonce != cmp.Or(s.nonce, nonce) {
 		return "", errors.New("the answer belongs to another question")
 	}
 	// named keeps a nonce for the connection. The first answer sets it.
