@@ -10,6 +10,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -227,11 +229,16 @@ func (c *children) takeOver(ctx context.Context, live runtime.Object, key childK
 func foreignFields(object runtime.Object) map[string]any {
 	type set = map[string]any
 	o, meta := accessor(object), set{"f:annotations": set{"f:" + TakeOver: set{}}}
-	all, owned := set{"f:metadata": meta}, set{}
-	for key := range o.GetLabels() {
-		owned["f:"+key] = set{}
+	all := set{"f:metadata": meta}
+	// add adds a map with these keys as a field of parent.
+	add := func(parent set, field string, keys iter.Seq[string]) {
+		fields := set{}
+		for key := range keys {
+			fields["f:"+key] = set{}
+		}
+		parent[field] = fields
 	}
-	meta["f:labels"] = owned
+	add(meta, "f:labels", maps.Keys(o.GetLabels()))
 	// With ownerReferences, the object would go with the other manager's resource.
 	owners := set{}
 	for _, owner := range o.GetOwnerReferences() {
@@ -240,25 +247,17 @@ func foreignFields(object runtime.Object) map[string]any {
 	if len(owners) > 0 {
 		meta["f:ownerReferences"] = owners
 	}
-	data := set{}
 	switch object := object.(type) {
 	case *corev1.ConfigMap:
-		for key := range object.Data {
-			data["f:"+key] = set{}
-		}
+		add(all, "f:data", maps.Keys(object.Data))
 	case *corev1.Secret:
-		for key := range object.Data {
-			data["f:"+key] = set{}
-		}
+		add(all, "f:data", maps.Keys(object.Data))
 	case *corev1.Service:
 		ports := set{}
 		for _, port := range object.Spec.Ports {
 			ports[fmt.Sprintf("k:{\"port\":%d,\"protocol\":%q}", port.Port, port.Protocol)] = set{".": set{}}
 		}
 		all["f:spec"] = set{"f:ports": ports}
-	}
-	if len(data) > 0 {
-		all["f:data"] = data
 	}
 	return all
 }

@@ -84,16 +84,13 @@ func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9
 // catalogOf returns the catalog zone of a class if the server follows it, and otherwise "". A class with transfer has
 // the server if an element of secondaries names the server's TSIG Secret.
 func (f *Fleet) catalogOf(class *v1alpha1.DNSClass, instance *bind9.Bind9Instance, server *render.Server) string {
-	if block := class.Spec.Bind9; block != nil {
-		if f.classHas(class, instance) {
-			return block.CatalogZone
-		}
-		return ""
+	if block := class.Spec.Bind9; block != nil && f.classHas(class, instance) {
+		return block.CatalogZone
 	}
 	block, key := class.Spec.Transfer, keyOf(server)
 	if block != nil && slices.ContainsFunc(block.Secondaries, func(secondary v1alpha1.Secondary) bool {
 		ref := cmp.Or(secondary.TSIGSecretRef, block.TSIGSecretRef)
-		return ref != nil && *ref == key && secondary.Catalog != v1alpha1.CatalogIgnore
+		return ptr.Equal(ref, &key) && secondary.Catalog != v1alpha1.CatalogIgnore
 	}) {
 		return block.CatalogZone
 	}

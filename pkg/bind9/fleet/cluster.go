@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,9 +16,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	metaac "k8s.io/client-go/applyconfigurations/meta/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	bind9ac "kubi.zone/kubizone/api/client/applyconfiguration/bind9/v1alpha1"
@@ -141,11 +142,7 @@ func indexOf(name string) int {
 // Instances do not repeat the cluster's settings, so that a change is a single write.
 func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, role bind9.Role, settings *bind9.RoleSettings,
 	name string) error {
-	labels := maps.Clone(settings.Labels)
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	maps.Copy(labels, map[string]string{bind9.LabelManagedBy: render.KindCluster, bind9.LabelCluster: cluster.Name,
+	wanted := labels.Merge(settings.Labels, labels.Set{bind9.LabelManagedBy: render.KindCluster, bind9.LabelCluster: cluster.Name,
 		bind9.LabelRole: strings.ToLower(string(role))})
 
 	have, err := f.instances.Bind9Instances(cluster.Namespace).Get(name)
@@ -158,17 +155,15 @@ func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, r
 			return &foreign{resource: "bind9instances", name: name}
 		}
 		// Other fields of the instance belong to users: spec.replicas: 0 stops a single server.
-		same := metav1.IsControlledBy(have, cluster) && have.Spec.Role == role && have.Spec.ClusterRef != nil &&
-			have.Spec.ClusterRef.Name == cluster.Name
-		for key, value := range labels {
-			same = same && have.Labels[key] == value
-		}
+		same := metav1.IsControlledBy(have, cluster) && have.Spec.Role == role &&
+			ptr.Equal(have.Spec.ClusterRef, &bind9.ClusterReference{Name: cluster.Name}) &&
+			wanted.AsSelectorPreValidated().Matches(labels.Set(have.Labels))
 		if same || have.DeletionTimestamp != nil {
 			return nil
 		}
 	}
 
-	instance := bind9ac.Bind9Instance(name, cluster.Namespace).WithLabels(labels).
+	instance := bind9ac.Bind9Instance(name, cluster.Namespace).WithLabels(wanted).
 		WithOwnerReferences(ownerReference(render.KindCluster, cluster.Name, cluster.UID)).
 		WithSpec(bind9ac.Bind9InstanceSpec().WithRole(role).WithClusterRef(bind9ac.ClusterReference().WithName(cluster.Name)))
 	_, err = f.Client.Bind9V1alpha1().Bind9Instances(cluster.Namespace).Apply(ctx, instance, metav1.ApplyOptions{FieldManager: FieldManager,

@@ -291,15 +291,14 @@ func serviceAddresses(service *corev1.Service) []string {
 	if service == nil {
 		return nil
 	}
+	ips := slices.Clone(service.Spec.ClusterIPs)
+	for _, ingress := range service.Status.LoadBalancer.Ingress {
+		ips = append(ips, ingress.IP) // "" if the load balancer has a host name
+	}
 	var all []string
-	for _, ip := range service.Spec.ClusterIPs {
+	for _, ip := range ips {
 		if net.ParseIP(ip) != nil {
 			all = append(all, net.JoinHostPort(ip, "53"))
-		}
-	}
-	for _, ingress := range service.Status.LoadBalancer.Ingress {
-		if ingress.IP != "" {
-			all = append(all, net.JoinHostPort(ingress.IP, "53"))
 		}
 	}
 	return all

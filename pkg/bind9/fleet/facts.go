@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
@@ -187,8 +188,7 @@ func (f *Fleet) reserveReplacement(w *facts) string {
 		if other.Name == w.server.Name {
 			continue
 		}
-		isStopped := other.Spec.Replicas != nil && *other.Spec.Replicas == 0
-		shouldRun := other.DeletionTimestamp == nil && !isStopped
+		shouldRun := other.DeletionTimestamp == nil && ptr.Deref(other.Spec.Replicas, 1) > 0
 		isReady := meta.IsStatusConditionTrue(other.Status.Conditions, bind9.ConditionReady)
 		wanted.others = append(wanted.others, otherServer{name: other.Name, unready: shouldRun && !isReady})
 	}
@@ -200,8 +200,9 @@ func (f *Fleet) reserveReplacement(w *facts) string {
 // if none of them is old.
 func (f *Fleet) judgeWorkload(server *render.Server) (workload metav1.Object, ready, finished bool) {
 	available := func(of metav1.Object, observed int64, updated, all, ready int32) (metav1.Object, bool, bool) {
-		finished := observed >= of.GetGeneration() && updated == server.Replicas && all == server.Replicas && ready == server.Replicas
-		return of, ready >= server.Replicas && server.Replicas > 0, finished
+		wanted := server.Replicas
+		finished := observed >= of.GetGeneration() && [3]int32{updated, all, ready} == [3]int32{wanted, wanted, wanted}
+		return of, ready >= wanted && wanted > 0, finished
 	}
 	switch object := f.children.cached(server.Workload(), server.Namespace, server.Name).(type) {
 	case *appsv1.Deployment:

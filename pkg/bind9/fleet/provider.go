@@ -169,10 +169,6 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, err
 	}
-	if apierrors.IsNotFound(err) {
-		have = nil
-	}
-
 	if have != nil {
 		controlled := metav1.IsControlledBy(have, provider)
 		switch {

@@ -288,11 +288,11 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 		switch {
 		// The process ends, and the next process begins with all objects.
 		case ctx.Err() != nil:
-		case err != nil && isEach(err, isForeign):
+		case isEach(err, isForeign):
 			// Informers do not see foreign objects.
 			l.queue.Forget(at)
 			l.queue.AddAfter(at, askAgain)
-		case err != nil && isEach(err, apierrors.IsConflict): // the informer lags behind our write
+		case isEach(err, apierrors.IsConflict): // the informer lags behind our write
 			klog.FromContext(ctx).V(2).Info("fleet: trying again", "kind", name, "object", at, "because", err)
 			l.queue.AddRateLimited(at)
 		case err != nil:

@@ -126,15 +126,13 @@ func fitProviderStatus(status *bind9.ClusterBind9ProviderStatus) {
 	}
 	// Ready clusters go first, because they need no action.
 	for _, ready := range []bool{true, false} {
-		kept := status.Clusters[:0]
-		for _, row := range status.Clusters {
-			if octets > maxStatus && row.Ready == ready {
+		status.Clusters = slices.DeleteFunc(status.Clusters, func(row bind9.ProvidedCluster) bool {
+			drops := octets > maxStatus && row.Ready == ready
+			if drops {
 				octets -= row.Size() + 2
-				continue
 			}
-			kept = append(kept, row)
-		}
-		status.Clusters = kept
+			return drops
+		})
 	}
 }
 

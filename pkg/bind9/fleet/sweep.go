@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
@@ -148,8 +149,8 @@ func (f *Fleet) isGone(ctx context.Context, of orphan) (bool, error) {
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
 		return false, fmt.Errorf("asking about %s %s/%s: %w", kind, of.namespace, name, err)
 	}
-	details := status.Status().Details
-	if details == nil || details.Kind != resource || details.Name != name || details.Group != bind9.GroupName {
+	named := ptr.Deref(status.Status().Details, metav1.StatusDetails{})
+	if [3]string{named.Group, named.Kind, named.Name} != [3]string{bind9.GroupName, resource, name} {
 		return false, fmt.Errorf("a 404 that does not say that %s %s/%s is not found is no answer of the API: %w", kind, of.namespace, name,
 			err)
 	}

@@ -4,6 +4,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -376,16 +377,21 @@ func explainAgent(instance Instance, failure *client.Error) *delivery.Error {
 	// A retry cannot help: the zone has a name that a bindcar refuses.
 	case failure.Unsupported:
 		e.Reason = delivery.ReasonValidationFailed
-	case failure.Status == http.StatusUnauthorized, failure.Status == http.StatusForbidden:
-		e.Reason = delivery.ReasonAuthenticationFailed
-	case failure.RetryAfter > 0 && (failure.Status == 0 || failure.Status == http.StatusTooManyRequests):
-		e.Reason = delivery.ReasonRateLimited
-	case failure.Status == http.StatusConflict:
-		e.Reason = delivery.ReasonConflict
 	case failure.Status != 0:
-		e.Reason = delivery.ReasonServerError
+		e.Reason = cmp.Or(statusReasons[failure.Status], delivery.ReasonServerError)
+	// The client has not asked the agent, because its rate is used up.
+	case failure.RetryAfter > 0:
+		e.Reason = delivery.ReasonRateLimited
 	}
 	return e
+}
+
+// statusReasons has the HTTP statuses of an agent with another reason than ServerError.
+var statusReasons = map[int]delivery.Reason{
+	http.StatusUnauthorized:    delivery.ReasonAuthenticationFailed,
+	http.StatusForbidden:       delivery.ReasonAuthenticationFailed,
+	http.StatusConflict:        delivery.ReasonConflict,
+	http.StatusTooManyRequests: delivery.ReasonRateLimited,
 }
 
 // Remove deletes a zone at the BIND instances, through their agents, unless another Zone has the name by now. In mode

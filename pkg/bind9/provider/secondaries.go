@@ -115,20 +115,18 @@ func (u *Updater) followSources(ctx context.Context, targets []target, outcomes 
 		}
 	}
 
-	if len(secondaries) == 0 {
-		return ctx.Err()
-	}
-
 	followed, err := u.eachTarget(ctx, secondaries, fence, func(ctx context.Context, t target, fence delivery.Fence) outcome {
 		return u.followSource(ctx, t, from.primaries[t.Name], plan, fence)
 	})
 
-	for i, at := range places {
-		if err == nil {
-			outcomes[at] = followed[i]
-		}
+	if err != nil {
+		return err
 	}
-	return err
+
+	for i, at := range places {
+		outcomes[at] = followed[i]
+	}
+	return nil
 }
 
 // followSource waits, up to secondaryTime, until a secondary has the primary's content. Confirmed is the plan's serial
@@ -178,10 +176,6 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 			continue
 		}
 
-		if ctx.Err() != nil {
-			return outcome{err: now.err}
-		}
-
 		// Not an error: a large zone takes longer, and the next attempt looks again.
 		if time.Now().After(deadline) {
 			return outcome{}
@@ -189,6 +183,7 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 		select {
 		case <-time.After(secondaryPause):
 		case <-ctx.Done():
+			return outcome{}
 		}
 	}
 }

@@ -4,6 +4,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -257,11 +258,9 @@ func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, se
 	// 1. The SOA, with the serial from which the primary counts on.
 	var soa protocol.SOA
 	var serial, refresh, retry, expire, negative uint32
-	if len(plan.SOA.Data) != 1 {
-		return delivery.Errorf(delivery.ReasonServerError, "the zone has no SOA")
-	}
-	if _, err := fmt.Sscan(plan.SOA.Data[0], &soa.PrimaryNS, &soa.AdminEmail, &serial, &refresh, &retry, &expire, &negative); err != nil {
-		return delivery.Errorf(delivery.ReasonServerError, "SOA %q: %w", plan.SOA.Data[0], err)
+	text := strings.Join(plan.SOA.Data, "")
+	if _, err := fmt.Sscan(text, &soa.PrimaryNS, &soa.AdminEmail, &serial, &refresh, &retry, &expire, &negative); err != nil {
+		return delivery.Errorf(delivery.ReasonServerError, "SOA %q: %w", text, err)
 	}
 	soa.Serial, soa.Refresh, soa.Retry, soa.Expire, soa.NegativeTTL = &serial, &refresh, &retry, &expire, &negative
 	config.SOA = &soa
@@ -289,12 +288,13 @@ func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, se
 
 	// 3. Create the zone, and remember the targets of the primary's NOTIFY.
 	err := u.askAgent(t.Instance, func(agent *client.Client) error { return agent.Ensure(ctx, plan.Zone, asked, client.Fence(fence)) })
-	if err == nil {
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		u.notifyLists[zoneAt{plan.UID, t.Name}] = fmt.Sprint(secondaries)
+	if err != nil {
+		return err
 	}
-	return err
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.notifyLists[zoneAt{plan.UID, t.Name}] = fmt.Sprint(secondaries)
+	return nil
 }
 
 func (u *Updater) askAgent(instance Instance, do func(*client.Client) error) error {
@@ -434,17 +434,16 @@ func (u *Updater) Health(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var unproven error
 	for i, t := range targets {
-		if e := asError(t.Instance, outcomes[i].err); outcomes[i].err != nil && !errors.Is(outcomes[i].err, delivery.ErrNotProven) {
-			return e
+		switch err := outcomes[i].err; {
+		case errors.Is(err, delivery.ErrNotProven):
+			unproven = cmp.Or(unproven, err)
+		case err != nil:
+			return asError(t.Instance, err)
 		}
 	}
-	for i := range targets {
-		if outcomes[i].err != nil {
-			return outcomes[i].err
-		}
-	}
-	return nil
+	return unproven
 }
 
 func (*Updater) AskLast(context.Context) []string { return nil }

@@ -161,7 +161,7 @@ func ReadAccess(data map[string][]byte) (Access, error) {
 	if len(a.Token) < minSecret || strings.ContainsAny(a.Token, " \t\r\n") {
 		return Access{}, fmt.Errorf("data[%q] is no token of at least %d characters", dataToken, minSecret)
 	}
-	if len(a.Certificate) == 0 || len(a.PrivateKey) == 0 || len(a.Authority) == 0 {
+	if min(len(a.Certificate), len(a.PrivateKey), len(a.Authority)) == 0 {
 		return Access{}, errors.New("the certificate of the agent is missing")
 	}
 	return a, nil
