@@ -282,8 +282,9 @@ func (r *Reader) addDeleted(ctx context.Context, p *planner, removal *v1alpha1.H
 	steps := slices.DeleteFunc(slices.Clone(p.past.Steps[1:]), func(x v1alpha1.HistoryStep) bool {
 		return x.Way == v1alpha1.WayCascade || x.Time == nil || removal.Time == nil || x.Time.Time.Before(removal.Time.Add(-deletionWindow))
 	})
-	for i := range steps { // the Zone's own Records move, too
-		steps[i].Records = slices.Clone(steps[i].Records)
+	for i := range steps {
+		steps[i].Added = nil                              // the deletion removed all values
+		steps[i].Records = slices.Clone(steps[i].Records) // the Zone's own move, too
 		for j := range steps[i].Records {
 			if x := &steps[i].Records[j]; x.Namespace == removal.Zone.Namespace {
 				x.Namespace = p.zone.Namespace
@@ -311,9 +312,6 @@ func (r *Reader) addDeleted(ctx context.Context, p *planner, removal *v1alpha1.H
 				p.Changes[n].Text += fmt.Sprintf(", deleted %.0f s before the Zone", before.Seconds())
 			}
 		}
-	}
-	for i := range steps { // the deletion removed all values
-		steps[i].Added = nil
 	}
 	p.addOthers(steps)
 	p.sortChanges()

@@ -109,12 +109,10 @@ func (r *Reader) foreseeShared(ctx context.Context, p *Plan, zone *v1alpha1.Zone
 	var names []string
 	for i := range undone {
 		x := &undone[i]
-		for n, rows := range map[int][]v1alpha1.Row{-1: x.Removed, 1: x.Added} {
-			for _, row := range rows {
-				if owner := ownerOf(row.Owner, x.FQDN); removed[owner] {
-					added[RowLine(row, x.FQDN)] += n
-					names = append(names, owner)
-				}
+		for n, row := range eachRow(x) {
+			if owner := ownerOf(row.Owner, x.FQDN); removed[owner] {
+				added[RowLine(row, x.FQDN)] += n
+				names = append(names, owner)
 			}
 		}
 	}

@@ -94,7 +94,7 @@ func (r *Reader) Judge(ctx context.Context, p *Plan) error {
 	if p.Refused > 0 {
 		return nil
 	}
-	w := setWriter{Reader: r, plan: p, dryRun: []string{metav1.DryRunAll}, awaits: p.awaits}
+	w := setWriter{Reader: r, plan: p, dryRun: []string{metav1.DryRunAll}, awaits: p.awaits, closed: map[string]string{}}
 	for _, phase := range p.orderSets(false) {
 		if err := eachSet(ctx, phase, w.writeSet); err != nil {
 			return err
@@ -121,7 +121,7 @@ func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	}
 	defer p.leaveRefused()
 	// A phase ends before the next begins. The first phases free names for other namespaces.
-	w := setWriter{Reader: r, plan: p}
+	w := setWriter{Reader: r, plan: p, closed: map[string]string{}}
 	for _, phase := range p.orderSets(true) {
 		if err := eachSet(ctx, phase, w.writeSet); err != nil {
 			return err
@@ -296,9 +296,6 @@ func (w *setWriter) writeSet(ctx context.Context, set []write) error {
 		case apierrors.IsForbidden(err), !w.plan.decides(namespace) && isAnswer(err):
 			reason = err.Error()
 			w.mu.Lock()
-			if w.closed == nil {
-				w.closed = map[string]string{}
-			}
 			w.closed[namespace] = reason
 			w.mu.Unlock()
 		default:

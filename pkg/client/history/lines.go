@@ -6,11 +6,27 @@ package history
 import (
 	"cmp"
 	"encoding/json"
+	"iter"
 	"slices"
 	"strings"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
+
+// eachRow yields the removed rows of a step with -1, then the added with 1.
+func eachRow(x *v1alpha1.HistoryStep) iter.Seq2[int, v1alpha1.Row] {
+	return func(yield func(int, v1alpha1.Row) bool) {
+		for i, row := range slices.Concat(x.Removed, x.Added) {
+			n := 1
+			if i < len(x.Removed) {
+				n = -1
+			}
+			if !yield(n, row) {
+				return
+			}
+		}
+	}
+}
 
 // Lines returns the differences of a step: - removed value, + added value, ~ changed field, ; note.
 func Lines(x *v1alpha1.HistoryStep) (lines []string) {
@@ -83,11 +99,8 @@ func Sum(steps []v1alpha1.HistoryStep) v1alpha1.HistoryStep {
 		}
 		sum = *x
 		sum.HeaderBefore, sum.HeaderAfter = before, cmp.Or(x.HeaderAfter, after)
-		for _, row := range x.Removed {
-			net[row]--
-		}
-		for _, row := range x.Added {
-			net[row]++
+		for n, row := range eachRow(x) {
+			net[row] += n
 		}
 		for _, change := range x.TTLs {
 			k := ttlKey{change.Owner, change.Type}

@@ -713,17 +713,11 @@ func (p *planner) addOthers(undone []v1alpha1.HistoryStep) {
 			g = &rows{count: map[string]int{}, of: x}
 			groups[who], order = g, append(order, who)
 		}
-		for _, part := range []struct {
-			n    int
-			rows []v1alpha1.Row
-		}{{-1, x.Removed}, {1, x.Added}} {
-			for _, row := range part.rows {
-				if planned[ownerOf(row.Owner, x.FQDN)] {
-					continue // by the line of its Record
-				}
-				if p.options.Name.IsZero() || ownerOf(row.Owner, x.FQDN) == p.options.Name.String() {
-					g.count[RowLine(row, x.FQDN)] += part.n
-				}
+		for n, row := range eachRow(x) {
+			owner := ownerOf(row.Owner, x.FQDN)
+			isAsked := p.options.Name.IsZero() || owner == p.options.Name.String()
+			if isAsked && !planned[owner] { // else the Record's line has it
+				g.count[RowLine(row, x.FQDN)] += n
 			}
 		}
 	}
@@ -767,10 +761,8 @@ func (p *Plan) findGaps() {
 	from := map[string]string{}
 	p.Gaps = nil
 	for i := range p.Changes {
-		p.Changes[i].After = ""
-	}
-	for i := range p.Changes {
 		c := &p.Changes[i]
+		c.After = ""
 		if before := c.change.Before; before != nil && (c.Op == "-" || c.FQDN != before.Status.FQDN) {
 			from[before.Status.FQDN] = c.Namespace
 		}
@@ -780,8 +772,7 @@ func (p *Plan) findGaps() {
 		if ns := from[c.FQDN]; c.Op != "-" && ns != "" && ns != c.Namespace {
 			c.After = ns
 			p.Gaps = append(p.Gaps, fmt.Sprintf("%s passes from namespace %s to %s: it has no values between their change sets", c.FQDN,
-				ns,
-				c.Namespace))
+				ns, c.Namespace))
 		}
 	}
 	slices.Sort(p.Gaps)

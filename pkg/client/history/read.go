@@ -144,24 +144,13 @@ func isNewer(x, y *v1alpha1.HistoryStep) bool {
 	return serialOf(x.Serial).Ahead(serialOf(y.Serial)) || x.Serial == y.Serial && x.ContentGeneration > y.ContentGeneration
 }
 
+// readTenant returns the steps of the user's namespace, newest first, up to the first for which enough returns true.
 func (r *Reader) readTenant(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
-	past, octets := &Past{Own: s.Namespace, ownOnly: true}, 0
-	for next := ""; ; {
-		p, err := rrsets.Retry(ctx, func() (*page, error) { return r.readNamespaceSteps(ctx, s, next) })
-		if err != nil {
-			return nil, err
-		}
-		past.WholeSince = laterOf(past.WholeSince, p.wholeSince)
-		past.OwnSince = past.WholeSince
-		past.Steps = append(past.Steps, p.steps...)
-		for i := range p.steps {
-			octets += octetsOf(&p.steps[i])
-		}
-		next = p.nextToken
-		if past.Ended, past.Cut = next == "", next != "" && octets > maxOctets; past.Ended || past.Cut {
-			break
-		}
+	past, err := r.readAll(ctx, s, r.readNamespaceSteps, nil)
+	if err != nil {
+		return nil, err
 	}
+	past.Own, past.ownOnly, past.OwnSince = s.Namespace, true, past.WholeSince
 	isOther := func(x v1alpha1.HistoryStep) bool { return x.FQDN != s.Name.String() }
 	if s.Zone == nil && !s.Name.IsZero() && slices.ContainsFunc(past.Steps, func(x v1alpha1.HistoryStep) bool { return !isOther(x) }) {
 		past.Steps = slices.DeleteFunc(past.Steps, isOther)
@@ -229,31 +218,14 @@ func (r *Reader) readAll(ctx context.Context, s Subject, read func(context.Conte
 
 // isOfOthers reports whether a step changed neither a Record of the zone's or the user's namespace nor the Zone.
 func (s *Subject) isOfOthers(x *v1alpha1.HistoryStep) bool {
-	if len(x.Records) > 0 {
+	if s.Zone != nil && len(x.Records) > 0 {
 		return x.Records[0].Namespace != s.Zone.Namespace && x.Records[0].Namespace != s.Namespace
 	}
 	return x.AnotherNamespace
 }
 
 // octetsOf estimates a step's octets in memory.
-func octetsOf(x *v1alpha1.HistoryStep) int {
-	n := 700
-	for _, rows := range [][]v1alpha1.Row{x.Removed, x.Added} {
-		for i := range rows {
-			n += 100 + len(rows[i].Data)
-		}
-	}
-	for i := range x.Records {
-		n += 250
-		if before := x.Records[i].Before; before != nil && before.Spec != nil {
-			n += 300 + len(before.Spec.Raw)
-			for key, value := range before.Annotations {
-				n += len(key) + len(value)
-			}
-		}
-	}
-	return n + 100*len(x.TTLs)
-}
+func octetsOf(x *v1alpha1.HistoryStep) int { return 700 + 3*x.Size() }
 
 func (r *Reader) request(namespace, resource, object, next string) *rest.Request {
 	request := r.Client.RESTClient().Get().Namespace(namespace).Resource(resource).Name(object).SubResource("changes").
@@ -352,11 +324,10 @@ func (p *Past) checkSerial(m Moment) error {
 	if p.Newest != 0 && m.Serial.Ahead(p.Newest) {
 		return fmt.Errorf("zone %s has not reached %s: it has serial %d", p.FQDN, m, p.Newest)
 	}
-	for i := range p.Steps {
-		if x, first := &p.Steps[i], &p.Steps[0]; x.FQDN != first.FQDN || x.View != first.View {
-			return fmt.Errorf("your changes are of zones %s (view %q) and %s (view %q), each with serials of its own: write a time, "+
-				"not %s", first.FQDN, first.View, x.FQDN, x.View, m)
-		}
+	isOther := func(x v1alpha1.HistoryStep) bool { return x.FQDN != p.Steps[0].FQDN || x.View != p.Steps[0].View }
+	if at := slices.IndexFunc(p.Steps, isOther); at >= 0 {
+		return fmt.Errorf("your changes are of zones %s (view %q) and %s (view %q), each with serials of its own: write a time, not %s",
+			p.Steps[0].FQDN, p.Steps[0].View, p.Steps[at].FQDN, p.Steps[at].View, m)
 	}
 	return nil
 }

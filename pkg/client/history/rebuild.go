@@ -4,6 +4,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -69,44 +70,29 @@ func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 		c.lacksSteps = true
 	}
 	c.undone++
-	for _, row := range x.Removed { // before Added, so that an RRset with other values keeps its TTL
-		k, data, err := parseRow(row)
-		switch {
-		case err != nil:
-			return misfit("has a row that cannot be read:", err)
-		case c.hidden[k]:
-			continue
-		case c.sets[k] != nil && slices.Contains(c.sets[k].Data, data):
-			if !c.lacksSteps {
-				return misfit("removed a value that is there:", row)
-			}
-			c.hide(k)
-			continue
-		case c.sets[k] == nil:
-			c.sets[k] = &content.RRset{Owner: k.owner, Type: k.t, TTL: content.InheritTTL()}
-		}
-		c.sets[k].Data = append(c.sets[k].Data, data)
-		slices.Sort(c.sets[k].Data)
-	}
-
-	for _, row := range x.Added {
+	// Removed rows come first, so that an RRset with other values keeps its TTL.
+	for n, row := range eachRow(x) {
 		k, data, err := parseRow(row)
 		if err != nil {
 			return misfit("has a row that cannot be read:", err)
 		}
-		if c.hidden[k] {
-			continue
-		}
-		set := c.sets[k]
-		if set == nil || !slices.Contains(set.Data, data) {
-			if !c.lacksSteps {
-				return misfit("added a value that is not there:", row)
-			}
+		set := cmp.Or(c.sets[k], &content.RRset{Owner: k.owner, Type: k.t, TTL: content.InheritTTL()})
+		// A removed value is not there, and an added value is.
+		fits := slices.Contains(set.Data, data) == (n > 0)
+		switch {
+		case c.hidden[k]:
+		case !fits && c.lacksSteps:
 			c.hide(k)
-			continue
-		}
-		if set.Data = slices.DeleteFunc(set.Data, func(d string) bool { return d == data }); len(set.Data) == 0 {
-			delete(c.sets, k)
+		case !fits:
+			return misfit(map[int]string{-1: "removed a value that is there:", 1: "added a value that is not there:"}[n], row)
+		case n < 0:
+			set.Data = append(set.Data, data)
+			slices.Sort(set.Data)
+			c.sets[k] = set
+		default:
+			if set.Data = slices.DeleteFunc(set.Data, func(d string) bool { return d == data }); len(set.Data) == 0 {
+				delete(c.sets, k)
+			}
 		}
 	}
 

@@ -52,31 +52,16 @@ func judgeSet(all []*judged) {
 	for _, one := range all {
 		last[one.id] = one
 	}
-	var ofZones []*judged
-	var delegations, records, keys []*judged
-	for _, one := range all {
-		if last[one.id] != one || len(one.errs) > 0 {
-			continue
-		}
-		switch one.object.(type) {
-		case *v1alpha1.Zone:
-			ofZones = append(ofZones, one)
-		case *v1alpha1.Delegation:
-			delegations = append(delegations, one)
-		case *v1alpha1.Record:
-			records = append(records, one)
-		case *v1alpha1.UpdateKey:
-			keys = append(keys, one)
-		}
-	}
+	counted := slices.DeleteFunc(slices.Clone(all), func(one *judged) bool { return last[one.id] != one || len(one.errs) > 0 })
+	ofZones, delegations := listKind[*v1alpha1.Zone](counted), listKind[*v1alpha1.Delegation](counted)
 
 	// 2. Make all objects, without warnings about the order.
 	s.placeZones(ofZones)
 	for _, one := range delegations {
 		s.placeDelegation(one)
 	}
-	placed := make([]*placedRecord, 0, len(records))
-	for _, one := range records {
+	var placed []*placedRecord
+	for _, one := range listKind[*v1alpha1.Record](counted) {
 		if r := s.placeRecord(one); r != nil {
 			placed = append(placed, r)
 		}
@@ -91,9 +76,17 @@ func judgeSet(all []*judged) {
 	for _, one := range delegations {
 		s.judgeDelegation(one)
 	}
-	for _, one := range keys {
+	for _, one := range listKind[*v1alpha1.UpdateKey](counted) {
 		s.judgeKey(one)
 	}
+}
+
+// listKind returns the objects of a Go type.
+func listKind[T runtime.Object](all []*judged) []*judged {
+	return slices.DeleteFunc(slices.Clone(all), func(one *judged) bool {
+		_, is := one.object.(T)
+		return !is
+	})
 }
 
 // placeZones makes the zones, parents first. A zoneRef waits for its Zone. If no zone can be made any more, the first

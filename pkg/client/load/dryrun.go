@@ -172,17 +172,13 @@ func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
 			return err
 		}
 	}
+	delete(refs, types.NamespacedName{}) // of objects without a zoneRef
 	for ref := range refs {
-		if ref.Name == "" {
-			continue
-		}
-		z, err := l.typed.KubizoneV1alpha1().Zones(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
-		isUnknown := apierrors.IsNotFound(err) || apierrors.IsForbidden(err)
-		if err != nil && !isUnknown {
-			return fmt.Errorf("reading zone %s: %w", ref, err)
-		}
-		if err == nil {
+		switch z, err := l.typed.KubizoneV1alpha1().Zones(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{}); {
+		case err == nil:
 			_ = add(z)
+		case !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err):
+			return fmt.Errorf("reading zone %s: %w", ref, err)
 		}
 	}
 	return nil

@@ -129,19 +129,21 @@ func (s *entrySpec) makeData() (map[string][]string, error) {
 		data["TXT"] = append(data["TXT"], textValue(text))
 	}
 	hosts := len(data["CNAME"])
-	switch {
-	case s.RoutingPolicy != nil:
-		return nil, errors.New("spec.routingPolicy: answers by weight, place or health are not served")
-	case s.Reference != nil:
-		return nil, errors.New("spec.reference: the data is that of another DNSEntry; write targets or text of that one here")
-	case len(data) == 0:
-		return nil, errors.New("spec.targets: neither targets nor text is set")
-	case len(s.Targets) > 0 && len(s.Text) > 0:
-		return nil, errors.New("spec.text: targets is set, too; keep one of them")
-	// A single host name makes a CNAME. Several need a look-up at each answer.
-	case hosts > 0 && (s.Resolve || len(s.Targets) > 1):
-		return nil, errors.New("spec.targets: host names that a controller looks up and replaces by addresses; write the addresses, " +
-			"or one host name for a CNAME")
+	for _, fault := range []struct {
+		found bool
+		text  string
+	}{
+		{s.RoutingPolicy != nil, "spec.routingPolicy: answers by weight, place or health are not served"},
+		{s.Reference != nil, "spec.reference: the data is that of another DNSEntry; write targets or text of that one here"},
+		{len(data) == 0, "spec.targets: neither targets nor text is set"},
+		{min(len(s.Targets), len(s.Text)) > 0, "spec.text: targets is set, too; keep one of them"},
+		// A single host name makes a CNAME. Several need a look-up at each answer.
+		{hosts > 0 && (s.Resolve || len(s.Targets) > 1), "spec.targets: host names that a controller looks up and replaces by " +
+			"addresses; write the addresses, or one host name for a CNAME"},
+	} {
+		if fault.found {
+			return nil, errors.New(fault.text)
+		}
 	}
 	return data, nil
 }

@@ -6,7 +6,7 @@ package verify
 import (
 	"context"
 	"fmt"
-	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -64,9 +64,9 @@ func (c *Comparison) addDelivery(ctx context.Context, zone *v1alpha1.Zone, objec
 		}
 	}
 	for _, server := range object.Status.Servers { // a tenant may read Deliveries, but no classes
-		at, err := ParseAddress(server.Name)
+		at, _ := ParseAddress(server.Name)
 		// A name such as dns-system/ns1 is a row of a fleet, and no address.
-		if host, _, wrong := net.SplitHostPort(at); err != nil || wrong != nil || net.ParseIP(host) == nil {
+		if _, err := netip.ParseAddrPort(at); err != nil {
 			rows = append(rows, reportRow(object, server))
 			continue
 		}

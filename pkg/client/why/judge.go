@@ -64,6 +64,8 @@ func (j *judgement) addLack(kind Kind, of, right string) {
 
 func isTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
 
+func hasReason(c *metav1.Condition, reason string) bool { return c != nil && c.Reason == reason }
+
 // isUnmet reports whether a condition is set, and is not true.
 func isUnmet(c *metav1.Condition) bool { return c != nil && c.Status != metav1.ConditionTrue }
 
@@ -179,7 +181,7 @@ func (j *judgement) judgeZone() {
 		j.add(KindZone, of, Fails, "%s", delegated.Message).explain(delegated.Reason, reasons.OfZone)
 	case o.Status.EndsAt != nil && delegated != nil:
 		j.add(KindZone, of, Waits, "%s", delegated.Message).explain(v1alpha1.ReasonDelegationWithdrawn, reasons.OfZone)
-	case isUnmet(servable) && ready != nil && ready.Reason == v1alpha1.ReasonNotDelegatedOrServable:
+	case isUnmet(servable) && hasReason(ready, v1alpha1.ReasonNotDelegatedOrServable):
 		j.add(KindZone, of, Fails, "%s", servable.Message).explain(servable.Reason, reasons.OfZone)
 	case o.Annotations[v1alpha1.AnnotationPaused] == "true":
 		j.judgePause(of)
@@ -266,7 +268,7 @@ func (j *judgement) judgeDelivery(d *v1alpha1.Delivery, delivered bool) {
 	case refused >= 0:
 		r := &s.Refused[refused]
 		j.add(KindClass, of, Fails, "the provider refuses the RRset: %s", r.Message).explain(r.Reason, reasons.OfReady)
-	case ready != nil && ready.Reason == v1alpha1.ReasonServerWentBack:
+	case hasReason(ready, v1alpha1.ReasonServerWentBack):
 		j.add(KindClass, of, Fails, "had confirmed serial %d, and a server went back to an earlier one", s.Serial).
 			explain(ready.Reason, reasons.OfReady)
 	case has:
