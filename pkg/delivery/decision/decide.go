@@ -4,6 +4,7 @@
 package decision
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -44,14 +45,13 @@ func (m *Memory) BeginAttempt(f *Facts) {
 
 	// Accept one request per requestInterval. Another only moves a retry to the end of the interval.
 	woken := f.Woken
-	isNewRequest := f.Zone.Request != "" && f.Zone.Request != m.request
-	tooEarly := m.due.isFuture(dueRequest, f.Began)
-	if isNewRequest && !tooEarly {
+	switch isNewRequest := f.Zone.Request != "" && f.Zone.Request != m.request; {
+	case !isNewRequest:
+	case m.due.isFuture(dueRequest, f.Began):
+		m.due.advance(dueRetry, m.due[dueRequest])
+	default:
 		m.request, m.cannotList, woken = f.Zone.Request, false, true
 		m.due[dueRequest] = f.Began.Add(requestInterval)
-	}
-	if isNewRequest && tooEarly && m.due[dueRetry].After(m.due[dueRequest]) {
-		m.due[dueRetry] = m.due[dueRequest]
 	}
 
 	// A wake-up ends the waits after failures.
@@ -355,10 +355,7 @@ func (m *Memory) scheduleComparison(f *Facts) {
 
 	if !m.due.isSet(dueCompare) {
 		// Spread overdue comparisons after a restart.
-		last := m.State.DriftCheckTime
-		if last.IsZero() {
-			last = m.State.SyncTime
-		}
+		last := cmp.Or(m.State.DriftCheckTime, m.State.SyncTime)
 		if m.due[dueCompare] = last.Add(f.jitter(interval)); !m.due.isFuture(dueCompare, now) {
 			m.due[dueCompare] = now.Add(time.Duration(f.Random(int64(min(interval, 10*time.Minute)))))
 		}
@@ -370,22 +367,22 @@ func (m *Memory) scheduleComparison(f *Facts) {
 	}
 
 	// The servers of the class changed.
-	if soon := now.Add(time.Duration(f.Random(int64(min(interval, compareWithin))))); others && m.due[dueCompare].After(soon) {
-		m.due[dueCompare] = soon
+	if others {
+		m.due.advance(dueCompare, now.Add(time.Duration(f.Random(int64(min(interval, compareWithin))))))
 	}
 
-	// A server lost a zone.
-	if f.LostAt.After(m.lostAt) {
-		// A zone confirmed after the loss is at the server, and needs no comparison.
-		if m.lostAt = f.LostAt; m.State.SyncTime.Before(f.LostAt) {
-			m.due[dueCompare] = now
-		}
+	// A server lost a zone. A zone confirmed after the loss is at the server, and needs no comparison.
+	if f.LostAt.After(m.lostAt) && m.State.SyncTime.Before(f.LostAt) {
+		m.due.advance(dueCompare, now)
 	}
+	m.lostAt = f.LostAt
 
 	// A user asked for a comparison. A request that came too early waits until the end of requestInterval.
-	if m.HasNewRequest(f) && m.due.isFuture(dueCompare, now) {
-		if m.due[dueCompare] = now; m.request != f.Zone.Request {
-			m.due[dueCompare] = m.due[dueRequest]
+	if m.HasNewRequest(f) {
+		at := now
+		if m.request != f.Zone.Request {
+			at = m.due[dueRequest]
 		}
+		m.due.advance(dueCompare, at)
 	}
 }

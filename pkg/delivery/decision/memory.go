@@ -94,6 +94,13 @@ func (t *times) clear(ended ...cause) {
 
 func (t *times) isSet(c cause) bool { return !t[c].IsZero() }
 
+// advance brings a time forward, and never puts it off.
+func (t *times) advance(c cause, at time.Time) {
+	if at.Before(t[c]) {
+		t[c] = at
+	}
+}
+
 func (t *times) isFuture(c cause, now time.Time) bool { return t[c].After(now) }
 
 func (t *times) isDue(c cause, now time.Time) bool { return t.isSet(c) && !t.isFuture(c, now) }
@@ -106,10 +113,7 @@ func (m *Memory) LoadState(state delivery.State, identity string) {
 	m.Loaded, m.LoadedOnce, m.Stored, m.State = true, true, state, state
 	// Another worker may have written since, so refused RRsets in memory may be out of date.
 	m.refusals.byRRset, m.refusals.remaining = nil, nil
-	m.drift.rrsets = map[delivery.RRsetKey]bool{}
-	for _, key := range state.Drift {
-		m.drift.rrsets[key] = true
-	}
+	m.drift.rrsets = setOf(state.Drift)
 	if unsaved := m.unsavedIntent; unsaved != nil && state.Intent == nil && state.Holder == identity {
 		m.State.Intent = m.withoutHolder(unsaved, identity)
 	} else {

@@ -284,10 +284,7 @@ func (m *Memory) confirmSerial(f *Facts, planned PlannedWrite, next *delivery.St
 // confirmDrift removes the repaired RRsets from the drift of next, all but failed. If a comparison or request became
 // due in the meantime, another attempt follows at once.
 func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.Failure) {
-	remain := map[delivery.RRsetKey]bool{}
-	for _, failure := range failed {
-		remain[failure.Key()] = true
-	}
+	remain := keysOfFailed(failed)
 	repaired := func(key delivery.RRsetKey) bool { return !remain[key] }
 	if next.Drifted.Status == delivery.True {
 		describeDrift(next, slices.DeleteFunc(slices.Clone(next.Drift), repaired), false)

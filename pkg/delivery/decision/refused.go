@@ -27,17 +27,30 @@ func (m *Memory) hasUnlistedRefusals() bool {
 // listUnconfirmed returns the RRsets that the provider refused, or that may be half written: all refused RRsets if they
 // are in memory, otherwise those of the intent. Empty if every RRset is confirmed.
 func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
-	unconfirmed := map[delivery.RRsetKey]bool{}
-	if m.hasUnlistedRefusals() {
-		for key := range m.refusals.byRRset {
-			unconfirmed[key] = true
-		}
-	} else if intent := m.State.Intent; intent != nil {
-		for _, key := range intent.RRsets {
-			unconfirmed[key] = true
-		}
+	switch {
+	case m.hasUnlistedRefusals():
+		return setOf(slices.Collect(maps.Keys(m.refusals.byRRset)))
+	case m.State.Intent != nil:
+		return setOf(m.State.Intent.RRsets)
 	}
-	return unconfirmed
+	return nil
+}
+
+func setOf(keys []delivery.RRsetKey) map[delivery.RRsetKey]bool {
+	set := map[delivery.RRsetKey]bool{}
+	for _, key := range keys {
+		set[key] = true
+	}
+	return set
+}
+
+// keysOfFailed returns the keys of the RRsets that a provider refused.
+func keysOfFailed(failed []delivery.Failure) map[delivery.RRsetKey]bool {
+	set := map[delivery.RRsetKey]bool{}
+	for _, failure := range failed {
+		set[failure.Key()] = true
+	}
+	return set
 }
 
 // roundState returns the state to plan from. If refused RRsets are beyond the intent, the state names only the next
@@ -78,11 +91,7 @@ func (m *Memory) appendUnretried(plans []delivery.Plan, failed []delivery.Failur
 		return failed
 	}
 
-	answered := map[delivery.RRsetKey]bool{}
-	for _, failure := range failed {
-		answered[failure.Key()] = true
-	}
-
+	answered := keysOfFailed(failed)
 	// Without an error the provider took every RRset that it did not report in failed.
 	if carriedOut {
 		for _, plan := range plans {

@@ -79,19 +79,19 @@ const unspecified = "an unspecified"
 var carriers = []struct {
 	network   netip.Prefix
 	positions [4]int
-	inverted  bool // each bit
+	mask      byte // with which each octet is XORed
 }{
-	{netip.MustParsePrefix("64:ff9b::/96"), [4]int{12, 13, 14, 15}, false}, // NAT64, RFC 6052
+	{netip.MustParsePrefix("64:ff9b::/96"), [4]int{12, 13, 14, 15}, 0}, // NAT64, RFC 6052
 	// NAT64 with a local prefix (RFC 8215). Octet 8 is skipped (RFC 6052 §2.2).
-	{rfc8215, [4]int{6, 7, 9, 10}, false},
-	{rfc8215, [4]int{7, 9, 10, 11}, false},
-	{rfc8215, [4]int{9, 10, 11, 12}, false},
-	{rfc8215, [4]int{12, 13, 14, 15}, false},
-	{netip.MustParsePrefix("2002::/16"), [4]int{2, 3, 4, 5}, false},    // 6to4, RFC 3056
-	{netip.MustParsePrefix("2001::/32"), [4]int{4, 5, 6, 7}, false},    // Teredo, RFC 4380: the server
-	{netip.MustParsePrefix("2001::/32"), [4]int{12, 13, 14, 15}, true}, // and the client
-	{netip.MustParsePrefix("::/96"), [4]int{12, 13, 14, 15}, false},    // IPv4-compatible, RFC 4291
-	{netip.MustParsePrefix("::ffff:0:0:0/96"), [4]int{12, 13, 14, 15}, false},
+	{rfc8215, [4]int{6, 7, 9, 10}, 0},
+	{rfc8215, [4]int{7, 9, 10, 11}, 0},
+	{rfc8215, [4]int{9, 10, 11, 12}, 0},
+	{rfc8215, [4]int{12, 13, 14, 15}, 0},
+	{netip.MustParsePrefix("2002::/16"), [4]int{2, 3, 4, 5}, 0},        // 6to4, RFC 3056
+	{netip.MustParsePrefix("2001::/32"), [4]int{4, 5, 6, 7}, 0},        // Teredo, RFC 4380: the server
+	{netip.MustParsePrefix("2001::/32"), [4]int{12, 13, 14, 15}, 0xff}, // and the client, inverted
+	{netip.MustParsePrefix("::/96"), [4]int{12, 13, 14, 15}, 0},        // IPv4-compatible, RFC 4291
+	{netip.MustParsePrefix("::ffff:0:0:0/96"), [4]int{12, 13, 14, 15}, 0},
 }
 
 // Check returns a *LocalAddressError for an address that classes may not use by default: loopback, link-local,
@@ -120,19 +120,15 @@ func kindOfEmbedded(address netip.Addr) string {
 		}
 		var carried [4]byte
 		for i, position := range c.positions {
-			carried[i] = octets[position]
-			if c.inverted {
-				carried[i] = ^carried[i]
-			}
+			carried[i] = octets[position] ^ c.mask
 		}
 		if kind := carriedKind(netip.AddrFrom4(carried), c.network); kind != "" {
 			return kind
 		}
 	}
 
-	// RFC 5214 §6.1, under any prefix.
-	isISATAP := octets[8]&^2 == 0 && octets[9] == 0 && octets[10] == 0x5e && octets[11] == 0xfe
-	if isISATAP {
+	// ISATAP (RFC 5214 §6.1), under any prefix.
+	if [4]byte{octets[8] &^ 2, octets[9], octets[10], octets[11]} == [4]byte{0, 0, 0x5e, 0xfe} {
 		return kindOf(netip.AddrFrom4([4]byte(octets[12:])))
 	}
 	return ""

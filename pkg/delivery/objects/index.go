@@ -142,6 +142,11 @@ func registerHandler[T any](in cache.SharedIndexInformer, changed func(before, a
 	return registration, nil
 }
 
+// differ reports whether an object came, went, or changed in the fields that same compares.
+func differ[T any](before, after *T, same func(before, after *T) bool) bool {
+	return before == nil || after == nil || !same(before, after)
+}
+
 // WatchZones calls enqueue for each zone whose condition Ready may change after a change of the zone, a class or the
 // namespace. The functions in synced report whether the first lists are complete, except for Bind9Clusters, because
 // zones are judged even without their APIService.
@@ -159,7 +164,7 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 
 	classes, failed := Watch(x.Classes, func(before, after *v1alpha1.DNSClass) {
 		// Most changes of a class, as of the status, concern no zone. For 10,000 zones, the check saves much work.
-		if before == nil || after == nil || !SameForZones(before, after) {
+		if differ(before, after, SameForZones) {
 			x.EachZone(everyZone, enqueue)
 		}
 	})
@@ -167,7 +172,7 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 
 	_, failed = Watch(x.Clusters, func(before, after *bind9.Bind9Cluster) {
 		// A Bind9Cluster concerns zones naming the cluster, by existence alone.
-		if before == nil || after == nil || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) {
+		if differ(before, after, func(x, y *bind9.Bind9Cluster) bool { return x.DeletionTimestamp.Equal(y.DeletionTimestamp) }) {
 			for _, zone := range x.ZonesByClass(class.OfCluster(cmp.Or(after, before)).Name) {
 				x.withViews(zone, enqueue)
 			}
@@ -179,8 +184,9 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 		// Labels of a namespace decide on the classes for its zones.
 		informer := x.Namespaces.Informer()
 		namespaces, failed := registerHandler(informer, func(before, after *corev1.Namespace) {
-			if before == nil || after == nil || !labels.Equals(before.Labels, after.Labels) ||
-				(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) {
+			if differ(before, after, func(x, y *corev1.Namespace) bool {
+				return labels.Equals(x.Labels, y.Labels) && x.DeletionTimestamp.Equal(y.DeletionTimestamp)
+			}) {
 				x.EachZone(func(zone *v1alpha1.Zone) bool { return zone.Namespace == cmp.Or(after, before).Name }, enqueue)
 			}
 		})

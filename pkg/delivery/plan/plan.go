@@ -55,16 +55,19 @@ func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 }
 
 // readChanges returns the changes after since up to until: from memory, or from History if memory no longer has them.
-// For trimmed changes the error wraps zoneview.ErrTrimmed.
-func (s Source) readChanges(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
+// known is false if the changes are trimmed there, too, or the zone is gone.
+func (s Source) readChanges(ctx context.Context, uid string, since, until serial.Serial) (changes []dns.Change, known bool, err error) {
 	if since == until {
-		return nil, nil
+		return nil, true, nil
 	}
-	changes, err := s.Views.EntryChanges(uid, since, until)
+	changes, err = s.Views.EntryChanges(uid, since, until)
 	if err != nil && s.History != nil {
 		changes, err = s.History(ctx, uid, since, until)
 	}
-	return changes, err
+	if errors.Is(err, zoneview.ErrTrimmed) || errors.Is(err, zoneview.ErrUnknown) {
+		return nil, false, nil
+	}
+	return changes, true, err
 }
 
 // FindChangedAt returns the time of the first change after since up to until, in whole seconds; zero if unknown.
@@ -106,11 +109,11 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 
 	if intent == nil {
 		if state.Serial != 0 {
-			changes, err := s.readDifference(ctx, state.Serial, snapshot)
-			if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
+			changes, known, err := s.readDifference(ctx, state.Serial, snapshot)
+			if err != nil {
 				return nil, err
 			}
-			plan.Changes, plan.Forgotten = changes, err != nil
+			plan.Changes, plan.Forgotten = changes, !known
 		}
 		// Nothing confirmed, or the journal was trimmed: the plan is that of the whole zone.
 		if plan.Changes == nil {
@@ -122,25 +125,23 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 	// 2. With an intent, find the RRsets that may differ at the provider.
 	plan.Uncertain, plan.Unconfirmed = true, listUnconfirmed(intent)
 
-	former := map[delivery.RRsetKey][]dns.Entry{}
 	// Undo the changes since the earliest serial: former is then the content that the provider may still have.
-	history, err := s.readChanges(ctx, plan.UID, state.Earliest(), plan.Serial)
-	switch {
-	case err == nil:
-		former = undoChanges(snapshot, history)
-		plan.History = slices.Concat([]dns.Change{}, history)
-	case !errors.Is(err, zoneview.ErrTrimmed):
+	history, known, err := s.readChanges(ctx, plan.UID, state.Earliest(), plan.Serial)
+	if err != nil {
 		return nil, err
 	}
-
-	touched, known := maps.Clone(former), err == nil
+	if known {
+		plan.History = slices.Concat([]dns.Change{}, history)
+	}
+	former := undoChanges(snapshot, history)
+	touched := maps.Clone(former)
 	if state.Serial != 0 && state.Serial != state.Earliest() && !intent.Unlisted {
 		// Only RRsets in the intent may still have the content of serial From.
-		changes, err := s.readChanges(ctx, plan.UID, state.Serial, plan.Serial)
-		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
+		var changes []dns.Change
+		if changes, known, err = s.readChanges(ctx, plan.UID, state.Serial, plan.Serial); err != nil {
 			return nil, err
 		}
-		touched, known = undoChanges(snapshot, changes), err == nil
+		touched = undoChanges(snapshot, changes)
 	}
 
 	// RRsets of the intent are written even if unchanged: a refused www has old data at the provider.
@@ -174,18 +175,19 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 
 // readDifference returns the RRsets that differ between since and snapshot; nil only with an error. An RRset that
 // changed and changed back is left out.
-func (s Source) readDifference(ctx context.Context, since serial.Serial, snapshot *zoneview.Snapshot) ([]delivery.Change, error) {
+func (s Source) readDifference(ctx context.Context, since serial.Serial, snapshot *zoneview.Snapshot) (_ []delivery.Change, known bool,
+	err error) {
 	changes := []dns.Change{}
 	// The net difference is ready in memory. Otherwise add up the single changes.
 	if net, err := s.Views.Difference(snapshot, since); err == nil {
 		changes = append(changes, net.Change)
-	} else if changes, err = s.readChanges(ctx, snapshot.Zone().UID, since, snapshot.Serial()); err != nil {
-		return nil, err
+	} else if changes, known, err = s.readChanges(ctx, snapshot.Zone().UID, since, snapshot.Serial()); err != nil || !known {
+		return nil, known, err
 	}
 	return slices.DeleteFunc(toChanges(snapshot, undoChanges(snapshot, changes)), func(change delivery.Change) bool {
 		before, after := slices.Sorted(slices.Values(change.Before.Data)), slices.Sorted(slices.Values(change.After.Data))
 		return slices.Equal(before, after) && change.Before.TTL == change.After.TTL
-	}), nil
+	}), true, nil
 }
 
 // undoChanges returns each RRset that the changes touch, with its entries before them. A new RRset has no entries. The
@@ -227,8 +229,8 @@ func (s Source) FindChangedRRsets(ctx context.Context, state delivery.State, sna
 	if state.Intent != nil {
 		return nil, false
 	}
-	changes, err := s.readChanges(ctx, snapshot.Zone().UID, state.Serial, snapshot.Serial())
-	if err != nil {
+	changes, known, err := s.readChanges(ctx, snapshot.Zone().UID, state.Serial, snapshot.Serial())
+	if err != nil || !known {
 		return nil, false
 	}
 
@@ -311,17 +313,17 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 	if from == 0 || from == snapshot.Serial() {
 		plan.History = []dns.Change{}
 	} else {
-		changes, err := s.readChanges(ctx, uid, from, snapshot.Serial())
-		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) && !errors.Is(err, zoneview.ErrUnknown) {
+		changes, known, err := s.readChanges(ctx, uid, from, snapshot.Serial())
+		if err != nil {
 			return delivery.Plan{}, err
 		}
-		// The journal was trimmed: ask for the names of RRsets kept from the ended zone.
-		if err != nil {
+		if known {
+			plan.History = slices.Concat([]dns.Change{}, changes)
+		} else {
+			// Ask for the names of RRsets kept from the ended zone.
 			remaining = s.ReadEndedRRsets(ctx, uid, state)
 			plan.Forgotten, plan.Named = true, remaining != nil
 			touch(remaining)
-		} else {
-			plan.History = slices.Concat([]dns.Change{}, changes)
 		}
 		for _, change := range plan.History {
 			for _, entry := range slices.Concat(change.Removed, change.Added) {

@@ -4,6 +4,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -142,12 +143,7 @@ func (l *Loop) closeClass(c *knownClass) {
 
 // SetClass adds or changes a class. A change of Generation, Target, Provider or Servers retries failed deliveries.
 func (l *Loop) SetClass(spec delivery.Class) {
-	if spec.RequestsPerSecond <= 0 {
-		spec.RequestsPerSecond = 50
-	}
-	if spec.DriftInterval <= 0 {
-		spec.DriftInterval = time.Hour
-	}
+	spec.RequestsPerSecond, spec.DriftInterval = cmp.Or(spec.RequestsPerSecond, 50), cmp.Or(spec.DriftInterval, time.Hour)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
@@ -159,10 +155,9 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	// Running attempts hold the limiter, so change its rate in place.
 	if c.limiter == nil {
 		c.limiter = rate.NewLimiter(rate.Limit(spec.RequestsPerSecond), burst)
-	} else if before.RequestsPerSecond != spec.RequestsPerSecond {
-		c.limiter.SetLimit(rate.Limit(spec.RequestsPerSecond))
-		c.limiter.SetBurst(burst)
 	}
+	c.limiter.SetLimit(rate.Limit(spec.RequestsPerSecond))
+	c.limiter.SetBurst(burst)
 
 	// The former provider closes when its last call has returned.
 	if !c.known || before.Provider != spec.Provider {
@@ -236,7 +231,8 @@ func (l *Loop) SetZone(desired delivery.Zone) {
 	z.Zone = desired
 
 	// A class may be named before the class exists: the delivery then waits for SetClass.
-	for _, name := range slices.Concat(desired.Classes, desired.FormerClasses) {
+	named := slices.Concat(desired.Classes, desired.FormerClasses)
+	for _, name := range named {
 		if z.items[name] == nil {
 			i := &item{key: delivery.Key{UID: desired.UID, Class: name}, class: l.ensureClass(name), zone: z}
 			i.job = job{queue: &i.class.queue, tenant: desired.Tenant, start: func() { l.startItem(i) }}
@@ -246,7 +242,7 @@ func (l *Loop) SetZone(desired delivery.Zone) {
 
 	// Forget classes that have removed the zone and are named no more.
 	for name, i := range z.items {
-		if i.withdrawn && !i.running && !slices.Contains(desired.Classes, name) && !slices.Contains(desired.FormerClasses, name) {
+		if i.withdrawn && !i.running && !slices.Contains(named, name) {
 			i.queue.dropJob(&i.job)
 			delete(z.items, name)
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -135,21 +136,15 @@ func (c *comparison) endComparison() *difference {
 
 	found := &difference{}
 	// RRsets left in c.sets: those of the zone are ours, all others foreign.
-	if len(c.sets) > 0 {
-		for set := range c.plan.All {
-			if _, differs := c.sets[set.Key()]; differs && len(found.ours) < maxFound {
-				found.ours = append(found.ours, set.Key())
-			}
+	for set := range c.plan.All {
+		if _, differs := c.sets[set.Key()]; differs {
+			found.ours = append(found.ours, set.Key())
 			delete(c.sets, set.Key())
 		}
 	}
+	found.foreign = slices.Collect(maps.Keys(c.sets))
 
-	for key := range c.sets {
-		if len(found.foreign) < maxFound {
-			found.foreign = append(found.foreign, key)
-		}
-	}
-
+	found.ours, found.foreign = found.ours[:min(len(found.ours), maxFound)], found.foreign[:min(len(found.foreign), maxFound)]
 	return found
 }
 
@@ -215,10 +210,9 @@ func (p *Provider) askContent(ctx context.Context, s Secondary, c *comparison, s
 // askRRset asks for one RRset and adds zone's and server's data to the comparison. An answer without authority, as of a
 // name below a cut, is not compared.
 func (c *comparison) askRRset(ctx context.Context, conn net.Conn, s Secondary, set delivery.RRset) (octets int, err error) {
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := conn.SetDeadline(deadline); err != nil {
-			return 0, err
-		}
+	deadline, _ := ctx.Deadline() // zero is none
+	if err := conn.SetDeadline(deadline); err != nil {
+		return 0, err
 	}
 
 	answer, err := transfer.Exchange(ctx, conn, transfer.NewQuestion(set.Name, uint16(set.Type)), s.Key)

@@ -212,17 +212,11 @@ func (p *Provider) Health(ctx context.Context) error {
 	errs := make([]error, len(p.config.Secondaries))
 	p.eachSecondary(func(i int, s Secondary) { errs[i] = p.checkSecondary(ctx, s) })
 
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, delivery.ErrNotProven) {
-			return err
-		}
+	isFault := func(err error) bool { return err != nil && !errors.Is(err, delivery.ErrNotProven) }
+	if at := slices.IndexFunc(errs, isFault); at >= 0 {
+		return errs[at]
 	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
+	return cmp.Or(append(errs, ctx.Err())...)
 }
 
 // checkSecondary returns nil if the secondary serves the catalog (or root), ErrNotProven if it answers otherwise, and
@@ -271,11 +265,7 @@ func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 // askSecondaries asks all secondaries for their serials at once, and returns a row for each. With wait, it asks again
 // until each has the serial, for at most followTimeout, because most secondaries follow a NOTIFY within milliseconds.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
-	limit := followTimeout
-	if plan.CallTimeout != 0 {
-		limit = min(limit, plan.CallTimeout)
-	}
-	asking, cancel := context.WithTimeout(ctx, limit)
+	asking, cancel := context.WithTimeout(ctx, min(followTimeout, cmp.Or(plan.CallTimeout, followTimeout)))
 	defer cancel()
 	rows := make([]delivery.Server, len(p.config.Secondaries))
 	observed := make([]serial.Serial, len(rows)) // of secondaries with own serials

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -140,11 +141,10 @@ func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows 
 func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan delivery.Plan, summary func() zoneSummary, row *delivery.Server,
 	routine bool) *difference {
 	// Begin with the result in the Delivery, which survives a restart.
-	for _, former := range plan.Servers {
-		if former.Name == s.Name {
-			if row.Content, row.DiffersSince = former.Content, former.DiffersSince; row.Content == delivery.ContentNotCompared {
-				row.Note = cmp.Or(former.Note, "not compared: the comparison failed") // a lagging server's row has no Note
-			}
+	if at := slices.IndexFunc(plan.Servers, func(row delivery.Server) bool { return row.Name == s.Name }); at >= 0 {
+		row.Content, row.DiffersSince = plan.Servers[at].Content, plan.Servers[at].DiffersSince
+		if row.Content == delivery.ContentNotCompared {
+			row.Note = cmp.Or(plan.Servers[at].Note, "not compared: the comparison failed") // a lagging server's row has no Note
 		}
 	}
 

@@ -5,6 +5,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -247,82 +248,90 @@ func (got answer) readResponse() (response protocol.Response, isProtocol bool, f
 }
 
 // explainFailure returns the error of an answer that is no success. refusal is the answer's error, or nil; isProtocol
-// is false for an answer that is no JSON of the protocol, as of a proxy.
+// is false for an answer that is no JSON of the protocol, as of a proxy. The code decides, or without a code of the
+// protocol the status.
 func (got answer) explainFailure(refusal *protocol.Error, isProtocol bool) *delivery.Error {
-	code := ""
-
-	failure := new(delivery.Error)
-	if refusal != nil {
-		code, failure.Detail = refusal.Code, quoteServer(refusal, got.secrets)
-	}
-
-	failure.Code = code
-	if !isProtocolCode(code) {
+	said := cmp.Or(refusal, &protocol.Error{})
+	failure, known := failures[said.Code]
+	failure.Code = said.Code
+	if !known {
+		failure = got.explainStatus(isProtocol)
 		failure.Code = strconv.Itoa(got.status)
 	}
-	status := got.status
-
-	switch {
-	// 1. Codes and statuses about the request's sender: all zones of the class fail alike.
-	case code == protocol.CodeTimestampStale:
-		failure.Reason, failure.WholeClass = delivery.ReasonAuthenticationFailed, true
-		failure.Message = "the server rejects the request's timestamp; set both clocks"
-	case code == protocol.CodeNonceReused:
-		failure.Reason, failure.WholeClass = delivery.ReasonAuthenticationFailed, true
-		failure.Message = "the server rejects new nonces as used, twice in a row; check how it stores nonces"
-	case code == protocol.CodeAuthFailed, status == http.StatusUnauthorized, status == http.StatusForbidden:
-		failure.Reason, failure.WholeClass = delivery.ReasonAuthenticationFailed, true
-		failure.Message = "the server rejects the credentials; compare the secret and the algorithm at both ends"
-	case code == protocol.CodeQuotaExceeded:
-		failure.Reason, failure.RetryAfter = delivery.ReasonQuotaExceeded, max(quotaRetry, got.retryAfter())
-		failure.Message = "the quota at the provider is used up; raise it or remove records"
-	case code == protocol.CodeRateLimited, status == http.StatusTooManyRequests:
-		failure.Reason, failure.WholeClass, failure.RetryAfter = delivery.ReasonRateLimited, true, got.retryAfter()
-		failure.Message = "the server limits requests; lower spec.requestsPerSecond of the class"
-	// 2. Codes about one zone or record.
-	case code == protocol.CodeRecordNotFound, isProtocol && status == http.StatusNotFound && code != protocol.CodeServerError:
-		failure.Reason = delivery.ReasonZoneNotFound
-		failure.Message = "the server has no zone for the record; create the zone at the provider"
-	case isProtocol && status == http.StatusConflict:
-		failure.Reason = delivery.ReasonConflict
-		failure.Message = "the record conflicts with other data of the provider at this name"
-	case code == protocol.CodeInvalidRecord, code == protocol.CodeInvalidDomain, code == protocol.CodeInvalidValue,
-		status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
-		failure.Reason, failure.Permanent = delivery.ReasonValidationFailed, true
-		failure.Message = "the server refuses the record; the controller's log has its answer. It is asked again when the record or the " +
-			"class changes"
-		if code == protocol.CodeInvalidDomain {
-			failure.Message = "the server refuses the name of the zone or of the record; check that it has the zone. It is asked again " +
-				"when the record or the class changes"
-		}
-	// 3. The server itself, or another server at the URL.
-	case status/100 == 3:
-		failure.Reason, failure.WholeClass = delivery.ReasonInvalidConfiguration, true
-		failure.Message = "the server redirects, and redirects are not followed; name the final URL in webhook.server"
-	case isProtocol && status/100 == 2, isProtocol && status >= 500, code == protocol.CodeServerError:
-		failure.Reason, failure.RetryAfter = delivery.ReasonServerError, got.retryAfter()
-		failure.Message = "the server failed; the controller's log has its answer, and its own log may have more"
-	case status/100 == 2:
-		failure.Reason = delivery.ReasonServerError
-		failure.Message = "the server's answer is not JSON of the protocol; check that webhook.server is the URL of a webhook server, " +
-			"with its base path"
-	default:
-		failure.Reason, failure.RetryAfter = delivery.ReasonServerError, got.retryAfter()
-		failure.Message = fmt.Sprintf("HTTP status %d, and no JSON of the protocol; check that webhook.server is the URL of a webhook "+
-			"server, with its base path", status)
+	// INVALID_RECORD with the status 409: another record is at the name.
+	if failure.Permanent && got.status == http.StatusConflict {
+		failure = conflict
+		failure.Code = said.Code
 	}
-	return failure
+	failure.Detail, failure.RetryAfter = quoteServer(said, got.secrets), max(failure.RetryAfter, got.retryAfter())
+	return &failure
+}
+
+// explainStatus returns the failure of an answer without a code of the protocol.
+func (got answer) explainStatus(isProtocol bool) delivery.Error {
+	switch code, known := codesOfStatus[got.status]; {
+	case known:
+		return failures[code]
+	case got.status/100 == 3:
+		return redirect
+	case !isProtocol:
+		return foreign
+	case got.status == http.StatusConflict:
+		return conflict
+	case got.status == http.StatusNotFound:
+		return failures[protocol.CodeRecordNotFound]
+	}
+	return failures[protocol.CodeServerError]
+}
+
+// failures has the failure of each code. With WholeClass, all zones of the class fail alike, since the failure is about
+// the sender of the request.
+var failures = map[string]delivery.Error{
+	protocol.CodeTimestampStale: {Reason: delivery.ReasonAuthenticationFailed, WholeClass: true,
+		Message: "the server rejects the request's timestamp; set both clocks"},
+	protocol.CodeNonceReused: {Reason: delivery.ReasonAuthenticationFailed, WholeClass: true,
+		Message: "the server rejects new nonces as used, twice in a row; check how it stores nonces"},
+	protocol.CodeAuthFailed: {Reason: delivery.ReasonAuthenticationFailed, WholeClass: true,
+		Message: "the server rejects the credentials; compare the secret and the algorithm at both ends"},
+	protocol.CodeQuotaExceeded: {Reason: delivery.ReasonQuotaExceeded, RetryAfter: quotaRetry,
+		Message: "the quota at the provider is used up; raise it or remove records"},
+	protocol.CodeRateLimited: {Reason: delivery.ReasonRateLimited, WholeClass: true,
+		Message: "the server limits requests; lower spec.requestsPerSecond of the class"},
+	protocol.CodeRecordNotFound: {Reason: delivery.ReasonZoneNotFound,
+		Message: "the server has no zone for the record; create the zone at the provider"},
+	protocol.CodeInvalidRecord: invalid,
+	protocol.CodeInvalidValue:  invalid,
+	protocol.CodeInvalidDomain: {Reason: delivery.ReasonValidationFailed, Permanent: true,
+		Message: "the server refuses the name of the zone or of the record; check that it has the zone. It is asked again when the " +
+			"record or the class changes"},
+	protocol.CodeServerError: {Reason: delivery.ReasonServerError,
+		Message: "the server failed; the controller's log has its answer, and its own log may have more"},
+}
+
+var (
+	invalid = delivery.Error{Reason: delivery.ReasonValidationFailed, Permanent: true,
+		Message: "the server refuses the record; the controller's log has its answer. It is asked again when the record or the " +
+			"class changes"}
+	conflict = delivery.Error{Reason: delivery.ReasonConflict,
+		Message: "the record conflicts with other data of the provider at this name"}
+	redirect = delivery.Error{Reason: delivery.ReasonInvalidConfiguration, WholeClass: true,
+		Message: "the server redirects, and redirects are not followed; name the final URL in webhook.server"}
+	foreign = delivery.Error{Reason: delivery.ReasonServerError, Message: "the answer is not JSON of the protocol; check that " +
+		"webhook.server is the URL of a webhook server, with its base path"}
+)
+
+// codesOfStatus has the codes for answers of proxies, which know only HTTP.
+var codesOfStatus = map[int]string{
+	http.StatusBadRequest:            protocol.CodeInvalidRecord,
+	http.StatusRequestEntityTooLarge: protocol.CodeInvalidRecord,
+	http.StatusUnauthorized:          protocol.CodeAuthFailed,
+	http.StatusForbidden:             protocol.CodeAuthFailed,
+	http.StatusTooManyRequests:       protocol.CodeRateLimited,
 }
 
 func isProtocolCode(code string) bool {
-	switch code {
-	case protocol.CodeInvalidRecord, protocol.CodeInvalidDomain, protocol.CodeInvalidValue, protocol.CodeRecordNotFound,
-		protocol.CodeServerError,
-		protocol.CodeAuthFailed, protocol.CodeTimestampStale, protocol.CodeNonceReused, protocol.CodeRateLimited,
-		protocol.CodeQuotaExceeded:
-		return true
-	}
-	return false
+	_, known := failures[code]
+	return known
 }
 
 func (got answer) retryAfter() time.Duration {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -190,32 +191,13 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 		}
 
 		behind = set.Key()
-		want := protocol.RRset{Zone: plan.Zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}
-		record, err := protocol.Encode(want)
-		if err != nil || !protocol.Exact(want) {
-			has, err := p.hasExtension(ctx, plan.CallTimeout, protocol.FeaturePresentation)
-			if err != nil {
-				return drift, err
-			}
-			if has {
-				record, _ = protocol.EncodePresentation(want)
-			}
-		}
-		// MX or SRV with different priorities: only a server with the feature can have the RRset.
-		if record.ByValue() {
-			if has, err := p.hasExtension(ctx, plan.CallTimeout, protocol.FeatureValueMetadata); err != nil {
-				return drift, err
-			} else if !has {
-				drift.Unfit = append(drift.Unfit, set)
-				continue
-			}
-		}
-
-		path, err := protocol.RecordPath(plan.Zone, set.Name, set.Type)
-		if err == nil {
-			want, err = protocol.Decode(record)
-		}
+		record, unfit, err := p.encodeRRset(ctx, plan, set)
 		if err != nil {
+			return drift, err
+		}
+		path, wrong := protocol.RecordPath(plan.Zone, set.Name, set.Type)
+		want, mistaken := protocol.Decode(record)
+		if errors.Join(unfit, wrong, mistaken) != nil {
 			drift.Unfit = append(drift.Unfit, set)
 			continue
 		}
@@ -247,6 +229,33 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 		}
 	}
 	return drift, nil
+}
+
+// encodeRRset returns an RRset of the plan in the form that the server takes. unfit says why it has no such form. err
+// means that the server does not tell its features.
+func (p *Provider) encodeRRset(ctx context.Context, plan delivery.Plan, set delivery.RRset) (record protocol.Record, unfit, err error) {
+	whole := protocol.RRset{Zone: plan.Zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}
+	record, unfit = protocol.Encode(whole)
+	// A TXT of several strings, or of octets that are no UTF-8: only the format "presentation" keeps it.
+	if unfit != nil || !protocol.Exact(whole) {
+		presented, wrong := protocol.EncodePresentation(whole)
+		has, err := p.hasExtension(ctx, plan.CallTimeout, protocol.FeaturePresentation)
+		if err != nil {
+			return record, unfit, err
+		}
+		if has && wrong == nil {
+			return presented, nil, nil
+		}
+	}
+	if !record.ByValue() {
+		return record, unfit, nil
+	}
+	has, err := p.hasExtension(ctx, plan.CallTimeout, protocol.FeatureValueMetadata)
+	if !has {
+		unfit = fmt.Errorf("the values %s differ in priority, weight or port; the webhook protocol has one of each for all values of an "+
+			"RRset, unless the server has the feature %s", quoteSome(set.Data), protocol.FeatureValueMetadata)
+	}
+	return record, unfit, err
 }
 
 func (p *Provider) Health(ctx context.Context) error {

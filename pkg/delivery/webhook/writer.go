@@ -4,6 +4,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -76,69 +77,21 @@ func (w *writer) putRRset(ctx context.Context, set delivery.RRset, fresh bool) e
 		return nil
 	}
 
-	whole := w.emptyRRset(key)
-	whole.TTL, whole.Data = set.TTL, set.Data
-	record, err := protocol.Encode(whole)
-	// A TXT of several strings, or of octets that are no UTF-8: only the format "presentation" keeps it.
-	if err != nil || !protocol.Exact(whole) {
-		if presented, unfit := protocol.EncodePresentation(whole); unfit == nil {
-			has, unknown := w.needsExtension(ctx, key, protocol.FeaturePresentation)
-			if has == notKnown {
-				return unknown
-			}
-			if has == yes {
-				record, err = presented, nil
-			}
-		}
-	}
-
-	if err != nil {
-		w.report.Skipped++
-		w.failRRset(key, &delivery.Error{Reason: delivery.ReasonValidationFailed, RetryAfter: featureRetry, Message: err.Error()})
-		return nil
-	}
-
-	if record.ByValue() {
-		switch has, unknown := w.needsExtension(ctx, key, protocol.FeatureValueMetadata); {
-		case has == notKnown:
-			return unknown
-		case has == no:
-			w.report.Skipped++
-			w.failRRset(key, &delivery.Error{
-				Reason: delivery.ReasonValidationFailed, RetryAfter: featureRetry,
-				Message: fmt.Sprintf("the values %s differ in priority, weight or port; the webhook protocol has one of each for all "+
-					"values of an RRset, unless the server has the feature %s", quoteSome(set.Data), protocol.FeatureValueMetadata),
-			})
-			return nil
-		}
-	}
-
-	return w.addItem(ctx, item{key: key, request: protocol.Request{Record: record, Operation: protocol.Upsert}, fresh: fresh})
-}
-
-type support int
-
-const (
-	no support = iota
-	yes
-	notKnown
-)
-
-// needsExtension reports whether the server has a feature that an RRset needs. If the server does not tell, the RRset
-// fails, and the others are written. An error ends the attempt.
-func (w *writer) needsExtension(ctx context.Context, key delivery.RRsetKey, extension string) (support, error) {
-	has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, extension)
+	record, unfit, err := w.provider.encodeRRset(ctx, w.plan, set)
 	var unknown *delivery.Error
 	switch {
-	case has:
-		return yes, nil
-	case err == nil:
-		return no, nil
+	// The server does not tell whether it has a feature that the RRset needs: the others are written.
 	case errors.As(err, &unknown) && !unknown.WholeClass && ctx.Err() == nil:
 		w.failRRset(key, unknown)
-		return notKnown, nil
+		return nil
+	case err != nil:
+		return err
+	case unfit != nil:
+		w.report.Skipped++
+		w.failRRset(key, &delivery.Error{Reason: delivery.ReasonValidationFailed, RetryAfter: featureRetry, Message: unfit.Error()})
+		return nil
 	}
-	return notKnown, err
+	return w.addItem(ctx, item{key: key, request: protocol.Request{Record: record, Operation: protocol.Upsert}, fresh: fresh})
 }
 
 func quoteSome(values []string) string {
@@ -250,8 +203,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	}
 
 	got, err := w.callServer(ctx, http.MethodPost, protocol.BatchPath, body)
-	var none *delivery.Error
-	if errors.As(err, &none) && ctx.Err() == nil && !none.WholeClass && isUnclear(none) {
+	if asUnclear(ctx, err) != nil {
 		w.unanswered++
 		return false, nil // single writes find the item
 	}
@@ -276,15 +228,23 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	for at, result := range response.Results {
 		alone := answer{status: result.Status, header: got.header, secrets: got.secrets}
 		var refusal *delivery.Error
-		if result.Success == nil || !*result.Success || result.Status/100 != 2 {
+		if isSuccess := *cmp.Or(result.Success, new(bool)); !isSuccess || result.Status/100 != 2 {
 			refusal = alone.explainFailure(result.Error, result.Success != nil)
 		}
 		// The server has processed all items, so later results count even if this result ends the attempt.
-		if err := w.recordOutcome(ctx, items[at], refusal, true); err != nil && ended == nil {
-			ended = err
-		}
+		ended = cmp.Or(ended, w.recordOutcome(ctx, items[at], refusal, true))
 	}
 	return true, ended
+}
+
+// asUnclear returns the failure of a call that has no clear cause: no answer, or status 500. It returns nil for other
+// errors, and if ctx has ended.
+func asUnclear(ctx context.Context, err error) *delivery.Error {
+	var failure *delivery.Error
+	if !errors.As(err, &failure) || failure.WholeClass || !isUnclear(failure) || ctx.Err() != nil {
+		return nil
+	}
+	return failure
 }
 
 // writeItem writes one item and records the outcome. An error ends the attempt.
@@ -313,18 +273,15 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 	}
 
 	got, err := w.callServer(ctx, method, path, body)
-	var failure *delivery.Error
-	switch {
-	case err == nil:
-		_, isProtocol, failure := got.readResponse()
-		return w.recordOutcome(ctx, i, failure, isProtocol)
-	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerUnreachable && !failure.WholeClass:
+	if unclear := asUnclear(ctx, err); unclear != nil {
 		w.unanswered++
-		return w.recordOutcome(ctx, i, failure, true)
-	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerError && !failure.WholeClass:
-		return w.recordOutcome(ctx, i, failure, false)
+		return w.recordOutcome(ctx, i, unclear, unclear.Reason == delivery.ReasonServerUnreachable)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	_, isProtocol, failure := got.readResponse()
+	return w.recordOutcome(ctx, i, failure, isProtocol)
 }
 
 // recordOutcome records the outcome of an item; failure is nil for a success. An error ends the attempt, because the

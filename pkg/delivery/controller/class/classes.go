@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -254,7 +255,7 @@ func (c *classSync) isCurrent(ctx context.Context, known *knownClass, of *v1alph
 func (c *classSync) refreshClass(ctx context.Context, known *knownClass, of *v1alpha1.DNSClass) {
 	interval, servers := c.driftInterval(of, known.abilities), c.listServers(of)
 	// An instance joined or left the fleet of a bind9 class, without a change of the class.
-	others := servers != nil && (known.spec.Servers == nil || !slices.Equal(servers, known.spec.Servers))
+	others := servers != nil && !slices.Equal(servers, known.spec.Servers)
 	if interval == known.spec.DriftInterval && !others {
 		return
 	}
@@ -337,9 +338,7 @@ func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) err
 // error, but spec.Err.
 func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*knownClass, error) {
 	spec := delivery.Class{Name: of.Name, Paused: of.Spec.Paused, AllowRetain: of.Spec.AllowRetain, Servers: c.listServers(of)}
-	if of.Spec.RequestsPerSecond != nil {
-		spec.RequestsPerSecond = float64(*of.Spec.RequestsPerSecond)
-	}
+	spec.RequestsPerSecond = float64(ptr.Deref(of.Spec.RequestsPerSecond, defaultRequestsPerSecond))
 	secrets, err := c.providers.makeProvider(ctx, of, &spec)
 	if err != nil {
 		spec.Provider = nil
@@ -402,10 +401,7 @@ const defaultRequestsPerSecond = 50
 // for all zones take at most half of requestsPerSecond. A class without an interval whose servers fetch zones also
 // keeps within its share of allPerSecond.
 func (c *classSync) driftInterval(dnsClass *v1alpha1.DNSClass, abilities delivery.Abilities) time.Duration {
-	perSecond := defaultRequestsPerSecond
-	if dnsClass.Spec.RequestsPerSecond != nil {
-		perSecond = int(*dnsClass.Spec.RequestsPerSecond)
-	}
+	perSecond := ptr.Deref(dnsClass.Spec.RequestsPerSecond, defaultRequestsPerSecond)
 	// A class with three secondaries asks three questions for each zone.
 	requests := 0 // to compare each zone once
 	for _, stored := range c.index.DeliveriesByClass(dnsClass.Name) {
@@ -584,7 +580,7 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	condition, health := judgeHealth(ctx, of, found, at, secrets...)
 	stalled := c.judgeStalled(task{kind: healthTask, name: of.Name}, &of.ObjectMeta, of.Status.Conditions, &condition)
 	before := objects.ReadyOf(of.Status.Conditions)
-	if before != nil && *before == condition && of.Status.LastHealthCheck.Equal(&at) && objects.SameStall(of.Status.Conditions, stalled) {
+	if ptr.Equal(before, &condition) && of.Status.LastHealthCheck.Equal(&at) && objects.SameStall(of.Status.Conditions, stalled) {
 		return nil
 	}
 	return c.status.writeClass(ctx, of, condition, stalled, health)

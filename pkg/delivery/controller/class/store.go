@@ -232,7 +232,7 @@ func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 		if err != nil {
 			return ignoreGone(err)
 		}
-		if status := live.Status.DNSSEC; live.UID == zone.UID && status != nil && status.Phase != "" && status.Signer != nil {
+		if status := live.Status.DNSSEC; live.UID == zone.UID && status != nil && status.Signer != nil {
 			return nil // the signer must first remove the zone
 		}
 	}

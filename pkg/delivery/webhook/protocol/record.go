@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -199,40 +200,34 @@ func alike(list []Metadata) bool {
 	return true
 }
 
-// JoinStrings joins the quoted strings of a TXT value, the inverse of rdata.QuoteText. The error wraps ErrNoForm if the
-// text is not UTF-8.
+var (
+	// quotedStrings matches the strings of a TXT value. \DDD is one octet in decimal (RFC 1035 §5.1).
+	quotedStrings = regexp.MustCompile(`(?s)^(?:"(?:\\(?:[01][0-9]{2}|2[0-4][0-9]|25[0-5]|[^0-9])|[^"\\])*" *)*$`)
+	// textPart matches an escape, or the end of a string with the begin of the next.
+	textPart = regexp.MustCompile(`(?s)\\[0-9]{3}|\\.|" *(?:"|$)`)
+)
+
+// JoinStrings joins the quoted strings of a TXT value, as readers of TXT do (RFC 7208 §3.3), the inverse of
+// rdata.QuoteText. The error wraps ErrNoForm if the text is not UTF-8.
 func JoinStrings(data string) (string, error) {
-	var text []byte
-
-	quoted := false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		// Quotes separate strings of 255 octets, which readers of TXT join (RFC 7208 §3.3).
-		case c == '"':
-			quoted = !quoted
-		case !quoted && c == ' ':
-		case !quoted:
-			return "", noForm("value %q", data)
-		case c != '\\':
-			text = append(text, c)
-		// \DDD is one octet in decimal (RFC 1035 §5.1).
-		case i+3 < len(data) && '0' <= data[i+1] && data[i+1] <= '9':
-			octet, err := strconv.ParseUint(data[i+1:i+4], 10, 8)
-			if err != nil {
-				return "", noForm("value %q", data)
-			}
-			text = append(text, byte(octet))
-			i += 3
-		case i+1 < len(data):
-			i++
-			text = append(text, data[i])
-		}
+	if !quotedStrings.MatchString(data) {
+		return "", noForm("value %q", data)
 	}
-
-	if !utf8.Valid(text) {
+	text := textPart.ReplaceAllStringFunc(strings.TrimPrefix(data, `"`), func(found string) string {
+		escaped, isEscape := strings.CutPrefix(found, `\`)
+		octet, err := strconv.ParseUint(escaped, 10, 8)
+		switch {
+		case !isEscape:
+			return ""
+		case err == nil:
+			return string([]byte{byte(octet)})
+		}
+		return escaped
+	})
+	if !utf8.ValidString(text) {
 		return "", noForm("value %s, which is no UTF-8", data)
 	}
-	return string(text), nil
+	return text, nil
 }
 
 // parseKey parses type, domain and subdomain of a request into zone, owner and type. Errors are *Error.

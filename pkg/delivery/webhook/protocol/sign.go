@@ -98,16 +98,16 @@ func RecordPath(zone, owner name.Name, t rdata.Type) (string, error) {
 	return RecordsPath + "/" + Segment(t.String()) + "/" + Segment(domain) + "/" + Segment(subdomain), nil
 }
 
+const unescaped = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-*@"
+
 // Segment escapes all octets except letters, digits, ".", "_", "-", "*" and "@" as %XX in upper case.
 func Segment(text string) string {
-	const digits = "0123456789ABCDEF"
 	var escaped strings.Builder
 	for i := range len(text) {
-		switch c := text[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("._-*@", c) >= 0:
-			escaped.WriteByte(c)
-		default:
-			escaped.Write([]byte{'%', digits[c>>4], digits[c&15]})
+		if strings.IndexByte(unescaped, text[i]) >= 0 {
+			escaped.WriteByte(text[i])
+		} else {
+			fmt.Fprintf(&escaped, "%%%02X", text[i])
 		}
 	}
 	return escaped.String()
