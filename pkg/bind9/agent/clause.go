@@ -96,12 +96,7 @@ func parseClauses(text string) (clauses, error) {
 	depth := 1
 
 	for _, token := range tokens[start+1:] {
-		switch token {
-		case "{":
-			depth++
-		case "}":
-			depth--
-		}
+		depth += map[string]int{"{": 1, "}": -1}[token]
 		switch {
 		// The closing brace of the zone block. The rest of the text is of no use.
 		case depth == 0 && len(one) == 0:
@@ -117,38 +112,14 @@ func parseClauses(text string) (clauses, error) {
 	return nil, errZoneText
 }
 
-// splitTokens splits named's text into words, quoted strings with their quotes, and the characters {, } and ;. An open
-// string is an error.
-func splitTokens(text string) (tokens []string, err error) {
-	for i := 0; i < len(text); {
-		switch c := text[i]; {
-		case strings.IndexByte(" \t\r\n", c) >= 0:
-			i++
-		case strings.IndexByte("{};", c) >= 0:
-			tokens = append(tokens, text[i:i+1])
-			i++
-		case c == '"':
-			end := i + 1
-			// An escaped quote does not end the string.
-			for end < len(text) && text[end] != '"' {
-				if text[end] == '\\' {
-					end++
-				}
-				end++
-			}
-			if end >= len(text) {
-				return nil, errZoneText
-			}
-			tokens = append(tokens, text[i:end+1])
-			i = end + 1
-		default:
-			end := i
-			for end < len(text) && strings.IndexByte(" \t\r\n{};\"", text[end]) < 0 {
-				end++
-			}
-			tokens = append(tokens, text[i:end])
-			i = end
-		}
+// token matches a word, a quoted string with its quotes, {, } or ;, or the quote of an open string.
+var token = regexp.MustCompile(`(?s)[^ \t\r\n{};"]+|"(?:\\.|[^"\\])*"|[{};"]`)
+
+// splitTokens splits named's text into tokens. An open string is an error.
+func splitTokens(text string) ([]string, error) {
+	tokens := token.FindAllString(text, -1)
+	if slices.Contains(tokens, `"`) {
+		return nil, errZoneText
 	}
 	return tokens, nil
 }

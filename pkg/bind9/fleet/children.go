@@ -229,18 +229,13 @@ func (c *children) isOwned(o metav1.Object) bool {
 }
 
 func (c *children) clientFor(of schema.GroupVersionResource) rest.Interface {
-	switch of.Group {
-	case "apps":
-		return c.cluster.AppsV1().RESTClient()
-	case "networking.k8s.io":
-		return c.cluster.NetworkingV1().RESTClient()
-	case "policy":
-		return c.cluster.PolicyV1().RESTClient()
-	case "rbac.authorization.k8s.io":
-		return c.cluster.RbacV1().RESTClient()
-	default:
-		return c.cluster.CoreV1().RESTClient()
-	}
+	return map[string]rest.Interface{
+		"":                          c.cluster.CoreV1().RESTClient(),
+		"apps":                      c.cluster.AppsV1().RESTClient(),
+		"networking.k8s.io":         c.cluster.NetworkingV1().RESTClient(),
+		"policy":                    c.cluster.PolicyV1().RESTClient(),
+		"rbac.authorization.k8s.io": c.cluster.RbacV1().RESTClient(),
+	}[of.Group]
 }
 
 func (c *children) getLive(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (runtime.Object, error) {

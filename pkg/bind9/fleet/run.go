@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -203,15 +204,14 @@ func listServerNamespaces(classes ...metav1.Object) map[string]bool {
 				namespaces[namespace] = true
 			}
 		}
-		if block := class.Spec.Transfer; block != nil {
-			refs := []*v1alpha1.SecretReference{block.TSIGSecretRef}
-			for _, secondary := range block.Secondaries {
-				refs = append(refs, secondary.TSIGSecretRef)
-			}
-			for _, ref := range refs {
-				if ref != nil {
-					namespaces[ref.Namespace] = true
-				}
+		block := ptr.Deref(class.Spec.Transfer, v1alpha1.TransferProvider{})
+		refs := []*v1alpha1.SecretReference{block.TSIGSecretRef}
+		for _, secondary := range block.Secondaries {
+			refs = append(refs, secondary.TSIGSecretRef)
+		}
+		for _, ref := range refs {
+			if ref != nil {
+				namespaces[ref.Namespace] = true
 			}
 		}
 	}

@@ -182,10 +182,7 @@ func (f *Fleet) recordEvents(object runtime.Object, s *conditionSet) {
 		if before != nil && before.Status == after.Status && before.Reason == after.Reason {
 			continue
 		}
-		text := after.Type + "=" + string(after.Status)
-		if after.Message != "" {
-			text += ": " + after.Message
-		}
+		text := strings.TrimSuffix(after.Type+"="+string(after.Status)+": "+after.Message, ": ")
 		f.Events.Eventf(object, nil, eventType(after), after.Reason, "Reconcile", "%s", cutMessage(text, maxMessage))
 	}
 }
