@@ -200,12 +200,7 @@ func (c *Candidate) selectValues(texts []string) (selected []string) {
 			words[makeValue(c.Type, strings.ToLower(word))] = true
 		}
 	}
-	for _, value := range c.Record.Spec.Values {
-		if words[strings.ToLower(value)] {
-			selected = append(selected, value)
-		}
-	}
-	return selected
+	return slices.DeleteFunc(slices.Clone(c.Record.Spec.Values), func(value string) bool { return !words[strings.ToLower(value)] })
 }
 
 func (c *Candidate) isNamed(word string) bool {
@@ -476,16 +471,10 @@ func (chosen *choice) keep(current *v1alpha1.Record) {
 }
 
 func findHolder(current *v1alpha1.Record, formed []*Candidate) (holder *Candidate) {
-	for _, c := range formed {
-		if c.Namespace != current.Namespace {
-			continue
-		}
-		if c.Resource.String() == current.Annotations[v1alpha1.AnnotationExternalDNSResource] {
-			return c
-		}
-		if holder == nil {
-			holder = c
-		}
+	own := slices.DeleteFunc(slices.Clone(formed), func(c *Candidate) bool { return c.Namespace != current.Namespace })
+	if len(own) == 0 {
+		return nil
 	}
-	return holder
+	resource := current.Annotations[v1alpha1.AnnotationExternalDNSResource]
+	return own[max(0, slices.IndexFunc(own, func(c *Candidate) bool { return c.Resource.String() == resource }))]
 }

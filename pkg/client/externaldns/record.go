@@ -42,18 +42,23 @@ type Mapping struct {
 
 func (m Mapping) MakeRecord(e *contract.Endpoint) (*v1alpha1.Record, error) {
 	key, err := e.Key()
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case e.SetIdentifier != "":
-		return nil, fmt.Errorf("setIdentifier %q: a name has one RRset of a type here, without routing policies; "+
-			"remove the annotation set-identifier", e.SetIdentifier)
-	case len(e.Targets) == 0:
-		return nil, errors.New("targets: there are none")
-	case e.RecordTTL < 0 || e.RecordTTL > rdata.MaxTTL:
-		return nil, fmt.Errorf("recordTTL %d: it is from 0 to %d seconds (RFC 2181)", e.RecordTTL, rdata.MaxTTL)
-	case slices.ContainsFunc(e.Targets, isHeritage):
-		return nil, fmt.Errorf("targets: %q: only external-dns' registry says so", heritage)
+	}
+	for _, fault := range []struct {
+		found bool
+		err   error
+	}{
+		{e.SetIdentifier != "", fmt.Errorf("setIdentifier %q: a name has one RRset of a type here, without routing policies; "+
+			"remove the annotation set-identifier", e.SetIdentifier)},
+		{len(e.Targets) == 0, errors.New("targets: there are none")},
+		{e.RecordTTL < 0 || e.RecordTTL > rdata.MaxTTL, fmt.Errorf("recordTTL %d: it is from 0 to %d seconds (RFC 2181)", e.RecordTTL,
+			rdata.MaxTTL)},
+		{slices.ContainsFunc(e.Targets, isHeritage), fmt.Errorf("targets: %q: only external-dns' registry says so", heritage)},
+	} {
+		if fault.found {
+			return nil, fault.err
+		}
 	}
 	for _, property := range e.ProviderSpecific {
 		if property.Name != "record-type" && (property.Name != "alias" || property.Value != "false") {

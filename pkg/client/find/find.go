@@ -125,13 +125,9 @@ func mayClaim(r *v1alpha1.Record, zones []v1alpha1.Zone) bool {
 	if !isAdopted || r.Status.Admission == string(rules.AdmittedUnderscore) {
 		return false
 	}
-	if len(zones) == 0 {
-		return true
-	}
 	// Only Records of the zones with the longest name claim names.
-	longest := zones[0].Status.FQDN
-	return slices.ContainsFunc(zones, func(z v1alpha1.Zone) bool {
-		return z.Status.FQDN == longest && z.Status.View == r.Status.View
+	return len(zones) == 0 || slices.ContainsFunc(zones, func(z v1alpha1.Zone) bool {
+		return z.Status.FQDN == zones[0].Status.FQDN && z.Status.View == r.Status.View
 	})
 }
 

@@ -28,13 +28,13 @@ func eachRow(x *v1alpha1.HistoryStep) iter.Seq2[int, v1alpha1.Row] {
 	}
 }
 
+// signs has the sign of a removed and an added row in the output.
+var signs = map[int]string{-1: "- ", 1: "+ "}
+
 // Lines returns the differences of a step: - removed value, + added value, ~ changed field, ; note.
 func Lines(x *v1alpha1.HistoryStep) (lines []string) {
-	for _, row := range x.Removed {
-		lines = append(lines, "- "+RowLine(row, x.FQDN))
-	}
-	for _, row := range x.Added {
-		lines = append(lines, "+ "+RowLine(row, x.FQDN))
+	for n, row := range eachRow(x) {
+		lines = append(lines, signs[n]+RowLine(row, x.FQDN))
 	}
 	for _, change := range x.TTLs {
 		if text := TTLLine(change, x.FQDN); text != "" {

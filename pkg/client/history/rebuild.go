@@ -148,9 +148,7 @@ func (c *Content) Entries() iter.Seq[dns.Entry] {
 func (c *Content) entriesAt(at name.Name, hidden map[rrset]bool) map[string]dns.Entry {
 	one := *c
 	one.Serial, one.sets = 1, maps.Clone(c.sets)
-	for k := range hidden {
-		delete(one.sets, k)
-	}
+	maps.DeleteFunc(one.sets, func(k rrset, _ *content.RRset) bool { return hidden[k] })
 	out := map[string]dns.Entry{}
 	for e := range one.Entries() {
 		if at.IsZero() || e.Name == at {

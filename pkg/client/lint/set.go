@@ -345,10 +345,11 @@ func (s *set) placeRecord(one *judged) *placedRecord {
 	}
 	p := &placedRecord{judged: one, record: r}
 	fqdn, notAbsolute := name.Parse(r.DomainName)
+	var z *law.Zone
 
 	// 1. A zoneRef decides the zone. The Zone may be missing from the files.
 	if ref := r.ZoneRef; ref != nil {
-		z := s.store.zones[key{ref.Namespace, ref.Name}]
+		z = s.store.zones[key{ref.Namespace, ref.Name}]
 		switch {
 		case z == nil && notAbsolute == nil:
 			// The name is absolute, so a zone of the files may still enclose it.
@@ -361,24 +362,21 @@ func (s *set) placeRecord(one *judged) *placedRecord {
 		}
 		if z != nil {
 			fqdn, _ = name.ParseIn(r.DomainName, z.FQDN())
-			if s.isAssumed(z) {
-				p.assumed = z
-			}
 		}
 	}
 
 	// 2. The zone that encloses the name, otherwise an assumed zone of two labels: example.org. for www.example.org.
 	if r.ZoneRef == nil {
-		z := s.store.findEnclosing(r.View, fqdn)
+		z = s.store.findEnclosing(r.View, fqdn)
 		if z == nil {
 			z = s.assumeZone(law.Ref{Namespace: r.Namespace, Name: "assumed-" + fqdn.String()}, r.View, siteOf(fqdn))
 		}
 		if z == nil {
 			return nil
 		}
-		if s.isAssumed(z) {
-			p.assumed = z
-		}
+	}
+	if s.isAssumed(z) {
+		p.assumed = z
 	}
 	// The refusal of the zone would be repeated for each Record there.
 	if s.isRefused(fqdn) {

@@ -295,13 +295,11 @@ func (t *existingRecords) addRecord(record *v1alpha1.Record, zone types.Namespac
 		return
 	}
 	t.byName[record.Name] = record
-	by := record.Status.ZoneRef
 	typ, err := rdata.ParseType(record.Spec.Type)
-	if err != nil || by == nil || by.Namespace != zone.Namespace || by.Name != zone.Name || record.DeletionTimestamp != nil {
-		return
+	if err == nil && record.Status.ZoneRef != nil && isIn(record, zone) && record.DeletionTimestamp == nil {
+		key := rrset{record.Status.FQDN, typ}
+		t.byRRset[key] = append(t.byRRset[key], record)
 	}
-	key := rrset{record.Status.FQDN, typ}
-	t.byRRset[key] = append(t.byRRset[key], record)
 }
 
 func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok bool) {

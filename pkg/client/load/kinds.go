@@ -44,29 +44,32 @@ var ownKinds = func() map[schema.GroupVersion][]string {
 func UnknownKind(o *unstructured.Unstructured) (reason, fix string) {
 	is := o.GroupVersionKind()
 	kind, given := is.Kind, o.GetAPIVersion()
-	for _, version := range ownVersions {
-		switch {
-		case is.GroupVersion() == version && slices.Contains(ownKinds[version], kind):
-			return "", ""
-		case is.Group != version.Group:
-		case is.Version != version.Version: // kubi.zone/v1
-			return fmt.Sprintf("apiVersion %s is unknown: the version is %s", given, version.Version),
-				"write apiVersion: " + version.String()
-		default:
-			if other := versionOf(kind); other != "" {
-				return fmt.Sprintf("%s has no kind %s, which is of %s", given, kind, other), "write apiVersion: " + other
-			}
-			return fmt.Sprintf("%s has no kind %s", given, kind), didYouMean(kind, ownKinds[version]) + "kubectl api-resources " +
-				"--api-group=" + version.Group + " lists the kinds"
-		}
+	at := slices.IndexFunc(ownVersions, func(own schema.GroupVersion) bool { return own.Group == is.Group })
+	if at < 0 {
+		return unknownGroup(kind, given, is.Group)
 	}
-	// A misspelt group, as in kubizone/v1alpha1.
-	for _, version := range ownVersions {
-		if slices.Contains(ownKinds[version], kind) && countEdits(is.Group, version.Group) <= maxEdits {
-			return fmt.Sprintf("apiVersion %s is unknown", given), "did you mean apiVersion: " + version.String() + "?"
-		}
+	version, other := ownVersions[at], versionOf(kind)
+	switch {
+	case is.Version != version.Version: // kubi.zone/v1
+		return fmt.Sprintf("apiVersion %s is unknown: the version is %s", given, version.Version), "write apiVersion: " + version.String()
+	case slices.Contains(ownKinds[version], kind):
+		return "", ""
+	case other != "":
+		return fmt.Sprintf("%s has no kind %s, which is of %s", given, kind, other), "write apiVersion: " + other
 	}
-	return "", ""
+	return fmt.Sprintf("%s has no kind %s", given, kind), didYouMean(kind, ownKinds[version]) + "kubectl api-resources " +
+		"--api-group=" + version.Group + " lists the kinds"
+}
+
+// unknownGroup tells a misspelt group, as in kubizone/v1alpha1, from the groups of others.
+func unknownGroup(kind, given, group string) (reason, fix string) {
+	at := slices.IndexFunc(ownVersions, func(own schema.GroupVersion) bool {
+		return slices.Contains(ownKinds[own], kind) && countEdits(group, own.Group) <= maxEdits
+	})
+	if at < 0 {
+		return "", ""
+	}
+	return fmt.Sprintf("apiVersion %s is unknown", given), "did you mean apiVersion: " + ownVersions[at].String() + "?"
 }
 
 func versionOf(kind string) string {

@@ -133,6 +133,8 @@ func (m *manifest) rrtype() rdata.Type {
 	return 0
 }
 
+// noteResolvedWarnings notes in each manifest the warnings of the server that another manifest resolves: for example,
+// the Delegation of a Zone resolves "no rules".
 func noteResolvedWarnings(all []*manifest) {
 	var written, named WrittenNames
 	for _, m := range all {
@@ -149,19 +151,16 @@ func noteResolvedWarnings(all []*manifest) {
 		target, _, _ := unstructured.NestedString(m.object.Object, "spec", "zoneRef", "name")
 		namespace, _, _ := unstructured.NestedString(m.object.Object, "spec", "zoneRef", "namespace")
 		of := "zone " + cmp.Or(namespace, m.object.GetNamespace()) + "/" + target
-		switch kind := m.object.GetKind(); {
-		case kind == "DNSClass":
-			answers["class "+m.object.GetName()] = true
-		case kind == "Zone":
-			view, _, _ := unstructured.NestedString(m.object.Object, "spec", "view")
-			answers["view "+view] = true
-		case kind == "Delegation":
-			answers["rules of "+of] = true
-		case m.rrtype() == rdata.NS && domainName == "@":
-			answers["NS of "+of] = true
-		case m.rrtype() == rdata.NS:
-			answers["NS of "+domainName] = true
+		view, _, _ := unstructured.NestedString(m.object.Object, "spec", "view")
+		if domainName == "@" {
+			domainName = of
 		}
+		kind := m.object.GetKind()
+		if m.rrtype() == rdata.NS {
+			kind = "NS"
+		}
+		answers[map[string]string{"DNSClass": "class " + m.object.GetName(), "Zone": "view " + view, "Delegation": "rules of " + of,
+			"NS": "NS of " + domainName}[kind]] = true
 	}
 	for _, m := range all {
 		if m.rrtype() != 0 {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -186,27 +187,17 @@ func guessOrigin(path string, file []byte) *originGuess {
 	return g
 }
 
+// relativeSOA matches an SOA whose owner has an inner dot and no last one, after up to two fields such as ttl.
+var relativeSOA = regexp.MustCompile(`(?mi)^([!-#%-:<-~][!-~]*\.[!-~]*[!-\-/-~])(?:[ \t]+[^ \t\r\n]+){0,2}[ \t]+SOA[ \t]`)
+
 // guessFromSOA returns the owner of an SOA without the last dot, such as "shop.example" in an export of Cloudflare, if
 // the owner has an inner dot and another line begins with "shop.example.".
 func guessFromSOA(file []byte) (origin name.Name, ok bool) {
-	owner, absolute := "", map[string]bool{}
-	for line := range strings.Lines(string(file)) {
-		fields := strings.Fields(line)
-		isOwner := len(fields) > 1 && !strings.ContainsRune(" \t;$", rune(line[0]))
-		switch {
-		case !isOwner:
-		case name.IsAbsolute(fields[0]):
-			absolute[strings.ToLower(fields[0])] = true
-		case owner == "" && slices.ContainsFunc(fields[1:min(len(fields), 4)], func(field string) bool {
-			return strings.EqualFold(field, "SOA")
-		}):
-			owner = strings.ToLower(fields[0])
-		}
-	}
-	if !strings.Contains(owner, ".") || !absolute[owner+"."] {
+	soa := relativeSOA.FindSubmatch(file)
+	if soa == nil || !regexp.MustCompile(`(?mi)^`+regexp.QuoteMeta(string(soa[1]))+`\.[ \t]+\S`).Match(file) {
 		return name.Name{}, false
 	}
-	origin, err := ParseOrigin(owner)
+	origin, err := ParseOrigin(strings.ToLower(string(soa[1])))
 	return origin, err == nil
 }
 

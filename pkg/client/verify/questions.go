@@ -82,13 +82,9 @@ func (z *Zone) takeAnswer(received *Zone, question key, answer *mdns.Msg) error 
 }
 
 func (z *Zone) delegated(k key) bool {
-	for at := k.name; at != z.FQDN; {
+	for at := k.name; at != z.FQDN && z.FQDN.Encloses(at); at, _ = at.Parent() {
 		if _, cut := z.sets[key{at, rdata.NS}]; cut {
 			return at != k.name || k.t != rdata.DS
-		}
-		var ok bool
-		if at, ok = at.Parent(); !ok {
-			return false
 		}
 	}
 	return false

@@ -194,28 +194,26 @@ func (q *questions) findZone(ctx context.Context, z *ZoneFacts, paths []*Facts) 
 	if !z.FQDN.IsZero() || q.inquiry.Resolver == "" {
 		return // known, or without a resolver
 	}
-	for _, f := range paths {
-		if f.Zone != z || f.AskedName.IsZero() {
-			continue
-		}
-
-		owner := f.AskedName
-		if above, ok := owner.Parent(); ok && f.Type == rdata.DS {
-			owner = above
-		}
-		apex, err := q.enclosing(ctx, owner)
-		if err != nil {
-			return
-		}
-
-		z.FQDN = apex
-		if f.Record != nil {
-			z.View = f.Record.Status.View
-		}
-		for n := range z.Parents {
-			z.Parents[n].Zone = apex
-		}
+	at := slices.IndexFunc(paths, func(f *Facts) bool { return f.Zone == z && !f.AskedName.IsZero() })
+	if at < 0 {
 		return
+	}
+	f := paths[at]
+	owner := f.AskedName
+	if above, ok := owner.Parent(); ok && f.Type == rdata.DS {
+		owner = above
+	}
+	apex, err := q.enclosing(ctx, owner)
+	if err != nil {
+		return
+	}
+
+	z.FQDN = apex
+	if f.Record != nil {
+		z.View = f.Record.Status.View
+	}
+	for n := range z.Parents {
+		z.Parents[n].Zone = apex
 	}
 }
 
