@@ -144,9 +144,10 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	// server without any zone keeps waiting, not to replace a full server.
 	withheld := since >= waitTime && len(missing) < len(zones) && a.confirmedAt(ctx, expected.catalogs).Sub(l.lastLoadedAt) >= loadTime
 
+	switch hasAll := len(missing) == 0 && lacking == nil; {
 	// All zones; or nearly all after two minutes; or only zones that the primary withholds after five.
-	hasAll := len(missing) == 0 && lacking == nil
-	if l.done = hasAll || late && enough && (expected.sources > 0 || lacking == nil) || withheld; l.done {
+	case hasAll, late && enough && (expected.sources > 0 || lacking == nil), withheld:
+		l.done = true
 		if !hasAll {
 			a.config.Logger.Warn("ready without some zones", "loaded", len(zones)-len(missing), "missing", len(missing),
 				"some", formatZones(missing), "err", lacking)
