@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/netip"
+	"strings"
 )
 
 // decoder reads the fields of record data (RDATA) from their wire form. After an error it returns zeros, so a caller
@@ -49,14 +50,26 @@ func (d *decoder) readRest(least int) []byte {
 	return rest
 }
 
-func appendGroups(text, octets []byte, size int, separator byte) []byte {
-	for i := 0; i < len(octets); i += size {
-		if i > 0 {
-			text = append(text, separator)
-		}
-		text = hex.AppendEncode(text, octets[i:i+size])
+func (d *decoder) readNumber(octets int) (value uint64) {
+	for _, c := range d.readOctets(octets) {
+		value = value<<8 | uint64(c)
 	}
-	return text
+	return value
+}
+
+func (d *decoder) readGroups(text []byte, k *kind) []byte {
+	for range k.octets / k.group {
+		text = append(hex.AppendEncode(text, d.readOctets(k.group)), k.separator)
+	}
+	return text[:len(text)-1]
+}
+
+func (d *decoder) readTag(text []byte) []byte {
+	tag := strings.ToLower(string(d.readString()))
+	if err := checkTag(tag); err != nil {
+		d.fail(err)
+	}
+	return append(text, tag...)
 }
 
 func (d *decoder) readString() []byte { return d.readOctets(int(d.readOctets(1)[0])) }

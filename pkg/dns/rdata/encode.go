@@ -74,21 +74,25 @@ func appendOneString(wire []byte, text string) ([]byte, error) {
 	return wire, nil
 }
 
-func checkTag(text string) error {
-	ok := text != ""
-	for i := 0; i < len(text); i++ {
-		c := text[i] | 0x20
-		ok = ok && (isDigit(text[i]) || 'a' <= c && c <= 'z')
+func appendTag(wire []byte, text string) ([]byte, error) {
+	if err := checkTag(text); err != nil {
+		return nil, err
 	}
-	if !ok {
-		return fmt.Errorf("%s is not %s", quote(text), kindWords[kindTag])
+	return appendOneString(wire, strings.ToLower(text))
+}
+
+const tagCharacters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+func checkTag(text string) error {
+	if text == "" || strings.Trim(text, tagCharacters) != "" {
+		return fmt.Errorf("%s is not %s", quote(text), kindTag.words)
 	}
 	return nil
 }
 
 func parseUint(field token, bits int) (uint64, error) {
 	value, err := strconv.ParseUint(field.text, 10, bits)
-	if err != nil || field.quoted {
+	if err != nil {
 		return 0, fmt.Errorf("%s is not a number from 0 to %d", quote(field.text), uint64(1)<<bits-1)
 	}
 	return value, nil
@@ -96,10 +100,14 @@ func parseUint(field token, bits int) (uint64, error) {
 
 func parseMnemonic(field token, names map[string]uint16, bits int) (uint64, error) {
 	value, err := parseUint(field, bits)
-	if number, ok := names[upperASCII(field.text)]; err != nil && ok && !field.quoted {
-		return uint64(number), nil
+	if err == nil {
+		return value, nil
 	}
-	return value, err
+	number, ok := names[upperASCII(field.text)]
+	if !ok {
+		return 0, err
+	}
+	return uint64(number), nil
 }
 
 // Mnemonics of IANA and BIND.
@@ -156,7 +164,7 @@ func appendTypes(wire []byte, fields []token) ([]byte, error) {
 	types := make([]Type, 0, 16)
 	for _, f := range fields {
 		t, err := ParseType(f.text)
-		if err != nil || f.quoted {
+		if err != nil {
 			return nil, fmt.Errorf("%s is not an RR type; write mnemonics or \"TYPE\" and a number", quote(f.text))
 		}
 		types = append(types, t)
@@ -265,48 +273,42 @@ func errGatewayType(gatewayType byte) error {
 	return fmt.Errorf("gateway type %d is not known; it is 0 (none), 1 (IPv4), 2 (IPv6) or 3 (name)", gatewayType)
 }
 
-func appendLocator64(wire []byte, text string) ([]byte, error) {
-	groups := 0
-	for more := true; more; groups++ {
-		var group string
-		group, text, more = strings.Cut(text, ":")
-		value, err := strconv.ParseUint(group, 16, 16)
-		if err != nil || len(group) > 4 || groups == 4 {
-			// Any fault has the same message.
-			groups = 0
-			break
-		}
-		wire = binary.BigEndian.AppendUint16(wire, uint16(value))
+// appendGroups appends octets that are written in groups of hexadecimal digits. A group of two octets may be short.
+func appendGroups(wire []byte, k *kind, text string) ([]byte, error) {
+	groups := strings.Split(text, string(k.separator))
+	if len(groups) != k.octets/k.group {
+		return nil, k.errorOf(text)
 	}
-	if groups != 4 {
-		return nil, fmt.Errorf("write %s, as in \"0014:4fff:ff20:ee64\"", kindWords[kindLocator64])
+	for _, group := range groups {
+		value, err := strconv.ParseUint(group, 16, 8*k.group)
+		if err != nil || len(group) > 2*k.group {
+			return nil, k.errorOf(text)
+		}
+		octets := binary.BigEndian.AppendUint16(nil, uint16(value))
+		wire = append(wire, octets[2-k.group:]...)
 	}
 	return wire, nil
 }
 
-// appendEUI appends the octets of an EUI-48 or EUI-64 (RFC 7043), groups of two digits with hyphens.
-func appendEUI(wire []byte, text string, octets int) ([]byte, error) {
-	groups := strings.Split(text, "-")
-	ok := len(groups) == octets
-	for _, group := range groups {
-		value, err := strconv.ParseUint(group, 16, 8)
-		ok = ok && err == nil && len(group) == 2
-		wire = append(wire, byte(value))
+func appendAddress(wire []byte, k *kind, text string) ([]byte, error) {
+	addr, err := netip.ParseAddr(text)
+	if err != nil || addr.Zone() != "" || addr.BitLen() != 8*k.octets {
+		return nil, k.errorOf(text)
 	}
-	if !ok {
-		return nil, fmt.Errorf("%s is not an EUI-%d; write %d groups of two hex digits with hyphens, as in \"00-00-5e-00-53-2a\"",
-			quote(text), 8*octets, octets)
-	}
-	return wire, nil
+	return addr.AppendBinary(wire)
+}
+
+func (k *kind) errorOf(text string) error {
+	return fmt.Errorf("%s is not %s; write %s", quote(text), k.words, k.remedy)
 }
 
 func appendHex(wire []byte, fields []token) ([]byte, error) {
 	text := joinTexts(fields)
 	wire, err := hex.AppendDecode(wire, []byte(text))
-	switch {
-	case errors.Is(err, hex.ErrLength):
+	if errors.Is(err, hex.ErrLength) {
 		return nil, fmt.Errorf("%d hexadecimal digits; an octet has two", len(text))
-	case err != nil, slices.ContainsFunc(fields, func(f token) bool { return f.quoted }):
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s is not hexadecimal; write the digits 0-9 and a-f", quote(text))
 	}
 	return wire, nil

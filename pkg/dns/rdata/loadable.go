@@ -62,7 +62,8 @@ func checkTagLength(wire []byte) error {
 func checkRewrite(wire []byte) error {
 	d := newDecoder(wire[4:], noMark)
 	_, _ = d.readString(), d.readString() // flags and services
-	return checkSubstitution(string(d.readString())) // a copy, so that the wire form stays on the stack
+	// A copy, so that the wire form stays on the stack.
+	return checkSubstitution(string(d.readString()))
 }
 
 func checkStrings(wire []byte) error {

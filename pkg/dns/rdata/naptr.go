@@ -33,7 +33,8 @@ func checkSubstitution(text string) error {
 	}
 	for _, escape := range escapes.FindAllString(parts[2], -1) {
 		if reference := int(escape[1]) - '0'; isDigit(escape[1]) && reference > groups {
-			return fmt.Errorf("regexp refers to \\%d and its expression has %d groups in parentheses; correct one of them", reference, groups)
+			return fmt.Errorf("regexp refers to \\%d and its expression has %d groups in parentheses; correct one of them",
+				reference, groups)
 		}
 	}
 	return nil

@@ -92,9 +92,6 @@ func appendParams(wire []byte, tokens []token) ([]byte, error) {
 
 // parseParam splits a parameter into key and value, without quotes around the value but with its escapes.
 func parseParam(t token) (p param, err error) {
-	if t.quoted {
-		return p, fmt.Errorf("%s is quoted, but only the value of a parameter may be; write key=\"value\"", quote(t.text))
-	}
 	name, value, _ := strings.Cut(t.text, "=")
 	if p.key, p.generic, err = parseParamKey(name); err != nil {
 		return p, err

@@ -21,6 +21,8 @@ type token struct {
 	quoted bool
 }
 
+func (t token) isQuoted() bool { return t.quoted }
+
 type syntax struct {
 	strings bool
 	// innerQuotes allows a quoted part in a bare field from paramsField on (alpn="h2").
