@@ -122,7 +122,7 @@ func (n *Name) UnmarshalText(text []byte) error {
 		return nil
 	}
 	// A stored name is canonical, and needs no IDNA.
-	if scan := scanASCII(s); scan.canonical() && scan.absolute {
+	if strings.HasSuffix(s, ".") && checkCanonical(s) == nil {
 		*n = Name{s}
 		return nil
 	}
@@ -185,13 +185,7 @@ func labelsToKey(s string) string {
 	for s != "" {
 		var label string
 		s, label = cutLast(s)
-		for i := 0; i < len(label); i++ {
-			if c := label[i]; c == '/' {
-				key.WriteByte('~')
-			} else {
-				key.WriteByte(c)
-			}
-		}
+		key.WriteString(strings.ReplaceAll(label, "/", "~"))
 		key.WriteByte('.')
 	}
 	return key.String()
@@ -223,7 +217,7 @@ func keyToLabels(key string) (string, error) {
 	}
 	s := text.String()
 	// Each name has a single key, so a key that is made otherwise was damaged.
-	if scan := scanASCII(s + "."); !scan.canonical() || labelsToKey(s) != key {
+	if checkCanonical(s+".") != nil || labelsToKey(s) != key {
 		return "", fmt.Errorf("key %s: not the key of a canonical name", Quote(key))
 	}
 	return s, nil

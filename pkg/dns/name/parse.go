@@ -37,8 +37,8 @@ func IsAbsolute(text string) bool {
 	if text == "" || len(text) > maxText { // too long to map
 		return strings.HasSuffix(text, ".")
 	}
-	if !scanASCII(text).needsIDNA {
-		return text[len(text)-1] == '.'
+	if !needsIDNA(text) {
+		return strings.HasSuffix(text, ".")
 	}
 	if mapped, err := mapIDNA(text); err == nil {
 		return strings.HasSuffix(mapped, ".")
@@ -101,30 +101,26 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 		return "", false, fmt.Errorf("name %s is %d bytes of text; a name has at most %d octets on the wire (RFC 1035 §2.3.4)", Quote(text),
 			len(text), maxWire)
 	}
-	scan := scanASCII(text)
-	if scan.needsIDNA {
+	if needsIDNA(text) {
 		mapped, idnaErr := mapIDNA(text)
 		if idnaErr != nil {
 			return "", false, fmt.Errorf("name %s is not valid under IDNA (UTS 46): %v; write letters of a script that IDNA allows, "+
 				"or a valid A-label", Quote(text), idnaErr)
 		}
-		text, scan = mapped, scanASCII(mapped)
+		text = mapped
 	}
-	if scan.upper {
-		// The text is ASCII, because the IDNA mapping returns lower case.
-		text = strings.ToLower(text)
+	text = strings.ToLower(text) // ASCII by now
+	if err := checkCanonical(text); err != nil {
+		return "", false, err
 	}
-	if scan.fault != nil {
-		return "", false, scan.fault(text)
-	}
-	return text, scan.absolute, nil
+	return text, strings.HasSuffix(text, "."), nil
 }
 
 // CheckSpelling returns an error if IDNA maps a Unicode character in text to "*", "_", "/", "@" or ".", because an
 // admission policy would see other characters than the server.
 func CheckSpelling(text string) error {
 	switch {
-	case !scanASCII(text).needsIDNA:
+	case !needsIDNA(text):
 		return nil
 	case len(text) > maxText:
 		return fmt.Errorf("%s is %d bytes long, the limit is %d", Quote(text), len(text), maxText)
@@ -179,101 +175,69 @@ func losesLabel(text, mapped string) bool {
 	}
 }
 
-type asciiScan struct {
-	needsIDNA bool // beyond ASCII, or with xn--
-	upper     bool
-	absolute  bool
-	fault     func(text string) error // error for the first broken rule, or nil
-	beyond    bool                    // a byte beyond ASCII
+// needsIDNA reports whether a name has a character beyond ASCII, or a label that claims to be an A-label (RFC 5890
+// §2.3.2.1).
+func needsIDNA(text string) bool {
+	return !isASCII(text) || strings.Contains(text, "--") && strings.Contains("."+strings.ToLower(text), ".xn--")
 }
 
-func (a asciiScan) canonical() bool { return a.fault == nil && !a.upper && !a.beyond }
-
-// scanASCII reports how text differs from a canonical name, and the first broken rule. A name with needsIDNA has to be
-// mapped, and scanned again.
-func scanASCII(text string) asciiScan {
-	var a asciiScan
-	switch text {
-	case ".":
-		a.absolute = true
-		return a
-	case "@":
-		return a
-	}
-	start := 0 // of the current label
-	for i := 0; i <= len(text); i++ {
-		if i == len(text) || text[i] == '.' {
-			label := text[start:i]
-			// The empty label at the end is the root's.
-			if i == len(text) && label == "" && i > 0 {
-				a.absolute = true
-				break
-			}
-			a.judgeLabel(label, start)
-			start = i + 1
-			continue
-		}
-		switch c := text[i]; {
-		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '_', c == '/':
-		case 'A' <= c && c <= 'Z':
-			a.upper = true
-		case c >= utf8.RuneSelf:
-			a.needsIDNA, a.beyond = true, true
-		case c == '*':
-			// judgeLabel checks it.
-		default:
-			// The first broken rule counts.
-			if a.fault == nil {
-				a.fault = func(text string) error {
-					return fmt.Errorf("name %s: %s is not allowed in an owner name; labels are letters, digits, \"-\", \"_\", \"/\", "+
-						"and \"*\" alone as the leftmost label", Quote(text), Quote(string(rune(c))))
-				}
-			}
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
 		}
 	}
-	if a.fault == nil && wireLen(text, a.absolute) > maxWire {
-		absolute := a.absolute
-		a.fault = func(text string) error {
-			return fmt.Errorf("name %s is %d octets on the wire, the limit is %d (RFC 1035 §2.3.4); shorten it", Quote(text),
-				wireLen(text, absolute), maxWire)
-		}
-	}
-	return a
+	return true
 }
 
-func wireLen(text string, absolute bool) int {
-	if absolute {
-		return len(text) + 1
+// checkCanonical returns an error for the first rule that keeps a text from being a canonical name, absolute or
+// relative. A-labels are not decoded.
+func checkCanonical(text string) error {
+	if text == "." || text == "@" {
+		return nil
 	}
-	return len(text) + 2
+	labels := strings.TrimSuffix(text, ".")
+	leftmost := true
+	for label := range strings.SplitSeq(labels, ".") {
+		if err := checkLabel(text, label, leftmost); err != nil {
+			return err
+		}
+		leftmost = false
+	}
+	if n := len(labels) + 2; n > maxWire {
+		return fmt.Errorf("name %s is %d octets on the wire, the limit is %d (RFC 1035 §2.3.4); shorten it", Quote(text), n, maxWire)
+	}
+	return nil
 }
 
-// judgeLabel notes whether a label is an A-label, and its broken rule: empty, too long, or with a "*" that is not the
-// whole leftmost label.
-func (a *asciiScan) judgeLabel(label string, start int) {
-	a.needsIDNA = a.needsIDNA || hasACEPrefix(label)
-	if a.fault != nil {
-		return
+// checkLabel returns an error if a label of the name text has another character, is empty or too long, or has a "*"
+// that is not the whole leftmost label.
+func checkLabel(text, label string, leftmost bool) error {
+	for i := range len(label) {
+		if !inLabels[label[i]] {
+			return fmt.Errorf("name %s: %s is not allowed in an owner name; labels are letters, digits, \"-\", \"_\", \"/\", "+
+				"and \"*\" alone as the leftmost label", Quote(text), Quote(string(rune(label[i]))))
+		}
 	}
 	switch {
 	case label == "":
-		a.fault = func(text string) error {
-			return fmt.Errorf("name %s has an empty label; write one dot between labels and none in front", Quote(text))
-		}
+		return fmt.Errorf("name %s has an empty label; write one dot between labels and none in front", Quote(text))
 	case len(label) > maxLabel:
-		a.fault = func(text string) error {
-			return fmt.Errorf("name %s: label %s is %d octets long, the limit is %d (RFC 1035 §2.3.4); shorten it", Quote(text),
-				Quote(label), len(label), maxLabel)
-		}
-	case strings.IndexByte(label, '*') >= 0 && (label != "*" || start != 0):
-		a.fault = func(text string) error {
-			return fmt.Errorf("name %s: \"*\" may only be the whole leftmost label of an owner name (RFC 4592)", Quote(text))
-		}
+		return fmt.Errorf("name %s: label %s is %d octets long, the limit is %d (RFC 1035 §2.3.4); shorten it", Quote(text),
+			Quote(label), len(label), maxLabel)
+	case strings.Contains(label, "*") && (label != "*" || !leftmost):
+		return fmt.Errorf("name %s: \"*\" may only be the whole leftmost label of an owner name (RFC 4592)", Quote(text))
 	}
+	return nil
 }
 
-// hasACEPrefix reports whether a label claims to be an A-label (RFC 5890 §2.3.2.1).
-func hasACEPrefix(label string) bool { return len(label) >= 4 && strings.EqualFold(label[:4], "xn--") }
+// inLabels has the characters of canonical labels.
+var inLabels = func() (in [256]bool) {
+	for _, c := range []byte("0123456789abcdefghijklmnopqrstuvwxyz-_/*") {
+		in[c] = true
+	}
+	return in
+}()
 
 func Quote(text string) string {
 	const most = 100

@@ -98,7 +98,7 @@ func (r *Rel) UnmarshalText(text []byte) error {
 		*r = Rel{}
 		return nil
 	}
-	if scan := scanASCII(s); scan.canonical() && !scan.absolute {
+	if !strings.HasSuffix(s, ".") && checkCanonical(s) == nil {
 		*r = Rel{s}
 		return nil
 	}

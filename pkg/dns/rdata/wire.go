@@ -111,7 +111,7 @@ func encodeGeneric(text string, wire []byte) ([]byte, error) {
 		return nil, err
 	}
 	if len(fields) < 2 || slices.ContainsFunc(fields, token.isQuoted) {
-		return nil, errors.New("\\# takes the number of octets and the octets as hexadecimal digits, "+
+		return nil, errors.New("\\# takes the number of octets and the octets as hexadecimal digits, " +
 			"as in \"\\# 4 0a000001\" (RFC 3597 §5)")
 	}
 	length, err := parseUint(fields[1], 16)
