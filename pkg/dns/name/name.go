@@ -5,6 +5,7 @@ package name
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -159,13 +160,7 @@ func compareLabels(a, b string) int {
 			return c
 		}
 	}
-	switch {
-	case a != "":
-		return 1
-	case b != "":
-		return -1
-	}
-	return 0
+	return strings.Compare(a, b) // one is empty
 }
 
 func cutLast(s string) (rest, label string) {
@@ -196,29 +191,12 @@ func keyToLabels(key string) (string, error) {
 	if key == "" {
 		return "", nil
 	}
-	if key[len(key)-1] != '.' {
-		return "", fmt.Errorf("key %s: every label of a key ends in a dot, \"org.example.\"", Quote(key))
-	}
-	if strings.IndexByte(key, '/') >= 0 {
-		return "", fmt.Errorf("key %s: a slash in a key is written ~", Quote(key))
-	}
-
-	// Write the labels in the order of a name.
-	var text strings.Builder
-	text.Grow(len(key))
-	for s := key[:len(key)-1]; ; {
-		var label string
-		s, label = cutLast(s)
-		text.WriteString(strings.ReplaceAll(label, "~", "/"))
-		if s == "" {
-			break
-		}
-		text.WriteByte('.')
-	}
-	s := text.String()
+	labels := strings.Split(strings.TrimSuffix(strings.ReplaceAll(key, "~", "/"), "."), ".")
+	slices.Reverse(labels)
+	s := strings.Join(labels, ".")
 	// Each name has a single key, so a key that is made otherwise was damaged.
 	if checkCanonical(s+".") != nil || labelsToKey(s) != key {
-		return "", fmt.Errorf("key %s: not the key of a canonical name", Quote(key))
+		return "", fmt.Errorf("key %s: not the key of a canonical name, as \"org.example.\" of example.org. with ~ for a slash", Quote(key))
 	}
 	return s, nil
 }

@@ -6,6 +6,7 @@ package name
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -22,6 +23,8 @@ const (
 )
 
 const dots = ".\u3002\uff0e\uff61" // before the mapping (UTS 46)
+
+var asciiDots = strings.NewReplacer("\u3002", ".", "\uff0e", ".", "\uff61", ".")
 
 // profile maps names as for lookups, but without the rules for ASCII. They reject "_", "*", "/" and "r3---x", all valid
 // in owner names.
@@ -159,20 +162,16 @@ func mapIDNA(text string) (string, error) {
 
 // losesLabel reports whether the mapping of text left a label empty, or changed the number of labels.
 func losesLabel(text, mapped string) bool {
-	for {
-		dot := strings.IndexAny(text, dots)
-		label, mappedRest, found := strings.Cut(mapped, ".")
-		otherNumber := found != (dot >= 0)
-		becameEmpty := label == "" && text != "" && dot != 0
-		if otherNumber || becameEmpty {
+	before, after := strings.Split(asciiDots.Replace(text), "."), strings.Split(mapped, ".")
+	if len(before) != len(after) {
+		return true
+	}
+	for i := range after {
+		if after[i] == "" && before[i] != "" {
 			return true
 		}
-		if !found {
-			return false
-		}
-		_, size := utf8.DecodeRuneInString(text[dot:])
-		text, mapped = text[dot+size:], mappedRest
 	}
+	return false
 }
 
 // needsIDNA reports whether a name has a character beyond ASCII, or a label that claims to be an A-label (RFC 5890
@@ -250,15 +249,11 @@ func Quote(text string) string {
 // IsHost reports whether a name in presentation format is a host name: letters, digits and inner hyphens, or the root.
 func IsHost(text string) bool {
 	text = strings.TrimSuffix(text, ".")
-	if text == "" {
-		return true
-	}
-	for label := range strings.SplitSeq(text, ".") {
-		if label == "" || label != strings.Trim(label, "-") || strings.Trim(label, hostCharacters) != "" {
-			return false
-		}
-	}
-	return true
+	return text == "" || !slices.ContainsFunc(strings.Split(text, "."), isNoHostLabel)
+}
+
+func isNoHostLabel(label string) bool {
+	return label == "" || label != strings.Trim(label, "-") || strings.Trim(label, hostCharacters) != ""
 }
 
 // hostCharacters are those of RFC 1123 §2.1.

@@ -53,10 +53,7 @@ func (r Rel) In(origin Name) (Name, error) {
 		return Name{}, fmt.Errorf("name %s in %s is %d octets on the wire, the limit is %d (RFC 1035 §2.3.4); shorten it", Quote(r.s),
 			Quote(origin.s), n, maxWire)
 	}
-	if origin.s == "." {
-		return Name{r.s + "."}, nil
-	}
-	return Name{r.s + "." + origin.s}, nil
+	return Name{r.s + "." + strings.TrimPrefix(origin.s, ".")}, nil
 }
 
 // Compare compares two names in canonical order (RFC 4034 §6.1), the apex first.
