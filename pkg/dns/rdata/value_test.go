@@ -406,7 +406,7 @@ func TestParse_refusals(t *testing.T) {
 		{"HTTPS", "1 . ipv6hint=1.2.3.4", "IPv6"},
 		{"HTTPS", "1 . ipv6hint=::1,", "ipv6hint"},
 		{"HTTPS", "1 . alpn=h2,", "comma"},
-		{"HTTPS", `1 . mandatory="port," port=4`, "comma"},
+		{"HTTPS", `1 . mandatory="port," port=4`, "mandatory"},
 		{"HTTPS", "1 . ipv4hint=1.2.3.4 ipv4hint=1.2.3.5", "twice"},
 		{"CERT", "0 0 0 AAAA", "reserved"},
 		{"CERT", `\# 8 0000000000000000`, "reserved"},
