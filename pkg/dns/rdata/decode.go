@@ -118,33 +118,24 @@ func (d *decoder) readAddress(text []byte, octets int) []byte {
 
 // readTypes appends the mnemonics of a bit map, with blanks between them.
 func (d *decoder) readTypes(text []byte) []byte {
-	last := -1
-	for first := true; len(d.rest) > 0; {
+	start := len(text)
+	for last := -1; len(d.rest) > 0; {
 		head := d.readOctets(2)
 		window, length := int(head[0]), int(head[1])
-		if window <= last || length == 0 || length > 32 {
-			d.fail(errors.New("the windows of the bit map are not in order, or empty, or too long (RFC 4034 §4.1.2)"))
+		bits := d.readOctets(length)
+		if window <= last || length == 0 || length > 32 || bits[length-1] == 0 {
+			d.fail(errors.New("the windows of the bit map are not in order, empty, too long, or end in zero octets (RFC 4034 §4.1.2)"))
 			return text
 		}
 		last = window
-		bits := d.readOctets(length)
-		if bits[length-1] == 0 {
-			d.fail(errors.New("the bit map has trailing zero octets (RFC 4034 §4.1.2)"))
-			return text
-		}
 		// The first bit is the highest of the first octet.
-		for i := 0; i < 8*length; i++ {
-			if bits[i/8]&(0x80>>(i%8)) == 0 {
-				continue
+		for i := range 8 * length {
+			if bits[i/8]&(0x80>>(i%8)) != 0 {
+				text = append(append(text, Type(window*256+i).String()...), ' ')
 			}
-			if !first {
-				text = append(text, ' ')
-			}
-			first = false
-			text = append(text, Type(window*256+i).String()...)
 		}
 	}
-	return text
+	return text[:max(start, len(text)-1)]
 }
 
 // readGateway appends the gateway of an IPSECKEY, whose form depends on the gateway type (RFC 4025 §2.5).

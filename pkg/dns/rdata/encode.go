@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,18 +111,6 @@ func parseMnemonic(field token, names map[string]uint16, bits int) (uint64, erro
 	return uint64(number), nil
 }
 
-// Mnemonics of IANA and BIND.
-var (
-	algorithmNames = map[string]uint16{
-		"RSAMD5": 1, "DH": 2, "DSA": 3, "RSASHA1": 5, "DSA-NSEC3-SHA1": 6, "NSEC3DSA": 6, "RSASHA1-NSEC3-SHA1": 7, "NSEC3RSASHA1": 7,
-		"RSASHA256": 8, "RSASHA512": 10, "ECC-GOST": 12, "ECCGOST": 12, "ECDSAP256SHA256": 13,
-		"ECDSAP384SHA384": 14, "ED25519": 15, "ED448": 16, "INDIRECT": 252, "PRIVATEDNS": 253, "PRIVATEOID": 254,
-	}
-	certificateNames = map[string]uint16{
-		"PKIX": 1, "SPKI": 2, "PGP": 3, "IPKIX": 4, "IPIX": 4, "ISPKI": 5, "IPGP": 6, "ACPKIX": 7, "IACPKIX": 8, "URI": 253, "OID": 254,
-	}
-)
-
 // ParseSeconds parses a number of seconds, or numbers with the units w, d, h, m and s, such as "1h30m" for 5400. Like
 // BIND and Knot, it rejects "1h30", whose last number has no unit.
 func ParseSeconds(text string) (uint32, error) {
@@ -132,28 +121,23 @@ func ParseSeconds(text string) (uint32, error) {
 	return seconds, nil
 }
 
+var (
+	times    = regexp.MustCompile(`^(?:[0-9]{1,10}[smhdwSMHDW])+$`)
+	timePart = regexp.MustCompile(`[0-9]+.`)
+)
+
 func addSeconds(text string) (seconds uint32, ok bool) {
-	var total, number uint64
-	hasDigits, hasUnit := false, false
-	for _, c := range []byte(text) {
-		if isDigit(c) {
-			number, hasDigits = number*10+uint64(c-'0'), true
-		} else {
-			unit := secondsOf[c|0x20]
-			if unit == 0 || !hasDigits {
-				return 0, false
-			}
-			total, number, hasDigits, hasUnit = total+number*unit, 0, false, true
-		}
-		// Checked at each character, so no product overflows 64 bits.
-		if number > math.MaxUint32 || total > math.MaxUint32 {
-			return 0, false
-		}
+	if number, err := strconv.ParseUint(text, 10, 32); err == nil {
+		return uint32(number), true
 	}
-	if hasUnit == hasDigits { // "" or "1h30"
+	if !times.MatchString(text) {
 		return 0, false
 	}
-	total += number
+	var total uint64
+	for _, part := range timePart.FindAllString(text, -1) {
+		number, _ := strconv.ParseUint(part[:len(part)-1], 10, 64)
+		total = min(total+number*secondsOf[part[len(part)-1]|0x20], 1<<32)
+	}
 	return uint32(total), total <= math.MaxUint32
 }
 
@@ -192,32 +176,13 @@ var errNoOrigin = fmt.Errorf("a name is relative and %w; end it in a dot", name.
 // appendName appends the wire form of a name, in lower case. A relative name is completed by top, the wire form of the
 // zone's name or a mark. Without top, a relative name is an error.
 func appendName(wire []byte, text string, top []byte) ([]byte, error) {
-	start := len(wire)
-	switch text {
-	case ".":
+	start, relative := len(wire), true
+	if text == "." {
 		return append(wire, 0), nil
-	case "@":
-		if len(top) == 0 {
-			return nil, errNoOrigin
-		}
-		return append(wire, top...), nil
 	}
-	relative := true
-	for i := 0; i < len(text); {
-		// Write the label behind an octet for its length.
+	for rest := text; rest != "" && text != "@"; {
 		length := len(wire)
-		wire = append(wire, 0)
-		relative = true
-		for i < len(text) {
-			if text[i] == '.' {
-				relative = false
-				i++
-				break
-			}
-			c, size := unescape(text[i:])
-			wire = append(wire, toLower(c))
-			i += size
-		}
+		wire, rest, relative = appendFirstLabel(wire, rest)
 		n := len(wire) - length - 1
 		if n == 0 {
 			return nil, fmt.Errorf("name %s has an empty label; write one dot between labels and none in front", quote(text))
@@ -225,28 +190,40 @@ func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 		if n > 63 {
 			return nil, fmt.Errorf("name %s has a label of %d octets, the limit is 63 (RFC 1035 §2.3.4); shorten it", quote(text), n)
 		}
-		wire[length] = byte(n)
 	}
-	if text == "" {
+	switch {
+	case text == "":
 		return nil, errors.New("a name is empty; write \".\" for the root or \"@\" for the zone itself")
+	case !relative:
+		wire = append(wire, 0)
+	case len(top) == 0:
+		return nil, errNoOrigin
+	default:
+		wire = append(wire, top...)
 	}
 	n := len(wire) - start
-	if relative {
-		if len(top) == 0 {
-			return nil, errNoOrigin
-		}
-		wire = append(wire, top...)
-	} else {
-		wire = append(wire, 0)
-	}
-	// With a mark, check the length as in the root, the shortest zone.
-	if n++; relative && !isMark(top) {
-		n += len(top) - 1
+	if relative && isMark(top) {
+		n -= len(top) - 1 // checked as in the root, the shortest zone
 	}
 	if n > 255 {
 		return nil, fmt.Errorf("name %s is longer than 255 octets on the wire (RFC 1035 §2.3.4); shorten it", quote(text))
 	}
 	return wire, nil
+}
+
+// appendFirstLabel appends the first label of a name, in lower case, behind an octet for its length. It returns the
+// text behind the dot. Without a dot, last is true.
+func appendFirstLabel(wire []byte, text string) (_ []byte, rest string, last bool) {
+	length := len(wire)
+	wire = append(wire, 0)
+	for text != "" && text[0] != '.' {
+		c, size := unescape(text)
+		wire = append(wire, toLower(c))
+		text = text[size:]
+	}
+	wire[length] = byte(len(wire) - length - 1)
+	rest, dot := strings.CutPrefix(text, ".")
+	return wire, rest, !dot
 }
 
 func appendGateway(wire []byte, gatewayType byte, text string, top []byte) ([]byte, error) {

@@ -82,6 +82,18 @@ var (
 		words: `latitude, longitude, altitude and sizes, as in "52 22 23 N 4 53 32 E -2m" (RFC 1876)`}
 )
 
+// Mnemonics of IANA and BIND.
+var (
+	algorithmNames = map[string]uint16{
+		"RSAMD5": 1, "DH": 2, "DSA": 3, "RSASHA1": 5, "DSA-NSEC3-SHA1": 6, "NSEC3DSA": 6, "RSASHA1-NSEC3-SHA1": 7, "NSEC3RSASHA1": 7,
+		"RSASHA256": 8, "RSASHA512": 10, "ECC-GOST": 12, "ECCGOST": 12, "ECDSAP256SHA256": 13,
+		"ECDSAP384SHA384": 14, "ED25519": 15, "ED448": 16, "INDIRECT": 252, "PRIVATEDNS": 253, "PRIVATEOID": 254,
+	}
+	certificateNames = map[string]uint16{
+		"PKIX": 1, "SPKI": 2, "PGP": 3, "IPKIX": 4, "IPIX": 4, "ISPKI": 5, "IPGP": 6, "ACPKIX": 7, "IACPKIX": 8, "URI": 253, "OID": 254,
+	}
+)
+
 type field struct {
 	name string
 	kind *kind
@@ -270,27 +282,34 @@ func (f *format) checkCount(fields []token) error {
 // ByNumber reports whether the type has no format here, so the data is octets (RFC 3597). A rule must name such a type.
 func (t Type) ByNumber() bool { return formatOf(t) == nil }
 
+// notRecords has the reasons of types that cannot be a Record.
+var notRecords = map[Type]string{
+	SOA:   "the SOA is made from the Zone; set refresh, retry, expire, negativeResponseCache, primaryNameServer or contact there",
+	RRSIG: bySigner, NSEC: bySigner, NSEC3: bySigner, NSEC3PARAM: bySigner, ZONEMD: bySigner,
+	OPT: inMessages, TKEY: inMessages, TSIG: inMessages,
+	0: "it is reserved (RFC 6895 §3.1)", 65535: "it is reserved (RFC 6895 §3.1)",
+}
+
+const (
+	bySigner   = "signing a zone makes it; sign on a secondary"
+	inMessages = "it belongs to a message, not to a zone"
+)
+
 // CheckRecord returns an error if the type cannot be a Record.
 func (t Type) CheckRecord() error {
+	reason := notRecords[t]
 	switch {
-	case t == SOA:
-		return fmt.Errorf("type SOA cannot be a Record: the SOA is made from the Zone; set refresh, retry, expire, " +
-			"negativeResponseCache, primaryNameServer or contact there")
+	case reason != "":
 	case formatOf(t) != nil:
 		return nil
-	case t == RRSIG, t == NSEC, t == NSEC3, t == NSEC3PARAM, t == ZONEMD:
-		return fmt.Errorf("type %s cannot be a Record: signing a zone makes it; sign on a secondary", t)
-	case t == OPT, t == TKEY, t == TSIG:
-		return fmt.Errorf("type %s cannot be a Record: it belongs to a message, not to a zone", t)
-	case t == 0, t == 65535:
-		return fmt.Errorf("type %s cannot be a Record: it is reserved (RFC 6895 §3.1)", t)
 	case 128 <= t && t <= 255:
-		return fmt.Errorf("type %s cannot be a Record: 128 to 255 are question and meta types (RFC 6895 §3.1)", t)
+		reason = "128 to 255 are question and meta types (RFC 6895 §3.1)"
 	// A server that knows the type may reject octets that nothing here has checked.
 	case judged[t]:
-		return fmt.Errorf("type %s cannot be a Record: it is not in the list of types, and some name servers judge its data and would "+
-			"refuse the whole zone; use a type of the list such as TXT, or TYPE and a number that no name server knows, as in "+
-			"\"TYPE65280\"", t)
+		reason = fmt.Sprintf("it is not in the list of types, and some name servers judge its data and would refuse the whole zone; "+
+			"use a type of the list such as TXT, or TYPE and a number that no name server knows, as in %q", "TYPE65280")
+	default:
+		return nil
 	}
-	return nil
+	return fmt.Errorf("type %s cannot be a Record: %s", t, reason)
 }

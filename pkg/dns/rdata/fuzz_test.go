@@ -121,7 +121,8 @@ func fieldTexts(k *kind) *rapid.Generator[string] {
 
 // A text that is accepted here is also accepted by miekg/dns, with the same wire form.
 func TestEncode_twin(t *testing.T) {
-	plain := []*kind{kindUint8, kindUint16, kindUint32, kindAlgorithm, kindCertificateType, kindName, kindIPv4, kindIPv6, kindHex, kindBase64, kindTypes}
+	plain := []*kind{kindUint8, kindUint16, kindUint32, kindAlgorithm, kindCertificateType, kindName, kindIPv4, kindIPv6,
+		kindHex, kindBase64, kindTypes}
 	for _, f := range formats {
 		isOdd := slices.ContainsFunc(f.fields, func(field field) bool { return !slices.Contains(plain, field.kind) })
 		if isOdd || slices.Contains([]Type{DNSKEY, CDNSKEY}, f.rtype) {

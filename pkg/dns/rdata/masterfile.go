@@ -4,6 +4,7 @@
 package rdata
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -33,28 +34,18 @@ func (v Value) MasterFile() (rtype, data string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
 	}
-	var out strings.Builder
-	out.Grow(len(v.Text) + 16)
 	for i, field := range fields {
-		if i > 0 {
-			out.WriteByte(' ')
-		}
 		isListed := i >= fieldsBeforeList
 		switch {
-		case field.quoted:
-			out.WriteString(`"` + field.text + `"`)
 		case f.isName(i, fields):
-			writeName(&out, field.text)
+			fields[i].text = masterName(field.text)
 		case lastKind == kindParams && isListed:
-			writeParam(&out, field.text)
-		// A server may not know the mnemonic of a new type, but knows TYPE262.
+			fields[i].text = masterParam(field.text)
 		case lastKind == kindTypes && isListed:
-			out.WriteString(typeInList(field.text))
-		default:
-			out.WriteString(field.text)
+			fields[i].text = typeInList(field.text)
 		}
 	}
-	return v.Type.String(), out.String(), nil
+	return v.Type.String(), joinFields(fields), nil
 }
 
 // fieldsBeforeList is the number before the parameters of SVCB and the types of CSYNC.
@@ -86,18 +77,21 @@ func plainNames(text string) bool {
 	return true
 }
 
-func writeName(out *strings.Builder, text string) {
+func masterName(text string) string {
+	var out []byte
 	for len(text) > 0 {
 		c, size := unescape(text)
 		if size == 1 && inNames(c) {
-			out.WriteByte(c)
+			out = append(out, c)
 		} else {
-			fmt.Fprintf(out, `\%03d`, c)
+			out = appendDDD(out, c)
 		}
 		text = text[size:]
 	}
+	return string(out)
 }
 
+// typeInList returns a new type, such as NXNAME, as TYPE128, because a server may not know the mnemonic.
 func typeInList(text string) string {
 	if t, err := ParseType(text); err == nil && t.ByNumber() {
 		return "TYPE" + strconv.Itoa(int(t))
@@ -105,24 +99,19 @@ func typeInList(text string) string {
 	return text
 }
 
-func writeParam(out *strings.Builder, text string) {
+func masterParam(text string) string {
 	key, value, _ := strings.Cut(text, "=")
-	switch {
-	// PowerDNS accepts no quotes.
-	case key == "port":
+	switch key {
+	case "port": // PowerDNS accepts no quotes
 		value = strings.Trim(value, `"`)
-	case key == "no-default-alpn":
-		out.WriteString(key)
-		return
+	case "no-default-alpn":
+		return key
 	// Servers may not know the name, but accept the number.
-	case key == "dohpath":
+	case "dohpath":
 		key = "key7"
-	case key == "ohttp":
+	case "ohttp":
 		key = "key8"
 	}
 	// PowerDNS needs "=" even without a value.
-	if value == "" {
-		value = `""`
-	}
-	out.WriteString(key + "=" + value)
+	return key + "=" + cmp.Or(value, `""`)
 }

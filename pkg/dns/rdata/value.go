@@ -64,18 +64,13 @@ func formatUnparsed(t Type, text string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s rdata %s: %w", t, quote(text), err)
 	}
-	var out []byte
 	for i, f := range fields {
-		if i > 0 {
-			out = append(out, ' ')
-		}
 		if f.quoted {
-			out = appendString(out, appendOctets(nil, f.text))
-		} else {
-			out = append(out, f.text...)
+			canonical := appendString(nil, appendOctets(nil, f.text))
+			fields[i].text = string(canonical[1 : len(canonical)-1])
 		}
 	}
-	return string(out), nil
+	return joinFields(fields), nil
 }
 
 // parseValue returns the value in canonical spelling, by encoding and decoding the text. Relative names stay relative
@@ -162,34 +157,38 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 	if origin.IsZero() {
 		return "", errNoOrigin
 	}
-	out := make([]byte, 0, len(v.Text)+len(origin.String())+1)
 	for i, field := range fields {
-		if i > 0 {
-			out = append(out, ' ')
+		if !f.isName(i, fields) || absoluteText(field.text) {
+			continue
 		}
-		switch {
-		case field.quoted:
-			out = append(out, '"')
-			out = append(out, field.text...)
-			out = append(out, '"')
-		// A number, or a name that is absolute already.
-		case !f.isName(i, fields) || absoluteText(field.text):
-			out = append(out, field.text...)
-		case field.text == "@":
-			out = append(out, origin.String()...)
-		default:
-			if n := relativeWireLen(field.text) + origin.WireLen(); n > 255 {
-				return "", fmt.Errorf("name %s in zone %s is %d octets on the wire, the limit is 255 (RFC 1035 §2.3.4); shorten it",
-					quote(field.text), origin, n)
-			}
-			out = append(out, field.text...)
-			out = append(out, '.')
-			if origin != name.Root {
-				out = append(out, origin.String()...)
-			}
+		if fields[i].text, err = completeName(field.text, origin); err != nil {
+			return "", err
 		}
 	}
-	return string(out), nil
+	return joinFields(fields), nil
+}
+
+// completeName returns a relative name as an absolute name in the zone origin.
+func completeName(text string, origin name.Name) (string, error) {
+	if text == "@" {
+		return origin.String(), nil
+	}
+	if n := relativeWireLen(text) + origin.WireLen(); n > 255 {
+		return "", fmt.Errorf("name %s in zone %s is %d octets on the wire, the limit is 255 (RFC 1035 §2.3.4); shorten it",
+			quote(text), origin, n)
+	}
+	return text + "." + strings.TrimPrefix(origin.String(), "."), nil
+}
+
+func joinFields(fields []token) string {
+	var text strings.Builder
+	for i, field := range fields {
+		if i > 0 {
+			text.WriteByte(' ')
+		}
+		text.WriteString(field.written())
+	}
+	return text.String()
 }
 
 // Absolute returns another tool's value with absolute names. Every name in text counts as complete, even without the
@@ -250,10 +249,7 @@ func (v Value) Spellings(origin name.Name) ([]string, error) {
 
 // spellField returns the texts of a field that mean the same in origin. Only a name in the zone has two.
 func spellField(field token, isName bool, origin name.Name) []string {
-	if field.quoted {
-		return []string{`"` + field.text + `"`}
-	}
-	forms := []string{field.text}
+	forms := []string{field.written()}
 	if !isName {
 		return forms
 	}

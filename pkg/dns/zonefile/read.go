@@ -283,8 +283,8 @@ func (rr *RR) readHead(rest string) (data string, hasTTL bool, err error) {
 	return "", false, err
 }
 
-// classes has true for the class IN. In another class, the record would be changed by import. ANY is also a type, but of
-// no record.
+// classes has true for the class IN. In another class, the record would be changed by import. ANY is also a type, but
+// of no record.
 var classes = map[string]bool{"IN": true, "CLASS1": true, "CH": false, "CHAOS": false, "HS": false, "HESIOD": false,
 	"CS": false, "NONE": false, "ANY": false}
 
