@@ -211,21 +211,24 @@ func (b *back) readSteps(key string, n uint64, tx *content.Transaction) {
 // undoStep checks a step against the definition after the step, and undoes the step. It returns "" or, for the
 // operator, the value that the store should have. After such a text the replay cannot go on.
 func (b *back) undoStep(step content.Step) string {
-	// The step must end at the definition from which the next step starts.
-	switch {
-	case step.N != b.n: // 0 before the step that made the zone, so none fits
-		return fmt.Sprintf("step %d", b.n)
-	case step.Serial != b.serial:
-		return fmt.Sprintf("serial %d, from which the next step starts", b.serial)
-	case step.Serial == 0:
-		return "a serial that is not 0"
-	case step.State != b.state:
-		return fmt.Sprintf("content state %s, which the definition after it has", b.state)
-	case step.Creates() != (step.N == 1):
-		return "the zone made in step 1, and only there"
-	// RFC 1982: a secondary ignores a serial that is not ahead.
-	case !step.Creates() && !step.Serial.Ahead(step.From):
-		return fmt.Sprintf("a serial ahead of %d, where it starts", step.From)
+	for _, rule := range []struct {
+		holds  bool
+		format string
+		value  any
+	}{
+		// The step must end at the definition from which the next step starts. Before the step that made the zone, n is
+		// 0, so none fits.
+		{step.N == b.n, "step %d", b.n},
+		{step.Serial == b.serial, "serial %d, from which the next step starts", b.serial},
+		{step.Serial != 0, "a serial that is not %d", 0},
+		{step.State == b.state, "content state %s, which the definition after it has", b.state},
+		{step.Creates() == (step.N == 1), "the zone made in step %d, and only there", 1},
+		// RFC 1982: a secondary ignores a serial that is not ahead.
+		{step.Creates() || step.Serial.Ahead(step.From), "a serial ahead of %d, where it starts", step.From},
+	} {
+		if !rule.holds {
+			return fmt.Sprintf(rule.format, rule.value)
+		}
 	}
 
 	// The rows name a broken RRset. The content state proves rows and explicit TTLs together.
@@ -434,7 +437,8 @@ func (h *historyCheck) checkSegments() error {
 func (h *historyCheck) checkSegment(key string, at layout.SegmentKey, s *history.Segment) {
 	first, last := s.Entries[0].Step, s.Entries[len(s.Entries)-1].Step
 	here := segmentRange{s.Header.Offset + first.N, s.Header.Offset + last.N, key}
-	h.require(s.Header.Zone == at.Zone && here.last == at.Last && max(0, last.Time) == at.Time, key, "S7.13",
+	named := layout.SegmentKey{Account: at.Account, Zone: s.Header.Zone, Time: max(0, last.Time), Last: here.last}
+	h.require(named == at, key, "S7.13",
 		fmt.Sprintf("steps of zone %s up to %d at %d", s.Header.Zone, here.last, last.Time), "those that the key names")
 	for i := range s.Entries {
 		step := &s.Entries[i].Step
@@ -444,10 +448,10 @@ func (h *historyCheck) checkSegment(key string, at layout.SegmentKey, s *history
 		if step.Record != nil {
 			of = step.Record.Namespace
 		}
-		namespace, causedBy := layout.SplitAccount(at.Account)
 		// A change of team-a's Record that team-b caused, as by a removed rule, is in team-a's own account or that for
 		// team-b.
-		h.require(of == namespace && (causedBy == namespace || causedBy == step.CausedBy), key, "S7.13",
+		accounts := []string{layout.Account(of, of), layout.Account(of, step.CausedBy)}
+		h.require(slices.Contains(accounts, at.Account), key, "S7.13",
 			fmt.Sprintf("step %d of namespace %s, caused by %q", step.N, of, step.CausedBy), "steps of the key's account")
 	}
 
@@ -462,7 +466,7 @@ func (h *historyCheck) checkSegment(key string, at layout.SegmentKey, s *history
 		here.last, at.Account), "an archive up to %d of accounts with this one", zone.Last)
 	by := [2]string{at.Zone, at.Account}
 	for _, other := range h.ranges[by] {
-		h.require(here.first > other.last || here.last < other.first, key, "S7.13", fmt.Sprintf("steps %d to %d", here.first, here.last),
+		h.require(max(here.first, other.first) > min(here.last, other.last), key, "S7.13", fmt.Sprintf("steps %d to %d", here.first, here.last),
 			"steps once, not also in %s", other.key)
 	}
 

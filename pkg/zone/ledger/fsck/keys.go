@@ -75,20 +75,27 @@ func (c *check) checkOwners() error {
 			want(c.layout.Key(law.OwnerKey(z.UID, o)), v)
 		}
 	}, func(have, want *law.Owner) (Rule, bool) {
-		if !slices.EqualFunc(have.Values, want.Values, sameValue) || !slices.EqualFunc(have.Cut, want.Cut, sameValue) {
-			return "I1", false
-		}
-		if !slices.Equal(have.Named, want.Named) {
-			return "S4.22", false
-		}
-		if have.Own != want.Own {
-			return "S4.14", false
-		}
-		if have.Pointers != want.Pointers {
-			return "S4.26", false
-		}
-		return "S4.7", slices.Equal(have.Claims, want.Claims)
+		return firstBroken([]equality{
+			{"I1", slices.EqualFunc(have.Values, want.Values, sameValue)}, {"I1", slices.EqualFunc(have.Cut, want.Cut, sameValue)},
+			{"S4.22", slices.Equal(have.Named, want.Named)}, {"S4.14", have.Own == want.Own}, {"S4.26", have.Pointers == want.Pointers},
+			{"S4.7", slices.Equal(have.Claims, want.Claims)},
+		})
 	})
+}
+
+// equality is a part of two values that a rule wants equal.
+type equality struct {
+	rule  Rule
+	holds bool
+}
+
+// firstBroken returns the rule of the first part that differs, or true if none does.
+func firstBroken(parts []equality) (Rule, bool) {
+	i := slices.IndexFunc(parts, func(e equality) bool { return !e.holds })
+	if i < 0 {
+		return "", true
+	}
+	return parts[i].rule, false
 }
 
 func (c *check) checkCounts() error {

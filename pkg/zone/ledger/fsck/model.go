@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -93,7 +95,7 @@ type zone struct {
 	delegatedRules   map[string][]law.DelegatedRule
 	rulesByNamespace map[string][]rules.Rule
 	// reservedNames caches the namespaces to which rules give a name.
-	reservedNames map[name.Rel]map[string]bool
+	reservedNames map[name.Rel]sets.Set[string]
 
 	records        []*record
 	owners         map[name.Rel]*law.Owner
@@ -242,11 +244,11 @@ func (z *zone) ownersBelow(owner name.Rel) []name.Rel {
 	if found {
 		from++
 	}
-	to := from
-	for to < len(z.sortedOwners) && strings.HasPrefix(z.sortedOwners[to].Key(), owner.Key()) {
-		to++
+	below := z.sortedOwners[from:]
+	if i := slices.IndexFunc(below, func(o name.Rel) bool { return !strings.HasPrefix(o.Key(), owner.Key()) }); i >= 0 {
+		return below[:i]
 	}
-	return z.sortedOwners[from:to]
+	return below
 }
 
 type rrset struct {
@@ -388,30 +390,26 @@ func (c *check) lookUpFact(k law.Key) any {
 		z = c.zonesByRef[law.Ref{Namespace: k.Namespace, Name: k.Object}]
 	}
 
-	if z == nil {
-		return nil
+	if factOf := factsOf[k.Kind]; z != nil && factOf != nil {
+		return factOf(z, k)
 	}
+	return nil
+}
 
-	switch k.Kind {
-	case law.KindHolding:
-		return z.holding
-	case law.KindZone:
-		return z.Zone
-	case law.KindOwner:
-		return z.owners[k.Owner]
-	case law.KindCount:
-		return &law.Count{Records: z.counts[k.Namespace]}
-	case law.KindRules:
-		return &law.NamespaceRules{List: z.delegatedRules[k.Namespace]}
-	case law.KindOwnersBelow:
+// factsOf has the facts of a zone by kind.
+var factsOf = map[law.Kind]func(z *zone, k law.Key) any{
+	law.KindHolding: func(z *zone, _ law.Key) any { return z.holding },
+	law.KindZone:    func(z *zone, _ law.Key) any { return z.Zone },
+	law.KindOwner:   func(z *zone, k law.Key) any { return z.owners[k.Owner] },
+	law.KindCount:   func(z *zone, k law.Key) any { return &law.Count{Records: z.counts[k.Namespace]} },
+	law.KindRules:   func(z *zone, k law.Key) any { return &law.NamespaceRules{List: z.delegatedRules[k.Namespace]} },
+	law.KindOwnersBelow: func(z *zone, k law.Key) any {
 		out := &law.OwnersBelow{}
 		for _, o := range z.ownersBelow(k.Owner) {
 			out.Add(k.Owner, o, z.owners[o])
 		}
 		return out
-	}
-
-	return nil
+	},
 }
 
 // zonesBelow returns the zones at and below a name, in key order.

@@ -145,8 +145,8 @@ func (z *zone) literalNames(r *rules.Rule) sets.Set[name.Rel] {
 	}
 
 	for _, p := range patterns {
-		at, _ := z.ownerNamed(p.String())
-		if !strings.Contains(p.String(), "*") && base(at) == at {
+		// Neither "*.pay" nor "_acme-challenge.pay" is its own base name.
+		if at, _ := z.ownerNamed(p.String()); base(at) == at {
 			out.Insert(at)
 		}
 	}
@@ -171,26 +171,12 @@ func (z *zone) addReservations(r *rules.Rule) {
 // findReserved returns the first name, from of upwards, that rules reserve for other namespaces alone, or the apex if
 // there is none. The zone's own namespace is never kept out (S4.21).
 func (z *zone) findReserved(of name.Rel, namespace string) name.Rel {
-	// Collect the names of the Zone's rules, and those of Delegations, from the owner facts.
 	if z.reservedNames == nil {
-		z.reservedNames = map[name.Rel]map[string]bool{}
-		for i := range z.Rules {
-			for n := range z.literalNames(&z.Rules[i]) {
-				for _, ns := range z.Rules[i].Namespaces {
-					z.reserveName(n, ns)
-				}
-			}
-		}
-		for n, o := range z.owners {
-			for _, x := range o.Named {
-				z.reserveName(n, x.Namespace)
-			}
-		}
+		z.reserveNames()
 	}
-
 	for up, ok := of, namespace != z.Namespace; ok; up, ok = up.Parent() {
 		switch to := z.reservedNames[up]; {
-		case to[namespace]: // the nearest name decides (S4.20): below x.pay, pay of another namespace has no effect
+		case to.Has(namespace): // the nearest name decides (S4.20): below x.pay, pay of another namespace has no effect
 			return name.Apex
 		case len(to) > 0:
 			return up
@@ -200,11 +186,19 @@ func (z *zone) findReserved(of name.Rel, namespace string) name.Rel {
 	return name.Apex
 }
 
-func (z *zone) reserveName(n name.Rel, namespace string) {
-	if z.reservedNames[n] == nil {
-		z.reservedNames[n] = map[string]bool{}
+// reserveNames sets reservedNames from the Zone's rules and, from the owner facts, those of Delegations.
+func (z *zone) reserveNames() {
+	z.reservedNames = map[name.Rel]sets.Set[string]{}
+	for i := range z.Rules {
+		for n := range z.literalNames(&z.Rules[i]) {
+			z.reservedNames[n] = sets.New(z.Rules[i].Namespaces...).Union(z.reservedNames[n])
+		}
 	}
-	z.reservedNames[n][namespace] = true
+	for n, o := range z.owners {
+		for _, x := range o.Named {
+			z.reservedNames[n] = sets.New(x.Namespace).Union(z.reservedNames[n])
+		}
+	}
 }
 
 // reachesBelow reports whether a pattern reaches names at and below a reserved name: the labels behind its last * must
@@ -253,11 +247,7 @@ const refused rules.Admission = ""
 // kindBy returns the kind in which a pattern of a rule, which matches the name and type of a record, admits it.
 func (z *zone) kindBy(p rules.RecordRule, rule *rules.Rule, r *record) rules.Admission {
 	if r.Namespace == z.Namespace {
-		// At an underscore name, own records are always admitted as underscore records (S4.14).
-		if slices.ContainsFunc(r.owner.Labels(), func(l string) bool { return strings.HasPrefix(l, "_") }) {
-			return rules.AdmittedUnderscore
-		}
-		return rules.AdmittedPlain
+		return ownKind(r.owner)
 	}
 
 	// Names at and below a reserved name belong to patterns that end in it.
@@ -285,6 +275,14 @@ func (z *zone) kindBy(p rules.RecordRule, rule *rules.Rule, r *record) rules.Adm
 		return rules.AdmittedPlain
 	}
 	return refused
+}
+
+// ownKind returns the kind of the zone's own records: at an underscore name, always underscore records (S4.14).
+func ownKind(owner name.Rel) rules.Admission {
+	if slices.ContainsFunc(owner.Labels(), func(l string) bool { return strings.HasPrefix(l, "_") }) {
+		return rules.AdmittedUnderscore
+	}
+	return rules.AdmittedPlain
 }
 
 // checkParent computes which zone above delegates a zone, and compares the result with the holding and the condition
@@ -323,20 +321,14 @@ func (c *check) checkParent(z *zone) {
 	}
 
 	// The first difference names the rule of the finding.
-	for _, part := range []struct {
-		rule  Rule
-		equal bool
-	}{
+	rule, isEqual := firstBroken([]equality{
 		{"S3.4", refText(h.Parent) == refText(want.Parent)},
 		{"S6.16", h.DS == want.DS},
 		{"S3.5", h.Withdrawn == want.Withdrawn && h.Enclosed == want.Enclosed},
 		{"S6.12", meta.IsStatusConditionPresentAndEqual(z.status.Conditions, v1alpha1.ConditionDelegated, status)},
-	} {
-		if !part.equal {
-			c.reportDifference(excused, z.key, part.rule, encodeText(h.Ancestry), "%s and the condition Delegated %s",
-				encodeText(want), status)
-			return
-		}
+	})
+	if !isEqual {
+		c.reportDifference(excused, z.key, rule, encodeText(h.Ancestry), "%s and the condition Delegated %s", encodeText(want), status)
 	}
 }
 

@@ -6,7 +6,6 @@ package fsck
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -110,7 +109,7 @@ func (c *check) readNames() error {
 		z := c.zones[h.UID]
 		switch {
 		case z == nil && c.unread.countUnread(h.Ref):
-		case z == nil || z.Pending:
+		case z == nil, z.Pending:
 			c.reportDamage(key, "S1.5", fmt.Sprintf("held by zone %s/%s, uid %s", h.Namespace, h.Name, h.UID),
 				"nothing: there is no such zone")
 		case key != c.nameKey(z):
@@ -144,7 +143,6 @@ func comparePlaces(x, y place) int {
 func (c *check) nameKey(z *zone) string { return c.layout.Key(law.HoldingKey(z.View, z.FQDN())) }
 
 func (c *check) readOutbox() error {
-	room := c.layout.Room("outbox")
 	err := eachKey(c, "outbox", func(key, rest string, w *law.Work) {
 		c.require(rest == w.ID, key, "I4", "work "+w.ID, "the work that the key names")
 		c.works[w.ID] = w
@@ -154,39 +152,47 @@ func (c *check) readOutbox() error {
 			c.require(z == nil || w.Ended != nil && z.Pending && z.Ending, key, "I4", "purges the keys of zone "+w.Purge,
 				"nothing purged: that zone exists")
 		}
-
 		c.reportPending(key, "I4", w.Reason, "carried out")
-		for i, p := range w.Zones {
-			z := c.zones[p.UID]
-			// A removed zone has no mark. A work of trials lists its first zone only to order candidates, and a later
-			// step marks the zone.
-			if z != nil && !z.Pending && !(i == 0 && (w.IsTrial() || onlyRetries(w))) {
-				marked := slices.ContainsFunc(z.holding.Works, func(s law.CascadeMark) bool { return s.ID == w.ID })
-				c.require(marked, c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
-			}
-		}
+		c.checkZonesOf(w)
 	})
-
 	for _, z := range c.zonesByName {
-		for _, s := range z.holding.Works {
-			w, mark := c.works[s.ID], "marked by work "+s.ID
-			if !s.Locks.IsZero() {
-				mark += ", which locks " + s.Locks.String()
-			}
-			if w == nil {
-				c.reportDamage(c.nameKey(z), "I4", mark, "no mark: there is no such work, so the mark would stay")
-			} else if !slices.ContainsFunc(w.Zones, func(p law.Place) bool { return p.UID == z.UID }) {
-				c.reportDamage(room+s.ID, "I4", "a work that does not name the zone "+z.key, "named: it is marked by the work")
-			}
+		for _, mark := range z.holding.Works {
+			c.checkMark(z, mark)
 		}
 	}
-
 	return err
 }
 
+// checkZonesOf requires a mark of a work on each of its zones. A removed zone has no mark.
+func (c *check) checkZonesOf(w *law.Work) {
+	named := w.Zones
+	// A work of trials lists its first zone only to order candidates, and a later step marks the zone.
+	if w.IsTrial() || onlyRetries(w) {
+		named = named[min(1, len(named)):]
+	}
+	for _, p := range named {
+		if z := c.zoneInEffect(p.UID); z != nil {
+			marked := slices.ContainsFunc(z.holding.Works, func(s law.CascadeMark) bool { return s.ID == w.ID })
+			c.require(marked, c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
+		}
+	}
+}
+
+// checkMark requires the work of a mark on a zone, and the zone among those of the work.
+func (c *check) checkMark(z *zone, mark law.CascadeMark) {
+	w := c.works[mark.ID]
+	if w == nil {
+		c.reportDamage(c.nameKey(z), "I4", "marked by work "+mark.ID, "no mark: there is no such work, so the mark would stay")
+		return
+	}
+	isNamed := slices.ContainsFunc(w.Zones, func(p law.Place) bool { return p.UID == z.UID })
+	c.require(isNamed, c.layout.Room("outbox")+mark.ID, "I4", "a work that does not name the zone "+z.key, "named: it is marked by the work")
+}
+
 func onlyRetries(w *law.Work) bool {
+	retries := []law.ScanKind{law.ScanWaiting, law.ScanZones, law.ScanPending}
 	return w.Purge == "" && len(w.Scans) > 0 && !slices.ContainsFunc(w.Scans, func(s law.Scan) bool {
-		return s.Kind != law.ScanWaiting && s.Kind != law.ScanZones && s.Kind != law.ScanPending
+		return !slices.Contains(retries, s.Kind)
 	})
 }
 
@@ -211,15 +217,21 @@ func (c *check) readCuts() error {
 	})
 }
 
-func (c *check) existingZone(key, uid string) *zone {
-	z := c.zones[uid]
-	if z != nil && !z.Pending {
+// zoneInEffect returns a zone that is not pending, or nil if there is none.
+func (c *check) zoneInEffect(uid string) *zone {
+	if z := c.zones[uid]; z != nil && !z.Pending {
 		return z
 	}
-	if !c.purging[uid] && !c.unread.countUnread(law.Ref{UID: uid}) {
+	return nil
+}
+
+// existingZone returns the zone in effect of a key, or nil. The key is damage if nothing explains the lack of the zone.
+func (c *check) existingZone(key, uid string) *zone {
+	z := c.zoneInEffect(uid)
+	if z == nil && !c.purging[uid] && !c.unread.countUnread(law.Ref{UID: uid}) {
 		c.reportDamage(key, "I4", "a key of zone "+uid, "nothing: there is no such zone, and no work purges its keys")
 	}
-	return nil
+	return z
 }
 
 func (c *check) readRecords() error {
@@ -258,28 +270,23 @@ func (c *check) placeRecord(r *record) {
 		return
 	}
 	of := law.Ref{Namespace: r.adoptedBy.Namespace, Name: r.adoptedBy.Name, UID: string(r.adoptedBy.UID)}
-	z := c.zones[of.UID]
-	if z == nil && c.unread.countUnread(of) {
-		return
-	} else if z == nil || z.Pending {
-		c.reportDifference(c.purging[of.UID], r.key, "S2.5", "adopted by zone "+encodeText(of), "released: there is no such zone")
+	z := c.zoneInEffect(of.UID)
+	if z == nil {
+		if !c.unread.countUnread(of) {
+			c.reportDifference(c.purging[of.UID], r.key, "S2.5", "adopted by zone "+encodeText(of), "released: there is no such zone")
+		}
 		return
 	}
 
 	c.require(of == z.Ref, r.key, "S6.12", "adopted by zone "+encodeText(of), "%s", encodeText(z.Ref))
 	fqdn, err := name.ParseIn(r.DomainName, z.FQDN())
-	if owner, ok := fqdn.Rel(z.FQDN()); ok {
-		r.owner = owner
-	} else if err == nil {
-		err = errors.New("it is not at or below that")
-	}
-
-	if err != nil {
-		c.reportDamage(r.key, "S2.1", fmt.Sprintf("%q in zone %s: %v", r.DomainName, z.FQDN(), err), "a name of its zone")
+	owner, isBelow := fqdn.Rel(z.FQDN())
+	if !isBelow { // as after an error
+		c.reportDamage(r.key, "S2.1", fmt.Sprintf("%q in zone %s: %v", r.DomainName, z.FQDN(), err), "a name at or below that of its zone")
 		return
 	}
 
-	r.zone = z
+	r.zone, r.owner = z, owner
 	z.addRecord(r)
 	stated := r.fqdn
 	if r.fqdn = fqdn; stated != fqdn { // a cascade has yet to write it
@@ -291,45 +298,47 @@ func (c *check) placeRecord(r *record) {
 }
 
 func (c *check) readDelegations() error {
-	return eachObject(c, "delegations", "S4.3", c.config.Delegations, nil, func(key string, o *v1alpha1.Delegation) {
-		rule, err := lawform.DelegationRule(o)
-		if err != nil {
-			c.reportDamage(key, "S4.3", err.Error(), "a Delegation the law can read")
-			return
-		}
+	return eachObject(c, "delegations", "S4.3", c.config.Delegations, nil, c.placeDelegation)
+}
 
-		accepted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAccepted)
-		c.require(accepted != nil && (o.Status.ZoneRef != nil) == (accepted.Status == "True"), key, "S4.3", encodeText(accepted), "the "+
-			"condition Accepted says the same as status.zoneRef")
-		named := law.Ref{Namespace: o.Namespace, Name: o.Spec.ZoneRef.Name}
-		if o.Status.ZoneRef == nil {
-			c.waitingDelegations = append(c.waitingDelegations, waiter{law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)},
-				o.CreationTimestamp.Unix(), &law.Waiting{Zone: &named}})
-			if z := c.zonesByRef[named]; z != nil && !z.Pending && accepted != nil && accepted.Reason == v1alpha1.ReasonZoneNotFound {
-				c.reportDifference(c.anyScan(func(s *law.Scan) bool {
-					return s.Kind == law.ScanReferring && s.Target.Namespace == named.Namespace && s.Target.Name == named.Name
-				}), key, "S4.3", "in force nowhere", "in force in zone %s, which exists", z.key)
-			}
-			return
-		}
+// placeDelegation gives the zone of a Delegation its rule, or notes a Delegation that waits for a zone.
+func (c *check) placeDelegation(key string, o *v1alpha1.Delegation) {
+	rule, err := lawform.DelegationRule(o)
+	if err != nil {
+		c.reportDamage(key, "S4.3", err.Error(), "a Delegation the law can read")
+		return
+	}
 
-		uid := string(o.Status.ZoneRef.UID)
-		z := c.zones[uid]
-		if z == nil || z.Pending {
-			if !c.unread.countUnread(law.Ref{Namespace: named.Namespace, Name: named.Name, UID: uid}) {
-				c.reportDifference(c.purging[uid], key, "S4.3", "in force in zone "+uid, "in force nowhere: there is no such zone")
-			}
-			return
+	accepted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAccepted)
+	c.require(accepted != nil && (o.Status.ZoneRef != nil) == (accepted.Status == "True"), key, "S4.3", encodeText(accepted), "the "+
+		"condition Accepted says the same as status.zoneRef")
+	named := law.Ref{Namespace: o.Namespace, Name: o.Spec.ZoneRef.Name}
+	if o.Status.ZoneRef == nil {
+		c.waitingDelegations = append(c.waitingDelegations, waiter{law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)},
+			o.CreationTimestamp.Unix(), &law.Waiting{Zone: &named}})
+		if z := c.zonesByRef[named]; z != nil && !z.Pending && accepted != nil && accepted.Reason == v1alpha1.ReasonZoneNotFound {
+			refersHere := func(s *law.Scan) bool { return s.Kind == law.ScanReferring && refText(s.Target) == refText(&named) }
+			c.reportDifference(c.anyScan(refersHere), key, "S4.3", "in force nowhere", "in force in zone %s, which exists", z.key)
 		}
+		return
+	}
 
-		c.require(named.Namespace == z.Namespace && named.Name == z.Name, key, "S4.3", "in force in zone "+z.key, "in force in the zone "+
-			"that it names, %s/%s", named.Namespace, named.Name)
-		z.delegationCount++
-		for _, ns := range rule.Namespaces {
-			z.delegatedRules[ns] = append(z.delegatedRules[ns], law.DelegatedRule{Name: o.Name, UID: string(o.UID), Rule: rule})
+	uid := string(o.Status.ZoneRef.UID)
+	z := c.zoneInEffect(uid)
+	if z == nil {
+		if !c.unread.countUnread(law.Ref{Namespace: named.Namespace, Name: named.Name, UID: uid}) {
+			c.reportDifference(c.purging[uid], key, "S4.3", "in force in zone "+uid, "in force nowhere: there is no such zone")
 		}
-		z.addReservations(&rule)
-	})
+		return
+	}
+
+	c.require(refText(&named) == refText(&z.Ref), key, "S4.3", "in force in zone "+z.key, "in force in the zone "+
+		"that it names, %s/%s", named.Namespace, named.Name)
+	z.delegationCount++
+	for _, ns := range rule.Namespaces {
+		z.delegatedRules[ns] = append(z.delegatedRules[ns], law.DelegatedRule{Name: o.Name, UID: string(o.UID), Rule: rule})
+	}
+	z.addReservations(&rule)
 }
 
 func (c *check) readServers() error {

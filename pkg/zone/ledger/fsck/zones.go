@@ -32,9 +32,7 @@ func (c *check) checkZones() error {
 	// forever.
 	ends := map[string]bool{}
 	for _, w := range c.works {
-		if w.Ended != nil {
-			ends[w.Purge] = true
-		}
+		ends[w.Purge] = ends[w.Purge] || w.Ended != nil
 	}
 	for _, z := range c.zones {
 		if z.Pending {
@@ -50,7 +48,7 @@ func (c *check) checkPendingStatus(z *zone, isReleasing bool) {
 	s := z.status
 	c.require(!z.Ending || isReleasing, z.key, "S3.5", "a zone that ended, with endsAt",
 		"no endsAt: no work releases its records, so it would stay")
-	c.require(s.Serial == 0 && s.ContentState == "" && s.Hash == "" && s.ContentGeneration == 0 && s.EntryCount == 0, z.key, "S3.2",
+	c.require(s.ContentState+s.Hash == "" && cmp.Or(s.Serial, s.ContentGeneration, s.EntryCount) == 0, z.key, "S3.2",
 		fmt.Sprintf("a pending zone with serial %d and hash %q", s.Serial, s.Hash), "none of it: it waits for another zone")
 }
 
@@ -148,8 +146,9 @@ func (c *check) checkHolding(z *zone) {
 	expect("S1.6", "refers to", refText(h.Target), refText(z.spec.ZoneRef))
 	// In the period after a withdrawn rule, holding, condition and endsAt name the same end.
 	cond := meta.FindStatusCondition(z.status.Conditions, v1alpha1.ConditionDelegated)
-	c.require(h.Withdrawn == "" || h.Parent != nil && h.Parent.UID == h.Withdrawn && cond != nil &&
-		cond.Reason == v1alpha1.ReasonDelegationWithdrawn, key, "S3.5", "withdrawn by zone "+h.Withdrawn, "nothing: the condition "+
+	withdraws := cmp.Or(h.Parent, &law.Ref{}).UID == h.Withdrawn &&
+		cmp.Or(cond, &metav1.Condition{}).Reason == v1alpha1.ReasonDelegationWithdrawn
+	c.require(h.Withdrawn == "" || withdraws, key, "S3.5", "withdrawn by zone "+h.Withdrawn, "nothing: the condition "+
 		"Delegated or the parent says otherwise")
 	c.require((h.Withdrawn != "") == (z.status.EndsAt != nil), z.key, "S3.5", fmt.Sprintf("endsAt %v", z.status.EndsAt), "one where a "+
 		"rule was withdrawn, and only there")
@@ -161,7 +160,7 @@ func (c *check) checkHolding(z *zone) {
 	hosts := map[string]int{}
 	for _, r := range z.recordsAt(name.Apex) {
 		// Only own's MX, SVCB and HTTPS at the apex make their hosts own names.
-		if r.Namespace == z.Namespace && (r.Type == rdata.MX || r.Type == rdata.SVCB || r.Type == rdata.HTTPS) {
+		if r.Namespace == z.Namespace && slices.Contains([]rdata.Type{rdata.MX, rdata.SVCB, rdata.HTTPS}, r.Type) {
 			for _, v := range r.Values {
 				hosts[v.Host()]++
 			}
@@ -171,34 +170,36 @@ func (c *check) checkHolding(z *zone) {
 	c.require(maps.Equal(hosts, h.ApexHosts), key, "S4.10", "hosts of the apex "+encodeText(h.ApexHosts), "%s", encodeText(hosts))
 }
 
-// checkCuts compares the cuts in each parent's content with NS, glue and DS of the delegated child zones (S6.3, S6.16).
-// A difference with a pending cut is work in progress.
-func (c *check) checkCuts() error {
-	// 1. Compute the cut of each child zone.
-	want, kept := map[edge]*law.CountedCut{}, map[edge]bool{}
+// computeCuts returns the cut of each child zone that a parent counts. A child that is held keeps its stored cut.
+func (c *check) computeCuts() (want map[edge]*law.CountedCut, kept map[edge]bool) {
+	want, kept = map[edge]*law.CountedCut{}, map[edge]bool{}
 	for _, z := range c.zonesByName {
-		if z.holding.Parent == nil {
+		p := c.zoneInEffect(cmp.Or(z.holding.Parent, &law.Ref{}).UID)
+		if p == nil || !z.holding.CountedBy(p.Zone) {
 			continue
 		}
-		p := c.zones[z.holding.Parent.UID]
-		if p == nil || p.Pending || !z.holding.CountedBy(p.Zone) {
-			continue
-		}
-
 		e := edge{p.UID, z.UID}
+		// While the child is held, the parent keeps the cut from before the mass deletion (S7.8).
+		if kept[e] = z.holding.KeepsCut(c.cuts[e]); kept[e] {
+			want[e] = c.cuts[e]
+			continue
+		}
 		var cut *law.CountedCut
 		if sets := content.Cut(p.FQDN(), z.Header, z.rrsetAt); len(sets) > 0 {
 			cut = &law.CountedCut{Sets: sets}
 		}
-		// While the child is held, the parent keeps the cut from before the mass deletion (S7.8).
-		if cut = z.holding.CutWithDS(cut, z.DS); z.holding.KeepsCut(c.cuts[e]) {
-			want[e], kept[e] = c.cuts[e], true
-		} else if cut != nil {
+		if cut = z.holding.CutWithDS(cut, z.DS); cut != nil {
 			want[e] = cut
 		}
 	}
+	return want, kept
+}
 
-	// 2. Report pending cuts, each still to be added to its parent's content by a server.
+// checkCuts compares the cuts in each parent's content with NS, glue and DS of the delegated child zones (S6.3, S6.16).
+// A difference with a pending cut is work in progress.
+func (c *check) checkCuts() error {
+	want, kept := c.computeCuts()
+	// Report pending cuts, each still to be added to its parent's content by a server.
 	for e, d := range c.pendingCuts {
 		if !kept[e] { // a kept cut waits for the end of the hold
 			c.reportPending(c.layout.PendingCut(e.parent, e.child), "I4", fmt.Sprintf("parent %s/%s, child %s/%s", d.Parent.Namespace,
@@ -206,7 +207,7 @@ func (c *check) checkCuts() error {
 		}
 	}
 
-	// 3. Compare the stored cuts, in both directions.
+	// Compare the stored cuts, in both directions.
 	differ := func(e edge, have, want *law.CountedCut) {
 		c.reportDifference(c.pendingCuts[e] != law.PendingCut{}, c.layout.Room("cuts")+e.parent+"/"+e.child, "S6.3", encodeText(have), "%s",
 			encodeText(want))
