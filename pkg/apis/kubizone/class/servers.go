@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"k8s.io/utils/ptr"
+
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
@@ -122,31 +124,33 @@ func ServerNamespaces(of *v1alpha1.DNSClass) []string {
 // ServerOf returns a Bind9Instance's address, agent and TSIG Secret (its own or its cluster's). It returns false if the
 // instance is deleted or has zero replicas.
 func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
-	stopped := instance.Spec.Replicas != nil && *instance.Spec.Replicas == 0
-	if stopped || instance.DeletionTimestamp != nil {
+	if ptr.Deref(instance.Spec.Replicas, 1) == 0 || instance.DeletionTimestamp != nil {
 		return Server{}, false
 	}
 	server = Server{Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID, Created: instance.CreationTimestamp.Time,
 		Primary: instance.Spec.Role == bind9.RolePrimary,
 		Signer:  instance.Spec.Role == bind9.RoleSigner, Agent: agentOf(instance)}
-	// The fleet names a server's TSIG Secret after the instance.
-	secret := instance.Name + "-tsig"
-	switch external := instance.Spec.External; {
-	case external != nil:
+	var secret string
+	if external := instance.Spec.External; external != nil {
 		server.Address, secret = external.Address, external.TSIGSecretName
-	// The fleet has written the address. Until then the server has none.
-	case len(instance.Status.Addresses) > 0:
-		server.Address = instance.Status.Addresses[0]
-	}
-	// Servers of a cluster share a key. The signer has another key, by which the primary tells the signer from the
-	// secondaries.
-	if ref := instance.Spec.ClusterRef; ref != nil && instance.Spec.External == nil && !server.Signer {
-		secret = ref.Name + "-tsig" // the cluster's
+	} else {
+		// The fleet writes the address. Until then the server has none.
+		server.Address = slices.Concat(instance.Status.Addresses, []string{""})[0]
+		secret = keyHolder(instance) + "-tsig"
 	}
 	if secret != "" {
 		server.Key = &v1alpha1.SecretReference{Namespace: instance.Namespace, Name: secret}
 	}
 	return server, true
+}
+
+// keyHolder returns the object after which the fleet names a server's TSIG Secret. Servers of a cluster share a key. The
+// signer has another key, by which the primary tells the signer from the secondaries.
+func keyHolder(instance *bind9.Bind9Instance) string {
+	if ref := instance.Spec.ClusterRef; ref != nil && instance.Spec.Role != bind9.RoleSigner {
+		return ref.Name
+	}
+	return instance.Name
 }
 
 // agentOf returns the agent of an instance: Service and Secret by name, or the URL and Secret in spec.external

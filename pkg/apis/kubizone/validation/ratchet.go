@@ -6,6 +6,7 @@ package validation
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -19,27 +20,27 @@ func onlyNewErrors(now field.ErrorList, before func() field.ErrorList) field.Err
 		return nil
 	}
 	// Count equal errors: a list may have the same fault at several elements, and gets no further one.
-	former := map[string]int{}
-	tooMany := map[string]int{}
+	former, longest := map[string]int{}, map[string]int{}
 	for _, err := range before() {
-		if n, ok := err.BadValue.(int); ok && err.Type == field.ErrorTypeTooMany {
-			tooMany[err.Field] = n
-		}
+		longest[err.Field] = max(longest[err.Field], excessOf(err))
 		former[fingerprint(err)]++
 	}
-	var left field.ErrorList
-	for _, err := range now {
+	return slices.DeleteFunc(now, func(err *field.Error) bool {
+		key := fingerprint(err)
+		former[key]--
+		n := excessOf(err)
 		// A list above its limit may stay.
-		if n, ok := err.BadValue.(int); ok && err.Type == field.ErrorTypeTooMany && n <= tooMany[err.Field] {
-			continue
-		}
-		if key := fingerprint(err); former[key] > 0 {
-			former[key]--
-			continue
-		}
-		left = append(left, err)
+		return former[key] >= 0 || n > 0 && n <= longest[err.Field]
+	})
+}
+
+// excessOf returns the length of a list that is too long, or 0 for another error.
+func excessOf(err *field.Error) int {
+	if err.Type != field.ErrorTypeTooMany {
+		return 0
 	}
-	return left
+	n, _ := err.BadValue.(int)
+	return n
 }
 
 func fingerprint(err *field.Error) string {

@@ -223,12 +223,10 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 		return field.ErrorList{field.Forbidden(one, "spec.values is set too: keep one of the two")}
 	case len(spec.Values) > rdata.MaxValues:
 		return field.ErrorList{field.TooMany(many, len(spec.Values), rdata.MaxValues)}
-	}
 	// Two CNAMEs at a name contradict each other (S5.6).
-	if rrtype.Single() && len(spec.Values) > 1 {
+	case rrtype.Single() && len(spec.Values) > 1:
 		return field.ErrorList{refusal.Cite("S5.6", field.Invalid(many, len(spec.Values), onlyOne(rrtype)))}
-	}
-	if spec.RData != "" {
+	case spec.RData != "":
 		_, errs := validateValue(rrtype, spec.RData, one)
 		return errs
 	}

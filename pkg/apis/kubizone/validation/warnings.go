@@ -12,6 +12,10 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
+
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/pattern"
 	"kubi.zone/kubizone/pkg/apis/refusal"
@@ -114,10 +118,7 @@ const usualRetention = 168 * time.Hour
 // RetentionWarnings warns of a shorter history, and of none. before is nil for a new Zone.
 func RetentionWarnings(after, before *v1alpha1.Zone) []string {
 	of := func(z *v1alpha1.Zone) time.Duration {
-		if z.Spec.HistoryRetention == nil {
-			return usualRetention
-		}
-		return z.Spec.HistoryRetention.Duration
+		return ptr.Deref(z.Spec.HistoryRetention, metav1.Duration{Duration: usualRetention}).Duration
 	}
 	switch {
 	case of(after) == 0 && (before == nil || of(before) > 0):
@@ -160,31 +161,35 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 // tenantWarnings warns of patterns that give a tenant nothing, or power over names of others. own is the zone's
 // namespace.
 func tenantWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
-	others := func(ns string) bool { return ns != "" && ns != own }
-	hasOwn, hasTenants := slices.Contains(namespaces, own), slices.ContainsFunc(namespaces, others)
+	given := sets.New(namespaces...).Delete("")
 	// A rule for any namespace (none listed) has tenants, too.
-	if hasOwn && !hasTenants {
+	if given.Equal(sets.New(own)) {
 		return nil
 	}
 	for i := range records {
 		at := fmt.Sprintf("%s.records[%d].pattern", path, i)
 		// An invalid pattern is refused elsewhere. Its zero value has no warning.
-		switch p, _ := pattern.Parse(records[i].Pattern); {
-		case p.String() == "@" && !records[i].Shared && hasTenants && !hasOwn:
+		p, _ := pattern.Parse(records[i].Pattern)
+		if p.String() == "@" && !records[i].Shared && len(given) > 0 && !given.Has(own) {
 			warnings = append(warnings, refusal.Warning("S4.10", at+": \"@\" gives nothing: the zone's "+
 				"name belongs to its own namespace; a rule of the Zone with shared: true gives it"))
-		case p.SpeaksForMany():
-			effect := "its records there affect those names"
-			// A tenant with _acme-challenge.www gets a certificate for www.
-			if label, _, _ := strings.Cut(p.String(), "."); label == "_acme-challenge" {
-				effect = "the tenant can get certificates for them"
-			}
+		}
+		if p.SpeaksForMany() {
 			warnings = append(warnings, refusal.Warning("S4.14", fmt.Sprintf("%s: %q matches below the names of all "+
 				"namespaces, the zone's own included: %s; for its own names a tenant needs only a pattern such as \"*.apps\"", at,
-				cut(records[i].Pattern), effect)))
+				cut(records[i].Pattern), effectOf(p))))
 		}
 	}
 	return warnings
+}
+
+// effectOf describes the power of a tenant by a pattern below names of others.
+func effectOf(p pattern.Pattern) string {
+	// A tenant with _acme-challenge.www gets a certificate for www.
+	if strings.HasPrefix(p.String(), "_acme-challenge.") {
+		return "the tenant can get certificates for them"
+	}
+	return "its records there affect those names"
 }
 
 // ruleWarnings warns of a rule, or a part of a rule, without effect. judge warns of a pattern, given the zone's name.
