@@ -107,26 +107,18 @@ func Explain(value any, goType reflect.Type, path string, strict bool) []error {
 		return nil
 	}
 	// A time or duration is a string in JSON, and a struct in Go.
-	decodesItself := reflect.PointerTo(goType).Implements(reflect.TypeFor[json.Unmarshaler]())
-	if decodesItself {
+	if reflect.PointerTo(goType).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		return explainValue(value, goType, path)
 	}
 
 	// The shape decides first: of a list in place of an object, the elements say nothing.
-	kind := goType.Kind()
-	switch value := value.(type) {
-	case string:
-		if kind == reflect.String {
-			return nil
-		}
-	case map[string]any:
-		if kind == reflect.Struct || kind == reflect.Map {
-			return explainFields(value, goType, path, strict)
-		}
-	case []any:
-		if kind == reflect.Slice {
-			return explainElements(value, goType.Elem(), path, strict)
-		}
+	object, isObject := value.(map[string]any)
+	list, isList := value.([]any)
+	switch kind := goType.Kind(); {
+	case isObject && (kind == reflect.Struct || kind == reflect.Map):
+		return explainFields(object, goType, path, strict)
+	case isList && kind == reflect.Slice:
+		return explainElements(list, goType.Elem(), path, strict)
 	}
 	return explainValue(value, goType, path)
 }
@@ -175,20 +167,25 @@ func explainValue(value any, goType reflect.Type, path string) []error {
 		return nil
 	}
 	got := kinds[reflect.TypeOf(value).String()]
-	want := cmp.Or(wants[goType.String()], wants[goType.Kind().String()])
-	switch written, _ := value.(string); {
-	case want == "an object" && goType.Kind() == reflect.Struct:
-		want += " with " + strings.Join(listFields(goType), ", ")
+	want := cmp.Or(wants[goType.String()], wants[goType.Kind().String()]) + detailOf(value, goType)
 	// A frequent mistake: rdata: ["192.0.2.1", "192.0.2.2"].
-	case got == "list" && strings.HasSuffix(path, ".rdata"):
+	if got == "list" && strings.HasSuffix(path, ".rdata") {
 		want = "a string: a list belongs into values"
-	case goType.Kind() == reflect.Int32:
-		// As in zone files: 1h is 3600 seconds.
-		if seconds, _ := time.ParseDuration(written); seconds >= time.Second && seconds.Seconds() <= math.MaxInt32 {
-			want += fmt.Sprintf(": %.0f", seconds.Seconds())
-		}
 	}
 	return []error{fault{path, fmt.Sprintf("got %s %.60s; want %s", got, text, want)}}
+}
+
+// detailOf returns the fields of an object, or the seconds of a text as in zone files: 3600 for "1h".
+func detailOf(value any, goType reflect.Type) string {
+	written, _ := value.(string)
+	seconds, _ := time.ParseDuration(written)
+	switch kind := goType.Kind(); {
+	case kind == reflect.Struct && wants[goType.String()] == "":
+		return " with " + strings.Join(listFields(goType), ", ")
+	case kind == reflect.Int32 && seconds >= time.Second && seconds.Seconds() <= math.MaxInt32:
+		return fmt.Sprintf(": %.0f", seconds.Seconds())
+	}
+	return ""
 }
 
 var (
@@ -209,35 +206,40 @@ func findField(goType reflect.Type, name string) (fieldType reflect.Type, simila
 		return goType.Elem(), ""
 	}
 
-	const maxMissing = 2
 	fewestMissing := maxMissing + 2
 	for i := range goType.NumField() {
 		field := goType.Field(i)
 		known, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		isEmbedded := known == "" && field.Anonymous
-		switch {
-		case known == name:
+		if known == name {
 			return field.Type, ""
-		case isEmbedded:
+		}
+		if known == "" && field.Anonymous {
 			if fieldType, similar = findField(field.Type, name); fieldType != nil {
 				return fieldType, ""
 			}
 		}
 
-		lowerName, lowerKnown := strings.ToLower(name), strings.ToLower(known)
-		common := countCommonLetters(lowerName, lowerKnown)
-		missing := max(len(lowerName), len(lowerKnown)) - common
-		// A part counts as worse than two wrong letters, so "zone" finds zoneRef only if no closer field exists.
-		if isPart(lowerName, lowerKnown) || isPart(lowerKnown, lowerName) {
-			missing = min(missing, maxMissing+1)
-		} else if missing > maxMissing {
-			continue
-		}
-		if common >= missing && missing < fewestMissing {
+		if missing := countMissing(strings.ToLower(name), strings.ToLower(known)); missing < fewestMissing {
 			similar, fewestMissing = known, missing
 		}
 	}
 	return nil, similar
+}
+
+const maxMissing = 2
+
+// countMissing returns the number of letters in which two names differ, or maxMissing+2 for names that are not similar.
+func countMissing(name, known string) int {
+	common := countCommonLetters(name, known)
+	missing := max(len(name), len(known)) - common
+	// A part counts as worse than two wrong letters, so "zone" finds zoneRef only if no closer field exists.
+	if isPart(name, known) || isPart(known, name) {
+		missing = min(missing, maxMissing+1)
+	}
+	if common < missing {
+		return maxMissing + 2
+	}
+	return missing
 }
 
 // isPart reports whether text begins or ends with a word of at least three letters.

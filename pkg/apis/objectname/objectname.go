@@ -4,9 +4,11 @@
 package objectname
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"regexp"
+	"slices"
 	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -42,12 +44,10 @@ func OfRecord(owner name.Rel, rrtype rdata.Type, zone string) [2]string {
 	kind := strings.ToLower(rrtype.String())
 	labels := owner.Labels()
 	readable, unambiguous := joinLabels(labels, "apex")
-	if unambiguous && len(labels) > 0 {
-		unambiguous = readable != "apex" && !strings.Contains(kind, "-")
+	if n := len(labels); n > 0 {
 		// Otherwise another RRset could have the same readable name.
-		for _, label := range labels[:len(labels)-1] {
-			unambiguous = unambiguous && !endsInType(label)
-		}
+		isShared := readable == "apex" || strings.Contains(kind, "-") || slices.ContainsFunc(labels[:n-1], endsInType)
+		unambiguous = unambiguous && !isShared
 	}
 	suffix := "-" + kind + "." + zone
 	long := suffix
@@ -89,25 +89,22 @@ func joinLabels(labels []string, none string) (text string, exact bool) {
 		return none, true
 	}
 	exact = true
-	words := make([]string, 0, len(labels))
+	var words []string
 	for _, label := range labels {
-		if plainLabel.MatchString(label) && !digested.MatchString(label) {
-			words = append(words, label)
-			continue
-		}
-		exact = false
-		if label == "*" {
-			words = append(words, "wildcard")
-			continue
-		}
-		if word := strings.Trim(notAllowed.ReplaceAllString(label, "-"), "-"); word != "" {
+		exact = exact && plainLabel.MatchString(label) && !digested.MatchString(label)
+		if word := wordOf(label); word != "" {
 			words = append(words, word)
 		}
 	}
-	if len(words) == 0 {
-		words = []string{"record"}
+	return cmp.Or(strings.Join(words, "."), "record"), exact
+}
+
+// wordOf returns a label as a part of an object's name, or "" if it has no letter or digit.
+func wordOf(label string) string {
+	if label == "*" {
+		return "wildcard"
 	}
-	return strings.Join(words, "."), exact
+	return strings.Trim(notAllowed.ReplaceAllString(label, "-"), "-")
 }
 
 func cutToFit(text, suffix string) string {

@@ -104,19 +104,24 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 		return "", false, fmt.Errorf("name %s is %d bytes of text; a name has at most %d octets on the wire (RFC 1035 §2.3.4)", Quote(text),
 			len(text), maxWire)
 	}
-	if needsIDNA(text) {
-		mapped, idnaErr := mapIDNA(text)
-		if idnaErr != nil {
-			return "", false, fmt.Errorf("name %s is not valid under IDNA (UTS 46): %v; write letters of a script that IDNA allows, "+
-				"or a valid A-label", Quote(text), idnaErr)
-		}
-		text = mapped
+	ascii, err := ToASCII(text)
+	if err != nil {
+		return "", false, fmt.Errorf("name %s is not valid under IDNA (UTS 46): %w; write letters of a script that IDNA allows, "+
+			"or a valid A-label", Quote(text), err)
 	}
-	text = strings.ToLower(text) // ASCII by now
-	if err := checkCanonical(text); err != nil {
+	if err := checkCanonical(ascii); err != nil {
 		return "", false, err
 	}
-	return text, strings.HasSuffix(text, "."), nil
+	return ascii, strings.HasSuffix(ascii, "."), nil
+}
+
+// ToASCII returns a text in lower case, with U-labels as A-labels. It returns an error for a text that IDNA does not
+// allow, and checks nothing else. The caller bounds the text, because IDNA takes quadratic time.
+func ToASCII(text string) (string, error) {
+	if needsIDNA(text) {
+		return mapIDNA(text)
+	}
+	return strings.ToLower(text), nil
 }
 
 // CheckSpelling returns an error if IDNA maps a Unicode character in text to "*", "_", "/", "@" or ".", because an
