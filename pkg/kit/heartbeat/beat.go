@@ -4,6 +4,7 @@
 package heartbeat
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -99,18 +100,14 @@ func (b *Beat) findPlace(ctx context.Context) error {
 		name := fmt.Sprintf("kubizone-%s-%d", b.Process, n)
 		lease, err := b.Leases.Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
-			if absent == "" {
-				absent = name
-			}
+			absent = cmp.Or(absent, name)
 			continue
 		}
 		if err != nil {
 			return err
 		}
 		seen := sight{seen: time.Now()}
-		if lease.Spec.RenewTime != nil {
-			seen.Renewed = lease.Spec.RenewTime.Time
-		}
+		seen.Renewed = ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{}).Time
 		// Not renewed since the last look: the time of the first sight counts, by this replica's clock.
 		if last, known := before[name]; known && last.Renewed.Equal(seen.Renewed) {
 			seen = last

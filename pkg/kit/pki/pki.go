@@ -108,31 +108,32 @@ func (b *Bundle) Kubeconfig(server string) ([]byte, error) {
 // this machine's name and addresses replace it.
 func Hosts(host string) []string {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
-	add := func(h string) {
-		if h != "" && !slices.Contains(hosts, h) {
-			hosts = append(hosts, h)
-		}
-	}
-
 	ip := net.ParseIP(host)
-	isAnyAddress := host == "" || ip != nil && ip.IsUnspecified()
+	isAnyAddress := host == "" || ip.IsUnspecified()
 	if !isAnyAddress {
-		add(host)
-		return hosts
+		return dedupe(append(hosts, host))
 	}
 
-	if name, err := os.Hostname(); err == nil {
-		add(name)
-	}
-
-	// If the addresses are unknown, remote clients can still use the name.
+	// If name or addresses are unknown, remote clients can still use the other.
+	name, _ := os.Hostname()
+	hosts = append(hosts, name)
 	addresses, _ := net.InterfaceAddrs()
 	for _, address := range addresses {
 		if network, ok := address.(*net.IPNet); ok && !network.IP.IsLinkLocalUnicast() {
-			add(network.IP.String())
+			hosts = append(hosts, network.IP.String())
 		}
 	}
-	return hosts
+	return dedupe(hosts)
+}
+
+// dedupe returns the hosts in their order, without repetitions and "".
+func dedupe(hosts []string) []string {
+	seen := map[string]bool{"": true}
+	return slices.DeleteFunc(hosts, func(h string) bool {
+		isKnown := seen[h]
+		seen[h] = true
+		return isKnown
+	})
 }
 
 // WriteFile atomically replaces a file, with mode 0600 (P1, P3).

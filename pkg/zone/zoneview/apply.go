@@ -185,12 +185,11 @@ func (s *Snapshot) editRRsets(n uint64, removed, added []content.Row, ttls []con
 	next := &Snapshot{zone: s.zone, header: s.header, nsRRsets: s.nsRRsets, rows: s.rows + len(added) - len(removed), sets: s.cloneSets()}
 	for at, set := range edited {
 		// An RRset has rows and a TTL, or is gone.
+		isEmpty := len(set.Data) == 0
 		switch hasTTL := set.TTL != (content.TTL{}); {
-		case len(set.Data) > 0 && !hasTTL:
-			return nil, s.misfitError(n, "it leaves %s %s with %d rows and no ttl", at.owner, at.t, len(set.Data))
-		case len(set.Data) == 0 && hasTTL:
-			return nil, s.misfitError(n, "it leaves %s %s with ttl %s and no row", at.owner, at.t, set.TTL)
-		case len(set.Data) == 0:
+		case isEmpty == hasTTL:
+			return nil, s.misfitError(n, "it leaves %s %s with %d rows and ttl %s", at.owner, at.t, len(set.Data), set.TTL)
+		case isEmpty:
 			next.sets.Delete(set)
 		default:
 			// The RRset stays in memory for long, so give back spare capacity.

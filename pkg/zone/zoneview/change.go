@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"kubi.zone/kubizone/pkg/dns"
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/zone/law/content"
 )
@@ -100,21 +99,16 @@ func compareAll(change *dns.Change, before, after iter.Seq[dns.Entry]) {
 func byRRset(entries iter.Seq[dns.Entry]) iter.Seq[[]dns.Entry] {
 	return func(yield func([]dns.Entry) bool) {
 		var group []dns.Entry
-		var last struct {
-			name name.Name
-			t    rdata.Type
-		}
 		for entry := range entries {
 			if entry.Type == rdata.SOA {
 				continue
 			}
-			if len(group) > 0 && (entry.Name != last.name || entry.Type != last.t) {
+			if isNext := len(group) > 0 && (entry.Name != group[0].Name || entry.Type != group[0].Type); isNext {
 				if !yield(group) {
 					return
 				}
 				group = nil
 			}
-			last.name, last.t = entry.Name, entry.Type
 			group = append(group, entry)
 		}
 		if len(group) > 0 {

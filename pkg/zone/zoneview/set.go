@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"kubi.zone/kubizone/pkg/dns"
@@ -241,7 +243,7 @@ func (v *Set) boundSteps(now int64) {
 
 	// Ages are checked only once an hour, because each check reads all zones.
 	full := v.totalOctets > v.config.MaxTotal
-	if !full && (now < v.agesChecked+ageEvery && now >= v.agesChecked-ageEvery) {
+	if wait := max(now-v.agesChecked, v.agesChecked-now) < ageEvery; wait && !full {
 		return
 	}
 	v.agesChecked = now
@@ -260,11 +262,13 @@ func (v *Set) boundSteps(now int64) {
 	}
 
 	// Drop an eighth more than necessary, so that this search is rare.
-	// The heap has a zone's oldest remaining step. Its root is the oldest of all.
+	aim := v.config.MaxTotal
 	if full {
-		heap.Init(&zones)
+		aim -= aim / 8
 	}
-	for full && v.totalOctets > v.config.MaxTotal-v.config.MaxTotal/8 && len(zones) > 0 {
+	// The heap has a zone's oldest remaining step. Its root is the oldest of all.
+	heap.Init(&zones)
+	for v.totalOctets > aim && len(zones) > 0 {
 		uid := zones[0].uid
 		h := v.zones[uid]
 		// The zone with the oldest step loses that step.
@@ -277,10 +281,9 @@ func (v *Set) boundSteps(now int64) {
 		}
 	}
 
+	maps.DeleteFunc(drop, func(_ string, n int) bool { return n == 0 })
 	for uid, n := range drop {
-		if n > 0 {
-			v.zones[uid] = v.zones[uid].withoutSteps(n)
-		}
+		v.zones[uid] = v.zones[uid].withoutSteps(n)
 	}
 }
 
@@ -320,27 +323,27 @@ func countOctets(step *content.Step) (n int) {
 	for i := range step.Others {
 		n += rowOctets + len(step.Others[i].Namespace) + len(step.Others[i].Name)
 	}
-	for _, rows := range [...][]content.Row{step.Removed, step.Added} {
-		for i := range rows {
-			n += rowOctets + len(rows[i].Owner.String()) + len(rows[i].Data)
-		}
-	}
 	for i := range step.TTLs {
 		n += rowOctets + len(step.TTLs[i].Owner.String())
 	}
-	for _, header := range [...]*content.Header{step.HeaderBefore, step.HeaderAfter} {
-		if header == nil {
-			continue
-		}
-		n += rowOctets
-		for i := range header.NameServers {
-			n += rowOctets + len(header.NameServers[i].Name)
-			for _, address := range header.NameServers[i].Addresses {
-				n += rowOctets + len(address)
-			}
-		}
+	return n + countRows(step.Removed) + countRows(step.Added) + countHeader(step.HeaderBefore) + countHeader(step.HeaderAfter)
+}
+
+func countRows(rows []content.Row) (n int) {
+	for i := range rows {
+		n += rowOctets + len(rows[i].Owner.String()) + len(rows[i].Data)
 	}
 	return n
+}
+
+func countHeader(header *content.Header) (n int) {
+	if header == nil {
+		return 0
+	}
+	for _, server := range header.NameServers {
+		n += rowOctets + len(server.Name) + rowOctets*len(server.Addresses) + len(strings.Join(server.Addresses, ""))
+	}
+	return n + rowOctets
 }
 
 const (

@@ -60,12 +60,12 @@ func TestApply_misfits(t *testing.T) {
 		"removes at no RRset": {func(s *content.Step) { s.Removed = append(s.Removed, row("none", "192.0.2.2")) }, "not there"},
 		"adds what is":        {func(s *content.Step) { s.Added = append(s.Added, row("mail", "192.0.2.3")) }, `adds mail A "192.0.2.3", which is already there`},
 		"adds twice":          {func(s *content.Step) { s.Added = append(s.Added, row("new", "192.0.2.4")) }, "already there"},
-		"adds without ttl":    {func(s *content.Step) { s.Added = append(s.Added, row("more", "192.0.2.4")) }, "1 rows and no ttl"},
+		"adds without ttl":    {func(s *content.Step) { s.Added = append(s.Added, row("more", "192.0.2.4")) }, "1 rows and ttl none"},
 		"adds unhashed":       {func(s *content.Step) { s.Added = append(s.Added, row("mail", "192.0.2.5")) }, "content state"},
-		"forgets a row":       {func(s *content.Step) { s.Removed = nil }, "old TXT with 1 rows and no ttl"},
+		"forgets a row":       {func(s *content.Step) { s.Removed = nil }, "old TXT with 1 rows and ttl none"},
 		"ttl of no RRset": {func(s *content.Step) {
 			s.TTLs = append(s.TTLs, content.TTLChange{Owner: name.MustRel("x"), Type: rdata.A, After: &n5})
-		}, "x A with ttl 5 and no row"},
+		}, "x A with 0 rows and ttl 5"},
 		"other ttl before": {func(s *content.Step) {
 			s.TTLs = append(s.TTLs, content.TTLChange{Owner: name.MustRel("mail"), Type: rdata.A, Before: &n5, After: &inherit})
 		}, "replaces ttl 5 of mail A, which has inherit"},

@@ -144,8 +144,8 @@ func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 	return server, true
 }
 
-// keyHolder returns the object after which the fleet names a server's TSIG Secret. Servers of a cluster share a key. The
-// signer has another key, by which the primary tells the signer from the secondaries.
+// keyHolder returns the object after which the fleet names a server's TSIG Secret. Servers of a cluster share a key.
+// The signer has another key, by which the primary tells the signer from the secondaries.
 func keyHolder(instance *bind9.Bind9Instance) string {
 	if ref := instance.Spec.ClusterRef; ref != nil && instance.Spec.Role != bind9.RoleSigner {
 		return ref.Name

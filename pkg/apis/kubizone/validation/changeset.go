@@ -64,7 +64,8 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	return names, append(errs, validatePrerequisites(set.Spec.Prerequisites, path, left)...)
 }
 
-// validateItem validates an item of a change set by itself: exactly one member, with a name. It returns the name, or "".
+// validateItem validates an item of a change set by itself: exactly one member, with a name. It returns the name, or
+// "".
 func validateItem(item *v1alpha1.ChangeSetItem, namespace string, path *field.Path) (object string, errs field.ErrorList) {
 	switch {
 	case countMembers(item) != 1:

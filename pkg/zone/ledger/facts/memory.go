@@ -366,22 +366,15 @@ func (mem *Memory) SetCachedZone(h *CachedZone, object *v1alpha1.Zone, zone *law
 		delete(mem.byUID, h.Zone.UID)
 	}
 
+	h.Loaded, h.Mod, h.Object, h.Zone, h.Facts = true, mod, object, nil, nil
+	if zone == nil {
+		return
+	}
 	// Served and SettledSerial are set after the decision, so take them from the object. Others read zone, so change a
 	// copy.
-	if zone != nil && zone.Served != lawform.Served(object) {
-		corrected := *zone
-		corrected.Served = !zone.Served
-		zone = &corrected
-	}
-	h.Loaded, h.Mod, h.Object, h.Zone, h.Facts = true, mod, object, zone, nil
-	if zone != nil {
-		mem.byUID[zone.UID] = h
-		if settled := serial.Serial(object.Status.SettledSerial); settled != zone.SettledSerial {
-			corrected := *zone
-			corrected.SettledSerial = settled
-			h.Zone = &corrected
-		}
-	}
+	corrected := *zone
+	corrected.Served, corrected.SettledSerial = lawform.Served(object), serial.Serial(object.Status.SettledSerial)
+	h.Zone, mem.byUID[zone.UID] = &corrected, h
 }
 
 // CommitHead caches a Zone written at revision mod, with the facts (stored values) that the transaction wrote (overlay

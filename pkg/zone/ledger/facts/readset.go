@@ -645,12 +645,9 @@ func (s *ReadSet) readDeepNames(ctx context.Context, keys []law.Key) error {
 			}
 			s.Seen.Put(k, at[k])
 			// A zone is compared singly as well, for its later use as the enclosing zone.
-			if h := at[k]; h != nil {
-				for _, kv := range r.Kvs {
-					if string(kv.Key) == s.mem.Layout.Key(k) {
-						s.proveFact(k, kv.ModRevision)
-					}
-				}
+			hasKey := func(kv *mvccpb.KeyValue) bool { return string(kv.Key) == s.mem.Layout.Key(k) }
+			if i := slices.IndexFunc(r.Kvs, hasKey); i >= 0 {
+				s.proveFact(k, r.Kvs[i].ModRevision)
 			}
 		}
 		s.deepProofs, keys = append(s.deepProofs, proof{all, r.Header.Revision}), others
@@ -696,10 +693,12 @@ func (s *ReadSet) ReadFacts(ctx context.Context, keys []law.Key) error {
 		}
 		// The zone's revision proves the fact if compared anyway.
 		seen := s.Zone(z.Key)
-		compared := seen != nil
-		moved = moved || compared && seen.Mod != kv.GetModRevision()
+		if seen == nil {
+			continue
+		}
+		moved = moved || seen.Mod != kv.GetModRevision()
 		mem.Mu.Lock()
-		if compared && z.Zone != nil && z.Mod == kv.GetModRevision() {
+		if z.Zone != nil && z.Mod == kv.GetModRevision() {
 			covered[z.Zone.UID] = z.Mod
 		}
 		mem.Mu.Unlock()
@@ -975,25 +974,21 @@ func (s *ReadSet) isStored(x law.Write) bool {
 // Guards returns the compares of the transaction: the Zones read, and the used facts that no Zone's revision proves.
 func (s *ReadSet) Compares() []clientv3.Cmp {
 	mem := s.mem
-	drop := mem.DropCompares
+	dropsFacts := slices.Contains([]string{"facts", "all"}, mem.DropCompares)
 	out := make([]clientv3.Cmp, 0, len(s.Zones)+len(s.Proofs)+len(s.deepProofs)+len(s.rangeProofs)+2) // and the object's own
 	for _, z := range s.Zones {
 		out = mem.CompareZone(out, z.Key, z.Mod)
 	}
 	for _, p := range s.Proofs {
-		if s.Seen.IsUsed(p.Key) && drop != "facts" && drop != "all" {
+		if s.Seen.IsUsed(p.Key) && !dropsFacts {
 			out = append(out, etcd.RevisionIs(mem.Layout.Key(p.Key), p.rev))
 		}
 	}
 	// No key of the range is newer than the read. A deletion there goes unnoticed, but zones found have single
 	// compares.
-	for _, p := range s.deepProofs {
+	isUnused := func(p proof) bool { return !s.Seen.IsUsed(p.Key) }
+	for _, p := range slices.Concat(s.deepProofs, slices.DeleteFunc(slices.Clone(s.rangeProofs), isUnused)) {
 		out = append(out, clientv3.Compare(clientv3.ModRevision(mem.Layout.Key(p.Key)), "<", p.rev+1).WithPrefix())
-	}
-	for _, p := range s.rangeProofs {
-		if s.Seen.IsUsed(p.Key) {
-			out = append(out, clientv3.Compare(clientv3.ModRevision(mem.Layout.Key(p.Key)), "<", p.rev+1).WithPrefix())
-		}
 	}
 	return out
 }

@@ -238,6 +238,17 @@ type namespaceSegments struct {
 	items []Item              // of the last segment read, the newest last
 }
 
+// next returns the number of the next item, or of the last step of the next segment, or 0 at the end.
+func (x *namespaceSegments) next() uint64 {
+	if n := len(x.items); n > 0 {
+		return x.items[n-1].Number
+	}
+	if n := len(x.keys); n > 0 {
+		return x.keys[n-1].Last
+	}
+	return 0
+}
+
 // openSegments lists the zone's segments of each account, for steps with numbers below before.
 func (a *Archive) openSegments(ctx context.Context, zone string, namespaces []string, before uint64, rev int64,
 	answer *Answer) (*segments, error) {
@@ -274,20 +285,11 @@ func (a *Archive) listSegments(ctx context.Context, namespace string, rev int64,
 func (s *segments) readNext(ctx context.Context) (*Item, error) {
 	for {
 		// Choose the account whose next item, or next segment, has the greatest number.
-		var newest *namespaceSegments
-		at := uint64(0)
-		for _, x := range s.byNamespace {
-			switch {
-			case len(x.items) > 0 && x.items[len(x.items)-1].Number > at:
-				newest, at = x, x.items[len(x.items)-1].Number
-			case len(x.items) == 0 && len(x.keys) > 0 && x.keys[len(x.keys)-1].Last > at:
-				newest, at = x, x.keys[len(x.keys)-1].Last
-			}
-		}
-
-		if newest == nil {
+		s.byNamespace = slices.DeleteFunc(s.byNamespace, func(x *namespaceSegments) bool { return x.next() == 0 })
+		if len(s.byNamespace) == 0 {
 			return nil, nil
 		}
+		newest := slices.MaxFunc(s.byNamespace, func(x, y *namespaceSegments) int { return cmp.Compare(x.next(), y.next()) })
 
 		// An item of a segment that reaches beyond the page's beginning may be too new.
 		if n := len(newest.items); n > 0 {

@@ -134,12 +134,14 @@ func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, e
 		return context.Cause(ctx)
 	}
 
+	if err != nil {
+		if p.unproven.FreezeOnFailure {
+			f.freezeZone(ctx, p.key, err)
+		}
+		return err
+	}
+
 	switch {
-	case err != nil && p.unproven.FreezeOnFailure:
-		f.freezeZone(ctx, p.key, err)
-		return err
-	case err != nil:
-		return err
 	// The Set has this content, and transactions went there directly.
 	case p.inSet:
 	// Without known delivered content, name servers keep theirs until the zone settles.
