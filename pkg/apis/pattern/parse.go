@@ -65,8 +65,8 @@ func (l label) findFault(text string) string {
 	case text == "@":
 		return `"@" stands for the zone's name and can only be the last label, without a trailing dot`
 	case strings.Contains(text, "**"):
-		return fmt.Sprintf(`label %.70q: write one "*", it matches any number of characters; as the leading label also any number of labels`,
-			text)
+		return fmt.Sprintf(`label %.70q: write one "*", it matches any number of characters; as the leading label also any number of `+
+			`labels`, text)
 	case strings.HasPrefix(text, "xn--") && !l.literal():
 		return fmt.Sprintf(`label %.70q: "*" cannot stand inside an internationalised label, whose A-label is what is compared: write the `+
 			`whole label or "*"`, text)

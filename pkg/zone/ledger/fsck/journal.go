@@ -466,7 +466,8 @@ func (h *historyCheck) checkSegment(key string, at layout.SegmentKey, s *history
 		here.last, at.Account), "an archive up to %d of accounts with this one", zone.Last)
 	by := [2]string{at.Zone, at.Account}
 	for _, other := range h.ranges[by] {
-		h.require(max(here.first, other.first) > min(here.last, other.last), key, "S7.13", fmt.Sprintf("steps %d to %d", here.first, here.last),
+		h.require(max(here.first, other.first) > min(here.last, other.last), key, "S7.13",
+			fmt.Sprintf("steps %d to %d", here.first, here.last),
 			"steps once, not also in %s", other.key)
 	}
 

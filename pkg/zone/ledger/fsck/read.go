@@ -186,7 +186,8 @@ func (c *check) checkMark(z *zone, mark law.CascadeMark) {
 		return
 	}
 	isNamed := slices.ContainsFunc(w.Zones, func(p law.Place) bool { return p.UID == z.UID })
-	c.require(isNamed, c.layout.Room("outbox")+mark.ID, "I4", "a work that does not name the zone "+z.key, "named: it is marked by the work")
+	c.require(isNamed, c.layout.Room("outbox")+mark.ID, "I4", "a work that does not name the zone "+z.key,
+		"named: it is marked by the work")
 }
 
 func onlyRetries(w *law.Work) bool {
