@@ -53,23 +53,24 @@ func OfValues(rrtype rdata.Type, owner string, texts []string) (faultyIndex int,
 		return 0, ""
 	}
 
-	spfs, dmarcs := 0, 0
-	for i, text := range texts {
-		switch {
-		case rdata.IsSPF(text):
-			// An SPF policy is for its own name, whichever that is, a DMARC policy only for names with _dmarc.
-			spfs++
-		case rdata.IsDMARC(text) && isDMARCOwner(owner):
-			dmarcs++
-		}
-		if spfs == 2 {
-			return i, "is a second SPF policy, and receivers reject both (RFC 7208 §4.5): merge them into one"
-		}
-		if dmarcs == 2 {
-			return i, "is a second DMARC policy, and receivers ignore both (RFC 7489 §6.6.3): keep one"
-		}
+	if index := indexOfSecond(texts, rdata.IsSPF); index > 0 {
+		return index, "is a second SPF policy, and receivers reject both (RFC 7208 §4.5): merge them into one"
+	}
+	// An SPF policy is for its own name, whichever that is, a DMARC policy only for names with _dmarc.
+	if index := indexOfSecond(texts, rdata.IsDMARC); index > 0 && isDMARCOwner(owner) {
+		return index, "is a second DMARC policy, and receivers ignore both (RFC 7489 §6.6.3): keep one"
 	}
 	return 0, ""
+}
+
+// indexOfSecond returns the index of the second text that is such a policy, or a negative number if there are not two.
+func indexOfSecond(texts []string, is func(text string) bool) int {
+	first := slices.IndexFunc(texts, is)
+	second := slices.IndexFunc(texts[first+1:], is)
+	if first < 0 || second < 0 {
+		return -1
+	}
+	return first + 1 + second
 }
 
 // OfOwner returns the mistake in an owner as written, relative or absolute, for a record of type rrtype.

@@ -56,10 +56,8 @@ func textFault(owner, text string) string {
 	}
 	first, last := strings.ToLower(words[0]), strings.ToLower(words[len(words)-1])
 	tags := listTags(text)
-	for i := range policies {
-		if policies[i].isOwner(owner) {
-			return policies[i].findFault(text, tags)
-		}
+	if i := slices.IndexFunc(policies, func(p policy) bool { return p.isOwner(owner) }); i >= 0 {
+		return policies[i].findFault(text, tags)
 	}
 	switch {
 	case rdata.IsSPF(text):

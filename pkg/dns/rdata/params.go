@@ -148,19 +148,9 @@ func encodeOctets(text string) ([]byte, error) { return appendOctets(nil, text),
 func decodeOctets(value []byte) (string, error) {
 	var text []byte
 	for _, c := range value {
-		text = appendParamOctet(text, c)
+		text = appendOctet(text, c, `"; \`, ' ')
 	}
 	return string(text), nil
-}
-
-func appendParamOctet(text []byte, c byte) []byte {
-	if strings.IndexByte(`"; \`, c) >= 0 {
-		return append(text, '\\', c)
-	}
-	if c < ' ' || c > '~' {
-		return appendDDD(text, c)
-	}
-	return append(text, c)
 }
 
 func encodeNothing(text string) ([]byte, error) {

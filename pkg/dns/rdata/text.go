@@ -248,16 +248,20 @@ func checkDirective(first token) error {
 func appendString(text, data []byte) []byte {
 	text = append(text, '"')
 	for _, c := range data {
-		switch {
-		case c == '"' || c == '\\':
-			text = append(text, '\\', c)
-		case c < ' ' || c > '~':
-			text = appendDDD(text, c)
-		default:
-			text = append(text, c)
-		}
+		text = appendOctet(text, c, `"\`, ' ')
 	}
 	return append(text, '"')
+}
+
+// appendOctet appends an octet as \X if special has it, and as \DDD if it is below least or no printable ASCII.
+func appendOctet(text []byte, c byte, special string, least byte) []byte {
+	if strings.IndexByte(special, c) >= 0 {
+		return append(text, '\\', c)
+	}
+	if c < least || c > '~' {
+		return appendDDD(text, c)
+	}
+	return append(text, c)
 }
 
 func appendDDD(text []byte, c byte) []byte {
@@ -271,14 +275,7 @@ const labelSyntax = `.\";()@$`
 // zone file.
 func appendLabel(text, label []byte) []byte {
 	for _, c := range label {
-		switch c = toLower(c); {
-		case c <= ' ' || c > '~':
-			text = appendDDD(text, c)
-		case strings.IndexByte(labelSyntax, c) >= 0:
-			text = append(text, '\\', c)
-		default:
-			text = append(text, c)
-		}
+		text = appendOctet(text, toLower(c), labelSyntax, '!')
 	}
 	return text
 }
