@@ -21,11 +21,9 @@ func (v Value) MasterFile() (rtype, data string, err error) {
 		data, err = v.generic()
 		return "TYPE" + strconv.Itoa(int(v.Type)), data, err
 	}
-	lastKind := f.fields[len(f.fields)-1].kind
-	hasList := lastKind == kindParams || lastKind == kindTypes
-
+	rewrite := listRewrites[f.fields[len(f.fields)-1].kind]
 	// Canonical text is right for all servers, except for names with escapes and for lists.
-	isWrittenAsIs := !hasList && (!f.hasNames() || plainNames(v.Text))
+	isWrittenAsIs := rewrite == nil && (!f.hasNames() || plainNames(v.Text))
 	if isWrittenAsIs {
 		return v.Type.String(), v.Text, nil
 	}
@@ -35,18 +33,18 @@ func (v Value) MasterFile() (rtype, data string, err error) {
 		return "", "", fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
 	}
 	for i, field := range fields {
-		isListed := i >= fieldsBeforeList
 		switch {
 		case f.isName(i, fields):
 			fields[i].text = masterName(field.text)
-		case lastKind == kindParams && isListed:
-			fields[i].text = masterParam(field.text)
-		case lastKind == kindTypes && isListed:
-			fields[i].text = typeInList(field.text)
+		case rewrite != nil && i >= fieldsBeforeList:
+			fields[i].text = rewrite(field.text)
 		}
 	}
 	return v.Type.String(), joinFields(fields), nil
 }
+
+// listRewrites has the functions for the parameters of SVCB and the types of CSYNC.
+var listRewrites = map[*kind]func(text string) string{kindParams: masterParam, kindTypes: typeInList}
 
 // fieldsBeforeList is the number before the parameters of SVCB and the types of CSYNC.
 const fieldsBeforeList = 2

@@ -360,7 +360,7 @@ func (f *file) setOwner(text string) error {
 		return nil
 	}
 	owner, err := f.parseName(text)
-	if strings.Contains(text, `\052`) || strings.Contains(text, `\057`) {
+	if octalEscape.MatchString(text) {
 		owner, err = name.Name{}, errors.New(`\052 and \057 are "*" and "/" in octal, as Route 53 writes them, but "4" and "9" in a `+
 			`zone file; write the character itself`)
 	}
@@ -389,6 +389,8 @@ func (f *file) parseName(text string) (name.Name, error) {
 	}
 	return name.ParseIn(text, f.origin)
 }
+
+var octalEscape = regexp.MustCompile(`\\05[27]`)
 
 // ownerEscape matches \X and \DDD of ASCII.
 var ownerEscape = regexp.MustCompile(`\\(?:0[0-9]{2}|1[01][0-9]|12[0-7]|[^0-9])`)
