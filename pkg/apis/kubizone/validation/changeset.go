@@ -71,9 +71,10 @@ func validateItem(item *v1alpha1.ChangeSetItem, namespace string, path *field.Pa
 	case countMembers(item) != 1:
 		errs = append(errs, field.Invalid(path, field.OmitValueType{}, "must have exactly one of apply or create, with a Record, or "+
 			"delete, with the name of a Record"))
+	case item.Delete != nil && item.Delete.Name == "":
+		errs = append(errs, field.Required(path.Child("delete", "name"), "the metadata.name of a Record in this namespace"))
 	case item.Delete != nil:
 		object = item.Delete.Name
-		errs = when(object == "", field.Required(path.Child("delete", "name"), "the metadata.name of a Record in this namespace"))
 	case item.Create != nil:
 		object, errs = appendRecord(errs, item.Create, namespace, path.Child("create"))
 	default:
@@ -81,17 +82,20 @@ func validateItem(item *v1alpha1.ChangeSetItem, namespace string, path *field.Pa
 	}
 	errs = append(errs, metavalidation.ValidateFieldManager(item.FieldManager, path.Child("fieldManager"))...)
 	// For a single request, the path has the name.
-	wrong := apivalidation.NameIsDNSSubdomain(object, false)
-	return object, append(errs, when(object != "" && len(wrong) > 0,
-		field.Invalid(path, cut(object), "cannot be the name of a Record: "+strings.Join(wrong, ", ")))...)
+	if wrong := apivalidation.NameIsDNSSubdomain(object, false); object != "" && len(wrong) > 0 {
+		errs = append(errs, field.Invalid(path, cut(object), "cannot be the name of a Record: "+strings.Join(wrong, ", ")))
+	}
+	return object, errs
 }
 
 func countMembers(item *v1alpha1.ChangeSetItem) int {
-	given := map[bool]int{}
-	given[item.Apply != nil]++
-	given[item.Create != nil]++
-	given[item.Delete != nil]++
-	return given[true]
+	count := 0
+	for _, given := range []bool{item.Apply != nil, item.Create != nil, item.Delete != nil} {
+		if given {
+			count++
+		}
+	}
+	return count
 }
 
 // validatePrerequisites validates the prerequisites of a change set: names are absolute, and each has either exists or
@@ -118,14 +122,19 @@ func validatePrerequisites(list []v1alpha1.ChangeSetPrerequisite, path *field.Pa
 func validatePrerequisite(p *v1alpha1.ChangeSetPrerequisite, at *field.Path) (errs field.ErrorList) {
 	_, err := name.Parse(p.Name) // absolute, with a dot at its end
 	errs = append(errs, rejectError(p.Name, err, at.Child("name"))...)
-	errs = append(errs, when((p.Exists == nil) == (p.Values == nil),
-		field.Invalid(at, field.OmitValueType{}, "must have either exists, or values with all values of the RRset"))...)
+	if (p.Exists == nil) == (p.Values == nil) {
+		errs = append(errs, field.Invalid(at, field.OmitValueType{}, "must have either exists, or values with all values of the RRset"))
+	}
 	// "No values" could mean an absent RRset or any RRset, so exists has to say which.
-	errs = append(errs, when(p.Values != nil && len(p.Values) == 0,
-		field.Invalid(at.Child("values"), field.OmitValueType{}, "is empty; for an absent RRset write exists: false"))...)
+	if p.Values != nil && len(p.Values) == 0 {
+		errs = append(errs, field.Invalid(at.Child("values"), field.OmitValueType{}, "is empty; for an absent RRset write exists: false"))
+	}
 	// Without a type a prerequisite is about the whole name: in use or not (RFC 2136 §2.4.4).
+	if p.Type == "" && p.Values != nil {
+		return append(errs, field.Required(at.Child("type"), "values are those of an RRset of one type"))
+	}
 	if p.Type == "" {
-		return append(errs, when(p.Values != nil, field.Required(at.Child("type"), "values are those of an RRset of one type"))...)
+		return errs
 	}
 	t, err := rdata.ParseType(p.Type)
 	if err != nil {
