@@ -56,6 +56,8 @@ const (
 	ReasonZoneTerminating = "ZoneTerminating"
 	// ReasonTerminating: the Record or its namespace is being deleted (S2.6).
 	ReasonTerminating = "Terminating"
+	// ReasonExpired: spec.expiresAt of the Record has passed (S5.16).
+	ReasonExpired = "Expired"
 	// ReasonValidationFailed: some DNS server would reject the data (S5.11).
 	ReasonValidationFailed = "ValidationFailed"
 	// ReasonInvalid: zone content excludes the Record.

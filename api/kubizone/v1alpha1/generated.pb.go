@@ -3967,6 +3967,18 @@ func (m *RecordSpec) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.ExpiresAt != nil {
+		{
+			size, err := m.ExpiresAt.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x52
+	}
 	i -= len(m.Description)
 	copy(dAtA[i:], m.Description)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Description)))
@@ -4614,6 +4626,18 @@ func (m *UpdateKeySpec) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.RecordsExpireAfter != nil {
+		{
+			size, err := m.RecordsExpireAfter.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x32
+	}
 	i--
 	if m.Suspended {
 		dAtA[i] = 1
@@ -7962,6 +7986,10 @@ func (m *RecordSpec) Size() (n int) {
 	}
 	l = len(m.Description)
 	n += 1 + l + sovGenerated(uint64(l))
+	if m.ExpiresAt != nil {
+		l = m.ExpiresAt.Size()
+		n += 1 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -8199,6 +8227,10 @@ func (m *UpdateKeySpec) Size() (n int) {
 	l = len(m.Transfer)
 	n += 1 + l + sovGenerated(uint64(l))
 	n += 2
+	if m.RecordsExpireAfter != nil {
+		l = m.RecordsExpireAfter.Size()
+		n += 1 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -9949,6 +9981,7 @@ func (this *RecordSpec) String() string {
 		`RData:` + fmt.Sprintf("%v", this.RData) + `,`,
 		`Values:` + fmt.Sprintf("%v", this.Values) + `,`,
 		`Description:` + fmt.Sprintf("%v", this.Description) + `,`,
+		`ExpiresAt:` + strings.Replace(fmt.Sprintf("%v", this.ExpiresAt), "Time", "v1.Time", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -10132,6 +10165,7 @@ func (this *UpdateKeySpec) String() string {
 		`Records:` + repeatedStringForRecords + `,`,
 		`Transfer:` + fmt.Sprintf("%v", this.Transfer) + `,`,
 		`Suspended:` + fmt.Sprintf("%v", this.Suspended) + `,`,
+		`RecordsExpireAfter:` + strings.Replace(fmt.Sprintf("%v", this.RecordsExpireAfter), "Duration", "v1.Duration", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -23006,6 +23040,42 @@ func (m *RecordSpec) Unmarshal(dAtA []byte) error {
 			}
 			m.Description = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
+		case 10:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field ExpiresAt", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.ExpiresAt == nil {
+				m.ExpiresAt = &v1.Time{}
+			}
+			if err := m.ExpiresAt.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -25108,6 +25178,42 @@ func (m *UpdateKeySpec) Unmarshal(dAtA []byte) error {
 				}
 			}
 			m.Suspended = bool(v != 0)
+		case 6:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field RecordsExpireAfter", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.RecordsExpireAfter == nil {
+				m.RecordsExpireAfter = &v1.Duration{}
+			}
+			if err := m.RecordsExpireAfter.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])

@@ -82,6 +82,12 @@ type RecordSpec struct {
 	// +optional
 	// +k8s:validation:maxLength=1024
 	Description string `json:"description,omitempty" protobuf:"bytes,9,opt,name=description"`
+
+	// expiresAt is the time at which the Record leaves its zone (RFC 3339, whole seconds). The object stays, with
+	// Adopted=False, reason Expired; a Record that an update or a challenge made is deleted. A new value is in the
+	// future.
+	// +optional
+	ExpiresAt *metav1.Time `json:"expiresAt,omitempty" protobuf:"bytes,10,opt,name=expiresAt"`
 }
 
 // ZoneReference names a Zone.

@@ -47,6 +47,10 @@ type UpdateKeySpec struct {
 	// suspended refuses messages of the key.
 	// +optional
 	Suspended bool `json:"suspended,omitempty" protobuf:"varint,5,opt,name=suspended"`
+	// recordsExpireAfter is the time after which an RRset that the key wrote is deleted, unless the key writes or adds
+	// its values again, 1m to 87600h. Absent: never.
+	// +optional
+	RecordsExpireAfter *metav1.Duration `json:"recordsExpireAfter,omitempty" protobuf:"bytes,6,opt,name=recordsExpireAfter"`
 }
 
 // UpdateKeySecret names a Secret of the same namespace.

@@ -1695,6 +1695,10 @@ func (in *RecordSpec) DeepCopyInto(out *RecordSpec) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.ExpiresAt != nil {
+		in, out := &in.ExpiresAt, &out.ExpiresAt
+		*out = (*in).DeepCopy()
+	}
 	return
 }
 
@@ -1983,6 +1987,11 @@ func (in *UpdateKeySpec) DeepCopyInto(out *UpdateKeySpec) {
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
+	}
+	if in.RecordsExpireAfter != nil {
+		in, out := &in.RecordsExpireAfter, &out.RecordsExpireAfter
+		*out = new(v1.Duration)
+		**out = **in
 	}
 	return
 }

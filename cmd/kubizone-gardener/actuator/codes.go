@@ -37,6 +37,7 @@ var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 	v1alpha1.ReasonNameHeld:            gardencorev1beta1.ErrorConfigurationProblem,
 	v1alpha1.ReasonNameTooLong:         gardencorev1beta1.ErrorConfigurationProblem,
 	v1alpha1.ReasonInvalid:             gardencorev1beta1.ErrorConfigurationProblem,
+	v1alpha1.ReasonExpired:             gardencorev1beta1.ErrorConfigurationProblem,
 	v1alpha1.ReasonValidationFailed:    gardencorev1beta1.ErrorConfigurationProblem,
 	v1alpha1.ReasonDelegationWithdrawn: gardencorev1beta1.ErrorInfraUnauthorized,
 	v1alpha1.ReasonLimitExceeded:       gardencorev1beta1.ErrorInfraQuotaExceeded,

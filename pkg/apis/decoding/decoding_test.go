@@ -34,15 +34,15 @@ func TestExplain_namesFieldAndTheRightValue_S5_13(t *testing.T) {
 		{record, `{"spec":{"DomainName":"a","valus":[],"x":1}}`, []string{
 			`spec.DomainName: unknown field; did you mean domainName?`,
 			`spec.valus: unknown field; did you mean values?`,
-			`spec.x: unknown field; the fields are domainName, view, zoneRef, type, class, ttl, rdata, values, description`}},
+			`spec.x: unknown field; the fields are domainName, view, zoneRef, type, class, ttl, rdata, values, description, expiresAt`}},
 		{record, `{"spec":{"name":"www","recordTTL":60,"zone":"z","host":"a","target":"b"}}`, []string{
-			`spec.host: unknown field; the fields are domainName, view, zoneRef, type, class, ttl, rdata, values, description`,
+			`spec.host: unknown field; the fields are domainName, view, zoneRef, type, class, ttl, rdata, values, description, expiresAt`,
 			`spec.name: unknown field; did you mean domainName?`,
 			`spec.recordTTL: unknown field; did you mean ttl?`,
 			`spec.target: unknown field`, // the fields are above
 			`spec.zone: unknown field; did you mean zoneRef?`}},
 		{record, `{"spec":{"tags":[],"text":"a","txt":"a"}}`, []string{
-			`spec.tags: unknown field; the fields are domainName, view, zoneRef, type, class, ttl, rdata, values, description`,
+			`spec.tags: unknown field; the fields are domainName, view, zoneRef, type, class, ttl, rdata, values, description, expiresAt`,
 			`spec.text: unknown field`, `spec.txt: unknown field`}},
 		{record, `{"name":"www"}`, []string{`name: unknown field; the fields are kind, apiVersion, metadata, spec, status`}},
 		{record, `{"spec":{"rdata":["192.0.2.1","192.0.2.2"],"ttl":"1h","zoneRef":"z"}}`, []string{

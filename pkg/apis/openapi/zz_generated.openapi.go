@@ -11119,12 +11119,18 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 							Format:      "",
 						},
 					},
+					"expiresAt": {
+						SchemaProps: spec.SchemaProps{
+							Description: "expiresAt is the time at which the Record leaves its zone (RFC 3339, whole seconds). The object stays, with Adopted=False, reason Expired; a Record that an update or a challenge made is deleted. A new value is in the future.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
 				},
 				Required: []string{"domainName", "type"},
 			},
 		},
 		Dependencies: []string{
-			kubizonev1alpha1.ZoneReference{}.OpenAPIModelName()},
+			metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.ZoneReference{}.OpenAPIModelName()},
 	}
 }
 
@@ -11763,12 +11769,18 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeySpec(ref common.ReferenceCal
 							Format:      "",
 						},
 					},
+					"recordsExpireAfter": {
+						SchemaProps: spec.SchemaProps{
+							Description: "recordsExpireAfter is the time after which an RRset that the key wrote is deleted, unless the key writes or adds its values again, 1m to 87600h. Absent: never.",
+							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
+						},
+					},
 				},
 				Required: []string{"tsigSecretRef", "records"},
 			},
 		},
 		Dependencies: []string{
-			kubizonev1alpha1.UpdateKeyRecords{}.OpenAPIModelName(), kubizonev1alpha1.UpdateKeySecret{}.OpenAPIModelName()},
+			metav1.Duration{}.OpenAPIModelName(), kubizonev1alpha1.UpdateKeyRecords{}.OpenAPIModelName(), kubizonev1alpha1.UpdateKeySecret{}.OpenAPIModelName()},
 	}
 }
 

@@ -65,7 +65,7 @@ func Plan(existing []*v1alpha1.Record, desired Desired) []Change {
 
 func sameSpec(have, want *v1alpha1.RecordSpec) bool {
 	left, right := have.DeepCopy(), want.DeepCopy()
-	left.Description = right.Description
+	left.Description, left.ExpiresAt = right.Description, right.ExpiresAt
 	slices.Sort(left.Values)
 	slices.Sort(right.Values)
 	return equality.Semantic.DeepEqual(left, right)

@@ -250,7 +250,8 @@ func (s *store) makeDelegation(at key, spec zones.DelegationSpec, apply bool) (*
 // makeRecord decides a new Record, and stores the Record if a zone takes it. Without a zone, the plan has none.
 func (s *store) makeRecord(r *law.Record) (*law.Plan, *law.Refusal) {
 	r.UID = s.newUID()
-	ask := records.RecordInput{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: r, Now: s.now, By: r.Namespace, WorkID: s.newUID()}
+	ask := records.RecordInput{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: r, Now: s.now, By: r.Namespace, WorkID: s.newUID(),
+		SetsExpiry: true}
 	out := s.decideWrite(func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) })
 	if out.Refusal == nil && out.Plan.Record.Zone != nil {
 		zone, owner := out.Plan.Record.Zone.UID, s.ownerOf(out.Plan)

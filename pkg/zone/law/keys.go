@@ -51,6 +51,8 @@ const (
 	//   - all four: names of zones there
 	//   - Zone, Owner: names with data at or below the owner, among the first FirstOwners
 	KindTouched
+	// KindDue is the time At at which the Record (Namespace, Object) expires: *Due. No decision reads it.
+	KindDue
 )
 
 // Key names a fact. Zone is a uid. Fields that the Kind does not use are zero.
@@ -62,6 +64,7 @@ type Key struct {
 	Owner     name.Rel
 	Namespace string
 	Object    string
+	At        int64
 }
 
 func HoldingKey(view string, fqdn name.Name) Key {
@@ -148,3 +151,8 @@ func RulesKey(zone, namespace string) Key {
 }
 
 func WorkKey(id string) Key { return Key{Kind: KindWork, Object: id} }
+
+// DueKey returns the key of a Record that expires at a time in Unix seconds.
+func DueKey(at int64, namespace, object string) Key {
+	return Key{Kind: KindDue, At: at, Namespace: namespace, Object: object}
+}

@@ -221,6 +221,10 @@ func TestForest(t *testing.T) {
 		}
 		record := func(t *rapid.T) {
 			r := drawRecord(t)
+			if hours := rapid.IntRange(-10, 100).Draw(t, "expires"); hours > 50 {
+				r.ExpiresAt = w.now.Add(time.Duration(hours) * time.Hour).Unix()
+				r.DeletedAtExpiry = hours%2 == 0
+			}
 			before := w.describeState()
 			act("record", func() {
 				in, fqdn := w.findLongest(&r)

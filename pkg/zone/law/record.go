@@ -24,7 +24,19 @@ type Record struct {
 	Terminating bool
 	// WaitsOnConflict is true if a new record in conflict with other data is stored and waits.
 	WaitsOnConflict bool
+	// ExpiresAt is the time in Unix seconds from which no zone has the record, or 0.
+	ExpiresAt int64
+	// DeletedAtExpiry is true if an update or an ACME challenge made the object, and no finalizer keeps it.
+	DeletedAtExpiry bool
 }
+
+// Due is the value of a due key, by which servers find a Record at its expiry.
+type Due struct {
+	UID string `json:"uid"`
+}
+
+// IsExpired reports whether the record has expired at a time in Unix seconds.
+func (r *Record) IsExpired(now int64) bool { return r.ExpiresAt != 0 && r.ExpiresAt <= now }
 
 func (r *Record) Absolute() bool { return name.IsAbsolute(r.DomainName) }
 

@@ -98,6 +98,7 @@ const (
 	ReasonBelowZoneCut        = "BelowZoneCut"
 	ReasonZoneTerminating     = "ZoneTerminating"
 	ReasonTerminating         = "Terminating"
+	ReasonExpired             = "Expired"
 	ReasonNameHeld            = "NameHeld"
 	ReasonCNAMEConflict       = "CNAMEConflict"
 	ReasonLimitExceeded       = "LimitExceeded"

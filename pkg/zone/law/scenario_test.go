@@ -45,6 +45,7 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	    percent N | publish SERIAL                             spec.limits.maxDeletePercent, 30 without; the annotation (S7.5)
 //	    limit N | minimum SERIAL | ttl N | expire N | class | contact TEXT | primary NAME
 //	record NS/NAME [ref=NS/NAME] [view=VIEW] [wait]        create or replace; a line per value: NAME [TTL] TYPE RDATA;
+//	    [expires=DURATION|TIME] [made]                         spec.expiresAt; made: by an update or a challenge
 //	records                                                creates, a line each: NS/NAME NAME [TTL] TYPE RDATA [; ref=NS/NAME]; lists records not adopted
 //	try                                                    creates, a line each: NS NAME [TTL] TYPE RDATA [; ref=NS/NAME];
 //	                                                       each is decided alone, and then undone
@@ -113,7 +114,13 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 	case "sign":
 		out = w.describeOutcome(w.signZone(parseObject(t, d, d.CmdArgs[0].Key), parseSigners(t, d)), nil)
 	case "record":
-		plan, refusal := w.putRecord(parseRecord(t, d, object{}, d.Input))
+		r := parseRecord(t, d, object{}, d.Input)
+		var expires string
+		if d.MaybeScanArgs(t, "expires", &expires); expires != "" {
+			r.ExpiresAt = parseExpiry(t, d, expires, w.now)
+		}
+		r.DeletedAtExpiry = d.HasArg("made")
+		plan, refusal := w.putRecord(r)
 		out = w.describeOutcome(plan, refusal)
 	case "records":
 		out = w.putRecords(t, d)
@@ -186,6 +193,11 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 
 func (w *world) describeSettled(t *testing.T, d *datadriven.TestData) string {
 	out := w.describeChanges(w.settleAll)
+	for o, r := range w.records {
+		if r.record.IsExpired(w.now.Unix()) && r.placed.Reason != law.ReasonExpired {
+			t.Errorf("%s: S5.16: record %s has expired, and is %s", d.Pos, o, r.placed.Reason)
+		}
+	}
 	for _, line := range w.checkSettled() {
 		t.Errorf("%s: %s", d.Pos, line)
 	}
@@ -197,6 +209,16 @@ func failOn(t *testing.T, d *datadriven.TestData, err error) {
 	if err != nil {
 		d.Fatalf(t, "%v", err)
 	}
+}
+
+// parseExpiry returns a time after or before now, such as 1h or -1h, or an absolute time, in Unix seconds.
+func parseExpiry(t *testing.T, d *datadriven.TestData, text string, now time.Time) int64 {
+	if by, err := time.ParseDuration(text); err == nil {
+		return now.Add(by).Unix()
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	failOn(t, d, err)
+	return at.Unix()
 }
 
 func parseNumber(t *testing.T, d *datadriven.TestData, text string) uint32 {
@@ -418,6 +440,10 @@ func (w *world) fillZone(t *testing.T, d *datadriven.TestData) string {
 		n := strconv.Itoa(i)
 		r := parseRecord(t, d, object{d.CmdArgs[0].Key, d.CmdArgs[1].Key + n}, strings.NewReplacer("%", n, "&", fmt.Sprintf("%03d",
 			i)).Replace(d.Input))
+		var expires string
+		if d.MaybeScanArgs(t, "expires", &expires); expires != "" {
+			r.ExpiresAt = parseExpiry(t, d, expires, w.now)
+		}
 		r.WaitsOnConflict = d.HasArg("wait")
 		plan, refusal := w.putRecord(r)
 		if plan != nil && plan.Record.Zone != nil {

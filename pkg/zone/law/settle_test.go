@@ -19,7 +19,7 @@ import (
 
 // settleAll executes works until none is left, and panics if they never end.
 func (w *world) settleAll() {
-	for n := 0; len(w.outbox) > 0 || w.tryWaiting(); n++ {
+	for n := 0; len(w.outbox) > 0 || w.sweepDue() || w.tryWaiting(); n++ {
 		if n > 500 {
 			panicInvariant("the cascades feed each other without end: %s", w.outbox[0].Reason)
 		}
@@ -37,6 +37,28 @@ func (w *world) carryOutNext() {
 	}
 }
 
+// sweepDue enqueues the work of the first namespace with an expired record.
+func (w *world) sweepDue() bool {
+	first := ""
+	for k := range w.facts {
+		if k.Kind == law.KindDue && k.At <= w.now.Unix() && (first == "" || k.Namespace < first) {
+			first = k.Namespace
+		}
+	}
+	if first != "" {
+		w.outbox = append(w.outbox, law.ExpiryWork(first, w.now.Unix()))
+	}
+	return first != ""
+}
+
+// dueAt returns the time that the record's due key should have.
+func (r *recordObject) dueAt() int64 {
+	if r.placed.Reason == law.ReasonExpired {
+		return 0
+	}
+	return r.record.ExpiresAt
+}
+
 // tryWaiting stands for the ledger's periodic retry. The result is true if works were enqueued for waiting objects.
 func (w *world) tryWaiting() bool {
 	for _, o := range slices.SortedFunc(maps.Keys(w.records), compareObjects) {
@@ -47,6 +69,7 @@ func (w *world) tryWaiting() bool {
 		ask := w.askAgain(o, nil)
 		out := w.decideAll(func(s *law.Facts) law.Outcome { return records.DecideRecord(s, ask) })
 		switch p := out.Plan; {
+		case p.Record == nil: // expired, and due
 		case p.Record.Zone == nil && p.Work != nil:
 			w.outbox = append(w.outbox, p.Work)
 			return true
@@ -202,6 +225,12 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 			for _, c := range w.ofNamespaces(scan) {
 				found[c] = true
 			}
+		case law.ScanDue:
+			for k, v := range w.facts {
+				if k.Kind == law.KindDue && k.At <= w.now.Unix() && scan.Covers(k.Namespace) {
+					found[candidate{object: object{k.Namespace, k.Object}, uid: v.(*law.Due).UID, created: k.At, exists: true}] = true
+				}
+			}
 		case law.ScanMembers:
 			for k, v := range w.facts {
 				if k.Kind == law.KindMember && k.Zone == scan.Zone && isBelow(k.Owner, scan.Owner) && scan.Covers(k.Namespace) {
@@ -279,7 +308,7 @@ func (w *world) askAgain(o object, work *law.Work) records.RecordInput {
 	r := w.records[o]
 	record := r.record
 	ask := records.RecordInput{Namespace: o.Namespace, Name: o.Name, UID: record.UID, Before: r.readContribution(), WaitingBefore: r.waits,
-		After: &record, Cascade: true, Now: w.now, WorkID: w.makeUID("work")}
+		After: &record, Cascade: true, Now: w.now, WorkID: w.makeUID("work"), DueAt: r.dueAt()}
 	if work != nil {
 		ask.Cause, ask.Uncounted = work.Cause(), slices.Contains(work.Releases, o.Namespace)
 		ask.RulesChanged = work.RulesChanged()
@@ -318,6 +347,12 @@ func (w *world) stepRecord(work *law.Work, c candidate, most int) (moves, locked
 			panicInvariant("a cascade is refused, and would be for ever: %v", out.Refusal)
 		}
 		plan := out.Plan
+		if plan.Record == nil {
+			w.applyPlan(c.object, false, plan, work)
+			delete(w.records, c.object)
+			w.countPendingCuts()
+			return false, false
+		}
 		if plan.Zone == nil && plan.Record.Zone != nil {
 			plan.Record.Serial = r.placed.Serial
 		}

@@ -86,6 +86,18 @@ const TrialID = "waits-"
 
 func (w *Work) IsTrial() bool { return strings.HasPrefix(w.ID, TrialID) }
 
+// ExpiryWork returns the work that takes the expired records of a namespace from their zones. Records that cannot be
+// read are left to the next such work.
+func ExpiryWork(namespace string, now int64) *Work {
+	return &Work{ID: dueID + namespace, Reason: "expiresAt of the record has passed", By: namespace, Since: now, Unmarked: true,
+		Scans: []Scan{{Kind: ScanDue, Namespaces: []string{namespace}}}}
+}
+
+const dueID = "due-"
+
+// IsRepeated reports whether another work of the kind decides the objects again that this work leaves out.
+func (w *Work) IsRepeated() bool { return w.IsTrial() || strings.HasPrefix(w.ID, dueID) }
+
 // Cursor is the position of a cascade: the sort key of the last object decided.
 type Cursor struct {
 	Times   int    `json:"times,omitempty"`
@@ -122,6 +134,8 @@ const (
 	// ScanZones selects the zones strictly below (View, Name), whose parent may have changed. At includes the zone
 	// there.
 	ScanZones ScanKind = "zones"
+	// ScanDue selects the records of Namespaces that have expired.
+	ScanDue ScanKind = "due"
 )
 
 // Scan selects objects to decide again.

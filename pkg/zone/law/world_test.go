@@ -339,7 +339,7 @@ func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, existing *law.W
 	for _, x := range plan.Writes {
 		switch x.Key.Kind {
 		case law.KindHolding, law.KindOwner, law.KindCount, law.KindMember, law.KindLastSerial, law.KindCut, law.KindRules,
-			law.KindWithdrawal:
+			law.KindWithdrawal, law.KindDue:
 		default:
 			panicInvariant("a plan writes the computed fact %v", x.Key)
 		}
@@ -494,7 +494,7 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 	ask := records.RecordInput{Namespace: r.Namespace, Name: r.Name, After: &r, Now: w.now, By: r.Namespace, WorkID: w.makeUID("work")}
 	if was != nil {
 		r.UID, r.Created, r.Terminating = was.record.UID, was.record.Created, was.record.Terminating
-		ask.Before, ask.WaitingBefore = was.readContribution(), was.waits
+		ask.Before, ask.WaitingBefore, ask.DueAt = was.readContribution(), was.waits, was.dueAt()
 		ask.HadZone = was.placed.Reason == law.ReasonMoving
 		ask.SamePlace = was.record.DomainName == r.DomainName && was.record.View == r.View &&
 			(was.record.Type == rdata.DS) == (r.Type == rdata.DS) &&
@@ -502,7 +502,7 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 	} else {
 		r.UID, r.Created = w.makeUID("record"), w.now.Unix()
 	}
-	ask.UID = r.UID
+	ask.UID, ask.SetsExpiry = r.UID, was == nil || was.record.ExpiresAt != r.ExpiresAt
 	out := w.decideAll(func(s *law.Facts) law.Outcome { return records.DecideRecord(s, ask) })
 	if out.Refusal != nil {
 		return nil, out.Refusal
@@ -517,8 +517,8 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 func (w *world) deleteRecord(o object) *law.Plan {
 	was := w.records[o]
 	ask := records.RecordInput{Namespace: o.Namespace, Name: o.Name, UID: was.record.UID, Before: was.readContribution(),
-		WaitingBefore: was.waits,
-		Now:           w.now, By: o.Namespace, WorkID: w.makeUID("work")}
+		WaitingBefore: was.waits, DueAt: was.dueAt(),
+		Now: w.now, By: o.Namespace, WorkID: w.makeUID("work")}
 	out := w.decideAll(func(s *law.Facts) law.Outcome { return records.DecideRecord(s, ask) })
 	if out.Refusal != nil {
 		panicInvariant("S2.4: deleting %s is refused: %v", o, out.Refusal)

@@ -76,6 +76,7 @@ func TestRecordSpec_reachesTheLaw(t *testing.T) {
 		"spec.zoneRef.namespace": {set: func(o *v1alpha1.Record) { o.Spec.ZoneRef.Namespace = "team" }},
 		"spec.type":              {set: func(o *v1alpha1.Record) { o.Spec.Type = "NS" }},
 		"spec.class":             {set: func(o *v1alpha1.Record) { o.Spec.Class = "IN" }, notIn: "there is one class, IN"},
+		"spec.expiresAt":         {set: func(o *v1alpha1.Record) { o.Spec.ExpiresAt = &metav1.Time{Time: time.Unix(4102444800, 0)} }},
 		"spec.ttl":               {set: func(o *v1alpha1.Record) { o.Spec.TTL = &ttl }},
 		"spec.rdata":             {set: func(o *v1alpha1.Record) { o.Spec.RData = "b.example.org." }},
 		"spec.values":            {set: func(o *v1alpha1.Record) { o.Spec.Values = []string{"c.example.org."} }},

@@ -247,6 +247,10 @@ func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	r := &law.Record{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), View: o.Spec.View, DomainName: o.Spec.DomainName,
 		ZoneRef: ZoneRef(o.Spec.ZoneRef, o.Namespace), Type: t, Created: o.CreationTimestamp.Unix(),
 		Terminating: o.DeletionTimestamp != nil, WaitsOnConflict: o.Annotations[v1alpha1.AnnotationOnConflict] == v1alpha1.OnConflictWait}
+	if at := o.Spec.ExpiresAt; at != nil {
+		r.ExpiresAt = at.Unix()
+		r.DeletedAtExpiry = o.Labels[v1alpha1.LabelDynamic] == "true" && len(o.Finalizers) == 0 && !r.Terminating
+	}
 	// Without a ttl the Record has the zone's (S5.5), so nil stays nil.
 	if o.Spec.TTL != nil {
 		ttl := uint32(*o.Spec.TTL)
@@ -282,4 +286,14 @@ func SameContent(before, after *v1alpha1.Record) bool {
 	x, y := before.Spec, after.Spec
 	x.Description, y.Description = "", ""
 	return apiequality.Semantic.DeepEqual(x, y)
+}
+
+// DueAt returns the time in a Record's due key in Unix seconds, or 0 if the Record has no such key: without an expiry,
+// and after it.
+func DueAt(o *v1alpha1.Record) int64 {
+	adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
+	if o.Spec.ExpiresAt == nil || adopted != nil && adopted.Reason == law.ReasonExpired {
+		return 0
+	}
+	return o.Spec.ExpiresAt.Unix()
 }

@@ -207,6 +207,7 @@ func (l *Ledger) SweepHistory(ctx context.Context) error { return l.outbox.Sweep
 func (l *Ledger) SweepStates(ctx context.Context) error { return l.outbox.SweepStates(ctx) }
 
 func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.outbox.SweepCondensed(ctx) }
+func (l *Ledger) SweepDue(ctx context.Context)             { l.outbox.SweepDue(ctx) }
 func (l *Ledger) SetLanes(n int, slice time.Duration)      { l.outbox.SetLanes(n, slice) }
 func (l *Ledger) Tried() int64                             { return l.mem.Stats.Trials.Load() }
 

@@ -25,7 +25,7 @@ const (
 	// FirstFormat is the lowest format read or migrated by this program.
 	FirstFormat = 24
 	// Format is the newest format known to this program.
-	Format = 26
+	Format = 27
 )
 
 func (c storeConfig) checkFormat(all []migration) error {

@@ -110,6 +110,11 @@ func (l *Ledger) Layout() layout.Keys { return l.mem.Layout }
 
 func (l *Ledger) Run(ctx context.Context) error { return l.outbox.Run(ctx) }
 
+// FollowExpiring announces Records an hour before they expire, until ctx ends. Only one server should call it.
+func (l *Ledger) FollowExpiring(ctx context.Context, announce outbox.Announce) {
+	l.outbox.FollowExpiring(ctx, announce)
+}
+
 func (l *Ledger) HeldZones() int { return l.mem.HeldZones() }
 
 func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step,

@@ -108,6 +108,7 @@ func (m *migrationRun) writeFormat(ctx context.Context, s *store) error {
 var migrations = []migration{
 	{Number: 25, Name: "history of steps", Run: beginHistory},
 	{Number: 26, Name: "longest TTL of the DS in status.dnssec"},
+	{Number: 27, Name: "expiry of Records"},
 }
 
 type migrationRun struct {

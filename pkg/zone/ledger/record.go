@@ -166,6 +166,7 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 		if ask.Before, ask.WaitingBefore, err = objects.AdoptedOrWaiting(before); err != nil {
 			return ask, "", err
 		}
+		ask.DueAt = lawform.DueAt(before)
 		// True while the Record moves from a zone to another (S2.9).
 		ask.HadZone = objects.IsMoving(before)
 		if ask.Before != nil {
@@ -182,6 +183,7 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 		}
 		ask.After = r
 		ask.SamePlace = before != nil && objects.SamePlace(before, after)
+		ask.SetsExpiry = before == nil || !after.Spec.ExpiresAt.Equal(before.Spec.ExpiresAt)
 		if hint == "" {
 			hint = l.mem.GuessZone(r)
 		}

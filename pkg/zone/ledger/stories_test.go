@@ -18,11 +18,13 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
 
@@ -37,7 +39,9 @@ import (
 //	    [new]                                    ttl N | allow PATTERN,... [types=A,...] [shared] [to NS] |
 //	                                             zones PATTERN,... [ds] [to NS] | grace DURATION; new: creates, though it exists
 //	sign S NS/NAME                               status.dnssec.ds: a line each, none without
+//	clock S DURATION                             time passes, and the server finds the records that have expired
 //	record S NS/NAME [ref=NS/NAME] [wait]        create or replace; in this line or below, a line per value: NAME TYPE RDATA, or
+//	    [expires=DURATION] [made]                spec.expiresAt; made: by an update or a challenge
 //	                                             + RDATA to add a value
 //	delegation S NS/NAME ZONE                    create or replace: lines as in zone, for the namespaces of the first; release NS...
 //	delete S record|zone|delegation NS/NAME      annotates a zone with objects of others
@@ -238,6 +242,11 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) string {
 		a.stop = a.Run()
 	case "settle":
 		w.settleStore(t, server())
+	case "clock":
+		by, err := time.ParseDuration(arg(1))
+		must.Succeed(t, err)
+		w.now.Add(int64(by.Seconds()))
+		server().Ledger.SweepDue(server().ctx)
 	case "carry":
 		a := server()
 		a.Ledger.ProcessOutbox(a.ctx)
@@ -464,7 +473,7 @@ func (w *world) makeWrite(t *testing.T, d *datadriven.TestData, a *actor) func(c
 	var words []string
 	for _, x := range d.CmdArgs[2:] {
 		switch {
-		case slices.Contains([]string{"as", "hold", "ref", "dry", "wait"}, x.Key):
+		case slices.Contains([]string{"as", "hold", "ref", "dry", "wait", "made", "expires"}, x.Key):
 		case len(x.Vals) > 0: // text with =
 			words = append(words, x.Key+"="+strings.Join(x.Vals, ","))
 		default:
@@ -481,6 +490,14 @@ func (w *world) makeWrite(t *testing.T, d *datadriven.TestData, a *actor) func(c
 	r := w.recordOf(t, d, ns, name, input)
 	if d.HasArg("wait") {
 		r.Annotations = map[string]string{v1alpha1.AnnotationOnConflict: v1alpha1.OnConflictWait}
+	}
+	if d.HasArg("made") {
+		r.Labels = map[string]string{v1alpha1.LabelDynamic: "true"}
+	}
+	var expires string
+	if d.MaybeScanArgs(t, "expires", &expires); expires != "" {
+		by := must.Get(time.ParseDuration(expires))(t)
+		r.Spec.ExpiresAt = &metav1.Time{Time: time.Unix(w.now.Load(), 0).UTC().Add(by)}
 	}
 	return func(ctx context.Context) string {
 		warnings := &warned{}

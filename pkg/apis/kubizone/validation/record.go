@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -70,6 +71,7 @@ func validateRecordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
 			field.NotSupported(specPath.Child("class"), spec.Class, []v1alpha1.RRClass{v1alpha1.ClassIN})))
 	}
 	errs = append(errs, validateSeconds(spec.TTL, 0, specPath.Child("ttl"))...)
+	errs = append(errs, validateExpiry(spec.ExpiresAt)...)
 	if n := len([]rune(spec.Description)); n > MaxDescription {
 		errs = append(errs, field.TooLong(specPath.Child("description"), "", MaxDescription))
 	}
@@ -179,6 +181,18 @@ func validateSeconds(value *int32, least int32, path *field.Path) field.ErrorLis
 		return nil
 	}
 	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from %d to 2147483647 seconds (RFC 2181 §8)", least))}
+}
+
+// lastExpiry is the last second that RFC 3339 can write. A later time of a protobuf client would fail every list in
+// JSON.
+const lastExpiry = 253402300799
+
+func validateExpiry(at *metav1.Time) field.ErrorList {
+	if at == nil || at.Unix() > 0 && at.Unix() <= lastExpiry && at.Nanosecond() == 0 {
+		return nil
+	}
+	return field.ErrorList{refusal.Cite("S5.16", field.Invalid(specPath.Child("expiresAt"), at.Unix(), "must be a time in whole seconds, "+
+		"from 1970 to 9999, such as 2030-01-31T12:00:00Z"))}
 }
 
 // validateTypeAtName makes the checks of S5.6 that need no other records.

@@ -36,6 +36,10 @@ type RecordInput struct {
 	RulesChanged bool
 	// SamePlace is true if an update keeps domainName, view, zoneRef, and whether the type is DS.
 	SamePlace bool
+	// DueAt is the time in the record's due key before the write, or 0. SetsExpiry is true if a client sets another
+	// time than before.
+	DueAt      int64
+	SetsExpiry bool
 	// Succeeds is the former data of a Record of the namespace that leaves the name in the same transaction, or nil.
 	Succeeds *law.Adoption
 	// BeforeSet is the zone before the change set, or nil.

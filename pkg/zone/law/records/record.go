@@ -17,9 +17,16 @@ import (
 
 func DecideRecord(seen *law.Facts, ask RecordInput) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
-		plan, refusal := (&recordDecision{Reading: r, ask: ask}).decideRecord()
+		d := &recordDecision{Reading: r, ask: ask}
+		if refusal := d.endExpired(); refusal != nil {
+			return nil, refusal
+		}
+		plan, refusal := d.decideRecord()
 		if plan != nil && plan.Zone != nil {
 			plan.Zone.Zone = plan.Zone.Zone.WithoutDelegated()
+		}
+		if plan != nil {
+			d.planDue(plan)
 		}
 		return plan, refusal
 	})
@@ -54,9 +61,9 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 	// 2. Compare with the present zone.
 	switch stays := current == nil || d.isInZone(p.zone); {
 	// No edit of a client moves the record to another zone (S1.7).
-	case !stays && !ask.Cascade:
+	case !stays && !ask.Cascade && p.reason != law.ReasonExpired:
 		return nil, d.refuseMove(current, p)
-	// No zone has the name yet: the record waits (S2.3).
+	// No zone has the name yet, or the record has expired: the record waits (S2.3).
 	case p.zone == nil:
 		plan.Waiting = ask.waitingAt(p)
 		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: p.reason, Message: law.Cite(p.rule, p.message)}
@@ -89,6 +96,8 @@ func (d *recordDecision) findPlace() (*place, *law.Refusal) {
 	p, refusal := d.locateRecord(d.ask.After)
 	enters := refusal == nil && p.zone != nil && !d.isInZone(p.zone)
 	switch {
+	case d.ask.After.IsExpired(d.ask.Now.Unix()) && (refusal == nil || d.ask.Cascade):
+		return d.expiredPlace(p), nil
 	case !enters:
 		return p, refusal
 	case p.zone.Terminating:

@@ -65,6 +65,9 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("infra", "www", "www", "A", "192.0.2.1", "192.0.2.2"), in("example"))
 	record(store.Record("infra", "www-too", "www.example.org.", "A", "192.0.2.2", "192.0.2.3"), ttl(60))
 	record(store.Record("infra", "mx", "@", "MX", "10 mail", "20 mail.example.net."), in("example"))
+	record(store.Record("infra", "sale", "sale", "TXT", "until 2100"), in("example"), func(r *v1alpha1.Record) {
+		r.Spec.ExpiresAt = &metav1.Time{Time: time.Unix(4102444800, 0)}
+	})
 	record(store.Record("infra", "mail", "mail", "AAAA", "2001:db8::1"), in("example"), ttl(0))
 	record(store.Record("infra", "ns", "@", "NS", "ns2"), in("example"))
 	record(store.Record("infra", "ns2", "ns2", "A", "192.0.2.54"), in("example"))

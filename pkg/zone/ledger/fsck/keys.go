@@ -167,6 +167,25 @@ func (c *check) checkOrphans() error {
 	return err
 }
 
+// checkDue compares the keys by which servers find Records at their expiry.
+func (c *check) checkDue() error {
+	want := map[string]string{}
+	for _, r := range c.records {
+		if r.dueAt != 0 {
+			want[c.layout.Key(law.DueKey(r.dueAt, r.Namespace, r.Name))] = r.UID
+		}
+	}
+	err := eachKey(c, "due", func(key, _ string, have *law.Due) {
+		c.require(have.UID == want[key], key, "S5.18", "record "+have.UID, "%s", cmp.Or(want[key], "nothing: no such record "+
+			"expires then"))
+		delete(want, key)
+	})
+	for key, uid := range want {
+		c.reportDamage(key, "S5.18", "nothing", "record %s: without the key it never expires; write its spec.expiresAt again", uid)
+	}
+	return err
+}
+
 func (c *check) checkWaiting() error {
 	for _, r := range c.records {
 		// Deciding every waiting Record may take minutes, so the caller may cancel between two.
@@ -209,9 +228,13 @@ func (c *check) runLaw(decide func(*law.Facts) law.Outcome) (out law.Outcome, ok
 // checkWaitingRecord asks the law whether a zone would take the Record in now. Such a Record is pending, not damaged,
 // because servers retry once a minute (S2.7).
 func (c *check) checkWaitingRecord(r *record) {
-	// The time of creation serves as the present, so the report does not depend on a clock.
+	// The time of creation, or of expiry, serves as the present, so the report does not depend on a clock.
+	now := r.Created
+	if r.ExpiresAt != 0 && r.dueAt == 0 {
+		now = r.ExpiresAt
+	}
 	ask := records.RecordInput{Namespace: r.Namespace, Name: r.Name, UID: r.UID, WaitingBefore: r.waiting(), After: r.Record, Cascade: true,
-		Now: time.Unix(r.Created, 0), WorkID: "fsck"}
+		Now: time.Unix(now, 0), WorkID: "fsck"}
 	out, ok := c.runLaw(func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) })
 	var p *law.Placement
 	if out.Plan != nil {

@@ -112,6 +112,7 @@ type record struct {
 	serial    int64
 	adoptedBy *v1alpha1.AdoptingZone
 	endsAt    int64 // status.endsAt in Unix seconds
+	dueAt     int64 // time of the due key in Unix seconds, or 0
 	isAdopted bool
 	moving    bool
 	keptOut   string // law.Waiting.KeptOut, if it waits

@@ -249,6 +249,7 @@ func (c *check) readRecords() error {
 		if adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil {
 			r.moving = adopted.Reason == v1alpha1.ReasonMoving
 		}
+		r.dueAt = lawform.DueAt(o)
 		if end := o.Status.EndsAt; end != nil {
 			r.endsAt = end.Unix()
 		}

@@ -123,6 +123,8 @@ func (k Keys) Key(f law.Key) string {
 		return k.Room("counts") + f.Zone + "/" + f.Namespace
 	case law.KindMember:
 		return k.Room("members") + f.Zone + "/" + f.Owner.Key() + "/" + f.Namespace + "/" + f.Object
+	case law.KindDue:
+		return k.DueUntil(f.At) + "/" + f.Namespace + "/" + f.Object
 	case law.KindForeign:
 		// The set fields choose the question, as listed at law.KindForeign.
 		switch {
@@ -172,7 +174,7 @@ func MostKeys(k law.Key) int64 {
 }
 
 // Rooms lists the rooms in key order. The keys asked and config are in none.
-var Rooms = []string{"archived", "before", "condensed", "counts", "cuts", "debts", "history", "journal", "members", "names",
+var Rooms = []string{"archived", "before", "condensed", "counts", "cuts", "debts", "due", "history", "journal", "members", "names",
 	"orphans", "outbox", "owners", "rules", "serials", "shares", "withdrawn"}
 
 // ZoneRooms lists the rooms purged with a zone, in order, once its Records are released. The last name the RRsets to
@@ -206,6 +208,20 @@ func (k Keys) ParseStep(key string) (zone string, n uint64, ok bool) {
 	count, _, _ = strings.Cut(count, ".")
 	n, err := strconv.ParseUint(count, 16, 64)
 	return zone, n, err == nil
+}
+
+// DueUntil returns the end of the due keys of earlier times than a time in Unix seconds, and the beginning of later
+// ones. The digits of a time from 1970 to 9999 sort like the time.
+func (k Keys) DueUntil(at int64) string { return k.Room("due") + fmt.Sprintf("%012d", at) }
+
+// ParseDue returns the time in Unix seconds, the namespace and the Record of a due key.
+func (k Keys) ParseDue(key string) (law.Key, error) {
+	parts := strings.Split(strings.TrimPrefix(key, k.Room("due")), "/")
+	at, err := strconv.ParseInt(parts[0], 10, 64)
+	if err != nil || len(parts) != 3 {
+		return law.Key{}, fmt.Errorf("%q is no key of due/", key)
+	}
+	return law.DueKey(at, parts[1], parts[2]), nil
 }
 
 func (k Keys) Cut(parent, child string) string        { return k.Room("cuts") + parent + "/" + child }

@@ -193,7 +193,7 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 		w.Namespace, w.Name, w.LikelyZone = at.Namespace, at.Name, ob.Mem.Layout.Zone(at.Namespace, at.Name)
 	}
 	last = len(rest.Zones) == 0 && len(rest.Releases) == 0 && !purges
-	leaves := len(s.damagedRecords) > 0 && !s.Work.IsTrial() // the next round of trials tries the damaged records
+	leaves := len(s.damagedRecords) > 0 && !s.Work.IsRepeated()
 	if last {
 		rest = s.remainder()
 	}

@@ -24,3 +24,6 @@ func (ob *Outbox) TryWaiting(ctx context.Context) error {
 }
 
 func (ob *Outbox) SetLanes(n int, slice time.Duration) { ob.lanes = newLanes(n, slice) }
+
+// SweepDue enqueues the works of the Records that have expired.
+func (ob *Outbox) SweepDue(ctx context.Context) { ob.sweepDue(ctx, nil) }

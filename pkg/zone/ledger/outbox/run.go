@@ -76,6 +76,7 @@ func (ob *Outbox) listDuties() []duty {
 		{every: dutyEvery, sweep: ob.sweepCuts},
 		{every: dutyEvery, sweep: ob.sweepMarks},
 		{every: dutyEvery, sweep: ob.sweepWithdrawals},
+		{every: dutyEvery, sweep: ob.sweepDue},
 		{every: ob.UsageEvery, sweep: ob.sweepUsage},
 		{every: ob.SerialsEvery, sweep: ob.sweepSerials},
 		{every: ob.SerialsEvery, sweep: ignoreError(ob.SweepCondensed)},

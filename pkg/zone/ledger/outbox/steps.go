@@ -66,6 +66,7 @@ func (ob *Outbox) askAgain(s *workState, c candidate, o *v1alpha1.Record) (recor
 	r.Terminating = r.Terminating || ob.IsTerminating(o.Namespace)
 	ask := records.RecordInput{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Before: before, WaitingBefore: waits,
 		After: r, Cascade: true,
+		DueAt:         lawform.DueAt(o),
 		HadZone:       before != nil || objects.IsMoving(o),
 		HasFormerName: before == nil && c.removedFQDN != "" && c.removedFQDN == o.Status.FQDN,
 		Now:           ob.Mem.Now(), WorkID: etcd.NewID(), CausedBy: s.Work.By, Cause: s.Work.Cause(),
@@ -101,6 +102,10 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 
 	w.Decide = func(seen *law.Facts) law.Outcome { return records.DecideRecord(seen, ask) }
 	w.ObjectOp = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
+		if plan.Record == nil { // expired, and made by an update or a challenge
+			op := clientv3.OpDelete(w.Key)
+			return &op, nil, nil
+		}
 		placed := o.DeepCopy()
 		if plan.Zone == nil && plan.Record.Zone != nil {
 			// The zone's content stays, so the Record keeps the serial, and Ready stays valid.

@@ -136,12 +136,19 @@ func (ob *Outbox) enqueueTrial(ctx context.Context, w *law.Work, namespace strin
 	if due, err := ob.hasRulesDue(ctx, w, namespace); err != nil || due {
 		return err
 	}
+	_, err := ob.enqueueNew(ctx, w)
+	return err
+}
+
+// enqueueNew puts the item of a work that this server carries out, and returns false if there is one of the ID.
+func (ob *Outbox) enqueueNew(ctx context.Context, w *law.Work) (enqueued bool, err error) {
 	key := ob.Mem.Layout.Outbox(w.ID)
 	r, err := ob.Mem.Client.Txn(ctx).If(etcd.RevisionIs(key, 0)).Then(etcd.OpPut(key, layout.Encode(*w))).Commit()
-	if err == nil && r.Succeeded {
-		ob.Committer.OwnItem(w.ID)
+	if err != nil || !r.Succeeded {
+		return false, err
 	}
-	return err
+	ob.Committer.OwnItem(w.ID)
+	return true, nil
 }
 
 // drawWaiting draws up to maxTried waiting Records and zones of each namespace, at random, from at most so many keys
@@ -294,13 +301,16 @@ func (ob *Outbox) ListReplacements(ctx context.Context, leaving *v1alpha1.Record
 	return found[:min(len(found), maxReplacements)], nil
 }
 
-// Read reads the Record and returns the write that adopts it, or nil if the Record is gone, damaged or in a zone.
+// Read reads the Record and returns the write that adopts it, or nil if the Record is gone, damaged, expired or in a
+// zone.
 func (r *Replacement) Read(ctx context.Context) (*commit.SetWrite, error) {
 	o, mod, err := r.ob.Mem.ReadRecord(ctx, r.Namespace, r.Name)
 	if err == nil && o != nil && o.Status.ZoneRef == nil {
 		x := &commit.SetWrite{Ctx: ctx, Expected: mod, Before: o, After: o, Adopts: true,
 			Origin: commit.CauseOf(&r.cause)}
-		if x.Ask, err = r.ob.askAgain(&workState{Item: r.cause}, r.candidate, o); err == nil {
+		x.Ask, err = r.ob.askAgain(&workState{Item: r.cause}, r.candidate, o)
+		isExpired := err == nil && x.Ask.After.IsExpired(x.Ask.Now.Unix())
+		if err == nil && !isExpired {
 			return x, nil
 		}
 	}

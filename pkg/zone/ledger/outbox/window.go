@@ -160,6 +160,9 @@ func (ob *Outbox) findCandidates(ctx context.Context, s *workState, scan law.Sca
 	if scan.Kind == law.ScanNamespaces {
 		return ob.scanNamespaces(ctx, s, scan, found)
 	}
+	if scan.Kind == law.ScanDue {
+		return ob.scanDue(ctx, scan, found)
+	}
 	prefix := ob.scannedKeys(scan)
 	if prefix == "" {
 		return nil

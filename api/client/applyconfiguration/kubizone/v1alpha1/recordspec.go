@@ -6,6 +6,7 @@
 package v1alpha1
 
 import (
+	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubizonev1alpha1 "kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
@@ -41,6 +42,10 @@ type RecordSpecApplyConfiguration struct {
 	Values []string `json:"values,omitempty"`
 	// description is free text, at most 1024 characters, without effect in DNS.
 	Description *string `json:"description,omitempty"`
+	// expiresAt is the time at which the Record leaves its zone (RFC 3339, whole seconds). The object stays, with
+	// Adopted=False, reason Expired; a Record that an update or a challenge made is deleted. A new value is in the
+	// future.
+	ExpiresAt *v1.Time `json:"expiresAt,omitempty"`
 }
 
 // RecordSpecApplyConfiguration constructs a declarative configuration of the RecordSpec type for use with
@@ -120,5 +125,13 @@ func (b *RecordSpecApplyConfiguration) WithValues(values ...string) *RecordSpecA
 // If called multiple times, the Description field is set to the value of the last call.
 func (b *RecordSpecApplyConfiguration) WithDescription(value string) *RecordSpecApplyConfiguration {
 	b.Description = &value
+	return b
+}
+
+// WithExpiresAt sets the ExpiresAt field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ExpiresAt field is set to the value of the last call.
+func (b *RecordSpecApplyConfiguration) WithExpiresAt(value v1.Time) *RecordSpecApplyConfiguration {
+	b.ExpiresAt = &value
 	return b
 }

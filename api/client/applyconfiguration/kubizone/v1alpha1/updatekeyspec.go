@@ -6,6 +6,7 @@
 package v1alpha1
 
 import (
+	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubizonev1alpha1 "kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
@@ -25,6 +26,9 @@ type UpdateKeySpecApplyConfiguration struct {
 	Transfer *kubizonev1alpha1.UpdateTransfer `json:"transfer,omitempty"`
 	// suspended refuses messages of the key.
 	Suspended *bool `json:"suspended,omitempty"`
+	// recordsExpireAfter is the time after which an RRset that the key wrote is deleted, unless the key writes or adds
+	// its values again, 1m to 87600h. Absent: never.
+	RecordsExpireAfter *v1.Duration `json:"recordsExpireAfter,omitempty"`
 }
 
 // UpdateKeySpecApplyConfiguration constructs a declarative configuration of the UpdateKeySpec type for use with
@@ -75,5 +79,13 @@ func (b *UpdateKeySpecApplyConfiguration) WithTransfer(value kubizonev1alpha1.Up
 // If called multiple times, the Suspended field is set to the value of the last call.
 func (b *UpdateKeySpecApplyConfiguration) WithSuspended(value bool) *UpdateKeySpecApplyConfiguration {
 	b.Suspended = &value
+	return b
+}
+
+// WithRecordsExpireAfter sets the RecordsExpireAfter field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RecordsExpireAfter field is set to the value of the last call.
+func (b *UpdateKeySpecApplyConfiguration) WithRecordsExpireAfter(value v1.Duration) *UpdateKeySpecApplyConfiguration {
+	b.RecordsExpireAfter = &value
 	return b
 }
