@@ -89,7 +89,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	// 3. The group acme.kubi.zone. A cert-manager asks it for challenges, which become change sets.
 	if stored.acme.Serve {
 		solver := acmesolver.NewREST(acmesolver.Config{Writer: g.writer, Authorizer: s.authorizer,
-			ClusterIssuers: stored.acme.ClusterIssuers})
+			ClusterIssuers: stored.acme.ClusterIssuers, RecordsExpireAfter: stored.acme.RecordsExpireAfter})
 		all = append(all, g.newGroup(acme.SchemeGroupVersion, map[string]rest.Storage{acme.Resource: solver}))
 	}
 	if err := s.generic.InstallAPIGroups(all...); err != nil {

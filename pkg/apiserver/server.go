@@ -150,11 +150,11 @@ type storageOptions struct {
 	firstMissing         func() (fault, step string) // the permission for which a server is not ready; nil or ""
 }
 
+// ACME configures the group acme.kubi.zone, as acme.Config does.
 type ACME struct {
-	// Serve enables the group acme.kubi.zone.
-	Serve bool
-	// ClusterIssuers lists the namespaces of cert-managers that may solve challenges of their ClusterIssuers.
-	ClusterIssuers []string
+	Serve              bool
+	ClusterIssuers     []string
+	RecordsExpireAfter time.Duration
 }
 
 // assembleServer builds the API server on the open ledger: metrics, checks, handlers and API groups. It is called once.

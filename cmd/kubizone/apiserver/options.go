@@ -31,6 +31,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/cmd/kubizone/tracing"
+	"kubi.zone/kubizone/pkg/apis/acme"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/admission/delegation"
@@ -98,6 +99,7 @@ func NewOptions() *Options {
 		Budgets:        budget.Default,
 
 		HistoryRetention: history.DefaultRetention,
+		ACME:             apiserver.ACME{RecordsExpireAfter: acme.ChallengesExpireAfter},
 		Fleet:            validation.FleetRules{Repositories: validation.DefaultImageRepositories},
 	}
 
@@ -182,6 +184,8 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	all.FlagSet("acme").StringSliceVar(&o.ACME.ClusterIssuers, "acme-cluster-issuers", o.ACME.ClusterIssuers,
 		"Namespaces of a cert-manager whose ClusterIssuers may be solved. A user of one writes challenges for all names that the "+
 			"namespace may have.")
+	all.FlagSet("acme").DurationVar(&o.ACME.RecordsExpireAfter, "acme-records-expire-after", o.ACME.RecordsExpireAfter,
+		"Time after which a challenge is deleted that its client has not cleaned up, in whole seconds; 0s: never.")
 	o.Budgets.AddFlag(all.FlagSet("budgets"))
 	all.FlagSet("history").DurationVar(&o.HistoryRetention, "history-retention", o.HistoryRetention, "Time for which changes of zones "+
 		"without historyRetention are kept, 0s to 2160h.")
@@ -222,6 +226,9 @@ func (o *Options) Validate() error {
 	if utilfeature.DefaultFeatureGate.Enabled(features.AllowUnsafeMalformedObjectDeletion) {
 		wrong = append(wrong, fmt.Errorf("--feature-gates %s=true: deleting an unreadable object would leave its data in the zone; "+
 			"leave it off, kubizone fsck names the damage", features.AllowUnsafeMalformedObjectDeletion))
+	}
+	if after := o.ACME.RecordsExpireAfter; after < 0 || after%time.Second != 0 {
+		wrong = append(wrong, fmt.Errorf("--acme-records-expire-after %s: give whole seconds, or 0s for never", after))
 	}
 	if o.HistoryRetention < 0 || o.HistoryRetention > validation.MaxHistoryRetention || o.HistoryRetention%time.Second != 0 {
 		wrong = append(wrong, fmt.Errorf("--history-retention %s: give whole seconds from 0s to 2160h, which is 90 days",

@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/cmd/kubizone/dnsserving"
 	"kubi.zone/kubizone/cmd/kubizone/process"
 	"kubi.zone/kubizone/cmd/kubizone/tracing"
+	"kubi.zone/kubizone/pkg/apis/acme"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/client/load"
@@ -114,7 +115,7 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 		Zones:       zones,
 
 		AllowInlineSecrets: c.AllowInlineSecrets,
-		ACME:               apiserver.ACME{Serve: c.ACME},
+		ACME:               apiserver.ACME{Serve: c.ACME, RecordsExpireAfter: acme.ChallengesExpireAfter},
 		Fleet:              validation.FleetRules{Repositories: validation.DefaultImageRepositories},
 		Parts:              []string{heartbeat.Controller, heartbeat.Primary},
 		Traces:             spans,

@@ -4,6 +4,8 @@
 package acme
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,6 +16,10 @@ const (
 	GroupName = "acme.kubi.zone"
 	Resource  = "kubizone"
 )
+
+// ChallengesExpireAfter is the default time after which the server deletes a challenge. Let's Encrypt keeps a pending
+// authorization as long.
+const ChallengesExpireAfter = 7 * 24 * time.Hour
 
 // SchemeGroupVersion is the version that cert-manager posts.
 var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}

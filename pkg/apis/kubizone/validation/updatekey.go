@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -23,6 +24,8 @@ const (
 	MaxUpdateKeyRecords = 16
 	// MaxUpdateKeyOctets bounds the stored size, half of this the spec.
 	MaxUpdateKeyOctets = 32 << 10
+	// maxRecordsExpireAfter is ten years.
+	maxRecordsExpireAfter = 87600 * time.Hour
 )
 
 func UpdateKey(key *v1alpha1.UpdateKey) field.ErrorList {
@@ -80,6 +83,11 @@ func validateUpdateKeySpec(key *v1alpha1.UpdateKey) field.ErrorList {
 	default:
 		errs = append(errs, field.NotSupported(specPath.Child("transfer"), spec.Transfer,
 			[]v1alpha1.UpdateTransfer{v1alpha1.UpdateTransferNone, v1alpha1.UpdateTransferOwn, v1alpha1.UpdateTransferZone}))
+	}
+	if d := spec.RecordsExpireAfter; d != nil && (d.Duration < time.Minute || d.Duration > maxRecordsExpireAfter ||
+		d.Duration%time.Second != 0) {
+		errs = append(errs, refusal.Cite("S13.17", field.Invalid(specPath.Child("recordsExpireAfter"), d.Duration.String(),
+			"must be whole seconds from 1m to 87600h")))
 	}
 	return errs
 }

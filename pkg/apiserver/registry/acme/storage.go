@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -42,6 +43,8 @@ type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
 	// ClusterIssuers lists the namespaces of cert-managers that may solve challenges of their ClusterIssuers.
 	ClusterIssuers []string
+	// RecordsExpireAfter is the time after which the server deletes a challenge, 0 for never.
+	RecordsExpireAfter time.Duration
 }
 
 type REST struct {
@@ -155,6 +158,9 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	// 3. Write as a DNS update of a key for this name and type alone.
 	key := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: v1alpha1.UpdateKeySpec{View: view,
 		Records: []v1alpha1.UpdateKeyRecords{{Pattern: rr.Name.String(), Types: []string{rdata.TXT.String()}}}}}
+	if after := r.RecordsExpireAfter; after > 0 {
+		key.Spec.RecordsExpireAfter = &metav1.Duration{Duration: after}
+	}
 	message := &update.Message{Zone: zone, Updates: []update.RR{rr}}
 	if denied != nil {
 		// The caller lost the right, for example when a RoleBinding was deleted. Only a value that is still there needs

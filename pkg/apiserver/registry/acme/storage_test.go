@@ -8,6 +8,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,7 @@ type scripted struct {
 	err     error
 	exists  bool // the record to clean up exists
 	message string
+	expires *metav1.Duration // of the key
 }
 
 func (s *scripted) Changes(context.Context, *v1alpha1.UpdateKey, *update.Message) (bool, error) {
@@ -46,6 +48,7 @@ func (s *scripted) FindZone(view string, fqdn name.Name) (name.Name, bool) {
 func (s *scripted) Apply(_ context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (
 	v1alpha1.UpdateRequestStatus, error) {
 	rr := m.Updates[0]
+	s.expires = key.Spec.RecordsExpireAfter
 	s.message = strings.Join([]string{as.GetName(), key.Namespace, key.Spec.Records[0].Pattern, string(rr.Class), rr.Name.String(),
 		rr.Type.String(), rr.Data}, " ")
 	return s.status, s.err
@@ -167,9 +170,12 @@ func TestREST_solves_S13_10(t *testing.T) {
 	// A ClusterIssuer that the platform permits.
 	w := &scripted{t: t, status: v1alpha1.UpdateRequestStatus{RCode: "NOERROR"}}
 	ctx := genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "system:serviceaccount:team-a:cert-manager"})
-	r := NewREST(Config{Writer: w, Authorizer: solverOf("team-a"), ClusterIssuers: []string{"team-a"}})
+	r := NewREST(Config{Writer: w, Authorizer: solverOf("team-a"), ClusterIssuers: []string{"team-a"}, RecordsExpireAfter: time.Hour})
 	if _, err := r.Create(ctx, &acme.ChallengePayload{Request: ask()}, nil, &metav1.CreateOptions{}); err != nil || w.message != written {
 		t.Errorf("a ClusterIssuer that is let in: %v", err)
+	}
+	if w.expires == nil || w.expires.Duration != time.Hour { // S13.17
+		t.Errorf("the challenge expires after %v", w.expires)
 	}
 	// Validating admission refuses before any write.
 	refuse := func(context.Context, runtime.Object) error {

@@ -6,6 +6,7 @@ package updatekey
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -173,12 +174,60 @@ func makeChange(key *v1alpha1.UpdateKey, in zone, id string, c update.Change, be
 			Labels: map[string]string{v1alpha1.LabelDynamic: "true"}},
 		Spec: v1alpha1.RecordSpec{DomainName: c.Name.String(), View: key.Spec.View, Type: c.Type.String(), Values: c.Values, TTL: &ttl},
 	}
+	r.Spec.ExpiresAt = expiryBy(key)
+	if r.Spec.ExpiresAt == nil && before != nil && before.Spec.ExpiresAt != nil {
+		// No apply removes a field that came with the creation.
+		r.Spec.ExpiresAt = &metav1.Time{Time: never}
+	}
 	for annotation, text := range map[string]string{v1alpha1.AnnotationUpdateKey: key.Name, v1alpha1.AnnotationUpdateID: id} {
 		if text != "" {
 			metav1.SetMetaDataAnnotation(&r.ObjectMeta, annotation, text)
 		}
 	}
 	return rrsets.Change{Before: before, After: r}
+}
+
+// never is the last time that the API takes.
+var never = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+
+// expiryBy returns the time at which a Record expires that the key writes now, or nil for never.
+func expiryBy(key *v1alpha1.UpdateKey) *metav1.Time {
+	after := key.Spec.RecordsExpireAfter
+	if after == nil {
+		return nil
+	}
+	return &metav1.Time{Time: time.Now().Add(after.Duration).UTC().Truncate(time.Second)}
+}
+
+// listRenewals returns the RRsets of the share that a message adds to without a change, if the key moves their expiry:
+// a DHCP server adds the same address again at each renewal of a lease. A tenth of the period passes between two such
+// writes at least, so that a client in a hurry writes little.
+func listRenewals(key *v1alpha1.UpdateKey, in zone, m *update.Message, changes []update.Change, made map[name.Name]share) (
+	renewals []update.Change, err error) {
+	expiry := expiryBy(key)
+	if expiry == nil {
+		return nil, nil
+	}
+	isListed := func(rr *update.RR) bool {
+		return slices.ContainsFunc(slices.Concat(changes, renewals), func(c update.Change) bool {
+			return c.Name == rr.Name && c.Type == rr.Type
+		})
+	}
+	least := key.Spec.RecordsExpireAfter.Duration / 10
+	for i := range m.Updates {
+		rr := &m.Updates[i]
+		r := made[rr.Name][rr.Type]
+		if rr.Class != update.ClassIN || r == nil || isListed(rr) ||
+			r.Spec.ExpiresAt != nil && expiry.Sub(r.Spec.ExpiresAt.Time) < least {
+			continue
+		}
+		set, err := readSet(in.fqdn, r)
+		if err != nil {
+			return nil, err
+		}
+		renewals = append(renewals, update.Change{Name: rr.Name, RRset: set})
+	}
+	return renewals, nil
 }
 
 // makePrerequisites returns the prerequisites of the message as those of a ChangeSet, in the same order, by which

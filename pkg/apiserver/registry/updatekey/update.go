@@ -214,6 +214,13 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 		p.status.Serial = written.Status.Serial
 		return false, nil
 	}
+	if failure == nil {
+		renewals, err := listRenewals(p.key, p.zone, p.message, changes, made)
+		if err != nil {
+			return false, err
+		}
+		changes = append(changes, renewals...)
+	}
 	// 2. Without changes, only check prerequisites.
 	prerequisites := makePrerequisites(p.message)
 	if failure != nil || len(changes) == 0 { // prerequisites come first (RFC 2136 §3)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -404,6 +405,63 @@ func TestUpdate_knowsItsOwnWork_S13_4(t *testing.T) {
 		got := must.Get(p.sendRequest(t, key, spec(test.id)))(t)
 		if got.RCode != test.want || len(p.sets) != test.sets {
 			t.Errorf("%s: %+v, %d sets, want %s, %d", what, got, len(p.sets), test.want, test.sets)
+		}
+	}
+}
+
+// An UpdateKey with recordsExpireAfter sets the time of each RRset that it writes. Adding the same value again, as a
+// DHCP server does, moves the time if a tenth of the period has passed (S13.17).
+func TestUpdate_setsTheExpiry_S13_17(t *testing.T) {
+	key := newKey("*.apps.example.org.")
+	key.Spec.RecordsExpireAfter = &metav1.Duration{Duration: time.Hour}
+	a, b := addAddress("a.apps.example.org.", "192.0.2.1"), addAddress("a.apps.example.org.", "192.0.2.2")
+	p := &planned{}
+	must.Get(p.sendUpdate(t, key, a))(t)
+	made := p.sets[0].Spec.Items[0].Create.Object.(*v1alpha1.Record)
+	made.Status.FQDN = made.Spec.DomainName
+	at := made.Spec.ExpiresAt
+	if left := time.Until(at.Time); left > time.Hour || left < time.Hour-time.Minute || at.Nanosecond() != 0 {
+		t.Errorf("expires at %s", at)
+	}
+	with := func(at *metav1.Time) *v1alpha1.Record {
+		r := made.DeepCopy()
+		r.Spec.ExpiresAt = at
+		return r
+	}
+	soon := &metav1.Time{Time: at.Add(-10 * time.Minute)}
+	other := newKey("*.apps.example.org.") // whose Records do not expire
+	gone := v1alpha1.UpdateRequestRecord{Name: a.Name, Type: "A", Class: "NONE", Data: "192.0.2.9"}
+	for what, test := range map[string]struct {
+		key      *v1alpha1.UpdateKey
+		existing *metav1.Time
+		update   v1alpha1.UpdateRequestRecord
+		sets     int
+		forever  bool
+	}{
+		"the same value at once":          {key, at, a, 0, false},
+		"the same value later":            {key, soon, a, 1, false},
+		"the same value, without a time":  {key, nil, a, 1, false},
+		"another value at once":           {key, at, b, 1, false},
+		"the same value by another key":   {other, soon, a, 0, false},
+		"another value by a key of never": {other, soon, b, 1, true},
+		"a deletion":                      {key, soon, gone, 0, false},
+	} {
+		p := &planned{records: []*v1alpha1.Record{with(test.existing)}}
+		if got := must.Get(p.sendUpdate(t, test.key, test.update))(t); got.RCode != "NOERROR" || len(p.sets) != test.sets {
+			t.Errorf("%s: %+v, %d sets", what, got, len(p.sets))
+			continue
+		}
+		for _, set := range p.sets {
+			if r := set.Spec.Items[0].Apply.Object.(*v1alpha1.Record); r.Spec.ExpiresAt.After(time.Now().Add(2*time.Hour)) != test.forever {
+				t.Errorf("%s: expires at %v", what, r.Spec.ExpiresAt)
+			}
+		}
+	}
+	for d, valid := range map[time.Duration]bool{time.Minute: true, 87600 * time.Hour: true, time.Second: false, 87601 * time.Hour: false,
+		time.Minute + time.Millisecond: false} {
+		key.Spec.RecordsExpireAfter.Duration = d
+		if errs := NewKind(verbs(""), noRules, nil).Validate(key); (len(errs) == 0) != valid {
+			t.Errorf("%s: %v", d, errs)
 		}
 	}
 }
