@@ -19,7 +19,7 @@ post() {
 events() {
   kubectl get events.events.k8s.io -A --watch-only -o json | jq --unbuffered -c '
     select(.reportingController | test("^kubizone")) |
-    select(.reason | IN("MassDeletion", "DelegationWithdrawn", "DelegationRestored", "UpdateRefused", "HostTaken", "NameHidden")) |
+    select(.reason | IN("MassDeletion", "DelegationWithdrawn", "DelegationRestored", "Expiring", "UpdateRefused", "HostTaken", "NameHidden")) |
     [{labels: {alertname: ("Kubizone" + .reason), severity: "info", namespace: .regarding.namespace, kind: .regarding.kind,
         name: .regarding.name}, annotations: {summary: .note}}]' | post
 }

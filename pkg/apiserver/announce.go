@@ -30,16 +30,15 @@ import (
 const (
 	actionHold, actionDeliver                = "Hold", "Deliver"
 	actionWithdraw, actionRestore            = "Withdraw", "Restore"
-	reasonRestored                           = "DelegationRestored"
+	reasonRestored, reasonExpiring           = "DelegationRestored", "Expiring"
 	actionUpdate, actionServe, reasonRefused = "Update", "Serve", "UpdateRefused"
 	refusedInterval                          = 10 * time.Second
-	actionHide, actionTake                   = "Hide", "Take"
+	actionHide, actionTake, actionExpire     = "Hide", "Take", "Expire"
 	maxNote                                  = 1024
 	// maxQueued bounds queued Events, queuedRate their writes a second, because admission uses the same client.
-	maxQueued   = 1000
-	queuedRate  = 10
-	maxRefused  = 1000
-	lastTimeout = 5 * time.Second
+	maxQueued               = 1000
+	queuedRate              = 10
+	maxRefused, lastTimeout = 1000, 5 * time.Second
 )
 
 type announcer struct {
@@ -138,14 +137,17 @@ func (q *eventQueue) dequeueEvent() (e queuedEvent, ok bool) {
 	return e, true
 }
 
+// queueEvent queues an Event, unless the server is standalone.
+func (a *announcer) queueEvent(e queuedEvent) {
+	if a.recorder != nil {
+		a.queue.addEvent(e)
+	}
+}
+
 // announceWithdrawn announces that an object leaves its zone at the Unix time endsAt, or stays if endsAt is 0. The
 // reference has no resourceVersion, so that an object's Events form a series.
 func (a *announcer) announceWithdrawn(object metav1.Object, endsAt int64, message string) {
-	if a.recorder == nil {
-		return
-	}
-	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Record",
-		Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID()}
+	about := referTo("Record", object)
 	if _, ok := object.(*v1alpha1.Zone); ok {
 		about.Kind = "Zone"
 	}
@@ -156,7 +158,13 @@ func (a *announcer) announceWithdrawn(object metav1.Object, endsAt int64, messag
 		event = queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: v1alpha1.ReasonDelegationWithdrawn, action: actionWithdraw,
 			note: strings.Replace(message, "about status.endsAt", date, 1)}
 	}
-	a.queue.addEvent(event)
+	a.queueEvent(event)
+}
+
+// announceExpiring announces that a Record expires soon. The note has the time.
+func (a *announcer) announceExpiring(record metav1.Object, _ int64, note string) {
+	a.queueEvent(queuedEvent{about: referTo("Record", record), kind: corev1.EventTypeNormal, reason: reasonExpiring,
+		action: actionExpire, note: note})
 }
 
 func (a *announcer) announceRefused(key *v1alpha1.UpdateKey, rcode, message string) {
@@ -171,9 +179,8 @@ func (a *announcer) announceKey(key *v1alpha1.UpdateKey, reason, action, note st
 	if a.recorder == nil || a.isRepeated(string(key.UID)+" "+reason) {
 		return
 	}
-	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "UpdateKey", Namespace: key.Namespace,
-		Name: key.Name, UID: key.UID}
-	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: action, note: note})
+	a.queue.addEvent(queuedEvent{about: referTo("UpdateKey", key), kind: corev1.EventTypeWarning, reason: reason, action: action,
+		note: note})
 }
 
 func (a *announcer) isRepeated(event string) bool {
@@ -190,8 +197,7 @@ func (a *announcer) announceNotices(o *v1alpha1.Zone, notices []law.Notice) {
 	if a.recorder == nil {
 		return
 	}
-	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name,
-		UID: o.UID}
+	about := referTo("Zone", o)
 	for _, notice := range notices {
 		if a.isRepeated(fmt.Sprint(o.UID, " ", notice.Reason, " ", notice.Name, " ", notice.Namespace)) {
 			continue
@@ -249,12 +255,7 @@ func (a *announcer) writeQueued(ctx context.Context) {
 // announceZone announces what the judge of Ready has found: kind is that of a Kubernetes Event.
 func (a *announcer) announceZone(o *v1alpha1.Zone, kind, reason, message string) {
 	klog.Background().Info("Ready of a Zone", "zone", klog.KObj(o), "reason", reason, "message", message)
-	if a.recorder == nil {
-		return
-	}
-	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name,
-		UID: o.UID}
-	a.queue.addEvent(queuedEvent{about: about, kind: kind, reason: reason, action: actionDeliver, note: message, zone: o})
+	a.queueEvent(queuedEvent{about: referTo("Zone", o), kind: kind, reason: reason, action: actionDeliver, note: message, zone: o})
 }
 
 // announceHeld announces that a zone is held for a mass deletion (S7.5). The note has the command that lets the
@@ -266,12 +267,9 @@ func (a *announcer) announceHeld(o *v1alpha1.Zone) {
 	}
 	klog.Background().Info("A Zone is held for a mass deletion and not delivered", "zone", klog.KObj(o),
 		"serial", o.Status.SettledSerial, "message", settled.Message)
-	if a.recorder == nil {
-		return
-	}
-	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name,
-		UID: o.UID, ResourceVersion: o.ResourceVersion}
-	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: v1alpha1.ReasonMassDeletion, action: actionHold,
+	about := referTo("Zone", o)
+	about.ResourceVersion = o.ResourceVersion
+	a.queueEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: v1alpha1.ReasonMassDeletion, action: actionHold,
 		note: settled.Message, zone: o})
 }
 
@@ -280,4 +278,9 @@ func cutNote(message string, most int) string {
 		message = strings.ToValidUTF8(message[:max(0, most)], "")
 	}
 	return message
+}
+
+func referTo(kind string, o metav1.Object) *corev1.ObjectReference {
+	return &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: kind, Namespace: o.GetNamespace(),
+		Name: o.GetName(), UID: o.GetUID()}
 }

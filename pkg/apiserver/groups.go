@@ -84,7 +84,8 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	zones := g.paths["zones"].(*zone.REST)
 	s.judge = judge.New(judge.Config{Ledger: s.ledger, WatchRecords: g.records.WatchAll, Frozen: s.Frozen,
 		NewIndex: judge.IndexOf(zones, g.deliveries, g.dnsClasses, clusters, s.namespaces.informer),
-		Registry: s.registry, Leases: s.leases, Announce: s.announcer.announceZone})
+		Registry: s.registry, Leases: s.leases, Announce: s.announcer.announceZone,
+		WhileElected: func(ctx context.Context) { s.ledger.FollowExpiring(ctx, s.announcer.announceExpiring) }})
 
 	// 3. The group acme.kubi.zone. A cert-manager asks it for challenges, which become change sets.
 	if stored.acme.Serve {

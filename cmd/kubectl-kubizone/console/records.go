@@ -175,6 +175,9 @@ func recordRowOf(record *v1alpha1.Record) *recordRow {
 	if record.Status.EndsAt != nil {
 		row.Signs = append(row.Signs, state{"waits", "withdrawn"})
 	}
+	if at := record.Spec.ExpiresAt; at != nil && record.Status.ZoneRef != nil {
+		row.Signs = append(row.Signs, state{"waits", "until " + at.UTC().Format(time.RFC3339)})
+	}
 	return row
 }
 

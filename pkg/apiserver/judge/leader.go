@@ -55,6 +55,8 @@ type Config struct {
 	// Leases returns a Watcher of other processes' Leases, which calls changed when a process ends or works again. Nil
 	// outside a pod.
 	Leases func(changed func()) *heartbeat.Watcher
+	// WhileElected is called when this server is elected, and returns when ctx ends. Nil for nothing.
+	WhileElected func(ctx context.Context)
 	// Announce writes an Event of a Zone: kind is that of a Kubernetes Event.
 	Announce func(zone *v1alpha1.Zone, kind, reason, message string)
 }

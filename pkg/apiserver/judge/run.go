@@ -143,6 +143,9 @@ func (l *leader) run(ctx context.Context) error {
 		})
 	}
 	running.Go(func() { l.takeChanges(ctx) })
+	if l.config.WhileElected != nil {
+		running.Go(func() { l.config.WhileElected(ctx) })
+	}
 
 	// 3. Follow the Records.
 	for since := ""; ctx.Err() == nil; {

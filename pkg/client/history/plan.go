@@ -400,6 +400,11 @@ func (p *planner) addLeft(t *touch, r *v1alpha1.Record, writer, reason string) *
 	return &p.Left[len(p.Left)-1]
 }
 
+// isExpired reports whether a Record of the past would be expired now. r may be nil.
+func isExpired(r *v1alpha1.Record) bool {
+	return r != nil && r.Spec.ExpiresAt != nil && !r.Spec.ExpiresAt.After(time.Now())
+}
+
 // addRecord plans the return of a Record to its former state, or adds it to Left with the reason.
 func (p *planner) addRecord(t *touch) {
 	now, by := p.present.Records[t.key], AuthorOf(t.newest)
@@ -418,7 +423,8 @@ func (p *planner) addRecord(t *touch) {
 	}
 	// 2. The Record is not to be written.
 	if reason := p.reasonToLeave(t, want, now); reason != "" {
-		p.addLeft(t, cmp.Or(now, want), by.User(), reason)
+		left := p.addLeft(t, cmp.Or(now, want), by.User(), reason)
+		left.missing = left.missing && !isExpired(want)
 		return
 	}
 	// 3. Another client would write the Record again.
@@ -461,6 +467,8 @@ func (p *planner) reasonToLeave(t *touch, want, now *v1alpha1.Record) string {
 	switch {
 	case t.challenge:
 		return "it is an ACME challenge, which its client sets and removes"
+	case isExpired(want):
+		return "it has expired at " + want.Spec.ExpiresAt.UTC().Format(time.RFC3339) + "; write it with a later spec.expiresAt"
 	case now == nil:
 		return ""
 	case now.DeletionTimestamp != nil:

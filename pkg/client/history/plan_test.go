@@ -268,6 +268,34 @@ func TestPlanRevert_existedBeforeACascade(t *testing.T) {
 	}
 }
 
+// A Record that has expired since is left, and the revert has not failed for it: carol's edit before the expiry, and
+// the cascade of the expiry alone, whose Record waits or is deleted (S5.19).
+func TestPlanRevert_leavesTheExpired_S5_19(t *testing.T) {
+	old, now := makeRecord("team", "a", "a", "192.0.2.1"), makeRecord("team", "a", "a", "192.0.2.2")
+	old.Spec.ExpiresAt = &metav1.Time{Time: time.Now().Add(-time.Hour).Truncate(time.Second)}
+	now.Spec.ExpiresAt, now.Status.ZoneRef = old.Spec.ExpiresAt, nil
+	expiry := makeStep(3, v1alpha1.EffectRemoved, now, nil)
+	expiry.Way, expiry.By, expiry.Cause = v1alpha1.WayCascade, "", "expiresAt of the record has passed"
+	edit := makeStep(2, v1alpha1.EffectChanged, old, now)
+	for what, test := range map[string]struct {
+		steps   []v1alpha1.HistoryStep
+		present []*v1alpha1.Record
+		want    string
+	}{
+		"edited, and expired":              {[]v1alpha1.HistoryStep{expiry, edit}, []*v1alpha1.Record{now}, "it has expired at "},
+		"edited, expired and deleted":      {[]v1alpha1.HistoryStep{expiry, edit}, nil, "it has expired at "},
+		"expired since":                    {[]v1alpha1.HistoryStep{expiry}, []*v1alpha1.Record{now}, ""},
+		"expired since, made by an update": {[]v1alpha1.HistoryStep{expiry}, nil, ""},
+	} {
+		past := &Past{FQDN: "example.org.", Own: "dns", Steps: append(slices.Clone(test.steps), makeStep(1, "", nil, nil))}
+		plan := must.Get(PlanRevert(past, Subject{}, Moment{Serial: 1}, presentOf(test.present...), Options{}))(t)
+		got := strings.Join(describePlan(plan), "; ")
+		if len(plan.Changes) > 0 || plan.CountMissing() > 0 || !strings.Contains(got, test.want) {
+			t.Errorf("%s: %d changes, %d missing: %s", what, len(plan.Changes), plan.CountMissing(), got)
+		}
+	}
+}
+
 // The history may have had no room for the former labels and annotations of a Record. A revert then keeps the present
 // ones. If the Record is created again, the plan tells which are missing.
 func TestPlanRevert_withoutRoomForMetadata(t *testing.T) {

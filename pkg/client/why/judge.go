@@ -144,7 +144,11 @@ func (j *judgement) judgeRule() bool {
 	case r.Status.ObservedGeneration != 0 && r.Status.ObservedGeneration < r.Generation:
 		j.add(KindRecord, r.Namespace+"/"+r.Name, Waits, "its last change is not decided yet")
 	default:
-		j.add(KindRecord, r.Namespace+"/"+r.Name, OK, "%s %s %s%s", r.Status.FQDN, strings.ToUpper(r.Spec.Type), data, asked)
+		until := ""
+		if at := r.Spec.ExpiresAt; at != nil {
+			until = ", until it expires at " + at.UTC().Format(time.RFC3339)
+		}
+		j.add(KindRecord, r.Namespace+"/"+r.Name, OK, "%s %s %s%s%s", r.Status.FQDN, strings.ToUpper(r.Spec.Type), data, asked, until)
 	}
 	return r.Status.ZoneRef != nil
 }

@@ -42,7 +42,8 @@ func TestServerFields_areComplete(t *testing.T) {
 
 func TestRow(t *testing.T) {
 	record := makeRecord()
-	want := []any{"www", "www.example.org.", "A", "192.0.2.1, 192.0.2.2", "Unknown", "<unknown>", "www", "dns/z", "inherit", int64(2026112003), "Pending: not confirmed yet"}
+	want := []any{"www", "www.example.org.", "A", "192.0.2.1, 192.0.2.2", "Unknown", "<unknown>", "www", "dns/z", "inherit",
+		"<none>", int64(2026112003), "Pending: not confirmed yet"}
 	if got := recordRow(record); !reflect.DeepEqual(got, want) {
 		t.Errorf("row %q, want %q", got, want)
 	}

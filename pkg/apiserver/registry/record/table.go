@@ -6,6 +6,7 @@ package record
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -26,6 +27,7 @@ var columns = []metav1.TableColumnDefinition{
 	{Name: "Domain", Type: "string", Priority: 1, Description: "spec.domainName: absolute with a trailing dot, else relative to the zone."},
 	{Name: "Zone", Type: "string", Priority: 1, Description: "Namespace and name of the Zone that adopted the Record."},
 	{Name: "TTL", Type: "string", Priority: 1, Description: "The time to live in seconds; inherited from the zone where there is none."},
+	{Name: "Expires", Type: "string", Priority: 1, Description: "spec.expiresAt, the time at which the Record leaves its zone."},
 	{Name: "Serial", Type: "integer", Format: "int64", Priority: 1, Description: "The serial of the zone that took in the Record's data."},
 	{Name: "Message", Type: "string", Priority: 1, Description: "Why the Record is not adopted or not ready."},
 }
@@ -36,6 +38,10 @@ func recordRow(record *v1alpha1.Record) []any {
 	if record.Spec.TTL != nil {
 		ttl = strconv.Itoa(int(*record.Spec.TTL))
 	}
+	expires := kind.None
+	if at := record.Spec.ExpiresAt; at != nil {
+		expires = at.UTC().Format(time.RFC3339)
+	}
 	zone := kind.None
 	if ref := record.Status.ZoneRef; ref != nil {
 		zone = zoneKey(ref)
@@ -43,7 +49,7 @@ func recordRow(record *v1alpha1.Record) []any {
 	return []any{
 		record.Name, kind.OrNone(record.Status.FQDN), rrtype(record), kind.Shorten(data(record), dataWidth),
 		kind.Ready(record.Status.Conditions), kind.Age(record.CreationTimestamp),
-		record.Spec.DomainName, zone, ttl, record.Status.Serial, kind.Message(record.Status.Conditions, v1alpha1.ConditionAdopted,
+		record.Spec.DomainName, zone, ttl, expires, record.Status.Serial, kind.Message(record.Status.Conditions, v1alpha1.ConditionAdopted,
 			v1alpha1.ConditionReady),
 	}
 }
