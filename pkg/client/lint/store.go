@@ -155,7 +155,7 @@ func (s *store) applyPlan(plan *law.Plan) {
 		z := *plan.Zone.Zone
 		s.zones[key{z.Namespace, z.Name}] = &z
 	}
-	for _, cut := range plan.PendingCuts {
+	for _, cut := range plan.Derivations {
 		s.countCut(cut)
 	}
 }
@@ -174,8 +174,8 @@ func (s *store) listOwner(write law.Write) {
 }
 
 // countCut has the parent count the NS, glue and DS of a child zone, which a server does in a later transaction.
-func (s *store) countCut(cut law.PendingCut) {
-	parent, child := s.zones[key{cut.Parent.Namespace, cut.Parent.Name}], s.zones[key{cut.Child.Namespace, cut.Child.Name}]
+func (s *store) countCut(cut law.Derivation) {
+	parent, child := s.zones[key{cut.Into.Namespace, cut.Into.Name}], s.zones[key{cut.From.Namespace, cut.From.Name}]
 	if parent == nil || child == nil {
 		return
 	}

@@ -595,7 +595,7 @@ func isUnder(up, n name.Rel) bool {
 
 // isQuiet reports whether no cascade is pending: the stored state decides.
 func (w *world) isQuiet() bool {
-	if len(w.outbox)+len(w.pendingCuts) > 0 {
+	if len(w.outbox)+len(w.derivations) > 0 {
 		return false
 	}
 	for _, k := range w.listHoldingKeys() {

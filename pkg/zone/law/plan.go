@@ -28,8 +28,8 @@ type Plan struct {
 	Writes []Write
 	// Work is the background job (cascade) to enqueue, for other records and zones.
 	Work *Work
-	// PendingCuts lists the child zones whose NS, glue or DS the parent has to update.
-	PendingCuts []PendingCut
+	// Derivations lists the content of other zones to derive again, such as a child's NS in its parent.
+	Derivations []Derivation
 	// Waiting has index keys by which a later zone finds an object in no zone. WaitingBefore has keys to delete.
 	Waiting, WaitingBefore *Waiting
 	Delegation             *DelegationPlacement
@@ -131,7 +131,7 @@ type Condition struct{ Status, Reason, Message string }
 
 func (p *Plan) AddPendingCut(parent *Ref, child Ref, view string, fqdn name.Name) {
 	if parent != nil {
-		p.PendingCuts = append(p.PendingCuts, PendingCut{Parent: *parent, Child: child, View: view, FQDN: fqdn})
+		p.Derivations = append(p.Derivations, Derivation{Into: *parent, From: child, View: view, FQDN: fqdn})
 	}
 }
 

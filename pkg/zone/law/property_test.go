@@ -169,7 +169,7 @@ func (w *world) describeState() string {
 	for o, z := range w.zones {
 		lines = append(lines, fmt.Sprintf("zone %s %s %s", o, writeFingerprint(z.spec.Header), writeFingerprint(z.zone.Serial)))
 	}
-	lines = append(lines, writeFingerprint(w.outbox), writeFingerprint(w.pendingCuts), fmt.Sprint(len(w.waiting)))
+	lines = append(lines, writeFingerprint(w.outbox), writeFingerprint(w.derivations), fmt.Sprint(len(w.waiting)))
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }

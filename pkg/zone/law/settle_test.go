@@ -445,25 +445,25 @@ func (w *world) reparentReferring(work *law.Work, scan law.Scan) {
 }
 
 func (w *world) countPendingCuts() {
-	for len(w.pendingCuts) > 0 {
-		d := w.pendingCuts[0]
-		w.pendingCuts = w.pendingCuts[1:]
-		o := object{d.Parent.Namespace, d.Parent.Name}
+	for len(w.derivations) > 0 {
+		d := w.derivations[0]
+		w.derivations = w.derivations[1:]
+		o := object{d.Into.Namespace, d.Into.Name}
 		p := w.zones[o]
-		if p == nil || p.zone.UID != d.Parent.UID || p.zone.Pending {
+		if p == nil || p.zone.UID != d.Into.UID || p.zone.Pending {
 			continue
 		}
 		parent := *p.zone
-		ask := records.CutInput{Parent: &parent, Pending: d, Now: w.now, Own: d.Own || d.Child.Namespace == parent.Namespace}
-		if h := w.findExisting(d.Child); h != nil {
+		ask := records.CutInput{Parent: &parent, Pending: d, Now: w.now, Own: d.Own || d.From.Namespace == parent.Namespace}
+		if h := w.findExisting(d.From); h != nil {
 			ask.Own = d.Own || ask.Own && (h.Parent == nil || h.Parent.UID == parent.UID)
-			if h.CountedBy(&parent) && h.KeepsCut(w.readCountedCut(parent.UID, d.Child.UID)) {
+			if h.CountedBy(&parent) && h.KeepsCut(w.readCountedCut(parent.UID, d.From.UID)) {
 				continue // pending again after the hold
 			}
 		}
-		if ask.Cut = w.computeCut(&parent, d.Child); w.countsChild(&parent, d.Child) {
-			child := w.zones[object{d.Child.Namespace, d.Child.Name}].zone
-			ask.Holding, ask.DS = w.findExisting(d.Child), child.DS
+		if ask.Cut = w.computeCut(&parent, d.From); w.countsChild(&parent, d.From) {
+			child := w.zones[object{d.From.Namespace, d.From.Name}].zone
+			ask.Holding, ask.DS = w.findExisting(d.From), child.DS
 		}
 		existing := w.findGaining(d)
 		if existing != nil {
@@ -478,13 +478,13 @@ func (w *world) countPendingCuts() {
 }
 
 // findGaining returns the cascade that moves the parent's records to the child (S7.2).
-func (w *world) findGaining(d law.PendingCut) *law.Work {
+func (w *world) findGaining(d law.Derivation) *law.Work {
 	h := w.zoneOf(d.View, d.FQDN)
-	if h == nil || h.UID != d.Child.UID {
+	if h == nil || h.UID != d.From.UID {
 		return nil
 	}
 	for _, x := range h.Works {
-		if i := slices.IndexFunc(w.outbox, func(work *law.Work) bool { return work.ID == x.ID }); x.Losing == d.Parent.UID && i >= 0 {
+		if i := slices.IndexFunc(w.outbox, func(work *law.Work) bool { return work.ID == x.ID }); x.Losing == d.Into.UID && i >= 0 {
 			return w.outbox[i]
 		}
 	}

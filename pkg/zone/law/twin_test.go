@@ -539,7 +539,7 @@ func (w *world) checkLoadable(view *zoneview.Snapshot, report func(string, ...an
 func (w *world) checkSettled() []string {
 	var wrong []string
 	report := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	if len(w.outbox)+len(w.pendingCuts) > 0 {
+	if len(w.outbox)+len(w.derivations) > 0 {
 		return []string{"something is owed still"}
 	}
 	for o, r := range w.records {

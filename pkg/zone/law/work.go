@@ -12,19 +12,20 @@ import (
 	"kubi.zone/kubizone/pkg/zone/law/content"
 )
 
-// PendingCut is a child zone whose name servers, glue or DS changed, so that its parent has to list them again. The
-// child's transaction stores the PendingCut, and a transaction of the parent deletes it.
-type PendingCut struct {
-	Parent Ref       `json:"parent"`
-	Child  Ref       `json:"child"`
-	View   string    `json:"view,omitempty"`
-	FQDN   name.Name `json:"fqdn"`
-	// Own is true if the parent's own namespace made the change. Removed RRsets then count towards a mass deletion.
+// Derivation is content of the zone Into that follows from the zone From, and has yet to be derived again: the cut (NS,
+// glue and DS) of a child zone From in its parent Into. The transaction of From stores the Derivation, and a
+// transaction of Into deletes it.
+type Derivation struct {
+	Into Ref       `json:"parent"`
+	From Ref       `json:"child"`
+	View string    `json:"view,omitempty"`
+	FQDN name.Name `json:"fqdn"` // of From
+	// Own is true if the own namespace of Into made the change. Removed RRsets then count towards a mass deletion.
 	Own bool `json:"own,omitempty"`
 }
 
-func (d PendingCut) Same(other PendingCut) bool {
-	return d.Parent.UID == other.Parent.UID && d.Child.UID == other.Child.UID
+func (d Derivation) Same(other Derivation) bool {
+	return d.Into.UID == other.Into.UID && d.From.UID == other.From.UID
 }
 
 // Waiting holds the index keys of a Record or Zone in no zone yet. A new zone finds waiting objects by name, by

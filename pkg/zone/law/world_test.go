@@ -32,7 +32,7 @@ type world struct {
 	waiting     map[waitKey]bool
 	leaving     map[string]*law.Adoption // by namespace: data of a Record being replaced
 	outbox      []*law.Work
-	pendingCuts []law.PendingCut
+	derivations []law.Derivation
 	holds       map[string]*hold              // of held zones, by uid
 	views       map[string]*zoneview.Snapshot // by zone uid, from the journal alone
 	journal     map[string][]content.Step
@@ -369,9 +369,9 @@ func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, existing *law.W
 			w.outbox = append(w.outbox, &work)
 		}
 	}
-	for _, d := range plan.PendingCuts {
-		if !slices.Contains(w.pendingCuts, d) {
-			w.pendingCuts = append(w.pendingCuts, d)
+	for _, d := range plan.Derivations {
+		if !slices.Contains(w.derivations, d) {
+			w.derivations = append(w.derivations, d)
 		}
 	}
 	if plan.Zone != nil {

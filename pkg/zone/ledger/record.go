@@ -80,7 +80,7 @@ func (l *Ledger) commitRecord(ctx context.Context, w *recordWrite) (*v1alpha1.Re
 	// 3. Warn, and bring changed NS and glue to the parent.
 	commit.Warn(ctx, tx.Plan.Warnings...)
 	commit.WarnOfDeletions(ctx, tx.Plan.Zone)
-	l.outbox.CountCuts(ctx, tx.Plan.PendingCuts)
+	l.outbox.CountCuts(ctx, tx.Plan.Derivations)
 	return placed, out, nil
 }
 
@@ -150,7 +150,7 @@ func (l *Ledger) commitWith(ctx context.Context, w *recordWrite, waiting ...*com
 	case first.Refusal != nil:
 		return nil, out, true, first.Refusal
 	}
-	l.outbox.CountCuts(ctx, set.PendingCuts)
+	l.outbox.CountCuts(ctx, set.Derivations)
 	return first.Result, commit.Outcome{OK: true, Rev: first.Out.Rev}, true, nil
 }
 

@@ -200,7 +200,7 @@ func (s *Set) run(b *commit.Set) (hasMoved bool, zone *v1alpha1.AdoptingZone, se
 	if hasMoved, err = b.Run(ctx); err != nil || hasMoved {
 		return hasMoved, nil, 0, err
 	}
-	s.l.outbox.CountCuts(etcd.PaidBy(ctx, etcd.Payer{Namespace: b.Writes[0].Namespace(), Weight: 1}), b.PendingCuts)
+	s.l.outbox.CountCuts(etcd.PaidBy(ctx, etcd.Payer{Namespace: b.Writes[0].Namespace(), Weight: 1}), b.Derivations)
 	zone, serial = b.Zone()
 	return false, zone, serial, nil
 }

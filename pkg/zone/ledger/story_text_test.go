@@ -357,9 +357,9 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 			return err
 		})
 		stored(keys.Room("debts"), func(_ string, value []byte) error {
-			var cut law.PendingCut
+			var cut law.Derivation
 			err := layout.Decode(value, &cut)
-			printf("%s/%s counts its child %s/%s", cut.Parent.Namespace, cut.Parent.Name, cut.Child.Namespace, cut.Child.Name)
+			printf("%s/%s counts its child %s/%s", cut.Into.Namespace, cut.Into.Name, cut.From.Namespace, cut.From.Name)
 			return err
 		})
 	case "damage":

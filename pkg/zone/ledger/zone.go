@@ -141,7 +141,7 @@ func (w *zoneWrite) commitTry(ctx context.Context, try *objectWrite[v1alpha1.Zon
 	commit.Warn(ctx, tx.Plan.Warnings...)
 	commit.WarnOfDeletions(ctx, tx.Plan.Zone)
 	l.warnOfZone(ctx, ask.Before, tx.Plan, existing, out.Rev)
-	l.outbox.CountCuts(ctx, tx.Plan.PendingCuts)
+	l.outbox.CountCuts(ctx, tx.Plan.Derivations)
 	return placed.DeepCopy(), out, nil // memory keeps placed, and the caller may change its copy
 }
 

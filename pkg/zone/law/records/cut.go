@@ -19,7 +19,7 @@ import (
 // its parent.
 type CutInput struct {
 	Parent  *law.Zone
-	Pending law.PendingCut
+	Pending law.Derivation
 	// Holding, Cut (NS and glue) and DS are the child's present state, or nil if the parent no longer lists such a
 	// child.
 	Holding *law.Holding
@@ -44,7 +44,7 @@ func DecideCut(seen *law.Facts, ask CutInput) law.Outcome {
 func decideCut(d *law.Reading, ask CutInput) (*law.Plan, *law.Refusal) {
 	p := ask.Parent
 	holding := d.HoldingOf(p)
-	key := law.CutKey(p.UID, ask.Pending.Child.UID)
+	key := law.CutKey(p.UID, ask.Pending.From.UID)
 	before := law.Get[law.CountedCut](d, key)
 	// Without a Holding, the child is gone or no longer delegated, and the parent drops its cut.
 	var counts *law.CountedCut
@@ -63,7 +63,7 @@ func decideCut(d *law.Reading, ask CutInput) (*law.Plan, *law.Refusal) {
 	marked := holding.WithWork(ask.MarkID, p.Namespace, ask.CausedBy, ask.Now.Unix())
 	change := &law.ZoneChange{Zone: p, Holding: marked}
 	// The zone of a tenant takes hosts at and below its name, to which own's MX may lead (S4.26).
-	if before == nil && ask.Pending.Child.Namespace != p.Namespace {
+	if before == nil && ask.Pending.From.Namespace != p.Namespace {
 		change.Notices = findTakenHosts(d, p, ask.Pending.FQDN)
 	}
 	// The NS make names between the child and a wildcard above exist (S4.25).
@@ -90,9 +90,9 @@ func decideCut(d *law.Reading, ask CutInput) (*law.Plan, *law.Refusal) {
 }
 
 // findHiddenByCut tells the namespaces at a wildcard of a name above the child that it no longer answers for.
-func findHiddenByCut(d *law.Reading, p *law.Zone, holding *law.Holding, child law.PendingCut) []law.Notice {
+func findHiddenByCut(d *law.Reading, p *law.Zone, holding *law.Holding, child law.Derivation) []law.Notice {
 	at, _ := child.FQDN.Rel(p.FQDN())
-	c := claims.Claimant{Reading: d, Zone: p, Holding: holding, Namespace: child.Child.Namespace,
+	c := claims.Claimant{Reading: d, Zone: p, Holding: holding, Namespace: child.From.Namespace,
 		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](d, law.OwnerKey(p.UID, n)) }}
 	a, ok := c.FindHiddenAbove(at)
 	if !ok {

@@ -330,8 +330,8 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, parent *law
 	}
 
 	// The parent has to remove the child's NS and glue.
-	for i := range plan.PendingCuts {
-		if cut := &plan.PendingCuts[i]; cut.Child.UID == z.UID {
+	for i := range plan.Derivations {
+		if cut := &plan.Derivations[i]; cut.From.UID == z.UID {
 			cut.Own = cut.Own || countsAsDeletion
 		}
 	}

@@ -236,8 +236,8 @@ func (b *batch) putPending(g *group, m *member) {
 	if p.Work != nil {
 		b.Puts.Set(layouts.Outbox(p.Work.ID), g.traceWork(p.Work))
 	}
-	for _, d := range p.PendingCuts {
-		b.Puts.Set(layouts.PendingCut(d.Parent.UID, d.Child.UID), d)
+	for _, d := range p.Derivations {
+		b.Puts.Set(layouts.Derivation(d), d)
 	}
 	if p.Zone != nil && m.OutboxItem != nil {
 		b.addZoneToItem(m, p.Zone)

@@ -258,9 +258,9 @@ func (t *Set) passOn(g *group, m *member) {
 	if m.setWrite.DryRun {
 		return
 	}
-	for _, d := range m.plan.PendingCuts {
-		if !slices.ContainsFunc(t.PendingCuts, d.Same) {
-			t.PendingCuts = append(t.PendingCuts, d)
+	for _, d := range m.plan.Derivations {
+		if !slices.ContainsFunc(t.Derivations, d.Same) {
+			t.Derivations = append(t.Derivations, d)
 		}
 	}
 }

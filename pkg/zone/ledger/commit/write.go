@@ -87,9 +87,9 @@ type Set struct {
 
 	// Run sets the exported fields below. RequirementErr is the refusal for an unmet requirement.
 	RequirementErr error
-	// PendingCuts are child zones with new name servers for the parent to list. Count them without the set's locks:
+	// Derivations are contents of other zones to derive again. Count them without the set's locks:
 	// counting waits for the parent's lock, whose holder may wait for the child's.
-	PendingCuts []law.PendingCut
+	Derivations []law.Derivation
 	// Sent is true if the set may be committed, even after an error.
 	Sent bool
 

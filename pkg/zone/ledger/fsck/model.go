@@ -30,7 +30,7 @@ type model struct {
 	works              map[string]*law.Work // the outbox
 	purging            map[string]bool      // UIDs of removed zones whose keys are being deleted
 	unread             unread
-	pendingCuts        map[edge]law.PendingCut // NS, glue and DS of child zones, not yet in the parent's content
+	derivations        map[edge]law.Derivation // NS, glue and DS of child zones, not yet in the parent's content
 	withdrawals        map[law.Key]*law.Withdrawal
 	cuts               map[edge]*law.CountedCut // NS, glue and DS in the parent's content
 	records            []*record
@@ -46,7 +46,7 @@ type waiter struct {
 func newModel() model {
 	return model{zones: map[string]*zone{}, zonesByRef: map[law.Ref]*zone{}, zonesByName: map[place]*zone{}, works: map[string]*law.Work{},
 		purging: map[string]bool{}, unread: unread{map[law.Ref]string{}, map[string]string{}, map[string]int{}},
-		pendingCuts: map[edge]law.PendingCut{}, withdrawals: map[law.Key]*law.Withdrawal{},
+		derivations: map[edge]law.Derivation{}, withdrawals: map[law.Key]*law.Withdrawal{},
 		cuts: map[edge]*law.CountedCut{}}
 }
 

@@ -198,10 +198,10 @@ func onlyRetries(w *law.Work) bool {
 }
 
 func (c *check) readPendingCuts() error {
-	return eachKey(c, "debts", func(key, rest string, d *law.PendingCut) {
-		pair := d.Parent.UID + "/" + d.Child.UID
+	return eachKey(c, "debts", func(key, rest string, d *law.Derivation) {
+		pair := d.Into.UID + "/" + d.From.UID
 		c.require(rest == pair, key, "I4", pair, "the pair that the key names")
-		c.pendingCuts[edge{d.Parent.UID, d.Child.UID}] = *d
+		c.derivations[edge{d.Into.UID, d.From.UID}] = *d
 	})
 }
 

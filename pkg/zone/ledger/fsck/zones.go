@@ -200,16 +200,16 @@ func (c *check) computeCuts() (want map[edge]*law.CountedCut, kept map[edge]bool
 func (c *check) checkCuts() error {
 	want, kept := c.computeCuts()
 	// Report pending cuts, each still to be added to its parent's content by a server.
-	for e, d := range c.pendingCuts {
+	for e, d := range c.derivations {
 		if !kept[e] { // a kept cut waits for the end of the hold
-			c.reportPending(c.layout.PendingCut(e.parent, e.child), "I4", fmt.Sprintf("parent %s/%s, child %s/%s", d.Parent.Namespace,
-				d.Parent.Name, d.Child.Namespace, d.Child.Name), "paid")
+			c.reportPending(c.layout.Derivation(d), "I4", fmt.Sprintf("parent %s/%s, child %s/%s", d.Into.Namespace,
+				d.Into.Name, d.From.Namespace, d.From.Name), "paid")
 		}
 	}
 
 	// Compare the stored cuts, in both directions.
 	differ := func(e edge, have, want *law.CountedCut) {
-		c.reportDifference(c.pendingCuts[e] != law.PendingCut{}, c.layout.Room("cuts")+e.parent+"/"+e.child, "S6.3", encodeText(have), "%s",
+		c.reportDifference(c.derivations[e] != law.Derivation{}, c.layout.Room("cuts")+e.parent+"/"+e.child, "S6.3", encodeText(have), "%s",
 			encodeText(want))
 	}
 

@@ -25,7 +25,7 @@
 //	rules/<uid>/<ns>                      law.NamespaceRules    rules that Delegations give a namespace
 //	counts/<uid>/<ns>                     law.Count             the number of a namespace's Records in the zone
 //	cuts/<uid>/<child uid>                law.CountedCut        NS, glue and DS of a child, as counted
-//	debts/<uid>/<child uid>               law.PendingCut        a cut that the parent has yet to count
+//	debts/<uid>/<child uid>               law.Derivation        a cut that the parent has yet to count
 //	due/<seconds>/<ns>/<record>           law.Due               the time at which a Record expires
 //	journal/<uid>/<step>                  content.Transaction   the steps of a zone's content
 //	condensed/<uid>/                      journal.Condensed     the oldest steps of a held zone, condensed

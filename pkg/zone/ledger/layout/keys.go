@@ -224,9 +224,12 @@ func (k Keys) ParseDue(key string) (law.Key, error) {
 	return law.DueKey(at, parts[1], parts[2]), nil
 }
 
-func (k Keys) Cut(parent, child string) string        { return k.Room("cuts") + parent + "/" + child }
-func (k Keys) PendingCut(parent, child string) string { return k.Room("debts") + parent + "/" + child }
-func (k Keys) Outbox(id string) string                { return k.Room("outbox") + id }
+func (k Keys) Cut(parent, child string) string { return k.Room("cuts") + parent + "/" + child }
+func (k Keys) Outbox(id string) string         { return k.Room("outbox") + id }
+
+func (k Keys) Derivation(d law.Derivation) string {
+	return k.Room("debts") + d.Into.UID + "/" + d.From.UID
+}
 
 const (
 	WaitingDelegation = "d"

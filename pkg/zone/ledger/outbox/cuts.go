@@ -29,21 +29,21 @@ import (
 
 // CountCuts adds a write's pending cuts to the parents before the answer, so the client finds the new name servers
 // there. After an error, sweepCuts adds them later.
-func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
+func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.Derivation) {
 	for _, d := range cuts {
 		if err := ob.countCut(ctx, d); err != nil {
 			klog.FromContext(ctx).V(2).Info("the name servers of a child zone are counted later",
-				"parent", d.Parent.Namespace+"/"+d.Parent.Name,
-				"child", d.Child.Namespace+"/"+d.Child.Name, "why", err.Error())
+				"parent", d.Into.Namespace+"/"+d.Into.Name,
+				"child", d.From.Namespace+"/"+d.From.Name, "why", err.Error())
 		}
 	}
 }
 
 // countCut adds the NS and glue of a child zone to its parent. Each change of the child puts the pending cut again, so
 // the transaction compares the revision, and countCut retries after a change.
-func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
+func (ob *Outbox) countCut(ctx context.Context, d law.Derivation) (err error) {
 	defer ob.Committer.Recover(ctx, nil, &err)
-	cutKey := ob.Mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
+	cutKey := ob.Mem.Layout.Derivation(d)
 
 	// Lock before reading. Otherwise several callers would read the same pending cut, and all but the first would fail.
 	unlock, err := ob.Committer.LockKey(ctx, cutKey)
@@ -78,7 +78,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 		ask.Own = ask.Own || d.Own
 		w := ob.cutWrite(ask, parent)
 		w.Key, w.Expected, w.OutboxItem = cutKey, r.Kvs[0].ModRevision, item
-		w.Origin = content.Origin{Cause: fmt.Sprintf("zone %s has other name servers, glue or DS", d.FQDN), CausedBy: d.Child.Namespace}
+		w.Origin = content.Origin{Cause: fmt.Sprintf("zone %s has other name servers, glue or DS", d.FQDN), CausedBy: d.From.Namespace}
 
 		// If out.OK is false, a compare has failed.
 		switch out, err := ob.Committer.Commit(ctx, w); {
@@ -86,7 +86,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 		case err != nil:
 			return err
 		case out.OK:
-			ob.CountCuts(ctx, w.Plan.PendingCuts)
+			ob.CountCuts(ctx, w.Plan.Derivations)
 			return nil
 		}
 	}
@@ -95,13 +95,13 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 // cutWrite returns the parent's write. The write fails with commit.ErrCascadeEnded if the parent's name has changed.
 func (ob *Outbox) cutWrite(ask records.CutInput, parent *law.Zone) *commit.Write {
 	d := ask.Pending
-	w := &commit.Write{Object: commit.Object{Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name},
-		LikelyZone: ob.Mem.Layout.Zone(d.Parent.Namespace, d.Parent.Name)}
+	w := &commit.Write{Object: commit.Object{Resource: "zones", Namespace: d.Into.Namespace, Name: d.Into.Name},
+		LikelyZone: ob.Mem.Layout.Zone(d.Into.Namespace, d.Into.Name)}
 	w.Decide = func(seen *law.Facts) law.Outcome {
-		key := law.ZoneKey(d.Parent.Namespace, d.Parent.Name)
+		key := law.ZoneKey(d.Into.Namespace, d.Into.Name)
 		p, ok := seen.Get(key)
 		if !ok {
-			return law.Outcome{Need: []law.Key{key, law.CutKey(d.Parent.UID, d.Child.UID)}}
+			return law.Outcome{Need: []law.Key{key, law.CutKey(d.Into.UID, d.From.UID)}}
 		}
 		if ask.Parent, _ = p.(*law.Zone); !parentExists(ask.Parent, d) {
 			// The parent is gone, so the pending cut is deleted without a change.
@@ -122,20 +122,20 @@ func (ob *Outbox) cutWrite(ask records.CutInput, parent *law.Zone) *commit.Write
 	return w
 }
 
-func parentExists(parent *law.Zone, d law.PendingCut) bool {
-	return parent != nil && parent.UID == d.Parent.UID && !parent.Pending
+func parentExists(parent *law.Zone, d law.Derivation) bool {
+	return parent != nil && parent.UID == d.Into.UID && !parent.Pending
 }
 
 // findGaining returns the cascade that moves Records from the parent to the child of d, or nil. The cut is then a part
 // of this cascade.
-func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.Item, error) {
+func (ob *Outbox) findGaining(ctx context.Context, d law.Derivation) (*commit.Item, error) {
 	h := ob.Mem.HoldingOf(law.HoldingKey(d.View, d.FQDN))
-	if h == nil || h.UID != d.Child.UID {
+	if h == nil || h.UID != d.From.UID {
 		return nil, nil
 	}
 	for _, w := range h.Works {
 		item := &commit.Item{Work: law.Work{ID: w.ID}}
-		if w.Losing != d.Parent.UID {
+		if w.Losing != d.Into.UID {
 			continue
 		}
 		if err := item.Refresh(ctx, ob.Mem); !errors.Is(err, commit.ErrCascadeEnded) {
@@ -149,11 +149,11 @@ func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.It
 // the parent zone, or nil if the parent is gone. If kept is true, the parent keeps the former cut until the child's
 // hold (a stop of delivery) ends.
 func (ob *Outbox) readCut(ctx context.Context, ask *records.CutInput) (parent *law.Zone, kept bool, err error) {
-	parent, err = ob.Mem.ZoneAt(ctx, ob.Mem.Layout.Zone(ask.Pending.Parent.Namespace, ask.Pending.Parent.Name))
+	parent, err = ob.Mem.ZoneAt(ctx, ob.Mem.Layout.Zone(ask.Pending.Into.Namespace, ask.Pending.Into.Name))
 	if err != nil || !parentExists(parent, ask.Pending) {
 		return nil, false, err
 	}
-	child := ask.Pending.Child
+	child := ask.Pending.From
 	ask.Own = child.Namespace == parent.Namespace
 	z, h, err := ob.readChild(ctx, child)
 	if err != nil || h == nil {
@@ -240,7 +240,7 @@ func (ob *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets
 // are due, and in the first sweep all.
 func (ob *Outbox) sweepCuts(ctx context.Context, last seenKeys) seenKeys {
 	return ob.sweepRoom(ctx, "debts", last, func(kv *mvccpb.KeyValue, known time.Duration) {
-		var d law.PendingCut
+		var d law.Derivation
 		if err := layout.Decode(kv.Value, &d); err != nil {
 			klog.FromContext(ctx).Error(err, "a pending cut does not parse; run kubizone fsck", "key", string(kv.Key))
 			return
@@ -248,10 +248,10 @@ func (ob *Outbox) sweepCuts(ctx context.Context, last seenKeys) seenKeys {
 		if last != nil && known < sweepEvery {
 			return // its writer counts a new cut; a first sweep counts all, as after a crash
 		}
-		by := etcd.PaidBy(ctx, etcd.Payer{Namespace: d.Child.Namespace, Weight: 1}) // as for the writer
+		by := etcd.PaidBy(ctx, etcd.Payer{Namespace: d.From.Namespace, Weight: 1}) // as for the writer
 		if err := ob.countCut(by, d); err != nil {
 			klog.FromContext(ctx).Error(err, "counting a delegated zone's name servers failed; it is tried again",
-				"parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name)
+				"parent", d.Into.Namespace+"/"+d.Into.Name, "child", d.From.Namespace+"/"+d.From.Name)
 		}
 	})
 }

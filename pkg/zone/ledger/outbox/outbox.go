@@ -103,7 +103,7 @@ func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref
 			continue
 		}
 		ob.announceWithdrawal(o, w.Plan.Zone)
-		ob.CountCuts(ctx, w.Plan.PendingCuts)
+		ob.CountCuts(ctx, w.Plan.Derivations)
 		return nil
 	}
 }

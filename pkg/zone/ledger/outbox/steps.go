@@ -247,7 +247,7 @@ func (ob *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
 		// The grace period of the Record begins, or is cancelled (S2.12).
 		ob.Announce(st.o, p.EndsAt, p.Message)
 	}
-	ob.CountCuts(ctx, st.w.Plan.PendingCuts)
+	ob.CountCuts(ctx, st.w.Plan.Derivations)
 	return p != nil && p.Reason == law.ReasonMoving
 }
 
