@@ -191,6 +191,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationkubizonev1alpha1.ZoneParentApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("ZoneReference"):
 		return &applyconfigurationkubizonev1alpha1.ZoneReferenceApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("ZoneReverse"):
+		return &applyconfigurationkubizonev1alpha1.ZoneReverseApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("ZoneSigner"):
 		return &applyconfigurationkubizonev1alpha1.ZoneSignerApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("ZoneSpec"):

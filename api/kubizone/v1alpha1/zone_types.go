@@ -152,6 +152,41 @@ type ZoneSpec struct {
 	// oldest changes are condensed. 0s keeps none. Defaults to the server's --history-retention, 168h.
 	// +optional
 	HistoryRetention *metav1.Duration `json:"historyRetention,omitempty" protobuf:"bytes,20,opt,name=historyRetention"`
+
+	// reverse gives a zone below in-addr.arpa or ip6.arpa a PTR record for each address in A and AAAA Records of other
+	// zones. A written PTR Record replaces it. Absent: none.
+	// +optional
+	Reverse *ZoneReverse `json:"reverse,omitempty" protobuf:"bytes,21,opt,name=reverse"`
+}
+
+// ZoneReverse selects the Records whose addresses have PTR records in a reverse zone.
+type ZoneReverse struct {
+	// zones are Zone objects of this Zone's namespace, and of its view, whose A and AAAA Records count.
+	// +listType=set
+	// +k8s:validation:minItems=1
+	// +k8s:validation:maxItems=16
+	// +k8s:validation:items:minLength=1
+	// +k8s:validation:items:maxLength=253
+	Zones []string `json:"zones" protobuf:"bytes,1,rep,name=zones"`
+
+	// namespaces are those whose Records in zones count. Absent: this Zone's namespace alone.
+	// +optional
+	// +listType=set
+	// +k8s:validation:maxItems=100
+	// +k8s:validation:items:maxLength=63
+	// +k8s:validation:items:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+	Namespaces []string `json:"namespaces,omitempty" protobuf:"bytes,2,rep,name=namespaces"`
+
+	// prefixes are the networks whose addresses count, such as 192.0.2.0/28. Absent: all addresses in this zone.
+	// +optional
+	// +listType=set
+	// +k8s:validation:maxItems=100
+	// +k8s:validation:items:maxLength=43
+	Prefixes []string `json:"prefixes,omitempty" protobuf:"bytes,3,rep,name=prefixes"`
+
+	// all gives an address a PTR record for each name, up to 100, and not for the first name alone.
+	// +optional
+	All bool `json:"all,omitempty" protobuf:"varint,4,opt,name=all"`
 }
 
 // ZoneDNSSEC configures signing.

@@ -504,6 +504,11 @@ func (in ZoneReference) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ZoneReverse) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.ZoneReverse"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ZoneSigner) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.ZoneSigner"
 }

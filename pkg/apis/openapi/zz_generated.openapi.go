@@ -261,6 +261,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.ZoneList{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_ZoneList(ref),
 		kubizonev1alpha1.ZoneParent{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ZoneParent(ref),
 		kubizonev1alpha1.ZoneReference{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_ZoneReference(ref),
+		kubizonev1alpha1.ZoneReverse{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_ZoneReverse(ref),
 		kubizonev1alpha1.ZoneSigner{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ZoneSigner(ref),
 		kubizonev1alpha1.ZoneSpec{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref),
 		kubizonev1alpha1.ZoneStatus{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref),
@@ -13211,6 +13212,129 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneReference(ref common.ReferenceCal
 	}
 }
 
+func schema_kubizone_api_kubizone_v1alpha1_ZoneReverse(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ZoneReverse selects the Records whose addresses have PTR records in a reverse zone.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"zones": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "zones are Zone objects of this Zone's namespace, and of its view, whose A and AAAA Records count.",
+							MinItems:    ptr.To[int64](1),
+							MaxItems:    ptr.To[int64](16),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													MinLength: ptr.To[int64](1),
+													MaxLength: ptr.To[int64](253),
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"namespaces": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "namespaces are those whose Records in zones count. Absent: this Zone's namespace alone.",
+							MaxItems:    ptr.To[int64](100),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													MaxLength: ptr.To[int64](63),
+													Pattern:   "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"prefixes": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "prefixes are the networks whose addresses count, such as 192.0.2.0/28. Absent: all addresses in this zone.",
+							MaxItems:    ptr.To[int64](100),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													MaxLength: ptr.To[int64](43),
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"all": {
+						SchemaProps: spec.SchemaProps{
+							Description: "all gives an address a PTR record for each name, up to 100, and not for the first name alone.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"zones"},
+			},
+		},
+	}
+}
+
 func schema_kubizone_api_kubizone_v1alpha1_ZoneSigner(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -13447,12 +13571,18 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
+					"reverse": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reverse gives a zone below in-addr.arpa or ip6.arpa a PTR record for each address in A and AAAA Records of other zones. A written PTR Record replaces it. Absent: none.",
+							Ref:         ref(kubizonev1alpha1.ZoneReverse{}.OpenAPIModelName()),
+						},
+					},
 				},
 				Required: []string{"domainName"},
 			},
 		},
 		Dependencies: []string{
-			metav1.Duration{}.OpenAPIModelName(), kubizonev1alpha1.DNSClassReference{}.OpenAPIModelName(), kubizonev1alpha1.DelegationRule{}.OpenAPIModelName(), kubizonev1alpha1.NameServer{}.OpenAPIModelName(), kubizonev1alpha1.ZoneDNSSEC{}.OpenAPIModelName(), kubizonev1alpha1.ZoneLimits{}.OpenAPIModelName(), kubizonev1alpha1.ZoneReference{}.OpenAPIModelName()},
+			metav1.Duration{}.OpenAPIModelName(), kubizonev1alpha1.DNSClassReference{}.OpenAPIModelName(), kubizonev1alpha1.DelegationRule{}.OpenAPIModelName(), kubizonev1alpha1.NameServer{}.OpenAPIModelName(), kubizonev1alpha1.ZoneDNSSEC{}.OpenAPIModelName(), kubizonev1alpha1.ZoneLimits{}.OpenAPIModelName(), kubizonev1alpha1.ZoneReference{}.OpenAPIModelName(), kubizonev1alpha1.ZoneReverse{}.OpenAPIModelName()},
 	}
 }
 

@@ -156,7 +156,9 @@ func (s *store) applyPlan(plan *law.Plan) {
 		s.zones[key{z.Namespace, z.Name}] = &z
 	}
 	for _, cut := range plan.Derivations {
-		s.countCut(cut)
+		if !cut.PTR { // derived PTR refuse nothing
+			s.countCut(cut)
+		}
 	}
 }
 

@@ -26,6 +26,8 @@ type Holding struct {
 	Deliverable      // delays of delivery to name servers
 	// Delegations counts the Delegations (objects with rules) in force. At 0, decisions need not look for them.
 	Delegations int `json:"delegations,omitempty"`
+	// Reverse lists the zones that derive PTR from this zone's addresses.
+	Reverse []ReverseLink `json:"reverse,omitempty"`
 }
 
 // Ancestry describes how a zone depends on enclosing zones. A write that changes one field sets all.

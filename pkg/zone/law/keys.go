@@ -27,8 +27,12 @@ const (
 	KindZonesBelow
 	// KindLastSerial is the last serial of a removed zone at (View, Name): *LastSerial. Without a name: FloorKey.
 	KindLastSerial
-	// KindCut is the cut in Zone of the delegated child with uid Object: *CountedCut.
+	// KindCut is the cut in Zone of the delegated child with uid Object, or the PTR at PTRObject: *CountedCut.
 	KindCut
+	// KindAddressed are the addresses in Zone of the name Owner in the zone with uid Object: *Addressed.
+	KindAddressed
+	// KindReverseLinks are the reverse zones of the zone object (Namespace, Object): *ReverseLinks.
+	KindReverseLinks
 	// KindRules are the rules of Delegations for Namespace in Zone: *NamespaceRules.
 	KindRules
 	// KindWork is the outbox item with id Object: *Work.
@@ -84,6 +88,12 @@ func LastSerialKey(view string, fqdn name.Name) Key {
 	return Key{Kind: KindLastSerial, View: view, Name: fqdn}
 }
 func CutKey(parent, child string) Key { return Key{Kind: KindCut, Zone: parent, Object: child} }
+func AddressedKey(zone, from string, owner name.Rel) Key {
+	return Key{Kind: KindAddressed, Zone: zone, Object: from, Owner: owner}
+}
+func ReverseLinksKey(namespace, object string) Key {
+	return Key{Kind: KindReverseLinks, Namespace: namespace, Object: object}
+}
 func CountKey(zone, namespace string) Key {
 	return Key{Kind: KindCount, Zone: zone, Namespace: namespace}
 }

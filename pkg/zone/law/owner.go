@@ -54,8 +54,8 @@ type OwnerValue struct {
 // Owner is everything stored about a name in a zone: its values, and the namespaces that have rights there.
 type Owner struct {
 	Values []OwnerValue `json:"v,omitempty"`
-	// Cut holds the NS, glue and DS records of child zones at this name, without Size. A Record may have the same
-	// value.
+	// Cut holds the NS, glue and DS records of child zones at this name, and derived PTR, without Size. A Record may
+	// have the same value.
 	Cut []OwnerValue `json:"x,omitempty"`
 	// Claims lists the namespaces that claim this name. A wildcard or underscore name claims the base, the labels after
 	// the last "*" or "_" label: "*.apps" and "_acme-challenge.apps" both claim apps.
@@ -337,9 +337,12 @@ func (o *Owner) DefinedTTL(t rdata.Type) *content.TTL {
 
 // CountCut adds n, 1 or -1, to the count of each value of a child's cut at o's name.
 func (o *Owner) CountCut(s content.RRset, n int) {
-	ttl := s.TTL.Seconds
+	var ttl *uint32
+	if s.TTL.Explicit {
+		ttl = &s.TTL.Seconds
+	}
 	for _, data := range s.Data {
-		v := OwnerValue{Type: s.Type, Digest: DigestOf(data), TTL: &ttl, Count: n}
+		v := OwnerValue{Type: s.Type, Digest: DigestOf(data), TTL: ttl, Count: n}
 		i := slices.IndexFunc(o.Cut, func(x OwnerValue) bool { return CompareOwnerValues(x, v) == 0 })
 		switch {
 		case i < 0 && n > 0:
@@ -462,4 +465,19 @@ func (o *Owner) ClaimOf(namespace string) *Claim {
 		}
 	}
 	return nil
+}
+
+// HidesPTR reports whether written data at a name, or a child zone, exclude derived PTR there.
+func (o *Owner) HidesPTR(owner name.Rel) bool {
+	if o == nil {
+		return false
+	}
+	return o.HasType(rdata.PTR) || o.HasType(rdata.CNAME) || o.HasType(rdata.DNAME) ||
+		!owner.IsApex() && (o.HasType(rdata.NS) || o.hasCutType(rdata.NS))
+}
+
+func (o *Owner) HasPTRCut() bool { return o != nil && o.hasCutType(rdata.PTR) }
+
+func (o *Owner) hasCutType(t rdata.Type) bool {
+	return slices.ContainsFunc(o.Cut, func(v OwnerValue) bool { return v.Type == t })
 }

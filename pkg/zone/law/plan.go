@@ -135,6 +135,13 @@ func (p *Plan) AddPendingCut(parent *Ref, child Ref, view string, fqdn name.Name
 	}
 }
 
+// DerivePTR has the zone into derive the PTR of a name of the zone from or, if owner is zero, of all its names. The
+// Derivation as given has the author.
+func (p *Plan) DerivePTR(into Ref, from *Zone, owner name.Rel, as Derivation) {
+	as.Into, as.From, as.View, as.FQDN, as.PTR, as.Owner = into, from.Ref, from.View, from.FQDN(), true, owner
+	p.Derivations = append(p.Derivations, as)
+}
+
 // DelegationPlacement is the new status of a Delegation. Zone is nil if the Delegation is not in force.
 type DelegationPlacement struct {
 	Zone            *Ref

@@ -56,6 +56,7 @@ func TestZoneSettings_rulesDecideAgain_S2_5(t *testing.T) {
 		"ReleaseNow":       func(s *law.ZoneSettings) { s.ReleaseNow = []string{"a"} },
 		"Publish":          func(s *law.ZoneSettings) { s.Publish = &percent },
 		"DS":               func(s *law.ZoneSettings) { s.DS = []string{"1 13 2 00"} },
+		"Reverse":          func(s *law.ZoneSettings) { s.Reverse = &law.Reverse{Zones: []string{"other"}} },
 	}
 	check := func(path string, rules bool) {
 		change := changes[path]

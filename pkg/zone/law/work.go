@@ -13,8 +13,8 @@ import (
 )
 
 // Derivation is content of the zone Into that follows from the zone From, and has yet to be derived again: the cut (NS,
-// glue and DS) of a child zone From in its parent Into. The transaction of From stores the Derivation, and a
-// transaction of Into deletes it.
+// glue and DS) of a child zone From in its parent Into, or the PTR of names in From. The transaction of From stores the
+// Derivation, and a transaction of Into deletes it.
 type Derivation struct {
 	Into Ref       `json:"parent"`
 	From Ref       `json:"child"`
@@ -22,10 +22,23 @@ type Derivation struct {
 	FQDN name.Name `json:"fqdn"` // of From
 	// Own is true if the own namespace of Into made the change. Removed RRsets then count towards a mass deletion.
 	Own bool `json:"own,omitempty"`
+	// PTR is true for the PTR in Into of the name Owner of From or, if zero, of all its names.
+	PTR   bool     `json:"ptr,omitempty"`
+	Owner name.Rel `json:"owner,omitzero"`
+	// At is the time of the write in Unix nanoseconds, or 0 if the age of the Records decides. By is the namespace that
+	// wrote.
+	At int64  `json:"at,omitempty"`
+	By string `json:"by,omitempty"`
+}
+
+// DerivesWith reports whether two derivations of PTR may share a transaction: of the same author, for the same zone.
+func (d Derivation) DerivesWith(other Derivation) bool {
+	return d.PTR && other.PTR && d.Into.UID == other.Into.UID && d.By == other.By && d.Own == other.Own &&
+		d.Owner.IsZero() == other.Owner.IsZero() && (!d.Owner.IsZero() || d.From.UID == other.From.UID)
 }
 
 func (d Derivation) Same(other Derivation) bool {
-	return d.Into.UID == other.Into.UID && d.From.UID == other.From.UID
+	return d.Into.UID == other.Into.UID && d.From.UID == other.From.UID && d.PTR == other.PTR && d.Owner == other.Owner
 }
 
 // Waiting holds the index keys of a Record or Zone in no zone yet. A new zone finds waiting objects by name, by
@@ -71,6 +84,8 @@ type Work struct {
 	// Damaged lists unreadable records. With any, the item stays.
 	Damaged []Ref `json:"damaged,omitempty"`
 	TakesIn bool  `json:"takesIn,omitempty"` // CascadeMark.TakesIn
+	// Derives is true if each step has the PTR of the Record's addresses derived again.
+	Derives bool `json:"derives,omitempty"`
 	// By is the namespace that caused the work (elsewhere, By is a user). Since is in Unix seconds.
 	By    string `json:"by,omitempty"`
 	Since int64  `json:"since"`
@@ -123,6 +138,8 @@ const (
 	// ScanMembers selects the records at or below Owner in the zone with the UID Zone. Name is the name of a removed
 	// zone.
 	ScanMembers ScanKind = "members"
+	// ScanAddresses selects the records in the zone with the UID Zone, whose addresses another zone derives.
+	ScanAddresses ScanKind = "addresses"
 	// ScanWaiting selects the objects that wait at (View, Name) and, unless Exact is set, below.
 	ScanWaiting ScanKind = "waiting"
 	// ScanReferring selects the objects waiting for the zone object Target, and zones elsewhere referring to it by

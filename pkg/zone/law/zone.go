@@ -4,6 +4,7 @@
 package law
 
 import (
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -39,6 +40,22 @@ type ZoneSettings struct {
 	ReleaseNow []string
 	// DS holds the zone's DS data for the parent zone, sorted.
 	DS []string
+	// Reverse is spec.reverse, or nil.
+	Reverse *Reverse
+}
+
+// Reverse is spec.reverse of a zone: the Records whose addresses have PTR records in the zone.
+type Reverse struct {
+	Zones      []string // objects of the zone's namespace
+	Namespaces []string // of the Records; empty for the zone's own
+	Prefixes   []netip.Prefix
+	All        bool
+}
+
+// Covers reports whether an address of a Record in a namespace may have PTR in a zone of the namespace own.
+func (r *Reverse) Covers(own, namespace string, address netip.Addr) bool {
+	isNamed := slices.Contains(r.Namespaces, namespace) || len(r.Namespaces) == 0 && namespace == own
+	return isNamed && (len(r.Prefixes) == 0 || slices.ContainsFunc(r.Prefixes, func(p netip.Prefix) bool { return p.Contains(address) }))
 }
 
 // ZoneRules holds the settings whose change repeats decisions (ChangedRules).

@@ -131,7 +131,15 @@ func TestZoneSpec_reachesTheLaw(t *testing.T) {
 		"spec.limits.recordsPerNamespace":  set(func(s *v1alpha1.ZoneSpec) { s.Limits.RecordsPerNamespace = &n }),
 		"spec.limits.minTTL":               set(func(s *v1alpha1.ZoneSpec) { s.Limits.MinTTL = &n }),
 		"spec.limits.maxDeletePercent":     set(func(s *v1alpha1.ZoneSpec) { s.Limits.MaxDeletePercent = &n }),
-		"spec.withdrawalGracePeriod":       set(func(s *v1alpha1.ZoneSpec) { s.WithdrawalGracePeriod = &metav1.Duration{Duration: time.Hour} }),
+		"spec.reverse.zones":               set(func(s *v1alpha1.ZoneSpec) { s.Reverse = &v1alpha1.ZoneReverse{Zones: []string{"a"}} }),
+		"spec.reverse.namespaces": set(func(s *v1alpha1.ZoneSpec) {
+			s.Reverse = &v1alpha1.ZoneReverse{Namespaces: []string{"a"}}
+		}),
+		"spec.reverse.prefixes": set(func(s *v1alpha1.ZoneSpec) {
+			s.Reverse = &v1alpha1.ZoneReverse{Prefixes: []string{"192.0.2.0/28"}}
+		}),
+		"spec.reverse.all":           set(func(s *v1alpha1.ZoneSpec) { s.Reverse = &v1alpha1.ZoneReverse{All: true} }),
+		"spec.withdrawalGracePeriod": set(func(s *v1alpha1.ZoneSpec) { s.WithdrawalGracePeriod = &metav1.Duration{Duration: time.Hour} }),
 
 		"spec.historyRetention": not("the history reads it", func(s *v1alpha1.ZoneSpec) { s.HistoryRetention = &metav1.Duration{} }),
 

@@ -5,6 +5,7 @@ package lawform
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,8 +112,8 @@ func secondsOr(v *int32, def uint32) uint32 {
 }
 
 // ZoneSpec converts the spec of a Zone for package law, with the defaults of S6.6. The error names the field.
-func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
-	s := &zones.ZoneSpec{
+func ZoneSpec(o *v1alpha1.Zone) (s *zones.ZoneSpec, err error) {
+	s = &zones.ZoneSpec{
 		Ref:        law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)},
 		DomainName: o.Spec.DomainName, View: o.Spec.View, ZoneRef: ZoneRef(o.Spec.ZoneRef, o.Namespace),
 		Header: content.Header{
@@ -144,12 +145,13 @@ func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
 		s.RecordsPerNamespace = int64(ptr.Deref(l.RecordsPerNamespace, 0))
 		s.MinTTL = int64(ptr.Deref(l.MinTTL, 0))
 	}
-	// The DS are of the status, since a controller writes them. They count only for the present name.
-	ds, err := readSigners(o)
-	if err != nil {
+	if s.Reverse, err = readReverse(o.Spec.Reverse); err != nil {
 		return nil, err
 	}
-	s.DS = ds
+	// The DS are of the status, since a controller writes them. They count only for the present name.
+	if s.DS, err = readSigners(o); err != nil {
+		return nil, err
+	}
 	for i, d := range o.Spec.Delegations {
 		rule, err := lawRule(fmt.Sprintf("spec.delegations[%d]", i), d.Records, d.Zones)
 		if err != nil {
@@ -163,6 +165,21 @@ func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
 		s.Rules = append(s.Rules, rule)
 	}
 	return s, nil
+}
+
+func readReverse(r *v1alpha1.ZoneReverse) (*law.Reverse, error) {
+	if r == nil {
+		return nil, nil
+	}
+	out := &law.Reverse{Zones: slices.Clone(r.Zones), Namespaces: slices.Clone(r.Namespaces), All: r.All}
+	for i, text := range r.Prefixes {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("spec.reverse.prefixes[%d]: %w", i, err)
+		}
+		out.Prefixes = append(out.Prefixes, prefix)
+	}
+	return out, nil
 }
 
 // readSigners returns status.dnssec.ds, or nil if written for a former name.

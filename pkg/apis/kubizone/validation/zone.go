@@ -95,6 +95,7 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 		field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationVerifyRequestedAt))...)
 	errs = append(errs, validateReleaseNow(zone)...)
 	errs = append(errs, validateZoneDNSSEC(spec.DNSSEC)...)
+	errs = append(errs, validateReverse(spec.Reverse, zone.Name)...)
 	errs = append(errs, validateChoice(spec.DeletionPolicy, specPath.Child("deletionPolicy"), v1alpha1.DeletionPolicyDelete,
 		v1alpha1.DeletionPolicyRetain)...)
 	return errs

@@ -31,7 +31,7 @@ func (d *delta) admitRecord(plan *law.Plan) *law.Refusal {
 		refusal = d.refuseCutOff()
 	}
 	if refusal == nil {
-		refusal = d.refuseSigning()
+		refusal = cmp.Or(d.refuseSigning(), d.refuseDNAME())
 	}
 	if refusal == nil {
 		refusal = d.refuseReplacement()

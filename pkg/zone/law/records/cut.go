@@ -183,12 +183,18 @@ func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff,
 		df.compareSet(o, k.t, slices.Compact(data[k]))
 	}
 
+	// The child's NS hide derived PTR at its name.
+	var writes []law.Write
+	for i := range owners {
+		derived, hiding := rehidePTR(d, p, &owners[i])
+		df.compareSet(&owners[i], rdata.PTR, derived)
+		writes = append(writes, hiding...)
+	}
 	slices.SortFunc(df.removed, content.Row.Compare)
 	slices.SortFunc(df.added, content.Row.Compare)
 	df.sortTTLs()
 
 	// An owner whose counts are the same in both cuts needs no write.
-	var writes []law.Write
 	for _, o := range owners {
 		if !slices.EqualFunc(ownerCut(o.before), o.after.Cut, sameOwnerValue) {
 			writes = append(writes, law.Write{Key: law.OwnerKey(p.UID, o.owner), Value: o.after.Fact()})

@@ -39,6 +39,8 @@ type delta struct {
 	awaited string
 
 	diff Diff
+	// hiding are the writes of derived PTR that the record hides, or shows again.
+	hiding []law.Write
 }
 
 func (d *delta) readFacts() {
@@ -118,7 +120,7 @@ func (d *delta) listWrites() []law.Write {
 	if d.newCount > 0 {
 		count.Value = &law.Count{Records: d.newCount}
 	}
-	writes = append(writes, count)
+	writes = append(append(writes, count), d.hiding...)
 	// An edit at the same name keeps the Member.
 	if d.keepsOwner() {
 		return writes

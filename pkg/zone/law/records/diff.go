@@ -78,10 +78,13 @@ func (d *Diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
 	}
 }
 
-// compareOwner adds to d the changes at o's name, of the values in removed and added.
-func (d *Diff) compareOwner(o *ownerChange, removed, added *law.Contribution) {
+// compareOwner adds to d the changes at o's name, of the values in removed and added, and of the derived PTR.
+func (d *Diff) compareOwner(o *ownerChange, removed, added *law.Contribution, derived []string) {
 	var types []rdata.Type
 	texts := map[rdata.Type][]string{}
+	if len(derived) > 0 {
+		types, texts[rdata.PTR] = append(types, rdata.PTR), derived
+	}
 	for _, c := range []*law.Contribution{removed, added} {
 		if c == nil || c.Owner != o.owner {
 			continue

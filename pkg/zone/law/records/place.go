@@ -34,6 +34,7 @@ type RecordInput struct {
 	// Uncounted is true if the step never counts as a mass deletion: after a grace period, or in an upgrade.
 	Uncounted    bool
 	RulesChanged bool
+	Derives      bool
 	// SamePlace is true if an update keeps domainName, view, zoneRef, and whether the type is DS.
 	SamePlace bool
 	// DueAt is the time in the record's due key before the write, or 0. SetsExpiry is true if a client sets another

@@ -189,8 +189,12 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	change.noticeTakenHosts()
 	change.noticeHiddenNames(plan)
 	for i := range change.dataOwners {
-		change.diff.compareOwner(&change.owners[i], change.removed, change.added)
+		o := &change.owners[i]
+		derived, hiding := rehidePTR(d.Reading, z, o)
+		change.hiding = append(change.hiding, hiding...)
+		change.diff.compareOwner(o, change.removed, change.added, derived)
 	}
+	change.derivePTR(plan)
 	// Without a change, a cascade makes no step and no serial.
 	if change.changesNothing() {
 		plan.Record = change.adoptedPlacement(z, z.Served && holding.Settled())

@@ -104,7 +104,9 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 		plan.Work.Zones = []law.Place{{Ref: gaining.Ref, View: z.View, FQDN: at}}
 	}
 
-	return plan, nil
+	dropReverse(plan, z, holding, by)
+	_, refusal := d.linkReverse(plan, z, nil)
+	return plan, refusal
 }
 
 // recountParent has the parent count the cut of h's zone again, because the servers' addresses may now be in another

@@ -122,6 +122,8 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	// 3. Go on from the last serial of the name (S6.10).
 	z.Serial = from
 	h := &law.Holding{Ref: spec.Ref, Target: spec.ZoneRef}
+	// Zones that derive PTR from this one may be older.
+	h.Reverse = law.Get[law.ReverseLinks](d.Reading, law.ReverseLinksKey(spec.Namespace, spec.Name)).InView(s.view)
 	change := &law.ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s), TakesOver: s.takenNames > 0 || s.hasZonesBelow}
 	var losing string
 	var locks name.Name
@@ -139,8 +141,14 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	scans = append(scans, law.Scan{Kind: law.ScanWaiting, View: s.view, Name: s.fqdn}, law.Scan{Kind: law.ScanZones, View: s.view,
 		Name: s.fqdn})
 
+	derived, refusal := d.linkReverse(plan, nil, z)
+	if refusal != nil {
+		return d.refuseOrWait(plan, refusal)
+	}
+	scans = append(scans, derived...)
+
 	// 4. Enqueue the cascade. Without other objects, the zone is settled at once (S7.2).
-	if d.touchesAny(s, last, touched) {
+	if len(derived) > 0 || d.touchesAny(s, last, touched) {
 		d.enqueueCascade(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, locks, scans)
 		if waiting := law.Get[law.Awaited](d.Reading, law.AwaitedKey(spec.Namespace, spec.Name)); waiting != nil && waiting.Any {
 			// A waiting Delegation may reserve names. Until its decision, patterns with "*" give none (S4.22).
@@ -150,6 +158,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 			change.Holding, plan.Work.TakesIn = &h, true
 		}
 		joinMove(plan, change, last)
+		plan.Work.Derives = len(derived) > 0
 	}
 
 	if r := d.advanceHeader(change, z, nil); r != nil {
@@ -259,19 +268,20 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 	}
 
 	d.warnOfServers(plan, z, before)
+	scans, refusal := d.linkReverse(plan, before, z)
+	if refusal != nil {
+		return nil, refusal
+	}
+	derives := len(scans) > 0
 	// Decide again what the changed rules may concern.
-	if namespaces, changed := law.ChangedRules(before, z); changed {
+	namespaces, changed := law.ChangedRules(before, z)
+	reason := "reverse"
+	if changed {
+		reason = "delegations"
 		if !ask.Cascade {
 			warnOfIneffectiveRules(d.Reading, plan, z, "", before.Rules, z.Rules)
 		}
-		scans := []law.Scan{
-			{Kind: law.ScanMembers, Zone: z.UID, Owner: name.Apex, Namespaces: namespaces},
-			{Kind: law.ScanWaiting, View: s.view, Name: s.fqdn, Namespaces: namespaces},
-			{Kind: law.ScanReferring, Target: &law.Ref{Namespace: z.Namespace, Name: z.Name}, View: s.view, Name: s.fqdn,
-				Namespaces: namespaces},
-			{Kind: law.ScanZones, View: s.view, Name: s.fqdn, Namespaces: namespaces},
-		}
-
+		scans = append(d.scanRules(z, namespaces), scans...)
 		if names := law.ChangedNames(before, z); namespaces != nil && len(names) <= maxScanned {
 			scans = append(scans, z.ScansAt(names)...)
 		} else if namespaces != nil {
@@ -280,8 +290,10 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 				scans[i].Namespaces = nil
 			}
 		}
-
-		d.enqueueCascade(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, scans)
+	}
+	if len(scans) > 0 {
+		d.enqueueCascade(plan, change, fmt.Sprintf("the %s of zone %s changed", reason, s.fqdn), s, "", name.Name{}, scans)
+		plan.Work.Derives = derives
 	}
 
 	records.ReleaseNow(d.Reading, plan, z, before.ReleaseNow, z.ReleaseNow, ask.WorkID, ask.Now)
@@ -317,6 +329,17 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 		plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 	}
 	return d.finishPlan(plan, change)
+}
+
+// scanRules selects the objects that rules of z for namespaces concern, or all if namespaces is nil.
+func (d *zoneDecision) scanRules(z *law.Zone, namespaces []string) []law.Scan {
+	view, fqdn := z.View, z.FQDN()
+	return []law.Scan{
+		{Kind: law.ScanMembers, Zone: z.UID, Owner: name.Apex, Namespaces: namespaces},
+		{Kind: law.ScanWaiting, View: view, Name: fqdn, Namespaces: namespaces},
+		{Kind: law.ScanReferring, Target: &law.Ref{Namespace: z.Namespace, Name: z.Name}, View: view, Name: fqdn, Namespaces: namespaces},
+		{Kind: law.ScanZones, View: view, Name: fqdn, Namespaces: namespaces},
+	}
 }
 
 // endZone plans the end of a child zone that the zone above, parent, no longer delegates. The name becomes free, and

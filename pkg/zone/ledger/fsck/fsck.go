@@ -138,8 +138,9 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	// record.keptOut, which checkWaiting passes to the law.
 	steps := []func() error{
 		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDelegations, c.readPendingCuts, c.readWithdrawals, c.readCuts,
-		c.readRecords, c.checkMembers, c.checkOwners, c.checkCounts, c.checkDelegatedRules, c.checkOrphans, c.checkDue,
-		c.checkSerials, c.checkZones, c.checkCuts, c.checkNames, c.checkWaiting, c.checkJournals, c.checkHistory, c.readServers,
+		c.readRecords, c.checkMembers, c.checkOwners, c.checkCounts, c.checkDelegatedRules, c.checkOrphans, c.checkDue, c.checkSerials,
+		c.checkZones, c.checkCuts, c.checkReverseLinks, c.checkAddressed, c.checkNames, c.checkWaiting, c.checkJournals, c.checkHistory,
+		c.readServers,
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {

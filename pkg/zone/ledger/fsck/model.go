@@ -31,6 +31,7 @@ type model struct {
 	purging            map[string]bool      // UIDs of removed zones whose keys are being deleted
 	unread             unread
 	derivations        map[edge]law.Derivation // NS, glue and DS of child zones, not yet in the parent's content
+	pendingPTR         []law.Derivation
 	withdrawals        map[law.Key]*law.Withdrawal
 	cuts               map[edge]*law.CountedCut // NS, glue and DS in the parent's content
 	records            []*record
@@ -212,9 +213,12 @@ func (r *record) waiting() *law.Waiting {
 func (z *zone) addCut(cut *law.CountedCut) {
 	for _, set := range cut.Sets {
 		o := z.ownerAt(set.Owner)
-		ttl := set.TTL.Seconds
+		var ttl *uint32
+		if set.TTL.Explicit {
+			ttl = &set.TTL.Seconds
+		}
 		for _, data := range set.Data {
-			o.Cut = countValue(o.Cut, law.OwnerValue{Type: set.Type, Digest: law.DigestOf(data), TTL: &ttl, Count: 1})
+			o.Cut = countValue(o.Cut, law.OwnerValue{Type: set.Type, Digest: law.DigestOf(data), TTL: ttl, Count: 1})
 		}
 	}
 }

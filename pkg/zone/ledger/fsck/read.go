@@ -198,9 +198,12 @@ func onlyRetries(w *law.Work) bool {
 }
 
 func (c *check) readPendingCuts() error {
-	return eachKey(c, "debts", func(key, rest string, d *law.Derivation) {
-		pair := d.Into.UID + "/" + d.From.UID
-		c.require(rest == pair, key, "I4", pair, "the pair that the key names")
+	return eachKey(c, "debts", func(key, _ string, d *law.Derivation) {
+		c.require(key == c.layout.Derivation(*d), key, "I4", d.Into.UID+"/"+d.From.UID, "the pair that the key names")
+		if d.PTR {
+			c.pendingPTR = append(c.pendingPTR, *d)
+			return
+		}
 		c.derivations[edge{d.Into.UID, d.From.UID}] = *d
 	})
 }

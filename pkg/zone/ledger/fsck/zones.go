@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/zone/law"
 	"kubi.zone/kubizone/pkg/zone/law/content"
+	"kubi.zone/kubizone/pkg/zone/law/records"
 	"kubi.zone/kubizone/pkg/zone/law/sethash"
 )
 
@@ -221,7 +223,7 @@ func (c *check) checkCuts() error {
 
 	for e, have := range c.cuts {
 		// A child with an unreadable object may well have this cut.
-		if want[e] == nil && !c.unread.countUnread(law.Ref{UID: e.child}) {
+		if want[e] == nil && !isPTR(e) && !c.unread.countUnread(law.Ref{UID: e.child}) {
 			differ(e, have, nil) // the parent delegates no such zone
 		}
 	}
@@ -244,4 +246,183 @@ func (c *check) checkContent(z *zone, sets map[setKey]*rrset) {
 		state, rows)
 	c.require(hash == z.status.Hash, z.key, "S6.7", "hash "+z.status.Hash, "%s, of the header and contentState", hash)
 	c.require(n == z.status.EntryCount, z.key, "S6.7", fmt.Sprintf("entryCount %d", z.status.EntryCount), "%d", n)
+}
+
+// nameIn is a name of the zone from, as derived in the zone into. Both are UIDs.
+type nameIn struct {
+	into, from string
+	owner      name.Rel
+}
+
+// checkReverseLinks compares the links from zones to their reverse zones with spec.reverse, in their keys and holdings.
+func (c *check) checkReverseLinks() error {
+	want := map[law.Key]*law.ReverseLinks{}
+	for _, z := range c.zonesByName {
+		if z.Reverse == nil {
+			continue
+		}
+		for _, object := range z.Reverse.Zones {
+			key := law.ReverseLinksKey(z.Namespace, object)
+			want[key] = want[key].WithLink(law.ReverseLink{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, true)
+		}
+	}
+	for _, z := range c.zonesByName {
+		links := want[law.ReverseLinksKey(z.Namespace, z.Name)].InView(z.View)
+		c.require(slices.Equal(z.holding.Reverse, links), c.nameKey(z), "S6.19", "reverse zones "+encodeText(z.holding.Reverse), "%s",
+			encodeText(links))
+	}
+	err := eachKey(c, "reverse", func(key, rest string, have *law.ReverseLinks) {
+		namespace, object, _ := strings.Cut(rest, "/")
+		k := law.ReverseLinksKey(namespace, object)
+		c.require(encodeText(have) == encodeText(want[k]), key, "S6.19", encodeText(have), "%s", encodeText(want[k]))
+		delete(want, k)
+	})
+	for k, links := range want {
+		c.reportDamage(c.layout.Key(k), "S6.19", "nothing", "%s", encodeText(links))
+	}
+	return err
+}
+
+// checkAddressed compares the owners at which a name is counted with the addresses of its Records. A difference with a
+// pending derivation is work in progress.
+func (c *check) checkAddressed() error {
+	want := map[nameIn][]name.Rel{}
+	for _, into := range c.zonesByName {
+		if into.Reverse == nil {
+			continue
+		}
+		for _, object := range into.Reverse.Zones {
+			from := c.zonesByRef[law.Ref{Namespace: into.Namespace, Name: object}]
+			if from != nil && !from.Pending && from.View == into.View {
+				addAddressed(want, into, from)
+			}
+		}
+	}
+
+	have := map[nameIn][]name.Rel{}
+	err := eachZoneKey(c, "addressed", func(z *zone, key, rest string, a *law.Addressed) {
+		from, owner, _ := strings.Cut(rest, "/")
+		at, err := name.RelFromKey(owner)
+		c.require(err == nil, key, "S6.19", "a key", "the key of a name")
+		have[nameIn{z.UID, from, at}] = a.Owners
+	})
+	for n, owners := range want {
+		if !slices.Equal(have[n], owners) {
+			c.reportAddressed(n, have[n], owners)
+		}
+	}
+	for n, owners := range have {
+		if want[n] == nil {
+			c.reportAddressed(n, owners, nil)
+		}
+	}
+	c.checkPTR(have)
+	c.reportPTR()
+	return err
+}
+
+func addAddressed(want map[nameIn][]name.Rel, into, from *zone) {
+	for _, r := range from.records {
+		if r.owner.IsWildcard() {
+			continue
+		}
+		n := nameIn{into.UID, from.UID, r.owner}
+		for _, a := range records.AddAddresses(nil, into.Zone, r.Record, 0) {
+			want[n] = append(want[n], a.Owner)
+		}
+		slices.SortFunc(want[n], name.Rel.Compare)
+		if want[n] = slices.Compact(want[n]); len(want[n]) == 0 {
+			delete(want, n)
+		}
+	}
+}
+
+func (c *check) reportAddressed(n nameIn, have, want []name.Rel) {
+	isPending := slices.ContainsFunc(c.pendingPTR, func(d law.Derivation) bool {
+		return d.Into.UID == n.into && d.From.UID == n.from && (d.Owner.IsZero() || d.Owner == n.owner)
+	})
+	isPending = isPending || c.anyScan(func(s *law.Scan) bool { return s.Kind == law.ScanAddresses && s.Zone == n.from })
+	key := c.layout.Key(law.AddressedKey(n.into, n.from, n.owner))
+	c.reportDifference(isPending, key, "S6.19", encodeText(have), "%s", encodeText(want))
+}
+
+// checkPTR compares the derived PTR with the names at their addresses, and these with the addresses of the names.
+func (c *check) checkPTR(addressed map[nameIn][]name.Rel) {
+	named := map[edge]map[law.Key]bool{}
+	for n, owners := range addressed {
+		for _, owner := range owners {
+			e := edge{n.into, law.PTRObject(owner)}
+			if named[e] == nil {
+				named[e] = map[law.Key]bool{}
+			}
+			named[e][law.AddressedKey(n.into, n.from, n.owner)] = true
+		}
+	}
+
+	for e, cut := range c.cuts {
+		if !isPTR(e) {
+			continue
+		}
+		key, z := c.layout.Cut(e.parent, e.child), c.zones[e.parent]
+		owner, err := name.RelFromKey(e.child[1:])
+		if err != nil || z == nil {
+			c.reportDamage(key, "S6.19", "a key", "the key of an address")
+			continue
+		}
+		want := cut.WithPTR(z.Reverse, owner, z.owners[owner].HidesPTR(owner) || z.hasDNAMEAbove(owner))
+		if !slices.EqualFunc(cut.Sets, want.Sets, content.RRset.Equal) {
+			c.reportDifference(c.isDeriving(e.parent), key, "S6.20", encodeText(cut.Sets), "%s", encodeText(want.Sets))
+		}
+		for _, x := range cut.Names {
+			from := c.zones[x.Zone]
+			at := name.Rel{}
+			if from != nil {
+				at, _ = x.Name.Rel(from.FQDN())
+			}
+			k := law.AddressedKey(e.parent, x.Zone, at)
+			// A zone that is gone has no name any more: its derivation is pending.
+			c.require(from == nil || from.Pending || named[e][k], key, "S6.19", "the name "+x.Name.String(), "no name without the address")
+			delete(named[e], k)
+		}
+		if cut.More {
+			named[e] = nil // the names beyond the first are in no list
+		}
+	}
+	for e, left := range named {
+		for k := range left {
+			if from := c.zones[k.Object]; from != nil && !from.Pending {
+				c.reportDamage(c.layout.Cut(e.parent, e.child), "S6.19", "no name of "+c.layout.Key(k), "one: it has the address")
+			}
+		}
+	}
+}
+
+// isDeriving reports whether the PTR of a reverse zone are still to be derived by its present rule.
+func (c *check) isDeriving(zone string) bool {
+	for _, w := range c.works {
+		if w.Derives && slices.ContainsFunc(w.Zones, func(p law.Place) bool { return p.UID == zone }) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.pendingPTR, func(d law.Derivation) bool { return d.Into.UID == zone })
+}
+
+func isPTR(e edge) bool { return strings.HasPrefix(e.child, "@") }
+
+func (z *zone) hasDNAMEAbove(owner name.Rel) bool {
+	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
+		if z.owners[up].HasType(rdata.DNAME) {
+			return true
+		}
+	}
+	return false
+}
+
+// reportPTR reports the pending derivations of PTR, each still to be carried out by a server.
+func (c *check) reportPTR() {
+	for _, d := range c.pendingPTR {
+		at := cmp.Or(d.Owner.String(), "all names")
+		c.reportPending(c.layout.Derivation(d), "I4", fmt.Sprintf("PTR in %s/%s, of %s in %s/%s", d.Into.Namespace, d.Into.Name, at,
+			d.From.Namespace, d.From.Name), "derived")
+	}
 }

@@ -9,6 +9,7 @@
 //
 //	key                                   value                 content
 //	asked                                 text                  a request for the next commit at a zone
+//	addressed/<uid>/<uid>/<owner>         law.Addressed         where a name of the other zone has PTR in the first
 //	archived/<uid>/                       history.Archived      the end of the zone's archive
 //	archived/<uid>/<account>              {}                    an account with segments of the zone
 //	archived/<uid>/@/<place>              history.OldDelegation a former Delegation
@@ -22,10 +23,13 @@
 //	owners/<uid>/<owner>                  law.Owner             digests of RRsets at an owner, and its claims
 //	members/<uid>/<owner>/<ns>/<record>   law.Member            a Record of the zone
 //	shares/<account>                      history.Share         the octets of an account's segments
+//	reverse/<ns>/<zone>                   law.ReverseLinks      the zones that derive PTR from a Zone object
 //	rules/<uid>/<ns>                      law.NamespaceRules    rules that Delegations give a namespace
 //	counts/<uid>/<ns>                     law.Count             the number of a namespace's Records in the zone
 //	cuts/<uid>/<child uid>                law.CountedCut        NS, glue and DS of a child, as counted
+//	cuts/<uid>/@<owner>                   law.CountedCut        derived PTR, and the names with the address
 //	debts/<uid>/<child uid>               law.Derivation        a cut that the parent has yet to count
+//	debts/<uid>/<uid>/<owner>             law.Derivation        a name of the other zone whose PTR the first has to count
 //	due/<seconds>/<ns>/<record>           law.Due               the time at which a Record expires
 //	journal/<uid>/<step>                  content.Transaction   the steps of a zone's content
 //	condensed/<uid>/                      journal.Condensed     the oldest steps of a held zone, condensed

@@ -96,6 +96,10 @@ func (k Keys) Key(f law.Key) string {
 		return k.Room("owners") + f.Zone + "/" + f.Owner.Key()
 	case law.KindCut:
 		return k.Cut(f.Zone, f.Object)
+	case law.KindAddressed:
+		return k.Room("addressed") + f.Zone + "/" + f.Object + "/" + f.Owner.Key()
+	case law.KindReverseLinks:
+		return k.Room("reverse") + f.Namespace + "/" + f.Object
 	case law.KindRules:
 		return k.Room("rules") + f.Zone + "/" + f.Namespace
 	case law.KindWork:
@@ -174,16 +178,16 @@ func MostKeys(k law.Key) int64 {
 }
 
 // Rooms lists the rooms in key order. The keys asked and config are in none.
-var Rooms = []string{"archived", "before", "condensed", "counts", "cuts", "debts", "due", "history", "journal", "members", "names",
-	"orphans", "outbox", "owners", "rules", "serials", "shares", "withdrawn"}
+var Rooms = []string{"addressed", "archived", "before", "condensed", "counts", "cuts", "debts", "due", "history", "journal", "members",
+	"names", "orphans", "outbox", "owners", "reverse", "rules", "serials", "shares", "withdrawn"}
 
 // ZoneRooms lists the rooms purged with a zone, in order, once its Records are released. The last name the RRsets to
 // withdraw from providers that cannot list them.
-var ZoneRooms = []string{"members", "counts", "cuts", "debts", "rules", "withdrawn",
+var ZoneRooms = []string{"members", "counts", "addressed", "cuts", "debts", "rules", "withdrawn",
 	"owners", "journal", "condensed"}
 
 // OwnRooms is how many of the first ZoneRooms are purged while providers still have an ended zone.
-const OwnRooms = 6
+const OwnRooms = 7
 
 // Journal returns the prefix journal/<uid>/. Step returns the key of a transaction, given its last step.
 func (k Keys) Journal(zone string) string { return k.Room("journal") + zone + "/" }
@@ -228,7 +232,14 @@ func (k Keys) Cut(parent, child string) string { return k.Room("cuts") + parent 
 func (k Keys) Outbox(id string) string         { return k.Room("outbox") + id }
 
 func (k Keys) Derivation(d law.Derivation) string {
-	return k.Room("debts") + d.Into.UID + "/" + d.From.UID
+	key := k.Room("debts") + d.Into.UID + "/" + d.From.UID
+	switch {
+	case !d.PTR:
+		return key
+	case d.Owner.IsZero(): // of all names; no key of an owner begins with "@"
+		return key + "/@"
+	}
+	return key + "/" + d.Owner.Key()
 }
 
 const (

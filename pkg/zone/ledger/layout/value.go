@@ -56,6 +56,10 @@ func DecodeFact(k law.Key, data []byte) (any, error) {
 		v = &law.Count{}
 	case law.KindCut:
 		v = &law.CountedCut{}
+	case law.KindAddressed:
+		v = &law.Addressed{}
+	case law.KindReverseLinks:
+		v = &law.ReverseLinks{}
 	case law.KindRules:
 		v = &law.NamespaceRules{}
 	case law.KindWork:

@@ -4,6 +4,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,14 +29,22 @@ import (
 )
 
 // CountCuts adds a write's pending cuts to the parents before the answer, so the client finds the new name servers
-// there. After an error, sweepCuts adds them later.
+// there, and PTR to the reverse zones. After an error, sweepCuts adds them later.
 func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.Derivation) {
-	for _, d := range cuts {
-		if err := ob.countCut(ctx, d); err != nil {
-			klog.FromContext(ctx).V(2).Info("the name servers of a child zone are counted later",
-				"parent", d.Into.Namespace+"/"+d.Into.Name,
-				"child", d.From.Namespace+"/"+d.From.Name, "why", err.Error())
+	for len(cuts) > 0 {
+		d, alike := cuts[0], cuts[:1]
+		var err error
+		if d.PTR {
+			alike = slices.DeleteFunc(slices.Clone(cuts), func(x law.Derivation) bool { return !x.DerivesWith(d) })
+			err = ob.countPTR(ctx, alike, false)
+		} else {
+			err = ob.countCut(ctx, d)
 		}
+		if err != nil {
+			klog.FromContext(ctx).V(2).Info("the name servers of a child zone, or PTR, are counted later",
+				"into", d.Into.Namespace+"/"+d.Into.Name, "from", d.From.Namespace+"/"+d.From.Name, "why", err.Error())
+		}
+		cuts = slices.DeleteFunc(slices.Clone(cuts), func(x law.Derivation) bool { return slices.ContainsFunc(alike, x.Same) })
 	}
 }
 
@@ -248,10 +257,16 @@ func (ob *Outbox) sweepCuts(ctx context.Context, last seenKeys) seenKeys {
 		if last != nil && known < sweepEvery {
 			return // its writer counts a new cut; a first sweep counts all, as after a crash
 		}
-		by := etcd.PaidBy(ctx, etcd.Payer{Namespace: d.From.Namespace, Weight: 1}) // as for the writer
-		if err := ob.countCut(by, d); err != nil {
-			klog.FromContext(ctx).Error(err, "counting a delegated zone's name servers failed; it is tried again",
-				"parent", d.Into.Namespace+"/"+d.Into.Name, "child", d.From.Namespace+"/"+d.From.Name)
+		by := etcd.PaidBy(ctx, etcd.Payer{Namespace: cmp.Or(d.By, d.From.Namespace), Weight: 1}) // as for the writer
+		var err error
+		if d.PTR {
+			err = ob.countPTR(by, []law.Derivation{d}, true)
+		} else {
+			err = ob.countCut(by, d)
+		}
+		if err != nil {
+			klog.FromContext(ctx).Error(err, "counting a delegated zone's name servers, or PTR, failed; it is tried again",
+				"into", d.Into.Namespace+"/"+d.Into.Name, "from", d.From.Namespace+"/"+d.From.Name)
 		}
 	})
 }

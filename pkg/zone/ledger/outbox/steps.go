@@ -70,7 +70,7 @@ func (ob *Outbox) askAgain(s *workState, c candidate, o *v1alpha1.Record) (recor
 		HadZone:       before != nil || objects.IsMoving(o),
 		HasFormerName: before == nil && c.removedFQDN != "" && c.removedFQDN == o.Status.FQDN,
 		Now:           ob.Mem.Now(), WorkID: etcd.NewID(), CausedBy: s.Work.By, Cause: s.Work.Cause(),
-		RulesChanged: s.Work.RulesChanged(), Uncounted: slices.Contains(s.Work.Releases, o.Namespace) ||
+		RulesChanged: s.Work.RulesChanged(), Derives: s.Work.Derives, Uncounted: slices.Contains(s.Work.Releases, o.Namespace) ||
 			strings.HasPrefix(s.Work.ID, MigrationID)}
 	if !s.Work.Unmarked {
 		ask.MarkID = s.Work.ID
@@ -195,10 +195,13 @@ func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, 
 
 		answers := ob.Committer.SubmitInOrder(ctx, zone, writes)
 		done := 0
+		var derivations []law.Derivation
 		for done < len(group) && answers[done].Out.OK {
-			leaves[group[done].UID] = ob.noteStep(ctx, group[done])
+			leaves[group[done].UID] = ob.noteStep(group[done])
+			derivations = append(derivations, group[done].w.Plan.Derivations...)
 			done++
 		}
+		ob.CountCuts(ctx, derivations)
 
 		// The failed step is decided again, alone; the loop submits the rest.
 		if done < len(group) {
@@ -235,19 +238,20 @@ func (ob *Outbox) reconsiderRecord(ctx context.Context, s *workState, c candidat
 			// A client has edited the Record meanwhile.
 			continue
 		}
-		if leaves = ob.noteStep(ctx, steps[0]); !leaves || leaving {
+		leaves = ob.noteStep(steps[0])
+		ob.CountCuts(ctx, steps[0].w.Plan.Derivations)
+		if !leaves || leaving {
 			return leaves, nil
 		}
 	}
 }
 
-func (ob *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
+func (ob *Outbox) noteStep(st *step) (leaves bool) {
 	p := st.w.Plan.Record
 	if p != nil && p.Zone != nil && (p.EndsAt != 0) != (st.o.Status.EndsAt != nil) {
 		// The grace period of the Record begins, or is cancelled (S2.12).
 		ob.Announce(st.o, p.EndsAt, p.Message)
 	}
-	ob.CountCuts(ctx, st.w.Plan.Derivations)
 	return p != nil && p.Reason == law.ReasonMoving
 }
 

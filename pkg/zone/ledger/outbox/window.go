@@ -216,7 +216,7 @@ func (s *workState) moves(scan law.Scan) bool {
 // scannedKeys returns the prefix of the keys to scan, or "" for a scan of other kinds.
 func (ob *Outbox) scannedKeys(scan law.Scan) string {
 	switch scan.Kind {
-	case law.ScanMembers:
+	case law.ScanMembers, law.ScanAddresses:
 		return ob.Mem.Layout.MembersBelow(scan.Zone, scan.Owner)
 	case law.ScanWaiting:
 		return ob.Mem.Layout.WaitingAt(scan.View, scan.Name, scan.Exact)
@@ -231,7 +231,7 @@ func (ob *Outbox) scannedKeys(scan law.Scan) string {
 // candidateAt returns the object of a key scanned by a cascade: an object waiting for a zone or name, or a Record in a
 // zone (a member). It returns false if the cascade need not decide the object.
 func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) (c candidate, ok bool, err error) {
-	if scan.Kind != law.ScanMembers {
+	if scan.Kind != law.ScanMembers && scan.Kind != law.ScanAddresses {
 		var w layout.Waiter
 		if err := layout.Decode(kv.Value, &w); err != nil {
 			return c, false, layout.Unreadable(string(kv.Key), err)

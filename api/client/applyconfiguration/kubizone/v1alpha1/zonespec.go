@@ -71,6 +71,9 @@ type ZoneSpecApplyConfiguration struct {
 	// 0s to 2160h. A shorter time deletes older changes for good, also tenants'. Above its share of etcd a namespace's
 	// oldest changes are condensed. 0s keeps none. Defaults to the server's --history-retention, 168h.
 	HistoryRetention *v1.Duration `json:"historyRetention,omitempty"`
+	// reverse gives a zone below in-addr.arpa or ip6.arpa a PTR record for each address in A and AAAA Records of other
+	// zones. A written PTR Record replaces it. Absent: none.
+	Reverse *ZoneReverseApplyConfiguration `json:"reverse,omitempty"`
 }
 
 // ZoneSpecApplyConfiguration constructs a declarative configuration of the ZoneSpec type for use with
@@ -251,5 +254,13 @@ func (b *ZoneSpecApplyConfiguration) WithDNSSEC(value *ZoneDNSSECApplyConfigurat
 // If called multiple times, the HistoryRetention field is set to the value of the last call.
 func (b *ZoneSpecApplyConfiguration) WithHistoryRetention(value v1.Duration) *ZoneSpecApplyConfiguration {
 	b.HistoryRetention = &value
+	return b
+}
+
+// WithReverse sets the Reverse field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Reverse field is set to the value of the last call.
+func (b *ZoneSpecApplyConfiguration) WithReverse(value *ZoneReverseApplyConfiguration) *ZoneSpecApplyConfiguration {
+	b.Reverse = value
 	return b
 }
