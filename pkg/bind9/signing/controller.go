@@ -128,14 +128,19 @@ func (c *Controller) forgetZone(object any) {
 	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = gone.Obj
 	}
-	c.memory.remove(object.(*v1alpha1.Zone).UID)
+	if zone, ok := object.(*v1alpha1.Zone); ok { // an informer may have lost the object
+		c.memory.remove(zone.UID)
+	}
 }
 
 func (c *Controller) enqueueDelivery(object any) {
 	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = gone.Obj
 	}
-	one := object.(*v1alpha1.Delivery)
+	one, ok := object.(*v1alpha1.Delivery)
+	if !ok {
+		return
+	}
 	zone, err := c.Zones.Lister().Zones(one.Namespace).Get(one.Spec.Zone.Name)
 	if err == nil && one.Status.FQDN != "" {
 		c.enqueueZone(zone)

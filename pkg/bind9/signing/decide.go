@@ -119,7 +119,10 @@ var deciders = map[v1alpha1.DNSSECPhase]func(*decision, *facts){
 func decideNext(f *facts) decision {
 	d := decision{status: cmp.Or(f.status.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{}), requeueAfter: pendingInterval}
 	d.noteTTL(f)
-	deciders[d.status.Phase](&d, f)
+	// A later version may know further phases. This version leaves them as they are.
+	if decide := deciders[d.status.Phase]; decide != nil {
+		decide(&d, f)
+	}
 	return d
 }
 
@@ -274,7 +277,9 @@ func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	needed := map[uint16]bool{}
 	for _, key := range f.signing.Status.Keys {
 		isCurrent := key.DSState == dsRumoured || key.DSState == dsOmnipresent
-		needed[key.Tag] = isCurrent || key.DSState == dsUnretentive && f.keepsReplaced(key.Tag)
+		isNeeded := isCurrent || key.DSState == dsUnretentive && f.keepsReplaced(key.Tag)
+		// A zone-signing key of another algorithm may have the tag of a key-signing key.
+		needed[key.Tag] = needed[key.Tag] || isNeeded
 	}
 
 	wanted := []v1alpha1.DelegationSigner{}

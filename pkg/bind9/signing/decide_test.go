@@ -74,6 +74,12 @@ func TestWantedDS_isBounded_S12_3(t *testing.T) {
 	if got := wantedDS(&facts{signing: repeated, status: &v1alpha1.ZoneDNSSECStatus{}}); !slices.Equal(got, dsOf(1)) {
 		t.Errorf("%d DS of one key: %v", len(got), got)
 	}
+	// A zone-signing key of another algorithm has the tag of the key-signing key.
+	shared := signedBy("omnipresent")
+	shared.Status.Keys = append(shared.Status.Keys, protocol.DNSSECKey{Tag: shared.Status.Keys[0].Tag, Role: "ZSK"})
+	if got := wantedDS(&facts{signing: shared, status: &v1alpha1.ZoneDNSSECStatus{}}); !slices.Equal(got, dsOf(1)) {
+		t.Errorf("two keys of one tag: %v", got)
+	}
 	many := &facts{signing: signedBy(slices.Repeat([]string{"rumoured"}, maxDS+1)...), status: &v1alpha1.ZoneDNSSECStatus{}}
 	if got := wantedDS(many); !slices.Equal(got, dsOf(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)) {
 		t.Errorf("%d DS: %v", len(got), got)

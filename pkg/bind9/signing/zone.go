@@ -178,6 +178,8 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 		return
 	}
 
+	zone := serial.Serial(w.zone.Status.Serial)
+	f.passed = !serial.Serial(keys.Serial).Ahead(zone)
 	w.highest = keys.Serial
 
 	for _, observed := range w.askEachServer(ctx) {
@@ -195,12 +197,15 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 		if len(shared) > 0 {
 			f.signed = observed.Name + " answers with keys of the signer"
 		}
-		if serial.Serial(observed.Serial).Ahead(serial.Serial(w.highest)) {
-			w.highest = observed.Serial
+		// Compared with the zone first, since three serials may have no order (RFC 1982 §3.2).
+		if at := serial.Serial(observed.Serial); at.Ahead(zone) {
+			f.passed = false
+			if at.Ahead(serial.Serial(w.highest)) {
+				w.highest = observed.Serial
+			}
 		}
 	}
 
-	f.passed = !serial.Serial(w.highest).Ahead(serial.Serial(w.zone.Status.Serial))
 	if len(keys.Keys) == 0 {
 		f.unsigned = w.signerDNS.Name + " has no keys"
 	}

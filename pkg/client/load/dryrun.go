@@ -172,7 +172,8 @@ func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
 			return err
 		}
 	}
-	delete(refs, types.NamespacedName{}) // of objects without a zoneRef
+	// An object without a zoneRef gives a namespace alone, and client-go refuses to get an object without a name.
+	maps.DeleteFunc(refs, func(ref types.NamespacedName, _ bool) bool { return ref.Name == "" })
 	for ref := range refs {
 		switch z, err := l.typed.KubizoneV1alpha1().Zones(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{}); {
 		case err == nil:

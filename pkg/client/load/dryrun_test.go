@@ -98,3 +98,23 @@ func TestListZones_endsAtATemporaryError(t *testing.T) {
 		}
 	}
 }
+
+// A user who may not list the zones of all namespaces makes a dry run of a Record without a zoneRef, and no zone is
+// read.
+func TestListZones_withoutARightToList(t *testing.T) {
+	server := fake.NewSimpleClientset()
+	server.PrependReactor("list", "zones", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(v1alpha1.Resource("zones"), "", errors.New("no right"))
+	})
+	server.PrependReactor("get", "zones", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("resource name may not be empty")
+	})
+	record := &manifest{object: &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": v1alpha1.SchemeGroupVersion.String(), "kind": "Record",
+		"metadata": map[string]any{"namespace": "team", "name": "www"},
+		"spec":     map[string]any{"domainName": "www.example.org.", "type": "A", "rdata": "192.0.2.1"},
+	}}}
+	if err := newLab(t, server).listZones(t.Context(), []*manifest{record}); err != nil {
+		t.Error(err)
+	}
+}

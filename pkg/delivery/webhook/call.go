@@ -258,12 +258,22 @@ func (got answer) explainFailure(refusal *protocol.Error, isProtocol bool) *deli
 		failure = got.explainStatus(isProtocol)
 		failure.Code = strconv.Itoa(got.status)
 	}
+	switch {
 	// INVALID_RECORD with the status 409: another record is at the name.
-	if failure.Permanent && got.status == http.StatusConflict {
+	case failure.Permanent && got.status == http.StatusConflict:
 		failure = conflict
 		failure.Code = said.Code
+	// INVALID_DOMAIN with the status 404: the provider may get the zone later.
+	case failure.Permanent && got.status == http.StatusNotFound:
+		failure = failures[protocol.CodeRecordNotFound]
+		failure.Code = said.Code
 	}
-	failure.Detail, failure.RetryAfter = quoteServer(said, got.secrets), max(failure.RetryAfter, got.retryAfter())
+	failure.Detail = quoteServer(said, got.secrets)
+	// The wait of a server counts where time can help. Wrong credentials back off as the class does.
+	switch failure.Reason {
+	case delivery.ReasonRateLimited, delivery.ReasonQuotaExceeded, delivery.ReasonServerError:
+		failure.RetryAfter = max(failure.RetryAfter, got.retryAfter())
+	}
 	return &failure
 }
 

@@ -274,8 +274,11 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 
 	got, err := w.callServer(ctx, method, path, body)
 	if unclear := asUnclear(ctx, err); unclear != nil {
-		w.unanswered++
-		return w.recordOutcome(ctx, i, unclear, unclear.Reason == delivery.ReasonServerUnreachable)
+		unreached := unclear.Reason == delivery.ReasonServerUnreachable
+		if unreached { // an answer that is too long is an answer
+			w.unanswered++
+		}
+		return w.recordOutcome(ctx, i, unclear, unreached)
 	}
 	if err != nil {
 		return err

@@ -255,7 +255,8 @@ func (c *classSync) isCurrent(ctx context.Context, known *knownClass, of *v1alph
 func (c *classSync) refreshClass(ctx context.Context, known *knownClass, of *v1alpha1.DNSClass) {
 	interval, servers := c.driftInterval(of, known.abilities), c.listServers(of)
 	// An instance joined or left the fleet of a bind9 class, without a change of the class.
-	others := servers != nil && !slices.Equal(servers, known.spec.Servers)
+	// Nil means that the instances are not listed yet, which differs from an empty list.
+	others := servers != nil && (known.spec.Servers == nil || !slices.Equal(servers, known.spec.Servers))
 	if interval == known.spec.DriftInterval && !others {
 		return
 	}
