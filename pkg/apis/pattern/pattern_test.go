@@ -159,7 +159,7 @@ func TestNamesUnderscore_S4_14(t *testing.T) {
 
 func TestParse_refusals(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "empty", "a..b": "empty label", ".a": "empty label", "..": "empty label", "@.": "without a trailing dot", "@.a": "last label", "a.@.b": "last label",
+		"": "empty", "a..b": "empty label", ".a": "empty label", "..": "empty label", "@.": "leave out", "@.a": "last label", "a.@.b": "last label",
 		"**": "one \"*\"", "a**b": "one \"*\"", "a b": "owner name", `a\.b`: "owner name", "a;": "owner name", "$x": "owner name", "a@": "owner name", "\x00": "owner name",
 		"bü*": "internationalised", "xn--*": "IDNA", "xn--bcher-kva*": "internationalised", "xn--a.*": "IDNA",
 		strings.Repeat("a", 64): "limit is 63", strings.Repeat("a", 40) + "*" + strings.Repeat("b", 24): "limit is 63", strings.Repeat("a.", 600): "limit is 1024",

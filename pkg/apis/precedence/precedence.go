@@ -17,8 +17,13 @@ type Rank struct {
 }
 
 func (r Rank) Compare(other Rank) int {
-	rank := map[bool]int{true: 1}
-	return cmp.Or(rank[r.Last]-rank[other.Last], r.Since.Compare(other.Since), cmp.Compare(r.ID, other.ID))
+	if r.Last != other.Last {
+		if r.Last {
+			return 1
+		}
+		return -1
+	}
+	return cmp.Or(r.Since.Compare(other.Since), cmp.Compare(r.ID, other.ID))
 }
 
 // Decide returns the claimant of each name and, by the index of each losing claimant, the winner. The claimants must be

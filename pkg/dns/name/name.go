@@ -5,7 +5,6 @@ package name
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -123,7 +122,7 @@ func (n *Name) UnmarshalText(text []byte) error {
 		return nil
 	}
 	// A stored name is canonical, and needs no IDNA.
-	if strings.HasSuffix(s, ".") && checkCanonical(s) == nil {
+	if scan := scanASCII(s); scan.canonical() && scan.absolute {
 		*n = Name{s}
 		return nil
 	}
@@ -160,7 +159,13 @@ func compareLabels(a, b string) int {
 			return c
 		}
 	}
-	return strings.Compare(a, b) // one is empty
+	switch {
+	case a != "":
+		return 1
+	case b != "":
+		return -1
+	}
+	return 0
 }
 
 func cutLast(s string) (rest, label string) {
@@ -180,7 +185,13 @@ func labelsToKey(s string) string {
 	for s != "" {
 		var label string
 		s, label = cutLast(s)
-		key.WriteString(strings.ReplaceAll(label, "/", "~"))
+		for i := 0; i < len(label); i++ {
+			if c := label[i]; c == '/' {
+				key.WriteByte('~')
+			} else {
+				key.WriteByte(c)
+			}
+		}
 		key.WriteByte('.')
 	}
 	return key.String()
@@ -191,12 +202,29 @@ func keyToLabels(key string) (string, error) {
 	if key == "" {
 		return "", nil
 	}
-	labels := strings.Split(strings.TrimSuffix(strings.ReplaceAll(key, "~", "/"), "."), ".")
-	slices.Reverse(labels)
-	s := strings.Join(labels, ".")
+	if key[len(key)-1] != '.' {
+		return "", fmt.Errorf("key %s: every label of a key ends in a dot, \"org.example.\"", Quote(key))
+	}
+	if strings.IndexByte(key, '/') >= 0 {
+		return "", fmt.Errorf("key %s: a slash in a key is written ~", Quote(key))
+	}
+
+	// Write the labels in the order of a name.
+	var text strings.Builder
+	text.Grow(len(key))
+	for s := key[:len(key)-1]; ; {
+		var label string
+		s, label = cutLast(s)
+		text.WriteString(strings.ReplaceAll(label, "~", "/"))
+		if s == "" {
+			break
+		}
+		text.WriteByte('.')
+	}
+	s := text.String()
 	// Each name has a single key, so a key that is made otherwise was damaged.
-	if checkCanonical(s+".") != nil || labelsToKey(s) != key {
-		return "", fmt.Errorf("key %s: not the key of a canonical name, as \"org.example.\" of example.org. with ~ for a slash", Quote(key))
+	if scan := scanASCII(s + "."); !scan.canonical() || labelsToKey(s) != key {
+		return "", fmt.Errorf("key %s: not the key of a canonical name", Quote(key))
 	}
 	return s, nil
 }

@@ -6,7 +6,6 @@ package name
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -24,8 +23,6 @@ const (
 
 const dots = ".\u3002\uff0e\uff61" // before the mapping (UTS 46)
 
-var asciiDots = strings.NewReplacer("\u3002", ".", "\uff0e", ".", "\uff61", ".")
-
 // profile maps names as for lookups, but without the rules for ASCII. They reject "_", "*", "/" and "r3---x", all valid
 // in owner names.
 var profile = idna.New(
@@ -40,8 +37,8 @@ func IsAbsolute(text string) bool {
 	if text == "" || len(text) > maxText { // too long to map
 		return strings.HasSuffix(text, ".")
 	}
-	if !needsIDNA(text) {
-		return strings.HasSuffix(text, ".")
+	if !scanASCII(text).needsIDNA {
+		return text[len(text)-1] == '.'
 	}
 	if mapped, err := mapIDNA(text); err == nil {
 		return strings.HasSuffix(mapped, ".")
@@ -104,31 +101,30 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 		return "", false, fmt.Errorf("name %s is %d bytes of text; a name has at most %d octets on the wire (RFC 1035 §2.3.4)", Quote(text),
 			len(text), maxWire)
 	}
-	ascii, err := ToASCII(text)
-	if err != nil {
-		return "", false, fmt.Errorf("name %s is not valid under IDNA (UTS 46): %w; write letters of a script that IDNA allows, "+
-			"or a valid A-label", Quote(text), err)
+	scan := scanASCII(text)
+	if scan.needsIDNA {
+		mapped, idnaErr := mapIDNA(text)
+		if idnaErr != nil {
+			return "", false, fmt.Errorf("name %s is not valid under IDNA (UTS 46): %v; write letters of a script that IDNA allows, "+
+				"or a valid A-label", Quote(text), idnaErr)
+		}
+		text, scan = mapped, scanASCII(mapped)
 	}
-	if err := checkCanonical(ascii); err != nil {
-		return "", false, err
+	if scan.upper {
+		// The text is ASCII, because the IDNA mapping returns lower case.
+		text = strings.ToLower(text)
 	}
-	return ascii, strings.HasSuffix(ascii, "."), nil
-}
-
-// ToASCII returns a text in lower case, with U-labels as A-labels. It returns an error for a text that IDNA does not
-// allow, and checks nothing else. The caller bounds the text, because IDNA takes quadratic time.
-func ToASCII(text string) (string, error) {
-	if needsIDNA(text) {
-		return mapIDNA(text)
+	if scan.fault != nil {
+		return "", false, scan.fault(text)
 	}
-	return strings.ToLower(text), nil
+	return text, scan.absolute, nil
 }
 
 // CheckSpelling returns an error if IDNA maps a Unicode character in text to "*", "_", "/", "@" or ".", because an
 // admission policy would see other characters than the server.
 func CheckSpelling(text string) error {
 	switch {
-	case !needsIDNA(text):
+	case !scanASCII(text).needsIDNA:
 		return nil
 	case len(text) > maxText:
 		return fmt.Errorf("%s is %d bytes long, the limit is %d", Quote(text), len(text), maxText)
@@ -167,81 +163,117 @@ func mapIDNA(text string) (string, error) {
 
 // losesLabel reports whether the mapping of text left a label empty, or changed the number of labels.
 func losesLabel(text, mapped string) bool {
-	before, after := strings.Split(asciiDots.Replace(text), "."), strings.Split(mapped, ".")
-	if len(before) != len(after) {
-		return true
-	}
-	for i := range after {
-		if after[i] == "" && before[i] != "" {
+	for {
+		dot := strings.IndexAny(text, dots)
+		label, mappedRest, found := strings.Cut(mapped, ".")
+		otherNumber := found != (dot >= 0)
+		becameEmpty := label == "" && text != "" && dot != 0
+		if otherNumber || becameEmpty {
 			return true
 		}
-	}
-	return false
-}
-
-// needsIDNA reports whether a name has a character beyond ASCII, or a label that claims to be an A-label (RFC 5890
-// §2.3.2.1).
-func needsIDNA(text string) bool {
-	return !isASCII(text) || strings.Contains(text, "--") && strings.Contains("."+strings.ToLower(text), ".xn--")
-}
-
-func isASCII(text string) bool {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
+		if !found {
 			return false
 		}
+		_, size := utf8.DecodeRuneInString(text[dot:])
+		text, mapped = text[dot+size:], mappedRest
 	}
-	return true
 }
 
-// checkCanonical returns an error for the first rule that keeps a text from being a canonical name, absolute or
-// relative. A-labels are not decoded.
-func checkCanonical(text string) error {
-	if text == "." || text == "@" {
-		return nil
-	}
-	labels := strings.TrimSuffix(text, ".")
-	leftmost := true
-	for label := range strings.SplitSeq(labels, ".") {
-		if err := checkLabel(text, label, leftmost); err != nil {
-			return err
-		}
-		leftmost = false
-	}
-	if n := len(labels) + 2; n > maxWire {
-		return fmt.Errorf("name %s is %d octets on the wire, the limit is %d (RFC 1035 §2.3.4); shorten it", Quote(text), n, maxWire)
-	}
-	return nil
+type asciiScan struct {
+	needsIDNA bool // beyond ASCII, or with xn--
+	upper     bool
+	absolute  bool
+	fault     func(text string) error // error for the first broken rule, or nil
+	beyond    bool                    // a byte beyond ASCII
 }
 
-// checkLabel returns an error if a label of the name text has another character, is empty or too long, or has a "*"
-// that is not the whole leftmost label.
-func checkLabel(text, label string, leftmost bool) error {
-	for i := range len(label) {
-		if !inLabels[label[i]] {
-			return fmt.Errorf("name %s: %s is not allowed in an owner name; labels are letters, digits, \"-\", \"_\", \"/\", "+
-				"and \"*\" alone as the leftmost label", Quote(text), Quote(string(rune(label[i]))))
+func (a asciiScan) canonical() bool { return a.fault == nil && !a.upper && !a.beyond }
+
+// scanASCII reports how text differs from a canonical name, and the first broken rule. A name with needsIDNA has to be
+// mapped, and scanned again.
+func scanASCII(text string) asciiScan {
+	var a asciiScan
+	switch text {
+	case ".":
+		a.absolute = true
+		return a
+	case "@":
+		return a
+	}
+	start := 0 // of the current label
+	for i := 0; i <= len(text); i++ {
+		if i == len(text) || text[i] == '.' {
+			label := text[start:i]
+			// The empty label at the end is the root's.
+			if i == len(text) && label == "" && i > 0 {
+				a.absolute = true
+				break
+			}
+			a.judgeLabel(label, start)
+			start = i + 1
+			continue
 		}
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '_', c == '/':
+		case 'A' <= c && c <= 'Z':
+			a.upper = true
+		case c >= utf8.RuneSelf:
+			a.needsIDNA, a.beyond = true, true
+		case c == '*':
+			// judgeLabel checks it.
+		default:
+			// The first broken rule counts.
+			if a.fault == nil {
+				a.fault = func(text string) error {
+					return fmt.Errorf("name %s: %s is not allowed in an owner name; labels are letters, digits, \"-\", \"_\", \"/\", "+
+						"and \"*\" alone as the leftmost label", Quote(text), Quote(string(rune(c))))
+				}
+			}
+		}
+	}
+	if a.fault == nil && wireLen(text, a.absolute) > maxWire {
+		absolute := a.absolute
+		a.fault = func(text string) error {
+			return fmt.Errorf("name %s is %d octets on the wire, the limit is %d (RFC 1035 §2.3.4); shorten it", Quote(text),
+				wireLen(text, absolute), maxWire)
+		}
+	}
+	return a
+}
+
+func wireLen(text string, absolute bool) int {
+	if absolute {
+		return len(text) + 1
+	}
+	return len(text) + 2
+}
+
+// judgeLabel notes whether a label is an A-label, and its broken rule: empty, too long, or with a "*" that is not the
+// whole leftmost label.
+func (a *asciiScan) judgeLabel(label string, start int) {
+	a.needsIDNA = a.needsIDNA || hasACEPrefix(label)
+	if a.fault != nil {
+		return
 	}
 	switch {
 	case label == "":
-		return fmt.Errorf("name %s has an empty label; write one dot between labels and none in front", Quote(text))
+		a.fault = func(text string) error {
+			return fmt.Errorf("name %s has an empty label; write one dot between labels and none in front", Quote(text))
+		}
 	case len(label) > maxLabel:
-		return fmt.Errorf("name %s: label %s is %d octets long, the limit is %d (RFC 1035 §2.3.4); shorten it", Quote(text),
-			Quote(label), len(label), maxLabel)
-	case strings.Contains(label, "*") && (label != "*" || !leftmost):
-		return fmt.Errorf("name %s: \"*\" may only be the whole leftmost label of an owner name (RFC 4592)", Quote(text))
+		a.fault = func(text string) error {
+			return fmt.Errorf("name %s: label %s is %d octets long, the limit is %d (RFC 1035 §2.3.4); shorten it", Quote(text),
+				Quote(label), len(label), maxLabel)
+		}
+	case strings.IndexByte(label, '*') >= 0 && (label != "*" || start != 0):
+		a.fault = func(text string) error {
+			return fmt.Errorf("name %s: \"*\" may only be the whole leftmost label of an owner name (RFC 4592)", Quote(text))
+		}
 	}
-	return nil
 }
 
-// inLabels has the characters of canonical labels.
-var inLabels = func() (in [256]bool) {
-	for _, c := range []byte("0123456789abcdefghijklmnopqrstuvwxyz-_/*") {
-		in[c] = true
-	}
-	return in
-}()
+// hasACEPrefix reports whether a label claims to be an A-label (RFC 5890 §2.3.2.1).
+func hasACEPrefix(label string) bool { return len(label) >= 4 && strings.EqualFold(label[:4], "xn--") }
 
 func Quote(text string) string {
 	const most = 100
@@ -254,11 +286,15 @@ func Quote(text string) string {
 // IsHost reports whether a name in presentation format is a host name: letters, digits and inner hyphens, or the root.
 func IsHost(text string) bool {
 	text = strings.TrimSuffix(text, ".")
-	return text == "" || !slices.ContainsFunc(strings.Split(text, "."), isNoHostLabel)
-}
-
-func isNoHostLabel(label string) bool {
-	return label == "" || label != strings.Trim(label, "-") || strings.Trim(label, hostCharacters) != ""
+	if text == "" {
+		return true
+	}
+	for label := range strings.SplitSeq(text, ".") {
+		if label == "" || label != strings.Trim(label, "-") || strings.Trim(label, hostCharacters) != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // hostCharacters are those of RFC 1123 §2.1.

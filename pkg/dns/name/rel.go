@@ -53,7 +53,10 @@ func (r Rel) In(origin Name) (Name, error) {
 		return Name{}, fmt.Errorf("name %s in %s is %d octets on the wire, the limit is %d (RFC 1035 §2.3.4); shorten it", Quote(r.s),
 			Quote(origin.s), n, maxWire)
 	}
-	return Name{r.s + "." + strings.TrimPrefix(origin.s, ".")}, nil
+	if origin.s == "." {
+		return Name{r.s + "."}, nil
+	}
+	return Name{r.s + "." + origin.s}, nil
 }
 
 // Compare compares two names in canonical order (RFC 4034 §6.1), the apex first.
@@ -95,7 +98,7 @@ func (r *Rel) UnmarshalText(text []byte) error {
 		*r = Rel{}
 		return nil
 	}
-	if !strings.HasSuffix(s, ".") && checkCanonical(s) == nil {
+	if scan := scanASCII(s); scan.canonical() && !scan.absolute {
 		*r = Rel{s}
 		return nil
 	}

@@ -5,6 +5,7 @@ package name
 
 import (
 	"strings"
+	"unicode/utf8"
 )
 
 // ParseTyped parses a whole name as a person types it: in any script and case, with or without the last dot, and with
@@ -25,7 +26,7 @@ type Part struct {
 
 func ParsePart(text string) Part {
 	p := Part{ascii: strings.ToLower(strings.TrimSpace(text))}
-	if !isASCII(p.ascii) && len(p.ascii) <= maxText {
+	if isASCII := strings.IndexFunc(p.ascii, func(c rune) bool { return c >= utf8.RuneSelf }) < 0; !isASCII && len(p.ascii) <= maxText {
 		p.unicode, _ = profile.ToUnicode(p.ascii) // a part need not be valid, for example one that ends in a joiner
 	}
 	return p

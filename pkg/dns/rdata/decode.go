@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/netip"
-	"strings"
 )
 
 // decoder reads the fields of record data (RDATA) from their wire form. After an error it returns zeros, so a caller
@@ -50,26 +49,14 @@ func (d *decoder) readRest(least int) []byte {
 	return rest
 }
 
-func (d *decoder) readNumber(octets int) (value uint64) {
-	for _, c := range d.readOctets(octets) {
-		value = value<<8 | uint64(c)
+func appendGroups(text, octets []byte, size int, separator byte) []byte {
+	for i := 0; i < len(octets); i += size {
+		if i > 0 {
+			text = append(text, separator)
+		}
+		text = hex.AppendEncode(text, octets[i:i+size])
 	}
-	return value
-}
-
-func (d *decoder) readGroups(text []byte, k *kind) []byte {
-	for range k.octets / k.group {
-		text = append(hex.AppendEncode(text, d.readOctets(k.group)), k.separator)
-	}
-	return text[:len(text)-1]
-}
-
-func (d *decoder) readTag(text []byte) []byte {
-	tag := strings.ToLower(string(d.readString()))
-	if err := checkTag(tag); err != nil {
-		d.fail(err)
-	}
-	return append(text, tag...)
+	return text
 }
 
 func (d *decoder) readString() []byte { return d.readOctets(int(d.readOctets(1)[0])) }
@@ -118,24 +105,33 @@ func (d *decoder) readAddress(text []byte, octets int) []byte {
 
 // readTypes appends the mnemonics of a bit map, with blanks between them.
 func (d *decoder) readTypes(text []byte) []byte {
-	start := len(text)
-	for last := -1; len(d.rest) > 0; {
+	last := -1
+	for first := true; len(d.rest) > 0; {
 		head := d.readOctets(2)
 		window, length := int(head[0]), int(head[1])
-		bits := d.readOctets(length)
-		if window <= last || length == 0 || length > 32 || bits[length-1] == 0 {
-			d.fail(errors.New("the windows of the bit map are not in order, empty, too long, or end in zero octets (RFC 4034 §4.1.2)"))
+		if window <= last || length == 0 || length > 32 {
+			d.fail(errors.New("the windows of the bit map are not in order, or empty, or too long (RFC 4034 §4.1.2)"))
 			return text
 		}
 		last = window
+		bits := d.readOctets(length)
+		if bits[length-1] == 0 {
+			d.fail(errors.New("the bit map has trailing zero octets (RFC 4034 §4.1.2)"))
+			return text
+		}
 		// The first bit is the highest of the first octet.
-		for i := range 8 * length {
-			if bits[i/8]&(0x80>>(i%8)) != 0 {
-				text = append(append(text, Type(window*256+i).String()...), ' ')
+		for i := 0; i < 8*length; i++ {
+			if bits[i/8]&(0x80>>(i%8)) == 0 {
+				continue
 			}
+			if !first {
+				text = append(text, ' ')
+			}
+			first = false
+			text = append(text, Type(window*256+i).String()...)
 		}
 	}
-	return text[:max(start, len(text)-1)]
+	return text
 }
 
 // readGateway appends the gateway of an IPSECKEY, whose form depends on the gateway type (RFC 4025 §2.5).

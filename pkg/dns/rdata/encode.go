@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,25 +74,21 @@ func appendOneString(wire []byte, text string) ([]byte, error) {
 	return wire, nil
 }
 
-func appendTag(wire []byte, text string) ([]byte, error) {
-	if err := checkTag(text); err != nil {
-		return nil, err
-	}
-	return appendOneString(wire, strings.ToLower(text))
-}
-
-const tagCharacters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
 func checkTag(text string) error {
-	if text == "" || strings.Trim(text, tagCharacters) != "" {
-		return fmt.Errorf("%s is not %s", quote(text), kindTag.words)
+	ok := text != ""
+	for i := 0; i < len(text); i++ {
+		c := text[i] | 0x20
+		ok = ok && (isDigit(text[i]) || 'a' <= c && c <= 'z')
+	}
+	if !ok {
+		return fmt.Errorf("%s is not %s", quote(text), kindWords[kindTag])
 	}
 	return nil
 }
 
 func parseUint(field token, bits int) (uint64, error) {
 	value, err := strconv.ParseUint(field.text, 10, bits)
-	if err != nil {
+	if err != nil || field.quoted {
 		return 0, fmt.Errorf("%s is not a number from 0 to %d", quote(field.text), uint64(1)<<bits-1)
 	}
 	return value, nil
@@ -101,15 +96,23 @@ func parseUint(field token, bits int) (uint64, error) {
 
 func parseMnemonic(field token, names map[string]uint16, bits int) (uint64, error) {
 	value, err := parseUint(field, bits)
-	if err == nil {
-		return value, nil
+	if number, ok := names[upperASCII(field.text)]; err != nil && ok && !field.quoted {
+		return uint64(number), nil
 	}
-	number, ok := names[upperASCII(field.text)]
-	if !ok {
-		return 0, err
-	}
-	return uint64(number), nil
+	return value, err
 }
+
+// Mnemonics of IANA and BIND.
+var (
+	algorithmNames = map[string]uint16{
+		"RSAMD5": 1, "DH": 2, "DSA": 3, "RSASHA1": 5, "DSA-NSEC3-SHA1": 6, "NSEC3DSA": 6, "RSASHA1-NSEC3-SHA1": 7, "NSEC3RSASHA1": 7,
+		"RSASHA256": 8, "RSASHA512": 10, "ECC-GOST": 12, "ECCGOST": 12, "ECDSAP256SHA256": 13,
+		"ECDSAP384SHA384": 14, "ED25519": 15, "ED448": 16, "INDIRECT": 252, "PRIVATEDNS": 253, "PRIVATEOID": 254,
+	}
+	certificateNames = map[string]uint16{
+		"PKIX": 1, "SPKI": 2, "PGP": 3, "IPKIX": 4, "IPIX": 4, "ISPKI": 5, "IPGP": 6, "ACPKIX": 7, "IACPKIX": 8, "URI": 253, "OID": 254,
+	}
+)
 
 // ParseSeconds parses a number of seconds, or numbers with the units w, d, h, m and s, such as "1h30m" for 5400. Like
 // BIND and Knot, it rejects "1h30", whose last number has no unit.
@@ -121,23 +124,28 @@ func ParseSeconds(text string) (uint32, error) {
 	return seconds, nil
 }
 
-var (
-	times    = regexp.MustCompile(`^(?:[0-9]{1,10}[smhdwSMHDW])+$`)
-	timePart = regexp.MustCompile(`[0-9]+.`)
-)
-
 func addSeconds(text string) (seconds uint32, ok bool) {
-	if number, err := strconv.ParseUint(text, 10, 32); err == nil {
-		return uint32(number), true
+	var total, number uint64
+	hasDigits, hasUnit := false, false
+	for _, c := range []byte(text) {
+		if isDigit(c) {
+			number, hasDigits = number*10+uint64(c-'0'), true
+		} else {
+			unit := secondsOf[c|0x20]
+			if unit == 0 || !hasDigits {
+				return 0, false
+			}
+			total, number, hasDigits, hasUnit = total+number*unit, 0, false, true
+		}
+		// Checked at each character, so no product overflows 64 bits.
+		if number > math.MaxUint32 || total > math.MaxUint32 {
+			return 0, false
+		}
 	}
-	if !times.MatchString(text) {
+	if hasUnit == hasDigits { // "" or "1h30"
 		return 0, false
 	}
-	var total uint64
-	for _, part := range timePart.FindAllString(text, -1) {
-		number, _ := strconv.ParseUint(part[:len(part)-1], 10, 64)
-		total = min(total+number*secondsOf[part[len(part)-1]|0x20], 1<<32)
-	}
+	total += number
 	return uint32(total), total <= math.MaxUint32
 }
 
@@ -148,7 +156,7 @@ func appendTypes(wire []byte, fields []token) ([]byte, error) {
 	types := make([]Type, 0, 16)
 	for _, f := range fields {
 		t, err := ParseType(f.text)
-		if err != nil {
+		if err != nil || f.quoted {
 			return nil, fmt.Errorf("%s is not an RR type; write mnemonics or \"TYPE\" and a number", quote(f.text))
 		}
 		types = append(types, t)
@@ -176,13 +184,32 @@ var errNoOrigin = fmt.Errorf("a name is relative and %w; end it in a dot", name.
 // appendName appends the wire form of a name, in lower case. A relative name is completed by top, the wire form of the
 // zone's name or a mark. Without top, a relative name is an error.
 func appendName(wire []byte, text string, top []byte) ([]byte, error) {
-	start, relative := len(wire), true
-	if text == "." {
+	start := len(wire)
+	switch text {
+	case ".":
 		return append(wire, 0), nil
+	case "@":
+		if len(top) == 0 {
+			return nil, errNoOrigin
+		}
+		return append(wire, top...), nil
 	}
-	for rest := text; rest != "" && text != "@"; {
+	relative := true
+	for i := 0; i < len(text); {
+		// Write the label behind an octet for its length.
 		length := len(wire)
-		wire, rest, relative = appendFirstLabel(wire, rest)
+		wire = append(wire, 0)
+		relative = true
+		for i < len(text) {
+			if text[i] == '.' {
+				relative = false
+				i++
+				break
+			}
+			c, size := unescape(text[i:])
+			wire = append(wire, toLower(c))
+			i += size
+		}
 		n := len(wire) - length - 1
 		if n == 0 {
 			return nil, fmt.Errorf("name %s has an empty label; write one dot between labels and none in front", quote(text))
@@ -190,40 +217,28 @@ func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 		if n > 63 {
 			return nil, fmt.Errorf("name %s has a label of %d octets, the limit is 63 (RFC 1035 §2.3.4); shorten it", quote(text), n)
 		}
+		wire[length] = byte(n)
 	}
-	switch {
-	case text == "":
+	if text == "" {
 		return nil, errors.New("a name is empty; write \".\" for the root or \"@\" for the zone itself")
-	case !relative:
-		wire = append(wire, 0)
-	case len(top) == 0:
-		return nil, errNoOrigin
-	default:
-		wire = append(wire, top...)
 	}
 	n := len(wire) - start
-	if relative && isMark(top) {
-		n -= len(top) - 1 // checked as in the root, the shortest zone
+	if relative {
+		if len(top) == 0 {
+			return nil, errNoOrigin
+		}
+		wire = append(wire, top...)
+	} else {
+		wire = append(wire, 0)
+	}
+	// With a mark, check the length as in the root, the shortest zone.
+	if n++; relative && !isMark(top) {
+		n += len(top) - 1
 	}
 	if n > 255 {
 		return nil, fmt.Errorf("name %s is longer than 255 octets on the wire (RFC 1035 §2.3.4); shorten it", quote(text))
 	}
 	return wire, nil
-}
-
-// appendFirstLabel appends the first label of a name, in lower case, behind an octet for its length. It returns the
-// text behind the dot. Without a dot, last is true.
-func appendFirstLabel(wire []byte, text string) (_ []byte, rest string, last bool) {
-	length := len(wire)
-	wire = append(wire, 0)
-	for text != "" && text[0] != '.' {
-		c, size := unescape(text)
-		wire = append(wire, toLower(c))
-		text = text[size:]
-	}
-	wire[length] = byte(len(wire) - length - 1)
-	rest, dot := strings.CutPrefix(text, ".")
-	return wire, rest, !dot
 }
 
 func appendGateway(wire []byte, gatewayType byte, text string, top []byte) ([]byte, error) {
@@ -250,42 +265,48 @@ func errGatewayType(gatewayType byte) error {
 	return fmt.Errorf("gateway type %d is not known; it is 0 (none), 1 (IPv4), 2 (IPv6) or 3 (name)", gatewayType)
 }
 
-// appendGroups appends octets that are written in groups of hexadecimal digits. A group of two octets may be short.
-func appendGroups(wire []byte, k *kind, text string) ([]byte, error) {
-	groups := strings.Split(text, string(k.separator))
-	if len(groups) != k.octets/k.group {
-		return nil, k.errorOf(text)
-	}
-	for _, group := range groups {
-		value, err := strconv.ParseUint(group, 16, 8*k.group)
-		if err != nil || len(group) > 2*k.group {
-			return nil, k.errorOf(text)
+func appendLocator64(wire []byte, text string) ([]byte, error) {
+	groups := 0
+	for more := true; more; groups++ {
+		var group string
+		group, text, more = strings.Cut(text, ":")
+		value, err := strconv.ParseUint(group, 16, 16)
+		if err != nil || len(group) > 4 || groups == 4 {
+			// Any fault has the same message.
+			groups = 0
+			break
 		}
-		octets := binary.BigEndian.AppendUint16(nil, uint16(value))
-		wire = append(wire, octets[2-k.group:]...)
+		wire = binary.BigEndian.AppendUint16(wire, uint16(value))
+	}
+	if groups != 4 {
+		return nil, fmt.Errorf("write %s, as in \"0014:4fff:ff20:ee64\"", kindWords[kindLocator64])
 	}
 	return wire, nil
 }
 
-func appendAddress(wire []byte, k *kind, text string) ([]byte, error) {
-	addr, err := netip.ParseAddr(text)
-	if err != nil || addr.Zone() != "" || addr.BitLen() != 8*k.octets {
-		return nil, k.errorOf(text)
+// appendEUI appends the octets of an EUI-48 or EUI-64 (RFC 7043), groups of two digits with hyphens.
+func appendEUI(wire []byte, text string, octets int) ([]byte, error) {
+	groups := strings.Split(text, "-")
+	ok := len(groups) == octets
+	for _, group := range groups {
+		value, err := strconv.ParseUint(group, 16, 8)
+		ok = ok && err == nil && len(group) == 2
+		wire = append(wire, byte(value))
 	}
-	return addr.AppendBinary(wire)
-}
-
-func (k *kind) errorOf(text string) error {
-	return fmt.Errorf("%s is not %s; write %s", quote(text), k.words, k.remedy)
+	if !ok {
+		return nil, fmt.Errorf("%s is not an EUI-%d; write %d groups of two hex digits with hyphens, as in \"00-00-5e-00-53-2a\"",
+			quote(text), 8*octets, octets)
+	}
+	return wire, nil
 }
 
 func appendHex(wire []byte, fields []token) ([]byte, error) {
 	text := joinTexts(fields)
 	wire, err := hex.AppendDecode(wire, []byte(text))
-	if errors.Is(err, hex.ErrLength) {
+	switch {
+	case errors.Is(err, hex.ErrLength):
 		return nil, fmt.Errorf("%d hexadecimal digits; an octet has two", len(text))
-	}
-	if err != nil {
+	case err != nil, slices.ContainsFunc(fields, func(f token) bool { return f.quoted }):
 		return nil, fmt.Errorf("%s is not hexadecimal; write the digits 0-9 and a-f", quote(text))
 	}
 	return wire, nil

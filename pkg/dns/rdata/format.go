@@ -9,97 +9,64 @@ import (
 	"strings"
 )
 
-// kind describes a field, in text and on the wire. The functions of the forms are in appendField and readField.
-type kind struct {
-	form   form
-	tokens tokenCount // of the text
-	words  string
-	// octets is the size of a number, an address or groups on the wire, and group the octets of a group.
-	octets, group int
-	separator     byte   // of groups
-	remedy        string // behind "write "
-	mnemonics     map[string]uint16
-	mayBeQuoted   bool
-}
-
-type form uint8
+type kind uint8
 
 const (
-	formNumber form = iota
-	formSeconds
-	formName // uncompressed
-	formAddress
-	formString  // character-string
-	formTag     // character-string of letters and digits, bare, lower case
-	formOctets  // the rest, as a quoted string
-	formStrings // the rest, at least 1
-	formHex     // the rest
-	formBase64  // the rest
-	formGroups  // of hexadecimal digits
-	formTypes   // the rest: the bit map of RFC 4034 §4.1.2
-	formParams  // the rest: RFC 9460 §2.2
-	formGateway // nothing, address or name, by gateway type
-	formLOC     // all of a LOC
+	kindUint8 kind = iota
+	kindUint16
+	kindUint32
+	kindAlgorithm       // 1 octet, a number or mnemonic
+	kindCertificateType // 2 octets, a number or mnemonic (RFC 4398 §2.1)
+	kindSeconds         // 4 octets, a number, or times as "1h30m"
+	kindName            // uncompressed
+	kindIPv4            // 4 octets
+	kindIPv6            // 16 octets
+	kindString          // character-string, quoted
+	kindTag             // character-string of letters and digits, bare, lower case
+	kindOctets          // the rest, as a quoted string
+	kindStrings         // at least 1
+	kindHex             // the rest
+	kindBase64          // the rest
+	kindEUI48           // hyphenated
+	kindEUI64           // hyphenated
+	kindLocator64       // four groups of hex with colons
+	kindTypes           // RFC 4034 §4.1.2 bit map, the rest
+	kindParams          // RFC 9460 §2.2, the rest
+	kindGateway         // nothing, address or name, by gateway type
+	kindLOC             // the whole of LOC
 )
 
-type tokenCount struct{ least, most int }
-
-var (
-	once     = tokenCount{1, 1}
-	several  = tokenCount{1, 1 << 20}
-	optional = tokenCount{0, 1 << 20} // a CSYNC without types and an SVCB without parameters are valid
-)
-
-var (
-	kindUint8           = &kind{form: formNumber, tokens: once, words: "a number 0-255", octets: 1}
-	kindUint16          = &kind{form: formNumber, tokens: once, words: "a number 0-65535", octets: 2}
-	kindUint32          = &kind{form: formNumber, tokens: once, words: "a number 0-4294967295", octets: 4}
-	kindAlgorithm       = &kind{form: formNumber, tokens: once, words: "a number 0-255", octets: 1, mnemonics: algorithmNames}
-	kindCertificateType = &kind{form: formNumber, tokens: once, words: "a number 0-65535", octets: 2, mnemonics: certificateNames}
-	kindSeconds         = &kind{form: formSeconds, tokens: once, words: "a time in seconds"}
-	kindName            = &kind{form: formName, tokens: once, words: "a domain name"}
-	kindIPv4            = &kind{form: formAddress, tokens: once, words: "an IPv4 address", octets: 4,
-		remedy: `four decimal numbers 0-255 with dots, as in "192.0.2.1"`}
-	kindIPv6 = &kind{form: formAddress, tokens: once, words: "an IPv6 address", octets: 16,
-		remedy: `hex groups with colons, as in "2001:db8::1"`}
-	kindString  = &kind{form: formString, tokens: once, words: "a quoted string", mayBeQuoted: true}
-	kindTag     = &kind{form: formTag, tokens: once, words: "a tag of letters and digits", mayBeQuoted: true}
-	kindOctets  = &kind{form: formOctets, tokens: once, words: "a quoted string", mayBeQuoted: true}
-	kindStrings = &kind{form: formStrings, tokens: several, words: "quoted strings", mayBeQuoted: true}
-	kindHex     = &kind{form: formHex, tokens: several, words: "hexadecimal digits"}
-	kindBase64  = &kind{form: formBase64, tokens: several, words: "base64"}
-	// RFC 7043, RFC 6742.
-	kindEUI48 = &kind{form: formGroups, tokens: once, words: "six octets in hex with hyphens", octets: 6, group: 1, separator: '-',
-		remedy: `them as in "00-00-5e-00-53-2a"`}
-	kindEUI64 = &kind{form: formGroups, tokens: once, words: "eight octets in hex with hyphens", octets: 8, group: 1, separator: '-',
-		remedy: `them as in "00-00-5e-ef-10-00-00-2a"`}
-	kindLocator64 = &kind{form: formGroups, tokens: once, words: "four groups of up to four hex digits with colons", octets: 8,
-		group: 2, separator: ':', remedy: `them as in "0014:4fff:ff20:ee64"`}
-	kindTypes   = &kind{form: formTypes, tokens: optional, words: "RR types"}
-	kindParams  = &kind{form: formParams, tokens: optional, words: "service parameters"}
-	kindGateway = &kind{form: formGateway, tokens: once, words: "a gateway"}
-	kindLOC     = &kind{form: formLOC, tokens: tokenCount{5, 12},
-		words: `latitude, longitude, altitude and sizes, as in "52 22 23 N 4 53 32 E -2m" (RFC 1876)`}
-)
-
-// Mnemonics of IANA and BIND.
-var (
-	algorithmNames = map[string]uint16{
-		"RSAMD5": 1, "DH": 2, "DSA": 3, "RSASHA1": 5, "DSA-NSEC3-SHA1": 6, "NSEC3DSA": 6, "RSASHA1-NSEC3-SHA1": 7, "NSEC3RSASHA1": 7,
-		"RSASHA256": 8, "RSASHA512": 10, "ECC-GOST": 12, "ECCGOST": 12, "ECDSAP256SHA256": 13,
-		"ECDSAP384SHA384": 14, "ED25519": 15, "ED448": 16, "INDIRECT": 252, "PRIVATEDNS": 253, "PRIVATEOID": 254,
-	}
-	certificateNames = map[string]uint16{
-		"PKIX": 1, "SPKI": 2, "PGP": 3, "IPKIX": 4, "IPIX": 4, "ISPKI": 5, "IPGP": 6, "ACPKIX": 7, "IACPKIX": 8, "URI": 253, "OID": 254,
-	}
-)
+var kindWords = map[kind]string{
+	kindUint8:           "a number 0-255",
+	kindUint16:          "a number 0-65535",
+	kindUint32:          "a number 0-4294967295",
+	kindAlgorithm:       "a number 0-255",
+	kindCertificateType: "a number 0-65535",
+	kindSeconds:         "a time in seconds",
+	kindName:            "a domain name",
+	kindIPv4:            "an IPv4 address",
+	kindIPv6:            "an IPv6 address",
+	kindString:          "a quoted string",
+	kindTag:             "a tag of letters and digits",
+	kindOctets:          "a quoted string",
+	kindStrings:         "quoted strings",
+	kindHex:             "hexadecimal digits",
+	kindBase64:          "base64",
+	kindEUI48:           "six octets in hex with hyphens",
+	kindEUI64:           "eight octets in hex with hyphens",
+	kindLocator64:       "four groups of up to four hex digits with colons",
+	kindTypes:           "RR types",
+	kindParams:          "service parameters",
+	kindGateway:         "a gateway",
+	kindLOC:             "latitude, longitude, altitude and sizes, as in \"52 22 23 N 4 53 32 E -2m\" (RFC 1876)",
+}
 
 type field struct {
 	name string
-	kind *kind
+	kind kind
 }
 
-func one(k *kind) []field { return []field{{kind: k}} }
+func one(k kind) []field { return []field{{kind: k}} }
 
 // format describes the record data (RDATA) of a type by its fields. Their order is the same in wire form and text.
 type format struct {
@@ -116,7 +83,6 @@ type format struct {
 	// gateway is true for IPSECKEY, whose gateway is a domain name if the gateway type is 3.
 	gateway bool
 	syntax  syntax // of quotes
-	tokens  tokenCount
 }
 
 // formats contains the SOA and the types allowed in Records, sorted by number. BIND, Knot, NSD and PowerDNS read them
@@ -202,15 +168,16 @@ var byNumber = func() []*format {
 	for i := range formats {
 		f := &formats[i]
 		for i, field := range f.fields {
-			k := field.kind
-			if k == kindName {
+			switch field.kind {
+			case kindName:
 				f.names |= 1 << i
+			case kindGateway:
+				f.gateway = true
+			case kindString, kindStrings, kindOctets:
+				f.syntax.strings = true
+			case kindParams:
+				f.syntax.innerQuotes = true
 			}
-			f.gateway = f.gateway || k == kindGateway
-			f.syntax.strings = f.syntax.strings || k.mayBeQuoted
-			f.syntax.innerQuotes = f.syntax.innerQuotes || k == kindParams
-			f.tokens.least += k.tokens.least
-			f.tokens.most += k.tokens.most
 		}
 		at = slices.Grow(at, int(f.rtype)+1)
 		at = at[:max(len(at), int(f.rtype)+1)]
@@ -249,7 +216,7 @@ func (t Type) Fields() []string {
 	}
 	words := make([]string, len(f.fields))
 	for i, field := range f.fields {
-		words[i] = field.kind.words
+		words[i] = kindWords[field.kind]
 	}
 	return words
 }
@@ -268,8 +235,28 @@ func (f *format) describeFields() string {
 	return text
 }
 
+// fieldCounts returns the least and the greatest number of fields in presentation format.
+func (f *format) fieldCounts() (least, most int) {
+	const any = 1 << 20
+	for _, field := range f.fields {
+		switch field.kind {
+		case kindStrings, kindHex, kindBase64:
+			least, most = least+1, any
+		// A CSYNC without types and an SVCB without parameters are valid.
+		case kindTypes, kindParams:
+			most = any
+		case kindLOC:
+			least, most = 5, 12
+		default:
+			least, most = least+1, most+1
+		}
+	}
+	return least, most
+}
+
 func (f *format) checkCount(fields []token) error {
-	if f.tokens.least <= len(fields) && len(fields) <= f.tokens.most {
+	least, most := f.fieldCounts()
+	if len(fields) >= least && len(fields) <= most {
 		return nil
 	}
 	plural := "s"
@@ -282,34 +269,27 @@ func (f *format) checkCount(fields []token) error {
 // ByNumber reports whether the type has no format here, so the data is octets (RFC 3597). A rule must name such a type.
 func (t Type) ByNumber() bool { return formatOf(t) == nil }
 
-// notRecords has the reasons of types that cannot be a Record.
-var notRecords = map[Type]string{
-	SOA:   "the SOA is made from the Zone; set refresh, retry, expire, negativeResponseCache, primaryNameServer or contact there",
-	RRSIG: bySigner, NSEC: bySigner, NSEC3: bySigner, NSEC3PARAM: bySigner, ZONEMD: bySigner,
-	OPT: inMessages, TKEY: inMessages, TSIG: inMessages,
-	0: "it is reserved (RFC 6895 §3.1)", 65535: "it is reserved (RFC 6895 §3.1)",
-}
-
-const (
-	bySigner   = "signing a zone makes it; sign on a secondary"
-	inMessages = "it belongs to a message, not to a zone"
-)
-
 // CheckRecord returns an error if the type cannot be a Record.
 func (t Type) CheckRecord() error {
-	reason := notRecords[t]
 	switch {
-	case reason != "":
+	case t == SOA:
+		return fmt.Errorf("type SOA cannot be a Record: the SOA is made from the Zone; set refresh, retry, expire, " +
+			"negativeResponseCache, primaryNameServer or contact there")
 	case formatOf(t) != nil:
 		return nil
+	case t == RRSIG, t == NSEC, t == NSEC3, t == NSEC3PARAM, t == ZONEMD:
+		return fmt.Errorf("type %s cannot be a Record: signing a zone makes it; sign on a secondary", t)
+	case t == OPT, t == TKEY, t == TSIG:
+		return fmt.Errorf("type %s cannot be a Record: it belongs to a message, not to a zone", t)
+	case t == 0, t == 65535:
+		return fmt.Errorf("type %s cannot be a Record: it is reserved (RFC 6895 §3.1)", t)
 	case 128 <= t && t <= 255:
-		reason = "128 to 255 are question and meta types (RFC 6895 §3.1)"
+		return fmt.Errorf("type %s cannot be a Record: 128 to 255 are question and meta types (RFC 6895 §3.1)", t)
 	// A server that knows the type may reject octets that nothing here has checked.
 	case judged[t]:
-		reason = fmt.Sprintf("it is not in the list of types, and some name servers judge its data and would refuse the whole zone; "+
-			"use a type of the list such as TXT, or TYPE and a number that no name server knows, as in %q", "TYPE65280")
-	default:
-		return nil
+		return fmt.Errorf("type %s cannot be a Record: it is not in the list of types, and some name servers judge its data and would "+
+			"refuse the whole zone; use a type of the list such as TXT, or TYPE and a number that no name server knows, as in "+
+			"\"TYPE65280\"", t)
 	}
-	return fmt.Errorf("type %s cannot be a Record: %s", t, reason)
+	return nil
 }

@@ -62,8 +62,7 @@ func checkTagLength(wire []byte) error {
 func checkRewrite(wire []byte) error {
 	d := newDecoder(wire[4:], noMark)
 	_, _ = d.readString(), d.readString() // flags and services
-	// A copy, so that the wire form stays on the stack.
-	return checkSubstitution(string(d.readString()))
+	return checkSubstitution(d.readString())
 }
 
 func checkStrings(wire []byte) error {

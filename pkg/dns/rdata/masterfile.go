@@ -4,7 +4,6 @@
 package rdata
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,9 +20,11 @@ func (v Value) MasterFile() (rtype, data string, err error) {
 		data, err = v.generic()
 		return "TYPE" + strconv.Itoa(int(v.Type)), data, err
 	}
-	rewrite := listRewrites[f.fields[len(f.fields)-1].kind]
+	lastKind := f.fields[len(f.fields)-1].kind
+	hasList := lastKind == kindParams || lastKind == kindTypes
+
 	// Canonical text is right for all servers, except for names with escapes and for lists.
-	isWrittenAsIs := rewrite == nil && (!f.hasNames() || plainNames(v.Text))
+	isWrittenAsIs := !hasList && (!f.hasNames() || plainNames(v.Text))
 	if isWrittenAsIs {
 		return v.Type.String(), v.Text, nil
 	}
@@ -32,19 +33,29 @@ func (v Value) MasterFile() (rtype, data string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("%s rdata %s: %w", v.Type, quote(v.Text), err)
 	}
+	var out strings.Builder
+	out.Grow(len(v.Text) + 16)
 	for i, field := range fields {
+		if i > 0 {
+			out.WriteByte(' ')
+		}
+		isListed := i >= fieldsBeforeList
 		switch {
+		case field.quoted:
+			out.WriteString(`"` + field.text + `"`)
 		case f.isName(i, fields):
-			fields[i].text = masterName(field.text)
-		case rewrite != nil && i >= fieldsBeforeList:
-			fields[i].text = rewrite(field.text)
+			writeName(&out, field.text)
+		case lastKind == kindParams && isListed:
+			writeParam(&out, field.text)
+		// A server may not know the mnemonic of a new type, but knows TYPE262.
+		case lastKind == kindTypes && isListed:
+			out.WriteString(typeInList(field.text))
+		default:
+			out.WriteString(field.text)
 		}
 	}
-	return v.Type.String(), joinFields(fields), nil
+	return v.Type.String(), out.String(), nil
 }
-
-// listRewrites has the functions for the parameters of SVCB and the types of CSYNC.
-var listRewrites = map[*kind]func(text string) string{kindParams: masterParam, kindTypes: typeInList}
 
 // fieldsBeforeList is the number before the parameters of SVCB and the types of CSYNC.
 const fieldsBeforeList = 2
@@ -75,21 +86,18 @@ func plainNames(text string) bool {
 	return true
 }
 
-func masterName(text string) string {
-	var out []byte
+func writeName(out *strings.Builder, text string) {
 	for len(text) > 0 {
 		c, size := unescape(text)
 		if size == 1 && inNames(c) {
-			out = append(out, c)
+			out.WriteByte(c)
 		} else {
-			out = appendDDD(out, c)
+			fmt.Fprintf(out, `\%03d`, c)
 		}
 		text = text[size:]
 	}
-	return string(out)
 }
 
-// typeInList returns a new type, such as NXNAME, as TYPE128, because a server may not know the mnemonic.
 func typeInList(text string) string {
 	if t, err := ParseType(text); err == nil && t.ByNumber() {
 		return "TYPE" + strconv.Itoa(int(t))
@@ -97,19 +105,24 @@ func typeInList(text string) string {
 	return text
 }
 
-func masterParam(text string) string {
+func writeParam(out *strings.Builder, text string) {
 	key, value, _ := strings.Cut(text, "=")
-	switch key {
-	case "port": // PowerDNS accepts no quotes
+	switch {
+	// PowerDNS accepts no quotes.
+	case key == "port":
 		value = strings.Trim(value, `"`)
-	case "no-default-alpn":
-		return key
+	case key == "no-default-alpn":
+		out.WriteString(key)
+		return
 	// Servers may not know the name, but accept the number.
-	case "dohpath":
+	case key == "dohpath":
 		key = "key7"
-	case "ohttp":
+	case key == "ohttp":
 		key = "key8"
 	}
 	// PowerDNS needs "=" even without a value.
-	return key + "=" + cmp.Or(value, `""`)
+	if value == "" {
+		value = `""`
+	}
+	out.WriteString(key + "=" + value)
 }

@@ -62,47 +62,12 @@ type param struct {
 	value   string
 }
 
-// paramFormat describes the values of a key. A function has its error without the name of the key.
-type paramFormat struct {
-	encode func(text string) ([]byte, error)
-	// decode returns the text without quotes around it. A value that the key does not allow is an error.
-	decode func(value []byte) (string, error)
-	// check, if not nil, returns an error for a value that some server would not load.
-	check func(value []byte) error
-	// isText is false for numbers, keys, addresses and base64.
-	isText bool
-}
-
-var (
-	octetsFormat = paramFormat{encode: encodeOctets, decode: decodeOctets, isText: true}
-	paramFormats = [...]paramFormat{
-		paramMandatory:     {encode: encodeMandatory, decode: decodeMandatory, check: checkMandatory},
-		paramALPN:          {encode: encodeALPN, decode: decodeALPN, check: checkALPN, isText: true},
-		paramNoDefaultALPN: {encode: encodeNothing, decode: decodeNothing},
-		paramPort:          {encode: encodePort, decode: decodePort},
-		paramIPv4Hint:      {encode: encodeHints(kindIPv4), decode: decodeHints(kindIPv4)},
-		paramECH: {encode: func(text string) ([]byte, error) { return appendBase64(nil, []token{{text: text}}) },
-			decode: func(value []byte) (string, error) { return base64.StdEncoding.EncodeToString(value), nil }, check: checkECH},
-		paramIPv6Hint: {encode: encodeHints(kindIPv6), decode: decodeHints(kindIPv6)},
-		paramDoHPath:  {encode: encodeOctets, decode: decodeOctets, check: checkDoHPath, isText: true},
-		paramOHTTP:    {encode: encodeNothing, decode: decodeNothing},
-	}
-)
-
-func (k paramKey) format() *paramFormat {
-	if int(k) < len(paramFormats) {
-		return &paramFormats[k]
-	}
-	return &octetsFormat
-}
-
-// appendParams appends service parameters in the order of their keys (RFC 9460 §2.2). A key given twice is an error. A
-// key by number, such as key1, has octets without a format.
+// appendParams appends service parameters in the order of their keys (RFC 9460 §2.2). A key given twice is an error.
 func appendParams(wire []byte, tokens []token) ([]byte, error) {
 	var space [8]param
 	params := space[:0]
 	for _, t := range tokens {
-		p, err := parseParam(t.text)
+		p, err := parseParam(t)
 		if err != nil {
 			return nil, err
 		}
@@ -113,168 +78,162 @@ func appendParams(wire []byte, tokens []token) ([]byte, error) {
 		if i > 0 && params[i-1].key == p.key {
 			return nil, fmt.Errorf("%s stands twice; write each key once", p.key)
 		}
-		encode := p.key.format().encode
-		if p.generic {
-			encode = encodeOctets
+		// The two octets of the length are set below.
+		wire = append(binary.BigEndian.AppendUint16(wire, uint16(p.key)), 0, 0)
+		start := len(wire)
+		var err error
+		if wire, err = p.appendValue(wire); err != nil {
+			return nil, err
 		}
-		value, err := encode(p.value)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.key, err)
-		}
-		wire = binary.BigEndian.AppendUint16(wire, uint16(p.key))
-		wire = binary.BigEndian.AppendUint16(wire, uint16(len(value)))
-		wire = append(wire, value...)
+		binary.BigEndian.PutUint16(wire[start-2:], uint16(len(wire)-start))
 	}
 	return wire, nil
 }
 
-// paramForm matches a key, and its value with and without quotes.
-var paramForm = regexp.MustCompile(`(?s)^([^=]*)(?:=(?:"((?:[^"\\]|\\.)*)"|((?:[^"\\]|\\.)*)))?$`)
-
 // parseParam splits a parameter into key and value, without quotes around the value but with its escapes.
-func parseParam(text string) (p param, err error) {
-	parts := paramForm.FindStringSubmatch(text)
-	if parts == nil {
-		return p, fmt.Errorf("%s has a quote inside of its value, or goes on behind; quote the whole value, write \\\" for a quote that "+
-			"belongs to the data, and put a blank between parameters", quote(text))
+func parseParam(t token) (p param, err error) {
+	if t.quoted {
+		return p, fmt.Errorf("%s is quoted, but only the value of a parameter may be; write key=\"value\"", quote(t.text))
 	}
-	p.value = parts[2] + parts[3]
-	p.key, p.generic, err = parseParamKey(parts[1])
-	return p, err
-}
-
-func encodeOctets(text string) ([]byte, error) { return appendOctets(nil, text), nil }
-
-func decodeOctets(value []byte) (string, error) {
-	var text []byte
-	for _, c := range value {
-		text = appendOctet(text, c, `"; \`, ' ')
+	name, value, _ := strings.Cut(t.text, "=")
+	if p.key, p.generic, err = parseParamKey(name); err != nil {
+		return p, err
 	}
-	return string(text), nil
-}
-
-func encodeNothing(text string) ([]byte, error) {
-	_, err := decodeNothing([]byte(text))
-	return nil, err
-}
-
-func decodeNothing(value []byte) (string, error) {
-	if len(value) > 0 {
-		return "", errors.New("it has a value, and takes none; write the key alone")
+	p.value = value
+	if strings.HasPrefix(value, `"`) {
+		inner, end, err := quotedField(value, 0)
+		if err != nil || end != len(value) {
+			return p, fmt.Errorf("%s goes on behind the quote that closes its value; put a blank between parameters", name)
+		}
+		p.value = inner.text
+		return p, nil
 	}
-	return "", nil
-}
-
-func encodePort(text string) ([]byte, error) {
-	port, err := parseUint(token{text: text}, 16)
-	return binary.BigEndian.AppendUint16(nil, uint16(port)), err
-}
-
-func decodePort(value []byte) (string, error) {
-	if len(value) != 2 {
-		return "", fmt.Errorf("%d octets, and a port has 2 (RFC 9460 §7.2)", len(value))
+	// Skip escaped characters, and find quotes.
+	for rest := value; rest != ""; {
+		if rest[0] == '"' {
+			return p, fmt.Errorf("%s has a quote inside of its value; "+
+				"quote the whole value, and write \\\" for a quote that belongs to the data", name)
+		}
+		_, size := unescape(rest)
+		rest = rest[size:]
 	}
-	return strconv.Itoa(int(binary.BigEndian.Uint16(value))), nil
+	return p, nil
 }
 
-// encodeMandatory returns the numbers of the keys in a list, sorted (RFC 9460 §8).
-func encodeMandatory(list string) (value []byte, err error) {
-	var keys []paramKey
+// appendValue appends the wire form of the value. A key by number, such as key1, has octets without a format.
+func (p param) appendValue(wire []byte) ([]byte, error) {
+	if p.generic {
+		return appendOctets(wire, p.value), nil
+	}
+	switch p.key {
+	case paramMandatory:
+		return appendMandatory(wire, p.value)
+	case paramALPN:
+		return appendALPN(wire, p.value)
+	case paramNoDefaultALPN, paramOHTTP:
+		if p.value != "" {
+			return nil, fmt.Errorf("%s has a value, and takes none; write the key alone", p.key)
+		}
+		return wire, nil
+	case paramPort:
+		port, err := strconv.ParseUint(p.value, 10, 16)
+		if err != nil {
+			return nil, fmt.Errorf("port has %s, which is not a number from 0 to 65535", quote(p.value))
+		}
+		return binary.BigEndian.AppendUint16(wire, uint16(port)), nil
+	case paramIPv4Hint, paramIPv6Hint:
+		return appendHints(wire, p.key, p.value)
+	case paramECH:
+		wire, err := decodeBase64(wire, p.value)
+		if err != nil {
+			return nil, fmt.Errorf("ech has %s, which %w", quote(p.value), err)
+		}
+		return wire, nil
+	}
+	return appendOctets(wire, p.value), nil
+}
+
+// appendMandatory appends the numbers of the keys in a list, sorted (RFC 9460 §8).
+func appendMandatory(wire []byte, list string) ([]byte, error) {
+	if list == "" {
+		return wire, nil // checkParams has the error
+	}
+	var space [8]paramKey
+	keys := space[:0]
 	for item := range strings.SplitSeq(list, ",") {
+		if item == "" {
+			return nil, errEmptyItem(paramMandatory)
+		}
 		key, _, err := parseParamKey(item)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("mandatory: %w", err)
 		}
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		value = binary.BigEndian.AppendUint16(value, uint16(key))
+		wire = binary.BigEndian.AppendUint16(wire, uint16(key))
 	}
-	return value, nil
+	return wire, nil
 }
 
-func decodeMandatory(value []byte) (string, error) {
-	if len(value)%2 > 0 {
-		return "", errors.New("an odd number of octets, and a key has two (RFC 9460 §8)")
+// appendALPN appends the protocols in a list, each with its length (RFC 9460 §7.1).
+func appendALPN(wire []byte, list string) ([]byte, error) {
+	if list == "" {
+		return wire, nil // checkParams has the error
 	}
-	var names []string
-	last := -1
-	for octets := range slices.Chunk(value, 2) {
-		key := paramKey(binary.BigEndian.Uint16(octets))
-		if int(key) <= last || key == paramReserved {
-			return "", errors.New("it lists keys out of order or twice, or 65535 (RFC 9460 §8); list each once")
-		}
-		last = int(key)
-		names = append(names, key.String())
-	}
-	return strings.Join(names, ","), nil
-}
-
-// A list of protocols has escapes of its own, below those of the text: "\\," is a comma in a protocol (RFC 9460 §A.1).
-const protocol = `(?:[^,\\]|\\[,\\])+`
-
-var (
-	protocols    = regexp.MustCompile(`(?s)^(?:` + protocol + `(?:,` + protocol + `)*)?$`)
-	nextProtocol = regexp.MustCompile(`(?s)` + protocol)
-	unescapeALPN = strings.NewReplacer(`\,`, `,`, `\\`, `\`)
-)
-
-// encodeALPN returns the protocols in a list, each with its length (RFC 9460 §7.1).
-func encodeALPN(list string) (value []byte, err error) {
-	octets := string(appendOctets(nil, list))
-	if !protocols.MatchString(octets) {
-		return nil, errors.New("nothing before or behind a comma, or a backslash that escapes neither a comma nor a backslash " +
-			"(RFC 9460 §A.1); name protocols as IANA registers them, as in \"alpn=h2\"")
-	}
-	for _, item := range nextProtocol.FindAllString(octets, -1) {
-		id := unescapeALPN.Replace(item)
-		if len(id) > 255 {
-			return nil, errors.New("a protocol of more than 255 octets; name protocols as IANA registers them, as in \"alpn=h2\"")
-		}
-		value = append(append(value, byte(len(id))), id...)
-	}
-	return value, nil
-}
-
-// decodeALPN returns the protocols of an alpn, with commas between them.
-func decodeALPN(value []byte) (string, error) {
-	var ids []string
-	for d := newDecoder(value, noMark); len(d.rest) > 0; {
-		id := d.readString()
-		if *d.err != nil || len(id) == 0 {
-			return "", errors.New("a protocol without octets, or with less than it announces (RFC 9460 §7.1.1)")
-		}
-		text, _ := decodeOctets(id)
-		// Not as "\," or "\\".
-		ids = append(ids, strings.NewReplacer(`,`, `\\\044`, `\\`, `\\\092`).Replace(text))
-	}
-	return strings.Join(ids, ","), nil
-}
-
-func encodeHints(k *kind) func(list string) ([]byte, error) {
-	return func(list string) (value []byte, err error) {
-		for item := range strings.SplitSeq(list, ",") {
-			if value, err = appendAddress(value, k, item); err != nil {
-				return nil, err
+	var space [256]byte
+	// The list has escapes of its own below those of the text: "\\," is a comma in a protocol.
+	octets := appendOctets(space[:0], list)
+	at := len(wire)
+	wire = append(wire, 0)
+	for i := 0; i < len(octets); i++ {
+		c := octets[i]
+		switch {
+		// "h2,,h3" has an empty item.
+		case c == ',' && wire[at] == 0:
+			return nil, errEmptyItem(paramALPN)
+		case c == ',':
+			at = len(wire)
+			wire = append(wire, 0)
+			continue
+		case c == '\\':
+			if i++; i == len(octets) || octets[i] != '\\' && octets[i] != ',' {
+				return nil, errors.New("alpn has a backslash that escapes neither a comma nor a backslash (RFC 9460 §A.1); " +
+					"name protocols as IANA registers them, as in \"alpn=h2\"")
 			}
+			c = octets[i]
 		}
-		return value, nil
+		if wire[at] == 255 {
+			return nil, errors.New("alpn has a protocol of more than 255 octets; name protocols as IANA registers them, as in \"alpn=h2\"")
+		}
+		wire = append(wire, c)
+		wire[at]++
 	}
+	if wire[at] == 0 {
+		return nil, errEmptyItem(paramALPN)
+	}
+	return wire, nil
 }
 
-func decodeHints(k *kind) func(value []byte) (string, error) {
-	return func(value []byte) (string, error) {
-		if len(value) == 0 || len(value)%k.octets > 0 {
-			return "", fmt.Errorf("%d octets, and an address has %d (RFC 9460 §7.3)", len(value), k.octets)
+func errEmptyItem(key paramKey) error {
+	return fmt.Errorf("%s has nothing before or behind a comma; take the comma away, or name what belongs there", key)
+}
+
+func appendHints(wire []byte, key paramKey, list string) ([]byte, error) {
+	for item := range strings.SplitSeq(list, ",") {
+		addr, err := netip.ParseAddr(item)
+		if err != nil || addr.Zone() != "" || addr.Is4() != (key == paramIPv4Hint) {
+			if key == paramIPv4Hint {
+				return nil, fmt.Errorf("ipv4hint has %s, which is no IPv4 address; list addresses with commas between them, "+
+					"as in \"ipv4hint=192.0.2.1,192.0.2.2\"", quote(item))
+			}
+			return nil, fmt.Errorf("ipv6hint has %s, which is no IPv6 address; list addresses with commas between them, "+
+				"as in \"ipv6hint=2001:db8::1,2001:db8::2\"", quote(item))
 		}
-		var items []string
-		for octets := range slices.Chunk(value, k.octets) {
-			addr, _ := netip.AddrFromSlice(octets)
-			items = append(items, addr.String())
-		}
-		return strings.Join(items, ","), nil
+		wire = append(wire, addr.AsSlice()...)
 	}
+	return wire, nil
 }
 
 // readParams appends the text of service parameters. It quotes all values, because some need quotes (RFC 9460 §2.2).
@@ -285,31 +244,131 @@ func (d *decoder) readParams(text []byte) []byte {
 		if *d.err != nil {
 			return text
 		}
-		if int(key) <= last || key == paramReserved {
-			d.fail(fmt.Errorf("parameter %s stands twice or not in order, or is 65535 (RFC 9460 §2.2); sort the keys by number", key))
+		if int(key) <= last {
+			d.fail(fmt.Errorf("parameter %s stands twice or not in order (RFC 9460 §2.2); sort the keys by number", key))
 			return text
 		}
 		if last >= 0 {
 			text = append(text, ' ')
 		}
 		last = int(key)
-		text = append(text, key.String()...)
-		decoded, err := key.format().decode(value)
-		if err != nil {
-			d.fail(fmt.Errorf("%s: %w", key, err))
+		text = append(append(text, key.String()...), '=', '"')
+		start := len(text)
+		var err error
+		if text, err = appendParamText(text, key, value); err != nil {
+			d.fail(err)
 			return text
 		}
-		if decoded != "" {
-			text = append(append(append(text, `="`...), decoded...), '"')
+		if len(text) == start {
+			text = text[:start-2] // a key without a value
+		} else {
+			text = append(text, '"')
 		}
 	}
 	return text
 }
 
-// readParam reads a parameter. The value is a copy, so that the wire form of other types stays on the stack.
 func (d *decoder) readParam() (key paramKey, value []byte) {
 	head := d.readOctets(4)
-	return paramKey(binary.BigEndian.Uint16(head)), bytes.Clone(d.readOctets(int(binary.BigEndian.Uint16(head[2:]))))
+	return paramKey(binary.BigEndian.Uint16(head)), d.readOctets(int(binary.BigEndian.Uint16(head[2:])))
+}
+
+// appendParamText appends the text of a value without quotes around it. A value that the key does not allow is an
+// error.
+func appendParamText(text []byte, key paramKey, value []byte) ([]byte, error) {
+	switch key {
+	case paramMandatory:
+		return appendMandatoryText(text, value)
+	case paramALPN:
+		return appendALPNText(text, value)
+	case paramNoDefaultALPN, paramOHTTP:
+		if len(value) > 0 {
+			return text, fmt.Errorf("%s has a value, and takes none", key)
+		}
+		return text, nil
+	case paramPort:
+		if len(value) != 2 {
+			return text, fmt.Errorf("port has %d octets, and takes 2 (RFC 9460 §7.2)", len(value))
+		}
+		return strconv.AppendUint(text, uint64(binary.BigEndian.Uint16(value)), 10), nil
+	case paramIPv4Hint:
+		return appendHintsText(text, key, value, 4)
+	case paramIPv6Hint:
+		return appendHintsText(text, key, value, 16)
+	case paramECH:
+		return base64.StdEncoding.AppendEncode(text, value), nil
+	case paramReserved:
+		return text, errors.New("key 65535 is reserved (RFC 9460 §14.3.2); leave it out")
+	}
+	for _, c := range value {
+		text = appendParamOctet(text, c)
+	}
+	return text, nil
+}
+
+func appendParamOctet(text []byte, c byte) []byte {
+	switch {
+	case c == '"' || c == ';' || c == ' ' || c == '\\':
+		return append(text, '\\', c)
+	case c < ' ' || c > '~':
+		return appendDDD(text, c)
+	}
+	return append(text, c)
+}
+
+func appendMandatoryText(text, value []byte) ([]byte, error) {
+	last := -1
+	for ; len(value) >= 2; value = value[2:] {
+		key := paramKey(binary.BigEndian.Uint16(value))
+		if int(key) <= last || key == paramReserved {
+			return text, errors.New("mandatory lists its keys out of order or twice, or 65535 (RFC 9460 §8); list each once")
+		}
+		if last >= 0 {
+			text = append(text, ',')
+		}
+		last = int(key)
+		text = append(text, key.String()...)
+	}
+	if len(value) > 0 {
+		return text, errors.New("mandatory has an odd number of octets, and a key has two (RFC 9460 §8)")
+	}
+	return text, nil
+}
+
+// appendALPNText appends the protocols of an alpn, with commas between them.
+func appendALPNText(text, value []byte) ([]byte, error) {
+	for first := true; len(value) > 0; first = false {
+		n := int(value[0])
+		if n == 0 || n >= len(value) {
+			return text, errors.New("alpn has a protocol without octets, or with less than it announces (RFC 9460 §7.1.1)")
+		}
+		if !first {
+			text = append(text, ',')
+		}
+		for _, c := range value[1 : 1+n] {
+			if c == ',' || c == '\\' { // not as "\," or "\\"
+				text = appendDDD(append(text, `\\`...), c)
+			} else {
+				text = appendParamOctet(text, c)
+			}
+		}
+		value = value[1+n:]
+	}
+	return text, nil
+}
+
+func appendHintsText(text []byte, key paramKey, value []byte, size int) ([]byte, error) {
+	if len(value) == 0 || len(value)%size != 0 {
+		return text, fmt.Errorf("%s has %d octets, and an address has %d (RFC 9460 §7.3)", key, len(value), size)
+	}
+	for first := true; len(value) > 0; value, first = value[size:], false {
+		addr, _ := netip.AddrFromSlice(value[:size])
+		if !first {
+			text = append(text, ',')
+		}
+		text = addr.AppendTo(text)
+	}
+	return text, nil
 }
 
 // checkParams returns an error if a required parameter is missing (RFC 9460 §2.4.3, §8), or if some server would not
@@ -317,54 +376,71 @@ func (d *decoder) readParam() (key paramKey, value []byte) {
 func checkParams(wire []byte) error {
 	d := newDecoder(wire[2:], noMark)
 	d.readName(nil)
+	var present [1 << 16 / 64]uint64 // a bit for each key
+	var mandatory []byte
+	params := 0
+	has := func(key paramKey) bool { return present[key/64]&(1<<(key%64)) != 0 }
 	if wire[0]|wire[1] == 0 && len(d.rest) > 0 {
 		// PowerDNS would read the parameters as the next records of the transfer, so a tenant could write others'
 		// names.
 		return errors.New("priority 0 is the alias form, which has no parameters (RFC 9460 §2.4.2); take them away, " +
 			"or write a priority from 1")
 	}
-	params := map[paramKey][]byte{}
+
+	// Check each parameter by itself.
 	for len(d.rest) > 0 {
 		key, value := d.readParam()
+		present[key/64] |= 1 << (key % 64)
+		params++
+		if key == paramMandatory {
+			mandatory = value
+		}
 		if err := checkParam(key, value); err != nil {
 			return err
 		}
-		params[key] = value
 	}
-	if most := maxFields - 2; len(params) > most { // beside priority and target
+	if *d.err != nil {
+		return *d.err
+	}
+	if most := maxFields - 2; params > most { // beside priority and target
 		return fmt.Errorf("%d parameters, and more than %d are read by not every server: NSD reads no zone file with them; leave some out",
-			len(params), most)
+			params, most)
 	}
 
 	// Check which parameters belong together.
-	required := params[paramMandatory]
-	if params[paramNoDefaultALPN] != nil {
-		required = append(required, 0, byte(paramALPN))
+	if has(paramMandatory) && len(mandatory) == 0 {
+		return errors.New("mandatory lists nothing (RFC 9460 §8); name keys, or take it away")
 	}
-	for octets := range slices.Chunk(required, 2) {
-		if key := paramKey(binary.BigEndian.Uint16(octets)); params[key] == nil {
-			return fmt.Errorf("mandatory lists %s, or no-default-alpn needs it, and the value does not have it (RFC 9460 §7.1.1, §8); "+
-				"add %s or take the other away", key, key)
+	if has(paramNoDefaultALPN) && !has(paramALPN) {
+		return errors.New("no-default-alpn without alpn (RFC 9460 §7.1.1); add alpn, or take no-default-alpn away")
+	}
+	for ; len(mandatory) >= 2; mandatory = mandatory[2:] {
+		key := paramKey(binary.BigEndian.Uint16(mandatory))
+		switch {
+		case key == paramMandatory:
+			return errors.New("mandatory lists itself (RFC 9460 §8); take it out of the list")
+		case !has(key):
+			return fmt.Errorf("mandatory lists %s, which the value does not have (RFC 9460 §8); add it or take it out of the list", key)
 		}
 	}
 	return nil
 }
 
+// unquotedParams have values of numbers, keys, addresses or base64.
+var unquotedParams = []paramKey{paramMandatory, paramNoDefaultALPN, paramPort, paramIPv4Hint, paramECH, paramIPv6Hint}
+
 func checkParam(key paramKey, value []byte) error {
-	format := key.format()
 	// PowerDNS reads no quotes after "=", in files or its store, and fails to answer.
-	if format.isText && bytes.ContainsAny(value, "();") {
+	if !slices.Contains(unquotedParams, key) && bytes.ContainsAny(value, "();") {
 		return fmt.Errorf("%s with a parenthesis or a semicolon is read by not every server; leave it out", key)
 	}
-	if format.check == nil {
-		return nil
-	}
-	return format.check(value)
-}
-
-func checkMandatory(value []byte) error {
-	if len(value) == 0 || binary.BigEndian.Uint16(value) == uint16(paramMandatory) { // the keys are in order
-		return errors.New("mandatory lists nothing, or itself (RFC 9460 §8); name other keys, or take it away")
+	switch key {
+	case paramALPN:
+		return checkALPN(value)
+	case paramECH:
+		return checkECH(value)
+	case paramDoHPath:
+		return checkDoHPath(value)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ package rdata
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -22,23 +21,6 @@ type token struct {
 	quoted bool
 }
 
-func (t token) isQuoted() bool { return t.quoted }
-
-// width returns the length of written.
-func (t token) width() int {
-	if t.quoted {
-		return len(t.text) + 2
-	}
-	return len(t.text)
-}
-
-func (t token) written() string {
-	if t.quoted {
-		return `"` + t.text + `"`
-	}
-	return t.text
-}
-
 type syntax struct {
 	strings bool
 	// innerQuotes allows a quoted part in a bare field from paramsField on (alpn="h2").
@@ -47,23 +29,36 @@ type syntax struct {
 
 // splitText appends the fields of a value to fields, without quotes but with escapes. allow is the syntax of the type.
 func splitText(text string, allow syntax, fields []token) ([]token, error) {
-	const blanks = " \t"
-	for rest := strings.TrimLeft(text, blanks); rest != ""; rest = strings.TrimLeft(rest, blanks) {
-		split := bareField
-		if rest[0] == '"' {
-			split = quotedField
+	for i := 0; ; {
+		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
+			i++
 		}
-		field, err := split(rest, syntax{allow.strings, allow.innerQuotes && len(fields) >= paramsField})
+		if i == len(text) {
+			break
+		}
+		var (
+			field token
+			err   error
+		)
+		if text[i] == '"' {
+			field, i, err = quotedField(text, i)
+		} else {
+			field, i, err = bareField(text, i, syntax{allow.strings, allow.innerQuotes && len(fields) >= paramsField})
+		}
 		if err != nil {
 			return nil, err
 		}
-		rest = rest[field.width():]
+		if len(fields) == 0 && !field.quoted {
+			if err := checkDirective(field.text); err != nil {
+				return nil, err
+			}
+		}
 		fields = append(fields, field)
 	}
 	if len(fields) == 0 {
 		return nil, errors.New("the value is empty")
 	}
-	return fields, checkDirective(fields[0])
+	return fields, nil
 }
 
 func splitFields(f *format, text string, from source, space []token) ([]token, error) {
@@ -103,77 +98,70 @@ func encodeBareText(text string, wire []byte) ([]byte, error) {
 	return append(append(wire, byte(len(text))), text...), nil
 }
 
-// quotedField returns the string that begins with the quote at the start of text.
-func quotedField(text string, _ syntax) (token, error) {
-	for i := 1; i < len(text); i++ {
+// quotedField returns the string that begins with the quote at start, and the position behind it.
+func quotedField(text string, start int) (token, int, error) {
+	for i := start + 1; i < len(text); i++ {
 		switch text[i] {
 		case '"':
-			return token{text[1:i], true}, nil
+			return token{text[start+1 : i], true}, i + 1, nil
 		case '\\':
 			n, err := checkEscape(text[i:])
 			if err != nil {
-				return token{}, err
+				return token{}, 0, err
 			}
 			i += n - 1
 		case '\n', '\r':
-			return token{}, errNewline(text[i])
+			return token{}, 0, errNewline(text[i])
 		}
 	}
-	return token{}, errors.New("a quoted string is not closed; close it")
+	return token{}, 0, errors.New("a quoted string is not closed; close it")
 }
 
-// bareField returns the field at the start of text, up to a blank. Characters with a meaning in zone files need an
-// escape.
-func bareField(text string, allow syntax) (token, error) {
-	i := 0
-	for ; i < len(text) && text[i] != ' ' && text[i] != '\t'; i++ {
+// bareField returns the field from start up to a blank, and the position behind it. Characters with a meaning in zone
+// files need an escape.
+func bareField(text string, start int, allow syntax) (token, int, error) {
+	i := start
+	for ; i < len(text); i++ {
 		switch c := text[i]; {
-		case c == '"' && allow.innerQuotes:
-			inner, err := quotedField(text[i:], allow)
-			if err != nil {
-				return token{}, err
+		case c == ' ', c == '\t':
+			return token{text[start:i], false}, i, nil
+		case c == '"':
+			if !allow.innerQuotes {
+				return token{}, 0, errors.New("a quote inside an unquoted field; quote the whole field, " +
+					"and write \\\" for a quote that belongs to the data")
 			}
-			i += len(inner.text) + 1
+			_, after, err := quotedField(text, i)
+			if err != nil {
+				return token{}, 0, err
+			}
+			i = after - 1
 		case c == '\\':
 			n, err := checkEscape(text[i:])
 			if err != nil {
-				return token{}, err
+				return token{}, 0, err
 			}
 			i += n - 1
-		default:
-			if err := checkBare(c, text, allow); err != nil {
-				return token{}, err
-			}
+		case c == '\n', c == '\r':
+			return token{}, 0, errNewline(c)
+		case c == ';':
+			return token{}, 0, errors.New("a value has no comments; if the semicolon belongs to the data, " +
+				"put the string in quotes or write \\;")
+		case c == '(', c == ')':
+			return token{}, 0, errors.New("a value stands on one line without parentheses; if they belong to the data, " +
+				"put the string in quotes or escape them with \\")
+		case allow.strings: // any other octet
+		case isControl(c):
+			return token{}, 0, fmt.Errorf("control character %#02x; write \\%03d if it belongs to the data", c, c)
+		case c >= utf8.RuneSelf:
+			return token{}, 0, fmt.Errorf("only ASCII is allowed here; write %s", asciiHint(text, start))
 		}
 	}
-	return token{text[:i], false}, nil
+	return token{text[start:i], false}, i, nil
 }
-
-// checkBare returns an error for a character that a field without quotes has only with an escape.
-func checkBare(c byte, field string, allow syntax) error {
-	switch {
-	case bareFaults[c] != nil:
-		return bareFaults[c]
-	case allow.strings: // any other octet
-		return nil
-	case isControl(c):
-		return fmt.Errorf("control character %#02x; write \\%03d if it belongs to the data", c, c)
-	case c >= utf8.RuneSelf:
-		return fmt.Errorf("only ASCII is allowed here; write %s", asciiHint(field))
-	}
-	return nil
-}
-
-var (
-	errParenthesis = errors.New("a value stands on one line without parentheses; if they belong to the data, " +
-		"put the string in quotes or escape them with \\")
-	bareFaults = [256]error{'\n': errNewline('\n'), '\r': errNewline('\r'), '(': errParenthesis, ')': errParenthesis,
-		'"': errors.New("a quote inside an unquoted field; quote the whole field, and write \\\" for a quote that belongs to the data"),
-		';': errors.New("a value has no comments; if the semicolon belongs to the data, put the string in quotes or write \\;")}
-)
 
 // asciiHint returns the remedy for a field beyond ASCII: its A-labels, if the field is a name.
-func asciiHint(field string) string {
+func asciiHint(text string, start int) string {
+	field := text[start:]
 	if i := strings.IndexAny(field, " \t"); i >= 0 {
 		field = field[:i]
 	}
@@ -234,11 +222,12 @@ func toLower(c byte) byte {
 	return c
 }
 
-func checkDirective(first token) error {
-	if first.quoted || first.text[0] != '$' {
+func checkDirective(first string) error {
+	if first[0] != '$' {
 		return nil
 	}
-	if directive := strings.ToUpper(first.text); slices.Contains([]string{"$INCLUDE", "$ORIGIN", "$TTL", "$GENERATE"}, directive) {
+	switch directive := strings.ToUpper(first); directive {
+	case "$INCLUDE", "$ORIGIN", "$TTL", "$GENERATE":
 		return fmt.Errorf("%s is a directive of zone files, a value has none; write the data itself, in quotes if it begins so", directive)
 	}
 	return nil
@@ -248,20 +237,16 @@ func checkDirective(first token) error {
 func appendString(text, data []byte) []byte {
 	text = append(text, '"')
 	for _, c := range data {
-		text = appendOctet(text, c, `"\`, ' ')
+		switch {
+		case c == '"' || c == '\\':
+			text = append(text, '\\', c)
+		case c < ' ' || c > '~':
+			text = appendDDD(text, c)
+		default:
+			text = append(text, c)
+		}
 	}
 	return append(text, '"')
-}
-
-// appendOctet appends an octet as \X if special has it, and as \DDD if it is below least or no printable ASCII.
-func appendOctet(text []byte, c byte, special string, least byte) []byte {
-	if strings.IndexByte(special, c) >= 0 {
-		return append(text, '\\', c)
-	}
-	if c < least || c > '~' {
-		return appendDDD(text, c)
-	}
-	return append(text, c)
 }
 
 func appendDDD(text []byte, c byte) []byte {
@@ -275,7 +260,14 @@ const labelSyntax = `.\";()@$`
 // zone file.
 func appendLabel(text, label []byte) []byte {
 	for _, c := range label {
-		text = appendOctet(text, toLower(c), labelSyntax, '!')
+		switch c = toLower(c); {
+		case c <= ' ' || c > '~':
+			text = appendDDD(text, c)
+		case strings.IndexByte(labelSyntax, c) >= 0:
+			text = append(text, '\\', c)
+		default:
+			text = append(text, c)
+		}
 	}
 	return text
 }

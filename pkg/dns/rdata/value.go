@@ -64,13 +64,18 @@ func formatUnparsed(t Type, text string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s rdata %s: %w", t, quote(text), err)
 	}
+	var out []byte
 	for i, f := range fields {
+		if i > 0 {
+			out = append(out, ' ')
+		}
 		if f.quoted {
-			canonical := appendString(nil, appendOctets(nil, f.text))
-			fields[i].text = string(canonical[1 : len(canonical)-1])
+			out = appendString(out, appendOctets(nil, f.text))
+		} else {
+			out = append(out, f.text...)
 		}
 	}
-	return joinFields(fields), nil
+	return string(out), nil
 }
 
 // parseValue returns the value in canonical spelling, by encoding and decoding the text. Relative names stay relative
@@ -157,38 +162,34 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 	if origin.IsZero() {
 		return "", errNoOrigin
 	}
-	for i, field := range fields {
-		if !f.isName(i, fields) || absoluteText(field.text) {
-			continue
-		}
-		if fields[i].text, err = completeName(field.text, origin); err != nil {
-			return "", err
-		}
-	}
-	return joinFields(fields), nil
-}
-
-// completeName returns a relative name as an absolute name in the zone origin.
-func completeName(text string, origin name.Name) (string, error) {
-	if text == "@" {
-		return origin.String(), nil
-	}
-	if n := relativeWireLen(text) + origin.WireLen(); n > 255 {
-		return "", fmt.Errorf("name %s in zone %s is %d octets on the wire, the limit is 255 (RFC 1035 §2.3.4); shorten it",
-			quote(text), origin, n)
-	}
-	return text + "." + strings.TrimPrefix(origin.String(), "."), nil
-}
-
-func joinFields(fields []token) string {
-	var text strings.Builder
+	out := make([]byte, 0, len(v.Text)+len(origin.String())+1)
 	for i, field := range fields {
 		if i > 0 {
-			text.WriteByte(' ')
+			out = append(out, ' ')
 		}
-		text.WriteString(field.written())
+		switch {
+		case field.quoted:
+			out = append(out, '"')
+			out = append(out, field.text...)
+			out = append(out, '"')
+		// A number, or a name that is absolute already.
+		case !f.isName(i, fields) || absoluteText(field.text):
+			out = append(out, field.text...)
+		case field.text == "@":
+			out = append(out, origin.String()...)
+		default:
+			if n := relativeWireLen(field.text) + origin.WireLen(); n > 255 {
+				return "", fmt.Errorf("name %s in zone %s is %d octets on the wire, the limit is 255 (RFC 1035 §2.3.4); shorten it",
+					quote(field.text), origin, n)
+			}
+			out = append(out, field.text...)
+			out = append(out, '.')
+			if origin != name.Root {
+				out = append(out, origin.String()...)
+			}
+		}
 	}
-	return text.String()
+	return string(out), nil
 }
 
 // Absolute returns another tool's value with absolute names. Every name in text counts as complete, even without the
@@ -249,7 +250,10 @@ func (v Value) Spellings(origin name.Name) ([]string, error) {
 
 // spellField returns the texts of a field that mean the same in origin. Only a name in the zone has two.
 func spellField(field token, isName bool, origin name.Name) []string {
-	forms := []string{field.written()}
+	if field.quoted {
+		return []string{`"` + field.text + `"`}
+	}
+	forms := []string{field.text}
 	if !isName {
 		return forms
 	}

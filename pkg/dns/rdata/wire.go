@@ -8,7 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
+	"net/netip"
 	"strconv"
 	"strings"
 )
@@ -40,18 +40,18 @@ func encodeText(t Type, text string, src source, top, wire []byte) ([]byte, erro
 // encodeFields appends the fields of a value. An error names the field.
 func (f *format) encodeFields(tokens []token, top, wire []byte) ([]byte, error) {
 	start := len(wire)
-	for i, field := range f.fields[:min(len(f.fields), len(tokens))] { // the last fields may be optional, by checkCount
+	for i, field := range f.fields {
+		if i >= len(tokens) {
+			break // optional fields, by checkCount
+		}
 		var err error
-		k := field.kind
-		own := tokens[i:min(i+k.tokens.most, len(tokens))]
-		switch quoted := slices.IndexFunc(own, token.isQuoted); {
-		case quoted >= 0 && !k.mayBeQuoted:
-			err = fmt.Errorf("%s is quoted, but %s has no quotes; remove them", quote(own[quoted].text), k.words)
-		case k == kindGateway:
+		if k := field.kind; tokens[i].quoted && k != kindString && k != kindStrings && k != kindOctets && k != kindTag {
+			err = fmt.Errorf("%s is quoted, but %s has no quotes; remove them", quote(tokens[i].text), kindWords[k])
+		} else if k == kindGateway {
 			// The gateway type, already in wire, decides the form.
 			wire, err = appendGateway(wire, wire[start+gatewayType], tokens[i].text, top)
-		default:
-			wire, err = appendField(wire, k, own, top)
+		} else {
+			wire, err = appendField(wire, k, tokens[i:], top)
 		}
 		if err != nil && field.name != "" {
 			return nil, fmt.Errorf("%s: %w", field.name, err)
@@ -63,44 +63,75 @@ func (f *format) encodeFields(tokens []token, top, wire []byte) ([]byte, error) 
 	return wire, nil
 }
 
-// appendField appends a field of kind k from the first token, or from all tokens for forms that take the rest.
-func appendField(wire []byte, k *kind, tokens []token, top []byte) ([]byte, error) {
+// appendField appends a field of kind k from the first token, or from all tokens for kinds that take the rest.
+func appendField(wire []byte, k kind, tokens []token, top []byte) ([]byte, error) {
 	first := tokens[0]
-	switch k.form {
-	case formNumber:
-		value, err := parseMnemonic(first, k.mnemonics, 8*k.octets)
-		octets := binary.BigEndian.AppendUint32(nil, uint32(value))
-		return append(wire, octets[4-k.octets:]...), err
-	case formSeconds:
+	switch k {
+	case kindUint8:
+		value, err := parseUint(first, 8)
+		return append(wire, byte(value)), err
+	case kindUint16:
+		value, err := parseUint(first, 16)
+		return binary.BigEndian.AppendUint16(wire, uint16(value)), err
+	case kindUint32:
+		value, err := parseUint(first, 32)
+		return binary.BigEndian.AppendUint32(wire, uint32(value)), err
+	case kindAlgorithm:
+		value, err := parseMnemonic(first, algorithmNames, 8)
+		return append(wire, byte(value)), err
+	case kindCertificateType:
+		value, err := parseMnemonic(first, certificateNames, 16)
+		return binary.BigEndian.AppendUint16(wire, uint16(value)), err
+	case kindSeconds:
 		value, err := ParseSeconds(first.text)
 		return binary.BigEndian.AppendUint32(wire, value), err
-	case formName:
+	case kindName:
 		return appendName(wire, first.text, top)
-	case formAddress:
-		return appendAddress(wire, k, first.text)
-	case formString:
+	case kindIPv4:
+		addr, err := netip.ParseAddr(first.text)
+		if err != nil || !addr.Is4() {
+			return nil, fmt.Errorf("%s is not an IPv4 address; write four decimal numbers 0-255 with dots, as in \"192.0.2.1\"",
+				quote(first.text))
+		}
+		return addr.AppendBinary(wire)
+	case kindIPv6:
+		addr, err := netip.ParseAddr(first.text)
+		if err != nil || !addr.Is6() || addr.Zone() != "" {
+			return nil, fmt.Errorf("%s is not an IPv6 address; write hex groups with colons, as in \"2001:db8::1\"", quote(first.text))
+		}
+		return addr.AppendBinary(wire)
+	case kindString:
 		return appendOneString(wire, first.text)
-	case formTag:
-		return appendTag(wire, first.text)
-	case formOctets:
+	case kindTag:
+		if err := checkTag(first.text); err != nil {
+			return nil, err
+		}
+		return appendOneString(wire, strings.ToLower(first.text))
+	case kindOctets:
 		return appendOctets(wire, first.text), nil
-	case formStrings:
+	case kindStrings:
 		for _, t := range tokens {
 			wire = appendStrings(wire, t.text)
 		}
 		return wire, nil
-	case formHex:
+	case kindHex:
 		return appendHex(wire, tokens)
-	case formBase64:
+	case kindBase64:
 		return appendBase64(wire, tokens)
-	case formGroups:
-		return appendGroups(wire, k, first.text)
-	case formTypes:
+	case kindEUI48:
+		return appendEUI(wire, first.text, 6)
+	case kindEUI64:
+		return appendEUI(wire, first.text, 8)
+	case kindLocator64:
+		return appendLocator64(wire, first.text)
+	case kindTypes:
 		return appendTypes(wire, tokens)
-	case formParams:
+	case kindParams:
 		return appendParams(wire, tokens)
+	case kindLOC:
+		return appendLOC(wire, tokens)
 	}
-	return appendLOC(wire, tokens)
+	return nil, fmt.Errorf("no reader for %s", kindWords[k])
 }
 
 // encodeGeneric appends the octets of the generic form, such as "\# 4 0a000001" (RFC 3597 §5).
@@ -110,9 +141,8 @@ func encodeGeneric(text string, wire []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(fields) < 2 || slices.ContainsFunc(fields, token.isQuoted) {
-		return nil, errors.New("\\# takes the number of octets and the octets as hexadecimal digits, " +
-			"as in \"\\# 4 0a000001\" (RFC 3597 §5)")
+	if len(fields) < 2 {
+		return nil, errors.New("\\# takes the number of octets and the octets in hex, as in \"\\# 4 0a000001\" (RFC 3597 §5)")
 	}
 	length, err := parseUint(fields[1], 16)
 	if err != nil {
@@ -154,7 +184,7 @@ func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 			text = d.readField(field.kind, text)
 		}
 		if *d.err != nil {
-			return nil, fmt.Errorf("field %d (%s): %w", i+1, field.kind.words, *d.err)
+			return nil, fmt.Errorf("field %d (%s): %w", i+1, kindWords[field.kind], *d.err)
 		}
 	}
 	if len(d.rest) > 0 {
@@ -168,38 +198,56 @@ func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 }
 
 // readField appends the text of a field of kind k. After an error, the text is incomplete.
-func (d *decoder) readField(k *kind, text []byte) []byte {
-	switch k.form {
-	case formNumber:
-		return strconv.AppendUint(text, d.readNumber(k.octets), 10)
-	case formSeconds:
-		return strconv.AppendUint(text, d.readNumber(4), 10)
-	case formName:
+func (d *decoder) readField(k kind, text []byte) []byte {
+	switch k {
+	case kindUint8, kindAlgorithm:
+		return strconv.AppendUint(text, uint64(d.readOctets(1)[0]), 10)
+	case kindUint16, kindCertificateType:
+		return strconv.AppendUint(text, uint64(binary.BigEndian.Uint16(d.readOctets(2))), 10)
+	case kindUint32, kindSeconds:
+		return strconv.AppendUint(text, uint64(binary.BigEndian.Uint32(d.readOctets(4))), 10)
+	case kindName:
 		return d.readName(text)
-	case formAddress:
-		return d.readAddress(text, k.octets)
-	case formString:
+	case kindIPv4:
+		return d.readAddress(text, 4)
+	case kindIPv6:
+		return d.readAddress(text, 16)
+	case kindString:
 		return appendString(text, d.readString())
-	case formTag:
-		return d.readTag(text)
-	case formOctets:
+	case kindTag:
+		octets := d.readString()
+		if err := checkTag(string(octets)); err != nil {
+			d.fail(err)
+		}
+		for _, c := range octets {
+			text = append(text, toLower(c))
+		}
+		return text
+	case kindOctets:
 		return appendString(text, d.readRest(0))
-	case formStrings:
+	case kindStrings:
 		text = appendString(text, d.readString())
 		for len(d.rest) > 0 {
 			text = appendString(append(text, ' '), d.readString())
 		}
 		return text
-	case formHex:
+	case kindHex:
 		return appendUpperHex(text, d.readRest(1))
-	case formBase64:
+	case kindBase64:
 		return base64.StdEncoding.AppendEncode(text, d.readRest(1))
-	case formGroups:
-		return d.readGroups(text, k)
-	case formTypes:
+	case kindEUI48:
+		return appendGroups(text, d.readOctets(6), 1, '-')
+	case kindEUI64:
+		return appendGroups(text, d.readOctets(8), 1, '-')
+	case kindLocator64:
+		return appendGroups(text, d.readOctets(8), 2, ':')
+	case kindTypes:
 		return d.readTypes(text)
-	case formParams:
+	case kindParams:
 		return d.readParams(text)
+	case kindLOC:
+		return d.readLOC(text)
 	}
-	return d.readLOC(text)
+	d.fail(fmt.Errorf("no reader for %s", kindWords[k]))
+	return text
 }

@@ -194,7 +194,8 @@ func (p *keyParser) parseKey() (Key, error) {
 	}
 
 	// The clauses, each once, in any order.
-	values := map[string]string{}
+	var algorithm Algorithm
+	var secret []byte
 	for {
 		if err := p.nextToken(); err != nil {
 			return Key{}, err
@@ -202,17 +203,34 @@ func (p *keyParser) parseKey() (Key, error) {
 		if p.token == "}" && !p.quoted {
 			break
 		}
+
+		switch clause := p.token; {
 		// "algorithm" in quotes is a value in the wrong place.
-		clause := p.token
-		if p.quoted || clause != "algorithm" && clause != "secret" {
+		case p.quoted:
+			return Key{}, errors.New("algorithm, secret or } expected")
+		case clause == "algorithm" && algorithm == "":
+			w, err := p.expectWord("the algorithm")
+			if err != nil {
+				return Key{}, err
+			}
+			algorithm = Algorithm(mdns.CanonicalName(w))
+		case clause == "secret" && secret == nil:
+			w, err := p.expectWord("the secret")
+			if err != nil {
+				return Key{}, err
+			}
+			if secret, err = base64.StdEncoding.Strict().DecodeString(w); err != nil {
+				return Key{}, errors.New("the secret is not base64")
+			}
+			if len(secret) == 0 {
+				return Key{}, errors.New("the secret is empty")
+			}
+		case clause == "algorithm" || clause == "secret":
+			return Key{}, fmt.Errorf("%s stands twice in key %q", clause, keyName)
+		default:
 			return Key{}, fmt.Errorf("algorithm, secret or } expected in key %q", keyName)
 		}
-		if values[clause] != "" {
-			return Key{}, fmt.Errorf("%s stands twice in key %q", clause, keyName)
-		}
-		if values[clause], err = p.expectWord("the " + clause); err != nil {
-			return Key{}, err
-		}
+
 		if err := p.expectToken(";", "the value"); err != nil {
 			return Key{}, err
 		}
@@ -221,14 +239,14 @@ func (p *keyParser) parseKey() (Key, error) {
 	if err := p.expectToken(";", "}"); err != nil {
 		return Key{}, err
 	}
-	if values["algorithm"] == "" || values["secret"] == "" {
-		return Key{}, fmt.Errorf("key %q has no secret or no algorithm; write algorithm hmac-sha256;", keyName)
+
+	if algorithm == "" {
+		return Key{}, fmt.Errorf("key %q has no algorithm; write algorithm hmac-sha256;", keyName)
 	}
-	secret, err := base64.StdEncoding.Strict().DecodeString(values["secret"])
-	if err != nil {
-		return Key{}, errors.New("the secret is not base64")
+	if secret == nil {
+		return Key{}, fmt.Errorf("key %q has no secret", keyName)
 	}
-	return NewKey(keyName, Algorithm(mdns.CanonicalName(values["algorithm"])), secret)
+	return NewKey(keyName, algorithm, secret)
 }
 
 // Neither pattern matches unclosed comments or strings.

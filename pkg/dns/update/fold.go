@@ -4,7 +4,6 @@
 package update
 
 import (
-	"maps"
 	"slices"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -195,8 +194,12 @@ func (n *foldedName) addValue(rr *RR) *Failure {
 // isBesideCNAME reports whether a new RRset of the type would share the name with a CNAME, fixed RRsets included.
 func (n *foldedName) isBesideCNAME(t rdata.Type) bool {
 	beside := func(other rdata.Type) bool { return other != t && (other == rdata.CNAME || t == rdata.CNAME) }
-	isBeside := func(set fixedRRset) bool { return beside(set.Type) }
-	return slices.ContainsFunc(slices.Collect(maps.Keys(n.after)), beside) || slices.ContainsFunc(n.fixedSets, isBeside)
+	for other := range n.after {
+		if beside(other) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(n.fixedSets, func(set fixedRRset) bool { return beside(set.Type) })
 }
 
 // listChanges returns the changed RRsets in the order of their first record. Records can cancel out.
@@ -217,5 +220,9 @@ func (f *folding) listChanges() (changes []Change) {
 }
 
 func sameValues(a, b []string) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+	if len(a) != len(b) {
+		return false
+	}
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return slices.Equal(a, b)
 }

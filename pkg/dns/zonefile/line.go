@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 )
 
@@ -51,22 +50,31 @@ func (l *lines) readPhysical() (string, bool) {
 		return "", false
 	}
 
-	part, err := l.reader.ReadSlice('\n')
-	line := bytes.Clone(part)
 	// A long line comes in parts of the buffer's size.
-	for errors.Is(err, bufio.ErrBufferFull) {
-		if part, err = l.reader.ReadSlice('\n'); len(line) <= maxLine {
-			line = append(line, part...)
+	var long []byte
+	for {
+		part, err := l.reader.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			if len(long) <= maxLine {
+				long = append(long, part...)
+			}
+			continue
 		}
+		if err != nil {
+			l.err = err
+			if len(part) == 0 && len(long) == 0 {
+				return "", false
+			}
+		}
+		if long != nil {
+			part = append(long, part...)
+		}
+		if l.number++; l.number == 1 {
+			// Editors of Windows begin a file with a byte order mark.
+			part = bytes.TrimPrefix(part, []byte("\ufeff"))
+		}
+		return string(bytes.TrimRight(part, "\r\n")), true
 	}
-	if l.err = err; err != nil && len(line) == 0 {
-		return "", false
-	}
-	if l.number++; l.number == 1 {
-		// Editors of Windows begin a file with a byte order mark.
-		line = bytes.TrimPrefix(line, []byte("\ufeff"))
-	}
-	return string(bytes.TrimRight(line, "\r\n")), true
 }
 
 func (l *lines) readNext() (text string, number int, err error) {
@@ -111,13 +119,15 @@ func (l *lines) readLogical(first string) (string, error) {
 			return string(l.logical), nil
 		}
 		l.logical = append(l.logical, ' ')
-		var ok bool
-		if text, ok = l.readPhysical(); ok {
-			following = append(following, text)
-		}
+		next, ok := l.readPhysical()
 		if !ok || len(l.logical) > maxLine {
+			if ok {
+				following = append(following, next)
+			}
 			return "", l.reread(following, errors.New("a parenthesis is not closed; end the record with )"))
 		}
+		following = append(following, next)
+		text = next
 	}
 }
 
@@ -135,33 +145,40 @@ func (l *lines) reread(following []string, err error) error {
 // open parentheses before the text, and the result is the number after the text. Parentheses nest as in BIND, unlike in
 // RFC 1035.
 func (l *lines) stripComment(text string, depth int) (int, error) {
-	for rest := text; rest != ""; {
-		part := linePart.FindString(rest)
-		rest = rest[len(part):]
-		switch part {
-		case "":
-			return depth, errors.New("a backslash ends the line, or a quoted string is not closed on it; write \\\\ for a backslash, and " +
-				"\\010 for a newline in a string")
-		case ";":
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '\\':
+			l.logical = append(l.logical, c)
+			i++
+			if i == len(text) {
+				return depth, errors.New("a backslash ends the line; write \\\\ for a backslash")
+			}
+			c = text[i]
+		case c == '"':
+			quoted = !quoted
+		case quoted: // not special
+		case c == ';':
 			return depth, nil
-		case "(":
+		case c == '(':
 			depth++
-			part = " "
-		case ")":
+			c = ' '
+		// The blank keeps the fields on both sides apart.
+		case c == ')':
 			if depth == 0 {
 				return depth, errors.New("a closing parenthesis without an opening one; remove it or quote it")
 			}
 			depth--
-			// The blank keeps the fields on both sides apart.
-			part = " "
+			c = ' '
 		}
-		l.logical = append(l.logical, part...)
+		l.logical = append(l.logical, c)
+	}
+	if quoted {
+		return depth, errors.New("a quoted string is not closed on its line; close it, and write \\010 for a newline in it")
 	}
 	return depth, nil
 }
-
-// linePart matches an escape, a quoted string, a character with a meaning of its own, or text up to the next of these.
-var linePart = regexp.MustCompile(`(?s)^(?:\\.|"(?:[^"\\]|\\.)*"|[;()]|[^"\\;()]+)`)
 
 // cutField returns the first field of text, and the rest without blanks before it. An escaped blank is part of a field.
 func cutField(text string) (field, rest string) {

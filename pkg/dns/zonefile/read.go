@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -192,13 +191,16 @@ func (f *file) setOrigin(rest string) error {
 	return nil
 }
 
-// setTTL reads a $TTL, the TTL of records without one until the next $TTL (RFC 2308 §4).
+// setTTL reads a $TTL. It holds for records without a TTL, until the next $TTL (RFC 2308 §4).
 func (f *file) setTTL(rest string) error {
 	text, rest := cutField(rest)
-	ttl, err := parseTTL(text)
-	if err != nil || rest != "" {
-		return fmt.Errorf("$TTL takes one time of 0 to %d seconds, and without it %s; write seconds or units, as in \"$TTL 3600\" or "+
-			"\"$TTL 1h\"", rdata.MaxTTL, f.whichTTL())
+	ttl, ok, err := parseTTL(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("$TTL, without which %s: %w", f.whichTTL(), err)
+	case !ok || rest != "":
+		return fmt.Errorf("$TTL takes one time, and without it %s; write seconds or units, as in \"$TTL 3600\" or \"$TTL 1h\"",
+			f.whichTTL())
 	}
 	f.ttl, f.ttlKnown, f.directive = ttl, true, true
 	return nil
@@ -232,10 +234,46 @@ func (f *file) readRecord(text string) (RR, error) {
 	}
 	rr := RR{Name: f.owner}
 
-	// 2. Read TTL, class and type.
-	data, hasTTL, err := rr.readHead(rest)
-	if err != nil {
-		return RR{}, err
+	// 2. Read TTL and class, which come in any order, up to the type.
+	hasTTL, hasClass := false, false
+	for {
+		var field string
+		if field, rest = cutField(rest); field == "" {
+			return RR{}, errors.New("the record has no type; write \"name TTL IN type data\"")
+		}
+		if !hasClass {
+			class, err := isClass(field)
+			if err != nil {
+				return RR{}, err
+			}
+			if class {
+				hasClass = true
+				continue
+			}
+		}
+		if isTimeStamp(field) {
+			rr.addNote("the time stamp of Windows ([AGE:…]) is dropped: the record stays until it is deleted")
+			continue
+		}
+		if !hasTTL {
+			ttl, ok, err := parseTTL(field)
+			if err != nil {
+				return RR{}, err
+			}
+			if ok {
+				rr.TTL, hasTTL = ttl, true
+				continue
+			}
+		}
+		if field == "AWS" { // "AWS ALIAS A lb.example.net. Z2FDTNDATAQYW2 false"
+			return RR{}, errors.New("an alias of Route 53 is no record of DNS; write the addresses or, below the apex, a CNAME")
+		}
+		t, err := rdata.ParseType(field)
+		if err != nil {
+			return RR{}, err
+		}
+		rr.Type = t
+		break
 	}
 
 	// 3. Read the data. Without any origin, the SOA's owner is the name of the zone.
@@ -243,71 +281,35 @@ func (f *file) readRecord(text string) (RR, error) {
 		f.origin = rr.Name
 	}
 	if rr.Type == rdata.SOA {
-		data = f.repairSOA(&rr, data)
+		rest = f.repairSOA(&rr, rest)
 	}
-	if rr.Data, err = rdata.FromRR(rr.Type, data, f.origin); err != nil {
+	var err error
+	if rr.Data, err = rdata.FromRR(rr.Type, rest, f.origin); err != nil {
 		return RR{}, err
 	}
-	if tag := tagOf(rr.Type, data); tag != strings.ToLower(tag) {
+	if tag := tagOf(rr.Type, rest); tag != strings.ToLower(tag) {
 		rr.addNote("the tag %s is served in lower case, which means the same (RFC 8659 §4.1)", name.Quote(tag))
 	}
-	return rr, f.chooseTTL(&rr, hasTTL)
-}
 
-// readHead reads TTL and class, which come in any order, and the type. It returns the text behind them.
-func (rr *RR) readHead(rest string) (data string, hasTTL bool, err error) {
-	for err == nil {
-		var field string
-		field, rest = cutField(rest)
-		upper := strings.ToUpper(field)
-		isIN, isClass := classes[upper]
-		switch {
-		case field == "":
-			err = errors.New("the record has no type; write \"name TTL IN type data\"")
-		case isIN:
-			// the class of all records
-		case isClass:
-			err = fmt.Errorf("class %s; only records of class IN are read", upper)
-		case isTimeStamp(field):
-			rr.addNote("the time stamp of Windows ([AGE:…]) is dropped: the record stays until it is deleted")
-		case !hasTTL && '0' <= field[0] && field[0] <= '9':
-			hasTTL = true
-			rr.TTL, err = parseTTL(field)
-		case field == "AWS": // "AWS ALIAS A lb.example.net. Z2FDTNDATAQYW2 false"
-			err = errors.New("an alias of Route 53 is no record of DNS; write the addresses or, below the apex, a CNAME")
-		default:
-			rr.Type, err = rdata.ParseType(field)
-			return rest, hasTTL, err
-		}
-	}
-	return "", false, err
-}
-
-// classes has true for the class IN. In another class, the record would be changed by import. ANY is also a type, but
-// of no record.
-var classes = map[string]bool{"IN": true, "CLASS1": true, "CH": false, "CHAOS": false, "HS": false, "HESIOD": false,
-	"CS": false, "NONE": false, "ANY": false}
-
-// chooseTTL sets the TTL of a record without TTL, and keeps the TTL of another for the records below.
-func (f *file) chooseTTL(rr *RR, hasTTL bool) error {
+	// 4. Find the TTL of a record without TTL, and keep a TTL for the records below.
 	switch {
-	case hasTTL && f.directive:
-		return nil
-	case hasTTL:
+	case hasTTL && !f.directive:
 		f.ttl, f.ttlKnown = rr.TTL, true
-	case f.ttlKnown:
-		rr.TTL = f.ttl // the last explicit TTL (RFC 1035 §5.1)
-	case rr.Type == rdata.SOA:
+	case !hasTTL && !f.ttlKnown && rr.Type == rdata.SOA:
 		// RFC 1035 §5.1 leaves this open. BIND and Windows use the SOA's last field, as if it were in a $TTL.
-		minimum, err := parseTTL(rr.Data[strings.LastIndexByte(rr.Data, ' ')+1:])
-		f.ttl, f.ttlKnown, f.directive, rr.TTL = minimum, err == nil, err == nil, minimum
-		return err
-	case f.fallback != nil:
+		minimum, _, err := parseTTL(rr.Data[strings.LastIndexByte(rr.Data, ' ')+1:])
+		if err != nil {
+			return RR{}, err
+		}
+		f.ttl, f.ttlKnown, f.directive, rr.TTL = minimum, true, true, minimum
+	case !hasTTL && !f.ttlKnown && f.fallback != nil:
 		rr.TTL = *f.fallback
-	default:
-		return errors.New("the record has no TTL and there is none above; put \"$TTL 3600\" at the top of the file")
+	case !hasTTL && !f.ttlKnown:
+		return RR{}, errors.New("the record has no TTL and there is none above; put \"$TTL 3600\" at the top of the file")
+	case !hasTTL:
+		rr.TTL = f.ttl // the last explicit TTL (RFC 1035 §5.1)
 	}
-	return nil
+	return rr, nil
 }
 
 // azureContact is the contact in each SOA that Azure exports, without its last dot.
@@ -360,9 +362,12 @@ func (f *file) setOwner(text string) error {
 		return nil
 	}
 	owner, err := f.parseName(text)
-	if octalEscape.MatchString(text) {
-		owner, err = name.Name{}, errors.New(`\052 and \057 are "*" and "/" in octal, as Route 53 writes them, but "4" and "9" in a `+
-			`zone file; write the character itself`)
+	if label, _, _ := strings.Cut(text, "."); label == `\052` {
+		owner, err = name.Name{}, errors.New(`the label \052 is "*" in octal, as Route 53 writes a wildcard, but "4" in a zone file; `+
+			`write "*"`)
+	}
+	if strings.Contains(text, `\057`) {
+		owner, err = name.Name{}, errors.New(`\057 is "/" in octal, as Route 53 writes it, but "9" in a zone file; write "/" or "9"`)
 	}
 	if f.repaired && f.namesZone(text) {
 		owner, err = name.Name{}, fmt.Errorf("the owner %s means %s here, because its last dot lacks, as in the SOA; write %s",
@@ -382,7 +387,14 @@ func (f *file) namesZone(text string) bool {
 }
 
 func (f *file) parseName(text string) (name.Name, error) {
-	text = unescapeOwner(text)
+	if strings.IndexByte(text, '\\') >= 0 {
+		plain, ok := unescapeOwner(text)
+		if !ok {
+			return name.Name{}, fmt.Errorf("name %s has an escape that stands for no character of an owner name; labels are letters, "+
+				"digits, \"-\", \"_\" and \"/\"", name.Quote(text))
+		}
+		text = plain
+	}
 	// Only a relative name needs the guess.
 	if f.origin.IsZero() && f.guess != nil && !name.IsAbsolute(text) {
 		f.origin, f.guess = f.guess(), nil
@@ -390,31 +402,61 @@ func (f *file) parseName(text string) (name.Name, error) {
 	return name.ParseIn(text, f.origin)
 }
 
-var octalEscape = regexp.MustCompile(`\\05[27]`)
-
-// ownerEscape matches \X and \DDD of ASCII.
-var ownerEscape = regexp.MustCompile(`\\(?:0[0-9]{2}|1[01][0-9]|12[0-7]|[^0-9])`)
-
-// unescapeOwner returns an owner name without escapes, except for \. in a label and for \@, which is not the origin. No
-// owner name has either, so name.ParseIn refuses the backslash.
-func unescapeOwner(text string) string {
-	return ownerEscape.ReplaceAllStringFunc(text, func(escape string) string {
-		c := escape[1:]
-		if n, err := strconv.ParseUint(c, 10, 8); err == nil {
-			c = string(rune(n))
+// unescapeOwner returns an owner name without the escapes \X and \DDD, or false if an escaped character is in no owner
+// name.
+func unescapeOwner(text string) (string, bool) {
+	var plain strings.Builder
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c == '\\' {
+			if i+1 == len(text) {
+				return "", false
+			}
+			c = text[i+1]
+			if i++; '0' <= c && c <= '9' {
+				n, err := strconv.ParseUint(text[i:min(i+3, len(text))], 10, 8)
+				if err != nil || i+3 > len(text) {
+					return "", false
+				}
+				c, i = byte(n), i+2
+			}
+			// An escaped dot is part of a label, and an escaped @ is not the origin.
+			if c == '.' || c == '@' || c >= 0x80 {
+				return "", false
+			}
 		}
-		if c == "." || c == "@" {
-			return escape
-		}
-		return c
-	})
+		plain.WriteByte(c)
+	}
+	return plain.String(), true
 }
 
-func parseTTL(text string) (uint32, error) {
+// isClass reports whether a field is the class IN. Another class is an error, because the record would change its
+// class.
+func isClass(field string) (bool, error) {
+	switch upper := strings.ToUpper(field[:min(len(field), 100)]); upper {
+	case "IN", "CLASS1":
+		return true, nil
+	case "CH", "CHAOS", "HS", "HESIOD", "CS", "NONE", "ANY":
+		// ANY is a type too, but no record has it.
+		return false, fmt.Errorf("class %s; only records of class IN are read", upper)
+	default:
+		if digits, ok := strings.CutPrefix(upper, "CLASS"); ok {
+			if _, err := strconv.ParseUint(digits, 10, 16); err == nil {
+				return false, fmt.Errorf("class %s; only records of class IN are read", upper)
+			}
+		}
+	}
+	return false, nil
+}
+
+func parseTTL(text string) (uint32, bool, error) {
+	if text == "" || text[0] < '0' || text[0] > '9' {
+		return 0, false, nil
+	}
 	ttl, err := rdata.ParseSeconds(text)
 	if err != nil || ttl > rdata.MaxTTL {
 		err = fmt.Errorf("TTL %s is not a time of 0 to %d seconds (RFC 2181 §8); write seconds, or units as in \"1h30m\"",
 			name.Quote(text), rdata.MaxTTL)
 	}
-	return ttl, err
+	return ttl, true, err
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
-	"strings"
 
 	mdns "github.com/miekg/dns"
 
@@ -96,8 +95,8 @@ func HashOwners(seed maphash.Seed, msg []byte) (owners map[uint64]bool, tooMany 
 			if len(read) == MaxOwners {
 				return nil, true
 			}
-			hash, err := hashName(seed, msg, r.off)
-			if err != nil {
+			hash, ok := hashName(seed, msg, r.off)
+			if !ok {
 				break
 			}
 			read[string(sent)], owners[hash] = true, true
@@ -112,14 +111,40 @@ func HashOwners(seed maphash.Seed, msg []byte) (owners map[uint64]bool, tooMany 
 	return owners, false
 }
 
-// hashName hashes a name in lower case: WWW.example.org. and www.example.org. are the same (RFC 4343).
-func hashName(seed maphash.Seed, msg []byte, off int) (uint64, error) {
-	text, _, err := mdns.UnpackDomainName(msg, off)
-	return maphash.String(seed, strings.ToLower(text)), err
-}
+const maxName, maxPointers, pointerBits = 255, 126, 0xc0
 
-// pointerBits mark an octet as the begin of a pointer (RFC 1035 §4.1.4).
-const pointerBits = 0xc0
+// hashName hashes the labels of a name in lower case, and follows pointers (RFC 1035 §4.1.4). ok is false if the name
+// cannot be read.
+func hashName(seed maphash.Seed, msg []byte, off int) (hash uint64, ok bool) {
+	var labels [maxName]byte
+	length, pointers := 0, 0
+	for off < len(msg) {
+		end := off + 1 + int(msg[off])
+		switch {
+		case msg[off] == 0:
+			return maphash.Bytes(seed, labels[:length]), true
+		// A pointer may lead backward into a loop, which maxPointers ends.
+		case msg[off] >= pointerBits:
+			if pointers++; pointers > maxPointers || off+2 > len(msg) {
+				return 0, false
+			}
+			off = int(binary.BigEndian.Uint16(msg[off:])) &^ (pointerBits << 8)
+		case msg[off] > 63 || end > len(msg) || length+end-off >= maxName:
+			return 0, false
+		default:
+			// WWW.example.org. and www.example.org. are the same name (RFC 4343).
+			for _, octet := range msg[off:end] {
+				if 'A' <= octet && octet <= 'Z' {
+					octet += 'a' - 'A'
+				}
+				labels[length] = octet
+				length++
+			}
+			off = end
+		}
+	}
+	return 0, false
+}
 
 // endOfName returns the offset after the name at an offset, or len(msg) if the name is cut. It follows no pointer.
 func endOfName(msg []byte, off int) int {

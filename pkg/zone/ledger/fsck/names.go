@@ -191,14 +191,21 @@ func (z *zone) reserveNames() {
 	z.reservedNames = map[name.Rel]sets.Set[string]{}
 	for i := range z.Rules {
 		for n := range z.literalNames(&z.Rules[i]) {
-			z.reservedNames[n] = sets.New(z.Rules[i].Namespaces...).Union(z.reservedNames[n])
+			z.reserveName(n, z.Rules[i].Namespaces...)
 		}
 	}
 	for n, o := range z.owners {
 		for _, x := range o.Named {
-			z.reservedNames[n] = sets.New(x.Namespace).Union(z.reservedNames[n])
+			z.reserveName(n, x.Namespace)
 		}
 	}
+}
+
+func (z *zone) reserveName(n name.Rel, namespaces ...string) {
+	if z.reservedNames[n] == nil {
+		z.reservedNames[n] = sets.Set[string]{}
+	}
+	z.reservedNames[n].Insert(namespaces...)
 }
 
 // reachesBelow reports whether a pattern reaches names at and below a reserved name: the labels behind its last * must

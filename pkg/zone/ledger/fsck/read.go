@@ -6,6 +6,7 @@ package fsck
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -287,7 +288,9 @@ func (c *check) placeRecord(r *record) {
 	fqdn, err := name.ParseIn(r.DomainName, z.FQDN())
 	owner, isBelow := fqdn.Rel(z.FQDN())
 	if !isBelow { // as after an error
-		c.reportDamage(r.key, "S2.1", fmt.Sprintf("%q in zone %s: %v", r.DomainName, z.FQDN(), err), "a name at or below that of its zone")
+		fault := cmp.Or(err, errors.New("it lies outside"))
+		c.reportDamage(r.key, "S2.1", fmt.Sprintf("%q in zone %s: %v", r.DomainName, z.FQDN(), fault),
+			"a name at or below that of its zone")
 		return
 	}
 
