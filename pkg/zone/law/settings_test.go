@@ -66,7 +66,7 @@ func TestZoneSettings_rulesDecideAgain_S2_5(t *testing.T) {
 			return
 		}
 		w := newWorld()
-		spec := zones.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "example"}, DomainName: "example.org.",
+		spec := zones.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "example"}, DomainName: "2.0.192.in-addr.arpa.",
 			ZoneSettings: makeSettings(allowEverything(), 3600, 30),
 			Header:       someHeader}
 		mustAccept(w.putZone(spec, true))(t)

@@ -168,6 +168,12 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	zone(store.Zone("team-d", "alone", "alone.above.test.", store.Allow("", "*")))
 	zone(store.Zone("infra", "above", "above.test.", store.Allow("", "*")))
 
+	// A reverse zone has PTR of own's names and a tenant's, and hides one behind a written PTR.
+	zone(store.Zone("infra", "reverse", "2.0.192.in-addr.arpa.", store.Allow("infra", "*")), func(z *v1alpha1.Zone) {
+		z.Spec.Reverse = &v1alpha1.ZoneReverse{Zones: []string{"example", "never"}, Namespaces: []string{"infra", "team-f"}}
+	})
+	record(store.Record("infra", "ptr", "8", "PTR", "www.example.org."), in("reverse"))
+
 	zone(store.Zone("infra", "kinds", "kinds.test.", store.Allow("", "*", "_acme-challenge.*", "pay.shop"),
 		v1alpha1.DelegationRule{Records: []v1alpha1.RecordDelegation{{Pattern: "status", Shared: true},
 			{Pattern: "*.status", Shared: true}}}))
