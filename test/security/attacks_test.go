@@ -194,17 +194,17 @@ var attacks = []attack{
 	{127, "T", "a deleted Zone of another namespace: reading its history, or taking it back, also by a Zone of its name", "404 as for a " +
 		"name that never was, 403; of its own Zone its own history", deletedZones, nil},
 	{128, "T", "holding a name through the expiry of its Record", "the name is free at that time; a later edit is a write like any", nil,
-		[]string{"pkg/zone/ledger TestExpiry_keepsNoClaim_S5_16_S5_17", "pkg/zone/law TestSituations"}},
+		[]string{"pkg/zone/ledger TestExpiry_keepsNoClaim_S15_1_S15_2", "pkg/zone/law TestSituations"}},
 	{129, "T", "10,000 Records that expire in one second, to stall the server", "its own namespace's cascade; others' writes pass", nil,
-		[]string{"pkg/zone/ledger TestExpiry_atOnce_S5_18"}},
+		[]string{"pkg/zone/ledger TestExpiry_atOnce_S15_3"}},
 	{130, "T", "expiresAt in the far past, in the year 10000, in fractions of a second", "422", nil,
 		[]string{"pkg/apis/kubizone/validation TestRecord_oneObject"}},
 	{131, "T", "moving expiresAt to and fro while the server takes the Record from its zone", "one outcome, one key, one serial line", nil,
-		[]string{"pkg/zone/ledger TestExpiry_racesEdits_S5_16"}},
+		[]string{"pkg/zone/ledger TestExpiry_racesEdits_S15_1"}},
 	{132, "T", "its own Records' expiry, to have the zone held as by a mass deletion", "no hold", nil,
-		[]string{"pkg/zone/law TestExpiry_ofATenantHoldsNoZone_S5_19"}},
+		[]string{"pkg/zone/law TestExpiry_ofATenantHoldsNoZone_S15_4"}},
 	{133, "T", "expired Records beyond recordsPerNamespace, brought back at once", "the limit refuses them; they cost storage budget",
-		nil, []string{"pkg/zone/law TestExpiry_dodgesNoLimit_S5_16"}},
+		nil, []string{"pkg/zone/law TestExpiry_dodgesNoLimit_S15_1"}},
 }
 
 // TestAttacks checks the table of attacks: each number has a test, here or in another package, and the tests here are

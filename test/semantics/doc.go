@@ -11,7 +11,8 @@
 //     docs/situations.md. It names sentences in its name, its comments, the comment of a package with a single
 //     property, the heading of a story, at the beginning of a subtest's name, or at a called function testX. Failure
 //     messages, comments of helpers and expected output do not count.
-//  3. Rules S1 to S10 have at most 30 words each, apart from reason, examples, list and table, and 3,200 in all.
+//  3. Rules S1 to S10, and S13 to S16, have at most 30 words each, apart from reason, examples, list and table; S1 to
+//     S10 have 3,200 in all.
 //
 // Read table.go.
 package main

@@ -22,12 +22,12 @@ const (
 )
 
 var (
-	defined  = regexp.MustCompile(`(?m)^- (S[1-9]\.\d+) (.*)$`)
-	named    = regexp.MustCompile(`\bS[1-9]\.\d+\b`)
+	defined  = regexp.MustCompile(`(?m)^- (S(?:[1-9]|1[56])\.\d+) (.*)$`)
+	named    = regexp.MustCompile(`\bS(?:[1-9]|1[56])\.\d+\b`)
 	function = regexp.MustCompile(`^(Test|Fuzz)([^a-z]|$)`)
 	part     = regexp.MustCompile(`^test[A-Z]`)
-	suffix   = regexp.MustCompile(`_S([1-9])_(\d+)(?:_|$)`)
-	title    = regexp.MustCompile("^[\"`]S[1-9]\\.\\d+\\b")
+	suffix   = regexp.MustCompile(`_S([1-9]|1[56])_(\d+)(?:_|$)`)
+	title    = regexp.MustCompile("^[\"`]S(?:[1-9]|1[56])\\.\\d+\\b")
 )
 
 type table struct {

@@ -56,7 +56,7 @@ const (
 	ReasonZoneTerminating = "ZoneTerminating"
 	// ReasonTerminating: the Record or its namespace is being deleted (S2.6).
 	ReasonTerminating = "Terminating"
-	// ReasonExpired: spec.expiresAt of the Record has passed (S5.16).
+	// ReasonExpired: spec.expiresAt of the Record has passed (S15.1).
 	ReasonExpired = "Expired"
 	// ReasonValidationFailed: some DNS server would reject the data (S5.11).
 	ReasonValidationFailed = "ValidationFailed"

@@ -269,8 +269,8 @@ func TestPlanRevert_existedBeforeACascade(t *testing.T) {
 }
 
 // A Record that has expired since is left, and the revert has not failed for it: carol's edit before the expiry, and
-// the cascade of the expiry alone, whose Record waits or is deleted (S5.19).
-func TestPlanRevert_leavesTheExpired_S5_19(t *testing.T) {
+// the cascade of the expiry alone, whose Record waits or is deleted (S15.4).
+func TestPlanRevert_leavesTheExpired_S15_4(t *testing.T) {
 	old, now := makeRecord("team", "a", "a", "192.0.2.1"), makeRecord("team", "a", "a", "192.0.2.2")
 	old.Spec.ExpiresAt = &metav1.Time{Time: time.Now().Add(-time.Hour).Truncate(time.Second)}
 	now.Spec.ExpiresAt, now.Status.ZoneRef = old.Spec.ExpiresAt, nil

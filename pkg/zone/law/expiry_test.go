@@ -43,7 +43,7 @@ func (w *world) putExpiring(t *testing.T, namespace, name string, d time.Duratio
 func (w *world) zoneOrg() *zoneObject { return w.zones[object{"own", "org"}] }
 
 // Attack 132. The owner's own expiries hold the zone, as its deletions would.
-func TestExpiry_ofATenantHoldsNoZone_S5_19(t *testing.T) {
+func TestExpiry_ofATenantHoldsNoZone_S15_4(t *testing.T) {
 	for namespace, holds := range map[string]bool{"own": true, "tenant": false} {
 		w := expiryWorld(t, 0)
 		for i := range 20 {
@@ -63,7 +63,7 @@ func TestExpiry_ofATenantHoldsNoZone_S5_19(t *testing.T) {
 }
 
 // Attack 133.
-func TestExpiry_dodgesNoLimit_S5_16(t *testing.T) {
+func TestExpiry_dodgesNoLimit_S15_1(t *testing.T) {
 	w := expiryWorld(t, 5)
 	for round := range 3 {
 		for i := range 5 {

@@ -195,7 +195,7 @@ func (w *world) describeSettled(t *testing.T, d *datadriven.TestData) string {
 	out := w.describeChanges(w.settleAll)
 	for o, r := range w.records {
 		if r.record.IsExpired(w.now.Unix()) && r.placed.Reason != law.ReasonExpired {
-			t.Errorf("%s: S5.16: record %s has expired, and is %s", d.Pos, o, r.placed.Reason)
+			t.Errorf("%s: S15.1: record %s has expired, and is %s", d.Pos, o, r.placed.Reason)
 		}
 	}
 	for _, line := range w.checkSettled() {

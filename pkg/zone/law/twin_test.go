@@ -48,7 +48,7 @@ func (w *world) checkAll() []string {
 		case law.KindDue:
 			r := w.records[object{k.Namespace, k.Object}]
 			if r == nil || r.dueAt() != k.At || r.record.UID != v.(*law.Due).UID {
-				report("S5.18: the due key %v is of no record", k)
+				report("S15.3: the due key %v is of no record", k)
 			}
 		case law.KindWithdrawal:
 			if existing[k.Object] == nil && !slices.ContainsFunc(w.outbox, func(x *law.Work) bool { return x.Purge == k.Object }) {
@@ -71,7 +71,7 @@ func (w *world) checkAll() []string {
 			want[k] = true
 		}
 		if at := r.dueAt(); at != 0 && w.facts[law.DueKey(at, o.Namespace, o.Name)] == nil {
-			report("S5.18: record %s has no due key", o)
+			report("S15.3: record %s has no due key", o)
 		}
 		if r.placed.Zone != nil && existing[r.placed.Zone.UID] == nil && len(w.outbox) == 0 {
 			report("S2.5: record %s stands in zone %s, which is gone", o, r.placed.Zone.UID)

@@ -62,7 +62,7 @@ func awaitExpiry(t testing.TB, s *store.Server, within time.Duration) {
 
 // Late by 5 s at most, beside the machine's load (attack 128: another tenant's name is free then, and no edit of the
 // expired Record takes the name back).
-func TestExpiry_keepsNoClaim_S5_16_S5_17(t *testing.T) {
+func TestExpiry_keepsNoClaim_S15_1_S15_2(t *testing.T) {
 	t.Parallel()
 	ctx, clock := withDeadline(t), &store.Clock{}
 	st, s := startExpiry(t, clock)
@@ -117,7 +117,7 @@ func TestExpiry_keepsNoClaim_S5_16_S5_17(t *testing.T) {
 
 // The history has the expiry as an act of the Record's namespace, which its brake counts (S7.5) and which no revert
 // takes for a change of a person.
-func TestExpiry_isAnActOfItsNamespace_S5_19(t *testing.T) {
+func TestExpiry_isAnActOfItsNamespace_S15_4(t *testing.T) {
 	t.Parallel()
 	ctx, clock := withDeadline(t), &store.Clock{}
 	st, s := startExpiry(t, clock)
@@ -136,7 +136,7 @@ func TestExpiry_isAnActOfItsNamespace_S5_19(t *testing.T) {
 }
 
 // A server that starts finds Records that expired while none ran. One that cannot be read delays no other.
-func TestExpiry_afterARestart_S5_18(t *testing.T) {
+func TestExpiry_afterARestart_S15_3(t *testing.T) {
 	t.Parallel()
 	ctx, clock := withDeadline(t), &store.Clock{}
 	st, s := startExpiry(t, clock)
@@ -169,7 +169,7 @@ func TestExpiry_afterARestart_S5_18(t *testing.T) {
 
 // Attack 129: a tenant's Records that expire at once delay a neighbour's writes by milliseconds (the figure of 10,000
 // is BenchmarkExpiry's), and several servers do the work once.
-func TestExpiry_atOnce_S5_18(t *testing.T) {
+func TestExpiry_atOnce_S15_3(t *testing.T) {
 	t.Parallel()
 	const records = 300
 	ctx, clock := withDeadline(t), &store.Clock{}
@@ -218,7 +218,7 @@ func makeExpiring(ctx context.Context, s *store.Server, clock *store.Clock, reco
 
 // Attack 131: a client races the expiry of its Record by edits that move the time to and fro. Whatever comes first, the
 // key follows the Record (fsck), and the Record ends in one place.
-func TestExpiry_racesEdits_S5_16(t *testing.T) {
+func TestExpiry_racesEdits_S15_1(t *testing.T) {
 	t.Parallel()
 	ctx, clock := withDeadline(t), &store.Clock{}
 	st, s := startExpiry(t, clock)
@@ -252,7 +252,7 @@ func TestExpiry_racesEdits_S5_16(t *testing.T) {
 	st.MustBeClean()
 }
 
-func TestFollowExpiring_announcesAnHourBefore_S5_19(t *testing.T) {
+func TestFollowExpiring_announcesAnHourBefore_S15_4(t *testing.T) {
 	t.Parallel()
 	ctx, clock := withDeadline(t), &store.Clock{}
 	_, s := startExpiry(t, clock)

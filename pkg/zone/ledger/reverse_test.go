@@ -45,7 +45,7 @@ func readPTR(ctx context.Context, t *testing.T, st *store.Store, z *v1alpha1.Zon
 }
 
 // The steps follow one another. Each has the PTR right after its answer.
-func TestReverse_followsAddresses_S6_19(t *testing.T) {
+func TestReverse_followsAddresses_S16_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
@@ -121,7 +121,7 @@ func TestReverse_followsAddresses_S6_19(t *testing.T) {
 }
 
 // Two servers write A records of few addresses at once, while the rule and written PTR change.
-func TestReverse_raceOfNames_S6_20(t *testing.T) {
+func TestReverse_raceOfNames_S16_2(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	servers := []*store.Server{st.Server(), st.Server()}
@@ -169,7 +169,7 @@ func TestReverse_raceOfNames_S6_20(t *testing.T) {
 
 // Attacks of a tenant by its A records: each row has the PTR, and the balance that counts towards a hold of the reverse
 // zone, after its answer.
-func TestReverse_attacks_S6_22(t *testing.T) {
+func TestReverse_attacks_S16_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
@@ -229,7 +229,7 @@ func TestReverse_attacks_S6_22(t *testing.T) {
 		}, www, 1},
 		{"a rule in a zone without addresses", func() error {
 			_, err := s.CreateZone(reverseZone("team", "no", "example.com.", rule))
-			return refused(err, "S6.19")
+			return refused(err, "S16.1")
 		}, www, 1},
 		{"own deletes", func() error { return s.DeleteRecord(ctx, "own", "www") }, "7 a.team.example.org.", 1},
 	} {
@@ -248,12 +248,12 @@ func TestReverse_attacks_S6_22(t *testing.T) {
 }
 
 // PTR may come below a DNAME at any time, and most servers refuse such a zone.
-func TestReverse_takesNoDNAME_S6_21(t *testing.T) {
+func TestReverse_takesNoDNAME_S16_3(t *testing.T) {
 	t.Parallel()
 	s := store.New(t).Server()
 	store.Must(s.CreateZone(reverseZone("own", "reverse", "0.192.in-addr.arpa.", &v1alpha1.ZoneReverse{Zones: []string{"forward"}})))
 	_, err := s.CreateRecord(withDeadline(t), store.Record("own", "d", "2.0.192.in-addr.arpa.", "DNAME", "example.net."))
-	if err == nil || !strings.Contains(err.Error(), "S6.21") {
+	if err == nil || !strings.Contains(err.Error(), "S16.3") {
 		t.Errorf("a DNAME: %v, want a refusal", err)
 	}
 }

@@ -191,7 +191,7 @@ func validateExpiry(at *metav1.Time) field.ErrorList {
 	if at == nil || at.Unix() > 0 && at.Unix() <= lastExpiry && at.Nanosecond() == 0 {
 		return nil
 	}
-	return field.ErrorList{refusal.Cite("S5.16", field.Invalid(specPath.Child("expiresAt"), at.Unix(), "must be a time in whole seconds, "+
+	return field.ErrorList{refusal.Cite("S15.1", field.Invalid(specPath.Child("expiresAt"), at.Unix(), "must be a time in whole seconds, "+
 		"from 1970 to 9999, such as 2030-01-31T12:00:00Z"))}
 }
 

@@ -131,12 +131,12 @@ func TestRecord_oneObject(t *testing.T) {
 				s.Values = append(s.Values, strings.Repeat(string(rune('a'+i)), 3500))
 			}
 		}, invalid + "spec.values"},
-		{"S5.16 until 9999", expiresAt(lastExpiry, 0), ""},
+		{"S15.1 until 9999", expiresAt(lastExpiry, 0), ""},
 		// Attack 130: in JSON no such time can be written, so one Record of a protobuf client would fail every list.
-		{"S5.16 later", expiresAt(lastExpiry+1, 0), invalid + "spec.expiresAt"},
-		{"S5.16 no year", expiresAt(-1<<62, 0), invalid + "spec.expiresAt"},
-		{"S5.16 the zero time", expiresAt((time.Time{}).Unix(), 0), invalid + "spec.expiresAt"},
-		{"S5.16 a fraction", expiresAt(4102444800, 1), invalid + "spec.expiresAt"},
+		{"S15.1 later", expiresAt(lastExpiry+1, 0), invalid + "spec.expiresAt"},
+		{"S15.1 no year", expiresAt(-1<<62, 0), invalid + "spec.expiresAt"},
+		{"S15.1 the zero time", expiresAt((time.Time{}).Unix(), 0), invalid + "spec.expiresAt"},
+		{"S15.1 a fraction", expiresAt(4102444800, 1), invalid + "spec.expiresAt"},
 		{"description", func(s spec) { s.Description = strings.Repeat("ü", 1025) }, tooLong + "spec.description"},
 		{"everything at once", func(s spec) { s.DomainName = "www"; s.Class = "CH"; s.RData = "x" },
 			invalid + "spec.domainName, " + unsupported + "spec.class, " + invalid + "spec.rdata"},

@@ -26,12 +26,12 @@ func validateReverse(r *v1alpha1.ZoneReverse, zone string) (errs field.ErrorList
 	}
 	path := specPath.Child("reverse")
 	if len(r.Zones) == 0 {
-		errs = append(errs, refusal.Cite("S6.19", field.Required(path.Child("zones"),
+		errs = append(errs, refusal.Cite("S16.1", field.Required(path.Child("zones"),
 			"the Zones of this namespace whose addresses get PTR, by their metadata.name")))
 	}
 	errs = append(errs, validateSet(r.Zones, MaxReverseZones, path.Child("zones"), func(text string, at *field.Path) field.ErrorList {
 		if text == zone && zone != "" {
-			return field.ErrorList{refusal.Cite("S6.19", field.Invalid(at, text,
+			return field.ErrorList{refusal.Cite("S16.1", field.Invalid(at, text,
 				"is this Zone itself: name the zones that have A and AAAA"))}
 		}
 		return validateObjectName(text, "the metadata.name of a Zone of this namespace", at)
@@ -53,5 +53,5 @@ func validatePrefix(text string, path *field.Path) field.ErrorList {
 	default:
 		return nil
 	}
-	return field.ErrorList{refusal.Cite("S6.19", field.Invalid(path, cut(text), wrong))}
+	return field.ErrorList{refusal.Cite("S16.1", field.Invalid(path, cut(text), wrong))}
 }

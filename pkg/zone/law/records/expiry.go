@@ -19,11 +19,11 @@ func (d *recordDecision) endExpired() *law.Refusal {
 	// 2026-01-01T00:00:00Z by mistake for 2027: the record would be gone when written.
 	case d.ask.SetsExpiry:
 		return law.NewInvalid("spec.expiresAt", formatTime(r.ExpiresAt), law.ReasonExpired,
-			"is in the past, by the server's clock %s (S5.16; write a later time, or none)", formatTime(d.ask.Now.Unix()))
+			"is in the past, by the server's clock %s (S15.1; write a later time, or none)", formatTime(d.ask.Now.Unix()))
 	case r.DeletedAtExpiry && d.ask.Cascade:
 		d.ask.After = nil
 	case r.DeletedAtExpiry:
-		return law.NewLater(law.ReasonExpired, "the record has expired, and is deleted within seconds (S5.17; set a later "+
+		return law.NewLater(law.ReasonExpired, "the record has expired, and is deleted within seconds (S15.2; set a later "+
 			"spec.expiresAt, or create it again then)")
 	}
 	return nil
@@ -31,7 +31,7 @@ func (d *recordDecision) endExpired() *law.Refusal {
 
 // expiredPlace returns the place of an expired record, which no zone takes in. p has the name, as far as known.
 func (d *recordDecision) expiredPlace(p *place) *place {
-	return &place{fqdn: p.fqdn, view: p.view, reason: law.ReasonExpired, rule: "S5.16",
+	return &place{fqdn: p.fqdn, view: p.view, reason: law.ReasonExpired, rule: "S15.1",
 		message: fmt.Sprintf("spec.expiresAt %s has passed; set a later time or remove the field, or delete the record",
 			formatTime(d.ask.After.ExpiresAt))}
 }

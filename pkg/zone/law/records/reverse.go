@@ -288,7 +288,7 @@ func (d *delta) refuseDNAME() *law.Refusal {
 		return nil
 	}
 	return law.NewInvalid("spec.type", d.added.Type.String(), law.ReasonCNAMEConflict, "zone %s has spec.reverse, so PTR may come below "+
-		"the DNAME (S6.21; write PTR Records by hand and remove spec.reverse, or delegate the names by NS)", d.zone.FQDN())
+		"the DNAME (S16.3; write PTR Records by hand and remove spec.reverse, or delegate the names by NS)", d.zone.FQDN())
 }
 
 // derivePTR has the reverse zones of the zone derive the PTR of the record's names again, where its addresses change.

@@ -16,7 +16,7 @@ func checkReverse(z *law.Zone) *law.Refusal {
 	if z.Reverse == nil || name.IsReverse(z.FQDN()) {
 		return nil
 	}
-	return law.NewInvalid("spec.reverse", nil, law.ReasonInvalid, "zone %s has no names of addresses (S6.19): leave reverse out, or "+
+	return law.NewInvalid("spec.reverse", nil, law.ReasonInvalid, "zone %s has no names of addresses (S16.1): leave reverse out, or "+
 		"write it into a zone such as 2.0.192.in-addr.arpa., 0/28.2.0.192.in-addr.arpa. or 8.b.d.0.1.0.0.2.ip6.arpa.", z.FQDN())
 }
 
@@ -50,7 +50,7 @@ func (d *zoneDecision) linkReverse(plan *law.Plan, before, after *law.Zone) (sca
 		links := law.Get[law.ReverseLinks](d.Reading, key).WithLink(link, isLinked)
 		if links != nil && isLinked && len(links.List) > law.MaxReverseLinks {
 			return nil, law.NewInvalid("spec.reverse.zones", object, law.ReasonLimitExceeded, "zone %s/%s is in reverse.zones of %d zones "+
-				"already (S6.19): have one reverse zone for several networks, such as 0.192.in-addr.arpa.", z.Namespace, object,
+				"already (S16.1): have one reverse zone for several networks, such as 0.192.in-addr.arpa.", z.Namespace, object,
 				law.MaxReverseLinks)
 		}
 		var value any

@@ -408,10 +408,10 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"an orphan that no name finds", "S2.3", dropFrom("orphans", "@/test.nowhere.www./r/team-a/nowhere")},
 		{"a pending zone that no reference finds", "S2.3", dropFrom("orphans", "@ref/team-a/never/z/team-a/pending")},
 		{"an orphan of another uid", "S2.3", putAt("orphans", "@/test.nowhere.www./r/team-a/nowhere", `{"uid":"x","t":1}`)},
-		{"an expiry that no server finds", "S5.18", editRecord("infra", "www", func(r *v1alpha1.Record) {
+		{"an expiry that no server finds", "S15.3", editRecord("infra", "www", func(r *v1alpha1.Record) {
 			r.Spec.ExpiresAt = &metav1.Time{Time: time.Unix(4102444800, 0)}
 		}).reportAt(keys.Room("due") + "004102444800/infra/www")},
-		{"a due key of no record", "S5.18", putAt("due", "004102444800/infra/never", `{"uid":"x"}`)},
+		{"a due key of no record", "S15.3", putAt("due", "004102444800/infra/never", `{"uid":"x"}`)},
 		{"a serial forgotten forwards", "S6.10", putAt("serials", holding,
 			fmt.Sprintf(`{"serial":%d,"until":1}`, s.Zone("infra", "example").Status.Serial+1))},
 		{"no journal", "S6.8", func(v *vandal) string {

@@ -176,12 +176,12 @@ func (c *check) checkDue() error {
 		}
 	}
 	err := eachKey(c, "due", func(key, _ string, have *law.Due) {
-		c.require(have.UID == want[key], key, "S5.18", "record "+have.UID, "%s", cmp.Or(want[key], "nothing: no such record "+
+		c.require(have.UID == want[key], key, "S15.3", "record "+have.UID, "%s", cmp.Or(want[key], "nothing: no such record "+
 			"expires then"))
 		delete(want, key)
 	})
 	for key, uid := range want {
-		c.reportDamage(key, "S5.18", "nothing", "record %s: without the key it never expires; write its spec.expiresAt again", uid)
+		c.reportDamage(key, "S15.3", "nothing", "record %s: without the key it never expires; write its spec.expiresAt again", uid)
 	}
 	return err
 }

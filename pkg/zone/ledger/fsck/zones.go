@@ -268,17 +268,17 @@ func (c *check) checkReverseLinks() error {
 	}
 	for _, z := range c.zonesByName {
 		links := want[law.ReverseLinksKey(z.Namespace, z.Name)].InView(z.View)
-		c.require(slices.Equal(z.holding.Reverse, links), c.nameKey(z), "S6.19", "reverse zones "+encodeText(z.holding.Reverse), "%s",
+		c.require(slices.Equal(z.holding.Reverse, links), c.nameKey(z), "S16.1", "reverse zones "+encodeText(z.holding.Reverse), "%s",
 			encodeText(links))
 	}
 	err := eachKey(c, "reverse", func(key, rest string, have *law.ReverseLinks) {
 		namespace, object, _ := strings.Cut(rest, "/")
 		k := law.ReverseLinksKey(namespace, object)
-		c.require(encodeText(have) == encodeText(want[k]), key, "S6.19", encodeText(have), "%s", encodeText(want[k]))
+		c.require(encodeText(have) == encodeText(want[k]), key, "S16.1", encodeText(have), "%s", encodeText(want[k]))
 		delete(want, k)
 	})
 	for k, links := range want {
-		c.reportDamage(c.layout.Key(k), "S6.19", "nothing", "%s", encodeText(links))
+		c.reportDamage(c.layout.Key(k), "S16.1", "nothing", "%s", encodeText(links))
 	}
 	return err
 }
@@ -303,7 +303,7 @@ func (c *check) checkAddressed() error {
 	err := eachZoneKey(c, "addressed", func(z *zone, key, rest string, a *law.Addressed) {
 		from, owner, _ := strings.Cut(rest, "/")
 		at, err := name.RelFromKey(owner)
-		c.require(err == nil, key, "S6.19", "a key", "the key of a name")
+		c.require(err == nil, key, "S16.1", "a key", "the key of a name")
 		have[nameIn{z.UID, from, at}] = a.Owners
 	})
 	for n, owners := range want {
@@ -343,7 +343,7 @@ func (c *check) reportAddressed(n nameIn, have, want []name.Rel) {
 	})
 	isPending = isPending || c.anyScan(func(s *law.Scan) bool { return s.Kind == law.ScanAddresses && s.Zone == n.from })
 	key := c.layout.Key(law.AddressedKey(n.into, n.from, n.owner))
-	c.reportDifference(isPending, key, "S6.19", encodeText(have), "%s", encodeText(want))
+	c.reportDifference(isPending, key, "S16.1", encodeText(have), "%s", encodeText(want))
 }
 
 // checkPTR compares the derived PTR with the names at their addresses, and these with the addresses of the names.
@@ -366,12 +366,12 @@ func (c *check) checkPTR(addressed map[nameIn][]name.Rel) {
 		key, z := c.layout.Cut(e.parent, e.child), c.zones[e.parent]
 		owner, err := name.RelFromKey(e.child[1:])
 		if err != nil || z == nil {
-			c.reportDamage(key, "S6.19", "a key", "the key of an address")
+			c.reportDamage(key, "S16.1", "a key", "the key of an address")
 			continue
 		}
 		want := cut.WithPTR(z.Reverse, owner, z.owners[owner].HidesPTR(owner) || z.hasDNAMEAbove(owner))
 		if !slices.EqualFunc(cut.Sets, want.Sets, content.RRset.Equal) {
-			c.reportDifference(c.isDeriving(e.parent), key, "S6.20", encodeText(cut.Sets), "%s", encodeText(want.Sets))
+			c.reportDifference(c.isDeriving(e.parent), key, "S16.2", encodeText(cut.Sets), "%s", encodeText(want.Sets))
 		}
 		for _, x := range cut.Names {
 			from := c.zones[x.Zone]
@@ -381,7 +381,7 @@ func (c *check) checkPTR(addressed map[nameIn][]name.Rel) {
 			}
 			k := law.AddressedKey(e.parent, x.Zone, at)
 			// A zone that is gone has no name any more: its derivation is pending.
-			c.require(from == nil || from.Pending || named[e][k], key, "S6.19", "the name "+x.Name.String(), "no name without the address")
+			c.require(from == nil || from.Pending || named[e][k], key, "S16.1", "the name "+x.Name.String(), "no name without the address")
 			delete(named[e], k)
 		}
 		if cut.More {
@@ -391,7 +391,7 @@ func (c *check) checkPTR(addressed map[nameIn][]name.Rel) {
 	for e, left := range named {
 		for k := range left {
 			if from := c.zones[k.Object]; from != nil && !from.Pending {
-				c.reportDamage(c.layout.Cut(e.parent, e.child), "S6.19", "no name of "+c.layout.Key(k), "one: it has the address")
+				c.reportDamage(c.layout.Cut(e.parent, e.child), "S16.1", "no name of "+c.layout.Key(k), "one: it has the address")
 			}
 		}
 	}

@@ -108,7 +108,7 @@ func (ob *Outbox) FollowExpiring(ctx context.Context, announce Announce) {
 			if err == nil {
 				at := time.Unix(k.At, 0).UTC().Format(time.RFC3339)
 				announce(&metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name, UID: types.UID(of.UID)}, k.At,
-					fmt.Sprintf("the record leaves its zone at %s (S5.16; set a later spec.expiresAt, or remove it)", at))
+					fmt.Sprintf("the record leaves its zone at %s (S15.1; set a later spec.expiresAt, or remove it)", at))
 			}
 			return err
 		})
