@@ -46,7 +46,9 @@ type foundRecords struct {
 	// ReverseName is the name of PTR Records for an address or a prefix.
 	ReverseName string `json:"reverseName,omitempty"`
 	// Zones has the zone of the name, or of ReverseName, in each view, the longest names first.
-	Zones     []foundZone   `json:"zones,omitempty"`
+	Zones []foundZone `json:"zones,omitempty"`
+	// Derived has the source of the PTR at ReverseName that a reverse zone derives, of each such zone.
+	Derived   []string      `json:"derived,omitempty"`
 	Records   []foundRecord `json:"records"`
 	Namespace string        `json:"namespace,omitempty"`
 }
@@ -100,6 +102,9 @@ func findRecords(ctx context.Context, s *find.Search, text string) (*answer, err
 			return nil, err
 		}
 		result.Zones = append(result.Zones, zone)
+		if err := result.addDerived(ctx, s, &zones[i], fqdn); err != nil {
+			return nil, err
+		}
 	}
 
 	// 2. The Records.
@@ -129,6 +134,14 @@ func findRecords(ctx context.Context, s *find.Search, text string) (*answer, err
 	where := s.Where()
 	print := func(page *output.Text) { result.printText(page, where) }
 	return &answer{kind: "Records", result: result, no: noIf(len(found) == 0), text: print}, nil
+}
+
+func (f *foundRecords) addDerived(ctx context.Context, s *find.Search, z *v1alpha1.Zone, fqdn name.Name) error {
+	hosts, err := s.DerivedPTR(ctx, z, fqdn)
+	if len(hosts) > 0 {
+		f.Derived = append(f.Derived, find.OriginOfPTR(hosts, fqdn, z))
+	}
+	return err
 }
 
 func describeZone(ctx context.Context, s *find.Search, z *v1alpha1.Zone, fqdn name.Name) (out foundZone, err error) {
@@ -171,6 +184,9 @@ func (f *foundRecords) printText(text *output.Text, where string) {
 	}
 	for i := range f.Zones {
 		f.Zones[i].printText(text)
+	}
+	for _, origin := range f.Derived {
+		text.Line("The PTR there is derived from %s.", origin)
 	}
 	if f.ReverseName == "" {
 		f.printRecords(text, where)

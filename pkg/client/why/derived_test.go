@@ -42,6 +42,9 @@ func (z *derivingZone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Status: v1alpha1.ZoneStatus{FQDN: "example.org.", Serial: 7, SettledSerial: 7}}
 	signed := v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "signed"}, Status: v1alpha1.ZoneStatus{
 		FQDN: "signed.example.org.", Serial: 2, SettledSerial: 2, ParentRef: &v1alpha1.ZoneParent{Namespace: "dns", Name: "org"}}}
+	reverse := v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "reverse"}, Spec: v1alpha1.ZoneSpec{
+		Reverse: &v1alpha1.ZoneReverse{Zones: []string{"org"}}}, Status: v1alpha1.ZoneStatus{FQDN: "2.0.192.in-addr.arpa.", Serial: 3,
+		SettledSerial: 3}}
 	query := r.URL.Query()
 	switch path := strings.TrimPrefix(r.URL.Path, "/apis/kubi.zone/v1alpha1"); {
 	case z.forbidden != "" && strings.Contains(r.URL.String()+"$", z.forbidden):
@@ -52,7 +55,7 @@ func (z *derivingZone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(http.StatusOK, zone)
 	case strings.HasSuffix(path, "/zones"):
 		list := v1alpha1.ZoneList{TypeMeta: kind("ZoneList")}
-		for _, one := range []v1alpha1.Zone{zone, signed} {
+		for _, one := range []v1alpha1.Zone{zone, signed, reverse} {
 			if query.Get("fieldSelector") == v1alpha1.FieldZoneFQDN+"="+one.Status.FQDN {
 				list.Items = append(list.Items, one)
 			}
@@ -84,6 +87,9 @@ func (z *derivingZone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(path, "/signed/entries") && query.Get("name") == "signed.example.org.":
 		answer(http.StatusOK, v1alpha1.ZoneEntries{TypeMeta: kind("ZoneEntries"), Entries: []v1alpha1.Entry{
 			{FQDN: "signed.example.org.", Type: "DNAME", RData: "example.org."}}})
+	case strings.HasSuffix(path, "/reverse/entries") && query.Get("name") == "7.2.0.192.in-addr.arpa.":
+		answer(http.StatusOK, v1alpha1.ZoneEntries{TypeMeta: kind("ZoneEntries"), Entries: []v1alpha1.Entry{
+			{FQDN: "7.2.0.192.in-addr.arpa.", Type: "PTR", RData: "www.example.org."}}})
 	case strings.HasSuffix(path, "/namereviews"):
 		answer(http.StatusCreated, v1alpha1.NameReview{TypeMeta: kind("NameReview"), Status: v1alpha1.NameReviewStatus{Reason: "no rule"}})
 	case strings.HasSuffix(path, "/delegations"):
@@ -102,6 +108,8 @@ func (z *derivingZone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // free name it names the namespaces with a rule, so far as the user may read the rules.
 func TestAsk_namesTheSourceOfAName(t *testing.T) {
 	const hidden = "OK Record 192.0.2.80 is of the zone itself, or of Records that only the right to list records in all namespaces shows"
+	const derivedPTR = "OK Record www.example.org. is derived from the A of www.example.org., by spec.reverse of Zone dns/reverse " +
+		"(S16.1); a PTR Record there hides it"
 	for _, test := range []struct{ text, forbidden, want string }{
 		{"ns1.example.org.", "", "OK Record 192.0.2.53 is made from spec.nameServers of Zone dns/org"},
 		{"example.org. NS", "", "OK Record ns1.example.org. is made from spec.nameServers of Zone dns/org"},
@@ -109,6 +117,8 @@ func TestAsk_namesTheSourceOfAName(t *testing.T) {
 		{"ns.dev.example.org.", "", "OK Record 192.0.2.54 is made from spec.nameServers of Zone dns/org, or from a child zone; no rule"},
 		{"dev.example.org.", "", "edit spec.nameServers of that Zone, or the child zone's NS and address Records"},
 		{"signed.example.org. DS", "", "is made from status.dnssec of the child zone signed.example.org."},
+		{"7.2.0.192.in-addr.arpa.", "", derivedPTR},
+		{"192.0.2.7", "", derivedPTR},
 		{"web.example.org.", "sources=true", hidden},
 		{"web.example.org.", "/entries", "Unknown Rule namespace default may not write A: no rule Fails Record no Record has it " +
 			"ZoneOwner add a rule"},
@@ -127,9 +137,11 @@ func TestAsk_namesTheSourceOfAName(t *testing.T) {
 			asked, kind, _ := strings.Cut(test.text, " ")
 			chain := must.Get(Ask(t.Context(), Clients{API: client}, Question{Text: asked, Type: kind, Namespace: "default"}))(t)
 			got := ""
-			for _, l := range chain.Paths[0].Links {
-				text := strings.TrimPrefix(l.Text, fmt.Sprintf("%s %s ", asked, chain.Paths[0].Subject.Type))
-				got += strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", l.State, l.Kind, text, l.Mends, l.Step)) + " "
+			for _, p := range chain.Paths {
+				for _, l := range p.Links {
+					text := strings.TrimPrefix(l.Text, fmt.Sprintf("%s %s ", p.Subject.FQDN, p.Subject.Type))
+					got += strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", l.State, l.Kind, text, l.Mends, l.Step)) + " "
+				}
 			}
 			if !strings.Contains(got, test.want) {
 				t.Errorf("%s\nwant %s", got, test.want)

@@ -109,13 +109,13 @@ func (i *inquiry) findAddress(ctx context.Context, address netip.Addr) error {
 	if len(found) == 0 {
 		i.addPath(&Facts{Absent: &AbsentFacts{}}, Subject{Kind: "Name", Name: "", FQDN: i.Text})
 		i.note("No Record has the address %s.", i.search.Where())
-		return nil
+		return i.addReverse(ctx, address) // of Records that the user may not read
 	}
 	if !i.search.Everywhere {
 		i.note("Searched %s.", i.search.Where())
 	}
 	i.addRecords(found, "")
-	return nil
+	return i.addReverse(ctx, address)
 }
 
 func (i *inquiry) findName(ctx context.Context) error {
@@ -232,7 +232,7 @@ func describeCut(records []v1alpha1.Record, ancestor, fqdn name.Name) string {
 }
 
 func (i *inquiry) addAbsent(ctx context.Context, fqdn name.Name, others []v1alpha1.Record, above surroundings) error {
-	if done, err := i.addDerived(ctx, fqdn, above.zone); done || err != nil {
+	if done, err := i.addDerived(ctx, fqdn, i.Type, above.zone); done || err != nil {
 		return err
 	}
 	wildcards := slices.DeleteFunc(slices.Clone(above.wildcards), func(r v1alpha1.Record) bool { return !answersType(&r, i.Type) })
