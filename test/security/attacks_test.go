@@ -205,7 +205,20 @@ var attacks = []attack{
 		[]string{"pkg/zone/law TestExpiry_ofATenantHoldsNoZone_S15_4"}},
 	{133, "T", "expired Records beyond recordsPerNamespace, brought back at once", "the limit refuses them; they cost storage budget",
 		nil, []string{"pkg/zone/law TestExpiry_dodgesNoLimit_S15_1"}},
+	{134, "T", "PTR in another's reverse zone, by a Zone of its own with a name that the reverse zone lists", "the Zone of that name " +
+		"in the reverse zone's namespace alone", nil, reverseAttacks},
+	{135, "T", "the PTR of another's address, or one outside of the prefixes, by an A Record", "own's name comes first; outside of the " +
+		"prefixes none", nil, reverseAttacks},
+	{136, "T", "a flood of names with one address, so that another's name there never has the PTR", "100 names are stored, own's first; " +
+		"when they are gone, the others come", nil, []string{"pkg/zone/ledger TestReverse_manyNamesOfAnAddress_S16_2"}},
+	{137, "T", "PTR to names of any number, by a wildcard", "a wildcard is no name of an address", nil, reverseAttacks},
+	{138, "T", "a hold of the reverse zone, by deleting its A Records by the dozen", "own's removals count alone", nil,
+		[]string{"pkg/zone/ledger TestReverse_massDeletion_S16_4"}},
+	{139, "T", "the PTR of another's name, by a PTR Record beside it", "the rules of the reverse zone decide, as for any Record", nil,
+		reverseAttacks},
 }
+
+var reverseAttacks = []string{"pkg/zone/ledger TestReverse_attacks_S16_4"}
 
 // TestAttacks checks the table of attacks: each number has a test, here or in another package, and the tests here are
 // run.

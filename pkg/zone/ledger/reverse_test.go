@@ -12,10 +12,12 @@ import (
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/zone/law"
+	"kubi.zone/kubizone/pkg/zone/ledger"
 	"kubi.zone/kubizone/pkg/zone/ledger/layout"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
@@ -167,8 +169,8 @@ func TestReverse_raceOfNames_S16_2(t *testing.T) {
 	}
 }
 
-// Attacks of a tenant by its A records: each row has the PTR, and the balance that counts towards a hold of the reverse
-// zone, after its answer.
+// Attacks of a tenant by its A records (134, 135, 137 and 139): each row has the PTR, and the balance that counts
+// towards a hold of the reverse zone, after its answer.
 func TestReverse_attacks_S16_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -245,6 +247,76 @@ func TestReverse_attacks_S16_4(t *testing.T) {
 			t.Errorf("%s: %q %d, want %q %d", step.what, got, own, step.want, step.own)
 		}
 	}
+}
+
+// A tenant's deletion of many addresses holds no reverse zone, and one by the zone's own namespace does (attack 138).
+func TestReverse_massDeletion_S16_4(t *testing.T) {
+	t.Parallel()
+	for ns, isHeld := range map[string]bool{"team": false, "own": true} {
+		t.Run(ns, func(t *testing.T) {
+			t.Parallel()
+			clock := store.Clock{}
+			st := store.New(t)
+			s := st.Server(func(c *ledger.Config) { c.Now = clock.Now })
+			s.Run()
+			ctx := withDeadline(t)
+			forward := store.Zone("own", "forward", "example.org.", store.Allow("own", "*"), store.Allow("team", "*.team", "team"))
+			store.Must(s.CreateZone(forward))
+			z := reverseZone("own", "reverse", "2.0.192.in-addr.arpa.",
+				&v1alpha1.ZoneReverse{Zones: []string{"forward"}, Namespaces: []string{"own", "team"}})
+			z.Spec.Limits = nil
+			store.Must(s.CreateZone(z))
+			for i := range 20 {
+				_, err := s.CreateRecord(ctx, store.Record(ns, fmt.Sprint("r", i), fmt.Sprintf("r%d.team.example.org.", i), "A",
+					fmt.Sprintf("192.0.2.%d", i)))
+				must.Succeed(t, err)
+			}
+			clock.PassPeriods()
+			for i := range 20 {
+				must.Succeed(t, s.DeleteRecord(ctx, ns, fmt.Sprint("r", i)))
+			}
+			st.Settle()
+			c := meta.FindStatusCondition(s.Zone("own", "reverse").Status.Conditions, v1alpha1.ConditionSettled)
+			if c == nil || (c.Reason == v1alpha1.ReasonMassDeletion) != isHeld {
+				t.Errorf("Settled is %+v, want a hold: %v", c, isHeld)
+			}
+		})
+	}
+}
+
+// Beyond the names that an address stores, PTR of a later name come when the stored ones are gone (attack 136).
+func TestReverse_manyNamesOfAnAddress_S16_2(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	s.Run()
+	ctx := withDeadline(t)
+	store.Must(s.CreateZone(store.Zone("own", "forward", "example.org.", store.Allow("", "*"))))
+	reverse := store.Must(s.CreateZone(reverseZone("own", "reverse", "2.0.192.in-addr.arpa.",
+		&v1alpha1.ZoneReverse{Zones: []string{"forward"}, Namespaces: []string{"own", "team", "other"}})))
+	create := func(ns, object string) {
+		_, err := s.CreateRecord(ctx, store.Record(ns, object, object+".example.org.", "A", "192.0.2.7"))
+		must.Succeed(t, err)
+	}
+	expect := func(want string) {
+		t.Helper()
+		st.Settle()
+		if got := strings.Join(readPTR(ctx, t, st, reverse), ", "); got != want {
+			t.Fatalf("%q, want %q", got, want)
+		}
+	}
+	for i := range law.MaxPTRNames {
+		create("team", fmt.Sprint("f", i))
+	}
+	create("other", "late")
+	expect("7 f0.example.org.")
+	create("own", "www") // before all names of tenants, though it is the last
+	expect("7 www.example.org.")
+	must.Succeed(t, s.DeleteRecord(ctx, "own", "www"))
+	for i := range law.MaxPTRNames {
+		must.Succeed(t, s.DeleteRecord(ctx, "team", fmt.Sprint("f", i)))
+	}
+	expect("7 late.example.org.")
 }
 
 // PTR may come below a DNAME at any time, and most servers refuse such a zone.

@@ -39,7 +39,8 @@ func TestZone_reverse(t *testing.T) {
 		{"S16.1 101 prefixes", func(r rule) { r.Prefixes = numbered("192.0.2.%d/32", 101) }, tooMany + "spec.reverse.prefixes"},
 		{"S16.1 an address", func(r rule) { r.Prefixes = []string{"192.0.2.7"} }, invalid + "spec.reverse.prefixes[0]"},
 		{"S16.1 bits behind the length", func(r rule) { r.Prefixes = []string{"192.0.2.7/28"} }, invalid + "spec.reverse.prefixes[0]"},
-		{"S16.1 IPv4 mapped into IPv6", func(r rule) { r.Prefixes = []string{"::ffff:192.0.2.0/124"} }, invalid + "spec.reverse.prefixes[0]"},
+		{"S16.1 IPv4 mapped into IPv6", func(r rule) { r.Prefixes = []string{"::ffff:192.0.2.0/124"} },
+			invalid + "spec.reverse.prefixes[0]"},
 		{"S16.1 a prefix twice", func(r rule) { r.Prefixes = []string{"192.0.2.0/28", "192.0.2.0/28"} },
 			duplicate + "spec.reverse.prefixes[1]"},
 	} {

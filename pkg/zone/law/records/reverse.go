@@ -19,8 +19,11 @@ import (
 type PTRInput struct {
 	Zone  *law.Zone // the reverse zone
 	Names []AddressedName
+	// AllOf is the UID of a zone of whose names all are derived, these among them, or "".
+	AllOf string
 	Now   time.Time
 	By    string // user
+	Payer string // namespace
 	// Own is true for an act of the zone's own namespace: removed RRsets count towards a mass deletion.
 	Own bool
 }
@@ -119,6 +122,7 @@ func (d *ptrDecision) decidePTR() (*law.Plan, *law.Refusal) {
 	for _, owner := range d.order {
 		d.comparePTR(df, owner, d.cuts[owner])
 	}
+	d.deriveFurther()
 	slices.SortFunc(df.removed, content.Row.Compare)
 	slices.SortFunc(df.added, content.Row.Compare)
 	df.sortTTLs()
@@ -234,6 +238,22 @@ func (d *ptrDecision) comparePTR(df *Diff, owner name.Rel, c *cutChange) {
 	d.plan.Writes = append(d.plan.Writes, law.Write{Key: law.CutKey(z.UID, law.PTRObject(owner)), Value: cutFact(c.after.OrNil())})
 	if !slices.EqualFunc(ownerCut(o.before), o.after.Cut, sameOwnerValue) {
 		d.plan.Writes = append(d.plan.Writes, law.Write{Key: law.OwnerKey(z.UID, owner), Value: o.after.Fact()})
+	}
+}
+
+// deriveFurther has all names derived again when the last stored name leaves an address that had more names than are
+// stored: after the 100 names of a tenant, another's has the PTR.
+func (d *ptrDecision) deriveFurther() {
+	z := d.ask.Zone
+	isLast := func(c *cutChange) bool { return c.before != nil && c.before.More && len(c.after.Names) == 0 }
+	if z.Reverse == nil || !slices.ContainsFunc(d.order, func(owner name.Rel) bool { return isLast(d.cuts[owner]) }) {
+		return
+	}
+	for _, object := range z.Reverse.Zones {
+		forward := law.Get[law.Zone](d.Reading, law.ZoneKey(z.Namespace, object))
+		if forward != nil && !forward.Pending && forward.UID != d.ask.AllOf {
+			d.plan.DerivePTR(z.Ref, forward, name.Rel{}, law.Derivation{Own: d.ask.Own, By: d.ask.Payer})
+		}
 	}
 }
 

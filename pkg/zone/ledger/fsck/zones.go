@@ -391,7 +391,8 @@ func (c *check) checkPTR(addressed map[nameIn][]name.Rel) {
 	for e, left := range named {
 		for k := range left {
 			if from := c.zones[k.Object]; from != nil && !from.Pending {
-				c.reportDamage(c.layout.Cut(e.parent, e.child), "S16.1", "no name of "+c.layout.Key(k), "one: it has the address")
+				c.reportDifference(c.isDeriving(e.parent), c.layout.Cut(e.parent, e.child), "S16.1", "no name of "+c.layout.Key(k),
+					"one: it has the address")
 			}
 		}
 	}

@@ -223,7 +223,10 @@ func (ob *Outbox) addressesOf(ctx context.Context, into *law.Zone, d law.Derivat
 // The error is commit.ErrCascadeEnded if the names have to be read again.
 func (ob *Outbox) commitPTR(ctx context.Context, b *ptrBatch) (done int, err error) {
 	first := b.pending[0]
-	ask := records.PTRInput{Names: b.names, Now: ob.Mem.Now(), By: commit.User(ctx), Own: first.Own}
+	ask := records.PTRInput{Names: b.names, Now: ob.Mem.Now(), By: commit.User(ctx), Payer: first.By, Own: first.Own}
+	if first.isOfAllNames() {
+		ask.AllOf = first.From.UID
+	}
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Namespace: first.Into.Namespace, Name: first.Into.Name, Key: first.key},
 		LikelyZone: ob.Mem.Layout.Zone(first.Into.Namespace, first.Into.Name), Expected: first.rev, Payer: first.By,
 		Origin: content.Origin{Cause: b.cause(), CausedBy: first.By}}
